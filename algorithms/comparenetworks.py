@@ -19,13 +19,13 @@ class CompareNetworks(JobAlgorithm):
     whole = ("before", "after", "places")
     numbers: ClassVar = {
         "intact.length_m": "Intact length (m)",
-        "intact.share": "Intact share of the roads before",
+        "intact.share": "Intact fraction of the roads before",
         "displaced.length_m": "Displaced length (m)",
-        "displaced.share": "Displaced share of the roads before",
+        "displaced.share": "Displaced fraction of the roads before",
         "lost.length_m": "Lost length (m)",
-        "lost.share": "Lost share of the roads before",
+        "lost.share": "Lost fraction of the roads before",
         "new.length_m": "New length (m)",
-        "new.share": "New share of the roads after",
+        "new.share": "New fraction of the roads after",
         "shift.east_m": "Eastward offset of the roads after (m)",
         "shift.north_m": "Northward offset of the roads after (m)",
         "routes.cut_off": "Places cut off",

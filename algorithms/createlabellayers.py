@@ -69,8 +69,8 @@ class CreateLabelLayers(RoadSegAlgorithm):
         self._add(
             QgsProcessingParameterString(self.CLASSES, self.tr("Road classes"), _CLASSES, optional=True),
             self.tr(
-                "Classes offered in the form, separated by commas: kinds of roads, surfaces, or whatever is visible in "
-                "the image. Roads may have no class."
+                "Classes offered in the form, separated by commas: kinds of roads, surfaces, or anything else visible "
+                "in the image. Roads may have no class."
             ),
         )
         self._add(
@@ -122,8 +122,8 @@ class CreateLabelLayers(RoadSegAlgorithm):
         what = self.tr(
             "Creates a GeoPackage with three layers: roads, for tracing road center-lines, with a form for class, "
             "width and certainty; aoi, for polygons in which every road is drawn; and no_road, for polygons around "
-            "what looks like a road and is none. Fine-tune a model takes them with road_class as road class field, "
-            "width_m as road width field and sure as sure field."
+            "objects that look like roads but are not. Fine-tune a model takes them with road_class as road class "
+            "field, width_m as road width field and sure as sure field."
         )
         return help_text(what, self.parameterDefinitions())
 
@@ -166,8 +166,8 @@ class CreateLabelLayers(RoadSegAlgorithm):
         if sink_destination(parameters.get(self.OUTPUT), context) == QgsProcessing.TEMPORARY_OUTPUT:
             feedback.pushWarning(
                 self.tr(
-                    "The label layers are in a temporary file, which is deleted when QGIS is closed. Choose a file to "
-                    "keep them."
+                    "The label layers are in a temporary file that QGIS deletes when it closes. Choose a file to keep "
+                    "them."
                 )
             )
         feedback.pushInfo(

@@ -27,6 +27,6 @@ class Evaluate(JobAlgorithm):
         "best.threshold": "Threshold with the best F1",
         "best.f1": "F1 at that threshold",
         "pixels": "Evaluated pixels",
-        "road_share": "Share of road pixels",
+        "road_share": "Fraction of road pixels",
     }
     words: ClassVar = {"engine": "Engine used"}

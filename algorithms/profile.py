@@ -19,8 +19,8 @@ class Profile(JobAlgorithm):
     numbers: ClassVar = {
         "step_s": "Time of a step (s)",
         "images_per_s": "Images per second",
-        "peak_share": "Share of the processor's peak",
-        "unaccounted_share": "Share of the step that is unaccounted for",
-        "overhead_share": "Overhead of profiling, as a share of the step",
+        "peak_share": "Fraction of the processor's peak",
+        "unaccounted_share": "Unaccounted fraction of the step",
+        "overhead_share": "Profiling overhead, as a fraction of the step",
     }
     words: ClassVar = {"engine": "Engine used", "precision": "Precision used"}

@@ -16,7 +16,7 @@ class Quantize(JobAlgorithm):
     keywords = "int8,integer,fast,vnni,amx,onnx,openvino,compress,optimize,model,road"
     renamed: ClassVar = {"rasters": "INPUT", "onnx": "OUTPUT"}
     numbers: ClassVar = {
-        "agreement": "Share of pixels with the same class",
+        "agreement": "Fraction of pixels with the same class",
         "iou": "IoU of the quantized model, with drawn roads",
         "iou_before": "IoU in full precision, with drawn roads",
         "apls": "APLS of the quantized model, with drawn roads",

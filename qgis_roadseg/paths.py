@@ -1,6 +1,6 @@
 """Paths of the plugin's own files and of the folder for its data; URLs of its documentation.
 
-Scope: paths and addresses. Independent of what they hold.
+Scope: paths and addresses. Independent of content.
 """
 
 import configparser

@@ -1,6 +1,6 @@
 """Entry point of the plugin: registers the Processing provider, adds the menu, and removes both.
 
-Scope: loading and unloading. Independent of what provider and menu offer.
+Scope: loading and unloading. Independent of provider and menu.
 """
 
 from __future__ import annotations

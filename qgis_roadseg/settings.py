@@ -1,6 +1,6 @@
 """RoadSeg's settings in QGIS: their keys, defaults, limits and validation.
 
-Scope: QgsSettings. Independent of the settings page, and of what the settings affect.
+Scope: QgsSettings. Independent of the settings page.
 """
 
 from __future__ import annotations

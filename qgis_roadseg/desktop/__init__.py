@@ -1,1 +1,1 @@
-"""The GUI beside Processing: menu, toolbar, settings page, demo; only the plugin imports it, if there is a window."""
+"""Menu, toolbar, settings page, demo and live panel; only the plugin imports it, if there is a window."""

@@ -1,6 +1,6 @@
 """The demo: generates a scene in a background task, and opens it as a project.
 
-Scope: tasks, projects, messages. Independent of what the project holds; see `demo_project`.
+Scope: tasks, projects, messages. Independent of the project's content; see `demo_project`.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Demo:
         if demo_project.is_made(self._folder):
             self._open()
         elif self._scene is not None:
-            show_message(self._window, tr("The scene is being generated; see the progress in the status bar."))
+            show_message(self._window, tr("RoadSeg is generating the scene; the status bar shows the progress."))
         else:
             self._generate()
 
@@ -68,7 +68,7 @@ class Demo:
         self._scene = _SceneTask(self._folder)
         self._scene.executed.connect(self._on_scene)
         QgsApplication.taskManager().addTask(self._scene)
-        show_message(self._window, tr("A scene to try RoadSeg on is being generated, which takes less than a minute."))
+        show_message(self._window, tr("RoadSeg generates a scene to try it on. This takes less than a minute."))
 
     def _on_scene(self, is_made: bool, _: dict[str, Any]) -> None:
         scene, self._scene = self._scene, None

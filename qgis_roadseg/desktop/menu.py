@@ -1,6 +1,6 @@
 """RoadSeg's menu under Raster, its toolbar, settings page and live panel: added to a window, and removed.
 
-Scope: entries and icons. Independent of what they open.
+Scope: entries and icons. Independent of their targets.
 """
 
 from __future__ import annotations

@@ -72,7 +72,7 @@ class SettingsPage(QgsOptionsPageWidget):
         )
 
     def isValid(self) -> bool:
-        """Return whether all settings are valid; the page shows what is not."""
+        """Return whether all settings are valid; the page lists the invalid ones."""
         problems = self.settings().problems()
         self.problem.setText("\n".join(problems))
         self.problem.setVisible(bool(problems))
@@ -100,7 +100,7 @@ class SettingsPage(QgsOptionsPageWidget):
         )
         if os.environ.get(runtime.VARIABLE):
             computing.layout().addRow(
-                _note(tr("The environment variable {name} is set, and takes precedence.").format(name=runtime.VARIABLE))
+                _note(tr("The environment variable {name} is set and takes precedence.").format(name=runtime.VARIABLE))
             )
         limits = _group(
             tr("Resource Limits"),
@@ -110,7 +110,7 @@ class SettingsPage(QgsOptionsPageWidget):
         files = _group(
             tr("Files"),
             [(tr("Models folder"), self.models_folder)],
-            tr("Dialogs begin with the newest model in it, and propose a new name in it for models they write."),
+            tr("Dialogs start with the newest model in it and propose a new name in it for models that they write."),
         )
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)

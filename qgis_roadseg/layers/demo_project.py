@@ -83,7 +83,7 @@ def make(folder: Path) -> Path:
         (true, QgsLineSymbol.createSimple(_TRUE)),
         (area, QgsFillSymbol.createSimple(_AREA)),
     ):
-        layer.setRenderer(QgsSingleSymbolRenderer(symbol))  # in place of the style file beside a result
+        layer.setRenderer(QgsSingleSymbolRenderer(symbol))  # in place of the style file next to a result
     _write_project([image, true, drawn, area], true, folder)
     return paths["project"]
 

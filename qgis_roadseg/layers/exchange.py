@@ -1,6 +1,6 @@
 """Exchange of layers with the worker: rasters as paths, features as GeoPackages.
 
-Scope: QGIS' layers, sources and sinks. Independent of what the worker does with them.
+Scope: QGIS' layers, sources and sinks. Independent of the worker.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from qgis.PyQt.QtCore import QMetaType
 from ...training_core.errors import Cancelled, ImageryError, LabelError, OutputError, WorkerError
 from .snapshot import read
 
-# Field types that every format can hold, beside numbers and dates; lists and maps are not among them.
+# Field types that every format can hold, besides numbers and dates; lists and maps are not among them.
 _PLAIN_TYPES = (QMetaType.Type.QString, QMetaType.Type.Bool)
 
 
@@ -239,7 +239,7 @@ def copy_features(
 
 
 def remove_result(destination: str) -> None:
-    """Remove the file of a sink that is closed and was not filled; what is no path of a file is left alone."""
+    """Remove the file of a sink that is closed and was not filled; any other destination is left alone."""
     if destination.lower().endswith(".shp"):
         QgsVectorFileWriter.deleteShapeFile(destination)
     else:

@@ -43,7 +43,7 @@ def image_layer(
     Raises
     ------
     QgsProcessingException
-        The value is no layer that QGIS can open.
+        QGIS cannot open the value as a layer.
     ImageryError
         It is a layer of another type, or a file that holds several rasters.
     """

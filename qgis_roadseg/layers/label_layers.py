@@ -1,4 +1,4 @@
-"""Label layers to digitize roads, areas of interest and what is no road in: one GeoPackage with forms and styles.
+"""Label layers to digitize roads, areas of interest and places without road in: one GeoPackage with forms and styles.
 
 Scope: layers, forms, files. Independent of Processing. Labels are precious, so no file is ever replaced.
 """
@@ -53,7 +53,7 @@ class LabelLayers:
     Parameters
     ----------
     classes : list of str
-        Road classes that the form offers, beside no class.
+        Road classes that the form offers, besides no class.
     width_m : float
         Default width of a new road in meters.
     area : QgsGeometry, optional
@@ -129,7 +129,7 @@ def write_label_layers(
 def write_no_road(beside: str, crs: QgsCoordinateReferenceSystem, transforms: QgsCoordinateTransformContext) -> str:
     """Write the layer of places without road for labels that have none yet, and return its URI.
 
-    It becomes a layer of their file, where that is a GeoPackage without one; else of a new file beside it.
+    It goes into their file if that is a GeoPackage without one, else into a new file next to it.
 
     Parameters
     ----------
@@ -157,13 +157,13 @@ def write_no_road(beside: str, crs: QgsCoordinateReferenceSystem, transforms: Qg
 
 
 def _takes_no_road(path: str) -> bool:
-    """Whether a file is a GeoPackage in which there is no layer of that name."""
+    """Return whether a file is a GeoPackage without such a layer."""
     is_labels = path.lower().endswith(_SUFFIX) and os.path.isfile(path) and os.access(path, os.W_OK)
     return is_labels and not QgsVectorLayer(layer_uri(path, NO_ROAD), NO_ROAD, "ogr").isValid()
 
 
 def _free_path(beside: Path) -> str:
-    """Return an unused path beside a file: town no road.gpkg, else town no road 2.gpkg, and so on."""
+    """Return an unused path next to a file: town no road.gpkg, else town no road 2.gpkg, and so on."""
     names = (f"{beside.stem} no road{'' if number == 1 else f' {number}'}{_SUFFIX}" for number in count(1))
     return str(next(path for path in map(beside.with_name, names) if not os.path.lexists(path)))
 

@@ -1,6 +1,6 @@
-"""Snapshots of vector layers: a run reads a layer as it was when the run began, whatever happens to it meanwhile.
+"""Snapshots of vector layers: a run reads a layer as it was when the run began, despite later changes.
 
-Scope: Processing's feature sources, layers that are edited, filtered or removed. Independent of what is read of them.
+Scope: Processing's feature sources, layers that are edited, filtered or removed. Independent of the features.
 """
 
 from __future__ import annotations

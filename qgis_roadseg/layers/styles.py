@@ -120,9 +120,9 @@ def fitting_style(style_name: str, layer: QgsVectorLayer) -> str:
 def set_style(
     destination: str, style_name: str, context: QgsProcessingContext, feedback: QgsProcessingFeedback
 ) -> None:
-    """Have a result styled when it is loaded, and write the style file beside it for later.
+    """Have a result styled when it is loaded, and write the style file next to it for later.
 
-    Models and qgis_process run no post-processors, but QGIS finds a style file beside a layer's file.
+    Models and qgis_process run no post-processors, but QGIS finds a style file next to a layer's file.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ def set_style(
         try:
             _put_beside(file, style)
         except OSError as error:
-            message = tr("The style cannot be written beside {file} ({reason}).")
+            message = tr("The style file next to {file} cannot be written ({reason}).")
             feedback.pushWarning(message.format(file=file, reason=error.strerror))
 
 
@@ -149,7 +149,7 @@ def style_file(style_name: str) -> Path:
 
 
 def _put_beside(file: Path, style: Path) -> None:
-    """Write a style file beside a file atomically, but never over the user's own: one that RoadSeg does not ship."""
+    """Write a style file next to a file atomically, but never over the user's own: one that RoadSeg does not ship."""
     beside = file.with_suffix(".qml")
     if beside.exists() and beside.read_bytes() not in (each.read_bytes() for each in style.parent.glob("*.qml")):
         return

@@ -1,6 +1,6 @@
 """Loading blocks of pixels from a raster provider, with retries after failed downloads.
 
-Scope: providers and their errors. Independent of what the pixels are for.
+Scope: providers and their errors. Independent of the pixels' use.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Rendering of a layer's extent to a GeoTIFF for the worker, block by block at a given ground resolution.
 
-Scope: raster providers, ground resolution, disk space. Independent of what the pixels are for.
+Scope: raster providers, ground resolution, disk space. Independent of the pixels' use.
 """
 
 from __future__ import annotations

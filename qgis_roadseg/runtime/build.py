@@ -1,6 +1,6 @@
 """Build of a managed runtime: in a temporary folder, checked, then renamed into place (atomic).
 
-Scope: uv, venv, pip, folders. Independent of what the runtime is for.
+Scope: uv, venv, pip, folders. Independent of the runtime's use.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ def add(
     Raises
     ------
     RuntimeEnvironmentError
-        The installation failed; the environment does what it did before.
+        The installation failed; the environment works as before.
     Cancelled
         The user stopped it; the same.
     """

@@ -1,6 +1,6 @@
 """Client of the worker process: starts it with a job, reads its events, cancels it, detects its death.
 
-Scope: the QGIS side of the contract. Independent of what a job does.
+Scope: the QGIS side of the contract. Independent of jobs.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .locks import in_use, working_folder
 from .process import LAST_LINES, ChildProcess
 from .supervision import RunningClock, death, error_of, silence_error, silence_notice
 
-# Heartbeats come every 2 s; the user is told early that there are none, and a machine that swaps is given time.
+# Heartbeats come every 2 s; missing ones are reported early, but a machine that swaps is given time.
 SILENCE_S, NOTICE_S = 300.0, 20.0
 # What takes longer between two polls is time in which this process stood still: suspended, or without a processor.
 LONGEST_POLL_S = 1.0
@@ -32,7 +32,7 @@ GRACE_S, FINISH_S = 15.0, 600.0
 # directory, the plugin's folder, on the module path.
 WORKER = ("-s", "-u", "-B", "-X", "utf8", "-m", "training_core", "run")
 
-# Variables of the temporary folder of the worker and its libraries, so that what a killed worker leaves is removed.
+# Variables of the temporary folder of the worker and its libraries, so that leftovers of a killed worker are removed.
 TEMPORARY = ("TMPDIR", "TEMP", "TMP")
 
 
@@ -45,7 +45,7 @@ class WorkerClient:
         Seconds without any event, heartbeats included, after which a worker counts as dead. Time in which this process
         itself stood still, as in a machine that was suspended, is not counted, here and below.
     notice_s : float
-        Seconds without any event after which the user is told.
+        Seconds without any event after which a notice is shown.
     grace_s : float
         Seconds for a worker to exit by itself, after its cancellation or its last event.
     finish_s : float

@@ -1,7 +1,7 @@
-"""What a process holds on disk: temporary folders of runs, and environments in which a job runs.
+"""Resources on disk that a process holds: temporary folders of runs, and environments in which a job runs.
 
-Scope: folders, and the lock files beside them. Independent of their content. What a killed QGIS has left is removed by
-the next run, since a lock counts as stale as soon as its process has gone.
+Scope: folders, and the lock files next to them. Independent of their content. The next run removes
+leftovers of a killed QGIS, since a lock counts as stale as soon as its process has gone.
 """
 
 from __future__ import annotations

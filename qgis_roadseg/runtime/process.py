@@ -1,6 +1,6 @@
 """Child processes: output read line by line, exit status, and killing of the whole process group.
 
-Scope: QProcess, pipes, signals. Independent of what the process does. Works in a thread without an event loop.
+Scope: QProcess, pipes, signals. Independent of programs. Works in a thread without an event loop.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class Ending:
 
 
 class ChildProcess:
-    """A process with a cleaned environment; leaving the context ends it and what it has started.
+    """A process with a cleaned environment; leaving the context ends it and its children.
 
     Parameters
     ----------

@@ -79,7 +79,7 @@ REQUIREMENT_SETS = {
     )
 }
 
-# Beside one of these, in the same environment, where it is asked for.
+# Optional, in the same environment as one of these.
 FLEET = RequirementSet("fleet", ("dask", "distributed", "bokeh", "cryptography", "pyarrow"), ((3, 10), (3, 14)))
 
 
@@ -123,7 +123,7 @@ def find() -> Path:
     Raises
     ------
     RuntimeEnvironmentError
-        There is none; the remedy says how to get one.
+        There is no runtime; the remedy says how to get one.
     """
     python = named()
     if python is not None and not python.is_file():

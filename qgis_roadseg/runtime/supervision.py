@@ -1,4 +1,4 @@
-"""What a worker's end or silence means, as errors and messages, and a clock that tells silence from standstill.
+"""Supervision of a worker: its end or silence as errors and messages, and a clock that stops while QGIS is suspended.
 
 Scope: the contract's last events, exit statuses, signals, time. Independent of who runs the worker.
 """
@@ -17,7 +17,7 @@ _ERRORS = {error_type.code: error_type for error_type in RoadSegError.__subclass
 
 
 def silence_notice(process: ChildProcess, silent_s: float) -> str:
-    """Return what to tell of a worker that has not responded for some seconds."""
+    """Return the message about a worker that has not responded for some seconds."""
     if process.is_suspended:
         return (
             f"The worker (process {process.id}) is suspended; it goes on when it is continued "
@@ -40,7 +40,7 @@ def silence_error(process: ChildProcess, silent_s: float) -> WorkerError:
 
 
 def error_of(event: events.Error) -> RoadSegError:
-    """Return the error that an event tells of; its class is by the event's code."""
+    """Return an event's error; its class is by the event's code."""
     if event.code == Cancelled.code:
         return Cancelled(event.message)
     error = _ERRORS.get(event.code, RoadSegError)(event.message, event.remedy)

@@ -1,6 +1,6 @@
 """Base of all algorithms: group, tags, icon, translation, help, and errors reported to Processing.
 
-Scope: QgsProcessingAlgorithm. Independent of what a single algorithm does.
+Scope: QgsProcessingAlgorithm. Independent of single algorithms.
 """
 
 from __future__ import annotations

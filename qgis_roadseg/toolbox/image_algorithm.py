@@ -119,7 +119,7 @@ class ImageAlgorithm(JobAlgorithm):
         return super()._work(parameters, context, steps)
 
     def _find_scope(self, parameters: dict[str, Any], context: QgsProcessingContext) -> Scope:
-        """Return the part of the layer to work on; raise RoadSegError if there is none, or it is too large."""
+        """Return the part of the layer to work on; raise RoadSegError if it is missing or too large."""
         layer = self._layer(parameters, context)
         why_no_file = exchange.why_no_file(layer)
         extent = extent_on(layer, self, EXTENT, parameters, context)

@@ -220,7 +220,7 @@ class JobAlgorithm(RoadSegAlgorithm):
         """Return the name of the input layer, or of the source of a result; empty if there are several or none."""
         definition = self.parameterDefinition(INPUT)
         if definition is None or definition.type() == QgsProcessingParameterFile.typeName():
-            return ""  # QGIS would open a file as a layer, whatever it is
+            return ""  # QGIS would open any file as a layer
         layer = self.parameterAsLayer(parameters, INPUT, context)
         if layer is not None:
             return source_name_of(layer.name())

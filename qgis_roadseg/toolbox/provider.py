@@ -1,6 +1,6 @@
 """The Processing provider: RoadSeg's place in the toolbox.
 
-Scope: registration of algorithms and workflows. Independent of which there are and what they do.
+Scope: registration of algorithms and workflows. Independent of single algorithms.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class RoadSegProvider(QgsProcessingProvider):
     Parameters
     ----------
     types : sequence of QgsProcessingAlgorithm types
-        The algorithms to offer beside the workflows, in the order of the toolbox.
+        The algorithms to offer besides the workflows, in the order of the toolbox.
     """
 
     def __init__(self, types: Sequence[type[QgsProcessingAlgorithm]]) -> None:

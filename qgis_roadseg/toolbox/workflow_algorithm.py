@@ -1,6 +1,6 @@
 """Workflows: models of Model Designer in resources/models as translated algorithms of the provider.
 
-Scope: loading, translation and naming of models. Independent of what they do.
+Scope: loading, translation and naming of models. Independent of single models.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .parameters import INPUT
 
 FOLDER = RESOURCES / "models"
 
-# Keys of a model's help, beside its parameters' names; Model Designer uses the first two.
+# Keys of a model's help, besides its parameters' names; Model Designer uses the first two.
 SUMMARY, DESCRIPTION, KEYWORDS = "SHORT_DESCRIPTION", "ALG_DESC", "KEYWORDS"
 
 

@@ -156,15 +156,15 @@
         <translation>Bilder pro Sekunde</translation>
     </message>
     <message>
-        <source>Share of the processor's peak</source>
+        <source>Fraction of the processor's peak</source>
         <translation>Anteil an der Spitzenleistung des Prozessors</translation>
     </message>
     <message>
-        <source>Share of the step that is unaccounted for</source>
+        <source>Unaccounted fraction of the step</source>
         <translation>Nicht zugeordneter Anteil des Schritts</translation>
     </message>
     <message>
-        <source>Overhead of profiling, as a share of the step</source>
+        <source>Profiling overhead, as a fraction of the step</source>
         <translation>Mehraufwand des Profilierens, als Anteil des Schritts</translation>
     </message>
     <message>
@@ -444,7 +444,7 @@
         <translation>Bewertete Pixel</translation>
     </message>
     <message>
-        <source>Share of road pixels</source>
+        <source>Fraction of road pixels</source>
         <translation>Anteil der Straßenpixel</translation>
     </message>
     <message>
@@ -516,7 +516,7 @@
         <translation>Bildchips</translation>
     </message>
     <message>
-        <source>Share of pixels with the same class</source>
+        <source>Fraction of pixels with the same class</source>
         <translation>Anteil der Pixel mit gleicher Klasse</translation>
     </message>
     <message>
@@ -1080,7 +1080,7 @@
         <translation>Intakte Länge (m)</translation>
     </message>
     <message>
-        <source>Intact share of the roads before</source>
+        <source>Intact fraction of the roads before</source>
         <translation>Intakter Anteil der Straßen vorher</translation>
     </message>
     <message>
@@ -1088,7 +1088,7 @@
         <translation>Versetzte Länge (m)</translation>
     </message>
     <message>
-        <source>Displaced share of the roads before</source>
+        <source>Displaced fraction of the roads before</source>
         <translation>Versetzter Anteil der Straßen vorher</translation>
     </message>
     <message>
@@ -1096,7 +1096,7 @@
         <translation>Verlorene Länge (m)</translation>
     </message>
     <message>
-        <source>Lost share of the roads before</source>
+        <source>Lost fraction of the roads before</source>
         <translation>Verlorener Anteil der Straßen vorher</translation>
     </message>
     <message>
@@ -1104,7 +1104,7 @@
         <translation>Neue Länge (m)</translation>
     </message>
     <message>
-        <source>New share of the roads after</source>
+        <source>New fraction of the roads after</source>
         <translation>Neuer Anteil der Straßen nachher</translation>
     </message>
     <message>
@@ -1164,7 +1164,7 @@
         <translation>Zeichnen Sie im Layer roads Straßenachsen nach, und fügen Sie im Layer aoi Polygone hinzu, in denen jede Straße gezeichnet ist. Speichern Sie die Änderungen beider Layer, und führen Sie Modell nachtrainieren aus.</translation>
     </message>
     <message>
-        <source>The label layers are in a temporary file, which is deleted when QGIS is closed. Choose a file to keep them.</source>
+        <source>The label layers are in a temporary file that QGIS deletes when it closes. Choose a file to keep them.</source>
         <translation>Die Layer liegen in einer temporären Datei, die beim Schließen von QGIS gelöscht wird. Wählen Sie eine Datei, um sie zu behalten.</translation>
     </message>
     <message>
@@ -1176,7 +1176,7 @@
         <translation>Erst ein Modell nachtrainieren, dann Straßen extrahieren; alles ist ausgefüllt.</translation>
     </message>
     <message>
-        <source>A scene to try RoadSeg on is being generated, which takes less than a minute.</source>
+        <source>RoadSeg generates a scene to try it on. This takes less than a minute.</source>
         <translation>Eine Szene zum Ausprobieren wird erzeugt; das dauert weniger als eine Minute.</translation>
     </message>
     <message>
@@ -1184,7 +1184,7 @@
         <translation>Modell nachtrainieren…</translation>
     </message>
     <message>
-        <source>The scene is being generated; see the progress in the status bar.</source>
+        <source>RoadSeg is generating the scene; the status bar shows the progress.</source>
         <translation>Die Szene wird erzeugt; den Fortschritt zeigt die Statusleiste.</translation>
     </message>
     <message>
@@ -1224,11 +1224,15 @@
         <translation>Keiner</translation>
     </message>
     <message>
-        <source>The layer {layer} was removed. What was drawn in it stays learned; choose another layer to draw in.</source>
+        <source>This computer was suspended for {minutes} min; the session continues.</source>
+        <translation>Dieser Rechner stand {minutes} min still; die Sitzung geht weiter, wo sie war.</translation>
+    </message>
+    <message>
+        <source>The layer {layer} was removed. The model keeps what it learned from it. Choose another layer to draw in.</source>
         <translation>Der Layer {layer} wurde entfernt. Was darin gezeichnet war, bleibt gelernt; wählen Sie einen anderen Layer zum Zeichnen.</translation>
     </message>
     <message>
-        <source>{count} drawn features of the session are not in the layers: QGIS may have ended before they were saved.</source>
+        <source>{count} drawn features of the session are missing from the layers: QGIS may have ended before they were saved.</source>
         <translation>{count} gezeichnete Objekte der Sitzung sind nicht in den Layern: QGIS wurde vielleicht beendet, bevor sie gespeichert waren.</translation>
     </message>
     <message>
@@ -1252,7 +1256,7 @@
         <translation>Der Arbeitsprozess startet und liest das Modell.</translation>
     </message>
     <message>
-        <source>What was drawn is in your layers; the model is as it was at its last checkpoint.</source>
+        <source>Your drawn features are in your layers; the model is at its last checkpoint.</source>
         <translation>Was gezeichnet wurde, ist in Ihren Layern; das Modell ist auf dem Stand des letzten Checkpoints.</translation>
     </message>
     <message>
@@ -1260,7 +1264,7 @@
         <translation>Zurückholen</translation>
     </message>
     <message>
-        <source>Where to keep what is drawn</source>
+        <source>Where to store the labels</source>
         <translation>Wohin mit dem, was gezeichnet wird</translation>
     </message>
     <message>
@@ -1272,7 +1276,7 @@
         <translation>Wählen Sie ein Bild: einen Rasterlayer des Projekts.</translation>
     </message>
     <message>
-        <source>The image of the last session is not in this project. Add it, choose it, and press Start.</source>
+        <source>The image of the last session is not in this project. Add it, choose it and press Start.</source>
         <translation>Das Bild der letzten Sitzung ist nicht in diesem Projekt. Fügen Sie es hinzu, wählen Sie es und drücken Sie Start.</translation>
     </message>
     <message>
@@ -1288,7 +1292,7 @@
         <translation>Beendet</translation>
     </message>
     <message>
-        <source>The image was not rendered to its end.</source>
+        <source>The image was not rendered completely.</source>
         <translation>Das Bild wurde nicht zu Ende gerendert.</translation>
     </message>
     <message>
@@ -1296,7 +1300,7 @@
         <translation>Abgebrochen</translation>
     </message>
     <message>
-        <source>Resume goes on with what was learned.</source>
+        <source>Resume continues with the learned model.</source>
         <translation>Fortsetzen macht mit dem Gelernten weiter.</translation>
     </message>
     <message>
@@ -1304,7 +1308,7 @@
         <translation>Änderungen speichern</translation>
     </message>
     <message>
-        <source>What the map shows of {layer}.</source>
+        <source>The visible part of {layer}.</source>
         <translation>Was die Karte von {layer} zeigt.</translation>
     </message>
     <message>
@@ -1312,7 +1316,7 @@
         <translation>Weiter</translation>
     </message>
     <message>
-        <source>What was drawn is not saved yet: {layers}.</source>
+        <source>These layers have unsaved edits: {layers}.</source>
         <translation>Noch nicht gespeichert ist, was gezeichnet wurde: {layers}.</translation>
     </message>
     <message>
@@ -1328,7 +1332,7 @@
         <translation>Zurückgeholt</translation>
     </message>
     <message>
-        <source>The image {layer} was removed, so that the session ends.</source>
+        <source>The image {layer} was removed, so the session ends.</source>
         <translation>Das Bild {layer} wurde entfernt; damit endet die Sitzung.</translation>
     </message>
     <message>
@@ -1336,7 +1340,7 @@
         <translation>Verbindung annehmen</translation>
     </message>
     <message>
-        <source>Choose a layer of polygons for what is no road (Create label layers makes one).</source>
+        <source>Choose a polygon layer for places without road (Create label layers makes one).</source>
         <translation>Wählen Sie einen Polygonlayer für das, was keine Straße ist (Layer zum Zeichnen anlegen erstellt einen).</translation>
     </message>
     <message>
@@ -1348,7 +1352,7 @@
         <translation>An dieser Stelle gibt es nichts zu korrigieren.</translation>
     </message>
     <message>
-        <source>Choose a layer of drawn roads, to which the link can be added.</source>
+        <source>Choose a layer of drawn roads to add the link to.</source>
         <translation>Wählen Sie einen Layer gezeichneter Straßen, in den die Verbindung aufgenommen werden kann.</translation>
     </message>
     <message>
@@ -1356,7 +1360,7 @@
         <translation>Dieses Modell behalten</translation>
     </message>
     <message>
-        <source>The session has ended, and the model was not kept. Resume it, and keep the model then.</source>
+        <source>The session has ended and the model was not kept. Resume the session, then keep the model.</source>
         <translation>Die Sitzung ist beendet, und das Modell wurde nicht behalten. Setzen Sie sie fort, und behalten Sie das Modell dann.</translation>
     </message>
     <message>
@@ -1372,7 +1376,7 @@
         <translation>Das Modell ist in {model}; F1 auf zurückgehaltenen Blöcken {f1:.2f}.</translation>
     </message>
     <message>
-        <source>What it has learned from is in {labels}.</source>
+        <source>Its training labels are in {labels}.</source>
         <translation>Woraus es gelernt hat, ist in {labels}.</translation>
     </message>
     <message>
@@ -1380,7 +1384,7 @@
         <translation>RoadSeg live: {layer} wird gerendert</translation>
     </message>
     <message>
-        <source>RoadSeg live: a layer for what is no road</source>
+        <source>RoadSeg live: creating a layer for places without road</source>
         <translation>RoadSeg live: ein Layer für das, was keine Straße ist</translation>
     </message>
     <message>
@@ -1388,11 +1392,11 @@
         <translation>{path} kann nicht geschrieben werden.</translation>
     </message>
     <message>
-        <source>The layer {layer} has no coordinate reference system; it is taken for the image's.</source>
+        <source>The layer {layer} has no coordinate reference system; the image's is assumed.</source>
         <translation>Der Layer {layer} hat kein Koordinatenbezugssystem; es wird das des Bildes angenommen.</translation>
     </message>
     <message>
-        <source>Features of the layer {layer} cannot be transformed to the image's CRS, and are left out.</source>
+        <source>Features of the layer {layer} cannot be transformed to the image's CRS and are left out.</source>
         <translation>Objekte des Layers {layer} lassen sich nicht ins KBS des Bildes transformieren und bleiben weg.</translation>
     </message>
     <message>
@@ -1452,14 +1456,6 @@
         <translation>Anzeigen</translation>
     </message>
     <message>
-        <source>Place {number}</source>
-        <translation>Stelle {number}</translation>
-    </message>
-    <message>
-        <source>This computer stood still for {minutes} min; the session goes on where it was.</source>
-        <translation>Dieser Rechner stand {minutes} min still; die Sitzung geht weiter, wo sie war.</translation>
-    </message>
-    <message>
         <source>Waiting for labels</source>
         <translation>Wartet auf Labels</translation>
     </message>
@@ -1492,6 +1488,10 @@
         <translation>Gezeichnete Straßen: {count}</translation>
     </message>
     <message>
+        <source>Place {number}</source>
+        <translation>Stelle {number}</translation>
+    </message>
+    <message>
         <source>Step {step:,}</source>
         <translation>Schritt {step:,}</translation>
     </message>
@@ -1500,8 +1500,8 @@
         <translation>Letzter Strich gelernt nach {seconds:.1f} s</translation>
     </message>
     <message>
-        <source>{pace:.1f} steps a second</source>
-        <translation>{pace:.1f} Schritte pro Sekunde</translation>
+        <source>{rate:.1f} steps per second</source>
+        <translation>{rate:.1f} Schritte pro Sekunde</translation>
     </message>
     <message>
         <source>Try it on a generated scene</source>
@@ -1552,7 +1552,7 @@
         <translation>Dateien</translation>
     </message>
     <message>
-        <source>Dialogs begin with the newest model in it, and propose a new name in it for models they write.</source>
+        <source>Dialogs start with the newest model in it and propose a new name in it for models that they write.</source>
         <translation>Dialoge beginnen mit dem neuesten Modell darin und schlagen für Modelle, die sie schreiben, einen neuen Namen darin vor.</translation>
     </message>
     <message>
@@ -1568,7 +1568,7 @@
         <translation>Arbeitsspeicher</translation>
     </message>
     <message>
-        <source>The environment variable {name} is set, and takes precedence.</source>
+        <source>The environment variable {name} is set and takes precedence.</source>
         <translation>Die Umgebungsvariable {name} ist gesetzt und hat Vorrang.</translation>
     </message>
     <message>
@@ -1596,7 +1596,7 @@
         <translation>Sicher, dass es eine Straße ist</translation>
     </message>
     <message>
-        <source>The style cannot be written beside {file} ({reason}).</source>
+        <source>The style file next to {file} cannot be written ({reason}).</source>
         <translation>Der Stil kann nicht neben {file} geschrieben werden ({reason}).</translation>
     </message>
     <message>

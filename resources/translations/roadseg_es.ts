@@ -156,15 +156,15 @@
         <translation>Imágenes por segundo</translation>
     </message>
     <message>
-        <source>Share of the processor's peak</source>
+        <source>Fraction of the processor's peak</source>
         <translation>Proporción del rendimiento máximo del procesador</translation>
     </message>
     <message>
-        <source>Share of the step that is unaccounted for</source>
+        <source>Unaccounted fraction of the step</source>
         <translation>Proporción del paso sin atribuir</translation>
     </message>
     <message>
-        <source>Overhead of profiling, as a share of the step</source>
+        <source>Profiling overhead, as a fraction of the step</source>
         <translation>Sobrecoste del perfilado, como proporción del paso</translation>
     </message>
     <message>
@@ -444,7 +444,7 @@
         <translation>Píxeles evaluados</translation>
     </message>
     <message>
-        <source>Share of road pixels</source>
+        <source>Fraction of road pixels</source>
         <translation>Proporción de píxeles de vía</translation>
     </message>
     <message>
@@ -516,7 +516,7 @@
         <translation>Recortes</translation>
     </message>
     <message>
-        <source>Share of pixels with the same class</source>
+        <source>Fraction of pixels with the same class</source>
         <translation>Proporción de píxeles con la misma clase</translation>
     </message>
     <message>
@@ -1080,7 +1080,7 @@
         <translation>Longitud intacta (m)</translation>
     </message>
     <message>
-        <source>Intact share of the roads before</source>
+        <source>Intact fraction of the roads before</source>
         <translation>Proporción intacta de las vías antes</translation>
     </message>
     <message>
@@ -1088,7 +1088,7 @@
         <translation>Longitud desplazada (m)</translation>
     </message>
     <message>
-        <source>Displaced share of the roads before</source>
+        <source>Displaced fraction of the roads before</source>
         <translation>Proporción desplazada de las vías antes</translation>
     </message>
     <message>
@@ -1096,7 +1096,7 @@
         <translation>Longitud perdida (m)</translation>
     </message>
     <message>
-        <source>Lost share of the roads before</source>
+        <source>Lost fraction of the roads before</source>
         <translation>Proporción perdida de las vías antes</translation>
     </message>
     <message>
@@ -1104,7 +1104,7 @@
         <translation>Longitud nueva (m)</translation>
     </message>
     <message>
-        <source>New share of the roads after</source>
+        <source>New fraction of the roads after</source>
         <translation>Proporción nueva de las vías después</translation>
     </message>
     <message>
@@ -1164,7 +1164,7 @@
         <translation>Trace los ejes de las vías en la capa roads y añada a la capa aoi polígonos en los que todas las vías estén dibujadas. Guarde los cambios de ambas capas y ejecute Ajustar un modelo.</translation>
     </message>
     <message>
-        <source>The label layers are in a temporary file, which is deleted when QGIS is closed. Choose a file to keep them.</source>
+        <source>The label layers are in a temporary file that QGIS deletes when it closes. Choose a file to keep them.</source>
         <translation>Las capas de etiquetas están en un archivo temporal que se borra al cerrar QGIS. Elija un archivo para conservarlas.</translation>
     </message>
     <message>
@@ -1176,7 +1176,7 @@
         <translation>Ajuste un modelo y luego extraiga vías; todo está rellenado.</translation>
     </message>
     <message>
-        <source>A scene to try RoadSeg on is being generated, which takes less than a minute.</source>
+        <source>RoadSeg generates a scene to try it on. This takes less than a minute.</source>
         <translation>Se está generando una escena para probar RoadSeg, lo que tarda menos de un minuto.</translation>
     </message>
     <message>
@@ -1184,7 +1184,7 @@
         <translation>Ajustar un modelo…</translation>
     </message>
     <message>
-        <source>The scene is being generated; see the progress in the status bar.</source>
+        <source>RoadSeg is generating the scene; the status bar shows the progress.</source>
         <translation>La escena se está generando; vea el progreso en la barra de estado.</translation>
     </message>
     <message>
@@ -1224,11 +1224,15 @@
         <translation>Ninguna</translation>
     </message>
     <message>
-        <source>The layer {layer} was removed. What was drawn in it stays learned; choose another layer to draw in.</source>
+        <source>This computer was suspended for {minutes} min; the session continues.</source>
+        <translation>Este equipo estuvo parado {minutes} min; la sesión continúa donde estaba.</translation>
+    </message>
+    <message>
+        <source>The layer {layer} was removed. The model keeps what it learned from it. Choose another layer to draw in.</source>
         <translation>Se quitó la capa {layer}. Lo dibujado en ella sigue aprendido; elija otra capa para dibujar.</translation>
     </message>
     <message>
-        <source>{count} drawn features of the session are not in the layers: QGIS may have ended before they were saved.</source>
+        <source>{count} drawn features of the session are missing from the layers: QGIS may have ended before they were saved.</source>
         <translation>{count} objetos dibujados de la sesión no están en las capas: quizá QGIS terminó antes de guardarlos.</translation>
     </message>
     <message>
@@ -1252,7 +1256,7 @@
         <translation>El proceso de trabajo arranca y lee el modelo.</translation>
     </message>
     <message>
-        <source>What was drawn is in your layers; the model is as it was at its last checkpoint.</source>
+        <source>Your drawn features are in your layers; the model is at its last checkpoint.</source>
         <translation>Lo dibujado está en sus capas; el modelo está como en su último punto de control.</translation>
     </message>
     <message>
@@ -1260,7 +1264,7 @@
         <translation>Recuperarlos</translation>
     </message>
     <message>
-        <source>Where to keep what is drawn</source>
+        <source>Where to store the labels</source>
         <translation>Dónde guardar lo que se dibuja</translation>
     </message>
     <message>
@@ -1272,7 +1276,7 @@
         <translation>Elija una imagen: una capa ráster del proyecto.</translation>
     </message>
     <message>
-        <source>The image of the last session is not in this project. Add it, choose it, and press Start.</source>
+        <source>The image of the last session is not in this project. Add it, choose it and press Start.</source>
         <translation>La imagen de la última sesión no está en este proyecto. Añádala, elíjala y pulse Iniciar.</translation>
     </message>
     <message>
@@ -1288,7 +1292,7 @@
         <translation>Detenido</translation>
     </message>
     <message>
-        <source>The image was not rendered to its end.</source>
+        <source>The image was not rendered completely.</source>
         <translation>La imagen no se renderizó hasta el final.</translation>
     </message>
     <message>
@@ -1296,7 +1300,7 @@
         <translation>Terminado</translation>
     </message>
     <message>
-        <source>Resume goes on with what was learned.</source>
+        <source>Resume continues with the learned model.</source>
         <translation>Reanudar continúa con lo aprendido.</translation>
     </message>
     <message>
@@ -1304,7 +1308,7 @@
         <translation>Guardar los cambios</translation>
     </message>
     <message>
-        <source>What the map shows of {layer}.</source>
+        <source>The visible part of {layer}.</source>
         <translation>Lo que el mapa muestra de {layer}.</translation>
     </message>
     <message>
@@ -1312,7 +1316,7 @@
         <translation>Continuar</translation>
     </message>
     <message>
-        <source>What was drawn is not saved yet: {layers}.</source>
+        <source>These layers have unsaved edits: {layers}.</source>
         <translation>Lo dibujado aún no está guardado: {layers}.</translation>
     </message>
     <message>
@@ -1328,7 +1332,7 @@
         <translation>Recuperado</translation>
     </message>
     <message>
-        <source>The image {layer} was removed, so that the session ends.</source>
+        <source>The image {layer} was removed, so the session ends.</source>
         <translation>Se quitó la imagen {layer}, por lo que la sesión termina.</translation>
     </message>
     <message>
@@ -1336,7 +1340,7 @@
         <translation>Aceptar el enlace</translation>
     </message>
     <message>
-        <source>Choose a layer of polygons for what is no road (Create label layers makes one).</source>
+        <source>Choose a polygon layer for places without road (Create label layers makes one).</source>
         <translation>Elija una capa de polígonos para lo que no es vía (Crear capas de etiquetas crea una).</translation>
     </message>
     <message>
@@ -1348,7 +1352,7 @@
         <translation>No hay nada que corregir en este lugar.</translation>
     </message>
     <message>
-        <source>Choose a layer of drawn roads, to which the link can be added.</source>
+        <source>Choose a layer of drawn roads to add the link to.</source>
         <translation>Elija una capa de vías dibujadas a la que se pueda añadir el enlace.</translation>
     </message>
     <message>
@@ -1356,7 +1360,7 @@
         <translation>Conservar este modelo</translation>
     </message>
     <message>
-        <source>The session has ended, and the model was not kept. Resume it, and keep the model then.</source>
+        <source>The session has ended and the model was not kept. Resume the session, then keep the model.</source>
         <translation>La sesión ha terminado y el modelo no se ha conservado. Reanúdela y conserve entonces el modelo.</translation>
     </message>
     <message>
@@ -1372,7 +1376,7 @@
         <translation>El modelo está en {model}; F1 en bloques reservados {f1:.2f}.</translation>
     </message>
     <message>
-        <source>What it has learned from is in {labels}.</source>
+        <source>Its training labels are in {labels}.</source>
         <translation>Lo que le ha servido para aprender está en {labels}.</translation>
     </message>
     <message>
@@ -1380,7 +1384,7 @@
         <translation>RoadSeg live: renderizando {layer}</translation>
     </message>
     <message>
-        <source>RoadSeg live: a layer for what is no road</source>
+        <source>RoadSeg live: creating a layer for places without road</source>
         <translation>RoadSeg live: una capa para lo que no es vía</translation>
     </message>
     <message>
@@ -1388,11 +1392,11 @@
         <translation>{path} no se puede escribir.</translation>
     </message>
     <message>
-        <source>The layer {layer} has no coordinate reference system; it is taken for the image's.</source>
+        <source>The layer {layer} has no coordinate reference system; the image's is assumed.</source>
         <translation>La capa {layer} no tiene sistema de referencia; se toma el de la imagen.</translation>
     </message>
     <message>
-        <source>Features of the layer {layer} cannot be transformed to the image's CRS, and are left out.</source>
+        <source>Features of the layer {layer} cannot be transformed to the image's CRS and are left out.</source>
         <translation>Hay objetos de la capa {layer} que no se pueden transformar al SRC de la imagen y se omiten.</translation>
     </message>
     <message>
@@ -1452,14 +1456,6 @@
         <translation>Mostrar</translation>
     </message>
     <message>
-        <source>Place {number}</source>
-        <translation>Lugar {number}</translation>
-    </message>
-    <message>
-        <source>This computer stood still for {minutes} min; the session goes on where it was.</source>
-        <translation>Este equipo estuvo parado {minutes} min; la sesión continúa donde estaba.</translation>
-    </message>
-    <message>
         <source>Waiting for labels</source>
         <translation>Esperando etiquetas</translation>
     </message>
@@ -1492,6 +1488,10 @@
         <translation>Vías dibujadas: {count}</translation>
     </message>
     <message>
+        <source>Place {number}</source>
+        <translation>Lugar {number}</translation>
+    </message>
+    <message>
         <source>Step {step:,}</source>
         <translation>Paso {step:,}</translation>
     </message>
@@ -1500,8 +1500,8 @@
         <translation>Último trazo aprendido tras {seconds:.1f} s</translation>
     </message>
     <message>
-        <source>{pace:.1f} steps a second</source>
-        <translation>{pace:.1f} pasos por segundo</translation>
+        <source>{rate:.1f} steps per second</source>
+        <translation>{rate:.1f} pasos por segundo</translation>
     </message>
     <message>
         <source>Try it on a generated scene</source>
@@ -1552,7 +1552,7 @@
         <translation>Archivos</translation>
     </message>
     <message>
-        <source>Dialogs begin with the newest model in it, and propose a new name in it for models they write.</source>
+        <source>Dialogs start with the newest model in it and propose a new name in it for models that they write.</source>
         <translation>Los diálogos empiezan con el modelo más reciente de ella y proponen un nombre nuevo en ella para los modelos que escriben.</translation>
     </message>
     <message>
@@ -1568,7 +1568,7 @@
         <translation>Memoria</translation>
     </message>
     <message>
-        <source>The environment variable {name} is set, and takes precedence.</source>
+        <source>The environment variable {name} is set and takes precedence.</source>
         <translation>La variable de entorno {name} está definida y tiene prioridad.</translation>
     </message>
     <message>
@@ -1596,7 +1596,7 @@
         <translation>Seguro de que es una vía</translation>
     </message>
     <message>
-        <source>The style cannot be written beside {file} ({reason}).</source>
+        <source>The style file next to {file} cannot be written ({reason}).</source>
         <translation>El estilo no se puede escribir junto a {file} ({reason}).</translation>
     </message>
     <message>

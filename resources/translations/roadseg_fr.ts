@@ -156,15 +156,15 @@
         <translation>Images par seconde</translation>
     </message>
     <message>
-        <source>Share of the processor's peak</source>
+        <source>Fraction of the processor's peak</source>
         <translation>Part de la performance maximale du processeur</translation>
     </message>
     <message>
-        <source>Share of the step that is unaccounted for</source>
+        <source>Unaccounted fraction of the step</source>
         <translation>Part du pas non attribuée</translation>
     </message>
     <message>
-        <source>Overhead of profiling, as a share of the step</source>
+        <source>Profiling overhead, as a fraction of the step</source>
         <translation>Surcoût du profilage, en part du pas</translation>
     </message>
     <message>
@@ -444,7 +444,7 @@
         <translation>Pixels évalués</translation>
     </message>
     <message>
-        <source>Share of road pixels</source>
+        <source>Fraction of road pixels</source>
         <translation>Part de pixels de route</translation>
     </message>
     <message>
@@ -516,7 +516,7 @@
         <translation>Vignettes</translation>
     </message>
     <message>
-        <source>Share of pixels with the same class</source>
+        <source>Fraction of pixels with the same class</source>
         <translation>Part de pixels de même classe</translation>
     </message>
     <message>
@@ -1080,7 +1080,7 @@
         <translation>Longueur intacte (m)</translation>
     </message>
     <message>
-        <source>Intact share of the roads before</source>
+        <source>Intact fraction of the roads before</source>
         <translation>Part intacte des routes avant</translation>
     </message>
     <message>
@@ -1088,7 +1088,7 @@
         <translation>Longueur déplacée (m)</translation>
     </message>
     <message>
-        <source>Displaced share of the roads before</source>
+        <source>Displaced fraction of the roads before</source>
         <translation>Part déplacée des routes avant</translation>
     </message>
     <message>
@@ -1096,7 +1096,7 @@
         <translation>Longueur perdue (m)</translation>
     </message>
     <message>
-        <source>Lost share of the roads before</source>
+        <source>Lost fraction of the roads before</source>
         <translation>Part perdue des routes avant</translation>
     </message>
     <message>
@@ -1104,7 +1104,7 @@
         <translation>Longueur nouvelle (m)</translation>
     </message>
     <message>
-        <source>New share of the roads after</source>
+        <source>New fraction of the roads after</source>
         <translation>Part nouvelle des routes après</translation>
     </message>
     <message>
@@ -1164,7 +1164,7 @@
         <translation>Tracez les axes des routes dans la couche roads et ajoutez à la couche aoi des polygones où toutes les routes sont dessinées. Enregistrez les modifications des deux couches, puis lancez Affiner un modèle.</translation>
     </message>
     <message>
-        <source>The label layers are in a temporary file, which is deleted when QGIS is closed. Choose a file to keep them.</source>
+        <source>The label layers are in a temporary file that QGIS deletes when it closes. Choose a file to keep them.</source>
         <translation>Les couches d'étiquettes sont dans un fichier temporaire, supprimé à la fermeture de QGIS. Choisissez un fichier pour les conserver.</translation>
     </message>
     <message>
@@ -1176,7 +1176,7 @@
         <translation>Affinez un modèle, puis extrayez les routes ; tout est rempli.</translation>
     </message>
     <message>
-        <source>A scene to try RoadSeg on is being generated, which takes less than a minute.</source>
+        <source>RoadSeg generates a scene to try it on. This takes less than a minute.</source>
         <translation>Une scène pour essayer RoadSeg est en cours de génération, ce qui prend moins d'une minute.</translation>
     </message>
     <message>
@@ -1184,7 +1184,7 @@
         <translation>Affiner un modèle…</translation>
     </message>
     <message>
-        <source>The scene is being generated; see the progress in the status bar.</source>
+        <source>RoadSeg is generating the scene; the status bar shows the progress.</source>
         <translation>La scène est en cours de génération ; la barre d'état montre l'avancement.</translation>
     </message>
     <message>
@@ -1224,11 +1224,15 @@
         <translation>Aucune</translation>
     </message>
     <message>
-        <source>The layer {layer} was removed. What was drawn in it stays learned; choose another layer to draw in.</source>
+        <source>This computer was suspended for {minutes} min; the session continues.</source>
+        <translation>Cet ordinateur est resté arrêté {minutes} min ; la session reprend où elle en était.</translation>
+    </message>
+    <message>
+        <source>The layer {layer} was removed. The model keeps what it learned from it. Choose another layer to draw in.</source>
         <translation>La couche {layer} a été retirée. Ce qui y était dessiné reste appris ; choisissez une autre couche pour dessiner.</translation>
     </message>
     <message>
-        <source>{count} drawn features of the session are not in the layers: QGIS may have ended before they were saved.</source>
+        <source>{count} drawn features of the session are missing from the layers: QGIS may have ended before they were saved.</source>
         <translation>{count} objets dessinés de la session ne sont pas dans les couches : QGIS s'est peut-être arrêté avant leur enregistrement.</translation>
     </message>
     <message>
@@ -1252,7 +1256,7 @@
         <translation>Le processus de calcul démarre et lit le modèle.</translation>
     </message>
     <message>
-        <source>What was drawn is in your layers; the model is as it was at its last checkpoint.</source>
+        <source>Your drawn features are in your layers; the model is at its last checkpoint.</source>
         <translation>Ce qui a été dessiné est dans vos couches ; le modèle est dans l'état de son dernier point de contrôle.</translation>
     </message>
     <message>
@@ -1260,7 +1264,7 @@
         <translation>Les remettre</translation>
     </message>
     <message>
-        <source>Where to keep what is drawn</source>
+        <source>Where to store the labels</source>
         <translation>Où conserver ce qui est dessiné</translation>
     </message>
     <message>
@@ -1272,7 +1276,7 @@
         <translation>Choisissez une image : une couche raster du projet.</translation>
     </message>
     <message>
-        <source>The image of the last session is not in this project. Add it, choose it, and press Start.</source>
+        <source>The image of the last session is not in this project. Add it, choose it and press Start.</source>
         <translation>L'image de la dernière session n'est pas dans ce projet. Ajoutez-la, choisissez-la et appuyez sur Démarrer.</translation>
     </message>
     <message>
@@ -1288,7 +1292,7 @@
         <translation>Arrêté</translation>
     </message>
     <message>
-        <source>The image was not rendered to its end.</source>
+        <source>The image was not rendered completely.</source>
         <translation>L'image n'a pas été rendue jusqu'au bout.</translation>
     </message>
     <message>
@@ -1296,7 +1300,7 @@
         <translation>Terminé</translation>
     </message>
     <message>
-        <source>Resume goes on with what was learned.</source>
+        <source>Resume continues with the learned model.</source>
         <translation>Reprendre continue avec ce qui a été appris.</translation>
     </message>
     <message>
@@ -1304,7 +1308,7 @@
         <translation>Enregistrer les modifications</translation>
     </message>
     <message>
-        <source>What the map shows of {layer}.</source>
+        <source>The visible part of {layer}.</source>
         <translation>Ce que la carte montre de {layer}.</translation>
     </message>
     <message>
@@ -1312,7 +1316,7 @@
         <translation>Continuer</translation>
     </message>
     <message>
-        <source>What was drawn is not saved yet: {layers}.</source>
+        <source>These layers have unsaved edits: {layers}.</source>
         <translation>Ce qui a été dessiné n'est pas encore enregistré : {layers}.</translation>
     </message>
     <message>
@@ -1328,7 +1332,7 @@
         <translation>Remis</translation>
     </message>
     <message>
-        <source>The image {layer} was removed, so that the session ends.</source>
+        <source>The image {layer} was removed, so the session ends.</source>
         <translation>L'image {layer} a été retirée ; la session se termine.</translation>
     </message>
     <message>
@@ -1336,7 +1340,7 @@
         <translation>Accepter la liaison</translation>
     </message>
     <message>
-        <source>Choose a layer of polygons for what is no road (Create label layers makes one).</source>
+        <source>Choose a polygon layer for places without road (Create label layers makes one).</source>
         <translation>Choisissez une couche de polygones pour ce qui n'est pas une route (Créer des couches d'étiquettes en crée une).</translation>
     </message>
     <message>
@@ -1348,7 +1352,7 @@
         <translation>Il n'y a rien à corriger à cet endroit.</translation>
     </message>
     <message>
-        <source>Choose a layer of drawn roads, to which the link can be added.</source>
+        <source>Choose a layer of drawn roads to add the link to.</source>
         <translation>Choisissez une couche de routes dessinées à laquelle ajouter la liaison.</translation>
     </message>
     <message>
@@ -1356,7 +1360,7 @@
         <translation>Conserver ce modèle</translation>
     </message>
     <message>
-        <source>The session has ended, and the model was not kept. Resume it, and keep the model then.</source>
+        <source>The session has ended and the model was not kept. Resume the session, then keep the model.</source>
         <translation>La session est terminée et le modèle n'a pas été conservé. Reprenez-la, puis conservez le modèle.</translation>
     </message>
     <message>
@@ -1372,7 +1376,7 @@
         <translation>Le modèle est dans {model} ; F1 sur les blocs réservés {f1:.2f}.</translation>
     </message>
     <message>
-        <source>What it has learned from is in {labels}.</source>
+        <source>Its training labels are in {labels}.</source>
         <translation>Ce dont il a appris est dans {labels}.</translation>
     </message>
     <message>
@@ -1380,7 +1384,7 @@
         <translation>RoadSeg live : rendu de {layer}</translation>
     </message>
     <message>
-        <source>RoadSeg live: a layer for what is no road</source>
+        <source>RoadSeg live: creating a layer for places without road</source>
         <translation>RoadSeg live : une couche pour ce qui n'est pas une route</translation>
     </message>
     <message>
@@ -1388,11 +1392,11 @@
         <translation>{path} ne peut pas être écrit.</translation>
     </message>
     <message>
-        <source>The layer {layer} has no coordinate reference system; it is taken for the image's.</source>
+        <source>The layer {layer} has no coordinate reference system; the image's is assumed.</source>
         <translation>La couche {layer} n'a pas de système de coordonnées ; celui de l'image est supposé.</translation>
     </message>
     <message>
-        <source>Features of the layer {layer} cannot be transformed to the image's CRS, and are left out.</source>
+        <source>Features of the layer {layer} cannot be transformed to the image's CRS and are left out.</source>
         <translation>Des objets de la couche {layer} ne peuvent pas être transformés dans le SCR de l'image et sont ignorés.</translation>
     </message>
     <message>
@@ -1452,14 +1456,6 @@
         <translation>Afficher</translation>
     </message>
     <message>
-        <source>Place {number}</source>
-        <translation>Endroit {number}</translation>
-    </message>
-    <message>
-        <source>This computer stood still for {minutes} min; the session goes on where it was.</source>
-        <translation>Cet ordinateur est resté arrêté {minutes} min ; la session reprend où elle en était.</translation>
-    </message>
-    <message>
         <source>Waiting for labels</source>
         <translation>En attente d'étiquettes</translation>
     </message>
@@ -1492,6 +1488,10 @@
         <translation>Routes dessinées : {count}</translation>
     </message>
     <message>
+        <source>Place {number}</source>
+        <translation>Endroit {number}</translation>
+    </message>
+    <message>
         <source>Step {step:,}</source>
         <translation>Étape {step:,}</translation>
     </message>
@@ -1500,8 +1500,8 @@
         <translation>Dernier trait appris après {seconds:.1f} s</translation>
     </message>
     <message>
-        <source>{pace:.1f} steps a second</source>
-        <translation>{pace:.1f} étapes par seconde</translation>
+        <source>{rate:.1f} steps per second</source>
+        <translation>{rate:.1f} étapes par seconde</translation>
     </message>
     <message>
         <source>Try it on a generated scene</source>
@@ -1552,7 +1552,7 @@
         <translation>Fichiers</translation>
     </message>
     <message>
-        <source>Dialogs begin with the newest model in it, and propose a new name in it for models they write.</source>
+        <source>Dialogs start with the newest model in it and propose a new name in it for models that they write.</source>
         <translation>Les dialogues commencent par le modèle le plus récent qu'il contient et y proposent un nouveau nom pour les modèles qu'ils écrivent.</translation>
     </message>
     <message>
@@ -1568,7 +1568,7 @@
         <translation>Mémoire</translation>
     </message>
     <message>
-        <source>The environment variable {name} is set, and takes precedence.</source>
+        <source>The environment variable {name} is set and takes precedence.</source>
         <translation>La variable d'environnement {name} est définie et a la priorité.</translation>
     </message>
     <message>
@@ -1596,7 +1596,7 @@
         <translation>Certain que c'est une route</translation>
     </message>
     <message>
-        <source>The style cannot be written beside {file} ({reason}).</source>
+        <source>The style file next to {file} cannot be written ({reason}).</source>
         <translation>Le style ne peut pas être écrit à côté de {file} ({reason}).</translation>
     </message>
     <message>

@@ -1,1 +1,1 @@
-"""RoadSeg live in a window: the panel, the worker's client, what is drawn, and what is shown."""
+"""RoadSeg live in a window: the panel, the worker's client, labels and predictions."""

@@ -57,7 +57,7 @@ class LiveChart(QWidget):
         return QSize(240, 96)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint levels, line and last score; or that there is none yet."""
+        """Paint levels, line and last score; or a note that there is none yet."""
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.fillRect(self.rect(), self.palette().color(QPalette.ColorRole.Base))

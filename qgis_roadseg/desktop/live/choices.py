@@ -1,4 +1,4 @@
-"""What a live session works with: the form that asks for it, what it suggests, and how it is found again on a resume.
+"""Inputs of a live session: the form that asks for them, its suggestions, and how a resumed session finds them again.
 
 Scope: widgets, layers of the project. Independent of the session.
 """
@@ -33,7 +33,7 @@ _FILTERS = {
 
 
 class ChoicesForm(QWidget):
-    """Asks for image, model and label layers; suggests what the project has."""
+    """Asks for image, model and label layers; suggests layers of the project."""
 
     def __init__(self, parent: Optional[QWidget] = None) -> None:
         super().__init__(parent)
@@ -77,7 +77,7 @@ class ChoicesForm(QWidget):
         self._remember()
 
     def suggest(self) -> None:
-        """Choose what the map shows, where nothing is chosen: the upper layers that fit."""
+        """Fill empty boxes with the topmost visible layers that fit."""
         project = QgsProject.instance()
         overlays = [project.mapLayer(each) for each in former_overlays(project)]
         self.image.setExceptedLayerList(overlays)
@@ -93,12 +93,12 @@ class ChoicesForm(QWidget):
         self._remember()
 
     def chosen(self) -> dict[str, Any]:
-        """Return what is chosen, as it is noted for a resume."""
+        """Return the choices in the form that a resumed session restores."""
         labels = {name: _described(box.currentLayer()) for name, box in self.labels.items()}
         return {IMAGE: _described(self.image.currentLayer()), MODEL: self.model_name(), **labels}
 
     def restore(self, chosen: Mapping[str, Any]) -> None:
-        """Choose what was chosen in a session; layers that the project does not have are loaded from their sources."""
+        """Restore the choices of a session; layers that are not in the project are loaded from their sources."""
         model = chosen.get(MODEL)
         self.model.setFilePath(model if isinstance(model, str) and model != STARTER else "")
         _set(self.image, _find(chosen.get(IMAGE), is_raster=True))

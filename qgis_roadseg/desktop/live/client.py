@@ -26,7 +26,7 @@ from ...runtime.supervision import RunningClock, death, error_of, silence_error,
 from ...translation import tr
 
 TICK_MS = 500
-# More between two ticks is time in which this process stood still; after the second the user is told.
+# A longer gap between two ticks means that this process was suspended; after the second limit the user is told.
 LONGEST_TICK_S, SLEEP_S = 2.0, 60.0
 # A worker is at its end soon after its last event.
 GRACE_S = 15.0
@@ -51,7 +51,7 @@ class LiveClient(QObject):
     received(object)
         An event of the worker's, but for the last one.
     noted(str)
-        What the user should know of the worker itself; empty once that is no longer so.
+        A message about the worker itself; empty once it no longer holds.
     ended(object)
         It has ended: its result, or a RoadSegError.
 
@@ -176,7 +176,7 @@ class LiveClient(QObject):
     def _tick(self) -> None:
         passed_s = self._clock.advance()
         if passed_s > SLEEP_S:
-            text = tr("This computer stood still for {minutes} min; the session goes on where it was.")
+            text = tr("This computer was suspended for {minutes} min; the session continues.")
             self.noted.emit(text.format(minutes=round(passed_s / 60)))
         silent_s = self._clock.now_s - self._heard_s
         patience_s = GRACE_S if self._last is not None else FINISH_S
@@ -191,7 +191,7 @@ class LiveClient(QObject):
         self._hear()
 
     def _hear(self) -> None:
-        """Take what the worker has written, and notice its end."""
+        """Read the worker's output, and notice its end."""
         was_running = self._process.is_running
         lines = self._process.take()
         self._last_lines.extend(lines.err)

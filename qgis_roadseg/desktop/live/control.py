@@ -83,7 +83,7 @@ class LiveControl(QObject):
         return self._panel.phase == IDLE
 
     def start(self) -> None:
-        """Begin a session with what is chosen; label layers are made first where there are none."""
+        """Begin a session with the choices; missing label layers are created first."""
         if not self.is_idle:
             return
         image = self._panel.choices.image.currentLayer()
@@ -103,7 +103,7 @@ class LiveControl(QObject):
         image = self._panel.choices.image.currentLayer()
         if image is None:
             self._panel.tell(
-                tr("The image of the last session is not in this project. Add it, choose it, and press Start.")
+                tr("The image of the last session is not in this project. Add it, choose it and press Start.")
             )
             return
         self._begin(image, path)
@@ -122,7 +122,7 @@ class LiveControl(QObject):
         if self._rendering is not None:
             self._rendering.cancel()
             self._rendering = None
-            self._finish(tr("Stopped"), tr("The image was not rendered to its end."))
+            self._finish(tr("Stopped"), tr("The image was not rendered completely."))
         elif self._session is not None and self._panel.phase == STOPPING:
             self._session.kill()
         elif self._session is not None:
@@ -166,7 +166,7 @@ class LiveControl(QObject):
 
     def _render(self, image: QgsMapLayer, path: Path) -> None:
         frame = frame_of_view(image, self._panel.choices.model_name(), self._window.mapCanvas(), path.parent)
-        self._panel.set_state(tr("Rendering"), tr("What the map shows of {layer}.").format(layer=image.name()))
+        self._panel.set_state(tr("Rendering"), tr("The visible part of {layer}.").format(layer=image.name()))
         self._rendering = ImageRendering(image, frame, path, lambda error: self._on_rendered(path, error))
         self._rendering.start_in_background()
 
@@ -180,7 +180,7 @@ class LiveControl(QObject):
             self._fail(error_)
 
     def _launch(self, raster: str) -> None:
-        """Start the worker; what it is told and tells begins in the next turn of the event loop."""
+        """Start the worker; commands and events begin in the next turn of the event loop."""
         folder, model = str(self._folder.path), self._panel.choices.model_name()
         job = jobs.from_options(jobs.Live, {"raster": raster, "base_model": model, "folder": folder})
         self._panel.set_state(tr("Loading"), tr("The worker starts and reads the model."))
@@ -224,7 +224,7 @@ class LiveControl(QObject):
             QTimer.singleShot(0, lambda: edit(layer_id))
 
     def _on_event(self, event: Any) -> None:
-        """Do what an event of the worker's asks for."""
+        """Handle an event of the worker."""
         if event.kind == "state":
             self._show_state(event)
         elif event.kind == "prediction":
@@ -269,19 +269,19 @@ class LiveControl(QObject):
         was_asked = self._panel.phase == STOPPING
         self._offer_to_save()
         if isinstance(end, RoadSegError) and not (isinstance(end, Cancelled) and was_asked):
-            kept = tr("What was drawn is in your layers; the model is as it was at its last checkpoint.")
+            kept = tr("Your drawn features are in your layers; the model is at its last checkpoint.")
             self._finish(tr("Ended"), f"{end} {kept}")
             show_message(self._window, f"{end} {kept}", Qgis.MessageLevel.Critical, (tr("Go on"), self.resume))
         else:
-            self._finish(tr("Stopped"), tr("Resume goes on with what was learned."))
+            self._finish(tr("Stopped"), tr("Resume continues with the learned model."))
 
     def _offer_to_save(self) -> None:
-        """Remind of what was drawn and is not saved yet."""
+        """Remind of unsaved edits."""
         watched = map(self._watcher.layer, NAMES) if self._watcher is not None else ()
         layers = [layer for layer in watched if layer is not None and layer.isModified()]
         if layers:
             names, ids = ", ".join(layer.name() for layer in layers), [layer.id() for layer in layers]
-            text = tr("What was drawn is not saved yet: {layers}.").format(layers=names)
+            text = tr("These layers have unsaved edits: {layers}.").format(layers=names)
             button = (tr("Save the edits"), lambda: save_edits(ids))
             show_message(self._window, text, Qgis.MessageLevel.Info, button)
 
@@ -292,13 +292,16 @@ class LiveControl(QObject):
             self._watcher.watch(name, layer)
 
     def _on_label_lost(self, name: str, layer_name: str) -> None:
-        text = tr("The layer {layer} was removed. What was drawn in it stays learned; choose another layer to draw in.")
+        text = tr(
+            "The layer {layer} was removed. The model keeps what it learned from it. Choose another layer to draw in."
+        )
         self._panel.tell(text.format(layer=layer_name))
 
     def _on_forgotten(self, labels: list[Label]) -> None:
-        """Offer to put back what an earlier session learned from, and the layers do not have."""
+        """Offer to restore features that an earlier session learned from and the layers lack."""
         text = tr(
-            "{count} drawn features of the session are not in the layers: QGIS may have ended before they were saved."
+            "{count} drawn features of the session are missing from the layers: "
+            "QGIS may have ended before they were saved."
         )
         button = (tr("Put them back"), lambda: self._put_back(labels))
         show_message(self._window, text.format(count=len(labels)), Qgis.MessageLevel.Warning, button)
@@ -320,7 +323,7 @@ class LiveControl(QObject):
         if self._image is not None and self._image.id() in layer_ids:
             name = self._image.name()
             self._lose_image()
-            self._panel.tell(tr("The image {layer} was removed, so that the session ends.").format(layer=name))
+            self._panel.tell(tr("The image {layer} was removed, so the session ends.").format(layer=name))
 
     def _on_project_cleared(self) -> None:
         if not self.is_idle:
@@ -335,7 +338,7 @@ class LiveControl(QObject):
     def _create_labels(self, image: QgsMapLayer) -> None:
         """Ask for a file, make label layers in it, and begin."""
         beside = exchange.raster_path(image) if not exchange.why_no_file(image) else str(Path.home() / "labels")
-        title, start = tr("Where to keep what is drawn"), str(Path(beside).with_suffix("")) + " labels.gpkg"
+        title, start = tr("Where to store the labels"), str(Path(beside).with_suffix("")) + " labels.gpkg"
         path, _ = QFileDialog.getSaveFileName(self._panel, title, start, "GeoPackage (*.gpkg)")
         if not path:
             return
@@ -378,7 +381,7 @@ class LiveControl(QObject):
         self._suggest()
 
     def _drop(self) -> None:
-        """Let go of all that belongs to the session, but for what was drawn."""
+        """Release all parts of the session; drawn features stay."""
         for part in (self._watcher, self._view, self._corrections, self._overlay):
             if part is not None:
                 part.close()

@@ -1,6 +1,6 @@
 """Correcting by clicks: the map tool, and the worker's answers as ordinary features of the label layers.
 
-Scope: the map tool, what becomes of an answer. Independent of how the worker finds what was meant by a click.
+Scope: the map tool, the worker's answers. Independent of how the worker finds an answer.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from .panel import LivePanel
 
 
 class CorrectingTool(QgsMapTool):
-    """A tool for one click on what is wrong; other buttons and the wheel move the map as usual.
+    """A tool that clicks on errors; other buttons and the wheel move the map as usual.
 
     Signals
     -------
@@ -48,7 +48,7 @@ class CorrectingTool(QgsMapTool):
         self.setCursor(Qt.CursorShape.CrossCursor)
 
     def canvasReleaseEvent(self, event: QgsMapMouseEvent) -> None:
-        """Tell of a click."""
+        """Emit the position of a click."""
         if event.button() == Qt.MouseButton.LeftButton:
             self.clicked.emit(event.mapPoint())
 
@@ -82,7 +82,7 @@ class Corrections(QObject):
             self._canvas.unsetMapTool(self._tool)
 
     def click(self, point: QgsPointXY) -> None:
-        """Ask the worker what is wrong at a point, in the map's CRS."""
+        """Ask the worker for the error at a point, in the map's CRS."""
         crs = self._canvas.mapSettings().destinationCrs()
         try:
             place = QgsCoordinateTransform(crs, self._crs, QgsProject.instance()).transform(point)
@@ -92,7 +92,7 @@ class Corrections(QObject):
         self._session.send_numbered("correct", x=place.x(), y=place.y())
 
     def answer(self, event: Any) -> None:
-        """Put what the worker has found into its layer, or say that it has found nothing."""
+        """Add the worker's correction to its layer, or report that there is none."""
         if not event.layer:
             show_message(self._window, event.message or tr("There is nothing to correct at this place."))
             return
@@ -104,7 +104,7 @@ class Corrections(QObject):
             if len(self._waiting) == 1:
                 self._create()
         else:
-            self._panel.tell(tr("Choose a layer of drawn roads, to which the link can be added."))
+            self._panel.tell(tr("Choose a layer of drawn roads to add the link to."))
 
     def close(self) -> None:
         """Lay the tool down."""
@@ -119,14 +119,14 @@ class Corrections(QObject):
             show_message(self._window, str(error), Qgis.MessageLevel.Warning)
 
     def _create(self) -> None:
-        """Make the layer that is missing: in the file of the roads, else beside it or the image."""
+        """Create the missing layer: in the file of the roads, else next to it or to the image."""
         roads = self._watcher.layer(ROADS)
         beside = (file_of(roads) if roads is not None else "") or self._image_file
         if beside:
             create_no_road(beside, self._crs, self._on_created)
         else:
             self._waiting = []
-            self._panel.tell(tr("Choose a layer of polygons for what is no road (Create label layers makes one)."))
+            self._panel.tell(tr("Choose a polygon layer for places without road (Create label layers makes one)."))
 
     def _on_created(self, layer: Any, error: str) -> None:
         waiting, self._waiting = self._waiting, []

@@ -1,4 +1,4 @@
-"""What a live session is good for in the end: model and labels kept as files, mapping and fine-tuning with them.
+"""The end of a live session: model and labels kept as files, mapping and fine-tuning with them.
 
 Scope: files asked for, dialogs opened. Independent of how the model was learned.
 """
@@ -35,7 +35,7 @@ class LiveEnd:
         self._maps_next = False
 
     def keep(self) -> None:
-        """Ask for a file, and have the model written there, with report and labels beside it."""
+        """Ask for a file, and have model, report and labels written there."""
         self._maps_next = False
         self._ask()
 
@@ -54,14 +54,14 @@ class LiveEnd:
         if not path.lower().endswith(MODEL_SUFFIX):
             path += MODEL_SUFFIX
         if not self._session.is_running:  # it has ended while a file was asked for
-            text = tr("The session has ended, and the model was not kept. Resume it, and keep the model then.")
+            text = tr("The session has ended and the model was not kept. Resume the session, then keep the model.")
             show_message(self._window, text, Qgis.MessageLevel.Warning)
             return
         report, labels = _free_beside(path, "", ".html"), _free_beside(path, " labels", ".gpkg")
         self._session.send("keep", model=path, report=report, labels=labels)
 
     def on_kept(self, event: Any) -> None:
-        """Tell of the file, and offer to map with it; or do so where that was asked for."""
+        """Show the file's path and offer to map with it, or map at once if the user asked for that."""
         if self._maps_next:
             self._maps_next = False
             self._session.send("pause")  # two jobs at once would share the processor
@@ -73,7 +73,7 @@ class LiveEnd:
             text = tr("The model is in {model}; F1 on held-out blocks {f1:.2f}.").format(model=event.model, f1=event.f1)
         buttons = [(tr("Map all…"), lambda: self._map(event.model))]
         if event.labels:
-            text = f"{text} {tr('What it has learned from is in {labels}.').format(labels=event.labels)}"
+            text = f"{text} {tr('Its training labels are in {labels}.').format(labels=event.labels)}"
             buttons.append((tr("Fine-tune a model…"), lambda: self._fine_tune(event.model, event.labels)))
         show_message(self._window, text, Qgis.MessageLevel.Info, *buttons)
 
@@ -81,7 +81,7 @@ class LiveEnd:
         open_dialog(self._window, EXTRACT, {"INPUT": self._image_id, "MODEL": model})
 
     def _fine_tune(self, model: str, labels: str) -> None:
-        """Open *Fine-tune a model* with what the session has learned from, which the label layers alone do not say."""
+        """Open *Fine-tune a model* with the session's training labels, which the label layers alone do not give."""
         layers = {name: layer_uri(labels, name) for name in (ROADS, AOI, NO_ROAD)}
         present = {name.upper(): uri for name, uri in layers.items() if QgsVectorLayer(uri, name, "ogr").isValid()}
         fields = {"WIDTH_FIELD": WIDTH_FIELD, "SURE_FIELD": SURE_FIELD}
@@ -89,7 +89,7 @@ class LiveEnd:
 
 
 def _free_beside(model: str, words: str, suffix: str) -> str:
-    """Return an unused path beside a model: town labels.gpkg, else town labels 2.gpkg, and so on."""
+    """Return an unused path next to a model: town labels.gpkg, else town labels 2.gpkg, and so on."""
     path = Path(model)
     names = (f"{path.stem}{words}{'' if number == 1 else f' {number}'}{suffix}" for number in count(1))
     return str(next(path for path in map(path.with_name, names) if not os.path.lexists(path)))

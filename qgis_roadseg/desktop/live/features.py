@@ -1,6 +1,6 @@
 """Features of a live session in the label layers: added through the edit buffer, so that undo takes them back.
 
-Scope: edit buffers, CRS. Independent of what is added and why.
+Scope: edit buffers, CRS. Independent of the reason.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def add_features(
     Parameters
     ----------
     words : str
-        What the command is called in the list of what can be undone.
+        Name of the command in the undo list.
     values : mapping, optional
         Values by field, for those that the layer has; all others get the layer's defaults.
 
@@ -47,7 +47,7 @@ def add_features(
     Raises
     ------
     LabelError
-        The geometry is none, or the layer cannot be edited.
+        The geometry is empty, or the layer cannot be edited.
     """
     geometry = QgsGeometry.fromWkt(wkt)
     try:
@@ -58,7 +58,7 @@ def add_features(
         raise LabelError("The correction has no shape in the layer's coordinate system.", "Draw it by hand.")
     if not layer.isEditable() and not layer.startEditing():
         raise LabelError(
-            f"The layer {layer.name()} cannot be edited, so that the correction is not in it.",
+            f"The layer {layer.name()} cannot be edited, so the correction was not added.",
             "Choose a layer that can be edited.",
         )
     context = QgsExpressionContext(QgsExpressionContextUtils.globalProjectLayerScopes(layer))
@@ -83,7 +83,7 @@ def edit(layer_id: str) -> None:
 
 
 def save_edits(layer_ids: Iterable[str]) -> None:
-    """Save the edits of layers of the project, and leave them editable; what QGIS cannot save stays as it is."""
+    """Save the edits of layers of the project, and leave them editable; unsavable edits stay in the buffer."""
     for layer_id in layer_ids:
         layer = QgsProject.instance().mapLayer(layer_id)
         if isinstance(layer, QgsVectorLayer) and layer.isModified():

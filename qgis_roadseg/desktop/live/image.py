@@ -1,4 +1,4 @@
-"""The image of a live session as a file for the worker: the layer's own, or one rendered of what the map shows.
+"""The image of a live session as a file for the worker: the layer's own, or one rendered from the view.
 
 Scope: raster layers, a background task. Independent of the session.
 """
@@ -29,7 +29,7 @@ from ...rendering import mesh_painting, rendering
 from ...toolbox.model_files import read_resolution_m
 from ...translation import tr
 
-# A session of a rendered layer spans what the map shows and a margin of this share of it on each side.
+# A session on a rendered layer covers the view and a margin of this fraction of it on each side.
 MARGIN = 0.25
 MAX_MEGAPIXELS = 100
 
@@ -38,7 +38,7 @@ _RUNNING: "set[ImageRendering]" = set()
 
 
 def view_on(crs: QgsCoordinateReferenceSystem, extent: QgsRectangle, canvas: QgsMapCanvas) -> Optional[QgsRectangle]:
-    """Return what the map shows of an image, in the image's CRS; None where it shows nothing of it.
+    """Return the visible part of an image, in the image's CRS; None where the map does not show it.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def view_on(crs: QgsCoordinateReferenceSystem, extent: QgsRectangle, canvas: Qgs
 
 
 def frame_of_view(layer: QgsMapLayer, model: str, canvas: QgsMapCanvas, folder: Path) -> rendering.Frame:
-    """Return the pixel grid on which to render what the map shows of a layer, and a margin.
+    """Return the pixel grid on which to render the visible part of a layer and a margin.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ def frame_of_view(layer: QgsMapLayer, model: str, canvas: QgsMapCanvas, folder: 
     shown = view_on(layer.crs(), layer.extent(), canvas)
     if shown is None:
         raise JobError(
-            f"The map does not show the layer {layer.name()}, of which the session would take what the map shows.",
+            f"The map does not show the layer {layer.name()}, but the session uses only the visible part of it.",
             "Zoom to where the roads are.",
         )
     resolution_m = read_resolution_m(model_path(model))
@@ -145,7 +145,7 @@ class ImageRendering(QgsTask):
         super().cancel()
 
     def finished(self, is_done: bool) -> None:
-        """Tell of the end; QGIS calls this in the main thread."""
+        """Report the end; QGIS calls this in the main thread."""
         _RUNNING.discard(self)
         if not self._feedback.isCanceled():
             self._on_end(None if is_done else self._error)

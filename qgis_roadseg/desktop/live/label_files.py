@@ -1,6 +1,6 @@
 """Label layers made for a live session in the background, and loaded on top of the layer tree.
 
-Scope: tasks, files, the layer tree. Independent of what is drawn in the layers.
+Scope: tasks, files, the layer tree. Independent of drawn features.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class _NoRoadTask(QgsTask):
     """Writes the layer in another thread."""
 
     def __init__(self, beside: str, crs: QgsCoordinateReferenceSystem, on_end: Callable[..., None]) -> None:
-        super().__init__(tr("RoadSeg live: a layer for what is no road"))
+        super().__init__(tr("RoadSeg live: creating a layer for places without road"))
         self._beside, self._crs, self._on_end = beside, crs, on_end
         self._transforms = QgsCoordinateTransformContext(QgsProject.instance().transformContext())
         self._uri = self._error = ""
@@ -117,7 +117,7 @@ def name_in_file(layer: QgsVectorLayer) -> str:
 def _load_one_by_one(
     uris: dict[str, str], loaded: dict[str, QgsVectorLayer], on_end: Callable[[dict[str, QgsVectorLayer], str], None]
 ) -> None:
-    """Load a layer in each turn of the event loop, between which QGIS answers, and then tell of all."""
+    """Load a layer in each turn of the event loop, so that QGIS stays responsive, then report all."""
     if not uris:
         on_end(loaded, "")
         return

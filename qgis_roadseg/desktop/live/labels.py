@@ -1,4 +1,4 @@
-"""Label layers of a live session, watched: which features were drawn, changed or erased since they were last told.
+"""Label layers of a live session, watched: which features were drawn, changed or erased since the last message.
 
 Scope: vector layers, edit buffers, CRS. Independent of the worker. Unsaved edits count; a feature that only gets
 another id, as it is saved, has not changed.
@@ -30,7 +30,7 @@ from ...layers.label_layers import AOI, NO_ROAD, ROADS, SURE_FIELD, WIDTH_FIELD
 from ...layers.snapshot import LayerSnapshot
 from ...translation import tr
 
-# What happens within this time is told together.
+# Changes within this time are sent together.
 COALESCE_MS = 150
 # A layer is read in slices of this time, between which QGIS answers.
 SLICE_S = 0.015
@@ -43,7 +43,7 @@ _DOUBTFUL = ("false", "f", "no", "n", "0", "0.0")
 
 
 class Content(NamedTuple):
-    """What the worker learns of a feature; see the contract."""
+    """A feature as the worker gets it; see the contract."""
 
     geometry: str
     width_m: Optional[float]
@@ -66,17 +66,17 @@ class Label:
 
 
 def decimals_of(crs: QgsCoordinateReferenceSystem) -> int:
-    """Return how many decimals the coordinates have that are told in a CRS."""
+    """Return the number of decimals of coordinates in a CRS."""
     return DEGREE_DECIMALS if crs.isGeographic() else METER_DECIMALS
 
 
 class LabelWatcher(QObject):
-    """Watches the three label layers, and tells what the worker does not know yet.
+    """Watches the three label layers, and reports changes that the worker does not know yet.
 
     Parameters
     ----------
     known : iterable of Label
-        What the worker knows already, in a session that is resumed.
+        Labels that the worker of a resumed session knows already.
 
     Signals
     -------
@@ -112,7 +112,7 @@ class LabelWatcher(QObject):
         self._timer.timeout.connect(self._collect)
 
     def watch(self, name: str, layer: Optional[QgsVectorLayer]) -> None:
-        """Watch a layer from now on, in place of another one; with None, what was told stays told."""
+        """Watch a layer in place of the former one; with None, the worker keeps the known features."""
         former = self._watched.pop(name, None)
         if former is not None:
             former.close()
@@ -148,7 +148,7 @@ class LabelWatcher(QObject):
         self.lost.emit(name, layer_name)
 
     def _collect(self) -> None:
-        """Read for a while what has changed, tell it, and come back for the rest."""
+        """Read changes for one time slice, report them, and schedule the rest."""
         end_s = monotonic() + SLICE_S
         for name, watched in list(self._watched.items()):
             if not watched.is_dirty:
@@ -174,7 +174,7 @@ class LabelWatcher(QObject):
     def _reconcile(
         self, name: str, found: Mapping[Hashable, Content], candidates: Iterable[Hashable]
     ) -> list[dict[str, Any]]:
-        """Return what differs from what the worker knows, and note that it will know.
+        """Return the differences from the worker's knowledge, and record them as known.
 
         Parameters
         ----------
@@ -205,7 +205,7 @@ class LabelWatcher(QObject):
 
 
 class _WatchedLayer:
-    """A layer, what of it has to be read, and what was read of it so far.
+    """A layer, its unread changes, and the features read so far.
 
     Parameters
     ----------
@@ -251,7 +251,7 @@ class _WatchedLayer:
 
     @property
     def is_complete(self) -> bool:
-        """Whether what was read is the whole layer."""
+        """Whether the whole layer was read."""
         return self._reads_all
 
     def close(self) -> None:
@@ -274,7 +274,7 @@ class _WatchedLayer:
         return True
 
     def take_found(self) -> dict[Hashable, Content]:
-        """Return what was read, by id."""
+        """Return the read features, by id."""
         found, self._found = self._found, {}
         return found
 
@@ -303,7 +303,7 @@ class _WatchedLayer:
         self._decimals = decimals_of(self._crs)
         self._transform = QgsCoordinateTransform(self.layer.crs(), self._crs, QgsProject.instance())
         if not self.layer.crs().isValid():
-            text = tr("The layer {layer} has no coordinate reference system; it is taken for the image's.")
+            text = tr("The layer {layer} has no coordinate reference system; the image's is assumed.")
             self._problems.append(text.format(layer=self.layer.name()))
         request = QgsFeatureRequest().setSubsetOfAttributes([each for each in (self._width, self._sure) if each >= 0])
         if not self._reads_all:
@@ -312,7 +312,7 @@ class _WatchedLayer:
         self._reading = self._snapshot.getFeatures(request)
 
     def _content(self, feature: QgsFeature) -> Optional[Content]:
-        """Return what the worker learns of a feature; None where it has no geometry that can be told."""
+        """Return a feature's content; None where its geometry is missing or cannot be transformed."""
         geometry = QgsGeometry(feature.geometry())
         if geometry.isNull() or geometry.isEmpty():
             return None
@@ -324,7 +324,7 @@ class _WatchedLayer:
         except QgsCsException:
             geometry = QgsGeometry()
         if geometry.isNull() or not geometry.boundingBox().isFinite():
-            text = tr("Features of the layer {layer} cannot be transformed to the image's CRS, and are left out.")
+            text = tr("Features of the layer {layer} cannot be transformed to the image's CRS and are left out.")
             if text.format(layer=self.layer.name()) not in self._problems:
                 self._problems.append(text.format(layer=self.layer.name()))
             return None
@@ -341,6 +341,6 @@ def _number(feature: QgsFeature, index: int) -> Optional[float]:
 
 
 def _truth(feature: QgsFeature, index: int) -> bool:
-    """Return a yes/no value, understood as the core understands it; true where there is none."""
+    """Return a yes/no value, read as the core reads it; true where it is missing."""
     value = feature.attribute(index) if index >= 0 else NULL
     return value is None or value == NULL or str(value).strip().lower() not in _DOUBTFUL

@@ -1,4 +1,4 @@
-"""The panel "RoadSeg live": what is chosen, what the session does, how well it has learned, and what to do next.
+"""The panel "RoadSeg live": inputs, the session's state, its accuracy over time, and next steps.
 
 Scope: widgets and their words. Independent of the session, which `LiveControl` runs.
 """
@@ -81,7 +81,7 @@ class LivePanel(QgsDockWidget):
 
     @property
     def shown_style(self) -> str:
-        """What is to be shown: probability or uncertainty."""
+        """The chosen style: probability or uncertainty."""
         return self.show_box.currentData()
 
     def set_phase(self, phase: str) -> None:
@@ -104,7 +104,7 @@ class LivePanel(QgsDockWidget):
             self.set_places(0)
 
     def set_state(self, title: str, text: str = "") -> None:
-        """Show in the status line what the session does."""
+        """Show the session's state in the status line."""
         self.state.setText(f"<b>{title}</b>" + (f": {text}" if text else ""))
 
     def set_numbers(self, numbers: Sequence[str]) -> None:
@@ -113,13 +113,13 @@ class LivePanel(QgsDockWidget):
         self.numbers.setVisible(bool(numbers))
 
     def set_places(self, count: int) -> None:
-        """Offer to zoom to so many uncertain places."""
+        """Offer to zoom to this number of uncertain places."""
         self.next_label.setVisible(count > 0)
         for number, button in enumerate(self.places):
             button.setVisible(number < count)
 
     def tell(self, problem: str) -> None:
-        """Show what went wrong and what to do; empty for nothing."""
+        """Show a problem and its remedy; empty text hides it."""
         self.problem.setText(problem)
         self.problem.setVisible(bool(problem))
 
@@ -233,7 +233,7 @@ def state_words(state: str) -> str:
 
 
 def state_hint(state: str) -> str:
-    """Return what a person can do in a state of the worker's; empty where nothing is waited for."""
+    """Return advice for a state of the worker; empty where it waits for nothing."""
     return {
         "waiting": tr("Draw a road with QGIS' own tools."),
         "done learning": tr("Draw where the map is wrong."),
@@ -246,7 +246,7 @@ def numbers_of(state: Optional[Any], roads: int, learned_s: Optional[float]) -> 
     if state is not None:
         numbers.append(tr("Step {step:,}").format(step=state.step))
         if state.steps_per_s:
-            numbers.append(tr("{pace:.1f} steps a second").format(pace=state.steps_per_s))
+            numbers.append(tr("{rate:.1f} steps per second").format(rate=state.steps_per_s))
     if learned_s is not None:
         numbers.append(tr("Last stroke learned after {seconds:.1f} s").format(seconds=learned_s))
     return numbers

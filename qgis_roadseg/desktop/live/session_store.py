@@ -1,8 +1,7 @@
 """Folders of live sessions in the user's data folder: made, found again, read, and cleaned up when they are old.
 
-Scope: folders, their locks, the files of choices and labels. Independent of what runs in them. What was drawn is never
-removed: of an old session the labels stay, with the note of what was chosen. The files are untrusted input: what is not
-as it should be is left out.
+Scope: folders, their locks, the files of choices and labels. Independent of workers. Labels are never removed: of an
+old session they stay, with its choices. The files are untrusted input: invalid entries are left out.
 """
 
 from __future__ import annotations
@@ -57,10 +56,12 @@ class SessionStore:
             raise OutputError(f"{path} cannot be made ({error.strerror}).", "Make room on its disk.") from error
         self._lock = _lock_of(path)
         if not self._lock.tryLock(0):
-            raise OutputError(f"The session in {path} is open in another QGIS.", "Go on with it there, or start anew.")
+            raise OutputError(
+                f"The session in {path} is open in another QGIS.", "Continue it there, or start a new session."
+            )
 
     def note(self, choices: Mapping[str, Any]) -> None:
-        """Note what was chosen, for the one who resumes the session.
+        """Store the choices, for a resumed session.
 
         Raises
         ------
@@ -95,7 +96,7 @@ def new_folder(root: Path) -> SessionStore:
 
 
 def choices_in(path: Path) -> dict[str, Any]:
-    """Return what was chosen in a session; empty where that cannot be read."""
+    """Return the choices of a session; empty where they cannot be read."""
     try:
         choices = parse((path / CHOICES).read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -110,7 +111,7 @@ def last_session(root: Path) -> Optional[Path]:
 
 
 def clean_up(root: Path) -> None:
-    """Remove models and predictions of old sessions, and what is temporary in all that nobody uses; never labels."""
+    """Remove models and predictions of old sessions, and temporary files of unused ones; never labels."""
     for rank, path in enumerate(_newest_first(root)):
         lock = _lock_of(path)
         if not lock.tryLock(0):
@@ -147,7 +148,7 @@ def read_known(path: Path, decimals: int) -> list[Label]:
     Parameters
     ----------
     decimals : int
-        Decimals of the coordinates, as they are told to the worker.
+        Decimals of coordinates in messages to the worker.
     """
     try:
         if path.stat().st_size > _MAX_BYTES:
@@ -161,11 +162,11 @@ def read_known(path: Path, decimals: int) -> list[Label]:
 
 
 def _label(change: Any, decimals: int) -> Optional[Label]:
-    """Return a label; None where it is none."""
+    """Return a label; None where the change is invalid."""
     try:
         name, key, geometry = change["layer"], change["id"], QgsGeometry.fromWkt(change["geometry"])
         width_m, sure = change["width_m"], change["sure"]
-    except (KeyError, TypeError):  # the latter of a geometry that is no text, too
+    except (KeyError, TypeError):  # TypeError also if the geometry is not text
         return None
     is_number = isinstance(width_m, (int, float)) and not isinstance(width_m, bool)
     if geometry.isNull() or name not in NAMES or not (is_number or width_m is None):

@@ -1,6 +1,6 @@
-"""What the map shows, told to the worker as it changes, and the way to a place that is worth drawing.
+"""The visible extent, sent to the worker as it changes, and zooming to a place that is worth drawing.
 
-Scope: the map canvas. Independent of what the worker predicts.
+Scope: the map canvas. Independent of predictions.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from ....training_core.errors import JobError
 from .client import LiveClient
 from .image import view_on
 
-# A map that is being moved is told when it comes to rest.
+# While the map moves, nothing is sent until it rests this long.
 REST_MS = 200
 # At which scale roads are drawn: 1 to this.
 DRAWING_SCALE = 2000

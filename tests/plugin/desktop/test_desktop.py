@@ -171,7 +171,7 @@ def test_the_page_refuses_what_cannot_be_with_a_word():
 def test_trying_it_opens_a_project_in_which_fine_tuning_can_run(window, menu, scene_runtime, tmp_path, qgis_app):
     project = QgsProject.instance()
     entry(window, "try").trigger()
-    assert "is being generated" in messages(window)[0]
+    assert "RoadSeg generates" in messages(window)[0]
     assert wait_for(lambda: project.title() == "RoadSeg demo", qgis_app)
     start = demo_project.starting_values(project, "finetune")
     ((title, values),) = opened_by(button(window).click)

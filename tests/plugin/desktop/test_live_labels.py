@@ -170,7 +170,7 @@ def test_what_cannot_be_transformed_is_left_out_with_a_word(told):
     told.watcher.watch("aoi", layer)
     assert told.all() == []
     assert told.problems == [
-        "Features of the layer Nirgends cannot be transformed to the image's CRS, and are left out."
+        "Features of the layer Nirgends cannot be transformed to the image's CRS and are left out."
     ]
 
 

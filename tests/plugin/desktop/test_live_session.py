@@ -218,7 +218,7 @@ def test_stopping_ends_the_worker_and_takes_the_overlay_away_but_no_label(sessio
     assert session.panel.phase == STOPPING
     wait_for(lambda: session.panel.phase == IDLE)
     assert wait_until_gone(worker) and commands(session)[-1] == "stop"
-    assert "What was drawn is not saved yet: roads" in messages(window)[0]
+    assert "These layers have unsaved edits: roads" in messages(window)[0]
     button(window).click()
     assert not layers["roads"].isModified()
     names = [layer.name() for layer in QgsProject.instance().mapLayers().values()]
@@ -232,7 +232,7 @@ def test_a_worker_that_is_killed_is_told_and_going_on_takes_up_where_it_was(sess
     os.killpg(session.control._session.process_id, signal.SIGKILL)
     wait_for(lambda: session.panel.phase == IDLE)
     assert "The system killed the worker" in session.panel.state.text()
-    assert "What was drawn is in your layers" in messages(window)[0] and button(window).text() == "Go on"
+    assert "Your drawn features are in your layers" in messages(window)[0] and button(window).text() == "Go on"
     before = folder_of(session)
     count = len(sent(session))
     button(window).click()
@@ -250,7 +250,7 @@ def test_what_was_not_saved_can_be_put_back_into_its_layer(session, layers, wind
     wait_for(lambda: session.panel.phase == IDLE)
     layers["roads"].rollBack()
     session.panel.resume.click()
-    wait_for(lambda: messages(window) and "are not in the layers" in messages(window)[0])
+    wait_for(lambda: messages(window) and "are missing from the layers" in messages(window)[0])
     assert layers["roads"].featureCount() == 0
     button(window).click()
     wait_for(lambda: layers["roads"].featureCount() == 1)
@@ -323,7 +323,7 @@ def test_putting_back_after_the_image_has_gone_does_nothing(session, layers, win
     wait_for(lambda: session.panel.phase == IDLE)
     layers["roads"].rollBack()
     session.panel.resume.click()
-    wait_for(lambda: messages(window) and "are not in the layers" in messages(window)[0])
+    wait_for(lambda: messages(window) and "are missing from the layers" in messages(window)[0])
     QgsProject.instance().removeMapLayer(layers["image"].id())
     button(window).click()
     assert layers["roads"].featureCount() == 0
@@ -337,7 +337,7 @@ def test_what_cannot_be_put_back_is_told(session, layers, window, wait_for):
     layers["roads"].rollBack()
     layers["roads"].setReadOnly(True)
     session.panel.resume.click()
-    wait_for(lambda: messages(window) and "are not in the layers" in messages(window)[0])
+    wait_for(lambda: messages(window) and "are missing from the layers" in messages(window)[0])
     button(window).click()
     assert "The layer roads cannot be edited" in messages(window)[0]
 
@@ -400,7 +400,7 @@ def test_a_fine_tune_is_offered_with_what_the_session_has_learned_from(
     monkeypatch.setattr(end, "open_dialog", lambda _, name, values: opened.append((name, values)))
     session.panel.keep.click()
     labels = tmp_path / "mine labels 2.gpkg"
-    wait_for(lambda: messages(window) and f"What it has learned from is in {labels}" in messages(window)[0])
+    wait_for(lambda: messages(window) and f"Its training labels are in {labels}" in messages(window)[0])
     fine_tune = next(each for each in buttons(window) if "Fine-tune" in each.text())
     fine_tune.click()
     ((name, values),) = opened

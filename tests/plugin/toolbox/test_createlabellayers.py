@@ -118,7 +118,7 @@ def test_a_temporary_file_is_warned_of(image):
     ear = Ear()
     result = run("createlabellayers", {"INPUT": str(image), "OUTPUT": "TEMPORARY_OUTPUT"}, ear)
     assert QgsVectorLayer(result["OUTPUT"], "", "ogr").isValid()
-    assert "which is deleted when QGIS is closed" in ear.text
+    assert "that QGIS deletes when it closes" in ear.text
 
 
 def test_a_layer_without_crs_is_refused(image, tmp_path):
