@@ -136,7 +136,6 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--chip-px", type=int, default=64)
     parser.add_argument("--validations", type=int, default=32, help="of each training, at most")
     parser.add_argument("--share", type=float, default=0.95, help="of the best F1 of AdamW with a batch of 4")
-    parser.add_argument("--clip-norm", type=float, default=0.0)
     parser.add_argument("--precision", default="bf16", choices=("bf16", "fp32"))
     parser.add_argument("--real", choices=REAL)
     parser.add_argument("--courses", type=Path, help="file to read trainings from and to add them to")
@@ -233,7 +232,6 @@ def recipe_of(way: Way, scene: Scene, arguments: argparse.Namespace) -> FineTune
         chip_px=arguments.chip_px,
         optimizer=way.optimizer,
         frozen_stages=0,
-        clip_norm=arguments.clip_norm,
         precision=arguments.precision,
         seed=way.seed,
         **scene.options,

@@ -203,7 +203,7 @@ def measure(case: Case, rank: int) -> dict[str, Any]:
     plan = TilePlan(**group.broadcast_document(dataclasses.asdict(plan) if group.leads else None))
     model = build_network(architecture)
     model.load_state_dict(adapt_first_layer(weights, card.architecture.first_layer, card.band_names, names))
-    model, optimizer = engine.prepare_training(model, build_optimizer(model, "adamw", 0.01))
+    model, optimizer = engine.prepare_training(model, build_optimizer(model, "adamw"))
     set_training_mode(model, 0, "frozen")
     if plan.is_recomputing:
         recompute_activations(model)

@@ -167,10 +167,10 @@ class Run:
         self.grounds, self.held_out = grounds, held_out
         self.best_step, self._best_score, self._best = 0, -1.0, {}
         self.engine = engine
-        options = RecipeOptions(batch_size=recipe.batch_size, chip_px=recipe.chip_px, averaging=recipe.averaging)
+        options = RecipeOptions(batch_size=recipe.batch_size, chip_px=recipe.chip_px)
         model = load_network(start)[0] if start else build_network(Architecture())
         self._start = {name: tensor.clone() for name, tensor in model.state_dict().items()}
-        self.trainer = Trainer(model, self.engine, options)
+        self.trainer = Trainer(model, self.engine, options, averaging=recipe.averaging)
         if checkpoint.exists():
             self._resume()
 

@@ -143,18 +143,15 @@ class PipelineTrainer(Trainer):
         return self._losses_in_order(own, self._recipe.accumulation)
 
     def _clip_gradients(self) -> None:
-        parameters = list(self._model.parameters())
-        if self._recipe.clip_norm:
-            names = [name for name, each in self._whole_model.named_parameters() if each.requires_grad]
-            nn.utils.clip_grads_with_norm_(parameters, self._recipe.clip_norm, self._norm_of_gradients(names))
         if self._most_norm:
-            excess = self._norm_of_gradients(self._whole.ordered_names) / self._most_norm
-            for each in parameters:
+            excess = self._norm_of_gradients() / self._most_norm
+            for each in self._model.parameters():
                 if each.grad is not None:
                     each.grad.div_(excess.clamp(min=1.0))
 
-    def _norm_of_gradients(self, names: list[str]) -> Tensor:
-        """Return the norm of the gradients of all stages, 0-d, float32, added in the order of their names."""
+    def _norm_of_gradients(self) -> Tensor:
+        """Return the norm of the gradients of all stages, 0-d, float32, added in the order of the optimizer."""
+        names = self._whole.ordered_names
         norms = torch.zeros(len(names))
         for name, parameter in self._model.named_parameters():
             if parameter.grad is not None:
@@ -184,7 +181,7 @@ class PipelineTrainer(Trainer):
     def _take_over(self, state: dict[str, Tensor]) -> None:
         """Resume from a state of the whole model, which has been checked."""
         others = self._whole_model.state_dict().keys() - self._model.state_dict().keys()
-        not_own = {f"{kind}.{name}" for kind in ("network", "average") for name in others}
+        not_own = {f"network.{name}" for name in others}
         own = {name: tensor for name, tensor in state.items() if name not in not_own}
         super()._take_over(_renumbered(own, {index: own for own, index in enumerate(self._indices)}))
 

@@ -61,32 +61,6 @@ class StepOptions(Job):
         choices=OPTIMIZERS,
         advanced=True,
     )
-    weight_decay: float = option(
-        0.01,
-        "Weight decay",
-        "Weight decay coefficient: how strongly weights are regularized.",
-        minimum=0,
-        maximum=1,
-        advanced=True,
-    )
-    clip_norm: float = option(
-        0.0,
-        "Gradient clipping",
-        "Upper limit of the gradient's norm over all weights in a step, often 1: a larger gradient is scaled down to "
-        "it. 0 does not clip.",
-        minimum=0,
-        maximum=1e6,
-        advanced=True,
-    )
-    averaging: float = option(
-        0.0,
-        "Weight averaging",
-        "Decay of the exponential moving average (EMA) of the weights, which is validated and stored instead of the "
-        "last weights, such as 0.98; 0 switches it off.",
-        minimum=0,
-        maximum=0.9999,
-        advanced=True,
-    )
     frozen_stages: int = option(
         BY_PACE,
         "Frozen stages",

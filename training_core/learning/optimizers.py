@@ -20,7 +20,7 @@ USUAL_RATES = {"adamw": 1e-3, "sgd": 0.03, "lamb": 5e-3, "lars": 0.3}
 # Power of the batch with which rates grow: linear for SGD (Goyal et al., 2017) and LARS (You et al., 2017), the square
 # root for Adam (Malladi et al., 2022) and LAMB (You et al., 2020). Compared in benchmarks/large_batches.py.
 SCALING_POWERS = {"adamw": 0.5, "sgd": 1.0, "lamb": 0.5, "lars": 1.0}
-MOMENTUM = 0.9
+MOMENTUM, WEIGHT_DECAY = 0.9, 0.01
 # What each keeps for a parameter, and the least that some of it can be.
 MOMENTS = {
     "adamw": ("step", "exp_avg", "exp_avg_sq"),
@@ -34,7 +34,7 @@ LOWEST_SHARE = 0.01
 RATE_FACTOR = "rate_factor"
 
 
-def build_optimizer(model: nn.Module, name: str, weight_decay: float, encoder_rate: float = 1.0) -> Optimizer:
+def build_optimizer(model: nn.Module, name: str, encoder_rate: float = 1.0) -> Optimizer:
     """Return an optimizer of a model's trainable parameters, without weight decay for biases and normalization.
 
     Parameters
@@ -51,7 +51,7 @@ def build_optimizer(model: nn.Module, name: str, weight_decay: float, encoder_ra
     """
     from timm.optim import Lamb, Lars, param_groups_weight_decay  # comes with the library of the U-Net, loaded late
 
-    groups = param_groups_weight_decay(model, weight_decay)
+    groups = param_groups_weight_decay(model, WEIGHT_DECAY)
     if encoder_rate != 1:
         groups = [part for group in groups for part in _split(group, set(model.encoder.parameters()), encoder_rate)]
     if name == "adamw":

@@ -41,6 +41,11 @@ class Trainer:
         Belongs to the trainer from here on.
     encoder_rate : float
         Factor on the learning rate for the encoder.
+    averaging : float
+        Decay of the average of the weights, from 0 to 1, which is validated and kept instead of the last weights; 0 for
+        none.
+    clip_norm : float
+        Largest global norm of a step's gradients; 0 for no limit.
 
     Attributes
     ----------
@@ -63,14 +68,16 @@ class Trainer:
         recipe: StepOptions,
         strategy: SingleProcess = SINGLE_PROCESS,
         encoder_rate: float = 1.0,
+        averaging: float = 0.0,
+        clip_norm: float = 0.0,
     ) -> None:
-        self._engine, self._recipe, self.strategy = engine, recipe, strategy
+        self._engine, self._recipe, self.strategy, self._clip_norm = engine, recipe, strategy, clip_norm
         freeze_stages(model, recipe.frozen_stages)
-        optimizer = build_optimizer(model, recipe.optimizer, recipe.weight_decay, encoder_rate)
+        optimizer = build_optimizer(model, recipe.optimizer, encoder_rate)
         names = {parameter: name for name, parameter in model.named_parameters()}
         self.ordered_names = [names[parameter] for group in optimizer.param_groups for parameter in group["params"]]
         self._model, self._optimizer = engine.prepare_training(model, optimizer)
-        self._average = WeightAverage(self._model, recipe.averaging) if recipe.averaging else None
+        self._average = WeightAverage(self._model, averaging) if averaging else None
         self._set_training_mode()
         self._statistics = RunningStatistics(self._model, strategy) if recipe.accumulation > 1 else None
         strategy.attach(self._model)
@@ -165,8 +172,8 @@ class Trainer:
         return self.strategy.in_order(torch.tensor(own, dtype=torch.float64), self._recipe.accumulation).tolist()
 
     def _clip_gradients(self) -> None:
-        if self._recipe.clip_norm:
-            nn.utils.clip_grad_norm_(self._model.parameters(), self._recipe.clip_norm)
+        if self._clip_norm:
+            nn.utils.clip_grad_norm_(self._model.parameters(), self._clip_norm)
 
     def weights(self) -> dict[str, Tensor]:
         """Return copies of the weights to validate and store, averaged if the recipe says so: (...), any dtype."""

@@ -318,7 +318,7 @@ class Training:
 
     def _end_diverged(self, sign: str) -> None:
         message = f"The training has diverged: {sign}."
-        remedy = "Lower the learning rate (learning_rate), or clip the gradients (clip_norm)."
+        remedy = "Lower the learning rate (learning_rate)."
         if self.best_so_far is None:
             raise JobError(message, remedy)
         self._has_diverged = True

@@ -34,7 +34,7 @@ from .kept_labels import kept_labels
 from .learner import BATCH, CHIP_PX, RATE, RECIPE, Learner
 from .scoring import is_telling
 
-_STORED = ("batch_size", "accumulation", "optimizer", "clip_norm", "averaging", "frozen_stages")
+_STORED = ("batch_size", "accumulation", "optimizer", "frozen_stages")
 
 
 @dataclass(frozen=True)

@@ -40,9 +40,8 @@ from .image_windows import ImageWindows, Window
 
 CHIP_PX, BATCH = 128, 4
 RATE, WARM_UP_STEPS = 3e-4, 10
-RECIPE = StepOptions(
-    chip_px=CHIP_PX, batch_size=BATCH, frozen_stages=5, averaging=0.9, batch_norm="frozen", clip_norm=1.0
-)
+AVERAGING, CLIP_NORM = 0.9, 1.0
+RECIPE = StepOptions(chip_px=CHIP_PX, batch_size=BATCH, frozen_stages=5, batch_norm="frozen")
 # Share of the way back to the base model at least, and at most, when labels are erased.
 MIN_BACK, MAX_BACK = 0.15, 0.6
 # Only where the base model is this certain is its opinion taught, in as many blocks of an erased feature.
@@ -73,7 +72,7 @@ class Learner:
         self._base, self._engine, self._bands, self._choice = base, engine, bands, choice
         model = self._base_network()
         self._base_predictor = Predictor(engine.prepare_inference(model), engine, bands)
-        self._trainer = Trainer(model, engine, RECIPE)
+        self._trainer = self._new_trainer(model)
         self.step_count, self.trained_s = 0, 0.0
         self.losses: list[tuple[int, float, float, float]] = []
         self._since_reset = 0
@@ -108,7 +107,7 @@ class Learner:
 
     def begin_anew(self) -> None:
         """Go back to the base model, as after steps that failed."""
-        self._trainer = Trainer(self._base_network(), self._engine, RECIPE)
+        self._trainer = self._new_trainer(self._base_network())
         self._since_reset = 0
 
     def forget(self, erased_px: int, left_px: int) -> None:
@@ -163,6 +162,9 @@ class Learner:
             labels[(probability >= CERTAIN_ROAD * CERTAIN) & (probability != NO_DATA)] = ROAD
             found[piece.source] = labels
         return found
+
+    def _new_trainer(self, model: nn.Module) -> Trainer:
+        return Trainer(model, self._engine, RECIPE, averaging=AVERAGING, clip_norm=CLIP_NORM)
 
     def _base_network(self) -> nn.Module:
         model = build_uninitialized(self._base.architecture)

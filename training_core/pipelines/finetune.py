@@ -92,8 +92,6 @@ _STORED = (
     "optimizer",
     "learning_rate",
     "encoder_rate",
-    "clip_norm",
-    "averaging",
     "frozen_stages",
     "seed",
 )

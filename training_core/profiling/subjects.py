@@ -292,7 +292,7 @@ class Workload:
             from ..models.recompute import recompute_activations  # loads the library of the U-Net
 
             recompute_activations(model)
-        names = ("batch_size", "accumulation", "optimizer", "averaging", "frozen_stages", "batch_norm")
+        names = ("batch_size", "accumulation", "optimizer", "frozen_stages", "batch_norm")
         settings = {name: getattr(job, name) for name in names}
         settings |= {"chip_px": chip_px, "recompute": job.recompute if memory.is_recomputing else "no"}
         return TrainingSteps(model, engine, job, [self._labeled(_CHIPS_PER_SIDE * chip_px)], chip_px), settings

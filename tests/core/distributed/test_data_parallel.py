@@ -9,7 +9,7 @@ STEPS, MANY_STEPS = 2, 50
 CASES = [
     *({"options": {"optimizer": name}} for name in ("adamw", "sgd", "lamb", "lars")),
     {
-        "options": {"averaging": 0.9, "clip_norm": 0.5, "frozen_stages": 2},
+        "options": {"frozen_stages": 2},
         "classes": 3,
         "is_recomputing": True,
     },

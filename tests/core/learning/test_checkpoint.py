@@ -54,7 +54,6 @@ def job(town, planted):
             "engine": "native",
             "precision": "fp32",
             "threads": 1,
-            "averaging": 0.9,
         }
         return FineTune(**{**defaults, **options})
 
@@ -226,10 +225,10 @@ def test_it_goes_on_only_with_the_same_job(job, stopped, town):
 
 def test_an_option_that_a_checkpoint_lacks_had_its_default():
     former = Checkpoint({"seed": 1, "images": "a"}, NativeEngine("fp32"), False, History(), {}, None)
-    identity = {"seed": 1, "images": "a", "clip_norm": 0.0}
+    identity = {"seed": 1, "images": "a", "accumulation": 1}
     check_identity(former, identity, Path("m.checkpoint"))
-    with pytest.raises(JobError, match="of another job: clip_norm differ"):
-        check_identity(former, {**identity, "clip_norm": 1.0}, Path("m.checkpoint"))
+    with pytest.raises(JobError, match="of another job: accumulation differ"):
+        check_identity(former, {**identity, "accumulation": 2}, Path("m.checkpoint"))
 
 
 @pytest.mark.slow
@@ -248,17 +247,20 @@ def test_a_damaged_checkpoint_is_refused(job, stopped, planted, damage):
 
 
 @pytest.fixture(scope="module")
-def state(stopped_once):
-    """The state and the document in the checkpoint of a run that was stopped; do not change them."""
-    path = checkpoint_path(str(stopped_once / "model.safetensors"))
-    with safe_open(path, "pt") as file:
-        document = json.loads(file.metadata()["roadseg"])
-    return read_checkpoint(path), document
+def trainer(planted, job, stopped_once):
+    """A trainer that averages weights, as that of a live session."""
+    return Trainer(load_network(planted)[0], NativeEngine("fp32"), job(stopped_once), averaging=0.9)
 
 
 @pytest.fixture(scope="module")
-def trainer(planted, job, stopped_once):
-    return Trainer(load_network(planted)[0], NativeEngine("fp32"), job(stopped_once))
+def state(stopped_once, trainer):
+    """The state, with an average, and the document in the checkpoint of a run that was stopped; do not change them."""
+    path = checkpoint_path(str(stopped_once / "model.safetensors"))
+    with safe_open(path, "pt") as file:
+        document = json.loads(file.metadata()["roadseg"])
+    former = read_checkpoint(path)
+    average = {name: tensor for name, tensor in trainer.state_dict().items() if name.startswith("average.")}
+    return dataclasses.replace(former, state={**former.state, **average}), document
 
 
 def with_value(value):
@@ -310,8 +312,7 @@ def test_a_state_of_another_model_or_optimizer_is_refused_before_any_of_it_is_ta
     torch.testing.assert_close(trainer.weights()[WEIGHT.partition(".")[2]], before)
 
 
-def test_best_weights_of_another_model_are_refused_before_the_training_goes_on(state, planted, job, stopped_once):
-    trainer = Trainer(load_network(planted)[0], NativeEngine("fp32"), job(stopped_once))
+def test_best_weights_of_another_model_are_refused_before_the_training_goes_on(state, trainer):
     best = dataclasses.replace(state[0].best, weights={"encoder.conv1.weight": torch.zeros(3)})
     with pytest.raises(JobError, match="does not fit the model"):
         take_over(trainer, dataclasses.replace(state[0], best=best), Path("m.checkpoint"))

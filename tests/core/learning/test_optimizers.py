@@ -36,7 +36,7 @@ def test_the_rate_goes_with_the_whole_batch():
 def test_every_optimizer_finds_a_line(name):
     torch.manual_seed(0)
     network = nn.Sequential(nn.Conv2d(1, 8, 1), nn.ReLU(), nn.Conv2d(8, 1, 1))
-    optimizer = build_optimizer(network, name, 0.01)
+    optimizer = build_optimizer(network, name)
     values = torch.rand(4, 1, 8, 8)
     losses = []
     for step in range(600):
@@ -54,9 +54,9 @@ def test_every_optimizer_finds_a_line(name):
 def test_biases_and_normalization_do_not_decay_and_frozen_weights_are_left_out(name):
     network = nn.Sequential(nn.Conv2d(1, 8, 3), nn.BatchNorm2d(8), nn.Conv2d(8, 1, 3))
     network[2].requires_grad_(False)
-    groups = build_optimizer(network, name, 0.1).param_groups
+    groups = build_optimizer(network, name).param_groups
     decays = {id(parameter): group["weight_decay"] for group in groups for parameter in group["params"]}
-    expected = {network[0].weight: 0.1, network[0].bias: 0.0, network[1].weight: 0.0, network[1].bias: 0.0}
+    expected = {network[0].weight: 0.01, network[0].bias: 0.0, network[1].weight: 0.0, network[1].bias: 0.0}
     assert decays == {id(parameter): decay for parameter, decay in expected.items()}
 
 
@@ -65,7 +65,7 @@ def test_the_encoder_has_a_part_of_the_learning_rate_and_parameters_keep_their_o
     network = nn.Module()
     network.encoder = nn.Sequential(nn.Conv2d(1, 8, 3), nn.BatchNorm2d(8))
     network.decoder = nn.Conv2d(8, 1, 3)
-    usual, careful = build_optimizer(network, name, 0.1), build_optimizer(network, name, 0.1, encoder_rate=0.1)
+    usual, careful = build_optimizer(network, name), build_optimizer(network, name, encoder_rate=0.1)
     set_rate(careful, 0.5)
     rates = {id(parameter): group["lr"] for group in careful.param_groups for parameter in group["params"]}
     assert {rates[id(each)] for each in network.encoder.parameters()} == {0.5 * 0.1}
@@ -81,7 +81,7 @@ def test_channels_last_weights_are_updated_as_those_of_plain_adamw_and_no_gradie
     network = nn.Sequential(nn.Conv2d(3, 20, 3, bias=False), nn.BatchNorm2d(20), nn.Conv2d(20, 7, 1))
     network.to(memory_format=torch.channels_last)
     plain = copy.deepcopy(network)
-    optimizer, groups = build_optimizer(network, "adamw", 0.1), build_optimizer(plain, "adamw", 0.1).param_groups
+    optimizer, groups = build_optimizer(network, "adamw"), build_optimizer(plain, "adamw").param_groups
     unfused = AdamW([{key: group[key] for key in ("params", "weight_decay")} for group in groups], 0.01, foreach=False)
     for group in optimizer.param_groups:
         group["lr"] = 0.01

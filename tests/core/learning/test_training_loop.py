@@ -55,9 +55,9 @@ def recipe(**options):
     return FineTune(**{"batch_size": 2, "learning_rate": 0.002, **options})
 
 
-def new_trainer(engine=NATIVE_FP32, **options):
+def new_trainer(engine=NATIVE_FP32, averaging=0.0, **options):
     torch.manual_seed(0)
-    return Trainer(build_network(ARCHITECTURE), engine, recipe(**options))
+    return Trainer(build_network(ARCHITECTURE), engine, recipe(**options), averaging=averaging)
 
 
 def validated(trainer, image):
@@ -71,7 +71,7 @@ def new_training(image, reporter=None, trainer=None, **options):
 
 def test_training_ends_with_its_time_and_keeps_the_best(image):
     events = []
-    training = new_training(image, Reporter(events.append), minutes=3 / 60, averaging=0.9)
+    training = new_training(image, Reporter(events.append), minutes=3 / 60)
     training.run(batches(image))
     history, best = training.history, training.best
     assert 3 <= history.elapsed_s < 30 and history.images_seen == 2 * history.step == 2 * len(history.steps)
@@ -84,7 +84,7 @@ def test_training_ends_with_its_time_and_keeps_the_best(image):
 
 def test_training_makes_just_the_steps_it_is_given(image):
     events = []
-    training = new_training(image, Reporter(events.append), steps=40, averaging=0.9)
+    training = new_training(image, Reporter(events.append), steps=40)
     training.run(batches(image))
     assert [step for step, *_ in training.history.steps] == list(range(1, 41))
     assert [step for step, *_ in training.history.validations] == [20, 40]
@@ -242,10 +242,11 @@ def test_no_step_is_taken_on_a_nan_or_infinite_loss(image, value):
     assert not any(name.startswith(("average.", "optimizer.")) for name in changed)
 
 
-def gradient_norm(image, **options):
+def gradient_norm(image, clip_norm=0.0):
     torch.manual_seed(0)
     network, (chips, labels) = build_network(ARCHITECTURE), next(batches(image))
-    Trainer(network, NATIVE_FP32, recipe(accumulation=2, batch_size=1, **options)).step(chips, labels, 0.01)
+    trainer = Trainer(network, NATIVE_FP32, recipe(accumulation=2, batch_size=1), clip_norm=clip_norm)
+    trainer.step(chips, labels, 0.01)
     return torch.stack([parameter.grad.norm() for parameter in network.parameters()]).norm().item()
 
 
@@ -332,7 +333,7 @@ def test_a_history_that_says_what_none_can_is_refused(planted):
 @pytest.mark.skipif(why_not_ipex() is not None, reason="the Intel extension is not installed")
 @pytest.mark.parametrize("precision", ["fp32", BF16_SLOW_IF_EMULATED])
 def test_weights_trained_with_ipex_are_those_of_a_plain_network(image, precision):
-    trainer, (chips, labels) = new_trainer(IpexEngine(precision), averaging=0.0), next(batches(image))
+    trainer, (chips, labels) = new_trainer(IpexEngine(precision)), next(batches(image))
     for _ in range(8):
         trainer.step(chips, labels, 0.001)
     plain = build_network(ARCHITECTURE)

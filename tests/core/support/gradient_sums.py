@@ -12,7 +12,7 @@ def step_together(group, name, rate):
     network = nn.ModuleList(nn.Linear(1, 1, bias=False) for _ in range(2))
     for layer in network:
         nn.init.constant_(layer.weight, 2.0)
-    optimizer = build_optimizer(network, name, 0.01)
+    optimizer = build_optimizer(network, name)
     for parameters in optimizer.param_groups:
         parameters["lr"] = rate
     exchange = GradientExchange(network.parameters(), group)

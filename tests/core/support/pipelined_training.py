@@ -13,7 +13,7 @@ from training_core.models.architectures import Architecture, build_network
 from training_core.models.engines import make_engine
 
 BANDS = tuple(Band(name, 0.0, 1.0) for name in ("red", "green", "blue"))
-RECIPE = FineTune(batch_size=2, accumulation=2, chip_px=SIDE_PX, frozen_stages=0, averaging=0.5)
+RECIPE = FineTune(batch_size=2, accumulation=2, chip_px=SIDE_PX, frozen_stages=0)
 
 
 def trainer_of(group, balance=()):
@@ -30,7 +30,7 @@ def step_with(trainer, number):
 
 
 def probability(trainer):
-    """Return the probability of road with the averaged weights."""
+    """Return the probability of road with the weights so far."""
     image = torch.from_numpy(np.random.default_rng(3).normal(size=(1, 3, 64, 64)).astype(np.float32))
     with trainer.validating(BANDS) as predictor:
         return predictor.engine.probability(predictor.model, image)

@@ -122,7 +122,7 @@ def plan_pipeline(
             "Freeze fewer stages, or choose a shorter pipeline.",
         )
     moments = [moment for moment in MOMENTS[recipe.optimizer] if moment != "step"]
-    copies = 2 + len(moments) + bool(recipe.averaging)
+    copies = 2 + len(moments)
     return plan_stages(costs, stages, -(-recipe.accumulation // pipelines), copies, first)
 
 
