@@ -104,18 +104,6 @@
         <translation>Optimierer</translation>
     </message>
     <message>
-        <source>Weight decay</source>
-        <translation>Weight Decay</translation>
-    </message>
-    <message>
-        <source>Gradient clipping</source>
-        <translation>Gradientenbegrenzung</translation>
-    </message>
-    <message>
-        <source>Weight averaging</source>
-        <translation>Mittelung der Gewichte (EMA)</translation>
-    </message>
-    <message>
         <source>Frozen stages</source>
         <translation>Eingefrorene Stufen</translation>
     </message>

@@ -104,18 +104,6 @@
         <translation>Optimizador</translation>
     </message>
     <message>
-        <source>Weight decay</source>
-        <translation>Decaimiento de pesos (weight decay)</translation>
-    </message>
-    <message>
-        <source>Gradient clipping</source>
-        <translation>Recorte del gradiente</translation>
-    </message>
-    <message>
-        <source>Weight averaging</source>
-        <translation>Promedio de pesos (EMA)</translation>
-    </message>
-    <message>
         <source>Frozen stages</source>
         <translation>Etapas congeladas</translation>
     </message>

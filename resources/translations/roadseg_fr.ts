@@ -104,18 +104,6 @@
         <translation>Optimiseur</translation>
     </message>
     <message>
-        <source>Weight decay</source>
-        <translation>Décroissance des poids (weight decay)</translation>
-    </message>
-    <message>
-        <source>Gradient clipping</source>
-        <translation>Écrêtage du gradient</translation>
-    </message>
-    <message>
-        <source>Weight averaging</source>
-        <translation>Moyenne des poids (EMA)</translation>
-    </message>
-    <message>
         <source>Frozen stages</source>
         <translation>Étages figés</translation>
     </message>
