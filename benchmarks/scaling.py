@@ -8,7 +8,7 @@ measured, with a core for each process:
 - training steps, native BF16 and FP32, on chips of two sizes: one process with one and with two cores, two processes
   that share whole batches or split each, and two that know nothing of each other
 
-All take turns, and medians count. The model of `training_core/distributed/scaling.py` is fitted to these, compared with
+All take turns, and medians count. The model of `scaling_model.py` is fitted to these, compared with
 them, and drawn for 1 to 128 nodes. Turns are added to those in the file of results; with --turns 0 it is only shown.
 """
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from training_core.distributed.scaling import StepTime, fit_costs
+from benchmarks.scaling_model import StepTime, fit_costs
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

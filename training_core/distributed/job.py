@@ -1,6 +1,6 @@
-"""Distributed job: its ranks are started here, fewer where memory is short, or by torchrun.
+"""Distributed job: its ranks are started here, fewer if memory is short, or by torchrun.
 
-Scope: jobs of `ProcessOptions`. Independent of a rank's part of a job, which is in `pipelines.<job name>`, a function
+Scope: fine-tunes. Independent of a rank's part of a job, which is in `pipelines.<job name>`, a function
 `run(job, reporter, group) -> dict`.
 """
 
@@ -20,7 +20,7 @@ from .. import events
 from ..error_events import explain
 from ..errors import Cancelled, JobError, ResourceError, RoadSegError
 from ..events import Reporter
-from ..jobs import Job, ProcessOptions, from_json
+from ..jobs import FineTune, Job, from_json
 from ..system import shutdown
 from ..system.placement import AUTO, count_processes, places, settle
 from ..system.processor import prepare_process
@@ -29,16 +29,16 @@ from . import rank_variables
 
 
 def execute_on_ranks(job: Job, reporter: Reporter) -> dict[str, Any]:
-    """Run a job by the ranks that it asks for, or as one of those that torchrun has started; return its result.
+    """Run a job by the ranks that it asks for, or as one of the ranks that torchrun has started; return its result.
 
     Raises
     ------
     JobError
-        It is no job for several ranks, or there are fewer cores than processes.
+        The job does not run by several ranks, or there are fewer cores than processes.
     RoadSegError
         See `launch.launch` and `torchrun.joined`.
     """
-    if not isinstance(job, ProcessOptions):
+    if not isinstance(job, FineTune):
         raise JobError(
             f"The job {job.name} does not run on several machines.", "Start it without torchrun, as a single process."
         )
@@ -54,8 +54,8 @@ def execute_on_ranks(job: Job, reporter: Reporter) -> dict[str, Any]:
     return _launch(job, count, reporter)
 
 
-def _launch(job: ProcessOptions, count: int, reporter: Reporter) -> dict[str, Any]:
-    """Run a job by ranks of this machine, by fewer where memory is short."""
+def _launch(job: FineTune, count: int, reporter: Reporter) -> dict[str, Any]:
+    """Run a job by ranks of this machine, by fewer if memory is short."""
     from .launch import launch  # loads PyTorch
 
     began_s = time.time()
@@ -71,15 +71,15 @@ def _launch(job: ProcessOptions, count: int, reporter: Reporter) -> dict[str, An
             job = dataclasses.replace(job, resume=job.resume or _has_checkpoint(job, began_s))
 
 
-def _tidy(job: ProcessOptions) -> None:
-    """Remove what a killed rank has left beside the outputs."""
+def _tidy(job: FineTune) -> None:
+    """Remove the leftovers of a killed rank."""
     for path in filter(None, (job.model, job.report)):
         with suppress(OSError):
             remove_leftovers(Path(path))
 
 
-def _has_checkpoint(job: ProcessOptions, since_s: float) -> bool:
-    """Whether this run has left a checkpoint, and not an earlier one that it was not to resume."""
+def _has_checkpoint(job: FineTune, since_s: float) -> bool:
+    """Whether this run has left a checkpoint; an earlier one does not count."""
     from ..learning.checkpoint import checkpoint_path
 
     try:
@@ -113,7 +113,7 @@ def run_rank(
     send(last)
 
 
-def _run_as_started(job: ProcessOptions, reporter: Reporter) -> dict[str, Any]:
+def _run_as_started(job: FineTune, reporter: Reporter) -> dict[str, Any]:
     """Run a job as one of the ranks that torchrun has started."""
     local = rank_variables.number("LOCAL_WORLD_SIZE", 1)
     place = places(local, job.threads)[rank_variables.number("LOCAL_RANK", 0)]

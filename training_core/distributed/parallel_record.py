@@ -5,43 +5,43 @@ Scope: what each process spends on its steps, and figures of that. Independent o
 
 from __future__ import annotations
 
+import math
 import platform
 from dataclasses import dataclass
 from statistics import fmean
 
+import numpy as np
 import torch
+from scipy.integrate import trapezoid
+from scipy.special import ndtr
 
 from ..learning.history import PARTS_OF_A_STEP
 from ..learning.training_loop import Training
 from .data_parallel import DataParallel
-from .scaling import StepTime, expected_maximum
-
-_VALUE_BYTES = 4
 
 
 @dataclass(frozen=True)
 class ParallelRecord:
-    """What the steps of a training took with several processes.
+    """Time and bytes of the steps of a training by several processes.
 
     Parameters
     ----------
     threads : int
         Of each process.
     steps : int
-        Those measured, at least one.
+        Measured steps, at least one.
     wall_s : float
         Duration of these steps.
     compute_s : tuple of float
         Of each process: forward, backward, optimizer and waiting for chips, in all of these steps.
     communication_s : float
-        In which a process exchanged gradients and sums, in all of these steps; the mean over the processes.
+        Time that a process exchanged gradients and sums, or waited for slower ones, in all of these steps; the mean
+        over the processes.
     sent_bytes : int
-        What all processes together sent for that.
-    waiting_s : float
-        In which a process waited for slower ones, the mean; 0 where it is part of `communication_s`.
+        Payload of all processes together.
     handling_s : float
-        CPU time in which other threads of a process sent and received while it computed, the mean; they take its cores
-        from it, `threads` in number, so that this is part of `compute_s`.
+        CPU time in which other threads of a process sent and received while it computed, the mean. They take it from
+        the process' `threads` cores, so that it is part of `compute_s`.
     """
 
     processes: int
@@ -52,66 +52,56 @@ class ParallelRecord:
     compute_s: tuple[float, ...]
     communication_s: float
     sent_bytes: int
-    waiting_s: float = 0.0
     handling_s: float = 0.0
 
     @property
     def speed_up(self) -> float:
-        """How many times as long one of the processes would have computed by itself."""
+        """How many times as long a single process would have taken."""
         return self._alone_s * self.processes / self.wall_s
 
     @property
     def efficiency(self) -> float:
-        """Share of the time of all processes in which they computed, from 0 to 1."""
+        """Fraction of the time of all processes in which they computed, from 0 to 1."""
         return self.speed_up / self.processes
 
     @property
     def communication_share(self) -> float:
-        """Share of the steps' duration that went to communication, or to its threads while others computed."""
+        """Fraction of the steps' duration that went to communication, its threads included."""
         return self._communicating_s / self.wall_s
 
     @property
-    def waiting_share(self) -> float:
-        """Share of the steps' duration in which a process waited for slower ones."""
-        return self.waiting_s / self.wall_s
-
-    @property
     def imbalance(self) -> float:
-        """By what share the slowest process computed longer than all did on average."""
+        """By which fraction the slowest process computed longer than all did on average."""
         return max(self.compute_s) * self.processes / sum(self.compute_s) - 1
 
     @property
     def communication_step_s(self) -> float:
-        """What communication took of a step."""
+        """Seconds of communication in a step."""
         return self._communicating_s / self.steps
 
     @property
     def bytes_per_step(self) -> float:
-        """What a process sent in a step, on average."""
+        """Payload of a process in a step, on average."""
         return self.sent_bytes / self.steps / self.processes
 
-    def step_time(self) -> StepTime:
-        """Return the time of a step by the number of processes, which for as many as there were is that of this run.
+    def expected_speed_up(self, processes: int) -> float:
+        """Return the speed-up to expect of a number of processes with as many batches each; for this run its own.
 
-        Communication grows with the bytes; all that is neither computing nor communication counts as waiting for the
-        slowest, which grows with the number of processes.
+        Each process sends 2 (n - 1) / n times the gradients, and communication takes as long for each byte. All other
+        waiting is that for the slowest process, of which more processes have a slower one.
         """
-        ranks, compute_s = self.processes, self._alone_s / self.steps
-        if ranks == 1:
-            return StepTime(compute_s, 0)
-        communication_s = self.communication_step_s
-        idle_s = max(0.0, self.wall_s / self.steps - communication_s - compute_s)
-        return StepTime(
-            compute_s,
-            round(self.bytes_per_step / _VALUE_BYTES * ranks / (2 * (ranks - 1))),
-            _VALUE_BYTES,
-            handling_s_per_byte=communication_s / self.bytes_per_step if self.sent_bytes else 0.0,
-            spread=idle_s / compute_s / expected_maximum(ranks) if compute_s else 0.0,
-        )
+        compute_s = self._alone_s
+        if self.processes == 1:
+            return float(processes)
+        idle_s = max(0.0, self.wall_s - self._communicating_s - compute_s)
+        idle_s *= expected_maximum(processes) / expected_maximum(self.processes)
+        communication_s = self._communicating_s * bool(self.sent_bytes)
+        communication_s *= (1 - 1 / processes) / (1 - 1 / self.processes)
+        return processes * compute_s / (compute_s + idle_s + communication_s)
 
     @property
     def _alone_s(self) -> float:
-        """Computing of a process without what its communication took from it, the mean."""
+        """Computing time of a process without that of its communication, the mean."""
         return max(0.0, sum(self.compute_s) / self.processes - self.handling_s / self.threads)
 
     @property
@@ -153,3 +143,10 @@ class Meter:
             sent_bytes=sum(rank["sent_bytes"] for rank in ranks),
             handling_s=fmean(rank["handled_s"] for rank in ranks),
         )
+
+
+def expected_maximum(count: int) -> float:
+    """Return the expected maximum of a number of independent standard normal values: 0 for one, 0.564 for two."""
+    values = np.linspace(-9, 9, 3601)
+    density = np.exp(-(values**2) / 2) / math.sqrt(2 * math.pi)
+    return float(trapezoid(values * count * density * ndtr(values) ** (count - 1), values))

@@ -163,21 +163,18 @@ def _parallel_rows(record: ParallelRecord) -> dict[str, str]:
         "Efficiency": percent(record.efficiency),
         "Communication": f"{percent(record.communication_share)} of the time of steps, "
         f"{seconds(record.communication_step_s)} a step",
-        "Waiting for slower processes": percent(record.waiting_share),
         "Imbalance": slowest,
         "Sent by each process": f"{quantity(record.bytes_per_step, 'B')} a step",
     }
-    if not record.waiting_s:
-        del rows["Waiting for slower processes"]
     return rows
 
 
 def _speed_up_chart(record: ParallelRecord) -> str:
     """Return speed-up by the number of processes as SVG: ideal, as the model of this run has it, and this run."""
-    model, counts = record.step_time(), range(1, _SHOWN_PROCESSES * record.processes + 1)
+    counts = range(1, _SHOWN_PROCESSES * record.processes + 1)
     lines = [
         Series("ideal", [1, counts[-1]], [1, counts[-1]], GRAY, width=1.0),
-        Series("computed from this run", counts, [model.speed_up(count) for count in counts], BLUE),
+        Series("computed from this run", counts, [record.expected_speed_up(count) for count in counts], BLUE),
         Series("this run", [record.processes], [record.speed_up], VERMILION, dots=True),
     ]
     return line_chart("Speed-up by processes", lines, "processes", "speed-up", (0, counts[-1]))

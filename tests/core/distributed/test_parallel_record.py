@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from training_core.distributed.parallel_record import ParallelRecord
+from training_core.distributed.parallel_record import ParallelRecord, expected_maximum
 
 # Ten steps of 2.5 s: the processes compute 2.2 and 1.8 s of each, exchange for 0.3 s and send 100 MB each.
 RECORD = ParallelRecord(
@@ -14,14 +14,13 @@ RECORD = ParallelRecord(
     compute_s=(22.0, 18.0),
     communication_s=3.0,
     sent_bytes=2_000_000_000,
-    waiting_s=2.0,
 )
 
 
 def test_speed_up_is_the_computing_of_all_by_the_duration():
     assert RECORD.speed_up == pytest.approx(40 / 25)
     assert RECORD.efficiency == pytest.approx(0.8)
-    assert RECORD.communication_share == pytest.approx(0.12) and RECORD.waiting_share == pytest.approx(0.08)
+    assert RECORD.communication_share == pytest.approx(0.12)
     assert RECORD.imbalance == pytest.approx(0.1)
     assert RECORD.bytes_per_step == pytest.approx(100e6)
 
@@ -30,22 +29,20 @@ def test_threads_that_send_while_the_others_compute_are_no_speed_up():
     overlapped = replace(RECORD, handling_s=16.0)  # on one of four cores each
     assert overlapped.speed_up == pytest.approx((40 - 8) / 25)
     assert overlapped.communication_share == pytest.approx(7 / 25)
-    assert overlapped.step_time().step_s(2) == pytest.approx(2.5) and overlapped.step_time().step_s(1) == 1.6
+    assert overlapped.expected_speed_up(2) == pytest.approx(overlapped.speed_up)
     busy = replace(RECORD, handling_s=100.0)  # more than it computed, as clocks may have it
-    assert busy.speed_up == 0 and busy.step_time().speed_up(4) == 0
+    assert busy.speed_up == 0 and busy.expected_speed_up(4) == 0
 
 
-def test_the_model_of_a_run_goes_through_its_point():
-    model = RECORD.step_time()
-    assert model.step_s(2) == pytest.approx(2.5) and model.speed_up(2) == pytest.approx(1.6)
-    assert model.step_s(1) == pytest.approx(2.0)
-    assert model.sent_bytes(4) == pytest.approx(150e6) and model.communication_s(4) == pytest.approx(0.45)
-    # 0.2 s of waiting for the slower of two normal values, 1.02938 / 0.56419 times as much for that of four.
-    assert model.step_s(4) == pytest.approx(2.0 + 0.45 + 0.2 * 1.02938 / 0.56419, rel=1e-4)
+def test_the_expected_speed_up_goes_through_this_run():
+    assert RECORD.expected_speed_up(2) == pytest.approx(1.6) and RECORD.expected_speed_up(1) == pytest.approx(1.0)
+    # Communication of 0.3 s grows with 2 (n - 1) / n; waiting of 0.2 s with the expected maximum of normal values.
+    step_s = 2.0 + 0.3 * 1.5 + 0.2 * expected_maximum(4) / expected_maximum(2)
+    assert RECORD.expected_speed_up(4) == pytest.approx(4 * 2.0 / step_s)
 
 
 def test_processes_that_exchanged_nothing_and_one_process_have_a_model_too():
-    free = replace(RECORD, wall_s=20.0, compute_s=(20.0, 20.0), communication_s=0.0, sent_bytes=0, waiting_s=0.0)
-    assert free.step_time().speed_up(2) == pytest.approx(2.0)
+    free = replace(RECORD, wall_s=20.0, compute_s=(20.0, 20.0), communication_s=0.0, sent_bytes=0)
+    assert free.expected_speed_up(2) == pytest.approx(2.0)
     alone = replace(free, processes=1, compute_s=(20.0,))
-    assert alone.speed_up == pytest.approx(1.0) and alone.step_time().step_s(1) == pytest.approx(2.0)
+    assert alone.speed_up == pytest.approx(1.0) and alone.expected_speed_up(2) == 2

@@ -103,12 +103,11 @@ def test_a_run_of_several_processes_shows_what_they_gained(record, tmp_path):
         compute_s=(210.0, 200.0, 200.0, 190.0),
         communication_s=30.0,
         sent_bytes=60_000_000_000,
-        waiting_s=20.0,
     )
     words = words_of(dataclasses.replace(record, parallel=run), tmp_path)
     for expected in (
         "Processes 4 on 2 machines, 16 threads each", "Speed-up 3.20 of 4",
-        "Efficiency 80 %", "12 % of the time of steps, 300 ms a step", "Waiting for slower processes 8.0 %",
+        "Efficiency 80 %", "12 % of the time of steps, 300 ms a step",
         "the slowest process computed 5.0 % longer", "Sent by each process 150 MB a step", "ideal", "this run",
     ):  # fmt: skip
         assert re.sub(r"\s+", "", expected) in words, expected

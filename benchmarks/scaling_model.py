@@ -13,11 +13,10 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.integrate import trapezoid
 from scipy.optimize import nnls
-from scipy.special import ndtr
 
-from .gradient_exchange import bucket_bytes
+from training_core.distributed.gradient_exchange import bucket_bytes
+from training_core.distributed.parallel_record import expected_maximum
 
 
 @dataclass(frozen=True)
@@ -106,13 +105,6 @@ class StepTime:
     def speed_up(self, ranks: int) -> float:
         """Return how many times as fast as one rank all together learn from as many chips."""
         return ranks * self.efficiency(ranks)
-
-
-def expected_maximum(count: int) -> float:
-    """Return the expected maximum of so many independent standard normal values: 0 for one, 0.564 for two."""
-    values = np.linspace(-9, 9, 3601)
-    density = np.exp(-(values**2) / 2) / math.sqrt(2 * math.pi)
-    return float(trapezoid(values * count * density * ndtr(values) ** (count - 1), values))
 
 
 def fit_costs(amounts: np.ndarray, seconds: np.ndarray) -> np.ndarray:

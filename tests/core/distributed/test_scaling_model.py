@@ -4,7 +4,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from training_core.distributed.scaling import StepTime, expected_maximum, fit_costs
+from benchmarks.scaling_model import StepTime, fit_costs
+from training_core.distributed.parallel_record import expected_maximum
 
 # 1 s of work, 100 MB of gradients, a network of 1 GB/s.
 PLAIN = StepTime(compute_s=1.0, gradient_values=25_000_000, link_bytes_per_s=1e9)
