@@ -142,18 +142,16 @@ def digests(folder: Path) -> dict[str, str]:
 def do_toy_work(folder: Path) -> None:
     """Write the blocks by two workers; those that are there already are kept."""
     from training_core.events import Reporter
-    from training_core.regions.fitness import Needs
-    from training_core.regions.fleet import Crew
-    from training_core.regions.fleets import open_fleet
+    from training_core.regions.executors import Handlers, Task, open_executor
     from training_core.regions.store import Store
-    from training_core.regions.tasks import Task
+    from training_core.regions.worker_checks import Needs
 
     store = Store(folder)
     store.remove_leftovers()
     tasks = [Task(f"block{seed:05}", "block", {"folder": str(folder), "seed": seed}) for seed in range(BLOCKS)]
     tasks = [task for task in tasks if not store.has("toy", task.key, ".bin")]
-    with closing(open_fleet(Crew(write_block), Needs(str(folder)), Reporter(), workers=2)) as fleet:
-        failures = [outcome.reason for outcome in fleet.run(tasks, Reporter()) if outcome.code]
+    with closing(open_executor(Handlers(write_block), Needs(str(folder)), Reporter(), workers=2)) as executor:
+        failures = [outcome.reason for outcome in executor.run(tasks, Reporter()) if outcome.code]
     sys.exit(len(failures) > 0)
 
 

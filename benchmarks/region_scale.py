@@ -112,7 +112,7 @@ def measure(scenes: Path, folder: Path, workers: int, arguments: argparse.Namesp
     result, stages = run_job(scenes, folder, workers, arguments)
     wall_s = time.perf_counter() - began_s
     megapixels, mapping_s = result["megapixels"], stages["mapping scenes"]
-    busy_s = megapixels / np.mean(list(result["pace"].values()))
+    busy_s = megapixels / np.mean(list(result["throughput"].values()))
     read_mb = sum(path.stat().st_size for path in scenes.glob("*.tif")) / 1e6
     written_mb = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / 1e6
     print(

@@ -1,4 +1,4 @@
-"""What the scheduler costs: empty tasks through a fleet, by how many are submitted ahead of each worker.
+"""What the scheduler costs: empty tasks through an executor, by how many are submitted ahead of each worker.
 
 Run with the runtime's Python, with the requirement set fleet: `$(make -s runtime-python) benchmarks/scheduler.py`. The
 tasks have documents of the shape that a block of a scene has, and do nothing: what is measured is the way there and
@@ -22,12 +22,11 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from training_core.events import Reporter, Warning
-from training_core.regions import dask_fleet
-from training_core.regions.dask_fleet import DaskFleet
-from training_core.regions.fitness import Needs
-from training_core.regions.fleet import Crew, Fleet, LocalFleet
+from training_core.regions import dask_executor
+from training_core.regions.dask_executor import DaskExecutor
+from training_core.regions.executors import Executor, Handlers, LocalExecutor, Task
 from training_core.regions.store import content_key
-from training_core.regions.tasks import Task
+from training_core.regions.worker_checks import Needs
 from training_core.system import processor
 
 
@@ -45,19 +44,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tasks", type=int, default=100_000)
     parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--ahead", type=int, nargs="*", default=[dask_fleet.AHEAD], help="per worker")
+    parser.add_argument("--ahead", type=int, nargs="*", default=[dask_executor.AHEAD], help="per worker")
     parser.add_argument("--direct", action="store_true", help="also all tasks at once, by Dask alone")
     arguments = parser.parse_args()
     print(f"{processor.name()}; {arguments.tasks:,} tasks of {len(json.dumps(next(tasks(1)).document))} bytes")
-    report("this process", LocalFleet(Crew(perform)), arguments.tasks)
+    report("this process", LocalExecutor(Handlers(perform)), arguments.tasks)
     for ahead in arguments.ahead:
-        dask_fleet.AHEAD = ahead
+        dask_executor.AHEAD = ahead
         with tempfile.TemporaryDirectory() as folder:
             needs, reporter = Needs(folder), Reporter(_show)
-            with closing(DaskFleet(Crew(perform), needs, reporter, workers=arguments.workers)) as fleet:
-                report(f"{arguments.workers} workers, {ahead} tasks ahead of each", fleet, arguments.tasks)
+            with closing(DaskExecutor(Handlers(perform), needs, reporter, workers=arguments.workers)) as executor:
+                report(f"{arguments.workers} workers, {ahead} tasks ahead of each", executor, arguments.tasks)
                 if arguments.direct:
-                    report_direct(fleet, arguments.tasks)
+                    report_direct(executor, arguments.tasks)
 
 
 def tasks(count: int) -> Iterator[Task]:
@@ -77,17 +76,17 @@ def tasks(count: int) -> Iterator[Task]:
         yield Task(content_key(document), "predict", document, 16.8, scene)
 
 
-def report(name: str, fleet: Fleet, count: int) -> None:
+def report(name: str, executor: Executor, count: int) -> None:
     began_s = time.perf_counter()
-    failures = sum(bool(outcome.code) for outcome in fleet.run(tasks(count), Reporter(_show)))
+    failures = sum(bool(outcome.code) for outcome in executor.run(tasks(count), Reporter(_show)))
     _print(name, time.perf_counter() - began_s, count, failures)
 
 
-def report_direct(fleet: DaskFleet, count: int) -> None:
+def report_direct(executor: DaskExecutor, count: int) -> None:
     texts = [json.dumps(task.document) for task in tasks(count)]
     began_s = time.perf_counter()
-    futures = fleet._client.map(echo, texts, pure=False)
-    fleet._client.gather(futures)
+    futures = executor._pool.client.map(echo, texts, pure=False)
+    executor._pool.client.gather(futures)
     _print("Dask alone, all at once", time.perf_counter() - began_s, count, 0)
 
 

@@ -75,7 +75,7 @@ def _tidy(job: FineTune) -> None:
     """Remove the leftovers of a killed rank."""
     for path in filter(None, (job.model, job.report)):
         with suppress(OSError):
-            remove_leftovers(Path(path))
+            remove_leftovers(Path(path).parent)
 
 
 def _has_checkpoint(job: FineTune, since_s: float) -> bool:

@@ -249,7 +249,7 @@ class CheckpointWriter:
         self._writing: Optional[Future[None]] = None
 
     def __enter__(self) -> "CheckpointWriter":
-        remove_leftovers(self._path)
+        remove_leftovers(self._path.parent)
         return self
 
     def __exit__(self, *_: object) -> None:

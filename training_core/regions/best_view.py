@@ -1,10 +1,9 @@
-"""The best view of each place: one probability of a region from that of scenes which overlap.
+"""The best view of each place: one probability raster of a region from those of scenes that overlap.
 
-Scope: probability rasters, and which counts where. Independent of models and of roads.
-
-The choice is made for cells of the region's grid, so that it is the same whatever window is read. In each cell the
-scene with the fewest pixels without data comes first, then the one about which the model is most certain: its mean
-distance from a probability of one half. Where the first has no data, the next one counts.
+The choice is made for cells of the region's grid, so that it does not depend on the window. In each cell the scene with
+the fewest pixels without data comes first, then the one with the most certain model: the largest mean distance from a
+probability of one half. Where the first has no data, the next one counts. Scope: probability rasters. Independent of
+models and of roads.
 """
 
 from __future__ import annotations
@@ -23,22 +22,19 @@ from rasterio.windows import Window
 from ..geodata.grid import Grid, grid_of
 from ..geodata.pixel_codes import CERTAIN, NO_DATA
 from ..geodata.rasters import open_raster
-from .part_grid import CELL_PX, Part
-from .region_grid import shared_offset
+from .region_grid import CELL_PX, Part, shared_offset
 
 
 @dataclass(frozen=True)
 class RegionView:
-    """What one scene shows of the region.
+    """The result rasters of one scene, and its place in the region.
 
     Parameters
     ----------
     name : str
         The scene's; decides where all else is equal.
-    probability : str
-        Raster of probability bytes.
     classes : str
-        Raster of road classes; empty without any.
+        Raster of road classes; may be empty.
     bounds : tuple of float
         Least column and row, greatest column and row, on the region's grid.
     """
@@ -51,8 +47,8 @@ class RegionView:
     def touches(self, window: Part) -> bool:
         """Return whether the scene may show a part of the window."""
         left, top, right, bottom = self.bounds
-        is_beside = left >= window.column + window.width or right <= window.column
-        return not (is_beside or top >= window.row + window.height or bottom <= window.row)
+        window_left, window_top, window_right, window_bottom = window.bounds
+        return left < window_right and right > window_left and top < window_bottom and bottom > window_top
 
 
 def read_best(grid: Grid, window: Part, views: Sequence[RegionView]) -> tuple[np.ndarray, Optional[np.ndarray]]:
@@ -63,79 +59,67 @@ def read_best(grid: Grid, window: Part, views: Sequence[RegionView]) -> tuple[np
     grid : Grid
         Of the region.
     window : Part
-        Of whole cells, but where the grid ends.
+        Of whole cells, except where the grid ends.
 
     Returns
     -------
     probability : ndarray (height, width), uint8
         NO_DATA where no scene has data.
     classes : ndarray (height, width), uint8, optional
-        From the same scenes; None where one of them has none.
+        From the same scenes; None if one of them has no classes.
     """
-    seen = sorted((view for view in views if view.touches(window)), key=lambda view: view.name)
-    has_classes = bool(seen) and all(view.classes for view in seen)
+    shown = sorted((view for view in views if view.touches(window)), key=lambda view: view.name)
+    has_classes = bool(shown) and all(view.classes for view in shown)
     probability = np.full((window.height, window.width), NO_DATA, dtype=np.uint8)
     classes = np.full_like(probability, NO_DATA) if has_classes else None
     with ExitStack() as stack:
-        sources = [_opened(view, grid, has_classes, stack) for view in seen]
+        sources = {view: _opened(view, grid, has_classes, stack) for view in shown}
+        # Strips of one cell's height, so that only these rows of all scenes are in memory.
         for top in range(0, window.height, CELL_PX):
             strip = Part(window.row + top, window.column, min(CELL_PX, window.height - top), window.width)
-            there = [number for number, view in enumerate(seen) if view.touches(strip)]
-            shown = {seen[number]: [source.read(strip) for source in sources[number]] for number in there}
-            _fill([each[top : top + CELL_PX] for each in (probability, classes) if each is not None], strip, shown)
+            layers = {view: [source.read(strip) for source in sources[view]] for view in shown if view.touches(strip)}
+            targets = [target[top : top + CELL_PX] for target in (probability, classes) if target is not None]
+            _fill(targets, strip, layers)
     return probability, classes
 
 
 def _opened(view: RegionView, grid: Grid, has_classes: bool, stack: ExitStack) -> list["_Source"]:
-    """Return the probability of a scene, and its classes if they are wanted."""
+    """Return the probability of a scene, and its classes if asked."""
     wanted = [(view.probability, Resampling.bilinear), *([(view.classes, Resampling.nearest)] if has_classes else [])]
     return [_Source(stack.enter_context(open_raster(path)), grid, resampling) for path, resampling in wanted]
 
 
 def _fill(targets: Sequence[np.ndarray], strip: Part, shown: Mapping[RegionView, Sequence[np.ndarray]]) -> None:
-    """Fill in what is seen in a strip, cell by cell.
+    """Fill a strip cell by cell from the best view.
 
     Parameters
     ----------
     targets : sequence of ndarray (height, width), uint8
-        Probability and, if there are any, classes of the strip.
+        Probability of the strip, and its classes if there are any.
     shown : mapping of RegionView to sequence of ndarray (height, width), uint8
         The same as each scene shows it.
     """
     for left in range(0, strip.width, CELL_PX):
         columns = slice(left, min(left + CELL_PX, strip.width))
         cell = Part(strip.row, strip.column + left, strip.height, columns.stop - left)
-        values = [[each[:, columns] for each in layers] for view, layers in shown.items() if view.touches(cell)]
+        scenes = [[layer[:, columns] for layer in layers] for view, layers in shown.items() if view.touches(cell)]
         is_open = np.ones((cell.height, cell.width), dtype=bool)
-        for layers in _ranked(values):
+        # The best scene fills its pixels with data, the next one fills the gaps, and so on; sorting is stable.
+        for layers in sorted(scenes, key=_rank) if len(scenes) > 1 else scenes:
             takes = is_open & (layers[0] != NO_DATA)
             for target, layer in zip(targets, layers):
                 target[:, columns][takes] = layer[takes]
             is_open &= ~takes
 
 
-def _ranked(values: list[list[np.ndarray]]) -> list[list[np.ndarray]]:
-    """Return the scenes that show a cell, the one that counts first; of equal ones the first."""
-    if len(values) < 2:
-        return values
-
-    def rank(layers: list[np.ndarray]) -> tuple[int, float]:
-        known = layers[0][layers[0] != NO_DATA].astype(np.int16)
-        return -len(known), -float(np.abs(known - CERTAIN // 2).mean()) if len(known) else 0.0
-
-    return sorted(values, key=rank)
+def _rank(layers: list[np.ndarray]) -> tuple[int, float]:
+    """Return the sorting key of a scene in a cell: most pixels with data first, then the most certain."""
+    known = layers[0][layers[0] != NO_DATA].astype(np.int16)
+    return -len(known), -float(np.abs(known - CERTAIN // 2).mean()) if len(known) else 0.0
 
 
 class _Source:
-    """A raster that is read on the region's grid.
-
-    Parameters
-    ----------
-    grid : Grid
-        Of the region.
-    resampling : Resampling
-        Where the raster has a grid of its own.
-    """
+    """A raster that is read on the region's grid, resampled if its pixels are others."""
 
     def __init__(self, dataset: DatasetReader, grid: Grid, resampling: Resampling) -> None:
         self._dataset, self._grid, self._resampling = dataset, grid, resampling

@@ -148,20 +148,18 @@ def read_catalog(
     scenes: dict[str, Scene] = {}
     problems: list[Problem] = []
     outside: list[str] = []
-    for number, (path, found) in enumerate(_read_all(paths, wanted), 1):
+    for number, (path, image) in enumerate(_read_all(paths, wanted), 1):
         reporter.check_cancelled()
-        reporter.progress(number / len(paths), f"Image {number:,} of {len(paths):,} looked at")
-        if isinstance(found, Scene) and aoi is not None:
-            found = _within(found, aoi)
-        if found is None:
+        reporter.progress(number / len(paths), f"Image {number:,} of {len(paths):,} read")
+        entry = _within(image, aoi) if isinstance(image, Scene) and aoi is not None else image
+        if entry is None:
             outside.append(path)
-            continue
-        if isinstance(found, Problem):
-            problems.append(found)
-            continue
-        first = scenes.setdefault(found.name.casefold(), found)  # some file systems take "A" and "a" for one
-        if first is not found:
-            problems.append(_problem(path, _same_name(path, first)))
+        elif isinstance(entry, Problem):
+            problems.append(entry)
+        else:
+            first = scenes.setdefault(entry.name.casefold(), entry)  # some file systems take "A" and "a" for one
+            if first is not entry:
+                problems.append(_problem(path, _same_name(path, first)))
     return Catalog(tuple(scenes.values()), tuple(problems), tuple(outside))
 
 

@@ -1,9 +1,9 @@
-"""What happens on a Dask worker: it is prepared once, then does one task at a time.
+"""A Dask worker, which is this process: it is prepared once, then does one task at a time.
 
-A worker gets the names of two functions of RoadSeg and JSON documents, nothing else; Dask itself carries its messages
-as pickles, so whoever reaches a scheduler can run code on its workers.
+A worker gets the names of two functions of RoadSeg and JSON documents, nothing else. Dask itself carries its messages
+as pickles, so anyone who reaches a scheduler can run code on its workers.
 
-Scope: this process as a worker. Loaded only where Dask is. Independent of the process that leads the job.
+Scope: preparation and tasks of a worker. Independent of the process that leads the job.
 """
 
 from __future__ import annotations
@@ -26,11 +26,10 @@ from ..errors import Cancelled, RoadSegError
 from ..events import Reporter
 from ..system import processor
 from ..system.placement import Place, settle
-from . import fitness
-from .fleet import attempt, failed
-from .tasks import Outcome, Task
+from . import worker_checks
+from .executors import Outcome, Task, attempt, failed
 
-# By this name it is found out whether a worker has RoadSeg at all.
+# The leading process asks for this name to find out whether a worker has RoadSeg.
 PROBE = f"{__name__}:PROBE"
 _ONE_AT_A_TIME = threading.Lock()
 _STATES: dict[str, State] = {}
@@ -38,16 +37,16 @@ _STATES: dict[str, State] = {}
 
 @dataclass(frozen=True)
 class State:
-    """What this process has found of itself for a job.
+    """Result of this process' checks for a job.
 
     Parameters
     ----------
     complaints : tuple of str
-        What stands against it; empty if it fits.
+        Why it does not fit; empty if it does.
     name : str
         Of the worker, for people.
     perform : callable, optional
-        See `fleet.Crew`.
+        See `executors.Handlers`.
     """
 
     complaints: tuple[str, ...]
@@ -55,7 +54,7 @@ class State:
     perform: Any = None
 
 
-class FleetPlugin(distributed.WorkerPlugin):
+class WorkerSetup(distributed.WorkerPlugin):
     """Prepares each worker once, also those that join later: cores, memory, checks, the model.
 
     Parameters
@@ -63,20 +62,20 @@ class FleetPlugin(distributed.WorkerPlugin):
     job : str
         Id of the run, and topic of the events that go to its leader.
     leader : dict
-        See `fitness.Leader.document`.
-    crew : dict
-        Of `fleet.Crew`: perform and prepare as names, and the document.
+        See `worker_checks.Leader.document`.
+    handlers : dict
+        Of `executors.Handlers`: perform and prepare as names, and the document.
     places : list of Place
-        Of the workers with the names 0, 1, ...; empty where they are not ours.
+        Of the workers with the names 0, 1, ...; empty for those of a scheduler.
     """
 
-    def __init__(self, job: str, leader: dict[str, Any], crew: dict[str, Any], places: list[Place]) -> None:
+    def __init__(self, job: str, leader: dict[str, Any], handlers: dict[str, Any], places: list[Place]) -> None:
         self.name = job
-        self._leader, self._crew, self._places = leader, crew, places
+        self._leader, self._handlers, self._places = leader, handlers, places
 
     async def setup(self, worker: distributed.Worker) -> None:
         """See `distributed.WorkerPlugin`."""
-        place = self._place_of(worker) or Place((), await _share(worker))
+        place = self._place_of(worker) or Place((), await _threads_of(worker))
         settle(place)
         processor.limit_waiting()
         state = await asyncio.to_thread(self._prepare, _name_of(worker), worker.id, place.threads)
@@ -91,15 +90,15 @@ class FleetPlugin(distributed.WorkerPlugin):
         return self._places[int(worker.name) % len(self._places)] if self._places else None
 
     def _prepare(self, name: str, answer: str, threads: int) -> State:
-        """Return what this process finds of itself; nothing that goes wrong here may end the worker."""
+        """Check this process, and load the model; no error here may end the worker."""
         try:
-            complaints = fitness.complaints(self._leader, answer)
+            complaints = worker_checks.complaints(self._leader, answer)
             if complaints:
                 return State(tuple(complaints), name)
             _limit(threads)
-            perform = pkgutil.resolve_name(self._crew["perform"])
-            if self._crew["prepare"]:
-                pkgutil.resolve_name(self._crew["prepare"])(self._crew["document"])
+            perform = pkgutil.resolve_name(self._handlers["perform"])
+            if self._handlers["prepare"]:
+                pkgutil.resolve_name(self._handlers["prepare"])(self._handlers["document"])
             return State((), name, perform)
         except RoadSegError as error:
             return State((error.message,), name)
@@ -108,17 +107,17 @@ class FleetPlugin(distributed.WorkerPlugin):
 
 
 def _limit(threads: int) -> None:
-    """Compute with so many threads; PyTorch reads the variables when it is loaded, if it is not already."""
+    """Limit the threads of this process; PyTorch reads the variables only when it is loaded."""
     processor.prepare_process(threads)
     if "torch" in sys.modules:
         sys.modules["torch"].set_num_threads(threads)
 
 
-async def _share(worker: distributed.Worker) -> int:
-    """Return with how many threads a worker computes.
+async def _threads_of(worker: distributed.Worker) -> int:
+    """Return the number of threads with which a worker computes.
 
-    These are the threads it was given; of a worker with one, its share of the machine's cores, unless the system has
-    already limited it to some.
+    Of a worker with several threads it is theirs. Workers with one divide the machine's cores among themselves, unless
+    the system limits them to some.
     """
     if worker.state.nthreads > 1:
         return worker.state.nthreads
@@ -126,7 +125,7 @@ async def _share(worker: distributed.Worker) -> int:
     if len(processor.usable_cpus()) < (os.cpu_count() or 1):
         return cores
     known = (await worker.scheduler.identity(n_workers=-1))["workers"].values()
-    return max(1, cores // max(1, sum(each["host"] == worker.ip for each in known)))
+    return max(1, cores // max(1, sum(other["host"] == worker.ip for other in known)))
 
 
 def _name_of(worker: distributed.Worker) -> str:
@@ -135,25 +134,20 @@ def _name_of(worker: distributed.Worker) -> str:
 
 
 def state_of(job: str) -> dict[str, Any] | None:
-    """Return what this process has found of itself for a job, None while it is at it."""
+    """Return the result of this process' checks for a job; None until they are done."""
     state = _STATES.get(job)
     return None if state is None else {"name": state.name, "complaints": list(state.complaints)}
 
 
 def do_task(job: str, text: str) -> str:
-    """Do a task in this process, alone.
+    """Do a task, and return its outcome as JSON.
 
     Parameters
     ----------
     job : str
-        See `FleetPlugin`.
+        See `WorkerSetup`.
     text : str
         The task as JSON: key, number, work and document.
-
-    Returns
-    -------
-    str
-        What came of it, as JSON.
     """
     worker = distributed.get_worker()
     description = json.loads(text)

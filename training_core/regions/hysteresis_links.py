@@ -1,9 +1,8 @@
 """Hysteresis across the borders of parts: which likely road is connected with sure road in another part.
 
-Scope: patches of likely road that touch the border of a part, and their connections through all parts. Independent of
-how probability is read. What is held grows with the patches at borders.
-
-With these, parts decide alike, and as the undivided region would, however far away the sure road is.
+With this, parts decide as the undivided region would, however far away the sure road is. The memory grows with the
+patches of likely road at borders. Scope: these patches, and their connections through all parts. Independent of how
+probability is read.
 """
 
 from __future__ import annotations
@@ -18,8 +17,8 @@ import numpy as np
 from ..extraction.run_lengths import Frame, Runs, components, joined, runs_of
 from ..geodata.road_raster import RoadRaster
 from ..networks.graph import connected
-from .array_file import read_arrays, write_arrays
-from .part_grid import Part
+from .region_grid import Part
+from .store import read_arrays, write_arrays
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,39 +41,40 @@ class BorderPatches:
 
 
 def border_patches(raster: RoadRaster, core: Part, hysteresis: float) -> BorderPatches:
-    """Return the patches of likely road at the border of a core.
+    """Return the patches of likely road at the border of a core, of which the raster has the probability.
 
     Parameters
     ----------
-    raster : RoadRaster
-        Probability of the core.
     hysteresis : float
-        Lower threshold as a share of the upper one.
+        Lower threshold as a fraction of the upper one.
     """
     frame = Frame(core.height, core.width)
-    likely, sure = (_runs(raster, share, frame) for share in (hysteresis, 1.0))
+    likely, sure = (_runs(raster, fraction, frame) for fraction in (hysteresis, 1.0))
     patch = components(likely, frame, diagonal=True)
+    # A patch is sure if one of its runs contains a run of sure road.
     is_sure = np.zeros(patch.max(initial=-1) + 1, dtype=bool)
     is_sure[patch[_run_at(likely, sure.starts)]] = True
+    # Look up the run at each pixel of the border, if that pixel is likely road.
     columns, rows = _border(core.width, core.height)
-    at = frame.row(rows) + columns
+    at = frame.row(0) + rows * frame.stride + columns
     run = _run_at(likely, at)
     is_likely = (run >= 0) & (at < likely.stops[run]) if len(likely) else np.zeros(len(at), dtype=bool)
-    found, number = np.unique(patch[run[is_likely]], return_inverse=True)
+    at_border, number = np.unique(patch[run[is_likely]], return_inverse=True)
     pixels = np.column_stack([columns + core.column, rows + core.row])[is_likely]
-    return BorderPatches(pixels, number.ravel().astype(np.int64), is_sure[found])
+    return BorderPatches(pixels, number.ravel().astype(np.int64), is_sure[at_border])
 
 
-def _runs(raster: RoadRaster, share: float, frame: Frame) -> Runs:
-    """Return the runs of pixels above a share of the threshold, read by strips."""
-    found = []
-    for first_row, count in raster.strips():
-        found.append(runs_of(raster.road(*raster.read(first_row, count), share), first_row, frame))
-    return joined(*found)
+def _runs(raster: RoadRaster, fraction: float, frame: Frame) -> Runs:
+    """Return the runs of pixels above a fraction of the threshold, read by strips."""
+    strips = (
+        runs_of(raster.road(*raster.read(first_row, count), fraction), first_row, frame)
+        for first_row, count in raster.strips()
+    )
+    return joined(*strips)
 
 
 def _run_at(runs: Runs, places: np.ndarray) -> np.ndarray:
-    """Return the last run that begins at or before each place: (n,), int64; -1 where there is none."""
+    """Return the last run that begins at or before each place: (n,), int64; -1 for none."""
     return np.searchsorted(runs.starts, places, side="right") - 1
 
 
@@ -87,19 +87,19 @@ def _border(width: int, height: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def write_patches(path: Path, patches: BorderPatches) -> None:
-    """Write patches to a file; see `array_file`."""
-    write_arrays(path, {each.name: getattr(patches, each.name) for each in fields(patches)})
+    """Write patches to a file; see `store.write_arrays`."""
+    write_arrays(path, {field.name: getattr(patches, field.name) for field in fields(patches)})
 
 
 def read_patches(path: Path) -> BorderPatches:
-    """Return the patches that a file holds.
+    """Return the patches in a file.
 
     Raises
     ------
     OutputError
         The file is missing, or damaged.
     """
-    names = [each.name for each in fields(BorderPatches)]
+    names = [field.name for field in fields(BorderPatches)]
     held = read_arrays(path, names)
     return BorderPatches(*(held[name] for name in names))
 
@@ -112,7 +112,7 @@ def linked_pixels(cores: Sequence[Part], read: Callable[[int], BorderPatches]) -
     cores : sequence of Part
         Row by row, those of a row from left to right.
     read : callable
-        Returns the border patches of a core by its number; is called three times for each.
+        Returns the border patches of a core by its number; called three times for each.
 
     Yields
     ------
@@ -126,6 +126,7 @@ def linked_pixels(cores: Sequence[Part], read: Callable[[int], BorderPatches]) -
         is_sure.append(patches.is_sure)
     first = np.cumsum([0, *counts])
     together = connected(int(first[-1]), np.concatenate([np.zeros((0, 2), np.int64), *_links(cores, read, first)]))
+    # All patches that are connected have sure road if one of them has.
     has_sure = np.zeros(together.max(initial=-1) + 1, dtype=bool)
     has_sure[together[np.concatenate([np.zeros(0, bool), *is_sure])]] = True
     for number in range(len(cores)):
@@ -139,14 +140,15 @@ def _links(cores: Sequence[Part], read: Callable[[int], BorderPatches], first: n
     for _, row in groupby(range(len(cores)), key=lambda number: cores[number].row):
         numbers = list(row)
         patches = [read(number) for number in numbers]
-        pixels = np.concatenate([each.pixels for each in patches])
-        patch = np.concatenate([each.patch + first[number] for number, each in zip(numbers, patches)])
+        pixels = np.concatenate([core.pixels for core in patches])
+        patch = np.concatenate([core.patch + first[number] for number, core in zip(numbers, patches)])
         yield _touching(np.concatenate([above[0], pixels]), np.concatenate([above[1], patch]))
         above = pixels, patch
 
 
 def _touching(pixels: np.ndarray, patch: np.ndarray) -> np.ndarray:
     """Return the pairs of patches of which two pixels are neighbors, in any of eight directions: (k, 2), int64."""
+    # With one number for each pixel, its neighbor to the right and those below are at fixed distances.
     stride = pixels[:, 0].max(initial=0) + 2
     at = pixels[:, 1] * stride + pixels[:, 0]
     order = np.argsort(at)

@@ -1,17 +1,18 @@
-"""The index of a region's scenes: a GeoPackage of their footprints that can be looked at while the work goes on.
+"""The index of a region's scenes: a GeoPackage of their footprints that people can watch while the work goes on.
 
-The file is a plain SQLite database with a rollback journal: readers see the state before or after a change, and nothing
-lies beside the file at the end. It has no spatial index, whose triggers need functions that only GDAL has. Changes are
-gathered, and written by a thread of their own: neither a slow disk nor a reader that holds the file delays the work.
+The file is a plain SQLite database with a rollback journal: readers see the state before or after a change, and no
+other file remains at the end. It has no spatial index, whose triggers need functions that only GDAL has. A thread
+gathers changes and writes them, so neither a slow disk nor a reader that holds the file delays the work.
 
-Scope: rows and their values. Independent of how scenes are mapped. The index can be made anew at any time, so what
-cannot be written to it is a warning.
+Scope: rows, their values, and the style file. Independent of how scenes are mapped. The index can be made again at any
+time, so a change that cannot be written is only a warning.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import sqlite3
 import threading
 from collections.abc import Sequence
@@ -19,7 +20,6 @@ from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Optional
 
 import geopandas
@@ -32,25 +32,29 @@ from shapely.geometry.base import BaseGeometry
 from ..errors import OutputError, without_passwords
 from ..events import Reporter
 from ..geodata.vector_output import CREATION_OPTIONS
+from ..system.outputs import replaced
 from ..system.staging import StagingFolder, sync
 
 LAYER = "scenes"
+_STYLES = Path(__file__).resolve().parents[2] / "resources" / "styles"
+# With the second one, QGIS reads the layer again every few seconds.
+FINISHED_STYLE, LIVE_STYLE = _STYLES / "region_index.qml", _STYLES / "region_index_live.qml"
 WAITING, RUNNING, DONE, KEPT, FAILED, OUTSIDE = "waiting", "running", "done", "kept", "failed", "outside"
 STATUSES = (WAITING, RUNNING, DONE, KEPT, FAILED, OUTSIDE)
-# The layer's fields and their types; those that may be empty are None until they are known.
+# The layer's fields and their types; unknown values are None.
 FIELDS = {
     "name": "object", "path": "object", "status": "object", "reason": "object", "blocks": "int32",
     "blocks_done": "int32", "megapixels": "float64", "mp_per_s": "float64", "road_km": "float64", "mask": "object",
     "probability": "object", "updated": "datetime64[ms, UTC]",
 }  # fmt: skip
-# Of these, what changes, and the statement that writes it.
+# The changing fields, and the statement that writes them.
 _CHANGING = ("status", "reason", "blocks", "blocks_done", "megapixels", "mp_per_s", "road_km", "mask", "probability")
 _WRITE_ROW = (
     "UPDATE scenes SET status = :status, reason = :reason, blocks = :blocks, blocks_done = :blocks_done, "
     "megapixels = :megapixels, mp_per_s = :mp_per_s, road_km = :road_km, mask = :mask, probability = :probability, "
     "updated = :updated WHERE fid = :fid"
 )
-# What an index that is filled anew must have in common with the new one: tables, triggers and CRS.
+# An existing index is filled again only if it has the tables, triggers and CRS of the new one.
 _FORM = (
     "SELECT type, name, sql FROM {}sqlite_master ORDER BY type, name",
     "SELECT srs_id, definition FROM {}gpkg_spatial_ref_sys ORDER BY srs_id",
@@ -62,7 +66,7 @@ _REFILL = (
     "DELETE FROM main.gpkg_contents",
     "INSERT INTO main.gpkg_contents SELECT * FROM new.gpkg_contents",
 )
-# Changes are written so often at most.
+# Time between two writings of changes.
 PERIOD_S = 1.0
 # How long a reader may hold the file before a change is put off until the next one.
 _PATIENCE_S = 5.0
@@ -75,17 +79,17 @@ class IndexedScene:
     Parameters
     ----------
     outline : Polygon, optional
-        The footprint in the layer's CRS; None where it is not known.
+        The footprint in the layer's CRS; None where it is unknown.
     status : str
         One of STATUSES.
     reason : str
         Of a failure.
     blocks : int
-        Into which it is divided.
+        Number of its blocks.
     megapixels : float
         To predict.
     mask, probability : str
-        Paths of its results; empty where there are none yet.
+        Paths of its results; may be empty.
     """
 
     name: str
@@ -105,8 +109,8 @@ class IndexLayer:
     Parameters
     ----------
     path : Path
-        The GeoPackage. An index of an earlier run that is there is filled anew, so that who looks at it sees the new
-        one; any other file is replaced as a whole.
+        The GeoPackage. The index of an earlier run is filled again, so that people who watch it see the new one; any
+        other file is replaced as a whole.
     crs : CRS
         Of the footprints.
     scenes : sequence of IndexedScene
@@ -135,23 +139,17 @@ class IndexLayer:
         self._writer.start()
 
     def update(self, name: str, **values: Any) -> None:
-        """Change values of a scene; they are in the file a second later, or at `close`.
+        """Change values of a scene, by field; they are in the file a second later, or at `close`.
 
-        Parameters
-        ----------
-        name : str
-            The scene's; one that is not in the index is ignored.
-        **values
-            By field: status, reason, blocks, blocks_done, megapixels, mp_per_s, road_km, mask, probability. The field
-            updated is set to now.
+        A scene that is not in the index is ignored. The field updated is set to now.
 
         Raises
         ------
         ValueError
-            There is no such field or status.
+            A field or status is unknown.
         """
         if not values.keys() <= set(_CHANGING) or values.get("status", DONE) not in STATUSES:
-            raise ValueError(f"{values} are no values of a scene.")
+            raise ValueError(f"{values} cannot be values of a scene.")
         if name not in self._values:
             return
         with self._lock:
@@ -160,7 +158,7 @@ class IndexLayer:
         self._wake.set()
 
     def close(self) -> None:
-        """Write what is left, and end."""
+        """Write the last changes, and end."""
         if self._ended.is_set():
             return
         self._ended.set()
@@ -170,17 +168,13 @@ class IndexLayer:
             sync(self._path)
 
     def __enter__(self) -> "IndexLayer":
-        """Return the layer; at the end it is closed."""
         return self
 
-    def __exit__(
-        self, kind: Optional[type[BaseException]], error: Optional[BaseException], trace: Optional[TracebackType]
-    ) -> None:
-        """See `close`."""
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def _write_on(self) -> None:
-        """Write what has changed, once a period, until the end."""
+        """Write changes once a period, until the end."""
         while not self._ended.is_set():
             self._wake.wait()
             self._wake.clear()
@@ -189,7 +183,7 @@ class IndexLayer:
         self._write()
 
     def _write(self) -> None:
-        """Write what has changed; where that fails, it is tried again with the next changes."""
+        """Write changes; if that fails, they are written with the next ones."""
         with self._lock:
             changed, self._changed = self._changed, set()
             rows = [dict(self._values[name]) for name in changed]
@@ -208,7 +202,7 @@ class IndexLayer:
 
 
 def _connect(path: Path) -> sqlite3.Connection:
-    """Open a database that is there, with a rollback journal and without waiting for the disk."""
+    """Open an existing database, with a rollback journal and without waiting for the disk."""
     if not path.is_file():
         raise FileNotFoundError("the file is gone")
     database = sqlite3.connect(path, timeout=_PATIENCE_S)
@@ -227,11 +221,11 @@ def _make(path: Path, crs: CRS, scenes: Sequence[IndexedScene]) -> None:
     Raises
     ------
     OutputError
-        That is not possible.
+        It cannot be written.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        staging = StagingFolder(path)
+        staging = StagingFolder(path.parent)
         try:
             new = staging.add(path.name)
             pyogrio.write_dataframe(
@@ -258,7 +252,7 @@ def _make(path: Path, crs: CRS, scenes: Sequence[IndexedScene]) -> None:
 
 
 def _refilled(path: Path, new: Path) -> bool:
-    """Fill an index that is there with the rows of a new one, and return whether that was possible."""
+    """Fill an existing index with the rows of a new one, and return whether that was possible."""
     try:
         with closing(_connect(path)) as database:
             database.execute("ATTACH ? AS new", (str(new),))
@@ -286,19 +280,35 @@ def _first_values(scene: IndexedScene) -> dict[str, Any]:
 def _table(crs: CRS, scenes: Sequence[IndexedScene]) -> geopandas.GeoDataFrame:
     now = pandas.Timestamp.now("UTC").floor("ms")
     values = [
-        {"name": _plain(each.name), "path": _plain(each.path), **_first_values(each), "updated": now} for each in scenes
+        {"name": _plain(scene.name), "path": _plain(scene.path), **_first_values(scene), "updated": now}
+        for scene in scenes
     ]
     columns = {field: pandas.Series([row[field] for row in values], dtype=kind) for field, kind in FIELDS.items()}
-    return geopandas.GeoDataFrame(columns, geometry=[each.outline for each in scenes], crs=crs.to_wkt())
+    return geopandas.GeoDataFrame(columns, geometry=[scene.outline for scene in scenes], crs=crs.to_wkt())
 
 
 def _plain(value: Any) -> Any:
-    """Return a value as the database takes it: without passwords, and without what is no Unicode."""
+    """Return a value for the database: without passwords, and with nothing but Unicode."""
     if isinstance(value, (str, Path)):
         return without_passwords(str(value)).encode("utf-8", "replace").decode("utf-8")
     return value.item() if isinstance(value, np.generic) else value
 
 
 def _now() -> str:
-    """Return the time as GeoPackages have it."""
+    """Return the time in the format of GeoPackages."""
     return datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"
+
+
+def put_style(index: Path, is_live: bool, reporter: Reporter) -> None:
+    """Write the style of an index next to it, but never over a style of the user's own.
+
+    So QGIS shows scenes by status whenever the index is added to a map. A style that cannot be written is a warning.
+    """
+    style = index.with_suffix(".qml")
+    try:
+        if style.exists() and style.read_bytes() not in (FINISHED_STYLE.read_bytes(), LIVE_STYLE.read_bytes()):
+            return
+        with replaced(style) as draft:
+            shutil.copyfile(LIVE_STYLE if is_live else FINISHED_STYLE, draft)
+    except OSError as error:
+        reporter.warning(f"The style cannot be written next to {index} ({error.strerror}).")

@@ -195,7 +195,8 @@ def normalized_bands(mosaic: Mosaic, wanted: ModelInput) -> tuple[tuple[Band, ..
     if wanted.scaling != IMAGE:
         return wanted.bands, []
     with ViewImage(mosaic.whole(), wanted.resolution_m) as image:
-        return measure_scaling(image, wanted.bands), image.left_out
+        bands = measure_scaling(image, wanted.bands)  # type: ignore[arg-type]  # a ViewImage is read as an Image is
+        return bands, image.left_out
 
 
 # A scene with the column and row of its first pixel, counted from any one of its grid.

@@ -149,7 +149,15 @@ class View:
 
     def to_document(self) -> dict[str, Any]:
         """Return it as JSON types; see `view_from_document`."""
-        return {**asdict(replace(self, grid=None)), "grid": grid_document(self.grid)}
+        return {
+            "grid": grid_document(self.grid),
+            "bands": [asdict(band) for band in self.bands],
+            "indexes": self.indexes,
+            "masking": self.masking,
+            "sources": [asdict(source) for source in self.sources],
+            "top": self.top,
+            "is_strict": self.is_strict,
+        }
 
 
 def view_from_document(document: dict[str, Any]) -> View:

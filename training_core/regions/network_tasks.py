@@ -5,7 +5,7 @@ Scope: the parts of a region, their borders and their roads. Independent of who 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 
 import geopandas
@@ -17,51 +17,33 @@ from ..geodata.road_classes import RoadClass, to_document
 from ..jobs import NetworkOptions
 from ..system.versions import roadseg_version
 from .best_view import RegionView
+from .executors import Outcome, Task
 from .hysteresis_links import BorderPatches, linked_pixels, read_patches
-from .joined_roads import joined_roads
 from .mosaic_view import grid_document
-from .part_grid import Part, divide, margin_px
 from .part_roads import read_part
-from .region_grid import outline_on
-from .seams import join_parts, outline
+from .region_grid import Part, divide, margin_px, outline_on
+from .seams import join_parts, joined_roads, outline
 from .store import Store, content_key
-from .tasks import Outcome, Task
-from .work import BORDERS, EXTRACT, part_pixel_m
+from .task_handlers import BORDERS, EXTRACT, part_pixel_m
 
-# The side of a part in pixels, unless a job says otherwise: some seconds of work, in 0.6 GB for a city.
+# The default side of a part in pixels: some seconds of work, in 0.6 GB for a city.
 PART_PX = 8192
 
-# Does tasks, and returns what came of those that failed.
+# Does tasks, and returns the outcomes of those that failed.
 Do = Callable[[Sequence[Task]], list[Outcome]]
-# From a window to the columns and rows of its pixels that are linked: (n, 2), int64.
+# From a window to the columns and rows of its linked pixels: (n, 2), int64.
 Links = Callable[[Part], np.ndarray]
 
 
 @dataclass(frozen=True)
 class MappedScene:
-    """A scene whose result rasters are there: name, content key, grid of these, their paths (classes may be empty)."""
+    """A scene with result rasters: its name, content key, their grid, and their paths (classes may be empty)."""
 
     name: str
     key: str
     grid: Grid
     probability: str
     classes: str
-
-
-@dataclass(frozen=True, eq=False)
-class Roads:
-    """The roads of a region, part by part.
-
-    Parameters
-    ----------
-    tables : iterator of GeoDataFrame
-        See `joined_roads`.
-    mismatches : int
-        Ends of lines at seams without a counterpart.
-    """
-
-    tables: Iterator[geopandas.GeoDataFrame]
-    mismatches: int
 
 
 class RegionRoads:
@@ -75,10 +57,8 @@ class RegionRoads:
         At least one.
     grid : Grid
         Of the region.
-    threshold : float
-        Probability from which a pixel is road.
     part_px : int
-        Side of a part in pixels, about.
+        Approximate side of a part in pixels.
     classes : sequence of RoadClass
         Those that the model predicts.
     """
@@ -94,9 +74,11 @@ class RegionRoads:
         classes: Sequence[RoadClass] = (),
     ) -> None:
         self._folder, self._store, self._classes = folder, Store(folder), tuple(classes)
-        self._options = NetworkOptions(**{each.name: getattr(options, each.name) for each in fields(NetworkOptions)})
+        self._options = NetworkOptions(
+            **{option.name: getattr(options, option.name) for option in fields(NetworkOptions)}
+        )
         self._threshold = threshold
-        self._version = roadseg_version()  # another one may extract otherwise
+        self._version = roadseg_version()  # part of the keys, since another version may extract otherwise
         self._grid = grid
         shapes = [outline_on(self._grid, scene.grid) for scene in scenes]
         self._keys = {scene.name: scene.key for scene in scenes}
@@ -107,24 +89,35 @@ class RegionRoads:
         self._tree = shapely.STRtree([shapely.box(*view.bounds) for view in self._views])
         self._parts = list(divide(self._grid, part_px, shapes))
 
-    def extract(self, do: Do, do_borders: Do) -> Roads:
-        """Extract all parts, and join those that could be.
+    def extract(self, do: Do, do_borders: Do) -> tuple[Iterator[geopandas.GeoDataFrame], int]:
+        """Extract all parts, and join those that succeed.
 
         Parameters
         ----------
         do, do_borders : callable
             Do the tasks of extraction, and those of hysteresis across borders.
+
+        Returns
+        -------
+        tables : iterator of GeoDataFrame
+            Lines, part by part; see `joined_roads`.
+        mismatches : int
+            Ends of lines at seams without a counterpart.
         """
         linked = self._linked(do_borders)
         tasks = [self._extraction(part, linked) for part in self._parts]
-        failed = do([task for task in tasks if not self._store.has(EXTRACT, task.key, ".npz")])
-        lost = {outcome.task.key for outcome in failed}
+        lost = self._do_missing(tasks, do)
         paths = [self._store.path(EXTRACT, task.key, ".npz") for task in tasks if task.key not in lost]
         outlines = [outline(read_part(path)) for path in paths]
         joining = join_parts(outlines)
         parts = (read_part(path) for path in paths)
         tables = joined_roads(parts, outlines, joining, self._grid, self._options, self._classes)
-        return Roads(tables, joining.mismatches)
+        return tables, joining.mismatches
+
+    def _do_missing(self, tasks: list[Task], do: Do) -> set[str]:
+        """Do the tasks without results; return the keys of those that fail."""
+        missing = [task for task in tasks if not self._store.has(task.work, task.key, ".npz")]
+        return {outcome.task.key for outcome in do(missing)}
 
     def _linked(self, do: Do) -> Links:
         """Return the pixels at borders that are connected with sure road, by window; see `hysteresis_links`."""
@@ -132,8 +125,7 @@ class RegionRoads:
             return _links([], [])
         hysteresis = {"hysteresis": self._options.hysteresis}
         tasks = [self._task(BORDERS, part, part, hysteresis) for part in self._parts]
-        failed = do([task for task in tasks if not self._store.has(BORDERS, task.key, ".npz")])
-        lost = {outcome.task.key for outcome in failed}
+        lost = self._do_missing(tasks, do)
 
         def read(number: int) -> BorderPatches:
             if tasks[number].key in lost:
@@ -152,27 +144,24 @@ class RegionRoads:
         }
         return self._task(EXTRACT, part, window, content)
 
-    def _task(self, work: str, core: Part, window: Part, content: dict[str, object]) -> Task:
+    def _task(self, work: str, core: Part, window: Part, content: Mapping[str, object]) -> Task:
         content = {**content, "core": asdict(core), "grid": grid_document(self._grid), "threshold": self._threshold}
-        views = [self._views[number] for number in sorted(self._tree.query(_box(window)).tolist())]
+        views = [self._views[number] for number in sorted(self._tree.query(shapely.box(*window.bounds)).tolist())]
         seen = [[view.name, self._keys[view.name], view.bounds] for view in views]
         key = content_key(work, content, seen, self._version)
         document = {**content, "views": [asdict(view) for view in views], "folder": self._folder, "key": key}
         return Task(key, work, document, core.width * core.height / 1e6)
 
 
-def _box(part: Part) -> shapely.Geometry:
-    return shapely.box(part.column, part.row, part.column + part.width, part.row + part.height)
-
-
 def _links(parts: Sequence[Part], pixels: Sequence[np.ndarray]) -> Links:
-    """Return a function for the pixels of all parts that lie in a window."""
-    tree = shapely.STRtree([_box(part) for part in parts])
+    """Return a function that returns the pixels of all parts that lie in a window."""
+    tree = shapely.STRtree([shapely.box(*part.bounds) for part in parts])
 
     def within(window: Part) -> np.ndarray:
-        near = np.concatenate([np.zeros((0, 2), np.int64), *(pixels[number] for number in tree.query(_box(window)))])
-        begin = np.array([window.column, window.row])
-        found = near[((near >= begin) & (near < begin + np.array([window.width, window.height]))).all(axis=1)]
-        return found[np.lexsort(found.T)]
+        left, top, right, bottom = window.bounds
+        numbers = tree.query(shapely.box(left, top, right, bottom))
+        near = np.concatenate([np.zeros((0, 2), np.int64), *(pixels[number] for number in numbers)])
+        inside = near[((near >= [left, top]) & (near < [right, bottom])).all(axis=1)]
+        return inside[np.lexsort(inside.T)]  # sorted, since they are part of a task's key
 
     return within

@@ -1,7 +1,7 @@
 """The roads of a part of a region: extracted with a margin, cut to its core, and kept in a file.
 
-Scope: graphs in pixels of the region's grid, with the measures of their lines. Independent of where probability comes
-from, and of how parts are joined.
+Scope: graphs in pixels of the region's grid, and the measures of their lines. Independent of the origin of probability,
+and of how parts are joined.
 """
 
 from __future__ import annotations
@@ -18,11 +18,10 @@ from ..geodata.road_raster import ClassRaster, RoadRaster
 from ..jobs import NetworkOptions
 from ..networks.graph import Graph, scaled
 from ..networks.graph_edits import WITHIN, cut_to_box
-from .array_file import read_arrays, write_arrays
-from .part_grid import Part
+from .region_grid import Part
+from .store import read_arrays, write_arrays
 
-# Cores are cut beside the borders of their pixels, and not in the middle of pixels either: no road that lies even on
-# the grid runs along a cut.
+# Cores are cut neither at the borders of pixels nor in their middle, so that no road on the grid runs along a cut.
 _ASIDE_PX = 0.137
 
 
@@ -35,7 +34,7 @@ class PartRoads:
     graph : Graph
         In columns and rows of the region's grid, centers of pixels at whole numbers.
     side : ndarray (n,), int8
-        The side of the core on which a node was cut; see `cutting`.
+        The side of the core on which a node was cut; see `graph_edits`.
     measures : LineMeasures
         Of the graph's lines; the vertices at cuts count for nothing.
     pixel_m : ndarray (2,), float64
@@ -63,22 +62,22 @@ def extract_part(
     Parameters
     ----------
     raster : RoadRaster
-        Of the window.
-    window, core : Part
-        The core with its margin, and the core.
+        Of the window, as are the classes.
+    window : Part
+        The core with its margin.
     pixel_m : tuple of float
         Ground size of a pixel in meters along columns and along rows.
-    classes : ClassRaster, optional
-        Of the window.
     linked : ndarray (n, 2), int64, optional
         Columns and rows in the region of likely pixels of the window that are connected to sure ones.
     """
     begin, sides_m = np.array([window.column, window.row]), np.array(pixel_m)
     within = None if linked is None else linked - begin
     traced = trace_roads(raster, pixel_m, options, reporter, within)
+    # From meters in the window to pixels of the region, where the core is cut out.
     region = _moved(scaled(traced.graph, 1 / sides_m), begin)
-    cut, side = cut_to_box(region, _box(core))
+    cut, side = cut_to_box(region, _cut_box(core))
     measures = measure_lines(scaled(_moved(cut, -begin), sides_m), traced, pixel_m, classes)
+    # The neighboring part has a vertex at the same cut, so neither counts.
     is_cut = np.zeros(len(cut.points), dtype=bool)
     is_cut[cut.offsets[:-1]] = side[cut.edges[:, 0]] != WITHIN
     is_cut[cut.offsets[1:] - 1] |= side[cut.edges[:, 1]] != WITHIN
@@ -86,8 +85,8 @@ def extract_part(
     return PartRoads(cut, side, LineMeasures(vertices, measures.votes), sides_m)
 
 
-def _box(core: Part) -> tuple[float, float, float, float]:
-    """Return a core's least and greatest column and row."""
+def _cut_box(core: Part) -> tuple[float, float, float, float]:
+    """Return the least and greatest columns and rows at which a core is cut."""
     left, top = core.column - 0.5 + _ASIDE_PX, core.row - 0.5 + _ASIDE_PX
     return left, top, left + core.width, top + core.height
 
@@ -100,7 +99,7 @@ _GRAPH = ("nodes", "edges", "points", "offsets")
 
 
 def write_part(path: Path, roads: PartRoads) -> None:
-    """Write roads to a file; see `array_file`."""
+    """Write roads to a file; see `store.write_arrays`."""
     arrays = {name: getattr(roads.graph, name) for name in _GRAPH}
     arrays |= {"measures": roads.measures.vertices, "side": roads.side, "pixel_m": roads.pixel_m}
     votes = roads.measures.votes
@@ -108,7 +107,7 @@ def write_part(path: Path, roads: PartRoads) -> None:
 
 
 def read_part(path: Path) -> PartRoads:
-    """Return the roads that a file holds.
+    """Return the roads in a file.
 
     Raises
     ------

@@ -1,8 +1,8 @@
-"""Prediction of blocks: what a worker needs to know of the model, and the bytes of a block.
+"""Prediction of blocks: the description of the model for workers, and the bytes of a block.
 
-Scope: models, mosaics and blocks' files. Independent of who computes what, and when. The engine, its precision and the
-halo are chosen once, in the job's process; a worker takes them as they are, so that blocks fit each other. With an
-exact halo in FP32 a block has the same bytes as that part of the undivided mosaic.
+The engine, its precision and the halo are chosen once, in the job's process (`settings`); workers take them as they
+are, so that blocks fit each other. With an exact halo in FP32 a block has the same bytes as that part of the undivided
+mosaic. Scope: models and pixels of mosaics. Independent of who computes which block, and of files.
 """
 
 from __future__ import annotations
@@ -13,23 +13,19 @@ import threading
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from typing import Any, Optional
 
 import numpy as np
-import rasterio
 import shapely
 import torch
 from torch import nn
 
-from ..errors import JobError, ModelFileError, OutputError
-from ..geodata.geotiff import named_errors
+from ..errors import JobError, ModelFileError
 from ..geodata.grid import Grid, grid_at
 from ..geodata.pixel_codes import NO_DATA
 from ..geodata.rasterize import burn_shapes
-from ..geodata.rasters import Band, open_raster
+from ..geodata.rasters import Band
 from ..geodata.tiling import Tile, tile_grid
-from ..jobs import SegmentOptions
 from ..models.engines import make_engine, why_not
 from ..models.loading import load_model
 from ..models.model_file import weights_sha256
@@ -43,28 +39,24 @@ from .mosaic import Mosaic
 from .mosaic_view import View, ViewImage, view_from_document
 from .scene_blocks import Block, MosaicArea
 
-# What of `Predicting` does not change the bytes of a block.
+# These fields of `Predicting` do not change the bytes of a block.
 _ONLY_HOW = ("model", "threads", "threshold")
 
 
 @dataclass(frozen=True)
 class Predicting:
-    """How blocks are predicted: the same for all of a job.
+    """How blocks are predicted: the same for all blocks of a job.
 
     Parameters
     ----------
     model : str
         The model's file, as workers reach it.
     sha256 : str
-        Of its weights; see `model_sha256`.
+        See `model_sha256`.
     engine, precision : str
         See `models.engines.Engine`.
-    halo_px, core_px : int
-        Of the tiles.
     is_exact : bool
         Whether the halo is exact for the receptive field.
-    threshold : float
-        Probability from which a pixel is road.
     threads : int
         0 for the process' own number.
     """
@@ -80,10 +72,6 @@ class Predicting:
     test_time_augmentation: bool = False
     threads: int = 0
 
-    def to_document(self) -> dict[str, Any]:
-        """Return it as JSON types."""
-        return asdict(self)
-
 
 def model_sha256(model: nn.Module | OnnxModel) -> str:
     """Return the SHA-256 digest of a model as `load_model` returns it: the same wherever its file lies."""
@@ -92,50 +80,19 @@ def model_sha256(model: nn.Module | OnnxModel) -> str:
     return weights_sha256(model.state_dict())
 
 
-def predicting_of(segmenter: Segmenter, model: nn.Module | OnnxModel, options: SegmentOptions) -> Predicting:
-    """Return how a job's blocks are predicted, from what was chosen in its own process.
-
-    Parameters
-    ----------
-    segmenter : Segmenter
-        As `prepare_segmenter` returns it.
-    model : Module or OnnxModel
-        As `load_model` returned it.
-    options : SegmentOptions
-        Of the job, which names its model's file.
-    """
-    return Predicting(
-        model=options.model,
-        sha256=model_sha256(model),
-        engine=segmenter.engine.name,
-        precision=segmenter.engine.precision,
-        halo_px=segmenter.halo,
-        core_px=segmenter.core_px,
-        is_exact=options.halo == "exact",
-        threshold=segmenter.threshold,
-        test_time_augmentation=options.test_time_augmentation,
-        threads=options.threads,
-    )
-
-
-# From so many tiles of a shape on it pays to prepare for it.
+# From this number of tiles of a shape on, preparing for the shape pays.
 _MANY_TILES = 4
 _PREPARED: dict[str, Segmenter] = {}
 _PREPARING = threading.Lock()
 
 
 def prepare(document: dict[str, Any]) -> Segmenter:
-    """Return the model ready to predict, kept in this process from the first call on; only the last one is kept.
-
-    Parameters
-    ----------
-    document : dict
-        Of `Predicting.to_document`.
+    """Return the model of `Predicting`, as JSON types, ready to predict; this process keeps the last one.
 
     Raises
     ------
     ModelFileError
-        The file cannot be read, or holds another model than the job's.
+        The file cannot be read, or holds another model.
     JobError
         This machine lacks the job's engine.
     """
@@ -147,26 +104,26 @@ def prepare(document: dict[str, Any]) -> Segmenter:
         return _PREPARED[key]
 
 
-def _load(how: Predicting) -> Segmenter:
-    model, card = load_model(how.model)
-    if model_sha256(model) != how.sha256:
+def _load(predicting: Predicting) -> Segmenter:
+    model, card = load_model(predicting.model)
+    if model_sha256(model) != predicting.sha256:
         raise ModelFileError(
-            f"{how.model} is not the model that the job began with.", "Give all machines the same model file."
+            f"{predicting.model} is not the model that the job began with.", "Give all machines the same model file."
         )
-    obstacle = why_not(how.engine)
+    obstacle = why_not(predicting.engine)
     if obstacle:
         raise JobError(
-            f"The engine {how.engine} cannot be used here: {obstacle}.",
+            f"The engine {predicting.engine} cannot be used here: {obstacle}.",
             "Install the same runtime on all machines, or choose the engine native.",
         )
-    if how.threads:
-        torch.set_num_threads(how.threads)
-    engine = make_engine(how.engine, how.precision, "chosen by the job")
-    symmetries = ALL if how.test_time_augmentation else ALL[:1]
-    prepared = engine.prepare_inference(model, how.is_exact)
-    predictor = Predictor(prepared, engine, card.bands, symmetries, card.architecture.classes, how.model)
-    tile_px = (how.core_px + 2 * how.halo_px) ** 2
-    return Segmenter(predictor, card, how.halo_px, how.core_px, how.threshold, tile_px)
+    if predicting.threads:
+        torch.set_num_threads(predicting.threads)
+    engine = make_engine(predicting.engine, predicting.precision, "chosen by the job")
+    symmetries = ALL if predicting.test_time_augmentation else ALL[:1]
+    prepared = engine.prepare_inference(model, predicting.is_exact)
+    predictor = Predictor(prepared, engine, card.bands, symmetries, card.architecture.classes, predicting.model)
+    tile_px = (predicting.core_px + 2 * predicting.halo_px) ** 2
+    return Segmenter(predictor, card, predicting.halo_px, predicting.core_px, predicting.threshold, tile_px)
 
 
 def block_document(
@@ -177,24 +134,17 @@ def block_document(
     bands: tuple[Band, ...],
     area: Optional[MosaicArea] = None,
 ) -> dict[str, Any]:
-    """Return the document of a block, as `predict_block` takes it.
+    """Return the document of a block of a scene, of JSON types, as `predict_block` takes it.
 
     Parameters
     ----------
-    block : Block
-        Of that scene.
     bands : tuple of Band
-        How the mosaic is normalized; see `normalized_bands`.
+        By which the mosaic is normalized; see `normalized_bands`.
     area : MosaicArea, optional
-        The area of interest; None for none.
-
-    Returns
-    -------
-    dict
-        Of JSON types.
+        The area of interest.
     """
     return {
-        "predicting": predicting.to_document(),
+        "predicting": asdict(predicting),
         "view": mosaic.scene_on_top(scene).to_document(),
         "bands": [asdict(band) for band in bands],
         "block": asdict(block),
@@ -203,18 +153,13 @@ def block_document(
 
 
 def content_of(document: dict[str, Any]) -> dict[str, Any]:
-    """Return what of a block's document decides on its bytes: not where the model lies, nor the threads."""
+    """Return the part of a block's document that decides on its bytes: not the model's path, nor the threads."""
     predicting = {name: value for name, value in document["predicting"].items() if name not in _ONLY_HOW}
     return {**document, "predicting": predicting}
 
 
 def predict_block(document: dict[str, Any]) -> tuple[Prediction, list[str]]:
-    """Predict a block.
-
-    Parameters
-    ----------
-    document : dict
-        Of `block_document`.
+    """Predict the block of a `block_document`.
 
     Returns
     -------
@@ -231,8 +176,9 @@ def predict_block(document: dict[str, Any]) -> tuple[Prediction, list[str]]:
         See `prepare`.
     """
     segmenter = prepare(document["predicting"])
-    block, left_out = Block(**document["block"]), []
-    predictor = replace(segmenter.predictor, bands=tuple(Band(**each) for each in document["bands"]))
+    block = Block(**document["block"])
+    left_out: list[str] = []
+    predictor = replace(segmenter.predictor, bands=tuple(Band(**band) for band in document["bands"]))
     probability = np.full((block.height, block.width), NO_DATA, dtype=np.uint8)
     classes = probability.copy() if segmenter.card.classes else None
     view = view_from_document(document["view"])
@@ -241,11 +187,11 @@ def predict_block(document: dict[str, Any]) -> tuple[Prediction, list[str]]:
         shape = (1, len(predictor.bands), *padded_size(tiles[0].read_window[:1:-1]))
         segmenter.engine.expect(predictor.model, shape)
     with closing(ahead(_pieces(document, view, tiles, segmenter, left_out), 1)) as pieces:
-        for piece, found in predict_pieces(predictor, pieces, segmenter.tile_px):
+        for piece, predicted in predict_pieces(predictor, pieces, segmenter.tile_px):
             place = _place(piece.tile, block)
-            probability[place] = found.probability
-            if classes is not None and found.classes is not None:
-                classes[place] = found.classes
+            probability[place] = predicted.probability
+            if classes is not None and predicted.classes is not None:
+                classes[place] = predicted.classes
     return Prediction(probability, classes), left_out
 
 
@@ -262,7 +208,7 @@ def _pieces(
 
     It opens and closes the rasters itself, since both must be done in the thread that reads them.
     """
-    bands = tuple(Band(**each) for each in document["bands"])
+    bands = tuple(Band(**band) for band in document["bands"])
     shape = shapely.from_wkb(document["area"]) if document["area"] else None
     with ViewImage(view, segmenter.card.resolution_m) as image:
         for tile in tiles:
@@ -277,56 +223,8 @@ def _place(tile: Tile, block: Block) -> tuple[slice, slice]:
     return slice(top, top + tile.height), slice(left, left + tile.width)
 
 
-def write_block(path: Path, prediction: Prediction, grid: Grid) -> None:
-    """Write a block's bytes as a compressed GeoTIFF, and read it back: probability, and classes if there are any.
-
-    Parameters
-    ----------
-    grid : Grid
-        The block's own.
-
-    Raises
-    ------
-    OutputError
-        It cannot be written whole.
-    """
-    values = np.stack([each for each in (prediction.probability, prediction.classes) if each is not None])
-    place = {"crs": grid.crs, "transform": grid.transform, "width": grid.width, "height": grid.height}
-    layout = {"compress": "deflate", "zlevel": 1, "interleave": "band"}
-    with named_errors(path):
-        with rasterio.open(
-            path, "w", driver="GTiff", count=len(values), dtype="uint8", nodata=NO_DATA, **place, **layout
-        ) as dataset:
-            dataset.write(values)
-        with rasterio.open(path) as dataset:
-            is_whole = np.array_equal(dataset.read(), values)
-    if not is_whole:
-        raise OutputError.incomplete(path)
-
-
-def read_block(path: str) -> Prediction:
-    """Return the bytes that `write_block` wrote.
-
-    Raises
-    ------
-    ImageryError
-        The file is not there, or is damaged.
-    """
-    with open_raster(path) as dataset:
-        probability, *classes = dataset.read()
-    return Prediction(probability, classes[0] if classes else None)
-
-
 def block_grid(document: dict[str, Any], resolution_m: float) -> Grid:
-    """Return a block's own grid.
-
-    Parameters
-    ----------
-    document : dict
-        Of `block_document`.
-    resolution_m : float
-        Ground size of the model's pixels in meters; 0 means the mosaic's own.
-    """
+    """Return the grid of the block of a `block_document`; 0 means the mosaic's own resolution."""
     block = Block(**document["block"])
     view = view_from_document(document["view"])
     return grid_at(view.grid, resolution_m).window(*block.window)

@@ -1,13 +1,16 @@
-"""The plan of a region: what is to be done for each scene, what is there already, and what cannot be mapped.
+"""The plan of a region: the tasks of each scene, the results that exist, and the scenes that cannot be mapped.
 
-Scope: scenes, mosaics and the region's grid. Independent of who does the work.
+Scope: which work there is, under which names. Independent of who does it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Optional
 
+import geopandas
 import numpy as np
 import shapely
 from shapely.geometry.base import BaseGeometry
@@ -15,24 +18,169 @@ from shapely.geometry.base import BaseGeometry
 from ..errors import ImageryError
 from ..events import Reporter
 from ..geodata.grid import Grid
-from .catalog import Catalog, Problem
+from ..geodata.rasters import Band
+from ..geodata.road_classes import to_document
+from ..models.model_card import ModelCard
+from ..segmentation.work_plan import Results
+from .catalog import Catalog, Problem, Scene
+from .executors import Task
 from .index_layer import FAILED, KEPT, WAITING, IndexedScene
 from .mosaic import Mosaic, normalized_bands
+from .mosaic_view import grid_document
 from .network_tasks import MappedScene
+from .prediction import Predicting, block_document, content_of
 from .region_grid import outline_on, region_grid
-from .scene_tasks import Planner, ScenePlan
+from .scene_blocks import Block, MosaicArea, is_assembled, mosaic_area, scene_blocks
+from .store import Store, content_key
+from .task_handlers import ASSEMBLE, MAP, PREDICT
+
+_MASKS = "masks"
+# Blocks of a round: at its end, workers wait for the last ones.
+_BLOCKS_A_WORKER = 64
+
+
+@dataclass(frozen=True, eq=False)
+class ScenePlan:
+    """The work for a scene.
+
+    Parameters
+    ----------
+    bands : tuple of Band
+        By which the mosaic is normalized.
+    area : MosaicArea, optional
+        The area of interest.
+    blocks : tuple of (Block, str)
+        The scene's, each with the key of its bytes.
+    results : Results
+        The files to write.
+    key : str
+        From the content of these files.
+    """
+
+    scene: Scene
+    mosaic: Mosaic
+    bands: tuple[Band, ...]
+    area: Optional[MosaicArea]
+    blocks: tuple[tuple[Block, str], ...]
+    results: Results
+    key: str
+
+    @property
+    def megapixels(self) -> float:
+        """Pixels to predict, in millions."""
+        return sum(block.megapixels for block, _ in self.blocks)
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the result rasters exist, made from this very content."""
+        return all(is_assembled(path, self.key) for path in self.results.named().values())
+
+
+@dataclass(frozen=True, eq=False)
+class Planner:
+    """Makes the tasks of scenes, from what all scenes of a job share.
+
+    Parameters
+    ----------
+    folder : str
+        Of the job.
+    block_px : int
+        Largest side of a block in pixels.
+    aoi : GeoDataFrame, optional
+        The area of interest.
+    """
+
+    folder: str
+    predicting: Predicting
+    card: ModelCard
+    block_px: int
+    aoi: Optional[geopandas.GeoDataFrame] = None
+
+    def plan(self, mosaic: Mosaic, bands: tuple[Band, ...]) -> list[ScenePlan]:
+        """Return the plans of the scenes of a mosaic, without those that have no block."""
+        resolution_m = self.card.resolution_m
+        area = None if self.aoi is None else mosaic_area(mosaic, resolution_m, self.aoi)
+        plans = []
+        for scene in mosaic.scenes:
+            windows = scene_blocks(mosaic, scene, resolution_m, self.block_px, area.window if area else None)
+            documents = (block_document(self.predicting, mosaic, scene, block, bands, area) for block in windows)
+            blocks = tuple((block, content_key(content_of(document))) for block, document in zip(windows, documents))
+            results = self._results(scene.name)
+            key = content_key([block for _, block in blocks], self.predicting.threshold, [*results.named()])
+            if blocks:
+                plans.append(ScenePlan(scene, mosaic, bands, area, blocks, results, key))
+        return plans
+
+    def grid(self, plan: ScenePlan) -> Grid:
+        """Return the grid of a scene's result rasters."""
+        resolution_m = self.card.resolution_m
+        return plan.mosaic.grid_at(resolution_m).window(*plan.mosaic.window_at(plan.scene, resolution_m))
+
+    def _results(self, name: str) -> Results:
+        folder = Path(self.folder) / _MASKS
+        classes = str(folder / f"{name}_classes.tif") if self.card.classes else ""
+        return Results(str(folder / f"{name}_mask.tif"), str(folder / f"{name}_probability.tif"), classes)
+
+    def missing(self, plan: ScenePlan) -> Iterator[Task]:
+        """Yield the tasks of a scene's missing blocks; a scene of a single block is mapped by one task."""
+        name = plan.scene.name
+        if len(plan.blocks) == 1:
+            (block, key), *_ = plan.blocks
+            document = {"predict": self._predict(plan, block, key), "assemble": self.assembly_document(plan)}
+            yield Task(plan.key, MAP, document, block.megapixels, name)
+            return
+        store = Store(self.folder)
+        for block, key in plan.blocks:
+            if not store.has(PREDICT, key, ".tif"):
+                yield Task(key, PREDICT, self._predict(plan, block, key), block.megapixels, name)
+
+    def assembly(self, plan: ScenePlan) -> Task:
+        """Return the task that assembles a scene from its blocks."""
+        return Task(plan.key, ASSEMBLE, self.assembly_document(plan), scene=plan.scene.name)
+
+    def _predict(self, plan: ScenePlan, block: Block, key: str) -> dict[str, Any]:
+        document = block_document(self.predicting, plan.mosaic, plan.scene, block, plan.bands, plan.area)
+        return {"folder": self.folder, "key": key, "resolution_m": self.card.resolution_m, "block": document}
+
+    def assembly_document(self, plan: ScenePlan) -> dict[str, Any]:
+        """Return the document of a scene's result rasters, as `scene_blocks.assemble` takes it."""
+        store = Store(self.folder)
+        return {
+            "scene": plan.scene.name,
+            "grid": grid_document(self.grid(plan)),
+            "corner": list(plan.mosaic.window_at(plan.scene, self.card.resolution_m)[:2]),
+            "blocks": [{**asdict(block), "path": str(store.path(PREDICT, key, ".tif"))} for block, key in plan.blocks],
+            "results": plan.results.named(),
+            "key": plan.key,
+            "threshold": self.predicting.threshold,
+            "classes": to_document(self.card.classes),
+        }
+
+
+def rounds(plans: Sequence[ScenePlan], workers: int) -> Iterator[list[ScenePlan]]:
+    """Yield scenes in groups, each of enough blocks to keep workers busy; results appear group by group."""
+    group: list[ScenePlan] = []
+    blocks = 0
+    for plan in plans:
+        group.append(plan)
+        blocks += len(plan.blocks)
+        if blocks >= _BLOCKS_A_WORKER * workers:
+            yield group
+            group, blocks = [], 0
+    if group:
+        yield group
 
 
 @dataclass(frozen=True, eq=False)
 class RegionPlan:
-    """What is to be done for a region.
+    """The work for a region.
 
     Parameters
     ----------
     plans : tuple of ScenePlan
         Of all scenes that can be mapped.
     kept : frozenset of str
-        Names of those whose results are there.
+        Names of the scenes whose results exist.
     problems : tuple of Problem
         Scenes that cannot be mapped.
     outside : int
@@ -50,47 +198,40 @@ class RegionPlan:
 
     @property
     def missing(self) -> list[ScenePlan]:
-        """Those that are to be mapped."""
+        """The scenes to map."""
         return [plan for plan in self.plans if plan.scene.name not in self.kept]
 
     def mapped(self, plan: ScenePlan) -> MappedScene:
-        """Return a scene whose results are there."""
-        results, grid = plan.results, plan.grid(self.planner.card.resolution_m)
-        return MappedScene(plan.scene.name, plan.key, grid, results.probability, results.classes)
+        """Return a scene with its results."""
+        results = plan.results
+        return MappedScene(plan.scene.name, plan.key, self.planner.grid(plan), results.probability, results.classes)
 
     def outline(self, plan: ScenePlan) -> BaseGeometry:
         """Return the outline of a scene in the CRS of the region."""
-        pixels = outline_on(self.grid, plan.grid(self.planner.card.resolution_m))
+        pixels = outline_on(self.grid, self.planner.grid(plan))
         return shapely.transform(pixels, lambda points: np.column_stack(self.grid.transform @ tuple(points.T)))
 
     def indexed(self) -> list[IndexedScene]:
         """Return all scenes as the index has them before the work begins."""
-        failed = [IndexedScene(each.name, each.path, None, FAILED, each.reason) for each in self.problems]
-        return [
-            *(
-                IndexedScene(
-                    plan.scene.name,
-                    plan.scene.path,
-                    self.outline(plan),
-                    KEPT if plan.scene.name in self.kept else WAITING,
-                    blocks=len(plan.blocks),
-                    megapixels=plan.megapixels,
-                    mask=plan.results.mask,
-                    probability=plan.results.probability,
-                )
-                for plan in self.plans
-            ),
-            *failed,
-        ]
+        mappable = (
+            IndexedScene(
+                plan.scene.name,
+                plan.scene.path,
+                self.outline(plan),
+                KEPT if plan.scene.name in self.kept else WAITING,
+                blocks=len(plan.blocks),
+                megapixels=plan.megapixels,
+                mask=plan.results.mask,
+                probability=plan.results.probability,
+            )
+            for plan in self.plans
+        )
+        failed = (IndexedScene(scene.name, scene.path, None, FAILED, scene.reason) for scene in self.problems)
+        return [*mappable, *failed]
 
 
 def plan_region(catalog: Catalog, mosaics: Sequence[Mosaic], planner: Planner, reporter: Reporter) -> RegionPlan:
-    """Return what is to be done for the scenes of a catalog.
-
-    Parameters
-    ----------
-    mosaics : sequence of Mosaic
-        Of its scenes.
+    """Return the work for the scenes of a catalog, which form these mosaics.
 
     Raises
     ------
@@ -108,16 +249,16 @@ def plan_region(catalog: Catalog, mosaics: Sequence[Mosaic], planner: Planner, r
             reasons = (error.code, error.message, error.remedy)
             problems += [Problem(scene.path, scene.name, *reasons) for scene in mosaic.scenes]
             continue
-        found = planner.plan(mosaic, bands)
-        plans += found
-        outside += len(mosaic.scenes) - len(found)
+        of_mosaic = planner.plan(mosaic, bands)
+        plans += of_mosaic
+        outside += len(mosaic.scenes) - len(of_mosaic)
     if not plans:
         raise nothing_to_map(problems)
     kept = frozenset(plan.scene.name for plan in plans if plan.is_done)
     grids = [mosaic.grid_at(planner.card.resolution_m) for mosaic in dict.fromkeys(plan.mosaic for plan in plans)]
     reporter.log(
         f"{len(plans):,} scenes in {len(grids):,} mosaics, {sum(plan.megapixels for plan in plans):,.1f} megapixels, "
-        f"blocks of at most {planner.block_px} px." + (f" {len(kept):,} scenes are there already." if kept else "")
+        f"blocks of at most {planner.block_px} px." + (f" {len(kept):,} scenes are mapped already." if kept else "")
     )
     return RegionPlan(planner, tuple(plans), kept, tuple(problems), outside, region_grid(grids))
 

@@ -1,37 +1,47 @@
-"""Blocks of a scene: rectangles of about equal size that cover it, as tasks of a region.
+"""Blocks of a scene: rectangles of about equal size that cover it, their files, and the result rasters made of them.
 
-Scope: windows in pixels. Independent of files, models and who computes. Blocks begin at multiples of the model's
-stride on the mosaic's grid, where the tiles of the undivided mosaic would, so that no pixel is computed in vain.
+Blocks begin at multiples of the model's stride on the mosaic's grid, where the tiles of the undivided mosaic would, so
+that no pixel is computed in vain. Scope: windows and rasters. Independent of models and of who computes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Optional
+from pathlib import Path
+from typing import Any, Optional
 
 import geopandas
+import numpy as np
+import rasterio
 import shapely
+from rasterio._err import CPLE_BaseError
+from rasterio.errors import RasterioError
 from shapely.geometry.base import BaseGeometry
 
+from ..errors import OutputError
+from ..geodata.geotiff import named_errors
 from ..geodata.grid import Grid
+from ..geodata.pixel_codes import NO_DATA, ROAD
 from ..geodata.rasterize import ground_shapes, pixel_window
-from ..geodata.tiling import STRIDE_PX, round_up
+from ..geodata.rasters import open_raster
+from ..geodata.road_classes import from_document
+from ..geodata.tiling import STRIDE_PX, Tile, round_up
+from ..segmentation.inference import Prediction
+from ..segmentation.result_rasters import ResultWriter
+from ..segmentation.work_plan import Results
+from ..system.outputs import Outputs
 from .catalog import Scene
 from .mosaic import Mosaic, Window
+from .mosaic_view import grid_from_document
+
+# The tag of a result raster with the key of its content.
+KEY_TAG = "ROADSEG_KEY"
 
 
 @dataclass(frozen=True)
 class Block:
-    """A part of a scene.
-
-    Parameters
-    ----------
-    scene : str
-        The scene's name.
-    column, row, width, height : int
-        In pixels of the mosaic's grid at the model's resolution.
-    """
+    """A part of a scene: the scene's name, and a window of the mosaic's grid at the model's resolution."""
 
     scene: str
     column: int
@@ -69,11 +79,11 @@ class MosaicArea:
     window: Window
 
     def within(self, block: Block) -> Optional[str]:
-        """Return the part of the area around a block, as hexadecimal WKB; None where all of the block lies in it."""
-        corner = self.grid.metric_transform
+        """Return the part of the area around a block, as hexadecimal WKB; None where it covers the whole block."""
+        to_ground = self.grid.metric_transform
         left, top = block.column - 1, block.row - 1
         right, bottom = block.column + block.width + 1, block.row + block.height + 1
-        corners = [corner @ point for point in ((left, top), (right, top), (right, bottom), (left, bottom))]
+        corners = [to_ground @ point for point in ((left, top), (right, top), (right, bottom), (left, bottom))]
         around = shapely.Polygon(corners)
         if shapely.covers(self.shape, around):
             return None
@@ -81,19 +91,10 @@ class MosaicArea:
 
 
 def mosaic_area(mosaic: Mosaic, resolution_m: float, aoi: geopandas.GeoDataFrame) -> MosaicArea:
-    """Return the area of interest on a mosaic.
-
-    Parameters
-    ----------
-    resolution_m : float
-        Ground size of the model's pixels in meters; 0 means the mosaic's own.
-    aoi : GeoDataFrame
-        Polygons in any CRS.
-    """
+    """Return an area of interest, of polygons in any CRS, on a mosaic at the model's resolution (0: the mosaic's)."""
     grid = mosaic.grid_at(resolution_m)
     shapes = ground_shapes(aoi, grid)
-    shape = shapely.union_all(shapes)
-    return MosaicArea(grid, shape, pixel_window(shapes, grid))
+    return MosaicArea(grid, shapely.union_all(shapes), pixel_window(shapes, grid))
 
 
 def scene_blocks(
@@ -103,19 +104,17 @@ def scene_blocks(
 
     Parameters
     ----------
-    mosaic : Mosaic
-        The one that the scene belongs to.
     resolution_m : float
         Ground size of the model's pixels in meters; 0 means the mosaic's own.
     block_px : int
         Largest side of a block in pixels, in steps of the model's stride.
     window : tuple of int, optional
-        Column, row, width and height, on the mosaic's grid at that resolution, outside of which nothing is wanted.
+        Column, row, width and height of the wanted pixels on the mosaic's grid at that resolution; None for all.
 
     Returns
     -------
     list of Block
-        Row by row, without gap or overlap. They are of about equal size, and begin at multiples of the stride, except
+        Row by row, without gap or overlap. They have about equal sizes, and begin at multiples of the stride, except
         where the scene or the window begins.
     """
     column, row, width, height = _common(mosaic.window_at(scene, resolution_m), window)
@@ -125,12 +124,12 @@ def scene_blocks(
 
 
 def _common(window: Window, other: Optional[Window]) -> Window:
-    """Return the common part of two windows; of no size where there is none."""
+    """Return the common part of two windows; of size 0 where there is none."""
     if other is None:
         return window
-    starts = [max(window[axis], other[axis]) for axis in (0, 1)]
-    ends = [min(window[axis] + window[axis + 2], other[axis] + other[axis + 2]) for axis in (0, 1)]
-    return (*starts, *(max(0, end - start) for start, end in zip(starts, ends)))
+    left, top = max(window[0], other[0]), max(window[1], other[1])
+    right, bottom = (min(window[axis] + window[axis + 2], other[axis] + other[axis + 2]) for axis in (0, 1))
+    return left, top, max(0, right - left), max(0, bottom - top)
 
 
 def _spans(begin: int, end: int, block_px: int) -> Iterator[tuple[int, int]]:
@@ -144,3 +143,82 @@ def _spans(begin: int, end: int, block_px: int) -> Iterator[tuple[int, int]]:
     cuts = [begin, *range(first + step_px, end, step_px), end]
     for start, stop in zip(cuts, cuts[1:]):
         yield start, stop - start
+
+
+def write_block(path: Path, prediction: Prediction, grid: Grid) -> None:
+    """Write a block's bytes as a compressed GeoTIFF on the block's grid, and read it back.
+
+    Raises
+    ------
+    OutputError
+        It cannot be written whole.
+    """
+    values = np.stack([band for band in (prediction.probability, prediction.classes) if band is not None])
+    place = {"crs": grid.crs, "transform": grid.transform, "width": grid.width, "height": grid.height}
+    layout = {"compress": "deflate", "zlevel": 1, "interleave": "band"}
+    with named_errors(path):
+        with rasterio.open(
+            path, "w", driver="GTiff", count=len(values), dtype="uint8", nodata=NO_DATA, **place, **layout
+        ) as dataset:
+            dataset.write(values)
+        with rasterio.open(path) as dataset:
+            is_whole = np.array_equal(dataset.read(), values)
+    if not is_whole:
+        raise OutputError.incomplete(path)
+
+
+def read_block(path: str) -> Prediction:
+    """Return the bytes that `write_block` wrote.
+
+    Raises
+    ------
+    ImageryError
+        The file is missing or damaged.
+    """
+    with open_raster(path) as dataset:
+        probability, *classes = dataset.read()
+    return Prediction(probability, classes[0] if classes else None)
+
+
+def assemble(document: dict[str, Any]) -> dict[str, Any]:
+    """Write a scene's result rasters from the bytes of its blocks; pixels in no block have no data.
+
+    Parameters
+    ----------
+    document : dict
+        Of `region_plan.Planner.assembly_document`.
+
+    Returns
+    -------
+    dict
+        px, known_px and road_px of the scene, and the paths of its results by name.
+
+    Raises
+    ------
+    ImageryError
+        A block's file is missing or damaged.
+    OutputError
+        The results cannot be written.
+    """
+    grid = grid_from_document(document["grid"])
+    classes = from_document(document["classes"])
+    left, top = document["corner"]
+    counts = {"px": grid.width * grid.height, "known_px": 0, "road_px": 0}
+    with Outputs([block["path"] for block in document["blocks"]]) as outputs:
+        staged = Results(**{name: str(outputs.stage(path)) for name, path in document["results"].items()})
+        with ResultWriter(grid, staged, document["threshold"], classes, {KEY_TAG: document["key"]}) as writer:
+            for block in document["blocks"]:
+                place = Tile(block["column"] - left, block["row"] - top, block["width"], block["height"], 0, 0, 0, 0)
+                mask = writer.write(place, read_block(block["path"]))
+                counts["known_px"] += int((mask != NO_DATA).sum())
+                counts["road_px"] += int((mask == ROAD).sum())
+    return {**document["results"], **counts}
+
+
+def is_assembled(path: str, key: str) -> bool:
+    """Whether a result raster exists that was made from the content of a key."""
+    try:
+        with rasterio.open(path) as dataset:
+            return dataset.tags().get(KEY_TAG) == key
+    except (RasterioError, CPLE_BaseError):
+        return False

@@ -1,48 +1,36 @@
-"""Store of the results of blocks: files under names from their content, there whole or not at all.
+"""Store of the results of blocks: files under names from their content, either whole or missing.
 
-A file is written in a private folder, synced, and renamed into place: a process killed at any moment leaves no half
-file, and two that write the same key at once do not disturb each other, whether on one machine or on several that share
-the folder. What dead processes have left is removed by `remove_leftovers`.
+A file is written in a private folder, synced, and renamed into place. A process killed at any moment leaves no half
+file. Two processes that write the same key do not disturb each other, also on two machines that share the folder.
 
-Scope: names, files, leftovers. Independent of what is in the files.
+Scope: names, files, arrays. Independent of the meaning of the content.
 """
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import os
-import platform
 import re
-import secrets
-import shutil
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from zipfile import BadZipFile
 
-import psutil
+import numpy as np
 
 from ..errors import OutputError
-from ..system.staging import NO_ROOM, sync
+from ..jobs.private_folders import PrivateFolder, remove_leftovers
+from ..system.staging import NO_ROOM, sync, sync_folder
 
 KEY_DIGITS = 24
-# What processes of other machines have not finished after so long is taken for a leftover.
-OLD_S = 2 * 86400.0
-_WORK, _PARTIAL = "work", "partial"
+_WORK, _PARTIAL, _PREFIX = "work", "partial", "roadseg-"
 _NAME = re.compile(r"[A-Za-z0-9_-]+")
 _SUFFIX = re.compile(r"(\.[A-Za-z0-9]+)+")
-_MARK = re.compile(r"(.+)-(\d+)-(\d+)-[0-9a-f]+")
 
 
 def content_key(*parts: object) -> str:
-    """Return a name made from content: the same for the same parts, whatever process or machine computes it.
-
-    Parameters
-    ----------
-    *parts : object
-        Of JSON types.
+    """Return a name made from parts of JSON types: the same for the same content in any process on any machine.
 
     Returns
     -------
@@ -52,7 +40,7 @@ def content_key(*parts: object) -> str:
     Raises
     ------
     TypeError
-        A part is of no JSON type.
+        A part has no JSON type.
     ValueError
         A number is NaN or infinite.
     """
@@ -61,69 +49,43 @@ def content_key(*parts: object) -> str:
 
 
 class Store:
-    """Results in a folder: `folder/work/<kind>/<key>.<suffix>`.
+    """Results in the folder of a job: `folder/work/<kind>/<key>.<suffix>`.
 
-    Parameters
-    ----------
-    folder : str or Path
-        Folder of the job; it is made when the first result is written.
+    A kind, such as predict, and a key have letters, digits, `_` and `-`; a suffix begins with a dot.
     """
 
     def __init__(self, folder: str | Path) -> None:
         self._work = Path(folder) / _WORK
 
     def path(self, kind: str, key: str, suffix: str) -> Path:
-        """Return the path of a result, whether it is there or not.
-
-        Parameters
-        ----------
-        kind : str
-            Kind of results, such as predict: letters, digits, `_` and `-`.
-        key : str
-            See `content_key`; of the same characters.
-        suffix : str
-            Of the file, such as .tif.
+        """Return the path of a result, which may be missing.
 
         Raises
         ------
         ValueError
-            One of them has other characters.
+            A name has other characters.
         """
         is_plain = _NAME.fullmatch(kind) and kind != _PARTIAL and _NAME.fullmatch(key) and _SUFFIX.fullmatch(suffix)
         if not is_plain:
-            raise ValueError(f"{kind}/{key}{suffix} is no name of a result.")
+            raise ValueError(f"{kind}/{key}{suffix} cannot be the name of a result.")
         return self._work / kind / f"{key}{suffix}"
 
     def has(self, kind: str, key: str, suffix: str) -> bool:
-        """Return whether a result is there, and so is whole.
-
-        Parameters
-        ----------
-        kind, key, suffix : str
-            See `path`.
-        """
+        """Return whether a result exists, and so is whole."""
         return self.path(kind, key, suffix).is_file()
 
     def write(self, kind: str, key: str, suffix: str, writer: Callable[[Path], object]) -> Path:
-        """Write a result whole, in place of one that is there.
+        """Write a result whole, in place of an existing one, and return its path.
 
         Parameters
         ----------
-        kind, key, suffix : str
-            See `path`.
         writer : callable
-            Takes the temporary path to write to, which has the suffix, in a folder of its own; what else it leaves
-            in that folder is dropped.
-
-        Returns
-        -------
-        Path
-            Where it is now.
+            Takes the temporary path to write to, in a folder of its own that is removed afterwards.
 
         Raises
         ------
         OutputError
-            There is no room on the disk, or it cannot be written.
+            The disk is full, or the file cannot be written.
         """
         final = self.path(kind, key, suffix)
         try:
@@ -133,7 +95,7 @@ class Store:
                 writer(temporary)
                 sync(temporary)
                 os.replace(temporary, final)
-                _sync_folder(final.parent)
+                sync_folder(final.parent)
         except OSError as error:
             raise _explained(final, error) from error
         return final
@@ -147,58 +109,16 @@ class Store:
         OSError
             It cannot be made.
         """
-        folder = self._work / _PARTIAL / f"{_mark_of_this_process()}-{secrets.token_hex(6)}"
+        (self._work / _PARTIAL).mkdir(parents=True, exist_ok=True)
+        folder = PrivateFolder(self._work / _PARTIAL, _PREFIX)
         try:
-            folder.mkdir(parents=True)
-            yield folder
+            yield folder.path
         finally:
-            shutil.rmtree(folder, ignore_errors=True)
+            folder.remove()
 
     def remove_leftovers(self) -> int:
-        """Remove what processes have left that ended while they wrote, and return of how many files.
-
-        On this machine these are processes that are gone; of other machines, what has not changed for two days.
-        """
-        count = 0
-        with contextlib.suppress(OSError):
-            for folder in list((self._work / _PARTIAL).iterdir()):
-                if _is_leftover(folder):
-                    shutil.rmtree(folder, ignore_errors=True)
-                    count += 1
-        return count
-
-
-def _mark_of_this_process() -> str:
-    return f"{platform.node() or 'unnamed'}-{os.getpid()}-{_began(os.getpid())}"
-
-
-def _began(process: int) -> int:
-    """Return when a process began, in hundredths of a second: a number may be that of another one by now."""
-    return round(psutil.Process(process).create_time() * 100)
-
-
-def _is_leftover(folder: Path) -> bool:
-    parts = _MARK.fullmatch(folder.name)
-    if parts is None:
-        return False
-    if parts[1] != (platform.node() or "unnamed"):
-        with contextlib.suppress(OSError):
-            return time.time() - max(path.stat().st_mtime for path in (folder, *folder.iterdir())) > OLD_S
-        return False
-    try:
-        return abs(_began(int(parts[2])) - int(parts[3])) > 1
-    except (psutil.Error, OverflowError):
-        return True
-
-
-def _sync_folder(folder: Path) -> None:
-    """Have a file's new name on the disk as well, where the system can do that."""
-    with contextlib.suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+        """Remove the private folders of killed processes, and return their number."""
+        return remove_leftovers(self._work / _PARTIAL, _PREFIX)
 
 
 def _explained(final: Path, error: OSError) -> OutputError:
@@ -208,3 +128,37 @@ def _explained(final: Path, error: OSError) -> OutputError:
         f"{final} cannot be written ({error.strerror or error}).",
         "Choose a folder that can be written to from all workers, or make room on its disk.",
     )
+
+
+def write_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
+    """Write arrays to an .npz file; the same arrays give the same bytes.
+
+    Parameters
+    ----------
+    arrays : mapping of str to ndarray (...), any numeric dtype
+    """
+    np.savez_compressed(path, **arrays)  # type: ignore[arg-type]  # its stubs take `allow_pickle` for an array
+
+
+def read_arrays(path: Path, names: Iterable[str]) -> dict[str, np.ndarray]:
+    """Return all arrays of an .npz file by name; no object is unpickled.
+
+    Parameters
+    ----------
+    names : iterable of str
+        Arrays that the file must hold.
+
+    Returns
+    -------
+    dict of str to ndarray (...), any numeric dtype
+
+    Raises
+    ------
+    OutputError
+        The file is missing, or damaged.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as held:
+            return {name: held[name] for name in {*names, *held.files}}
+    except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
+        raise OutputError(f"{path} cannot be read: {error}.", "Delete it, and run the job again.") from error

@@ -1,6 +1,6 @@
-"""The report of mapregion: a map of the region, what was mapped, how fast, and what has failed, as one HTML page.
+"""The report of mapregion as one HTML page: a map of the region, its scenes, the throughput, and the failures.
 
-Scope: what it shows, and how. Independent of how scenes are mapped; what all reports share is in `page`.
+Scope: the content of the page. Independent of how scenes are mapped; `page` has the parts that all reports share.
 """
 
 from __future__ import annotations
@@ -15,35 +15,35 @@ import shapely
 
 from ..jobs import MapRegion
 from ..regions.index_layer import DONE, FAILED, KEPT, OUTSIDE, RUNNING, WAITING, IndexedScene
-from ..regions.pace import WorkerPace
+from ..regions.progress import WorkerThroughput
 from .charts import Series, histogram, line_chart
 from .colors import GRAY, GREEN, INK, ORANGE, SKY, VERMILION
 from .maps import MapAreas, MapLines, line_map
 from .page import ReportRecord, write_page
 from .quantities import number
 
-# What each status means, and its color: that of the index in QGIS. On the map, later ones are on top, failures on the
-# roads.
+# The meaning of each status, and its color as in the index in QGIS. On the map, later ones are above earlier ones, and
+# failures above the roads.
 STATUSES = {
     OUTSIDE: ("outside of the area of interest", GRAY),
     WAITING: ("not mapped", GRAY),
     RUNNING: ("mapped in part", ORANGE),
-    KEPT: ("there already", SKY),
+    KEPT: ("mapped before", SKY),
     DONE: ("mapped in this run", GREEN),
     FAILED: ("failed", VERMILION),
 }
 _UNFILLED = (OUTSIDE, WAITING)
-# The page has no longer tables and lists; the index of scenes has all rows.
+# Limits of tables and lists; the index of scenes has all rows.
 _MAX_ROWS, _MAX_WORKERS, _MAX_WARNINGS, _MAX_NAMES = 200, 24, 50, 5
-# Of more scenes the map shows what they cover together.
+# Of more scenes the map shows only their common outlines.
 _MAX_OUTLINES = 3000
-# From so many lines on, they are drawn thinner.
+# From this number of lines on, they are drawn thinner.
 _DENSE = 5000
 
 
 @dataclass(frozen=True, kw_only=True)
 class RegionRecord(ReportRecord):
-    """What the report of a region shows, besides what all reports do.
+    """The content of a region's report.
 
     Parameters
     ----------
@@ -54,16 +54,14 @@ class RegionRecord(ReportRecord):
     scene_km : mapping of str to float
         Kilometers of road by name of the scene.
     roads : ndarray (n,), object
-        `LineString`s in meters, on the same plane: all, or one of so many.
-    roads_every : int
-        Of how many lines one is among them.
-    fleet : str
+        `LineString`s in meters, on the same plane: one of each `roads_every` lines.
+    executor : str
         Who did the work.
-    pace : mapping of str to WorkerPace
-        By worker.
-    tasks_s : sequence of float
-        How long each of the tasks took that are blocks of scenes.
-    course : sequence of (float, float)
+    workers : mapping of str to WorkerThroughput
+        By name.
+    block_s : sequence of float
+        Seconds that each block took.
+    points : sequence of (float, float)
         Seconds since the beginning and megapixels done by then.
     area_km2 : float
         That the mapped scenes cover.
@@ -74,23 +72,23 @@ class RegionRecord(ReportRecord):
     scene_km: Mapping[str, float]
     roads: np.ndarray
     roads_every: int
-    fleet: str
-    pace: Mapping[str, WorkerPace]
-    tasks_s: Sequence[float]
-    course: Sequence[tuple[float, float]]
+    executor: str
+    workers: Mapping[str, WorkerThroughput]
+    block_s: Sequence[float]
+    points: Sequence[tuple[float, float]]
     area_km2: float
 
 
 def write_region_report(record: RegionRecord, path: Path) -> None:
     """Write the report of a region as one self-contained HTML file without scripts."""
     failures = record.numbers["failures"]
-    workers, workers_left_out = _workers(record.pace)
+    workers, workers_left_out = _workers(record.workers)
     write_page(
         "mapregion.html.j2",
         path,
         MapRegion,
         replace(record, options=_short_options(record.options), warnings=_other_warnings(record)),
-        charts={"map": _map(record), "course": _course_chart(record.course), "tasks": _task_chart(record.tasks_s)},
+        charts={"map": _map(record), "points": _time_chart(record.points), "blocks": _block_chart(record.block_s)},
         kinds=[
             (*STATUSES[status], sum(scene.status == status for scene in record.scenes)) for status in reversed(STATUSES)
         ],
@@ -109,7 +107,7 @@ def write_region_report(record: RegionRecord, path: Path) -> None:
 
 
 def _map(record: RegionRecord) -> str:
-    """Return the map of the scenes by status and of the roads; empty where no place is known."""
+    """Return the map of the scenes by status and of the roads; empty if all places are unknown."""
     placed = [scene for scene in record.scenes if scene.outline is not None]
     drawn: dict[str, MapLines | MapAreas] = {}
     for status, (meaning, color) in STATUSES.items():
@@ -128,11 +126,17 @@ def _map(record: RegionRecord) -> str:
     return line_map("Scenes by status, and the road network", drawn) if drawn else ""
 
 
-def _workers(pace: Mapping[str, WorkerPace]) -> tuple[list[tuple[str, WorkerPace, float]], int]:
-    """Return (name, pace, share of the best), the best first, without the middle of many, and how many that is."""
-    ranked = sorted(pace.items(), key=lambda item: -item[1].megapixels_per_s)
-    fastest = max((each.megapixels_per_s for each in pace.values()), default=0.0) or 1.0
-    rows = [(name, each, each.megapixels_per_s / fastest) for name, each in ranked]
+def _workers(workers: Mapping[str, WorkerThroughput]) -> tuple[list[tuple[str, WorkerThroughput, float]], int]:
+    """Return the rows of workers, and the number of those left out.
+
+    Returns
+    -------
+    rows : list of (str, WorkerThroughput, float)
+        Name, throughput, and this as a fraction of the best; the best first, without the middle of many.
+    """
+    ranked = sorted(workers.items(), key=lambda item: (-item[1].megapixels_per_s, item[0]))
+    fastest = max((worker.megapixels_per_s for worker in workers.values()), default=0.0) or 1.0
+    rows = [(name, worker, worker.megapixels_per_s / fastest) for name, worker in ranked]
     if len(rows) <= _MAX_WORKERS:
         return rows, 0
     return rows[: _MAX_WORKERS // 2] + rows[-_MAX_WORKERS // 2 :], len(rows) - _MAX_WORKERS
@@ -147,30 +151,28 @@ def _short_options(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _other_warnings(record: RegionRecord) -> list[str]:
-    """Return the warnings that are no failures, which have a table of their own."""
-    told = tuple(failure["reason"] for failure in record.numbers["failures"])
-    others = [warning for warning in record.warnings if not (told and warning.endswith(told))]
+    """Return the warnings without failures, which have a table of their own."""
+    reasons = tuple(failure["reason"] for failure in record.numbers["failures"])
+    others = [warning for warning in record.warnings if not (reasons and warning.endswith(reasons))]
     if len(others) <= _MAX_WARNINGS:
         return others
     return [*others[:_MAX_WARNINGS], f"{len(others) - _MAX_WARNINGS:,} more are in the log."]
 
 
-def _course_chart(course: Sequence[tuple[float, float]]) -> str:
-    if len(course) < 3:
+def _time_chart(points: Sequence[tuple[float, float]]) -> str:
+    if len(points) < 3:
         return ""
-    times_min = [seconds / 60 for seconds, _ in course]
-    done = Series("mapped", times_min, [megapixels for _, megapixels in course], GREEN)
-    return line_chart("Megapixels mapped by time", [done], "minutes since the start", "megapixels")
+    times_min, megapixels = [seconds / 60 for seconds, _ in points], [megapixels for _, megapixels in points]
+    mapped = Series("mapped", times_min, megapixels, GREEN)
+    return line_chart("Megapixels mapped by time", [mapped], "minutes since the start", "megapixels")
 
 
-def _task_chart(tasks_s: Sequence[float]) -> str:
-    if len(tasks_s) < 3:
-        return ""
-    return histogram("Time of a block", tasks_s, "seconds", "blocks", SKY)
+def _block_chart(block_s: Sequence[float]) -> str:
+    return histogram("Time of a block", block_s, "seconds", "blocks", SKY) if len(block_s) >= 3 else ""
 
 
 def _duration(seconds: float) -> str:
-    """Return a time as people say it."""
+    """Return a time in its usual unit."""
     if seconds < 100:
         return f"{seconds:.1f} s"
     return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:,.1f} h"

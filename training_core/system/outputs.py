@@ -103,7 +103,7 @@ class Outputs:
 
     def _add(self, final: Path) -> Path:
         if final.parent not in self._folders:
-            self._folders[final.parent] = StagingFolder(final)
+            self._folders[final.parent] = StagingFolder(final.parent)
         try:
             self._staged[final] = self._folders[final.parent].add(final.name)
         except FileExistsError as error:
@@ -168,7 +168,7 @@ def replaced(path: Path) -> Iterator[Path]:
     OSError
         The file cannot be written or replaced.
     """
-    folder = StagingFolder(path)
+    folder = StagingFolder(path.parent)
     try:
         temporary = folder.add(path.name)
         yield temporary

@@ -6,6 +6,8 @@ Scope: metadata.txt and the installed packages.
 from __future__ import annotations
 
 import configparser
+from collections.abc import Sequence
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -14,15 +16,13 @@ PACKAGES = (
 )  # fmt: skip
 
 
-def versions() -> dict[str, str]:
-    """Return the version of RoadSeg and of each of PACKAGES that is installed."""
-    found = {"roadseg": roadseg_version()}
-    for package in PACKAGES:
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            continue
-    return found
+def versions(packages: Sequence[str] = PACKAGES) -> dict[str, str]:
+    """Return the version of RoadSeg, as `roadseg`, and of each of some packages that is installed."""
+    installed = {"roadseg": roadseg_version()}
+    for package in packages:
+        with suppress(PackageNotFoundError):
+            installed[package] = version(package)
+    return installed
 
 
 def roadseg_version() -> str:

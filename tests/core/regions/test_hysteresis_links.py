@@ -8,7 +8,7 @@ from scipy import ndimage
 
 from tests.core.support.cities import raster_of
 from training_core.regions.hysteresis_links import border_patches, linked_pixels
-from training_core.regions.part_grid import Part
+from training_core.regions.region_grid import Part
 
 NONE, LIKELY, SURE = 0, 110, 200  # bytes of probability; the thresholds are 102 and 127
 EIGHT = np.ones((3, 3))

@@ -20,7 +20,7 @@ from tests.core.support.disks import no_more_than
 from training_core.errors import OutputError
 from training_core.events import Reporter, Warning
 from training_core.regions import index_layer
-from training_core.regions.index_layer import FAILED, IndexedScene, IndexLayer
+from training_core.regions.index_layer import FAILED, IndexedScene, IndexLayer, put_style
 
 UTM = CRS.from_epsg(32633)
 FIELDS = [
@@ -218,7 +218,7 @@ def test_a_folder_that_cannot_be_written_to_is_named_with_a_remedy(tmp_path):
 
 @pytest.mark.parametrize("values", [{"status": "lost"}, {"path": "x"}, {"color": 1}])
 def test_what_is_no_value_of_a_scene_is_refused(path, values):
-    with IndexLayer(path, UTM, rows_of(1), Reporter()) as index, pytest.raises(ValueError, match="no values"):
+    with IndexLayer(path, UTM, rows_of(1), Reporter()) as index, pytest.raises(ValueError, match="cannot be values"):
         index.update("s0", **values)
 
 
@@ -238,3 +238,36 @@ def test_names_and_paths_of_any_kind_are_kept_but_no_passwords(path):
 def test_without_scenes_it_is_an_empty_layer(path):
     IndexLayer(path, UTM, [], Reporter()).close()
     assert len(geopandas.read_file(path)) == 0
+
+
+def test_the_style_refreshes_the_layer_until_the_work_is_done(tmp_path):
+    index = tmp_path / "index.gpkg"
+    index.touch()
+    put_style(index, True, Reporter())
+    style = index.with_suffix(".qml")
+    live = style.read_text("utf-8")
+    assert 'autoRefreshMode="ReloadData"' in live
+    put_style(index, False, Reporter())
+    assert "autoRefresh" not in style.read_text("utf-8")
+    # But for that, it is the same style.
+    assert style.read_text("utf-8").splitlines()[2:] == live.splitlines()[2:]
+    assert sorted(path.name for path in index.parent.iterdir()) == ["index.gpkg", "index.qml"]
+
+
+def test_a_style_of_the_users_own_stays(tmp_path):
+    index = tmp_path / "index.gpkg"
+    index.touch()
+    index.with_suffix(".qml").write_text("my own", "utf-8")
+    for is_live in (True, False):
+        put_style(index, is_live, Reporter())
+    assert index.with_suffix(".qml").read_text("utf-8") == "my own"
+
+
+def test_a_style_that_cannot_be_written_is_a_warning(tmp_path):
+    index = tmp_path / "index.gpkg"
+    index.touch()
+    index.with_suffix(".qml").mkdir()
+    reporter = Reporter()
+    put_style(index, True, reporter)
+    assert len(reporter.warnings) == 1 and str(tmp_path) in reporter.warnings[0]
+    assert len(list(index.parent.iterdir())) == 2

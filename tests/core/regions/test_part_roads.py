@@ -14,10 +14,9 @@ from training_core.extraction.road_extraction import extract_network
 from training_core.geodata.road_classes import RoadClass
 from training_core.geodata.road_raster import class_array
 from training_core.jobs import NetworkOptions
-from training_core.regions.joined_roads import joined_roads
-from training_core.regions.part_grid import CELL_PX, Part, divide, margin_px
 from training_core.regions.part_roads import extract_part, read_part, write_part
-from training_core.regions.seams import join_parts, outline
+from training_core.regions.region_grid import CELL_PX, Part, divide, margin_px
+from training_core.regions.seams import join_parts, joined_roads, outline
 
 OPTIONS = NetworkOptions()
 SIZE_PX, MARGIN_PX = 1792, 1024

@@ -19,7 +19,7 @@ from training_core.geodata.model_input import IMAGE, MODEL
 from training_core.geodata.pixel_codes import NO_DATA
 from training_core.geodata.rasters import Band
 from training_core.geodata.road_classes import CLASSES_TAG, RoadClass
-from training_core.jobs import Segment
+from training_core.jobs import MapRegion, Segment
 from training_core.models.architectures import Architecture, build_network
 from training_core.models.loading import load_model, load_network
 from training_core.models.model_card import ModelCard
@@ -27,21 +27,13 @@ from training_core.models.model_file import save_model
 from training_core.pipelines import segment
 from training_core.regions.catalog import read_catalog
 from training_core.regions.mosaic import find_mosaics, normalized_bands
-from training_core.regions.prediction import (
-    block_document,
-    block_grid,
-    content_of,
-    predict_block,
-    predicting_of,
-    prepare,
-    read_block,
-    write_block,
-)
-from training_core.regions.scene_assembly import assemble, assembly_document, is_assembled
-from training_core.regions.scene_blocks import mosaic_area, scene_blocks
+from training_core.regions.prediction import content_of, predict_block, prepare
+from training_core.regions.region_plan import Planner
+from training_core.regions.scene_blocks import is_assembled, read_block, write_block
+from training_core.regions.settings import choose_settings
+from training_core.regions.task_handlers import MAP, perform
 from training_core.segmentation.inference import Prediction
-from training_core.segmentation.segmenter import prepare_segmenter
-from training_core.segmentation.work_plan import Results, plan_image
+from training_core.segmentation.work_plan import plan_image
 
 # An image cut into overlapping and touching scenes, none of them at a multiple of the stride.
 SIZE = (300, 260)
@@ -67,53 +59,49 @@ def ground(height, width, seed=1):
     return (120 + waves + random.normal(0, 12, (3, height, width))).clip(1, 254).astype(np.uint8)
 
 
-def options(model, **others):
-    given = {"engine": "native", "precision": "fp32", "threads": 1, "halo": "exact", "tile_px": 128, **others}
-    return Segment(raster="image.tif", model=model, mask="mask.tif", **given)
+OPTIONS = {"engine": "native", "precision": "fp32", "threads": 1, "halo": "exact", "tile_px": 128}
 
 
 def undivided(path, model, folder, **others):
     """Return the probability bytes of an image as the job segment makes them."""
-    job = dataclasses.replace(
-        options(model, **others), raster=path, mask=str(folder / "m.tif"), probability=str(folder / "p.tif")
-    )
-    segment.run(job, Reporter())
+    rasters = {"mask": str(folder / "m.tif"), "probability": str(folder / "p.tif")}
+    segment.run(Segment(raster=path, model=model, **rasters, **{**OPTIONS, **others}), Reporter())
     with rasterio.open(folder / "p.tif") as dataset:
         return dataset.read(1)
 
 
-def by_scenes(paths, model, folder, block_px=96, aoi=None, **others):
-    """Return the mosaic of some images and, by scene, its window there, its probability bytes and its outcome."""
+def planned(paths, model, folder, block_px=96, aoi=None, **others):
+    """Return the planner of some images, and the plans of each of their mosaics."""
     network, card = load_model(model)
-    job = options(model, **others)
+    job = MapRegion(rasters=tuple(paths), folder=str(folder), model=model, roads="roads.gpkg", **{**OPTIONS, **others})
     catalog = read_catalog(paths, card.input, None, Reporter())
     assert not catalog.problems
     sample = plan_image(catalog.scenes[0].path, None, card.input)
-    segmenter = prepare_segmenter(network, card, sample, job, Reporter())
-    predicting = predicting_of(segmenter, network, job)
-    (mosaic,) = find_mosaics(catalog.scenes, segmenter.halo, card.resolution_m)
-    bands, _ = normalized_bands(mosaic, card.input)
-    area = None if aoi is None else mosaic_area(mosaic, card.resolution_m, aoi)
+    predicting, _ = choose_settings(job, network, card, lambda: sample, 0, Reporter())
+    planner = Planner(str(folder), predicting, card, block_px, aoi)
+    mosaics = find_mosaics(catalog.scenes, predicting.halo_px, card.resolution_m)
+    return planner, [planner.plan(mosaic, normalized_bands(mosaic, card.input)[0]) for mosaic in mosaics]
+
+
+def sent(document):
+    """Return a document as it arrives at a worker."""
+    return json.loads(json.dumps(document, allow_nan=False))
+
+
+def by_scenes(paths, model, folder, **others):
+    """Return the mosaic of some images and, by scene, its window there, its probability bytes and its outcome."""
+    planner, (plans,) = planned(paths, model, folder, **others)
     found = {}
-    for scene in mosaic.scenes:
-        stored = []
-        for number, block in enumerate(
-            scene_blocks(mosaic, scene, card.resolution_m, block_px, area.window if area else None)
-        ):
-            document = block_document(predicting, mosaic, scene, block, bands, area)
-            document = json.loads(json.dumps(document, allow_nan=False))  # as it travels
-            path = folder / f"{scene.name}_{number}.tif"
-            write_block(path, predict_block(document)[0], block_grid(document, card.resolution_m))
-            stored.append((block, str(path)))
-        kinds = ("mask", "probability", *(("classes",) if card.classes else ()))
-        results = Results(*(str(folder / f"{scene.name}_{kind}.tif") for kind in kinds))
-        document = assembly_document(
-            mosaic, scene, card.resolution_m, stored, results, "key 1", segmenter.threshold, card.classes
-        )
-        outcome = assemble(json.loads(json.dumps(document)))
-        with rasterio.open(results.probability) as dataset:
-            found[scene.name] = (mosaic.window_at(scene, card.resolution_m), dataset.read(1), outcome)
-    return mosaic, found
+    for plan in plans:
+        outcomes = [(task.work, perform(task.work, sent(task.document))) for task in planner.missing(plan)]
+        if outcomes[0][0] == MAP:
+            outcome = outcomes[0][1]
+        else:
+            outcome = perform("assemble", sent(planner.assembly(plan).document))
+        with rasterio.open(plan.results.probability) as dataset:
+            window = plan.mosaic.window_at(plan.scene, planner.card.resolution_m)
+            found[plan.scene.name] = (window, dataset.read(1), outcome)
+    return plans[0].mosaic, found
 
 
 def compare(found, expected):
@@ -137,7 +125,7 @@ def test_scenes_have_the_bytes_of_the_undivided_image(tmp_path, models, scaling)
     starts = {"a": (0, 233), "b": (200, 270), "c": (470, 111), "d": (581, 319)}
     paths = [strip(tmp_path, f"{name}.tif", image, *span) for name, span in starts.items()]
     mosaic, found = by_scenes(paths, models[scaling], tmp_path, block_px=256)
-    assert [each.name for each in mosaic.scene_on_top(mosaic.scenes[0]).sources] == ["c", "b", "a"]
+    assert [source.name for source in mosaic.scene_on_top(mosaic.scenes[0]).sources] == ["c", "b", "a"]
     assert np.ptp(expected) > 20  # it varies, or else anything would equal it
     compare(found, expected)
 
@@ -207,53 +195,41 @@ def test_classes_are_those_of_the_undivided_image(tmp_path):
         values, tags = dataset.read(1), dataset.tags()
     assert set(np.unique(values)) == {0, 1, 2}
     for name, columns in (("a", slice(0, 90)), ("b", slice(80, 160))):
-        with rasterio.open(tmp_path / f"{name}_classes.tif") as dataset:
+        with rasterio.open(tmp_path / "masks" / f"{name}_classes.tif") as dataset:
             assert (dataset.read(1) != values[:, columns]).mean() < 1e-3
             assert dataset.tags()[CLASSES_TAG] == tags[CLASSES_TAG]
 
 
-def test_results_lie_on_their_scene(tmp_path, models):
+def test_results_lie_on_their_scene_and_say_from_which_content_they_were_made(tmp_path, models):
     image = ground(64, 130)
     paths = [strip(tmp_path, "a.tif", image, 0, 70), strip(tmp_path, "b.tif", image, 60, 70)]
-    _, found = by_scenes(paths, models[MODEL], tmp_path, halo="32", threshold=0.3)
-    for path in paths:
-        stem = path.removesuffix(".tif")
-        with rasterio.open(path) as scene, rasterio.open(f"{stem}_mask.tif") as mask:
+    planner, (plans,) = planned(paths, models[MODEL], tmp_path, 512, halo="32", threshold=0.3)
+    for plan in plans:
+        (task,) = planner.missing(plan)
+        outcome = perform(task.work, sent(task.document))
+        with rasterio.open(plan.scene.path) as scene, rasterio.open(plan.results.mask) as mask:
             assert mask.bounds == scene.bounds and mask.crs == scene.crs and mask.shape == scene.shape
-            with rasterio.open(f"{stem}_probability.tif") as probability:
+            with rasterio.open(plan.results.probability) as probability:
                 assert probability.bounds == scene.bounds
                 expected = probability.read(1) / 254 >= 0.3 - 1e-9
                 np.testing.assert_array_equal(mask.read(1), expected)
-        outcome = found[stem.rsplit("/")[-1]][2]
-        assert outcome["road_px"] == expected.sum() and outcome["mask"] == f"{stem}_mask.tif"
-
-
-def test_results_say_from_which_content_they_were_made(tmp_path, models):
-    paths = [strip(tmp_path, "a.tif", ground(64, 70), 0, 70)]
-    by_scenes(paths, models[MODEL], tmp_path, halo="32")
-    for kind in ("mask", "probability"):
-        path = str(tmp_path / f"a_{kind}.tif")
-        assert is_assembled(path, "key 1") and not is_assembled(path, "key 2")
-    (tmp_path / "a_mask.tif").write_bytes((tmp_path / "a_mask.tif").read_bytes()[:100])
-    assert not is_assembled(str(tmp_path / "a_mask.tif"), "key 1")
-    assert not is_assembled(str(tmp_path / "none.tif"), "key 1")
-    assert not is_assembled(paths[0], "key 1")
+        assert outcome["road_px"] == expected.sum() and outcome["mask"] == plan.results.mask
+        assert plan.is_done
+        for path in (plan.results.mask, plan.results.probability):
+            assert is_assembled(path, plan.key) and not is_assembled(path, "key 2")
+    damaged = Path(plan.results.mask)
+    damaged.write_bytes(damaged.read_bytes()[:100])
+    for path in (plan.results.mask, str(tmp_path / "none.tif"), paths[0]):
+        assert not is_assembled(path, plan.key)
 
 
 def documents(folder, model, image, spans):
     """Return the document of the first block of each of some scenes."""
-    network, card = load_model(model)
-    job = options(model, halo="32")
     paths = [strip(folder, f"{name}.tif", image, *span) for name, span in spans.items()]
-    scenes = read_catalog(paths, card.input, None, Reporter()).scenes
-    segmenter = prepare_segmenter(network, card, plan_image(paths[0], None, card.input), job, Reporter())
-    predicting = predicting_of(segmenter, network, job)
-    found = {}
-    for mosaic in find_mosaics(scenes, segmenter.halo, card.resolution_m):
-        for scene in mosaic.scenes:
-            (block, *_) = scene_blocks(mosaic, scene, card.resolution_m, 512)
-            found[scene.name] = block_document(predicting, mosaic, scene, block, card.bands)
-    return found
+    planner, mosaics = planned(paths, model, folder, 512, halo="32")
+    return {
+        plan.scene.name: next(planner.missing(plan)).document["predict"]["block"] for plans in mosaics for plan in plans
+    }
 
 
 def test_a_damaged_neighbor_is_left_out_and_named(tmp_path, models):

@@ -13,7 +13,7 @@ from shapely.geometry import box
 from tests.core.support.browser import HOSTILE, Page
 from training_core.jobs import MapRegion
 from training_core.regions.index_layer import DONE, FAILED, KEPT, WAITING, IndexedScene
-from training_core.regions.pace import WorkerPace
+from training_core.regions.progress import WorkerThroughput
 from training_core.reports.region_report import RegionRecord, write_region_report
 
 FAILURE = {"scene": "torn <i>", "reason": "torn.tif ends <too> early.", "remedy": "Copy it again."}
@@ -50,10 +50,10 @@ def record():
         scene_km={"scene 9": 4.25},
         roads=np.array(roads, dtype=object),
         roads_every=1,
-        fleet="4 workers on this machine",
-        pace={f"worker {number}": WorkerPace(20, 14.7, 1500.0 + 100 * number) for number in range(4)},
-        tasks_s=rng.normal(60, 8, 80).tolist(),
-        course=[(60.0 * step, 0.7 * step) for step in range(85)],
+        executor="4 workers on this machine",
+        workers={f"worker {number}": WorkerThroughput(20, 14.7, 1500.0 + 100 * number) for number in range(4)},
+        block_s=rng.normal(60, 8, 80).tolist(),
+        points=[(60.0 * step, 0.7 * step) for step in range(85)],
         area_km2=12.345,
     )  # fmt: skip
 
@@ -72,10 +72,10 @@ def test_the_page_is_well_formed_and_holds_the_numbers(record, tmp_path):
     page = Page(page_of(record, tmp_path))
     for words in (
         "28 of 31 scenes are mapped: 12.35 km² with 123.5 km of roads. 2 failed;", "Mapped in this run 20",
-        "There already 8", "Failed 2", "Outside the area 3", "Lines 4,321", "Components 7", "Seam mismatches 0",
+        "Mapped before 8", "Failed 2", "Outside the area 3", "Lines 4,321", "Components 7", "Seam mismatches 0",
         "Time 2.2 h", "torn <i> torn.tif ends <too> early. Copy it again.", "part of the network A worker ended.",
         "scene 1: the <bands> are unusual.", "4 workers on this machine", "worker 2 20 14.7 28.3 min 0.0086",
-        "there already: 8 scenes", "1 scene, of which no place is known, is not on the map.",
+        "mapped before: 8 scenes", "1 scene, whose place is unknown, is not on the map.",
         "scene 9 mapped in this run 4 2.0 4.25 km /data/9.tif", "/data/4.tif, and 25 more", "mapping scenes 116.7 min",
     ):  # fmt: skip
         assert squeezed(words) in squeezed(page.text), words
@@ -111,7 +111,7 @@ def test_a_region_of_thousands_of_scenes_and_failures_is_a_page_that_opens(recor
         scenes=many,
         numbers={**record.numbers, "scenes": 25_000, "failed": 5000, "failures": failures},
         warnings=[f"{each['scene']}: {each['reason']}" for each in failures] + [f"w{number}" for number in range(70)],
-        pace={f"worker {number}": WorkerPace(1, 10.0, 10.0 + number) for number in range(500)},
+        workers={f"worker {number}": WorkerThroughput(1, 10.0, 10.0 + number) for number in range(500)},
         roads_every=8,
     )
     text = page_of(large, tmp_path)
@@ -122,17 +122,17 @@ def test_a_region_of_thousands_of_scenes_and_failures_is_a_page_that_opens(recor
         assert words in page.text, words
 
 
-def test_a_run_in_which_all_was_there_already_has_a_report_too(record, tmp_path):
+def test_a_run_of_scenes_that_are_all_mapped_has_a_report_too(record, tmp_path):
     numbers = {**record.numbers, "done": 0, "kept": 1, "scenes": 1, "failures": [], "partial": False, "failed": 0}
     kept = dataclasses.replace(
         record,
         numbers=numbers,
         scenes=[scene(0, KEPT)],
-        pace={},
-        tasks_s=[],
-        course=[(0.0, 0.0)],
+        workers={},
+        block_s=[],
+        points=[(0.0, 0.0)],
         roads=record.roads[:0],
     )
     page = Page(page_of(kept, tmp_path))
-    assert "All scenes were there already." in page.text and "1 of 1 scene is mapped" in page.text
+    assert "All scenes were mapped already." in page.text and "1 of 1 scene is mapped" in page.text
     assert "What failed" not in page.text and page.elements.count("svg") == 1

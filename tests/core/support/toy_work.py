@@ -7,8 +7,8 @@ import signal
 import time
 
 from training_core.errors import ImageryError, ModelFileError
+from training_core.regions.executors import Task
 from training_core.regions.store import Store
-from training_core.regions.tasks import Task
 
 PREPARED = []
 

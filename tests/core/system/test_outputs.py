@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from training_core.errors import OutputError, RoadSegError
-from training_core.system import staging
+from training_core.jobs import private_folders
 from training_core.system.outputs import Outputs, replaced
 
 ROOT = Path(__file__).parents[3]
@@ -142,38 +142,9 @@ def test_a_killed_run_leaves_nothing_that_looks_finished_and_the_next_one_cleans
     assert left.name.startswith(".roadseg-") and left.is_dir()
     with Outputs() as outputs:
         outputs.stage(str(tmp_path / "b.tif")).write_text("done")
-    assert left.exists(), "what another output's run left may be that of another machine"
-    with Outputs() as outputs:
-        outputs.stage(str(tmp_path / "a [1].tif")).write_text("done")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["a [1].tif", "b.tif"]
-
-
-def leave(folder, process, token, *inside):
-    """Make a staging folder as a killed run leaves it."""
-    path = folder / f".roadseg-{process}-{token}.part"
-    path.mkdir()
-    for name in inside:
-        (path / name).write_text("half")
-
-
-def test_only_what_dead_processes_have_left_is_removed(tmp_path):
-    leave(tmp_path, os.getppid(), "aa", "a.tif", "aa1.tif")
-    leave(tmp_path, 99999999, "bb", "b.tif", "bb1.tif")
-    (tmp_path / ".roadseg-old.part").mkdir()
-    (tmp_path / "victim").mkdir()
-    (tmp_path / "victim" / "a.tif").write_text("whole")
-    (tmp_path / ".roadseg-99999999-cc.part").symlink_to("victim")
-    (tmp_path / ".roadseg-99999999-dd.part").write_text("a file")
-    kept = {path.name for path in tmp_path.iterdir()}
-    leave(tmp_path, 99999999, "ee", "a.tif", "ee1.tif", "ee1.tif.draft")
-    leave(tmp_path, 10**30, "ff")
-    leave(tmp_path, os.getpid(), "ab", "a.tif")  # of a process that had the same number, as in a container
-    with Outputs() as outputs:
-        outputs.stage(str(tmp_path / "a.tif")).write_text("done")
         with Outputs() as others:
-            others.stage(str(tmp_path / "a.tif")).write_text("also done")
-    assert {path.name for path in tmp_path.iterdir()} == {"a.tif", *kept}
-    assert (tmp_path / "a.tif").read_text() == "done" and (tmp_path / "victim" / "a.tif").read_text() == "whole"
+            others.stage(str(tmp_path / "c.tif")).write_text("also done")
+    assert files(tmp_path) == ["b.tif", "c.tif"] and not left.exists()
 
 
 def test_a_link_that_was_laid_for_a_temporary_file_is_not_followed(tmp_path):
@@ -192,7 +163,7 @@ def test_a_link_that_was_laid_for_a_temporary_file_is_not_followed(tmp_path):
 
 
 def test_a_link_at_the_name_of_a_staging_folder_is_not_followed(tmp_path, monkeypatch):
-    monkeypatch.setattr(staging.secrets, "token_hex", lambda _: "abc")
+    monkeypatch.setattr(private_folders.secrets, "token_hex", lambda _: "abc")
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / f".roadseg-{os.getpid()}-abc.part").symlink_to("elsewhere")
     assert "File exists" in refused(tmp_path / "a.tif")
@@ -245,7 +216,6 @@ def test_outputs_that_are_one_file_to_the_file_system_are_refused(tmp_path, monk
 
 def test_a_single_file_is_replaced_when_it_is_complete(tmp_path):
     (tmp_path / "a").write_text("former")
-    leave(tmp_path, 99999999, "ee", "a", "ee1.part")
     with pytest.raises(Failure), replaced(tmp_path / "a") as temporary:
         temporary.write_text("half")
         raise Failure

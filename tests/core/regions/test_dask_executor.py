@@ -21,13 +21,12 @@ import distributed
 from tests.core.support.dask_processes import Processes, as_variables, end, free_port, write_certificates
 from training_core.errors import Cancelled, JobError, RuntimeEnvironmentError, WorkerError
 from training_core.events import Log, Reporter
-from training_core.regions import dask_cluster, dask_fleet, fitness
-from training_core.regions.dask_fleet import DaskFleet
-from training_core.regions.fitness import Needs
-from training_core.regions.fleet import Crew, LocalFleet
-from training_core.regions.fleets import open_fleet
+from training_core.regions import dask_executor, dask_pool, worker_checks
+from training_core.regions.dask_executor import DaskExecutor
+from training_core.regions.executors import Handlers, LocalExecutor, open_executor
+from training_core.regions.worker_checks import Needs
 
-CREW = Crew(toy_work.perform, toy_work.prepare)
+HANDLERS = Handlers(toy_work.perform, toy_work.prepare)
 
 
 def worker_processes():
@@ -45,8 +44,8 @@ def _command(process):
 @pytest.fixture
 def two(tmp_path):
     """Two processes of this machine."""
-    with closing(DaskFleet(CREW, Needs(str(tmp_path / "region")), Reporter(), workers=2)) as fleet:
-        yield fleet
+    with closing(DaskExecutor(HANDLERS, Needs(str(tmp_path / "region")), Reporter(), workers=2)) as executor:
+        yield executor
     assert worker_processes() == []
 
 
@@ -65,7 +64,7 @@ def results_in(folder):
 def undisturbed(folder, count):
     """Return the bytes that one process writes, by name."""
     tasks = [task("block", folder=str(folder), seed=seed) for seed in range(count)]
-    list(LocalFleet(CREW).run(tasks, Reporter()))
+    list(LocalExecutor(HANDLERS).run(tasks, Reporter()))
     return results_in(folder)
 
 
@@ -135,13 +134,13 @@ def test_a_task_that_kills_workers_fails_alone(two):
 
 def test_a_cancelled_job_ends_at_once_with_its_processes(tmp_path):
     cancelled = threading.Event()
-    fleet = DaskFleet(CREW, Needs(str(tmp_path)), Reporter(), workers=2)
+    executor = DaskExecutor(HANDLERS, Needs(str(tmp_path)), Reporter(), workers=2)
     before = worker_processes()
     timer = threading.Timer(0.3, cancelled.set)
     timer.start()
     began_s = time.monotonic()
-    with pytest.raises(Cancelled), closing(fleet):
-        list(fleet.run([task("sleep", seconds=30)] * 20, Reporter(is_cancelled=cancelled.is_set)))
+    with pytest.raises(Cancelled), closing(executor):
+        list(executor.run([task("sleep", seconds=30)] * 20, Reporter(is_cancelled=cancelled.is_set)))
     assert time.monotonic() - began_s < 10
     assert len(before) == 2
     assert not any(process.is_running() for process in before)
@@ -149,34 +148,34 @@ def test_a_cancelled_job_ends_at_once_with_its_processes(tmp_path):
 
 
 def test_a_model_that_no_worker_can_use_is_an_error_before_any_work(tmp_path):
-    crew = Crew(toy_work.perform, toy_work.prepare, {"broken": True})
+    handlers = Handlers(toy_work.perform, toy_work.prepare, {"broken": True})
     with pytest.raises(RuntimeEnvironmentError, match=r"worker 0 .*The engine openvino cannot be used"):
-        DaskFleet(crew, Needs(str(tmp_path)), Reporter(), workers=2)
+        DaskExecutor(handlers, Needs(str(tmp_path)), Reporter(), workers=2)
     assert worker_processes() == []
 
 
 def test_a_scheduler_that_cannot_be_reached_is_named(tmp_path, monkeypatch):
-    monkeypatch.setattr(dask_cluster, "CONNECT_S", 1.0)
+    monkeypatch.setattr(dask_pool, "CONNECT_S", 1.0)
     address = f"tcp://127.0.0.1:{free_port()}"
     with pytest.raises(JobError, match=rf"{address} \(scheduler\) cannot be reached.*Connection refused"):
-        open_fleet(CREW, Needs(str(tmp_path)), Reporter(), address)
+        open_executor(HANDLERS, Needs(str(tmp_path)), Reporter(), address)
     with pytest.raises(JobError, match=r"no-such-host.invalid:8786 \(scheduler\) cannot be reached"):
-        open_fleet(CREW, Needs(str(tmp_path)), Reporter(), "tcp://no-such-host.invalid:8786")
+        open_executor(HANDLERS, Needs(str(tmp_path)), Reporter(), "tcp://no-such-host.invalid:8786")
 
 
 def test_a_scheduler_without_workers_and_one_that_wants_certificates_are_named(processes, tmp_path, monkeypatch):
-    monkeypatch.setattr(dask_fleet, "WORKERS_S", 0.5)
-    monkeypatch.setattr(dask_cluster, "CONNECT_S", 2.0)
+    monkeypatch.setattr(dask_pool, "WORKERS_S", 0.5)
+    monkeypatch.setattr(dask_pool, "CONNECT_S", 2.0)
     with pytest.raises(WorkerError, match=f"{processes.address} has had no workers"):
-        DaskFleet(CREW, Needs(str(tmp_path)), Reporter(), processes.address)
+        DaskExecutor(HANDLERS, Needs(str(tmp_path)), Reporter(), processes.address)
     with pytest.raises(JobError, match=r"tls://127.0.0.1:\d+ \(scheduler\) cannot be reached.*(?i:tls)") as why:
-        DaskFleet(CREW, Needs(str(tmp_path)), Reporter(), processes.address.replace("tcp", "tls"))
+        DaskExecutor(HANDLERS, Needs(str(tmp_path)), Reporter(), processes.address.replace("tcp", "tls"))
     assert "distributed.comm.tls" in why.value.remedy
 
 
 @pytest.mark.slow
 def test_a_scheduler_with_certificates_of_ones_own_wants_them(tmp_path, monkeypatch):
-    monkeypatch.setattr(dask_cluster, "CONNECT_S", 5.0)
+    monkeypatch.setattr(dask_pool, "CONNECT_S", 5.0)
     for name in ("own", "other"):
         (tmp_path / name).mkdir()
     own, other = (write_certificates(tmp_path / name) for name in ("own", "other"))
@@ -186,12 +185,12 @@ def test_a_scheduler_with_certificates_of_ones_own_wants_them(tmp_path, monkeypa
         processes.start_worker(variables=as_variables(own))
         with (
             dask.config.set(own),
-            closing(DaskFleet(CREW, Needs(str(tmp_path / "region")), Reporter(), processes.address)) as fleet,
+            closing(DaskExecutor(HANDLERS, Needs(str(tmp_path / "region")), Reporter(), processes.address)) as executor,
         ):
-            outcomes = list(fleet.run([task("sleep", "a", seconds=0.01)], Reporter()))
+            outcomes = list(executor.run([task("sleep", "a", seconds=0.01)], Reporter()))
         assert [outcome.code for outcome in outcomes] == [""]
         with dask.config.set(other), pytest.raises(JobError, match=r"cannot be reached.*(?i:certificate|ssl)"):
-            DaskFleet(CREW, Needs(str(tmp_path / "region")), Reporter(), processes.address)
+            DaskExecutor(HANDLERS, Needs(str(tmp_path / "region")), Reporter(), processes.address)
 
 
 @pytest.mark.slow
@@ -201,17 +200,17 @@ def test_workers_of_a_scheduler_also_those_that_come_late_and_not_those_without_
     processes.start_worker()
     processes.wait_for_workers(2)
     told = Reporter()
-    with closing(DaskFleet(CREW, Needs(str(tmp_path / "region")), told, processes.address)) as fleet:
+    with closing(DaskExecutor(HANDLERS, Needs(str(tmp_path / "region")), told, processes.address)) as executor:
         seen = set()
         until_s = time.monotonic() + 60
         endless = (task("sleep", f"s{number}", seconds=0.05) for number in count())
         processes.start_worker()
-        for outcome in fleet.run(takewhile(lambda _: len(seen) < 2, endless), told):
+        for outcome in executor.run(takewhile(lambda _: len(seen) < 2, endless), told):
             assert outcome.code == ""
             assert time.monotonic() < until_s
             seen.add(outcome.worker)
         assert len(seen) == 2
-        assert fleet.workers == 2
+        assert executor.workers == 2
     (warning,) = told.warnings
     assert f"1 workers of {processes.address} do not fit" in warning
     assert "it has no RoadSeg (No module named 'training_core')" in warning
@@ -219,29 +218,29 @@ def test_workers_of_a_scheduler_also_those_that_come_late_and_not_those_without_
 
 @pytest.mark.slow
 def test_a_worker_without_roadseg_that_comes_late_is_told_of_and_spoils_no_task(processes, tmp_path, monkeypatch):
-    monkeypatch.setattr(dask_fleet, "CENSUS_S", 0.5)
-    monkeypatch.setattr(dask_fleet, "SILENT_S", 5.0)
+    monkeypatch.setattr(dask_executor, "CENSUS_S", 0.5)
+    monkeypatch.setattr(dask_pool, "SILENT_S", 5.0)
     processes.start_worker()
     told = Reporter()
-    with closing(DaskFleet(CREW, Needs(str(tmp_path / "region")), told, processes.address)) as fleet:
+    with closing(DaskExecutor(HANDLERS, Needs(str(tmp_path / "region")), told, processes.address)) as executor:
         until_s = time.monotonic() + 60
         endless = (task("sleep", f"s{number}", seconds=0.05) for number in count())
         processes.start_worker(variables={"PYTHONPATH": str(Path(distributed.__file__).parents[1])})
-        for outcome in fleet.run(takewhile(lambda _: not told.warnings, endless), told):
+        for outcome in executor.run(takewhile(lambda _: not told.warnings, endless), told):
             assert outcome.code == ""
             assert time.monotonic() < until_s
     (warning,) = told.warnings
-    assert "1 workers" in warning and "it has said nothing for 5 s, as one without RoadSeg" in warning
+    assert "1 workers" in warning and "it has been silent for 5 s, as one without RoadSeg" in warning
 
 
 @pytest.mark.slow
 def test_workers_of_other_versions_are_named_before_any_work(processes, tmp_path, monkeypatch):
-    theirs = fitness.own_versions()
-    monkeypatch.setattr(fitness, "own_versions", lambda: {**theirs, "torch": "9.9"})
+    theirs = worker_checks.checked_versions()
+    monkeypatch.setattr(worker_checks, "checked_versions", lambda: {**theirs, "torch": "9.9"})
     processes.start_worker()
     words = rf"No worker of {processes.address} fits this job: .*torch is {theirs['torch']}.* there, and 9\.9 here"
     with pytest.raises(RuntimeEnvironmentError, match=words):
-        DaskFleet(CREW, Needs(str(tmp_path)), Reporter(), processes.address)
+        DaskExecutor(HANDLERS, Needs(str(tmp_path)), Reporter(), processes.address)
 
 
 @pytest.mark.slow
@@ -253,10 +252,10 @@ def test_a_scheduler_that_is_restarted_loses_nothing(tmp_path):
         scheduler = processes.start_scheduler(port)
         processes.start_worker()
         told = Reporter()
-        with closing(DaskFleet(CREW, Needs(str(folder)), told, processes.address)) as fleet:
+        with closing(DaskExecutor(HANDLERS, Needs(str(folder)), told, processes.address)) as executor:
             tasks = [task("block", folder=str(folder), seed=seed, seconds=0.1) for seed in range(60)]
             outcomes = []
-            for number, outcome in enumerate(fleet.run(tasks, told)):
+            for number, outcome in enumerate(executor.run(tasks, told)):
                 outcomes.append(outcome)
                 if number == 10:
                     end(scheduler)
@@ -270,16 +269,16 @@ def test_a_scheduler_that_is_restarted_loses_nothing(tmp_path):
 
 @pytest.mark.slow
 def test_a_scheduler_that_is_gone_is_the_reason_of_what_is_left_and_a_second_run_does_it(tmp_path, monkeypatch):
-    monkeypatch.setattr(dask_fleet, "LOST_S", 3.0)
-    monkeypatch.setattr(dask_cluster, "CONNECT_S", 2.0)
+    monkeypatch.setattr(dask_pool, "LOST_S", 3.0)
+    monkeypatch.setattr(dask_pool, "CONNECT_S", 2.0)
     folder = tmp_path / "region"
     tasks = [task("block", folder=str(folder), seed=seed, seconds=0.05) for seed in range(40)]
     with Processes(tmp_path) as processes:
         scheduler = processes.start_scheduler()
         processes.start_worker()
-        with closing(DaskFleet(CREW, Needs(str(folder)), Reporter(), processes.address)) as fleet:
+        with closing(DaskExecutor(HANDLERS, Needs(str(folder)), Reporter(), processes.address)) as executor:
             outcomes = []
-            for number, outcome in enumerate(fleet.run(tasks, Reporter())):
+            for number, outcome in enumerate(executor.run(tasks, Reporter())):
                 outcomes.append(outcome)
                 if number == 10:
                     end(scheduler)
@@ -288,7 +287,7 @@ def test_a_scheduler_that_is_gone_is_the_reason_of_what_is_left_and_a_second_run
     assert len(failures) > 20
     assert {outcome.code for outcome in failures} == {"worker"}
     assert all(outcome.reason.endswith("is gone.") for outcome in failures)
-    again = list(LocalFleet(CREW).run([outcome.task for outcome in failures], Reporter()))
+    again = list(LocalExecutor(HANDLERS).run([outcome.task for outcome in failures], Reporter()))
     assert {outcome.code for outcome in again} == {""}
     assert results_in(folder) == undisturbed(tmp_path / "plain", 40)
 
@@ -299,16 +298,16 @@ def test_kills_at_random_moments_leave_the_bytes_of_an_undisturbed_run(tmp_path)
     draw = random.Random(3)
     for turn in range(3):
         folder = tmp_path / f"region{turn}"
-        with closing(DaskFleet(CREW, Needs(str(folder)), Reporter(), workers=2)) as fleet:
+        with closing(DaskExecutor(HANDLERS, Needs(str(folder)), Reporter(), workers=2)) as executor:
             stopped = threading.Event()
             killer = threading.Thread(target=_kill_now_and_then, args=(draw, stopped))
             killer.start()
             tasks = [task("block", folder=str(folder), seed=seed, seconds=0.05) for seed in range(60)]
-            outcomes = list(fleet.run(tasks, Reporter()))
+            outcomes = list(executor.run(tasks, Reporter()))
             stopped.set()
             killer.join()
         again = [outcome.task for outcome in outcomes if outcome.code]  # of a task that was hit three times
-        list(LocalFleet(CREW).run(again, Reporter()))
+        list(LocalExecutor(HANDLERS).run(again, Reporter()))
         assert len(outcomes) == 60
         assert results_in(folder) == expected
 

@@ -1,7 +1,7 @@
-"""The kinds of work on a region that workers do: map or predict, assemble, borders, extract.
+"""Handlers of tasks on workers, by kind of work: map or predict, assemble, borders, extract.
 
-Scope: from a task's document to files and numbers. Independent of which tasks there are, and of who does them. Every
-result is a file under a name from its content (`store.py`), so that work done twice is harmless.
+Every result is a file under a name from its content (`store`), so that work done twice is harmless. Scope: from a
+task's document to files and numbers. Independent of which tasks there are, and of who does them.
 """
 
 from __future__ import annotations
@@ -21,48 +21,41 @@ from ..jobs import NetworkOptions
 from .best_view import RegionView, read_best
 from .hysteresis_links import border_patches, write_patches
 from .mosaic_view import grid_from_document
-from .part_grid import Part
 from .part_roads import extract_part, write_part
-from .prediction import block_grid, predict_block, prepare, write_block
-from .scene_assembly import assemble
+from .prediction import block_grid, predict_block, prepare
+from .region_grid import Part
+from .scene_blocks import assemble, write_block
 from .store import Store
 
 PREDICT, MAP, ASSEMBLE, BORDERS, EXTRACT = "predict", "map", "assemble", "borders", "extract"
 
 
 def perform(work: str, document: dict[str, Any]) -> dict[str, Any]:
-    """Do a task.
+    """Do a task of one of the kinds above, and return its result, of JSON types.
 
     Parameters
     ----------
-    work : str
-        One of the constants above.
     document : dict
-        Of JSON types; each function below says which.
-
-    Returns
-    -------
-    dict
-        Of JSON types.
+        Of JSON types, as the handler below takes it.
 
     Raises
     ------
     RoadSegError
-        It cannot be done.
+        The task fails.
     """
-    return _WORKS[work](document)
+    return _HANDLERS[work](document)
 
 
 def prepare_worker(document: dict[str, Any]) -> None:
-    """Load the model, once in each worker; `document` is that of `prediction.Predicting`."""
+    """Load the model, once in each worker; the document is that of `prediction.Predicting`."""
     prepare(document)
 
 
 def _predict(document: dict[str, Any]) -> dict[str, Any]:
     """Predict a block: `folder`, `key`, and `block` as `prediction.block_document` returns it."""
-    store = Store(document["folder"])
     prediction, left_out = predict_block(document["block"])
     grid = block_grid(document["block"], document["resolution_m"])
+    store = Store(document["folder"])
     store.write(PREDICT, document["key"], ".tif", lambda path: write_block(path, prediction, grid))
     return {"left_out": left_out}
 
@@ -73,7 +66,7 @@ def _map(document: dict[str, Any]) -> dict[str, Any]:
 
 
 def _assemble(document: dict[str, Any]) -> dict[str, Any]:
-    """Assemble a scene; see `scene_assembly.assembly_document`. Its blocks are removed, since the results hold them."""
+    """Assemble a scene; see `scene_blocks.assemble`. Its blocks are removed, since the results hold their bytes."""
     result = assemble(document)
     for block in document["blocks"]:
         with contextlib.suppress(OSError):
@@ -87,7 +80,7 @@ def _borders(document: dict[str, Any]) -> dict[str, Any]:
     The document has `folder`, `key`, `grid`, `core`, `views`, `threshold` and `hysteresis`.
     """
     core, grid = Part(**document["core"]), grid_from_document(document["grid"])
-    probability, _ = read_best(grid, core, views_of(document))
+    probability, _ = read_best(grid, core, _views(document))
     raster = byte_raster(probability, document["threshold"])
     patches = border_patches(raster, core, document["hysteresis"])
     Store(document["folder"]).write(BORDERS, document["key"], ".npz", lambda path: write_patches(path, patches))
@@ -102,7 +95,7 @@ def _extract(document: dict[str, Any]) -> dict[str, Any]:
     """
     grid = grid_from_document(document["grid"])
     window, core = Part(**document["window"]), Part(**document["core"])
-    probability, numbers = read_best(grid, window, views_of(document))
+    probability, numbers = read_best(grid, window, _views(document))
     classes = None if numbers is None else class_array(numbers, from_document(document["classes"]))
     raster = byte_raster(probability, document["threshold"])
     linked = np.array(document["linked"], dtype=np.int64).reshape(-1, 2)
@@ -117,12 +110,11 @@ def part_pixel_m(grid: Grid, core: Part) -> tuple[float, float]:
     return grid.window(core.column, core.row, core.width, core.height).pixel_m
 
 
-def views_of(document: dict[str, Any]) -> list[RegionView]:
-    """Return the views that a document names."""
-    return [RegionView(**{**each, "bounds": tuple(each["bounds"])}) for each in document["views"]]
+def _views(document: dict[str, Any]) -> list[RegionView]:
+    return [RegionView(**{**view, "bounds": tuple(view["bounds"])}) for view in document["views"]]
 
 
-_WORKS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
+_HANDLERS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
     PREDICT: _predict,
     MAP: _map,
     ASSEMBLE: _assemble,

@@ -1,10 +1,10 @@
-"""Whether a worker can do a job: the same versions, the same files, the same folder.
+"""Checks of a worker before it gets work: the same versions, the same files, the same folder as the leading process.
 
-The process that leads the job says what it has (`Leader`), and leaves a token in the folder; a worker compares that
-with what it finds itself, and leaves an answer beside the token. So a difference is named before any work, and a path
-that exists on both machines but is not the same folder is found out.
+The leading process lists what it has (`Leader`), and leaves a token in the folder. A worker compares the list with its
+own, and leaves an answer next to the token. So a difference is named before any work, and a folder of the same path
+on another disk is found out.
 
-Scope: versions, files and folders. Independent of how the two processes talk to each other.
+Scope: versions, files and folders. Independent of the connection between the two processes.
 """
 
 from __future__ import annotations
@@ -13,23 +13,21 @@ import hashlib
 import os
 import platform
 import time
-from collections.abc import Iterable
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 from ..errors import ModelFileError, OutputError
-from ..system import versions
+from ..system.versions import versions
 from .store import Store
 
-# Of these, results or the talk between processes depend on the version.
+# Results, or the messages between processes, depend on the versions of these.
 PACKAGES = (
     "torch", "numpy", "rasterio", "intel-extension-for-pytorch", "openvino", "segmentation-models-pytorch",
     "distributed",
 )  # fmt: skip
-# So long another machine may not see a new file on a network disk.
+# On a network disk, another machine may not see a new file for this long.
 SEEN_WITHIN_S = 10.0
 _LEADER_FILE = "leader"
 
@@ -41,11 +39,11 @@ class Needs:
     Parameters
     ----------
     folder : str
-        Folder of the job, written to by all.
+        Folder of the job; all workers write to it.
     files : tuple of str
         Files that must be the same everywhere, such as the model.
     paths : tuple of str
-        Files and folders that must be there, such as scenes; addresses that only GDAL understands are not looked at.
+        Files and folders that must exist, such as scenes; addresses that only GDAL understands are not checked.
     """
 
     folder: str
@@ -54,7 +52,7 @@ class Needs:
 
 
 class Leader:
-    """What the process that leads a job has, for workers to compare with; a token lies in the folder until `close`.
+    """The leading process' side of the checks; its token lies in the folder until `close`.
 
     Raises
     ------
@@ -65,7 +63,6 @@ class Leader:
     """
 
     def __init__(self, needs: Needs) -> None:
-        self._needs = needs
         files = {os.path.abspath(path): _digest(path) for path in needs.files}
         with ExitStack() as stack:
             try:
@@ -76,25 +73,16 @@ class Leader:
                     f"{needs.folder} cannot be written to ({error.strerror}).", "Choose another folder, or make room."
                 ) from error
             self._stack = stack.pop_all()
-        paths = sorted({os.path.abspath(path) for path in needs.paths if os.path.exists(path)})
         self.document: dict[str, Any] = {
-            "versions": own_versions(),
+            "versions": checked_versions(),
             "files": files,
-            "paths": paths,
+            "paths": sorted({os.path.abspath(path) for path in needs.paths if os.path.exists(path)}),
             "folder": os.path.abspath(needs.folder),
             "token": os.path.abspath(self._folder),
         }
 
     def has_answer(self, answer: str, patience_s: float = SEEN_WITHIN_S) -> bool:
-        """Return whether what a worker has written into the folder is seen here.
-
-        Parameters
-        ----------
-        answer : str
-            The worker's name for it.
-        patience_s : float
-            How long to wait for it.
-        """
+        """Return whether this process sees a worker's answer, by the answer's name, within some seconds."""
         until_s = time.monotonic() + patience_s
         while True:
             with suppress(OSError):
@@ -109,24 +97,25 @@ class Leader:
         self._stack.close()
 
 
-def own_versions() -> dict[str, str]:
+def checked_versions() -> dict[str, str]:
     """Return the versions in this process that must be the same in all: RoadSeg, Python, and those of PACKAGES."""
-    found = {"RoadSeg": versions.roadseg_version(), "Python": ".".join(platform.python_version_tuple()[:2])}
-    for package in PACKAGES:
-        with suppress(PackageNotFoundError):
-            found[package] = version(package)
-    return found
+    installed = versions(PACKAGES)
+    return {
+        "RoadSeg": installed.pop("roadseg"),
+        "Python": ".".join(platform.python_version_tuple()[:2]),
+        **installed,
+    }
 
 
 def complaints(document: dict[str, Any], answer: str) -> list[str]:
-    """Return what stands against this process as a worker, in words; nothing if it fits.
+    """Return sentences about what this process lacks as a worker; nothing if it fits.
 
     Parameters
     ----------
     document : dict
         `Leader.document`.
     answer : str
-        Name of the file to leave beside the token.
+        Name of the file to leave next to the token.
     """
     return [
         *_other_versions(document["versions"]),
@@ -136,12 +125,12 @@ def complaints(document: dict[str, Any], answer: str) -> list[str]:
     ]
 
 
-def _other_versions(wanted: dict[str, str]) -> list[str]:
-    own = own_versions()
+def _other_versions(leaders: dict[str, str]) -> list[str]:
+    workers = checked_versions()
     return [
-        f"{name} is {own.get(name) or 'missing'} there, and {wanted.get(name) or 'missing'} here"
-        for name in sorted({*wanted, *own})
-        if own.get(name) != wanted.get(name)
+        f"{name} is {workers.get(name) or 'missing'} there, and {leaders.get(name) or 'missing'} here"
+        for name in sorted({*leaders, *workers})
+        if workers.get(name) != leaders.get(name)
     ]
 
 
@@ -164,18 +153,18 @@ def _unreachable(folder: str, token: Path, answer: str) -> list[str]:
     return []
 
 
-def _other_files(wanted: dict[str, str]) -> list[str]:
-    found = []
-    for path, digest in wanted.items():
+def _other_files(digests: dict[str, str]) -> list[str]:
+    sentences = []
+    for path, digest in digests.items():
         try:
             if _digest(path) != digest:
-                found.append(f"{path} is another file there")
+                sentences.append(f"{path} is another file there")
         except ModelFileError as error:
-            found.append(f"{error.message.rstrip('.')} there")
-    return found
+            sentences.append(f"{error.message.rstrip('.')} there")
+    return sentences
 
 
-def _missing(paths: Iterable[str]) -> list[str]:
+def _missing(paths: list[str]) -> list[str]:
     missing = [path for path in paths if not os.path.exists(path)]
     more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
     return [f"{missing[0]}{more} cannot be found there"] if missing else []

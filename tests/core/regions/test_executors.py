@@ -7,12 +7,11 @@ from tests.core.support.toy_work import task
 from training_core import events
 from training_core.errors import Cancelled, JobError, ModelFileError, OutputError, RuntimeEnvironmentError
 from training_core.events import Reporter
-from training_core.regions import fitness
-from training_core.regions.fitness import Leader, Needs, complaints
-from training_core.regions.fleet import Crew, LocalFleet
-from training_core.regions.fleets import open_fleet
+from training_core.regions import worker_checks
+from training_core.regions.executors import Handlers, LocalExecutor, open_executor
+from training_core.regions.worker_checks import Leader, Needs, complaints
 
-CREW = Crew(toy_work.perform, toy_work.prepare, {"model": "m"})
+HANDLERS = Handlers(toy_work.perform, toy_work.prepare, {"model": "m"})
 
 
 @pytest.fixture
@@ -22,20 +21,20 @@ def told():
     return found, Reporter(found.append)
 
 
-def test_a_fleet_of_this_process_does_one_task_after_the_other(told):
+def test_the_executor_of_this_process_does_one_task_after_the_other(told):
     before = len(toy_work.PREPARED)
-    fleet = LocalFleet(CREW)
-    outcomes = list(fleet.run((task("echo", value=number) for number in range(5)), told[1]))
+    executor = LocalExecutor(HANDLERS)
+    outcomes = list(executor.run((task("echo", value=number) for number in range(5)), told[1]))
     assert [outcome.result["value"] for outcome in outcomes] == [0, 1, 2, 3, 4]
     assert len(toy_work.PREPARED) == before + 1
     assert {outcome.code for outcome in outcomes} == {""}
-    fleet.close()
+    executor.close()
 
 
 def test_what_fails_is_an_outcome_with_its_reason_and_the_rest_is_done(told):
     tasks = [task("damaged"), task("echo", value=1), task("always_full"), task("puzzling"), task("echo", value=2)]
     found, reporter = told
-    outcomes = list(LocalFleet(CREW).run(tasks, reporter))
+    outcomes = list(LocalExecutor(HANDLERS).run(tasks, reporter))
     assert [outcome.task for outcome in outcomes] == tasks
     assert [outcome.code for outcome in outcomes] == ["imagery", "", "output", "unexpected", ""]
     assert outcomes[0].reason == "scene_7.tif cannot be read."
@@ -48,12 +47,12 @@ def test_what_fails_is_an_outcome_with_its_reason_and_the_rest_is_done(told):
 
 def test_a_model_that_cannot_be_used_is_an_error_before_any_work():
     with pytest.raises(ModelFileError, match="engine openvino"):
-        LocalFleet(Crew(toy_work.perform, toy_work.prepare, {"broken": True}))
+        LocalExecutor(Handlers(toy_work.perform, toy_work.prepare, {"broken": True}))
 
 
 def test_a_cancelled_job_begins_no_other_task():
     cancelled = threading.Event()
-    outcomes = LocalFleet(CREW).run([task("echo", value=1)] * 3, Reporter(is_cancelled=cancelled.is_set))
+    outcomes = LocalExecutor(HANDLERS).run([task("echo", value=1)] * 3, Reporter(is_cancelled=cancelled.is_set))
     next(outcomes)
     cancelled.set()
     with pytest.raises(Cancelled):
@@ -62,30 +61,30 @@ def test_a_cancelled_job_begins_no_other_task():
 
 @pytest.fixture
 def without_dask(monkeypatch):
-    monkeypatch.setattr("training_core.regions.fleets.has_module", lambda name: name != "distributed")
+    monkeypatch.setattr("training_core.regions.executors.has_module", lambda name: name != "distributed")
 
 
 def test_without_dask_one_process_does_the_work_of_several_and_says_so(told, tmp_path, without_dask, monkeypatch):
     monkeypatch.setattr("training_core.system.processor.core_count", lambda: 8)
     reporter = told[1]
-    fleet = open_fleet(CREW, Needs(str(tmp_path)), reporter, workers=4)
-    assert isinstance(fleet, LocalFleet)
+    executor = open_executor(HANDLERS, Needs(str(tmp_path)), reporter, workers=4)
+    assert isinstance(executor, LocalExecutor)
     (warning,) = reporter.warnings
     assert "One process does the work instead of 4" in warning
     assert "requirement set fleet" in warning
-    assert open_fleet(CREW, Needs(str(tmp_path)), reporter, workers=1).workers == 1
+    assert open_executor(HANDLERS, Needs(str(tmp_path)), reporter, workers=1).workers == 1
     assert len(reporter.warnings) == 1
 
 
 def test_without_dask_a_scheduler_is_an_error_that_says_what_to_install(tmp_path, without_dask):
     with pytest.raises(RuntimeEnvironmentError, match=r"requirement set fleet.*Set up runtime"):
-        open_fleet(CREW, Needs(str(tmp_path)), Reporter(), scheduler="tcp://127.0.0.1:1")
+        open_executor(HANDLERS, Needs(str(tmp_path)), Reporter(), scheduler="tcp://127.0.0.1:1")
 
 
 def test_more_processes_than_cores_are_refused(tmp_path, monkeypatch):
     monkeypatch.setattr("training_core.system.processor.core_count", lambda: 2)
     with pytest.raises(JobError, match="only 2 cores"):
-        open_fleet(CREW, Needs(str(tmp_path)), Reporter(), workers=3)
+        open_executor(HANDLERS, Needs(str(tmp_path)), Reporter(), workers=3)
 
 
 @pytest.fixture
@@ -108,10 +107,10 @@ def test_a_worker_with_the_same_of_all_fits_and_is_seen(leader):
 def test_every_difference_of_a_worker_is_named(leader, tmp_path, monkeypatch):
     (tmp_path / "model").write_bytes(b"other weights")
     (tmp_path / "scene.tif").unlink()
-    theirs = {**fitness.own_versions(), "torch": "1.0"}
+    theirs = {**worker_checks.checked_versions(), "torch": "1.0"}
     del theirs["numpy"]
-    own = fitness.own_versions()
-    monkeypatch.setattr(fitness, "own_versions", lambda: theirs)
+    own = worker_checks.checked_versions()
+    monkeypatch.setattr(worker_checks, "checked_versions", lambda: theirs)
     assert complaints(leader.document, "w") == [
         f"numpy is missing there, and {own['numpy']} here",
         f"torch is 1.0 there, and {own['torch']} here",
@@ -123,7 +122,7 @@ def test_every_difference_of_a_worker_is_named(leader, tmp_path, monkeypatch):
 
 
 def test_a_folder_of_the_same_name_that_is_another_one_is_found_out(leader, tmp_path, monkeypatch):
-    monkeypatch.setattr(fitness, "SEEN_WITHIN_S", 0.0)
+    monkeypatch.setattr(worker_checks, "SEEN_WITHIN_S", 0.0)
     (tmp_path / "region").rename(tmp_path / "here")
     folder = str(tmp_path / "region")
     assert complaints(leader.document, "w") == [f"the folder {folder} does not exist there"]

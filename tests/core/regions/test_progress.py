@@ -1,0 +1,91 @@
+"""The throughput of a region and the time left, against runs whose end is known."""
+
+from __future__ import annotations
+
+import heapq
+
+import pytest
+
+from training_core.regions.progress import Throughput, WorkerThroughput
+
+
+def play(throughput, workers, tasks, megapixels=10.0, pause_s=0.0):
+    """Play tasks of some workers, each with its seconds a task; yield the time after each, and return the end."""
+    ready = [(seconds, name, seconds) for name, seconds in workers.items()]
+    heapq.heapify(ready)
+    for _ in range(tasks):
+        now, name, seconds = heapq.heappop(ready)
+        throughput.add(name, megapixels, seconds, now)
+        heapq.heappush(ready, (now + pause_s + seconds, name, seconds))
+        yield now
+
+
+def test_nothing_is_known_before_the_first_task():
+    throughput = Throughput(100)
+    assert throughput.eta_s(5.0) is None and throughput.megapixels_per_s(5.0) == 0 and throughput.by_worker == {}
+
+
+def test_one_worker_is_extrapolated_and_the_time_left_runs_down_between_tasks():
+    throughput = Throughput(100)
+    throughput.add("a", 10, 60, now=1060)
+    assert throughput.eta_s(1060) == pytest.approx(540)
+    assert throughput.eta_s(1090) == pytest.approx(510)
+    throughput.add("a", 10, 60, now=1120)
+    assert throughput.eta_s(1120) == pytest.approx(480)
+
+
+@pytest.mark.parametrize("pause_s", [0.0, 15.0])
+@pytest.mark.parametrize("workers", [{"a": 60}, {"a": 60, "b": 60, "c": 60, "d": 60}, {"fast": 20, "slow": 90}])
+def test_the_time_left_is_right_from_the_second_task_of_each_worker_on(workers, pause_s):
+    tasks = 120
+    end_s = list(play(Throughput(0), workers, tasks, pause_s=pause_s))[-1]
+    throughput = Throughput(10.0 * tasks)
+    for number, now in enumerate(play(throughput, workers, tasks, pause_s=pause_s), 1):
+        if min(each.tasks for each in throughput.by_worker.values()) >= 2 and len(throughput.by_worker) == len(workers):
+            assert throughput.eta_s(now) == pytest.approx(end_s - now, rel=0.25, abs=100), number
+    assert throughput.eta_s(now) == 0
+
+
+def test_what_is_kept_or_has_failed_leaves_the_pace_as_it_is():
+    throughput = Throughput(1000)
+    throughput.skip(500)
+    throughput.add("a", 10, 60, now=60)
+    assert throughput.eta_s(60) == pytest.approx(490 / 10 * 60)
+    throughput.skip(90)
+    assert throughput.eta_s(60) == pytest.approx(400 / 10 * 60)
+    assert throughput.fraction == pytest.approx(0.6) and throughput.megapixels == 10
+    throughput.skip(1000)
+    assert throughput.eta_s(60) == 0 and throughput.fraction == 1
+    assert Throughput(0).fraction == 1
+
+
+def test_workers_that_leave_are_forgotten_after_a_while():
+    throughput = Throughput(1e6)
+    many = {f"w{number}": 60 for number in range(8)}
+    *_, now = play(throughput, many, 160)
+    assert throughput.megapixels_per_s(now) == pytest.approx(80 / 60, rel=0.1)
+    for _ in range(30):
+        now += 60
+        throughput.add("w0", 10, 60, now)
+    assert throughput.megapixels_per_s(now) == pytest.approx(10 / 60, rel=0.3)
+
+
+def test_the_time_left_grows_while_nothing_is_done():
+    throughput = Throughput(1000)
+    *_, now = play(throughput, {"a": 10}, 20)
+    assert throughput.eta_s(now + 3600) > 3 * throughput.eta_s(now)
+
+
+def test_each_worker_has_the_throughput_of_its_own_work():
+    throughput = Throughput(1000)
+    throughput.add("b", 30, 10, now=10)
+    throughput.add("a", 10, 20, now=20)
+    throughput.add("a", 0, 5, now=30)
+    assert throughput.by_worker == {"a": WorkerThroughput(2, 10, 25), "b": WorkerThroughput(1, 30, 10)}
+    assert [worker.megapixels_per_s for worker in throughput.by_worker.values()] == [3, 0.4]
+
+
+def test_tasks_of_no_time_are_no_trouble():
+    throughput = Throughput(10)
+    throughput.add("a", 5, 0.0, now=7.0)
+    assert throughput.eta_s(7.0) >= 0 and throughput.by_worker["a"].megapixels_per_s == 0

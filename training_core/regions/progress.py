@@ -1,0 +1,260 @@
+"""Progress of a region: tasks round by round, their outcomes, the throughput, and the time left.
+
+Scope: outcomes, the index of scenes, throughput, failures. Independent of the work itself, and of who does it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Optional
+
+from ..events import Reporter
+from .catalog import Problem
+from .executors import Executor, Outcome, Task
+from .index_layer import DONE, FAILED, RUNNING, IndexedScene, IndexLayer
+from .network_tasks import MappedScene
+from .region_plan import RegionPlan, ScenePlan, rounds
+from .task_handlers import ASSEMBLE, MAP
+
+# The first failures are warnings; the others are in the log, the index and the report.
+_MAX_WARNINGS = 20
+# About the number of points in the report's curve of throughput.
+_POINTS = 200
+# The time left follows from the last while: this long, and at least this number of tasks of each worker.
+_WINDOW_S, _WINDOW_TASKS = 600.0, 3
+
+
+@dataclass(frozen=True)
+class WorkerThroughput:
+    """The work of one worker, and the seconds that the work itself took."""
+
+    tasks: int = 0
+    megapixels: float = 0.0
+    busy_s: float = 0.0
+
+    @property
+    def megapixels_per_s(self) -> float:
+        """Megapixels a second while it worked; 0 before it has done anything."""
+        return self.megapixels / self.busy_s if self.busy_s > 0 else 0.0
+
+
+class Throughput:
+    """Megapixels a second in the last while, by the clock: it follows workers that come and go, and counts pauses.
+
+    A worker that has ended a task is taken to be at work on the next one. So the throughput does not look high just
+    after tasks have ended, nor low just before.
+
+    Parameters
+    ----------
+    total_megapixels : float
+        Size of all work, also of the work that `skip` takes off.
+    """
+
+    def __init__(self, total_megapixels: float) -> None:
+        self._total = self._left = total_megapixels
+        self._began_s: Optional[float] = None
+        self._last_end_s: dict[str, float] = {}
+        self.by_worker: dict[str, WorkerThroughput] = {}
+        # Ends and megapixels of the tasks of the last while, their megapixels in all, and when it began.
+        self._recent: deque[tuple[float, float]] = deque()
+        self._recent_megapixels = self._recent_from_s = 0.0
+
+    def add(self, worker: str, megapixels: float, elapsed_s: float, now: Optional[float] = None) -> None:
+        """Count a task that has just ended.
+
+        Parameters
+        ----------
+        megapixels : float
+            Its size; 0 for work that is no part of the total, which yet takes time.
+        elapsed_s : float
+            Its duration.
+        now : float, optional
+            In seconds of `time.monotonic`, which is the default.
+        """
+        now = time.monotonic() if now is None else now
+        if self._began_s is None:
+            self._began_s = now - elapsed_s
+        before = self.by_worker.get(worker, WorkerThroughput())
+        self.by_worker[worker] = WorkerThroughput(
+            before.tasks + 1, before.megapixels + megapixels, before.busy_s + max(elapsed_s, 0.0)
+        )
+        self._last_end_s[worker] = now
+        self._recent.append((now - self._began_s, megapixels))
+        self._recent_megapixels += megapixels
+        self.skip(megapixels)
+
+    def skip(self, megapixels: float) -> None:
+        """Take off megapixels, from 0 up, that are done already, or have failed."""
+        self._left = max(self._left - megapixels, 0.0)
+
+    def eta_s(self, now: Optional[float] = None) -> Optional[float]:
+        """Return the seconds left, which grow while nothing is done; None before anything is known."""
+        if self._left <= 0:
+            return 0.0
+        now = time.monotonic() if now is None else now
+        speed = self.megapixels_per_s(now)
+        return max(self._left - self._in_work(now), 0.0) / speed if speed > 0 else None
+
+    def megapixels_per_s(self, now: float) -> float:
+        """Return the throughput of all workers in the last while; `now` is in seconds of `time.monotonic`."""
+        if self._began_s is None:
+            return 0.0
+        since_s = now - self._began_s
+        while len(self._recent) > _WINDOW_TASKS * len(self.by_worker) and self._recent[0][0] < since_s - _WINDOW_S:
+            self._recent_from_s, megapixels = self._recent.popleft()
+            self._recent_megapixels -= megapixels
+        # Unless the while began with the work, tasks were under way at its begin as they are at its end.
+        in_work = 0.0 if self._recent_from_s else self._in_work(now)
+        return (self._recent_megapixels + in_work) / max(since_s - self._recent_from_s, 1e-6)
+
+    def _in_work(self, now: float) -> float:
+        """Return the estimated megapixels that workers have done of their current tasks."""
+        done = 0.0
+        for worker, throughput in self.by_worker.items():
+            age_s = now - self._last_end_s[worker]
+            done += min(age_s * throughput.megapixels_per_s, throughput.megapixels / throughput.tasks)
+        return min(done, self._left)
+
+    @property
+    def megapixels(self) -> float:
+        """Megapixels done, without those skipped."""
+        return sum(throughput.megapixels for throughput in self.by_worker.values())
+
+    @property
+    def fraction(self) -> float:
+        """Fraction that is done or skipped, from 0 to 1."""
+        return 1 - self._left / self._total if self._total else 1.0
+
+
+class RegionProgress:
+    """The outcomes of the tasks of a region so far; the index is kept up to date, and the reporter warned of failures.
+
+    Attributes
+    ----------
+    points : list of (float, float)
+        Seconds since the beginning, and megapixels done by then.
+    block_s : list of float
+        Seconds that each block of a scene took.
+    """
+
+    def __init__(self, plan: RegionPlan, index: IndexLayer, reporter: Reporter) -> None:
+        self._plan, self._index, self._reporter = plan, index, reporter
+        self._done: set[str] = set()
+        self._blocks: dict[str, int] = {}
+        self._work: dict[str, tuple[float, float]] = {}  # megapixels and seconds of a scene's blocks
+        self._began_s = time.monotonic()
+        # By name and path: of two scenes of a name, one is mapped, and the other is a problem.
+        self._failures: dict[tuple[str, str], Problem] = {}
+        self.throughput = Throughput(sum(scene_plan.megapixels for scene_plan in plan.missing))
+        self.points: list[tuple[float, float]] = [(0.0, 0.0)]
+        self.block_s: list[float] = []
+        for problem in plan.problems:
+            self._fail(problem)
+
+    @property
+    def mapped(self) -> list[MappedScene]:
+        """The scenes with results."""
+        names = {*self._done, *self._plan.kept}
+        return [self._plan.mapped(plan) for plan in self._plan.plans if plan.scene.name in names]
+
+    @property
+    def failures(self) -> list[Problem]:
+        """Scenes that failed, and parts of the network, which have no name."""
+        return list(self._failures.values())
+
+    def indexed(self) -> list[IndexedScene]:
+        """Return all scenes as the index has them now, with outlines in meters."""
+        scenes = []
+        for scene in self._plan.indexed():
+            outline = None if scene.outline is None else self._plan.grid.to_metric(scene.outline)
+            status = FAILED if self._has_failed(scene.name) else DONE if scene.name in self._done else scene.status
+            # A problem stays one, even if another scene of its name was mapped.
+            scenes.append(replace(scene, outline=outline, status=FAILED if scene.status == FAILED else status))
+        return scenes
+
+    def _has_failed(self, name: str) -> bool:
+        return (name, "") in self._failures
+
+    def map_scenes(self, executor: Executor, reporter: Reporter) -> None:
+        """Map the missing scenes in rounds: each predicts blocks, and assembles the scenes of the round before."""
+        missing, planner = self._plan.missing, self._plan.planner
+        waiting: list[ScenePlan] = []
+        for group in [*rounds(missing, executor.workers), []]:
+            tasks = [planner.assembly(plan) for plan in waiting]
+            for plan in group:
+                missing_blocks = list(planner.missing(plan))
+                self._blocks[plan.scene.name] = len(plan.blocks) - len(missing_blocks)
+                self.throughput.skip(plan.megapixels - sum(task.megapixels for task in missing_blocks))
+                self._index.update(plan.scene.name, status=RUNNING, blocks_done=self._blocks[plan.scene.name])
+                tasks += missing_blocks
+            for outcome in executor.run(tasks, reporter):
+                self._note(outcome)
+                message = f"{len(self._done):,} of {len(missing):,} scenes mapped"
+                reporter.progress(self.throughput.fraction, message, self.throughput.eta_s())
+            waiting = [plan for plan in group if len(plan.blocks) > 1 and not self._has_failed(plan.scene.name)]
+
+    def _note(self, outcome: Outcome) -> None:
+        task = outcome.task
+        if outcome.result is None:
+            self.throughput.skip(task.megapixels)
+        else:
+            self.throughput.add(outcome.worker, task.megapixels, outcome.elapsed_s)
+        elapsed_s = time.monotonic() - self._began_s
+        if elapsed_s >= self.points[-1][0] * (1 + 1 / _POINTS) or len(self.points) < _POINTS:
+            self.points.append((elapsed_s, self.throughput.megapixels))
+        if outcome.result is None:
+            self._fail(Problem("", task.scene, outcome.code, outcome.reason, outcome.remedy))
+            return
+        if task.megapixels:
+            self.block_s.append(outcome.elapsed_s)
+            self._blocks[task.scene] += 1
+            megapixels, busy_s = self._work.get(task.scene, (0.0, 0.0))
+            self._work[task.scene] = megapixels + task.megapixels, busy_s + outcome.elapsed_s
+            speed = self._work[task.scene][0] / max(self._work[task.scene][1], 1e-9)
+            self._index.update(task.scene, blocks_done=self._blocks[task.scene], mp_per_s=speed)
+        if task.work in (MAP, ASSEMBLE):
+            self._done.add(task.scene)
+            self._index.update(task.scene, status=DONE)
+
+    def _fail(self, problem: Problem) -> None:
+        """Record a scene, or a part of the network, that failed; the first reason counts."""
+        name = problem.name
+        if (name, problem.path) not in self._failures:
+            self._failures[name, problem.path] = problem
+            if not problem.path:  # those with a path are in the index already
+                self._index.update(name, status=FAILED, reason=problem.reason)
+            report = self._reporter.warning if len(self._failures) <= _MAX_WARNINGS else self._reporter.log
+            report(f"{name or 'A part of the network'}: {problem.reason}")
+
+    def do(self, tasks: Sequence[Task], executor: Executor, message: str, reporter: Reporter) -> list[Outcome]:
+        """Do tasks on the whole region, and return the outcomes of those that failed."""
+        failures = []
+        for number, outcome in enumerate(executor.run(tasks, reporter), 1):
+            reporter.progress(number / len(tasks), f"{message}: part {number:,} of {len(tasks):,}")
+            if outcome.result is None:
+                failures.append(outcome)
+                self._fail(Problem("", "", outcome.code, outcome.reason, outcome.remedy))
+        return failures
+
+    def numbers(self) -> dict[str, Any]:
+        """Return the part of a job's result about its scenes."""
+        elapsed_s = time.monotonic() - self._began_s
+        throughput = self.throughput
+        failures = [
+            {"scene": problem.name, "reason": problem.reason, "remedy": problem.remedy} for problem in self.failures
+        ]
+        return {
+            "scenes": len(self._plan.plans) + len(self._plan.problems),
+            "done": len(self._done),
+            "kept": len(self._plan.kept),
+            "failed": len(failures),
+            "outside": self._plan.outside,
+            "megapixels": throughput.megapixels,
+            "megapixels_per_s": throughput.megapixels / max(elapsed_s, 1e-9),
+            "throughput": {name: worker.megapixels_per_s for name, worker in sorted(throughput.by_worker.items())},
+            "partial": bool(failures),
+            "failures": failures,
+        }
