@@ -25,9 +25,8 @@ from training_core.extraction.centering import between_pixels, center
 from training_core.extraction.clearance import Clearance, cut_ends
 from training_core.extraction.least_cost_paths import least_cost_paths
 from training_core.extraction.road_mask import find_road
-from training_core.extraction.smoothing import smooth, thin_out
 from training_core.extraction.thinning import thin_bits
-from training_core.extraction.tracing import trace_pixels
+from training_core.extraction.tracing import smooth, thin_out, trace_pixels
 from training_core.geodata.road_raster import RoadRaster, array_raster
 from training_core.jobs import Vectorize
 from training_core.networks.chains import join_chains

@@ -52,6 +52,7 @@ class BitMask:
 
     def write(self, first_row: int, strip: np.ndarray) -> None:
         """Set the rows from `first_row`, a multiple of 8, to those of a strip, (rows, width), bool."""
+        # A byte holds 8 pixels of a row; the bytes of 8 rows at the same place are one board.
         lines = np.packbits(strip, axis=1, bitorder="little")
         board_rows, board_columns = -(-len(lines) // BOARD_PX), lines.shape[1]
         if len(lines) % BOARD_PX:
@@ -73,11 +74,12 @@ class BitMask:
 
     def pixels(self) -> np.ndarray:
         """Return column and row of all pixels, board by board: (n, 2), int64."""
+        # Only boards with pixels are unpacked; of the position of a bit, the lower 6 bits are its place in the board.
         at = np.flatnonzero(self.boards)
         bits = np.unpackbits(self.boards.ravel()[at].view(np.uint8), bitorder="little")
-        found = np.flatnonzero(bits)
+        set_bits = np.flatnonzero(bits)
         board_rows, board_columns = np.divmod(at, self.boards.shape[1])
-        board, bit = found >> 6, found & 63
+        board, bit = set_bits >> 6, set_bits & 63
         columns = (board_columns[board] - 1) * BOARD_PX + (bit & 7)
         return np.column_stack([columns, (board_rows[board] - 1) * BOARD_PX + (bit >> 3)])
 
@@ -96,16 +98,19 @@ class BitMask:
 
     def grown(self) -> "BitMask":
         """Return the mask dilated by a 3 x 3 square, also beyond its border."""
+        # A square is a row of three, dilated by a column of three.
         across = self.boards | self.moved(1, 0).boards | self.moved(-1, 0).boards
         tall = self._like(across)
         return self._like(across | tall.moved(0, 1).boards | tall.moved(0, -1).boards)
 
     def moved(self, columns: int, rows: int) -> "BitMask":
         """Return the mask shifted to the right and down by whole pixels; pixels shifted out of its border are lost."""
+        # Down: whole boards first; then rows within a board, and those that enter from the board above.
         boards, bits = divmod(rows, BOARD_PX)
         down = _shifted(self.boards, boards, 0)
         if bits:
             down = down << np.uint64(8 * bits) | _shifted(self.boards, boards + 1, 0) >> np.uint64(64 - 8 * bits)
+        # To the right in the same way; `entering` are the first columns of each row, filled from the board at the left.
         boards, bits = divmod(columns, BOARD_PX)
         right = _shifted(down, 0, boards)
         if bits:

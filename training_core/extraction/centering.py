@@ -20,9 +20,9 @@ from ..system.processor import core_count
 from .bitmask import BitMask
 
 # A profile reaches from one road's width on one side to one on the other: so far, and no farther, a road that is half
-# as wide on either side of its line can be distinguished from what is beside it.
+# as wide on either side of its line can be distinguished from the ground beside it.
 _PROFILE = np.linspace(-1, 1, 25)
-# Shifts (not lines, as in `smoothing`) are smoothed by passes of (1, 2, 1) / 4: the variance of a pass is half a vertex
+# Shifts (not lines, as in `tracing`) are smoothed by passes of (1, 2, 1) / 4: the variance of a pass is half a vertex
 # squared, and of both of them 1, as of a Gaussian with a standard deviation of a vertex, some four pixels.
 _SHIFT_SMOOTHING_PASSES = 2
 _BLOCK = 1 << 16  # vertices at a time: 13 MB for each array of profiles
@@ -43,7 +43,7 @@ def center(graph: Graph, values: Callable[[np.ndarray], np.ndarray], surrounding
     Parameters
     ----------
     graph : Graph
-        With vertices a few pixels apart, and stairs smoothed; see `smoothing.smooth` and `smoothing.thin_out`.
+        With vertices a few pixels apart, and stairs smoothed; see `tracing.smooth` and `tracing.thin_out`.
     values : callable
         From points, (n, 2), float64, in meters to values there, (n,), float32, such as a probability; see
         `between_pixels`.
@@ -63,6 +63,7 @@ def center(graph: Graph, values: Callable[[np.ndarray], np.ndarray], surrounding
 
     with ThreadPoolExecutor(min(_THREADS, core_count())) as pool:
         list(pool.map(measure, blocks))
+    # Normalized smoothing: unknown shifts have no weight and take those of their neighbors.
     shift = _smoothed(graph, shift * weight) / np.maximum(_smoothed(graph, weight), 1e-9)
     shift[graph.is_end] = 0
     return replace(graph, points=graph.points + shift[:, None] * normal)
@@ -73,22 +74,25 @@ def tangents(graph: Graph) -> np.ndarray:
     index = np.arange(len(graph.points))
     before = np.maximum(index - 1, graph.offsets[:-1][graph.owner])
     after = np.minimum(index + 1, graph.offsets[1:][graph.owner] - 1)
-    way = graph.points[after] - graph.points[before]
-    return way / np.maximum(np.hypot(*way.T), 1e-12)[:, None]
+    step = graph.points[after] - graph.points[before]
+    return step / np.maximum(np.hypot(*step.T), 1e-12)[:, None]
 
 
 def _shifts(
     points: np.ndarray, normal: np.ndarray, values: Callable[[np.ndarray], np.ndarray], width_m: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return how far along its normal each point's road has its middle, and 1 where that is known, else 0: (n,)."""
+    # Values across the road, at 25 places on the normal.
     known = np.isfinite(width_m)
     aside = np.where(known, width_m, 1)[:, None] * _PROFILE
     places = points[:, None] + aside[:, :, None] * normal[:, None]
     profile = values(places.reshape(-1, 2)).reshape(aside.shape)
+    # The road is where the values around the line exceed half of the value on it.
     middle = len(_PROFILE) // 2
     above = profile - profile[:, [middle]] / 2
     is_road = _run_around(above > 0, middle)
     weight = np.where(is_road, above, 0)
+    # Its middle is the centroid, known only if the road ends within the profile on both sides.
     total = weight.sum(axis=1)
     known &= (total > 0) & ~is_road[:, 0] & ~is_road[:, -1]
     shift = np.divide((weight * aside).sum(axis=1), total, out=np.zeros(len(points)), where=known)

@@ -33,6 +33,7 @@ class Clearance:
 
     def __init__(self, road: BitMask, known: BitMask, pixel_m: np.ndarray) -> None:
         self.pixel_m = pixel_m
+        # Of the pixels that are not road only those beside road can be nearest.
         other = known & ~road
         roadside = (other & (~other).grown()).pixels()
         self._tree = KDTree(roadside * pixel_m, **_TREE) if len(roadside) else None
@@ -85,11 +86,13 @@ def cut_ends(road: BitMask, known: BitMask, clearance: Clearance) -> np.ndarray:
         return pixels
     frame = Frame(road.height, road.width)
     pixels = pixels[np.lexsort(pixels.T)]
+    # Connected pixels along the edge of the data are a stretch; the pixel nearest to its mean is its middle.
     rim = runs_at(pixels, frame)
     stretch = np.repeat(components(rim, frame, diagonal=True), rim.sizes)
     size = np.bincount(stretch)
     middle = np.column_stack([np.bincount(stretch, axis) / size for axis in pixels.T])
     from_middle_m = np.hypot(*((pixels - middle[stretch]) * clearance.pixel_m).T)
+    # Sorted by distance: a stretch's first pixel is the nearest to its middle, and its last one ends it.
     order = np.lexsort((from_middle_m, stretch))
     nearest = order[np.cumsum(size) - size]
     half_length_m = from_middle_m[order[np.cumsum(size) - 1]]

@@ -1,8 +1,8 @@
-"""Least-cost ways: the likeliest road between two places, through the probability around the straight line.
+"""Least-cost paths: the likeliest road between two places, through the probability around the straight line.
 
-Scope: places in meters and the probability at points. Independent of graphs, of why a way is looked for, and of files.
+Scope: places in meters and the probability at points. Independent of graphs, of why a path is sought, and of files.
 
-A lattice is laid over the straight line: columns across it, as far apart as rows along it. A way goes from column to
+A lattice is laid over the straight line: columns across it, as far apart as rows along it. A path goes from column to
 column, straight on or to a neighboring row, and never turns back. The cheapest one is found for all lattices of a size
 at once by dynamic programming, as in Amini, Weymouth and Jain, "Using dynamic programming for solving variational
 problems in vision", IEEE Transactions on Pattern Analysis and Machine Intelligence 12 (1990).
@@ -21,14 +21,14 @@ from ..networks.surroundings import log_odds
 # Columns are so far apart, about: half of the narrowest road.
 _STEP_M = 1.0
 _MAX_COLUMNS = 128
-# A meter costs the negative logarithm of its probability, and this much more, so that a way through certain road is
-# short, too. Below the least probability a meter is as good as any other: networks are sure of what they cannot see.
+# A meter costs the negative logarithm of its probability, and this much more, so that a path through certain road is
+# short, too. Below the least probability all meters cost the same: a model is certain even where it sees nothing.
 _LENGTH_COST, _MIN_PROBABILITY = 0.1, 0.02
 # Rows aside in each column, and how much longer that step is.
 _MOVES = np.array([0, -1, 1])
 _STEP_LENGTH = np.array([1.0, np.sqrt(2), np.sqrt(2)])
 _SMOOTHING_PASSES = 4
-# Probability is smoothed across the way, with this standard deviation in rows: so the middle of a road is cheapest.
+# Probability is smoothed across the path, with this standard deviation in rows: so the middle of a road is cheapest.
 _ACROSS = 2.0
 _MAX_PLACES = 1 << 21  # at a time: 16 MB for each array
 
@@ -36,7 +36,7 @@ _MAX_PLACES = 1 << 21  # at a time: 16 MB for each array
 def least_cost_paths(
     starts: np.ndarray, ends: np.ndarray, probability_at: Callable[[np.ndarray], np.ndarray], threshold: float
 ) -> Paths:
-    """Return the likeliest way between each pair of places.
+    """Return the likeliest path between each pair of places.
 
     Parameters
     ----------
@@ -59,6 +59,7 @@ def least_cost_paths(
         lattices = [
             _Lattices(number, starts[number], ends[number], count) for count, number in _by_size(columns, chosen)
         ]
+        # One call for all lattices of a block, so that the raster is read once.
         seen = probability_at(np.concatenate([each.places.reshape(-1, 2) for each in lattices]))
         for each, values in zip(lattices, np.split(seen, np.cumsum([each.size for each in lattices])[:-1])):
             vertex = offsets[each.number][:, None] + np.arange(each.columns + 1)
@@ -67,20 +68,20 @@ def least_cost_paths(
 
 
 def _blocks(columns: np.ndarray, y: np.ndarray) -> Iterator[np.ndarray]:
-    """Yield the numbers of ways whose lattices fit into memory together, from top to bottom."""
+    """Yield the numbers of paths whose lattices fit into memory together, from top to bottom."""
     order = np.argsort(y, kind="stable")
     block = np.cumsum((columns[order] + 1) ** 2) // _MAX_PLACES
     yield from np.split(order, np.flatnonzero(np.diff(block)) + 1) if len(order) else []
 
 
 def _by_size(columns: np.ndarray, chosen: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
-    """Yield numbers of columns, and which of some ways have so many."""
+    """Yield each number of columns, and which of the chosen paths have it."""
     for count in np.unique(columns[chosen]).tolist():
         yield count, chosen[columns[chosen] == count]
 
 
 class _Lattices:
-    """The lattices of ways of one number of columns: `places`, (k, columns + 1, rows, 2), in meters."""
+    """The lattices of paths with the same number of columns: `places`, (k, columns + 1, rows, 2), in meters."""
 
     def __init__(self, number: np.ndarray, starts: np.ndarray, ends: np.ndarray, columns: int) -> None:
         self.number, self.columns, half = number, columns, columns // 2
@@ -96,8 +97,9 @@ class _Lattices:
         return self.places.size // 2
 
     def least_cost(self, probability: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the ways, (k, columns + 1, 2), and the probability along them, (k, columns + 1), from that of all."""
+        """Return the paths, (k, columns + 1, 2), and the probability along them, (k, columns + 1), from that of all."""
         probability = probability.reshape(self.places.shape[:3])
+        # Unknown places count as improbable.
         across = gaussian_filter1d(np.nan_to_num(probability, nan=0.0), _ACROSS, axis=2, mode="nearest")
         row = cheapest_rows(across, self.step_m)
         each, column = np.ogrid[: len(row), : self.columns + 1]
@@ -105,7 +107,7 @@ class _Lattices:
 
 
 def cheapest_rows(probability: np.ndarray, step_m: np.ndarray) -> np.ndarray:
-    """Return the row of the cheapest way in each column of lattices, from the middle row back to it.
+    """Return the row of the cheapest path in each column of lattices, from the middle row back to it.
 
     Parameters
     ----------
@@ -120,11 +122,13 @@ def cheapest_rows(probability: np.ndarray, step_m: np.ndarray) -> np.ndarray:
     """
     cost = _LENGTH_COST - np.log(np.clip(probability, _MIN_PROBABILITY, 1.0))
     count, columns, rows = cost.shape
-    cost = np.pad(cost, ((0, 0), (0, 0), (1, 1)))  # with a row beyond either side, which no way comes by
+    cost = np.pad(cost, ((0, 0), (0, 0), (1, 1)))  # with a row beyond either side, which no path uses
+    # `total` is the cost of the cheapest path from the first column's middle to each row of the current column.
     total = np.full((count, rows + 2), np.inf)
     total[:, rows // 2 + 1] = 0
     came_by = np.zeros((columns, count, rows), dtype=np.int8)
     for column in range(1, columns):
+        # By each of the three moves: the cost so far, and half of a step through either place.
         reached = np.stack([
             total[:, 1 + move : 1 + move + rows]
             + (cost[:, column - 1, 1 + move : 1 + move + rows] + cost[:, column, 1:-1]) * (length * step_m / 2)[:, None]
@@ -132,6 +136,7 @@ def cheapest_rows(probability: np.ndarray, step_m: np.ndarray) -> np.ndarray:
         ])  # fmt: skip
         came_by[column] = reached.argmin(axis=0)
         total[:, 1:-1] = reached.min(axis=0)
+    # Back from the middle of the last column, by the move that was cheapest.
     row = np.full((count, columns), rows // 2)
     each = np.arange(count)
     for column in range(columns - 1, 0, -1):
@@ -140,7 +145,7 @@ def cheapest_rows(probability: np.ndarray, step_m: np.ndarray) -> np.ndarray:
 
 
 def _smoothed(points: np.ndarray) -> np.ndarray:
-    """Return ways without the stairs of the lattice, their ends where they were: (k, columns, 2)."""
+    """Return paths without the stairs of the lattice; their ends stay: (k, columns, 2)."""
     for _ in range(_SMOOTHING_PASSES):
         points = np.concatenate(
             [points[:, :1], (points[:, :-2] + 2 * points[:, 1:-1] + points[:, 2:]) / 4, points[:, -1:]], axis=1

@@ -48,11 +48,10 @@ def elected(votes: np.ndarray, classes: Sequence[RoadClass]) -> tuple[np.ndarray
     """
     chosen = percentile_class(votes, np.array([each.speed_kmh for each in classes]))
     is_known = votes.any(axis=1)
-    names, speed_kmh = (
-        np.array([getattr(each, part) for each in classes], dtype)[chosen]
-        for part, dtype in (("name", object), ("speed_kmh", np.float64))
-    )
-    return np.where(is_known, names, None), np.where(is_known, speed_kmh, np.nan)
+    names = np.array([road_class.name for road_class in classes], dtype=object)[chosen]
+    speed_kmh = np.array([road_class.speed_kmh for road_class in classes], dtype=np.float64)[chosen]
+    names[~is_known], speed_kmh[~is_known] = None, np.nan
+    return names, speed_kmh
 
 
 def _samples(graph: Graph) -> tuple[np.ndarray, np.ndarray]:

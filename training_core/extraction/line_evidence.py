@@ -1,4 +1,4 @@
-"""What is seen along lines: evidence of road along them and beside them, width, dead ends.
+"""Evidence along lines: probability of road on them and beside them, width, dead ends.
 
 Scope: vertices of lines. Independent of what is decided by it.
 """
@@ -14,18 +14,12 @@ from ..networks.road_model import Seen
 from ..networks.surroundings import Surroundings
 from .centering import tangents
 
-# How far beside a road's sides is looked, in meters: beyond where its edge is blurred.
+# Distance from a road's sides at which the ground beside it is sampled: beyond its blurred edge.
 _BESIDE_M = 3.0
 
 
 def seen_along(graph: Graph, surroundings: Surroundings) -> Seen:
-    """Return what is seen at each vertex of lines.
-
-    Parameters
-    ----------
-    surroundings : Surroundings
-        Road widths, the probability at points, and the edge of the data.
-    """
+    """Return the evidence at each vertex of lines."""
     tangent, width_m = tangents(graph), surroundings.width_m(graph.points)
     away_m = np.where(np.isfinite(width_m), width_m, 0) / 2 + _BESIDE_M
     aside = away_m[:, None] * np.column_stack([-tangent[:, 1], tangent[:, 0]])
@@ -37,20 +31,9 @@ def seen_along(graph: Graph, surroundings: Surroundings) -> Seen:
 
 
 def seen_along_some(graph: Graph, chosen: np.ndarray, surroundings: Surroundings) -> tuple[Graph, Seen]:
-    """Return some edges as a graph, and what is seen along them; dead ends are those of the whole graph.
+    """Return some edges, (k,) int64 in order, as a graph, and the evidence along them.
 
-    Parameters
-    ----------
-    chosen : ndarray (k,), int64
-        Numbers of edges, in order.
-    surroundings : Surroundings
-        See `seen_along`.
-
-    Returns
-    -------
-    Graph
-        Of these edges alone.
-    Seen
+    Dead ends are those of the whole graph.
     """
     kept = np.zeros(len(graph.edges), dtype=bool)
     kept[chosen] = True

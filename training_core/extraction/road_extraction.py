@@ -37,7 +37,6 @@ from ..networks.network_tables import SPEED, Network, break_table, link_table, o
 from ..networks.paths import Paths, straight_paths
 from ..networks.road_model import Seen, road_probability
 from ..networks.surroundings import Surroundings
-from . import smoothing
 from .bitmask import BitMask
 from .centering import between_pixels, center, tangents
 from .clearance import Clearance, cut_ends
@@ -45,14 +44,14 @@ from .least_cost_paths import least_cost_paths
 from .line_classes import class_votes, elected
 from .line_evidence import seen_along, seen_along_some
 from .road_mask import find_road
-from .sanity_checks import doubts, nothing_found
+from .sanity_checks import nothing_found, sanity_warnings
 from .thinning import thin_bits
-from .tracing import trace_pixels
+from .tracing import smooth, thin_out, trace_pixels
 
-# Fractions of a pixel count so far: beyond, rounding would decide in which of two a place lies.
+# Decimal digits of a pixel's fraction: with more, rounding errors would decide in which of two pixels a place lies.
 _PLACE_DIGITS = 6
-# Where along a gap its probability is sampled: not near its ends, which still are road.
-_GAP_SHARES = np.linspace(0.25, 0.75, 21)
+# Where along a gap its probability is sampled: not near its ends, which are still road.
+_GAP_FRACTIONS = np.linspace(0.25, 0.75, 21)
 
 
 def extract_network(
@@ -96,9 +95,9 @@ def extract_network(
     if not len(found.roads):
         reporter.warning(nothing_found(raster))
     known_km2 = traced.known_px * np.prod(grid.pixel_m) / 1e6
-    road_share = traced.road_px / max(1, traced.known_px)
-    for doubt in doubts(raster, graph, columns["road_probability"], road_share, known_km2):
-        reporter.warning(doubt)
+    road_fraction = traced.road_px / max(1, traced.known_px)
+    for warning in sanity_warnings(raster, graph, columns["road_probability"], road_fraction, known_km2):
+        reporter.warning(warning)
     reporter.progress(1, f"{len(found.roads)} roads")
     return found
 
@@ -112,9 +111,9 @@ class Connected:
     linked : Graph
         The same before anything was removed.
     links : Links
-        That were looked at, whether they were joined or not; none of a mask.
+        All that were considered, joined or not; none for a mask.
     removed : Removed
-        Dead ends that are hardly roads; none of a mask.
+        Dead ends that are unlikely to be roads; none for a mask.
     """
 
     graph: Graph
@@ -132,9 +131,9 @@ class TracedRoads:
     graph : Graph
         In meters from the center of the first pixel; vertices are some pixels apart.
     surroundings : Surroundings
-        Of places in the raster.
+        Clearance, width and probability at places in the raster.
     connected : Connected
-        How it came to be connected.
+        What was joined and removed.
     road_px, known_px : int
         Number of pixels that are road, and of those with data.
     """
@@ -184,7 +183,7 @@ def trace_roads(
     surroundings = _surroundings(raster, clearance, ends, options.gap_probability)
     begin(0.8, "Cleaning the network")
     graph = cleaning.prune_spurs(graph, options.spur_m, surroundings)
-    graph = smoothing.thin_out(smoothing.smooth(graph), np.rint(graph.points / sides_m).astype(np.int64))
+    graph = thin_out(smooth(graph), np.rint(graph.points / sides_m).astype(np.int64))
     if options.center:
         graph = center(graph, between_pixels(raster, road, sides_m), surroundings)
     graph = _within(junctions.straighten_ends(graph, surroundings), sides_m * (raster.width - 1, raster.height - 1))
@@ -194,7 +193,7 @@ def trace_roads(
 
 
 def _surroundings(raster: RoadRaster, clearance: Clearance, data_edge: BitMask, least: float) -> Surroundings:
-    """Return what is known of places from a raster; a road is likely from a mean probability on.
+    """Return what a raster tells of places; a gap is likely road if its mean probability is at least `least`.
 
     `data_edge` are the pixels at which center-lines reach the edge of the data.
     """
@@ -203,7 +202,7 @@ def _surroundings(raster: RoadRaster, clearance: Clearance, data_edge: BitMask, 
     def is_likely(starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
         if least == 0 or not len(starts):
             return np.ones(len(starts), dtype=bool)
-        places = starts + _GAP_SHARES[:, None, None] * (ends - starts)
+        places = starts + _GAP_FRACTIONS[:, None, None] * (ends - starts)
         probability = raster.probability_at(places.reshape(-1, 2) / pixel_m).reshape(places.shape[:2])
         return np.nan_to_num(probability, nan=least).mean(axis=0) >= least - 1e-9
 
@@ -255,13 +254,13 @@ def _within(graph: Graph, last: np.ndarray) -> Graph:
     return replace(graph, nodes=np.clip(graph.nodes, 0, last), points=np.clip(graph.points, 0, last))
 
 
-# What is measured at each vertex: the fields of `Seen`, and the way to the other carriageway in columns and rows.
+# Measures of each vertex: the fields of `Seen`, and the vector to the other carriageway.
 MEASURES = len(fields(Seen)) + 2
 
 
 @dataclass(frozen=True)
 class LineMeasures:
-    """What the pixels along lines say of them, so that the measures of a line's parts can be put together.
+    """Measures of lines by the pixels along them, kept by vertex so that the parts of a line can be put together.
 
     Parameters
     ----------
@@ -276,13 +275,13 @@ class LineMeasures:
 
     @property
     def seen(self) -> Seen:
-        """What is seen along the lines."""
+        """Evidence along the lines."""
         seen = Seen(*self.vertices[:, :-2].T)
         return replace(seen, is_dead_end=seen.is_dead_end > 0)
 
     @property
     def to_other(self) -> np.ndarray:
-        """The way to the other carriageway: (p, 2), float64."""
+        """Vectors to the other carriageway: (p, 2), float64."""
         return self.vertices[:, -2:]
 
 

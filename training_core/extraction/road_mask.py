@@ -32,6 +32,7 @@ def connected_to(likely: Runs, sure: Runs, frame: Frame) -> Runs:
     """
     patch = components(likely, frame, diagonal=True)
     is_sure = np.zeros(patch.max(initial=-1) + 1, dtype=bool)
+    # A sure run lies in the likely run that starts last before it.
     is_sure[patch[np.searchsorted(likely.starts, sure.starts, side="right") - 1]] = True
     return likely[is_sure[patch]]
 
@@ -60,6 +61,7 @@ def with_small_holes_filled(road: Runs, outside: Runs, smallest_px: float, frame
     smallest_px : float
         Holes of fewer pixels are filled.
     """
+    # What is neither road nor outside; holes are its 4-connected components.
     rest = between(joined(road, outside))
     hole = components(rest, frame, diagonal=False)
     is_small = np.bincount(hole, rest.sizes) < smallest_px
@@ -86,6 +88,7 @@ def closed(road: BitMask, known: BitMask, columns: int, rows: int) -> BitMask:
 
 def _grown(mask: BitMask, columns: int, rows: int, sign: int) -> BitMask:
     """Return the dilation of a mask by an ellipse in a box from 0 to (columns, rows), mirrored with a sign of -1."""
+    # The last column of each row's chord in the ellipse; none ends left of the middle.
     aside = (2 * np.arange(rows + 1) - rows) / (rows + 1)
     last = ((columns + (columns + 1) * np.sqrt(1 - aside**2)) / 2 + 1e-9).astype(int)
     last = np.maximum(last, (columns + 1) // 2)

@@ -12,10 +12,13 @@ The frame has a row above and below the image and a column at its right, which i
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
+
+Number = TypeVar("Number", int, np.ndarray)
 
 
 @dataclass(frozen=True)
@@ -30,8 +33,8 @@ class Frame:
         """Positions from a pixel to the one below."""
         return self.width + 1
 
-    def row(self, row: int) -> int:
-        """Return the position of a row's first pixel."""
+    def row(self, row: Number) -> Number:
+        """Return the position of a row's first pixel; of rows, (n,) int64, those of all of them."""
         return (row + 1) * self.stride
 
     def around(self) -> "Runs":
@@ -70,9 +73,11 @@ def runs_of(strip: np.ndarray, first_row: int, frame: Frame) -> Runs:
     first_row : int
         Row of the image at which the strip begins.
     """
+    # A column without road at the right separates rows, so that a run never continues in the next row.
     padded = np.zeros((len(strip), frame.stride), dtype=bool)
     padded[:, :-1] = strip
     flat = padded.ravel()
+    # Values change at the start and at the stop of each run, in turns.
     changes = np.flatnonzero(flat[1:] != flat[:-1]) + 1
     if flat.size and flat[0]:
         changes = np.concatenate([[0], changes])
@@ -104,6 +109,7 @@ def drawn(runs: Runs, first_row: int, count: int, frame: Frame) -> np.ndarray:
     """
     begin, end = frame.row(first_row), frame.row(first_row + count)
     first, last = np.searchsorted(runs.starts, [begin, end])
+    # Gaps and runs alternate, so every second length is road.
     bounds = np.column_stack([runs.starts[first:last], runs.stops[first:last]]).ravel()
     lengths = np.diff(np.concatenate([[begin], bounds, [end]]))
     return np.repeat(np.arange(len(lengths)) % 2 == 1, lengths).reshape(count, frame.stride)[:, :-1]
@@ -115,6 +121,7 @@ def joined(*several: Runs) -> Runs:
     stops = np.concatenate([runs.stops for runs in several])
     order = np.argsort(starts, kind="stable")
     starts, stops = starts[order], stops[order]
+    # A run that begins where another stops continues it.
     begins = np.concatenate([[-1], stops[:-1]]) != starts
     return Runs(starts[begins], stops[np.roll(begins, -1)])
 
@@ -137,7 +144,9 @@ def components(runs: Runs, frame: Frame, diagonal: bool) -> np.ndarray:
     ndarray (n,), int64
         Numbers from 0.
     """
+    # Runs are sorted, so those that a run touches in the row below are a range: from `first` to before `last`.
     first, last = _overlaps(runs, runs, frame.stride, int(diagonal))
+    # The ranges one after the other are the columns of a sparse matrix of links between runs.
     begins = np.concatenate([[0], np.cumsum(last - first)])
     below = np.arange(begins[-1]) - np.repeat(begins[:-1] - first, last - first)
     links = csr_array((np.ones(len(below), dtype=np.int8), below, begins), shape=(len(runs), len(runs)))

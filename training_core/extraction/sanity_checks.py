@@ -1,6 +1,6 @@
-"""Doubts about extracted roads: signs that a raster is none of roads, or that its threshold is wrong.
+"""Sanity checks of extracted roads: warnings if a raster seems to show no roads, or its threshold to be wrong.
 
-Scope: a few numbers of the raster and the network, and what is said of them. Independent of how roads are extracted.
+Scope: a few numbers of the raster and the network. Independent of how roads are extracted.
 """
 
 from __future__ import annotations
@@ -12,64 +12,58 @@ from ..networks.graph import Graph
 
 # The densest towns have a fifth of road, and some 30 km of roads a square kilometer; noise has up to 130.
 _MAX_ROAD, _MAX_PER_KM = 0.25, 60.0
-# Fewer kilometers of roads say nothing of their density, or of how many of them are likely.
+# Checks of density and likelihood need at least this length of roads.
 _MIN_KM = 5.0
-# Less between the lowest and the highest probability is no contrast.
+# Difference between the highest and the lowest probability.
 _MIN_CONTRAST = 0.2
-# Of the length of roads: noise has less where it is sparse.
+# Fraction of the length of roads; sparse noise has less.
 _MIN_LIKELY = 0.5
 
 
 def nothing_found(raster: RoadRaster) -> str:
-    """Return what is said where no roads were found.
-
-    Parameters
-    ----------
-    raster : RoadRaster
-        Read once more if it is a probability.
-    """
-    said = "No roads were found: the network is empty."
+    """Return the warning that no roads were found; reads a probability once more for its maximum."""
+    message = "No roads were found: the network is empty."
     if raster.threshold is None:
-        return said
+        return message
     _, highest = raster.extremes()
     if not highest < raster.threshold:  # or without any data
-        return said
-    return f"{said} No probability reaches the threshold of {raster.threshold:.2f}: the highest is {highest:.2f}."
+        return message
+    return f"{message} No probability reaches the threshold of {raster.threshold:.2f}: the highest is {highest:.2f}."
 
 
-def doubts(raster: RoadRaster, graph: Graph, probability: np.ndarray, road_share: float, area_km2: float) -> list[str]:
-    """Return what is doubtful, a sentence or two each.
+def sanity_warnings(
+    raster: RoadRaster, graph: Graph, probability: np.ndarray, road_fraction: float, area_km2: float
+) -> list[str]:
+    """Return a warning for each check that fails; reads a probability once more if too much of it is road.
 
     Parameters
     ----------
-    raster : RoadRaster
-        Read once more if it is a probability, and most of it road.
-    graph : Graph
-        The network, in meters.
     probability : ndarray (m,), float64
         That each line is a road; NaN for lines of a mask.
-    road_share : float
-        Share of the known pixels that are road.
+    road_fraction : float
+        Of the known pixels.
     area_km2 : float
         Of the known pixels.
     """
-    found = []
-    if road_share >= _MAX_ROAD:
-        found.append(f"{road_share:.0%} of the raster is road, more than in any town. {_where_all_is_road(raster)}")
+    warnings = []
+    if road_fraction >= _MAX_ROAD:
+        warnings.append(
+            f"{road_fraction:.0%} of the raster is road, more than in any town. {_where_all_is_road(raster)}"
+        )
     length_m = graph.lengths()
     length_km = float(length_m.sum()) / 1000
     if is_too_dense(length_km, area_km2):
-        found.append(
+        warnings.append(
             f"There are {length_km / area_km2:.0f} km of roads a square kilometer, more than in any town: the raster "
             "looks like noise. Look at it; a model that does not know this kind of image needs fine-tuning."
         )
-    likely_share = float((length_m * probability).sum()) / max(1000 * length_km, 1.0)
-    if length_km >= _MIN_KM and likely_share < _MIN_LIKELY and not found:
-        found.append(
-            f"Of the lines, only {likely_share:.0%} are likely to be roads (the field road_probability): the model may "
-            "not know this kind of image, or the threshold is too low. Look at the probability."
+    likely_fraction = float((length_m * probability).sum()) / max(1000 * length_km, 1.0)
+    if length_km >= _MIN_KM and likely_fraction < _MIN_LIKELY and not warnings:
+        warnings.append(
+            f"Of the lines, only {likely_fraction:.0%} are likely to be roads (the field road_probability): the model "
+            "may not know this kind of image, or the threshold is too low. Look at the probability."
         )
-    return found
+    return warnings
 
 
 def _where_all_is_road(raster: RoadRaster) -> str:

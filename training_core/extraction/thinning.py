@@ -52,11 +52,13 @@ def _remove(boards: np.ndarray, free: np.ndarray, rules: Sequence[Callable[[_Nei
     is_due = np.full(len(flat), (1 << len(rules)) - 1, dtype=np.uint8)  # a bit for each rule to be evaluated
     while is_due.any():
         for bit, rule in enumerate(rules):
+            # Boards due for this rule that still have pixels; the rule decides for all of them before any changes.
             at = np.flatnonzero(is_due & (1 << bit))
             is_due &= 0xFF ^ 1 << bit
             at = at[flat[at] != 0]
             chunks = [at[begin : begin + _CHUNK] for begin in range(0, len(at), _CHUNK)]
             removed = [rule(_neighbors(flat, chunk, stride)) & free[chunk] & flat[chunk] for chunk in chunks]
+            # A board that changed makes all rules due in it and in its eight neighbors.
             for chunk, bits in zip(chunks, removed):
                 flat[chunk] &= ~bits
                 changed = chunk[bits != 0]
@@ -69,6 +71,7 @@ def _neighbors(flat: np.ndarray, at: np.ndarray, stride: int) -> _Neighbors:
 
     Bit i of the k-th array is the k-th neighbor of the pixel of bit i; across a board's border, of the board beside it.
     """
+    # Each board shifted by a row, with the row that enters from the board above or below; the same left and right.
     here, above, below = flat[at], flat[at - stride], flat[at + stride]
     left, right = flat[at - 1], flat[at + 1]
     down = here << _ROW | above >> _TO_LAST_ROW  # at each pixel the one above it
@@ -129,6 +132,7 @@ def _redundant_in(row: int, column: int) -> Callable[[_Neighbors], np.ndarray]:
     chosen = np.uint64(sum(1 << 8 * r + c for r in range(row, 8, 2) for c in range(column, 8, 2)))
 
     def rule(neighbors: _Neighbors) -> np.ndarray:
+        # Bitwise counters: where at least one and at least two of the neighbors are set.
         one = two = np.zeros_like(neighbors[0])
         for neighbor in neighbors:
             one, two = one | neighbor, two | one & neighbor

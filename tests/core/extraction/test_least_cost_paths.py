@@ -1,4 +1,4 @@
-"""The likeliest way between two places."""
+"""The likeliest path between two places."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from training_core.extraction.least_cost_paths import cheapest_rows, least_cost_
 from training_core.networks.surroundings import log_odds
 
 
-def ways_through(probability_at, *pairs, threshold=0.5):
+def paths_through(probability_at, *pairs, threshold=0.5):
     starts, ends = (np.array(each, dtype=float) for each in zip(*pairs))
     return least_cost_paths(starts, ends, probability_at, threshold)
 
@@ -28,24 +28,24 @@ def along(line, width_m=2.0, near=0.8, far=0.02):
 
 
 @pytest.mark.parametrize("origin", [(0.0, 0.0), (1000.25, -73.5)])
-def test_a_way_follows_a_bent_road(origin):
+def test_a_path_follows_a_bent_road(origin):
     bend = LineString(np.array([(0, 0), (10, 5), (20, 12), (30, 12), (40, 6), (50, 0)]) + origin)
-    (way,) = ways_through(along(bend), (origin, np.add(origin, (50, 0)))).shapes()
-    assert way.hausdorff_distance(bend) < 1.5
-    assert way.coords[0] == origin and way.coords[-1] == tuple(np.add(origin, (50, 0)))
+    (path,) = paths_through(along(bend), (origin, np.add(origin, (50, 0)))).shapes()
+    assert path.hausdorff_distance(bend) < 1.5
+    assert path.coords[0] == origin and path.coords[-1] == tuple(np.add(origin, (50, 0)))
 
 
-def test_where_all_is_alike_a_way_is_straight():
-    ways = ways_through(lambda points: np.full(len(points), 0.3), ((0, 0), (30, 40)), ((5, 5), (5, 6.5)))
-    for way in ways.shapes():
-        assert way.length == pytest.approx(LineString([way.coords[0], way.coords[-1]]).length, rel=1e-9)
+def test_where_all_is_alike_a_path_is_straight():
+    paths = paths_through(lambda points: np.full(len(points), 0.3), ((0, 0), (30, 40)), ((5, 5), (5, 6.5)))
+    for path in paths.shapes():
+        assert path.length == pytest.approx(LineString([path.coords[0], path.coords[-1]]).length, rel=1e-9)
 
 
 def test_evidence_is_none_at_the_threshold_and_less_where_nothing_is_known():
-    ways = ways_through(lambda points: np.where(points[:, 0] < 10, 0.4, np.nan), ((0, 0), (20, 0)), threshold=0.4)
-    known = ways.points[:, 0] < 10
-    assert ways.evidence[known] == pytest.approx(0)
-    assert (ways.evidence[~known] < -4).all()
+    paths = paths_through(lambda points: np.where(points[:, 0] < 10, 0.4, np.nan), ((0, 0), (20, 0)), threshold=0.4)
+    known = paths.points[:, 0] < 10
+    assert paths.evidence[known] == pytest.approx(0)
+    assert (paths.evidence[~known] < -4).all()
 
 
 def test_log_odds_are_bounded():
@@ -55,7 +55,7 @@ def test_log_odds_are_bounded():
 
 @settings(max_examples=40, deadline=None)
 @given(st.integers(0, 10**6), st.integers(2, 24))
-def test_no_way_through_a_lattice_is_cheaper(seed, steps):
+def test_no_path_through_a_lattice_is_cheaper(seed, steps):
     """Against Dijkstra's algorithm."""
     probability = np.random.default_rng(seed).random((steps + 1, 2 * (steps // 2) + 1))
     price = 0.1 - np.log(np.maximum(probability, 0.02))

@@ -236,7 +236,7 @@ def test_nothing_found_is_an_empty_network_and_a_warning(known):
     assert [type(event) for event in heard].count(Warning) == 1
 
 
-def doubts_of(road, **options):
+def warnings_of(road, **options):
     heard = []
     found = extracted(None if road.dtype != bool else road, probability=None if road.dtype == bool else road,
                       reporter=Reporter(heard.append), **options)  # fmt: skip
@@ -245,14 +245,14 @@ def doubts_of(road, **options):
 
 def test_a_mask_with_more_road_than_any_town_is_doubted():
     stripes = np.indices((200, 300)).sum(axis=0) % 27 < 8
-    (warning,) = doubts_of(stripes)[1]
+    (warning,) = warnings_of(stripes)[1]
     assert warning == "30% of the raster is road, more than in any town. Look whether it is a mask of roads."
-    assert "100% of the raster is road" in doubts_of(np.ones((200, 300), dtype=bool))[1][0]
+    assert "100% of the raster is road" in warnings_of(np.ones((200, 300), dtype=bool))[1][0]
 
 
 def test_a_probability_with_more_road_than_any_town_is_doubted():
     stripes = np.where(np.indices((200, 300)).sum(axis=0) % 27 < 8, np.float32(0.9), np.float32(0.1))
-    (warning,) = doubts_of(stripes)[1]
+    (warning,) = warnings_of(stripes)[1]
     assert "30% of the raster is road" in warning
     assert "Raise the threshold" in warning
 
@@ -261,7 +261,7 @@ def test_a_probability_with_more_road_than_any_town_is_doubted():
 def test_of_a_probability_without_contrast_that_is_told(noise):
     rng = np.random.default_rng(0)
     probability = (0.5 + noise * rng.uniform(-1, 1, (200, 300))).astype(np.float32)
-    (warning,) = doubts_of(probability)[1]
+    (warning,) = warnings_of(probability)[1]
     assert f"no contrast: it is between {0.5 - noise:.2f} and {0.5 + noise:.2f}" in warning
 
 
@@ -276,12 +276,12 @@ def test_noise_is_doubted(mean, options, said):
     grid = Grid(CRS.from_string(UTM), NORTH_UP, 1000, 1000)
     noise = ndimage.gaussian_filter(np.random.default_rng(0).standard_normal((1000, 1000), dtype=np.float32), 2.0)
     noise = np.clip(mean + noise / (6 * noise.std()), 0, 1)
-    assert any(said in warning for warning in doubts_of(noise, options=options, grid=grid)[1])
+    assert any(said in warning for warning in warnings_of(noise, options=options, grid=grid)[1])
 
 
 def test_a_town_is_not_doubted():
     streets = [LineString([(0, y), (300, y)]) for y in (20, 100, 180)] + [LineString([(150, 0), (150, 200)])]
-    assert doubts_of(drawn(*(street.buffer(4) for street in streets)))[1] == []
+    assert warnings_of(drawn(*(street.buffer(4) for street in streets)))[1] == []
 
 
 def test_an_image_full_of_road_is_no_error():

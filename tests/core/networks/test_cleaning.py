@@ -9,9 +9,8 @@ from hypothesis.extra.numpy import arrays
 from scipy import ndimage
 
 from tests.core.support.graphs import lines, traced
-from training_core.extraction.smoothing import smooth
 from training_core.extraction.thinning import thin
-from training_core.extraction.tracing import trace
+from training_core.extraction.tracing import smooth, trace
 from training_core.networks.cleaning import (
     component_lengths,
     drop_short_components,
