@@ -72,7 +72,7 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, help="of scenes that are there already")
     parser.add_argument("--model", default="starter")
     parser.add_argument("--halo", default="auto")
-    parser.add_argument("--task-ms", type=float, default=1.0, help="of the scheduler for a task; see scheduler.py")
+    parser.add_argument("--task-ms", type=float, default=1.0, help="of the scheduler for a task")
     parser.add_argument("--costs", type=Path, help="JSON of Costs to project from, in place of measuring")
     parser.add_argument("--plot", type=Path)
     arguments = parser.parse_args()

@@ -18,7 +18,7 @@ from ..jobs.recipe import REFERENCE_BATCH
 # Peak learning rates for a batch of REFERENCE_BATCH, found by experiment (benchmarks/experiments.md).
 USUAL_RATES = {"adamw": 1e-3, "sgd": 0.03, "lamb": 5e-3, "lars": 0.3}
 # Power of the batch with which rates grow: linear for SGD (Goyal et al., 2017) and LARS (You et al., 2017), the square
-# root for Adam (Malladi et al., 2022) and LAMB (You et al., 2020). Compared in benchmarks/large_batches.py.
+# root for Adam (Malladi et al., 2022) and LAMB (You et al., 2020). Compared in benchmarks/README.md.
 SCALING_POWERS = {"adamw": 0.5, "sgd": 1.0, "lamb": 0.5, "lars": 1.0}
 MOMENTUM, WEIGHT_DECAY = 0.9, 0.01
 # What each keeps for a parameter, and the least that some of it can be.
