@@ -128,13 +128,13 @@ def kind_of(piece: Piece) -> str:
 
 
 def with_outer_layers(step: TracedStep, after_model: str) -> TracedStep:
-    """Return a step in which what lies outside of the model belongs to a layer, too.
+    """Return a step in which operations outside of the model belong to a layer, too.
 
     Parameters
     ----------
     after_model : str
-        Layer of what follows the model in the forward pass, and of its gradients: loss or output. What precedes it is
-        the input, and what is in another phase belongs to a layer of the phase's name.
+        Layer of operations after the model in the forward pass, and of their gradients: loss or output. Operations
+        before it are the input, and other phases are layers of their own names.
     """
     pieces, phase, has_begun = [], "", False
     for piece in step.pieces:

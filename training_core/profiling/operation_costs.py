@@ -1,6 +1,6 @@
 """Costs of operations: floating-point operations, memory traffic, shapes and layouts of every PyTorch operation.
 
-Scope: PyTorch's dispatch. Independent of what is computed, and of time.
+Scope: PyTorch's dispatch. Independent of the computation, and of time.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _NAMED_SHAPES = 4
 
 @dataclass(frozen=True)
 class OperationCost:
-    """What an operation takes at least.
+    """The least cost of an operation.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ class OperationCost:
 
 @dataclass(frozen=True)
 class Implementation:
-    """What runs the operations of one cost.
+    """The implementation of the operations of one cost.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ class CostRecorder(TorchDispatchMode):
     Parameters
     ----------
     position : callable, optional
-        Says how far another recording has come; by default how many operations this one has.
+        Returns the position of another recording; by default the number of operations in this one.
 
     Attributes
     ----------

@@ -1,6 +1,6 @@
 """A profile: the machine's limits, the breakdown of training and inference steps, and advice.
 
-Each field is a member of the JSON document, and its type the check of what is read.
+Each field is a member of the JSON document, and its type checks it when read.
 
 Scope: the content of a profile. Independent of how it is measured and shown.
 """

@@ -181,7 +181,7 @@ def small_step(run: Run, context: Context) -> Optional[Advice]:
     batch_size = 2 * _batch_size(run)
     remedy = (
         f"Set the {named('batch_size')} to {batch_size}, or the {named('chip_px')} higher; that takes about twice the "
-        "memory. Fewer but larger steps change what is learned."
+        "memory. Fewer but larger steps change the training."
     )
     return estimated(run, "small batch", (starting + python) / 2, evidence, remedy, {"batch_size": batch_size})
 
@@ -221,7 +221,7 @@ def normalization_bound_by_memory(run: Run, context: Context) -> Optional[Advice
         share * FROZEN_SAVES,
         f"Batch normalization takes {percent(share)} of the step and is bound by memory. The estimate counts passes "
         "over the activations: 8 if live, 6 if frozen.",
-        f"Set {named('batch_norm')} to frozen. This changes what is learned, and needs a base model trained on such "
+        f"Set {named('batch_norm')} to frozen. This changes the training, and needs a base model trained on such "
         "images: in RoadSeg's own trials it scored better with one seed and worse with others.",
         {"batch_norm": "frozen"},
     )
@@ -261,7 +261,7 @@ def large_optimizer(run: Run, context: Context) -> Optional[Advice]:
         f"The optimizer takes {percent(share)} of a step of {run.batch_size} images of {run.size_px} px, for the same "
         "work whatever the number of images.",
         f"Set the {named('accumulation')} to {2 * batches}, so that the optimizer runs half as often. Fewer but larger "
-        "steps change what is learned.",
+        "steps change the training.",
         {"accumulation": 2 * batches},
     )
 

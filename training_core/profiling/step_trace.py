@@ -1,11 +1,11 @@
-"""Traces of steps: what the main thread did at every moment, by phase, layer and operation, from PyTorch's profiler.
+"""Traces of steps: the activity of the main thread at every moment, by phase, layer and operation.
 
 A step is cut into pieces that follow each other without a gap: operations, and the Python code between them. Operations
 are those of a step that was recorded with its costs (`operation_costs`); calls within them belong to them. Layers are
-the modules whose forward is under way; in the backward pass, those of the operation whose gradient is computed, which
-autograd's sequence numbers tell.
+the modules whose forward is under way. In the backward pass, a layer is that of the operation whose gradient is
+computed, by autograd's sequence numbers.
 
-Scope: events of one thread. Independent of the model, and of what is concluded.
+Scope: events of one thread. Independent of the model, and of conclusions.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from torch.autograd.profiler import record_function
 from .operation_costs import OperationCost
 
 PHASE_MARK, LAYER_MARK = "roadseg.phase:", "roadseg.layer:"
-# The layer of what the model does outside of its parts.
+# The layer of operations of the model outside of its parts.
 MODEL = "model"
 # Autograd's name for the computation of one gradient, which carries the sequence number of its forward operation.
 _GRADIENT = "autograd::engine::evaluate_function: "
@@ -31,7 +31,7 @@ _ACCUMULATION = "AccumulateGrad"
 
 
 def mark_phase(name: str) -> None:
-    """Say to a profiler that is recording that a phase ends now."""
+    """Mark the end of a phase for a profiler that is recording."""
     with record_function(PHASE_MARK + name):
         pass
 
@@ -133,7 +133,7 @@ def traced_steps(events: Sequence[Event], last_phase: str, costs: Sequence[Opera
     events : sequence of Event
         Sorted, see `events_of`.
     last_phase : str
-        With which a step ends. What lies before the first end of it is left out, as its beginning is unknown.
+        The phase that ends a step. Events before its first end are left out, since their step began before.
     costs : sequence of OperationCost
         Of all operations of one step, in order.
     """
@@ -152,21 +152,21 @@ def traced_steps(events: Sequence[Event], last_phase: str, costs: Sequence[Opera
 
 @dataclass
 class _Context:
-    """An event that is under way, with the layer to which what happens within it belongs."""
+    """An event that is under way, with the layer of the events within it."""
 
     end_ns: int
     layer: str
 
 
 class _Layers:
-    """Which layer an event belongs to: that of its module, or in the backward pass of its forward operation."""
+    """Layers of events: that of the module, or in the backward pass that of the forward operation."""
 
     def __init__(self) -> None:
         self._of_sequence: dict[int, str] = {}
         self._last_gradient = ""
 
     def within(self, event: Event, outer: str) -> str:
-        """Return the layer of what happens within an event, in the layer `outer`."""
+        """Return the layer of events within an event, in the layer `outer`."""
         if event.name.startswith(LAYER_MARK):
             return event.name.removeprefix(LAYER_MARK)
         if event.name.startswith(_GRADIENT):
@@ -227,6 +227,6 @@ class _Queues:
             self._waiting[cost.name.rstrip("_")].append(cost)
 
     def take(self, name: str) -> Optional[OperationCost]:
-        """Return the next cost of an operation's name; None for what was not recorded."""
+        """Return the next cost of an operation's name; None if it was not recorded."""
         waiting = self._waiting.get(name.rstrip("_"))
         return waiting.pop() if waiting else None

@@ -1,6 +1,6 @@
 """The report of comparenetworks: changes of a road network and accessibility of places, as one HTML page.
 
-Scope: what it shows, and how. Independent of how changes are found; what all reports share is in `page`.
+Scope: its content. Independent of how changes are found; `page` has the parts of all reports.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from .colors import BLUE, GRAY, GREEN, INK, ORANGE, PURPLE, VERMILION, WHITE, YE
 from .maps import MapLines, dots, line_map
 from .page import ReportRecord, write_page
 
-# What each change means, its color, and how wide it is on the map.
+# The meaning of each change, its color, and its width on the map.
 CHANGES = {
     "intact": ("unchanged", GRAY, 1.4),
     "displaced": ("offset from before", PURPLE, 2.6),
@@ -44,13 +44,13 @@ STATUS_COLORS = {
     NEW_WAY: BLUE,
     REACHABLE: GREEN,
 }
-# The page shows no longer table; the layer has all rows.
+# Longer tables are cut; the layer has all rows.
 _MAX_ROWS = 200
 
 
 @dataclass(frozen=True, kw_only=True)
 class ChangesRecord(ReportRecord):
-    """What the report of changes shows, besides what all reports do.
+    """The content of the report of changes, in addition to that of all reports.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ class ChangesRecord(ReportRecord):
     document : mapping of str to anything
         The numbers; see `comparenetworks.to_document`.
     sentences : sequence of str
-        The numbers in words, with all that they depend on.
+        The numbers in words, with all their parameters.
     parts : mapping of str to ndarray (n,), object
         `LineString`s in meters, by change.
     names : sequence of str

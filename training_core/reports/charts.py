@@ -175,7 +175,7 @@ def sweep_chart(thresholds: Sequence[float], sweep: Sequence[Scores], threshold:
 
 def precision_recall_chart(sweep: Sequence[Scores], marked: Mapping[str, Scores]) -> str:
     """Return the precision-recall curve over all thresholds as SVG, with some labeled points."""
-    drawn = [scores for scores in sweep if scores.recall > 0]  # without predictions there is no precision
+    drawn = [scores for scores in sweep if scores.recall > 0]  # precision needs predictions
     curve = Series("all thresholds", [scores.recall for scores in drawn], [scores.precision for scores in drawn], BLUE)
     points = [
         Series(word, [scores.recall], [scores.precision], color, dots=True)

@@ -1,6 +1,6 @@
 """The report of evaluate: scores of a model on labeled images, as one HTML page.
 
-Scope: what it shows, and how. Independent of how scores are computed; what all reports share is in `page`.
+Scope: its content. Independent of how scores are computed; `page` has the parts of all reports.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .page import ImageSummary, ModelRecord, pictures_of, write_page
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluationRecord(ModelRecord):
-    """What the report of an evaluation shows, besides what all reports on a model do.
+    """The content of the report of an evaluation, in addition to that of all reports on a model.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ class EvaluationRecord(ModelRecord):
     card : ModelCard
         The model's metadata; it may come from anywhere, so it is not trusted.
     confusion : Confusion
-        Confusion counts by threshold, of all that was scored.
+        Confusion counts by threshold, of all scored pixels.
     tolerance_m : float
         Tolerance of relaxed scores.
     total : GroundScores
@@ -64,7 +64,7 @@ class EvaluationRecord(ModelRecord):
         return [name for name, _ in self.images if name in names]
 
 
-# What is shown of a model's metadata.
+# Limits of the displayed metadata of a model.
 _MAX_TEXT, _MAX_ROWS = 1000, 100
 
 

@@ -89,7 +89,7 @@ class Panel:
 
 @dataclass(frozen=True, kw_only=True)
 class ReportRecord:
-    """What every report shows.
+    """The content of every report.
 
     Parameters
     ----------

@@ -20,7 +20,7 @@ from .profile_charts import flame_graph, memory_curve, time_line
 from .quantities import NONE, calls, number, percent, quantity, seconds
 from .roofline import roofline
 
-# The page shows no longer tables; the JSON document has all rows.
+# Longer tables are cut; the JSON document has all rows.
 MAX_LAYERS, MAX_PRIMITIVES, MAX_ADVICE, MAX_DIFFERENCES = 20, 20, 50, 25
 # How numbers are written, for templates.
 WRITERS = {
@@ -134,7 +134,7 @@ def _summary(profile: Profile) -> Iterator[str]:
 
 
 def _view(run: Run, limits: Limits, index: int) -> dict[str, Any]:
-    """Return what the page shows of a run, besides the run itself."""
+    """Return the values of a run for the page."""
     name = f"{run.name} ({index + 1})"  # two runs may have the same name, charts may not
     kinds = dict.fromkeys([*(row.kind for row in run.primitives), *(span.kind for span in run.time_line.spans)])
     return {

@@ -21,7 +21,7 @@ WIDTH_PX = 1000.0
 _LEFT, _RIGHT, _TOP, _BOTTOM = 106.0, 984.0, 16.0, 526.0
 _MAX_RADIUS_PX, _MIN_RADIUS_PX = 15.0, 3.0
 _MAX_DOTS, _LABELED, _KEY_PX = 120, 4, 19.0
-# In decades: room beside what is drawn, and the length of an axis up to which 2 and 5 are marked, too.
+# In decades: the margin around the dots, and the length of an axis up to which 2 and 5 are marked as well.
 _PADDING, _SHORT_AXIS = 0.2, 2.5
 _HALO = {"paint_order": "stroke", "stroke": WHITE, "stroke_width": 3, "stroke_linejoin": "round"}
 # Different in gray print too.

@@ -1,6 +1,6 @@
 """The report of scorenetwork: APLS, TOPO and length-based scores, as one HTML page.
 
-Scope: what it shows, and how. Independent of how scores are computed; what all reports share is in `page`.
+Scope: its content. Independent of how scores are computed; `page` has the parts of all reports.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .colors import GRAY, GREEN, VERMILION
 from .maps import MapLines, line_map
 from .page import FALSE_ALARM_COLOR, HIT_COLOR, MISS_COLOR, ReportRecord, write_page
 
-# What each kind of line means, its color, and its width on the map.
+# The meaning of each kind of line, its color, and its width on the map.
 KINDS = {
     "matched": ("in both networks", HIT_COLOR, 1.6),
     "false": ("proposed but not true (false positive)", FALSE_ALARM_COLOR, 2.6),
@@ -54,7 +54,7 @@ class NetworkSummary:
 
 @dataclass(frozen=True, kw_only=True)
 class NetworkRecord(ReportRecord):
-    """What the report of a network's scores shows, besides what all reports do.
+    """The content of the report of a network's scores, in addition to that of all reports.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ class NetworkRecord(ReportRecord):
     apls, apls_time, topo, lines, relaxed
         The scores; see `scorenetwork.NetworkScores`.
     sentences : sequence of str
-        Each score in words, with all that it depends on.
+        Each score in words, with all its parameters.
     sweep : sequence of LineScores
         Length-based scores by tolerance.
     parts : mapping of str to ndarray (n,), object

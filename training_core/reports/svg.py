@@ -1,6 +1,6 @@
-"""Parts of drawings as inline SVG for HTML pages: boxes, words, axes; what others wrote is escaped.
+"""Parts of drawings as inline SVG for HTML pages: boxes, words, axes. Text is escaped.
 
-Scope: elements and their attributes. Independent of what is drawn.
+Scope: elements and their attributes. Independent of the drawing.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def words(x: float, y: float, text: str, **attributes: object) -> str:
     Parameters
     ----------
     x, y : float
-        Where its baseline begins, or as text_anchor says.
+        Start of its baseline, or the point that text_anchor names.
     **attributes
         In their names, underscores stand for hyphens.
     """

@@ -1,6 +1,6 @@
 """The report of finetune: the course of a training and its validation scores, as one HTML page.
 
-Scope: what it shows, and how. Independent of how training is done; what all reports share is in `page`.
+Scope: its content. Independent of how training is done; `page` has the parts of all reports.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _SHOWN_PROCESSES = 4
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingRecord(ModelRecord):
-    """What the report of a fine-tune shows, besides what all reports on a model do.
+    """The content of the report of a fine-tune, in addition to that of all reports on a model.
 
     Parameters
     ----------
@@ -39,13 +39,13 @@ class TrainingRecord(ModelRecord):
     validations : sequence of (int, float, Scores)
         Step, seconds since the start, scores at the best threshold.
     scores : Scores, optional
-        Of the model that is kept, at its threshold on the held-out area; None without validation.
+        Of the kept model, at its threshold on the held-out area; None without validation.
     thresholds, sweep : sequence of float, sequence of Scores
         The same by threshold.
     images_per_s : float
         Chips per second of the training loop, without validation.
     notes : sequence of str
-        Events that are no warnings: stopped early, resumed, recomputed to save memory.
+        Events other than warnings, such as a resumption.
     steps_done : int
         Steps in all, including those before a resumption; 0 stands for the last of `steps`.
     steps_planned : int
@@ -109,9 +109,9 @@ def _run(record: TrainingRecord) -> dict[str, str]:
         rows["Effective batch size"] = f"{size * accumulation:,} chips{parts}"
     if record.steps:
         rows["Peak learning rate"] = f"{max(rate for _, _, _, rate in record.steps):.3g}"
-    if record.options.get("encoder_rate", 1) != 1:
+    if record.options.get("encoder_rate", 1) not in (0, 1):
         rows["Learning rate of the encoder"] = f"{record.options['encoder_rate']:.3g} of it"
-    if record.options.get("frozen_stages"):
+    if record.options.get("frozen_stages", 0) > 0:
         rows["Frozen stages of the encoder"] = f"{record.options['frozen_stages']} of 5"
     if record.memory_bytes:
         rows["Memory (estimate)"] = f"{record.memory_bytes / 1e9:.1f} GB"

@@ -93,7 +93,7 @@ def test_batch_normalization_bound_by_memory_is_advised_to_be_frozen_with_a_warn
     found = advice_of(step_rules.normalization_bound_by_memory, run_of(**NORMALIZING))
     assert found.gain == pytest.approx(0.05)  # 2 of 8 passes over the activations
     assert found.options == {"batch_norm": "frozen"}
-    assert "changes what is learned" in found.remedy
+    assert "changes the training" in found.remedy
 
 
 @pytest.mark.parametrize(

@@ -135,4 +135,4 @@ def test_a_run_of_scenes_that_are_all_mapped_has_a_report_too(record, tmp_path):
     )
     page = Page(page_of(kept, tmp_path))
     assert "All scenes were mapped already." in page.text and "1 of 1 scene is mapped" in page.text
-    assert "What failed" not in page.text and page.elements.count("svg") == 1
+    assert "Failures" not in page.text and page.elements.count("svg") == 1
