@@ -74,7 +74,7 @@ test-slow: build/core-test-packages.stamp build/qgis-venv.stamp
 	PYTHONPATH=build/core-test-packages "$$(cat build/runtime-python.txt)" $(PYTEST) $(THREE) -m slow tests/core
 	$(QGIS_PYTHON) $(PYTEST) $(THREE) -m slow tests/end_to_end
 
-# All hostile input, of which `make test` tries an eightieth; kills at random moments, and inputs that change while they
+# All hostile input, of which `make test` tries the representatives; kills at random moments, and inputs that change while they
 # are read, which it leaves out. Takes some twenty minutes.
 test-hostile: build/core-test-packages.stamp build/qgis-venv.stamp
 	PYTHONPATH=build/core-test-packages "$$(cat build/runtime-python.txt)" $(PYTEST) $(THREE) --all-cases tests/hostile

@@ -7,9 +7,7 @@ remedy, the file named, folders as they were, and what is claimed exists and rea
 
 from __future__ import annotations
 
-import math
-import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Optional
@@ -78,13 +76,3 @@ class Case:
     limit_s: float = 20.0
     memory_bytes: int = 4 << 30
     limits: dict[str, int] = field(default_factory=dict)
-
-
-# `make test` has minutes: it tries one case in so many of each group.
-SAMPLED = 80
-
-
-def sampled(cases: Iterable[Case]) -> list[Case]:
-    """Return one in SAMPLED of some cases, and at least one: the same ones each time, whatever their order."""
-    ordered = sorted(cases, key=lambda case: zlib.crc32(case.name.encode()))
-    return ordered[: math.ceil(len(ordered) / SAMPLED)]

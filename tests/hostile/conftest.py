@@ -13,18 +13,21 @@ prepare_process(threads=1)
 
 
 def pytest_addoption(parser):
-    parser.addoption("--all-cases", action="store_true", help="all hostile cases, not an eightieth of each group")
+    parser.addoption("--all-cases", action="store_true", help="all hostile cases, not only the representatives")
 
 
 def pytest_generate_tests(metafunc):
-    """Give a test that takes a `case` those of its module's `CASES`: all, or an eightieth of each group."""
+    """Give a test that takes a `case` those of its module's `CASES`: all, or the representatives of each group."""
     if "case" not in metafunc.fixturenames:
         return
-    from tests.hostile.cases import sampled
+    from tests.hostile.representatives import REPRESENTATIVES, representatives
 
-    for_all = metafunc.config.getoption("--all-cases")
-    groups = metafunc.module.CASES
-    chosen = [(group, case) for group, cases in groups.items() for case in (cases if for_all else sampled(cases))]
+    every = metafunc.config.getoption("--all-cases")
+    chosen = [
+        (group, case)
+        for group, cases in metafunc.module.CASES.items()
+        for case in (cases if every or group not in REPRESENTATIVES else representatives(group, cases))
+    ]
     metafunc.parametrize("case", [case for _, case in chosen], ids=[f"{group}: {case.name}" for group, case in chosen])
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable
-from itertools import cycle, islice
 from typing import Any
 
 from tests.hostile.cases import EITHER, REFUSED, Case, Place
@@ -17,7 +16,7 @@ VALUES = (
     None, True, False, -1, 0, 1.5, -0.0, 1e308, -(10**18), "", "\0", "a\0b", "\ud800", "x\udfff", "x" * 100_000, [],
     [[]], [None], ["\0"], [1.5], [True], ["\ud800", "a"], {}, {"x": [1]},
 )  # fmt: skip
-# So many of them for each field of each job, other ones for each.
+# How many of them each field of each job gets, chosen by its name.
 VALUES_A_FIELD = 2
 # Jobs that take seconds, or wait for commands: what is of a field's type is not tried with them, since most of it is
 # all right.
@@ -38,11 +37,10 @@ def _is_name(value: Any) -> bool:
 
 
 def _cases_of_fields() -> list[Case]:
-    cases, values = [], cycle(VALUES)
+    cases = []
     for name, job in JOBS.items():
         for field in job.option_fields():
-            next(values)  # so that fields in the same place of two jobs do not get the same ones
-            for value in islice(values, VALUES_A_FIELD):
+            for value in random.Random(f"{name} {field.name}").sample(VALUES, VALUES_A_FIELD):
                 is_possible = _is_of_type(field, value) and _is_name(value)
                 if is_possible and name in _SLOW:
                     continue

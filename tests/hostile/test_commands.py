@@ -71,7 +71,7 @@ def _fuzzed(line: bytes, number: int) -> bytes:
     return bytes(content).replace(b"\n", b" ")
 
 
-@pytest.mark.parametrize("kind", ["malformed", "harmless", "fuzzed"])
+@pytest.mark.parametrize("kind", ["malformed", "harmless", pytest.param("fuzzed", marks=pytest.mark.slow)])
 def test_whatever_is_sent_the_session_goes_on(goods, tmp_path, kind):
     options = goods.options("live", tmp_path / "out")
     lines = {"malformed": LINES, "harmless": HARMLESS}.get(kind) or {

@@ -13,6 +13,8 @@ from tests.hostile import (
     vector_cases,
 )
 from tests.hostile.outcome import try_case
+from tests.hostile.representatives import representatives
+from training_core.jobs import JOBS
 
 CASES = {
     "bounds": bound_cases.CASES,
@@ -30,3 +32,7 @@ CASES = {
 
 def test_every_promise_holds(case, place, server, tmp_path):
     try_case(case, place, server, tmp_path / "job")
+
+
+def test_the_representatives_are_of_every_job():
+    assert {case.job for group, cases in CASES.items() for case in representatives(group, cases)} == set(JOBS)
