@@ -11,6 +11,7 @@ from __future__ import annotations
 import copy
 import hashlib
 import json
+import os
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, dataclass
@@ -26,7 +27,7 @@ from ..events import Reporter
 from ..jobs import FineTune, RecipeOptions
 from ..jobs.json_fields import parse
 from ..labels.labeled_images import LabeledImage
-from ..models.engines import BF16, FP32, NativeEngine, ipex_is_loaded, training_engine
+from ..models.engines import BF16, FP32, NativeEngine, ipex_is_loaded, training_engine, why_not_ipex
 from ..models.model_file import read_safetensors
 from ..segmentation.pixel_metrics import Confusion
 from ..system.outputs import replaced
@@ -165,6 +166,31 @@ def read_checkpoint(path: Path) -> Checkpoint:
         OverflowError,
     ) as error:
         raise JobError(f"The checkpoint {path} is damaged.", "Run it without resume.") from error
+
+
+def read_former(path: Path, resume: bool, identity: dict[str, Any], reporter: Reporter) -> Optional[Checkpoint]:
+    """Return the checkpoint in a file if it is to be resumed from; else warn where there is one.
+
+    Parameters
+    ----------
+    identity : dict
+        Of the run that resumes; see `identify`.
+
+    Raises
+    ------
+    JobError
+        There is none, it is damaged, or of another training.
+    """
+    if resume:
+        former = read_checkpoint(path)
+        check_identity(former, identity, path)
+        obstacle = why_not_ipex() if former.has_extension else None
+        if obstacle:
+            reporter.warning(f"The result will differ slightly from that of an uninterrupted run: {obstacle}.")
+        return former
+    if os.path.exists(path):  # no error either if its name is too long
+        reporter.warning(f"The checkpoint {path} of an interrupted run is replaced, since resume is off.")
+    return None
 
 
 def _check_header_length(path: Path) -> None:

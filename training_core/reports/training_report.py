@@ -6,7 +6,7 @@ Scope: its content. Independent of how training is done; `page` has the parts of
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Optional
 
@@ -17,13 +17,22 @@ from ..geodata.pixel_codes import IGNORE, ROAD
 from ..geodata.sources import source_name
 from ..jobs import FineTune
 from ..labels.labeled_images import LabeledImage
+from ..learning.outcome import affordable_px
+from ..learning.setup import Setup
+from ..learning.training_loop import Training
+from ..learning.validation import Validation
+from ..segmentation.inference import Predictor
 from ..segmentation.pixel_metrics import Scores
+from ..system import processor
+from ..system.versions import versions
 from .charts import Series, line_chart, smoothed, sweep_chart
 from .colors import BLUE, GRAY, PALE, VERMILION
 from .page import ImageSummary, ModelRecord, pictures_of, write_page
+from .panels import COMPUTED_PX, make_panels
 from .quantities import percent, quantity, seconds
 
 _MAX_POINTS = 600
+_PANELS = 6
 # The curve of speed-up ends at this multiple of the number of processes.
 _SHOWN_PROCESSES = 4
 
@@ -84,6 +93,53 @@ class TrainingRecord(ModelRecord):
     def last_step(self) -> int:
         """Number of the last step."""
         return self.steps_done or (self.steps[-1][0] if self.steps else 0)
+
+
+def record_of(
+    setup: Setup, training: Training, predictor: Predictor, validation: Validation, warnings: list[str]
+) -> TrainingRecord:
+    """Return what the report of a training shows; its pictures take as long as the time budget allows.
+
+    Parameters
+    ----------
+    predictor, validation
+        Of the best weights.
+    """
+    panels = _affordable_panels(setup, training, validation)
+    history, best, engine = training.history, training.best, setup.plan.engine
+    return TrainingRecord(
+        options=asdict(setup.job),
+        hardware=processor.name(),
+        engine=engine.name,
+        precision=engine.precision,
+        engine_reason=engine.reason,
+        images=[summary_of(image) for image in setup.images],
+        steps=history.steps,
+        validations=history.validations,
+        scores=best.scores,
+        thresholds=best.confusion.thresholds.tolist(),
+        sweep=best.confusion.sweep(),
+        threshold=best.threshold,
+        timings_s=history.timings_s,
+        images_per_s=history.images_per_s,
+        warnings=warnings,
+        notes=history.notes,
+        steps_done=history.step,
+        steps_planned=setup.job.steps,
+        memory_bytes=setup.plan.memory.peak_bytes,
+        panels=make_panels(predictor, setup.images, panels),
+        versions=versions(),
+    )
+
+
+def _affordable_panels(setup: Setup, training: Training, validation: Validation) -> int:
+    """Return how many panels of the report fit into half of the time for it; the other half is for charts."""
+    count = int(max(1, min(_PANELS, affordable_px(setup.job, validation) / 2 // COMPUTED_PX)))
+    if count < _PANELS:
+        training.history.notes.append(
+            f"Pictures of {count} place{'s' * (count > 1)} instead of {_PANELS}: the time budget is short."
+        )
+    return count
 
 
 def write_training_report(record: TrainingRecord, path: Path) -> None:

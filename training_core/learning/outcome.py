@@ -1,0 +1,113 @@
+"""Outcome of a fine-tune: weights interpolated with the base model's, the halo that tiles need, the model's card.
+
+Scope: a training that has ended. Independent of files.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from pathlib import Path
+
+from ..events import Reporter
+from ..geodata.pixel_codes import IGNORE
+from ..geodata.sources import source_name
+from ..jobs import FineTune
+from ..models.model_card import ModelCard
+from ..segmentation.halo import AGREEMENT, middles, sufficient_halo_px
+from ..segmentation.inference import Predictor
+from ..system import processor
+from ..system.versions import versions
+from .setup import Setup, predictor_of
+from .training_loop import Training
+from .validation import Validation
+from .weight_interpolation import SHARES, TOLERANCE, interpolated
+
+# Fraction of the time budget that each of these may take, or is left out: halo measurement, report.
+EXTRAS_FRACTION = 0.05
+# Options of the recipe that are stored in the model file.
+_STORED = ("batch_size", "accumulation", "optimizer", "learning_rate", "encoder_rate", "frozen_stages", "seed")
+
+
+def interpolate(setup: Setup, training: Training, reporter: Reporter) -> None:
+    """Replace the best weights by some between the base model's and them, where these validate about as well."""
+    if not setup.start.base_weights or setup.job.interpolation == "no":
+        return
+    before = training.best.scores.f1
+    for share in SHARES:
+        weights = interpolated(setup.start.base_weights, training.best.weights, share)
+        if training.take_if_as_good(weights, predictor_of(setup, weights), TOLERANCE):
+            text = (
+                f"The weights are {share:.0%} of the way from the base model to the fine-tuned one (interpolation), to "
+                f"keep more of what the base model knows: validation F1 {training.best.scores.f1:.3f}, without "
+                f"{before:.3f}."
+            )
+            training.history.notes.append(text)
+            reporter.log(text)
+            return
+
+
+def describe(
+    setup: Setup, training: Training, predictor: Predictor, validation: Validation, reporter: Reporter
+) -> ModelCard:
+    """Return the model's card, with its class accuracy and the halo that its tiles need."""
+    job, images, engine, history = setup.job, setup.images, setup.plan.engine, training.history
+    accuracy = _class_accuracy(validation, reporter)
+    halo_px = _measured_halo_px(setup, training, predictor, validation, reporter)
+    return ModelCard(
+        architecture=setup.start.architecture,
+        bands=images[0].bands,
+        resolution_m=images[0].grid.resolution_m,
+        threshold=training.best.threshold,
+        chip_px=setup.chip_px,
+        training={
+            "images": [source_name(image.name) for image in images],
+            "labeled_px": int(sum((image.training != IGNORE).sum() for image in images)),
+            "minutes": round(history.elapsed_s / 60, 2),
+            "steps": history.step,
+            **{name: getattr(job, name) for name in _STORED},
+            "base_model": Path(job.base_model).name,
+            "base_sha256": setup.start.base_sha256,
+            **({"attribution": setup.start.attribution} if setup.start.attribution else {}),
+            "engine": engine.name,
+            "precision": engine.precision,
+            "processor": processor.name(),
+            "notes": history.notes,
+        },
+        metrics={**dataclasses.asdict(training.best.scores), **accuracy},
+        versions=versions(),
+        halo_px=halo_px,
+        classes=setup.start.classes,
+    )
+
+
+def _measured_halo_px(
+    setup: Setup, training: Training, predictor: Predictor, validation: Validation, reporter: Reporter
+) -> int:
+    """Return the halo that the model's tiles need, measured if the time budget allows; else that of the base model."""
+    most_px = affordable_px(setup.job, validation)
+    pieces = list(middles(((image.values, image.known) for image in setup.images), most_px))
+    if not pieces:
+        base_px = setup.start.base_halo_px
+        instead = f"that of the base model is taken, {base_px} px" if base_px else "it is unknown"
+        training.history.notes.append(
+            f"The halo that the model's tiles need was not measured, since the time budget is short: {instead}."
+        )
+        return base_px
+    halo_px = sufficient_halo_px(predictor, pieces, training.best.threshold)
+    reporter.log(f"Tiles with a halo of {halo_px} px keep {AGREEMENT:.2%} of the mask of an undivided image.")
+    return halo_px
+
+
+def affordable_px(job: FineTune, validation: Validation) -> float:
+    """Return how many pixels inference computes in the time of one of the extras, by its measured throughput."""
+    return math.inf if job.steps else EXTRAS_FRACTION * job.minutes * 60 * validation.px / validation.seconds
+
+
+def _class_accuracy(validation: Validation, reporter: Reporter) -> dict[str, float]:
+    """Return the fraction of validation road pixels whose class is predicted correctly, if any has a class."""
+    if not validation.class_total:
+        return {}
+    accuracy = validation.class_hits / validation.class_total
+    reporter.log(f"Class accuracy: {accuracy:.0%} of the validation road pixels have the right class.")
+    return {"class_accuracy": accuracy}

@@ -1,0 +1,150 @@
+"""Setup of a fine-tune: all that is settled before its first step, the model that it starts from, and its batches.
+
+Scope: images, labels and the base model, as they have been read. Independent of steps and of other processes.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any, Optional
+
+import torch
+from torch import nn
+
+from ..geodata.road_classes import RoadClass
+from ..geodata.tiling import round_up
+from ..jobs import FineTune
+from ..jobs.recipe import USUAL_CHIP_PX
+from ..labels.labeled_images import LabeledImage
+from ..models.architectures import (
+    Architecture,
+    adapt_first_layer,
+    adapt_head,
+    build_network,
+    build_uninitialized,
+)
+from ..models.base_model import BaseModel, architecture_for
+from ..models.engines import NativeEngine
+from ..models.loading import load_into
+from ..models.model_file import weights_sha256
+from ..segmentation.inference import Predictor
+from .chips import ChipSampler, prefetch
+from .computation_plan import ComputationPlan
+from .training_loop import Batches, Training
+from .whole_images.samples import ImageSampler, draw_images
+
+
+@dataclass(frozen=True)
+class StartModel:
+    """The model that a fine-tune starts from.
+
+    Parameters
+    ----------
+    network : Module
+        Has random weights where the base model has none.
+    base_halo_px : int
+        Halo that the base model's tiles need; 0 without one.
+    base_sha256 : str
+        Digest of the base model's weights; empty without one.
+    attribution : dict of str to str
+        Whom the base model's card names.
+    base_weights : dict of Tensor of any shape (...), float32 or int64
+        What the network begins with, by name, if all of it is the base model's; else empty.
+    knows_roads : bool
+        Whether the base model knows all bands and classes.
+    """
+
+    network: nn.Module
+    architecture: Architecture
+    classes: tuple[RoadClass, ...]
+    base_halo_px: int
+    base_sha256: str
+    attribution: dict[str, str]
+    base_weights: dict[str, torch.Tensor]
+    knows_roads: bool
+
+
+@dataclass(frozen=True)
+class Setup:
+    """All that a fine-tune works with.
+
+    Parameters
+    ----------
+    images : list of LabeledImage
+        Split into training and validation.
+    chip_px : int
+        Side of a chip as it enters the model.
+    identity : dict
+        What a checkpoint must share with this run to be resumed; see `identify`.
+    """
+
+    job: FineTune
+    images: list[LabeledImage]
+    start: StartModel
+    chip_px: int
+    plan: ComputationPlan
+    identity: dict[str, Any]
+
+
+def start_model(
+    job: FineTune, base: Optional[BaseModel], images: list[LabeledImage], drawn: tuple[RoadClass, ...]
+) -> StartModel:
+    """Return the model to train, with the weights of the base model if there is one.
+
+    Parameters
+    ----------
+    drawn : tuple of RoadClass
+        Classes of the drawn roads; where they have none, the model keeps those of the base model.
+    """
+    names = tuple(band.name for band in images[0].bands)
+    classes = drawn or (base.classes if base else ())
+    known = base.architecture if base else architecture_for(job.architecture, job.encoder)
+    architecture = dataclasses.replace(known, in_channels=len(names), classes=1 + len(classes))
+    network = build_network(architecture)
+    if base is None:
+        return StartModel(network, architecture, classes, 0, "", {}, {}, False)
+    weights = adapt_first_layer(base.weights, architecture.first_layer, base.band_names, names)
+    old, new = (tuple(road_class.name for road_class in among) for among in (base.classes, classes))
+    load_into(network, adapt_head(weights, network.state_dict(), old, new), job.base_model)
+    is_whole = base.card is not None and set(classes) <= set(base.classes)
+    return StartModel(
+        network=network,
+        architecture=architecture,
+        classes=classes,
+        base_halo_px=base.halo_px,
+        base_sha256=weights_sha256(base.weights),
+        attribution=base.card.attribution if base.card else {},
+        base_weights={name: values.clone() for name, values in network.state_dict().items()} if is_whole else {},
+        knows_roads=is_whole and base.band_names == names,
+    )
+
+
+def chip_side_px(wanted_px: int, images: list[LabeledImage]) -> int:
+    """Return the side of a chip in pixels, at most that of the largest image, as a multiple of the model's stride.
+
+    Parameters
+    ----------
+    wanted_px : int
+        Side that the job asks for; 0 for the usual one.
+    """
+    largest_px = max(max(image.known.shape) for image in images)
+    return round_up(min(wanted_px or USUAL_CHIP_PX, largest_px))
+
+
+def batches_of(setup: Setup, training: Training) -> Batches:
+    """Yield what this rank computes of each step, from the next one on: chips and labels, or whole images."""
+    job = setup.job
+    if setup.plan.tiles:
+        return draw_images(ImageSampler(setup.images, job.seed), job.accumulation, training.history.step)
+    sampler, chips = ChipSampler(setup.images, setup.chip_px, job.seed), job.batch_size * job.accumulation
+    trainer = training.trainer
+    return prefetch(sampler, chips, training.history.step, own=trainer.own_chips, has_images=trainer.takes_images)
+
+
+def predictor_of(setup: Setup, weights: dict[str, torch.Tensor]) -> Predictor:
+    """Return a model with some weights, ready to infer in the precision in which it was trained."""
+    model = build_uninitialized(setup.start.architecture)
+    model.load_state_dict(weights)
+    native = NativeEngine(setup.plan.engine.precision, setup.plan.engine.reason)
+    return Predictor(native.prepare_inference(model), native, setup.images[0].bands)
