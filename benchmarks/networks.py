@@ -24,7 +24,7 @@ import torch
 
 from benchmarks.quality import Scene, fine_tune, make_scenes, score
 from training_core.jobs import StepOptions
-from training_core.jobs.architectures import ARCHITECTURES, ENCODERS, IMPOSSIBLE
+from training_core.jobs.architectures import ARCHITECTURES, ENCODERS
 from training_core.jobs.recipe import SMALL_CHIP_PX, USUAL_CHIP_PX
 from training_core.learning.fitted_recipe import STEPS_SHARE
 from training_core.learning.trainer import Trainer
@@ -50,11 +50,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         scene = next(iter(make_scenes(Path(folder)))) if arguments.minutes else None
         for name, encoder in itertools.product(arguments.architectures, arguments.encoders):
-            if (name, encoder) not in IMPOSSIBLE:
-                architecture = Architecture(name, encoder)
-                print(row(architecture, engine), flush=True)
-                if scene:
-                    print(learned(architecture, engine, scene, arguments.minutes, Path(folder)), flush=True)
+            architecture = Architecture(name, encoder)
+            print(row(architecture, engine), flush=True)
+            if scene:
+                print(learned(architecture, engine, scene, arguments.minutes, Path(folder)), flush=True)
 
 
 def row(architecture: Architecture, engine: NativeEngine) -> str:

@@ -20,7 +20,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from training_core.jobs.architectures import ARCHITECTURES, ENCODERS, IMPOSSIBLE
+from training_core.jobs.architectures import ARCHITECTURES, ENCODERS
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,6 @@ CONFIGURATIONS = [
     *(
         Configuration(2, 384, precision="fp32", architecture=name, encoder=encoder)
         for name, encoder in itertools.product(ARCHITECTURES, ENCODERS)
-        if (name, encoder) not in IMPOSSIBLE
     ),
 ]
 

@@ -17,7 +17,7 @@ from scripts.starter.real_ground import ROADLESS, TOWNS, Ground
 from scripts.starter.recipe import Recipe
 from scripts.starter.worlds import World
 from training_core.geodata.pixel_codes import IGNORE
-from training_core.segmentation.symmetries import turned
+from training_core.segmentation.inference import turned
 
 Chip = tuple[np.ndarray, np.ndarray]
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..errors import JobError
-from .architectures import ARCHITECTURES, AS_BASE, DEEPLAB, ENCODERS, FPN, IMPOSSIBLE, MIT, USUAL
+from .architectures import ARCHITECTURES, AS_BASE, ENCODERS, FPN, USUAL
 from .option import (
     BANDS,
     FIELD,
@@ -123,15 +123,14 @@ class FineTune(LabelOptions, RecipeOptions, ProcessOptions, ComputeOptions):
         AS_BASE,
         "Architecture",
         f"Architecture of the model: {AS_BASE} is that of the base model, or {USUAL[0]} without one. Another "
-        f"one needs {IMAGENET} as base model, or none. With {FPN} and {DEEPLAB} no halo is exact.",
+        f"one needs {IMAGENET} as base model, or none. With {FPN} no halo is exact.",
         choices=(AS_BASE, *ARCHITECTURES),
         advanced=True,
     )
     encoder: str = option(
         AS_BASE,
         "Encoder",
-        f"Encoder of the model: {AS_BASE} is that of the base model, or {USUAL[1]} without one. With {MIT} no halo is "
-        "exact; NVIDIA licenses its code and weights for non-commercial use.",
+        f"Encoder of the model: {AS_BASE} is that of the base model, or {USUAL[1]} without one.",
         choices=(AS_BASE, *ENCODERS),
         advanced=True,
     )
@@ -165,11 +164,6 @@ class FineTune(LabelOptions, RecipeOptions, ProcessOptions, ComputeOptions):
             to learn at a rate of its own.
         """
         super().validate()
-        if (self.architecture, self.encoder) in IMPOSSIBLE:
-            raise JobError(
-                f"There is no {self.architecture} (architecture) with {self.encoder} (encoder).",
-                "Choose another architecture or encoder.",
-            )
         self._check_processes()
         if self.sample == IMAGE and self.batch_norm != "frozen":
             raise JobError(

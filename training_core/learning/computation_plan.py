@@ -17,7 +17,7 @@ from ..jobs import FineTune
 from ..jobs.recipe import CHIPS, IMAGE
 from ..labels.labeled_images import LabeledImage
 from ..models.architectures import Architecture
-from ..models.engines import Engine, NativeEngine, choose_engine, choose_precision, training_engine
+from ..models.engines import NativeEngine, choose_precision, choose_training_engine, training_engine
 from .checkpoint import Checkpoint
 from .fitted_recipe import Fit, TrialSteps, fit_recipe, has_choice
 from .pipeline.plan import plan_pipeline, require_pipelines
@@ -156,15 +156,14 @@ def _plan_stages(
 def _choose_engine(job: FineTune, trial: TrialSteps, reporter: Reporter) -> NativeEngine:
     """Return the engine to train with: the one asked for, or the fastest in a trial where the budget is long."""
 
-    def step(engine: Engine) -> None:
+    def step(engine: NativeEngine) -> None:
         reporter.check_cancelled()
-        trial.step(training_engine(engine.name, engine.precision))
+        trial.step(engine)
 
     is_plain = job.sample == CHIPS and job.pipeline_stages == 1
     is_tried = is_plain and (not job.steps or job.steps >= MIN_STEPS_WITH_TRIAL)
     limit_s = math.inf if job.steps else TRIAL_SHARE * job.minutes * 60
-    chosen = choose_engine(job.engine, job.precision, step if is_tried else None, reporter.log, limit_s=limit_s)
-    return training_engine(chosen.name, chosen.precision, chosen.reason)
+    return choose_training_engine(job.engine, job.precision, step if is_tried else None, reporter.log, limit_s)
 
 
 def _fit(job: FineTune, trial: TrialSteps, engine: NativeEngine, reporter: Reporter) -> Fit:

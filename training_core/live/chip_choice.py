@@ -23,7 +23,7 @@ from ..geodata.pixel_codes import IGNORE, ROAD
 from ..geodata.rasters import Band
 from ..labels.label_edges import near_edges
 from ..learning.chips import ROAD_CHIP_SHARE, draw_scaling, scale_into
-from ..segmentation.symmetries import turned
+from ..segmentation.inference import turned
 from .drawn_labels import DrawnLabels, paste
 from .held_out import BLOCK_PX, Block
 from .image_windows import ImageWindows, Window

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import importlib
 from dataclasses import dataclass
+from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
+from torch.nn import functional
 
-from ..errors import JobError, ModelFileError
-from ..jobs.architectures import ARCHITECTURES, ENCODERS, IMPOSSIBLE, MIT, RESNETS, UNET, UNET_PLUS_PLUS, USUAL
+from ..errors import JobError, ModelFileError, shown
+from ..jobs.architectures import ARCHITECTURES, EFFICIENTNET, ENCODERS, FPN, RESNETS, UNET, UNET_PLUS_PLUS, USUAL
 from .decoder import DecoderBlock
-from .tileable import make_tileable
 
 # The library that builds it. Loading it takes seconds, in which a job can read its images; see `preload`.
 LIBRARY = "segmentation_models_pytorch"
@@ -22,8 +23,9 @@ LIBRARY = "segmentation_models_pytorch"
 MAX_BANDS = 65535
 # How the library's names of encoders begin that it takes from timm, as the module `model` of one of its own.
 TIMM = "tu-"
+# What RoadSeg builds, for messages.
+TAKEN = f"{', '.join(ARCHITECTURES)}; {', '.join(ENCODERS)}"
 _HEAD = "segmentation_head.0"
-_COLORS = 3
 
 
 @dataclass(frozen=True)
@@ -37,28 +39,19 @@ class Encoder:
     first : str
         The convolution that sees the image.
     normalization : str
-        The batch normalization after it; empty where there is none.
+        The batch normalization after it.
     """
 
     library_name: str
     stages: tuple[tuple[str, ...], ...]
     first: str
-    normalization: str = ""
+    normalization: str
 
 
 _RESNET_STAGES = (("conv1", "bn1"), ("layer1",), ("layer2",), ("layer3",), ("layer4",))
 _KNOWN = {
     **{name: Encoder(name, _RESNET_STAGES, "conv1", "bn1") for name in RESNETS},
-    "mobilenet_v2": Encoder(
-        "mobilenet_v2",
-        tuple(
-            tuple(f"features.{number}" for number in range(*ends))
-            for ends in ((0, 2), (2, 4), (4, 7), (7, 14), (14, 19))
-        ),
-        "features.0.0",
-        "features.0.1",
-    ),
-    "efficientnet_lite0": Encoder(
+    EFFICIENTNET: Encoder(
         "tu-efficientnet_lite0",
         (
             ("model.conv_stem", "model.bn1", "model.blocks.0"),
@@ -69,17 +62,6 @@ _KNOWN = {
         ),
         "model.conv_stem",
         "model.bn1",
-    ),
-    "regnetx_004": Encoder(
-        "tu-regnetx_004",
-        tuple((f"model.{name}",) for name in ("stem", "s1", "s2", "s3", "s4")),
-        "model.stem.conv",
-        "model.stem.bn",
-    ),
-    MIT: Encoder(
-        MIT,
-        ((), *(tuple(f"{name}{number}" for name in ("patch_embed", "block", "norm")) for number in (1, 2, 3, 4))),
-        "patch_embed1.proj",
     ),
 }
 
@@ -111,9 +93,11 @@ class Architecture:
         ModelFileError
             Name, encoder or a number of channels is not supported.
         """
-        pair = self.name, self.encoder
-        if self.name not in ARCHITECTURES or self.encoder not in ENCODERS or pair in IMPOSSIBLE:
-            raise ModelFileError(f"RoadSeg does not know the architecture {self.name} with encoder {self.encoder}.")
+        if self.name not in ARCHITECTURES or self.encoder not in ENCODERS:
+            raise ModelFileError(
+                f"RoadSeg does not take the architecture {shown(self.name)} with the encoder {shown(self.encoder)}, "
+                f"only {TAKEN}."
+            )
         if not (1 <= self.in_channels <= MAX_BANDS and 1 <= self.classes <= 256):
             raise ModelFileError(f"A model cannot have {self.in_channels} bands and {self.classes} classes.")
 
@@ -129,9 +113,8 @@ class Architecture:
 
     @property
     def first_normalization(self) -> str:
-        """The batch normalization after it; empty where there is none."""
-        name = _KNOWN[self.encoder].normalization
-        return name and f"encoder.{name}"
+        """The batch normalization after it."""
+        return f"encoder.{_KNOWN[self.encoder].normalization}"
 
     @property
     def sensitive_layers(self) -> tuple[tuple[str, ...], ...]:
@@ -145,9 +128,8 @@ class Architecture:
             for stage in _KNOWN[self.encoder].stages
         ]
         blocks = {UNET: "decoder/blocks.{}", UNET_PLUS_PLUS: "decoder/blocks.x_0_{}"}.get(self.name)
-        first = (stages[0] or stages[1])[0]
         ends, middle = ((blocks.format(4),), (blocks.format(3), blocks.format(2))) if blocks else ((), ("decoder",))
-        return (first, "segmentation_head", *ends), (*stages[4], *stages[1]), middle
+        return (stages[0][0], "segmentation_head", *ends), (*stages[4], *stages[1]), middle
 
     @property
     def library_name(self) -> str:
@@ -177,20 +159,45 @@ class Architecture:
 def build_network(architecture: Architecture) -> nn.Module:
     """Return the network with random weights, channels last in memory, which is fast on CPUs."""
     architecture.validate()
-    library, encoder = importlib.import_module(LIBRARY), _KNOWN[architecture.encoder]
-    takes_bands = architecture.encoder != MIT
-    model = getattr(library, architecture.name)(
-        encoder_name=encoder.library_name,
+    model = getattr(importlib.import_module(LIBRARY), architecture.name)(
+        encoder_name=architecture.library_name,
         encoder_weights=None,
-        in_channels=architecture.in_channels if takes_bands else _COLORS,
+        in_channels=architecture.in_channels,
         classes=architecture.classes,
     )
-    if not takes_bands and architecture.in_channels != _COLORS:
-        _take_bands(model, encoder.first, architecture.in_channels)
     if architecture.name == UNET:
         model.decoder.blocks = nn.ModuleList(map(DecoderBlock, model.decoder.blocks))
-    make_tileable(model, architecture.name)
+    _make_tileable(model, architecture.name)
     return model.to(memory_format=torch.channels_last)
+
+
+def _make_tileable(model: nn.Module, architecture: str) -> None:
+    """Replace the layers whose result depends on the image's size or on chance; names and shapes of weights stay.
+
+    The library upsamples with aligned corners: where a pixel is sampled then depends on the size of the image, and
+    tiles would be shifted against each other by up to a pixel and a half. Dropout would make the loss depend on the
+    number of processes.
+    """
+    for parent in list(model.modules()):
+        for name, part in parent.named_children():
+            if isinstance(part, nn.UpsamplingBilinear2d):
+                setattr(parent, name, nn.Upsample(scale_factor=part.scale_factor, mode="bilinear"))
+            elif isinstance(part, (nn.Dropout, nn.Dropout2d)):
+                setattr(parent, name, nn.Identity())
+            elif architecture == FPN and type(part).__name__ == "Conv3x3GNReLU":
+                setattr(parent, name, _UpsamplingBlock(part))
+
+
+class _UpsamplingBlock(nn.Module):
+    """A convolution with group normalization of the library's FPN, that upsamples without aligned corners."""
+
+    def __init__(self, library_block: Any) -> None:
+        super().__init__()
+        self.block, self.upsample = library_block.block, library_block.upsample
+
+    def forward(self, features: Tensor) -> Tensor:
+        features = self.block(features)
+        return functional.interpolate(features, scale_factor=2.0, mode="bilinear") if self.upsample else features
 
 
 def build_uninitialized(architecture: Architecture) -> nn.Module:
@@ -211,18 +218,8 @@ def weights_without_memory(architecture: Architecture) -> dict[str, torch.Tensor
 def _build_without_memory(architecture: Architecture) -> nn.Module:
     """Return the network on the device meta."""
     importlib.import_module(LIBRARY)  # first, for it computes with tensors while it is imported
-    if architecture.encoder == MIT:
-        return build_network(architecture).to("meta")  # which reads numbers from tensors while it is built
     with torch.device("meta"):
         return build_network(architecture)
-
-
-def _take_bands(model: nn.Module, first: str, bands: int) -> None:
-    """Have an encoder that the library builds for colors alone take so many bands."""
-    old = model.encoder.get_submodule(first)
-    new = nn.Conv2d(bands, old.out_channels, old.kernel_size, old.stride, old.padding, bias=old.bias is not None)
-    parent, _, name = first.rpartition(".")
-    setattr(model.encoder.get_submodule(parent), name, new)
 
 
 def encoder_stages(model: nn.Module) -> list[tuple[nn.Module, ...]]:

@@ -16,8 +16,8 @@ from ..errors import JobError, ModelFileError
 from ..events import Reporter
 from ..geodata.road_classes import RoadClass
 from ..jobs import IMAGENET
-from ..jobs.architectures import ARCHITECTURES, AS_BASE, ENCODERS, IMPOSSIBLE, USUAL
-from .architectures import TIMM, Architecture, build_network, weights_without_memory
+from ..jobs.architectures import ARCHITECTURES, AS_BASE, ENCODERS, USUAL
+from .architectures import TAKEN, TIMM, Architecture, build_network, weights_without_memory
 from .imagenet import fetch_encoder
 from .loading import Weights, is_foreign, load_foreign_weights, load_weights
 from .model_card import ModelCard
@@ -26,7 +26,7 @@ from .model_card import ModelCard
 _COLORS = ("red", "green", "blue")
 _ENCODER, _HEAD = "encoder.", "segmentation_head."
 # Of the classifier that an encoder was trained with, and counters that some files lack.
-_CLASSIFIERS = ("fc.", "classifier.", "head.", "conv_head.", "bn2.")
+_CLASSIFIERS = ("fc.", "classifier.", "conv_head.", "bn2.")
 _COUNTER = ".num_batches_tracked"
 
 
@@ -125,8 +125,8 @@ def _made_elsewhere(found: Weights, usual: Architecture, path: str, reporter: Re
             break
     else:
         raise ModelFileError(
-            f"{path} is a safetensors file, but no model that RoadSeg knows: neither one of its own, nor a model or an "
-            f"encoder of segmentation_models_pytorch ({', '.join(ARCHITECTURES)}; {', '.join(ENCODERS)}).",
+            f"{path} is a safetensors file, but not a model that RoadSeg takes: neither one of its own, nor a model or "
+            f"an encoder of segmentation_models_pytorch ({TAKEN}).",
             "Choose a model made by Fine-tune a model.",
         )
     fresh = build_network(architecture).state_dict()
@@ -141,9 +141,8 @@ def _made_elsewhere(found: Weights, usual: Architecture, path: str, reporter: Re
 def _candidates(usual: Architecture, is_whole: bool) -> Iterator[tuple[str, str]]:
     """Yield what a file may hold, the usual first."""
     names = ARCHITECTURES if is_whole else (usual.name,)
-    for pair in sorted(itertools.product(names, ENCODERS), key=lambda pair: pair != (usual.name, usual.encoder)):
-        if pair not in IMPOSSIBLE:
-            yield pair
+    pairs = itertools.product(names, ENCODERS)
+    yield from sorted(pairs, key=lambda pair: pair != (usual.name, usual.encoder))
 
 
 def _as_encoder(found: Weights, kind: Architecture) -> Weights:

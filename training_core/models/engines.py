@@ -6,29 +6,31 @@ others are not installed, the native engine does everything except running ONNX 
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import math
 import sys
 import time
 import warnings
-from collections.abc import Callable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from types import ModuleType
-from typing import Optional, Protocol, TypeVar
+from typing import Any, Generic, Optional, TypeVar
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 from torch.optim import Optimizer
 
 from ..errors import JobError
 from ..system import processor
-from .bf16_pace import bf16_pace
 from .folding import folded
 from .onnx_file import OnnxModel, export_onnx, serialized
 from .openvino_model import CLEAR_WIN, OpenvinoModel, why_not_openvino
 
 AUTO = "auto"
-# Below this share of the pace in FP32, BF16 is not chosen.
+# Below this fraction of the speed in FP32, BF16 is not chosen.
 CLEAR_LOSS = 0.85
 NATIVE, IPEX, OPENVINO = "native", "ipex", "openvino"
 BF16, FP32, INT8 = "bf16", "fp32", "int8"
@@ -37,28 +39,31 @@ ENGINES = (NATIVE, IPEX, OPENVINO)
 TRIAL_STEPS = 3
 # What loading the other engines takes before any of them computes.
 LOADING_S = 4.0
+# Channels and side of the convolution that shows the speed in BF16: a layer in the middle of a U-Net; some 30 ms on two
+# cores.
+_CHANNELS, _SIDE_PX, _TURNS = 64, 128, 4
 # A model as an engine runs it.
 Prepared = TypeVar("Prepared")
+_E = TypeVar("_E", bound="Engine[Any]")
 
 
-class Engine(Protocol[Prepared]):
-    """A way to run the U-Net. `NativeEngine` and `IpexEngine` also train it."""
+@dataclass(frozen=True)
+class Engine(ABC, Generic[Prepared]):
+    """A way to run a model in one precision. `NativeEngine` and `IpexEngine` also train it.
 
-    @property
-    def name(self) -> str:
-        """The engine: native, ipex or openvino."""
-        ...
+    Parameters
+    ----------
+    precision : str
+        bf16 or fp32; int8 for a quantized model.
+    reason : str
+        Why it was chosen, for the user.
+    """
 
-    @property
-    def precision(self) -> str:
-        """The number format: bf16 or fp32; int8 for a quantized model."""
-        ...
+    precision: str
+    reason: str = ""
+    name: str = field(default="", init=False)
 
-    @property
-    def reason(self) -> str:
-        """Why it was chosen, for the user."""
-        ...
-
+    @abstractmethod
     def prepare_inference(self, model: nn.Module | OnnxModel, is_exact: bool = False) -> Prepared:
         """Return the model as this engine runs it.
 
@@ -67,8 +72,8 @@ class Engine(Protocol[Prepared]):
         is_exact : bool
             Whether the results of a pixel must not vary, in FP32, with the size of the image around it.
         """
-        ...
 
+    @abstractmethod
     def probability(self, prepared: Prepared, images: Tensor) -> Tensor:
         """Return the probability of road, and of each class where road is.
 
@@ -83,11 +88,9 @@ class Engine(Protocol[Prepared]):
         -------
         Tensor (batch, channels, height, width), float32
         """
-        ...
 
     def expect(self, prepared: Prepared, shape: tuple[int, ...]) -> None:
         """Prepare for many batches of one shape, (batch, bands, height, width), if that makes them faster."""
-        ...
 
     def settle_batches(self, prepared: Prepared, images: Tensor, log: Callable[[str], None]) -> int:
         """Find out how this engine computes batches fastest.
@@ -99,22 +102,20 @@ class Engine(Protocol[Prepared]):
         images : Tensor (batch, bands, height, width), float32
             A typical batch.
         log : callable
-            Takes what was measured, for the user.
+            Takes the measured times, for the user.
 
         Returns
         -------
         int
-            How many images of a batch are computed in parallel from here on; 1 where it is computed as a whole.
+            Number of images of a batch that are computed in parallel from now on; 1 for a batch as a whole.
         """
-        ...
+        return 1
 
 
 @dataclass(frozen=True)
-class NativeEngine:
-    """PyTorch as it is; see `Engine`."""
+class NativeEngine(Engine[nn.Module]):
+    """PyTorch as it is."""
 
-    precision: str
-    reason: str = ""
     name: str = field(default=NATIVE, init=False)
 
     @property
@@ -126,9 +127,9 @@ class NativeEngine:
         """Return model and optimizer as this engine trains them; use these from here on."""
         return model.train(), optimizer
 
-    def prepare_inference(self, model: nn.Module, is_exact: bool = False) -> nn.Module:
-        """Return a copy of the model with constant weights; see `Engine.prepare_inference` and `folding`."""
-        return folded(model, self.dtype, is_exact)
+    def prepare_inference(self, model: nn.Module | OnnxModel, is_exact: bool = False) -> nn.Module:
+        """Return a copy of the model with constant weights; see `folding`."""
+        return folded(_network(model), self.dtype, is_exact)
 
     def forward(self, model: nn.Module, images: Tensor) -> Tensor:
         """Return the model's logits, computed in this engine's precision.
@@ -144,34 +145,18 @@ class NativeEngine:
         """
         images = images.contiguous(memory_format=torch.channels_last)
         with torch.autocast("cpu", dtype=torch.bfloat16, enabled=self.precision == BF16):
-            return model(images).float()
+            logits: Tensor = model(images).float()
+        return logits
 
     def probability(self, prepared: nn.Module, images: Tensor) -> Tensor:
         """Return the probability of each pixel and channel, (batch, channels, height, width), float32."""
         with torch.inference_mode():
             return torch.sigmoid(self.forward(prepared, images))
 
-    def expect(self, prepared: nn.Module, shape: tuple[int, ...]) -> None:
-        """Do nothing: a shape takes no preparation."""
-
-    def settle_batches(self, prepared: nn.Module, images: Tensor, log: Callable[[str], None]) -> int:
-        """Leave batches as they are; see `Engine.settle_batches`.
-
-        Parameters
-        ----------
-        images : Tensor (batch, bands, height, width), float32
-
-        Returns
-        -------
-        int
-            1: a batch is computed as a whole.
-        """
-        return 1
-
 
 @dataclass(frozen=True)
 class IpexEngine(NativeEngine):
-    """PyTorch with its Intel extension, which brings kernels of its own; see `Engine`."""
+    """PyTorch with its Intel extension, which brings kernels of its own."""
 
     name: str = field(default=IPEX, init=False)
 
@@ -182,27 +167,30 @@ class IpexEngine(NativeEngine):
         BF16 copies; the model's `state_dict` holds the FP32 weights, which averages and checkpoints take.
         """
         plain = {"weights_prepack": False, "split_master_weight_for_bf16": False, "fuse_update_step": False}
-        return _import_ipex().optimize(model.train(), optimizer=optimizer, dtype=self.dtype, inplace=True, **plain)
+        trained: tuple[nn.Module, Optimizer] = _import_ipex().optimize(
+            model.train(), optimizer=optimizer, dtype=self.dtype, inplace=True, **plain
+        )
+        return trained
 
-    def prepare_inference(self, model: nn.Module, is_exact: bool = False) -> nn.Module:
+    def prepare_inference(self, model: nn.Module | OnnxModel, is_exact: bool = False) -> nn.Module:
         """Return a copy of the model with constant weights and the extension's kernels; see `folding`."""
-        constant = folded(model, self.dtype, is_exact)
-        return _import_ipex().optimize(constant, dtype=self.dtype, inplace=True, weights_prepack=False)
+        constant = folded(_network(model), self.dtype, is_exact)
+        prepared: nn.Module = _import_ipex().optimize(constant, dtype=self.dtype, inplace=True, weights_prepack=False)
+        return prepared
 
 
 @dataclass(frozen=True)
-class OpenvinoEngine:
-    """OpenVINO, which runs ONNX graphs and does not train; see `Engine`."""
+class OpenvinoEngine(Engine[OpenvinoModel]):
+    """OpenVINO, which runs ONNX graphs and does not train."""
 
-    precision: str
-    reason: str = ""
     name: str = field(default=OPENVINO, init=False)
 
     def prepare_inference(self, model: nn.Module | OnnxModel, is_exact: bool = False) -> OpenvinoModel:
         """Return the model compiled for this processor; one of PyTorch goes by ONNX, and upsamples in any case."""
         graph = model if isinstance(model, OnnxModel) else serialized(export_onnx(model))
-        of_rest = BF16 if processor.has_bf16_unit() else FP32
-        return OpenvinoModel(graph, of_rest if self.precision == INT8 else self.precision, torch.get_num_threads())
+        rest_precision = BF16 if processor.has_bf16_unit() else FP32  # of the layers that are not quantized
+        precision = rest_precision if self.precision == INT8 else self.precision
+        return OpenvinoModel(graph, precision, torch.get_num_threads())
 
     def probability(self, prepared: OpenvinoModel, images: Tensor) -> Tensor:
         """Return the probability of each pixel and channel, (batch, channels, height, width), float32."""
@@ -213,33 +201,26 @@ class OpenvinoEngine:
         prepared.expect(shape)
 
     def settle_batches(self, prepared: OpenvinoModel, images: Tensor, log: Callable[[str], None]) -> int:
-        """Time a batch as a whole and by parallel streams, and settle for the faster way; see `Engine.settle_batches`.
-
-        Parameters
-        ----------
-        images : Tensor (batch, bands, height, width), float32
-
-        Returns
-        -------
-        int
-            Number of streams.
-        """
+        """Return the faster number of streams for batches (batch, bands, height, width), float32."""
         whole_s, parallel_s, streams = prepared.settle_batches(images.numpy())
         times = f"{len(images)} images: {1000 * whole_s:.0f} ms as one batch, {1000 * parallel_s:.0f} ms"
         log(f"{times} side by side; " + (f"{streams} at once." if streams > 1 else "as one batch, then."))
         return streams
 
 
-_ENGINES = {NATIVE: NativeEngine, IPEX: IpexEngine, OPENVINO: OpenvinoEngine}
+def _network(model: nn.Module | OnnxModel) -> nn.Module:
+    """Return a model of PyTorch as it is; `engines_for` leaves others to OpenVINO."""
+    if isinstance(model, OnnxModel):
+        raise TypeError("PyTorch does not run ONNX models")
+    return model
 
 
-def make_engine(name: str, precision: str, reason: str = "") -> Engine:
-    """Return the engine of a name.
+_TRAINING: dict[str, type[NativeEngine]] = {NATIVE: NativeEngine, IPEX: IpexEngine}
+_ENGINES: dict[str, type[Engine[Any]]] = {**_TRAINING, OPENVINO: OpenvinoEngine}
 
-    Parameters
-    ----------
-    name, precision, reason : str
-        See `Engine`.
+
+def make_engine(name: str, precision: str, reason: str = "") -> Engine[Any]:
+    """Return the engine of a name; see `Engine`.
 
     Raises
     ------
@@ -250,14 +231,14 @@ def make_engine(name: str, precision: str, reason: str = "") -> Engine:
 
 
 def training_engine(name: str, precision: str, reason: str = "") -> NativeEngine:
-    """Return the engine of a name, which must be one of those that train; see `make_engine`.
+    """Return the engine of a name that trains models; see `make_engine`.
 
     Raises
     ------
     KeyError
-        No engine of that name trains.
+        There is no such engine.
     """
-    return {NATIVE: NativeEngine, IPEX: IpexEngine}[name](precision, reason)
+    return _TRAINING[name](precision, reason)
 
 
 def _import_ipex() -> ModuleType:
@@ -298,11 +279,10 @@ def engines_for(model: nn.Module | OnnxModel) -> tuple[str, ...]:
 def choose_engine(
     engine: str,
     precision: str,
-    trial: Optional[Callable[[Engine], None]] = None,
-    log: Callable[[str], None] = print,
-    able: tuple[str, ...] = TRAINING,
-    limit_s: float = math.inf,
-) -> Engine:
+    trial: Optional[Callable[[Engine[Any]], None]],
+    log: Callable[[str], None],
+    able: tuple[str, ...],
+) -> Engine[Any]:
     """Choose the engine: the one asked for, or of those installed the fastest in a trial.
 
     Parameters
@@ -312,52 +292,86 @@ def choose_engine(
     trial : callable, optional
         Runs one step on the actual shapes with an engine; without it, auto takes the first of `able`.
     log : callable
-        Takes what was measured and chosen, for the user.
+        Takes the measurements and the choice, for the user.
     able : tuple of str
         Names of the engines that support the task, the preferred one first.
-    limit_s : float
-        Time for the trial; without enough for it, auto takes the first of `able`.
 
     Raises
     ------
     JobError
         The engine asked for is not installed, or does not support the task.
     """
+    return _choose(engine, precision, trial, log, {name: _ENGINES[name] for name in able}, math.inf)
+
+
+def choose_training_engine(
+    engine: str,
+    precision: str,
+    trial: Optional[Callable[[NativeEngine], None]] = None,
+    log: Callable[[str], None] = print,
+    limit_s: float = math.inf,
+) -> NativeEngine:
+    """Choose the engine to train with; see `choose_engine`.
+
+    Parameters
+    ----------
+    limit_s : float
+        Time for the trial; where it is too short, auto takes the native engine.
+
+    Raises
+    ------
+    JobError
+        The engine asked for is not installed, or does not train.
+    """
+    return _choose(engine, precision, trial, log, _TRAINING, limit_s)
+
+
+def _choose(
+    engine: str,
+    precision: str,
+    trial: Optional[Callable[[_E], None]],
+    log: Callable[[str], None],
+    able: Mapping[str, type[_E]],
+    limit_s: float,
+) -> _E:
     precision = choose_precision(precision, log)
     first, *others = able
     wanted = first if engine == AUTO else engine
     if wanted not in able:
-        raise JobError(f"The engine {wanted} runs no ONNX models.", f"Choose the engine {' or '.join(able)}, or auto.")
+        raise JobError(
+            f"The engine {wanted} does not run ONNX models.", f"Choose the engine {' or '.join(able)}, or auto."
+        )
     obstacle = why_not(wanted)
     if obstacle:
         instead = "Run Set up runtime." if wanted == first else "Choose the engine native or auto."
         raise JobError(f"The engine {wanted} cannot be used: {obstacle}.", instead)
     if engine != AUTO:
-        return make_engine(wanted, precision, "asked for")
-    reason = _why_only_first(others, trial is not None and _fits(trial, make_engine(first, precision), able, limit_s))
-    if reason:
+        return able[wanted](precision, "asked for")
+    is_tried = trial is not None and _fits(trial, able[first](precision), len(able), limit_s)
+    reason = _why_only_first(others, is_tried)
+    if trial is None or reason:
         log(f"Engine {first} in {precision}: {reason}.")
-        return make_engine(first, precision, reason)
-    return _fastest([make_engine(name, precision) for name in able if not why_not(name)], trial, log)
+        return able[first](precision, reason)
+    return _fastest([make(precision) for name, make in able.items() if not why_not(name)], trial, log)
 
 
-def _fits(trial: Callable[[Engine], None], first: Engine, able: tuple[str, ...], limit_s: float) -> bool:
-    """Whether a trial of the engines fits into a time, by a step of the first one, if it may fit at all."""
+def _fits(trial: Callable[[_E], None], first: _E, engines: int, limit_s: float) -> bool:
+    """Whether a trial of so many engines fits into a time, by a step of the first one, if it may fit at all."""
     if limit_s <= LOADING_S or limit_s == math.inf:
         return limit_s == math.inf
     began_s = time.perf_counter()
     trial(first)
-    return LOADING_S + (1 + TRIAL_STEPS) * len(able) * (time.perf_counter() - began_s) <= limit_s
+    return LOADING_S + (1 + TRIAL_STEPS) * engines * (time.perf_counter() - began_s) <= limit_s
 
 
-def _why_only_first(others: list[str], is_tried: bool) -> Optional[str]:
-    """Return why there is no choice but the first engine, or None where there is one."""
+def _why_only_first(others: list[str], is_tried: bool) -> str:
+    """Return why there is no choice but the first engine; empty where there is one."""
     if not others:
         return "it is the one that runs ONNX models"
     if not is_tried:
         return "there is too little to do, or too little time, for a trial of others"
-    obstacles = [why_not(name) for name in others]
-    return "; ".join(obstacles) if all(obstacles) else None
+    obstacles = [why_not(name) or "" for name in others]
+    return "; ".join(obstacles) if all(obstacles) else ""
 
 
 def choose_precision(precision: str, log: Callable[[str], None]) -> str:
@@ -371,13 +385,31 @@ def choose_precision(precision: str, log: Callable[[str], None]) -> str:
         if precision == BF16:
             log("This processor has no BF16 unit, and would be far slower in BF16 than in FP32; FP32 is used.")
         return FP32
-    if precision == AUTO and not processor.has_amx() and bf16_pace() < CLEAR_LOSS:
-        log(f"This processor computes in BF16 at {bf16_pace():.0%} of its pace in FP32, as measured; FP32 is used.")
+    if precision == AUTO and not processor.has_amx() and bf16_speedup() < CLEAR_LOSS:
+        log(f"This processor computes in BF16 at {bf16_speedup():.0%} of its speed in FP32, as measured; FP32 is used.")
         return FP32
     return BF16
 
 
-def _fastest(engines: list[Engine], trial: Callable[[Engine], None], log: Callable[[str], None]) -> Engine:
+@functools.lru_cache
+def bf16_speedup() -> float:
+    """Return how many times as fast as in FP32 a convolution and its gradients are in BF16, measured in turns."""
+    shortest_s = {torch.float32: float("inf"), torch.bfloat16: float("inf")}
+    with torch.random.fork_rng(devices=[]), torch.enable_grad():
+        filters = torch.randn(_CHANNELS, _CHANNELS, 3, 3, requires_grad=True)
+        images = torch.randn(2, _CHANNELS, _SIDE_PX, _SIDE_PX).contiguous(memory_format=torch.channels_last)
+        images.requires_grad_()
+        for _ in range(_TURNS):  # the first one prepares the kernels
+            for dtype in shortest_s:
+                began_s = time.perf_counter()
+                with torch.autocast("cpu", dtype=torch.bfloat16, enabled=dtype == torch.bfloat16):
+                    convolved = functional.conv2d(images, filters, padding=1)
+                convolved.sum().backward()
+                shortest_s[dtype] = min(shortest_s[dtype], time.perf_counter() - began_s)
+    return shortest_s[torch.float32] / shortest_s[torch.bfloat16]
+
+
+def _fastest(engines: list[_E], trial: Callable[[_E], None], log: Callable[[str], None]) -> _E:
     for engine in engines:
         trial(engine)  # the first step prepares weights and memory
     seconds = [math.inf] * len(engines)

@@ -10,7 +10,7 @@ Scope: cards and weights. Independent of files' formats, and of images.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -81,9 +81,9 @@ def _differences(first: ModelCard, other: ModelCard) -> Iterable[tuple[str, str,
         ("encoders", first.architecture.encoder, other.architecture.encoder),
     )
     yield from (each for each in names if each[1] != each[2])
-    pairs = (
+    pairs: tuple[tuple[str, Sequence[str] | str, Sequence[str] | str], ...] = (
         ("bands", first.band_names, other.band_names),
-        ("classes", *([f"{each.name} {each.speed_kmh:g} km/h" for each in card.classes] for card in (first, other))),
+        ("classes", _class_names(first), _class_names(other)),
         ("normalizations", first.scaling, other.scaling),
     )
     for what, one, another in pairs:
@@ -94,6 +94,10 @@ def _differences(first: ModelCard, other: ModelCard) -> Iterable[tuple[str, str,
     (name, digest), (other_name, other_digest) = map(_base, (first, other))
     if (digest != other_digest) if digest and other_digest else (name != other_name):
         yield "base models", f"{shown(name)} {digest[:12]}".strip(), f"{shown(other_name)} {other_digest[:12]}".strip()
+
+
+def _class_names(card: ModelCard) -> list[str]:
+    return [f"{each.name} {each.speed_kmh:g} km/h" for each in card.classes]
 
 
 def learned_px(card: ModelCard) -> int:
@@ -177,11 +181,11 @@ def rescaled(
     first, normalization = f"{architecture.first_layer}.weight", architecture.first_normalization
     filters = weights[first].double()
     constant = (filters.sum(dim=(2, 3)) * shifts).sum(dim=1)
-    offset, sign = (f"{normalization}.running_mean", -1) if normalization else (f"{architecture.first_layer}.bias", 1)
+    offset = f"{normalization}.running_mean"
     return {
         **weights,
         first: (filters * ratios[:, None, None]).float(),
-        offset: (weights[offset].double() + sign * constant).float(),
+        offset: (weights[offset].double() - constant).float(),
     }
 
 

@@ -136,7 +136,7 @@ class OpenvinoModel:
         try:
             if len(images) > 1 and self._side_by_side:
                 return _compute_side_by_side(self._side_by_side, images)
-            compiled = self._of_shape if images.shape == self._shape else self._whole
+            compiled = self._whole if self._of_shape is None or images.shape != self._shape else self._of_shape
             result = compiled({INPUT: images})[0]
         except RuntimeError as error:
             raise _unfit(error) from error
@@ -163,7 +163,7 @@ def _seconds(work: Callable[[], object]) -> float:
 
 def import_openvino() -> ModuleType:
     """Import the package with its telemetry switched off: nothing leaves the machine."""
-    sys.modules["openvino_telemetry"] = None
+    sys.modules["openvino_telemetry"] = None  # type: ignore[assignment]  # Python then refuses to import it
     import openvino
 
     return openvino

@@ -30,9 +30,8 @@ from ..models.engines import make_engine, why_not
 from ..models.loading import load_model
 from ..models.model_file import weights_sha256
 from ..models.onnx_file import OnnxModel
-from ..segmentation.inference import Piece, Prediction, Predictor, padded_size, predict_pieces, read_piece
+from ..segmentation.inference import SYMMETRIES, Piece, Prediction, Predictor, padded_size, predict_pieces, read_piece
 from ..segmentation.segmenter import Segmenter
-from ..segmentation.symmetries import ALL
 from ..system.prefetch import ahead
 from .catalog import Scene
 from .mosaic import Mosaic
@@ -119,7 +118,7 @@ def _load(predicting: Predicting) -> Segmenter:
     if predicting.threads:
         torch.set_num_threads(predicting.threads)
     engine = make_engine(predicting.engine, predicting.precision, "chosen by the job")
-    symmetries = ALL if predicting.test_time_augmentation else ALL[:1]
+    symmetries = SYMMETRIES if predicting.test_time_augmentation else SYMMETRIES[:1]
     prepared = engine.prepare_inference(model, predicting.is_exact)
     predictor = Predictor(prepared, engine, card.bands, symmetries, card.architecture.classes, predicting.model)
     tile_px = (predicting.core_px + 2 * predicting.halo_px) ** 2

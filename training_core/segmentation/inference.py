@@ -5,9 +5,10 @@ Scope: normalization, padding, batches, test-time augmentation. Independent of f
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Optional
+from typing import Any, Optional
 
 import numpy as np
 import torch
@@ -20,8 +21,9 @@ from ..geodata.tiling import Tile, round_up
 from ..models.engines import Engine
 from ..models.openvino_model import OpenvinoModel
 from ..system.prefetch import ahead
-from .symmetries import turned, turned_back
 
+# Symmetries of the square (dihedral group), over which predictions can be averaged (test-time augmentation).
+SYMMETRIES = tuple(range(8))
 # Takes column, row, width and height; returns values (bands, height, width) and where there are data (height, width).
 Read = Callable[[int, int, int, int], tuple[np.ndarray, np.ndarray]]
 
@@ -45,7 +47,7 @@ class Predictor:
     """
 
     model: nn.Module | OpenvinoModel
-    engine: Engine
+    engine: Engine[Any]
     bands: tuple[Band, ...]
     symmetries: tuple[int, ...] = (0,)
     channels: int = 1
@@ -88,7 +90,8 @@ class Predictor:
         ndarray (batch, channels, height, width), float32
             The probability of road, then of each class if there is road.
         """
-        total = sum(turned_back(self._computed(turned(images, symmetry)), symmetry) for symmetry in self.symmetries)
+        predictions = (turned_back(self._computed(turned(images, symmetry)), symmetry) for symmetry in self.symmetries)
+        total = functools.reduce(np.add, predictions)
         return total / len(self.symmetries) if len(self.symmetries) > 1 else total
 
     def _computed(self, images: np.ndarray) -> np.ndarray:
@@ -156,7 +159,7 @@ class Piece:
         Which pixels of its core have data and lie in the area of interest.
     image : ndarray (bands, height, width), float32
         Core and halo, normalized and padded; of no pixels if none is wanted.
-    source : object
+    source : any
         The image it is a tile of, for the caller.
     name : str
         That image's file, for messages.
@@ -165,7 +168,7 @@ class Piece:
     tile: Tile
     wanted: np.ndarray
     image: np.ndarray
-    source: object = None
+    source: Any = None
     name: str = ""
 
     @property
@@ -179,7 +182,7 @@ def read_piece(
     read: Read,
     bands: tuple[Band, ...],
     area: Optional[np.ndarray] = None,
-    source: object = None,
+    source: Any = None,
     name: str = "",
 ) -> Piece:
     """Read a tile; nothing is read where the area of interest does not touch it.
@@ -229,8 +232,14 @@ class Prediction:
     classes: Optional[np.ndarray]
 
 
+def _core(channels: np.ndarray, tile: Tile) -> np.ndarray:
+    """Return the part of predicted channels (channels, height, width) that is a tile's core."""
+    rows, columns = tile.core
+    return channels[:, rows, columns]
+
+
 def _prediction(piece: Piece, channels: np.ndarray) -> Prediction:
-    road, *classes = channels[(slice(None), *piece.tile.core)]
+    road, *classes = _core(channels, piece.tile)
     if not classes:
         return Prediction(to_byte(road, piece.wanted), None)
     likeliest = (np.argmax(classes, axis=0) + 1).astype(np.uint8)
@@ -268,7 +277,7 @@ def predict_pieces(
             continue
         batch = np.stack([piece.image for piece in pack]) if len(pack) > 1 else pack[0].image[None]
         for piece, channels in zip(pack, predictor.probabilities(batch)):
-            require_numbers(channels[(slice(None), *piece.tile.core)], predictor.name, piece.name)
+            require_numbers(_core(channels, piece.tile), predictor.name, piece.name)
             yield piece, _prediction(piece, channels)
 
 
@@ -313,3 +322,37 @@ def predict_tiles(
     pieces = ahead((read_piece(tile, read, predictor.bands, name=name) for tile in tiles), 1)
     for piece, prediction in predict_pieces(predictor, pieces, most_px):
         yield piece.tile, prediction
+
+
+def turned(array: np.ndarray, symmetry: int) -> np.ndarray:
+    """Return a view of an array, rotated and flipped along its last two axes; symmetry 0 is the identity.
+
+    Parameters
+    ----------
+    array : ndarray (..., height, width), any dtype
+    symmetry : int
+        0 to 3 rotate by so many quarter turns, 4 to 7 flip first.
+
+    Returns
+    -------
+    ndarray (..., height, width) or (..., width, height), same dtype
+    """
+    mirrored = array[..., ::-1] if symmetry >= 4 else array
+    return np.rot90(mirrored, symmetry % 4, axes=(-2, -1))
+
+
+def turned_back(array: np.ndarray, symmetry: int) -> np.ndarray:
+    """Return the view that `turned` turned into this array.
+
+    Parameters
+    ----------
+    array : ndarray (..., height, width), any dtype
+    symmetry : int
+        As for `turned`.
+
+    Returns
+    -------
+    ndarray (..., height, width) or (..., width, height), same dtype
+    """
+    upright = np.rot90(array, -(symmetry % 4), axes=(-2, -1))
+    return upright[..., ::-1] if symmetry >= 4 else upright

@@ -86,12 +86,15 @@ class ResultWriter:
             self._mask.write(mask, tile)
         if self._probability:
             self._probability.write(prediction.probability, tile)
-        if self._classes:
+        if self._classes and prediction.classes is not None:
             self._classes.write(np.where(mask == ROAD, prediction.classes, mask), tile)
         return mask
 
 
 def class_colors(count: int) -> dict[int, tuple[int, int, int, int]]:
     """Return an RGBA color for each class number, from 1: hues evenly around the circle."""
-    hues = (colorsys.hsv_to_rgb(number / max(count, 1), 0.8, 0.95) for number in range(count))
-    return {number: (*(round(255 * part) for part in hue), 255) for number, hue in enumerate(hues, 1)}
+    colors = {}
+    for number in range(count):
+        red, green, blue = (round(255 * part) for part in colorsys.hsv_to_rgb(number / count, 0.8, 0.95))
+        colors[number + 1] = red, green, blue, 255
+    return colors

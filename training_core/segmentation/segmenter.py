@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Optional
+from typing import Any, Optional, Union
 
 import numpy as np
 import torch
@@ -20,19 +20,18 @@ from ..errors import JobError
 from ..events import Reporter
 from ..geodata.model_input import MIN_KNOWN, open_for_model
 from ..geodata.tiling import USUAL_HALO_PX, Tile, round_up
-from ..jobs import SegmentOptions
+from ..jobs import Evaluate, ExtractRoads, MapRegion, Segment, SegmentOptions
 from ..models.architectures import Architecture, build_network
 from ..models.engines import INT8, Engine, choose_engine, engines_for
 from ..models.model_card import ModelCard
 from ..models.onnx_file import OnnxModel
-from ..models.openvino_model import OpenvinoModel
 from ..system.prefetch import ahead
 from . import tile_memory
 from .halo import SAMPLE_PX, exact_halo_px, sufficient_halo_px
-from .inference import Prediction, Predictor, padded_size, predict_pieces
-from .symmetries import ALL
-from .trial_size import trial_size
+from .inference import SYMMETRIES, Prediction, Predictor, padded_size, predict_pieces
 from .work_plan import ImagePlan, read_plans
+
+SegmentJob = Union[Evaluate, ExtractRoads, MapRegion, Segment]
 
 # From this size on, the time for a pixel hardly depends on the size (benchmarks/README.md).
 _TRIAL_PX = 512
@@ -67,7 +66,7 @@ class Segmenter:
     budget_px: int
 
     @property
-    def engine(self) -> Engine:
+    def engine(self) -> Engine[Any]:
         """The engine that computes."""
         return self.predictor.engine
 
@@ -81,7 +80,7 @@ def prepare_segmenter(
     model: nn.Module | OnnxModel,
     card: ModelCard,
     sample: ImagePlan,
-    options: SegmentOptions,
+    options: SegmentJob,
     reporter: Reporter,
     job_px: int = 0,
 ) -> Segmenter:
@@ -93,8 +92,6 @@ def prepare_segmenter(
         As `load_model` returns it.
     sample : ImagePlan
         An image to segment, on which the halo is measured if the card does not give it.
-    options : SegmentOptions
-        Of a job that names its model's file.
     job_px : int
         Pixels to segment in all; 0 for those of the sample.
 
@@ -107,16 +104,16 @@ def prepare_segmenter(
     """
     is_quantized = isinstance(model, OnnxModel) and model.is_quantized
     torch.set_num_threads(options.threads or torch.get_num_threads())
-    symmetries = ALL if options.test_time_augmentation else ALL[:1]
+    symmetries = SYMMETRIES if options.test_time_augmentation else SYMMETRIES[:1]
     size = _trial_size(sample, card, options, (job_px or sample.px) * len(symmetries))
-    prepared: dict[str, nn.Module | OpenvinoModel] = {}
+    prepared: dict[str, Any] = {}
     is_exact = options.halo == "exact"
 
-    def trial(engine: Engine) -> None:
+    def trial(engine: Engine[Any]) -> None:
         reporter.check_cancelled()
         if engine.name not in prepared:
             prepared[engine.name] = engine.prepare_inference(model, is_exact)
-        engine.probability(prepared[engine.name], torch.zeros(1, len(card.bands), *size))
+        engine.probability(prepared[engine.name], torch.zeros(1, len(card.bands), *(size or ())))
 
     precision = INT8 if is_quantized else options.precision
     engine = choose_engine(options.engine, precision, trial if size else None, reporter.log, engines_for(model))
@@ -133,7 +130,7 @@ def _trial_size(sample: ImagePlan, card: ModelCard, options: SegmentOptions, job
     known_px = _known_halo_px(card, options)
     halo = USUAL_HALO_PX if known_px is None else known_px
     core_px = round_up(options.tile_px) or tile_memory.MAX_CORE_PX
-    return trial_size(sample, core_px, halo, job_px, _budget(options))
+    return tile_memory.trial_size(sample, core_px, halo, job_px, _budget(options))
 
 
 def require_classes(path: str, card: ModelCard, model: str) -> None:

@@ -12,8 +12,16 @@ from training_core.geodata.tiling import tile_count, tile_grid
 from training_core.models.architectures import Architecture, build_network
 from training_core.models.engines import NativeEngine
 from training_core.segmentation.halo import exact_halo_px
-from training_core.segmentation.inference import Predictor, padded_size, predict_pieces, predict_tiles, read_piece
-from training_core.segmentation.symmetries import ALL, turned, turned_back
+from training_core.segmentation.inference import (
+    SYMMETRIES,
+    Predictor,
+    padded_size,
+    predict_pieces,
+    predict_tiles,
+    read_piece,
+    turned,
+    turned_back,
+)
 
 sizes = st.integers(1, 3000)
 
@@ -181,9 +189,11 @@ def test_only_so_many_pixels_are_computed_together(predictor):
 
 
 def test_looking_from_all_sides_gives_the_mean_and_the_same_from_any(predictor):
-    all_sides = Predictor(predictor.model, predictor.engine, predictor.bands, ALL)
+    all_sides = Predictor(predictor.model, predictor.engine, predictor.bands, SYMMETRIES)
     values = noise(64, 96)
-    mean = np.mean([turned_back(whole(predictor, turned(values, symmetry)), symmetry) for symmetry in ALL], axis=0)
+    mean = np.mean(
+        [turned_back(whole(predictor, turned(values, symmetry)), symmetry) for symmetry in SYMMETRIES], axis=0
+    )
     np.testing.assert_allclose(whole(all_sides, values), mean, atol=1e-5)
     turned_values = np.ascontiguousarray(turned(values, 5))
     np.testing.assert_allclose(whole(all_sides, turned_values), turned(mean, 5), atol=1e-5)

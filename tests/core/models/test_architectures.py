@@ -14,17 +14,14 @@ from safetensors.torch import save_file
 from training_core.errors import JobError, ModelFileError
 from training_core.events import Reporter
 from training_core.geodata.rasters import Band
-from training_core.jobs import FineTune, StepOptions
+from training_core.jobs import StepOptions
 from training_core.jobs.architectures import (
     ARCHITECTURES,
     AS_BASE,
-    DEEPLAB,
+    EFFICIENTNET,
     ENCODERS,
     FPN,
-    IMPOSSIBLE,
-    MIT,
     RESNETS,
-    SEGFORMER,
     UNET,
     UNET_PLUS_PLUS,
 )
@@ -49,26 +46,16 @@ from training_core.models.quantization import quantize_layers
 from training_core.segmentation.halo import exact_halo_px
 from training_core.system import processor
 
-PAIRS = [pair for pair in itertools.product(ARCHITECTURES, ENCODERS) if pair not in IMPOSSIBLE]
-SMALL = ("resnet18", "mobilenet_v2", "efficientnet_lite0", "regnetx_004", MIT)
-# One of each architecture and of each encoder in `make test`, all pairs in `make test-slow`.
-FAST = [
-    (UNET, "mobilenet_v2"),
-    (UNET_PLUS_PLUS, "resnet18"),
-    (FPN, "efficientnet_lite0"),
-    (DEEPLAB, "regnetx_004"),
-    (SEGFORMER, MIT),
-]
+# One of each architecture and of each kind of encoder in `make test`, all pairs in `make test-slow`.
+FAST = [(UNET, EFFICIENTNET), (UNET_PLUS_PLUS, "resnet18"), (FPN, EFFICIENTNET)]
 each_pair = pytest.mark.parametrize(
-    ("name", "encoder"), [pytest.param(*pair, marks=[] if pair in FAST else pytest.mark.slow) for pair in PAIRS]
+    ("name", "encoder"),
+    [
+        pytest.param(*pair, marks=[] if pair in FAST else pytest.mark.slow)
+        for pair in itertools.product(ARCHITECTURES, ENCODERS)
+    ],
 )
-small_pairs, few_pairs = (
-    pytest.mark.parametrize(
-        ("name", "encoder"),
-        [pytest.param(*pair, marks=[] if pair in fast else pytest.mark.slow) for pair in PAIRS if pair[1] in SMALL],
-    )
-    for fast in (FAST, [(UNET, "mobilenet_v2"), (SEGFORMER, MIT)])
-)
+few_pairs = pytest.mark.parametrize(("name", "encoder"), [(UNET, EFFICIENTNET), (FPN, "resnet18")])
 ROOT = Path(__file__).parents[3]
 BANDS = tuple(Band(name, 10.0, 5.0) for name in ("red", "green", "blue"))
 
@@ -148,19 +135,10 @@ def test_networks_compute_what_those_of_the_library_do(name):
         assert correlation > 0.9
 
 
-def test_attention_computes_what_that_of_the_library_does():
-    library = smp.Unet(MIT, encoder_weights=None).eval()
-    model = build_network(Architecture(UNET, MIT)).eval()
-    model.load_state_dict(library.state_dict())
-    images = torch.randn(1, 3, 96, 128)
-    with torch.inference_mode():
-        torch.testing.assert_close(model(images), library(images), rtol=1e-4, atol=1e-5)
-
-
 @few_pairs
 def test_the_halo_is_exact_or_refused(name, encoder):
     model = network(name, encoder).eval()
-    if name in (FPN, DEEPLAB) or encoder == MIT:
+    if name == FPN:
         with pytest.raises(JobError, match="depends on the whole image"):
             exact_halo_px(model, 3)
         return
@@ -172,7 +150,7 @@ def test_the_halo_is_exact_or_refused(name, encoder):
     assert difference < 1e-4 * whole.std()
 
 
-@small_pairs
+@each_pair
 def test_constant_weights_compute_the_same(name, encoder):
     model = network(name, encoder).double().eval()
     for module in model.modules():
@@ -202,7 +180,7 @@ def test_a_model_is_stored_exported_and_run(name, encoder, tmp_path):
 
 
 @pytest.mark.slow
-@small_pairs
+@each_pair
 def test_a_model_is_quantized(name, encoder):
     architecture = Architecture(name, encoder)
     graph, images = export_onnx(network(name, encoder).eval()), [np.random.default_rng(0).normal(0, 1, (1, 3, 64, 64))]
@@ -234,12 +212,12 @@ def test_the_extension_trains_and_runs_them(name, encoder):
 
 
 @pytest.mark.skipif(why_not_ipex() is not None, reason=f"Without IPEX: {why_not_ipex()}")
-@pytest.mark.parametrize("layer", [torch.nn.GroupNorm(2, 4), torch.nn.LayerNorm(5)])
+@pytest.mark.parametrize("layer", [torch.nn.GroupNorm(2, 4)])
 def test_gradients_of_normalization_are_right_also_where_the_extension_has_replaced_it(layer):
     assert torch.autograd.gradcheck(layer.double(), torch.randn(2, 4, 3, 5, dtype=torch.float64, requires_grad=True))
 
 
-@pytest.mark.parametrize("encoder", [each for each in SMALL if each != MIT])
+@pytest.mark.parametrize("encoder", ["resnet18", EFFICIENTNET])
 def test_the_first_layer_takes_other_bands_and_another_normalization(encoder):
     architecture = Architecture(UNET, encoder)
     model = network(UNET, encoder).eval()
@@ -270,7 +248,7 @@ def test_a_model_made_elsewhere_is_recognized(name, encoder, tmp_path):
     assert base.architecture == Architecture(name, encoder)
     build_network(base.architecture).load_state_dict(base.weights)
     encoder_only = {key: each.contiguous() for key, each in library.encoder.state_dict().items()}
-    save_file({**encoder_only, "head.weight": torch.zeros(1000, 3)}, tmp_path / "encoder.safetensors")
+    save_file({**encoder_only, "classifier.weight": torch.zeros(1000, 3)}, tmp_path / "encoder.safetensors")
     base = read_base_model(str(tmp_path / "encoder.safetensors"), name, AS_BASE, Reporter())
     assert base.architecture == Architecture(name, encoder)
 
@@ -286,15 +264,12 @@ def test_a_base_model_does_not_change_its_architecture(tmp_path):
         assert "imagenet" in caught.value.remedy
 
 
-def test_what_cannot_be_built_is_refused_before_the_work():
-    job = FineTune(rasters=("a.tif",), roads="a.gpkg", model="m", architecture=UNET_PLUS_PLUS, encoder=MIT)
-    with pytest.raises(JobError, match="no UnetPlusPlus .architecture. with mit_b0"):
-        job.validate()
-    with pytest.raises(ModelFileError, match="does not know the architecture Linknet with encoder resnet34"):
+def test_a_network_of_another_kind_is_refused_with_those_that_are_taken():
+    with pytest.raises(ModelFileError, match=r"not take .*'Linknet'.* only Unet, UnetPlusPlus, FPN; resnet18, .*lite0"):
         build_network(Architecture("Linknet"))
 
 
-@pytest.mark.parametrize(("name", "encoder"), [(FPN, "resnet18"), (UNET, "mobilenet_v2")])
+@pytest.mark.parametrize(("name", "encoder"), [(FPN, "resnet18"), (UNET, EFFICIENTNET)])
 def test_only_a_unet_on_a_resnet_is_cut_or_recomputed(name, encoder):
     with pytest.raises(JobError, match=f"Whole images .sample. need a Unet with a ResNet.*{name} with {encoder}"):
         Architecture(name, encoder).require_resnet_unet("Whole images (sample)")

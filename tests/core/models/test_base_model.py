@@ -95,11 +95,11 @@ def lacking(weights):
     ("change", "reason"),
     [
         (spoiled, "no numbers"),
-        (lacking, "no model that RoadSeg knows"),
-        (lambda weights: {**weights, "attention.weight": torch.zeros(3)}, "no model that RoadSeg knows"),
-        (lambda weights: {"conv1.weight": torch.zeros(64, 3, 7, 7)}, "no model that RoadSeg knows"),
-        (lambda weights: {"conv1.weight": torch.zeros(())}, "no model that RoadSeg knows"),
-        (lambda weights: {}, "no model that RoadSeg knows"),
+        (lacking, "not a model that RoadSeg takes"),
+        (lambda weights: {**weights, "attention.weight": torch.zeros(3)}, "not a model that RoadSeg takes"),
+        (lambda weights: {"conv1.weight": torch.zeros(64, 3, 7, 7)}, "not a model that RoadSeg takes"),
+        (lambda weights: {"conv1.weight": torch.zeros(())}, "not a model that RoadSeg takes"),
+        (lambda weights: {}, "not a model that RoadSeg takes"),
     ],
 )
 def test_other_weights_are_refused(tmp_path, change, reason):

@@ -12,7 +12,6 @@ from training_core.errors import JobError
 from training_core.learning.losses import road_loss
 from training_core.models import engines
 from training_core.models.architectures import Architecture, build_network
-from training_core.models.bf16_pace import bf16_pace
 from training_core.models.engines import (
     BF16,
     FP32,
@@ -21,7 +20,7 @@ from training_core.models.engines import (
     OPENVINO,
     IpexEngine,
     NativeEngine,
-    choose_engine,
+    choose_training_engine,
     make_engine,
     why_not_ipex,
 )
@@ -90,18 +89,18 @@ def test_an_engine_is_made_anew_from_what_a_checkpoint_keeps(name):
 
 
 def test_the_native_engine_is_always_there(without_ipex):
-    assert choose_engine(NATIVE, FP32) == NativeEngine(FP32, "asked for")
-    chosen = choose_engine("auto", FP32, trial=lambda engine: None, log=lambda line: None)
+    assert choose_training_engine(NATIVE, FP32) == NativeEngine(FP32, "asked for")
+    chosen = choose_training_engine("auto", FP32, trial=lambda engine: None, log=lambda line: None)
     assert chosen.name == NATIVE and "not installed" in chosen.reason
 
 
 def test_without_a_trial_nothing_is_tried():
-    assert choose_engine("auto", FP32).name == NATIVE
+    assert choose_training_engine("auto", FP32).name == NATIVE
 
 
 def test_asked_for_where_it_is_not_there_the_extension_is_refused(without_ipex):
     with pytest.raises(JobError, match="ipex cannot be used.*not installed") as refusal:
-        choose_engine(IPEX, FP32)
+        choose_training_engine(IPEX, FP32)
     assert "native" in refusal.value.remedy
 
 
@@ -110,33 +109,33 @@ def test_an_extension_that_does_not_load_is_refused_with_the_reason(monkeypatch,
     (tmp_path / "intel_extension_for_pytorch.py").write_text("raise SystemExit('needs torch 1.0')")
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(JobError, match=r"does not load \(needs torch 1\.0\)"):
-        choose_engine(IPEX, FP32)
+        choose_training_engine(IPEX, FP32)
 
 
 @pytest.mark.parametrize("asked", [BF16, "auto"])
 def test_without_a_bf16_unit_fp32_is_used(old_processor, asked):
     said = []
-    assert choose_engine(NATIVE, asked, log=said.append).precision == FP32
+    assert choose_training_engine(NATIVE, asked, log=said.append).precision == FP32
     assert [("no BF16 unit" in line and "FP32 is used" in line) for line in said] == [True] * (asked == BF16)
 
 
 @pytest.mark.parametrize(
-    ("flag", "pace", "expected"), [("amx_bf16", 0.5, BF16), ("avx512_bf16", 1.9, BF16), ("avx512_bf16", 0.6, FP32)]
+    ("flag", "speedup", "expected"), [("amx_bf16", 0.5, BF16), ("avx512_bf16", 1.9, BF16), ("avx512_bf16", 0.6, FP32)]
 )
-def test_bf16_is_used_where_it_is_fast_unless_asked_otherwise(monkeypatch, flag, pace, expected):
-    """With AMX it is; else it is measured: some processors take BF16 instructions at half of the pace of FP32."""
+def test_bf16_is_used_where_it_is_fast_unless_asked_otherwise(monkeypatch, flag, speedup, expected):
+    """With AMX it is; else it is measured: some processors take BF16 instructions at half of the speed of FP32."""
     monkeypatch.setattr(processor, "instruction_sets", lambda: (flag,))
-    monkeypatch.setattr(engines, "bf16_pace", lambda: pace)
+    monkeypatch.setattr(engines, "bf16_speedup", lambda: speedup)
     said = []
-    assert choose_engine(NATIVE, "auto", log=said.append).precision == expected
-    assert any("60% of its pace in FP32" in line for line in said) == (expected == FP32)
-    assert [choose_engine(NATIVE, asked).precision for asked in (BF16, FP32)] == [BF16, FP32]
+    assert choose_training_engine(NATIVE, "auto", log=said.append).precision == expected
+    assert any("60% of its speed in FP32" in line for line in said) == (expected == FP32)
+    assert [choose_training_engine(NATIVE, asked).precision for asked in (BF16, FP32)] == [BF16, FP32]
 
 
-def test_the_pace_of_bf16_is_measured_once():
+def test_the_speed_of_bf16_is_measured_once():
     before = torch.random.get_rng_state()
-    pace = bf16_pace()
-    assert 0.01 < pace < 100 and bf16_pace() == pace
+    speedup = engines.bf16_speedup()
+    assert 0.01 < speedup < 100 and engines.bf16_speedup() == speedup
     assert torch.equal(torch.random.get_rng_state(), before)
 
 
@@ -148,7 +147,7 @@ def test_auto_takes_the_fastest_and_says_why(ipex, slow, fast):
         tried.append(engine.name)
         time.sleep(0.02 if engine.name == slow else 0.002)
 
-    chosen = choose_engine("auto", FP32, trial, said.append)
+    chosen = choose_training_engine("auto", FP32, trial, said.append)
     assert chosen.name == fast and chosen.precision == FP32
     assert tried.count(slow) == tried.count(fast) > 1
     assert len(said) == 1 and slow in said[0] and fast in said[0] and " ms" in said[0]
@@ -157,7 +156,7 @@ def test_auto_takes_the_fastest_and_says_why(ipex, slow, fast):
 
 def test_without_time_for_a_trial_no_other_engine_is_tried(ipex):
     tried, said = [], []
-    chosen = choose_engine("auto", FP32, lambda engine: tried.append(engine.name), said.append, limit_s=1.0)
+    chosen = choose_training_engine("auto", FP32, lambda engine: tried.append(engine.name), said.append, limit_s=1.0)
     assert chosen.name == NATIVE and not tried and "too little time" in said[0]
 
 
@@ -169,9 +168,9 @@ def test_a_slow_first_step_ends_the_trial_before_it_takes_too_long(ipex, monkeyp
         tried.append(engine.name)
         time.sleep(0.05)
 
-    assert choose_engine("auto", FP32, trial, lambda line: None, limit_s=0.1).name == NATIVE
+    assert choose_training_engine("auto", FP32, trial, lambda line: None, limit_s=0.1).name == NATIVE
     assert tried == [NATIVE]
-    choose_engine("auto", FP32, trial, lambda line: None, limit_s=100.0)
+    choose_training_engine("auto", FP32, trial, lambda line: None, limit_s=100.0)
     assert IPEX in tried
 
 
@@ -183,7 +182,7 @@ def test_the_first_step_does_not_count(ipex):
         tried.append(engine.name)
         time.sleep(0.1 if engine.name == NATIVE and first else 0.01 if engine.name == IPEX else 0.002)
 
-    assert choose_engine("auto", FP32, trial, lambda line: None).name == NATIVE
+    assert choose_training_engine("auto", FP32, trial, lambda line: None).name == NATIVE
 
 
 @needs_bf16

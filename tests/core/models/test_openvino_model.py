@@ -128,10 +128,10 @@ def test_which_engines_can_run_what(unet, graph):
 
 def test_where_it_is_not_installed_it_is_refused_or_left_out(without_openvino, unet, graph):
     with pytest.raises(JobError, match="openvino cannot be used: OpenVINO is not installed") as refusal:
-        choose_engine(OPENVINO, FP32, able=engines_for(unet))
+        choose_engine(OPENVINO, FP32, None, print, engines_for(unet))
     assert "native" in refusal.value.remedy
     with pytest.raises(JobError, match="OpenVINO is not installed") as refusal:
-        choose_engine("auto", FP32, able=engines_for(graph))
+        choose_engine("auto", FP32, None, print, engines_for(graph))
     assert "Set up runtime" in refusal.value.remedy
     tried = []
     choose_engine("auto", FP32, lambda engine: tried.append(engine.name), lambda line: None, engines_for(unet))
@@ -147,10 +147,10 @@ def test_auto_tries_it_too(unet):
 
 @pytest.mark.parametrize("engine", [NATIVE, IPEX])
 def test_an_onnx_model_needs_it(graph, engine):
-    with pytest.raises(JobError, match=f"The engine {engine} runs no ONNX models") as refusal:
-        choose_engine(engine, FP32, able=engines_for(graph))
+    with pytest.raises(JobError, match=f"The engine {engine} does not run ONNX models") as refusal:
+        choose_engine(engine, FP32, None, print, engines_for(graph))
     assert "openvino" in refusal.value.remedy
-    assert choose_engine("auto", FP32, able=engines_for(graph), log=lambda line: None).name == OPENVINO
+    assert choose_engine("auto", FP32, None, print, engines_for(graph)).name == OPENVINO
 
 
 def test_it_is_for_jobs_that_infer():

@@ -5,7 +5,7 @@ from rasterio.crs import CRS
 from training_core.geodata.grid import Grid
 from training_core.geodata.tiling import tile_grid
 from training_core.models.engines import ENGINES, TRIAL_STEPS
-from training_core.segmentation.trial_size import SHARE_OF_JOB, SMALLEST_PX, trial_size
+from training_core.segmentation.tile_memory import MAX_TRIAL_SHARE, MIN_TRIAL_PX, trial_size
 from training_core.segmentation.work_plan import ImagePlan
 
 PLENTY_BYTES, VAST_PX = 64 * 10**9, 10**11
@@ -31,7 +31,7 @@ def test_of_a_small_image_among_many_it_is_the_image():
 def test_a_trial_costs_a_small_share_of_the_job(job_px):
     height, width = trial_size(image(20000, 20000), 2048, 128, job_px, PLENTY_BYTES)
     steps = (TRIAL_STEPS + 1) * len(ENGINES)
-    assert 0.7 * SHARE_OF_JOB * job_px < steps * height * width <= SHARE_OF_JOB * job_px
+    assert 0.7 * MAX_TRIAL_SHARE * job_px < steps * height * width <= MAX_TRIAL_SHARE * job_px
     assert height % 32 == width % 32 == 0
 
 
@@ -41,7 +41,7 @@ def test_a_smaller_one_has_the_proportions_of_the_tile():
 
 
 def test_a_small_job_has_no_trial():
-    least_px = SMALLEST_PX * (TRIAL_STEPS + 1) * len(ENGINES) / SHARE_OF_JOB
+    least_px = MIN_TRIAL_PX * (TRIAL_STEPS + 1) * len(ENGINES) / MAX_TRIAL_SHARE
     assert trial_size(image(4096, 4096), 2048, 128, int(0.99 * least_px), PLENTY_BYTES) is None
     assert trial_size(image(4096, 4096), 2048, 128, int(1.01 * least_px), PLENTY_BYTES) == (256, 256)
 

@@ -15,8 +15,7 @@ import numpy as np
 from ...geodata.pixel_codes import ROAD
 from ...geodata.tiling import Tile
 from ...labels.labeled_images import LabeledImage, count_labels
-from ...segmentation.inference import padded_size
-from ...segmentation.symmetries import turned
+from ...segmentation.inference import padded_size, turned
 from ..chips import draw_scaling, scale_into
 
 

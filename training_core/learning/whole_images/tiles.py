@@ -21,7 +21,7 @@ from ...segmentation.halo import exact_halo_px
 from ..training_memory import TRIED_RECOMPUTING, Footprint, exchange_bytes, measure_footprint, most_bytes
 
 # Smaller cores would be all halo: of 256 px with a halo of 544 px, E is 28.
-SMALLEST_CORE_PX = 256
+MIN_CORE_PX = 256
 # Time of a step that recomputes activations, of one that does not: forward without gradients, forward, backward.
 RECOMPUTING_TIME = 1.35
 
@@ -118,10 +118,10 @@ def plan_tiles(
         # What is exchanged counts as a part of the process.
         footprint = dataclasses.replace(footprint, process_bytes=footprint.process_bytes + sent_bytes)
         plans += _fitting(footprint, TilePlan(0, halo_px, is_recomputing), shapes, ranks, most_bytes(processes))
-        least_bytes.append(_peak_bytes(footprint, TilePlan(SMALLEST_CORE_PX, halo_px), shapes))
+        least_bytes.append(_peak_bytes(footprint, TilePlan(MIN_CORE_PX, halo_px), shapes))
     if not plans:
         raise ResourceError(
-            f"The smallest tiles of whole images, {SMALLEST_CORE_PX} px with a halo of {halo_px} px, need "
+            f"The smallest tiles of whole images, {MIN_CORE_PX} px with a halo of {halo_px} px, need "
             f"{min(least_bytes) / 1e9:.1f} GB of memory; {most_bytes(processes) / 1e9:.1f} GB are available to "
             "each process.",
             "Learn from chips (sample), start fewer processes (processes), or close other programs.",
@@ -157,7 +157,7 @@ def _fitting(
 ) -> list[TilePlan]:
     """Return the plan with the core that fits into memory and takes the least time, if there is one."""
     most_px, longest_px = footprint.most_px(limit_bytes), round_up(max(map(max, shapes)))
-    cores = range(min(SMALLEST_CORE_PX, longest_px), longest_px + 1, STRIDE_PX)
+    cores = range(min(MIN_CORE_PX, longest_px), longest_px + 1, STRIDE_PX)
     plans = [dataclasses.replace(plan, core_px=core_px) for core_px in cores]
     plans = [plan for plan in plans if max(plan.tile_px(*shape) for shape in shapes) <= most_px]
     if not plans:
