@@ -1,7 +1,7 @@
 import pytest
 
 from tests.core.support.ranks import run_ranks
-from tests.core.support.shared_training import stop_a_follower, train_many
+from tests.core.support.shared_training import QUICK, stop_a_follower, train_many
 from training_core.distributed.data_parallel import DataParallel
 from training_core.distributed.group import Group
 
@@ -15,26 +15,14 @@ CASES = [
     },
     {"options": {}, "precision": "bf16"},
 ]
-# With all that can go wrong; the others take long.
-QUICK = CASES[4]
 
 
 def cases_of(*cases, steps=STEPS):
     return [{**case, "steps": steps} for case in cases]
 
 
-@pytest.fixture(scope="module")
-def cases():
-    return cases_of(QUICK)
-
-
-@pytest.fixture(scope="module")
-def alone(cases):
-    return run_ranks(train_many, 1, cases)[0]  # a new process: the Intel extension, once loaded, changes the rounding
-
-
-def test_a_model_does_not_depend_on_the_number_of_ranks(cases, alone):
-    compare(run_ranks(train_many, 3, cases), alone)
+def test_a_model_does_not_depend_on_the_number_of_ranks(quick_alone):
+    compare(run_ranks(train_many, 3, QUICK), quick_alone)
 
 
 @pytest.fixture(scope="module")
@@ -54,11 +42,11 @@ def test_nor_does_it_after_many_steps_with_any_optimizer_or_precision(many_cases
 
 
 @pytest.mark.slow
-def test_with_compressed_gradients_it_does_not_depend_on_the_number_of_ranks_from_two_on(cases, alone):
-    compressed = [{**cases[0], "is_compressed": True}]
+def test_with_compressed_gradients_it_does_not_depend_on_the_number_of_ranks_from_two_on(quick_alone):
+    compressed = [{**QUICK[0], "is_compressed": True}]
     two, three = (run_ranks(train_many, ranks, compressed)[0][0] for ranks in (2, 3))
-    assert two[:2] == three[:2] and two[1] != alone[0][1]
-    assert two[0] == pytest.approx(alone[0][0], rel=0.02)
+    assert two[:2] == three[:2] and two[1] != quick_alone[0][1]
+    assert two[0] == pytest.approx(quick_alone[0][0], rel=0.02)
 
 
 def compare(ranks, alone):
@@ -70,11 +58,11 @@ def compare(ranks, alone):
 
 
 @pytest.mark.slow
-def test_a_training_resumes_with_another_number_of_ranks(cases, alone, tmp_path):
+def test_a_training_resumes_with_another_number_of_ranks(quick_alone, tmp_path):
     kept = str(tmp_path / "state")
-    run_ranks(train_many, 3, [{**cases[0], "steps": 1, "kept": kept}])
-    for ((losses, digests, _),) in run_ranks(train_many, 2, [{**cases[0], "first": 1, "resumed": kept}]):
-        assert losses == alone[0][0][1:] and digests == alone[0][1]
+    run_ranks(train_many, 3, [{**QUICK[0], "steps": 1, "kept": kept}])
+    for ((losses, digests, _),) in run_ranks(train_many, 2, [{**QUICK[0], "first": 1, "resumed": kept}]):
+        assert losses == quick_alone[0][0][1:] and digests == quick_alone[0][1]
 
 
 def test_a_rank_that_is_stopped_by_itself_ends_two_steps_later():

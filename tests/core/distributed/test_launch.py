@@ -36,9 +36,14 @@ def test_rank_0_reports_for_all_and_its_result_is_the_jobs():
     ("parts", "code", "message"),
     [
         (("lose", "die"), "worker", r"Process \d+ \(rank 1 of 2 on .+\) was killed by SIGKILL\."),
-        (("lose", "stop"), "worker", r"\(rank 1 of 2 on .+\) has not answered for \d+ s, and was killed\."),
+        pytest.param(
+            ("lose", "stop"),
+            "worker",
+            r"\(rank 1 of 2 on .+\) has not answered for \d+ s, and was killed\.",
+            marks=pytest.mark.slow,
+        ),
         (("lose", "fail"), "labels", r"\(rank 1 of 2 on .+\): No road is drawn\."),
-        (("fail", "lose"), "labels", r"^No road is drawn\. Draw some\.$"),
+        pytest.param(("fail", "lose"), "labels", r"^No road is drawn\. Draw some\.$", marks=pytest.mark.slow),
     ],
 )
 def test_the_rank_that_failed_first_is_named_with_the_cause(parts, code, message):

@@ -3,7 +3,7 @@ import torch
 
 from tests.core.support.pipelined_training import lose_last, show_alone, show_stage
 from tests.core.support.ranks import run_ranks
-from tests.core.support.shared_training import train_many
+from tests.core.support.shared_training import QUICK, train_many
 from training_core.errors import JobError
 from training_core.jobs import FineTune
 from training_core.learning.pipeline.plan import require_pipelines
@@ -23,9 +23,8 @@ def cases_of(cases):
     return [{**case, "steps": STEPS} for case in cases]
 
 
-def test_a_pipeline_learns_what_one_process_does():
-    cases = cases_of(CASES[:2])
-    compare(cases, run_ranks(train_many, 1, cases)[0], 2)
+def test_a_pipeline_learns_what_one_process_does(quick_alone):
+    compare(QUICK, quick_alone, 2)
 
 
 @pytest.fixture(scope="module")

@@ -41,9 +41,9 @@ def image():
     return LabeledImage("stripe.tif", grid, values, np.ones((128, 128), bool), upper, lower, (Band("a", 100.0, 60.0),))
 
 
-def batches(image, count=2):
-    chips = ((image.values[None, :, :64] - 100.0) / 60.0).astype(np.float32).repeat(count, axis=0)
-    labels = image.training[None, :64].repeat(count, axis=0)
+def batches(image, count=2, rows=32):
+    chips = ((image.values[None, :, :rows] - 100.0) / 60.0).astype(np.float32).repeat(count, axis=0)
+    labels = image.training[None, :rows].repeat(count, axis=0)
     while True:
         yield chips, labels
 
