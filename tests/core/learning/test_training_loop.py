@@ -278,7 +278,7 @@ def test_the_same_steps_give_the_same_weights_also_from_a_state(image, optimizer
 
 
 def test_batches_that_are_added_up_weigh_by_their_labels(image):
-    chips, labels = next(batches(image, 2))
+    chips, labels = next(batches(image, rows=64))
     labels = labels.copy()
     labels[1, :, 30:] = 255
     frozen = {"batch_norm": "frozen", "base_model": "b"}  # live statistics depend on the batch size
