@@ -443,7 +443,7 @@ def noisy_town(seed, shape=(200, 300)):
     return np.clip(ndimage.gaussian_filter(road.astype(np.float32), 1) + noise, 0, 1).astype(np.float32)
 
 
-@settings(deadline=None, max_examples=12)
+@settings(deadline=None, max_examples=6)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 12), st.booleans())
 def test_a_network_does_not_depend_on_the_strips_it_was_read_by(seed, boards, is_mask):
     probability = noisy_town(seed)

@@ -44,7 +44,7 @@ def assert_sound(graph):
     assert set(np.flatnonzero(graph.degree == 2)) <= set(loops)
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=150)
 @given(MASKS, st.sampled_from([0, 2, 3]))
 def test_a_skeletons_graph_has_its_components_and_cycles(mask, opening):
     if opening:
@@ -61,7 +61,7 @@ def test_so_has_the_graph_of_any_mask(mask):
     assert graph_topology(trace(mask)) == image_topology(mask)
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=60)
 @given(MASKS)
 def test_every_pixel_of_a_skeleton_is_a_vertex_or_merged_into_a_junction(mask):
     skeleton = thin(mask)

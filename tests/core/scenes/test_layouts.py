@@ -114,9 +114,8 @@ def test_an_old_town_has_small_blocks_narrow_lanes_and_streets_that_end_at_other
     assert count[1] > 10
 
 
-@pytest.mark.parametrize("seed", [0, 1])
-def test_rings_close_around_the_center(seed):
-    plan = next(one for one in (streets("radial", k) for k in range(10 * seed, 99)) if is_dry(one))
+def test_rings_close_around_the_center():
+    plan = next(one for one in (streets("radial", k) for k in range(99)) if is_dry(one))
     center = shapely.points(plan.towns.centers_m[0])
     rings = plan.roads.dissolve("street").geometry.apply(lambda line: shapely.polygonize([*shapely.get_parts(line)]))
     around = [ring for ring in rings if ring.covers(center)]
@@ -145,7 +144,7 @@ def test_the_country_has_few_roads_most_of_them_tracks():
     assert country.length[country.road_class == "track"].sum() > 0.4 * country.length.sum()
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_a_motorway_is_crossed_on_bridges_and_left_by_ramps(seed):
     roads = streets("highway", seed).roads
     motorway = roads[roads.road_class == "motorway"]
@@ -175,7 +174,7 @@ def by_rail():
     """Return scenes with railways."""
     tried = ((layout, seed) for seed in range(20) for layout in ("suburb", "organic", "highway", "grid"))
     with_rails = (each for each in tried if not streets(*each).railway.bed.is_empty)
-    return [plan(*next(with_rails)) for _ in range(5)]
+    return [plan(*next(with_rails)) for _ in range(3)]
 
 
 def test_a_railway_is_no_road_and_nothing_stands_on_it(by_rail):

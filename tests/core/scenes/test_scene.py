@@ -1,3 +1,5 @@
+from itertools import combinations
+
 import numpy as np
 import pytest
 import rasterio
@@ -75,7 +77,7 @@ def test_a_part_is_painted_as_in_the_whole(scene):
 
 
 def test_roads_are_painted_where_the_truth_says():
-    scene = make_scene(768, 1, layout="mixed")
+    scene = make_scene(384, 1, 1.0, layout="mixed")
     roads = scene.roads[scene.roads.surface.isin(["asphalt", "concrete"])]
     inner = burn(scene, shapely.buffer(roads.geometry, roads.width_m / 2 - 1))
     reach = burn(scene, shapely.buffer(scene.roads.geometry, scene.roads.width_m / 2 + 12))
@@ -84,7 +86,7 @@ def test_roads_are_painted_where_the_truth_says():
     saturation = image.max(axis=0) - image.min(axis=0)
     # Pavement is gray, what lies beside it mostly is not; a shift of the truth by a road's width mixes both.
     assert np.median(saturation[inner]) < 0.6 * np.median(saturation[near])
-    shifted = np.roll(inner, 24, axis=(0, 1))
+    shifted = np.roll(inner, 12, axis=(0, 1))
     assert np.median(saturation[inner]) < 0.8 * np.median(saturation[shifted])
 
 
@@ -107,7 +109,7 @@ def test_roads_meet_at_nodes_only(plan):
     assert all(line.is_simple for line in lines)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_the_plan_has_main_roads_a_roundabout_bridges_and_dead_ends(seed):
     plan = plan_scene(1024, seed, layout="mixed")
     roads = plan.scenery.streets.roads
@@ -145,12 +147,11 @@ def test_a_bend_neither_tears_nor_folds():
     assert (along[..., 0] * across[..., 1] - along[..., 1] * across[..., 0] > 0).all()
 
 
-@pytest.mark.parametrize("biome", BIOMES)
-def test_the_job_offers_every_biome_and_each_has_colors_of_its_own(biome):
-    MakeScene(raster="scene.tif", roads="roads.gpkg", region=biome).validate()
-    image = make_scene(256, 7, layout="mixed", biome=biome).image
-    others = [make_scene(256, 7, layout="mixed", biome=other).image for other in BIOMES if other != biome]
-    assert all(abs(image.mean((1, 2)) - other.mean((1, 2))).max() > 2 for other in others)
+def test_the_job_offers_every_biome_and_each_has_colors_of_its_own():
+    for biome in BIOMES:
+        MakeScene(raster="scene.tif", roads="roads.gpkg", region=biome).validate()
+    colors = [make_scene(128, 7, 1.0, layout="mixed", biome=biome).image.mean((1, 2)) for biome in BIOMES]
+    assert all(abs(one - other).max() > 2 for one, other in combinations(colors, 2))
 
 
 def test_old_towns_are_built_more_densely_than_suburbs():
@@ -194,17 +195,17 @@ def test_hashed_numbers_are_uniform_and_unrelated():
 
 
 def test_the_job_writes_image_and_roads_that_lie_on_each_other(tmp_path):
-    job = MakeScene(raster=str(tmp_path / "scene.tif"), roads=str(tmp_path / "roads.gpkg"), size_px=600, seed=4)
+    job = MakeScene(raster=str(tmp_path / "scene.tif"), roads=str(tmp_path / "roads.gpkg"), size_px=520, seed=4)
     events = []
     result = run(job, Reporter(events.append))
     roads = read_layer(job.roads, "drawn roads")
     with rasterio.open(job.raster) as dataset:
-        assert (dataset.count, dataset.shape, dataset.dtypes[0]) == (3, (600, 600), "uint8")
+        assert (dataset.count, dataset.shape, dataset.dtypes[0]) == (3, (520, 520), "uint8")
         assert dataset.profile["tiled"] and dataset.profile["compress"] == "deflate"
         assert dataset.crs == roads.crs
         assert dataset.res == (0.5, 0.5)
         assert box(*dataset.bounds).buffer(1e-6).covers(roads.union_all())
-        assert np.array_equal(dataset.read(), make_scene(600, 4).image)
+        assert np.array_equal(dataset.read(), make_scene(520, 4).image)
     assert result["count"] == len(roads)
     assert result["length_m"] == pytest.approx(roads.length.sum())
     assert (result["raster"], result["roads"]) == (job.raster, job.roads)
