@@ -19,7 +19,7 @@ from torch import Tensor
 from torch import distributed as dist
 
 from ..errors import WorkerError
-from ..system.thread_times import busy_s, thread_ids
+from ..system.timing import busy_s, thread_ids
 
 
 class LostRankError(WorkerError):

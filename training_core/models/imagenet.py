@@ -10,13 +10,13 @@ import hashlib
 import importlib
 import os
 import shutil
+import sys
 import tempfile
 from pathlib import Path
 from typing import Any
 
 from ..errors import RuntimeEnvironmentError
 from ..events import Reporter
-from ..system.data_folder import data_folder
 from .architectures import TIMM, Architecture
 
 # The registry of the library: which repository, at which revision.
@@ -27,7 +27,19 @@ _TIMEOUT_S = 20.0
 
 def encoder_file(encoder: str) -> Path:
     """Return where the weights of an encoder lie, or are put by hand."""
-    return data_folder() / "weights" / f"{encoder}-imagenet.safetensors"
+    return _data_folder() / "weights" / f"{encoder}-imagenet.safetensors"
+
+
+def _data_folder() -> Path:
+    """Return the folder for RoadSeg's own data, the same as in QGIS (`qgis_roadseg/paths.py`)."""
+    home = Path.home()
+    if sys.platform == "win32":
+        parent = Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local")
+    elif sys.platform == "darwin":
+        parent = home / "Library" / "Application Support"
+    else:
+        parent = Path(os.environ.get("XDG_DATA_HOME") or home / ".local" / "share")
+    return parent / "roadseg"
 
 
 def fetch_encoder(encoder: str, reporter: Reporter) -> Path:

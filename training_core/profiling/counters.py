@@ -16,7 +16,7 @@ from typing import Optional
 import numpy as np
 import psutil
 
-from ..system.thread_times import are_told, ran_ns, thread_ids
+from ..system.timing import are_known, ran_ns, thread_ids
 from .profile import Counters, ThreadLoad
 
 # Samples are taken more often than loads are reported: the system counts only at its ticks.
@@ -153,7 +153,7 @@ def sampled_loads() -> Iterator[LoadSampler]:
             sampler.sample()
         sampler.sample()
 
-    if not are_told():
+    if not are_known():
         yield sampler
         return
     thread = threading.Thread(target=run, name="thread loads", daemon=True)

@@ -11,10 +11,8 @@ import ctypes
 import sys
 from typing import Optional
 
-try:
+if sys.platform != "win32":
     import resource
-except ImportError:  # Windows
-    resource = None
 
 LARGE_BLOCK_BYTES = 1 << 22
 # Parameters of mallopt, from malloc.h.
@@ -49,7 +47,7 @@ def give_free_blocks_back() -> None:
 
 def keeps_freed_memory() -> Optional[bool]:
     """Whether a large block that was freed is used again without page faults, as measured; None on Windows."""
-    if resource is None:
+    if sys.platform == "win32":
         return None
     piece = b"x" * (1 << 20)
     faults = []

@@ -12,9 +12,9 @@ import queue
 from collections.abc import Callable, Iterator
 from typing import Optional
 
-# A line that names some ten thousand drawn roads. Of a longer one, nothing is handed over but that it was too long.
+# A line that names some ten thousand drawn roads. A longer one is handed over as TOO_LONG.
 LONGEST_LINE_BYTES = 16 << 20
-# So many lines wait; then the reader waits, and the client with it.
+# When this number of lines waits, the reader waits as well, and the client with it.
 MAX_WAITING = 256
 TOO_LONG = b""
 _CHUNK_BYTES = 1 << 16
@@ -28,7 +28,7 @@ class InputLines:
         self._is_over = False
 
     def get(self, timeout_s: Optional[float]) -> Optional[bytes]:
-        """Return the next line, without its end; TOO_LONG for one that was; None where none comes in time, or ever."""
+        """Return the next line without its end; TOO_LONG for a longer one; None if no line comes in time, or ever."""
         if self._is_over:
             return None
         try:
@@ -44,13 +44,7 @@ class InputLines:
         return self._is_over
 
     def read(self, descriptor: int, ended: Callable[[], None]) -> None:
-        """Hand over the lines of a file descriptor until it ends; then say so.
-
-        Parameters
-        ----------
-        ended : callable
-            Called at the end, before the last lines may have been taken.
-        """
+        """Hand over the lines of a file descriptor; call `ended` at its end, when lines may still wait."""
         for line in _lines_of(descriptor):
             self._lines.put(line)
         ended()

@@ -18,10 +18,10 @@ from numpy.typing import DTypeLike
 from ..errors import ResourceError
 from .memory import available_bytes
 
-# An array of more bytes than this, or than this share of the free memory, is memory-mapped.
+# An array of more bytes than this, or than this fraction of the free memory, is memory-mapped.
 MAX_IN_MEMORY_BYTES = 1 << 30
-MAX_SHARE_OF_MEMORY = 1 / 8
-# About how many pixels a strip has.
+MAX_FRACTION_OF_MEMORY = 1 / 8
+# Approximate number of pixels of a strip.
 STRIP_PX = 1 << 24
 
 
@@ -41,7 +41,7 @@ def allocate(shape: tuple[int, ...], dtype: DTypeLike) -> np.ndarray:
         The disk has no room for it.
     """
     size_bytes = math.prod(shape) * np.dtype(dtype).itemsize
-    if size_bytes <= min(MAX_IN_MEMORY_BYTES, MAX_SHARE_OF_MEMORY * available_bytes()):
+    if size_bytes <= min(MAX_IN_MEMORY_BYTES, MAX_FRACTION_OF_MEMORY * available_bytes()):
         return np.empty(shape, dtype)
     folder = tempfile.gettempdir()
     try:
@@ -67,7 +67,7 @@ def strips(height: int, width: int, multiple: int = 1) -> list[slice]:
     height, width : int
         Size of the image in pixels.
     multiple : int
-        Strips begin at multiples of so many rows.
+        Strips begin at multiples of this number of rows.
     """
     rows = max(1, STRIP_PX // max(1, width) // multiple) * multiple
     return [slice(top, min(top + rows, height)) for top in range(0, height, rows)]

@@ -1,4 +1,4 @@
-"""Resource limits from environment variables: cores and memory that a job may take unless it says so itself.
+"""Resource limits from environment variables: cores and memory for jobs that set no limits themselves.
 
 QGIS sets them from RoadSeg's settings. Scope: these variables. Independent of how cores and memory are counted.
 """
@@ -13,12 +13,12 @@ from ..jobs import MEMORY_VARIABLE, THREADS_VARIABLE
 
 
 def threads() -> Optional[int]:
-    """Return how many cores may be used; None where the variable is unset.
+    """Return how many cores may be used; None if the variable is unset.
 
     Raises
     ------
     JobError
-        The variable is no whole number above 0.
+        The variable is not a whole number above 0.
     """
     text = os.environ.get(THREADS_VARIABLE, "").strip()
     if not text:
@@ -29,12 +29,12 @@ def threads() -> Optional[int]:
 
 
 def memory_bytes() -> Optional[int]:
-    """Return how many bytes of memory a job may take; None where the variable is unset.
+    """Return how many bytes of memory a job may take; None if the variable is unset.
 
     Raises
     ------
     JobError
-        The variable is no number of GB above 0.
+        The variable is not a number of GB above 0.
     """
     text = os.environ.get(MEMORY_VARIABLE, "").strip()
     if not text:

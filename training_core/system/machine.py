@@ -1,7 +1,7 @@
-"""Facts of the machine as Linux tells them: cores, NUMA nodes, caches, frequency, huge pages, container limits.
+"""Facts of the machine from Linux: cores, NUMA nodes, caches, frequency, huge pages, container limits.
 
-Scope: files below /sys and /proc; other systems have none of them, and what is not told is None. Independent of how
-fast the machine is, which `profiling.limits` measures.
+Scope: files below /sys and /proc; unknown facts, as on other systems, are None. Independent of how fast the machine is,
+which `profiling.limits` measures.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, Optional
 
 import psutil
 
-from . import allocator, control_groups, memory, processor
+from . import allocator, memory, processor
 
 SYS, PROC = Path("/sys"), Path("/proc")
 # Libraries among the memory maps of a process, by the allocator they bring: those that take glibc's place first.
@@ -29,25 +29,20 @@ _SIZES = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
 def facts(sys_root: Path = SYS, proc_root: Path = PROC, cpus: Optional[Collection[int]] = None) -> dict[str, Any]:
-    """Return what the system tells of the machine and of this process' limits, by name.
+    """Return facts of the machine and of this process' limits, by name; unknown ones are None.
 
     Parameters
     ----------
     sys_root, proc_root : Path
         Where /sys and /proc are.
     cpus : collection of int, optional
-        Logical CPUs that this process may use; by default as the system says.
-
-    Returns
-    -------
-    dict of str to str, int, float, bool or None
-        None where the system does not tell.
+        Logical CPUs that this process may use; by default, the system is asked.
     """
     cpus = processor.usable_cpus() if cpus is None else cpus
     groups = proc_root / "self/cgroup", sys_root / "fs/cgroup"
     left_bytes = memory.control_group_bytes(*groups)
     if left_bytes is not None and left_bytes > psutil.virtual_memory().total:
-        left_bytes = None  # how version 1 says that there is no limit
+        left_bytes = None  # version 1 without a limit
     return {
         "cpus": len(cpus),
         "cores": physical_core_count(cpus, sys_root) or psutil.cpu_count(logical=False),
@@ -57,7 +52,7 @@ def facts(sys_root: Path = SYS, proc_root: Path = PROC, cpus: Optional[Collectio
         "huge_pages": huge_pages(sys_root),
         "allocator": allocator_name(proc_root),
         "keeps_freed_memory": allocator.keeps_freed_memory(),
-        "container_cores": control_groups.quota_cores(*groups),
+        "container_cores": memory.quota_cores(*groups),
         "container_memory_left_bytes": left_bytes,
         "instruction_sets": " ".join(processor.instruction_sets()) or None,
         "instruction_sets_limited_by": processor.limit() or None,
@@ -75,7 +70,7 @@ def threads_a_core(cpus: Collection[int], sys_root: Path = SYS) -> Optional[int]
 
 
 def numa_nodes(cpus: Collection[int], sys_root: Path = SYS) -> dict[int, int]:
-    """Return the NUMA node of each of some logical CPUs; those of which the system does not tell are left out."""
+    """Return the NUMA node of each of some logical CPUs; unknown ones are left out."""
     nodes = {
         cpu: int(path.parent.name[len("node") :])
         for path in (sys_root / "devices/system/node").glob("node[0-9]*/cpulist")
@@ -85,45 +80,39 @@ def numa_nodes(cpus: Collection[int], sys_root: Path = SYS) -> dict[int, int]:
 
 
 def sockets(cpus: Collection[int], sys_root: Path = SYS) -> dict[int, int]:
-    """Return the socket of each of some logical CPUs; those of which the system does not tell are left out."""
-    told = {cpu: _read(_folder(cpu, sys_root) / "topology/physical_package_id") or "" for cpu in cpus}
-    return {cpu: int(text) for cpu, text in told.items() if text.isdecimal()}
+    """Return the socket of each of some logical CPUs; unknown ones are left out."""
+    texts = {cpu: _read(_folder(cpu, sys_root) / "topology/physical_package_id") or "" for cpu in cpus}
+    return {cpu: int(text) for cpu, text in texts.items() if text.isdecimal()}
 
 
 def first_siblings(cpus: Collection[int], sys_root: Path = SYS) -> dict[int, int]:
-    """Return the first logical CPU of the core that each of some belongs to; those not told of are left out."""
+    """Return the first logical CPU of the core that each of some belongs to; unknown ones are left out."""
     return {cpu: min(core) for core in _siblings(cpus, sys_root) for cpu in core & set(cpus)}
 
 
 def governor(cpus: Collection[int], sys_root: Path = SYS) -> Optional[str]:
-    """Return what scales the frequency of some logical CPUs, such as powersave; several with commas."""
-    found = {_read(_folder(cpu, sys_root) / "cpufreq/scaling_governor") for cpu in cpus} - {None, ""}
-    return ", ".join(sorted(found)) or None
+    """Return the frequency governors of some logical CPUs, such as powersave, with commas."""
+    names = {_read(_folder(cpu, sys_root) / "cpufreq/scaling_governor") or "" for cpu in cpus} - {""}
+    return ", ".join(sorted(names)) or None
 
 
 def frequency_mhz(cpus: Collection[int], sys_root: Path = SYS, proc_root: Path = PROC) -> Optional[float]:
-    """Return the current frequency of some logical CPUs, their mean.
+    """Return the mean current frequency of some logical CPUs.
 
-    Parameters
-    ----------
-    sys_root, proc_root : Path
-        Where /sys and /proc are.
-
-    Returns
-    -------
-    float, optional
-        None where nothing counts cycles, as in most virtual machines: there /proc/cpuinfo has a constant.
+    None where nothing counts cycles, as in most virtual machines: there /proc/cpuinfo has a constant.
     """
-    told = [_read(_folder(cpu, sys_root) / "cpufreq/scaling_cur_freq") or "" for cpu in cpus]
-    found_mhz = [int(each) / 1000 for each in told if each.isdecimal()]
-    if not found_mhz:
-        counted = [each for each in _cpuinfo(proc_root) if "aperfmperf" in each.get("flags", "").split()]
-        found_mhz = [
-            float(each["cpu MHz"])
-            for each in counted
-            if each.get("processor") in map(str, cpus) and re.fullmatch(r"\d+\.\d+", each.get("cpu MHz", ""))
+    texts = [_read(_folder(cpu, sys_root) / "cpufreq/scaling_cur_freq") or "" for cpu in cpus]
+    frequencies_mhz = [int(text) / 1000 for text in texts if text.isdecimal()]
+    if not frequencies_mhz:
+        numbers = {str(cpu) for cpu in cpus}
+        frequencies_mhz = [
+            float(entry["cpu MHz"])
+            for entry in _cpuinfo(proc_root)
+            if "aperfmperf" in entry.get("flags", "").split()
+            and entry.get("processor", "") in numbers
+            and re.fullmatch(r"\d+\.\d+", entry.get("cpu MHz", ""))
         ]
-    return fmean(found_mhz) if found_mhz else None
+    return fmean(frequencies_mhz) if frequencies_mhz else None
 
 
 def last_level_cache_bytes(cpus: Collection[int], sys_root: Path = SYS) -> int:
@@ -151,8 +140,8 @@ def allocator_name(proc_root: Path = PROC) -> Optional[str]:
 
 def _siblings(cpus: Collection[int], sys_root: Path) -> list[frozenset[int]]:
     """Return for each CPU those of the same core, with itself."""
-    told = (_listed(_read(_folder(cpu, sys_root) / "topology/thread_siblings_list")) for cpu in cpus)
-    return [siblings for siblings in told if siblings]
+    cores = (_listed(_read(_folder(cpu, sys_root) / "topology/thread_siblings_list")) for cpu in cpus)
+    return [siblings for siblings in cores if siblings]
 
 
 def _folder(cpu: int, sys_root: Path) -> Path:
@@ -160,7 +149,7 @@ def _folder(cpu: int, sys_root: Path) -> Path:
 
 
 def _cpuinfo(proc_root: Path) -> list[dict[str, str]]:
-    """Return what /proc/cpuinfo says of each logical CPU, by name."""
+    """Return the entries of /proc/cpuinfo for each logical CPU, by name."""
     blocks = (_read(proc_root / "cpuinfo") or "").split("\n\n")
     return [dict(re.findall(r"^(\w[^\t:]*)\s*: (.*)$", block, re.M)) for block in blocks]
 

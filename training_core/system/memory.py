@@ -1,17 +1,21 @@
-"""Available memory: what this process may still take, by the system and by its control groups (cgroups).
+"""Available memory and cores: the limits of the system and of this process' control groups (cgroups).
 
-Scope: free memory in bytes. Independent of what it is for.
+Scope: free memory in bytes, and quotas of processor time. Independent of their use.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Optional
 
 import psutil
 
-from .control_groups import MEMBERSHIP, MOUNTS, group_folders
+# Lists the groups of this process, a line `number:controllers:path` for each hierarchy.
+MEMBERSHIP = Path("/proc/self/cgroup")
+# Where the hierarchies are mounted: version 2 here, version 1 in a folder for each controller.
+MOUNTS = Path("/sys/fs/cgroup")
 
 
 @dataclass(frozen=True)
@@ -34,7 +38,7 @@ def available_bytes() -> int:
 
 
 def kills_for_memory(statistics: Path = Path("/proc/vmstat")) -> Optional[int]:
-    """Return how many processes the system has killed since memory ran out (OOM), since it started; None if untold."""
+    """Return how many processes the system has killed for lack of memory (OOM) since it started; None if unknown."""
     try:
         return int(dict(line.split() for line in statistics.read_text().splitlines())["oom_kill"])
     except (OSError, ValueError, KeyError):
@@ -42,19 +46,39 @@ def kills_for_memory(statistics: Path = Path("/proc/vmstat")) -> Optional[int]:
 
 
 def control_group_bytes(membership: Path = MEMBERSHIP, root: Path = MOUNTS) -> Optional[int]:
-    """Return how many bytes this process' control groups leave it; None without a limit.
-
-    Parameters
-    ----------
-    membership, root : Path
-        See `control_groups.MEMBERSHIP` and MOUNTS.
-    """
-    left = [_left_in(folder, files) for folder in group_folders("memory", membership, root) for files in (_V1, _V2)]
+    """Return how many bytes this process' control groups leave it; None without a limit."""
+    left = [_left_in(folder, files) for folder in _group_folders("memory", membership, root) for files in (_V1, _V2)]
     return min((size for size in left if size is not None), default=None)
 
 
+def quota_cores(membership: Path = MEMBERSHIP, root: Path = MOUNTS) -> Optional[float]:
+    """Return how many cores' time this process' control groups leave it; None without a limit."""
+    quotas = [_quota(folder) for folder in _group_folders("cpu", membership, root)]
+    return min((quota for quota in quotas if quota is not None), default=None)
+
+
+def _group_folders(controller: str, membership: Path, root: Path) -> Iterator[Path]:
+    """Yield the folders, of either version, of this process' groups and of those around them.
+
+    A folder may be missing: a container may see only the outermost.
+    """
+    try:
+        lines = [line.split(":", 2) for line in membership.read_text().splitlines()]
+    except (OSError, ValueError):
+        return
+    for _, controllers, path in (line for line in lines if len(line) == 3):
+        if controllers and controller not in controllers.split(","):
+            continue
+        mount = root / controller if controllers else root
+        group = mount / path.strip("/")
+        for folder in (group, *group.parents):
+            yield folder
+            if folder == mount:
+                break
+
+
 def _left_in(folder: Path, files: _Files) -> Optional[int]:
-    """Return the bytes that a group leaves; None where it has no limit, or none of these files."""
+    """Return the bytes that a group leaves; None if it has no limit, or none of these files."""
     try:
         limit = int((folder / files.limit).read_text())  # version 2 says `max` where there is none
         used = int((folder / files.use).read_text())
@@ -62,3 +86,16 @@ def _left_in(folder: Path, files: _Files) -> Optional[int]:
         return max(0, limit - used + int(statistics.get(files.reclaimable, 0)))
     except (OSError, ValueError):
         return None
+
+
+def _quota(folder: Path) -> Optional[float]:
+    """Return the cores of one group: its microseconds of processor time in a period, by those of the period."""
+    try:
+        if (folder / "cpu.max").exists():
+            quota, period = (folder / "cpu.max").read_text().split()
+        else:
+            quota, period = ((folder / f"cpu.cfs_{name}_us").read_text() for name in ("quota", "period"))
+        cores = int(quota) / int(period)
+    except (OSError, ValueError, ZeroDivisionError):  # version 2 says `max` where there is no limit
+        return None
+    return cores if cores > 0 else None  # and version 1 says -1

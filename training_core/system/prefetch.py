@@ -11,15 +11,13 @@ from collections import deque
 from collections.abc import Generator, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from typing import TypeVar
+from typing import Any, TypeVar
 
 Item = TypeVar("Item")
 
-_END = object()
-
 
 def preload(module: str) -> None:
-    """Import a module in a background thread; who imports it meanwhile waits for it, and gets what errors there are."""
+    """Import a module in a background thread; another import of it waits for it, and gets its errors."""
 
     def load() -> None:
         with suppress(Exception):
@@ -39,14 +37,15 @@ def ahead(items: Iterable[Item], depth: int) -> Generator[Item, None, None]:
     items : iterable
         Used by the thread alone.
     depth : int
-        At most so many items wait, besides the one in use and the one being made.
+        Number of items that wait at most, besides the one in use and the one being made.
     """
     iterator = iter(items)
+    end: Any = object()
     with ThreadPoolExecutor(1) as thread:
-        coming = deque(thread.submit(next, iterator, _END) for _ in range(depth + 1))
+        coming = deque(thread.submit(next, iterator, end) for _ in range(depth + 1))
         try:
-            while (item := coming.popleft().result()) is not _END:
-                coming.append(thread.submit(next, iterator, _END))
+            while (item := coming.popleft().result()) is not end:
+                coming.append(thread.submit(next, iterator, end))
                 yield item
                 del item  # it may be large
         finally:

@@ -1,32 +1,177 @@
 """The CPU: instruction sets, cores, and the setup of a process (threads, allocator, GDAL) before it computes.
 
-Scope: the machine. Independent of models and images. Loads neither torch nor numpy before it is asked for
-instruction sets, since settings only count before those are loaded.
+Linux lists instruction sets in /proc/cpuinfo; on Windows and macOS PyTorch knows them. Neither heeds the variables that
+limit the libraries' instruction sets, so these are read here. Scope: the machine. Independent of models and images.
+PyTorch and numpy are loaded only for instruction sets, since settings only count before that.
 """
 
 from __future__ import annotations
 
 import os
 import platform
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Optional
 
-from . import allocator, cpu_features, limits
+from . import allocator, limits
 
 # Images are read tile by tile, and each part once; GDAL's default is 5 % of all memory.
 GDAL_CACHE_MB = 256
-# Where another program's copies of GDAL and PROJ have their data and plugins. The runtime's packages bring their own.
+# Data and plugins of another program's copies of GDAL and PROJ. The runtime's packages bring their own.
 FOREIGN_DATA = ("PROJ_LIB", "PROJ_DATA", "GDAL_DATA", "GDAL_DRIVER_PATH")
-# Otherwise GDAL waits without end for a server that says nothing. Who wants other limits sets these variables.
+# Otherwise GDAL waits without end for a silent server. Users who want other limits set these variables.
 HTTP_LIMITS = {"GDAL_HTTP_CONNECTTIMEOUT": "30", "GDAL_HTTP_LOW_SPEED_TIME": "60", "GDAL_HTTP_LOW_SPEED_LIMIT": "1"}
+# Instruction sets that decide between engines and precisions, by their names in Linux; the last two are ARM's.
+RELEVANT = ("amx_bf16", "amx_int8", "avx512_bf16", "avx512_vnni", "avx_vnni", "avx512f", "avx2", "bf16", "i8mm")
+WITH_BF16 = frozenset({"amx_bf16", "avx512_bf16", "bf16"})
+WITH_VNNI = frozenset({"amx_int8", "avx512_vnni", "avx_vnni", "i8mm"})
+# oneDNN reads the first of these that is set.
+ONEDNN_VARIABLES = ("ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA")
+ATEN_VARIABLE = "ATEN_CPU_CAPABILITY"
+_AVX2 = frozenset({"avx2"})
+_AVX512 = _AVX2 | {"avx512f"}
+_VNNI = _AVX512 | {"avx512_vnni", "avx_vnni"}
+_BF16 = _VNNI | {"avx512_bf16"}
+# The instruction sets that each limit leaves. AVX2_VNNI_2 converts BF16, but multiplies it as FP32.
+_ALLOWED = {
+    "SSE41": frozenset(),
+    "AVX": frozenset(),
+    "AVX2": _AVX2,
+    "AVX2_VNNI": _AVX2 | {"avx_vnni"},
+    "AVX2_VNNI_2": _AVX2 | {"avx_vnni"},
+    "AVX512_CORE": _AVX512,
+    "AVX512_CORE_VNNI": _VNNI,
+    "AVX512_CORE_BF16": _BF16,
+    "AVX512_CORE_FP16": _BF16,
+    "AVX10_1_512": _BF16,
+}
+# PyTorch's own kernels know only these steps, and AVX512 is all of it.
+_ALLOWED_BY_ATEN = {"DEFAULT": frozenset(), "AVX2": _AVX2}
+
+
+@dataclass(frozen=True)
+class TorchAnswers:
+    """PyTorch's answers about the processor, which ignore the limits of the process.
+
+    Parameters
+    ----------
+    avx2, avx512, vnni, avx512_bf16, amx : bool
+        Instruction sets of x86; all False on ARM.
+    onednn_bf16 : bool
+        Whether oneDNN takes BF16 here: on ARM if the processor multiplies it, on x86 from AVX512 on, where oneDNN may
+        convert it at a quarter of the speed of FP32. False where PyTorch was built without oneDNN, as for Macs, whose
+        BF16 convolutions no fast kernel computes.
+    """
+
+    avx2: bool = False
+    avx512: bool = False
+    vnni: bool = False
+    avx512_bf16: bool = False
+    amx: bool = False
+    onednn_bf16: bool = False
+
+
+@dataclass(frozen=True)
+class CpuFeatures:
+    """The instruction sets that this process may use.
+
+    Parameters
+    ----------
+    names : tuple of str
+        Those of RELEVANT.
+    limit : str
+        The variables that take instruction sets away, as `NAME=value`; may be empty.
+    """
+
+    names: tuple[str, ...]
+    limit: str = ""
+
+
+def read_cpuinfo() -> Optional[str]:
+    """Return the text of /proc/cpuinfo; None on other systems than Linux."""
+    try:
+        return Path("/proc/cpuinfo").read_text()
+    except OSError:
+        return None
+
+
+def ask_torch() -> TorchAnswers:
+    """Return PyTorch's answers; False for a question that its version lacks."""
+    import torch
+
+    def says(question: str) -> bool:
+        return bool(getattr(torch.cpu, question, lambda: False)())
+
+    has_onednn = torch.backends.mkldnn.is_available()
+    return TorchAnswers(
+        avx2=says("_is_avx2_supported"),
+        avx512=says("_is_avx512_supported"),
+        vnni=says("_is_vnni_supported"),
+        avx512_bf16=says("_is_avx512_bf16_supported"),
+        amx=says("_is_amx_tile_supported"),
+        onednn_bf16=has_onednn and bool(torch.ops.mkldnn._is_mkldnn_bf16_supported()),
+    )
+
+
+def usable(cpuinfo: Optional[str], answers: TorchAnswers, environment: Mapping[str, str] = os.environ) -> CpuFeatures:
+    """Return the instruction sets that a process may use.
+
+    Parameters
+    ----------
+    cpuinfo : str, optional
+        As `read_cpuinfo` returns it.
+    environment : mapping of str to str
+        The variables of the process.
+    """
+    present = _flags(cpuinfo or "") | _from_torch(answers)
+    usable_sets, variables = present, []
+    for variable, allowed in _limits(environment):
+        if not present <= allowed:
+            usable_sets &= allowed
+            variables.append(f"{variable}={environment[variable]}")
+    if not answers.onednn_bf16:
+        usable_sets -= WITH_BF16
+    return CpuFeatures(tuple(name for name in RELEVANT if name in usable_sets), ", ".join(variables))
+
+
+def _flags(cpuinfo: str) -> frozenset[str]:
+    """Return the relevant flags of the first core."""
+    lines = (line for line in cpuinfo.splitlines() if line.startswith(("flags", "Features")))
+    return frozenset(next(lines, "").split()) & frozenset(RELEVANT)
+
+
+def _from_torch(answers: TorchAnswers) -> frozenset[str]:
+    by_name = {
+        "avx2": answers.avx2,
+        "avx512f": answers.avx512,
+        "avx512_vnni": answers.vnni,
+        "avx512_bf16": answers.avx512_bf16,
+        "amx_bf16": answers.amx,  # every processor with AMX has both
+        "amx_int8": answers.amx,
+        "bf16": answers.onednn_bf16 and not answers.avx2,  # on ARM, oneDNN's answer is that of the processor
+    }
+    return frozenset(name for name, is_present in by_name.items() if is_present)
+
+
+def _limits(environment: Mapping[str, str]) -> list[tuple[str, frozenset[str]]]:
+    """Return the variables that limit x86, each with the instruction sets that it leaves."""
+    onednn = next((name for name in ONEDNN_VARIABLES if environment.get(name)), "")
+    limited = [
+        (onednn, _ALLOWED.get(environment.get(onednn, "").upper())),
+        (ATEN_VARIABLE, _ALLOWED_BY_ATEN.get(environment.get(ATEN_VARIABLE, "").upper())),
+    ]
+    return [(variable, allowed) for variable, allowed in limited if allowed is not None]
 
 
 def instruction_sets() -> tuple[str, ...]:
-    """Return the instruction sets of `cpu_features.RELEVANT` that this process may use; it loads PyTorch."""
+    """Return the instruction sets of `RELEVANT` that this process may use; it loads PyTorch."""
     return _features().names
 
 
 def has_bf16_unit() -> bool:
     """Whether this process may use instructions for BF16; without them it is far slower than FP32."""
-    return not cpu_features.WITH_BF16.isdisjoint(instruction_sets())
+    return not WITH_BF16.isdisjoint(instruction_sets())
 
 
 def has_amx() -> bool:
@@ -36,7 +181,7 @@ def has_amx() -> bool:
 
 def has_vnni() -> bool:
     """Whether this process may use instructions that multiply and add INT8 at once (VNNI, or AMX)."""
-    return not cpu_features.WITH_VNNI.isdisjoint(instruction_sets())
+    return not WITH_VNNI.isdisjoint(instruction_sets())
 
 
 def limit() -> str:
@@ -44,13 +189,13 @@ def limit() -> str:
     return _features().limit
 
 
-def _features() -> cpu_features.CpuFeatures:
-    return cpu_features.usable(cpu_features.read_cpuinfo(), cpu_features.ask_torch())
+def _features() -> CpuFeatures:
+    return usable(read_cpuinfo(), ask_torch())
 
 
 def name() -> str:
     """Return the processor's name with its number of usable cores, its instruction sets and what limits them."""
-    lines = (cpu_features.read_cpuinfo() or "").splitlines()
+    lines = (read_cpuinfo() or "").splitlines()
     models = (line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
     model = next(models, "") or platform.processor() or platform.machine()
     limited = f" (limited by {limit()})" if limit() else ""
@@ -71,7 +216,7 @@ def core_count() -> int:
 
 
 def limit_waiting() -> None:
-    """Have GDAL give up servers that do not answer, or stop sending."""
+    """Make GDAL give up servers that do not answer, or stop sending."""
     for variable, value in HTTP_LIMITS.items():
         os.environ.setdefault(variable, value)
 

@@ -1,16 +1,21 @@
-"""Stages of a job: progress as they begin, and the time that each takes.
+"""Times: how long the stages of a job take by the clock, and how long processors have worked on threads.
 
-Scope: wall-clock time and a reporter. Independent of what is done in the stages.
+/proc of Linux also knows the threads that libraries start for themselves; other systems know none. Scope: clocks.
+Independent of the work in stages and threads.
 """
 
 from __future__ import annotations
 
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from ..events import Reporter
+
+_TASKS = Path("/proc/self/task")
 
 
 @dataclass
@@ -22,19 +27,12 @@ class Stages:
 
     @contextmanager
     def timed(self, part: str, begin: float, end: float) -> Iterator[Reporter]:
-        """Run and time a stage, as a context manager.
+        """Run and time a stage of a name, as a context manager; the reporter's progress is that of the stage.
 
         Parameters
         ----------
-        part : str
-            Name of the stage.
         begin, end : float
-            Its share of the job's progress, from 0 to 1.
-
-        Yields
-        ------
-        Reporter
-            Its progress from 0 to 1 is that of the stage.
+            Its part of the job's progress, from 0 to 1.
         """
         self.reporter.check_cancelled()
         reporter = self.reporter.part(begin, end)
@@ -42,3 +40,29 @@ class Stages:
         began_s = time.perf_counter()
         yield reporter
         self.timings_s[part] = time.perf_counter() - began_s
+
+
+def thread_ids() -> frozenset[int]:
+    """Return the system's numbers of all threads of this process; none where it hides them."""
+    try:
+        return frozenset(int(path.name) for path in _TASKS.iterdir())
+    except OSError:
+        return frozenset()
+
+
+def are_known() -> bool:
+    """Whether the system counts how long a processor has worked on a thread."""
+    return (_TASKS / str(threading.get_native_id()) / "schedstat").exists()
+
+
+def ran_ns(thread: int) -> int:
+    """Return the nanoseconds that a processor has worked on a thread; 0 for one that has ended."""
+    try:
+        return int((_TASKS / str(thread) / "schedstat").read_text().split()[0])
+    except (OSError, ValueError, IndexError):
+        return 0
+
+
+def busy_s(threads: Iterable[int]) -> float:
+    """Return the seconds that processors have worked on some threads; ended ones count nothing."""
+    return sum(map(ran_ns, threads)) / 1e9

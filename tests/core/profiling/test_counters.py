@@ -7,7 +7,7 @@ import pytest
 
 from training_core.profiling import counters
 from training_core.profiling.counters import Reading, sampled_loads
-from training_core.system.thread_times import are_told
+from training_core.system.timing import are_known
 
 
 def test_counts_are_those_of_a_step_and_shares_those_of_the_time():
@@ -36,7 +36,7 @@ def test_readings_grow():
     assert second.busy_s >= first.busy_s
 
 
-@pytest.mark.skipif(not are_told(), reason="this system does not tell the threads' loads")
+@pytest.mark.skipif(not are_known(), reason="this system does not count the threads' loads")
 def test_a_busy_thread_is_seen_and_an_idle_one_is_not():
     is_over = threading.Event()
     idle = threading.Thread(target=is_over.wait)

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from training_core.system import cpu_features, processor
+from training_core.system import processor
+from training_core.system.processor import RELEVANT, WITH_BF16, WITH_VNNI, TorchAnswers, usable
 
 ROOT = Path(__file__).parents[3]
 
@@ -27,7 +28,7 @@ def test_instruction_sets_are_those_of_the_first_core():
     if processor.limit():
         pytest.skip(f"limited by {processor.limit()}")
     found = processor.instruction_sets()
-    assert set(found) == set(flags) & set(cpu_features.RELEVANT)
+    assert set(found) == set(flags) & set(RELEVANT)
     assert processor.has_bf16_unit() == bool({"amx_bf16", "avx512_bf16", "bf16"} & set(flags))
     assert processor.has_vnni() == bool({"amx_int8", "avx512_vnni", "avx_vnni", "i8mm"} & set(flags))
 
@@ -49,21 +50,22 @@ def test_only_cores_that_may_be_used_count():
     assert in_fresh_process(code) == 1
 
 
-@pytest.mark.parametrize(("threads", "expected"), [(0, processor.core_count()), (1, 1), (3, 3)])
-def test_threads_are_set_for_all_libraries_before_they_load(threads, expected):
-    code = f"""
+def test_threads_are_set_for_all_libraries_before_they_load():
+    code = """
 import json, os, sys
 from training_core.system.processor import prepare_process
-prepare_process({threads})
-loaded = [name for name in ("torch", "numpy") if name in sys.modules]
-variables = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
-print(json.dumps([loaded, [os.environ[name] for name in variables]]))
+found = []
+for threads in (0, 1, 3):
+    prepare_process(threads)
+    found.append([os.environ[name] for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")])
+print(json.dumps([[name for name in ("torch", "numpy") if name in sys.modules], found]))
 """
-    assert in_fresh_process(code) == [[], [str(expected)] * 3]
+    expected = [str(processor.core_count()), "1", "3"]
+    assert in_fresh_process(code) == [[], [[threads] * 3 for threads in expected]]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs glibc")
-def test_large_arrays_are_not_given_back_and_faulted_anew():
+def test_large_arrays_are_not_given_back_and_faulted_again():
     code = """
 import json, resource, sys
 if "prepare" in sys.argv:
@@ -85,9 +87,9 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
     assert faults[1] < faults[0] / 10
 
 
-@pytest.mark.parametrize("variable", ["PROJ_LIB", "PROJ_DATA"])
-def test_the_data_of_another_gdal_or_proj_are_not_looked_for(monkeypatch, variable):
-    monkeypatch.setenv(variable, "/nowhere")
+def test_the_data_of_another_gdal_or_proj_are_not_looked_for(monkeypatch):
+    for variable in ("PROJ_LIB", "PROJ_DATA"):
+        monkeypatch.setenv(variable, "/nowhere")
     code = """
 from training_core.system.processor import prepare_process
 prepare_process(1)
@@ -115,3 +117,96 @@ except ImageryError as error:
     print(json.dumps(error.message))
 """
         assert "too slow" in in_fresh_process(code)
+
+
+X86_SERVER = TorchAnswers(avx2=True, avx512=True, vnni=True, avx512_bf16=True, onednn_bf16=True)
+# What the libraries answer. The first four are recorded from PyTorch 2.8 on a processor with AVX512-BF16, the limits
+# set; the others follow from what PyTorch's source asks of the processor there.
+ANSWERS = {
+    "AVX512-BF16": X86_SERVER,
+    "limited to AVX512": X86_SERVER,
+    "limited to AVX2": TorchAnswers(avx2=True, avx512=True, vnni=True, avx512_bf16=True),
+    "AVX2 of a part": X86_SERVER,
+    "AVX2": TorchAnswers(avx2=True),
+    "AVX512": TorchAnswers(avx2=True, avx512=True, onednn_bf16=True),
+    "AVX512-VNNI": TorchAnswers(avx2=True, avx512=True, vnni=True, onednn_bf16=True),
+    "AMX": TorchAnswers(avx2=True, avx512=True, vnni=True, avx512_bf16=True, amx=True, onednn_bf16=True),
+    "Apple silicon": TorchAnswers(),
+    "ARM server": TorchAnswers(onednn_bf16=True),
+}
+EXPECTED = {
+    "AVX512-BF16": ("avx512_bf16", "avx512_vnni", "avx512f", "avx2"),
+    "AVX2": ("avx2",),
+    "AVX512": ("avx512f", "avx2"),
+    "AVX512-VNNI": ("avx512_vnni", "avx512f", "avx2"),
+    "AMX": ("amx_bf16", "amx_int8", "avx512_bf16", "avx512_vnni", "avx512f", "avx2"),
+    "Apple silicon": (),
+    "ARM server": ("bf16",),
+}
+
+
+def names(answers, cpuinfo=None, **environment):
+    return usable(cpuinfo, answers, environment).names
+
+
+@pytest.mark.parametrize(("system", "expected"), EXPECTED.items())
+def test_where_the_system_lists_nothing_pytorch_is_believed(system, expected):
+    found = usable(None, ANSWERS[system], {})
+    assert found.names == expected and not found.limit
+    has_bf16, has_vnni = (not sets.isdisjoint(found.names) for sets in (WITH_BF16, WITH_VNNI))
+    assert has_bf16 == (system in ("AVX512-BF16", "AMX", "ARM server"))
+    assert has_vnni == (system in ("AVX512-BF16", "AVX512-VNNI", "AMX"))
+
+
+def test_what_only_linux_lists_counts_too():
+    laptop = "processor : 0\nflags\t\t: fpu avx avx2 avx_vnni\n\nprocessor : 1\nflags\t\t: avx512f\n"
+    assert names(ANSWERS["AVX2"], laptop) == ("avx_vnni", "avx2")
+    server = "processor\t: 0\nFeatures\t: fp asimd bf16 i8mm sve\n"
+    assert names(ANSWERS["ARM server"], server) == ("bf16", "i8mm")
+    assert names(ANSWERS["Apple silicon"], server) == ("i8mm",), "without kernels for it BF16 is slow"
+
+
+@pytest.mark.parametrize(
+    ("system", "variable", "value", "expected"),
+    [
+        ("limited to AVX2", "ONEDNN_MAX_CPU_ISA", "AVX2", ("avx2",)),
+        ("limited to AVX2", "DNNL_MAX_CPU_ISA", "avx2", ("avx2",)),
+        ("limited to AVX512", "ONEDNN_MAX_CPU_ISA", "AVX512_CORE", ("avx512f", "avx2")),
+        ("limited to AVX512", "ONEDNN_MAX_CPU_ISA", "AVX512_CORE_VNNI", ("avx512_vnni", "avx512f", "avx2")),
+        ("AVX2 of a part", "ATEN_CPU_CAPABILITY", "avx2", ("avx2",)),
+        ("AMX", "ONEDNN_MAX_CPU_ISA", "AVX512_CORE_BF16", ("avx512_bf16", "avx512_vnni", "avx512f", "avx2")),
+        ("AVX512", "ATEN_CPU_CAPABILITY", "default", ()),
+    ],
+)
+def test_a_limit_takes_instruction_sets_away_and_is_named(system, variable, value, expected):
+    found = usable(None, ANSWERS[system], {variable: value})
+    assert found.names == expected and found.limit == f"{variable}={value}"
+
+
+@pytest.mark.parametrize("environment", [{"ONEDNN_MAX_CPU_ISA": "DEFAULT"}, {"ATEN_CPU_CAPABILITY": "avx512"}, {}])
+def test_what_takes_nothing_away_is_no_limit(environment):
+    found = usable(None, ANSWERS["AMX"], environment)
+    assert found.names == EXPECTED["AMX"] and found.limit == ""
+    assert usable(None, ANSWERS["AVX2"], {"ONEDNN_MAX_CPU_ISA": "AVX2"}).limit == ""
+
+
+def test_of_two_variables_of_onednn_the_newer_one_counts():
+    environment = {"ONEDNN_MAX_CPU_ISA": "AVX512_CORE", "DNNL_MAX_CPU_ISA": "AVX2"}
+    assert names(X86_SERVER, **environment) == ("avx512f", "avx2")
+
+
+def test_a_limited_process_computes_in_fp32_and_says_so():
+    code = """
+import json
+from training_core.models.engines import choose_precision
+from training_core.system import processor
+said = []
+print(json.dumps([choose_precision("auto", said.append), said, processor.name()]))
+"""
+    environment = {**os.environ, "ONEDNN_MAX_CPU_ISA": "AVX2", "ATEN_CPU_CAPABILITY": "avx2"}
+    ran = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, check=True)
+    precision, said, name = json.loads(ran.stdout)
+    assert precision == "fp32"
+    if "limited" not in name:
+        pytest.skip("this processor has no more than AVX2")
+    assert "ONEDNN_MAX_CPU_ISA=AVX2" in name and len(said) == 1 and "ONEDNN_MAX_CPU_ISA=AVX2" in said[0]

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from training_core.system.thread_times import busy_s, thread_ids
+from training_core.system.timing import busy_s, thread_ids
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="/proc is Linux'")
 
