@@ -20,8 +20,8 @@ from .label_offset import measure_offset
 from .label_raster import is_sure
 from .labeled_images import Drawing, LabeledImage, count_labels
 
-USUAL_ROAD_SHARE = (0.005, 0.5)
-MAX_SHARE_OUTSIDE = 0.05
+USUAL_ROAD_FRACTION = (0.005, 0.5)
+MAX_FRACTION_OUTSIDE = 0.05
 ENOUGH_ROADS = 3
 # Measuring an offset takes up to some seconds an image.
 MAX_MEASURED_IMAGES = 8
@@ -32,18 +32,14 @@ _DIRECTIONS = ("east", "north-east", "north", "north-west", "west", "south-west"
 def check_labels(images: list[LabeledImage], drawing: Drawing, reporter: Reporter) -> None:
     """Log how much is labeled, and warn of probable mistakes in the labels.
 
-    Warned of are unusual shares of road, roads outside the area of interest, polygons of it without a road, very few
+    Warned of are unusual fractions of road, roads outside the area of interest, polygons of it without a road, very few
     roads, and roads that are offset from those in the image. What makes training impossible has been refused before,
     in `labeled_images`.
 
     Parameters
     ----------
     images : list of LabeledImage
-        At least one.
-    drawing : Drawing
-        What they were labeled with.
-    reporter : Reporter
-        Takes the log lines and warnings.
+        At least one, labeled with the drawing.
     """
     counts = [count_labels(image.training) for image in images]
     for image, (labeled, road) in zip(images, counts):
@@ -62,22 +58,22 @@ def check_labels(images: list[LabeledImage], drawing: Drawing, reporter: Reporte
 
 
 def _report_balance(image: LabeledImage, labeled: int, road: int, reporter: Reporter) -> None:
-    name, share = source_name(image.name), road / max(labeled, 1)
+    name, fraction = source_name(image.name), road / max(labeled, 1)
     reporter.log(
         f"{name}: {image.grid.width} x {image.grid.height} px at {image.grid.resolution_m:.2f} m, "
-        f"{labeled:,} labeled px, {share:.1%} of them road"
+        f"{labeled:,} labeled px, {fraction:.1%} of them road"
     )
-    low, high = USUAL_ROAD_SHARE
-    if share < low:
+    low, high = USUAL_ROAD_FRACTION
+    if fraction < low:
         reporter.warning(
-            f"Only {share:.2%} of the labeled pixels of {name} are road. If the image shows more roads, draw them, "
-            "since what is not drawn counts as background; else a smaller area of interest around the roads trains "
+            f"Only {fraction:.2%} of the labeled pixels of {name} are road. If the image shows more roads, draw them, "
+            "since everything else counts as background; else a smaller area of interest around the roads trains "
             "faster."
         )
-    elif share > high:
+    elif fraction > high:
         reporter.warning(
-            f"{share:.0%} of the labeled pixels of {name} are road, which leaves little background. Check the road "
-            "width, and extend the area of interest to land beside the roads."
+            f"{fraction:.0%} of the labeled pixels of {name} are road, which leaves little background. Check the road "
+            "width, and extend the area of interest to land next to the roads."
         )
 
 
@@ -87,7 +83,7 @@ def _warn_of_roads_outside(roads: np.ndarray, areas: np.ndarray, drawing: Drawin
     length_m = _lengths_m(roads, drawing.options.width_m)
     inside_m = np.bincount(road, _lengths_m(inside, drawing.options.width_m), minlength=len(roads))
     outside_m = length_m.sum() - inside_m.sum()
-    if outside_m > MAX_SHARE_OUTSIDE * length_m.sum():
+    if outside_m > MAX_FRACTION_OUTSIDE * length_m.sum():
         reporter.warning(
             f"{outside_m:,.0f} m of the {length_m.sum():,.0f} m of road in {drawing.roads_name} lie outside "
             f"{drawing.aoi_name}, {(inside_m == 0).sum()} of {len(roads)} roads entirely; they are not trained on. "

@@ -64,7 +64,7 @@ def near_edges(road: np.ndarray, known: np.ndarray, radius_px: int) -> np.ndarra
     if not radius_px:
         return np.zeros(road.shape, dtype=bool)
     core = road & binary_erosion(road | ~known, _disk(radius_px), border_value=1)
-    # Reaches any pixel of a road from its core, so what it does not reach belongs to a road too narrow to have one.
+    # Reaches any pixel of a road from its core, so pixels out of its reach belong to roads too narrow for a core.
     wide = binary_dilation(core, _disk(2 * radius_px))
     outside = known & ~road & binary_dilation(road, _disk(radius_px))
     return outside | (road & ~core & wide)

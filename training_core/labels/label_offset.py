@@ -2,7 +2,7 @@
 
 Scope: pixels and shifts. Independent of files, layers and messages.
 
-The drawn roads and their flanks (the strips beside them) are shifted over the image by up to REACH_M in each direction.
+The drawn roads and their flanks (strips on both sides) are shifted over the image by up to REACH_M in each direction.
 Each shift is scored by how well the image separates the two: the coefficient of determination R² of a linear
 discriminant on the bands and their local deviation (a road is smooth, and lighter or darker than both of its sides).
 The sums of all shifts are correlations, computed by FFT. Whatever the roads look like, R² is high where the drawing
@@ -28,15 +28,15 @@ from ..system.large_arrays import strips
 from .labeled_images import LabeledImage
 
 REACH_M = 60.0
-# Roads drawn by hand are offset by a few meters; an offset below this, or below a road's width, is no mistake.
+# Roads drawn by hand are offset by a few meters; an offset below this, or below the width of a road, is normal.
 TOLERANCE_M = 8.0
 # The image is averaged to cells of about this size; with pixels larger than the coarsest, roads are too thin.
 CELL_M, COARSEST_M = 1.0, 2.5
 # Distances from a road between which its flanks lie.
 FLANK_M = (1.5, 10.0)
 MAX_BANDS, MAX_WINDOWS, WINDOW_M = 3, 4, 512.0
-# A shift counts as detected if its R² exceeds the median of all shifts by so many standard deviations, that without a
-# shift by this factor, and that of any other place by this one.
+# A shift counts as detected if its R² exceeds the median of all shifts by MIN_DEVIATIONS standard deviations,
+# that without a shift by MIN_GAIN times, and that of any other place by MIN_LEAD times.
 MIN_DEVIATIONS, MIN_GAIN, MIN_LEAD = 8.0, 1.4, 1.15
 MIN_ROAD_M2 = 1000.0
 
@@ -79,9 +79,10 @@ def measure_offset(image: LabeledImage) -> Optional[tuple[float, float]]:
         road, labeled = road & inside, labeled & inside
         if not road.any() or not known.any():
             continue
+        # The mean distance to the side of a strip is a quarter of its width.
         width_m = max(width_m, 4 * ndimage.distance_transform_edt(road, sampling=cell_m)[road].mean())
         road_m2 += road.sum() * cell_m[0] * cell_m[1]
-        flank = labeled & _beside(road, cell_m)
+        flank = labeled & _flanks(road, cell_m)
         sums = _sum_by_shift(_features(values, known, cell_m), known, road, flank, reach)
         total = sums if total is None else total + sums
     if total is None or road_m2 < MIN_ROAD_M2:
@@ -114,7 +115,7 @@ def _find_shift(
 
 def _windows(
     image: LabeledImage, factors: tuple[int, int], reach: tuple[int, int]
-) -> list[tuple[tuple[slice, slice], tuple[slice, slice]]]:
+) -> list[tuple[tuple[slice, ...], tuple[slice, ...]]]:
     """Return the windows with the most road, in pixels, each with its core, in cells; only roads in the core count."""
     height, width = (size // factor for size, factor in zip(image.known.shape, factors))
     side = round(WINDOW_M / CELL_M)
@@ -122,15 +123,15 @@ def _windows(
     edges = [np.linspace(0, size, max(1, -(-size // side)) + 1).astype(int) for size in (height, width)]
     amounts = _road_in_blocks(image, [edge * factor for edge, factor in zip(edges, factors)])
     most = np.argsort(-amounts, axis=None, kind="stable")[:MAX_WINDOWS]
-    found = []
+    windows = []
     for row, column in zip(*np.unravel_index(most, amounts.shape)):
         spans, cores = [], []
         for edge, at, size, factor, margin in zip(edges, (row, column), (height, width), factors, reach):
             start, stop = max(0, edge[at] - margin), min(size, edge[at + 1] + margin)
             spans.append(slice(start * factor, stop * factor))
             cores.append(slice(edge[at] - start, edge[at + 1] - start))
-        found.append((tuple(spans), tuple(cores)))
-    return found
+        windows.append((tuple(spans), tuple(cores)))
+    return windows
 
 
 def _road_in_blocks(image: LabeledImage, edges: list[np.ndarray]) -> np.ndarray:
@@ -145,7 +146,7 @@ def _road_in_blocks(image: LabeledImage, edges: list[np.ndarray]) -> np.ndarray:
 
 
 def _average(
-    image: LabeledImage, window: tuple[slice, slice], factors: tuple[int, int]
+    image: LabeledImage, window: tuple[slice, ...], factors: tuple[int, int]
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Return a window averaged to cells: values (bands, rows, columns), float32; masks of data, road and labels."""
 
@@ -156,13 +157,18 @@ def _average(
 
     labels = np.minimum(image.training[window], image.validation[window])
     known = image.known[window]
-    share = average(known)
+    coverage = average(known)
     chosen = np.unique(np.linspace(0, len(image.bands) - 1, MAX_BANDS).round().astype(int))
     values = np.stack([average(np.where(known, image.values[(band, *window)], 0)) for band in chosen])
-    return values / np.maximum(share, 1e-6), share > 0.5, average(labels == ROAD) > 0.5, average(labels != IGNORE) > 0.5
+    return (
+        values / np.maximum(coverage, 1e-6),
+        coverage > 0.5,
+        average(labels == ROAD) > 0.5,
+        average(labels != IGNORE) > 0.5,
+    )
 
 
-def _beside(road: np.ndarray, cell_m: tuple[float, float]) -> np.ndarray:
+def _flanks(road: np.ndarray, cell_m: tuple[float, float]) -> np.ndarray:
     distance_m = ndimage.distance_transform_edt(~road, sampling=cell_m)
     return (distance_m > FLANK_M[0]) & (distance_m <= FLANK_M[1])
 
@@ -171,15 +177,16 @@ def _features(values: np.ndarray, known: np.ndarray, cell_m: tuple[float, float]
     """Return the features, float32: each band, standardized and clipped, and the logarithm of its local deviation."""
     sigma = [1.5 / size_m for size_m in cell_m]
     weight = ndimage.gaussian_filter(known.astype(np.float32), sigma) + 1e-6
-    found = []
+    features = []
     for band in values:
+        # Standardized and clipped, so that roofs and shadows do not dominate; then smoothed over valid cells only.
         scaled = np.clip((band - band[known].mean()) / (band[known].std() + 1e-9), -3, 3)
         scaled[~known] = 0
         mean = ndimage.gaussian_filter(scaled, sigma) / weight
         squared = np.where(known, (scaled - mean) ** 2, 0)
         variance = ndimage.gaussian_filter(squared, sigma) / weight
-        found += [scaled, np.where(known, np.log(np.maximum(variance, 1e-4)) / 2, 0)]
-    return np.stack(found).astype(np.float32)
+        features += [scaled, np.where(known, np.log(np.maximum(variance, 1e-4)) / 2, 0)]
+    return np.stack(features).astype(np.float32)
 
 
 def _sum_by_shift(
@@ -200,6 +207,7 @@ def _sum_by_shift(
     both = roads + flanks
     transformed = [transform(feature) for feature in features]
     count = len(features)
+    # Sums of products of features, which give the covariance at each shift; the matrix is symmetric.
     products = np.empty((count, count, 2 * reach[0] + 1, 2 * reach[1] + 1))
     for first in range(count):
         for second in range(first, count):
@@ -217,16 +225,18 @@ def _sum_by_shift(
 def _determination(sums: _Sums) -> np.ndarray:
     """Return R² of the linear discriminant of road and flanks for each shift; NaN if half of either is off the image.
 
-    With the shares p and q of the two, the difference d of their means and the covariance S of both together, it is
+    With the fractions p and q of the two, the difference d of their means and the covariance S of both together, it is
     p q dᵀ S⁻¹ d.
     """
     road, flank = np.maximum(sums.road, 1), np.maximum(sums.flank, 1)
-    share = road / (road + flank)
+    # Pooled mean and covariance of both classes at each shift, from the sums.
+    fraction = road / (road + flank)
     mean = (sums.road_values + sums.flank_values) / (road + flank)
     covariance = sums.products / (road + flank) - mean[:, None] * mean[None]
     difference = np.moveaxis(sums.road_values / road - sums.flank_values / flank, 0, -1)
+    # A small ridge keeps the systems of all shifts solvable at once.
     matrix = np.moveaxis(covariance, (0, 1), (-2, -1)) + 1e-3 * np.eye(len(mean))
     solved = np.linalg.solve(matrix, difference[..., None])[..., 0]
-    determination = share * (1 - share) * (difference * solved).sum(axis=-1)
+    determination = fraction * (1 - fraction) * (difference * solved).sum(axis=-1)
     seen = (sums.road >= 0.5 * sums.road.max()) & (sums.flank >= 0.5 * sums.flank.max())
     return np.where(seen, determination, np.nan)

@@ -43,7 +43,7 @@ class Labels:
 
 @dataclass(frozen=True)
 class Ground:
-    """What is drawn, as shapes in the ground meters of a grid.
+    """Drawn shapes in the ground meters of a grid.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class Ground:
     known : ndarray (m,), object
         Where the labels are known: background unless there is a road.
     no_road : ndarray (k,), object
-        Where there is no road: background, unless one is drawn.
+        Background, except on drawn roads.
     """
 
     roads: np.ndarray
@@ -94,8 +94,8 @@ def burn_labels(
     """Rasterize drawn roads to labels on a grid.
 
     Lines are buffered on the ground by half their width. Unlabeled is not background: pixels outside the area of
-    interest, or without one further from a road than `background_m`, are ignored, and so are roads marked unsure. But
-    where it is said that there is no road, all that no road covers is background.
+    interest, or without one further from a road than `background_m`, are ignored, and so are roads marked unsure. In
+    the polygons without a road, everything that no drawn road covers is background.
 
     Parameters
     ----------

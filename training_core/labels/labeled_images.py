@@ -40,8 +40,8 @@ from .label_raster import Labels, burn_labels, own_widths_m
 # Fewer labeled pixels than this are refused.
 MIN_LABELED_PX = 1000
 _BAND_SAMPLE_PX = 1_000_000
-# No road is wider; such numbers are of another unit, or mean that the width is unknown.
-WIDEST_ROAD_M = 1000.0
+# No road is wider: larger numbers have another unit, or stand for an unknown width.
+MAX_ROAD_WIDTH_M = 1000.0
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Drawing:
     class_numbers : ndarray (roads,), uint8, optional
         Class of each road, from 1; 0 if it is not known.
     no_road : GeoDataFrame, optional
-        Polygons in which there is no road but those that are drawn.
+        Polygons whose only roads are the drawn ones.
     """
 
     roads: geopandas.GeoDataFrame
@@ -71,7 +71,7 @@ class Drawing:
     no_road: Optional[geopandas.GeoDataFrame] = None
 
     def burn(self, grid: Grid) -> Optional[Labels]:
-        """Return the labels on a grid, or None if there are none."""
+        """Return the labels on a grid, or None where nothing is labeled."""
         return burn_labels(grid, self.roads, self.aoi, self.options, self.class_numbers, self.no_road)
 
 
@@ -120,7 +120,7 @@ def read_drawing(roads: str, aoi: str, options: LabelOptions, class_field: str =
     options : LabelOptions
         Names the polygons without a road, too.
     class_field, speed_field : str
-        Fields with the roads' classes; see `road_classes.find_classes`. Without either there are no classes.
+        Fields with the roads' classes; see `road_classes.find_classes`. Neither means a model without classes.
 
     Raises
     ------
@@ -141,10 +141,10 @@ def read_drawing(roads: str, aoi: str, options: LabelOptions, class_field: str =
 
 def _check_widths(drawn: geopandas.GeoDataFrame, field: str, path: str) -> None:
     widest_m = np.nan_to_num(own_widths_m(drawn, field), posinf=np.inf).max()
-    if widest_m > WIDEST_ROAD_M:
+    if widest_m > MAX_ROAD_WIDTH_M:
         raise LabelError(
             f"The field {field!r} of the drawn roads ({path}) gives a road a width of {widest_m:g} m; at most "
-            f"{WIDEST_ROAD_M:g} m can be used.",
+            f"{MAX_ROAD_WIDTH_M:g} m can be used.",
             "Correct its values, which are widths in meters, or choose another width field.",
         )
 
@@ -269,10 +269,12 @@ def _require_labels(images: list[LabeledImage], drawing: Drawing, grids: list[Gr
     names = " or ".join(image.name for image in images)
     labeled, road = map(sum, zip(*(count_labels(image.training) for image in images)))
     if not road:
-        beside = max(int(shapely.intersects(ground_shapes(drawing.roads, grid), _extent(grid)).sum()) for grid in grids)
-        if drawing.aoi is not None and beside:
+        on_image = max(
+            int(shapely.intersects(ground_shapes(drawing.roads, grid), _extent(grid)).sum()) for grid in grids
+        )
+        if drawing.aoi is not None and on_image:
             raise LabelError(
-                f"No drawn road lies on {names}, within the area of interest: {beside} of {drawing.roads_name} lie "
+                f"No drawn road lies on {names}, within the area of interest: {on_image} of {drawing.roads_name} lie "
                 f"on the image, but outside {drawing.aoi_name}.",
                 "Draw the area around roads that are drawn, or check both layers' coordinate systems.",
             )

@@ -103,7 +103,7 @@ def suggest(
     Returns
     -------
     GeoDataFrame
-        Polygons with `rank` from 1, `uncertainty` in bits and `road_share`, the share of road that the model expects.
+        Polygons with `rank` from 1, `uncertainty` in bits and `road_share`, the expected fraction of road.
     """
     at_m = _on_ground(patches.windows[:, :2] + patches.windows[:, 2:] / 2, grid)
     places = Places(at_m, patches.cells, patches.score, _distance_from_labels(at_m, blocks, grid))
@@ -131,4 +131,6 @@ def _distance_from_labels(at_m: np.ndarray, blocks: Blocks, grid: Grid) -> np.nd
 
 def _on_ground(points: np.ndarray, grid: Grid) -> np.ndarray:
     """Return pixels' (column, row), (n, 2), in ground meters; see `Grid.metric_transform`."""
-    return np.column_stack(grid.metric_transform @ (points[:, 0], points[:, 1]))
+    ground, (column, row) = grid.metric_transform, points.T
+    x_m, y_m = column * ground.a + row * ground.b + ground.c, column * ground.d + row * ground.e + ground.f
+    return np.column_stack([x_m, y_m])

@@ -41,7 +41,7 @@ class Sample:
 
 
 def collect_samples(job: Quantize, wanted_input: ModelInput, reporter: Reporter) -> list[Sample]:
-    """Draw samples from a job's images, as many as it asks for if there are so many.
+    """Draw samples from the images of a job, up to the number that it asks for.
 
     Parameters
     ----------

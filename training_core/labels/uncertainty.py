@@ -1,4 +1,4 @@
-"""Uncertainty sampling: the model's entropy and expected share of road in each patch of a scene.
+"""Uncertainty sampling: the model's entropy and expected fraction of road in each patch of a scene.
 
 Scope: a probability raster, read by strips, and patches as windows of blocks. Independent of their selection.
 
@@ -24,8 +24,8 @@ from ..geodata.road_raster import RoadRaster
 
 # Patches may begin at every quarter of their side.
 BLOCKS_A_SIDE = 4
-# Least share of a patch that must have data.
-MIN_KNOWN_SHARE = 0.75
+# Minimum fraction of a patch that must have data.
+MIN_KNOWN_FRACTION = 0.75
 # Keeps the tables of blocks small.
 MAX_BLOCKS = 4_000_000
 
@@ -65,7 +65,7 @@ class Patches:
     uncertainty : ndarray (n,), float64
         Mean entropy of the pixels with data, from 0 to 1 bit.
     road_share : ndarray (n,), float64
-        Mean probability: the share of road that the model expects, from 0 to 1.
+        Mean probability: the fraction of road that the model expects, from 0 to 1.
     """
 
     cells: np.ndarray
@@ -172,7 +172,7 @@ def patches_of(blocks: Blocks) -> Patches:
     lefts, tops = blocks.columns[:-across], blocks.rows[:-down]
     widths, heights = blocks.columns[across:] - lefts, blocks.rows[down:] - tops
     known_px = total(blocks.known_px)
-    usable = (known_px >= MIN_KNOWN_SHARE * np.outer(heights, widths)) & (total(blocks.labeled) == 0)
+    usable = (known_px >= MIN_KNOWN_FRACTION * np.outer(heights, widths)) & (total(blocks.labeled) == 0)
     row, column = np.nonzero(usable)
     return Patches(
         cells=np.column_stack([column, row]),

@@ -15,16 +15,16 @@ from ..system import large_arrays
 from .labeled_images import LabeledImage, count_labels
 
 # Smaller blocks are correlated with their neighbors. With few blocks, chance decides how much road each side gets.
-SMALLEST_BLOCK_PX, DRAWS = 32, 16
+MIN_BLOCK_PX, DRAWS = 32, 16
 
 
-def split_for_validation(images: list[LabeledImage], share: float, block_px: int, seed: int) -> list[LabeledImage]:
+def split_for_validation(images: list[LabeledImage], fraction: float, block_px: int, seed: int) -> list[LabeledImage]:
     """Return the images with some blocks of their labels moved from training to validation; see `choose_blocks`.
 
     Parameters
     ----------
-    share : float
-        Wanted share of the blocks with labels, from 0 to 1.
+    fraction : float
+        Wanted fraction of the blocks with labels, from 0 to 1.
     block_px : int
         Side of a block, unless there are too few of that size.
     seed : int
@@ -40,7 +40,7 @@ def split_for_validation(images: list[LabeledImage], share: float, block_px: int
     LabelError
         Too few roads are drawn to be split.
     """
-    side_px, chosen = choose_blocks([image.training for image in images], share, block_px, seed)
+    side_px, chosen = choose_blocks([image.training for image in images], fraction, block_px, seed)
     split = [_split_image(image, blocks, side_px) for image, blocks in zip(images, chosen)]
     for of in ("training", "validation"):
         if not any(count_labels(getattr(image, of))[1] for image in split):
@@ -62,18 +62,18 @@ def _split_image(image: LabeledImage, blocks: np.ndarray, side_px: int) -> Label
     return replace(image, training=training, validation=validation, block_px=side_px)
 
 
-def choose_blocks(labels: list[np.ndarray], share: float, block_px: int, seed: int) -> tuple[int, list[np.ndarray]]:
+def choose_blocks(labels: list[np.ndarray], fraction: float, block_px: int, seed: int) -> tuple[int, list[np.ndarray]]:
     """Choose held-out blocks: whole squares, so that validation pixels are not next to training pixels.
 
     Stratified: blocks with and without road are drawn separately, so that both sides have both. The block size is
-    halved until enough blocks have road for the share to be drawn fairly, down to 32 px.
+    halved until enough blocks have road for a fair draw, down to 32 px.
 
     Parameters
     ----------
     labels : list of ndarray (height, width), uint8
         Of each image.
-    share : float
-        Wanted share of the blocks, from 0 to 1.
+    fraction : float
+        Wanted fraction of the blocks, from 0 to 1.
     block_px : int
         Side of a block, unless there are too few of that size.
     seed : int
@@ -88,13 +88,13 @@ def choose_blocks(labels: list[np.ndarray], share: float, block_px: int, seed: i
     """
     while True:
         road = [_count_in_blocks(label, ROAD, block_px) for label in labels]
-        if sum(np.count_nonzero(counts) for counts in road) >= 2 / share or block_px <= SMALLEST_BLOCK_PX:
+        if sum(np.count_nonzero(counts) for counts in road) >= 2 / fraction or block_px <= MIN_BLOCK_PX:
             break
         block_px //= 2
     background = [_count_in_blocks(label, BACKGROUND, block_px) for label in labels]
     roads, backgrounds = (np.concatenate([counts.ravel() for counts in both]) for both in (road, background))
     rng = np.random.default_rng(seed)
-    chosen = _choose(roads, share, rng) | _choose(np.where(roads, 0, backgrounds), share, rng)
+    chosen = _choose(roads, fraction, rng) | _choose(np.where(roads, 0, backgrounds), fraction, rng)
     ends = np.cumsum([counts.size for counts in road])
     return block_px, [part.reshape(counts.shape) for part, counts in zip(np.split(chosen, ends[:-1]), road)]
 
@@ -107,13 +107,13 @@ def _count_in_blocks(labels: np.ndarray, label: int, block_px: int) -> np.ndarra
     return np.stack([np.add.reduceat(counts, lefts) for counts in columns])
 
 
-def _choose(counts: np.ndarray, share: float, rng: np.random.Generator) -> np.ndarray:
-    """Choose a share of the blocks with a count; of several draws, the one that holds nearest to that share of it."""
+def _choose(counts: np.ndarray, fraction: float, rng: np.random.Generator) -> np.ndarray:
+    """Choose a fraction of the blocks with a count: of several draws, the one that holds nearest to it."""
     chosen = np.zeros(len(counts), dtype=bool)
     indexes = np.flatnonzero(counts)
     if len(indexes) > 1:
-        count = max(1, round(share * len(indexes)))
+        count = max(1, round(fraction * len(indexes)))
         draws = [rng.choice(indexes, count, replace=False) for _ in range(DRAWS)]
-        held = [abs(counts[draw].sum() / counts.sum() - share) for draw in draws]
+        held = [abs(counts[draw].sum() / counts.sum() - fraction) for draw in draws]
         chosen[draws[int(np.argmin(held))]] = True
     return chosen

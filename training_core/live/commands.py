@@ -19,7 +19,7 @@ from ..geodata.grid import MAX_COORDINATE
 from ..geodata.shapes import TooManyCrossings, check_crossings
 from ..jobs.json_fields import PATH, Limits, parse, read
 from ..jobs.option import LONGEST_TEXT
-from ..labels.labeled_images import WIDEST_ROAD_M
+from ..labels.labeled_images import MAX_ROAD_WIDTH_M
 from ..system.input_lines import LONGEST_LINE_BYTES, TOO_LONG
 
 ROADS, AOI, NO_ROAD = "roads", "aoi", "no_road"
@@ -186,8 +186,8 @@ def _labels(command: _Labels) -> ChangeLabels:
 
 def _change(entry: _Entry) -> Change:
     width_m = entry.width_m if entry.width_m and entry.width_m > 0 else None
-    if width_m and width_m > WIDEST_ROAD_M:
-        raise ValueError(f"a road is {width_m:g} m wide; at most {WIDEST_ROAD_M:g} m can be used")
+    if width_m and width_m > MAX_ROAD_WIDTH_M:
+        raise ValueError(f"a road is {width_m:g} m wide; at most {MAX_ROAD_WIDTH_M:g} m can be used")
     geometry = None if entry.geometry is None else _geometry(entry.geometry, entry.layer)
     return Change(entry.layer, entry.id, geometry, width_m, entry.sure is not False)
 

@@ -22,7 +22,7 @@ from training_core.geodata.road_raster import array_raster
 from training_core.jobs import LabelOptions, SuggestLabels
 from training_core.labels.labeled_images import read_drawing
 from training_core.labels.patch_selection import suggest
-from training_core.labels.uncertainty import MIN_KNOWN_SHARE, entropy, measure_blocks, patches_of
+from training_core.labels.uncertainty import MIN_KNOWN_FRACTION, entropy, measure_blocks, patches_of
 from training_core.pipelines.suggestlabels import run
 
 X, Y = NORTH_UP.c, NORTH_UP.f
@@ -113,7 +113,7 @@ def test_patches_lie_on_data_side_by_side_whatever_the_strips(width, height, see
         left, bottom, right, top = shape.bounds
         seen = known[round(Y - top) : round(Y - bottom), round(left - X) : round(right - X)]
         assert box(X, Y - height, X + width, Y).contains(shape)
-        assert seen.size == shape.area and seen.mean() >= MIN_KNOWN_SHARE
+        assert seen.size == shape.area and seen.mean() >= MIN_KNOWN_FRACTION
         assert max(right - left, top - bottom) <= patch_m * 9 / 8 + 1
     assert sum(found.area) == pytest.approx(shapely.union_all(found.geometry).area)
     again = suggested(probability, grid, strip_rows=8, **asked)
