@@ -96,7 +96,8 @@ _SEVERAL_FILES = (
 
 
 def _click_option(field: OptionField) -> click.Option:
-    option, kwargs = field.option, {}
+    option = field.option
+    kwargs: dict[str, Any] = {}
     if field.item_type is bool:
         kwargs["is_flag"] = True
     elif option.choices:

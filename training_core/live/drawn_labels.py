@@ -212,7 +212,8 @@ class DrawnLabels:
         """Rasterize blocks anew, a row of them at a time."""
         features = [feature for feature in self._features.values() if len(feature.known)]
         tree = shapely.STRtree([shapely.box(*shapely.total_bounds(feature.known)) for feature in features])
-        changed, erased = [], {}
+        changed: list[Block] = []
+        erased: dict[Block, np.ndarray] = {}
         for row in sorted({block[0] for block in blocks}):
             columns = [block[1] for block in blocks if block[0] == row]
             first, last = min(columns), max(columns)

@@ -43,6 +43,8 @@ class Session:
 
     Parameters
     ----------
+    card : ModelCard
+        Of the base model.
     base_sha256 : str
         Digest of its weights.
     grid : Grid
@@ -53,6 +55,7 @@ class Session:
 
     job: Live
     base: BaseModel
+    card: ModelCard
     base_sha256: str
     grid: Grid
     bands: tuple[Band, ...]
@@ -93,7 +96,7 @@ def keep(
         )
     kept = best_at_threshold(learner.weights(), confusion)
     if not is_telling(confusion):
-        kept = dataclasses.replace(kept, threshold=session.base.card.threshold)
+        kept = dataclasses.replace(kept, threshold=session.card.threshold)
     card = _card(session, learner, labels, kept, is_telling(confusion))
     with Outputs([*with_sources([job.raster]), job.roads, job.aoi, job.no_road, job.base_model]) as outputs:
         path = outputs.stage(command.model)
@@ -108,7 +111,7 @@ def keep(
 
 
 def _card(session: Session, learner: Learner, labels: DrawnLabels, kept: Trained, has_score: bool) -> ModelCard:
-    base = session.base.card
+    base = session.card
     return ModelCard(
         architecture=session.base.architecture,
         bands=session.bands,

@@ -14,7 +14,8 @@ import math
 import os
 import time
 from collections.abc import Callable
-from typing import Any, ClassVar, Optional
+from functools import partial
+from typing import Any, ClassVar, Literal, Optional
 
 import numpy as np
 import shapely
@@ -78,8 +79,9 @@ class LiveSession:
         self._predictor: Optional[Predictor] = None
         self._scoring: Optional[Scoring] = None
         self._scores: list[tuple[int, float, float]] = []
-        self._threshold = session.base.card.threshold
-        self._show, self._places = PROBABILITY, []
+        self._threshold = session.card.threshold
+        self._show: Literal["probability", "uncertainty"] = PROBABILITY
+        self._places: list[list[float]] = []
         self._is_learning = self._is_stopped = self._has_changed = False
         self._is_paused = self._pending_view = False
         self._fresh_steps = self._failures = self._restarts = 0
@@ -243,7 +245,7 @@ class LiveSession:
         if not self._view.is_complete:
             return self._predict
         if self._scoring is not None:
-            return self._score
+            return partial(self._score, self._scoring)
         if is_due:
             return self._step
         return self._predict if self._view.has_margin_left else None
@@ -326,11 +328,11 @@ class LiveSession:
         if is_complete:
             self._compare()
 
-    def _score(self) -> None:
-        self._scoring.advance()
-        if not self._scoring.is_complete:
+    def _score(self, scoring: Scoring) -> None:
+        scoring.advance()
+        if not scoring.is_complete:
             return
-        confusion, self._scoring = self._scoring.confusion, None
+        confusion, self._scoring = scoring.confusion, None
         self._scored_s = time.perf_counter()
         if is_telling(confusion):
             found = best_at_threshold({}, confusion)
@@ -366,6 +368,8 @@ class LiveSession:
 
     def _compare(self) -> None:
         """Note where prediction and labels disagree, and where the model is most uncertain."""
+        if self._view.window is None:
+            return
         column, row, width, height = self._view.window
         for block in blocks_in(column, row, width, height):
             truth = self._labels.labels.get(block)

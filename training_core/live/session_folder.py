@@ -11,7 +11,7 @@ import contextlib
 import json
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Optional
@@ -133,7 +133,8 @@ class SessionFolder:
             "transform": list(grid.transform)[:6],
             "size": [grid.width, grid.height],
         }
-        self._thread, self._writing = ThreadPoolExecutor(1), None
+        self._thread = ThreadPoolExecutor(1)
+        self._writing: Optional[Future[None]] = None
         self._written_s = time.monotonic()
         try:
             self.path.mkdir(parents=True, exist_ok=True)

@@ -236,13 +236,13 @@ class View:
 
     def _predict(self, window: Window) -> bool:
         """Predict a window, and return whether that was to be done."""
-        missing = self._missing(window)
-        if missing is None:
+        missing, predictor = self._missing(window), self._predictor
+        if missing is None or predictor is None:
             return False
         tile = _tile_around(missing, self._windows.grid.width, self._windows.grid.height)
         began_s = time.perf_counter()
-        piece = read_piece(tile, self._windows.read, self._predictor.bands, name=self._windows.name)
-        ((_, prediction),) = predict_pieces(self._predictor, [piece], 0)
+        piece = read_piece(tile, self._windows.read, predictor.bands, name=self._windows.name)
+        ((_, prediction),) = predict_pieces(predictor, [piece], 0)
         self._note_pace(began_s, piece.image[0].size)
         self._put(missing, prediction.probability)
         self._mark(missing, self._is_current)
@@ -251,7 +251,9 @@ class View:
 
     def _predict_coarsely(self, window: Window) -> None:
         """Predict a window at a lower resolution, and fill what nothing is known of."""
-        factor, grid = self._factor, self._windows.grid
+        factor, grid, predictor = self._factor, self._windows.grid, self._predictor
+        if predictor is None:
+            return
         column, row, width, height = window
         margin = HALO_PX * factor
         left, top = max(0, column - margin), max(0, row - margin)
@@ -259,7 +261,7 @@ class View:
         across, down = -(-(right - left) // factor), -(-(bottom - top) // factor)
         began_s = time.perf_counter()
         values, known = _pooled(*self._windows.read(left, top, across * factor, down * factor), factor)
-        probability = to_byte(self._predictor.probability(values, known), known)
+        probability = to_byte(predictor.probability(values, known), known)
         self._note_pace(began_s, round_up(across) * round_up(down))
         full = np.repeat(np.repeat(probability, factor, axis=0), factor, axis=1)
         self._put(window, full[row - top : row - top + height, column - left : column - left + width], is_filling=True)

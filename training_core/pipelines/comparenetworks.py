@@ -108,7 +108,7 @@ def to_document(
         }
         for name in NAMES
     }
-    shares = {}
+    shares: dict[str, dict[str, Any]] = {}
     for change in CHANGES:  # intact and displaced roads are counted as they were before
         network = networks[AFTER if change == "new" else BEFORE]
         length_m, all_m = network[f"{change}_m"], network["length_m"]
@@ -200,7 +200,7 @@ def to_record(
         document=document,
         sentences=sentences,
         parts=parts_of(segments),
-        names=() if points is None else points.names,
+        names=() if points is None else list(points.names),
         points=None if points is None else points.points[: points.count],
         origins=None if points is None else points.points[points.count :],
         routes=routes,

@@ -195,8 +195,9 @@ def _areas(drawing: Drawing, grid: Grid, labels: Labels) -> Iterator[tuple[int, 
     Each comes with its number in the layer, from 1, the rows and columns of the labels that it touches, and its mask in
     these.
     """
-    count = 0 if drawing.aoi is None else len(drawing.aoi)
-    for number in range(1, count + 1) if count > 1 else ():
+    if drawing.aoi is None or len(drawing.aoi) < 2:
+        return
+    for number in range(1, len(drawing.aoi) + 1):
         try:
             window, shape = limit_to(grid, drawing.aoi.iloc[[number - 1]])
         except LabelError:  # it lies on another image

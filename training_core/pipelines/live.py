@@ -25,6 +25,7 @@ from ..live.session_folder import SessionFolder
 from ..models.architectures import LIBRARY
 from ..models.base_model import BaseModel, read_base_model
 from ..models.engines import NativeEngine, choose_precision
+from ..models.model_card import ModelCard
 from ..models.model_file import weights_sha256
 from ..system.prefetch import preload
 
@@ -57,23 +58,24 @@ def run(job: Live, reporter: Reporter) -> dict[str, Any]:
     engine, sha256 = NativeEngine(choose_precision(job.precision, reporter.log)), weights_sha256(base.weights)
     with open_raster(job.raster) as dataset:
         indexes = find_bands(dataset, base.card.input)
-        with Image(dataset, indexes, _resolution_m(job, base, grid_of(dataset).resolution_m)) as image:
+        with Image(dataset, indexes, _resolution_m(job, base.card, grid_of(dataset).resolution_m)) as image:
             bands = measure_scaling(image, base.card.bands) if base.card.scaling == IMAGE else base.card.bands
             labels = first_labels(job, image.grid)
             with SessionFolder(job.folder, job.raster, base.weights, sha256, image.grid, reporter) as folder:
                 windows = ImageWindows(image)
                 _tell(windows, base, engine, reporter)
-                session = LiveSession(Session(job, base, sha256, image.grid, bands, engine), windows, folder, reporter)
+                settings = Session(job, base, base.card, sha256, image.grid, bands, engine)
+                session = LiveSession(settings, windows, folder, reporter)
                 session.resume()
                 session.begin_with(labels)
                 return session.run()
 
 
-def _resolution_m(job: Live, base: BaseModel, own_m: float) -> float:
+def _resolution_m(job: Live, card: ModelCard, own_m: float) -> float:
     """Return the ground resolution to work at, in meters; 0 for the image's own."""
     if job.resolution_m:
         return job.resolution_m
-    wanted_m = base.card.resolution_m
+    wanted_m = card.resolution_m
     return 0.0 if wanted_m <= own_m <= COARSEST_RATIO * wanted_m else wanted_m
 
 

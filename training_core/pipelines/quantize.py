@@ -63,9 +63,9 @@ class Comparison:
     @property
     def is_good(self) -> bool:
         """Whether the quantized model may replace the original."""
-        if self.iou is None:
+        if self.iou is None or self.iou_before is None:
             return self.agreement >= MIN_AGREEMENT
-        keeps_paths = self.apls is None or self.apls_before - self.apls <= MAX_LOSS
+        keeps_paths = self.apls is None or self.apls_before is None or self.apls_before - self.apls <= MAX_LOSS
         return keeps_paths and self.iou_before - self.iou <= MAX_LOSS
 
     def __str__(self) -> str:
@@ -172,9 +172,9 @@ def compare(
     known = np.concatenate([sample.known.ravel() for sample in samples])
     masks = [reaches(np.concatenate([each.ravel() for each in found])[known], threshold) for found in (before, after)]
     agreement = float((masks[0] == masks[1]).mean())
-    if samples[0].truth is None:
+    truths = [np.where(sample.known, sample.truth, IGNORE) for sample in samples if sample.truth is not None]
+    if not truths:
         return Comparison(agreement)
-    truths = [np.where(sample.known, sample.truth, IGNORE) for sample in samples]
     ious, apls = [], []
     for found in (before, after):
         confusion = Confusion()

@@ -143,8 +143,10 @@ def read_networks(job: ScoreNetwork, reporter: Reporter) -> Networks:
         lines = {
             name: with_speeds(each, name, paths[name], fields[name].speed, reporter) for name, each in lines.items()
         }
-    graphs = [contracted(make_road_graph(lines[name], job.join_m, f"{name} ({path})")) for name, path in paths.items()]
-    return Networks(*graphs, plane, layers[TRUTH].crs)
+    truth, proposal = (
+        contracted(make_road_graph(lines[name], job.join_m, f"{name} ({path})")) for name, path in paths.items()
+    )
+    return Networks(truth, proposal, plane, layers[TRUTH].crs)
 
 
 def score(networks: Networks, scoring: Scoring) -> NetworkScores:

@@ -135,9 +135,9 @@ def _location_of(given: str, file: str) -> tuple[Optional[str], str]:
                 return layer, name
     if not fields:
         return None, ""
-    names = ", ".join(dict.fromkeys(name for each in fields.values() for name in each)) or "none"
+    all_names = ", ".join(dict.fromkeys(name for names in fields.values() for name in names)) or "none"
     raise ImageryError(
-        f"{given} is no index of rasters: it has no field {LOCATION} (its fields: {names}).",
+        f"{given} is no index of rasters: it has no field {LOCATION} (its fields: {all_names}).",
         "Make a tile index with gdaltindex, or give images.",
     )
 
@@ -220,8 +220,9 @@ def _rank(asset: Any) -> Optional[int]:
     """Return how likely an asset is the image of its item, 0 being likeliest; None where it is none."""
     if not isinstance(asset, dict) or not isinstance(asset.get("href"), str) or not asset["href"].strip():
         return None
-    roles = asset.get("roles") if isinstance(asset.get("roles"), list) else []
-    media = asset.get("type") if isinstance(asset.get("type"), str) else ""
+    roles, media = asset.get("roles"), asset.get("type")
+    roles = roles if isinstance(roles, list) else []
+    media = media if isinstance(media, str) else ""
     is_raster = bool(_GEOTIFF.match(media)) or not media or media.startswith("image/")
     for rank, role in enumerate(_ROLES):
         if role in roles and is_raster:
