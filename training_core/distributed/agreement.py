@@ -1,6 +1,6 @@
 """Agreement of ranks before they learn: all could begin, and all have the same program, images and settings.
 
-Scope: errors and documents of the ranks. Independent of what they mean.
+Scope: errors and documents of the ranks. Independent of their meaning.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ def agreed(group: Group) -> Iterator[None]:
     except RoadSegError as error:
         failure = error
     if group.size > 1:
-        told = failure and [failure.code, failure.message, failure.remedy, platform.node()]
-        for rank, found in enumerate(group.gather_documents(told)):
-            if found and failure is None:
-                code, message, remedy, machine = found
+        report = failure and [failure.code, failure.message, failure.remedy, platform.node()]
+        for rank, other in enumerate(group.gather_documents(report)):
+            if other and failure is None:
+                code, message, remedy, machine = other
                 who = "" if code == Cancelled.code else f"Rank {rank} of {group.size} on {machine}: "
                 failure = OtherRankError(code, f"{who}{message}", remedy)
     if failure is not None:
@@ -60,7 +60,7 @@ def require_alike(group: Group, facts: Mapping[str, Any]) -> None:
     Raises
     ------
     JobError
-        Rank 0 and another one differ; says in what.
+        Rank 0 and another one differ; the message names the facts.
     """
     hashes = {name: hashlib.sha256(json.dumps(fact).encode()).hexdigest() for name, fact in facts.items()}
     own = {"machine": platform.node(), "hashes": hashes}

@@ -1,6 +1,6 @@
 """Strategy of data-parallel training: rank r of n computes the batches r, r + n, r + 2 n and so on of a step.
 
-Scope: what is exchanged, and in which order. Independent of what a batch is: the tiles of an image are shared likewise.
+Scope: the ranks' parts of the work, and the order of sums. The tiles of an image are shared like batches.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ from .group import Group
 
 # A bucket is large enough for most of it to be sent while the backward pass goes on, and for messages of some size.
 BUCKET_BYTES, MESSAGE_BYTES = 16_000_000, 1_000_000
-# In the last round, a bucket's sums are gathered when so many further buckets have been sent.
+# In the last round, a bucket's sums are gathered when this number of further buckets has been sent.
 LAG = 2
 
 
@@ -67,7 +67,7 @@ class _Bucket:
 class GradientExchange:
     """Sums the gradients of a step over the ranks of a group.
 
-    A step has rounds, in each of which the first so many ranks compute a batch, or a part of one. After `begin_round`,
+    A step has rounds. In each of them the first ranks, or all, compute a batch. After `begin_round`,
     the backward pass hands its gradients over; after the last round, `finish` puts the sums into `.grad`.
 
     Parameters
@@ -104,7 +104,7 @@ class GradientExchange:
             bucket.pending = set(bucket.views) if self._contributes else set()
 
     def end_round(self) -> None:
-        """Send what is left of a round: everything where this rank computed nothing.
+        """Send the rest of a round: everything if this rank computed nothing.
 
         Where other collectives follow, they meet in the same order on all ranks only after this.
         """
@@ -136,7 +136,7 @@ class GradientExchange:
 
         They are sent in their order: collectives must meet in the same order on all ranks.
         """
-        self._add_up(bucket)  # what the former round has sent is overwritten
+        self._add_up(bucket)  # the gradients of the former round are overwritten
         bucket.views[parameter].copy_(parameter.grad)
         parameter.grad = None
         bucket.pending.discard(parameter)

@@ -71,7 +71,7 @@ class Group:
 
     @property
     def handled_s(self) -> float:
-        """CPU time that the threads of communication have taken so far; 0 where the system does not tell."""
+        """CPU time that the threads of communication have taken so far; 0 if the system does not measure it."""
         return busy_s(self.threads)
 
     @contextmanager

@@ -33,7 +33,7 @@ from .group import LostRankError
 from .rank_process import CANCEL, Target, log_path, run_rank
 
 POLL_S = 0.2
-# A rank that sends nothing for so long hangs; one that the system says is stopped, sooner. Some libraries do not let
+# A rank that sends nothing for this long hangs; sooner, if the system reports it as stopped. Some libraries do not let
 # Python's threads run for seconds.
 SILENCE_S, SILENCE_STOPPED_S = 60.0, 5.0
 # How long the others may take to end after one has failed: rank 0 writes a checkpoint meanwhile.
@@ -219,8 +219,8 @@ def _error_of(rank: _Rank, size: int, is_memory_short: bool) -> RoadSegError:
     if rank.has_hung:
         return WorkerError(f"{name} has not answered for {rank.silent_s:.0f} s, and was killed.", resume)
     if isinstance(rank.last, events.Error) and rank.last.code != LostRankError.code:
-        told = rank.last.message if rank.number == 0 else f"{name}: {rank.last.message}"
-        return RankError(rank.last.code, told, rank.last.remedy)
+        message = rank.last.message if rank.number == 0 else f"{name}: {rank.last.message}"
+        return RankError(rank.last.code, message, rank.last.remedy)
     code = rank.process.exitcode
     if code == KILLED and is_memory_short:
         return ResourceError(

@@ -1,6 +1,6 @@
 """A pipeline under way: the micro-batches of a step pass through the stages of several ranks, by the schedule 1F1B.
 
-Scope: one stage on one rank, and what it receives and sends. Independent of how the U-Net is cut and of optimizers.
+Scope: one stage on one rank, and the tensors that it receives and sends. Independent of cuts and of optimizers.
 """
 
 from __future__ import annotations

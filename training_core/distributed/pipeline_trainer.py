@@ -2,7 +2,7 @@
 
 Loss, gradients and running statistics are those of one process that accumulates the batches in turn, as is the state: a
 training goes on with another number of stages, or with none. With more ranks than stages there are several pipelines,
-which share the batches of a step as single processes do.
+which share the batches of a step.
 
 Scope: one rank's stage and its optimizer. Independent of where the cuts are best, and of files.
 """
@@ -101,7 +101,7 @@ class PipelineTrainer(Trainer):
         """Pass this pipeline's batches through the stages; return their losses on the last one."""
         batches = len(labels) // self._recipe.batch_size
         self._pipeline = self._pipeline or self._new_pipeline(batches, (chips.shape[1], *labels.shape[1:]))
-        self._next_share, self._turns = iter(self._shares(labels)), self.strategy.turns(self._recipe.accumulation)
+        self._next_fraction, self._turns = iter(self._fractions(labels)), self.strategy.turns(self._recipe.accumulation)
         losses = self._pipeline.run(torch.from_numpy(chips), torch.from_numpy(labels))
         self.record_time("communication")
         for _ in self._turns:  # goes along where other pipelines have a batch more
@@ -119,8 +119,8 @@ class PipelineTrainer(Trainer):
 
     def _loss(self, returned: tuple[Tensor], labels: Tensor) -> Tensor:
         """Return a batch's part of the loss of the step, from the output of the last stage."""
-        share = next(self._next_share)
-        loss = training_loss(as_images(returned[0]), labels) * share
+        fraction = next(self._next_fraction)
+        loss = training_loss(as_images(returned[0]), labels) * fraction
         self.record_time("forward")
         return loss
 
@@ -215,11 +215,11 @@ class PipelineTrainer(Trainer):
 
 def _renumbered(state: dict[str, Tensor], indices: dict[int, int]) -> dict[str, Tensor]:
     """Return a trainer's state with other indices of parameters; moments of those that have none are left out."""
-    found = {}
+    renumbered = {}
     for name, tensor in state.items():
         kind, *rest = name.split(".")
         if kind != "optimizer":
-            found[name] = tensor
+            renumbered[name] = tensor
         elif int(rest[0]) in indices:
-            found[f"{kind}.{indices[int(rest[0])]}.{rest[1]}"] = tensor
-    return found
+            renumbered[f"{kind}.{indices[int(rest[0])]}.{rest[1]}"] = tensor
+    return renumbered

@@ -1,6 +1,6 @@
-"""A rank as a process: it joins its group, does its part of a job, and tells the process that started it.
+"""A rank as a process: it joins its group, does its part of a job, and reports to the process that started it.
 
-What it tells are events, one JSON object a message; what it hears is that the job is to stop. If the starting process
+It sends events, one JSON object a message, and receives the command to stop. If the starting process
 dies, so does the rank.
 
 Scope: pipes, signals, output, cores. Independent of the job.
@@ -57,7 +57,7 @@ def run_rank(rank: int, folder: str, pipes: list[Connection], ranks: list[Place]
     for other in pipes:
         if other is not pipe:  # else its end would not be noticed
             other.close()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C goes to all processes; the first one tells the others
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C goes to all processes; the first one stops the others
     _write_output_to(log_path(Path(folder), rank))
     settle(ranks[rank])
     processor.prepare_process(ranks[rank].threads)

@@ -49,7 +49,7 @@ def leading(group: Group) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        with suppress(RuntimeError, LostRankError):  # of a group that has failed: that is what is being raised
+        with suppress(RuntimeError, LostRankError):  # of a group that has failed, which is being raised
             command(group, Command.END)
         raise
     command(group, Command.END)

@@ -1,4 +1,4 @@
-"""Environment variables by which torchrun, or SLURM with PyTorch's names, tells a process which rank it is.
+"""Environment variables by which torchrun, or SLURM with PyTorch's names, gives a process its rank.
 
 Scope: the variables; standard library only, since PyTorch is loaded when threads are known.
 """
@@ -18,7 +18,7 @@ def are_set() -> bool:
     Raises
     ------
     JobError
-        Their number is none.
+        The number of ranks is not a number.
     """
     return all(os.environ.get(name) for name in NEEDED) and number("WORLD_SIZE", 1) > 1
 
@@ -29,7 +29,7 @@ def number(name: str, default: int) -> int:
     Raises
     ------
     JobError
-        It is no whole number.
+        It is not a whole number.
     """
     text = os.environ.get(name, "")
     if text and not (text.isascii() and text.isdecimal()):
@@ -43,6 +43,6 @@ def restarts() -> int:
     Raises
     ------
     JobError
-        The variable is no number.
+        The variable is not a number.
     """
     return number("TORCHELASTIC_RESTART_COUNT", 0)

@@ -29,7 +29,7 @@ from .rank_variables import number, restarts
 BEAT_S, SILENCE_S = 1.0, 8.0
 # How long a rank waits for the others to be started.
 MEETING_S = 120.0
-# What a rank says last instead of a count: that it has done its part, or why it has failed.
+# Last message of a rank instead of a count: it has done its part, or the reason why it has failed.
 _ENDED, _FAILED = "ended", "failed "
 
 
@@ -45,7 +45,7 @@ def joined(fail: Callable[[RoadSegError], None]) -> Iterator[Group]:
     Raises
     ------
     JobError
-        A variable is no number.
+        A variable is not a number.
     WorkerError
         The other ranks cannot be reached.
     """
@@ -70,7 +70,7 @@ def joined(fail: Callable[[RoadSegError], None]) -> Iterator[Group]:
         yield group
         last_words.put(_ENDED)
     except LostRankError:
-        watch.join(2 * SILENCE_S)  # it will say which one, and end this process
+        watch.join(2 * SILENCE_S)  # it names the lost rank, and ends this process
         raise
     except BaseException as error:
         last_words.put(f"{_FAILED}{error}")

@@ -1,6 +1,6 @@
 """Checkpoints: the state of a training in a file, to resume it after an interruption.
 
-One safetensors file beside the model file: the tensors that a step changes, the best weights so far, and in its header
+One safetensors file next to the model file: the tensors that a step changes, the best weights so far, and in its header
 a JSON document with the history. A checkpoint is untrusted input: nothing in it is executed.
 
 Scope: the file, and when to write it. Independent of how a training resumes.
@@ -111,7 +111,7 @@ def write_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
     tensors = {f"{_STATE}{name}": tensor for name, tensor in checkpoint.state.items()}
     tensors |= {f"{_BEST}{name}": tensor for name, tensor in (best.weights if best else {}).items()}
     try:
-        with replaced(path) as temporary:  # beside which safetensors makes another, which a killed run leaves
+        with replaced(path) as temporary:  # next to which safetensors makes another, which a killed run leaves
             save_file({name: tensor.contiguous() for name, tensor in tensors.items()}, temporary,
                       metadata={_HEADER_KEY: json.dumps(document)})  # fmt: skip
     except SafetensorError as error:  # its name for errors of the system
@@ -124,7 +124,7 @@ def read_checkpoint(path: Path) -> Checkpoint:
     Raises
     ------
     JobError
-        There is no such file, it is damaged, or it holds NaN.
+        The file is missing, damaged, or holds NaN.
     """
     if not path.exists():
         raise JobError(f"There is no checkpoint {path} to resume from.", "Run it without resume.")
@@ -143,7 +143,7 @@ def read_checkpoint(path: Path) -> Checkpoint:
         for name, tensor in tensors.items():
             if tensor.is_floating_point() and not bool(torch.isfinite(tensor).all()):
                 raise JobError(
-                    f"The checkpoint {path} holds values that are no numbers, in {shown(name)}.",
+                    f"The checkpoint {path} holds values that are not numbers, in {shown(name)}.",
                     "Run it without resume.",
                 )
         best = {name[len(_BEST) :]: tensor for name, tensor in tensors.items() if name.startswith(_BEST)}
@@ -179,7 +179,7 @@ def read_former(path: Path, resume: bool, identity: dict[str, Any], reporter: Re
     Raises
     ------
     JobError
-        There is none, it is damaged, or of another training.
+        It is missing, damaged, or of another training.
     """
     if resume:
         former = read_checkpoint(path)
@@ -215,7 +215,7 @@ def check_identity(checkpoint: Checkpoint, identity: dict[str, Any], path: Path)
     Raises
     ------
     JobError
-        It is of another training; says what differs.
+        It is of another training; the message names the differences.
     """
     defaults = {field.name: field.default for field in RecipeOptions.option_fields()}
     # A checkpoint of an earlier version lacks the options that are new since.

@@ -1,4 +1,4 @@
-"""The recipe fitted to the base model and to the processor: a step is timed, and tells how many the budget holds.
+"""The recipe fitted to the base model and to the processor: a step is timed to see how many the budget holds.
 
 Scope: recipes and the duration of a step. The figures behind each rule are in benchmarks/experiments.md and
 benchmarks/README.md.

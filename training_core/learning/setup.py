@@ -50,7 +50,7 @@ class StartModel:
     attribution : dict of str to str
         Whom the base model's card names.
     base_weights : dict of Tensor of any shape (...), float32 or int64
-        What the network begins with, by name, if all of it is the base model's; else empty.
+        Initial weights of the network by name, if all of them are the base model's; else empty.
     knows_roads : bool
         Whether the base model knows all bands and classes.
     """
@@ -76,7 +76,7 @@ class Setup:
     chip_px : int
         Side of a chip as it enters the model.
     identity : dict
-        What a checkpoint must share with this run to be resumed; see `identify`.
+        Must be the same in a checkpoint to resume; see `identify`.
     """
 
     job: FineTune
@@ -133,7 +133,7 @@ def chip_side_px(wanted_px: int, images: list[LabeledImage]) -> int:
 
 
 def batches_of(setup: Setup, training: Training) -> Batches:
-    """Yield what this rank computes of each step, from the next one on: chips and labels, or whole images."""
+    """Yield this rank's part of each step, from the next one on: chips and labels, or whole images."""
     job = setup.job
     if setup.plan.tiles:
         return draw_images(ImageSampler(setup.images, job.seed), job.accumulation, training.history.step)

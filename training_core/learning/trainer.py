@@ -143,23 +143,23 @@ class Trainer:
 
     def _pass_batches(self, chips: np.ndarray, labels: np.ndarray) -> list[float]:
         """Pass the own batches forward and backward; return their losses."""
-        size, shares, losses = self._recipe.batch_size, self._shares(labels), []
+        size, fractions, losses = self._recipe.batch_size, self._fractions(labels), []
         for number, _ in enumerate(self.strategy.turns(self._recipe.accumulation)):
             batch = slice(number * size, (number + 1) * size)
-            losses.append(self._accumulate(chips[batch], labels[batch], shares[number]))
+            losses.append(self._accumulate(chips[batch], labels[batch], fractions[number]))
         return losses
 
-    def _shares(self, labels: np.ndarray) -> list[float]:
+    def _fractions(self, labels: np.ndarray) -> list[float]:
         """Return which fraction of the labeled pixels of the step each of the own batches has."""
         size = self._recipe.batch_size
         own_px = [np.count_nonzero(labels[first : first + size] != IGNORE) for first in range(0, len(labels), size)]
         batches_px = self.strategy.in_order(torch.tensor(own_px, dtype=torch.int64), self._recipe.accumulation)
         return [px / max(1, int(batches_px.sum())) for px in own_px]
 
-    def _accumulate(self, chips: np.ndarray, labels: np.ndarray, share: float) -> float:
+    def _accumulate(self, chips: np.ndarray, labels: np.ndarray, fraction: float) -> float:
         """Add the gradients of a batch to those of the step; return its part of the loss of the step."""
         logits = self._engine.forward(self._model, torch.from_numpy(chips))
-        loss = training_loss(logits, torch.from_numpy(labels)) * share
+        loss = training_loss(logits, torch.from_numpy(labels)) * fraction
         if self._statistics:
             self._statistics.record()
         self.record_time("forward")
@@ -176,13 +176,13 @@ class Trainer:
             nn.utils.clip_grad_norm_(self._model.parameters(), self._clip_norm)
 
     def weights(self) -> dict[str, Tensor]:
-        """Return copies of the weights to validate and store, averaged if the recipe says so: (...), any dtype."""
+        """Return copies of the weights to validate and store, averages if there are any: (...), any dtype."""
         average = self._average.weights() if self._average else {}
         return _copies({**self._model.state_dict(), **average})
 
     @contextmanager
     def validating(self, bands: tuple[Band, ...]) -> Iterator[Predictor]:
-        """Infer with the weights as they are, averaged if the recipe says so, for a while.
+        """Infer with the weights as they are, or with their averages, for a while.
 
         Parameters
         ----------
@@ -265,21 +265,21 @@ class Trainer:
         _require_alike(weights, self._model.state_dict())
 
     @torch.no_grad()
-    def draw_toward(self, weights: dict[str, Tensor], share: float) -> None:
-        """Move what learns, and its average, toward other weights.
+    def draw_toward(self, weights: dict[str, Tensor], fraction: float) -> None:
+        """Move the parameters that learn, and their averages, toward other weights.
 
         Parameters
         ----------
         weights : dict of Tensor of any shape (...), float32 or int64
             Of the same model, by name.
-        share : float
+        fraction : float
             Of the way, from 0 to 1.
         """
         names = {parameter: name for name, parameter in self._model.named_parameters()}
         for parameter in self._ordered_parameters:
-            parameter.lerp_(weights[names[parameter]], share)
+            parameter.lerp_(weights[names[parameter]], fraction)
         if self._average:
-            self._average.draw_toward(weights, share)
+            self._average.draw_toward(weights, fraction)
 
     def _set_training_mode(self) -> None:
         set_training_mode(self._model, self._recipe.frozen_stages, self._recipe.batch_norm)
@@ -290,22 +290,22 @@ def _copies(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
     return {name: tensor.detach().clone(memory_format=torch.contiguous_format) for name, tensor in tensors.items()}
 
 
-def _require_alike(found: dict[str, Tensor], expected: dict[str, Tensor]) -> None:
+def _require_alike(tensors: dict[str, Tensor], expected: dict[str, Tensor]) -> None:
     """Raise ValueError unless tensors have the names, shapes and dtypes of others."""
-    if found.keys() != expected.keys() or any(
-        (tensor.shape, tensor.dtype) != (expected[name].shape, expected[name].dtype) for name, tensor in found.items()
+    if tensors.keys() != expected.keys() or any(
+        (tensor.shape, tensor.dtype) != (expected[name].shape, expected[name].dtype) for name, tensor in tensors.items()
     ):
         raise ValueError("These are the tensors of another model.")
 
 
-def _require_moments(found: dict[str, Tensor], parameters: list[Tensor], optimizer: str) -> None:
+def _require_moments(moments: dict[str, Tensor], parameters: list[Tensor], optimizer: str) -> None:
     """Raise ValueError unless there is every moment of each parameter, in its shape, and such as an optimizer makes."""
     expected = {
         f"{index}.{part}": parameter for index, parameter in enumerate(parameters) for part in MOMENTS[optimizer]
     }
-    if found.keys() != expected.keys():
+    if moments.keys() != expected.keys():
         raise ValueError("These are the moments of other parameters, or of another optimizer.")
-    for name, tensor in found.items():
+    for name, tensor in moments.items():
         part, shape = name.partition(".")[2], expected[name].shape
         if not tensor.is_floating_point() or tensor.shape != (() if part == "step" else shape):
             raise ValueError("A moment has another shape or type than its parameter.")

@@ -26,10 +26,10 @@ from .throughput import Throughput
 from .trainer import Trainer
 from .validation import MIN_BLOCKS, Block, Validation, blocks_within, held_out_blocks, validate
 
-# Validations cost training time: so many of them in a run, but no two closer than this.
+# Validations cost training time: at most this many in a run, and at least this far apart.
 VALIDATIONS, SHORTEST_INTERVAL_S, SHORTEST_INTERVAL_STEPS = 10, 30.0, 20
-# Share of the budget that all validations may take. The last one scores the model that is kept, on as many held-out
-# blocks as are affordable; those before it get the other share.
+# Fraction of the budget that all validations may take. The last one scores the model that is kept, on as many held-out
+# blocks as are affordable; those before it get the rest.
 VALIDATION_SHARE, LAST_VALIDATION_SHARE = 0.1, 0.04
 # Where steps are given instead of time, validation must not depend on the throughput: a training step takes at least as
 # long as the inference of this many pixels for each of its pixels.
@@ -62,7 +62,7 @@ class Clock:
         return math.inf if self.recipe.steps else self.recipe.minutes * 60
 
     def done(self, history: History) -> float:
-        """Return the share that is done, from 0 to 1; time for the last validations is reserved."""
+        """Return the fraction that is done, from 0 to 1; time for the last validations is reserved."""
         if self.recipe.steps:
             return history.step / self.recipe.steps
         return min(1.0, history.elapsed_s / max(self.budget_s - self.reserved_s, self.budget_s / 2))
@@ -86,8 +86,8 @@ class Clock:
         recipe = self.recipe
         return INFERENCES_PER_STEP * recipe.steps * recipe.batch_size * recipe.accumulation * recipe.chip_px**2
 
-    def affordable(self, blocks: Sequence[Block], share: float) -> tuple[int, float]:
-        """Return how many held-out blocks may be validated for a share of the budget, and in what time.
+    def affordable(self, blocks: Sequence[Block], fraction: float) -> tuple[int, float]:
+        """Return how many held-out blocks may be validated in a fraction of the budget, and in which time.
 
         Returns
         -------
@@ -97,8 +97,8 @@ class Clock:
             Infinite where steps are given.
         """
         if self.recipe.steps and self.recipe.sample == CHIPS:  # of a step of whole images, all are a small part
-            return blocks_within(blocks, share * self._step_px), math.inf
-        return len(blocks), share * self.budget_s
+            return blocks_within(blocks, fraction * self._step_px), math.inf
+        return len(blocks), fraction * self.budget_s
 
 
 class Training:
@@ -185,8 +185,8 @@ class Training:
     def validate(self) -> None:
         """Validate, and keep the weights if their F1 is the best so far.
 
-        The first validation computes as many held-out blocks as its share of the time allows; all others the same ones.
-        Where the model computes values that are no numbers, the training ends.
+        The first validation computes as many held-out blocks as its part of the time allows; all others the same ones.
+        If the model computes values that are not numbers, the training ends.
 
         Raises
         ------
@@ -196,8 +196,8 @@ class Training:
         history, (step, elapsed_s) = self.history, (self.history.step, self._elapsed_s())
         number = self._clock.validations
         # The last one computes no fewer blocks than those before it.
-        share = min((VALIDATION_SHARE - LAST_VALIDATION_SHARE) / number, VALIDATION_SHARE / (number + 1))
-        count, limit_s = self._clock.affordable(self.blocks, share)
+        fraction = min((VALIDATION_SHARE - LAST_VALIDATION_SHARE) / number, VALIDATION_SHARE / (number + 1))
+        count, limit_s = self._clock.affordable(self.blocks, fraction)
         fewest, strategy = history.validation_blocks or MIN_BLOCKS, self.trainer.strategy
         blocks = self.blocks[: history.validation_blocks or count]
         strategy.announce_validation(len(blocks), fewest, limit_s)
@@ -231,7 +231,7 @@ class Training:
         predictor : Predictor
             Of these weights.
         tolerance : float
-            What they may cost of the F1.
+            F1 that they may cost.
 
         Returns
         -------

@@ -39,8 +39,8 @@ BATCHES_OF_CHIPS = 5
 LIBRARY_BYTES = 115_000_000
 # Copies of the weights that the extension makes outside of any recorded operation.
 EXTENSION_COPIES = 3
-# Bounds of what a training of a U-Net takes, twice what was measured for the largest ResNet: for each pixel of a batch,
-# and in copies of the weights. Where as much is free, nothing is measured, which would take seconds.
+# Bounds of the memory of a training of a U-Net, twice that of the largest ResNet as measured: for each pixel of a
+# batch, and in copies of the weights. If as much is free, nothing is measured, which would take seconds.
 MAX_BYTES_PER_PX, MAX_COPIES = 7000, 20
 # Copies of the weights that the exchange of gradients between processes takes.
 EXCHANGE_COPIES = 3
@@ -91,7 +91,7 @@ class Footprint:
         return int(self._other_bytes + step + chips)
 
     def most_px(self, most_bytes: int) -> int:
-        """Return how many pixels a batch may have, so that the process takes at most so many bytes; 0 if none fits."""
+        """Return how many pixels a batch may have within a number of bytes of the process; 0 if none fits."""
         free = most_bytes - self._other_bytes - self.fixed_bytes
         return max(0, int((free / (GAPS * self.bytes_per_px + self.chip_bytes_per_px)).min()))
 
@@ -220,7 +220,7 @@ def plan_memory(
     Raises
     ------
     ResourceError
-        There is too little memory; says what would fit.
+        There is too little memory; the remedy names what would fit.
     """
     each = f" for each of {processes} processes" if processes > 1 else ""
     limit_bytes, bound_bytes = most_bytes(processes), _bound_bytes(architecture, recipe, chip_px)
@@ -266,7 +266,7 @@ def _weights_bytes(architecture: Architecture) -> int:
 
 
 def most_bytes(processes: int = 1) -> int:
-    """Return the largest size that this process may reach, if so many like it share the machine."""
+    """Return the largest size that this process may reach if a number of them share the machine."""
     available = psutil.Process().memory_info().rss + int(SHARE_OF_FREE * available_bytes() / processes)
     limit = limits.memory_bytes()
     return available if limit is None else min(available, limit // processes)

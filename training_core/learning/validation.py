@@ -125,7 +125,7 @@ def validate(
     blocks : sequence of Block
         Computed in this order, in packs which do not depend on the number of processes.
     fewest : int
-        So many blocks are computed in any case.
+        Number of blocks that are computed in any case.
     limit_s : float
         No further blocks are begun that would end later, by the time that those before took.
     strategy : SingleProcess
@@ -213,6 +213,6 @@ class _Tally:
 
 
 def blocks_within(blocks: Sequence[Block], most_px: float) -> int:
-    """Return how many blocks, from the first on, take at most so many pixels with their halos; MIN_BLOCKS at least."""
+    """Return how many of the first blocks have at most `most_px` pixels with their halos; at least MIN_BLOCKS."""
     within = int(np.searchsorted(np.cumsum([block.px for block in blocks]), most_px, side="right"))
     return min(len(blocks), max(MIN_BLOCKS, within))

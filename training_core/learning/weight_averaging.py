@@ -54,17 +54,17 @@ class WeightAverage:
         """Return the average, not a copy, by name: (...), float32."""
         return self._mean
 
-    def draw_toward(self, weights: dict[str, Tensor], share: float) -> None:
+    def draw_toward(self, weights: dict[str, Tensor], fraction: float) -> None:
         """Move the average toward other weights.
 
         Parameters
         ----------
         weights : dict of Tensor of any shape (...), float32 or int64
             By name; those that are not averaged are passed over.
-        share : float
+        fraction : float
             Of the way, from 0 to 1.
         """
-        torch._foreach_lerp_(list(self._mean.values()), [weights[name] for name in self._mean], share)
+        torch._foreach_lerp_(list(self._mean.values()), [weights[name] for name in self._mean], fraction)
 
     def state_dict(self) -> dict[str, Tensor]:
         """Return the average by name, (...), float32, and the number of updates, 0-d, int64."""

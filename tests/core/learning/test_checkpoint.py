@@ -381,7 +381,7 @@ def write_small(path, document, **tensors):
 def test_a_checkpoint_with_values_that_are_no_numbers_is_refused_with_their_name(state, tmp_path, name, value):
     path = tmp_path / "model.safetensors.checkpoint"
     write_small(path, state[1], **{name: torch.tensor([1.0, value])})
-    with pytest.raises(JobError, match=rf"model\.safetensors\.checkpoint holds .* no numbers, in '{name}'"):
+    with pytest.raises(JobError, match=rf"model\.safetensors\.checkpoint holds .* not numbers, in '{name}'"):
         read_checkpoint(path)
 
 

@@ -20,7 +20,7 @@ from training_core.events import Log, Metric, Progress, Reporter, Warning
 from training_core.geodata.rasters import normalize
 from training_core.jobs import FineTune, Segment
 from training_core.jobs.recipe import CAREFUL_RATE
-from training_core.learning.weight_interpolation import TOLERANCE
+from training_core.learning.outcome import TOLERANCE
 from training_core.models.architectures import Architecture
 from training_core.models.loading import load_network
 from training_core.models.model_file import save_model

@@ -100,7 +100,7 @@ def plan_pipeline(
     Raises
     ------
     JobError
-        With so many frozen stages of the encoder, too few parts are left that learn.
+        Too few parts that learn are left beyond the frozen stages of the encoder.
     """
     with torch.random.fork_rng(devices=[]):  # the measurement must not change the training
         model = build_network(architecture)
@@ -195,7 +195,7 @@ def step_seconds(forward_s: Sequence[float], backward_s: Sequence[float], batche
     waiting = [deque(_order(stage, stages, batches)) for stage in range(stages)]
     free_s = [0.0] * stages
     done_s: dict[Optional[_Pass], float] = {None: 0.0}
-    # Each stage computes what is next in its order as soon as the neighboring stage has computed its input.
+    # Each stage computes the next pass in its order as soon as the neighboring stage has computed its input.
     while any(waiting):
         for stage, passes in enumerate(waiting):
             while passes and (needed := _needed(stage, stages, *passes[0])) in done_s:

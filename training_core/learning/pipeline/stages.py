@@ -1,8 +1,8 @@
 """Stages of a pipeline: the U-Net as a sequence of parts, cut into consecutive stages that hand tensors on.
 
-A part is what is never cut: the stem, a residual block, a decoder block, the head. Between two parts there are the
-running features, and the skip connections that decoder blocks further on still need. A stage takes them, computes its
-parts, and returns what is then between the parts.
+A part is never cut: the stem, a residual block, a decoder block, or the head. Between two parts there are the running
+features, and the skip connections that later decoder blocks need. A stage takes these, computes its parts, and returns
+the features and skip connections behind them.
 
 Scope: the U-Net's structure. Independent of processes and of where the cuts are best.
 """
@@ -65,7 +65,7 @@ def min_first_parts(model: nn.Module, parts: Sequence[Part]) -> int:
 
 def without_memory(model: nn.Module) -> nn.Module:
     """Return a copy of a model whose tensors have shapes and no memory (on the device meta)."""
-    # Deep copies take what is in the memo as it is: so no tensor is ever copied.
+    # Deep copies take objects in the memo as they are, so that no tensor is copied.
     memo: dict[int, Any] = {}
     for tensor in model.parameters():
         memo[id(tensor)] = nn.Parameter(tensor.detach().to("meta"), tensor.requires_grad)
@@ -80,7 +80,7 @@ class Stage(nn.Module):
     Parameters
     ----------
     model : Module
-        A U-Net, whose modules the stage shares. One that recomputes activations makes a stage that does.
+        A U-Net, whose modules become those of the stage. If it recomputes activations, so does the stage.
     dtype : dtype
         In which an engine computes: float32 or bfloat16.
 
@@ -96,7 +96,7 @@ class Stage(nn.Module):
         self.needs_gradient: tuple[bool, ...] = ()
         names = [name for part in parts for name in part.names]
         self._is_first, self._is_last = _STEM[0] in names, _HEAD in names
-        for name in _ENCODER:  # empty where other stages have them: what has an encoder can be frozen
+        for name in _ENCODER:  # empty if other stages have them, so that stages of the encoder can be frozen
             self._place(name, nn.Module())
         for name in names:
             self._place(name, model.get_submodule(name))
@@ -135,7 +135,7 @@ class Stage(nn.Module):
         return features, skips
 
     def _opened(self, received: tuple[Tensor, ...]) -> list[Tensor]:
-        """Return what was received as images, with no gradient for those of frozen parts."""
+        """Return the received tensors as images, with no gradient for those of frozen parts."""
         if self._is_first:
             return [received[0].contiguous(memory_format=torch.channels_last)]
         images = list(map(as_images, received))

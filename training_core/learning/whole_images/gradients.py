@@ -34,7 +34,7 @@ def add_image_gradients(
     engine: NativeEngine,
     sample: ImageSample,
     plan: TilePlan,
-    share: float = 1.0,
+    fraction: float = 1.0,
     strategy: SingleProcess = SINGLE_PROCESS,
     tick: Callable[[float], None] = lambda _: None,
 ) -> float:
@@ -46,12 +46,12 @@ def add_image_gradients(
         In training mode, but for batch normalization.
     sample : ImageSample
         The same in all processes, like all other arguments.
-    share : float
+    fraction : float
         Of this image in the loss of the step.
     strategy : SingleProcess
         Shares out the tiles; to be finished after the last image of a step.
     tick : callable
-        Called after each tile with the share that is done, from 0 to 1; may raise to cancel.
+        Called after each tile with the fraction that is done, from 0 to 1; may raise to cancel.
 
     Returns
     -------
@@ -77,7 +77,7 @@ def add_image_gradients(
         rows, columns = slice(tile.top, tile.top + tile.height), slice(tile.left, tile.left + tile.width)
         logits = engine.forward(model, image)[..., rows, columns]
         labels = torch.from_numpy(sample.labels(*tile.destination))[None]
-        return share * training_loss(logits, labels, joint, class_counts)
+        return fraction * training_loss(logits, labels, joint, class_counts)
 
     sums = _TileSums(len(tiles), strategy)
     with closing(images):
@@ -98,7 +98,7 @@ def add_image_gradients(
 
 
 def _labeled_tiles(sample: ImageSample, plan: TilePlan) -> tuple[list[Tile], Tensor]:
-    """Return the tiles with labels in their cores, or the first where there are none; the image's `count_classes`."""
+    """Return the tiles with labels in their cores, or the first if there are none; the image's `count_classes`."""
     tiles = list(plan.tiles(*sample.shape))
     labeled, counts = [], torch.zeros((), dtype=torch.int64)
     for tile in tiles:

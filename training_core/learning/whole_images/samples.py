@@ -86,7 +86,7 @@ def sample_of(image: LabeledImage, scale: np.ndarray, offset: np.ndarray, symmet
 
 
 class ImageSampler:
-    """Draws whole images, each as often as its share of the labeled pixels says; `ChipSampler`'s counterpart.
+    """Draws whole images, each in proportion to its labeled pixels; `ChipSampler`'s counterpart.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ class ImageSampler:
     def __init__(self, images: list[LabeledImage], seed: int) -> None:
         self._images, self._seed = images, seed
         labeled_px = np.array([count_labels(image.training)[0] for image in images], dtype=float)
-        self._shares = labeled_px / labeled_px.sum()
+        self._probabilities = labeled_px / labeled_px.sum()
 
     def batch(self, number: int, count: int) -> list[ImageSample]:
         """Draw the images of a step, which depend on the seed and its number alone."""
@@ -105,7 +105,7 @@ class ImageSampler:
         return [self._draw(rng) for _ in range(count)]
 
     def _draw(self, rng: np.random.Generator) -> ImageSample:
-        image = self._images[rng.choice(len(self._images), p=self._shares)]
+        image = self._images[rng.choice(len(self._images), p=self._probabilities)]
         scaling = draw_scaling(image.bands, rng)
         return sample_of(image, *scaling, symmetry=int(rng.integers(8)))
 

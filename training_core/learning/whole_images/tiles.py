@@ -106,7 +106,7 @@ def plan_tiles(
     JobError
         Batch normalization is live.
     ResourceError
-        There is too little memory; says for what.
+        There is too little memory, even for the smallest tiles.
     """
     require_frozen_norm(recipe.batch_norm == "frozen")
     halo_px = image_halo_px(architecture)
@@ -115,7 +115,7 @@ def plan_tiles(
     sent_bytes, plans, least_bytes = exchange_bytes(architecture, ranks), [], []
     for is_recomputing in TRIED_RECOMPUTING[recipe.recompute]:
         footprint = measure_footprint(architecture, engine, measured, is_recomputing)
-        # What is exchanged counts as a part of the process.
+        # Buffers of the exchange count as a part of the process.
         footprint = dataclasses.replace(footprint, process_bytes=footprint.process_bytes + sent_bytes)
         plans += _fitting(footprint, TilePlan(0, halo_px, is_recomputing), shapes, ranks, most_bytes(processes))
         least_bytes.append(_peak_bytes(footprint, TilePlan(MIN_CORE_PX, halo_px), shapes))

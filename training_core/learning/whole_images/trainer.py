@@ -53,9 +53,9 @@ class ImageTrainer(Trainer):
         """Leave the gradients of a step in the parameters, and return its loss."""
         total = 0.0
         for sample, labeled in zip(images, labeled_px):
-            share = labeled / max(1, sum(labeled_px))
+            fraction = labeled / max(1, sum(labeled_px))
             total += add_image_gradients(
-                self._model, self._engine, sample, self._plan, share, self.strategy, self._tick
+                self._model, self._engine, sample, self._plan, fraction, self.strategy, self._tick
             )
         self.record_time("backward")
         self.strategy.finish()

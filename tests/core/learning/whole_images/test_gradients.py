@@ -77,8 +77,8 @@ def test_an_image_smaller_than_a_tile_passes_once(network):
 
 def test_gradients_add_up_weighted_by_the_image(network, whole):
     image, done = sample(*SHAPE), []
-    by_tiles(network, PRECISE, image, EXACT, share=0.25)
-    loss = add_image_gradients(network, PRECISE, image, EXACT, share=0.5, tick=done.append)
+    by_tiles(network, PRECISE, image, EXACT, fraction=0.25)
+    loss = add_image_gradients(network, PRECISE, image, EXACT, fraction=0.5, tick=done.append)
     assert loss == pytest.approx(0.5 * whole[0])
     found = {name: weights.grad / 0.75 for name, weights in network.named_parameters()}
     assert largest_error(found, whole[1]) < 1e-10

@@ -2,7 +2,7 @@
 
 import torch
 
-from training_core.learning.weight_interpolation import interpolated
+from training_core.learning.outcome import interpolated
 
 
 def test_weights_are_a_share_of_the_way_and_counters_those_of_the_tuned_model():
