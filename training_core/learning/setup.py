@@ -143,7 +143,7 @@ def batches_of(setup: Setup, training: Training) -> Batches:
 
 
 def predictor_of(setup: Setup, weights: dict[str, torch.Tensor]) -> Predictor:
-    """Return a model with some weights, ready to infer in the precision in which it was trained."""
+    """Return a model ready to infer as precisely as it was trained, with weights (...), any dtype, by name."""
     model = build_uninitialized(setup.start.architecture)
     model.load_state_dict(weights)
     native = NativeEngine(setup.plan.engine.precision, setup.plan.engine.reason)

@@ -37,7 +37,7 @@ class Throughput:
         self._open_new_window()
 
     def add_step(self, seconds: float, chips: int) -> str:
-        """Add a step of a duration above 0; return a warning, once in a run, that the throughput has fallen."""
+        """Add a step of some seconds, above 0; return a warning, once in a run, that the throughput has fallen."""
         if not self._has_begun:
             self._has_begun = True
             return ""
