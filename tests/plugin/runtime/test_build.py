@@ -37,38 +37,28 @@ def test_a_runtime_is_built_from_wheels_and_works_where_it_lies(tiny, tmp_path, 
     assert runtime.check(python, ["tiny"]) == versions  # the one that works is kept
     assert left(tiny) == [tiny.folder.name]
 
-    (tiny.folder / "mark").touch()
     make_wheel(tmp_path / "Räder und mehr")
-    set_up(tiny, sources, None, True, Ear())
-    assert not (tiny.folder / "mark").exists()
-    assert left(tiny) == [tiny.folder.name]
-
-    next(tiny.folder.rglob("tiny.py")).unlink()
-    loud = Ear()
-    assert set_up(tiny, sources, None, False, loud) == (python, versions)
-    assert "No module named 'tiny'" in loud.text
-    assert "rebuilt" in loud.text
-
-
-def test_a_set_is_added_to_a_runtime_that_is_there_or_built_with_it(tiny, tmp_path, ear):
     more = RequirementSet("more", ("more",), tiny.pythons)
     more.file.write_text("more==3\n")
-    wheels = make_wheel(tmp_path / "wheels")
-    python, versions = set_up(tiny, Sources(wheels=wheels), None, False, ear)
     with pytest.raises(RuntimeEnvironmentError, match=r"(?s)No matching distribution.*more") as why:
-        set_up(tiny, Sources(wheels=wheels), None, False, Ear(), [more])
-    assert "-r more.txt -d wheels" in why.value.remedy
-    assert runtime.check(python, ["tiny"]) == versions  # what was there is kept
+        set_up(tiny, sources, None, False, Ear(), [more])
+    assert "-r more.txt -d Räder und mehr" in why.value.remedy
+    assert runtime.check(python, ["tiny"]) == versions
 
-    make_wheel(tmp_path / "wheels", "__version__ = '3'", name="more", version="3")
-    loud, silent = Ear(), Ear()
-    assert set_up(tiny, Sources(wheels=wheels), None, False, loud, [more]) == (python, {**versions, "more": "3"})
-    assert "Installing more" in loud.text
-    assert "rebuilt" not in loud.text
-    assert set_up(tiny, Sources(), None, False, silent, [more]) == (python, {**versions, "more": "3"})
+    make_wheel(tmp_path / "Räder und mehr", "__version__ = '3'", name="more", version="3")
+    both, loud, silent = {**versions, "more": "3"}, Ear(), Ear()
+    assert set_up(tiny, sources, None, False, loud, [more]) == (python, both)
+    assert "Installing more" in loud.text and "rebuilt" not in loud.text
+    assert set_up(tiny, Sources(), None, False, silent, [more]) == (python, both)
     assert "Installing" not in silent.text
 
-    assert set_up(tiny, Sources(wheels=wheels), None, True, Ear(), [more])[1] == {**versions, "more": "3"}
+    (tiny.folder / "mark").touch()
+    next(tiny.folder.rglob("tiny.py")).unlink()
+    loud = Ear()
+    assert set_up(tiny, sources, None, False, loud, [more]) == (python, both)
+    assert "No module named 'tiny'" in loud.text and "rebuilt" in loud.text
+    assert not (tiny.folder / "mark").exists()
+    assert left(tiny) == [tiny.folder.name]
 
 
 def test_a_failing_installation_leaves_nothing(tiny, tmp_path, ear):
@@ -92,7 +82,7 @@ def test_a_folder_of_wheels_that_is_not_there(tiny, tmp_path, ear):
 
 def test_a_cancelled_installation_leaves_nothing(tiny, tmp_path):
     with pytest.raises(Cancelled):
-        set_up(tiny, Sources(wheels=make_wheel(tmp_path / "wheels")), BASE, False, Ear(cancel_on="Installing"))
+        set_up(tiny, Sources(wheels=make_wheel(tmp_path / "wheels")), BASE, False, Ear(cancel_on="Making"))
     assert left(tiny) == []
 
 
