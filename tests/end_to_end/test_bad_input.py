@@ -54,6 +54,7 @@ def test_an_image_that_is_cut_off(ground, tmp_path, out):
     assert_nothing_was_written(out)
 
 
+@pytest.mark.slow
 def test_a_model_file_that_is_none(ground, tmp_path, out):
     model = tmp_path / "bad.safetensors"
     model.write_bytes(b"PK\x03\x04" + b"\0" * 100)
@@ -64,6 +65,7 @@ def test_a_model_file_that_is_none(ground, tmp_path, out):
     assert_nothing_was_written(out)
 
 
+@pytest.mark.slow
 def test_a_profile_that_is_none(tmp_path, out):
     (tmp_path / "profile.json").write_text('{"format": "roadseg-profile-1"}', encoding="utf-8")
     profile = str(tmp_path / "profile.json")

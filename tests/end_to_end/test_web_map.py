@@ -42,6 +42,7 @@ def test_a_web_map_gives_the_roads_of_its_pixels(ground, tiles, tmp_path):
     assert (values == wanted).mean() > 0.99
 
 
+@pytest.mark.slow
 def test_a_web_map_is_taken_at_the_models_resolution(ground, tiles, tmp_path):
     mask = segment(tiles.source, ground, tiles, tmp_path / "tiles.tif")
     native_units = gdal.Open(tiles.mosaic).GetGeoTransform()[1]

@@ -12,10 +12,10 @@ from qgis.core import (
     QgsVectorLayerUtils,
 )
 from qgis.PyQt.QtCore import QTimer
+from roadseg.qgis_roadseg.desktop.live import labels as live_labels
 from roadseg.qgis_roadseg.desktop.live.features import add_features
 from roadseg.qgis_roadseg.desktop.live.labels import Content, Label, LabelWatcher
 from roadseg.qgis_roadseg.desktop.live.session_store import read_known
-from roadseg.qgis_roadseg.layers import label_layers
 from roadseg.training_core.errors import LabelError
 
 pytestmark = pytest.mark.usefixtures("provider", "qgis_new_project")
@@ -25,15 +25,10 @@ LINE = "LineString (350000 3060000, 350010 3060000)"
 OTHER = "LineString (350000 3060000, 350020 3060000)"
 
 
-@pytest.fixture
-def labels(tmp_path):
-    """Label layers in a GeoPackage, by name."""
-    path = str(tmp_path / "labels.gpkg")
-    wanted = label_layers.LabelLayers(UTM, [], 6.0)
-    label_layers.write_label_layers(path, wanted, QgsProject.instance().transformContext(), str)
-    found = {name: QgsVectorLayer(label_layers.layer_uri(path, name), name, "ogr") for name in label_layers.NAMES}
-    QgsProject.instance().addMapLayers(list(found.values()))
-    return found
+@pytest.fixture(autouse=True)
+def in_the_project(qgis_new_project, labels, monkeypatch):
+    monkeypatch.setattr(live_labels, "COALESCE_MS", 30)
+    QgsProject.instance().addMapLayers(list(labels.values()))
 
 
 class Told:
@@ -48,9 +43,9 @@ class Told:
         self.watcher.failed.connect(self.problems.append)
         self._application = application
 
-    def rest(self, seconds=0.35):
+    def rest(self, seconds=0.08):
         end = time.monotonic() + seconds
-        while time.monotonic() < end:
+        while time.monotonic() < end or self.watcher._timer.isActive():
             self._application.processEvents()
             time.sleep(0.002)
 
@@ -89,18 +84,21 @@ def draw(layer, wkt=LINE, **values):
     return next(each.id() for each in layer.getFeatures() if each.geometry().equals(feature.geometry()))
 
 
-def test_a_stroke_that_is_not_saved_is_told_with_its_width_and_certainty(roads, told):
+def test_strokes_that_are_not_saved_and_their_undoing_are_told(roads, told):
     draw(roads, width_m=4.5, sure=False)
     assert told.all() == [{"layer": "roads", "id": "1", "geometry": LINE, "width_m": 4.5, "sure": False}]
-
-
-def test_undo_and_redo_are_told(roads, told):
-    draw(roads)
-    assert told.geometries() == [("1", LINE)]
     roads.undoStack().undo()
     assert told.geometries() == [("1", None)]
     roads.undoStack().redo()
     assert told.geometries() == [("2", LINE)]
+    draw(roads, OTHER)
+    roads.undoStack().undo()
+    assert told.all() == []  # undone at once
+    draw(roads, OTHER)
+    draw(roads, "LineString (350000 3060000, 350030 3060000)")
+    told.rest()
+    (changes,) = told.lists  # within a moment, so together
+    assert len(changes) == 2
 
 
 def test_a_changed_shape_or_width_is_told_under_the_same_id(roads, told):
@@ -114,37 +112,18 @@ def test_a_changed_shape_or_width_is_told_under_the_same_id(roads, told):
     assert told.all() == []  # of which the worker learns nothing
 
 
-def test_saving_changes_ids_but_tells_nothing(roads, told):
+def test_saving_changes_ids_but_tells_nothing_and_a_rollback_takes_back(roads, told):
     feature_id = draw(roads)
     told.all()
     assert roads.commitChanges(False)
     assert feature_id not in [each.id() for each in roads.getFeatures()] and told.all() == []
-    roads.deleteFeature(next(roads.getFeatures()).id())
-    assert told.geometries() == [("1", None)]
-
-
-def test_a_rollback_takes_back_what_was_told(roads, told):
-    draw(roads)
-    roads.commitChanges(False)
-    told.all()
     draw(roads, OTHER)
     assert told.geometries() == [("2", OTHER)]
     roads.rollBack()
     assert told.geometries() == [("2", None)]
-
-
-def test_several_strokes_within_a_moment_are_told_together(roads, told):
-    draw(roads)
-    draw(roads, OTHER)
-    told.rest()
-    (changes,) = told.lists
-    assert {change["geometry"] for change in changes} == {LINE, OTHER}
-
-
-def test_a_stroke_that_is_undone_at_once_is_not_told(roads, told):
-    draw(roads)
-    roads.undoStack().undo()
-    assert told.all() == []
+    roads.startEditing()
+    roads.deleteFeature(next(roads.getFeatures()).id())
+    assert told.geometries() == [("1", None)]
 
 
 def test_layers_in_another_crs_are_told_in_that_of_the_image(told):

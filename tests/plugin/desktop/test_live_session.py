@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import time
 from pathlib import Path
 
 import pytest
@@ -16,14 +15,12 @@ from qgis.core import (
     QgsProject,
     QgsRasterLayer,
     QgsRectangle,
-    QgsVectorLayer,
 )
 from qgis.PyQt.QtWidgets import QFileDialog
 from roadseg.qgis_roadseg.desktop.live import control, end
 from roadseg.qgis_roadseg.desktop.live.client import LiveClient
 from roadseg.qgis_roadseg.desktop.live.panel import IDLE, PAUSED, RUNNING, STOPPING
 from roadseg.qgis_roadseg.desktop.menu import Live
-from roadseg.qgis_roadseg.layers import label_layers
 from roadseg.qgis_roadseg.runtime import runtime
 from roadseg.training_core import jobs
 
@@ -37,27 +34,11 @@ LINE = "LineString (350002 3059992, 350012 3059992)"
 
 
 @pytest.fixture
-def wait_for(qgis_app):
-    def wait(is_so, seconds=20):
-        end = time.monotonic() + seconds
-        while not is_so() and time.monotonic() < end:
-            qgis_app.processEvents()
-            time.sleep(0.005)
-        assert is_so()
-
-    return wait
-
-
-@pytest.fixture
-def layers(image, tmp_path):
+def layers(image, labels):
     """The image and label layers in the project, as a person has them; the image is listed last."""
-    path = str(tmp_path / "labels.gpkg")
     raster = QgsRasterLayer(str(image), "Bild")
-    wanted = label_layers.LabelLayers(raster.crs(), ["track"], 6.0)
-    label_layers.write_label_layers(path, wanted, QgsProject.instance().transformContext(), str)
-    found = {name: QgsVectorLayer(label_layers.layer_uri(path, name), name, "ogr") for name in label_layers.NAMES}
-    QgsProject.instance().addMapLayers([found["roads"], found["no_road"], found["aoi"], raster])
-    return {**found, "image": raster}
+    QgsProject.instance().addMapLayers([labels["roads"], labels["no_road"], labels["aoi"], raster])
+    return {**labels, "image": raster}
 
 
 @pytest.fixture
@@ -117,7 +98,7 @@ def overlay(live):
     return live.control._overlay.layer if live.control._overlay else None
 
 
-def test_a_stroke_reaches_the_worker_and_its_score_the_chart(session, layers, wait_for):
+def test_a_stroke_reaches_the_worker_and_its_score_the_chart_and_learning_can_pause(session, layers, wait_for):
     draw(layers["roads"])
     wait_for(lambda: session.panel.chart.scores)
     (change,) = changes(session)
@@ -126,8 +107,15 @@ def test_a_stroke_reaches_the_worker_and_its_score_the_chart(session, layers, wa
     assert "Last stroke learned after 0.5 s" in session.panel.numbers.text()
     assert session.panel.chart.scores[0][1] == pytest.approx(0.6)
 
+    session.panel.pause.click()
+    assert session.panel.phase == PAUSED and session.panel.pause.text() == "Go on"
+    wait_for(lambda: "Paused" in session.panel.state.text())
+    session.panel.pause.click()
+    wait_for(lambda: commands(session)[-2:] == ["pause", "learn"])
+    assert session.panel.phase == RUNNING
 
-def test_the_overlay_follows_the_predictions_as_one_layer_below_the_labels(session, layers, window, wait_for):
+
+def test_the_overlay_follows_the_predictions_as_one_layer_below_the_labels(session, layers, window, wait_for, tmp_path):
     wait_for(lambda: overlay(session) is not None)
     layer = overlay(session)
     first = layer.source()
@@ -140,33 +128,24 @@ def test_the_overlay_follows_the_predictions_as_one_layer_below_the_labels(sessi
     tree = [node.name() for node in QgsProject.instance().layerTreeRoot().children()]
     assert tree == ["roads", "no_road", "aoi", "RoadSeg live", "Bild"]
 
-
-def test_uncertainty_is_shown_instead_in_a_style_of_its_own(session, wait_for):
-    wait_for(lambda: overlay(session) is not None)
-    before = overlay(session).renderer().shader().rasterShaderFunction().colorRampItemList()[-1].color.name()
+    before = layer.renderer().shader().rasterShaderFunction().colorRampItemList()[-1].color.name()
     session.panel.show_box.setCurrentIndex(1)
-    wait_for(lambda: overlay(session).name() == "Uncertainty, live")
-    after = overlay(session).renderer().shader().rasterShaderFunction().colorRampItemList()[-1].color.name()
+    wait_for(lambda: layer.name() == "Uncertainty, live")
+    after = layer.renderer().shader().rasterShaderFunction().colorRampItemList()[-1].color.name()
     assert sent(session)[-1]["show"] == "uncertainty" and before != after
 
+    center = canvas.center()
+    canvas.setCenter(QgsPointXY(350003, 3059989))
+    session.panel.places[0].click()  # the most uncertain place
+    assert canvas.center().distance(center) < 2
 
-def test_a_project_saved_with_the_overlay_opens_without_a_missing_layer(session, tmp_path, wait_for):
-    wait_for(lambda: overlay(session) is not None)
     assert QgsProject.instance().write(str(tmp_path / "saved.qgs"))
     session.panel.stop.click()
     wait_for(lambda: session.panel.phase == IDLE)
     opened = QgsProject()
     assert opened.read(str(tmp_path / "saved.qgs"))
     assert all(layer.isValid() for layer in opened.mapLayers().values())
-    assert any(layer.name() == "Road probability, live" for layer in opened.mapLayers().values())
-
-
-def test_the_most_uncertain_places_are_offered_and_zoomed_to(session, window, wait_for):
-    wait_for(lambda: not session.panel.places[0].isHidden())
-    center = window.mapCanvas().center()
-    window.mapCanvas().setCenter(QgsPointXY(350003, 3059989))
-    session.panel.places[0].click()
-    assert window.mapCanvas().center().distance(center) < 2
+    assert any(layer.name() == "Uncertainty, live" for layer in opened.mapLayers().values())
 
 
 def test_a_click_becomes_a_feature_that_one_undo_takes_back(session, layers, wait_for):
@@ -198,15 +177,6 @@ def test_the_layer_for_what_is_no_road_is_made_where_it_is_missing(
     wait_for(lambda: layer.featureCount() == 1)
     assert (tmp_path / "labels no road.gpkg").is_file()  # the labels' own file has a layer of that name already
     assert layers["roads"].featureCount() == 1
-
-
-def test_pausing_and_going_on(session, wait_for):
-    session.panel.pause.click()
-    assert session.panel.phase == PAUSED and session.panel.pause.text() == "Go on"
-    wait_for(lambda: "Paused" in session.panel.state.text())
-    session.panel.pause.click()
-    wait_for(lambda: commands(session)[-2:] == ["pause", "learn"])
-    assert session.panel.phase == RUNNING
 
 
 def test_stopping_ends_the_worker_and_takes_the_overlay_away_but_no_label(session, layers, window, wait_for):

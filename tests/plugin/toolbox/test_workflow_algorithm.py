@@ -44,7 +44,8 @@ def test_there_is_a_file_for_each_model_and_none_more():
 
 
 @pytest.mark.parametrize("name", processing_models.MODELS)
-def test_every_step_takes_what_the_model_gives_it(provider, name):
+def test_every_step_takes_what_the_model_gives_it(provider, name, play_runtime):
+    play_runtime("")
     model = provider.algorithm(name)
     assert model.canExecute()[0]
     for step in model.childAlgorithms().values():
