@@ -94,7 +94,7 @@ def extract_network(
     )
     if not len(found.roads):
         reporter.warning(nothing_found(raster))
-    known_km2 = traced.known_px * np.prod(grid.pixel_m) / 1e6
+    known_km2 = traced.known_px * float(np.prod(grid.pixel_m)) / 1e6
     road_fraction = traced.road_px / max(1, traced.known_px)
     for warning in sanity_warnings(raster, graph, columns["road_probability"], road_fraction, known_km2):
         reporter.warning(warning)

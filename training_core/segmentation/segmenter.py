@@ -6,7 +6,7 @@ Scope: engines, work plans and the memory that tiles take. Independent of model 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -204,7 +204,7 @@ def _budget(options: SegmentOptions) -> int:
 
 def segmented(
     plans: list[ImagePlan], segmenter: Segmenter, reporter: Reporter
-) -> Iterator[tuple[ImagePlan, Tile, Prediction]]:
+) -> Generator[tuple[ImagePlan, Tile, Prediction], None, None]:
     """Segment all images tile by tile.
 
     One thread reads, another one computes, while the caller uses the tile before.
