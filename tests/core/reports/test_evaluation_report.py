@@ -14,7 +14,7 @@ from training_core.reports.page import ImageSummary, Panel
 from training_core.segmentation.pixel_metrics import Confusion, RelaxedCounts, Tally
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def record():
     random = np.random.default_rng(0)
     truth = (random.random((80, 80)) < 0.2).astype(np.uint8)
@@ -64,8 +64,10 @@ def words_of(record, folder):
     return re.sub(r"\s+", "", Page(page_of(record, folder)).text)
 
 
-def test_the_page_is_well_formed_and_holds_the_numbers(record, tmp_path):
-    page, words = Page(page_of(record, tmp_path)), words_of(record, tmp_path)
+def test_the_page_is_well_formed_and_holds_the_numbers_and_nothing_runs(record, tmp_path):
+    text = page_of(record, tmp_path)
+    page = Page(text)
+    words = re.sub(r"\s+", "", page.text)
     total, best = record.total, record.best
     for expected in (
         f"The model m <i>.safetensors finds roads with an F1 score of {total.pixel.f1:.3f} (IoU {total.pixel.iou:.3f})",
@@ -80,11 +82,6 @@ def test_the_page_is_well_formed_and_holds_the_numbers(record, tmp_path):
     ):  # fmt: skip
         assert re.sub(r"\s+", "", expected) in words, expected
     assert page.elements.count("svg") == 2 and page.elements.count("img") == 3
-
-
-def test_nothing_runs_and_nothing_is_fetched_whatever_a_model_says_of_itself(record, tmp_path):
-    text = page_of(record, tmp_path)
-    page = Page(text)
     assert "<script" not in text and HOSTILE in page.text
     assert "http:" not in text and "https:" not in text
     assert not {"script", "link", "iframe", "object"} & set(page.elements)
@@ -97,7 +94,7 @@ def test_where_the_threshold_is_the_best_one_none_is_proposed(record, tmp_path):
     assert "Nootheronewouldhaveabetter" in words_of(best, tmp_path)
 
 
-@pytest.mark.parametrize("training", [{}, {"images": "town <b>.tif"}, {"images": None}, {"images": [1, ["x"]]}])
+@pytest.mark.parametrize("training", [{}, {"images": "town <b>.tif"}, {"images": [1, ["x"]]}])
 def test_a_model_may_say_little_or_nonsense_of_its_images(record, tmp_path, training):
     odd = dataclasses.replace(record, card=dataclasses.replace(record.card, training=training, metrics={}, versions={}))
     assert "ofthesamename" not in words_of(odd, tmp_path)
