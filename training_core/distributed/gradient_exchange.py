@@ -147,6 +147,7 @@ class GradientExchange:
         group, bucket = self._group, self._buckets[self._sent]
         self._add_up(bucket)
         bucket.contributors, length = self._contributors, len(bucket.total)
+        # Every rank gets its slice of this rank's gradients; those who computed nothing send nothing.
         sends = [length * self._contributes] * group.size
         receives = [length * (rank < bucket.contributors) for rank in range(group.size)]
         with group.waiting():
@@ -210,6 +211,7 @@ def _buckets(parameters: list[nn.Parameter], ranks: int, is_compressed: bool) ->
 
 def _new_bucket(parameters: list[nn.Parameter], ranks: int, dtype: torch.dtype) -> _Bucket:
     length = math.ceil(sum(parameter.numel() for parameter in parameters) / ranks)
+    # Each parameter is a view of the buffer in its own order in memory, so that copying its gradient is one pass.
     sent, received = parameters[0].new_zeros(2, ranks * length, dtype=dtype).unbind()
     views, offset = {}, 0
     for parameter in parameters:

@@ -127,6 +127,7 @@ class Group:
 
     def gather_documents(self, document: Any) -> list[Any]:
         """Return the documents of all ranks, of what JSON can hold, in the order of the ranks."""
+        # Texts differ in length, and gloo gathers tensors of one shape.
         text = torch.frombuffer(bytearray(json.dumps(document), "utf-8"), dtype=torch.uint8)
         lengths = self.gather(torch.tensor(len(text)))
         padded = torch.zeros(int(lengths.max()), dtype=torch.uint8)

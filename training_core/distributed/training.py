@@ -21,7 +21,6 @@ from ..system import shutdown
 from .agreement import agreed
 from .data_parallel import DataParallel
 from .group import Group, LostRankError
-from .pipeline_trainer import PipelineTrainer
 from .rank_protocol import leading
 
 
@@ -64,6 +63,8 @@ def _make_trainer(setup: Setup, reporter: Reporter, group: Group) -> Trainer:
         tick = (lambda _: None) if group.size > 1 else lambda _: reporter.check_cancelled()
         return ImageTrainer(model, engine, job, setup.plan.tiles, strategy, job.encoder_rate, tick)
     if setup.plan.balance:
+        from .pipeline_trainer import PipelineTrainer  # loads 190 MB of torch
+
         return PipelineTrainer(model, engine, job, group, setup.plan.balance, is_compressed)
     return Trainer(model, engine, job, strategy, job.encoder_rate)
 

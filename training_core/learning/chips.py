@@ -76,12 +76,14 @@ class ChipSampler:
 
     def _draw(self, rng: np.random.Generator, chip: Optional[np.ndarray], label: np.ndarray) -> None:
         """Fill a chip (bands, size, size) of zeros, if there is one, and its labels (size, size) of IGNORE."""
+        # The center: of all images' road pixels, or of all labeled ones, each pixel is as likely.
         pools = self._roads if rng.random() < ROAD_CHIP_SHARE else self._labeled
         weights = np.array([pool.total for pool in pools], dtype=float)
         number = rng.choice(len(pools), p=weights / weights.sum())
         image, centers = self._images[number], pools[number].centers
         center = divmod(int(centers[rng.integers(len(centers))]), image.training.shape[1])
         window = self._window(image.training.shape, center, rng)
+        # The augmentation; everything is written through a turned view, so that nothing is copied twice.
         scale, offset = draw_scaling(image.bands, rng)
         symmetry = int(rng.integers(8))
         known = image.known[window]

@@ -74,9 +74,11 @@ def _blocks(logits: Tensor, labels: Tensor) -> Iterator[_Block]:
     for start in range(0, len(logits), _BLOCK_PX):
         place = slice(start, min(start + _BLOCK_PX, len(logits)))
         known, road, sign, margin, error, spare = buffers[:, : place.stop - start]
+        # Masks in the dtype of the logits, so that all terms only multiply; nothing is allocated per block.
         known.copy_(labels[place])
         torch.eq(known, ROAD, out=road)
         known.ne_(IGNORE)
+        # With the sign of the truth, road and background are the same problem: a margin, and the error it makes.
         torch.sub(one, road, alpha=2, out=sign)
         torch.mul(logits[place], sign, out=margin)
         torch.sigmoid(margin, out=error)
@@ -98,11 +100,14 @@ class _Focal:
     def add(self, block: _Block) -> None:
         """Add a block; writes the gradient of its sum."""
         self.sums[1] += block.known.sum().item()
+        # The weight of the class times q^2, which is 0 where nothing is known.
         factor = torch.mul(block.known, 1 - self._alpha, out=block.spare).add_(block.road, alpha=2 * self._alpha - 1)
         factor.mul_(block.error).mul_(block.error)
         slope = self.gradient[block.place]
+        # The loss itself; `slope` only serves as memory for the product.
         loss = functional.softplus(block.margin)
         self.sums[0] += torch.mul(factor, loss, out=slope).sum().item()
+        # The gradient, from the softplus in place.
         loss.mul_(2)
         loss.addcmul_(torch.sub(loss, 1, out=slope), block.error, value=-1)  # 2 l - q (2 l - 1)
         torch.mul(factor, loss, out=slope).mul_(block.sign)
@@ -248,11 +253,13 @@ def class_loss(logits: Tensor, labels: Tensor, joint: Joint = only_part, counts:
     """
     if counts is None:
         counts = joint(count_classes(labels).double()).long()
+    # Only pixels of a known class are computed at all: few, as most labels are background.
     known = _has_class(labels)
     number = labels[known].long() - ROAD - 1
     predicted = logits.permute(0, 2, 3, 1)[known]
     truth = functional.one_hot(number, logits.shape[1]).to(predicted.dtype)
     loss = functional.binary_cross_entropy_with_logits(predicted, truth, reduction="none").mean(dim=1)
+    # Each pixel by the size of its class, so that all classes weigh the same; the mean is over the classes that occur.
     return _JointSum.apply((loss / counts[number]).sum(), joint) / (counts > 0).sum().clamp(min=1)
 
 

@@ -38,6 +38,7 @@ class RunningStatistics:
         batches : int
             In the step, those of other processes included.
         """
+        # With momentum 1 a layer's buffers become the statistics of the batch that passes.
         former = [buffer.clone() for buffer in self._buffers]
         counts = [int(layer.num_batches_tracked) for layer in self._layers]
         self._batches = []
@@ -65,6 +66,7 @@ class RunningStatistics:
             return
         lengths = [len(buffer) for buffer in self._buffers]
         own = torch.stack(self._batches) if self._batches else torch.zeros(0, sum(lengths))
+        # One batch after the other, as rounding depends on the order.
         for batch in self._strategy.in_order(own, batches):
             for buffer, part, momentum in zip(self._buffers, batch.split(lengths), self._weights):
                 buffer.mul_(1 - momentum).add_(part, alpha=momentum)

@@ -125,6 +125,7 @@ class Trainer:
         set_rate(self._optimizer, rate)
         self._optimizer.zero_grad(set_to_none=True)
         total = self._compute_gradients(chips, labels)
+        # A step that has diverged leaves the weights as they are.
         if math.isfinite(total):
             self._clip_gradients()
             self._optimizer.step()

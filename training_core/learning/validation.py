@@ -67,6 +67,7 @@ def held_out_blocks(images: Iterable[LabeledImage], seed: int) -> list[Block]:
         for tile in _tiles(image):
             has_road = bool((image.validation[tile.destination] == ROAD).any())
             kinds[not has_road].append(Block(image, tile))
+    # Blocks of each kind get places from 0 to 1, evenly spread and in random order, and all are sorted by them.
     ranked = []
     for kind, blocks in enumerate(kinds):
         places = (np.arange(len(blocks)) + 0.5) / max(1, len(blocks)) if kind else np.linspace(0, 1, len(blocks))

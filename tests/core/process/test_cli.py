@@ -156,8 +156,7 @@ def test_what_is_done_in_part_ends_with_status_3_and_names_what_failed_and_why()
     assert len(json.loads(with_events.stdout.splitlines()[-1])["result"]["failures"]) == 7
 
 
-@pytest.mark.parametrize("closed", ["<&-", "</dev/null"])
-@pytest.mark.parametrize("mode", [[], ["--events"]])
+@pytest.mark.parametrize(("closed", "mode"), [("<&-", []), ("</dev/null", ["--events"])])
 def test_standard_input_is_not_needed(closed, mode):
     ran = run("act", "--part", "look", *mode, shell=closed)
     assert ran.returncode == 0 and "Traceback" not in ran.stderr
@@ -217,8 +216,7 @@ def start_work(folder, *mode, ignored=(), **streams):
 PIPES = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-@pytest.mark.parametrize("mode", [[], ["--events"]])
+@pytest.mark.parametrize(("number", "mode"), [(signal.SIGINT, []), (signal.SIGTERM, ["--events"]), (signal.SIGHUP, [])])
 def test_a_signal_stops_the_job(tmp_path, mode, number):
     running = start_work(tmp_path, *mode, **PIPES)
     running.send_signal(number)

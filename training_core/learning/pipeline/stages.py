@@ -141,6 +141,7 @@ class Stage(nn.Module):
         images = list(map(as_images, received))
         if all(self.needs_gradient):
             return images
+        # torch's pipelines expect a gradient for each received tensor: that of frozen parts is one of zeros.
         constants = [each for each, is_needed in zip(images, self.needs_gradient) if not is_needed]
         images[0] = _WithConstants.apply(images[0], *constants)
         return [each if is_needed else each.detach() for each, is_needed in zip(images, self.needs_gradient)]

@@ -81,6 +81,7 @@ def add_image_gradients(
 
     sums = _TileSums(len(tiles), strategy)
     with closing(images):
+        # First pass: the sums of all own tiles but the first, without gradients.
         for done in range(len(others)):
             with torch.no_grad():
                 next_loss(sums.note())
@@ -89,6 +90,7 @@ def add_image_gradients(
             give_free_blocks_back()
         loss = next_loss(sums.join())  # all others are noted, so that the first tile need not be computed twice
         value = loss.item()
+        # Second pass: each tile again, with the gradient of the joint loss.
         for number, _ in enumerate(strategy.turns(len(tiles), is_last=False) if math.isfinite(value) else ()):
             loss = next_loss(sums.joined()) if number else loss
             with PreciseSums():
