@@ -13,7 +13,6 @@ from qgis.core import (
     QgsProcessingException,
     QgsProcessingFeedback,
     QgsProcessingOutputVectorLayer,
-    QgsProcessingParameterDefinition,
     QgsProcessingParameterExtent,
     QgsProcessingParameterNumber,
     QgsProcessingParameterString,
@@ -100,10 +99,6 @@ class CreateLabelLayers(RoadSegAlgorithm):
                 self.NO_ROAD, self.tr("No road here"), QgsProcessing.SourceType.TypeVectorPolygon
             )
         )
-
-    def _add(self, parameter: QgsProcessingParameterDefinition, help_text: str) -> None:
-        parameter.setHelp(help_text)
-        self.addParameter(parameter)
 
     def name(self) -> str:
         """Return the id."""

@@ -11,7 +11,6 @@ from qgis.core import (
     QgsProcessingFeedback,
     QgsProcessingOutputString,
     QgsProcessingParameterBoolean,
-    QgsProcessingParameterDefinition,
     QgsProcessingParameterEnum,
     QgsProcessingParameterFile,
     QgsProcessingParameterString,
@@ -82,12 +81,6 @@ class SetUpRuntime(RoadSegAlgorithm):
         )
         self.addOutput(QgsProcessingOutputString(self.PYTHON, self.tr("The runtime's Python")))
         self.addOutput(QgsProcessingOutputString(self.VERSION, self.tr("Versions")))
-
-    def _add(self, parameter: QgsProcessingParameterDefinition, help_text: str, advanced: bool = False) -> None:
-        parameter.setHelp(help_text)
-        if advanced:
-            parameter.setFlags(parameter.flags() | QgsProcessingParameterDefinition.Flag.FlagAdvanced)
-        self.addParameter(parameter)
 
     def name(self) -> str:
         """Return the id."""

@@ -116,6 +116,13 @@ class RoadSegAlgorithm(InToolbox, QgsProcessingAlgorithm):
         """Return a new instance, as Processing wants one per run."""
         return type(self)()
 
+    def _add(self, parameter: QgsProcessingParameterDefinition, help_text: str, advanced: bool = False) -> None:
+        """Declare a parameter with its help."""
+        parameter.setHelp(help_text)
+        if advanced:
+            parameter.setFlags(parameter.flags() | QgsProcessingParameterDefinition.Flag.FlagAdvanced)
+        self.addParameter(parameter)
+
     def prepareAlgorithm(
         self, parameters: dict[str, Any], context: QgsProcessingContext, feedback: QgsProcessingFeedback
     ) -> bool:

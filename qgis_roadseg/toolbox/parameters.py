@@ -47,7 +47,7 @@ GEOPACKAGE_FILTER = "GeoPackage (*.gpkg)"
 _PATHS = (jobs.MODEL, jobs.MODELS, jobs.PROFILE, jobs.FOLDER)
 # Kinds of lists of numbers, which are typed as text.
 _NUMBERS = (jobs.BANDS, jobs.NUMBERS)
-# Geometry types of vector fields, and data types of attribute fields, by name, as the job does not state them.
+# Geometry types of vector fields by name, as the job does not state them.
 _POLYGON, _LINE, _POINT = (
     QgsProcessing.SourceType.TypeVectorPolygon,
     QgsProcessing.SourceType.TypeVectorLine,
@@ -77,30 +77,15 @@ _SINK_TYPES = {
     "reached": _POINT,
     "suggestions": _POLYGON,
 }
-_FIELD_TYPES = {
-    "width_field": QgsProcessingParameterField.DataType.Numeric,
-    "sure_field": QgsProcessingParameterField.DataType.Any,
-    "class_field": QgsProcessingParameterField.DataType.Any,
-    "speed_field": QgsProcessingParameterField.DataType.Numeric,
-    "lines_bridge_field": QgsProcessingParameterField.DataType.Any,
-    "lines_oneway_field": QgsProcessingParameterField.DataType.Any,
-    "lines_class_field": QgsProcessingParameterField.DataType.Any,
-    "lines_speed_field": QgsProcessingParameterField.DataType.Any,
-    "truth_bridge_field": QgsProcessingParameterField.DataType.Any,
-    "proposal_bridge_field": QgsProcessingParameterField.DataType.Any,
-    "truth_speed_field": QgsProcessingParameterField.DataType.Any,  # which may be text that holds numbers
-    "proposal_speed_field": QgsProcessingParameterField.DataType.Any,
-    **dict.fromkeys(
-        (
-            "before_bridge_field",
-            "after_bridge_field",
-            "before_speed_field",
-            "after_speed_field",
-            "places_name_field",
-            "origins_name_field",
-        ),
-        QgsProcessingParameterField.DataType.Any,
-    ),
+# Attribute fields that must hold numbers; the others may hold text, too.
+_NUMERIC_FIELDS = ("width_field", "speed_field")
+_FILE_FILTERS = {
+    jobs.MODEL_OUTPUT: MODEL_FILTER,
+    jobs.ONNX_OUTPUT: ONNX_FILTER,
+    jobs.HTML_OUTPUT: HTML_FILTER,
+    jobs.JSON_OUTPUT: JSON_FILTER,
+    jobs.GRAPHML_OUTPUT: GRAPHML_FILTER,
+    jobs.GEOPACKAGE_OUTPUT: GEOPACKAGE_FILTER,
 }
 
 
@@ -167,7 +152,13 @@ def _plain(field: OptionField, common: dict[str, Any], _: Mapping[str, str]) -> 
 
 def _field(field: OptionField, common: dict[str, Any], renamed: Mapping[str, str]) -> QgsProcessingParameterField:
     parent = parameter_name(_layer_of(field.name), renamed)
-    return QgsProcessingParameterField(**common, parentLayerParameterName=parent, type=_FIELD_TYPES[field.name])
+    kinds = QgsProcessingParameterField.DataType
+    kind = kinds.Numeric if field.name in _NUMERIC_FIELDS else kinds.Any
+    return QgsProcessingParameterField(**common, parentLayerParameterName=parent, type=kind)
+
+
+def _file(field: OptionField, common: dict[str, Any], _: Mapping[str, str]) -> QgsProcessingParameterDefinition:
+    return QgsProcessingParameterFileDestination(**common, fileFilter=_FILE_FILTERS[field.option.kind])
 
 
 def _layer_of(field_name: str) -> str:
@@ -207,24 +198,7 @@ _MAKERS: dict[str, Callable[..., QgsProcessingParameterDefinition]] = {
     jobs.VECTOR_OUTPUT: lambda field, common, renamed: QgsProcessingParameterFeatureSink(
         **common, type=_SINK_TYPES[field.name]
     ),
-    jobs.MODEL_OUTPUT: lambda field, common, renamed: QgsProcessingParameterFileDestination(
-        **common, fileFilter=MODEL_FILTER
-    ),
-    jobs.ONNX_OUTPUT: lambda field, common, renamed: QgsProcessingParameterFileDestination(
-        **common, fileFilter=ONNX_FILTER
-    ),
-    jobs.HTML_OUTPUT: lambda field, common, renamed: QgsProcessingParameterFileDestination(
-        **common, fileFilter=HTML_FILTER
-    ),
-    jobs.JSON_OUTPUT: lambda field, common, renamed: QgsProcessingParameterFileDestination(
-        **common, fileFilter=JSON_FILTER
-    ),
-    jobs.GRAPHML_OUTPUT: lambda field, common, renamed: QgsProcessingParameterFileDestination(
-        **common, fileFilter=GRAPHML_FILTER
-    ),
-    jobs.GEOPACKAGE_OUTPUT: lambda field, common, renamed: QgsProcessingParameterFileDestination(
-        **common, fileFilter=GEOPACKAGE_FILTER
-    ),
+    **dict.fromkeys(_FILE_FILTERS, _file),
 }
 
 

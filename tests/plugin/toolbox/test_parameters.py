@@ -8,6 +8,7 @@ from qgis.core import (
     QgsProcessingParameterFile,
     QgsProcessingParameterNumber,
 )
+from roadseg import algorithms
 from roadseg.algorithms.cleannetwork import CleanNetwork
 from roadseg.algorithms.comparenetworks import CompareNetworks
 from roadseg.algorithms.compareprofiles import CompareProfiles
@@ -29,26 +30,8 @@ from roadseg.qgis_roadseg.toolbox.parameters import read_plain
 from roadseg.training_core import jobs
 from roadseg.training_core.errors import JobError
 
-ALGORITHMS = (
-    FineTune,
-    Evaluate,
-    SuggestLabels,
-    ExportModel,
-    Quantize,
-    MergeModels,
-    MakeScene,
-    Segment,
-    Vectorize,
-    ExtractRoads,
-    MapRegion,
-    CleanNetwork,
-    ScoreNetwork,
-    CompareNetworks,
-    ExportNetwork,
-    Profile,
-    CompareProfiles,
-)
-
+# Those that run a job.
+ALGORITHMS = [each for each in algorithms.ALGORITHMS if hasattr(each, "job_type")]
 PATHS = (jobs.MODEL, jobs.MODELS, jobs.PROFILE, jobs.FOLDER)
 
 pytestmark = pytest.mark.usefixtures("provider")
@@ -62,18 +45,17 @@ def definitions(algorithm_type):
     return {parameter.name(): parameter for parameter in _ALIVE[-1].parameterDefinitions()}
 
 
-def pairs():
-    """Return every job field that has a parameter, with the parameter's name."""
-    for algorithm_type in ALGORITHMS:
-        for field in algorithm_type.job_type.option_fields():
-            if field.name not in algorithm_type.omitted:
-                name = algorithm_type.renamed.get(field.name, field.name.upper())
-                yield pytest.param(algorithm_type, field, name, id=f"{algorithm_type.__name__}-{field.name}")
+@pytest.mark.parametrize("algorithm_type", ALGORITHMS)
+def test_the_parameters_say_what_the_job_says(algorithm_type):
+    parameters = definitions(algorithm_type)
+    for field in algorithm_type.job_type.option_fields():
+        if field.name not in algorithm_type.omitted:
+            name = algorithm_type.renamed.get(field.name, field.name.upper())
+            assert_says_the_same(parameters[name], field)
 
 
-@pytest.mark.parametrize(("algorithm_type", "field", "name"), list(pairs()))
-def test_the_parameter_says_what_the_job_says(algorithm_type, field, name):
-    parameter, option = definitions(algorithm_type)[name], field.option
+def assert_says_the_same(parameter, field):
+    option = field.option
     assert option.label in parameter.description()
     assert option.unit in parameter.description()
     assert parameter.help() == option.help
