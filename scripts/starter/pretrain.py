@@ -22,11 +22,18 @@ from safetensors.torch import save_file
 
 from scripts.starter.chips import draw_batch
 from scripts.starter.held_out import BANDS as NORMALIZED
-from scripts.starter.held_out import SCENES, ground_images, scene_images, score
+from scripts.starter.held_out import (
+    SCENES,
+    best_threshold,
+    drawn_images,
+    ground_images,
+    relaxed_f1,
+    scene_images,
+    score,
+)
 from scripts.starter.real_ground import ATTRIBUTION, LABELED, TOWNS, Ground, read_ground, read_towns
 from scripts.starter.recipe import ON_GROUND, ON_SCENES, TAUGHT, Recipe
 from scripts.starter.teacher import taught
-from scripts.starter.threshold import best_threshold, drawn_images, relaxed_f1
 from scripts.starter.worlds import World, make_worlds
 from training_core.geodata.model_input import IMAGE
 from training_core.geodata.rasters import Band

@@ -15,7 +15,6 @@ import rasterio
 from rasterio.errors import NotGeoreferencedWarning
 from scipy.ndimage import distance_transform_edt
 
-from scripts.starter.roadless_tiles import roadless_tiles
 from training_core.geodata.pixel_codes import BACKGROUND, IGNORE, ROAD
 
 MASSACHUSETTS, DUBAI, ROADLESS, TOWNS = "massachusetts", "dubai", "roadless", "towns"
@@ -43,6 +42,21 @@ _INCOMPLETE_GROUPS = ("t1", "t5", "t6")
 # Classes of UC Merced with roads, which are not labeled.
 _TOWNS = ("buildings", "denseresidential", "freeway", "intersection", "mediumresidential", "mobilehomepark", "overpass",
           "sparseresidential")  # fmt: skip
+# Tiles of UC Merced that were inspected and show no road, by class: no street, track or paved path, but possibly
+# runways, aprons, piers and rows of parked cars.
+_TILES = {
+    "agricultural": "1 5-24 26-36 39-69 71-94 96-99",
+    "airplane": "0-23 25-37 39-40 42-45 47-52 54-56 58-65 67-76 78-85 87-99",
+    "baseballdiamond": "3-7 9-11 13-14 30-33 36-38 40-43 46 50-51 53-56 66-70 73 75-78 83-87",
+    "beach": "0-27 29-38 43-99",
+    "chaparral": "2 4-10 13-24 27-35 37-41 43-45 47-99",
+    "forest": "0 2 6-7 10-39 41-99",
+    "golfcourse": "2-7 9-11 13 15-18 26-27 30-31 33-34 36-37 40 46 48 53 64 71-72 96-99",
+    "harbor": "0-32 34-61 63-68 71-99",
+    "parkinglot": "1-13 15 17 20-30 33 36-38 43 45-46 53-54 66-96",
+    "river": "7-18 21 28-33 35 43-45 53-54 68-73 75-76 83-95 98-99",
+    "runway": "0-99",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,3 +218,13 @@ def distance_px(where: np.ndarray) -> np.ndarray:
     where : ndarray (height, width), bool
     """
     return distance_transform_edt(~where) if where.any() else np.full(where.shape, np.inf)
+
+
+def roadless_tiles() -> list[tuple[str, int]]:
+    """Return class and number of each tile without a road."""
+    return [(kind, number) for kind, text in _TILES.items() for part in text.split() for number in _numbers(part)]
+
+
+def _numbers(part: str) -> range:
+    first, _, last = part.partition("-")
+    return range(int(first), int(last or first) + 1)

@@ -1,7 +1,7 @@
 """Link prediction: dead ends joined with dead ends and roads along the likeliest path, where a road is likely.
 
 Scope: candidates, their features, and the choice among them. Independent of how a path is found, and of rasters and
-files. The probability of a link is a logistic regression; `scripts/networks/fit_links.py` prints its coefficients.
+files. The probability of a link is a logistic regression; `scripts/networks/fit.py` prints its coefficients.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The probability that a line is a road: logistic regression of measurements along it.
 
-`scripts/networks/fit_roads.py` prints the coefficients.
+`scripts/networks/fit.py` prints the coefficients.
 """
 
 from __future__ import annotations

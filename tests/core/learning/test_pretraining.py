@@ -15,7 +15,16 @@ ROOT = Path(__file__).parents[3]
 
 from scripts.starter.appearance import coarse, varied  # noqa: E402
 from scripts.starter.chips import draw_batch, resample  # noqa: E402
-from scripts.starter.held_out import HeldOut, calibration, ground_images, scene_images  # noqa: E402
+from scripts.starter.held_out import (  # noqa: E402  # noqa: E402
+    THRESHOLDS,
+    HeldOut,
+    best_threshold,
+    calibration,
+    drawn_images,
+    ground_images,
+    relaxed_f1,
+    scene_images,
+)
 from scripts.starter.pretrain import (  # noqa: E402
     Run,
     held_out_ground,
@@ -25,11 +34,15 @@ from scripts.starter.pretrain import (  # noqa: E402
     teacher_predictor,
     train,
 )
-from scripts.starter.real_ground import Ground, displaced_lines, drawn_areas, read_ground  # noqa: E402
+from scripts.starter.real_ground import (  # noqa: E402
+    Ground,
+    displaced_lines,
+    drawn_areas,
+    read_ground,
+    roadless_tiles,
+)
 from scripts.starter.recipe import ON_GROUND, Recipe  # noqa: E402
-from scripts.starter.roadless_tiles import roadless_tiles  # noqa: E402
 from scripts.starter.teacher import moved_lines, probability, sure_labels  # noqa: E402
-from scripts.starter.threshold import THRESHOLDS, best_threshold, drawn_images, relaxed_f1  # noqa: E402
 from scripts.starter.worlds import World, make_world, make_worlds  # noqa: E402
 
 pytestmark = pytest.mark.slow  # the starter is trained anew once in a while
@@ -74,7 +87,7 @@ def ground_folder(tmp_path_factory):
 def few_tiles():
     """Have but two of the tiles without roads."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("real_ground.roadless_tiles", lambda: [("river", 7), ("river", 83)])
+        patch.setattr("scripts.starter.real_ground.roadless_tiles", lambda: [("river", 7), ("river", 83)])
         yield
 
 
