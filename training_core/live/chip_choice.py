@@ -144,6 +144,8 @@ class ChipChoice:
                 continue
             block = self._fresh_block() if number < max(1, count // 2) else None
             block = block or self._any_block() or self._fresh_block()
+            if block is None:
+                raise ValueError("there is nothing to learn from")
             column, row = self._corner(block)
             seen |= self._visit(column, row)
             self._fill(chip, label, column, row)
