@@ -1,8 +1,9 @@
-"""Hostile cases: what a job is given, and what it must make of it.
+"""Hostile cases: an input of a job, and how the job must end.
 
 A table is a list of `Case`. A case names a job, and a function that spoils something in a `Place` and returns the
-options that replace good ones. What holds for every case is checked in `outcome.py`: never `unexpected`, no signal, a
-remedy, the file named, folders as they were, and what is claimed exists and reads.
+options that replace good ones. `outcome.py` checks what holds for every case: never `unexpected`, no signal, a remedy,
+the file named, folders as they were, and all outputs that the result claims are there and can be read.
+`representatives.py` names the cases of `make test`.
 """
 
 from __future__ import annotations
@@ -23,21 +24,14 @@ REFUSED, DONE, EITHER = "refused", "done", "either"
 
 @dataclass(frozen=True)
 class Place:
-    """Good inputs, which nothing may change, a folder for bad ones, and one for outputs.
-
-    Parameters
-    ----------
-    goods : Goods
-    bad, out : Path
-        Empty folders.
-    """
+    """Good inputs, which nothing may change, and empty folders for bad ones and for outputs."""
 
     goods: Goods
     bad: Path
     out: Path
 
     def options(self, job: str) -> dict[str, Any]:
-        """Return options with which a job goes well and fast, all of its outputs asked for."""
+        """Return options with which a job succeeds fast, with all of its outputs."""
         return self.goods.options(job, self.out)
 
 
@@ -48,9 +42,7 @@ class Case:
     Parameters
     ----------
     name : str
-        What is hostile, unique within its group: `segment, a raster of complex integers`.
-    job : str
-        Name of the job.
+        The hostile input, unique within its group: `segment, a raster of complex integers`.
     spoil : callable
         Makes the hostile input in `place.bad`; returns the options that replace good ones.
     expect : str
@@ -58,11 +50,11 @@ class Case:
     names : tuple of str
         What the message of an error must contain, such as the name of a file.
     job_file : callable, optional
-        Returns the bytes of the job file, in place of the one that holds the options.
+        Returns the bytes of the job file, in place of one with the options.
     limit_s : float
         Processor time that the job may take; it may wait three times as long.
     memory_bytes : int
-        Address space that the job may add to what the loaded libraries have.
+        Address space that the job may add to that of the loaded libraries.
     limits : dict of str to int
         Further ones, as in `fork_server.Order`.
     """

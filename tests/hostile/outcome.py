@@ -48,18 +48,7 @@ def job_document(job: str, options: dict[str, Any]) -> str:
 
 
 def run(server: ForkServer, folder: Path, job: str | bytes, **limits: Any) -> Outcome:
-    """Run a job file.
-
-    Parameters
-    ----------
-    server : ForkServer
-    folder : Path
-        Empty.
-    job : str or bytes
-        Text of the job file.
-    **limits
-        Of `Order`.
-    """
+    """Run a job file, given as its text, in an empty folder, under limits of `Order`."""
     job_file = folder / "job.json"
     job_file.write_bytes(job if isinstance(job, bytes) else job.encode())
     (folder / "run").mkdir()

@@ -21,17 +21,7 @@ from tests.hostile.outcome import check_result, claimed, job_document, run
 
 @dataclass(frozen=True)
 class Reference:
-    """Outputs of an undisturbed run.
-
-    Parameters
-    ----------
-    options : dict of str to Any
-        Of the job; its outputs lie where they were.
-    outputs : dict of str to Path
-        The outputs by their file names.
-    seconds : float
-        How long it took.
-    """
+    """Outputs of an undisturbed run by their file names, the job's options, and how many seconds it took."""
 
     options: dict[str, Any]
     outputs: dict[str, Path]
@@ -44,15 +34,7 @@ class Reference:
 
 
 class References:
-    """Undisturbed runs of jobs, each made once.
-
-    Parameters
-    ----------
-    goods : Goods
-    server : ForkServer
-    folder : Path
-        Empty.
-    """
+    """Undisturbed runs of jobs, each made once, in an empty folder."""
 
     def __init__(self, goods: Goods, server: ForkServer, folder: Path) -> None:
         self._goods, self._server, self._folder = goods, server, folder

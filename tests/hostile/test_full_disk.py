@@ -34,15 +34,7 @@ _PAGE_BYTES = 4096
 
 @dataclass(frozen=True)
 class Trouble:
-    """A job, what is scarce, and the format of its vector outputs.
-
-    Parameters
-    ----------
-    job, kind, amount : str
-    output : str
-        Name of the output for which there is too little room.
-    suffix : str
-    """
+    """A job, what is scarce, the output for which there is too little room, and the format of vector outputs."""
 
     job: str
     kind: str

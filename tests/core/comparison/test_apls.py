@@ -32,8 +32,7 @@ def directions(score):
     return score.truth_in_proposal.score, score.proposal_in_truth.score
 
 
-@pytest.mark.parametrize("by_time", [False, True])
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize(("seed", "by_time"), [(1, False), (2, True)])
 def test_a_network_is_like_itself_bridges_and_all(seed, by_time):
     roads = contracted(town(seed))
     score = apls(roads, roads, by_time=by_time)
