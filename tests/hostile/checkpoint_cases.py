@@ -29,11 +29,11 @@ Tensors, Document = dict[str, torch.Tensor], dict[str, Any]
 @lru_cache
 def _good(options: str, folder: str) -> tuple[Tensors, Document]:
     """Return tensors and document of the checkpoint of a job, given as JSON, that is stopped after its first step."""
-    told: list[object] = []
+    events: list[object] = []
     path = Path(folder, "stopped.safetensors")
     job = from_options(FineTune, {**json.loads(options), "model": str(path), "report": ""})
     try:
-        finetune.run(job, Reporter(told.append, lambda: any(isinstance(event, Metric) for event in told)))
+        finetune.run(job, Reporter(events.append, lambda: any(isinstance(event, Metric) for event in events)))
     except Cancelled:
         with safe_open(checkpoint_path(str(path)), "pt") as file:
             document = json.loads(file.metadata()["roadseg"])
@@ -44,7 +44,7 @@ def _good(options: str, folder: str) -> tuple[Tensors, Document]:
 
 
 def _resumed(write: Callable[[Path, Tensors, Document], object]) -> Callable[[Place], dict[str, Any]]:
-    """Return a case's function: it writes a checkpoint beside the model to be; the job is to resume from it."""
+    """Return a case's function: it writes a checkpoint next to the path of the model; the job is to resume from it."""
 
     def spoil(place: Place) -> dict[str, Any]:
         options = place.options("finetune")

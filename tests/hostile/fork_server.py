@@ -163,7 +163,7 @@ def _become_worker(order: Order, stdin: int) -> Any:
         os.close(stdin)
         os.chdir(Path(order.folder, "cwd"))
         os.environ.update(order.variables)
-        tempfile.tempdir = None  # so that it is looked for anew
+        tempfile.tempdir = None  # so that Python looks for it again
         used_bytes = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
         limits = {"AS": used_bytes + order.memory_bytes, "CPU": round(order.cpu_s), "CORE": 0, **order.limits}
         if "FSIZE" in limits:

@@ -64,7 +64,7 @@ class Goods:
     def options(self, job: str, out: Path) -> dict[str, Any]:
         """Return options with which a job goes well and fast, all of its outputs in one folder.
 
-        The folder of a region lies beside it: unlike outputs, what is in it stays, whole or in part, for the next run.
+        The folder of a region lies next to it, since its contents stay for the next run, unlike outputs.
         """
         labels = {"rasters": [self.raster], "roads": self.roads, "aoi": self.aoi}
         network = {"roads": str(out / "roads.gpkg"), "nodes": str(out / "nodes.gpkg")}

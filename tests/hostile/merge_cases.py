@@ -16,7 +16,7 @@ from tests.hostile.model_cases import VALUES, _document
 from training_core.geodata.rasters import MAX_VALUE
 
 JOB = "mergemodels"
-# What a merge reads of how a model was trained.
+# Members of the training's record that a merge reads.
 _MEMBERS = ("labeled_px", "steps", "batch_size", "accumulation", "base_model", "base_sha256", "images")
 
 

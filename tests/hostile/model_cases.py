@@ -425,7 +425,7 @@ ONNX_FILES = {
     "nested messages": lambda place, path: path.write_bytes(b"\x3a\x80\x08" * 50_000),
     **{what: _of_graph(change) for what, change in GRAPHS.items()},
 }  # fmt: skip
-# What a program that writes ONNX may do, and RoadSeg bears.
+# Variations of other programs that write ONNX, which RoadSeg accepts.
 _ONNX_MAY_PASS = {"a function", "no version", "an unknown version"}
 
 

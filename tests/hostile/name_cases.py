@@ -37,9 +37,9 @@ NAMES = {
     "not UTF-8": os.fsdecode(b"caf\xe9"),
     LONG: "a",
 }
-# What a case may also refuse, with the name in its message.
+# Names that a job may also refuse, with the name in its message.
 _MAY_BE_REFUSED = ("not UTF-8", "newline", "exclamation mark", "semicolon")
-# By format: a job and its output. Two formats of a kind are told from each other by their suffix.
+# By format: a job and its output. The suffix chooses between formats of a kind.
 _OUTPUTS = {
     ".gpkg": ("vectorize", "roads"),
     ".geojson": ("vectorize", "roads"),

@@ -1,8 +1,7 @@
-"""What a job made of a case, and the promises that hold for every job.
+"""The outcome of a case, and the promises that hold for every job.
 
-A job ends with a result or an error, in time and not by a signal. An error is none that nobody expected, names what is
-wrong and what to do, and leaves no file behind. Of a result, all that it claims is there and reads. Inputs stay as they
-were.
+A job ends with a result or an error, in time and not by a signal. An error is expected, names the problem and a remedy,
+and leaves no file behind. All files that a result claims exist and can be read. Inputs stay unchanged.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ class Outcome:
 
 
 def job_document(job: str, options: dict[str, Any]) -> str:
-    """Return a job file's text, whatever the options are."""
+    """Return a job file's text, with any options."""
     return json.dumps({"job": job, "version": FORMAT_VERSION, "options": options})
 
 
@@ -53,14 +52,14 @@ def run(server: ForkServer, folder: Path, job: str | bytes, **limits: Any) -> Ou
     job_file.write_bytes(job if isinstance(job, bytes) else job.encode())
     (folder / "run").mkdir()
     ended = server.run(Order(str(folder / "run"), str(job_file), **limits))
-    told = (folder / "run" / "events").read_text(encoding="utf-8").splitlines()
+    lines = (folder / "run" / "events").read_text(encoding="utf-8").splitlines()
     log = (folder / "run" / "log").read_text(encoding="utf-8", errors="replace")
-    decoded = list(map(events.decode, told))
-    assert None not in decoded, f"no event: {told}\n{log}"
+    decoded = list(map(events.decode, lines))
+    assert None not in decoded, f"no event: {lines}\n{log}"
     ends = [event for event in decoded if isinstance(event, (events.Result, events.Error))]
-    assert not ended.too_long, f"it did not end in {ended.seconds:.0f} s: {told[-1:]}\n{log}"
-    assert ended.status >= 0, f"it ended by signal {-ended.status}: {told[-1:]}\n{log}"
-    assert len(ends) == 1 and decoded[-1] is ends[0], f"status {ended.status}, {told[-2:]}\n{log}"
+    assert not ended.too_long, f"it did not end in {ended.seconds:.0f} s: {lines[-1:]}\n{log}"
+    assert ended.status >= 0, f"it ended by signal {-ended.status}: {lines[-1:]}\n{log}"
+    assert len(ends) == 1 and decoded[-1] is ends[0], f"status {ended.status}, {lines[-2:]}\n{log}"
     logged = "\n".join(event.message for event in decoded if isinstance(event, events.Log))
     return Outcome(ended, ends[0], f"{log}\n{logged}")
 
@@ -89,7 +88,7 @@ def try_case(case: Case, place: Place, server: ForkServer, folder: Path) -> Outc
 
 
 def check_error(error: events.Error, names: tuple[str, ...], log: str) -> None:
-    """Check that an error is expected, and tells a person what is wrong and what to do."""
+    """Check that an error is expected, and names a problem and a remedy."""
     assert error.code != "unexpected", f"{error}\n{log}"
     assert error.message.endswith(".") and error.remedy.endswith("."), error
     assert ".part" not in error.message and "Traceback" not in error.message, error

@@ -89,7 +89,7 @@ OTHERS: dict[Keys, Any] = {
     ("further_runs",): LIST,
     ("further_runs", 0): OBJECT,
 }
-# What is of the right type, and yet no profile can hold.
+# Values of the right type that no profile can have.
 ABSURD: dict[str, tuple[Keys, Any]] = {
     "another format": (("format",), "roadseg-profile-2"),
     "no step": (("step_s",), 0),
@@ -195,7 +195,7 @@ DOCUMENTS: dict[str, Callable[[Path], object]] = {
     "60 MB of spaces after it": _of_text(lambda good: good + " " * 60_000_000),
     "a million advices of nothing": _of_value(("advice",), [{}] * 1_000_000),
 }  # fmt: skip
-# What a reader may stumble over, though it is a profile.
+# Valid profiles that a reader may stumble over.
 STRANGE: dict[str, Callable[[Path], object]] = {
     "a member that is not known": _of_value(("colour",), "red"),
     "no counters, memory, advice and losses": _of_member(
@@ -215,7 +215,7 @@ LARGE: dict[str, Callable[[Path], object]] = {
     "a curve of a million steps": _of_value(("memory", "bytes"), list(range(1_000_000))),
     "50,000 facts": _of_value(("limits", "machine"), {f"fact {number}": number for number in range(50_000)}),
 }
-# What is no model is no profile either.
+# Files that are no models.
 _NO_FILES = {
     what: partial(FILES[what], None)
     for what in ("a pipe", "a folder", "a device", "a link to itself", "nothing", "two GB of zeros", "no JSON")
@@ -275,7 +275,7 @@ def _model(write: Callable[[Place, Path], object]) -> Callable[[Place], dict[str
     return spoil
 
 
-# Rasters that a profile may do without: it times what is computed, whatever comes out.
+# Rasters that a profile may accept, since it times the computation of any values.
 _ODD_RASTERS: dict[str, Callable[..., dict[str, Any]]] = {
     "NaN alone": partial(filled, value=np.nan),
     "one pixel": partial(written, change=lambda values: values[:, :1, :1]),

@@ -82,7 +82,7 @@ def _is_same(found: Any, expected: Any) -> bool:
 
 
 def _content(path: Path) -> dict[str, Any]:
-    """Return what is in an output, by names, without what tells the time."""
+    """Return the contents of an output by names, without times."""
     suffix = path.suffix.lower()
     if suffix == ".tif":
         with rasterio.open(path) as dataset:
@@ -97,10 +97,10 @@ def _content(path: Path) -> dict[str, Any]:
         return {"graph": onnx.load(path).graph.SerializeToString(deterministic=True)}
     if suffix == ".json":
         document = json.loads(path.read_text())
-        if document.get("format") == "roadseg-profile-1" or "traceEvents" in document:  # measured anew each time
+        if document.get("format") == "roadseg-profile-1" or "traceEvents" in document:  # measured each time
             return {name: str(type(value)) for name, value in document.items()}
         return {name: str(value) for name, value in document.items() if "timings" not in name}
-    return {"text": "" if suffix == ".html" else path.read_text(encoding="utf-8")}  # a report tells how long it took
+    return {"text": "" if suffix == ".html" else path.read_text(encoding="utf-8")}  # a report contains durations
 
 
 def outputs_of(job: str) -> list[str]:

@@ -49,7 +49,7 @@ LINES: dict[str, bytes] = {
     **{f"a model {value!r:.20}": json.dumps({"command": "keep", "model": value}).encode()
        for value in (None, 3, "", "\0", "x" * 100_000, "/proc/model.safetensors", "/nowhere/\ud800/m.safetensors")},
 }  # fmt: skip
-# What is understood and changes nothing that matters: it must take no longer than other commands.
+# Valid commands without an effect that matters; they must take no longer than others.
 HARMLESS: dict[str, bytes] = {
     "labels far away": _labels(geometry="LINESTRING (-9e9 -9e9, 9e9 9e9)").encode(),
     "a long line": _labels(geometry=f"LINESTRING ({_line(20_000)})").encode(),

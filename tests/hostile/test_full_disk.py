@@ -20,13 +20,13 @@ from tests.hostile.references import References, assert_same, outputs_of, with_s
 
 # By the format of vector outputs: the jobs that try it. All write vector files the same way.
 _JOBS_BY_SUFFIX = {".gpkg": ENDING_JOBS, ".geojson": ("vectorize",), ".fgb": ("vectorize",)}
-# Share of the output's size that the largest file may have, and bytes beside that.
+# Fraction of the output's size that the largest file may have, and bytes in addition.
 _ROOMS = {"all but a byte": (1, -1), "all but 100 bytes": (1, -100), "half": (0.5, 0), "4096 bytes": (0, 4096)}
-# Share of the size of all outputs that a small disk has.
+# Size of a small disk as a fraction of that of all outputs.
 _DISKS = {"a tenth": 0.1, "half": 0.5, "nearly all": 0.9}
 _FEW_FILES = (14, 20, 40)
 _FULL = "full"
-# Jobs that take many seconds, whatever they are given, and the one room that is tried with them.
+# Jobs that always take many seconds, and the one room that is tried with them.
 _LONG, _ROOM_OF_LONG = ("profile",), "half"
 _NO_TEMPORARY_FOLDERS = {"missing": "/nonexistent", "read-only": "/proc", _FULL: ""}
 _PAGE_BYTES = 4096
@@ -44,7 +44,7 @@ class Trouble:
 
     @property
     def name(self) -> str:
-        """What tells it from the others of its kind."""
+        """Its name, unique within its kind."""
         return f"{self.job}, {self.amount}{self.output and f' of {self.output}'}, {self.suffix}"
 
 
@@ -77,9 +77,9 @@ def test_the_result_is_whole_or_there_is_none(case, references, goods: Goods, se
     options, limits = with_suffix(goods.options(case.job, tmp_path / "out"), case.suffix), {}
     disk_bytes = temporary_bytes = 0
     if case.kind == "file size":
-        share, more = _ROOMS[case.amount]
+        fraction, more = _ROOMS[case.amount]
         size = reference.outputs[Path(options[case.output]).name].stat().st_size
-        limits["limits"] = {"FSIZE": max(1, int(share * size) + more)}
+        limits["limits"] = {"FSIZE": max(1, int(fraction * size) + more)}
     elif case.kind == "disk":
         disk_bytes = max(int(_DISKS[case.amount] * reference.bytes), 2 * _PAGE_BYTES)  # for what is there before
     elif case.kind == "open files":

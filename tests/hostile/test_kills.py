@@ -87,12 +87,12 @@ def test_what_an_ended_job_leaves_is_no_result_and_the_same_job_goes_well(
         Order(str(tmp_path / "ended"), str(tmp_path / "job.json"), cpu_s=120, wall_s=480, signals=signals)
     )
     events = tmp_path / "ended" / "events"
-    told = events.read_text(encoding="utf-8") if events.exists() else ""  # it ended before it began
-    assert not ended.too_long and '"unexpected"' not in told, told
+    lines = events.read_text(encoding="utf-8") if events.exists() else ""  # it ended before it began
+    assert not ended.too_long and '"unexpected"' not in lines, lines
     if ended.status:
         check_no_results(case.job, options)
-    if ended.status > 0 and told:
-        assert '"cancelled"' in told, told
+    if ended.status > 0 and lines:
+        assert '"cancelled"' in lines, lines
         assert {path.name for path in out.iterdir()} <= {CHECKPOINT}
     run_again(case.job, options, server, tmp_path / "again", reference)
 

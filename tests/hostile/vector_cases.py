@@ -85,7 +85,7 @@ QUICK = [role for role in ROLES if role[0] not in SLOW]
 
 
 def declared(crs: Optional[str]) -> Callable[[geopandas.GeoDataFrame], geopandas.GeoDataFrame]:
-    """Return a change that keeps coordinates and says that they are of another CRS."""
+    """Return a change that keeps coordinates and declares another CRS."""
     return lambda layer: layer.set_crs(crs, allow_override=True)
 
 
@@ -104,7 +104,7 @@ WRONG_CRS = {
     "at a thousand times the coordinates": scaled(1e3),
     "at coordinates of 1e300": scaled(1e294),
 }
-# What is also a place on Earth, but another one.
+# Coordinates of another place on Earth.
 ELSEWHERE = {
     "declared in Web Mercator": declared("EPSG:3857"),
     "declared in feet of New York": declared("EPSG:2263"),

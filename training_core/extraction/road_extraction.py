@@ -227,7 +227,7 @@ def _surroundings(raster: RoadRaster, clearance: Clearance, data_edge: BitMask, 
 
 
 def _connect(graph: Graph, options: NetworkOptions, surroundings: Surroundings, has_probability: bool) -> Connected:
-    """Return the graph with gaps closed and junctions where the roads meet; see `gaps`, `likely_links`, `junctions`."""
+    """Return the graph with gaps closed and junctions moved; see `gaps`, `link_prediction` and `junctions`."""
     graph = gaps.join_gaps(graph, options.gap_m, options.gap_angle, surroundings)
     graph = join_chains(gaps.snap_ends(graph, options.snap_m, surroundings))
     links, removed = Links.none(), cleaning.Removed.none()

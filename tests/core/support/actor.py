@@ -1,4 +1,4 @@
-"""The command line with one job more, which plays what its part says: run this file as `python -m training_core`.
+"""The command line with one job more, which plays a part: run this file as `python -m training_core`.
 
 A real worker process, signals, pipes and outputs, without the seconds that loading torch takes.
 """
@@ -47,7 +47,7 @@ class Act(Job):
 
 @dataclass(frozen=True)
 class Listen(Act):
-    """Repeat what is said, until nothing more comes."""
+    """Repeat every line, until the input ends."""
 
     name: ClassVar[str] = "listen"
     title: ClassVar[str] = "Listen"

@@ -1,4 +1,4 @@
-"""What a browser would make of a page, and text that is up to no good in one."""
+"""A page as a browser reads it, and text that would do harm in one."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ class Processes:
         )  # fmt: skip
 
     def wait_for_workers(self, count):
-        """Wait until so many workers have joined the scheduler."""
+        """Wait until a number of workers have joined the scheduler."""
         from distributed import Client
 
         with Client(self.address, set_as_default=False) as client:

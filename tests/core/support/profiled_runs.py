@@ -1,4 +1,4 @@
-"""Runs of a profile made up by hand, with what a test says of them and nothing else of note."""
+"""Runs of a profile made by hand, with the values of a test and nothing else of note."""
 
 from dataclasses import replace
 

@@ -79,7 +79,7 @@ def plant_model(
     threshold: float = 0.5,
     training: dict[str, Any] | None = None,
 ) -> str:
-    """Write a model with random weights: quick to make, and what it says varies over an image."""
+    """Write a model with random weights: quick to make, with results that vary over an image."""
     torch.manual_seed(0)
     network = build_network(Architecture(encoder="resnet18", in_channels=len(bands)))
     with torch.no_grad():
