@@ -15,15 +15,7 @@ from .translation import set_locale
 
 
 class RoadSegPlugin:
-    """RoadSeg in a running QGIS.
-
-    Parameters
-    ----------
-    iface : QgisInterface, optional
-        The window; None without one, as in qgis_process.
-    algorithms : sequence of QgsProcessingAlgorithm types
-        What the provider offers.
-    """
+    """RoadSeg in a running QGIS."""
 
     def __init__(self, iface: Optional[Any], algorithms: Sequence[type[QgsProcessingAlgorithm]]) -> None:
         self.iface = iface

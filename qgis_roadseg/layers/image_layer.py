@@ -35,11 +35,6 @@ def image_layer(
 ) -> QgsMapLayer:
     """Return the raster or mesh layer that is the value of an image parameter.
 
-    Returns
-    -------
-    QgsMapLayer
-        A QgsRasterLayer or a QgsMeshLayer.
-
     Raises
     ------
     QgsProcessingException

@@ -54,8 +54,6 @@ class LabelLayers:
     ----------
     classes : list of str
         Road classes that the form offers, besides no class.
-    width_m : float
-        Default width of a new road in meters.
     area : QgsGeometry, optional
         Initial area of interest, in the CRS; None for an empty layer.
     """
@@ -103,11 +101,6 @@ def write_label_layers(
     Styles and forms are stored in the table `layer_styles` as the layers' defaults, so QGIS finds them wherever the
     file is opened. The file appears whole or not at all.
 
-    Parameters
-    ----------
-    path : str
-        The file, which must not exist.
-
     Raises
     ------
     OutputError
@@ -135,8 +128,6 @@ def write_no_road(beside: str, crs: QgsCoordinateReferenceSystem, transforms: Qg
     ----------
     beside : str
         The file of the other labels, or the image.
-    crs : QgsCoordinateReferenceSystem
-        The CRS of the layer.
 
     Raises
     ------

@@ -90,13 +90,7 @@ class LayerSnapshot(QgsFeatureSource):
 
 
 class ParameterSnapshot(QgsProcessingFeatureSource):
-    """The snapshot of a parameter's layer, with Processing's filters and checks of geometries.
-
-    Parameters
-    ----------
-    definition : QgsProcessingFeatureSourceDefinition
-        The parameter's value: filters and checks.
-    """
+    """The snapshot of a parameter's layer, with Processing's filters and checks of geometries."""
 
     def __init__(
         self, snapshot: LayerSnapshot, context: QgsProcessingContext, definition: QgsProcessingFeatureSourceDefinition

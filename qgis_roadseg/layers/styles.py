@@ -66,8 +66,6 @@ def set_name_and_group(destination: str, label: str, source_name: str, context: 
 
     Parameters
     ----------
-    destination : str
-        The layer's destination, as Processing names it.
     source_name : str
         The name of the input layer; empty if there are several or none.
     """
@@ -123,13 +121,6 @@ def set_style(
     """Have a result styled when it is loaded, and write the style file next to it for later.
 
     Models and qgis_process run no post-processors, but QGIS finds a style file next to a layer's file.
-
-    Parameters
-    ----------
-    destination : str
-        The layer's destination, as Processing names it.
-    style_name : str
-        The style's file is resources/styles/<style_name>.qml.
     """
     style = style_file(style_name)
     if context.willLoadLayerOnCompletion(destination):

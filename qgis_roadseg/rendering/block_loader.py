@@ -46,11 +46,6 @@ class BlockLoader:
     def load(self, band: int, extent: QgsRectangle, width: int, height: int) -> QgsRasterBlock:
         """Return a block of pixels; where the layer has none, the block is nodata.
 
-        Returns
-        -------
-        QgsRasterBlock
-            The pixels, in the provider's data type.
-
         Raises
         ------
         Cancelled

@@ -34,11 +34,6 @@ class PaintedLayer(QgsRasterDataProvider):
     """A raster provider that paints a layer.
 
     It paints a copy of the layer, with its current style and at any scale, in the thread that requests blocks.
-
-    Parameters
-    ----------
-    layer : QgsMeshLayer
-        A layer of this thread.
     """
 
     def __init__(self, layer: QgsMeshLayer) -> None:
@@ -84,11 +79,6 @@ class PaintedLayer(QgsRasterDataProvider):
         feedback: Optional[QgsRasterBlockFeedback] = None,
     ) -> QgsRasterBlock:
         """Return the painted layer; transparent where it has nothing.
-
-        Parameters
-        ----------
-        feedback : QgsRasterBlockFeedback, optional
-            Receives errors, and can cancel.
 
         Returns
         -------

@@ -83,11 +83,6 @@ def make_frame(
     the length of a unit on the ground is measured on the WGS 84 ellipsoid, at the extent's center. In degrees they are
     longer on the ground from south to north than from west to east.
 
-    Returns
-    -------
-    Frame
-        The grid; at least one pixel.
-
     Raises
     ------
     ImageryError
@@ -120,13 +115,6 @@ def _measure_m(
 
 def check_size(frame: Frame, layer: QgsMapLayer, folder: Union[str, Path]) -> None:
     """Check before the work that a frame is of a reasonable size, and fits on the disk for temporary files.
-
-    Parameters
-    ----------
-    layer : QgsMapLayer
-        The layer, for the bytes per pixel.
-    folder : str or Path
-        The folder for temporary files.
 
     Raises
     ------

@@ -106,16 +106,6 @@ def add(
 ) -> dict[str, str]:
     """Install requirement sets into the environment of a Python, unless they are in it; return their versions.
 
-    Parameters
-    ----------
-    python : Path
-        Of a managed environment.
-
-    Returns
-    -------
-    dict of str to str
-        Versions by package, that of Python first.
-
     Raises
     ------
     RuntimeEnvironmentError
@@ -145,16 +135,6 @@ def build(
 ) -> dict[str, str]:
     """Build the environment of a requirement set, in place of one that is there, and return its packages' versions.
 
-    Parameters
-    ----------
-    feedback : QgsProcessingFeedback
-        Receives progress and the tools' output, and can cancel.
-
-    Returns
-    -------
-    dict of str to str
-        Versions by package, that of Python first.
-
     Raises
     ------
     RuntimeEnvironmentError
@@ -178,13 +158,7 @@ def build(
 
 
 def choose_set(base: Optional[Path], feedback: QgsProcessingFeedback) -> RequirementSet:
-    """Return the best requirement set that there is a Python for; a set that is passed over is named in a warning.
-
-    Parameters
-    ----------
-    base : Path, optional
-        The Python to build upon; None allows any that is found.
-    """
+    """Return the best requirement set that there is a Python for; a set that is passed over is named in a warning."""
     best, *others = preferred_sets()
     if _fitting_python(best, base) is not None:
         return best

@@ -93,13 +93,7 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 @contextmanager
 def cancelling_signals(feedback: QgsProcessingFeedback) -> Iterator[None]:
-    """Have SIGINT and SIGTERM cancel the feedback in this context; in a window or a script they are left alone.
-
-    Parameters
-    ----------
-    feedback : QgsProcessingFeedback
-        The feedback of the run; outlives the context.
-    """
+    """Have SIGINT and SIGTERM cancel the feedback in this context; in a window or a script they are left alone."""
     if QgsApplication.platform() != "qgis_process" or threading.current_thread() is not threading.main_thread():
         yield
         return

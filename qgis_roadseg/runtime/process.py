@@ -235,11 +235,6 @@ def run_to_end(
 ) -> str:
     """Run a program to its end, and return its standard output.
 
-    Parameters
-    ----------
-    on_line : callable
-        Called with each line of both outputs as it comes.
-
     Raises
     ------
     Cancelled

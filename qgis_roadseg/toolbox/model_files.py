@@ -21,13 +21,7 @@ _OUTPUT_SUFFIXES = {jobs.MODEL_OUTPUT: MODEL_SUFFIX, jobs.ONNX_OUTPUT: ONNX_SUFF
 
 
 def suggestion(field: OptionField, folder: str) -> Optional[str]:
-    """Return the default path of a model field in a dialog; None for no default.
-
-    Parameters
-    ----------
-    folder : str
-        The models folder; empty for none.
-    """
+    """Return the default path of a model field in a dialog; None for no default."""
     if not folder or not Path(folder).is_dir():
         return None
     if field.option.kind in _OUTPUT_SUFFIXES:

@@ -222,11 +222,6 @@ def read_plain(
 ) -> Any:
     """Return the value of a plain field in the type that the job expects.
 
-    Returns
-    -------
-    str, int, float, bool or tuple of str, int or float
-        The value, of the field's type; paths are absolute.
-
     Raises
     ------
     JobError

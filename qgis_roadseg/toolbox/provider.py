@@ -20,13 +20,7 @@ def make_algorithms(types: Sequence[type[QgsProcessingAlgorithm]]) -> list[QgsPr
 
 
 class RoadSegProvider(QgsProcessingProvider):
-    """RoadSeg in the toolbox.
-
-    Parameters
-    ----------
-    types : sequence of QgsProcessingAlgorithm types
-        The algorithms to offer besides the workflows, in the order of the toolbox.
-    """
+    """RoadSeg in the toolbox."""
 
     def __init__(self, types: Sequence[type[QgsProcessingAlgorithm]]) -> None:
         super().__init__()

@@ -34,11 +34,6 @@ class WorkflowAlgorithm(InToolbox, QgsProcessingModelAlgorithm):
     """A model of resources/models as an algorithm of RoadSeg.
 
     The providers of its steps must be registered before it is made, or it lacks its outputs.
-
-    Parameters
-    ----------
-    name : str
-        The id, which is the file's name without its extension.
     """
 
     group_id = "workflows"

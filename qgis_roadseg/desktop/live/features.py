@@ -34,8 +34,6 @@ def add_features(
 
     Parameters
     ----------
-    words : str
-        Name of the command in the undo list.
     values : mapping, optional
         Values by field, for those that the layer has; all others get the layer's defaults.
 

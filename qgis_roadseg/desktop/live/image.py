@@ -58,13 +58,6 @@ def view_on(crs: QgsCoordinateReferenceSystem, extent: QgsRectangle, canvas: Qgs
 def frame_of_view(layer: QgsMapLayer, model: str, canvas: QgsMapCanvas, folder: Path) -> rendering.Frame:
     """Return the pixel grid on which to render the visible part of a layer and a margin.
 
-    Parameters
-    ----------
-    layer : QgsMapLayer
-        A layer that only QGIS can read.
-    model : str
-        The model, whose ground resolution the grid has.
-
     Raises
     ------
     ImageryError, JobError

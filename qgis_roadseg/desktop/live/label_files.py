@@ -41,8 +41,6 @@ def create_label_layers(
 
     Parameters
     ----------
-    path : str
-        The GeoPackage, which must not exist.
     on_end : callable
         Called with the layers by their names in the file, and an error; either is empty.
     """
@@ -67,13 +65,7 @@ def create_label_layers(
 def create_no_road(
     beside: str, crs: QgsCoordinateReferenceSystem, on_end: Callable[[Optional[QgsVectorLayer], str], None]
 ) -> None:
-    """Make the layer of places without road for labels that have none, in the background, and load it.
-
-    Parameters
-    ----------
-    on_end : callable
-        Called with the layer, and an error; either is empty.
-    """
+    """Make the layer of places without road for labels that have none, in the background, and load it."""
     task = _NoRoadTask(beside, crs, on_end)
     _RUNNING.add(task)
     QgsApplication.taskManager().addTask(task)

@@ -73,11 +73,6 @@ def decimals_of(crs: QgsCoordinateReferenceSystem) -> int:
 class LabelWatcher(QObject):
     """Watches the three label layers, and reports changes that the worker does not know yet.
 
-    Parameters
-    ----------
-    known : iterable of Label
-        Labels that the worker of a resumed session knows already.
-
     Signals
     -------
     changed(list)
@@ -174,13 +169,7 @@ class LabelWatcher(QObject):
     def _reconcile(
         self, name: str, found: Mapping[Hashable, Content], candidates: Iterable[Hashable]
     ) -> list[dict[str, Any]]:
-        """Return the differences from the worker's knowledge, and record them as known.
-
-        Parameters
-        ----------
-        candidates : iterable
-            Ids that would be in `found`, were there such features.
-        """
+        """Return the differences from the worker's knowledge, and record them as known."""
         known = self._known[name]
         gone = [feature_id for feature_id in candidates if feature_id in known and feature_id not in found]
         same: dict[Content, list[Hashable]] = {}
@@ -205,15 +194,7 @@ class LabelWatcher(QObject):
 
 
 class _WatchedLayer:
-    """A layer, its unread changes, and the features read so far.
-
-    Parameters
-    ----------
-    wake : callable
-        Called whenever there is something to read.
-    on_lost : callable
-        Called as the layer is about to be deleted.
-    """
+    """A layer, its unread changes, and the features read so far."""
 
     def __init__(self, layer: QgsVectorLayer, crs: QgsCoordinateReferenceSystem, wake: Any, on_lost: Any) -> None:
         self.layer, self.name = layer, layer.name()

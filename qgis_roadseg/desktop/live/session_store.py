@@ -143,13 +143,7 @@ def _lock_of(path: Path) -> Any:
 
 
 def read_known(path: Path, decimals: int) -> list[Label]:
-    """Return the labels in a session's file; none where there is no such file, or it cannot be read.
-
-    Parameters
-    ----------
-    decimals : int
-        Decimals of coordinates in messages to the worker.
-    """
+    """Return the labels in a session's file; none where there is no such file, or it cannot be read."""
     try:
         if path.stat().st_size > _MAX_BYTES:
             return []
