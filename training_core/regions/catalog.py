@@ -1,6 +1,6 @@
-"""The catalog of a region: which of its images can be mapped, on which grids, and what is wrong with the others.
+"""The catalog of a region: its images that can be mapped, their grids, and the problems of the others.
 
-Scope: what the heads of raster files say. Independent of pixel values. One bad image never stops the others.
+One bad image never stops the others. Scope: headers of raster files. Independent of pixel values.
 """
 
 from __future__ import annotations
@@ -29,27 +29,26 @@ from ..geodata.sources import with_sources
 from ..segmentation.work_plan import fitting
 from .scene_sources import gdal_path
 
-# How an image says where it has no data: nowhere, by a value of all bands, by alpha, by a mask, or otherwise.
+# How an image marks missing data: it has none, or by a value of all bands, by alpha, by a mask, or otherwise.
 FULL, NODATA, ALPHA, MASK, OTHER = "full", "nodata", "alpha", "mask", "other"
-# Files are opened side by side, since those on other machines take most of their time to answer.
+# Files are opened in threads, since other machines take most of the time to answer.
 _READERS = 8
 _LONGEST_NAME_BYTES = 200
-_COLORS = {each: each.name for each in (ColorInterp.gray, ColorInterp.red, ColorInterp.green, ColorInterp.blue)}
+_COLORS = {color: color.name for color in (ColorInterp.gray, ColorInterp.red, ColorInterp.green, ColorInterp.blue)}
 
 
 @dataclass(frozen=True)
 class SceneBand:
-    """A band of a scene that is no alpha.
+    """A band of a scene, except alpha.
 
     Parameters
     ----------
     number : int
         In the file, from 1.
     dtype : str
-        As numpy names it.
+        In numpy.
     color : str
         gray, red, green or blue; empty for any other.
-    nodata : float, optional
     """
 
     number: int
@@ -68,13 +67,11 @@ class Scene:
     path : str
         As GDAL opens it from anywhere.
     name : str
-        Its file's, without the ending; no other scene has it.
-    grid : Grid
-        Its own.
+        Its file's, without the ending; unique.
     indexes : tuple of int
         Numbers of the bands that the model takes, in the model's order, from 1.
     version : str
-        Changes when the file, or one that it is made of, changes.
+        Changes when the file, or one of its sources, changes.
     bands : tuple of SceneBand
         All but alpha.
     masking : str
@@ -95,15 +92,7 @@ class Scene:
 
 @dataclass(frozen=True)
 class Problem:
-    """An image that cannot be mapped.
-
-    Parameters
-    ----------
-    name : str
-        As of a scene.
-    code, reason, remedy : str
-        Of the error; see `errors`.
-    """
+    """An image that cannot be mapped, with the code, reason and remedy of its error (see `errors`)."""
 
     path: str
     name: str
@@ -114,17 +103,7 @@ class Problem:
 
 @dataclass(frozen=True)
 class Catalog:
-    """The images of a region.
-
-    Parameters
-    ----------
-    scenes : tuple of Scene
-        That can be mapped.
-    problems : tuple of Problem
-        Those that cannot.
-    outside : tuple of str
-        Paths of those that lie outside the area of interest.
-    """
+    """The images of a region; `outside` has the paths of those outside of the area of interest."""
 
     scenes: tuple[Scene, ...]
     problems: tuple[Problem, ...]
@@ -134,16 +113,12 @@ class Catalog:
 def read_catalog(
     paths: Sequence[str], wanted: ModelInput, aoi: Optional[geopandas.GeoDataFrame], reporter: Reporter
 ) -> Catalog:
-    """Open each image, and sort out what can be mapped.
+    """Open each image of `find_scenes`, and sort them.
 
     Parameters
     ----------
-    paths : sequence of str
-        As `find_scenes` returns them.
-    wanted : ModelInput
-        What the model takes.
     aoi : GeoDataFrame, optional
-        Polygons of the area of interest, in any CRS; None for none.
+        Polygons of the area of interest, in any CRS.
     """
     scenes: dict[str, Scene] = {}
     problems: list[Problem] = []
@@ -164,7 +139,7 @@ def read_catalog(
 
 
 def scene_name(path: str) -> str:
-    """Return the name of a scene: that of its file without the ending, such as files may have on any system."""
+    """Return the name of a scene: its file's without the ending, allowed as a file name on any system."""
     plain = without_passwords(path).split("?")[0] if path.startswith("/vsi") else path
     stem, dot, ending = re.split(r"[\\/]", plain)[-1].rpartition(".")
     stem = stem if dot and ":" not in ending else stem + dot + ending  # as in NETCDF:"heights.nc":Band1
@@ -173,7 +148,7 @@ def scene_name(path: str) -> str:
 
 
 def _read_all(paths: Sequence[str], wanted: ModelInput) -> Iterator[tuple[str, Scene | Problem]]:
-    """Yield each path in the given order with what it is."""
+    """Yield each path in the given order with its scene or problem."""
     readers = ThreadPoolExecutor(_READERS)
     try:
         yield from zip(paths, readers.map(lambda path: _read(path, wanted), paths))
@@ -217,21 +192,21 @@ def _band(dataset: DatasetReader, number: int) -> SceneBand:
 
 
 def _masking(dataset: DatasetReader) -> tuple[str, int]:
-    """Return how a dataset says where it has no data, as `dataset_mask` of rasterio reads it, and its alpha band."""
+    """Return how a dataset marks missing data, as `dataset_mask` of rasterio reads it, and its alpha band."""
     flags, colors = dataset.mask_flag_enums, dataset.colorinterp
     alpha = colors.index(ColorInterp.alpha) + 1 if ColorInterp.alpha in colors else 0
-    if all(MaskFlags.all_valid in each for each in flags):
+    if all(MaskFlags.all_valid in band for band in flags):
         return FULL, 0
     if MaskFlags.per_dataset in flags[0]:
         return (ALPHA, alpha) if MaskFlags.alpha in flags[0] else (MASK if not alpha else OTHER, alpha)
     if alpha:
         return OTHER, alpha
     # A pixel has data where any band has.
-    return (FULL if any(MaskFlags.all_valid in each for each in flags) else NODATA), 0
+    return (FULL if any(MaskFlags.all_valid in band for band in flags) else NODATA), 0
 
 
 def _version(path: str, dataset: DatasetReader) -> str:
-    """Return a digest that changes when a raster's files change; of what is elsewhere, its path."""
+    """Return a digest that changes when a raster's files change; files elsewhere count by their path alone."""
     files = with_sources([path]) if dataset.driver == "VRT" else dict.fromkeys([path, *dataset.files])
     facts = []
     for file in sorted(map(os.path.abspath, filter(os.path.exists, files))):
@@ -241,7 +216,7 @@ def _version(path: str, dataset: DatasetReader) -> str:
 
 
 def _within(scene: Scene, aoi: geopandas.GeoDataFrame) -> Scene | Problem | None:
-    """Return a scene if the area of interest touches it, else None; a problem where that cannot be told."""
+    """Return a scene if the area of interest touches it, else None; a problem where that is unknown."""
     try:
         shape = shapely.union_all(ground_shapes(aoi, scene.grid))
         window = pixel_window(np.array([shape]), scene.grid)

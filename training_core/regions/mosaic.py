@@ -1,6 +1,6 @@
 """Mosaics: scenes on one grid that touch or nearly touch, to be read as one image.
 
-Scope: grids, extents, neighbors. Independent of pixel values and of how rasters are joined; `mosaic_view.py` does that.
+Scope: grids, extents, neighbors. Independent of pixel values; `mosaic_view` joins rasters.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from ..geodata.tiling import STRIDE_PX
 from .catalog import FULL, MASK, NODATA, OTHER, Scene
 from .mosaic_view import DTYPES, View, ViewBand, ViewImage, ViewSource
 
-# Grids are one if their pixels lie on each other but for this share of a pixel.
+# Grids are one if their pixels lie on each other to this fraction of a pixel.
 TOLERANCE_PX = 0.01
-# Pixel sizes are compared in so many digits; over a hundred thousand pixels the rest is less than the tolerance.
+# Digits in which pixel sizes are compared; over a hundred thousand pixels the rest is less than the tolerance.
 _DIGITS = 8
-# Offsets of grids are looked up by this share of a pixel; larger than twice the tolerance.
+# Offsets of grids are looked up by this fraction of a pixel; larger than twice the tolerance.
 _BIN_PX = 0.05
 _BINS = round(1 / _BIN_PX)
 # The pixels of a larger mosaic would differ in size on the ground from one end to the other; it is divided.
 MAX_PX = 10**11
-# What resampling reads beyond.
+# Pixels that resampling reads beyond a window.
 _KERNEL_PX = 4
 
 # Column, row, width and height, in pixels.
@@ -47,9 +47,9 @@ class Mosaic:
     Parameters
     ----------
     grid : Grid
-        Its own, from the first to the last pixel of any scene.
+        From the first to the last pixel of any scene.
     scenes : tuple of Scene
-        Where several show the same ground, the first is on top.
+        The first is on top.
     offsets : tuple of tuple of int
         Column and row of each scene's first pixel.
     reach_px : int
@@ -62,15 +62,15 @@ class Mosaic:
     reach_px: int = 0
 
     def window(self, scene: Scene) -> Window:
-        """Return where a scene lies on the mosaic's own grid."""
+        """Return the place of a scene on the mosaic's own grid."""
         return (*self.offsets[self._numbers[scene.name]], scene.grid.width, scene.grid.height)
 
     def grid_at(self, resolution_m: float) -> Grid:
-        """Return the grid on which it is mapped at a ground resolution in meters; see `geodata.grid.grid_at`."""
+        """Return the grid on which it is mapped at a ground resolution; see `geodata.grid.grid_at`."""
         return grid_at(self.grid, resolution_m)
 
     def window_at(self, scene: Scene, resolution_m: float) -> Window:
-        """Return where a scene lies on the grid of a ground resolution in meters: the pixels whose centers it shows.
+        """Return the place of a scene on the grid of a ground resolution: the pixels whose centers it shows.
 
         So scenes that touch share no pixel there, and leave none out.
         """
@@ -81,7 +81,7 @@ class Mosaic:
         return first, top, across, down
 
     def scene_on_top(self, scene: Scene) -> View:
-        """Return the mosaic as a scene and its neighbors show it: the scene itself where it has data."""
+        """Return the view of a scene and its neighbors, with the scene on top."""
         column, row, width, height = self.window(scene)
         reach, own = self.reach_px, self._numbers[scene.name]
         near = shapely.box(column - reach, row - reach, column + width + reach, row + height + reach)
@@ -95,11 +95,11 @@ class Mosaic:
         return replace(self._view(list(range(len(self.scenes)))[::-1], extent), is_strict=False)
 
     def _view(self, numbers: list[int], needed: shapely.Geometry, top: str = "") -> View:
-        """Return a view of the scenes of these numbers, the lowest first, in which an area will be looked at."""
+        """Return a view of some scenes, the lowest first, of which an area will be read."""
         first = self.scenes[0]
         bands = tuple(ViewBand(band.dtype, band.color, band.description) for band in first.bands)
         sources = tuple(_source(self.scenes[number], self.offsets[number]) for number in numbers)
-        kinds = {(each.masking, each.nodata) for each in sources}
+        kinds = {(source.masking, source.nodata) for source in sources}
         kind = kinds.pop()[0] if len(kinds) == 1 else MASK
         if kind == FULL and not shapely.covers(shapely.union_all(self._boxes[numbers]), needed):
             kind = MASK
@@ -112,7 +112,9 @@ class Mosaic:
 
     @cached_property
     def _boxes(self) -> np.ndarray:
-        return _boxes([(*offset, each.grid.width, each.grid.height) for offset, each in zip(self.offsets, self.scenes)])
+        return _boxes(
+            [(*offset, scene.grid.width, scene.grid.height) for offset, scene in zip(self.offsets, self.scenes)]
+        )
 
     @cached_property
     def _tree(self) -> shapely.STRtree:
@@ -127,15 +129,15 @@ def find_mosaics(scenes: Sequence[Scene], reach_px: int, resolution_m: float = 0
     Parameters
     ----------
     reach_px : int
-        Width of what the model looks at around a block, in pixels of the model: scenes that are no farther apart
-        belong together.
+        Width of the surroundings of a block that the model reads, in pixels of the model: scenes that are no farther
+        apart belong together.
     resolution_m : float
         Ground size of the model's pixels in meters; 0 means that of the scenes.
 
     Returns
     -------
     list of Mosaic
-        In the order of their first scenes. A scene that no other one adjoins is a mosaic by itself.
+        In the order of their first scenes. A scene without neighbors is a mosaic by itself.
     """
     mosaics: list[tuple[int, Mosaic]] = []
     order = {scene.name: number for number, scene in enumerate(scenes)}
@@ -145,11 +147,11 @@ def find_mosaics(scenes: Sequence[Scene], reach_px: int, resolution_m: float = 0
             for members in _small_enough(part):
                 mosaic = _mosaic(members, own_reach)
                 mosaics.append((order[mosaic.scenes[0].name], mosaic))
-    return [mosaic for _, mosaic in sorted(mosaics, key=lambda each: each[0])]
+    return [mosaic for _, mosaic in sorted(mosaics, key=lambda pair: pair[0])]
 
 
 def own_reach_px(grid: Grid, halo_px: int, resolution_m: float) -> int:
-    """Return how many pixels of a grid are read beyond a block, at most.
+    """Return the largest number of pixels of a grid that are read beyond a block.
 
     Parameters
     ----------
@@ -161,7 +163,7 @@ def own_reach_px(grid: Grid, halo_px: int, resolution_m: float) -> int:
     Returns
     -------
     int
-        The halo, what is added so that tiles begin at multiples of the stride, and what resampling needs.
+        The halo, the margin by which tiles begin at multiples of the stride, and that of resampling.
     """
     if not halo_px:
         return 0
@@ -175,17 +177,12 @@ def own_reach_px(grid: Grid, halo_px: int, resolution_m: float) -> int:
 def normalized_bands(mosaic: Mosaic, wanted: ModelInput) -> tuple[tuple[Band, ...], list[str]]:
     """Return the bands by which a mosaic is normalized, as one image.
 
-    Parameters
-    ----------
-    wanted : ModelInput
-        What the model takes.
-
     Returns
     -------
     bands : tuple of Band
         Measured on the mosaic, if the model normalizes by image.
     left_out : list of str
-        Names of scenes that could not be read for it.
+        Names of scenes that could not be read.
 
     Raises
     ------
@@ -199,7 +196,7 @@ def normalized_bands(mosaic: Mosaic, wanted: ModelInput) -> tuple[tuple[Band, ..
         return bands, image.left_out
 
 
-# A scene with the column and row of its first pixel, counted from any one of its grid.
+# A scene with the column and row of its first pixel, counted from any pixel of its grid.
 _Placed = tuple[Scene, tuple[int, int]]
 
 
@@ -217,7 +214,7 @@ def _is_joinable(scene: Scene) -> bool:
 
 
 def _kind(scene: Scene) -> tuple[object, ...]:
-    """Return what scenes of one mosaic have in common, except the offset of their pixels."""
+    """Return the properties that scenes of one mosaic share, except the offset of their pixels."""
     transform = scene.grid.transform
     sizes = tuple(float(f"{value:.{_DIGITS - 1}e}") for value in (transform.a, transform.b, transform.d, transform.e))
     bands = tuple((band.dtype, band.color, band.description) for band in scene.bands)
@@ -237,9 +234,10 @@ def _by_offset(group: list[Scene]) -> Iterator[list[_Placed]]:
     lattices: list[list[_Placed]] = []
     for scene in group:
         column, row = to_pixels @ (scene.grid.transform.c, scene.grid.transform.f)
+        # Lattices of almost the same fraction of a pixel lie in the same bin, or in the next one.
         place = (math.floor(column % 1 / _BIN_PX), math.floor(row % 1 / _BIN_PX))
         near = (((place[0] + x) % _BINS, (place[1] + y) % _BINS) for x in (-1, 0, 1) for y in (-1, 0, 1))
-        for lattice in (each for key in near for each in bins[key]):
+        for lattice in (candidate for key in near for candidate in bins[key]):
             offset = _offset(lattice[0][0].grid, scene.grid)
             if offset is not None:
                 lattice.append((scene, offset))
@@ -251,7 +249,7 @@ def _by_offset(group: list[Scene]) -> Iterator[list[_Placed]]:
 
 
 def _offset(first: Grid, other: Grid) -> tuple[int, int] | None:
-    """Return column and row of a grid's first pixel on another one; None where they are not on one grid."""
+    """Return column and row of a grid's first pixel on another one; None if these differ."""
     to_pixels = ~first.transform @ other.transform
     column, row = (round(value) for value in to_pixels @ (0, 0))
     for corner in ((0, 0), (other.width, 0), (0, other.height), (other.width, other.height)):
@@ -265,6 +263,7 @@ def _adjoining(group: list[_Placed], reach_px: int) -> Iterator[list[_Placed]]:
     """Yield those of a group that are connected by distances within a reach."""
     boxes = _boxes([(*offset, scene.grid.width, scene.grid.height) for scene, offset in group])
     left, top, right, bottom = shapely.bounds(boxes).T
+    # Scenes are linked if one's box, grown by the reach, meets the other's.
     wide = shapely.box(left - reach_px, top - reach_px, right + reach_px, bottom + reach_px)
     one, other = shapely.STRtree(boxes).query(wide, predicate="intersects")
     links = coo_matrix((np.ones(len(one), dtype=bool), (one, other)), shape=(len(group), len(group)))

@@ -1,7 +1,7 @@
 """Views of a mosaic: several rasters on one grid read as one image, the upper ones where they have data.
 
-Scope: virtual rasters (VRT) in memory, nodata values, alpha bands and masks. Independent of models and of how scenes
-are found. A view is of JSON types, so that it can be sent to a worker; nothing of it is written to a disk.
+A view can be sent to a worker as JSON types; nothing of it is written to a disk. Scope: virtual rasters (VRT) in
+memory, nodata values, alpha bands and masks. Independent of models and of how scenes are found.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from ..geodata.grid import Grid
 from ..geodata.rasters import Image, open_raster
 from .catalog import FULL, MASK, NODATA
 
-# The types of pixels as VRTs name them.
+# The types of pixels in VRTs.
 DTYPES = {
     "uint8": "Byte",
     "uint16": "UInt16",
@@ -36,13 +36,13 @@ DTYPES = {
     "float32": "Float32",
     "float64": "Float64",
 }
-# Resampling reaches so many pixels of a source beyond what is read, at most.
+# Resampling reads at most this number of pixels of a source beyond a window.
 _KERNEL_PX = 8
 
 
 @dataclass(frozen=True)
 class ViewBand:
-    """A band of a view: dtype as numpy names it, color (empty for none), and description."""
+    """A band of a view: dtype in numpy, color (may be empty), and description."""
 
     dtype: str
     color: str
@@ -81,10 +81,7 @@ class ViewSource:
     def overlap(self, column: int, row: int, width: int, height: int) -> tuple[int, int, int, int]:
         """Return the part of a window, in the view's pixels, that this raster covers, in its own pixels.
 
-        Returns
-        -------
-        tuple of int
-            Column, row, width and height; these are 0 where it covers nothing.
+        Width and height are 0 where it covers nothing.
         """
         left, top = max(column, self.column), max(row, self.row)
         right, bottom = min(column + width, self.column + self.width), min(row + height, self.row + self.height)
@@ -100,15 +97,15 @@ class View:
     indexes : tuple of int
         Numbers of the bands that the model takes, from 1.
     masking : str
-        How it says where it has no data: FULL, if all of it that is looked at has data; NODATA, by the nodata values
-        that all sources share; MASK, by a mask.
+        How it marks missing data: FULL, if the area of interest has data everywhere; NODATA, by the nodata values that
+        all sources share; MASK, by a mask.
     sources : tuple of ViewSource
         The lowest first.
     top : str
-        Name of the raster without which it shows nothing; empty for none.
+        Name of the raster without which it shows nothing; may be empty.
     is_strict : bool
-        Whether nodata values count only where all bands have them, as in each raster by itself. It makes the XML
-        several times longer.
+        Whether nodata values count only where all bands have them, as in a raster by itself. The XML gets several
+        times longer.
     """
 
     grid: Grid
@@ -121,29 +118,29 @@ class View:
 
     @property
     def title(self) -> str:
-        """What it is called in messages."""
-        path = next((each.path for each in self.sources if each.name == self.top), self.sources[0].path)
+        """Its name in messages."""
+        path = next((source.path for source in self.sources if source.name == self.top), self.sources[0].path)
         return path if self.top or len(self.sources) == 1 else f"the mosaic with {path}"
 
     @property
     def is_one_raster(self) -> bool:
-        """Whether it is a single raster as it stands."""
+        """Whether it is a single raster of the grid's size."""
         first = self.sources[0]
         return len(self.sources) == 1 and (first.width, first.height) == (self.grid.width, self.grid.height)
 
     def without(self, names: set[str]) -> "View":
         """Return the view without some of its rasters."""
-        rest = tuple(each for each in self.sources if each.name not in names)
+        rest = tuple(source for source in self.sources if source.name not in names)
         return replace(self, sources=rest, masking=MASK if self.masking == FULL else self.masking)
 
     def xml(self) -> str:
         """Return it as a virtual raster of GDAL."""
         parts = [f"<SRS>{html.escape(self.grid.crs.to_wkt())}</SRS>", _geotransform(self.grid.transform)]
         for number, band in enumerate(self.bands):
-            sources = "".join(_band_source(each, number, self) for each in self.sources)
+            sources = "".join(_band_source(source, number, self) for source in self.sources)
             parts.append(_band(number + 1, band.dtype, _facts(band, number, self) + sources))
         if self.masking == MASK:
-            masks = "".join(_mask_source(each, self) for each in self.sources)
+            masks = "".join(_mask_source(source, self) for source in self.sources)
             parts.append(f"<MaskBand>{_band(0, 'uint8', masks)}</MaskBand>")
         return _dataset(self.grid.width, self.grid.height, "".join(parts))
 
@@ -163,12 +160,12 @@ class View:
 def view_from_document(document: dict[str, Any]) -> View:
     """Return the view that a document of `View.to_document` describes."""
     sources = (
-        ViewSource(**{**each, "numbers": tuple(each["numbers"]), "nodata": tuple(each["nodata"])})
-        for each in document["sources"]
+        ViewSource(**{**source, "numbers": tuple(source["numbers"]), "nodata": tuple(source["nodata"])})
+        for source in document["sources"]
     )
     parts = {
         "grid": grid_from_document(document["grid"]),
-        "bands": tuple(ViewBand(**each) for each in document["bands"]),
+        "bands": tuple(ViewBand(**band) for band in document["bands"]),
         "indexes": tuple(document["indexes"]),
         "sources": tuple(sources),
     }
@@ -207,7 +204,7 @@ def _facts(band: ViewBand, number: int, view: View) -> str:
 
 
 def _band_source(source: ViewSource, number: int, view: View) -> str:
-    """Return what a raster contributes to a band, of which `number` counts from 0."""
+    """Return the XML of a raster in a band, whose `number` counts from 0."""
     if source.masking == FULL:
         return _source("SimpleSource", source, source.path, str(source.numbers[number]))
     if source.masking != NODATA:
@@ -219,7 +216,7 @@ def _band_source(source: ViewSource, number: int, view: View) -> str:
 
 
 def _mask_source(source: ViewSource, view: View) -> str:
-    """Return what a raster contributes to the mask: nothing where it has no data itself."""
+    """Return the XML of a raster in the mask, which has no data where the raster has none."""
     path = _nested(source, view) if source.masking == NODATA and _is_nested(source, view) else source.path
     first = 1 if path != source.path else source.numbers[0]
     return _source("ComplexSource", source, path, f"mask,{first}", "<NODATA>0</NODATA>")
@@ -229,11 +226,11 @@ _USE_MASK = "<UseMaskBand>true</UseMaskBand>"
 
 
 def _is_nested(source: ViewSource, view: View) -> bool:
-    return view.is_strict and len(source.numbers) > 1 and not any(math.isnan(float(each)) for each in source.nodata)
+    return view.is_strict and len(source.numbers) > 1 and not any(math.isnan(float(value)) for value in source.nodata)
 
 
 def _nested(source: ViewSource, view: View) -> str:
-    """Return a raster as a virtual one in which a pixel has no data where all its bands have the nodata value."""
+    """Return a virtual raster in which a pixel has no data where all bands of a raster have the nodata value."""
     values = " ".join(source.nodata)
     parts = [f'<Metadata><MDI key="NODATA_VALUES">{values}</MDI></Metadata>']
     whole = replace(source, column=0, row=0)
@@ -279,18 +276,12 @@ class ViewImage:
         self._closing.close()
 
     def read(self, column: int, row: int, width: int, height: int) -> tuple[np.ndarray, np.ndarray]:
-        """Read a window within the grid.
-
-        Parameters
-        ----------
-        column, row, width, height : int
-            The window in pixels of the grid.
+        """Read a window of the grid, as `geodata.rasters.Image.read` does.
 
         Returns
         -------
         values : ndarray (bands, height, width), dtype of the rasters
         known : ndarray (height, width), bool
-            Where there are data.
 
         Raises
         ------
@@ -303,7 +294,7 @@ class ViewImage:
             try:
                 return self._image.read(column, row, width, height)
             except (RasterioError, CPLE_BaseError) as error:
-                damaged = {each.name for each in self._view.sources if not _is_readable(each, window)}
+                damaged = {source.name for source in self._view.sources if not _is_readable(source, window)}
                 self._leave_out(damaged, error)
 
     def _open(self) -> Image:
@@ -318,14 +309,14 @@ class ViewImage:
         return self._closing.enter_context(Image(dataset, indexes, self._resolution_m))
 
     def _check_sources(self, window: tuple[int, int, int, int]) -> None:
-        """Leave out the rasters within a window of the view's own grid that cannot be opened, or are not as they were.
+        """Leave out the rasters within a window of the view's own grid that cannot be opened, or have changed.
 
-        A virtual raster tells of one that cannot be opened no more than once, and then takes its pixels for zeros.
+        A virtual raster reports one that cannot be opened only once, and then takes its pixels for zeros.
         """
         if self._view.is_one_raster:
             return
-        new = [each for each in self._view.sources if each.name not in self._checked and each.overlap(*window)[2]]
-        errors = {each.name: _obstacle(each) for each in new}
+        sources = (source for source in self._view.sources if source.name not in self._checked)
+        errors = {source.name: _obstacle(source) for source in sources if source.overlap(*window)[2]}
         self._checked |= set(errors)
         damaged = {name: error for name, error in errors.items() if error}
         if damaged:
@@ -360,7 +351,7 @@ def _scaled_span(start: int, size: int, of_px: int, to_px: int) -> tuple[int, in
 
 
 def _obstacle(source: ViewSource) -> Optional[Exception]:
-    """Return why a raster cannot be opened, or is not as it was; None if there is nothing of the kind."""
+    """Return why a raster cannot be opened, or that it has changed; None if it is as before."""
     try:
         with open_raster(source.path) as dataset:
             if (dataset.width, dataset.height) != (source.width, source.height):

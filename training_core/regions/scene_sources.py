@@ -1,7 +1,7 @@
 """Sources of scenes: files, folders, patterns, tile indexes and STAC item collections, as a list of rasters.
 
-Scope: which rasters are meant. Independent of what they hold. Indexes and collections are untrusted: what they name is
-opened as a raster later on, and nothing else is done with it.
+Indexes and collections are untrusted: their paths are later opened as rasters, and used for nothing else. Scope: paths.
+Independent of the content of rasters.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ LOCATION = "location"
 MAX_JSON_BYTES = 1 << 30
 _JSON_SUFFIXES = (".json", ".geojson")
 _VECTOR_SUFFIXES = (".gpkg", ".shp", ".fgb", ".geojson", ".json", ".gml", ".sqlite", ".tab")
-# Media types of GeoTIFFs, cloud optimized or not, and what an image is called in a collection: the best first.
+# Media types of GeoTIFFs, cloud optimized or not, and roles of images in a collection, the best first.
 _GEOTIFF = re.compile(r"image/(tiff|vnd\.stac\.geotiff)\b")
 _ROLES = ("visual", "data")
-# Where GDAL finds what an address names.
+# GDAL's file systems by the schemes of addresses.
 _PREFIXES = {
     "http": "/vsicurl/http://",
     "https": "/vsicurl/https://",
@@ -45,10 +45,10 @@ def find_scenes(rasters: Sequence[str], source: str = "") -> list[str]:
     Parameters
     ----------
     rasters : sequence of str
-        Each a file or whatever else GDAL opens, a folder, a pattern, a tile index or a STAC item collection. A virtual
-        raster (VRT) is one image.
+        Each a raster that GDAL opens, a folder, a pattern, a tile index or a STAC item collection. A virtual raster
+        (VRT) is one image.
     source : str
-        One more of these; empty for none.
+        One more of these; may be empty.
 
     Returns
     -------
@@ -59,7 +59,7 @@ def find_scenes(rasters: Sequence[str], source: str = "") -> list[str]:
     Raises
     ------
     ImageryError
-        A folder, pattern, index or collection names no raster, or is damaged; or there are no scenes at all.
+        A folder, pattern, index or collection names no raster, or is damaged; or no scene is given.
     """
     found: dict[str, str] = {}
     for given in filter(None, (*rasters, source)):
@@ -104,7 +104,7 @@ def _scenes_of(given: str) -> list[str]:
 
 
 def _rasters_of_index(given: str, file: str) -> Optional[list[str]]:
-    """Return the rasters that a vector file names; None where it holds no vector layer, as a raster GeoPackage."""
+    """Return the rasters that a vector file names; None if it has no vector layer, as a raster GeoPackage."""
     layer, field = _location_of(given, file)
     if layer is None:
         return None
@@ -113,10 +113,10 @@ def _rasters_of_index(given: str, file: str) -> Optional[list[str]]:
     except (RuntimeError, ValueError, OSError) as error:  # pyogrio's own are RuntimeErrors
         raise _damaged(given, error) from error
     folder = os.path.dirname(os.path.abspath(file))
-    found = [_placed(place, folder) for place in places if isinstance(place, str) and place.strip()]
-    if not found:
-        raise ImageryError(f"The tile index {given} names no raster.", "Make it anew with gdaltindex.")
-    return found
+    paths = [_placed(place, folder) for place in places if isinstance(place, str) and place.strip()]
+    if not paths:
+        raise ImageryError(f"The tile index {given} names no raster.", "Make it again with gdaltindex.")
+    return paths
 
 
 def _location_of(given: str, file: str) -> tuple[Optional[str], str]:
@@ -217,7 +217,7 @@ def _image_of(item: Any, path: str) -> Iterator[str]:
 
 
 def _rank(asset: Any) -> Optional[int]:
-    """Return how likely an asset is the image of its item, 0 being likeliest; None where it is none."""
+    """Return how likely an asset is the image of its item, from 0 for the likeliest; None if it is not an image."""
     if not isinstance(asset, dict) or not isinstance(asset.get("href"), str) or not asset["href"].strip():
         return None
     roles, media = asset.get("roles"), asset.get("type")
