@@ -95,7 +95,7 @@ class WorkerPool:
 
     @property
     def dashboard(self) -> str:
-        """Address of Dask's page about the work; empty where there is none."""
+        """Address of Dask's page about the work; may be empty."""
         has_page = self._cluster is not None and has_module("bokeh")
         if self._cluster is None:
             with suppress(Exception):

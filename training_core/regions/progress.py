@@ -68,7 +68,7 @@ class Throughput:
         Parameters
         ----------
         megapixels : float
-            Its size; 0 for work that is no part of the total, which yet takes time.
+            Its size; 0 for work outside of the total, which takes time as well.
         elapsed_s : float
             Its duration.
         now : float, optional

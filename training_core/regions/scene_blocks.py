@@ -124,7 +124,7 @@ def scene_blocks(
 
 
 def _common(window: Window, other: Optional[Window]) -> Window:
-    """Return the common part of two windows; of size 0 where there is none."""
+    """Return the common part of two windows; of size 0 if they have none."""
     if other is None:
         return window
     left, top = max(window[0], other[0]), max(window[1], other[1])

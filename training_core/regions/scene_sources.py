@@ -157,7 +157,7 @@ def _damaged(given: str, error: Exception) -> ImageryError:
 
 
 def _read_collection(path: str) -> Optional[list[Any]]:
-    """Return the items of a STAC item collection, or the one that a file is; None where a file is no such thing.
+    """Return the items of a STAC item collection, or a file that is one item; None for other files.
 
     Raises
     ------

@@ -1,6 +1,6 @@
 """Seams: the lines of all parts of a region as one network, joined where the borders of parts cut them.
 
-First the cut ends are matched, which says which lines form one chain and which components are one. What is held for
+First the cut ends are matched, which shows which lines form one chain and which components are one. What is held for
 this grows with the seams of a region, not with its area. Then the lines are put together, part after part. Besides the
 current part, only lines are kept that later parts continue. Scope: graphs and measures. Independent of files.
 """

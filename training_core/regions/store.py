@@ -102,7 +102,7 @@ class Store:
 
     @contextmanager
     def private_folder(self) -> Iterator[Path]:
-        """Provide a folder beside the results that is removed at the end, or with the leftovers.
+        """Provide a folder next to the results that is removed at the end, or with the leftovers.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""Atomic outputs: files are written in private folders beside their destination and put in place together at the end.
+"""Atomic outputs: files are written in private folders next to their destination and put in place together at the end.
 
 Scope: staging, renaming, rollback and cleanup of files. Independent of what is in them.
 """
@@ -192,7 +192,7 @@ def files_in(path: str) -> list[str]:
 
 
 def _names_of(path: Path) -> set[Union[Path, tuple[int, int]]]:
-    """Return what tells a file from others: its path without links and, if it is there, its number on its device."""
+    """Return the identities of a file: its path without links and, if it exists, its number on its device."""
     names: set[Union[Path, tuple[int, int]]] = set()
     with contextlib.suppress(OSError, ValueError):
         names.add(Path(os.path.realpath(path)))  # Path.resolve raises RuntimeError where links go round in circles

@@ -1,4 +1,4 @@
-"""Staging folders: private folders beside outputs, in which files are written until they are complete.
+"""Staging folders: private folders next to outputs, in which files are written until they are complete.
 
 Scope: temporary names, and outputs of one name. Independent of their content, and of when they are put in place.
 """
@@ -24,9 +24,9 @@ _ODD = re.compile("[!\t\n\r\ud800-\udfff]")
 
 
 class StagingFolder:
-    """A private folder beside an output.
+    """A private folder next to an output.
 
-    It holds temporary files, and an empty file of the name of each output: so the file system itself tells whether two
+    It holds temporary files, and an empty file of the name of each output: so the file system itself shows whether two
     names are one.
 
     Parameters
