@@ -24,8 +24,7 @@ from ..geodata.rasters import Band
 from ..labels.label_edges import near_edges
 from ..learning.chips import ROAD_CHIP_SHARE, draw_scaling, scale_into
 from ..segmentation.inference import turned
-from .drawn_labels import DrawnLabels, paste
-from .held_out import BLOCK_PX, Block
+from .drawn_labels import BLOCK_PX, Block, DrawnLabels, paste
 from .image_windows import ImageWindows, Window
 
 # A new block is learned from so many times before it is one of many.
@@ -93,7 +92,13 @@ class ChipChoice:
         self._fresh[block], self._change[block] = FRESH_VISITS, self._changes
 
     def disagree(self, block: Block, error: float) -> None:
-        """Note by how much prediction and labels of a block differ, from 0 to 1."""
+        """Note by how much prediction and labels of a block differ.
+
+        Parameters
+        ----------
+        error : float
+            Mean difference of a pixel, from 0 to 1.
+        """
         self._errors[block] = error
         self._table = None
 
@@ -145,7 +150,7 @@ class ChipChoice:
             block = self._fresh_block() if number < max(1, count // 2) else None
             block = block or self._any_block() or self._fresh_block()
             if block is None:
-                raise ValueError("there is nothing to learn from")
+                break
             column, row = self._corner(block)
             seen |= self._visit(column, row)
             self._fill(chip, label, column, row)

@@ -9,10 +9,15 @@ Unlike in a fine-tune, a road outside of the area of interest is learned from as
 somebody has just drawn is meant to count. And what the map shows as road beside a drawn one is not taken for background
 by that alone: who corrects a model does not draw what it finds, so it would lose the side streets of each road that is
 drawn. In an area of interest, and where it is said that there is no road, it is background all the same.
+
+Held-out blocks are validated on and never learned from. A fine-tune draws them once, with all labels there; here labels
+come one after the other, and a block must be on the same side for the whole session and when it is resumed. So its
+position alone decides.
 """
 
 from __future__ import annotations
 
+import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -28,8 +33,13 @@ from ..geodata.shapes import in_short_pieces, valid
 from ..jobs import LabelOptions
 from ..labels.label_raster import Ground
 from .commands import AOI, NO_ROAD, ROADS, Change
-from .held_out import BLOCK_PX, Block, is_chosen
 
+# Side of a block in pixels, a multiple of the model's stride: small, so that the first few roads have some held out.
+BLOCK_PX = 64
+# One block in this number is held out.
+HELD_OUT_ONE_IN = 6
+# Row and column of a block, counted from the corner of the image.
+Block = tuple[int, int]
 _NONE = np.zeros(0, dtype=object)
 _UNIFORM = {value: np.full((BLOCK_PX, BLOCK_PX), value, dtype=np.uint8) for value in (BACKGROUND, ROAD, IGNORE)}
 # Returns which pixels of a window (column, row, width, height) are shown as road: (height, width), bool.
@@ -276,6 +286,17 @@ def _ground(features: list[Feature]) -> Ground:
 
 def _shapes_of(features: list[Feature], *layers: str) -> np.ndarray:
     return np.concatenate([_NONE, *(each.shapes for each in features if each.change.layer in layers)])
+
+
+def is_chosen(block: Block) -> bool:
+    """Whether a block is held out by its position."""
+    row, column = block
+    return zlib.crc32(f"{row},{column}".encode()) % HELD_OUT_ONE_IN == 0
+
+
+def order_of(blocks: Iterable[Block]) -> list[Block]:
+    """Return blocks in an order that looks random and is the same for the same blocks, whichever others there are."""
+    return sorted(blocks, key=lambda block: (zlib.crc32(f"{block[1]}/{block[0]}".encode()), block))
 
 
 def blocks_in(column: int, row: int, width: int, height: int) -> Iterator[Block]:

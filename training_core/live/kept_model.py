@@ -30,7 +30,7 @@ from ..system.outputs import Outputs
 from ..system.versions import versions
 from .commands import Keep
 from .drawn_labels import DrawnLabels
-from .kept_labels import kept_labels
+from .label_layers import kept_labels
 from .learner import BATCH, CHIP_PX, RATE, RECIPE, Learner
 from .scoring import is_telling
 
@@ -38,8 +38,8 @@ _STORED = ("batch_size", "accumulation", "optimizer", "frozen_stages")
 
 
 @dataclass(frozen=True)
-class Session:
-    """What a model file tells of the session that made it.
+class SessionSetup:
+    """What a session works with.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ class Session:
 
 def keep(
     command: Keep,
-    session: Session,
+    setup: SessionSetup,
     learner: Learner,
     labels: DrawnLabels,
     confusion: Confusion,
@@ -89,49 +89,49 @@ def keep(
     OutputError
         A file cannot be written, or would overwrite an input, or labels that are there.
     """
-    job = session.job
+    job = setup.job
     if command.labels and os.path.lexists(command.labels):
         raise OutputError(
             f"{command.labels} exists already, and the labels in it would be lost.", "Choose another name."
         )
     kept = best_at_threshold(learner.weights(), confusion)
     if not is_telling(confusion):
-        kept = dataclasses.replace(kept, threshold=session.card.threshold)
-    card = _card(session, learner, labels, kept, is_telling(confusion))
+        kept = dataclasses.replace(kept, threshold=setup.card.threshold)
+    card = _card(setup, learner, labels, kept, is_telling(confusion))
     with Outputs([*with_sources([job.raster]), job.roads, job.aoi, job.no_road, job.base_model]) as outputs:
         path = outputs.stage(command.model)
         report = outputs.stage(command.report) if command.report else None
-        layers = kept_labels(labels, session.grid, job.width_m) if command.labels else {}
+        layers = kept_labels(labels, setup.grid, job.width_m) if command.labels else {}
         if layers:
             write_layers(outputs.stage(command.labels), layers)
         save_model(path, kept.weights, card)
         if report:
-            write_training_report(_record(session, learner, labels, kept, card, scores), report)
+            write_training_report(_record(setup, learner, labels, kept, card, scores), report)
     return kept.scores.f1 if is_telling(confusion) else None
 
 
-def _card(session: Session, learner: Learner, labels: DrawnLabels, kept: Trained, has_score: bool) -> ModelCard:
-    base = session.card
+def _card(setup: SessionSetup, learner: Learner, labels: DrawnLabels, kept: Trained, has_score: bool) -> ModelCard:
+    base = setup.card
     return ModelCard(
-        architecture=session.base.architecture,
-        bands=session.bands,
-        resolution_m=session.grid.resolution_m,
+        architecture=setup.base.architecture,
+        bands=setup.bands,
+        resolution_m=setup.grid.resolution_m,
         threshold=kept.threshold,
         chip_px=CHIP_PX,
         halo_px=base.halo_px,
         training={
-            "images": [source_name(session.job.raster)],
+            "images": [source_name(setup.job.raster)],
             "labeled_px": sum(labels.labeled_px.values()),
             "minutes": round(learner.trained_s / 60, 2),
             "steps": learner.step_count,
             **{name: getattr(RECIPE, name) for name in _STORED},
             "learning_rate": RATE,
-            "seed": session.job.seed,
-            "base_model": Path(session.job.base_model).name,
-            "base_sha256": session.base_sha256,
+            "seed": setup.job.seed,
+            "base_model": Path(setup.job.base_model).name,
+            "base_sha256": setup.base_sha256,
             **({"attribution": base.attribution} if base.attribution else {}),
-            "engine": session.engine.name,
-            "precision": session.engine.precision,
+            "engine": setup.engine.name,
+            "precision": setup.engine.precision,
             "processor": processor.name(),
             "notes": _notes(labels, has_score),
         },
@@ -149,7 +149,7 @@ def _notes(labels: DrawnLabels, has_score: bool) -> list[str]:
 
 
 def _record(
-    session: Session,
+    setup: SessionSetup,
     learner: Learner,
     labels: DrawnLabels,
     kept: Trained,
@@ -158,12 +158,12 @@ def _record(
 ) -> TrainingRecord:
     thinned = learner.losses[:: max(1, len(learner.losses) // 2000)]
     return TrainingRecord(
-        options={**dataclasses.asdict(session.job), **{name: getattr(RECIPE, name) for name in _STORED}},
+        options={**dataclasses.asdict(setup.job), **{name: getattr(RECIPE, name) for name in _STORED}},
         hardware=processor.name(),
-        engine=session.engine.name,
-        precision=session.engine.precision,
-        engine_reason=session.engine.reason,
-        images=[_summary(session, labels)],
+        engine=setup.engine.name,
+        precision=setup.engine.precision,
+        engine_reason=setup.engine.reason,
+        images=[_summary(setup, labels)],
         steps=thinned,
         validations=[(step, seconds, Scores(f1 / (2 - f1), f1, f1, f1)) for step, seconds, f1 in scores],
         scores=kept.scores if card.metrics else None,
@@ -179,13 +179,13 @@ def _record(
     )
 
 
-def _summary(session: Session, labels: DrawnLabels) -> ImageSummary:
+def _summary(setup: SessionSetup, labels: DrawnLabels) -> ImageSummary:
     held = [block for block in labels.labels if labels.is_held_out(block)]
     labeled, road = sum(labels.labeled_px.values()), sum(labels.road_px.values())
     held_px, held_road = sum(labels.labeled_px[block] for block in held), sum(labels.road_px[block] for block in held)
-    grid = session.grid
+    grid = setup.grid
     return ImageSummary(
-        name=source_name(session.job.raster),
+        name=source_name(setup.job.raster),
         width=grid.width,
         height=grid.height,
         resolution_m=grid.resolution_m,

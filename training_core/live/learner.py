@@ -35,7 +35,7 @@ from ..models.base_model import BaseModel
 from ..models.engines import NativeEngine
 from ..segmentation.inference import Predictor, predict_pieces, read_piece
 from .chip_choice import ChipChoice
-from .held_out import BLOCK_PX, Block
+from .drawn_labels import BLOCK_PX, Block
 from .image_windows import ImageWindows, Window
 
 CHIP_PX, BATCH = 128, 4
@@ -47,7 +47,13 @@ MIN_BACK, MAX_BACK = 0.15, 0.6
 # Only where the base model is this certain is its opinion taught, in as many blocks of an erased feature.
 CERTAIN_ROAD, CERTAIN_BACKGROUND, MAX_BACK_BLOCKS = 0.7, 0.3, 96
 _CONTEXT_PX = 32
-_PACE_STEPS = 10
+_TIMED_STEPS = 10
+# The mean loss of this number of steps is compared; their chips differ, so single losses say little.
+WINDOW_STEPS = 40
+# A mean must be lower by this fraction than the lowest so far; this number of others in a row is the end.
+MIN_PROGRESS, MAX_IDLE_WINDOWS = 0.03, 2
+# After this number of steps a drawing is learned, whichever the loss: longer, and single labels are learned by heart.
+MAX_DRAWING_STEPS = 600
 
 
 class Learner:
@@ -76,11 +82,11 @@ class Learner:
         self.step_count, self.trained_s = 0, 0.0
         self.losses: list[tuple[int, float, float, float]] = []
         self._since_reset = 0
-        self._recent_s: deque[float] = deque(maxlen=_PACE_STEPS)
+        self._recent_s: deque[float] = deque(maxlen=_TIMED_STEPS)
 
     @property
     def steps_per_s(self) -> float:
-        """Pace of the last steps; 0 before the first."""
+        """Throughput of the last steps; 0 before the first."""
         return len(self._recent_s) / sum(self._recent_s) if self._recent_s else 0.0
 
     def step(self) -> tuple[float, set[Block]]:
@@ -105,7 +111,7 @@ class Learner:
             self.losses.append((self.step_count, self.trained_s, loss, rate))
         return loss, blocks
 
-    def begin_anew(self) -> None:
+    def start_again(self) -> None:
         """Go back to the base model, as after steps that failed."""
         self._trainer = self._new_trainer(self._base_network())
         self._since_reset = 0
@@ -119,7 +125,7 @@ class Learner:
             Labeled pixels that are gone, and that are left.
         """
         if not left_px:
-            self.begin_anew()
+            self.start_again()
         elif self.step_count and erased_px:
             share = erased_px / (erased_px + left_px)
             self._trainer.draw_toward(self._base.weights, min(MAX_BACK, max(MIN_BACK, share)))
@@ -140,28 +146,28 @@ class Learner:
             return {}
         blocks = list(erased)
         blocks = blocks[:: max(1, -(-len(blocks) // MAX_BACK_BLOCKS))]
-        found = self._said({block: block_tile(block) for block in blocks}, windows)
-        return {block: np.where(erased[block], labels, IGNORE).astype(np.uint8) for block, labels in found.items()}
+        opinions = self._predict_base({block: block_tile(block) for block in blocks}, windows)
+        return {block: np.where(erased[block], labels, IGNORE).astype(np.uint8) for block, labels in opinions.items()}
 
     def rehearse(self, window: Window, windows: ImageWindows) -> None:
         """Have what the base model says somewhere in a window of the image rehearsed by further steps."""
         column, row = self._choice.place_in(window)
         tile = Tile(column, row, CHIP_PX, CHIP_PX, *(_CONTEXT_PX,) * 4)
-        self._choice.rehearse(column, row, self._said({(row, column): tile}, windows)[row, column])
+        self._choice.rehearse(column, row, self._predict_base({(row, column): tile}, windows)[row, column])
 
-    def _said(self, tiles: dict[Block, Tile], windows: ImageWindows) -> dict[Block, np.ndarray]:
+    def _predict_base(self, tiles: dict[Block, Tile], windows: ImageWindows) -> dict[Block, np.ndarray]:
         """Return what the base model says in tiles: ROAD or BACKGROUND where it is certain, and else IGNORE."""
         pieces = (
             read_piece(tile, windows.read, self._bands, source=name, name=windows.name) for name, tile in tiles.items()
         )
-        found = {}
+        opinions: dict[tuple[int, int], np.ndarray] = {}
         for piece, prediction in predict_pieces(self._base_predictor, pieces, BATCH_PX):
             probability = prediction.probability
             labels = np.full(probability.shape, IGNORE, dtype=np.uint8)
             labels[probability <= CERTAIN_BACKGROUND * CERTAIN] = BACKGROUND
             labels[(probability >= CERTAIN_ROAD * CERTAIN) & (probability != NO_DATA)] = ROAD
-            found[piece.source] = labels
-        return found
+            opinions[piece.source] = labels
+        return opinions
 
     def _new_trainer(self, model: nn.Module) -> Trainer:
         return Trainer(model, self._engine, RECIPE, averaging=AVERAGING, clip_norm=CLIP_NORM)
@@ -209,3 +215,30 @@ def block_tile(block: Block, context_px: int = _CONTEXT_PX) -> Tile:
     """Return a block as a tile with so much context on all sides, which may lie beyond the image."""
     row, column = block
     return Tile(column * BLOCK_PX, row * BLOCK_PX, BLOCK_PX, BLOCK_PX, *(context_px,) * 4)
+
+
+class Plateau:
+    """Whether the loss still falls, since the labels last changed."""
+
+    def __init__(self) -> None:
+        self.restart()
+
+    def restart(self) -> None:
+        """Start again, since the labels have changed."""
+        self._losses: list[float] = []
+        self._lowest, self._idle, self._steps = math.inf, 0, 0
+
+    def add(self, loss: float) -> None:
+        """Add the loss of a step."""
+        self._losses.append(loss)
+        self._steps += 1
+        if len(self._losses) < WINDOW_STEPS:
+            return
+        mean = sum(self._losses) / WINDOW_STEPS
+        self._idle = 0 if mean < self._lowest * (1 - MIN_PROGRESS) else self._idle + 1
+        self._lowest, self._losses = min(self._lowest, mean), []
+
+    @property
+    def is_reached(self) -> bool:
+        """Whether further steps would bring nothing."""
+        return self._idle >= MAX_IDLE_WINDOWS or self._steps >= MAX_DRAWING_STEPS

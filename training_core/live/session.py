@@ -30,19 +30,16 @@ from ..geodata.pixel_codes import CERTAIN, IGNORE, NO_DATA, ROAD, reaches
 from ..learning.history import best_at_threshold
 from ..segmentation.inference import Predictor
 from ..system import shutdown
+from .checkpoint import Saved
 from .chip_choice import REHEARSED, ChipChoice
 from .commands import PROBABILITY, Change, ChangeLabels, ChangeView, Correct, Keep, Learn, Pause, Stop, read_command
 from .corrections import correct
-from .drawn_labels import DrawnLabels, blocks_in
-from .held_out import BLOCK_PX, Block
+from .drawn_labels import BLOCK_PX, Block, DrawnLabels, blocks_in
 from .image_windows import ImageWindows
-from .kept_model import Session, keep
-from .learner import CHIP_PX, Learner
-from .plateau import Plateau
-from .prediction_files import PredictionFiles
-from .scoring import Scoring, is_telling
-from .session_folder import Saved, SessionFolder
-from .uncertain_places import uncertain_places
+from .kept_model import SessionSetup, keep
+from .learner import CHIP_PX, Learner, Plateau
+from .scoring import Scoring, is_telling, uncertain_places
+from .session_files import PredictionFiles, SessionFiles
 from .view import View, copy_overlap
 
 # Steps with what was just drawn before it is shown what they changed.
@@ -60,7 +57,7 @@ MAX_FAILURES, MAX_RESTARTS = 3, 2
 QUIET_S = 30.0
 
 
-class LiveSession:
+class Session:
     """A session under way.
 
     Parameters
@@ -69,17 +66,17 @@ class LiveSession:
         Its `lines` are the commands.
     """
 
-    def __init__(self, session: Session, windows: ImageWindows, folder: SessionFolder, reporter: Reporter) -> None:
-        self._session, self._windows, self._folder, self._reporter = session, windows, folder, reporter
-        job = session.job
+    def __init__(self, setup: SessionSetup, windows: ImageWindows, files: SessionFiles, reporter: Reporter) -> None:
+        self._setup, self._windows, self._files, self._reporter = setup, windows, files, reporter
+        job = setup.job
         self._labels = DrawnLabels(windows.grid, job)
-        self._choice = ChipChoice(windows, self._labels, session.bands, CHIP_PX, job.seed)
-        self._learner = Learner(session.base, session.engine, session.bands, self._choice)
-        self._view, self._files, self._plateau = View(windows), PredictionFiles(folder.path), Plateau()
+        self._choice = ChipChoice(windows, self._labels, setup.bands, CHIP_PX, job.seed)
+        self._learner = Learner(setup.base, setup.engine, setup.bands, self._choice)
+        self._view, self._predictions, self._plateau = View(windows), PredictionFiles(files.path), Plateau()
         self._predictor: Optional[Predictor] = None
         self._scoring: Optional[Scoring] = None
         self._scores: list[tuple[int, float, float]] = []
-        self._threshold = session.card.threshold
+        self._threshold = setup.card.threshold
         self._show: Literal["probability", "uncertainty"] = PROBABILITY
         self._places: list[list[float]] = []
         self._is_learning = self._is_stopped = self._has_changed = False
@@ -96,9 +93,9 @@ class LiveSession:
 
     def resume(self) -> None:
         """Go on from what is in the folder, if there is anything."""
-        saved = self._folder.read_checkpoint()
+        saved = self._files.read_checkpoint()
         self._labels.spared.update(saved.spared if saved else {})
-        self._take_over(self._folder.read_labels())
+        self.take_over(self._files.read_labels())
         if saved is None:
             return
         try:
@@ -112,10 +109,6 @@ class LiveSession:
         self._learner.step_count, self._learner.trained_s, self._scores = saved.step, saved.trained_s, saved.scores
         self._model_is_saved = True
         self._reporter.log(f"The session goes on at step {saved.step}, with {self._labels.roads} drawn roads.")
-
-    def begin_with(self, changes: tuple[Change, ...]) -> None:
-        """Take over labels that were there before the first command."""
-        self._take_over(changes)
 
     def run(self) -> dict[str, Any]:
         """Hear commands and work until the session is stopped; return what is told at the end."""
@@ -135,10 +128,10 @@ class LiveSession:
             self._hear(line)
         with shutdown.critical_section():
             self._save(is_last=True)
-            self._folder.finish()
+            self._files.finish()
         f1 = self._scores[-1][2] if self._scores else None
         return {
-            "folder": str(self._folder.path),
+            "folder": str(self._files.path),
             "step": self._learner.step_count,
             "roads": self._labels.roads,
             **({} if f1 is None else {"f1": f1}),
@@ -153,15 +146,15 @@ class LiveSession:
 
     def _change_labels(self, command: ChangeLabels) -> None:
         read_s = time.perf_counter()
-        blocks = self._take_over(command.changes)
+        blocks = self.take_over(command.changes)
         if not blocks:
             self._reporter.pass_on(events.Learned(command.sequence, 0.0))
             return
         self._pending.append((command.sequence, read_s, blocks))
         self._fresh_steps = FRESH_STEPS
 
-    def _take_over(self, changes: tuple[Change, ...]) -> set[Block]:
-        """Take over changed features; return the blocks that are to be learned from anew."""
+    def take_over(self, changes: tuple[Change, ...]) -> set[Block]:
+        """Take over changed features; return the blocks to learn from again."""
         if not changes:
             return set()
         changed = self._labels.change(changes, self._shown_road)
@@ -206,7 +199,7 @@ class LiveSession:
     def _keep(self, command: Keep) -> None:
         try:
             confusion = Scoring(self._learner.shown(), self._labels, self._windows).finish()
-            f1 = keep(command, self._session, self._learner, self._labels, confusion, self._scores)
+            f1 = keep(command, self._setup, self._learner, self._labels, confusion, self._scores)
         except (RoadSegError, RasterioError, OSError) as error:
             self._reporter.warning(f"The model was not kept: {error}")
             return
@@ -300,7 +293,7 @@ class LiveSession:
         if self._failures < MAX_FAILURES:
             return
         self._failures, self._restarts = 0, self._restarts + 1
-        self._learner.begin_anew()
+        self._learner.start_again()
         if self._restarts > MAX_RESTARTS:
             self._is_learning, self._is_paused = False, True
             self._warn("Learning fails again and again (the loss is no number), and is paused. The labels are kept.")
@@ -352,9 +345,9 @@ class LiveSession:
             scale = Affine.scale(view.factor)
             ground = Grid(ground.crs, ground.transform @ scale, values.shape[1], values.shape[0])
         try:
-            path = self._files.write(values, ground, self._show)
+            path = self._predictions.write(values, ground, self._show)
         except (OSError, OutputError) as error:
-            self._warn(f"The prediction cannot be written to {self._folder.path} ({error}); the session goes on.")
+            self._warn(f"The prediction cannot be written to {self._files.path} ({error}); the session goes on.")
             return
         now_s = time.perf_counter()
         self._shown_s = now_s
@@ -439,12 +432,12 @@ class LiveSession:
         now_s = time.perf_counter()
         if not self._labels_are_saved and (is_last or now_s - self._saved_labels_s >= LABELS_S):
             self._saved_labels_s = now_s
-            self._labels_are_saved = self._folder.write_labels(each.change for each in self._labels.features)
-        if self._folder.has_failed():
+            self._labels_are_saved = self._files.write_labels(each.change for each in self._labels.features)
+        if self._files.has_failed():
             self._model_is_saved = False
-        if not self._model_is_saved and (is_last or self._folder.is_checkpoint_due):
+        if not self._model_is_saved and (is_last or self._files.is_checkpoint_due):
             self._model_is_saved = True
-            self._folder.write_checkpoint(self._state_to_save())
+            self._files.write_checkpoint(self._state_to_save())
 
     def _state_to_save(self) -> Saved:
         learner = self._learner

@@ -137,13 +137,15 @@ class View:
         self._coarse_left = 0
 
     def advance(self) -> bool:
-        """Predict the next piece; return whether there is something new to be shown."""
+        """Predict the next piece; return whether there is something new to show."""
+        if self._predictor is None:
+            return False
         work = self._work.popleft()
         if work.is_coarse:
-            self._predict_coarsely(work.window)
+            self._predict_coarsely(work.window, self._predictor)
             self._coarse_left -= 1
             return not self._coarse_left
-        return self._predict(work.window)
+        return self._predict(work.window, self._predictor)
 
     def part(self, window: Window) -> np.ndarray | None:
         """Return what the current model says of a window, (height, width), uint8; None unless it is all known."""
@@ -234,10 +236,10 @@ class View:
             int(columns[-1] - columns[0]) + 1, int(rows[-1] - rows[0]) + 1,
         )  # fmt: skip
 
-    def _predict(self, window: Window) -> bool:
+    def _predict(self, window: Window, predictor: Predictor) -> bool:
         """Predict a window, and return whether that was to be done."""
-        missing, predictor = self._missing(window), self._predictor
-        if missing is None or predictor is None:
+        missing = self._missing(window)
+        if missing is None:
             return False
         tile = _tile_around(missing, self._windows.grid.width, self._windows.grid.height)
         began_s = time.perf_counter()
@@ -249,11 +251,9 @@ class View:
         self._mark(missing, self._is_told)
         return True
 
-    def _predict_coarsely(self, window: Window) -> None:
+    def _predict_coarsely(self, window: Window, predictor: Predictor) -> None:
         """Predict a window at a lower resolution, and fill what nothing is known of."""
-        factor, grid, predictor = self._factor, self._windows.grid, self._predictor
-        if predictor is None:
-            return
+        factor, grid = self._factor, self._windows.grid
         column, row, width, height = window
         margin = HALO_PX * factor
         left, top = max(0, column - margin), max(0, row - margin)

@@ -17,11 +17,11 @@ from ..geodata.model_input import IMAGE, find_bands, measure_scaling
 from ..geodata.rasters import Image, open_raster
 from ..jobs import Live
 from ..jobs.architectures import AS_BASE
-from ..live.first_labels import first_labels
 from ..live.image_windows import ImageWindows
-from ..live.kept_model import Session
-from ..live.session import LiveSession
-from ..live.session_folder import SessionFolder
+from ..live.kept_model import SessionSetup
+from ..live.label_layers import first_labels
+from ..live.session import Session
+from ..live.session_files import SessionFiles
 from ..models.architectures import LIBRARY
 from ..models.base_model import BaseModel, read_base_model
 from ..models.engines import NativeEngine, choose_precision
@@ -43,31 +43,32 @@ def run(job: Live, reporter: Reporter) -> dict[str, Any]:
     Raises
     ------
     JobError
-        The base model is no model of RoadSeg.
+        The base model is not a model of RoadSeg.
     """
     preload(LIBRARY)
     reporter.pass_on(events.State(events.LOADING, "Loading the model and the image"))
     torch.manual_seed(job.seed)
     torch.set_num_threads(job.threads or torch.get_num_threads())
     base = read_base_model(job.base_model, AS_BASE, AS_BASE, reporter)
-    if base is None or base.card is None:
+    card = base.card if base else None
+    if base is None or card is None:
         raise JobError(
-            f"The base model (base_model) {job.base_model} is no model of RoadSeg, so that there is nothing to show.",
+            f"The base model (base_model) {job.base_model} is not a model of RoadSeg, so there is nothing to show.",
             "Choose starter, or a model made by Fine-tune a model.",
         )
     engine, sha256 = NativeEngine(choose_precision(job.precision, reporter.log)), weights_sha256(base.weights)
     with open_raster(job.raster) as dataset:
-        indexes = find_bands(dataset, base.card.input)
-        with Image(dataset, indexes, _resolution_m(job, base.card, grid_of(dataset).resolution_m)) as image:
-            bands = measure_scaling(image, base.card.bands) if base.card.scaling == IMAGE else base.card.bands
+        indexes = find_bands(dataset, card.input)
+        with Image(dataset, indexes, _resolution_m(job, card, grid_of(dataset).resolution_m)) as image:
+            bands = measure_scaling(image, card.bands) if card.scaling == IMAGE else card.bands
             labels = first_labels(job, image.grid)
-            with SessionFolder(job.folder, job.raster, base.weights, sha256, image.grid, reporter) as folder:
+            with SessionFiles(job.folder, job.raster, base.weights, sha256, image.grid, reporter) as files:
                 windows = ImageWindows(image)
-                _tell(windows, base, engine, reporter)
-                settings = Session(job, base, base.card, sha256, image.grid, bands, engine)
-                session = LiveSession(settings, windows, folder, reporter)
+                _log_setup(windows, base, engine, reporter)
+                setup = SessionSetup(job, base, card, sha256, image.grid, bands, engine)
+                session = Session(setup, windows, files, reporter)
                 session.resume()
-                session.begin_with(labels)
+                session.take_over(labels)
                 return session.run()
 
 
@@ -79,7 +80,7 @@ def _resolution_m(job: Live, card: ModelCard, own_m: float) -> float:
     return 0.0 if wanted_m <= own_m <= COARSEST_RATIO * wanted_m else wanted_m
 
 
-def _tell(windows: ImageWindows, base: BaseModel, engine: NativeEngine, reporter: Reporter) -> None:
+def _log_setup(windows: ImageWindows, base: BaseModel, engine: NativeEngine, reporter: Reporter) -> None:
     """Log what the session works at, and how much memory it takes at most."""
     weights = sum(each.numel() * each.element_size() for each in base.weights.values())
     most_bytes = windows.most_bytes + _COPIES * weights + _STEP_BYTES

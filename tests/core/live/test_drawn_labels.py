@@ -13,8 +13,7 @@ from training_core.geodata.pixel_codes import BACKGROUND, IGNORE, ROAD
 from training_core.jobs import LabelOptions
 from training_core.labels.label_raster import burn_labels
 from training_core.live.commands import Change
-from training_core.live.drawn_labels import DrawnLabels
-from training_core.live.held_out import BLOCK_PX, ONE_IN, is_chosen
+from training_core.live.drawn_labels import BLOCK_PX, HELD_OUT_ONE_IN, DrawnLabels, is_chosen
 
 X, Y = NORTH_UP.c, NORTH_UP.f
 GRID = Grid(CRS.from_epsg(32633), NORTH_UP, 500, 400)
@@ -174,9 +173,9 @@ def test_a_road_that_is_shown_because_it_was_drawn_is_not_spared_where_it_was():
 def test_about_one_block_in_six_is_held_out_wherever_one_looks():
     for first in (0, 1000, -3000):
         chosen = [is_chosen((row, column)) for row in range(first, first + 100) for column in range(first, first + 100)]
-        assert np.mean(chosen) == pytest.approx(1 / ONE_IN, abs=0.02)
+        assert np.mean(chosen) == pytest.approx(1 / HELD_OUT_ONE_IN, abs=0.02)
         grid = np.array(chosen).reshape(100, 100)
-        assert np.mean(grid[1:] & grid[:-1]) == pytest.approx(1 / ONE_IN**2, abs=0.02)  # no stripes
+        assert np.mean(grid[1:] & grid[:-1]) == pytest.approx(1 / HELD_OUT_ONE_IN**2, abs=0.02)  # no stripes
 
 
 def test_no_pixel_is_learned_from_and_validated_on():

@@ -11,8 +11,7 @@ from training_core.jobs import LabelOptions
 from training_core.live import learner as learner_module
 from training_core.live.chip_choice import FRESH_VISITS, ChipChoice
 from training_core.live.commands import Change
-from training_core.live.drawn_labels import DrawnLabels
-from training_core.live.held_out import BLOCK_PX, is_chosen
+from training_core.live.drawn_labels import BLOCK_PX, DrawnLabels, is_chosen
 from training_core.live.learner import BATCH, Learner
 
 CHIP_PX = 64

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from training_core.live.plateau import MAX_STEPS, WINDOW_STEPS, Plateau
+from training_core.live.learner import MAX_DRAWING_STEPS, WINDOW_STEPS, Plateau
 
 
 def steps_to_end(losses):
@@ -24,12 +24,12 @@ def test_a_loss_that_falls_goes_on():
 
 
 def test_no_drawing_is_learned_for_ever():
-    assert steps_to_end(0.99 ** np.arange(5000)) == MAX_STEPS
+    assert steps_to_end(0.99 ** np.arange(5000)) == MAX_DRAWING_STEPS
 
 
-def test_new_labels_begin_anew():
+def test_new_labels_start_again():
     plateau = Plateau()
-    for _ in range(MAX_STEPS):
+    for _ in range(MAX_DRAWING_STEPS):
         plateau.add(0.3)
     assert plateau.is_reached
     plateau.restart()

@@ -8,7 +8,7 @@ from rasterio.crs import CRS
 from tests.core.support.rasters import NORTH_UP
 from training_core.geodata.grid import Grid
 from training_core.geodata.road_raster import band_raster
-from training_core.live.prediction_files import PredictionFiles
+from training_core.live.session_files import PredictionFiles
 
 GRID = Grid(CRS.from_epsg(32633), NORTH_UP, 300, 200)
 

@@ -17,7 +17,7 @@ from training_core.errors import JobError, LabelError, ModelFileError
 from training_core.events import Reporter
 from training_core.jobs import Live, from_options
 from training_core.live import session as session_module
-from training_core.live import session_folder
+from training_core.live import session_files
 from training_core.models.loading import load_weights
 
 DAY_S = 120.0
@@ -220,7 +220,7 @@ def test_what_is_spared_is_spared_after_a_resumption_too(play, town):
 
 def test_labels_that_could_not_be_written_are_written_once_they_can(play, monkeypatch):
     monkeypatch.setattr(session_module, "LABELS_S", 0.05)
-    write, failures = session_folder._write_lines, []
+    write, failures = session_files._write_lines, []
 
     def fail_at_first(*arguments):
         if len(failures) < 3:
@@ -228,7 +228,7 @@ def test_labels_that_could_not_be_written_are_written_once_they_can(play, monkey
             raise OSError(28, "No space left on device")
         write(*arguments)
 
-    monkeypatch.setattr(session_folder, "_write_lines", fail_at_first)
+    monkeypatch.setattr(session_files, "_write_lines", fail_at_first)
 
     def is_written(_):
         return (play.folder / "labels.json").is_file()
@@ -304,7 +304,7 @@ def test_a_full_disk_costs_the_map_and_not_the_session(play, monkeypatch):
     def fail(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("training_core.live.prediction_files._write", fail)
+    monkeypatch.setattr("training_core.live.session_files._write_raster", fail)
     result, player = play(
         (play.view, None),
         ({"command": "learn"}, lambda event: isinstance(event, events.Warning)),

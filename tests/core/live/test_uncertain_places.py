@@ -5,7 +5,7 @@ from rasterio.crs import CRS
 
 from tests.core.support.rasters import NORTH_UP
 from training_core.geodata.grid import Grid
-from training_core.live.uncertain_places import PATCH_M, uncertain_places
+from training_core.live.scoring import PATCH_M, uncertain_places
 
 GRID = Grid(CRS.from_epsg(32633), NORTH_UP, 400, 400)
 

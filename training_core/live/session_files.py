@@ -1,100 +1,59 @@
-"""The folder of a session: what is needed to go on after the worker has ended in any way.
+"""The files of a session: what is needed to go on however the worker ended, and the view as rasters for the map.
 
-Scope: session.json (whose session it is), labels.json (what was drawn: a line for each some features, in the form of a
-command), checkpoint.safetensors (what was learned, but for what the base model has). Independent of how a session goes.
-All are written whole, and all are untrusted input when they are read again.
+Scope: session.json (whose session it is), labels.json (what was drawn: commands, each with some features),
+checkpoint.safetensors (see `checkpoint`), prediction-NNNNNN.tif (never changed, each under a new number). All are
+written whole, and all are untrusted input when they are read. Independent of how a session goes.
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
+import re
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections import deque
+from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Optional
+from typing import Any, Optional
 
 import numpy as np
+import rasterio
 import shapely
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import save_file
 
 from ..errors import JobError
 from ..events import Reporter
+from ..geodata.geotiff import check_geotiff, named_errors
 from ..geodata.grid import Grid
-from ..jobs.json_fields import Limits, parse, parse_file, read
-from ..models.model_file import read_safetensors
+from ..geodata.pixel_codes import CERTAIN, NO_DATA
+from ..jobs.json_fields import parse_file
+from ..labels.uncertainty import entropy
 from ..system.input_lines import LONGEST_LINE_BYTES
 from ..system.outputs import replaced
 from ..system.versions import versions
-from .base_difference import completed, same_as_base
-from .commands import Change, ChangeLabels, parse_command
-from .held_out import BLOCK_PX, Block
+from .checkpoint import FORMAT, Saved, read_checkpoint, write_checkpoint
+from .commands import UNCERTAINTY, Change, ChangeLabels, parse_command
 
-FORMAT = "roadseg-live-1"
 SESSION, LABELS, CHECKPOINT = "session.json", "labels.json", "checkpoint.safetensors"
 CHECKPOINT_S = 20.0
 # Lines are read one by one, and no longer ones than of commands; of all labels no more than this is written or read.
 MAX_LABELS_BYTES, LINE_FEATURES = 200 << 20, 200
 # A file of labels that could not be read, which is not lost by that.
 UNREAD = "unread-labels.json"
-_MAX_SESSION_BYTES, MAX_STEPS = 1 << 20, 10**9
-# A checkpoint has at most so many copies of the weights (themselves, their average, two moments), and masks of blocks.
-_STATE_COPIES, _SPARED_BYTES = 4, 256 << 20
-_HEADER_KEY, _SPARED = "roadseg", "spared."
+# A raster of a prediction stays until this number of newer ones are there: a map may still be reading it.
+NEWER = 3
+_TILE_PX = 256
+_PREDICTION = re.compile(r"prediction-(\d{6,})\.tif")
+# The uncertainty that is shown for each byte of probability.
+_UNCERTAINTY = np.append(
+    np.rint(entropy(np.arange(CERTAIN + 1) / CERTAIN) * CERTAIN), NO_DATA
+).astype(np.uint8)  # fmt: skip
+_MAX_SESSION_BYTES = 1 << 20
 
 
-@dataclass(frozen=True)
-class Saved:
-    """What was learned.
-
-    Parameters
-    ----------
-    trained_s : float
-        Seconds spent on steps.
-    scores : list of (int, float, float)
-        Step, seconds and F1 of each validation.
-    state : dict of Tensor of any shape (...), any dtype
-        See `Learner.state_dict`; empty where nothing is learned.
-    spared : dict of Block to ndarray (BLOCK_PX, BLOCK_PX), bool
-        See `DrawnLabels`.
-    """
-
-    step: int
-    trained_s: float = 0.0
-    scores: list[tuple[int, float, float]] = field(default_factory=list)
-    state: dict[str, torch.Tensor] = field(default_factory=dict)
-    spared: dict[Block, np.ndarray] = field(default_factory=dict)
-
-
-_Count = Annotated[int, Limits(0, MAX_STEPS)]
-_Seconds = Annotated[float, Limits(0)]
-
-
-@dataclass(frozen=True)
-class _Header:
-    """What a checkpoint says of itself.
-
-    Parameters
-    ----------
-    scores : list of (int, float, float)
-        See `Saved`.
-    same : list of str
-        Names of the tensors that are the base model's, and not in the file.
-    """
-
-    format: str
-    base_sha256: str
-    step: _Count
-    trained_s: _Seconds
-    scores: list[tuple[_Count, _Seconds, Annotated[float, Limits(0, 1)]]]
-    same: list[str]
-
-
-class SessionFolder:
+class SessionFiles:
     """The files of a session. A context manager, which waits for the last checkpoint.
 
     Parameters
@@ -145,7 +104,7 @@ class SessionFolder:
                 "Choose another folder, or make room on the disk.",
             ) from error
 
-    def __enter__(self) -> "SessionFolder":
+    def __enter__(self) -> "SessionFiles":
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -200,50 +159,29 @@ class SessionFolder:
         self._failing.discard(LABELS)
         return True
 
-    def read_checkpoint(self) -> Optional[Saved]:
-        """Return what was learned; None without a checkpoint, and after a warning where it cannot be used."""
-        file = self.path / CHECKPOINT
-        if not file.exists():
-            return None
-        try:
-            self._check_checkpoint(file)
-            tensors, metadata = read_safetensors(file)
-            header = read(_Header, parse(metadata[_HEADER_KEY]), "its header")
-            if header.format != FORMAT or header.base_sha256 != self._base_sha256:
-                raise ValueError("it is of another base model")
-            if not all(bool(torch.isfinite(each).all()) for each in tensors.values() if each.is_floating_point()):
-                raise ValueError("it holds values that are not finite")
-            changed = {name: tensor for name, tensor in tensors.items() if not name.startswith(_SPARED)}
-            state = completed(changed, header.same, self._weights)
-            return Saved(header.step, header.trained_s, header.scores, state, _unpacked(tensors))
-        except (SafetensorError, OSError, ValueError, KeyError, RuntimeError) as error:
-            self._reporter.warning(
-                f"The checkpoint {file} cannot be used ({error}); learning starts again from what is drawn."
-            )
-            return None
-
-    def _check_checkpoint(self, file: Path) -> None:
-        """Raise ValueError unless a file is one, and no larger than a checkpoint of the base model can be."""
-        most_bytes = _SPARED_BYTES + _STATE_COPIES * sum(each.nbytes for each in self._weights.values())
-        if not file.is_file() or file.stat().st_size > most_bytes:
-            raise ValueError(f"it is no file of at most {most_bytes >> 20} MiB")
-
     @property
     def is_checkpoint_due(self) -> bool:
         """Whether the last checkpoint is old enough, and complete."""
         is_busy = self._writing is not None and not self._writing.done()
         return time.monotonic() - self._written_s >= CHECKPOINT_S and not is_busy
 
+    def read_checkpoint(self) -> Optional[Saved]:
+        """Return what was learned; None without a checkpoint, and after a warning where it cannot be used."""
+        file = self.path / CHECKPOINT
+        if not file.exists():
+            return None
+        try:
+            return read_checkpoint(file, self._weights, self._base_sha256)
+        except (SafetensorError, OSError, ValueError, KeyError, RuntimeError) as error:
+            self._reporter.warning(
+                f"The checkpoint {file} cannot be used ({error}); learning starts again from what is drawn."
+            )
+            return None
+
     def write_checkpoint(self, saved: Saved) -> None:
         """Write a checkpoint in a background thread; `has_failed` tells whether that went well."""
-        document = {
-            "format": FORMAT,
-            "base_sha256": self._base_sha256,
-            "step": saved.step,
-            "trained_s": saved.trained_s,
-            "scores": saved.scores,
-        }
-        self._writing = self._thread.submit(_save, self.path / CHECKPOINT, saved, self._weights, document)
+        arguments = (self.path / CHECKPOINT, saved, self._weights, self._base_sha256)
+        self._writing = self._thread.submit(write_checkpoint, *arguments)
         self._written_s = time.monotonic()
 
     def has_failed(self) -> bool:
@@ -261,37 +199,6 @@ class SessionFolder:
         if name not in self._failing:
             self._reporter.warning(f"{message}; the session goes on, and tries again.")
         self._failing.add(name)
-
-
-def _save(path: Path, saved: Saved, weights: Mapping[str, torch.Tensor], document: dict[str, Any]) -> None:
-    same = same_as_base(saved.state, weights)
-    tensors = {name: tensor for name, tensor in saved.state.items() if name not in set(same)}
-    header = {_HEADER_KEY: json.dumps({**document, "same": same})}
-    try:
-        with replaced(path) as temporary:
-            save_file({**tensors, **_packed(saved.spared)}, temporary, metadata=header)
-    except SafetensorError as error:  # its name for errors of the system
-        raise OSError(str(error)) from error
-
-
-def _packed(spared: Mapping[Block, np.ndarray]) -> dict[str, torch.Tensor]:
-    """Return masks of blocks as bits, by names with their rows and columns."""
-    return {
-        f"{_SPARED}{row}.{column}": torch.from_numpy(np.packbits(mask, axis=1))
-        for (row, column), mask in spared.items()
-    }
-
-
-def _unpacked(tensors: Mapping[str, torch.Tensor]) -> dict[Block, np.ndarray]:
-    """Return what `_packed` has packed; raise ValueError where it is something else."""
-    spared = {}
-    for name, bits in tensors.items():
-        if name.startswith(_SPARED):
-            row, column = map(int, name[len(_SPARED) :].split("."))
-            if bits.dtype != torch.uint8 or bits.shape != (BLOCK_PX, BLOCK_PX // 8):
-                raise ValueError("a mask has another shape")
-            spared[row, column] = np.unpackbits(bits.numpy(), axis=1).astype(bool)
-    return spared
 
 
 def _entry(feature: Change) -> dict[str, Any]:
@@ -355,3 +262,56 @@ def _check_size(line: bytes, left: int) -> None:
 def _write_text(path: Path, text: str) -> None:
     with replaced(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
+
+
+class PredictionFiles:
+    """Writes the rasters of a session into its folder; those of an earlier one are removed."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder, self._number = folder, 0
+        self._written: deque[Path] = deque()
+        for path in folder.glob("prediction-*.tif"):
+            if _PREDICTION.fullmatch(path.name):
+                self._number = max(self._number, int(path.stem.partition("-")[2]))
+                with contextlib.suppress(OSError):
+                    path.unlink()
+
+    def write(self, probability: np.ndarray, grid: Grid, show: str) -> Path:
+        """Write a raster, and remove those that nobody needs any more.
+
+        Parameters
+        ----------
+        probability : ndarray (height, width), uint8
+            See `to_byte`.
+        show : str
+            probability or uncertainty.
+
+        Raises
+        ------
+        OSError, OutputError
+            The disk is full, or the folder is gone.
+        """
+        values = _UNCERTAINTY[probability] if show == UNCERTAINTY else probability
+        self._number += 1
+        path = self._folder / f"prediction-{self._number:06d}.tif"
+        with replaced(path) as temporary:
+            _write_raster(temporary, values, grid, show)
+        self._written.append(path)
+        while len(self._written) > NEWER + 1:
+            with contextlib.suppress(OSError):  # a program of Windows that still reads it keeps it
+                self._written.popleft().unlink()
+        return path
+
+
+def _write_raster(path: Path, values: np.ndarray, grid: Grid, show: str) -> None:
+    height, width = values.shape
+    place = {"crs": grid.crs, "transform": grid.transform, "width": width, "height": height}
+    storage = {"tiled": True, "blockxsize": _TILE_PX, "blockysize": _TILE_PX}
+    with named_errors(path):
+        with rasterio.open(
+            path, "w", driver="GTiff", count=1, dtype="uint8", nodata=NO_DATA, **place, **storage
+        ) as dataset:
+            dataset.scales = (1 / CERTAIN,)
+            dataset.set_band_description(1, f"road {show}")
+            dataset.write(values, 1)
+    check_geotiff(path, int(values.sum(dtype=np.int64)))

@@ -1,11 +1,11 @@
-"""Kept labels: what a session has learned from, as label layers from which a fine-tune learns the same.
+"""Label layers: the layers of a job as the labels that a session begins with, and the labels of a session as layers.
 
-Scope: features, and the ground that is known. Independent of files and of models.
+Scope: vector layers, their fields, and the ground that is known. Independent of how labels are used.
 
-A fine-tune takes all that no road covers in the area of interest for background, and ignores everything outside of it.
-So the kept area of interest is what was drawn as such, and the surroundings of drawn roads but for holes where the map
-showed roads that nobody drew: a session spares these, see `drawn_labels`. All of it is ordinary polygons, which can be
-looked at and changed.
+A fine-tune learns the same from the kept layers as the session did. It takes everything in the area of interest that no
+road covers for background, and ignores everything outside. So the kept area of interest is the drawn one and the
+surroundings of drawn roads, with holes where the map showed roads that nobody drew: a session spares these, see
+`drawn_labels`. All of it is ordinary polygons, which can be looked at and changed.
 """
 
 from __future__ import annotations
@@ -19,15 +19,70 @@ from rasterio.features import shapes
 from shapely.affinity import translate
 from shapely.geometry.base import BaseGeometry
 
+from ..errors import JobError
 from ..geodata.grid import Grid
 from ..geodata.pixel_codes import IGNORE
 from ..geodata.rasterize import crs_of
-from .commands import AOI, NO_ROAD, ROADS
-from .drawn_labels import DrawnLabels, Feature
-from .held_out import BLOCK_PX
+from ..geodata.shapes import projected
+from ..geodata.vectors import read_area, read_polygons
+from ..jobs import Live
+from ..labels.label_raster import is_sure, own_widths_m
+from ..labels.labeled_images import Drawing, read_drawing
+from .commands import AOI, NO_ROAD, ROADS, Change
+from .drawn_labels import BLOCK_PX, DrawnLabels, Feature
 
+# Before the ids of these features, so that those of a command are others.
+FILE = "file:"
 # Of the layer of roads, named as in those that QGIS makes.
 WIDTH_FIELD, SURE_FIELD = "width_m", "sure"
+
+
+def first_labels(job: Live, grid: Grid) -> tuple[Change, ...]:
+    """Return the features of a job's layers, named file:1, file:2 and so on in each layer.
+
+    Raises
+    ------
+    JobError
+        Fields of the roads are named, but no roads.
+    LabelError
+        A layer cannot be used.
+    """
+    if not job.roads and (job.width_field or job.sure_field):
+        raise JobError(
+            "Fields of the drawn roads are named, but there are no drawn roads (roads).",
+            "Give the roads, or leave out their fields (width_field, sure_field).",
+        )
+    changes: list[Change] = []
+    if job.roads:
+        drawing = read_drawing(job.roads, job.aoi, job)
+        changes += _roads(drawing, grid)
+        areas = {AOI: drawing.aoi, NO_ROAD: drawing.no_road}
+    else:
+        areas = {
+            AOI: read_area(job.aoi) if job.aoi else None,
+            NO_ROAD: read_polygons(job.no_road, "places without a road") if job.no_road else None,
+        }
+    for layer, area in areas.items():
+        if area is not None:
+            changes += [Change(layer, f"{FILE}{number}", shape) for number, shape in _shapes(area, grid)]
+    return tuple(changes)
+
+
+def _roads(drawing: Drawing, grid: Grid) -> list[Change]:
+    roads, options = drawing.roads, drawing.options
+    sure = is_sure(roads, options)
+    widths_m = own_widths_m(roads, options.width_field) if options.width_field else np.full(len(roads), np.nan)
+    changes = []
+    for number, shape in _shapes(roads, grid):
+        width_m = None if np.isnan(widths_m[number - 1]) else float(widths_m[number - 1])
+        changes.append(Change(ROADS, f"{FILE}{number}", shape, width_m, bool(sure[number - 1])))
+    return changes
+
+
+def _shapes(layer: geopandas.GeoDataFrame, grid: Grid) -> list[tuple[int, BaseGeometry]]:
+    """Return the geometries in the grid's CRS with their numbers from 1, but for those that have no place there."""
+    geometries = projected(layer, crs_of(grid), grid.outline.bounds)
+    return [(number, shape) for number, shape in enumerate(geometries, 1) if not shape.is_empty]
 
 
 def kept_labels(labels: DrawnLabels, grid: Grid, width_m: float) -> dict[str, geopandas.GeoDataFrame]:

@@ -15,8 +15,9 @@ from tests.core.support.rasters import NORTH_UP
 from training_core.errors import JobError
 from training_core.events import Reporter
 from training_core.geodata.grid import Grid
+from training_core.live.checkpoint import Saved
 from training_core.live.commands import Change
-from training_core.live.session_folder import CHECKPOINT, LABELS, SESSION, UNREAD, Saved, SessionFolder
+from training_core.live.session_files import CHECKPOINT, LABELS, SESSION, UNREAD, SessionFiles
 
 GRID = Grid(CRS.from_epsg(32633), NORTH_UP, 300, 300)
 FEATURES = (
@@ -30,7 +31,7 @@ BASE = {"a": torch.zeros(4), "encoder": torch.rand(100_000), "encoder.batches": 
 
 def opened(path, told=None, sha256="ab", grid=GRID):
     reporter = Reporter(told.append if told is not None else print)
-    return SessionFolder(str(path), "image.tif", BASE, sha256, grid, reporter)
+    return SessionFiles(str(path), "image.tif", BASE, sha256, grid, reporter)
 
 
 def written(path, state):
@@ -111,8 +112,8 @@ def test_more_labels_than_can_be_read_are_refused_with_the_limit(tmp_path, limit
         assert folder.write_labels(features[:5])
         assert folder.write_labels(features)
         whole = (tmp_path / LABELS).read_bytes()
-        monkeypatch.setattr(f"training_core.live.session_folder.{limit}", 1 << 20)
-        monkeypatch.setattr("training_core.live.session_folder.LINE_FEATURES", 20_000)
+        monkeypatch.setattr(f"training_core.live.session_files.{limit}", 1 << 20)
+        monkeypatch.setattr("training_core.live.session_files.LINE_FEATURES", 20_000)
         if limit == "MAX_LABELS_BYTES":
             assert not folder.write_labels(features)
             assert f"{tmp_path / LABELS} (they are more than the 1 MiB" in told.pop().message
@@ -187,8 +188,8 @@ def test_a_full_disk_is_warned_of_and_the_session_goes_on(tmp_path, monkeypatch)
     told = []
     with opened(tmp_path, told) as folder:
         with monkeypatch.context() as patch:
-            patch.setattr("training_core.live.session_folder.save_file", _full)
-            patch.setattr("training_core.live.session_folder._write_lines", _full)
+            patch.setattr("training_core.live.checkpoint.save_file", _full)
+            patch.setattr("training_core.live.session_files._write_lines", _full)
             for _ in range(2):
                 assert not folder.write_labels(FEATURES)
                 folder.write_checkpoint(Saved(12, 3.5, [], STATE))

@@ -1,0 +1,189 @@
+"""The checkpoint of a session: what was learned, in a safetensors file.
+
+Scope: tensors, their names, and the header. Independent of when it is written. Tensors that are bit by bit those of the
+base model, such as a frozen encoder, are left out. The file is untrusted input when it is read.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import save_file
+from torch import Tensor
+
+from ..jobs.json_fields import Limits, parse, read
+from ..models.model_file import read_safetensors
+from ..system.outputs import replaced
+from .drawn_labels import BLOCK_PX, Block
+
+FORMAT = "roadseg-live-1"
+MAX_STEPS = 10**9
+# A checkpoint has at most this number of copies of the weights (themselves, their average, two moments), and masks.
+_STATE_COPIES, _SPARED_BYTES = 4, 256 << 20
+_HEADER_KEY, _SPARED = "roadseg", "spared."
+# Before the names of weights in a trainer's state: of the model as it learns, and of its average.
+_PREFIXES = ("network.", "average.")
+
+
+@dataclass(frozen=True)
+class Saved:
+    """What was learned.
+
+    Parameters
+    ----------
+    trained_s : float
+        Seconds spent on steps.
+    scores : list of (int, float, float)
+        Step, seconds and F1 of each validation.
+    state : dict of Tensor of any shape (...), any dtype
+        See `Learner.state_dict`; empty where nothing is learned.
+    spared : dict of Block to ndarray (BLOCK_PX, BLOCK_PX), bool
+        See `DrawnLabels`.
+    """
+
+    step: int
+    trained_s: float = 0.0
+    scores: list[tuple[int, float, float]] = field(default_factory=list)
+    state: dict[str, Tensor] = field(default_factory=dict)
+    spared: dict[Block, np.ndarray] = field(default_factory=dict)
+
+
+_Count = Annotated[int, Limits(0, MAX_STEPS)]
+_Seconds = Annotated[float, Limits(0)]
+
+
+@dataclass(frozen=True)
+class _Header:
+    """What a checkpoint says of itself.
+
+    Parameters
+    ----------
+    scores : list of (int, float, float)
+        See `Saved`.
+    same : list of str
+        Names of the tensors that are the base model's, and not in the file.
+    """
+
+    format: str
+    base_sha256: str
+    step: _Count
+    trained_s: _Seconds
+    scores: list[tuple[_Count, _Seconds, Annotated[float, Limits(0, 1)]]]
+    same: list[str]
+
+
+def write_checkpoint(path: Path, saved: Saved, weights: Mapping[str, Tensor], base_sha256: str) -> None:
+    """Write a checkpoint, with those tensors, (...) of any dtype, that are not the base model's.
+
+    Raises
+    ------
+    OSError
+        The disk is full, or the folder is gone.
+    """
+    same = same_as_base(saved.state, weights)
+    tensors = {name: tensor for name, tensor in saved.state.items() if name not in set(same)}
+    header = _Header(FORMAT, base_sha256, saved.step, saved.trained_s, saved.scores, same)
+    try:
+        with replaced(path) as temporary:
+            metadata = {_HEADER_KEY: json.dumps(asdict(header))}
+            save_file({**tensors, **_packed(saved.spared)}, temporary, metadata=metadata)
+    except SafetensorError as error:  # its name for errors of the system
+        raise OSError(str(error)) from error
+
+
+def read_checkpoint(path: Path, weights: Mapping[str, Tensor], base_sha256: str) -> Saved:
+    """Return what a checkpoint holds, completed with the tensors, (...) of any dtype, of the base model.
+
+    Raises
+    ------
+    OSError, SafetensorError, ValueError, KeyError, RuntimeError
+        The file cannot be read, is damaged, or is of another base model.
+    """
+    max_bytes = _SPARED_BYTES + _STATE_COPIES * sum(tensor.nbytes for tensor in weights.values())
+    if not path.is_file() or path.stat().st_size > max_bytes:
+        raise ValueError(f"it is not a file of at most {max_bytes >> 20} MiB")
+    tensors, metadata = read_safetensors(path)
+    header = read(_Header, parse(metadata[_HEADER_KEY]), "its header")
+    if header.format != FORMAT or header.base_sha256 != base_sha256:
+        raise ValueError("it is of another base model")
+    if not all(bool(torch.isfinite(tensor).all()) for tensor in tensors.values() if tensor.is_floating_point()):
+        raise ValueError("it holds values that are not finite")
+    changed = {name: tensor for name, tensor in tensors.items() if not name.startswith(_SPARED)}
+    state = completed(changed, header.same, weights)
+    return Saved(header.step, header.trained_s, header.scores, state, _unpacked(tensors))
+
+
+def _packed(spared: Mapping[Block, np.ndarray]) -> dict[str, Tensor]:
+    """Return masks of blocks as bits, by names with their rows and columns."""
+    return {
+        f"{_SPARED}{row}.{column}": torch.from_numpy(np.packbits(mask, axis=1))
+        for (row, column), mask in spared.items()
+    }
+
+
+def _unpacked(tensors: Mapping[str, Tensor]) -> dict[Block, np.ndarray]:
+    """Return what `_packed` has packed; raise ValueError where it is something else."""
+    spared = {}
+    for name, bits in tensors.items():
+        if name.startswith(_SPARED):
+            row, column = map(int, name[len(_SPARED) :].split("."))
+            if bits.dtype != torch.uint8 or bits.shape != (BLOCK_PX, BLOCK_PX // 8):
+                raise ValueError("a mask has another shape")
+            spared[row, column] = np.unpackbits(bits.numpy(), axis=1).astype(bool)
+    return spared
+
+
+def same_as_base(state: Mapping[str, Tensor], weights: Mapping[str, Tensor]) -> list[str]:
+    """Return the names of those tensors of a state that are the base model's.
+
+    Parameters
+    ----------
+    state : mapping of str to Tensor of any shape (...), any dtype
+        See `Trainer.state_dict`.
+    weights : mapping of str to Tensor of any shape (...), float32 or int64
+        The base model's.
+    """
+    return [
+        name
+        for name, tensor in state.items()
+        if (base := _of_base(name, weights)) is not None and tensor.dtype == base.dtype and torch.equal(tensor, base)
+    ]
+
+
+def completed(state: Mapping[str, Tensor], same: Collection[str], weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Return a state with the tensors that were left out of it.
+
+    Parameters
+    ----------
+    state : mapping of str to Tensor of any shape (...), any dtype
+        Without those.
+    same : collection of str
+        Their names, as `same_as_base` returned them.
+    weights : mapping of str to Tensor of any shape (...), float32 or int64
+        The base model's.
+
+    Returns
+    -------
+    dict of str to Tensor of any shape (...), any dtype
+
+    Raises
+    ------
+    ValueError
+        One of the names is no such tensor, or the state has it as well.
+    """
+    base_tensors = {name: tensor for name in same if (tensor := _of_base(name, weights)) is not None}
+    if base_tensors.keys() != set(same) or base_tensors.keys() & state.keys():
+        raise ValueError("it names tensors that are not the base model's")
+    return {**state, **base_tensors}
+
+
+def _of_base(name: str, weights: Mapping[str, Tensor]) -> Tensor | None:
+    prefix = next((each for each in _PREFIXES if name.startswith(each)), None)
+    return None if prefix is None else weights.get(name[len(prefix) :])
