@@ -291,25 +291,14 @@ class Reporter:
     def part(self, start: float, end: float) -> "Reporter":
         """Return a reporter whose progress from 0 to 1 maps to this one's from `start` to `end`."""
         low, high = self._span
-        return self._like(self._sink, (low + start * (high - low), low + end * (high - low)))
-
-    def with_listener(self, listener: Callable[[Event], None]) -> "Reporter":
-        """Return a reporter like this one that also sends its events to a listener."""
-
-        def sink(event: Event) -> None:
-            self._sink(event)
-            listener(event)
-
-        return self._like(sink, self._span)
+        part = Reporter(self._sink, self._is_cancelled, self.lines)
+        part._began_s, part.warnings = self._began_s, self.warnings
+        part._span = (low + start * (high - low), low + end * (high - low))
+        return part
 
     def silent(self) -> "Reporter":
         """Return a reporter that checks for cancellation, but sends no events."""
         return Reporter(is_cancelled=self._is_cancelled)
-
-    def _like(self, sink: Callable[[Event], None], span: tuple[float, float]) -> "Reporter":
-        reporter = Reporter(sink, self._is_cancelled, self.lines)
-        reporter._began_s, reporter.warnings, reporter._span = self._began_s, self.warnings, span
-        return reporter
 
     def progress(self, fraction: float, message: str = "", eta_s: Optional[float] = None) -> None:
         """Report progress.

@@ -153,18 +153,6 @@ def test_cancellation_reaches_every_part():
     assert stopped.value.code == "cancelled"
 
 
-def test_a_listener_gets_the_events_of_every_part_beside_the_sink():
-    first, second = [], []
-    reporter = Reporter(first.append)
-    both = reporter.part(0.5, 1).with_listener(second.append)
-    both.part(0.5, 1).progress(0, eta_s=1)
-    both.warning("look out")
-    reporter.log("of the first alone")
-    assert second == [events.Progress(0.75, "", 1), events.Warning("look out")]
-    assert first == [*second, events.Log("of the first alone")]
-    assert reporter.warnings == ["look out"]
-
-
 @pytest.mark.parametrize(
     ("seconds", "words"),
     [
