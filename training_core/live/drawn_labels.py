@@ -1,4 +1,4 @@
-"""Labels of a live session: the features drawn so far, rasterized anew only where they change.
+"""Labels of a live session: the features drawn so far, rasterized again only where they change.
 
 Scope: features, blocks of labels, and which of them are held out. Independent of the image's values and of the model.
 
@@ -135,7 +135,7 @@ class DrawnLabels:
         return is_chosen(block) and not self._given[block]
 
     def change(self, changes: Iterable[Change], shown: Optional[ShownRoad] = None) -> Changed:
-        """Take over changed features, and rasterize the labels anew where they may differ.
+        """Take over changed features, and rasterize the labels again where they may differ.
 
         Parameters
         ----------
@@ -219,7 +219,7 @@ class DrawnLabels:
         return sorted(found)
 
     def _burn(self, blocks: list[Block], shown: Optional[ShownRoad]) -> Changed:
-        """Rasterize blocks anew, a row of them at a time."""
+        """Rasterize blocks again, a row of them at a time."""
         features = [feature for feature in self._features.values() if len(feature.known)]
         tree = shapely.STRtree([shapely.box(*shapely.total_bounds(feature.known)) for feature in features])
         changed: list[Block] = []

@@ -124,7 +124,7 @@ class View:
         self._plan()
 
     def renew(self, predictor: Predictor) -> None:
-        """Predict anew with another model."""
+        """Predict again with another model."""
         self._predictor = predictor
         self._is_current[:] = False
         self._was_full = bool(self._is_told.any())

@@ -144,7 +144,7 @@ def check_numbers(weights: dict[str, torch.Tensor], path: str) -> None:
         if not is_sound:
             raise ModelFileError(
                 f"The weights {shown(name)} in {path} hold values that are no numbers, or out of any range.",
-                "Copy the model anew, train it again, or choose another.",
+                "Copy the model again, train it again, or choose another.",
             )
 
 

@@ -250,7 +250,7 @@ def _check_weights(model: ModelProto, path: str) -> None:
         if not ((0 if name in variances else -MAX_WEIGHT) <= low and high <= MAX_WEIGHT):
             raise ModelFileError(
                 f"The weights {shown(name)} in {path} hold values that are no numbers, or out of any range.",
-                "Copy the model anew, train it again, or choose another.",
+                "Copy the model again, train it again, or choose another.",
             )
 
 

@@ -1,4 +1,4 @@
-"""Statistics of batch normalization, measured anew on images: after weights were averaged, the old ones fit no more.
+"""Statistics of batch normalization, measured again on images, since averaged weights need new ones.
 
 Scope: chips of images through a model in training mode, without labels. Independent of why they are measured.
 """
@@ -32,7 +32,7 @@ _MAX_TRIED = 256
 def measure_statistics(
     model: nn.Module, rasters: tuple[str, ...], wanted: ModelInput, reporter: Reporter, chip_px: int = CHIP_PX
 ) -> int:
-    """Measure the statistics of batch normalization anew: their means over batches of chips, spread over images.
+    """Measure the statistics of batch normalization again: their means over batches of chips, spread over images.
 
     The same images give the same chips, and the same statistics.
 

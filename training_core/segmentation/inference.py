@@ -117,7 +117,7 @@ def require_numbers(prediction: np.ndarray, model: str, image: str = "") -> None
         where = f" for {image}" if image else ""
         raise ModelFileError(
             f"{model} computes values that are no numbers (NaN){where}: its weights are too large.",
-            "Copy the model anew, train it again, or choose another.",
+            "Copy the model again, train it again, or choose another.",
         )
 
 
