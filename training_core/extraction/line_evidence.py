@@ -1,6 +1,6 @@
 """Evidence along lines: probability of road on them and beside them, width, dead ends.
 
-Scope: vertices of lines. Independent of what is decided by it.
+Scope: vertices of lines. Independent of decisions based on it.
 """
 
 from __future__ import annotations

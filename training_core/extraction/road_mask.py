@@ -61,7 +61,7 @@ def with_small_holes_filled(road: Runs, outside: Runs, smallest_px: float, frame
     smallest_px : float
         Holes of fewer pixels are filled.
     """
-    # What is neither road nor outside; holes are its 4-connected components.
+    # The rest is neither road nor outside; holes are its 4-connected components.
     rest = between(joined(road, outside))
     hole = components(rest, frame, diagonal=False)
     is_small = np.bincount(hole, rest.sizes) < smallest_px

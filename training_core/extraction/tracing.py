@@ -64,7 +64,7 @@ def thin_out(graph: Graph, pixels: np.ndarray) -> Graph:
     """Return the graph of smoothed lines with about every fourth of their vertices.
 
     A line that runs more along the columns keeps its vertices in every fourth column, another one those in every fourth
-    row. So what is kept depends on the place alone, not on where the line begins, and parts of an image extracted one
+    row. So the choice depends on the place alone, not on where the line begins, and parts of an image extracted one
     by one have the same lines. A smoothed line with bends of a radius of 20 pixels or more is nowhere farther than 0.1
     pixels from its thinned-out one, and all later steps have a quarter of the work. Short lines keep all vertices.
 

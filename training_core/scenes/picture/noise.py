@@ -1,6 +1,6 @@
 """Lattice noise: random numbers that depend on place and seed only, so that pictures painted in tiles have no seams.
 
-Scope: hashing of lattice points and their interpolation. Independent of what is textured with it.
+Scope: hashing of lattice points and their interpolation. Independent of the textures made of it.
 """
 
 from __future__ import annotations

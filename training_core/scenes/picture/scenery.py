@@ -91,18 +91,7 @@ class Scenery:
 
 
 def swept(shapes: np.ndarray, by_m: np.ndarray) -> np.ndarray:
-    """Return the area that each shape sweeps as it moves by a vector: the shadow of something upright.
-
-    Parameters
-    ----------
-    shapes : ndarray (N,), object
-    by_m : ndarray (N, 2), float64
-        East and north.
-
-    Returns
-    -------
-    ndarray (N,), object
-    """
+    """Return the areas, (N,) object, that shapes, (N,) object, sweep as they move by `by_m`, (N, 2) float64."""
     return shapely.convex_hull(shapely.geometrycollections(np.column_stack([shapes, moved(shapes, by_m)])))
 
 

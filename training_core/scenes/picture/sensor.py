@@ -128,7 +128,7 @@ class Camera:
 
     @property
     def contrast(self) -> float:
-        """How many times its share of light a small difference is at middle gray."""
+        """Factor by which a small difference of light is enlarged at middle gray."""
         return self.gamma * _GRAY / (_GRAY - self.black)
 
     @property

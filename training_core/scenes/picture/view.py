@@ -1,6 +1,6 @@
 """What all layers of a picture share: its pixels on the ground, sun and season, textures, and colors in four bands.
 
-Scope: pixels, light and noise. Independent of what is in the picture.
+Scope: pixels, light and noise. Independent of the picture's subject.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Look:
     dryness : float
         Of grass, from 0, lush, to 1, late summer.
     turned, bare : float
-        Share of trees in autumn's colors, share of trees that have shed their leaves.
+        Fractions of trees in autumn's colors, and without leaves.
     aridity : float
         From 0 to 1, a desert.
     """
@@ -84,16 +84,7 @@ class Look:
         )
 
     def shadow_m(self, height_m: float | np.ndarray) -> np.ndarray:
-        """Return the vectors, east and north, from the foot of something upright to its top's shadow.
-
-        Parameters
-        ----------
-        height_m : ndarray (...), float64
-
-        Returns
-        -------
-        ndarray (..., 2), float64
-        """
+        """Return the vectors, (..., 2) float64, from the feet of things (...) high to the tips of their shadows."""
         return -self.sun * np.expand_dims(height_m, -1) / np.tan(self.sun_altitude)
 
 
@@ -155,17 +146,7 @@ def spectra(text: str, leaves: bool = False) -> np.ndarray:
 
 
 def with_infrared(rgb: np.ndarray, leaves: bool) -> np.ndarray:
-    """Return colors with near infrared, estimated from red, or for leaves from how green they are.
-
-    Parameters
-    ----------
-    rgb : ndarray (N, 3), float32
-        From 0 to 1.
-
-    Returns
-    -------
-    ndarray (N, 4), float32
-    """
+    """Return (N, 4) float32 colors: (N, 3) float32 ones with near infrared, bright for leaves the greener they are."""
     red, green, blue = rgb.T
     greenness = np.clip((2 * green - red - blue) / (red + green + blue) / 0.15, 0, 1) * leaves
     infrared = red + greenness * np.maximum(0.42 + 0.5 * green - red, 0)
@@ -182,18 +163,7 @@ def of_palette(palette: Palette) -> Palette:
 
 
 def pick(choices: np.ndarray, number: np.ndarray, seed: int) -> np.ndarray:
-    """Return one of the choices for each number.
-
-    Parameters
-    ----------
-    choices : ndarray (N, 4), float32
-    number : ndarray (...), int32 or int64
-        The same number and seed give the same color.
-
-    Returns
-    -------
-    ndarray (4, ...), float32
-    """
+    """Return one of (N, 4) float32 choices for each number, (...) int64, by a hash: (4, ...), float32."""
     choice = (hashed(number, np.zeros(1, dtype=np.int64), seed) * len(choices)).astype(np.intp)
     return np.take(choices.T, choice, axis=1)
 

@@ -1,1 +1,1 @@
-"""What is where in a scene: streets, railways, houses, yards, as shapes on a plane in meters."""
+"""The plan of a scene: streets, railways, houses, yards, as shapes on a plane in meters."""

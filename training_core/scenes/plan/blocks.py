@@ -92,7 +92,7 @@ def blind_alley(block: np.ndarray, share: float, rng: np.random.Generator) -> Li
     block : ndarray (N, 2), float64
         Corners.
     share : float
-        Length as a share of the way across.
+        Length as a fraction of the distance across.
     """
     k = rng.integers(len(block))
     start, center = (block[k] + block[(k + 1) % len(block)]) / 2, block.mean(axis=0)

@@ -17,7 +17,7 @@ _TAPER_M = 4.0  # a ramp leaves at a small angle, so that it does not lie on the
 
 
 def highway(side_m: float, rng: np.random.Generator) -> Sketch:
-    """Return a motorway, roads over it, ramps to one of them, and what is left of streets on both sides."""
+    """Return a motorway, roads over it, ramps to one of them, and the streets on both sides."""
     bend = Bend.random(rng, side_m, (2400.0, 1300.0, 700.0), swing=rng.uniform(0.012, 0.022))
     towns = Towns.random(rng, side_m)
     half_m, width_m = half_side_m(side_m), round(rng.uniform(8.0, 11.0), 1)
@@ -55,7 +55,7 @@ def _lesser(rng: np.random.Generator) -> str:
 
 
 def _over(x: float, deck_m: float, half_m: float, road_class: str, rng: np.random.Generator) -> list[Street]:
-    """Return a road over the motorway: what is on both sides, then what is on the bridge."""
+    """Return a road over the motorway: both sides, then the bridge."""
     width_m = {"primary": 11.0, "secondary": 8.0, "residential": 5.5, "track": 4.0}[road_class] * rng.uniform(0.95, 1.1)
     width_m = round(width_m, 1)
     below, above = LineString([(x, -half_m), (x, -deck_m)]), LineString([(x, deck_m), (x, half_m)])

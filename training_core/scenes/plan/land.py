@@ -21,13 +21,13 @@ _TOWN_FROM = 0.30  # urbanity
 _APART_M = 1.5  # between plots
 _CAR_M = (4.4, 1.9)
 _BAY_M = (5.0, 2.6)
-# Classes of roads with meters between cars, and how far these are from the middle as a share of the width.
+# Classes of roads, meters between cars, and their distance from the middle as a fraction of the width.
 _TRAFFIC = (("motorway", 40, 0.25), ("primary", 45, 0.25), ("secondary", 60, 0.25), ("residential", 45, 0.36))
 
 
 @dataclass(frozen=True)
 class Land:
-    """What lies beside the roads.
+    """Land cover, buildings and vehicles beside the roads.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ class Land:
 
 
 def plan_land(side_m: float, streets: StreetPlan, biome: Biome, rng: np.random.Generator) -> Land:
-    """Return what lies beside the streets of a square scene."""
+    """Return the land beside the streets of a square scene."""
     taken = _taken(streets)
     plots = _plots(streets, taken, biome, rng)
     is_car_park = plots.kind == CAR_PARK

@@ -66,7 +66,7 @@ def _main_every(count: int, rng: np.random.Generator) -> list[str]:
 
 
 def _runs(places: np.ndarray, gap: float, rng: np.random.Generator) -> list[tuple[float, float]]:
-    """Return stretches between the places without some: a share `gap` of the steps."""
+    """Return the stretches between places, of which a fraction `gap` is left out."""
     kept = rng.random(len(places) - 1) >= gap
     edges = np.flatnonzero(np.diff(np.concatenate([[False], kept, [False]])))
     return [(places[start], places[end]) for start, end in edges.reshape(-1, 2)]
@@ -92,7 +92,7 @@ def _into_blocks(
 
 
 def _one_town(side_m: float, bend: Bend, share: float) -> Towns:
-    """Return a town about the origin whose radius is a share of a scene's side."""
+    """Return a town about the origin whose radius is a fraction of a scene's side."""
     return Towns(bend(np.zeros((1, 2))), share * side_m)
 
 

@@ -68,18 +68,7 @@ def rectangles(
 
 
 def moved(shapes: np.ndarray, by_m: np.ndarray) -> np.ndarray:
-    """Return shapes, each translated by a vector of its own.
-
-    Parameters
-    ----------
-    shapes : ndarray (N,), object
-    by_m : ndarray (N, 2), float64
-        East and north.
-
-    Returns
-    -------
-    ndarray (N,), object
-    """
+    """Return shapes, (N,) object, moved east and north by `by_m`, (N, 2) float64: (N,), object."""
     points, shape = shapely.get_coordinates(shapes, return_index=True)
     return shapely.set_coordinates(shapes.copy(), points + by_m[shape])
 
@@ -115,15 +104,6 @@ def spots(
 
 
 def is_clear(shapes: np.ndarray, taken: gpd.GeoDataFrame) -> np.ndarray:
-    """Return which shapes touch none of the taken ground.
-
-    Parameters
-    ----------
-    shapes : ndarray (N,), object
-
-    Returns
-    -------
-    ndarray (N,), bool
-    """
+    """Return which shapes, (N,) object, touch none of the taken ground: (N,), bool."""
     hit, _ = taken.sindex.query(shapes, predicate="intersects")
     return ~np.isin(np.arange(len(shapes)), hit)

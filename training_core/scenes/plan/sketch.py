@@ -1,6 +1,6 @@
 """A street plan drawn straight, and the smooth invertible map that bends it.
 
-Scope: lines on a plane in meters about an origin. Independent of how the lines meet and of what is built on them.
+Scope: lines on a plane in meters about an origin. Independent of junctions and buildings.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Bend:
         waves_m : sequence of float
             Approximate wavelengths.
         swing : float
-            Amplitude of each wave as a share of its length; below 1 / (2 pi) shared among all waves.
+            Amplitude of each wave as a fraction of its length; below 1 / (2 pi) for all waves together.
         """
         count = len(waves_m)
         length_m = np.array(waves_m) * rng.uniform(0.8, 1.2, count)
@@ -79,17 +79,7 @@ class Towns:
         return KDTree(self.centers_m)
 
     def urbanity(self, points: np.ndarray) -> np.ndarray:
-        """Return how urban places are: Gaussian in the distance to the nearest center, 1 there.
-
-        Parameters
-        ----------
-        points : ndarray (N, 2), float64
-            In meters.
-
-        Returns
-        -------
-        ndarray (N,), float64
-        """
+        """Return the urbanity of points in meters, (N, 2) float64: (N,), float64, 1 in a center, Gaussian around it."""
         distance_m, _ = self._nearest.query(points)
         return np.exp(-((distance_m / self.radius_m) ** 2))
 

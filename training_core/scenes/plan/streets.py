@@ -157,7 +157,7 @@ def _roundabouts(
 
 
 def _with_rings(roads: gpd.GeoDataFrame, roundabouts: np.ndarray) -> gpd.GeoDataFrame:
-    """Return the roads with rings in place of what lies within the roundabouts."""
+    """Return the roads with rings in place of the roads within the roundabouts."""
     table = roads.copy()
     table.geometry = shapely.difference(roads.geometry.to_numpy(), shapely.union_all(roundabouts))
     street = roads.street.max() + 1 + np.arange(len(roundabouts))

@@ -105,7 +105,7 @@ def _lots(streets: StreetPlan, rng: np.random.Generator) -> tuple[np.ndarray, np
 
 
 def _bounds(gardens: np.ndarray, fronts: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Return the sides of gardens from a share of their depth on, some with a front, and the garden of each."""
+    """Return the sides of gardens behind their fronts, for some also the front, and the garden of each side."""
     corners = shapely.get_coordinates(gardens).reshape(-1, 5, 2)
     left = corners[:, 0] + fronts[:, None] * (corners[:, 3] - corners[:, 0])
     right = corners[:, 1] + fronts[:, None] * (corners[:, 2] - corners[:, 1])
