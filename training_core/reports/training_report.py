@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Optional
+from typing import TYPE_CHECKING, Optional
 
 import numpy as np
 
-from ..distributed.parallel_record import ParallelRecord
 from ..geodata.pixel_codes import IGNORE, ROAD
 from ..geodata.sources import source_name
 from ..jobs import FineTune
@@ -30,6 +29,9 @@ from .colors import BLUE, GRAY, PALE, VERMILION
 from .page import ImageSummary, ModelRecord, pictures_of, write_page
 from .panels import COMPUTED_PX, make_panels
 from .quantities import percent, quantity, seconds
+
+if TYPE_CHECKING:
+    from ..distributed.parallel_record import ParallelRecord  # which a live session does not load
 
 _MAX_POINTS = 600
 _PANELS = 6
