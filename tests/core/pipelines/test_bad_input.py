@@ -85,6 +85,12 @@ def place(town, planted, tmp_path):
     return Place(town, planted, tmp_path / "bad", tmp_path / "out")
 
 
+def pairs(jobs, spoils, seen_by_all=2):
+    """Pairs of jobs and ways to spoil an input: all for one job, the last of them for each; tests/hostile has all."""
+    most, *others = sorted(jobs, key=lambda job: job != ("segment" if "segment" in jobs else "evaluate"))
+    return [(most, spoil) for spoil in spoils] + [(job, spoil) for job in others for spoil in spoils[-seen_by_all:]]
+
+
 def with_image(job, path):
     return {"rasters": [str(path)]} if job in READS_LABELS else {"raster": str(path)}
 
@@ -140,8 +146,7 @@ def alpha_alone(path):
 BAD_IMAGES = (missing, folder, empty, text, beheaded, half, without_bands, without_crs, complex_numbers)
 
 
-@pytest.mark.parametrize("job", READS_IMAGE)
-@pytest.mark.parametrize("spoil", BAD_IMAGES, ids=lambda spoil: spoil.__name__)
+@pytest.mark.parametrize(("job", "spoil"), pairs(READS_IMAGE, BAD_IMAGES))
 def test_a_bad_image_is_refused_by_name(place, job, spoil):
     path = place.bad / "Bild नेपाल.tif"
     spoil(path)
@@ -162,8 +167,7 @@ def test_an_image_of_alpha_alone_is_refused_by_name(place, job):
     place.refusal(job, "alpha.tif", of=ImageryError, **with_image(job, path))
 
 
-@pytest.mark.parametrize("job", ["segment", "extractroads", "evaluate"])
-@pytest.mark.parametrize("bands", [1, 2, 4, 5, 6, 7, 8])
+@pytest.mark.parametrize(("job", "bands"), [("segment", 1), ("segment", 2), ("extractroads", 4), ("evaluate", 8)])
 def test_an_image_of_other_bands_than_the_models_is_refused(place, job, bands):
     values = image_of(np.zeros((64, 64), bool), bands)
     path = write_raster(place.bad / "bands.tif", values, photometric="minisblack")
@@ -171,7 +175,7 @@ def test_an_image_of_other_bands_than_the_models_is_refused(place, job, bands):
     assert "fine-tune" in refused.remedy
 
 
-@pytest.mark.parametrize("bands", [1, 4, 8])
+@pytest.mark.parametrize("bands", [1, 8])
 def test_any_number_of_bands_is_mapped_with_a_model_for_it(place, bands):
     values = image_of(np.zeros((64, 64), bool), bands)
     path = write_raster(place.bad / "bands.tif", values, photometric="minisblack")
@@ -222,16 +226,14 @@ def far_away(path):
 BAD_LAYERS = (missing, folder, empty, text, no_features, no_geometry, no_crs, points)
 
 
-@pytest.mark.parametrize("job", READS_LABELS)
-@pytest.mark.parametrize("spoil", BAD_LAYERS, ids=lambda spoil: spoil.__name__)
+@pytest.mark.parametrize(("job", "spoil"), pairs(READS_LABELS, BAD_LAYERS))
 def test_bad_roads_are_refused_by_name(place, job, spoil):
     path = place.bad / "Straßen नेपाल.gpkg"
     spoil(path)
     place.refusal(job, "drawn roads", "Straßen नेपाल.gpkg", of=LabelError, roads=str(path))
 
 
-@pytest.mark.parametrize("job", READS_AOI)
-@pytest.mark.parametrize("spoil", BAD_LAYERS, ids=lambda spoil: spoil.__name__)
+@pytest.mark.parametrize(("job", "spoil"), pairs(READS_AOI, BAD_LAYERS))
 def test_a_bad_area_is_refused_by_name(place, job, spoil):
     path = place.bad / "area.gpkg"
     spoil(path)
@@ -277,8 +279,7 @@ def of_others(path):
 BAD_MODELS = (missing, folder, empty, text, cut, pickled, saved_by_torch, zipped, of_others)
 
 
-@pytest.mark.parametrize("job", READS_MODEL)
-@pytest.mark.parametrize("spoil", BAD_MODELS, ids=lambda spoil: spoil.__name__)
+@pytest.mark.parametrize(("job", "spoil"), pairs(READS_MODEL, BAD_MODELS))
 def test_a_bad_model_is_refused_by_name(place, job, spoil):
     path = place.bad / "model.safetensors"
     spoil(path)
@@ -359,8 +360,9 @@ def spoiled_model(path, model, name, value):
     return str(path)
 
 
-@pytest.mark.parametrize("job", [*READS_MODEL, "exportmodel", "quantize"])
-@pytest.mark.parametrize("value", [float("nan"), float("inf"), 3e38])
+@pytest.mark.parametrize(
+    ("job", "value"), pairs([*READS_MODEL, "exportmodel", "quantize"], [float("nan"), float("inf"), 3e38], 1)
+)
 def test_a_model_with_a_weight_that_is_no_number_is_refused_with_its_name(place, job, value):
     path = spoiled_model(place.bad / "nan.safetensors", place.model, "decoder.blocks.1.conv2.0.weight", value)
     field = "base_model" if job == "finetune" else "model"

@@ -48,11 +48,9 @@ def test_a_trained_model_finds_the_roads(town, learned, tmp_path):
 
 
 PLACES = {
-    "UTM": ("EPSG:32633", NORTH_UP),
     "south up": ("EPSG:32633", Affine(1, 0, 390000, 0, 1, 5820000)),
     "rotated": ("EPSG:32633", Affine.translation(390000, 5820000) @ Affine.rotation(30) @ Affine.scale(1, -1)),
     "geographic": ("EPSG:4326", Affine(1e-5, 0, 10, 0, -1e-5, 60)),
-    "Web Mercator": ("EPSG:3857", Affine(1.7, 0, 1e6, 0, -1.7, 8.4e6)),
 }
 
 
@@ -86,7 +84,7 @@ def test_an_image_of_another_resolution_is_worked_through_at_the_models(tmp_path
     assert tuple(mask.bounds) == pytest.approx((NORTH_UP.c, NORTH_UP.f - 96, NORTH_UP.c + 96, NORTH_UP.f))
 
 
-@pytest.mark.parametrize("threshold", [0.0, 0.25, 0.5, 107 / 254, 0.9, 1.0])
+@pytest.mark.parametrize("threshold", [0.0, 107 / 254, 1.0])
 def test_mask_and_probability_agree_at_the_threshold(town, tmp_path, threshold):
     model = plant_model(tmp_path / "model.safetensors", threshold=0.3)
     result, mask, probability = segment(tmp_path, raster=town.raster, model=model, threshold=threshold)
@@ -172,8 +170,7 @@ def test_a_layer_within_a_file_limits_the_work(town, planted, tmp_path):
     assert known[100:150, 100:150].all() and known.sum() == 2500
 
 
-@pytest.mark.parametrize("tile_px", [64, 100])
-def test_tiles_leave_no_seams_where_the_halo_is_exact(planted, tmp_path, tile_px):
+def test_tiles_leave_no_seams_where_the_halo_is_exact(planted, tmp_path, tile_px=100):
     """On an image that is longer than two of its halos."""
     raster = write_raster(tmp_path / "street.tif", np.tile(image_of(true_roads())[:, :90], (1, 1, 7)))
     _, _, whole = segment(tmp_path / "whole", raster=raster, model=planted)
@@ -183,14 +180,14 @@ def test_tiles_leave_no_seams_where_the_halo_is_exact(planted, tmp_path, tile_px
     assert result["overhead"] > 1
 
 
-@pytest.mark.parametrize("shape", [(1, 1), (1, 40), (40, 1), (7, 300), (33, 31)])
+@pytest.mark.parametrize("shape", [(1, 1), (1, 40), (33, 31)])
 def test_a_raster_of_any_size_is_covered_to_its_last_pixel(tmp_path, planted, shape):
     raster = write_raster(tmp_path / "small.tif", image_of(np.zeros(shape, bool)))
     _, mask, _ = segment(tmp_path, raster=raster, model=planted)
     assert mask.shape == shape and set(np.unique(mask.read(1))) <= {0, 1}
 
 
-@pytest.mark.parametrize("dtype", ["uint16", "int16", "float32", "float64"])
+@pytest.mark.parametrize("dtype", ["uint16", "float64"])
 def test_any_type_of_number_is_read(tmp_path, planted, dtype):
     raster = write_raster(tmp_path / "image.tif", image_of(true_roads()).astype(dtype))
     _, _, expected = segment(
@@ -267,8 +264,7 @@ def test_where_the_model_file_has_no_halo_it_is_measured_on_the_image(planted, t
     assert halos[0] == 32 < halos[1]
 
 
-@pytest.mark.parametrize("halo", ["0", "64"])
-def test_progress_rises_to_its_end(town, planted, tmp_path, halo):
+def test_progress_rises_to_its_end(town, planted, tmp_path, halo="0"):
     events = []
     segment(tmp_path, Reporter(events.append), raster=town.raster, model=planted, tile_px=32, halo=halo)
     fractions = [event.fraction for event in events if isinstance(event, Progress)]
