@@ -54,6 +54,10 @@ class RoadSegError(Exception):
 
     code = "error"
 
+    def __init_subclass__(cls, code: str = "", **options: object) -> None:
+        super().__init_subclass__(**options)
+        cls.code = code or cls.code
+
     def __init__(self, message: str, remedy: str = "") -> None:
         self.message = without_passwords(message)
         self.remedy = without_passwords(remedy)
@@ -63,34 +67,24 @@ class RoadSegError(Exception):
         return f"{self.message} {self.remedy}".strip()
 
 
-class JobError(RoadSegError):
+class JobError(RoadSegError, code="job"):
     """A job's field is missing, of the wrong type, or out of range."""
 
-    code = "job"
 
-
-class ImageryError(RoadSegError):
+class ImageryError(RoadSegError, code="imagery"):
     """A raster cannot be read or used."""
 
-    code = "imagery"
 
-
-class LabelError(RoadSegError):
+class LabelError(RoadSegError, code="labels"):
     """Drawn roads or an area of interest cannot be read or used."""
 
-    code = "labels"
 
-
-class ModelFileError(RoadSegError):
+class ModelFileError(RoadSegError, code="model"):
     """A model file cannot be read, or does not match the imagery."""
 
-    code = "model"
 
-
-class OutputError(RoadSegError):
+class OutputError(RoadSegError, code="output"):
     """An output cannot be written to the given path."""
-
-    code = "output"
 
     @classmethod
     def incomplete(cls, path: object) -> "OutputError":
@@ -98,28 +92,20 @@ class OutputError(RoadSegError):
         return cls(f"{path} cannot be written whole.", "Make room on the disk, or choose another folder.")
 
 
-class RuntimeEnvironmentError(RoadSegError):
+class RuntimeEnvironmentError(RoadSegError, code="runtime"):
     """The runtime (the Python environment of the worker) is missing or incomplete."""
 
-    code = "runtime"
 
-
-class ResourceError(RoadSegError):
+class ResourceError(RoadSegError, code="resources"):
     """The machine has too little memory or disk space for the job."""
 
-    code = "resources"
 
-
-class WorkerError(RoadSegError):
+class WorkerError(RoadSegError, code="worker"):
     """The worker process crashed, hung, or exited without a result."""
 
-    code = "worker"
 
-
-class Cancelled(RoadSegError):
+class Cancelled(RoadSegError, code="cancelled"):
     """The user stopped the job."""
-
-    code = "cancelled"
 
     def __init__(self, message: str = "Stopped before it was finished; no output was written.") -> None:
         super().__init__(message)

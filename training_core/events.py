@@ -1,6 +1,6 @@
-"""Events of a running job as JSON lines: progress, metrics, warnings, what a live session tells, a result or an error.
+"""Events of a running job as JSON lines: progress, metrics, warnings, news of a live session, a result or an error.
 
-Scope: the event types, their encoding, the reporter that sends them, and what is told of a partial result. Independent
+Scope: the event types, their encoding, the reporter that sends them, and the text of a partial result. Independent
 of jobs; standard library only.
 """
 
@@ -11,9 +11,12 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
-from typing import Any, ClassVar, Optional, Protocol, Union
+from typing import Any, ClassVar, Optional, Protocol, Union, get_args
 
 from .errors import Cancelled, without_passwords
+
+# Failures of a partial result that are described one by one.
+MAX_DESCRIBED = 5
 
 
 @dataclass(frozen=True)
@@ -79,7 +82,7 @@ class Error:
 
 @dataclass(frozen=True)
 class State:
-    """What a live session is doing, and how far it has come: on every change, and about once a second meanwhile.
+    """Activity of a live session and its progress, sent on every change and about once a second.
 
     Parameters
     ----------
@@ -90,7 +93,7 @@ class State:
     step, roads, labeled_px : int
         Training steps, and the drawn roads and labeled pixels so far.
     steps_per_s : float
-        Pace of the last steps; 0 while there are none.
+        Throughput of the last steps; 0 before the first.
     next : list of list of float
         Up to two places (x, y) in the view about which the model is most uncertain, the first one most.
     """
@@ -107,7 +110,7 @@ class State:
 
 @dataclass(frozen=True)
 class Learned:
-    """A change of labels has entered a training step, so many seconds after it was read."""
+    """A change of labels has entered a training step, `seconds` after it was read."""
 
     kind: ClassVar[str] = "learned"
     sequence: int
@@ -116,7 +119,7 @@ class Learned:
 
 @dataclass(frozen=True)
 class Prediction:
-    """A new raster of the view is there: whole, in a file that is never changed.
+    """A new raster of the view is complete, in a file that never changes.
 
     Parameters
     ----------
@@ -125,7 +128,7 @@ class Prediction:
     step : int
         Training step of the model.
     fraction : float
-        Share of the view that has been predicted at full resolution by this model, from 0 to 1.
+        Fraction of the view that has been predicted at full resolution by this model, from 0 to 1.
     resolution_m : float
         Ground size of the raster's pixels in meters.
     show : str
@@ -146,7 +149,7 @@ class Prediction:
 
 @dataclass(frozen=True)
 class Correction:
-    """What a click on the map corrects: a feature for a label layer, or none and why."""
+    """Answer to a click on the map: a feature for a label layer, or a message why there is none."""
 
     kind: ClassVar[str] = "correction"
     sequence: int
@@ -157,9 +160,9 @@ class Correction:
 
 @dataclass(frozen=True)
 class Kept:
-    """The model of a live session has been written, with its validation F1; that is null where none could be told.
+    """The model of a live session has been written, and report and labels if their paths are not empty.
 
-    The paths of the report and of the labels are empty where there are none.
+    The validation F1 is null if too little was held out.
     """
 
     kind: ClassVar[str] = "kept"
@@ -175,12 +178,7 @@ STATES = (LOADING, WAITING, LEARNING, PREDICTING, PAUSED, DONE_LEARNING)
 Event = Union[
     Progress, Metric, Log, Warning, Heartbeat, State, Learned, Prediction, Correction, Kept, Result, Error
 ]  # fmt: skip
-_EVENT_TYPES = {
-    event.kind: event
-    for event in (
-        Progress, Metric, Log, Warning, Heartbeat, State, Learned, Prediction, Correction, Kept, Result, Error,
-    )
-}  # fmt: skip
+_EVENT_TYPES = {event_type.kind: event_type for event_type in get_args(Event)}
 
 
 def encode(event: Event) -> str:
@@ -210,31 +208,24 @@ def time_left(seconds: Optional[float]) -> str:
     return f"about {minutes // 60} h {minutes % 60} min left"
 
 
-def describe_failures(result: dict[str, Any], most: int = 5) -> str:
-    """Return what a partial result says of the parts that failed, as text of several lines; empty if none did.
+def describe_failures(result: dict[str, Any]) -> str:
+    """Return what failed in a partial result, as lines of text without passwords; empty if nothing did.
 
     Parameters
     ----------
     result : dict
-        Of a job. In a partial one `partial` is true, and `failures` lists a `scene`, `reason` and `remedy` each; a
-        failure of no scene has an empty one.
-    most : int
-        How many failures are told one by one.
-
-    Returns
-    -------
-    str
-        Without passwords.
+        Of a job. In a partial one `partial` is true, and `failures` lists a `scene` (or none), `reason` and `remedy`
+        each.
     """
     if not result.get("partial"):
         return ""
     failures = result.get("failures") or []
     lines = [f"Only a part was done: {len(failures):,} failed. Run it again to do what is missing."]
-    for each in failures[:most]:
-        told = " ".join(filter(None, (each.get("reason"), each.get("remedy"))))
-        lines.append(f"{each['scene']}: {told}" if each.get("scene") else told)
-    if len(failures) > most:
-        lines.append(f"The report lists the other {len(failures) - most:,}.")
+    for failure in failures[:MAX_DESCRIBED]:
+        text = " ".join(filter(None, (failure.get("reason"), failure.get("remedy"))))
+        lines.append(f"{failure['scene']}: {text}" if failure.get("scene") else text)
+    if len(failures) > MAX_DESCRIBED:
+        lines.append(f"The report lists the other {len(failures) - MAX_DESCRIBED:,}.")
     return without_passwords("\n".join(lines))
 
 
@@ -242,13 +233,7 @@ class LineSource(Protocol):
     """Lines that a client sends while a job runs."""
 
     def get(self, timeout_s: Optional[float]) -> Optional[bytes]:
-        """Return the next line, or None where none comes in time or no further ones will come.
-
-        Parameters
-        ----------
-        timeout_s : float, optional
-            How long to wait for it; None waits until there is one.
-        """
+        """Return the next line, or None if none comes in time, in seconds; without a limit, wait until one comes."""
         ...
 
     @property
@@ -264,16 +249,13 @@ class Reporter:
     ----------
     sink : callable
         Takes each event; must be thread-safe.
-    is_cancelled : callable
-        Returns whether the user stopped the job.
     lines : LineSource, optional
-        Where the lines come from that the client sends while the job runs; None where it sends none.
+        Lines that the client sends while the job runs.
 
     Attributes
     ----------
-    lines : LineSource, optional
     warnings : list of str
-        All warnings so far; shared with the reporters made from this one, but for silent ones.
+        All warnings so far; shared with the reporters of its parts.
     """
 
     def __init__(
@@ -306,9 +288,7 @@ class Reporter:
         Parameters
         ----------
         fraction : float
-            Share that is done, from 0 to 1; values outside are clipped.
-        message : str
-            What is being done.
+            Fraction that is done, from 0 to 1; values outside are clipped.
         eta_s : float, optional
             Seconds left; by default extrapolated from the elapsed time.
         """
@@ -319,20 +299,12 @@ class Reporter:
         self._sink(Progress(round(overall, 4), without_passwords(message), None if eta_s is None else round(eta_s, 1)))
 
     def metric(self, name: str, value: float, step: int = 0) -> None:
-        """Report one value of a time series; NaN and infinity, which JSON cannot hold, are dropped.
-
-        Parameters
-        ----------
-        name : str
-            Name of the series.
-        step : int
-            Training step of the value.
-        """
+        """Report one value of a time series; NaN and infinity, which JSON cannot hold, are dropped."""
         if math.isfinite(value):
             self._sink(Metric(name, value, step))
 
     def pass_on(self, event: Event) -> None:
-        """Report an event as it is, such as one of another process; a warning is one of `warnings`, too."""
+        """Report an event unchanged, such as one of another process; a warning is added to `warnings`."""
         if isinstance(event, Warning):
             self.warnings.append(event.message)
         self._sink(event)

@@ -10,17 +10,12 @@ from typing import ClassVar
 
 from ..errors import JobError
 from .networks import NodingOptions, bridge_option
-from .option import FOLDER, RASTER, RASTER_OUTPUT, RASTERS, STARTER, VECTOR, VECTOR_OUTPUT, option
+from .option import FOLDER, RASTER, RASTER_OUTPUT, RASTERS, STARTER, VECTOR, VECTOR_OUTPUT, option, with_default
 from .shared import (
     CleaningOptions,
     NetworkOptions,
     SegmentOptions,
-    gap_option,
-    min_length_option,
     model_option,
-    simplify_option,
-    snap_option,
-    spur_option,
 )
 
 
@@ -200,8 +195,8 @@ class CleanNetwork(NodingOptions, CleaningOptions):
         maximum=100,
         advanced=True,
     )
-    spur_m: float = spur_option(2.0)
-    gap_m: float = gap_option(10.0)
-    snap_m: float = snap_option(5.0)
-    min_length_m: float = min_length_option(0.0)
-    simplify_m: float = simplify_option(0.1)
+    spur_m: float = with_default(CleaningOptions, "spur_m", 2.0)
+    gap_m: float = with_default(CleaningOptions, "gap_m", 10.0)
+    snap_m: float = with_default(CleaningOptions, "snap_m", 5.0)
+    min_length_m: float = with_default(CleaningOptions, "min_length_m", 0.0)
+    simplify_m: float = with_default(CleaningOptions, "simplify_m", 0.1)

@@ -91,18 +91,16 @@ def option(default: Any, label: str, help: str, **details: Any) -> Any:  # `help
     Parameters
     ----------
     default : str, int, float, bool or tuple
-        Default value of the field.
-    label, help : str
-        See Option.
     **details
-        Further attributes of Option.
-
-    Returns
-    -------
-    dataclasses.Field
-        The Option is in its metadata under `option`.
+        Further attributes of Option, which is in the field's metadata under `option`.
     """
     return dataclasses.field(default=default, metadata={"option": Option(label, help, **details)})
+
+
+def with_default(options: type[Job], name: str, default: Any) -> Any:
+    """Return a dataclass field like that of other options, but with another default."""
+    (field,) = (field for field in dataclasses.fields(options) if field.name == name)
+    return dataclasses.field(default=default, metadata=field.metadata)
 
 
 @dataclass(frozen=True)

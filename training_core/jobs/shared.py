@@ -171,10 +171,12 @@ class SegmentOptions(ComputeOptions):
             raise JobError(f"Halo (halo) is {shown(self.halo)}.", "Give auto, exact, or a number from 0 to 4096 px.")
 
 
-def spur_option(default_m: float) -> float:
-    """Return the field `spur_m`: minimum length of dead ends."""
-    return option(
-        default_m,
+@dataclass(frozen=True)
+class CleaningOptions(Job):
+    """Options of every job that cleans a road network. All lengths are in meters on the ground."""
+
+    spur_m: float = option(
+        10.0,
         "Spur length",
         "Dead ends (dangles) shorter than this, or than the width of the road they branch off, are pruned.",
         unit="m",
@@ -182,12 +184,8 @@ def spur_option(default_m: float) -> float:
         maximum=1000,
         advanced=True,
     )
-
-
-def gap_option(default_m: float) -> float:
-    """Return the field `gap_m`: maximum length of a gap that is bridged."""
-    return option(
-        default_m,
+    gap_m: float = option(
+        24.0,
         "Longest gap",
         "Two dead ends that face each other across a gap up to this length are connected; 0 keeps all gaps.",
         unit="m",
@@ -195,54 +193,6 @@ def gap_option(default_m: float) -> float:
         maximum=1000,
         advanced=True,
     )
-
-
-def snap_option(default_m: float) -> float:
-    """Return the field `snap_m`: maximum extension of a dead end to a road."""
-    return option(
-        default_m,
-        "Snap distance",
-        "A dead end (undershoot) that points at a road within this distance is extended to it; 0 extends none. About "
-        "twice the road width restores the junctions that a mask has missed.",
-        unit="m",
-        minimum=0,
-        maximum=1000,
-        advanced=True,
-    )
-
-
-def min_length_option(default_m: float) -> float:
-    """Return the field `min_length_m`: minimum total length of a connected component."""
-    return option(
-        default_m,
-        "Shortest component",
-        "Connected components of the network with less total length are removed.",
-        unit="m",
-        minimum=0,
-        maximum=1e5,
-        advanced=True,
-    )
-
-
-def simplify_option(default_m: float) -> float:
-    """Return the field `simplify_m`: tolerance of line simplification."""
-    return option(
-        default_m,
-        "Simplification",
-        "Douglas-Peucker tolerance: maximum distance of a simplified line from the original.",
-        unit="m",
-        minimum=0,
-        maximum=100,
-        advanced=True,
-    )
-
-
-@dataclass(frozen=True)
-class CleaningOptions(Job):
-    """Options of every job that cleans a road network. All lengths are in meters on the ground."""
-
-    spur_m: float = spur_option(10.0)
-    gap_m: float = gap_option(24.0)
     gap_angle: float = option(
         30.0,
         "Gap angle",
@@ -252,9 +202,34 @@ class CleaningOptions(Job):
         maximum=90,
         advanced=True,
     )
-    snap_m: float = snap_option(15.0)
-    min_length_m: float = min_length_option(20.0)
-    simplify_m: float = simplify_option(0.5)
+    snap_m: float = option(
+        15.0,
+        "Snap distance",
+        "A dead end (undershoot) that points at a road within this distance is extended to it; 0 extends none. About "
+        "twice the road width restores the junctions that a mask has missed.",
+        unit="m",
+        minimum=0,
+        maximum=1000,
+        advanced=True,
+    )
+    min_length_m: float = option(
+        20.0,
+        "Shortest component",
+        "Connected components of the network with less total length are removed.",
+        unit="m",
+        minimum=0,
+        maximum=1e5,
+        advanced=True,
+    )
+    simplify_m: float = option(
+        0.5,
+        "Simplification",
+        "Douglas-Peucker tolerance: maximum distance of a simplified line from the original.",
+        unit="m",
+        minimum=0,
+        maximum=100,
+        advanced=True,
+    )
 
 
 @dataclass(frozen=True)

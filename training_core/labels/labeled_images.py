@@ -308,7 +308,7 @@ def window_reader(image: LabeledImage) -> Callable[..., tuple[np.ndarray, np.nda
     """Return a function that reads windows like `Image.read`: values (bands, height, width), any dtype; known, bool."""
 
     def read(column: int, row: int, width: int, height: int) -> tuple[np.ndarray, np.ndarray]:
-        window = np.s_[row : row + height, column : column + width]
-        return image.values[(slice(None), *window)], image.known[window]
+        rows, columns = slice(row, row + height), slice(column, column + width)
+        return image.values[:, rows, columns], image.known[rows, columns]
 
     return read

@@ -1,85 +1,40 @@
 """The job scorenetwork: APLS, TOPO and length-based scores of a proposed road network against a true one.
 
-Scope: layers to graphs in one plane, which scores they get, and the numbers and sentences on these. Each score has a
-module of its own in `comparison`.
+Scope: the order of the steps, and the outputs. Independent of how scores are computed.
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
-from typing import Any, Optional
+from dataclasses import asdict
+from typing import Any
 
-import geopandas
-import numpy as np
-import pyproj
-
-from ..comparison.apls import Apls, score_apls
-from ..comparison.buffer_matching import Intervals, LineScores, complement, matched_intervals, score_lines
-from ..comparison.topo import Topo, score_topo
-from ..errors import LabelError
+from ..comparison.buffer_matching import Intervals, score_lines
+from ..comparison.network_scores import (
+    PROPOSAL,
+    TRUTH,
+    Networks,
+    NetworkScores,
+    differences,
+    read_networks,
+    score,
+    size_of,
+    summary_sentences,
+    to_document,
+    to_layer,
+)
 from ..events import Reporter
 from ..geodata.sources import source_name
 from ..geodata.vector_output import check_vector_output, write_layers
-from ..geodata.vectors import read_area
 from ..jobs import ScoreNetwork
-from ..networks.lines import LineFields, area_in, clipped, lines_in, read_line_layer, shared_plane, with_speeds
-from ..networks.road_graph import RoadGraph, contracted, make_road_graph
-from ..reports.score_report import NetworkRecord, NetworkSummary, write_network_report
+from ..networks.road_graph import RoadGraph
+from ..reports.score_report import NetworkRecord, write_network_report
 from ..system.outputs import Outputs
 from ..system.timing import Stages
 from ..system.versions import versions
 
-TRUTH, PROPOSAL = "true roads", "proposed roads"
-MATCHED, MISSED, FALSE = "matched", "missed", "false"
 # The tolerances of the report's chart, as multiples of the job's.
 _SWEEP = (0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 2.5, 3)
-
-
-@dataclass(frozen=True)
-class Networks:
-    """Two networks in one plane, and where that lies.
-
-    Parameters
-    ----------
-    truth, proposal : RoadGraph
-        Contracted.
-    crs : CRS
-        CRS of the truth's layer.
-    """
-
-    truth: RoadGraph
-    proposal: RoadGraph
-    plane: pyproj.CRS
-    crs: pyproj.CRS
-
-
-@dataclass
-class Scoring(Stages):
-    """A run of the job, with how long its stages took."""
-
-    job: ScoreNetwork
-
-
-@dataclass(frozen=True)
-class NetworkScores:
-    """All scores of a proposal.
-
-    Parameters
-    ----------
-    apls : Apls
-        By length.
-    apls_time : Apls, optional
-        By travel time; None where speeds are not known.
-    lines, relaxed : LineScores
-        With the tolerance of completeness, and with that of relaxed scores.
-    """
-
-    apls: Apls
-    apls_time: Optional[Apls]
-    topo: Topo
-    lines: LineScores
-    relaxed: LineScores
 
 
 def run(job: ScoreNetwork, reporter: Reporter) -> dict[str, Any]:
@@ -95,174 +50,29 @@ def run(job: ScoreNetwork, reporter: Reporter) -> dict[str, Any]:
     with Outputs([job.truth, job.proposal, job.aoi]) as outputs:
         paths = {name: getattr(job, name) for name in ("errors", "report", "scores") if getattr(job, name)}
         staged = {name: outputs.stage(path) for name, path in paths.items()}
-        scoring = Scoring(reporter, job)
-        with scoring.timed("reading", 0, 0.1):
+        stages = Stages(reporter)
+        with stages.timed("reading", 0, 0.1):
             networks = read_networks(job, reporter)
-        scores = score(networks, scoring)
+        scores = score(networks, job, stages)
         document = to_document(job, networks, scores)
         sentences = summary_sentences(document)
         for sentence in sentences:
             reporter.log(sentence)
-        with scoring.timed("writing", 0.95, 1):
+        with stages.timed("writing", 0.95, 1):
             parts = differences(networks, job.tolerance_m) if {"errors", "report"} & set(staged) else {}
             if "errors" in staged:
                 write_layers(staged["errors"], {"errors": to_layer(parts, networks)}, {"errors": "LineString"})
             if "scores" in staged:
                 staged["scores"].write_text(json.dumps(document, indent=1), encoding="utf-8")
             if "report" in staged:
-                record = to_record(scoring, networks, scores, parts, sentences)
+                record = _record(job, stages, networks, scores, parts, sentences)
                 write_network_report(record, staged["report"])
     return {**paths, **document}
 
 
-def read_networks(job: ScoreNetwork, reporter: Reporter) -> Networks:
-    """Read both layers, each in its own CRS, and make them graphs.
-
-    Raises
-    ------
-    LabelError
-        A layer cannot be read, or the truth has no line in the area of interest.
-    """
-    fields = {
-        TRUTH: LineFields(job.truth_bridge_field, job.truth_speed_field, job.speed_unit),
-        PROPOSAL: LineFields(job.proposal_bridge_field, job.proposal_speed_field, job.speed_unit),
-    }
-    paths = {TRUTH: job.truth, PROPOSAL: job.proposal}
-    layers = {name: read_line_layer(path, name, fields[name]) for name, path in paths.items()}
-    plane = shared_plane(*layers.values(), of=" and ".join(paths.values()))
-    lines = {name: lines_in(plane, layer, fields[name]) for name, layer in layers.items()}
-    if job.aoi:
-        area = area_in(plane, read_area(job.aoi))
-        lines = {name: clipped(each, area) for name, each in lines.items()}
-    if not len(lines[TRUTH]):
-        where = "in the area of interest" if job.aoi else "of any length"
-        raise LabelError(f"The {TRUTH} ({job.truth}) have no line {where}.", "Choose another layer or area.")
-    if not len(lines[PROPOSAL]):
-        reporter.warning("There are no proposed roads to score: all scores are 0.")
-    if job.truth_speed_field:
-        lines = {
-            name: with_speeds(each, name, paths[name], fields[name].speed, reporter) for name, each in lines.items()
-        }
-    truth, proposal = (
-        contracted(make_road_graph(lines[name], job.join_m, f"{name} ({path})")) for name, path in paths.items()
-    )
-    return Networks(truth, proposal, plane, layers[TRUTH].crs)
-
-
-def score(networks: Networks, scoring: Scoring) -> NetworkScores:
-    """Return all scores."""
-    job, pair = scoring.job, (networks.truth, networks.proposal)
-    with scoring.timed("APLS by length", 0.1, 0.4) as reporter:
-        by_length = score_apls(*pair, reporter, job.snap_m, job.spacing_m)
-    by_time = None
-    if job.truth_speed_field:
-        with scoring.timed("APLS by time", 0.4, 0.65) as reporter:
-            by_time = score_apls(*pair, reporter, job.snap_m, job.spacing_m, by_time=True)
-    with scoring.timed("TOPO", 0.65, 0.9) as reporter:
-        topo = score_topo(*pair, reporter, job.radius_m, job.hole_m, job.seed_m, job.interval_m)
-    with scoring.timed("lengths", 0.9, 0.95):
-        lines, relaxed = (score_lines(*pair, tolerance_m) for tolerance_m in (job.tolerance_m, job.relaxed_m))
-    return NetworkScores(by_length, by_time, topo, lines, relaxed)
-
-
-def to_document(job: ScoreNetwork, networks: Networks, scores: NetworkScores) -> dict[str, Any]:
-    """Return the scores as they are written to JSON, each with all that it depends on."""
-    sampling = {"snap_m": job.snap_m, "spacing_m": job.spacing_m, "mean": "harmonic"}
-    topo, lines, relaxed = scores.topo, scores.lines, scores.relaxed
-    return {
-        "apls": {**asdict(scores.apls), "weight": "length", **sampling},
-        "apls_time": {**asdict(scores.apls_time), "weight": "time", **sampling} if scores.apls_time else None,
-        "topo": {
-            "precision": topo.precision,
-            "recall": topo.recall,
-            "f1": topo.f1,
-            **asdict(topo),
-            **{name: getattr(job, name) for name in ("radius_m", "hole_m", "seed_m", "interval_m")},
-        },
-        "lines": {
-            "completeness": lines.completeness,
-            "correctness": lines.correctness,
-            "quality": lines.quality,
-            **asdict(lines),
-        },
-        "relaxed": {
-            "precision": relaxed.correctness,
-            "recall": relaxed.completeness,
-            "f1": relaxed.f1,
-            "tolerance_m": relaxed.tolerance_m,
-        },
-        "truth": asdict(summary_of(TRUTH, networks.truth)),
-        "proposal": asdict(summary_of(PROPOSAL, networks.proposal)),
-        "join_m": job.join_m,
-        "versions": versions(),
-    }
-
-
-def summary_sentences(document: dict[str, Any]) -> list[str]:
-    """Return each score in a sentence, with the distances and the sampling that it depends on."""
-    sentences = []
-    for apls in filter(None, (document["apls"], document["apls_time"])):
-        sentences.append(
-            f"APLS by {apls['weight']} {apls['score']:.4f}: harmonic mean of {apls['truth_in_proposal']['score']:.4f} "
-            f"(paths of the truth in the proposal) and {apls['proposal_in_truth']['score']:.4f} (paths of "
-            f"the proposal in the truth); snap distance {apls['snap_m']:g} m, control points at nodes and at most "
-            f"{apls['spacing_m']:g} m apart."
-        )
-    topo, lines, relaxed = document["topo"], document["lines"], document["relaxed"]
-    sentences.append(
-        f"TOPO F1 {topo['f1']:.4f}: harmonic mean of precision {topo['precision']:.4f} and recall "
-        f"{topo['recall']:.4f}, summed over seeds every {topo['seed_m']:g} m; radius {topo['radius_m']:g} m, holes "
-        f"every {topo['interval_m']:g} m, hole size {topo['hole_m']:g} m."
-    )
-    sentences.append(
-        f"Completeness {lines['completeness']:.4f}, correctness {lines['correctness']:.4f}, quality "
-        f"{lines['quality']:.4f}: by length, exact, within {lines['tolerance_m']:g} m."
-    )
-    sentences.append(
-        f"Relaxed precision {relaxed['precision']:.4f}, recall {relaxed['recall']:.4f}, F1 {relaxed['f1']:.4f} "
-        f"(harmonic mean): by length, exact, within {relaxed['tolerance_m']:g} m."
-    )
-    return sentences
-
-
-def summary_of(name: str, roads: RoadGraph) -> NetworkSummary:
-    """Return the size of a network as a graph."""
-    graph = roads.graph
-    return NetworkSummary(
-        name=name,
-        lines=len(roads.lines),
-        bridges=int(roads.lines.bridge.sum()),
-        length_m=float(roads.length_m.sum()),
-        nodes=len(graph.nodes),
-        edges=len(graph.edges),
-        components=int(graph.component.max(initial=-1)) + 1,
-    )
-
-
-def differences(networks: Networks, tolerance_m: float) -> dict[str, tuple[RoadGraph, Intervals]]:
-    """Return the matched and false parts of the proposal, and the missed parts of the truth."""
-    truth, proposal = networks.truth, networks.proposal
-    true = matched_intervals(proposal, truth, tolerance_m)
-    return {
-        MATCHED: (proposal, true),
-        FALSE: (proposal, complement(proposal, true)),
-        MISSED: (truth, complement(truth, matched_intervals(truth, proposal, tolerance_m))),
-    }
-
-
-def to_layer(parts: dict[str, tuple[RoadGraph, Intervals]], networks: Networks) -> geopandas.GeoDataFrame:
-    """Return the parts as lines with their kind and length, in the CRS of the truth."""
-    shapes = {kind: roads.lines_at(part.edge, part.begin_m, part.end_m) for kind, (roads, part) in parts.items()}
-    columns = {
-        "kind": np.repeat(list(shapes), [len(each) for each in shapes.values()]),
-        "length_m": np.concatenate([part.end_m - part.begin_m for _, part in parts.values()]),
-    }
-    lines = np.concatenate(list(shapes.values()))
-    return geopandas.GeoDataFrame(columns, geometry=lines, crs=networks.plane).to_crs(networks.crs)
-
-
-def to_record(
-    scoring: Scoring,
+def _record(
+    job: ScoreNetwork,
+    stages: Stages,
     networks: Networks,
     scores: NetworkScores,
     parts: dict[str, tuple[RoadGraph, Intervals]],
@@ -272,14 +82,12 @@ def to_record(
 
     Parameters
     ----------
-    scoring : Scoring
-        For options, timings and warnings.
     parts : dict of str to (RoadGraph, Intervals)
         See `differences`.
     sentences : list of str
         See `summary_sentences`.
     """
-    job, pair = scoring.job, (networks.truth, networks.proposal)
+    pair = networks.truth, networks.proposal
     return NetworkRecord(
         options=asdict(job),
         truth=source_name(job.truth),
@@ -290,10 +98,10 @@ def to_record(
         lines=scores.lines,
         relaxed=scores.relaxed,
         sentences=sentences,
-        sweep=[score_lines(*pair, job.tolerance_m * share) for share in _SWEEP],
-        summaries=[summary_of(name, roads) for name, roads in zip((TRUTH, PROPOSAL), pair)],
+        sweep=[score_lines(*pair, job.tolerance_m * factor) for factor in _SWEEP],
+        summaries=[size_of(name, roads) for name, roads in zip((TRUTH, PROPOSAL), pair)],
         parts={kind: roads.lines_at(part.edge, part.begin_m, part.end_m) for kind, (roads, part) in parts.items()},
-        timings_s=scoring.timings_s,
-        warnings=scoring.reporter.warnings,
+        timings_s=stages.timings_s,
+        warnings=stages.reporter.warnings,
         versions=versions(),
     )

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..comparison.apls import Apls
 from ..comparison.buffer_matching import LineScores
+from ..comparison.network_scores import NetworkSize
 from ..comparison.topo import Topo
 from ..jobs import ScoreNetwork
 from .charts import Series, line_chart
@@ -29,29 +30,6 @@ KINDS = {
 }
 
 
-@dataclass(frozen=True)
-class NetworkSummary:
-    """The size of a network as a graph.
-
-    Parameters
-    ----------
-    lines, bridges : int
-        Lines of the layer, and how many of them are bridges.
-    length_m : float
-        Of all edges; duplicate lines count once.
-    nodes, edges, components : int
-        Junctions and dead ends, roads between them, and connected components.
-    """
-
-    name: str
-    lines: int
-    bridges: int
-    length_m: float
-    nodes: int
-    edges: int
-    components: int
-
-
 @dataclass(frozen=True, kw_only=True)
 class NetworkRecord(ReportRecord):
     """The content of the report of a network's scores, in addition to that of all reports.
@@ -61,7 +39,7 @@ class NetworkRecord(ReportRecord):
     truth, proposal : str
         Names of the layers.
     apls, apls_time, topo, lines, relaxed
-        The scores; see `scorenetwork.NetworkScores`.
+        The scores; see `network_scores.NetworkScores`.
     sentences : sequence of str
         Each score in words, with all its parameters.
     sweep : sequence of LineScores
@@ -79,7 +57,7 @@ class NetworkRecord(ReportRecord):
     relaxed: LineScores
     sentences: Sequence[str]
     sweep: Sequence[LineScores]
-    summaries: Sequence[NetworkSummary]
+    summaries: Sequence[NetworkSize]
     parts: Mapping[str, np.ndarray]
 
 

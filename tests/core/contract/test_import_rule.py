@@ -37,7 +37,7 @@ ALLOWED = {
     "error_events": ("system",),
     "learning": ("segmentation", "labels", "models", *_ROADS),
     "distributed": ("learning", "error_events", "segmentation", "models", *_ROADS),
-    "profiling": ("learning", "segmentation", "labels", "models", *_ROADS),
+    "profiling": ("learning", "segmentation", "scenes", "labels", "models", *_ROADS),
     "comparison": ("extraction", "networks", *_ROADS),
     "regions": ("error_events", "extraction", "networks", "segmentation", "models", *_ROADS),
     "reports": (
