@@ -9,6 +9,7 @@ import math
 import platform
 from dataclasses import dataclass
 from statistics import fmean
+from typing import cast
 
 import numpy as np
 import torch
@@ -113,8 +114,7 @@ class Meter:
     """Measures what each rank spends on the steps of a training from here on."""
 
     def __init__(self, training: Training) -> None:
-        strategy = training.trainer.strategy
-        assert isinstance(strategy, DataParallel), "There are no ranks to measure."
+        strategy = cast(DataParallel, training.trainer.strategy)  # that of every training by ranks
         self._training, self._strategy = training, strategy
         self._steps, self._timings_s = training.history.step, dict(training.trainer.timings_s)
         self._sent_bytes, self._handled_s = strategy.sent_bytes, strategy.group.handled_s

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from typing import Any, Optional
+from typing import Any, Optional, cast
 
 import torch
 
@@ -142,8 +142,7 @@ class Training:
     @property
     def best(self) -> Trained:
         """The weights with the best F1, once there was a validation, as there was at the end of each training."""
-        assert self.best_so_far is not None, "There was no validation yet."
-        return self.best_so_far
+        return cast(Trained, self.best_so_far)
 
     def run(self, batches: Batches, keep: Callable[["Training"], None] = lambda _: None) -> None:
         """Train to the end; `best` is the outcome.

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import islice
-from typing import Optional
+from typing import Optional, cast
 
 import numpy as np
 import torch
@@ -195,8 +195,7 @@ class _Tally:
         return None
 
     def _add(self, piece: Piece, found: Prediction) -> None:
-        block = piece.source
-        assert isinstance(block, Block)
+        block = cast(Block, piece.source)
         image, part = block.image, piece.tile.destination
         self._confusion.add(found.probability, image.validation[part])
         if found.classes is not None and image.classes is not None:

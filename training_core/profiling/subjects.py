@@ -277,17 +277,16 @@ class Workload:
         if what == INFERENCE:
             subject, settings = self._inference(job, engine)
         else:
-            assert isinstance(engine, NativeEngine)  # the engines that train are native ones
-            subject, settings = self._training(job, engine, reporter)
+            # The engines that train are native ones, and an ONNX model has been refused.
+            subject, settings = self._training(job, cast(NativeEngine, engine), reporter)
         with closing(subject):
             yield subject, settings
 
     def _training(self, job: Profile, engine: NativeEngine, reporter: Reporter) -> tuple[TrainingSteps, dict[str, Any]]:
-        assert isinstance(self.model, nn.Module)  # an ONNX model is refused before
         grid = self.image.grid
         chip_px = round_up(min(job.chip_px or USUAL_CHIP_PX, max(grid.width, grid.height)))
         memory = plan_memory(self.architecture, engine, job, chip_px, reporter.log)
-        model = copy.deepcopy(self.model)
+        model = copy.deepcopy(cast(nn.Module, self.model))
         if memory.is_recomputing:
             from ..models.recompute import recompute_activations  # loads the library of the U-Net
 
