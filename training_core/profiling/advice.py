@@ -29,8 +29,8 @@ Measure = Callable[[Mapping[str, Any]], float]
 def advise(runs: Sequence[Run], limits: Limits, engines_at_hand: Iterable[str] = ()) -> tuple[Advice, ...]:
     """Return advice on the first run of each task, training and inference; the other runs serve for comparison.
 
-    Gains are estimated one by one from the run's own numbers (Amdahl's law), and do not add up. Gains of 0 are
-    unknown and come last; all others are at least `rule.MIN_GAIN`.
+    Gains are estimated one by one from the run's own numbers (Amdahl's law), and do not add up. The largest come first.
+    Gains of 0 are unknown and come last; all others are at least `rule.MIN_GAIN`.
 
     Parameters
     ----------
@@ -38,11 +38,6 @@ def advise(runs: Sequence[Run], limits: Limits, engines_at_hand: Iterable[str] =
         The main one of each task first.
     engines_at_hand : iterable of str
         Engines that could be used here, measured or not.
-
-    Returns
-    -------
-    tuple of Advice
-        At most `MAX_PIECES`, by estimated gain, the largest first.
     """
     context = Context(tuple(runs), limits, tuple(engines_at_hand))
     main_runs = list({run.what: run for run in reversed(context.runs)}.values())[::-1]
@@ -75,7 +70,7 @@ def _change(piece: Advice) -> Hashable:
 def trials_of(
     advice: Sequence[Advice], measures: Mapping[str, Measure], reporter: Reporter, turns: int = TURNS
 ) -> tuple[Advice, ...]:
-    """Try the advice that options apply, each set of options once per run.
+    """Try the advice that options apply, each set of options once per run; the remedy names the error of a failure.
 
     Parameters
     ----------
@@ -84,11 +79,6 @@ def trials_of(
         RoadSegError where it cannot.
     turns : int
         How often it is measured without and with the options, in turns; medians count.
-
-    Returns
-    -------
-    tuple of Advice
-        In the same order, with a trial where there is one. The remedy names the error where a trial failed.
     """
     outcomes: dict[tuple[str, str], Union[Trial, RoadSegError]] = {}
     results = []

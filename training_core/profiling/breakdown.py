@@ -59,16 +59,9 @@ Key = TypeVar("Key", bound=Hashable)
 
 @dataclass(frozen=True)
 class Roof:
-    """The limits that bound operations.
+    """The limits that bound operations: peaks by number format in FLOP a second, and bandwidths in bytes a second.
 
-    Parameters
-    ----------
-    peaks : dict of str to float
-        FLOP a second by number format.
-    memory_per_s, cache_per_s : float
-        Bytes a second of memory, and of the last-level cache.
-    cached_bytes : float
-        Operations on no more bytes are held in that cache.
+    Operations on no more than `cached_bytes` are held in the last-level cache.
     """
 
     peaks: Mapping[str, float]
@@ -77,23 +70,10 @@ class Roof:
     cached_bytes: float
 
     def least_s(self, flop: float, bytes_: float, dtype: str) -> tuple[float, str]:
-        """Return the shortest time that the machine can need.
+        """Return the shortest time that the machine can need, and what bounds it: COMPUTE, MEMORY or CACHE.
 
-        Parameters
-        ----------
-        flop : float
-            Floating-point operations.
-        bytes_ : float
-            Memory traffic.
-        dtype : str
-            Number format of the operations.
-
-        Returns
-        -------
-        least_s : float
-            0 where no limit is known.
-        bound : str
-            COMPUTE, MEMORY or CACHE; empty where no limit is known.
+        The time is 0 and the bound empty where no limit is known. `flop` counts operations in the format `dtype`, and
+        `bytes_` the memory traffic.
         """
         peak = self.peaks.get(dtype, 0.0)
         is_cached = bytes_ <= self.cached_bytes and self.cache_per_s > self.memory_per_s
@@ -230,15 +210,7 @@ def unaccounted(rows: Iterable[Row], step_s: float) -> Row:
 
 @dataclass(frozen=True)
 class Breakdown:
-    """Traced steps, added up to rows.
-
-    Parameters
-    ----------
-    step_s : float
-        Time of a typical step.
-    implementation_of : dict of OperationCost to Implementation
-        What oneDNN or OpenVINO runs for an operation.
-    """
+    """Traced steps, added up to rows, with the time of a typical step and the implementations of operations."""
 
     steps: Sequence[TracedStep]
     step_s: float

@@ -27,16 +27,7 @@ _IDLE = 0.01
 
 @dataclass(frozen=True)
 class Reading:
-    """Totals so far.
-
-    Parameters
-    ----------
-    page_faults, waits : int, optional
-    user_s, system_s : float
-        Processor time of this process.
-    busy_s : float
-        Processor time of all processes, and of other virtual machines on this one's cores.
-    """
+    """Totals so far: seconds of this process as user and system, and of all processes and virtual machines as busy."""
 
     wall_s: float
     page_faults: Optional[int]
@@ -74,15 +65,7 @@ def _resource() -> Optional[ModuleType]:
 
 
 def counters(before: Reading, after: Reading, steps: int, threads: int, cores: int) -> Counters:
-    """Return the counters per step between two readings.
-
-    Parameters
-    ----------
-    steps : int
-        How many lay between them.
-    threads, cores : int
-        Of the process, and of the machine.
-    """
+    """Return the counters per step between two readings, for a number of threads on so many cores."""
     wall_s = after.wall_s - before.wall_s
     system_s = after.system_s - before.system_s
     own_s = after.user_s - before.user_s + system_s
@@ -111,13 +94,7 @@ class LoadSampler:
         self._main, self._others = threading.get_native_id(), set[int]()
 
     def loads(self, begin_s: float, end_s: float) -> tuple[ThreadLoad, ...]:
-        """Return how busy each thread was between two moments, in seconds since 1970; the busiest ones first.
-
-        Returns
-        -------
-        tuple of ThreadLoad
-            Without threads that were idle.
-        """
+        """Return how busy each thread was between two moments, in seconds since 1970: the busiest first, none idle."""
         edges_s = np.arange(begin_s, end_s + LOAD_INTERVAL_S / 2, LOAD_INTERVAL_S)
         loads: list[tuple[int, np.ndarray]] = []
         for number in {number for _, sample in self._samples for number in sample}:

@@ -42,17 +42,7 @@ _ROOT = "/network/"
 
 @dataclass(frozen=True)
 class OnednnPrimitive:
-    """One run of a primitive.
-
-    Parameters
-    ----------
-    kind : str
-        convolution, deconvolution, matmul, reorder and so on.
-    implementation : str
-        Such as `brg_conv_fwd:avx512_core_bf16`.
-    begin_s : float
-        Seconds since 1970.
-    """
+    """One run of a primitive such as convolution, matmul or reorder, from a moment in seconds since 1970 on."""
 
     kind: str
     implementation: str
@@ -78,15 +68,10 @@ def parse_log(text: str) -> list[OnednnPrimitive]:
 
 @contextmanager
 def logged_primitives() -> Iterator[list[OnednnPrimitive]]:
-    """Catch what oneDNN runs within the context.
+    """Catch what oneDNN runs within the context, in a list that is filled at the end.
 
     oneDNN writes to the file descriptor of the standard output, which is redirected to a temporary file. Other lines
     are passed on. Nothing is caught if PyTorch has no oneDNN or the process has no standard output.
-
-    Yields
-    ------
-    list of OnednnPrimitive
-        Filled at the end.
     """
     import torch
 
@@ -129,10 +114,7 @@ def _flush() -> None:
 def implementations(steps: Sequence[TracedStep], log: Sequence[OnednnPrimitive]) -> dict[OperationCost, Implementation]:
     """Return what oneDNN ran for each operation of steps, by the time at which it ran.
 
-    Returns
-    -------
-    dict of OperationCost to Implementation
-        What ran for the first operation of each cost, and the median time of reorders within all of them.
+    For each cost, that is the implementation of the first operation, and the median time of reorders within all.
     """
     operations = [(piece, piece.cost) for step in steps for piece in step.pieces if piece.cost]
     begins_ns = np.array([piece.begin_ns for piece, _ in operations])
@@ -156,13 +138,7 @@ def implementations(steps: Sequence[TracedStep], log: Sequence[OnednnPrimitive])
 
 @dataclass(frozen=True)
 class Node:
-    """A node of the graph.
-
-    Parameters
-    ----------
-    layer : str
-        Path of the module that it computes.
-    """
+    """A node of the graph, with the path of the module that it computes."""
 
     layer: str
     cost: OperationCost

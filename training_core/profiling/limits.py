@@ -40,14 +40,9 @@ Maker = Callable[[int], list[Work]]
 
 
 def measure_limits(threads: int, limit_s: float, reporter: Reporter) -> Limits:
-    """Measure the limits of this machine.
+    """Measure the limits of this machine with `threads` threads at most.
 
-    Parameters
-    ----------
-    threads : int
-        Most threads to measure with.
-    limit_s : float
-        Time for everything. A slow machine takes longer where this is short: everything is timed a few times.
+    Everything is timed a few times, so a slow machine takes longer than `limit_s` if this is short.
     """
     reporter.check_cancelled()
     reporter.progress(0, "Measuring the limits of this computer")
@@ -148,19 +143,9 @@ def _integer_matrix_products(threads: int) -> list[Work]:
 
 
 def array_bytes(cache_bytes: int, available_bytes: int) -> int:
-    """Return the size of each of three arrays to measure memory with.
+    """Return the size of each of three arrays to measure memory with: four times the last-level cache.
 
-    Parameters
-    ----------
-    cache_bytes : int
-        Last-level cache; 0 where unknown.
-    available_bytes : int
-        Free memory.
-
-    Returns
-    -------
-    int
-        Four times the cache. Less where memory is short or the cache very large: there it counts as memory.
+    It is less where memory is short or the cache very large: there it counts as memory. An unknown cache is 0.
     """
     limit_bytes = min(MAX_ARRAYS_BYTES, int(available_bytes * MAX_SHARE_OF_MEMORY)) // 3
     return min(4 * max(cache_bytes, MIN_CACHE_BYTES), limit_bytes)

@@ -36,18 +36,8 @@ _MAX_ROUNDS = 20
 class _Plan:
     """Numbers of steps by their purpose.
 
-    Parameters
-    ----------
-    unused : int
-        The first profiled ones, which prepare the profiler.
-    logged : int
-        With oneDNN's log.
-    per_round : int
-        In a row without the profiler, then as many with it.
-    rounds : int
-        At least.
-    traced : int
-        For the trace and the time line.
+    The unused ones prepare the profiler, and the logged ones run with oneDNN's log. Each of at least so many rounds has
+    as many steps in a row without the profiler as with it. The traced ones make the trace and the time line.
     """
 
     unused: int
@@ -76,14 +66,7 @@ class Measured:
 
 
 def measure(subject: Subject, roof: Roof, limit_s: float, options: Mapping[str, Any], reporter: Reporter) -> Measured:
-    """Measure and break down a subject's steps.
-
-    Parameters
-    ----------
-    limit_s : float
-        Time to spend. The fewest steps that show something are done in any case.
-    options : dict
-        Options of the step; see `Run`.
+    """Measure and break down a subject's steps in about `limit_s`; the fewest that show something are done in any case.
 
     Raises
     ------

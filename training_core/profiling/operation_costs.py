@@ -45,9 +45,7 @@ class OperationCost:
         Of tensors that are read or written, each once; 0 for views.
     shape : str
         Of its first tensors of more than one dimension, inputs before outputs: `4x64x48x48 64x64x3x3 4x64x48x48`.
-    layout : str
-        Of the first tensor in memory.
-    dtype : str
+    layout, dtype : str
         Of the first tensor.
     """
 
@@ -61,15 +59,7 @@ class OperationCost:
 
 @dataclass(frozen=True)
 class Implementation:
-    """The implementation of the operations of one cost.
-
-    Parameters
-    ----------
-    name : str
-        Such as `brg_conv_fwd:avx512_core_bf16`; several are joined by ` + `.
-    reorder_s : float
-        Time of reorders between memory layouts within a call.
-    """
+    """The implementations of the operations of one cost, joined by ` + `, and the time of reorders within a call."""
 
     name: str
     reorder_s: float
@@ -78,15 +68,8 @@ class Implementation:
 class CostRecorder(TorchDispatchMode):
     """Records the cost of every operation that is called within it, in order.
 
-    Parameters
-    ----------
-    position : callable, optional
-        Returns the position of another recording; by default the number of operations in this one.
-
-    Attributes
-    ----------
-    marks : list of (str, int)
-        Each name that was marked for a profiler (`record_function`), and the position then.
+    Its marks are the names that were marked for a profiler (`record_function`), each with the position then: that of
+    another recording, or by default the number of operations in this one.
     """
 
     def __init__(self, position: Optional[Callable[[], int]] = None) -> None:

@@ -77,13 +77,7 @@ class Row:
 
 @dataclass(frozen=True)
 class LayerRow(Row):
-    """A layer: a module of the model by its path, such as `encoder.layer1.0.conv1`, or input, loss or optimizer.
-
-    Parameters
-    ----------
-    forward_s, backward_s : float
-        Parts of the time.
-    """
+    """A layer: a module of the model by its path, such as `encoder.layer1.0.conv1`, or input, loss or optimizer."""
 
     forward_s: Amount = 0.0
     backward_s: Amount = 0.0
@@ -95,14 +89,10 @@ class PrimitiveRow(Row):
 
     Parameters
     ----------
-    kind, phase : str
-        Kind of operation, and the phase in which it is called.
     shape : str
         Of its tensors, inputs before outputs: `4x64x48x48 64x64x3x3`.
-    layout : str
-        Of the first tensor in memory: `channels last`, `contiguous` or `strided`.
-    dtype : str
-        Of the first tensor: `fp32`, `bf16` and so on.
+    layout, dtype : str
+        Of the first tensor: `channels last`, `contiguous` or `strided`; `fp32`, `bf16` and so on.
     implementation : str
         The choice of oneDNN or OpenVINO, such as `brgconv:avx512_core_bf16`; empty for kernels of PyTorch itself.
     reorder_s : float
@@ -120,15 +110,7 @@ class PrimitiveRow(Row):
 
 @dataclass(frozen=True)
 class Span:
-    """An activity of a thread during the step.
-
-    Parameters
-    ----------
-    thread : str
-        `main thread` or `data thread`.
-    begin_s, duration_s : float
-        From the beginning of the step.
-    """
+    """An activity of the main thread or the data thread, in seconds from the beginning of the step."""
 
     thread: str
     name: str
@@ -140,13 +122,7 @@ class Span:
 
 @dataclass(frozen=True)
 class ThreadLoad:
-    """How busy a thread was over one step.
-
-    Parameters
-    ----------
-    busy : tuple of float
-        Fraction of each interval that it ran on a processor, from 0 to 1.
-    """
+    """How busy a thread was over one step: the fraction of each interval, from 0 to 1, that it ran on a processor."""
 
     name: str
     busy: tuple[float, ...]
@@ -155,14 +131,7 @@ class ThreadLoad:
 
 @dataclass(frozen=True)
 class TimeLine:
-    """The course of one step, with its phases as (name, begin, end) in seconds.
-
-    Parameters
-    ----------
-    phases : tuple of (str, float, float)
-    loads : tuple of ThreadLoad
-        Empty where the system does not provide them.
-    """
+    """The course of one step, with its phases as (name, begin, end) in seconds; loads where the system has them."""
 
     phases: tuple[tuple[str, float, float], ...] = ()
     spans: tuple[Span, ...] = ()
@@ -171,16 +140,9 @@ class TimeLine:
 
 @dataclass(frozen=True)
 class MemoryCurve:
-    """Bytes of tensors that are alive over one step, beyond those at its beginning.
+    """Bytes of tensors that are alive after each operation of a step, beyond those at its beginning.
 
-    Parameters
-    ----------
-    bytes : tuple of int
-        After each operation.
-    phases : tuple of (str, int)
-        Each phase with the index of its last operation.
-    base_bytes : int
-        Of parameters, gradients and optimizer state.
+    Each phase has the index of its last operation. The base is that of parameters, gradients and optimizer state.
     """
 
     bytes: tuple[Annotated[int, Range(-_MAX, _MAX)], ...] = ()
@@ -203,16 +165,14 @@ class Counters:
 
     Parameters
     ----------
-    page_faults : float, optional
-        Minor page faults: new memory of the process.
+    page_faults, waits : float, optional
+        Minor page faults, which are new memory of the process; involuntary context switches.
     system_share : float, optional
         Fraction of the process' processor time that the system took, for page faults and the like.
     stolen_share : float, optional
         Fraction of the processor time of all cores that other processes or other virtual machines took.
     busy_share : float, optional
         Processor time of the process, as a fraction of that of its threads.
-    waits : float, optional
-        Involuntary context switches.
     """
 
     page_faults: Optional[Amount] = None
@@ -230,19 +190,14 @@ class Run:
     ----------
     what : str
         training or inference.
-    threads, batch_size, size_px : int
-        Threads, images a step, side of an image.
-    step_s : float
-        Wall-clock time of a typical step that was profiled; that of training with its part of validations.
-    spread_s : float
-        Interquartile range.
-    steps : int
-        How many were measured.
+    batch_size, size_px : int
+        Images a step, side of an image.
+    step_s, spread_s : float
+        Wall-clock time of a typical step that was profiled, and its interquartile range; training has its part of
+        validations.
     primitives : tuple of PrimitiveRow
-        Each breakdown sorted by time, the longest first; phases in their order. The rows of `phases`, of `kinds` and
-        of `layers` add up to the step, with a row `unaccounted`.
-    unaccounted_share : float
-        Fraction of the step that no phase covers.
+        Each breakdown sorted by time, the longest first; phases in their order. The rows of `phases`, of `kinds` and of
+        `layers` add up to the step, with a row `unaccounted`.
     overhead_share : float
         Time that profiling adds to a step, as a fraction of it.
     time_line : TimeLine
@@ -287,13 +242,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Rate:
-    """A limit of the machine with a number of threads.
-
-    Parameters
-    ----------
-    per_s : float
-        FLOP (or INT8 operations) or bytes a second.
-    """
+    """A limit of the machine with a number of threads: FLOP (or INT8 operations) or bytes a second."""
 
     threads: Count
     per_s: Positive
@@ -342,13 +291,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Trial:
-    """The measured effect of a piece of advice.
-
-    Parameters
-    ----------
-    before_s, after_s : float
-        Time of an image without and with it, measured in turns.
-    """
+    """The measured effect of a piece of advice: the time of an image without and with it, measured in turns."""
 
     before_s: Positive
     after_s: Positive
@@ -367,19 +310,14 @@ class Advice:
     ----------
     rule : str
         Name of the rule, such as `small batch`.
-    run : str
-        Name of the run it is about.
-    evidence : str
-        The measurement.
-    remedy : str
-        The change.
+    evidence, remedy : str
+        The measurement and the change.
     gain : float
         Estimated fraction of the time that it would save (Amdahl's law), from 0 to 1.
     options : dict
         Options of the job that apply it; empty where none does.
     link : str
         Page of the guide and heading, such as `guide.md#where-the-time-goes`.
-    trial : Trial, optional
     """
 
     rule: Text
@@ -394,13 +332,7 @@ class Advice:
 
 @dataclass(frozen=True)
 class LossTime:
-    """How long a loss takes with its gradient, for the logits of one training step.
-
-    Parameters
-    ----------
-    ratio : float
-        To the time of RoadSeg's.
-    """
+    """How long a loss takes with its gradient, for the logits of one training step; also as a ratio to RoadSeg's."""
 
     name: Text
     time_s: Amount
@@ -409,17 +341,7 @@ class LossTime:
 
 @dataclass(frozen=True)
 class Profile:
-    """A profile of this machine.
-
-    Parameters
-    ----------
-    runs : tuple of Run
-        The first one is the main one.
-    losses : tuple of LossTime
-        RoadSeg's first.
-    options : dict
-        The job's fields.
-    """
+    """A profile of this machine: the first run is the main one, and RoadSeg's is the first of the losses."""
 
     hardware: Text
     limits: Limits

@@ -26,16 +26,8 @@ Groups = dict[tuple[str, ...], list[Row]]
 class Difference:
     """A row of a breakdown in both profiles; its time is 0 where it is in one only.
 
-    Parameters
-    ----------
-    before_s, after_s : float
-        A step before, and as many pixels after.
-    share : float
-        The difference as a fraction of the step before; negative where it became faster.
-    kind, phase, shape : str
-        Of a primitive.
-    implementation_before, implementation_after : str
-        Of a primitive; several are separated by commas.
+    The time after is that of as many pixels. The difference as a fraction of the step before is `share`, negative where
+    it became faster. Primitives also have a kind, phase, shape and implementations, separated by commas.
     """
 
     name: str
@@ -61,20 +53,10 @@ class Difference:
 
 @dataclass(frozen=True)
 class RunComparison:
-    """A run before and the one after that it is compared with.
+    """A run before and the one after that it is compared with, by their names.
 
-    Parameters
-    ----------
-    before, after : str
-        Their names: `training, native bf16`.
-    step_before_s, step_after_s : float
-        A step before, and as many pixels after.
-    scale : float
-        Factor of the times after.
-    notes : tuple of str
-        Differences of the runs other than their times.
-    phases, kinds, layers, primitives : tuple of Difference
-        The largest difference first.
+    The step after has as many pixels, since times after are multiplied by `scale`. Notes tell other differences of the
+    runs. The largest differences come first.
     """
 
     before: str
@@ -101,15 +83,7 @@ class RunComparison:
 
 @dataclass(frozen=True)
 class LimitDifference:
-    """A limit of the machines.
-
-    Parameters
-    ----------
-    name, unit : str
-        The unit is FLOP/s, OP/s, B/s, B or s.
-    before, after : float
-        0 where it was not measured.
-    """
+    """A limit of the machines in FLOP/s, OP/s, B/s, B or s; 0 where it was not measured."""
 
     name: str
     unit: str
@@ -124,13 +98,7 @@ class LimitDifference:
 
 @dataclass(frozen=True)
 class FactDifference:
-    """A fact of the machine, or a version, that differs.
-
-    Parameters
-    ----------
-    name, before, after : str
-        Empty where a side does not have it.
-    """
+    """A fact of the machine, or a version, that differs; empty where a side does not have it."""
 
     name: str
     before: str
@@ -139,13 +107,7 @@ class FactDifference:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two profiles compared.
-
-    Parameters
-    ----------
-    runs : tuple of RunComparison
-        Empty where the profiles have no task in common.
-    """
+    """Two profiles compared, without runs where they have no task in common."""
 
     hardware_before: str
     hardware_after: str

@@ -21,13 +21,7 @@ _LABELS = {field.name: field.option.label for field in jobs.Profile.option_field
 
 @dataclass(frozen=True)
 class Context:
-    """What a rule knows in addition to the run that it is about.
-
-    Parameters
-    ----------
-    engines_at_hand : tuple of str
-        Engines that could be used here, measured or not.
-    """
+    """What a rule knows in addition to the run that it is about; the engines could be used here, measured or not."""
 
     runs: tuple[Run, ...]
     limits: Limits
@@ -57,14 +51,8 @@ def estimated(
 ) -> Optional[Advice]:
     """Return advice whose gain is estimated from the run, or None where the gain is too small.
 
-    Parameters
-    ----------
-    gain : float
-        Fraction of the time that it would save.
-    options : dict, optional
-        Options of the job that apply it.
-    link : str
-        By default the job's parameters where there are options, or else the guide's heading on profiles.
+    Its gain is the fraction of the time that it would save. The link is by default that to the job's parameters where
+    there are options, or else to the guide's heading on profiles.
     """
     if gain < MIN_GAIN:
         return None

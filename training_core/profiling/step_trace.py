@@ -58,14 +58,9 @@ def marked_layers(model: nn.Module) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Event:
-    """An event of the profiler on the main thread.
+    """An event of the profiler on the main thread, in nanoseconds since 1970.
 
-    Parameters
-    ----------
-    begin_ns, end_ns : int
-        Since 1970.
-    sequence : int
-        Autograd's number; negative or huge without one.
+    Its sequence is autograd's number, negative or huge without one.
     """
 
     name: str
@@ -76,16 +71,7 @@ class Event:
 
 @dataclass(frozen=True)
 class Piece:
-    """A part of a step: an operation, or Python code between operations.
-
-    Parameters
-    ----------
-    name : str
-        Of the operation; empty for Python code.
-    phase, layer : str
-        The layer is empty outside of the model.
-    cost : OperationCost, optional
-    """
+    """A part of a step: an operation, or Python code, which has no name. Outside of the model it has no layer."""
 
     name: str
     phase: str
@@ -126,12 +112,10 @@ def events_of(profiler: Any) -> list[Event]:
 
 
 def traced_steps(events: Sequence[Event], last_phase: str, costs: Sequence[OperationCost]) -> list[TracedStep]:
-    """Cut events into steps and pieces.
+    """Cut events, sorted as by `events_of`, into steps and pieces.
 
     Parameters
     ----------
-    events : sequence of Event
-        Sorted, see `events_of`.
     last_phase : str
         The phase that ends a step. Events before its first end are left out, since their step began before.
     costs : sequence of OperationCost

@@ -84,14 +84,7 @@ class _MarkingTrainer(Trainer):
 
 
 class TrainingSteps:
-    """Training steps on chips of labeled images, as a fine-tune takes them.
-
-    Parameters
-    ----------
-    model : Module
-        Belongs to the trainer from here on.
-    chip_px : int
-        Side of a chip as it enters the model.
+    """Training steps on chips of labeled images, as a fine-tune takes them; the trainer takes over the model.
 
     Attributes
     ----------
@@ -163,21 +156,10 @@ class _MarkingEngine:
 
 
 class InferenceSteps:
-    """The segmentation of one tile after the other, as the job segment computes them; attributes as `TrainingSteps`.
+    """The segmentation of tiles of one size, again and again, as the job segment computes them.
 
-    Parameters
-    ----------
-    read : callable
-        As `Image.read`.
-    tiles : iterable of Tile
-        All of one size; segmented again and again.
-    size_px : int
-        Side of a tile with its halo.
-
-    Attributes
-    ----------
-    model : Module, optional
-        None where another library runs its layers.
+    Attributes are those of `TrainingSteps`. The model is None where another library runs its layers, and the side of a
+    tile includes its halo.
     """
 
     what, last_phase, after_model = INFERENCE, CONVERSION, "output"
@@ -225,19 +207,7 @@ Subject = Union[TrainingSteps, InferenceSteps]
 
 @dataclass(frozen=True)
 class Workload:
-    """A model and an image, from which steps are made.
-
-    Parameters
-    ----------
-    job : Profile
-        With a number of threads.
-    model : Module or OnnxModel
-        Copied for each subject.
-    image : Image
-        Open, at the model's resolution.
-    bands : tuple of Band
-        How its values are normalized.
-    """
+    """A model and an open image at its resolution, from which steps are made."""
 
     job: Profile
     model: nn.Module | OnnxModel
@@ -249,20 +219,7 @@ class Workload:
     def subject(
         self, what: str, engine: Engine, options: Mapping[str, Any], reporter: Reporter
     ) -> Iterator[tuple[Subject, dict[str, Any]]]:
-        """Make a subject, and end its data thread at the end.
-
-        Parameters
-        ----------
-        what : str
-            training or inference.
-        options : dict
-            Options of the job that are changed.
-
-        Yields
-        ------
-        subject : TrainingSteps or InferenceSteps
-        options : dict
-            Those of its steps.
+        """Make a subject with some options of the job changed, yield it with those of its steps, and close it.
 
         Raises
         ------
@@ -323,19 +280,10 @@ class Workload:
         return LabeledImage(self.image.name, place, values, known, labels, nothing, self.bands)
 
     def image_s(self, run: Run, options: Mapping[str, Any], reporter: Reporter) -> float:
-        """Return the time of an image of a run with some options changed, in seconds, by the fastest of a few steps.
+        """Return the time of an image of a run with some of the job's options changed, in seconds.
 
-        The fastest one, since other work on the machine only makes steps slower.
-
-        Parameters
-        ----------
-        options : dict
-            Options of the job, engine and precision among them.
-
-        Returns
-        -------
-        float
-            For images of another size, in proportion to their pixels.
+        It is that of the fastest of a few steps, since other work on the machine only makes them slower. For images of
+        another size, it is in proportion to their pixels.
         """
         rest = {name: value for name, value in options.items() if name not in ("engine", "precision")}
         engine = make_engine(options.get("engine", run.engine), options.get("precision", run.precision))

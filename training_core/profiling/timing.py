@@ -28,13 +28,7 @@ Loss = Callable[[Tensor], Tensor]
 
 @dataclass(frozen=True)
 class Work:
-    """An operation that can be timed.
-
-    Parameters
-    ----------
-    amount : float
-        FLOP or bytes of one call.
-    """
+    """An operation that can be timed, with the FLOP or bytes of one call."""
 
     amount: float
     run: Callable[[], object]
@@ -69,16 +63,11 @@ def best_times_s(
     Parameters
     ----------
     limit_s : float
-        No further call begins after this, apart from those of the first turns.
+        No further call begins after this, apart from those of the first turns. Operations without time get infinity.
     required : int
         The first operations, this many, are timed MIN_TURNS times in any case.
     clock : callable
         Returns seconds.
-
-    Returns
-    -------
-    list of float
-        Infinity for operations that there was no time for.
     """
     deadline_s = clock() + limit_s
     best = [math.inf] * len(operations)
@@ -108,7 +97,7 @@ def measure_rates(
     limit_s: float,
     reporter: Reporter,
 ) -> dict[str, tuple[Rate, ...]]:
-    """Measure rates by number of threads.
+    """Measure rates by number of threads, apart from what this PyTorch cannot compute.
 
     Parameters
     ----------
@@ -116,11 +105,6 @@ def measure_rates(
         Each takes a number of threads and returns operations, the best of which counts.
     limit_s : float
         Time for all; each measurement gets an equal part of what is left.
-
-    Returns
-    -------
-    dict of str to tuple of Rate
-        Without what this PyTorch cannot compute.
     """
     deadline_s = time.perf_counter() + limit_s
     measurements = [(name, threads) for _ in range(PASSES) for name in makers for threads in counts]
@@ -147,17 +131,8 @@ def measure_rates(
 def time_losses(logits_shape: tuple[int, ...], limit_s: float) -> tuple[LossTime, ...]:
     """Time focal losses (gamma 2, alpha 0.5) forward and backward on the same logits and labels, in turns.
 
-    Parameters
-    ----------
-    logits_shape : tuple of int
-        Of a training step: (batch, 1, height, width).
-    limit_s : float
-        Time for all; each is timed a few times in any case.
-
-    Returns
-    -------
-    tuple of LossTime
-        The best time of each, RoadSeg's first, without libraries that cannot be imported.
+    Logits have the shape of a training step, (batch, 1, height, width). Each loss is timed a few times, whatever the
+    limit; the best time counts. RoadSeg's is first, and libraries that cannot be imported are left out.
     """
     random = torch.Generator().manual_seed(0)
     logits = (3 * torch.randn(logits_shape, generator=random)).requires_grad_()

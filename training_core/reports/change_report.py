@@ -54,20 +54,14 @@ class ChangesRecord(ReportRecord):
 
     Parameters
     ----------
-    before, after : str
-        Names of the layers.
     document : mapping of str to anything
         The numbers; see `comparenetworks.to_document`.
     sentences : sequence of str
         The numbers in words, with all their parameters.
     parts : mapping of str to ndarray (n,), object
         `LineString`s in meters, by change.
-    names : sequence of str
-        Names of the places.
     points, origins : ndarray (k, 2), float64, optional
         The places and the origins, in meters.
-    routes : PlaceRoutes, optional
-        None where there are no places.
     """
 
     before: str

@@ -32,18 +32,8 @@ _SIZE = re.compile(r'<svg (width="[^"]*" )?height="[^"]*"')  # the page decides 
 class Series:
     """One line of a chart.
 
-    Parameters
-    ----------
-    label : str
-        Its name in the legend; none where it is empty.
-    x, y : sequence of float
-        Of equal length; NaN and infinity leave a gap.
-    color : str
-        As matplotlib takes it.
-    width : float
-        Line width in points.
-    dots : bool
-        Whether each point is marked.
+    It is not in the legend without a label. NaN and infinity leave a gap. Its width is in points, and `dots` marks each
+    point.
     """
 
     label: str
@@ -62,18 +52,9 @@ def line_chart(
     y_range: Optional[tuple[float, float]] = None,
     marked_x: Optional[tuple[float, str]] = None,
 ) -> str:
-    """Return a chart as an `<svg>` element.
+    """Return a chart as an `<svg>` element of a name that is unique on the page.
 
-    Parameters
-    ----------
-    name : str
-        Unique on the page; read out by screen readers.
-    x_label, y_label : str
-        Axis labels, with units.
-    y_range : tuple of float, optional
-        Limits of the vertical axis; fitted to the lines by default.
-    marked_x : tuple of (float, str), optional
-        A position on the horizontal axis to mark, and its label.
+    The vertical axis is fitted to the lines without `y_range`; `marked_x` is a labeled position on the other axis.
     """
     import matplotlib  # takes half a second to load, and only reports need it
     from matplotlib.figure import Figure
@@ -95,19 +76,7 @@ def line_chart(
 
 
 def histogram(name: str, values: Sequence[float], x_label: str, y_label: str, color: str) -> str:
-    """Return how often values occur, as an `<svg>` element with their median marked.
-
-    Parameters
-    ----------
-    name : str
-        Unique on the page; read out by screen readers.
-    values : sequence of float
-        At least one, from 0 up.
-    x_label, y_label : str
-        Axis labels, with units.
-    color : str
-        As matplotlib takes it.
-    """
+    """Return how often values, at least one and none negative, occur, as an `<svg>` element with the median marked."""
     import matplotlib
     from matplotlib.figure import Figure
     from matplotlib.ticker import MaxNLocator
@@ -152,17 +121,7 @@ def smoothed(values: Sequence[float] | np.ndarray, window: int) -> np.ndarray:
 
 
 def sweep_chart(thresholds: Sequence[float], sweep: Sequence[Scores], threshold: float, word: str) -> str:
-    """Return a chart of scores by threshold, as SVG.
-
-    Parameters
-    ----------
-    sweep : sequence of Scores
-        At these thresholds.
-    threshold : float
-        The one to mark.
-    word : str
-        Its label.
-    """
+    """Return a chart of scores by threshold, as SVG, with one `threshold` labeled by a word."""
     lines = [
         Series("F1", thresholds, [scores.f1 for scores in sweep], VERMILION),
         Series("precision", thresholds, [scores.precision for scores in sweep], GREEN, width=1.3),

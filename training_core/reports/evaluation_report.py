@@ -21,20 +21,8 @@ from .page import ImageSummary, ModelRecord, pictures_of, write_page
 class EvaluationRecord(ModelRecord):
     """The content of the report of an evaluation, in addition to that of all reports on a model.
 
-    Parameters
-    ----------
-    model : str
-        Name of the model file.
-    card : ModelCard
-        The model's metadata; it may come from anywhere, so it is not trusted.
-    confusion : Confusion
-        Confusion counts by threshold, of all scored pixels.
-    tolerance_m : float
-        Tolerance of relaxed scores.
-    total : GroundScores
-        Scores of all images together.
-    images, areas : sequence of (str, GroundScores)
-        The scores of each image and of each area of interest, with its name.
+    The card may come from anywhere, so it is not trusted. The confusion counts all scored pixels by threshold, and the
+    tolerance is that of relaxed scores. Images and areas of interest are listed with their names.
     """
 
     model: str

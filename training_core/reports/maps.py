@@ -21,17 +21,7 @@ MAX_LINES = 30_000
 
 @dataclass(frozen=True)
 class MapLines:
-    """Lines of one color.
-
-    Parameters
-    ----------
-    lines : ndarray (n,), object
-        `LineString`s in meters, x east and y north.
-    color : str
-        As CSS takes it.
-    width_px : float
-        Line width on a map 1000 px wide.
-    """
+    """Lines of one color: `LineString`s in meters, x east and y north, (n,), object; drawn on a map 1000 px wide."""
 
     lines: np.ndarray
     color: str
@@ -40,16 +30,9 @@ class MapLines:
 
 @dataclass(frozen=True)
 class MapAreas:
-    """Polygons of one color.
+    """Polygons of one color, lighter inside, of one part or several: in meters, x east and y north, (n,), object.
 
-    Parameters
-    ----------
-    shapes : ndarray (n,), object
-        Polygons of one part or several, in meters, x east and y north.
-    color : str
-        As CSS takes it; inside it is lighter.
-    titles : sequence of str
-        Of each, shown where the pointer rests; without any, all are one shape with the title of the layer.
+    Each has its title, shown where the pointer rests; without titles all are one shape with that of the layer.
     """
 
     shapes: np.ndarray
@@ -61,12 +44,7 @@ class MapAreas:
 def line_map(name: str, drawn: Mapping[str, MapLines | MapAreas]) -> str:
     """Return a map as an `<svg>` element, north up, with a scale bar.
 
-    Parameters
-    ----------
-    name : str
-        Read out by screen readers.
-    drawn : mapping of str to MapLines or MapAreas
-        By title, later ones on top; at least one shape in all.
+    Layers are drawn by title, later ones on top, with at least one shape in all.
     """
     shapes = [layer.lines if isinstance(layer, MapLines) else layer.shapes for layer in drawn.values()]
     west, south, east, north = shapely.total_bounds(np.concatenate(shapes))
@@ -133,13 +111,7 @@ def _scale_bar(span_m: float, scale: float, bottom_px: float) -> str:
 
 
 class RoadSketch:
-    """Every line of a network that comes part by part; of a large one every second, every fourth and so on.
-
-    Parameters
-    ----------
-    max_lines : int
-        Number of lines to keep at most.
-    """
+    """Every line of a network that comes part by part; beyond `max_lines` every second, every fourth and so on."""
 
     def __init__(self, max_lines: int = MAX_LINES) -> None:
         self._max_lines, self._seen, self.every = max_lines, 0, 1

@@ -44,16 +44,10 @@ class ImageSummary:
     ----------
     width, height : int
         In pixels of the ground resolution that was worked at.
-    resolution_m : float
-        Ground size of a pixel in meters.
-    labeled_share : float
-        Share of the pixels, from 0 to 1, that are labeled road or background.
-    road_share : float
-        Share of those that are road.
+    labeled_share, road_share : float
+        Fraction of the pixels that are labeled road or background, and of these that are road.
     training_px, validation_px : int
         Labeled pixels for training, and held-out ones for validation; 0 without training.
-    training_road_share, validation_road_share : float
-        Share of road in either.
     """
 
     name: str
@@ -89,17 +83,7 @@ class Panel:
 
 @dataclass(frozen=True, kw_only=True)
 class ReportRecord:
-    """The content of every report.
-
-    Parameters
-    ----------
-    options : mapping of str to anything
-        The job's fields.
-    timings_s : mapping of str to float
-        Seconds by part of the work.
-    versions : mapping of str to str
-        Of RoadSeg and the libraries it ran with, by name.
-    """
+    """The content of every report: the job's fields, seconds by part of the work, and versions of libraries."""
 
     options: Mapping[str, Any]
     timings_s: Mapping[str, float] = field(default_factory=dict)
@@ -109,15 +93,7 @@ class ReportRecord:
 
 @dataclass(frozen=True, kw_only=True)
 class ModelRecord(ReportRecord):
-    """What every report on a model shows.
-
-    Parameters
-    ----------
-    hardware, engine, precision, engine_reason : str
-        What computed, and why that was chosen.
-    threshold : float
-        Probability from which a pixel is road.
-    """
+    """The content of every report on a model: also the engine, and the probability from which a pixel is road."""
 
     hardware: str
     engine: str
@@ -128,16 +104,9 @@ class ModelRecord(ReportRecord):
 
 
 def write_page(template: str, path: Path, job_type: type[Job], record: ReportRecord, **values: Any) -> None:
-    """Write a report as one HTML file. Text in its values is shown, never executed.
+    """Write a report as one HTML file from a template in resources/reports.
 
-    Parameters
-    ----------
-    template : str
-        A file of resources/reports.
-    job_type : type of Job
-        Labels the options of the record.
-    **values
-        What else the template shows.
+    The text in its values is shown, never executed. The job's type labels the options of the record.
     """
     environment = Environment(
         loader=FileSystemLoader(_TEMPLATES),

@@ -22,13 +22,7 @@ COMPUTED_PX = (PANEL_PX + 2 * CONTEXT_PX) ** 2
 
 
 def make_panels(predictor: Predictor, images: list[LabeledImage], count: int) -> list[Panel]:
-    """Return panels of the squares of PANEL_PX with the most held-out road, none of which overlap.
-
-    Parameters
-    ----------
-    count : int
-        Panels at most.
-    """
+    """Return at most `count` panels, PANEL_PX wide, with the most held-out road, none of which overlap."""
     places = sorted(
         (-road, number, row, column)
         for number, image in enumerate(images)
@@ -61,18 +55,16 @@ def scored_places(
     Parameters
     ----------
     name : str
-        Name of the image, for the caption.
+        For the caption.
     bands : sequence of str
         Names of the bands that `read` returns.
     read : callable
-        Takes column, row, width and height in pixels of `truth`; returns values, ndarray (bands, height, width) of any
-        dtype, and known, ndarray (height, width), bool, as `Image.read`.
+        As `Image.read`: takes column, row, width and height in pixels of `truth`; returns values, (bands, height,
+        width), any dtype, and known, (height, width), bool.
     truth : ndarray (height, width), uint8
         0 background, 1 road, 255 ignored.
     probability : ndarray (height, width), uint8
-        0 to 254 for 0 to 1, 255 no data.
-    threshold : float
-        Probability from which a pixel is road.
+        0 to 254 for 0 to 1, 255 no data; from `threshold` on a pixel is road.
     count : int
         Squares of either kind, at most.
     """
@@ -158,14 +150,7 @@ def _panel(predictor: Predictor, image: LabeledImage, row: int, column: int) -> 
 def stretch_limits(values: np.ndarray, known: np.ndarray) -> list[tuple[float, float]]:
     """Return each band's 1st and 99th percentile where there are data; (0, 1) without data.
 
-    Parameters
-    ----------
-    values : ndarray (bands, height, width), any dtype
-    known : ndarray (height, width), bool
-
-    Returns
-    -------
-    list of (float, float)
+    Values are (bands, height, width) of any dtype, known (height, width), bool.
     """
     if not known.any():
         return [(0.0, 1.0)] * len(values)

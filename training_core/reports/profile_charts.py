@@ -37,15 +37,7 @@ _MAX_POINTS = 800
 
 @dataclass
 class Module:
-    """A module with the modules in it.
-
-    Parameters
-    ----------
-    name : str
-        The last part of its path.
-    self_s : float
-        Its own time, without the modules in it.
-    """
+    """A module with the modules in it: the last part of its path, and its own time without theirs."""
 
     name: str
     path: str
@@ -68,15 +60,7 @@ class Module:
 
 @dataclass(frozen=True)
 class Block:
-    """A box of the graph.
-
-    Parameters
-    ----------
-    depth : int
-        Row, from 0.
-    x, width : float
-        In pixels.
-    """
+    """A box of the graph, in row `depth`, with its left edge and width in pixels."""
 
     name: str
     title: str
@@ -155,13 +139,7 @@ def _flame_box(block: Block) -> Iterator[str]:
 
 
 def time_line(name: str, line: TimeLine) -> str:
-    """Return the time line as an `<svg>` element; empty if nothing was recorded.
-
-    Parameters
-    ----------
-    name : str
-        Unique on the page; read out by screen readers.
-    """
+    """Return the time line as an `<svg>` element; empty if nothing was recorded."""
     ends_s = [end for _, _, end in line.phases] + [span.begin_s + span.duration_s for span in line.spans]
     end_s = max(ends_s, default=0.0)
     if end_s <= 0:
@@ -180,14 +158,9 @@ def time_line(name: str, line: TimeLine) -> str:
 
 
 def lane(spans: Sequence[Span], y: float, scale: float) -> Iterator[str]:
-    """Yield the boxes of a thread's spans; those narrower than a pixel are merged by kind, pixel by pixel.
+    """Yield the boxes of a thread's spans, from `y` downwards, at a `scale` in pixels a second.
 
-    Parameters
-    ----------
-    y : float
-        Top of the lane.
-    scale : float
-        Pixels a second.
+    Spans narrower than a pixel are merged by kind, pixel by pixel.
     """
     yield box(LEFT_PX, y, _COLUMNS, _LANE_PX, FAINT)
     yield from _merged([span for span in spans if span.duration_s * scale < 1], y, scale)
@@ -251,13 +224,7 @@ def _name(middle: float, name: str, size_px: float = 13) -> str:
 
 
 def memory_curve(name: str, memory: MemoryCurve) -> str:
-    """Return the curve as an `<svg>` element; empty without one.
-
-    Parameters
-    ----------
-    name : str
-        Unique on the page; read out by screen readers.
-    """
+    """Return the curve as an `<svg>` element; empty without one."""
     if max(memory.bytes, default=0) <= 0:
         return ""
     x, values = points_of(memory)
@@ -276,15 +243,7 @@ def memory_curve(name: str, memory: MemoryCurve) -> str:
 
 
 def points_of(memory: MemoryCurve) -> tuple[np.ndarray, np.ndarray]:
-    """Return the curve thinned out, so that all peaks are left.
-
-    Returns
-    -------
-    x : ndarray (n,), float64
-        In pixels.
-    values : ndarray (n,), float64
-        In bytes; the largest of each group of neighbors.
-    """
+    """Return the curve thinned out, so that all peaks are left: pixels and bytes, both (n,), float64."""
     count = len(memory.bytes)
     begins = np.arange(0, count, max(1, -(-count // _MAX_POINTS)))
     values = np.maximum.reduceat(np.array(memory.bytes, dtype=np.float64), begins)

@@ -59,14 +59,8 @@ _NONE_IS_NO_LIMIT = ("container_cores", "container_memory_left_bytes", "instruct
 class Headroom:
     """How far a step is from the machine's limits.
 
-    Parameters
-    ----------
-    ideal_s : float
-        Time of the operations with a known roof, if they ran at it.
-    lost_s : dict of str to float
-        Their time beyond that, by kind, the largest first.
-    other_s : float
-        The rest of the step: operations without a known roof, and other time.
+    Operations with a known roof would take `ideal_s` at it and lose `lost_s` by kind, the largest first. The rest of
+    the step takes `other_s`.
     """
 
     ideal_s: float
@@ -224,13 +218,7 @@ def _fact(name: str, value: Any) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class ComparisonRecord(ReportRecord):
-    """The content of the report of a comparison, in addition to that of all reports.
-
-    Parameters
-    ----------
-    before, after : str
-        Names of the profiles.
-    """
+    """The content of the report of a comparison, in addition to that of all reports, with names of the profiles."""
 
     before: str
     after: str

@@ -55,16 +55,12 @@ class RegionRecord(ReportRecord):
         Kilometers of road by name of the scene.
     roads : ndarray (n,), object
         `LineString`s in meters, on the same plane: one of each `roads_every` lines.
-    executor : str
-        Who did the work.
-    workers : mapping of str to WorkerThroughput
-        By name.
     block_s : sequence of float
         Seconds that each block took.
     points : sequence of (float, float)
         Seconds since the beginning and megapixels done by then.
     area_km2 : float
-        That the mapped scenes cover.
+        Area that the mapped scenes cover.
     """
 
     numbers: Mapping[str, Any]
@@ -127,12 +123,9 @@ def _map(record: RegionRecord) -> str:
 
 
 def _workers(workers: Mapping[str, WorkerThroughput]) -> tuple[list[tuple[str, WorkerThroughput, float]], int]:
-    """Return the rows of workers, and the number of those left out.
+    """Return a row for each worker, with its throughput and this as a fraction of the best; and how many are left out.
 
-    Returns
-    -------
-    rows : list of (str, WorkerThroughput, float)
-        Name, throughput, and this as a fraction of the best; the best first, without the middle of many.
+    The best are first, and the middle of many is left out.
     """
     ranked = sorted(workers.items(), key=lambda item: (-item[1].megapixels_per_s, item[0]))
     fastest = max((worker.megapixels_per_s for worker in workers.values()), default=0.0) or 1.0

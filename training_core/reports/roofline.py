@@ -30,15 +30,7 @@ _PEAKS = {"fp32": ("FP32", ""), "bf16": ("BF16", "9 4"), "int8": ("INT8", "2 3")
 
 @dataclass(frozen=True)
 class Dot:
-    """A row in the plot.
-
-    Parameters
-    ----------
-    row : Row
-        A PrimitiveRow or a LayerRow.
-    x, y, radius : float
-        In pixels.
-    """
+    """A row in the plot: a PrimitiveRow or a LayerRow, with its place and radius in pixels."""
 
     row: Row
     x: float
@@ -48,13 +40,7 @@ class Dot:
 
 @dataclass(frozen=True)
 class Axes:
-    """Both axes, in powers of ten.
-
-    Parameters
-    ----------
-    left, right, bottom, top : float
-        Exponents at the plot's edges.
-    """
+    """Both axes by the exponents of ten at the plot's edges."""
 
     left: float
     right: float
@@ -71,13 +57,7 @@ class Axes:
 
 
 def roofline(name: str, run: Run, limits: Limits) -> str:
-    """Return the roofline plot of a run as an `<svg>` element; empty if no row has FLOP and bytes.
-
-    Parameters
-    ----------
-    name : str
-        Unique on the page; read out by screen readers.
-    """
+    """Return the roofline plot of a run as an `<svg>` element; empty if no row has FLOP and bytes."""
     rows = [row for rows in (run.layers, run.primitives) for row in _largest(rows)]
     if not rows:
         return ""
@@ -93,12 +73,7 @@ def roofline(name: str, run: Run, limits: Limits) -> str:
 def axes_for(rows: Sequence[Row], peaks: Sequence[float], bandwidths: Sequence[float]) -> Axes:
     """Return axes on which all rows, peaks and ridges are.
 
-    Parameters
-    ----------
-    rows : sequence of Row
-        With FLOP, bytes and time.
-    peaks, bandwidths : sequence of float
-        In FLOP and bytes a second; 0 where unmeasured.
+    Rows have FLOP, bytes and time; peaks and bandwidths are in FLOP and bytes a second, or 0 where unmeasured.
     """
     ridges = [peak / bandwidth for peak in peaks for bandwidth in bandwidths if bandwidth > 0]
     return Axes(*_range([*map(_intensity, rows), *ridges]), *_range([*map(_per_s, rows), *peaks]))

@@ -36,8 +36,6 @@ class NetworkRecord(ReportRecord):
 
     Parameters
     ----------
-    truth, proposal : str
-        Names of the layers.
     apls, apls_time, topo, lines, relaxed
         The scores; see `network_scores.NetworkScores`.
     sentences : sequence of str

@@ -17,33 +17,16 @@ _LETTER = 0.56
 
 
 def drawing(name: str, width_px: float, height_px: float, parts: Iterable[str]) -> str:
-    """Return an `<svg>` element.
-
-    Parameters
-    ----------
-    name : str
-        Read out by screen readers.
-    parts : iterable of str
-        Elements, later ones on top.
-    """
+    """Return an `<svg>` element of a name that screen readers read out; later parts are on top."""
     size = f'viewBox="0 0 {width_px:.0f} {height_px:.0f}" style="max-width: none"'
     font = 'font-family="system-ui, sans-serif" font-size="13"'
     return f'<svg role="img" aria-label="{escape(name)}" {size} {font}>{"".join(parts)}</svg>'
 
 
 def box(x: float, y: float, width: float, height: float, fill: str, title: str = "", extra: str = "") -> str:
-    """Return a rectangle.
+    """Return a rectangle with a tooltip; further attributes are not escaped.
 
-    Parameters
-    ----------
-    x, y, width, height : float
-        Left, top and size in pixels of the drawing.
-    fill : str
-        As CSS takes it.
-    title : str
-        Shown where the pointer rests.
-    extra : str
-        Further attributes, not escaped.
+    Its left `x`, its top `y`, its `width` and its `height` are in pixels.
     """
     place = f'x="{x:.2f}" y="{y:.2f}" width="{max(width, 0):.2f}" height="{height:.2f}"'
     return _with_title("rect", f'{place} fill="{fill}" {extra}'.strip(), title)
@@ -61,32 +44,13 @@ def circle(x: float, y: float, radius: float, title: str = "", **attributes: obj
 
 
 def words(x: float, y: float, text: str, **attributes: object) -> str:
-    """Return a line of text.
-
-    Parameters
-    ----------
-    x, y : float
-        Start of its baseline, or the point that text_anchor names.
-    **attributes
-        In their names, underscores stand for hyphens.
-    """
+    """Return a line of text whose baseline, or the point that text_anchor names, is at `x`, `y`."""
     given = _attributes({"fill": AXIS, **attributes})
     return f'<text x="{x:.1f}" y="{y:.1f}" {given}>{escape(text)}</text>'
 
 
 def fitted(text: str, width_px: float, size_px: float = 13) -> str:
-    """Return a text cut to a width.
-
-    Parameters
-    ----------
-    size_px : float
-        Font size.
-
-    Returns
-    -------
-    str
-        Empty if not even three letters have room.
-    """
+    """Return a text cut to a width at a font size in pixels; empty if not even three letters have room."""
     letters = int(width_px / (_LETTER * size_px))
     if len(text) <= letters:
         return text

@@ -63,8 +63,6 @@ class TrainingRecord(ModelRecord):
         Steps that were asked for; 0 if a time budget was.
     memory_bytes : int
         Estimated peak memory of a step; 0 without an estimate.
-    parallel : ParallelRecord, optional
-        Of the steps, where several processes made them.
     """
 
     images: Sequence[ImageSummary]
@@ -100,13 +98,7 @@ class TrainingRecord(ModelRecord):
 def record_of(
     setup: Setup, training: Training, predictor: Predictor, validation: Validation, warnings: list[str]
 ) -> TrainingRecord:
-    """Return what the report of a training shows; its pictures take as long as the time budget allows.
-
-    Parameters
-    ----------
-    predictor, validation
-        Of the best weights.
-    """
+    """Return what the report of a training shows of the best weights, with as many pictures as the time allows."""
     panels = _affordable_panels(setup, training, validation)
     history, best, engine = training.history, training.best, setup.plan.engine
     return TrainingRecord(
