@@ -36,8 +36,8 @@ design-pictures: build/runtime-python.txt
 package: build/qgis-venv.stamp
 	@$(QGIS_PYTHON) -m scripts.package
 
-# Trains the starter model anew: on generated scenes, then on scenes and the real ground in GROUND, then with that model
-# as a teacher. Some three hours on two cores. Only what the recipe, the scenes and the ground decide changes.
+# Trains the starter model: on generated scenes, then on scenes and the real ground in GROUND, then with that model as a
+# teacher. Some three hours on two cores.
 GROUND ?= ../shared/data/real
 SCENES_ONLY := build/starter_of_scenes
 TEACHER := build/starter_teacher
@@ -75,8 +75,8 @@ test-slow: build/core-test-packages.stamp build/qgis-venv.stamp
 	PYTHONPATH=build/core-test-packages "$$(cat build/runtime-python.txt)" $(PYTEST) $(THREE) -m slow tests/core
 	$(QGIS_PYTHON) $(PYTEST) $(THREE) -m slow tests/end_to_end
 
-# All hostile input, of which `make test` tries the representatives; kills at random moments, and inputs that change while they
-# are read, which it leaves out. Takes some twenty minutes.
+# All hostile input, of which `make test` tries a fixed set; kills at random moments, and inputs that change while they
+# are read, which it leaves out.
 test-hostile: build/core-test-packages.stamp build/qgis-venv.stamp
 	PYTHONPATH=build/core-test-packages "$$(cat build/runtime-python.txt)" $(PYTEST) $(THREE) --all-cases tests/hostile
 	$(QGIS_PYTHON) $(PYTEST) $(THREE) tests/plugin/hostile
