@@ -48,8 +48,8 @@ class Chains:
 def find_chains(graph: Graph, stays: Optional[np.ndarray] = None) -> Chains:
     """Return the chains of a graph, which also end at nodes where `stays`, (n,), bool, is True.
 
-    They are found by pointer jumping (Wyllie, "The complexity of parallel computations", 1979), in a number of steps
-    that is the logarithm of the longest chain's length.
+    Pointer jumping (Wyllie, "The complexity of parallel computations", 1979) needs as many steps as the logarithm of
+    the longest chain's length.
     """
     kept = graph.degree != 2
     if stays is not None:
@@ -63,9 +63,9 @@ def find_chains(graph: Graph, stays: Optional[np.ndarray] = None) -> Chains:
 
 
 def join_chains(graph: Graph, stays: Optional[np.ndarray] = None) -> Graph:
-    """Return the graph without nodes of degree 2: the two edges that meet there are joined.
+    """Return the graph with edges joined at nodes of degree 2, except where `stays`, (n,), bool, is True.
 
-    Such nodes stay where `stays`, (n,), bool, is True, and one of each ring of them.
+    A ring keeps one of its nodes.
     """
     return join(graph, find_chains(graph, stays))
 

@@ -24,15 +24,7 @@ UNLIKELY_ROUNDS = 2
 
 @dataclass(frozen=True)
 class Removed:
-    """Dead ends that were removed.
-
-    Parameters
-    ----------
-    shapes : ndarray (k,), object
-        LineStrings in meters.
-    probability : ndarray (k,), float64
-        That each is a road.
-    """
+    """Dead ends that were removed: LineStrings in meters, (k,), object, and the probability of a road, (k,), float64."""
 
     shapes: np.ndarray
     probability: np.ndarray
@@ -48,18 +40,12 @@ def prune_spurs(
 ) -> Graph:
     """Return the graph without spurs, the short dead ends that leave a junction.
 
-    A spur is shorter than `spur_m` meters, or than the road is wide at the junction: thinning turns each bump of a
-    roadside, and each corner of a road's end, into one. Each round prunes the shortest spur of each junction and then
-    joins edges at nodes of degree 2. So one of the two spurs at a road's end remains as its continuation, and no
-    component is lost. For rules other than length see Bai, Latecki and Liu, "Skeleton pruning by contour partitioning
-    with discrete curve evolution", IEEE Transactions on Pattern Analysis and Machine Intelligence 29 (2007).
-
-    Parameters
-    ----------
-    surroundings : Surroundings
-        Road widths, and the edge of the data, at which a dead end is kept.
-    join : callable
-        Joins edges at nodes of degree 2: from a graph to a graph.
+    A spur is shorter than `spur_m` meters or than the road is wide at the junction. Thinning turns each bump of a
+    roadside and each corner of a road's end into one. Each round prunes the shortest spur of each junction and then
+    lets `join` join edges at nodes of degree 2. So one of the two spurs at a road's end remains as its continuation and
+    no component is lost. Dead ends at the edge of the data stay. For rules other than length see Bai, Latecki and Liu,
+    "Skeleton pruning by contour partitioning with discrete curve evolution", IEEE Transactions on Pattern Analysis and
+    Machine Intelligence 29 (2007).
     """
     while True:
         spurs = _shortest_spurs(graph, spur_m, surroundings)
@@ -96,19 +82,15 @@ def prune_unlikely(
 ) -> tuple[Graph, Removed]:
     """Return the graph without dead ends that are unlikely roads: of each junction the least likely one, in two rounds.
 
-    No path between other roads is lost.
+    No path between other roads is lost. Dead ends longer than `longest_m` or at the edge of the data stay.
 
     Parameters
     ----------
-    longest_m : float
-        Longer dead ends are kept.
     least : float
         Probability from which a line is kept.
     probability_of : callable
-        From a graph and numbers of its edges, (k,), int64, in order, to the probability that each is a road, (k,),
-        float64; NaN where it is unknown.
-    surroundings : Surroundings
-        The edge of the data, at which a dead end is kept.
+        From a graph and sorted numbers of its edges, (k,), int64, to their road probability, (k,), float64; NaN is
+        unknown.
     """
     removed = Removed.none()
     for _ in range(UNLIKELY_ROUNDS):
@@ -148,12 +130,9 @@ def component_lengths(graph: Graph) -> np.ndarray:
 
 
 def median_of_lines(graph: Graph, values: np.ndarray) -> np.ndarray:
-    """Return the median of each line's values: (m,), float64; NaN where it is infinite, or no value counts.
+    """Return the median of each line's values at its vertices, (p,), float64, without NaN: (m,), float64.
 
-    Parameters
-    ----------
-    values : ndarray (p,), float64
-        A value of each vertex; NaN does not count.
+    NaN where the median is infinite or all values are NaN.
     """
     # Sorted within each line, NaN last: the median is the mean of the two values in the middle of the others.
     order = np.lexsort((values, graph.owner))
@@ -175,8 +154,8 @@ def simplify(graph: Graph, tolerance_m: float) -> Graph:
     """Return the graph with the fewest vertices that keep every line within a tolerance in meters; nodes stay.
 
     The method is that of Douglas and Peucker, "Algorithms for the reduction of the number of points required to
-    represent a digitized line or its caricature", Cartographica 10 (1973). A ring keeps at least three corners, and
-    parallel edges at least one vertex between their ends, so that none collapses or coincides with another.
+    represent a digitized line or its caricature", Cartographica 10 (1973). A ring keeps at least three corners and each
+    parallel edge one inner vertex, so that none collapses or coincides with another.
     """
     if not len(graph.edges):
         return graph
@@ -199,8 +178,8 @@ def simplify(graph: Graph, tolerance_m: float) -> Graph:
 def _corners(graph: Graph) -> np.ndarray:
     """Return the vertices that rings and parallel edges must keep.
 
-    Of a ring it is the one farthest from its beginning, and of both the one farthest from the straight line between the
-    vertices kept so far.
+    They are the farthest from a ring's beginning, and then the farthest from the straight line between those kept so
+    far.
     """
     _, pair, counts = np.unique(np.sort(graph.edges, axis=1), axis=0, return_inverse=True, return_counts=True)
     is_loop = graph.edges[:, 0] == graph.edges[:, 1]

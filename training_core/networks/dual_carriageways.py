@@ -29,21 +29,10 @@ _MIN_FRACTION = 0.5
 def other_carriageway(
     points: np.ndarray, direction: np.ndarray, width_m: np.ndarray, lines: "ParallelLines"
 ) -> np.ndarray:
-    """Return the direction from vertices of lines to the carriageway alongside, as unit vectors.
+    """Return unit vectors from vertices of lines toward the carriageway alongside: (p, 2), float64; 0 for none.
 
-    Looks no farther than about 120 m around a vertex.
-
-    Parameters
-    ----------
-    points, direction : ndarray (p, 2), float64
-        The vertices in meters, and the lines' directions there as unit vectors.
-    width_m : ndarray (p,), float64
-        Of the road; infinite where no roadside is known.
-
-    Returns
-    -------
-    ndarray (p, 2), float64
-        0 where there is none.
+    Looks no farther than about 120 m around a vertex. `points` are meters and `direction` unit vectors along the lines,
+    both (p, 2), float64. `width_m` is the road's, (p,), float64, and infinite where no roadside is known.
     """
     toward_other = np.zeros_like(points)
     wide = np.flatnonzero(np.isfinite(width_m) & (width_m >= _NARROWEST_M))
@@ -62,12 +51,7 @@ def other_carriageway(
 class ParallelLines:
     """Vertices of lines wide enough for carriageways, searched for lines that run in a direction.
 
-    Parameters
-    ----------
-    points, direction : ndarray (n, 2), float64
-        In meters, and unit vectors.
-    width_m : ndarray (n,), float64
-        Of the road.
+    All are float64: `points` in meters and `direction` as unit vectors, (n, 2), and `width_m` of the road, (n,).
     """
 
     def __init__(self, points: np.ndarray, direction: np.ndarray, width_m: np.ndarray) -> None:
@@ -78,10 +62,7 @@ class ParallelLines:
     def near(self, places: np.ndarray, direction: np.ndarray, radius_m: float) -> np.ndarray:
         """Return a vertex near each place whose line runs parallel: (n,), int64; -1 if none of the nearest three does.
 
-        Parameters
-        ----------
-        places, direction : ndarray (n, 2), float64
-            In meters, and unit vectors.
+        `places` are meters and `direction` unit vectors, both (n, 2), float64.
         """
         if self._tree is None or not len(places):
             return np.full(len(places), -1)
@@ -103,12 +84,8 @@ class ParallelLines:
     ) -> np.ndarray:
         """Return the distance to the nearest parallel line on one side, across a median: (n,), float64; or infinity.
 
-        Parameters
-        ----------
-        points, direction, normal : ndarray (n, 2), float64
-            In meters, and unit vectors along the road and to that side.
-        width_m : ndarray (n,), float64
-            Of the road.
+        All are float64: `points` in meters and unit vectors along the road and to that side, (n, 2), and the width,
+        (n,).
         """
         away_m = np.full(len(points), np.inf)
         least_m, most_m = _MEDIAN_M
@@ -143,14 +120,9 @@ def _runs_alongside(
 def left_fraction(graph: Graph, direction: np.ndarray, to_other: np.ndarray) -> np.ndarray:
     """Return on which side of each line the other carriageway is: (m,), float64.
 
-    It is the fraction of the vertices with the other carriageway to the left, where x points right and y up, or,
-    negative, to the right.
-
-    Parameters
-    ----------
-    direction, to_other : ndarray (p, 2), float64
-        Of each vertex: that of its line, and toward the other carriageway, as `other_carriageway` returns it; NaN for
-        vertices that do not count.
+    It is the fraction of the vertices with the other carriageway to the left (x points right and y up) or the negative
+    fraction of those with it to the right. `direction` and `to_other`, (p, 2), float64, are as for `other_carriageway`;
+    vertices with NaN do not count.
     """
     side = np.sign(direction[:, 0] * to_other[:, 1] - direction[:, 1] * to_other[:, 0])
     known = np.bincount(graph.owner, ~np.isnan(side), minlength=len(graph.edges))
@@ -158,14 +130,9 @@ def left_fraction(graph: Graph, direction: np.ndarray, to_other: np.ndarray) -> 
 
 
 def carriageway_tags(left: np.ndarray, driving_side: str) -> dict[str, np.ndarray]:
-    """Return the tags of dual carriageways, yes or None: (m,), object, each.
+    """Return the tags of dual carriageways from `left_fraction`, (m,), float64: yes or None, (m,), object, each.
 
-    They are `dual_carriageway` and, if the driving side is one of `jobs.DRIVING_SIDES` that is known, `oneway`.
-
-    Parameters
-    ----------
-    left : ndarray (m,), float64
-        See `left_fraction`.
+    They are `dual_carriageway` and, for a known side of `jobs.DRIVING_SIDES`, `oneway`.
     """
     tag = np.full(len(left), None, dtype=object)
     tag[np.abs(left) >= _MIN_FRACTION] = YES

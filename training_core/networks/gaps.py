@@ -60,10 +60,10 @@ def angles(one: np.ndarray, other: np.ndarray) -> np.ndarray:
 def join_gaps(graph: Graph, gap_m: float, gap_angle: float, surroundings: Surroundings) -> Graph:
     """Return the graph with straight edges between dead ends that face each other.
 
-    Each dead end is joined once, the best pair first: the shortest and straightest. Where the new edge crosses a road
-    it is noded. A new edge has the origin of the longer of both roads. The rule of distance and angle is that of Van
+    Each dead end is joined once. The shortest and straightest pair comes first. Where the new edge crosses a road other
+    than a bridge it is noded. It gets the origin of the longer road. The rule of distance and angle is that of Van
     Etten, "City-scale road extraction from satellite imagery" (CRESI), IEEE WACV 2020, which joins any two ends within
-    24 pixels, and those in line within 80.
+    24 pixels, and those in line within 80. Ends at the edge of the data are not joined.
 
     Parameters
     ----------
@@ -71,9 +71,6 @@ def join_gaps(graph: Graph, gap_m: float, gap_angle: float, surroundings: Surrou
         Longest gap in meters.
     gap_angle : float
         Largest turn in degrees from either road into the gap; half as much more in gaps below 0.3 of the longest.
-    surroundings : Surroundings
-        The edge of the data, at which ends are not joined, where roads are likely, and bridges, which are crossed
-        without a node.
     """
     ends = dead_ends(graph, surroundings)
     if gap_m <= 0 or len(ends.node) < 2:
@@ -101,17 +98,11 @@ def join_gaps(graph: Graph, gap_m: float, gap_angle: float, surroundings: Surrou
 def snap_ends(graph: Graph, snap_m: float, surroundings: Surroundings) -> Graph:
     """Return the graph with undershoots repaired: dead ends extended straight to the road ahead, which is split there.
 
-    A junction is missed where a mask has a gap before it. Dead ends are extended along their direction, not to the
-    nearest road, which keeps side roads straight and parallel roads apart; compare `extend_lines` of Fleischmann,
-    "momepy", Journal of Open Source Software 4 (2019). Where nothing is straight ahead, as near the corner of a bend,
-    directions up to 20 degrees aside are tried. A new edge has the origin of the road that it extends.
-
-    Parameters
-    ----------
-    snap_m : float
-        Largest distance in meters from a dead end to the line that it meets.
-    surroundings : Surroundings
-        As for `join_gaps`; also, no road is extended to a bridge.
+    A junction is missed where a mask has a gap before it. Dead ends are extended by up to `snap_m` meters along their
+    direction, not to the nearest road. That keeps side roads straight and parallel roads apart; compare `extend_lines`
+    of Fleischmann, "momepy", Journal of Open Source Software 4 (2019). Where nothing is straight ahead, as near the
+    corner of a bend, directions up to 20 degrees aside are tried. A new edge has the origin of the road that it
+    extends. No road is extended to a bridge.
     """
     ends = dead_ends(graph, surroundings)
     if snap_m <= 0 or not len(ends.node):
@@ -140,16 +131,9 @@ def _greedy_matching(pairs: np.ndarray) -> np.ndarray:
 def first_met(
     graph: Graph, ends: DeadEnds, reach_m: float, is_bridge: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the first edge that a ray from each dead end meets.
+    """Return the first edge that a ray of `reach_m` meters from each dead end meets, unless it `is_bridge`, (m,), bool.
 
     Rays are cast straight ahead first. Those aside count only where none before them meets an edge.
-
-    Parameters
-    ----------
-    reach_m : float
-        Length of the rays in meters.
-    is_bridge : ndarray (m,), bool
-        Edges that none meets.
 
     Returns
     -------

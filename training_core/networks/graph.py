@@ -140,9 +140,9 @@ def move_nodes(graph: Graph, nodes: np.ndarray) -> Graph:
 
 
 def contract(graph: Graph, short: np.ndarray) -> Graph:
-    """Return the graph with some edges, (m,), bool, contracted: the nodes that they connect become one, at their mean.
+    """Return the graph with some edges, (m,), bool, contracted: the nodes that they connect become one at their mean.
 
-    Where such edges close a cycle, none of those connected with them is contracted: no cycle is ever lost.
+    No cycle is ever lost: where such edges close one, none of those connected with them is contracted.
     """
     cluster = connected(len(graph.nodes), graph.edges[short])
     # A cluster is a tree if it has one node more than short edges; other clusters have a cycle.

@@ -28,17 +28,9 @@ def link(
 ) -> Graph:
     """Return the graph with edges between pairs of its nodes, (k, 2), int64, noded where they cross other edges.
 
-    An edge that a crossing cuts is two; a part without length is dropped.
-
-    Parameters
-    ----------
-    pairs : ndarray (k, 2), int64
-    origin : ndarray (k,), int64, or None
-        Origin of each new edge, where the graph's edges have one.
-    is_bridge : ndarray (m,), bool
-        Edges that are crossed without a node.
-    paths : Paths, optional
-        The course of each edge, from its first node to its second; straight by default.
+    A crossing cuts an edge in two; a part without length is dropped. Edges that are a bridge, `is_bridge`, (m,), bool,
+    are crossed without a node. `origin`, (k,), int64, is that of each new edge where the graph's edges have one.
+    `paths` are their courses from first to second node; straight by default.
     """
     linked = add_edges(graph, pairs, origin, paths)
     first, second, along, across = _crossings(linked, len(graph.edges), is_bridge)
@@ -51,9 +43,9 @@ def link(
 def _crossings(
     graph: Graph, first_new: int, is_bridge: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return where new edges, those from a number on, cross others: both edges, and how far along each, (k,) each.
+    """Return where new edges, numbered from `first_new`, cross others: both edges and how far along each, (k,) each.
 
-    An edge that only begins or ends at a new edge's end does not cross it, nor do edges that overlap.
+    An edge that only begins or ends at a new edge's end does not cross it. Overlapping edges do not cross either.
     """
     shapes = graph.shapes()
     new = np.arange(first_new, len(graph.edges))
@@ -73,13 +65,7 @@ def _crossings(
 def add_edges(graph: Graph, pairs: np.ndarray, origin: Optional[np.ndarray], paths: Optional[Paths] = None) -> Graph:
     """Return the graph with edges between pairs of its nodes after its own edges, without nodes at crossings.
 
-    Parameters
-    ----------
-    pairs : ndarray (k, 2), int64
-    origin : ndarray (k,), int64, or None
-        Origin of each new edge, where the graph's edges have one.
-    paths : Paths, optional
-        The course of each edge, from its first node to its second; straight by default.
+    `pairs` is (k, 2), int64, and `origin` (k,), int64; see `link`.
     """
     paths = paths or straight_paths(*graph.nodes[pairs].transpose(1, 0, 2))
     points = paths.points.copy()
@@ -94,20 +80,10 @@ def add_edges(graph: Graph, pairs: np.ndarray, origin: Optional[np.ndarray], pat
 
 
 def split_edges(graph: Graph, edges: np.ndarray, along: np.ndarray) -> tuple[Graph, np.ndarray]:
-    """Return the graph with a node at each of some places on its edges, after its former nodes.
+    """Return the graph with a node at each of some places on its edges, and the new nodes' numbers, (k,), int64.
 
-    Parameters
-    ----------
-    edges : ndarray (k,), int64
-        The edge on which each place lies; an edge may have several.
-    along : ndarray (k,), float64
-        Distance of each place from its edge's first node, along the edge.
-
-    Returns
-    -------
-    graph : Graph
-    nodes : ndarray (k,), int64
-        The node at each place: at an edge's end the one that was there, and one for places that coincide.
+    A place is an edge, (k,), int64, and the distance along it from its first node, (k,), float64. An edge may have
+    several. New nodes follow the former ones.
     """
     vertex, fraction = _locate(graph, edges, along)
     # Places at an edge's end keep its node; the others get one for each different place.

@@ -1,10 +1,10 @@
 """Junctions and road ends of a skeleton's graph: moved to where the roads meet, straightened, and consolidated.
 
-Scope: how a skeleton distorts wide roads, by the largest circle within the road around a node. Independent of the
-raster that measures it, and of maps.
+Scope: how a skeleton distorts wide roads. Independent of the raster that measures their width, and of maps.
 
-Near a junction a skeleton leaves the middle of the roads: each is drawn toward the others, and one crossing often
-becomes two junctions with a short edge between. The junction's clearance is how far that reaches.
+Near a junction a skeleton leaves the middle of the roads. Each is drawn toward the others, and one crossing often
+becomes two junctions with a short edge between. The junction's clearance, the radius of the largest circle within the
+road around it, is how far that reaches.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ _INERTIA = 0.05
 def straighten_junctions(graph: Graph, surroundings: Surroundings) -> Graph:
     """Return the graph with junctions where the roads that lead to them would meet, and straight lines to them.
 
-    A skeleton leaves the middle of a road at every side road, by up to a third of its width. Where the edge of the data
-    cuts a road at an angle, the line becomes straight too.
+    A skeleton leaves the middle of a road at every side road by up to a third of its width. Lines that the edge of the
+    data cuts at an angle become straight too.
     """
     radius_m = _radii(graph, surroundings, graph.degree > 2)
     nodes = _meeting_points(graph, radius_m)
@@ -46,9 +46,9 @@ def straighten_junctions(graph: Graph, surroundings: Surroundings) -> Graph:
 def straighten_ends(graph: Graph, surroundings: Surroundings) -> Graph:
     """Return the graph with dead ends that lead straight on to the end of the road.
 
-    Toward its end a skeleton turns from the middle of the road to one of its corners, or stops half a width before it.
-    Its vertices within 1.5 half widths of the end are replaced by a straight line in the direction of the road before.
-    The line ends on the rim of the largest circle within the road around the place next to the old end.
+    Toward its end a skeleton turns to one of the road's corners or stops half a width before it. Its vertices within
+    1.5 half widths of the end are replaced by a straight line in the direction of the road before. The line ends on the
+    rim of the largest circle within the road around the place next to the old end.
     """
     # The direction before the bend, from a point at its start and one farther back.
     edge, side, bent_m = _bent_ends(graph, surroundings)
@@ -101,8 +101,8 @@ def _medians_near_ends(graph: Graph, values: np.ndarray) -> np.ndarray:
 def merge_crossings(graph: Graph, surroundings: Surroundings) -> Graph:
     """Return the graph with junctions that belong to one crossing merged.
 
-    Where roads cross, a skeleton often has two junctions of three roads each with a short edge between. Once
-    `straighten_junctions` has moved both, they are one crossing if their circles touch. The nearest are merged first,
+    Where roads cross, a skeleton often has two junctions of three roads with a short edge between. Once
+    `straighten_junctions` has moved both, they are one crossing if their circles touch. The nearest are merged first
     and merged ones are candidates again. Compare the consolidation of intersections in Boeing, "OSMnx", Computers,
     Environment and Urban Systems 65 (2017); here the raster gives the tolerance.
     """
@@ -117,9 +117,9 @@ def merge_crossings(graph: Graph, surroundings: Surroundings) -> Graph:
 def consolidate_junctions(graph: Graph, tolerance_m: float) -> Graph:
     """Return the graph with junctions merged that an edge shorter than a tolerance in meters connects, without islands.
 
-    As `merge_crossings`, for lines without a raster. Also, of edges between the same two nodes that lie within the
-    tolerance of each other only the first is kept, and loops within it are dropped. So the square where two dual
-    carriageways cross becomes one node. Nothing is disconnected.
+    Like `merge_crossings`, for lines without a raster. It also keeps only the first of edges between the same two nodes
+    that lie within the tolerance of each other, and drops loops within it. So the square where two dual carriageways
+    cross becomes one node. Nothing is disconnected.
     """
     while True:
         merged = _drop_islands(graph, tolerance_m)
@@ -179,8 +179,8 @@ def _distances_m(graph: Graph) -> np.ndarray:
 def _meeting_points(graph: Graph, radius_m: np.ndarray) -> np.ndarray:
     """Return where the roads that lead to each junction would meet if they went on straight: (n, 2), float64.
 
-    It is the point with the least sum of squared distances from the roads' straight continuations, from the normal
-    equations with each road's unit normal. A junction for which that is too far away stays, as do all other nodes.
+    It is the point with the least sum of squared distances from the roads' straight continuations, by the normal
+    equations. A junction for which that is too far away stays, as do all other nodes.
     """
     normal_sum = np.tile(_INERTIA * np.eye(2), (len(graph.nodes), 1, 1))
     moment_sum = np.zeros((len(graph.nodes), 2))
@@ -206,13 +206,8 @@ def _meeting_points(graph: Graph, radius_m: np.ndarray) -> np.ndarray:
 def _straight_parts(graph: Graph, radius_m: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
     """Return the part of each line that shows its direction at its first node, and the same for its second.
 
-    The part leads from the rim of the node's circle to twice its radius farther on, or to the rim of the other node's
-    circle.
-
-    Returns
-    -------
-    list of two (near, far) : ndarray (m,), int64
-        Indices of the vertices between which that part lies.
+    It leads from the rim of the node's circle to twice its radius farther on or to the rim of the other node's circle,
+    and is given by the indices of its near and far vertex, (m,), int64, each.
     """
     distance_m, radius_m = _distances_m(graph), radius_m[graph.edges][graph.owner]
     index = np.arange(len(graph.points))

@@ -36,15 +36,13 @@ class Breaks:
     Parameters
     ----------
     points : ndarray (k, 2), float64
-        In meters, in the middle of the missing line.
+        In meters, in the middle of the missing line, of `length_m`, (k,), float64.
     kind : ndarray (k,), str
         GAP, DEAD_END or APART.
     probability : ndarray (k,), float64
         Of a road there; NaN where it is unknown.
     paths_share : ndarray (k,), float64
         Fraction of the shortest paths between any two places on the roads that a road there would change.
-    length_m : ndarray (k,), float64
-        Of the missing line.
     """
 
     points: np.ndarray
@@ -61,16 +59,8 @@ class Breaks:
 def likely_breaks(graph: Graph, links: Links, removed: Removed, surroundings: Surroundings) -> Breaks:
     """Return where a network may be broken, each place once.
 
-    A component is apart if no gap between it and another one was considered.
-
-    Parameters
-    ----------
-    graph : Graph
-        After `join_likely`, in meters, still with the dead ends and short components that are removed later.
-    links : Links
-        Those that were considered.
-    surroundings : Surroundings
-        The likeliest paths between components.
+    A component is apart if no gap between it and another one was considered. The graph comes from `join_likely`, in
+    meters, and still has the dead ends and short components that are removed later.
     """
     if not len(graph.edges):
         return _breaks(GAP, removed.shapes[:0], np.zeros(0), np.zeros(0))
@@ -102,7 +92,7 @@ def _paths_between_components(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the likeliest path from each component to the nearest other one, and its probability.
 
-    Components at a gap, (k,), object, have none, nor has the longest.
+    The longest component has none, nor have those at a gap, (k,), object.
     """
     components, length_m = graph.edge_component, component_lengths(graph)
     # Gaps between two components are breaks already.
@@ -147,8 +137,8 @@ def _nearest_edges(graph: Graph, places: np.ndarray) -> np.ndarray:
 def _path_shares(graph: Graph, lines: np.ndarray) -> np.ndarray:
     """Return the fraction of the shortest paths that each line, (k,), object, alone would change: (k,), float64.
 
-    Between two components, it is that of the pairs of places that the line would connect. Within one, it is estimated
-    from the paths between places evenly along all roads.
+    Between two components it counts the pairs of places that the line would connect. Within one it is estimated from
+    the paths between places evenly along all roads.
     """
     length_m, component_m = graph.lengths(), component_lengths(graph)
     total_m = length_m.sum()
@@ -179,14 +169,10 @@ def _costs(costs: PathCosts) -> np.ndarray:
 
 
 def _changed(costs: np.ndarray, length_m: np.ndarray) -> np.ndarray:
-    """Return the fraction of the paths between places that would be shorter through a gap: (k,), float64.
+    """Return the fraction of the paths between places that would be shorter through a gap of `length_m`: (k,), float64.
 
-    Parameters
-    ----------
-    costs : ndarray (places, places + 2 k), float64
-        From each place to all places, to one end of each gap, and to its other end.
-    length_m : ndarray (k,), float64
-        Of the gaps.
+    `costs`, (places, places + 2 k), float64, lead from each place to all places, to one end of each gap, and to its
+    other.
     """
     to_first, to_last = np.split(costs[:, _PLACES:].T, 2)
     fraction = np.zeros(len(length_m))
@@ -200,8 +186,8 @@ def _changed(costs: np.ndarray, length_m: np.ndarray) -> np.ndarray:
 def _one_for_each_place(breaks: Breaks) -> Breaks:
     """Return the breaks where most paths would change first, without others at the same place.
 
-    Among equals the likelier come first. Probability counts no further, because a model is most certain of roads that
-    it cannot see.
+    Among equals the likelier come first. Probability counts no further because a model is most certain of roads that it
+    cannot see.
     """
     unlikely = np.where(np.isnan(breaks.probability), 0, 1 - breaks.probability)
     order = np.lexsort((*breaks.points.T, *np.round((unlikely, -breaks.paths_share), 2 * TIE_DIGITS)))

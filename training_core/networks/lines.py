@@ -35,14 +35,8 @@ _NO_BRIDGE = {"", "no", "n", "false", "f", "none", "nan", "null", "<na>", "unkno
 class LineFields:
     """Names of a layer's fields; empty text for none.
 
-    Parameters
-    ----------
-    bridge : str
-        Marks bridges and tunnels: 1, yes, true, or a kind of bridge.
-    speed : str
-        A number.
-    speed_unit : str
-        A key of `jobs.METERS_PER_SECOND`.
+    `bridge` marks bridges and tunnels: 1, yes, true, or a kind of bridge. `speed` is a number in `speed_unit`, a key of
+    `jobs.METERS_PER_SECOND`.
     """
 
     bridge: str = ""
@@ -80,15 +74,7 @@ class Lines:
         return shapely.length(self.shapes)
 
     def parted(self, shapes: np.ndarray, line: np.ndarray) -> Lines:
-        """Return parts of lines with the attributes of their lines.
-
-        Parameters
-        ----------
-        shapes : ndarray (k,), object
-            LineStrings.
-        line : ndarray (k,), int64
-            The line of each part.
-        """
+        """Return parts, (k,), object, with the attributes of the lines that they belong to, (k,), int64."""
         return Lines(shapes, self.feature[line], self.bridge[line], self.speed_mps[line])
 
     def moved(self, by_m: np.ndarray) -> Lines:
@@ -102,15 +88,9 @@ class Lines:
 
 
 def make_lines(shapes: np.ndarray, bridge: np.ndarray | None = None, speed_mps: np.ndarray | None = None) -> Lines:
-    """Return `LineString`s in meters as Lines, each a feature of its own.
+    """Return `LineString`s in meters, (n,), object, as Lines, each a feature of its own.
 
-    Parameters
-    ----------
-    shapes : ndarray (n,), object
-    bridge : ndarray (n,), bool, optional
-        No bridges by default.
-    speed_mps : ndarray (n,), float64, optional
-        Meters per second; NaN by default.
+    By default none is a bridge, (n,), bool, and the speeds in meters per second, (n,), float64, are NaN.
     """
     return Lines(
         np.asarray(shapes, dtype=object),
@@ -194,12 +174,7 @@ def clipped(lines: Lines, area: BaseGeometry) -> Lines:
 def with_speeds(lines: Lines, name: str, path: str, speed_field: str, reporter: Reporter) -> Lines:
     """Return lines with unknown speeds replaced by the median of the others, and warn of their number.
 
-    Parameters
-    ----------
-    name : str
-        The lines in the plural, for messages.
-    path : str
-        Their layer.
+    `name` is the lines in the plural and `path` their layer, both for messages.
 
     Raises
     ------

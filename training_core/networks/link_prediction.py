@@ -56,10 +56,8 @@ class Links:
     ----------
     end : ndarray (k,), int64
         Number of the dead end where each begins.
-    other : ndarray (k,), int64
-        Number of the dead end where it ends; -1 if it ends on a road.
-    edge : ndarray (k,), int64
-        The road that it ends on; -1 if it ends at a dead end.
+    other, edge : ndarray (k,), int64
+        Number of the dead end, or of the road, where it ends; the other one is -1.
     features : dict of str to ndarray (k,), float64
         See `link_features`.
     probability : ndarray (k,), float64
@@ -89,17 +87,9 @@ def join_likely(
 ) -> tuple[Graph, Links]:
     """Return the graph with dead ends joined where a road is likely, and all links that were considered.
 
-    Each dead end is joined once, the likeliest links first. A link ends where it first meets a road. A new edge has the
-    origin of the road that it extends.
-
-    Parameters
-    ----------
-    reach_m : float
-        Largest distance in meters between the ends of a link.
-    least_probability : float
-        Of a road along a link.
-    surroundings : Surroundings
-        The edge of the data, the likeliest paths, and bridges, on which no link ends.
+    Each dead end is joined once, the likeliest links first. A link ends where it first meets a road that is not a
+    bridge. Its ends lie within `reach_m` and not at the edge of the data, and the probability of a road along it is at
+    least `least_probability`, 0 to 1. A new edge has the origin of the road that it extends.
     """
     ends = _without_crowds(dead_ends(graph, surroundings), reach_m)
     if reach_m <= 0 or not len(ends.node):
@@ -267,7 +257,7 @@ def link_features(paths: Paths, turn: np.ndarray, is_road: np.ndarray, stub_m: n
     is_road : ndarray (k,), bool
         Whether it ends on a road, not at a dead end.
     stub_m : ndarray (k,), float64
-        Length of the road that ends there, the shorter one.
+        Length of the shorter road that ends there.
     """
     length_m = shapely.length(paths.shapes())
     first, last = paths.points[paths.offsets[:-1]], paths.points[paths.offsets[1:] - 1]

@@ -88,10 +88,7 @@ def layer_paths(job: Any) -> dict[str, str]:
 def write_network(network: Network, paths: Mapping[str, str | Path]) -> dict[str, Any]:
     """Write a network to vector files, and return its numbers.
 
-    Parameters
-    ----------
-    paths : mapping of str to str or Path
-        The file of each layer, by the fields of `Network`; the same file gets several layers.
+    `paths` has the file of each layer by the fields of `Network`. Layers with the same file share it.
     """
     files: dict[str, dict[str, geopandas.GeoDataFrame]] = {}
     for layer, path in paths.items():
@@ -130,12 +127,7 @@ def to_tables(
 def link_table(links: Links, points: np.ndarray, crs: Any) -> geopandas.GeoDataFrame:
     """Return links of dead ends as a table: lines with `outcome`, `probability` of a road, and `length_m`.
 
-    Parameters
-    ----------
-    points : ndarray (p, 2), float64
-        The vertices of their paths in map coordinates.
-    crs : Any
-        The map's CRS, as pyproj takes it.
+    `points`, (p, 2), float64, are the vertices of their paths in map coordinates, in a CRS that pyproj takes.
     """
     columns = {
         "outcome": links.outcome.astype(object),
@@ -147,17 +139,10 @@ def link_table(links: Links, points: np.ndarray, crs: Any) -> geopandas.GeoDataF
 
 
 def break_table(breaks: Breaks, points: np.ndarray, crs: Any) -> geopandas.GeoDataFrame:
-    """Return likely breaks as a table of points.
+    """Return likely breaks as a table of points, (k, 2), float64, in a CRS that pyproj takes.
 
     Its columns are `rank` from 1, the most important first; `kind`; `paths_share`, the fraction of the shortest paths
     that would change; `probability` of a road there; and `length_m` of the missing line.
-
-    Parameters
-    ----------
-    points : ndarray (k, 2), float64
-        Their places in map coordinates.
-    crs : Any
-        The map's CRS, as pyproj takes it.
     """
     columns = {
         "rank": np.arange(1, len(points) + 1),
@@ -176,16 +161,9 @@ def to_lines(
     columns: Mapping[str, Any],
     component: np.ndarray,
 ) -> geopandas.GeoDataFrame:
-    """Return the lines of a part of a network, as the table of roads of the whole has them; see `to_tables`.
+    """Return the lines of a part of a network as `to_tables` returns the roads of the whole.
 
-    Parameters
-    ----------
-    to_map : callable
-        From points of the graph, (n, 2), float64, to map coordinates, (n, 2), float64.
-    columns : mapping of str to array (m,)
-        Attributes of the edges.
-    component : ndarray (m,), int64
-        The network's component of each edge, 1 the longest.
+    `component`, (m,), int64, is that of each edge in the whole network, 1 the longest.
     """
     points = to_map(graph.points)
     crs = pyproj.CRS.from_user_input(crs)
@@ -234,14 +212,8 @@ def rank(length_m: np.ndarray) -> np.ndarray:
 def osm_tags(width_m: np.ndarray, classes: Optional[np.ndarray] = None) -> dict[str, np.ndarray]:
     """Return columns of tags for roads: `highway`, `width` in meters to a decimeter, as text or None, and `source`.
 
-    The usual speed on a road is not a tag, because `maxspeed` is the legal limit.
-
-    Parameters
-    ----------
-    width_m : ndarray (m,), float64
-        NaN where unknown.
-    classes : ndarray (m,), object, optional
-        Name of each road's class, or None. Only values of OpenStreetMap's key `highway` become a tag.
+    Widths, (m,), float64, are NaN where unknown. Of the names of classes, (m,), object, or None, only values of
+    OpenStreetMap's key `highway` become a tag. The usual speed does not because `maxspeed` is the legal limit.
     """
     width = [None if np.isnan(value) else f"{value:.1f}".removesuffix(".0") for value in width_m]
     names = [str(name).strip().lower() for name in ([None] * len(width_m) if classes is None else classes)]

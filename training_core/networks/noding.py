@@ -76,12 +76,7 @@ class _Cuts:
 def node_lines(lines: Lines, tolerance_m: float, name: str = "lines") -> tuple[Graph, np.ndarray]:
     """Return the multigraph of lines, in meters, and the line that each edge is a part of: (m,), int64.
 
-    Parameters
-    ----------
-    tolerance_m : float
-        Largest distance at which an end is snapped to another end or to a line; above 0.
-    name : str
-        The lines in the plural, for messages.
+    Ends within `tolerance_m`, above 0, of another end or line are snapped to it. `name` is the lines in the plural.
 
     Raises
     ------

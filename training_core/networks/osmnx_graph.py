@@ -57,16 +57,9 @@ def to_routable(
 ) -> Routable:
     """Return a network with an edge for each allowed direction of each road.
 
-    Parameters
-    ----------
-    places : ndarray (n, 2), float64
-        Longitude and latitude of the nodes.
-    ends : ndarray (m, 2), int64
-        The nodes where each road begins and ends, as drawn.
-    roads : GeoDataFrame
-        The roads' lines in longitude and latitude, and the columns of the edges.
-    directions : ndarray (m,), int64
-        BOTH, ALONG or AGAINST the direction in which each road is drawn.
+    `places`, (n, 2), float64, are the nodes' longitude and latitude. `ends`, (m, 2), int64, are the nodes where each
+    road begins and ends as drawn. `roads` are lines in longitude and latitude with the columns of the edges, and
+    `directions`, (m,), int64, BOTH, ALONG or AGAINST as drawn.
     """
     along, against = np.flatnonzero(directions != AGAINST), np.flatnonzero(directions != ALONG)
     road = np.concatenate([along, against])
@@ -90,7 +83,7 @@ def to_routable(
 def write_graphml(network: Routable, path: str | Path) -> None:
     """Write a network as GraphML for `osmnx.load_graphml` and `networkx.read_graphml`.
 
-    All values are text, because OSMnx converts numbers by their names; shapes are well-known text.
+    All values are text because OSMnx converts numbers by their names; shapes are well-known text.
     """
     attributes = {"crs": "epsg:4326", "simplified": "True", "created_with": f"RoadSeg {roadseg_version()}"}
     graph = networkx.MultiDiGraph(**attributes)

@@ -27,14 +27,8 @@ _BLOCK = 20_000
 
 @dataclass(frozen=True)
 class Places:
-    """Places on the edges of a graph.
-
-    Parameters
-    ----------
-    edge : ndarray (n,), int64
-        -1 for nowhere.
-    along_m : ndarray (n,), float64
-        Distance from the edge's first node, along it.
+    """Places on the edges of a graph: edge numbers, (n,), int64, -1 for nowhere, and distances along them, (n,),
+    float64.
     """
 
     edge: np.ndarray
@@ -52,10 +46,8 @@ class Places:
 class RoadGraph:
     """A graph in a plane of meters, with the line that each step of its edges is a part of.
 
-    Parameters
-    ----------
-    line : ndarray (p,), int64
-        The line of the step from each vertex to the next; at an edge's last vertex that of the step before.
+    `line`, (p,), int64, is that of the step from each vertex to the next, and at an edge's last vertex of the step
+    before.
     """
 
     graph: Graph
@@ -131,13 +123,8 @@ class RoadGraph:
         return self.along_s[vertex] + fraction * (self.along_s[vertex + 1] - self.along_s[vertex])
 
     def lines_at(self, edge: np.ndarray, begin_m: np.ndarray, end_m: np.ndarray) -> np.ndarray:
-        """Return parts of edges, (n,), int64, as LineStrings: (n,), object.
-
-        Parameters
-        ----------
-        edge : ndarray (n,), int64
-        begin_m, end_m : ndarray (n,), float64
-            Distances along its edge between which each part lies.
+        """Return parts of edges, (n,), int64, between distances along them, (n,), float64, as LineStrings: (n,),
+        object.
         """
         first, _ = self._steps_at(Places(edge, begin_m))
         last, _ = self._steps_at(Places(edge, end_m))
@@ -170,15 +157,9 @@ class RoadGraph:
         If that place is on several edges, as where a bridge passes over a road, the edge with the heading of the
         point's own road is taken, or, for a node, an edge that has a node there; then the first.
 
-        Parameters
-        ----------
-        points : ndarray (n, 2), float64
-        within_m : float
-            Largest distance; farther away the place is nowhere.
-        headings : ndarray (n, 2), float64, optional
-            Direction of each point's own road as a unit vector; NaN for a node.
-        within_degrees : float
-            With headings, edges at a larger angle to them do not count.
+        Points are (n, 2), float64. Farther than `within_m` the place is nowhere. `headings`, (n, 2), float64, are unit
+        vectors of the points' own roads, NaN for a node. With them edges at more than `within_degrees` to them do not
+        count.
         """
         places = Places(np.full(len(points), -1), np.zeros(len(points)))
         distance_m = np.full(len(points), np.inf)
@@ -209,12 +190,7 @@ class RoadGraph:
     def runs_like(self, vertex: np.ndarray, headings: np.ndarray, within_degrees: float) -> np.ndarray:
         """Return which steps run within an angle, `within_degrees`, of headings, in either direction: (n,), bool.
 
-        Parameters
-        ----------
-        vertex : ndarray (n,), int64
-            Where each step begins.
-        headings : ndarray (n, 2), float64
-            Unit vectors.
+        Steps begin at `vertex`, (n,), int64; headings are unit vectors, (n, 2), float64.
         """
         step = self.graph.points[vertex + 1] - self.graph.points[vertex]
         return np.abs((step * headings).sum(axis=1)) >= np.cos(np.radians(within_degrees)) * self.graph.steps[vertex]
@@ -245,9 +221,9 @@ def _first_of_each(group: np.ndarray, *keys: np.ndarray) -> np.ndarray:
 
 
 def places_along(roads: RoadGraph, spacing_m: float) -> Places:
-    """Return places evenly along each edge, edge after edge: as many as it has spacings, rounded, and at least one.
+    """Return places evenly along each edge, each in the middle of its part of the edge.
 
-    Each is in the middle of its part of the edge.
+    An edge has as many as it has spacings, rounded, and at least one.
     """
     counts = np.maximum(np.rint(np.round(roads.length_m, 6) / spacing_m), 1).astype(np.int64)
     edge = np.repeat(np.arange(len(counts)), counts)
@@ -255,12 +231,12 @@ def places_along(roads: RoadGraph, spacing_m: float) -> Places:
 
 
 def make_road_graph(lines: Lines, tolerance_m: float, name: str = "lines") -> RoadGraph:
-    """Return the noded graph of lines, in which nodes of degree 2 stay; see `noding.node_lines`.
+    """Return the noded graph of lines, in which nodes of degree 2 stay.
 
     Raises
     ------
     LabelError
-        See there.
+        As for `noding.node_lines`.
     """
     graph, line = node_lines(lines, tolerance_m, name)
     return RoadGraph(graph, np.repeat(line, graph.sizes), lines)

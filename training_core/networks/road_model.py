@@ -38,10 +38,8 @@ class Seen:
     ----------
     probability : ndarray (p,), float64
         Of road.
-    evidence : ndarray (p,), float64
-        Log odds of road, less those of the threshold.
-    beside : ndarray (p,), float64
-        The same beside the road: the lower, the clearer the road is.
+    evidence, beside : ndarray (p,), float64
+        Log odds of road, less those of the threshold, on and next to the road: the lower next to it, the clearer it is.
     width_m : ndarray (p,), float64
         Of the road; infinite where no roadside is known.
     is_dead_end : ndarray (p,), bool

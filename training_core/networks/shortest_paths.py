@@ -31,10 +31,8 @@ class PathCosts:
         The edge of each place; -1 for nowhere.
     along : ndarray (n,), float64
         Cost from the edge's first node to the place.
-    ends : ndarray (n, 2), int64
-        Both nodes of each place's edge.
-    away : ndarray (n, 2), float64
-        Cost from the place to either node; infinite for nowhere.
+    ends, away : ndarray (n, 2), int64 and float64
+        Both nodes of each place's edge, and the cost from the place to either; infinite for nowhere.
     """
 
     links: csr_array
@@ -61,14 +59,9 @@ class PathCosts:
         return np.minimum(costs[one] + away[:, :1], costs[other] + away[:, 1:])
 
     def between(self, sources: np.ndarray, to_nodes: np.ndarray, first: int = 0) -> np.ndarray:
-        """Return the cost from some places to all places from number `first` on: (b, n - first), float64.
+        """Return the cost from places, (b,), int64, to all places from number `first` on: (b, n - first), float64.
 
-        Parameters
-        ----------
-        sources : ndarray (b,), int64
-            Numbers of the places.
-        to_nodes : ndarray (b, k), float64
-            Their costs to every node; see `to_nodes`.
+        `to_nodes`, (b, k), float64, are their costs from the method of that name.
         """
         # Through either node of the target's edge, in place to save memory.
         ends, away = self.ends[first:], self.away[first:]
@@ -95,14 +88,8 @@ class PathCosts:
 def path_costs(graph: Graph, cost: np.ndarray, edge: np.ndarray, along: np.ndarray) -> PathCosts:
     """Return the costs for shortest paths between places of a graph.
 
-    Parameters
-    ----------
-    cost : ndarray (m,), float64
-        Of each edge, above 0.
-    edge : ndarray (n,), int64
-        The edge of each place; -1 for nowhere.
-    along : ndarray (n,), float64
-        Cost from the edge's first node to the place.
+    `cost`, (m,), float64, above 0, is that of each edge. A place is on `edge`, (n,), int64, -1 for nowhere, at the cost
+    `along`, (n,), float64, from the edge's first node.
     """
     ends = graph.edges[edge] if len(graph.edges) else np.zeros((len(edge), 2), dtype=np.int64)
     rest = cost[edge] - along if len(graph.edges) else along
