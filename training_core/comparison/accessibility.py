@@ -52,10 +52,8 @@ class Points:
     ----------
     layer : GeoDataFrame
         The n places as read.
-    names : ndarray (n + k,), object
-        Names of the places, then of the origins.
-    points : ndarray (n + k, 2), float64
-        In meters.
+    names, points : ndarray (n + k,), object, and (n + k, 2), float64
+        Places, then origins; in meters.
     damage : geometry, optional
         Area of confirmed damage, in which lost roads are blocked.
     """
@@ -77,16 +75,14 @@ class PlaceRoutes:
 
     Parameters
     ----------
-    status : ndarray (n,), object
-        One of STATUSES.
+    status, source : ndarray (n,), object
+        One of STATUSES, and the name of the route's origin, empty without origins.
     length, time : RouteCosts
         In meters, and in seconds; time is None without speeds.
     to_road_m, to_road_after_m : ndarray (n,), float64
         From each place to the nearest road; infinite if that is too far.
     missing_m : ndarray (n,), float64
         Of a place that is cut off or interrupted, the least length of closed road on any route to it; else NaN.
-    source : ndarray (n,), object
-        Name of the origin of the route; empty without origins.
     """
 
     status: np.ndarray

@@ -35,16 +35,10 @@ _BLOCK, _ROWS = 4_000_000, 500_000
 
 @dataclass(frozen=True)
 class Direction:
-    """Path similarity in one direction: how well the other graph has the shortest paths of one.
+    """Path similarity in one direction, from 0 to 1, 0 without paths: how well the other graph has the shortest paths.
 
-    Parameters
-    ----------
-    score : float
-        From 0 to 1; 0 without paths.
-    points, snapped : int
-        Control points, and how many of them snap to the other graph.
-    paths, missing : int
-        Pairs of control points that a path connects, and how many of them none connects in the other graph.
+    `points` are control points, of which `snapped` snap to the other graph. `paths` are pairs of them that a path
+    connects, of which `missing` have none in the other graph.
     """
 
     score: float
@@ -71,14 +65,9 @@ def score_apls(
     spacing_m: float = SPACING_M,
     by_time: bool = False,
 ) -> Apls:
-    """Return the APLS of two graphs, in one plane, without nodes of degree 2; see the module.
+    """Return the APLS of two graphs, in one plane, without nodes of degree 2.
 
-    Parameters
-    ----------
-    snap_m, spacing_m : float
-        Snap distance, and greatest distance of control points along edges.
-    by_time : bool
-        Compare travel times, not lengths; speeds must be known. Control points are the same.
+    With `by_time` it compares travel times instead of lengths. Speeds must be known; control points are the same.
     """
     forward = _compare(truth, proposal, snap_m, spacing_m, by_time, reporter.part(0, 0.5))
     backward = _compare(proposal, truth, snap_m, spacing_m, by_time, reporter.part(0.5, 1))
@@ -88,7 +77,7 @@ def score_apls(
 def control_places(roads: RoadGraph, spacing_m: float) -> tuple[Places, np.ndarray]:
     """Return a graph's n control points, in the order of a Hilbert curve, and the headings of their edges.
 
-    The headings are unit vectors, NaN at nodes: (n, 2), float64.
+    The headings are unit vectors, NaN at nodes: (n, 2), float64. Points are at most `spacing_m` apart along edges.
     """
     graph, length_m = roads.graph, np.round(roads.length_m, 6)  # rounding must not decide on their number
     _, first_end = np.unique(graph.edges, return_index=True)

@@ -22,15 +22,7 @@ _ROUNDING_M = 1e-6
 
 @dataclass(frozen=True)
 class Intervals:
-    """Parts of edges, in order along them.
-
-    Parameters
-    ----------
-    edge : ndarray (n,), int64
-        The edge of each part.
-    begin_m, end_m : ndarray (n,), float64
-        Distances along its edge at which the part begins and ends.
-    """
+    """Parts of edges, (n,), int64, in order along them, between two distances in meters, (n,), float64, each."""
 
     edge: np.ndarray
     begin_m: np.ndarray
@@ -85,14 +77,7 @@ def _within_capsule(
     """Return the interval of each straight segment within a radius of another, in meters from its start.
 
     The buffer of a segment is a capsule: two disks and the rectangle between them. An interval is empty if it begins
-    after its end.
-
-    Parameters
-    ----------
-    begin, step : ndarray (n, 2), float64
-        Start of each segment, and the vector to its end.
-    one, other : ndarray (n, 2), float64
-        Both ends of the segment that it is compared with.
+    after its end. A segment has a start and a step to its end, the other one both ends: (n, 2), float64, each.
     """
     length_m = np.hypot(*step.T)
     heading = step / length_m[:, None]
@@ -161,17 +146,12 @@ class LineScores:
     """How much of the truth is found, and how much of the proposal is true, within a tolerance.
 
     Completeness, correctness and quality are defined by Heipke, Mayer, Wiedemann and Jamet, "Evaluation of automatic
-    road extraction", International Archives of Photogrammetry and Remote Sensing 32 (1997). Completeness is also the
-    relaxed recall, and correctness the relaxed precision, of Mnih and Hinton, "Learning to detect roads in
-    high-resolution aerial images", ECCV 2010, on center-lines: the limit of counting points along the lines as their
+    road extraction", International Archives of Photogrammetry and Remote Sensing 32 (1997). On center-lines
+    completeness is also the relaxed recall, and correctness the relaxed precision, of Mnih and Hinton, "Learning to
+    detect roads in high-resolution aerial images", ECCV 2010: the limit of counting points along the lines as their
     spacing goes to 0.
 
-    Parameters
-    ----------
-    truth_m, found_m : float
-        Length of the truth, and of the part of it within the tolerance of the proposal.
-    proposal_m, true_m : float
-        Length of the proposal, and of the part of it within the tolerance of the truth.
+    Of the truth, `found_m` is within the tolerance of the proposal; of the proposal, `true_m` within that of the truth.
     """
 
     tolerance_m: float

@@ -102,14 +102,9 @@ def _may_be_empty(values: pandas.Series) -> pandas.Series:
 def write_tables(
     staged: dict[str, Path], changes: geopandas.GeoDataFrame, reached: Optional[geopandas.GeoDataFrame]
 ) -> None:
-    """Write the requested layers, to one file if both have the same path.
+    """Write the requested layers, "changes" and "reached" by `staged`, to one file if both have the same path.
 
-    Parameters
-    ----------
-    staged : dict of str to Path
-        Where to write "changes" and "reached", if requested.
-    changes, reached : GeoDataFrame
-        `reached` is None without places.
+    `reached` is None without places.
     """
     files: dict[Path, dict[str, geopandas.GeoDataFrame]] = {}
     for name, table in (("changes", changes), ("reached", reached)):

@@ -33,14 +33,9 @@ _PIECE_M = 2.0
 class Limits:
     """Thresholds for the same road.
 
-    Parameters
-    ----------
-    tolerance_m, displaced_m : float
-        Largest distance of the counterpart of an intact road, and of a displaced one.
-    angle : float
-        Largest difference of directions, in degrees.
-    min_stretch_m : float
-        Shorter segments are merged into the longer of their neighbors on the same line.
+    Counterparts lie within `tolerance_m` if intact and within `displaced_m` if displaced, with directions that differ
+    by at most `angle` degrees. Segments shorter than `min_stretch_m` join the longer of their neighbors on the same
+    line.
     """
 
     tolerance_m: float
@@ -51,18 +46,10 @@ class Limits:
 
 @dataclass(frozen=True)
 class ChangeSegments:
-    """A network's lines cut into segments by change, in order along each line.
+    """A network's lines, as drawn, cut into n segments by change, in order along each line.
 
-    Parameters
-    ----------
-    roads : RoadGraph
-        The network as drawn: edge i is line i.
-    intervals : Intervals
-        n segments, which together cover every line.
-    kind : ndarray (n,), int64
-        INTACT, DISPLACED or UNMATCHED.
-    offset_m : ndarray (n,), float64
-        Mean displacement of displaced segments; NaN for others.
+    `kind`, (n,), int64, is INTACT, DISPLACED or UNMATCHED, and `offset_m`, (n,), float64, the mean displacement of
+    displaced segments, else NaN. The intervals together cover every line, which has the number of its edge.
     """
 
     roads: RoadGraph

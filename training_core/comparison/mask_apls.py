@@ -27,10 +27,7 @@ _JOIN_M = 0.5
 
 
 def mask_network(raster: RoadRaster, resolution_m: float, reporter: Reporter) -> RoadGraph:
-    """Return the road network of a tile, vectorized with default options, in meters, without nodes of degree 2.
-
-    `resolution_m` is the ground size of a pixel.
-    """
+    """Return the road network of a tile, vectorized with default options, in meters, without nodes of degree 2."""
     transform = Affine.scale(resolution_m, -resolution_m)
     grid = Grid(_PLANE, transform, raster.width, raster.height)
     defaults = {field.name: getattr(Vectorize, field.name) for field in NetworkOptions.option_fields()}
@@ -43,16 +40,8 @@ def mean_apls(
 ) -> Optional[float]:
     """Return the mean APLS of predictions over the tiles whose labels contain a road network, or None without any.
 
-    Parameters
-    ----------
-    predictions : list of ndarray (height, width), uint8
-        Probability bytes; see `pixel_codes.to_byte`.
-    truths : list of ndarray (height, width), uint8
-        BACKGROUND, ROAD or IGNORE; ignored pixels count as no data in both.
-    threshold : float
-        Probability from which a pixel is road.
-    resolution_m : float
-        Ground size of a pixel.
+    Predictions are probability bytes, of road from `threshold`, 0 to 1, on. Truths are BACKGROUND, ROAD or IGNORE,
+    which counts as no data in both. Each is (height, width), uint8.
     """
     scores = []
     for probability, truth in zip(predictions, truths):

@@ -35,10 +35,7 @@ _REACH = 2.0
 class Shift:
     """The offset of the network after from the one before as a whole, and whether it was removed.
 
-    Parameters
-    ----------
-    east_m, north_m : float
-        Meters; 0 if it could not be measured.
+    It is 0 if it could not be measured.
     """
 
     east_m: float
@@ -54,16 +51,9 @@ class Shift:
 
 @dataclass(frozen=True)
 class Pair:
-    """Two networks in one plane.
+    """Two networks in one plane: their layers as read and the lines to compare as drawn, by BEFORE and AFTER.
 
-    Parameters
-    ----------
-    layers : dict of str to GeoDataFrame
-        As read, by BEFORE and AFTER.
-    roads : dict of str to RoadGraph
-        The lines to compare, as drawn; those before are moved by a shift that is removed.
-    outside : Lines
-        Roads before outside the area of interest, moved as well.
+    `outside` are roads before outside the area of interest. If a shift is removed, all roads before are moved by it.
     """
 
     layers: dict[str, geopandas.GeoDataFrame]

@@ -21,17 +21,9 @@ from .changes import ChangeSegments
 def add_linked(main: Lines, added: Lines, left_out: np.ndarray, reach_m: float, join_m: float) -> Lines:
     """Return lines together with those of another layer, which may have a small offset, linked to them.
 
-    Where an added line continued in one of its layer that is left out, it now continues, straight, to the nearest main
-    line. A dead end stays one. The result is `main`, `added` and the links, in this order.
-
-    Parameters
-    ----------
-    left_out : ndarray (k,), object
-        `LineString`s of the layer of those added where main lines run instead.
-    reach_m : float
-        Greatest length of a link.
-    join_m : float
-        Ends this near are connected without a link.
+    Where an added line continued in one of its layer that is left out because a main line runs there, `left_out`, (k,),
+    object, it now continues straight to the nearest main line. Links are at most `reach_m` long, and ends within
+    `join_m` need none. A dead end stays one. The result is `main`, `added` and the links, in this order.
     """
     ends = np.concatenate([shapely.get_point(added.shapes, index) for index in (0, -1)])
     if not len(ends) or not len(main) or not len(left_out):

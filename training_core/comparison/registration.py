@@ -30,16 +30,8 @@ _MIN_SHIFT = 0.1
 def measure_shift(roads: RoadGraph, other: RoadGraph, within_m: float, angle: float) -> Optional[np.ndarray]:
     """Return the shift of another network from a network as a whole, east and north in meters: (2,), float64.
 
-    None if no roads, or only roads of one direction, have a counterpart.
-
-    Parameters
-    ----------
-    roads, other : RoadGraph
-        As drawn; see `as_drawn`.
-    within_m : float
-        Search distance for counterparts.
-    angle : float
-        Largest difference of the directions of counterparts, in degrees.
+    None if no roads, or only roads of one direction, have a counterpart. Both are `as_drawn`. Counterparts lie within
+    `within_m` with directions that differ by at most `angle` degrees.
     """
     places = places_along(roads, max(_SPACING_M, roads.length_m.sum() / _MAX_POINTS))
     points, headings = roads.points_at(places), roads.headings_at(places)
@@ -67,12 +59,7 @@ def move_closer(
 ) -> Optional[RoadGraph]:
     """Return a network moved by a shift, (2,), float64, if that matters and brings more of it near the other one.
 
-    Parameters
-    ----------
-    tolerance_m : float
-        How near counts as near; much smaller shifts do not matter.
-    angle : float
-        As for `measure_shift`.
+    Near is `tolerance_m`; much smaller shifts do not matter. `angle` in degrees is as for `measure_shift`.
     """
     if np.hypot(*shift) < _MIN_SHIFT * tolerance_m:
         return None

@@ -23,15 +23,7 @@ _BLOCK = 4_000_000
 
 @dataclass(frozen=True)
 class Sites:
-    """Points snapped to the roads of a network.
-
-    Parameters
-    ----------
-    places : Places
-        n of them; nowhere if no road is near enough.
-    gap_m : ndarray (n,), float64
-        Distance from each point to its place; infinite for nowhere.
-    """
+    """Points snapped to the roads of a network, and their distances from them, (n,), float64, infinite for nowhere."""
 
     roads: RoadGraph
     places: Places
@@ -47,15 +39,10 @@ class Sites:
 
 @dataclass(frozen=True)
 class RouteCosts:
-    """Costs of the routes to n points, before and after, in meters or seconds.
+    """Costs of the routes to n points, before and after, in meters or seconds: (n,), float64, infinite without a route.
 
-    Parameters
-    ----------
-    before, after : ndarray (n,), float64
-        Infinite without a route.
-    source : ndarray (n,), int64
-        Number of the point from which each route starts afterwards, or started before it was cut off; -1 if there never
-        was a route, or if the cost is a mean.
+    `source`, (n,), int64, is the point from which each route starts afterwards, or started before it was cut off; -1 if
+    there never was a route, or if the cost is a mean.
     """
 
     before: np.ndarray
@@ -69,16 +56,9 @@ def snap(roads: RoadGraph, points: np.ndarray, within_m: float) -> Sites:
 
 
 def from_nearest(before: Sites, after: Sites, sources: np.ndarray, by_time: bool, reporter: Reporter) -> RouteCosts:
-    """Return the costs of the route to each point from its nearest source.
+    """Return the costs, in seconds or else meters, of the route to each point from its nearest source.
 
-    Parameters
-    ----------
-    before, after : Sites
-        The same n points on both networks.
-    sources : ndarray (k,), int64
-        Numbers of the points from which routes start.
-    by_time : bool
-        Costs are seconds, or else meters.
+    `before` and `after` are the same points on both networks, `sources`, (k,), int64, the numbers of some of them.
     """
     (least, nearest), (least_after, nearest_after) = (
         least_costs(sites, sources, by_time, reporter) for sites in (before, after)
@@ -87,9 +67,9 @@ def from_nearest(before: Sites, after: Sites, sources: np.ndarray, by_time: bool
 
 
 def to_all(before: Sites, after: Sites, targets: np.ndarray, by_time: bool, reporter: Reporter) -> RouteCosts:
-    """Return the mean costs of the routes from each point to all targets, (k,), int64, except itself.
+    """Return the mean costs, in seconds or else meters, of the routes from each point to all targets except itself.
 
-    If some targets are reachable both before and after, the mean is over these. For the parameters see `from_nearest`.
+    Targets are numbers of points, (k,), int64. If some are reachable both before and after, the mean is over these.
     """
     # Sums before and after over pairs with a route in both networks, then over those with a route in one of them.
     count = len(before.places)
@@ -133,18 +113,9 @@ def _cost_blocks(
 
 
 def least_costs(sites: Sites, sources: np.ndarray, by_time: bool, reporter: Reporter) -> tuple[np.ndarray, np.ndarray]:
-    """Return the least cost of a route to each point, and its source; for the parameters see `from_nearest`.
+    """Return the least cost of a route from sources, (k,), int64, to each point, and its source.
 
-    Parameters
-    ----------
-    sources : ndarray (k,), int64
-
-    Returns
-    -------
-    cost : ndarray (n,), float64
-        Infinite without a route.
-    source : ndarray (n,), int64
-        -1 without a route.
+    Both are (n,), float64, infinite without a route, and int64, -1 without one.
     """
     least = np.full(len(sites.places), np.inf)
     nearest = np.full(len(sites.places), -1)

@@ -41,12 +41,7 @@ _BLOCK, _ROUNDING_M = 256, 1e-6
 class Topo:
     """The TOPO score: counts summed over all seeds.
 
-    Parameters
-    ----------
-    seeds, paired : int
-        Seeds on the truth, and how many of them have a proposal near.
-    holes, marbles, matched : int
-        Reached holes and marbles, and matched pairs of them.
+    Of the seeds on the truth, `paired` have a proposal near. Of the reached holes and marbles, `matched` pairs match.
     """
 
     seeds: int
@@ -80,17 +75,7 @@ def score_topo(
     seed_m: float = SEED_M,
     interval_m: float = INTERVAL_M,
 ) -> Topo:
-    """Return the TOPO score of two graphs, in one plane, without nodes of degree 2; see the module.
-
-    Parameters
-    ----------
-    radius_m : float
-        Network distance within which holes and marbles are reached from a seed.
-    hole_m : float
-        Greatest distance of a matched hole and marble.
-    seed_m, interval_m : float
-        Approximate spacing of seeds, and of holes and marbles.
-    """
+    """Return the TOPO score of two graphs, in one plane, without nodes of degree 2; the module explains the distances."""
     seeds, partners = _seeds(truth, proposal, seed_m, hole_m)
     others, missing = _seeds(proposal, truth, seed_m, hole_m)
     paired = partners.edge >= 0

@@ -35,16 +35,10 @@ def require_pyarrow(path: str) -> None:
 
 
 def write_geoparquet(path: Path, parts: Iterable[geopandas.GeoDataFrame], geometry_type: str) -> int:
-    """Write parts of a layer, and return the number of features.
+    """Write parts of a layer, replacing a file, and return the number of features.
 
-    Parameters
-    ----------
-    path : Path
-        Replaced if it exists.
-    parts : iterable of GeoDataFrame
-        At least one, with the same columns and CRS; parts may be empty.
-    geometry_type : str
-        `LineString` or the like.
+    There is at least one part. All have the same columns and CRS, and some may be empty. `geometry_type` is
+    `LineString` or the like.
 
     Raises
     ------

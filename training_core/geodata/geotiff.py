@@ -28,12 +28,8 @@ BLOCK_PX = 512
 class BandFile:
     """A one-band byte raster on a grid, NO_DATA where nothing is written; at the end a cloud optimized GeoTIFF.
 
-    Tiles come in any order and size, so they go to a draft first, which `finish` copies into that layout.
-
-    Parameters
-    ----------
-    resampling : str
-        How overviews are computed: nearest, average ...
+    Tiles come in any order and size, so they go to a draft first. `finish` copies it into that layout with overviews by
+    `resampling`: nearest, average ...
 
     Raises
     ------
@@ -87,14 +83,9 @@ class BandFile:
 
 
 def check_geotiff(path: Path, pixel_sum: int, overviews: Sequence[int] = ()) -> None:
-    """Read all of a tiled GeoTIFF, since GDAL reports no error when a full disk keeps it from closing a file.
+    """Read all of a tiled GeoTIFF because GDAL reports no error when a full disk keeps it from closing a file.
 
-    Parameters
-    ----------
-    pixel_sum : int
-        The sum of all pixels that were written.
-    overviews : sequence of int
-        Reductions that it must have.
+    Its pixels must add up to `pixel_sum`, and it must have overviews of some reductions.
 
     Raises
     ------

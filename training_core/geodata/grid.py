@@ -45,12 +45,7 @@ MAX_DEG = (540.0, 90.0 + 1e-6)
 class Grid:
     """A raster's pixels on the map.
 
-    Parameters
-    ----------
-    transform : Affine
-        From (column, row) of pixel corners to map coordinates; it may rotate, and its rows may run north.
-    width, height : int
-        Size in pixels.
+    `transform` leads from (column, row) of pixel corners to map coordinates; it may rotate, and its rows may run north.
     """
 
     crs: CRS
@@ -193,17 +188,10 @@ def _crs_name(crs: CRS) -> str:
 
 
 def grid_at(image_grid: Grid, resolution_m: float) -> Grid:
-    """Choose the grid on which to process an image at a ground resolution.
+    """Choose the grid on which to process an image at a ground resolution in meters; 0 means the image's own.
 
     It has the image's CRS, extent and orientation. It is the image's own grid if both sides of its pixels are within 25
     % of the resolution. Otherwise its pixels are square on the ground, as nearly as whole pixels allow.
-
-    Parameters
-    ----------
-    image_grid : Grid
-        The image's own grid.
-    resolution_m : float
-        Wanted size of a pixel on the ground in meters; 0 means the image's own.
 
     Raises
     ------

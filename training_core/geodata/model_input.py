@@ -35,16 +35,9 @@ MIN_KNOWN = 0.5
 
 @dataclass(frozen=True)
 class ModelInput:
-    """The input specification of a model.
+    """The input specification of a model: bands in order, ground size of the pixels, and one of SCALINGS.
 
-    Parameters
-    ----------
-    bands : tuple of Band
-        In order. Their mean and deviation are those of the training images, also if the scaling is `image`.
-    resolution_m : float
-        Ground size of the pixels in meters.
-    scaling : str
-        One of SCALINGS.
+    Mean and deviation of the bands are those of the training images, also if the scaling is `image`.
     """
 
     bands: tuple[Band, ...]
@@ -53,10 +46,10 @@ class ModelInput:
 
 
 def find_bands(dataset: DatasetReader, wanted: ModelInput) -> tuple[int, ...]:
-    """Return the numbers of a dataset's bands that a model takes, in the model's order; see `rasters.match_bands`.
+    """Return the numbers of a dataset's bands that a model takes, in the model's order.
 
     A model of red, green and blue that normalizes by the image was also trained on gray images: a single band stands
-    for all three. Of an image with more bands without names, it takes the first three.
+    for all three. Of an image with more bands without names it takes the first three.
 
     Raises
     ------
@@ -82,7 +75,7 @@ def open_for_model(path: str, wanted: ModelInput) -> Iterator[tuple[Image, tuple
 def measure_scaling(image: Image, bands: tuple[Band, ...]) -> tuple[Band, ...]:
     """Return bands with the mean and standard deviation of an image, estimated from a sample of its pixels.
 
-    The sample is at the model's resolution, because pixels of overviews are means and vary less. Without data in the
+    The sample is at the model's resolution because pixels of overviews are means and vary less. Without data in the
     sample the bands are returned as they are.
 
     Raises

@@ -17,12 +17,9 @@ _ROUNDING = 1e-6
 
 
 def to_byte(probability: np.ndarray, known: np.ndarray) -> np.ndarray:
-    """Convert probability from 0 to 1, (...), float32, to bytes: 0 to CERTAIN, or NO_DATA: (...), uint8.
+    """Convert probability from 0 to 1, (...), float32, to bytes from 0 to CERTAIN: (...), uint8.
 
-    Parameters
-    ----------
-    known : ndarray (...), bool
-        Where there are data.
+    NO_DATA where not `known`, (...), bool.
     """
     values = np.rint(probability * np.float32(CERTAIN)).astype(np.uint8)
     values[~known] = NO_DATA
@@ -37,10 +34,7 @@ def lowest_byte(threshold: float) -> int:
 def reaches(probability: np.ndarray, threshold: float) -> np.ndarray:
     """Return which pixels reach a threshold, up to rounding: (...), bool; pixels without data never do.
 
-    Parameters
-    ----------
-    probability : ndarray (...), uint8 or float32
-        Bytes with NO_DATA, or numbers from 0 to 1 with NaN for no data.
+    Probability is bytes with NO_DATA, uint8, or numbers from 0 to 1 with NaN for no data, float32.
     """
     if probability.dtype == np.uint8:
         return (probability >= lowest_byte(threshold)) & (probability != NO_DATA)

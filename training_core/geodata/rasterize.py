@@ -25,7 +25,7 @@ from .shapes import projected, valid
 def ground_shapes(layer: geopandas.GeoDataFrame, grid: Grid) -> np.ndarray:
     """Return a layer's geometries in the ground meters of a grid, (n,), object, with valid polygons.
 
-    See `Grid.metric_transform`. Shapes without a place in the grid's CRS are empty; see `shapes.projected`.
+    Shapes without a place in the grid's CRS are empty.
     """
     shapes = projected(layer, crs_of(grid), grid.outline.bounds)
     shapes = np.array([grid.to_metric(geometry) for geometry in shapes], dtype=object)
@@ -39,12 +39,7 @@ def limit_to(
 ) -> tuple[tuple[int, int, int, int], BaseGeometry]:
     """Return the window (column, row, width, height) that holds an area of interest, and its shape in ground meters.
 
-    Parameters
-    ----------
-    aoi : GeoDataFrame
-        Polygons in any CRS.
-    image : str
-        The grid's raster, for messages.
+    The area is polygons in any CRS. `image` names the grid's raster in messages.
 
     Raises
     ------
@@ -59,14 +54,9 @@ def limit_to(
 
 
 def burn_shapes(shapes: Iterable[BaseGeometry], grid: Grid, window: tuple[int, int, int, int]) -> np.ndarray:
-    """Return which pixel centers of a window lie in any of some shapes: (height, width), bool.
+    """Return which pixel centers of a window lie in any of some shapes in ground meters: (height, width), bool.
 
-    Parameters
-    ----------
-    shapes : iterable of BaseGeometry
-        In ground meters.
-    window : tuple of int
-        Column, row, width and height.
+    The window is column, row, width and height.
     """
     column, row, width, height = window
     shapes = [shape for shape in shapes if not shape.is_empty]
@@ -85,10 +75,7 @@ def crs_of(grid: Grid) -> CRS:
 def pixel_window(shapes: np.ndarray, grid: Grid) -> tuple[int, int, int, int]:
     """Return the window (column, row, width, height) of the pixels that shapes touch; size 0 where they touch none.
 
-    Parameters
-    ----------
-    shapes : ndarray (n,), object
-        In ground meters.
+    Shapes are (n,), object, in ground meters.
     """
     on_grid = shapely.intersection(grid.from_metric_to_pixels(shapes), box(0, 0, grid.width, grid.height))
     on_grid = on_grid[shapely.area(on_grid) > 0]

@@ -32,14 +32,9 @@ _NAMED_BANDS = (ColorInterp.red, ColorInterp.green, ColorInterp.blue)
 
 @dataclass(frozen=True)
 class Band:
-    """One band that a model was trained on; values are normalized as (value - mean) / std.
+    """One band that a model was trained on; values are normalized as (value - mean) / std of the training images.
 
-    Parameters
-    ----------
-    name : str
-        red, green, blue, the band's own description, or `band 4`.
-    mean, std : float
-        Of the training images.
+    `name` is red, green, blue, the band's own description, or `band 4`.
     """
 
     name: str
@@ -142,14 +137,9 @@ def match_bands(dataset: DatasetReader, bands: tuple[Band, ...]) -> tuple[int, .
 
 
 class Image:
-    """Bands of a raster, resampled to a ground resolution. A context manager.
+    """Bands of a raster, numbered from 1, resampled to a ground resolution. A context manager.
 
-    Parameters
-    ----------
-    indexes : tuple of int
-        Numbers of the bands to read, from 1.
-    resolution_m : float
-        Ground size of a pixel in meters; 0 means the raster's own.
+    `resolution_m` 0 means the raster's own.
     """
 
     def __init__(self, dataset: DatasetReader, indexes: tuple[int, ...], resolution_m: float = 0.0) -> None:
@@ -167,13 +157,9 @@ class Image:
         self._closing.close()
 
     def read(self, column: int, row: int, width: int, height: int) -> tuple[np.ndarray, np.ndarray]:
-        """Read a window, in pixels of the grid.
+        """Read a window in pixels of the grid, and where there are data; NaN and infinity are not.
 
-        Returns
-        -------
-        values : ndarray (bands, height, width), dtype of the raster
-        known : ndarray (height, width), bool
-            Where there are data; NaN and infinity are not.
+        Returns (bands, height, width) of the raster's dtype, any dtype, and (height, width), bool.
         """
         window = Window(column, row, width, height)
         values = self._source.read(self.indexes, window=window)
@@ -210,11 +196,7 @@ def _warped(dataset: DatasetReader, grid: Grid, full: Grid) -> WarpedVRT:
 def normalize(values: np.ndarray, known: np.ndarray, bands: tuple[Band, ...]) -> np.ndarray:
     """Normalize values by band (z-score): (bands, height, width), float32; pixels without data become 0, the mean.
 
-    Parameters
-    ----------
-    values : ndarray (bands, height, width), any dtype
-    known : ndarray (height, width), bool
-        Where there are data.
+    Values, (bands, height, width), have any dtype; `known`, (height, width), bool, is where there are data.
     """
     normalized = np.empty(values.shape, dtype=np.float32)
     normalize_into(normalized, values, known, bands)
@@ -222,14 +204,9 @@ def normalize(values: np.ndarray, known: np.ndarray, bands: tuple[Band, ...]) ->
 
 
 def normalize_into(target: np.ndarray, values: np.ndarray, known: np.ndarray, bands: tuple[Band, ...]) -> None:
-    """Normalize values by band into an existing array, without further copies; see `normalize`.
+    """Normalize values by band into an existing array, (bands, height, width), float32, without further copies.
 
-    Parameters
-    ----------
-    target : ndarray (bands, height, width), float32
-    values : ndarray (bands, height, width), any dtype
-    known : ndarray (height, width), bool
-        Where there are data.
+    The other arrays are as for `normalize`.
     """
     with np.errstate(over="ignore", invalid="ignore"):  # see `require_normal`
         for plane, read, band in zip(target, values, bands):
@@ -268,20 +245,11 @@ def require_computable(bands: tuple[Band, ...], image: str) -> None:
 
 
 def require_normal(normalized: np.ndarray, dtype: np.dtype, bands: tuple[Band, ...], image: str) -> None:
-    """Check that a model can compute with the normalized values of an image.
+    """Check that a model can compute with normalized values of an image, (bands, height, width), float32.
 
-    Extreme values are refused, not taken as missing data: resampling may have mixed them with their neighbors, and an
-    image full of them would be segmented as nothing.
-
-    Parameters
-    ----------
-    normalized : ndarray (bands, height, width), float32
-    dtype : dtype
-        Of the values before. Integer types that cannot hold extreme values are not checked.
-    bands : tuple of Band
-        How they were normalized.
-    image : str
-        For the message.
+    Extreme values are refused and not taken as missing data. Resampling may have mixed them with their neighbors, and
+    an image full of them would be segmented as nothing. Values that had an integer `dtype` too small for them are not
+    checked.
 
     Raises
     ------

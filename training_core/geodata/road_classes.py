@@ -43,7 +43,7 @@ class RoadClass:
 def find_classes(
     roads: geopandas.GeoDataFrame, class_field: str, speed_field: str, path: str = "the layer"
 ) -> tuple[tuple[RoadClass, ...], np.ndarray]:
-    """Find the road classes in fields of drawn roads.
+    """Find the road classes in fields of drawn roads, and the class of each road from 1, (roads,), uint8; 0 is unknown.
 
     Parameters
     ----------
@@ -51,14 +51,6 @@ def find_classes(
         Its values are the classes. If empty, the classes are those speed bins that occur.
     speed_field : str
         Speed in km/h; a class gets the median of its roads. If empty, classes get default speeds.
-    path : str
-        The roads' layer, for messages.
-
-    Returns
-    -------
-    classes : tuple of RoadClass
-    numbers : ndarray (roads,), uint8
-        The class of each road, from 1; 0 where it is unknown.
 
     Raises
     ------

@@ -30,19 +30,15 @@ _CLASSES_REMEDY = "Give the raster of classes that Segment roads wrote along wit
 
 @dataclass(frozen=True)
 class RoadRaster:
-    """A mask or probability of road.
+    """A mask or probability of road, read by `strip_rows`, a multiple of 8; 0 for about four million pixels at a time.
 
     Parameters
     ----------
-    height, width : int
-        Size in pixels.
     read : callable
         From a first row and a number of rows to road, bool, or its probability from 0 to 1, float32, and to which
         pixels have data, bool: (rows, width) each.
     threshold : float, optional
         Probability from which a pixel is road; None for a mask.
-    strip_rows : int
-        Rows to read at a time, a multiple of 8; 0 for about four million pixels.
     """
 
     height: int
@@ -56,14 +52,9 @@ class RoadRaster:
         return strips_of(self.height, self.width, self.strip_rows)
 
     def road(self, values: np.ndarray, known: np.ndarray, fraction: float = 1.0) -> np.ndarray:
-        """Return which pixels are road: (rows, width), bool.
+        """Return which pixels are road, from what `read` returns, bool or float32, and bool: (rows, width), bool.
 
-        Parameters
-        ----------
-        values, known : ndarray (rows, width), bool or float32, and bool
-            As `read` returns them.
-        fraction : float
-            Of the threshold, for the lower one of hysteresis; a mask has none.
+        `fraction`, 0 to 1, is that of the threshold, for the lower one of hysteresis. It means nothing for a mask.
         """
         return known & (values if self.threshold is None else reaches(values, self.threshold * fraction))
 
@@ -103,14 +94,8 @@ def pixels_at(
 ) -> np.ndarray:
     """Return the values of the pixels nearest to points, also beyond the border: (n,), same dtype as `read` returns.
 
-    Parameters
-    ----------
-    points : ndarray (n, 2), float64
-        Column and row; pixel centers are whole numbers.
-    height, width : int
-        Size of the image in pixels.
-    read : callable
-        From a first row and a number of rows to values: (rows, width), any dtype. Only strips with points are read.
+    Points are column and row, (n, 2), float64; pixel centers are whole numbers. `read` leads from a first row and a
+    number of rows to values, (rows, width). Only strips with points are read.
     """
     columns, rows = np.clip(np.rint(points).astype(np.int64), 0, (width - 1, height - 1)).T
     # In the order of their rows the points of a strip are a run, and each strip is read once.
@@ -130,15 +115,9 @@ def pixels_at(
 def array_raster(
     road: np.ndarray, known: np.ndarray, threshold: Optional[float] = None, strip_rows: int = 0
 ) -> RoadRaster:
-    """Wrap a mask or probability in memory as a road raster.
+    """Wrap a mask, bool, or probability, float32, in memory as a road raster: (height, width).
 
-    Parameters
-    ----------
-    road : ndarray (height, width), bool or float32
-    known : ndarray (height, width), bool
-        Where there are data.
-    threshold, strip_rows
-        See `RoadRaster`.
+    `known`, (height, width), bool, is where there are data.
     """
 
     def read(first_row: int, count: int) -> tuple[np.ndarray, np.ndarray]:
@@ -149,13 +128,7 @@ def array_raster(
 
 
 def byte_raster(probability: np.ndarray, threshold: float) -> RoadRaster:
-    """Wrap probability bytes in memory, (height, width), uint8, as a road raster; see `pixel_codes.to_byte`.
-
-    Parameters
-    ----------
-    threshold : float
-        Probability from which a pixel is road.
-    """
+    """Wrap probability bytes in memory, (height, width), uint8, as a road raster; road is from `threshold`, 0 to 1."""
 
     def read(first_row: int, count: int) -> tuple[np.ndarray, np.ndarray]:
         values = probability[first_row : first_row + count]
@@ -167,13 +140,8 @@ def byte_raster(probability: np.ndarray, threshold: float) -> RoadRaster:
 def band_raster(dataset: DatasetReader, threshold: float) -> RoadRaster:
     """Open a raster's first band as a road raster.
 
-    Floating-point numbers, and integers with a scale, are probabilities; anything else is a mask, with road above 0. In
-    a mask that has only road and nodata, nodata means background.
-
-    Parameters
-    ----------
-    threshold : float
-        Probability from which a pixel is road.
+    Floating-point numbers, and integers with a scale, are probabilities, of road from `threshold` on. Anything else is
+    a mask, with road above 0. In a mask that has only road and nodata, nodata means background.
 
     Raises
     ------
@@ -227,14 +195,7 @@ def _empty(name: str) -> ImageryError:
 
 
 def read_rows(dataset: DatasetReader, first_row: int, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Read rows of the first band.
-
-    Returns
-    -------
-    values : ndarray (rows, width), dtype of the dataset
-    known : ndarray (rows, width), bool
-        Where there are data.
-    """
+    """Read rows of the first band, in the dataset's dtype, and where there are data, bool: (rows, width) each."""
     window = Window(0, first_row, dataset.width, count)
     values = dataset.read(1, window=window)
     if MaskFlags.all_valid in dataset.mask_flag_enums[0]:
@@ -254,13 +215,8 @@ def _check_probability(values: np.ndarray, name: str) -> None:
 class ClassRaster:
     """A raster of road class numbers.
 
-    Parameters
-    ----------
-    height, width : int
-        Size in pixels.
-    read : callable
-        From a first row and a number of rows to class numbers, (rows, width), an integer type, from 1. Any other number
-        means that the class is unknown.
+    `read` leads from a first row and a number of rows to class numbers from 1, (rows, width), an integer type. Any
+    other number means that the class is unknown.
     """
 
     height: int
@@ -276,14 +232,7 @@ def class_array(numbers: np.ndarray, classes: tuple[RoadClass, ...]) -> ClassRas
 
 
 def class_band(dataset: DatasetReader, grid: Grid, of: str) -> ClassRaster:
-    """Open a raster's first band as class numbers.
-
-    Parameters
-    ----------
-    grid : Grid
-        The grid of the mask or probability that it belongs to.
-    of : str
-        The name of that raster, for messages.
+    """Open a raster's first band as class numbers on the grid of a mask or probability, which `of` names in messages.
 
     Raises
     ------

@@ -34,20 +34,10 @@ class TooManyCrossings(Exception):
 def meeting_pairs(
     tree: shapely.STRtree, shapes: np.ndarray, limit: int, **condition: Any
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Query a tree with shapes, a few at a time, so that a layer that is refused never fills the memory.
+    """Query a tree with shapes, (n,), object, a few at a time, so that a layer that is refused never fills the memory.
 
-    Parameters
-    ----------
-    shapes : ndarray (n,), object
-    limit : int
-        Largest number of meetings. Each may be counted twice, and each shape may meet itself.
-    **condition
-        Of `STRtree.query`.
-
-    Returns
-    -------
-    shape, hit : ndarray (k,), int64
-        Positions in `shapes` and in the tree.
+    Returns positions in `shapes` and in the tree, (k,), int64, each. `limit` is the largest number of meetings. Each
+    may be counted twice, and each shape may meet itself.
 
     Raises
     ------
@@ -87,21 +77,11 @@ def check_crossings(shapes: np.ndarray) -> None:
 
 
 def in_short_pieces(shapes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return shapes with their lines in pieces of a few segments, and the shape of each piece: (k,), int64.
+    """Return shapes with lines in pieces of a few segments, (k,), object, and the shape of each, (k,), int64.
 
     GEOS takes time that grows faster than the square of a line's length to buffer or clip a line that crosses itself,
-    as a track may. The buffers of its pieces cover the same ground.
-
-    Parameters
-    ----------
-    shapes : ndarray (n,), object
-        Also of several parts. All but lines stay as they are.
-
-    Returns
-    -------
-    pieces : ndarray (k,), object
-        In the order of the shapes.
-    shape : ndarray (k,), int64
+    as a track may. The buffers of its pieces cover the same ground. Shapes, (n,), object, may have several parts. All
+    but lines stay as they are.
     """
     is_line = shapely.get_dimensions(shapes) == 1
     lines, others = np.flatnonzero(is_line), np.flatnonzero(~is_line)
@@ -135,15 +115,9 @@ _WIDEST_DEG, _WIDEST_M = 20.0, 2e6
 def projected(layer: geopandas.GeoDataFrame, crs: pyproj.CRS, extent: tuple[float, float, float, float]) -> np.ndarray:
     """Return a layer's geometries in another CRS, (n,), object, all with finite coordinates.
 
-    A shape that has no place in the other CRS, or is as wide as a continent, is first clipped to the surroundings of an
-    extent. If it still has no place it becomes empty.
-
-    Parameters
-    ----------
-    layer : GeoDataFrame
-        As `vectors.read_layer` returns it.
-    extent : tuple of float
-        Left, bottom, right and top, in the other CRS, of where the shapes are needed.
+    A shape that has no place in the other CRS, or is as wide as a continent, is first clipped to the surroundings of
+    the extent where shapes are needed: left, bottom, right and top in the other CRS. If it still has no place it
+    becomes empty.
     """
     shapes = layer.geometry.to_crs(crs).to_numpy().copy()
     is_far = ~_are_finite(shapes) | _are_wide(layer)

@@ -33,19 +33,12 @@ def source_name(source: str) -> str:
 def require_openable(source: str, name: str, error_type: type[RoadSegError]) -> None:
     """Check that opening a source does not fail in GDAL's encoding or wait forever.
 
-    Parameters
-    ----------
-    source : str
-        A path, or anything else that GDAL opens. It need not exist.
-    name : str
-        The source as messages name it.
-    error_type : type
-        Of the error to raise.
+    A source is a path, or anything else that GDAL opens. It need not exist. Messages call it `name`.
 
     Raises
     ------
     RoadSegError
-        Of that type: GDAL cannot take the name, or it stands for a pipe, a socket or a device.
+        Of `error_type`: GDAL cannot take the name, or it stands for a pipe, a socket or a device.
     """
     try:
         source.encode()
@@ -71,13 +64,8 @@ def _is_stream(path: str) -> bool:
 def expand(inputs: Iterable[str]) -> tuple[str, ...]:
     """Return the rasters that inputs name, each once and in order: folders and glob patterns are expanded.
 
-    A file whose name looks like a pattern is that file. The matches of a pattern are sorted; `**` also matches
-    subfolders.
-
-    Parameters
-    ----------
-    inputs : iterable of str
-        Files, folders, patterns, and anything else that GDAL opens, such as addresses.
+    Anything else that GDAL opens, such as an address, stays. A file whose name looks like a pattern is that file. The
+    matches of a pattern are sorted; `**` also matches subfolders.
 
     Raises
     ------
@@ -103,8 +91,8 @@ def rasters_in(folder: str) -> list[str]:
     """Return the rasters in a folder that GDAL opens, sorted by name; subfolders are not searched.
 
     Parts of another raster are left out: overviews, masks, the tiles of a virtual mosaic. A damaged file counts as a
-    raster if one with the same ending is intact, so that reading it fails by name. A folder that is one raster, as in
-    some formats, is returned as it is.
+    raster if one with the same ending is intact, so that reading it fails by name. A folder that is one raster in some
+    format is returned as it is.
 
     Raises
     ------

@@ -30,15 +30,7 @@ def round_up(px: int) -> int:
 
 @dataclass(frozen=True)
 class Tile:
-    """A tile, in pixels of the grid.
-
-    Parameters
-    ----------
-    column, row, width, height : int
-        The core.
-    left, top, right, bottom : int
-        The width of the halo on each side.
-    """
+    """A tile, in pixels of the grid: the core, and the width of the halo on each side."""
 
     column: int
     row: int
@@ -73,19 +65,11 @@ class Tile:
 def tile_grid(
     width: int, height: int, core_px: int, halo: int, window: Optional[tuple[int, int, int, int]] = None
 ) -> Iterator[Tile]:
-    """Divide a raster into tiles, row by row, whose cores cover it without gap or overlap.
+    """Divide a raster, or a window of column, row, width and height, into tiles, row by row.
 
-    All tiles with their halos have one size, at most `core_px + 2 * halo` a side. At the raster's edge, where the halo
-    is clipped, the core is larger.
-
-    Parameters
-    ----------
-    width, height : int
-        The raster's size in pixels.
-    core_px, halo : int
-        Largest side of a core with a halo on all sides, and least width of a halo, in pixels: multiples of 32.
-    window : tuple of int, optional
-        Column, row, width and height of the part to cover; None for all of it.
+    Their cores cover it without gap or overlap. All tiles with their halos have one size, at most `core_px + 2 * halo`
+    a side. At the raster's edge, where the halo is clipped, the core is larger. `core_px` and `halo` are multiples of
+    32.
     """
     column, row, window_width, window_height = window or (0, 0, width, height)
     columns = list(_spans(width, column, column + window_width, core_px, halo))

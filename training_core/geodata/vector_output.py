@@ -70,16 +70,10 @@ def write_layers(
     layers: Mapping[str, geopandas.GeoDataFrame],
     geometry_types: Optional[Mapping[str, str]] = None,
 ) -> None:
-    """Write layers to a file, in the format of its suffix. GeoJSON is in WGS 84, as its standard requires.
+    """Write layers to a file, in the format of its suffix, replacing it. GeoJSON is in WGS 84, as its standard has it.
 
-    Parameters
-    ----------
-    path : str or Path
-        Replaced if it exists.
-    layers : mapping of str to GeoDataFrame
-        By name; more than one only in a GeoPackage.
-    geometry_types : mapping of str to str, optional
-        `LineString` or the like, by layer. Without it the features decide, and an empty layer has none.
+    Only a GeoPackage holds more than one. Types are `LineString` or the like, by layer; by default the features decide
+    and an empty layer has none.
 
     Raises
     ------
@@ -99,23 +93,14 @@ def write_layers(
 
 
 def write_in_parts(path: str | Path, name: str, parts: Iterable[geopandas.GeoDataFrame], geometry_type: str) -> None:
-    """Write a layer part by part, so that it need not fit into memory; see `write_layers`.
+    """Write a layer part by part, so that it need not fit into memory, and replace a file.
 
-    Parameters
-    ----------
-    path : str or Path
-        Replaced if it exists.
-    name : str
-        Of the layer.
-    parts : iterable of GeoDataFrame
-        At least one, with the same columns and CRS; parts may be empty.
-    geometry_type : str
-        `LineString` or the like.
+    There is at least one part. All have the same columns and CRS, and some may be empty.
 
     Raises
     ------
     OutputError
-        See `write_layers`.
+        As for `write_layers`.
     """
     path, count, extents, empty = Path(path), 0, [], None
     with _writing(path, 1) as driver:
@@ -170,14 +155,9 @@ def extent_of(layer: geopandas.GeoDataFrame) -> Optional[np.ndarray]:
 
 
 def check_written(path: Path, driver: str, layers: Mapping[str, Written]) -> None:
-    """Check that a file is complete and has the features of some layers, by their count and extent.
+    """Check that a file, GPKG, GeoJSON or FlatGeobuf, is complete.
 
-    Parameters
-    ----------
-    driver : str
-        GPKG, GeoJSON or FlatGeobuf.
-    layers : mapping of str to Written
-        In the CRS of the file.
+    It has the features of layers in its CRS, by their count and extent.
 
     Raises
     ------

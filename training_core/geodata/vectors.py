@@ -28,14 +28,9 @@ _GEOGRAPHIC = pyproj.CRS("EPSG:4326")
 def read_layer(path: str, purpose: str) -> geopandas.GeoDataFrame:
     """Return a vector layer, flat, all of it on Earth, without features that have no geometry.
 
-    All input layers are read here, so GEOS and PROJ never meet NaN, infinity or a coordinate outside the layer's CRS.
-
-    Parameters
-    ----------
-    path : str
-        A file, or a file with a layer and a filter in it as QGIS writes it: `roads.gpkg|layername=roads`.
-    purpose : str
-        What the layer is, for messages: `drawn roads`.
+    All input layers are read here, so GEOS and PROJ never meet NaN, infinity or a coordinate outside the layer's CRS. A
+    path may have a layer and a filter in it as QGIS writes them: `roads.gpkg|layername=roads`. `purpose` names the
+    layer in messages: `drawn roads`.
 
     Raises
     ------
@@ -138,12 +133,7 @@ def _parse_source(path: str) -> tuple[str, dict]:
 
 
 def require_geometry(layer: geopandas.GeoDataFrame, allowed: tuple[str, ...], path: str, purpose: str) -> None:
-    """Check the geometry types of a layer.
-
-    Parameters
-    ----------
-    allowed : tuple of str
-        Of `points`, `lines` and `polygons`, each including its multipart type.
+    """Check that a layer holds only `points`, `lines` or `polygons`, as allowed, each including its multipart type.
 
     Raises
     ------
@@ -197,13 +187,8 @@ _GEOMETRY = "geom"
 def carried_fields(layer: geopandas.GeoDataFrame, made: Iterable[str]) -> dict[str, str]:
     """Return the fields of a layer to carry over to an output: the layer's names by the output's, in order.
 
-    A GeoPackage ignores case and has a column `geom` of its own. So the second of `Name` and `name` becomes `name_2`,
-    and a field `geom` becomes `geom_2`.
-
-    Parameters
-    ----------
-    made : iterable of str
-        Lower-case names of the output's own columns; fields with these names are left out.
+    Fields with the lower-case names of the output's own columns are left out. A GeoPackage ignores case and has a
+    column `geom` of its own. So the second of `Name` and `name` becomes `name_2`, and a field `geom` becomes `geom_2`.
     """
     left_out = {*made, "fid"}
     fields = [str(name) for name in layer.columns if name != layer.geometry.name and name.lower() not in left_out]

@@ -24,7 +24,7 @@ UNLIKELY_ROUNDS = 2
 
 @dataclass(frozen=True)
 class Removed:
-    """Dead ends that were removed: LineStrings in meters, (k,), object, and the probability of a road, (k,), float64."""
+    """Dead ends that were removed: LineStrings in meters, (k,), object, and their road probability, (k,), float64."""
 
     shapes: np.ndarray
     probability: np.ndarray

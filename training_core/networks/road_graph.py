@@ -27,9 +27,7 @@ _BLOCK = 20_000
 
 @dataclass(frozen=True)
 class Places:
-    """Places on the edges of a graph: edge numbers, (n,), int64, -1 for nowhere, and distances along them, (n,),
-    float64.
-    """
+    """Places on the edges of a graph: edge, (n,), int64, -1 for nowhere, and meters along it, (n,), float64."""
 
     edge: np.ndarray
     along_m: np.ndarray
@@ -123,9 +121,7 @@ class RoadGraph:
         return self.along_s[vertex] + fraction * (self.along_s[vertex + 1] - self.along_s[vertex])
 
     def lines_at(self, edge: np.ndarray, begin_m: np.ndarray, end_m: np.ndarray) -> np.ndarray:
-        """Return parts of edges, (n,), int64, between distances along them, (n,), float64, as LineStrings: (n,),
-        object.
-        """
+        """Return parts of edges, (n,), int64, between two distances, (n,), float64, as LineStrings: (n,), object."""
         first, _ = self._steps_at(Places(edge, begin_m))
         last, _ = self._steps_at(Places(edge, end_m))
         counts = last - first
