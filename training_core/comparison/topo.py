@@ -75,7 +75,7 @@ def score_topo(
     seed_m: float = SEED_M,
     interval_m: float = INTERVAL_M,
 ) -> Topo:
-    """Return the TOPO score of two graphs, in one plane, without nodes of degree 2; for the distances see the module."""
+    """Return the TOPO score of two graphs, in one plane, without nodes of degree 2; see the module for distances."""
     seeds, partners = _seeds(truth, proposal, seed_m, hole_m)
     others, missing = _seeds(proposal, truth, seed_m, hole_m)
     paired = partners.edge >= 0

@@ -20,12 +20,8 @@ _BITS_OF_BYTE = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).s
 class BitMask:
     """A mask of any size; pixels outside of it are not set.
 
-    Parameters
-    ----------
-    boards : ndarray (board rows + 2, board columns + 2), uint64
-        With a border of empty boards; bits beyond the right and the lower edge of the mask are not set.
-    height, width : int
-        Size in pixels.
+    `boards`, (board rows + 2, board columns + 2), uint64, have a border of empty boards. Bits beyond the right and the
+    lower edge of the mask are not set.
     """
 
     boards: np.ndarray

@@ -32,21 +32,15 @@ _THREADS = 4  # each with a block
 def center(graph: Graph, values: Callable[[np.ndarray], np.ndarray], surroundings: Surroundings) -> Graph:
     """Return the graph with lines in the middle of their roads; nodes stay.
 
-    A skeleton is the middle of a mask's pixels, and so off the road's by up to a pixel, with stairs. Here each vertex
-    is moved along its line's normal to the centroid of what the profile across the road has above half of the value at
-    the vertex; Steger, "An unbiased detector of curvilinear structures", IEEE Transactions on Pattern Analysis and
-    Machine Intelligence 20 (1998), says how far a line is from its road's middle where the sides differ. For a mask it
-    is the middle between both sides. Where such a profile does not end within the road's width, as at a side road, the
-    shift is unknown; smoothing the shifts along the line bridges such places. No shift is more than half the road's
-    width.
+    A skeleton is the middle of a mask's pixels and so off the road's by up to a pixel, with stairs. Here each vertex
+    moves along its line's normal to the centroid of the profile across the road above half of the value at the vertex.
+    Steger, "An unbiased detector of curvilinear structures", IEEE Transactions on Pattern Analysis and Machine
+    Intelligence 20 (1998), derives how far a line is from its road's middle where the sides differ. For a mask it is
+    the middle between both sides. Where a profile does not end within the road's width, as at a side road, the shift is
+    unknown; smoothing the shifts along the line bridges such places. No shift is more than half the road's width.
 
-    Parameters
-    ----------
-    graph : Graph
-        With vertices a few pixels apart, and stairs smoothed; see `tracing.smooth` and `tracing.thin_out`.
-    values : callable
-        From points, (n, 2), float64, in meters to values there, (n,), float32, such as a probability; see
-        `between_pixels`.
+    The graph has vertices a few pixels apart and smoothed stairs. `values` leads from points in meters, (n, 2),
+    float64, to values there, (n,), float32, such as a probability.
     """
     if not len(graph.points):
         return graph
@@ -117,22 +111,11 @@ def _smoothed(graph: Graph, values: np.ndarray) -> np.ndarray:
 
 
 def between_pixels(raster: RoadRaster, road: BitMask, pixel_m: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-    """Return a function for the raster's probability at points between the centers of pixels, for several threads.
+    """Return a function from points in meters, (n, 2), float64, to the raster's probability there, (n,), float32.
 
-    It is interpolated linearly, with 0 where there are no data, and beyond the border as on it. For a mask it is 0 and
-    1, where the clean mask has road. Points in the order of rows read the fewest strips.
-
-    Parameters
-    ----------
-    road : BitMask
-        The clean mask.
-    pixel_m : ndarray (2,), float64
-        Ground size of a pixel in meters along columns and along rows.
-
-    Returns
-    -------
-    callable
-        From points, (n, 2), float64, in meters to values, (n,), float32.
+    It interpolates linearly between the centers of pixels, with 0 where there are no data, and beyond the border as on
+    it. For a mask it uses 0 and 1, where the clean mask has road. Points in the order of rows read the fewest strips.
+    Several threads may call it. `pixel_m`, (2,), float64, is the ground size of a pixel along columns and along rows.
     """
     reading = threading.Lock()  # an open file is one thread's at a time
 

@@ -20,15 +20,9 @@ _TREE = {"balanced_tree": False, "compact_nodes": False, "leafsize": 24}
 class Clearance:
     """Distance in meters from a point to the nearest pixel that is known not to be road.
 
-    At the pixels of a mask this is its Euclidean distance transform; a k-d tree over the pixels beside the road gives
+    At the pixels of a mask this is its Euclidean distance transform. A k-d tree over the pixels next to the road gives
     it at any point, without arrays of distances as large as the image. The edge of the data is not a roadside.
-
-    Parameters
-    ----------
-    road, known : BitMask
-        Where road is, and where there are data.
-    pixel_m : ndarray (2,), float64
-        Ground size of a pixel in meters along columns and along rows.
+    `pixel_m`, (2,), float64, is the ground size of a pixel along columns and along rows.
     """
 
     def __init__(self, road: BitMask, known: BitMask, pixel_m: np.ndarray) -> None:
@@ -48,13 +42,8 @@ class Clearance:
         """Return the width of the road at points on its center-line: (n,), float64; infinite without a roadside.
 
         It is twice the clearance, less half a pixel in the direction of the nearer side: the clearance reaches to the
-        center of the first pixel beyond the road. So a road of an odd number of pixels comes out half a pixel too
-        wide, of an even one half a pixel too narrow.
-
-        Parameters
-        ----------
-        points : ndarray (n, 2), float64
-            x and y in meters.
+        center of the first pixel beyond the road. So a road of an odd number of pixels comes out half a pixel too wide,
+        of an even one half a pixel too narrow. Points are meters, (n, 2), float64.
         """
         if self._tree is None:
             return np.full(len(points), np.inf)
@@ -64,22 +53,10 @@ class Clearance:
 
 
 def cut_ends(road: BitMask, known: BitMask, clearance: Clearance) -> np.ndarray:
-    """Return the pixels at which center-lines reach the edge of the data.
+    """Return the pixels at which center-lines reach the edge of the data: columns and rows, (n, 2), int64.
 
     For each stretch of road along the edge this is its middle pixel. A stretch much longer than the road is wide there
-    is a road that runs along the edge: it has no such pixel.
-
-    Parameters
-    ----------
-    road, known : BitMask
-        Where road is, and where there are data.
-    clearance : Clearance
-        Of the same masks.
-
-    Returns
-    -------
-    ndarray (n, 2), int64
-        Columns and rows.
+    is a road that runs along the edge. It has no such pixel.
     """
     pixels = (road & (~known).grown()).pixels()
     if not len(pixels):

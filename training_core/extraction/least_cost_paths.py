@@ -2,10 +2,10 @@
 
 Scope: places in meters and the probability at points. Independent of graphs, of why a path is sought, and of files.
 
-A lattice is laid over the straight line: columns across it, as far apart as rows along it. A path goes from column to
-column, straight on or to a neighboring row, and never turns back. The cheapest one is found for all lattices of a size
-at once by dynamic programming, as in Amini, Weymouth and Jain, "Using dynamic programming for solving variational
-problems in vision", IEEE Transactions on Pattern Analysis and Machine Intelligence 12 (1990).
+A lattice lies over the straight line. Its columns run across the line and are as far apart as its rows along it. A path
+goes from column to column, straight on or to a neighboring row, and never turns back. Dynamic programming finds the
+cheapest one for all lattices of a size at once, as in Amini, Weymouth and Jain, "Using dynamic programming for solving
+variational problems in vision", IEEE Transactions on Pattern Analysis and Machine Intelligence 12 (1990).
 """
 
 from __future__ import annotations
@@ -36,21 +36,11 @@ _MAX_PLACES = 1 << 21  # at a time: 16 MB for each array
 def least_cost_paths(
     starts: np.ndarray, ends: np.ndarray, probability_at: Callable[[np.ndarray], np.ndarray], threshold: float
 ) -> Paths:
-    """Return the likeliest path between each pair of places.
+    """Return the likeliest path between each pair of places in meters, (k, 2), float64.
 
-    Parameters
-    ----------
-    starts, ends : ndarray (k, 2), float64
-        In meters.
-    probability_at : callable
-        From points, (n, 2), float64, in meters to the probability there, (n,), float64: NaN where nothing is known.
-    threshold : float
-        Probability from which on there is road.
-
-    Returns
-    -------
-    Paths
-        With a vertex a meter, about; none is farther from the straight line than half of its length.
+    It has a vertex about every meter, none farther from the straight line than half of its length. `probability_at`
+    leads from points, (n, 2), float64, to the road probability there, (n,), float64, NaN where nothing is known. Road
+    begins at `threshold`, 0 to 1.
     """
     columns = np.clip(np.rint(np.hypot(*(ends - starts).T) / _STEP_M), 2, _MAX_COLUMNS).astype(np.int64)
     offsets = np.concatenate([[0], np.cumsum(columns + 1)])
@@ -107,18 +97,10 @@ class _Lattices:
 
 
 def cheapest_rows(probability: np.ndarray, step_m: np.ndarray) -> np.ndarray:
-    """Return the row of the cheapest path in each column of lattices, from the middle row back to it.
+    """Return the row of the cheapest path in each column of lattices, (k, columns), int64.
 
-    Parameters
-    ----------
-    probability : ndarray (k, columns, rows), float64
-        Of road at the places of each lattice.
-    step_m : ndarray (k,), float64
-        From one column, and from one row, to the next.
-
-    Returns
-    -------
-    ndarray (k, columns), int64
+    It begins and ends in the middle row. `probability` of road at the places is (k, columns, rows), float64. `step_m`,
+    (k,), float64, is the distance between neighboring columns and between neighboring rows.
     """
     cost = _LENGTH_COST - np.log(np.clip(probability, _MIN_PROBABILITY, 1.0))
     count, columns, rows = cost.shape

@@ -23,10 +23,7 @@ PERCENTILE = 85
 def class_votes(graph: Graph, raster: ClassRaster) -> np.ndarray:
     """Return the number of pixels of each class along each line: (m, classes), int64.
 
-    Parameters
-    ----------
-    graph : Graph
-        In columns and rows; its vertices, evenly spaced but in closed gaps and junctions, are the samples.
+    The graph is in columns and rows. Its vertices, evenly spaced but in closed gaps and junctions, are the samples.
     """
     points, line = _samples(graph)
     numbers = pixels_at(points, raster.height, raster.width, raster.read).astype(np.int64)
@@ -39,12 +36,7 @@ def class_votes(graph: Graph, raster: ClassRaster) -> np.ndarray:
 def elected(votes: np.ndarray, classes: Sequence[RoadClass]) -> tuple[np.ndarray, np.ndarray]:
     """Return the class of each line by name, (m,), object, and its speed in km/h, (m,), float64.
 
-    Where a line has no votes, they are None and NaN.
-
-    Parameters
-    ----------
-    votes : ndarray (m, classes), int64
-        As `class_votes` returns them.
+    Where a line has no votes, (m, classes), int64, they are None and NaN.
     """
     chosen = percentile_class(votes, np.array([each.speed_kmh for each in classes]))
     is_known = votes.any(axis=1)
@@ -57,8 +49,8 @@ def elected(votes: np.ndarray, classes: Sequence[RoadClass]) -> tuple[np.ndarray
 def _samples(graph: Graph) -> tuple[np.ndarray, np.ndarray]:
     """Return the points at which classes are sampled, (n, 2), and the line of each.
 
-    The ends of lines are left out, since in a junction they lie on another road as well; of a line without other
-    vertices it is the middle.
+    The ends of lines are left out because in a junction they lie on another road as well. A line without other vertices
+    has its middle.
     """
     inner, short = ~graph.is_end, np.flatnonzero(graph.sizes == 2)
     middle = (graph.points[graph.offsets[short]] + graph.points[graph.offsets[short] + 1]) / 2
@@ -68,15 +60,9 @@ def _samples(graph: Graph) -> tuple[np.ndarray, np.ndarray]:
 def percentile_class(votes: np.ndarray, speed_kmh: np.ndarray) -> np.ndarray:
     """Return the class at the 85th percentile of the speeds of each line's pixels: (m,), int64, from 0.
 
-    It is the class of the least speed which 85 % of the votes do not exceed (the inverted empirical distribution: never
-    between two classes). Of classes with the same speed it is the one with the most votes.
-
-    Parameters
-    ----------
-    votes : ndarray (m, classes), int64
-        Number of pixels of each class along each line.
-    speed_kmh : ndarray (classes,), float64
-        Speed of each class.
+    It is the class of the least speed that 85 % of the votes, (m, classes), int64, do not exceed (the inverted
+    empirical distribution: never between two classes). Of classes with the same speed, (classes,), float64, it is the
+    one with the most votes.
     """
     speeds, rank = np.unique(speed_kmh, return_inverse=True)
     by_speed = votes @ (rank.ravel()[:, None] == np.arange(len(speeds)))

@@ -3,7 +3,7 @@
 Scope: composes the steps of extraction and networks. Independent of jobs' inputs and output files.
 
 Masks and skeletons are pixels. Once traced, the graph is in meters: x along the columns and y along the rows from the
-center of the first pixel; what a later step needs of the raster it asks `Surroundings`, in meters, too.
+center of the first pixel. A later step asks `Surroundings`, in meters too, about the raster.
 """
 
 from __future__ import annotations
@@ -61,19 +61,9 @@ def extract_network(
     reporter: Reporter,
     classes: Optional[ClassRaster] = None,
 ) -> Network:
-    """Return the road network of a raster.
+    """Return the road network of a raster, with classes from one on the same grid.
 
-    Parameters
-    ----------
-    raster : RoadRaster
-        A mask or a probability; lines from a mask have no confidence.
-    classes : ClassRaster, optional
-        Road classes on the same grid.
-
-    Returns
-    -------
-    Network
-        Empty, after a warning, where no roads are found.
+    It is empty, after a warning, where no roads are found. Lines from a mask have no confidence.
     """
     traced = trace_roads(raster, grid.pixel_m, options, reporter.part(0, 0.85))
     graph = cleaning.drop_short_components(traced.graph, options.min_length_m)
@@ -106,14 +96,8 @@ def extract_network(
 class Connected:
     """A graph of roads, and what was joined and removed to make it.
 
-    Parameters
-    ----------
-    linked : Graph
-        The same before anything was removed.
-    links : Links
-        All that were considered, joined or not; none for a mask.
-    removed : Removed
-        Dead ends that are unlikely to be roads; none for a mask.
+    `linked` is the graph before anything was removed. `links` are all that were considered, joined or not. `removed`
+    are dead ends that are unlikely to be roads. A mask has neither links nor removed dead ends.
     """
 
     graph: Graph
@@ -124,18 +108,9 @@ class Connected:
 
 @dataclass(frozen=True)
 class TracedRoads:
-    """The roads of a raster.
+    """The roads of a raster, in meters from the center of the first pixel, with vertices some pixels apart.
 
-    Parameters
-    ----------
-    graph : Graph
-        In meters from the center of the first pixel; vertices are some pixels apart.
-    surroundings : Surroundings
-        Clearance, width and probability at places in the raster.
-    connected : Connected
-        What was joined and removed.
-    road_px, known_px : int
-        Number of pixels that are road, and of those with data.
+    `road_px` and `known_px` are the numbers of pixels that are road and of those with data.
     """
 
     graph: Graph
@@ -155,17 +130,10 @@ def trace_roads(
     """Return the roads of a raster as a graph, with all of its components.
 
     Every step looks no farther around a place than some road widths and the lengths among the options. So a part of a
-    raster has the roads of the whole, but near where it is cut; it must begin at a multiple of 8 columns and rows.
+    raster has the roads of the whole except near where it is cut. It must begin at a multiple of 8 columns and rows.
+    The shortest component and the simplification among the options are the caller's.
 
-    Parameters
-    ----------
-    pixel_m : tuple of float
-        Ground size of a pixel in meters along columns and along rows.
-    options : NetworkOptions
-        Of these, the shortest component and the simplification are the caller's.
-    linked : ndarray (n, 2), int64, optional
-        Columns and rows of likely pixels that are connected to sure ones beyond the raster; see
-        `road_mask.connected_to`.
+    `linked`, (n, 2), int64, are columns and rows of likely pixels that are connected to sure ones beyond the raster.
     """
     sides_m = np.array(pixel_m)
 
@@ -193,7 +161,7 @@ def trace_roads(
 
 
 def _surroundings(raster: RoadRaster, clearance: Clearance, data_edge: BitMask, least: float) -> Surroundings:
-    """Return what a raster tells of places; a gap is likely road if its mean probability is at least `least`.
+    """Return functions of places in a raster; a gap is likely road if its mean probability is at least `least`.
 
     `data_edge` are the pixels at which center-lines reach the edge of the data.
     """
@@ -262,12 +230,8 @@ MEASURES = len(fields(Seen)) + 2
 class LineMeasures:
     """Measures of lines by the pixels along them, kept by vertex so that the parts of a line can be put together.
 
-    Parameters
-    ----------
-    vertices : ndarray (p, MEASURES), float64
-        NaN where a vertex does not count, or without a probability.
-    votes : ndarray (m, classes), int64, optional
-        Number of pixels of each road class along each line; None without classes.
+    `vertices`, (p, MEASURES), float64, are NaN where a vertex does not count, or without a probability. `votes`, (m,
+    classes), int64, are the pixels of each road class along each line; None without classes.
     """
 
     vertices: np.ndarray
@@ -288,17 +252,7 @@ class LineMeasures:
 def measure_lines(
     graph: Graph, traced: TracedRoads, pixel_m: tuple[float, float], classes: Optional[ClassRaster]
 ) -> LineMeasures:
-    """Measure lines by the pixels along them, and by the lines around.
-
-    Parameters
-    ----------
-    graph : Graph
-        Lines, or parts of lines, of what was traced.
-    traced : TracedRoads
-        As `trace_roads` returns it.
-    pixel_m : tuple of float
-        Ground size of a pixel in meters along columns and along rows.
-    """
+    """Measure lines, or parts of lines, of what was traced by the pixels along them and by the lines around."""
     seen = seen_along(graph, traced.surroundings)
     around = traced.graph
     lines = ParallelLines(around.points, tangents(around), traced.surroundings.width_m(around.points))
@@ -312,19 +266,7 @@ def attributes(
 ) -> dict[str, np.ndarray]:
     """Return the attributes of lines by the names of columns: width, confidence, class, usual speed, tags.
 
-    Parameters
-    ----------
-    measures : LineMeasures
-        Of its lines.
-    classes : sequence of RoadClass
-        Those that are voted on.
-    driving_side : str
-        One of `jobs.DRIVING_SIDES`.
-
-    Returns
-    -------
-    dict of str to ndarray (m,), float64 or object
-        NaN and None where something is not known.
+    They are (m,), float64 or object, with NaN and None where something is not known.
     """
     width_m = cleaning.median_of_lines(graph, measures.seen.width_m)
     columns = {
@@ -342,14 +284,7 @@ def attributes(
 def along_traffic(graph: Graph, measures: LineMeasures, grid: Grid, driving_side: str) -> Graph:
     """Return the graph with the lines of dual carriageways in the direction of their traffic, where it is known.
 
-    Parameters
-    ----------
-    measures : LineMeasures
-        Of its lines.
-    grid : Grid
-        Whether its rows go down, as usual, or up.
-    driving_side : str
-        One of `jobs.DRIVING_SIDES`.
+    The grid tells whether its rows go down, as usual, or up.
     """
     up = np.sign(grid.transform.determinant)
     left = up * left_fraction(graph, tangents(graph), measures.to_other)

@@ -2,7 +2,7 @@
 
 Scope: road rasters, and the order and sizes of the steps. Independent of skeletons, graphs and maps.
 
-Only one strip at a time is an array; the whole image is held as runs and bits, so that no result depends on where
+Only one strip at a time is an array. The whole image is held as runs and bits, so that no result depends on where
 strips begin.
 """
 
@@ -22,13 +22,8 @@ from .run_lengths import Frame, Runs, between, components, drawn, joined, runs_o
 def connected_to(likely: Runs, sure: Runs, frame: Frame) -> Runs:
     """Return hysteresis: the patches of likely road that contain sure road.
 
-    The method is that of Canny, "A computational approach to edge detection", IEEE Transactions on Pattern Analysis and
-    Machine Intelligence 8 (1986).
-
-    Parameters
-    ----------
-    likely, sure : Runs
-        Pixels above the lower and above the upper threshold; all sure ones are likely, too, and may be in any order.
+    All sure pixels, in any order, are likely too. The method is that of Canny, "A computational approach to edge
+    detection", IEEE Transactions on Pattern Analysis and Machine Intelligence 8 (1986).
     """
     patch = components(likely, frame, diagonal=True)
     is_sure = np.zeros(patch.max(initial=-1) + 1, dtype=bool)
@@ -38,28 +33,16 @@ def connected_to(likely: Runs, sure: Runs, frame: Frame) -> Runs:
 
 
 def without_small_patches(road: Runs, smallest_px: float, frame: Frame) -> Runs:
-    """Return the road without small connected components.
-
-    Parameters
-    ----------
-    smallest_px : float
-        Components of fewer pixels are removed.
-    """
+    """Return the road without connected components of fewer pixels than `smallest_px`."""
     patch = components(road, frame, diagonal=True)
     return road[(np.bincount(patch, road.sizes) >= smallest_px)[patch]]
 
 
 def with_small_holes_filled(road: Runs, outside: Runs, smallest_px: float, frame: Frame) -> Runs:
-    """Return the road with its small holes filled.
+    """Return the road with holes of fewer pixels than `smallest_px` filled.
 
-    A gap that touches missing data or the image's border is only partly visible, and no hole.
-
-    Parameters
-    ----------
-    outside : Runs
-        Where there are no data, and the frame.
-    smallest_px : float
-        Holes of fewer pixels are filled.
+    A gap that touches missing data or the image's border is only partly visible and not a hole. `outside` is where
+    there are no data, and the frame.
     """
     # The rest is neither road nor outside; holes are its 4-connected components.
     rest = between(joined(road, outside))
@@ -70,17 +53,10 @@ def with_small_holes_filled(road: Runs, outside: Runs, smallest_px: float, frame
 
 
 def closed(road: BitMask, known: BitMask, columns: int, rows: int) -> BitMask:
-    """Return the morphological closing of the road, which fills gaps up to a width.
+    """Return the morphological closing of the road, which fills gaps of up to some columns and rows of pixels.
 
     The structuring element is a disk, or an ellipse where pixels are not square, one pixel larger than the gap. Beyond
     the edge of the data road is assumed, so that closing does not erode roads there.
-
-    Parameters
-    ----------
-    road, known : BitMask
-        Where road is, and where there are data.
-    columns, rows : int
-        The widest gap in pixels along columns and along rows.
     """
     grown = _grown(road, columns, rows, 1)
     return known & ~_grown(known & ~grown, columns, rows, -1)
@@ -110,18 +86,8 @@ def find_road(
 ) -> tuple[BitMask, BitMask]:
     """Return the clean road mask of a raster, and where there are data.
 
-    Parameters
-    ----------
-    raster : RoadRaster
-        A mask or a probability.
-    pixel_m : tuple of float
-        Ground size of a pixel in meters along columns and along rows.
-    linked : ndarray (n, 2), int64, optional
-        Columns and rows, in any order, of likely pixels that are connected to sure ones beyond the raster.
-
-    Returns
-    -------
-    road, known : BitMask
+    `linked`, (n, 2), int64, are columns and rows, in any order, of likely pixels that are connected to sure ones beyond
+    the raster.
     """
     frame = Frame(raster.height, raster.width)
     road, outside, known = _read(raster, options.hysteresis, frame, reporter.part(0, 0.8), linked)

@@ -2,7 +2,7 @@
 
 Scope: runs as intervals of positions in a flattened frame. Independent of roads and files.
 
-Runs are found strip by strip, and their memory grows with the outline of a mask; so components may reach through many
+Runs are found strip by strip and their memory grows with the outline of a mask. So components may reach through many
 strips, or around the whole image. The method is that of He, Chao and Suzuki, "A run-based two-scan labeling algorithm",
 IEEE Transactions on Image Processing 17 (2008), with the second scan left to a graph's connected components.
 
@@ -65,14 +65,7 @@ class Runs:
 
 
 def runs_of(strip: np.ndarray, first_row: int, frame: Frame) -> Runs:
-    """Return the runs of a strip of the image.
-
-    Parameters
-    ----------
-    strip : ndarray (rows, width), bool
-    first_row : int
-        Row of the image at which the strip begins.
-    """
+    """Return the runs of a strip of the image, (rows, width), bool, which begins at row `first_row`."""
     # A column without road at the right separates rows, so that a run never continues in the next row.
     padded = np.zeros((len(strip), frame.stride), dtype=bool)
     padded[:, :-1] = strip
@@ -94,19 +87,7 @@ def runs_at(pixels: np.ndarray, frame: Frame) -> Runs:
 
 
 def drawn(runs: Runs, first_row: int, count: int, frame: Frame) -> np.ndarray:
-    """Return rows of the image with the runs drawn.
-
-    Parameters
-    ----------
-    runs : Runs
-        Of the whole image.
-    first_row, count : int
-        The first row and the number of rows.
-
-    Returns
-    -------
-    ndarray (count, width), bool
-    """
+    """Return `count` rows of the image with its runs drawn: (count, width), bool."""
     begin, end = frame.row(first_row), frame.row(first_row + count)
     first, last = np.searchsorted(runs.starts, [begin, end])
     # Gaps and runs alternate, so every second length is road.
@@ -132,18 +113,7 @@ def between(runs: Runs) -> Runs:
 
 
 def components(runs: Runs, frame: Frame, diagonal: bool) -> np.ndarray:
-    """Return the connected component of each run.
-
-    Parameters
-    ----------
-    diagonal : bool
-        8-connectivity; else 4-connectivity.
-
-    Returns
-    -------
-    ndarray (n,), int64
-        Numbers from 0.
-    """
+    """Return the connected component of each run, from 0: (n,), int64; 8-connected if `diagonal`, else 4-connected."""
     # Runs are sorted, so those that a run touches in the row below are a range: from `first` to before `last`.
     first, last = _overlaps(runs, runs, frame.stride, int(diagonal))
     # The ranges one after the other are the columns of a sparse matrix of links between runs.
@@ -154,17 +124,7 @@ def components(runs: Runs, frame: Frame, diagonal: bool) -> np.ndarray:
 
 
 def touches(runs: Runs, others: Runs, frame: Frame) -> np.ndarray:
-    """Return which runs touch others, in any of eight directions.
-
-    Parameters
-    ----------
-    runs, others : Runs
-        n runs, and those that they may touch.
-
-    Returns
-    -------
-    ndarray (n,), bool
-    """
+    """Return which of n runs touch others, in any of eight directions: (n,), bool."""
     touched = np.zeros(len(runs), dtype=bool)
     for rows in (-1, 0, 1):
         first, last = _overlaps(runs, others, rows * frame.stride, 1)

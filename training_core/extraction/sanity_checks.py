@@ -36,14 +36,7 @@ def sanity_warnings(
 ) -> list[str]:
     """Return a warning for each check that fails; reads a probability once more if too much of it is road.
 
-    Parameters
-    ----------
-    probability : ndarray (m,), float64
-        That each line is a road; NaN for lines of a mask.
-    road_fraction : float
-        Of the known pixels.
-    area_km2 : float
-        Of the known pixels.
+    `probability`, (m,), float64, is each line's, NaN for a mask. Fraction and area are those of the known pixels.
     """
     warnings = []
     if road_fraction >= _MAX_ROAD:

@@ -26,14 +26,9 @@ def thin_bits(road: BitMask, fixed: BitMask) -> BitMask:
     """Return the skeleton of a mask: lines one pixel wide with the mask's components, holes and ends.
 
     Boundary layers are peeled by the parallel algorithm A1 of Guo & Hall, "Parallel thinning with two-subiteration
-    algorithms", Communications of the ACM 32 (1989), which preserves the length of thin diagonal roads, where that of
+    algorithms", Communications of the ACM 32 (1989). It preserves the length of thin diagonal roads, where that of
     Zhang and Suen halves it. The rest is reduced, one pixel of any neighborhood at a time, until each pixel left is an
-    end, or its removal would change the topology.
-
-    Parameters
-    ----------
-    fixed : BitMask
-        Pixels that are never removed.
+    end or its removal would change the topology. `fixed` pixels are never removed.
     """
     boards = road.boards.copy()
     _remove(boards, ~fixed.boards, (_peels_first, _peels_second))
@@ -69,7 +64,7 @@ def _remove(boards: np.ndarray, free: np.ndarray, rules: Sequence[Callable[[_Nei
 def _neighbors(flat: np.ndarray, at: np.ndarray, stride: int) -> _Neighbors:
     """Return the neighbors p1 ... p8 of Guo & Hall, clockwise from the upper left one, of each pixel of some boards.
 
-    Bit i of the k-th array is the k-th neighbor of the pixel of bit i; across a board's border, of the board beside it.
+    Bit i of the k-th array is the k-th neighbor of the pixel of bit i, also across a board's border.
     """
     # Each board shifted by a row, with the row that enters from the board above or below; the same left and right.
     here, above, below = flat[at], flat[at - stride], flat[at + stride]

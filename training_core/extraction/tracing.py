@@ -26,15 +26,12 @@ def trace(skeleton: np.ndarray) -> Graph:
 def trace_pixels(pixels: np.ndarray) -> Graph:
     """Return the graph of a skeleton: its components and holes become components and cycles.
 
-    Pixels are linked to their neighbors, and links joined to chains at pixels of degree 2. Adjacent junction pixels
-    are contracted to one node at their mean, unless they surround a hole. A ring without a junction becomes an edge
-    from a node to itself, an isolated pixel a node without edges.
+    Pixels are linked to their neighbors, and links joined to chains at pixels of degree 2. Adjacent junction pixels are
+    contracted to one node at their mean unless they surround a hole. A ring without a junction becomes an edge from a
+    node to itself, and an isolated pixel a node without edges.
 
-    Parameters
-    ----------
-    pixels : ndarray (n, 2), int64
-        Column and row of each pixel, in any order, of lines one pixel wide. Of a thicker mask the topology is right,
-        too, but not the shape.
+    Pixels are column and row, (n, 2), int64, in any order, of lines one pixel wide. Of a thicker mask the topology is
+    right too, but not the shape.
     """
     # Every link between pixels is an edge first; chains of edges are joined, then junction pixels side by side.
     stride = pixels[:, 0].max(initial=0) + 1
@@ -49,7 +46,7 @@ def trace_pixels(pixels: np.ndarray) -> Graph:
 def smooth(graph: Graph) -> Graph:
     """Return the graph with pixel stairs smoothed; nodes stay.
 
-    Each pass moves a vertex to the mean of itself, with weight 2, and its two neighbors; together they are a Gaussian
+    Each pass moves a vertex to the mean of itself, with weight 2, and its two neighbors. Together they are a Gaussian
     with a standard deviation of about 1.4 vertices. Without it a line at 22.5 degrees is measured 8 % too long.
     """
     points, ends = graph.points.copy(), np.flatnonzero(graph.is_end)
@@ -64,15 +61,12 @@ def thin_out(graph: Graph, pixels: np.ndarray) -> Graph:
     """Return the graph of smoothed lines with about every fourth of their vertices.
 
     A line that runs more along the columns keeps its vertices in every fourth column, another one those in every fourth
-    row. So the choice depends on the place alone, not on where the line begins, and parts of an image extracted one
+    row. So the choice depends on the place alone and not on where the line begins, and parts of an image extracted one
     by one have the same lines. A smoothed line with bends of a radius of 20 pixels or more is nowhere farther than 0.1
     pixels from its thinned-out one, and all later steps have a quarter of the work. Short lines keep all vertices.
 
-    Parameters
-    ----------
-    pixels : ndarray (p, 2), int64
-        The column and row of each vertex before it was smoothed, counted from a place that is the same for all parts of
-        an image, up to multiples of four.
+    `pixels`, (p, 2), int64, are the column and row of each vertex before it was smoothed, counted from a place that is
+    the same for all parts of an image, up to multiples of four.
     """
     index = np.arange(len(pixels))
     before = np.maximum(index - _REACH, graph.offsets[:-1][graph.owner])
@@ -85,23 +79,15 @@ def thin_out(graph: Graph, pixels: np.ndarray) -> Graph:
 
 
 def _pixel_links(pixels: np.ndarray) -> np.ndarray:
-    """Return links between neighboring pixels that have the topology of the 8-connected mask.
+    """Return links between neighboring pixels that have the topology of the 8-connected mask: (m, 2), int64.
 
     Links between all neighbors would add cycles: three of them form a triangle, and a block of 2 x 2 pixels a square,
-    around which the mask has no hole. In terms of cell complexes these faces are collapsed, each with one link: a
-    triangle with its diagonal link, so that diagonal links are left only where no orthogonal way is beside them; a
-    square with its upper link. Since a square's lower link may be the upper one of the next, squares collapse from the
+    around which the mask has no hole. In terms of cell complexes these faces are collapsed, each with one link. A
+    triangle loses its diagonal link, so that diagonal links are left only where no orthogonal path is next to them. A
+    square loses its upper link. Since a square's lower link may be the upper one of the next, squares collapse from the
     top down.
 
-    Parameters
-    ----------
-    pixels : ndarray (n, 2), int64
-        Column and row, row by row and from left to right.
-
-    Returns
-    -------
-    ndarray (m, 2), int64
-        Pairs of positions in `pixels`.
+    Pixels are column and row, (n, 2), int64, row by row and from left to right. Links are pairs of their positions.
     """
     stride = pixels[:, 0].max(initial=0) + 2  # with an empty column, so that a row's last pixel is not next to a first
     at = pixels[:, 1] * stride + pixels[:, 0]
