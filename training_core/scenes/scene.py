@@ -40,13 +40,9 @@ _MAX_WORKERS = 8  # each needs some 100 MB
 class ScenePlan:
     """A scene not painted yet.
 
-    Parameters
-    ----------
-    transform : Affine
-        From (column, row) of pixel corners to map coordinates.
-    roads : GeoDataFrame
-        The true roads, cut where they meet and at the image's border, in `SCENE_CRS`, with road_class (motorway,
-        motorway_link, primary, secondary, residential or track), width_m, surface and bridge.
+    `transform` leads from (column, row) of pixel corners to map coordinates. `roads` are the true ones, cut where they
+    meet and at the image's border, in `SCENE_CRS`, with road_class (motorway, motorway_link, primary, secondary,
+    residential or track), width_m, surface and bridge.
     """
 
     size_px: int
@@ -80,7 +76,7 @@ def plan_scene(
     Parameters
     ----------
     layout : str
-        The kind of street plan, one of LAYOUTS, or `auto` to leave it to the seed.
+        One of LAYOUTS, or `auto` to leave it to the seed.
     biome : str
         One of BIOMES, or `any`, by which the seed chooses one and varies its colors.
     bands : str
@@ -114,12 +110,7 @@ def _true_roads(roads: gpd.GeoDataFrame, side_m: float) -> gpd.GeoDataFrame:
 
 
 def paint_window(plan: ScenePlan, column: int, row: int, width: int, height: int) -> np.ndarray:
-    """Return a part of the image.
-
-    Returns
-    -------
-    ndarray (bands, height, width), uint8 or uint16
-    """
+    """Return a part of the image: (bands, height, width), uint8 or uint16."""
     quality = plan.scenery.camera.jpeg_quality
     if quality is None:
         return _take_window(plan, column, row, width, height)
@@ -147,11 +138,7 @@ def _take_window(plan: ScenePlan, column: int, row: int, width: int, height: int
 def paint_tiles(plan: ScenePlan) -> Iterator[tuple[tuple[int, int, int, int], np.ndarray]]:
     """Yield the image in tiles, row by row, a few painted at a time.
 
-    Yields
-    ------
-    window : tuple of int
-        Column, row, width and height in pixels.
-    pixels : ndarray (bands, height, width), uint8 or uint16
+    They are column, row, width and height in pixels, and (bands, height, width), uint8 or uint16.
     """
     starts, side = range(0, plan.size_px, TILE_PX), plan.size_px
     tiles = [(c, r, min(TILE_PX, side - c), min(TILE_PX, side - r)) for r in starts for c in starts]

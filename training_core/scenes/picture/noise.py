@@ -12,18 +12,9 @@ _SPLINE_DEVIATION = 0.1384
 
 
 def hashed(x: np.ndarray, y: np.ndarray, seed: int) -> np.ndarray:
-    """Return a number in [0, 1) for each pair of integers.
+    """Return a number in [0, 1) for each pair of integers, (...), int8 to int64, that broadcast: (...), float32.
 
     The bits are mixed by the finalizer of MurmurHash3 (Appleby 2011).
-
-    Parameters
-    ----------
-    x, y : ndarray (...), any integer dtype of int8 to int64
-        Arrays that broadcast against each other.
-
-    Returns
-    -------
-    ndarray (...), float32
     """
     key = np.uint32(seed * 0x27D4EB2F % 2**32)
     bits = (x.astype(np.int64) * 0x85EBCA77 % 2**32).astype(np.uint32) ^ key
@@ -36,20 +27,10 @@ def hashed(x: np.ndarray, y: np.ndarray, seed: int) -> np.ndarray:
 
 
 def smooth_noise(x: np.ndarray, y: np.ndarray, scale_m: float, seed: int) -> np.ndarray:
-    """Return smooth noise of mean 0 and standard deviation 1 at the crossings of columns and rows.
+    """Return smooth noise of mean 0 and standard deviation 1: (H, W), float32.
 
-    Parameters
-    ----------
-    x : ndarray (W,), float64
-        Column positions in meters.
-    y : ndarray (H,), float64
-        Row positions in meters.
-    scale_m : float
-        Spacing of the random lattice, about the size of the blobs.
-
-    Returns
-    -------
-    ndarray (H, W), float32
+    Columns, (W,), and rows, (H,), are float64 in meters. `scale_m`, the spacing of the random lattice, is about the
+    size of the blobs.
     """
     (columns, column_weights), (rows, row_weights) = _spline(x / scale_m), _spline(y / scale_m)
     lattice_x = np.arange(columns[0], columns[-1] + 4)
@@ -64,18 +45,7 @@ def smooth_noise(x: np.ndarray, y: np.ndarray, scale_m: float, seed: int) -> np.
 def fractal_noise(x: np.ndarray, y: np.ndarray, scale_m: float, seed: int, octaves: int = 3) -> np.ndarray:
     """Return fractal noise: smooth noise at `scale_m` and its halves, each half as strong, of standard deviation 1.
 
-    Parameters
-    ----------
-    x : ndarray (W,), float64
-        Column positions in meters.
-    y : ndarray (H,), float64
-        Row positions in meters.
-    scale_m : float
-        Spacing of the coarsest lattice.
-
-    Returns
-    -------
-    ndarray (H, W), float32
+    The shapes and units are those of `smooth_noise`: (H, W), float32, from (W,) and (H,), float64.
     """
     strengths = 0.5 ** np.arange(octaves, dtype=np.float32)
     layers = (smooth_noise(x, y, scale_m * s, seed + 101 * k) * s for k, s in enumerate(strengths))

@@ -1,6 +1,6 @@
 """The camera above a scene: off-nadir angle, blur, noise, haze, exposure, bit depth and JPEG compression.
 
-Scope: four bands of light (red, green, blue, near infrared) from 0, black, to 1, white. Independent of what they show.
+Scope: four bands of light (red, green, blue, near infrared) from 0, black, to 1, white. Independent of their subject.
 """
 
 from __future__ import annotations
@@ -40,24 +40,18 @@ class Camera:
         A key of BANDS.
     bit_depth : int
         8, in uint8, or 11, in uint16.
-    seed : int
-        Of the noise.
     lean : (2,) ndarray
         How far, as (east, north), the top of something one meter high is seen from its foot; zero from straight above.
     blur_px, grain : float
-        Deviation of the blur, deviation of the noise as a share of full scale at the exposure of a bright picture.
+        Deviations of the blur, and of the noise as a fraction of full scale at the exposure of a bright picture.
     haze : float
-        Share of the sky's light.
-    balance : (3,) ndarray
-        Factors of red, green and blue in the picture.
-    saturation : float
-        Factor of color in the picture.
-    black : float
-        The light that comes out as 0.
+        Fraction of the sky's light.
+    balance, saturation : (3,) ndarray and float
+        Factors of red, green and blue, and of color, in the picture.
+    black, gray : float
+        The light that comes out as 0, and the level from 0 to 1 that a middle gray comes out as: the exposure.
     gamma : float
         Power of the tone curve: 1 as a screen shows it, 2.2 proportional to light.
-    gray : float
-        The level, from 0 to 1, that a middle gray comes out as: the exposure.
     jpeg_quality : int, optional
         Of the compression that a picture of 8 bits has been through; None for none.
     """
@@ -138,17 +132,9 @@ class Camera:
 
 
 def take(light: np.ndarray, view: View, camera: Camera) -> np.ndarray:
-    """Return the image that the camera takes, not compressed yet.
+    """Return the image that the camera takes, not compressed yet: (bands, H, W), uint8 or uint16.
 
-    Parameters
-    ----------
-    light : ndarray (4, H, W), float32
-        Red, green, blue and near infrared, from 0 to 1.
-
-    Returns
-    -------
-    ndarray (bands, H, W), uint8 or uint16
-        In the camera's dtype.
+    `light`, (4, H, W), float32, is red, green, blue and near infrared from 0 to 1.
     """
     hazy = light * (1 - camera.haze) + camera.haze * _SKY[:, None, None]
     if camera.bands == "pan":
@@ -183,8 +169,8 @@ def _noise(view: View, seed: int) -> np.ndarray:
 def compressed(image: np.ndarray, quality: int) -> np.ndarray:
     """Return a (bands, H, W) uint8 image, of sides divisible by BLOCK_PX, as it comes back out of a JPEG file.
 
-    Blocks at the border come out a little otherwise than they do with their neighbors around them. Near infrared goes
-    through a file of its own, as it has no place in one of colors.
+    Blocks at the border come out slightly different than with their neighbors around them. Near infrared has a file of
+    its own because one of colors has no place for it.
     """
     if len(image) == 1:
         return _through_jpeg(image, quality, photometric="minisblack")

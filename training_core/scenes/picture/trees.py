@@ -24,16 +24,9 @@ _TURNED = spectra("60 50 20, 53 36 19, 47 29 19, 48 47 21", leaves=True)
 
 @dataclass(frozen=True)
 class Grove:
-    """The crowns in a view.
+    """The crowns in a view, (H, W): where they are, bool, and positions in them from -1 to 1, float32.
 
-    Parameters
-    ----------
-    inside : (H, W) bool ndarray
-        Whether a pixel is in a crown.
-    east, north : (H, W) float32 ndarray
-        Position in the crown, from -1 to 1.
-    tint : (H, W) float32 ndarray
-        The plant's own number in [0, 1).
+    `tint` is the plant's own number in [0, 1), float32.
     """
 
     inside: np.ndarray
@@ -104,18 +97,10 @@ def grow(
 
 
 def shaded_by(grove: Grove, shadow_px: np.ndarray, lean_px: np.ndarray) -> np.ndarray:
-    """Return the shadow that crowns cast.
+    """Return the shadow that crowns cast: (H, W), bool.
 
-    Parameters
-    ----------
-    shadow_px : ndarray (2,), float64
-        From the foot of a plant to the shadow of its crown's middle, east and north.
-    lean_px : ndarray (2,), float64
-        From the foot of a plant to its crown as the camera sees it, east and north.
-
-    Returns
-    -------
-    ndarray (H, W), bool
+    From the foot of a plant `shadow_px` leads to the shadow of its crown's middle and `lean_px` to its crown as the
+    camera sees it, east and north: (2,), float64, each.
     """
     shaded = np.zeros_like(grove.inside)
     height, width = shaded.shape
@@ -132,14 +117,8 @@ def plant(
 ) -> tuple[Grove, Grove]:
     """Return trees and shrubs: denser in forests, along verges and in hedges.
 
-    Parameters
-    ----------
-    cover : ndarray (H, W), int64
-        Land cover, -1 for none.
-    verge : ndarray (H, W), float32
-        Urbanity of verges, 0 elsewhere.
-    bare : ndarray (H, W), bool
-        Where nothing grows.
+    All are (H, W): land cover, int64, -1 for none; urbanity of verges, float32, 0 elsewhere; and where nothing grows,
+    bool.
     """
     density = _DENSITY[cover]
     density = np.where(verge > 0, 0.25 + 0.3 * (texture(60.0, 1) > 0.3), density)

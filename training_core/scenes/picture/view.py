@@ -35,18 +35,9 @@ _WATER_INFRARED = 0.55  # of what something else of that color would reflect
 class Look:
     """The day: where the sun stands, and what the season and the climate have made of all that grows.
 
-    Parameters
-    ----------
-    sun : (2,) ndarray
-        Unit vector toward the sun, as (east, north).
-    sun_altitude : float
-        Radians above the horizon.
-    dryness : float
-        Of grass, from 0, lush, to 1, late summer.
-    turned, bare : float
-        Fractions of trees in autumn's colors, and without leaves.
-    aridity : float
-        From 0 to 1, a desert.
+    `sun`, (2,), is a unit vector toward it as (east, north), and `sun_altitude` its radians above the horizon.
+    `dryness` of grass runs from 0, lush, to 1, late summer, and `aridity` from 0 to 1, a desert. `turned` and `bare`
+    are fractions of trees in autumn's colors and without leaves.
     """
 
     seed: int

@@ -27,14 +27,8 @@ def colors(text: str) -> np.ndarray:
 class Plot:
     """A kind of ground along a street, or behind what stands there.
 
-    Parameters
-    ----------
-    kind : int
-        CAR_PARK, HALL, BLOCK, HOUSE or SHED.
-    share : float
-        Of the attempts to place one.
-    depth_m, front_m, height_m, setback_m : tuple of float
-        Least and greatest depth, frontage, height, and distance from the road's edge.
+    `kind` is CAR_PARK, HALL, BLOCK, HOUSE or SHED, and `share` its fraction of the attempts to place one. Each range is
+    the least and greatest depth, frontage, height, or distance from the road's edge.
     """
 
     kind: int
@@ -74,7 +68,7 @@ class Palette:
     def varied(self, rng: np.random.Generator) -> "Palette":
         """Return other colors of the same kinds: each list brighter or darker, warmer or colder, and so each color.
 
-        Roads vary most: some are darker than all around them, others brighter.
+        Roads vary most: some are darker than everything around them and others brighter.
         """
 
         def vary(name: str) -> np.ndarray:
@@ -97,25 +91,22 @@ class Biome:
     plots : tuple of Plot
         What stands along streets in town.
     town_covers, country_covers : tuple of float
-        Shares of COVERS.
+        Fractions of COVERS.
     gabled : tuple of float
-        Shares of blocks and of houses with a gable; other roofs are flat.
+        Fractions of blocks and of houses with a gable; other roofs are flat.
     clutter : float
         Mean number of tanks, stairs and sheets on a flat roof.
     spacing_m : float
         Meters of street for each attempt to place a plot.
     trees : float
-        Factor of how densely trees stand.
-    bare : float
-        How much of the ground is bare soil, 0 for patches to 1 for nearly all.
-    sidewalk : float
-        How well the verges in town are paved, from 0 to 1.
+        Factor of tree density.
+    bare, sidewalk : float
+        How much ground is bare soil, from 0 for patches to 1 for nearly all, and how well the verges in town are paved,
+        from 0 to 1.
     walled, hedged : float
-        Shares of the gardens with a wall, and with a hedge; others have a fence.
-    bank_m : float
-        Breadth of a river's banks.
-    dry_rivers : float
-        Share of the rivers that carry no water.
+        Fractions of gardens with a wall and with a hedge; others have a fence.
+    bank_m, dry_rivers : float
+        Breadth of a river's banks, and the fraction of rivers that carry no water.
     """
 
     palette: Palette

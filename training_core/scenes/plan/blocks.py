@@ -1,8 +1,9 @@
 """Recursive subdivision of land into blocks by streets, until the blocks have the wanted size.
 
-Scope: lines and convex blocks on a plane in meters; where towns are and how the plan bends is passed in. Blocks are
-split either straight and square on a lattice, or askew, which gives the irregular blocks and T-junctions of towns that
-grew.
+Scope: lines and convex blocks on a plane in meters. Independent of where towns are and how the plan bends.
+
+Blocks are split straight and square on a lattice, or askew. That gives the irregular blocks and T-junctions of towns
+that grew.
 """
 
 from __future__ import annotations
@@ -23,21 +24,9 @@ def split_askew(
 ) -> tuple[list[tuple[int, np.ndarray]], list[np.ndarray]]:
     """Split a convex block recursively until each part is about as long as wanted.
 
-    Parameters
-    ----------
-    corners : ndarray (N, 2), float64
-        The land.
-    wanted_m : callable
-        Returns the length of blocks around a point, ndarray (2,), float64.
-    skew : float
-        Standard deviation of the angle between cuts and sides, in radians.
-
-    Returns
-    -------
-    cuts : list of (int, ndarray (2, 2), float64)
-        Number of splits before each cut, and both of its ends.
-    blocks : list of ndarray (N, 2), float64
-        Corners of the blocks left, all convex.
+    `wanted_m` leads from a point, (2,), float64, to the length of blocks around it. `skew` is the standard deviation of
+    the angle between cuts and sides in radians. Returns the number of splits before each cut with both of its ends, (2,
+    2), float64, and the corners of the blocks left, (N, 2), float64, all convex.
     """
     cuts, blocks, waiting = [], [], [(corners, 0)]
     while waiting:
@@ -85,14 +74,9 @@ def _cut(
 
 
 def blind_alley(block: np.ndarray, share: float, rng: np.random.Generator) -> LineString:
-    """Return a dead-end street into a block, from the middle of a random side.
+    """Return a dead-end street into a block with corners (N, 2), float64, from the middle of a random side.
 
-    Parameters
-    ----------
-    block : ndarray (N, 2), float64
-        Corners.
-    share : float
-        Length as a fraction of the distance across.
+    `share` is its length as a fraction of the distance across.
     """
     k = rng.integers(len(block))
     start, center = (block[k] + block[(k + 1) % len(block)]) / 2, block.mean(axis=0)
@@ -102,19 +86,9 @@ def blind_alley(block: np.ndarray, share: float, rng: np.random.Generator) -> Li
 def split_square(
     half_m: float, bend: Bend, towns: Towns, rng: np.random.Generator
 ) -> tuple[list[Street], list[tuple[float, float]]]:
-    """Split a square about the origin into blocks.
+    """Split a square about the origin into blocks, smaller ones in towns.
 
-    Parameters
-    ----------
-    towns : Towns
-        Blocks are smaller in towns.
-
-    Returns
-    -------
-    streets : list of Street
-        One for each split, and the dead ends within blocks.
-    ends : list of (float, float)
-        Where dead ends have a turning place.
+    Returns the streets, one for each split and the dead ends within blocks, and where dead ends have a turning place.
     """
     half_m = float(np.ceil(half_m / _LATTICE_M) * _LATTICE_M)
     streets: list[Street] = []
@@ -145,10 +119,7 @@ def split_square(
 def class_of(depth: int, length_m: float, urbanity: float) -> str:
     """Return the class of the street that splits a block: the earlier and longer, the more important.
 
-    Parameters
-    ----------
-    urbanity : float
-        From 0, countryside, to 1, the middle of a town.
+    `urbanity` runs from 0, countryside, to 1, the middle of a town.
     """
     if depth == 0 or length_m > 1200:
         return "primary"

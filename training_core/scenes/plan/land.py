@@ -1,4 +1,4 @@
-"""Land use beside the roads of a scene: land cover, buildings, car parks and vehicles, as tables of polygons.
+"""Land use along the roads of a scene: land cover, buildings, car parks and vehicles, as tables of polygons.
 
 Scope: shapes on a plane in meters and their kinds. Independent of colors, light and pixels.
 """
@@ -27,26 +27,22 @@ _TRAFFIC = (("motorway", 40, 0.25), ("primary", 45, 0.25), ("secondary", 60, 0.2
 
 @dataclass(frozen=True)
 class Land:
-    """Land cover, buildings and vehicles beside the roads.
+    """Land cover, buildings and vehicles along the roads, as tables.
 
     Parameters
     ----------
-    covers : GeoDataFrame
+    covers
         Blocks between roads, with cover (an index into COVERS), angle (of furrows, in radians) and strip_m (breadth of
         fields).
-    buildings : GeoDataFrame
+    buildings
         Outlines, with kind and height_m.
-    roofs : GeoDataFrame
+    roofs
         Their flat roofs, or both slopes of their gables, with building (a row of `buildings`) and down (the direction
         of the slope in radians from east, NaN where flat).
-    bays : GeoDataFrame
-        The lines between parking bays.
-    cars : GeoDataFrame
-        Outlines of vehicles, parked and moving.
-    clutter : GeoDataFrame
-        What stands on flat roofs: tanks, stairs, sheets.
-    islands : GeoDataFrame
-        Planted strips within car parks.
+    bays, cars
+        Lines between parking bays; outlines of vehicles, parked and moving.
+    clutter, islands
+        Tanks, stairs and sheets on flat roofs; planted strips within car parks.
     """
 
     covers: gpd.GeoDataFrame

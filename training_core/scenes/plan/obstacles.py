@@ -1,4 +1,4 @@
-"""What roads of a scene must cross, a river and a railway, and how they do: on a bridge, at grade, or not at all.
+"""Obstacles that roads of a scene cross, a river and a railway: on a bridge, at grade, or not at all.
 
 Scope: areas and lines on a plane in meters. Independent of colors.
 """
@@ -26,10 +26,7 @@ _STEP_M = 8.0
 def plan_river(side_m: float, bend: Bend, clear_of: Polygon, rng: np.random.Generator) -> Polygon:
     """Return the water of a river that keeps off an area, or an empty polygon where it cannot.
 
-    Parameters
-    ----------
-    bend : Bend
-        The streets' turn, which the river crosses at a slant.
+    It crosses the streets, as `bend` turns them, at a slant.
     """
     for _ in range(_RIVER_TRIES):
         river = _winding(side_m, bend, rng)
@@ -79,17 +76,7 @@ def over_river(roads: gpd.GeoDataFrame, river: Polygon) -> gpd.GeoDataFrame:
 
 @dataclass(frozen=True)
 class Railway:
-    """A railway, or none.
-
-    Parameters
-    ----------
-    bed : Polygon
-        The ballast, empty without a railway.
-    rails : (N,) ndarray of LineString
-        The rails, two for each track.
-    width_m : float
-        Breadth of the bed.
-    """
+    """A railway, or none: its bed of ballast, `width_m` broad, and two rails for each track, LineStrings."""
 
     bed: Polygon
     rails: np.ndarray
@@ -106,12 +93,8 @@ NO_RAILWAY = Railway(Polygon(), np.empty(0, dtype=object), 0.0)
 def plan_railway(side_m: float, clear_of: np.ndarray, along_none: np.ndarray, rng: np.random.Generator) -> Railway:
     """Return a railway across a square scene, or none where there is no room for it.
 
-    Parameters
-    ----------
-    clear_of : ndarray (N,), object
-        Polygons that the railway must not touch.
-    along_none : ndarray (M,), object
-        Lines of roads that it may cross but must not lie on.
+    It does not touch `clear_of`, (N,), object, polygons. It may cross `along_none`, (M,), object, lines of roads, but
+    does not lie on them.
     """
     tracks = int(rng.choice([1, 2], p=[0.6, 0.4]))
     width_m = _SINGLE_BED_M + (tracks - 1) * _BETWEEN_TRACKS_M + rng.uniform(0, 1.5)
@@ -146,12 +129,8 @@ def _middle_line(side_m: float, rng: np.random.Generator) -> LineString:
 def over_railway(roads: gpd.GeoDataFrame, railway: Railway, rng: np.random.Generator) -> gpd.GeoDataFrame:
     """Take roads across a railway: most main ones on bridges, others at grade; lanes that run along it are cut.
 
-    Motorways always get a bridge. Bridges are overpasses.
-
-    Returns
-    -------
-    GeoDataFrame
-        The roads, cut at the railway's bed, with columns bridge and overpass.
+    Motorways always get a bridge. Bridges are overpasses. Roads are cut at the railway's bed and have columns bridge
+    and overpass.
     """
     corridor = railway.bed.buffer(1.5)
     shapely.prepare(corridor)

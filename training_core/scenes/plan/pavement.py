@@ -23,19 +23,15 @@ _EDGED = ("primary", "motorway", "motorway_link")
 
 @dataclass(frozen=True)
 class Pavement:
-    """The surfaces of the roads.
+    """The surfaces of the roads, as tables.
 
     Parameters
     ----------
-    verges : GeoDataFrame
-        Strips along the roads, with urbanity.
-    carriageways : GeoDataFrame
+    verges, markings, ruts
+        Strips along the roads, with urbanity; painted lines; the grown-over middle of tracks.
+    carriageways
         Where one drives, lesser roads first so that greater ones lie above them, and overpasses last; with road (a row
         of the street plan, or -1 for rounded corners, turning places and decks).
-    markings : GeoDataFrame
-        Painted lines.
-    ruts : GeoDataFrame
-        The grown-over middle of tracks.
     """
 
     verges: gpd.GeoDataFrame

@@ -11,33 +11,14 @@ import shapely
 
 
 def table(geometry: np.ndarray, **columns: np.ndarray) -> gpd.GeoDataFrame:
-    """Return a table of shapes with their attributes.
-
-    Parameters
-    ----------
-    geometry : ndarray (N,), object
-        Geometries of shapely.
-    **columns : ndarray (N,), any dtype
-        Attributes by name.
-    """
+    """Return a table of geometries, (N,), object, with columns of attributes, (N,), any dtype, by name."""
     return gpd.GeoDataFrame(columns, geometry=np.asarray(geometry, dtype=object))
 
 
 def aside(points: np.ndarray, along: np.ndarray, by_m: np.ndarray) -> np.ndarray:
-    """Return points moved to the left of their directions: (N, 2), float64.
+    """Return points in meters moved to the left of their directions, or by negative distances right: (N, 2), float64.
 
-    Parameters
-    ----------
-    points : ndarray (N, 2), float64
-        In meters.
-    along : ndarray (N,), float64
-        Directions in radians from east.
-    by_m : ndarray (N,), float64
-        Distances, also a single one; negative ones to the right.
-
-    Returns
-    -------
-    ndarray (N, 2), float64
+    Directions are radians from east, (N,), float64, as are distances or a single one.
     """
     return points + np.reshape(by_m, (-1, 1)) * np.column_stack([-np.sin(along), np.cos(along)])
 
@@ -45,21 +26,9 @@ def aside(points: np.ndarray, along: np.ndarray, by_m: np.ndarray) -> np.ndarray
 def rectangles(
     center: np.ndarray, length_m: float | np.ndarray, breadth_m: float | np.ndarray, angle: np.ndarray
 ) -> np.ndarray:
-    """Return rectangles about their centers.
+    """Return rectangles about their centers in meters, (N, 2), float64, as polygons: (N,), object.
 
-    Parameters
-    ----------
-    center : ndarray (N, 2), float64
-        In meters.
-    length_m, breadth_m : ndarray (N,), float64
-        Sides along `angle` and across it.
-    angle : ndarray (N,), float64
-        Directions in radians from east.
-
-    Returns
-    -------
-    ndarray (N,), object
-        Polygons.
+    `length_m` is along `angle` and `breadth_m` across it. The angle is radians from east. All are (N,), float64.
     """
     ahead = np.column_stack([np.cos(angle), np.sin(angle)]) * np.reshape(length_m, (-1, 1)) / 2
     left = np.column_stack([-np.sin(angle), np.cos(angle)]) * np.reshape(breadth_m, (-1, 1)) / 2
@@ -78,19 +47,8 @@ def spots(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return random places on roads (a Poisson process), one for each `spacing_m` on average.
 
-    Parameters
-    ----------
-    spacing_m : float
-        Mean distance along the roads.
-
-    Returns
-    -------
-    row : ndarray (N,), int64
-        The road of each place, as a row of the table.
-    points : ndarray (N, 2), float64
-        In meters.
-    directions : ndarray (N,), float64
-        In radians from east.
+    They are the road as a row of the table, (N,), int64, the points in meters, (N, 2), float64, and the roads'
+    directions in radians from east, (N,), float64.
     """
     length_m = roads.length.to_numpy()
     row = np.repeat(np.arange(len(roads)), rng.poisson(length_m / spacing_m))

@@ -54,16 +54,9 @@ def without_fragments(roads: gpd.GeoDataFrame) -> gpd.GeoDataFrame:
 
 
 def nodes_of(roads: gpd.GeoDataFrame) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the nodes of roads.
+    """Return the nodes of roads: places in meters, (M, 2), float64; roads' starts and ends; and degrees, (M,), int64.
 
-    Returns
-    -------
-    places : ndarray (M, 2), float64
-        In meters.
-    node : ndarray (2, N), int64
-        The nodes of the roads' starts and ends, as rows of `places`.
-    degree : ndarray (M,), int64
-        Number of ends at each node.
+    Starts and ends, (2, N), int64, are rows of the places.
     """
     lines = roads.geometry.to_numpy()
     points = np.round([shapely.get_coordinates(shapely.get_point(lines, k)) for k in (0, -1)], 2)

@@ -21,7 +21,7 @@ _REACH_M = 70.0  # a bend moves nothing farther
 class Bend:
     """A smooth map of the plane: a turn about the origin, a sum of sine waves, and a shift.
 
-    The waves' steepness adds up to less than 1, hence two points never meet.
+    The waves' steepness adds up to less than 1, so two points never meet.
     """
 
     wave: np.ndarray  # (2, K) radians per meter
@@ -40,12 +40,8 @@ class Bend:
     ) -> "Bend":
         """Return a bend that takes the origin near the center of a square with a corner at (0, 0).
 
-        Parameters
-        ----------
-        waves_m : sequence of float
-            Approximate wavelengths.
-        swing : float
-            Amplitude of each wave as a fraction of its length; below 1 / (2 pi) for all waves together.
+        Waves have about the lengths `waves_m`. `swing` is their amplitude as a fraction of it; below 1 / (2 pi) for all
+        waves together.
         """
         count = len(waves_m)
         length_m = np.array(waves_m) * rng.uniform(0.8, 1.2, count)
@@ -86,14 +82,9 @@ class Towns:
 
 @dataclass(frozen=True)
 class Street:
-    """One street as drawn.
+    """One street as drawn, of its class's width where `width_m` is NaN.
 
-    Parameters
-    ----------
-    width_m : float
-        Its width; NaN leaves it to the class.
-    overpass : bool
-        Whether it is carried over all that it crosses, and meets others at its ends only.
+    An overpass is carried over all that it crosses and meets others at its ends only.
     """
 
     road_class: str
@@ -106,14 +97,8 @@ class Street:
 class Sketch:
     """A street plan as drawn: straight, about the origin.
 
-    Parameters
-    ----------
-    streets : sequence of Street
-        May cross each other anywhere; they will be cut there. Where two lie on each other the earlier is taken.
-    ends : sequence of (float, float)
-        Where dead ends widen into a place to turn.
-    widths_m : mapping of str to (float, float)
-        Ranges of widths of classes that differ from the usual.
+    Streets may cross anywhere. They will be cut there. Where two lie on each other the earlier is taken. At `ends` dead
+    ends widen into a place to turn. `widths_m` are ranges of widths of classes that differ from the usual.
     """
 
     streets: Sequence[Street]

@@ -54,12 +54,9 @@ class StreetPlan:
         of the street that a piece is of). Lines meet at nodes only, but what passes below an overpass.
     river : Polygon
         The water's surface, empty without a river.
-    roundabouts : (N,) ndarray of Polygon
-        The discs within the middle lines of roundabouts.
-    turning : (N,) ndarray of Point
-        Ends of dead-end streets that widen into a place to turn.
-    decks : (N,) ndarray of Polygon
-        The decks of overpasses.
+    roundabouts, turning, decks : (N,) ndarray
+        Discs within the middle lines of roundabouts; ends of dead-end streets that widen into a place to turn, points;
+        and decks of overpasses.
     """
 
     roads: gpd.GeoDataFrame

@@ -28,20 +28,19 @@ _LOT_SPACING_M, _LOT_FRONTS_M, _LOT_DEPTHS_M, _LOT_SETBACK_M = 90.0, (30, 80), (
 
 @dataclass(frozen=True)
 class Yards:
-    """The ground around the houses.
+    """The ground around the houses, as tables.
 
     Parameters
     ----------
-    gardens : GeoDataFrame
+    gardens
         The plots of houses, and lots without one; roads, painted later, cut them off.
-    patches : GeoDataFrame
+    patches
         Rectangles within them, with kind: PATIO, SOIL, LAWN or POOL.
-    drives : GeoDataFrame
-        The paved ways between house and street.
-    fences, walls : GeoDataFrame
-        Lines along the sides of some gardens; a wall is as high as a man.
-    hedges : GeoDataFrame
-        The strips, beside others, in which bushes and trees stand close.
+    drives
+        The paved paths between house and street.
+    fences, walls, hedges
+        Lines along the sides of some gardens. A wall is as high as a man. Hedges are strips along others, in which
+        bushes and trees stand close.
     """
 
     gardens: gpd.GeoDataFrame
@@ -57,13 +56,8 @@ def plan_yards(
 ) -> Yards:
     """Return the yards of houses, and lots along the streets.
 
-    Parameters
-    ----------
-    houses : GeoDataFrame
-        Outlines, with along (the street's direction in radians, the street on the right), away_m (from its middle to
-        the house's) and front_m.
-    taken : GeoDataFrame
-        Ground on which no wall, fence or hedge stands.
+    Houses are outlines with along (the street's direction in radians, the street on the right), away_m (from its middle
+    to the house's) and front_m. No wall, fence or hedge stands on `taken` ground.
     """
     along, front_m, away_m = (houses[name].to_numpy() for name in ("along", "front_m", "away_m"))
     count, center = len(houses), shapely.get_coordinates(shapely.centroid(houses.geometry.to_numpy()))
