@@ -1,4 +1,4 @@
-"""Statistics of batch normalization, measured again on images, since averaged weights need new ones.
+"""Statistics of batch normalization, measured again on images because averaged weights need new ones.
 
 Scope: chips of images through a model in training mode, without labels. Independent of why they are measured.
 """
@@ -32,25 +32,10 @@ _MAX_TRIED = 256
 def measure_statistics(
     model: nn.Module, rasters: tuple[str, ...], wanted: ModelInput, reporter: Reporter, chip_px: int = CHIP_PX
 ) -> int:
-    """Measure the statistics of batch normalization again: their means over batches of chips, spread over images.
+    """Replace a model's statistics of batch normalization by their means over chips of images.
 
-    The same images give the same chips, and the same statistics.
-
-    Parameters
-    ----------
-    model : Module
-        Its statistics are replaced.
-    rasters : tuple of str
-        Images; of more than CHIPS, some.
-    wanted : ModelInput
-        Bands, resolution and normalization of the model.
-    chip_px : int
-        Side of a chip, a multiple of the stride.
-
-    Returns
-    -------
-    int
-        Number of chips.
+    Returns the number of chips. The same images give the same chips and so the same statistics. Of more images than
+    CHIPS only some are read. `chip_px` is a multiple of the stride.
 
     Raises
     ------
@@ -77,23 +62,11 @@ def measure_statistics(
 
 
 def read_chips(image: Image, bands: tuple[Band, ...], side_px: int) -> Iterator[np.ndarray]:
-    """Yield chips of an image in random order, the same each time; those with hardly any data are left out.
+    """Yield normalized chips of an image, (bands, height, width), float32, in a random order that is always the same.
 
-    So are those of one stride: they become a single pixel in the deepest layer, which has no deviation.
-
-    Together they cover the image; the last ones of a row or column overlap those before, so that all have one size.
-
-    Parameters
-    ----------
-    bands : tuple of Band
-        How values are normalized.
-    side_px : int
-        A multiple of the stride.
-
-    Yields
-    ------
-    ndarray (bands, height, width), float32
-        Normalized; padded if the image is smaller than a chip.
+    Chips with hardly any data are left out. So are those of one stride: they become a single pixel in the deepest
+    layer, which has no deviation. Together chips cover the image. The last ones of a row or column overlap those
+    before, so that all have one size. An image smaller than `side_px`, a multiple of the stride, is padded.
     """
     width, height = image.grid.width, image.grid.height
     across, down = -(-width // side_px), -(-height // side_px)
@@ -118,16 +91,7 @@ def _in_turns(sources: Iterable[Iterator[np.ndarray]]) -> Iterator[np.ndarray]:
 
 
 def batches(chips: Iterable[np.ndarray]) -> Iterator[Tensor]:
-    """Yield batches of at most BATCH_SIZE chips of one size.
-
-    Parameters
-    ----------
-    chips : iterable of ndarray (bands, height, width), float32
-
-    Yields
-    ------
-    Tensor (batch, bands, height, width), float32
-    """
+    """Yield batches of at most BATCH_SIZE chips of one size: (batch, bands, height, width), float32."""
     waiting: defaultdict[tuple[int, ...], list[np.ndarray]] = defaultdict(list)
     for chip in chips:
         waiting[chip.shape].append(chip)

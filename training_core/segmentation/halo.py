@@ -51,18 +51,8 @@ def middles(
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield the center of each of the largest images, as samples for `sufficient_halo_px`.
 
-    Parameters
-    ----------
-    images : iterable of (values, known)
-        Values (bands, height, width), any dtype, and where there are data, (height, width), bool.
-    most_px : float
-        Pixels that measuring may compute: samples are smaller, then fewer, where there is little time; none where
-        there is too little for one.
-
-    Yields
-    ------
-    values : ndarray (bands, height, width), dtype of the image
-    known : ndarray (height, width), bool
+    Images and samples are values, (bands, height, width), any dtype, and where there are data, (height, width), bool.
+    Measuring may compute `most_px` pixels. Where time is short samples become smaller, then fewer, and finally none.
     """
     largest = sorted(images, key=lambda image: -image[1].size)
     for count in range(min(SAMPLES, len(largest)), 0, -1):
@@ -78,18 +68,9 @@ def middles(
 def sufficient_halo_px(predictor: Predictor, samples: Iterable[tuple[np.ndarray, np.ndarray]], threshold: float) -> int:
     """Measure the narrowest halo with which at least AGREEMENT of the mask equals that of the undivided image.
 
-    Parameters
-    ----------
-    samples : iterable of (values, known)
-        Typical pieces of images: values (bands, height, width), any dtype, and where there are data, (height, width),
-        bool. Halos wider than half of the largest sample are not tried.
-    threshold : float
-        Probability from which a pixel is road.
-
-    Returns
-    -------
-    int
-        Pixels, a multiple of the stride; WIDEST_PX if no narrower halo suffices.
+    It is a multiple of the stride in pixels, or WIDEST_PX if no narrower one suffices. Halos wider than half of the
+    largest sample are not tried. Samples are typical pieces of images: values, (bands, height, width), any dtype, and
+    where there are data, (height, width), bool. `threshold` is the probability from which a pixel is road.
     """
     changed, counted = np.zeros(WIDEST_PX), np.zeros(WIDEST_PX)
     for values, known in samples:

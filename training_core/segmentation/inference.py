@@ -30,20 +30,10 @@ Read = Callable[[int, int, int, int], tuple[np.ndarray, np.ndarray]]
 
 @dataclass(frozen=True)
 class Predictor:
-    """A model ready to infer.
+    """A model ready to infer, as prepared by the engine.
 
-    Parameters
-    ----------
-    model
-        Prepared by the engine.
-    bands : tuple of Band
-        How values are normalized.
-    symmetries : tuple of int
-        Symmetries of the square over which predictions are averaged (test-time augmentation).
-    channels : int
-        Of the prediction: road, and classes.
-    name : str
-        The model's file, for messages.
+    Predictions, of `channels` for road and classes, are averaged over `symmetries` of the square (test-time
+    augmentation). `bands` normalize values, and `name` is the model's file, for messages.
     """
 
     model: nn.Module | OpenvinoModel
@@ -54,23 +44,14 @@ class Predictor:
     name: str = "The model"
 
     def probability(self, values: np.ndarray, known: np.ndarray) -> np.ndarray:
-        """Return the road probability of a piece of an image.
+        """Return the road probability of a piece of an image: (height, width), float32.
 
-        Parameters
-        ----------
-        values : ndarray (bands, height, width), any dtype
-            As read.
-        known : ndarray (height, width), bool
-            Where there are data.
-
-        Returns
-        -------
-        ndarray (height, width), float32
+        Values are (bands, height, width), any dtype, as read; `known`, (height, width), bool, is where there are data.
 
         Raises
         ------
         ModelFileError
-            The model computes values that are no numbers.
+            The model computes NaN.
         """
         height, width = known.shape
         probability = self.probabilities(to_model_input(values, known, self.bands)[None])[0, 0, :height, :width]
@@ -78,17 +59,10 @@ class Predictor:
         return probability
 
     def probabilities(self, images: np.ndarray) -> np.ndarray:
-        """Return the prediction for one batch.
+        """Return the prediction for one batch: (batch, channels, height, width), float32.
 
-        Parameters
-        ----------
-        images : ndarray (batch, bands, height, width), float32
-            Normalized and padded; see `to_model_input`.
-
-        Returns
-        -------
-        ndarray (batch, channels, height, width), float32
-            The probability of road, then of each class if there is road.
+        Images, (batch, bands, height, width), float32, come from `to_model_input`. Channels are the probability of
+        road, then of each class if there is road.
         """
         predictions = (turned_back(self._computed(turned(images, symmetry)), symmetry) for symmetry in self.symmetries)
         total = functools.reduce(np.add, predictions)
@@ -100,13 +74,7 @@ class Predictor:
 
 
 def require_numbers(prediction: np.ndarray, model: str, image: str = "") -> None:
-    """Check a prediction: NaN would pass for background.
-
-    Parameters
-    ----------
-    prediction : ndarray of any shape (...), float32
-    model, image : str
-        Their files, for the message.
+    """Check a prediction, (...), float32: NaN would pass for background. Names are the files for the message.
 
     Raises
     ------
@@ -122,19 +90,10 @@ def require_numbers(prediction: np.ndarray, model: str, image: str = "") -> None
 
 
 def to_model_input(values: np.ndarray, known: np.ndarray, bands: tuple[Band, ...]) -> np.ndarray:
-    """Normalize and pad a piece of an image.
+    """Normalize a piece of an image, and pad it with 0 at the right and bottom: (bands, height, width), float32.
 
-    Parameters
-    ----------
-    values : ndarray (bands, height, width), any dtype
-        As read.
-    known : ndarray (height, width), bool
-        Where there are data; elsewhere the result is 0, the mean.
-
-    Returns
-    -------
-    ndarray (bands, padded height, padded width), float32
-        Padded with 0 at the right and bottom.
+    Values are (bands, height, width), any dtype, as read. Where there are no data, `known`, (height, width), bool, the
+    result is 0, the mean.
     """
     height, width = known.shape
     image = np.empty((len(bands), *padded_size(known.shape)), dtype=np.float32)
@@ -159,10 +118,8 @@ class Piece:
         Which pixels of its core have data and lie in the area of interest.
     image : ndarray (bands, height, width), float32
         Core and halo, normalized and padded; of no pixels if none is wanted.
-    source : any
-        The image it is a tile of, for the caller.
-    name : str
-        That image's file, for messages.
+    source, name : any, str
+        The image it is a tile of, for the caller, and that image's file, for messages.
     """
 
     tile: Tile
@@ -185,18 +142,9 @@ def read_piece(
     source: Any = None,
     name: str = "",
 ) -> Piece:
-    """Read a tile; nothing is read where the area of interest does not touch it.
+    """Read a tile with `read`, as `Image.read`; nothing is read where the area of interest does not touch it.
 
-    Parameters
-    ----------
-    read : callable
-        As `Image.read`.
-    bands : tuple of Band
-        How values are normalized.
-    area : ndarray (height, width), bool, optional
-        Which pixels of the tile's core lie in the area of interest; None for all.
-    name : str
-        See `Piece`.
+    `area`, (height, width), bool, is which pixels of the tile's core lie in the area of interest; None for all.
 
     Raises
     ------
@@ -217,15 +165,10 @@ def read_piece(
 
 @dataclass(frozen=True)
 class Prediction:
-    """The prediction for the core of a tile.
+    """The prediction for the core of a tile: probability bytes, (height, width), uint8.
 
-    Parameters
-    ----------
-    probability : ndarray (height, width), uint8
-        See `to_byte`.
-    classes : ndarray (height, width), uint8, optional
-        Number of the likeliest class if there is road, from 1; NO_DATA where there are no data. None if the model
-        predicts no classes, except for a tile of which no pixel is wanted.
+    `classes`, of the same shape and dtype, are the number of the likeliest class if there is road, from 1; NO_DATA
+    where there are no data. None if the model predicts no classes, except for a tile of which no pixel is wanted.
     """
 
     probability: np.ndarray
@@ -250,25 +193,15 @@ def _prediction(piece: Piece, channels: np.ndarray) -> Prediction:
 def predict_pieces(
     predictor: Predictor, pieces: Iterable[Piece], most_px: int
 ) -> Generator[tuple[Piece, Prediction], None, None]:
-    """Predict pieces, in batches of consecutive pieces of the same size, so that small ones keep all cores busy.
+    """Predict pieces in order, in batches of consecutive ones of the same size, so that small ones keep all cores busy.
 
-    Pieces of which no pixel is wanted are not computed.
-
-    Parameters
-    ----------
-    most_px : int
-        Largest batch in pixels; a larger piece is computed by itself.
-
-    Yields
-    ------
-    piece : Piece
-        In the given order.
-    prediction : Prediction
+    Pieces of which no pixel is wanted are not computed. A piece larger than `most_px`, the largest batch in pixels, is
+    computed by itself.
 
     Raises
     ------
     ModelFileError
-        The model computes values that are no numbers.
+        The model computes NaN.
     """
     for pack in _packs(pieces, most_px):
         if pack[0].is_empty:
@@ -297,27 +230,14 @@ def _packs(pieces: Iterable[Piece], most_px: int) -> Iterator[list[Piece]]:
 def predict_tiles(
     predictor: Predictor, read: Read, tiles: Iterable[Tile], most_px: int = 0, name: str = ""
 ) -> Iterator[tuple[Tile, Prediction]]:
-    """Predict the tiles of an image; the next ones are read meanwhile.
+    """Predict the tiles of an image in order; the next ones are read meanwhile.
 
-    Parameters
-    ----------
-    read : callable
-        As `Image.read`.
-    most_px : int
-        See `predict_pieces`.
-    name : str
-        The image's file, for messages.
-
-    Yields
-    ------
-    tile : Tile
-        In the given order.
-    prediction : Prediction
+    `read` is like `Image.read`, `most_px` as for `predict_pieces`, and `name` the image's file, for messages.
 
     Raises
     ------
     ModelFileError
-        The model computes values that are no numbers.
+        The model computes NaN.
     """
     pieces = ahead((read_piece(tile, read, predictor.bands, name=name) for tile in tiles), 1)
     for piece, prediction in predict_pieces(predictor, pieces, most_px):
@@ -325,34 +245,15 @@ def predict_tiles(
 
 
 def turned(array: np.ndarray, symmetry: int) -> np.ndarray:
-    """Return a view of an array, rotated and flipped along its last two axes; symmetry 0 is the identity.
+    """Return a view of an array, (..., height, width), any dtype, rotated and flipped along its last two axes.
 
-    Parameters
-    ----------
-    array : ndarray (..., height, width), any dtype
-    symmetry : int
-        0 to 3 rotate by so many quarter turns, 4 to 7 flip first.
-
-    Returns
-    -------
-    ndarray (..., height, width) or (..., width, height), same dtype
+    Symmetries 0 to 3 rotate by that number of quarter turns. 4 to 7 flip first.
     """
     mirrored = array[..., ::-1] if symmetry >= 4 else array
     return np.rot90(mirrored, symmetry % 4, axes=(-2, -1))
 
 
 def turned_back(array: np.ndarray, symmetry: int) -> np.ndarray:
-    """Return the view that `turned` turned into this array.
-
-    Parameters
-    ----------
-    array : ndarray (..., height, width), any dtype
-    symmetry : int
-        As for `turned`.
-
-    Returns
-    -------
-    ndarray (..., height, width) or (..., width, height), same dtype
-    """
+    """Return the view that `turned` turned into this array, (..., height, width), any dtype."""
     upright = np.rot90(array, -(symmetry % 4), axes=(-2, -1))
     return upright[..., ::-1] if symmetry >= 4 else upright

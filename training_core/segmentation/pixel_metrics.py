@@ -39,13 +39,7 @@ class RelaxedScores:
 
 
 def scores_of(hits: float, false_alarms: float, misses: float) -> Scores:
-    """Return the scores for counts of pixels.
-
-    Parameters
-    ----------
-    hits, false_alarms, misses : float
-        True positives, false positives and false negatives.
-    """
+    """Return the scores for counts of pixels: `hits`, `false_alarms` and `misses`, from 0."""
     if not hits + false_alarms + misses:
         return Scores(1.0, 1.0, 1.0, 1.0)
     if not hits:
@@ -69,14 +63,9 @@ class Confusion:
         self._other = np.zeros(_LEVELS, dtype=np.int64)
 
     def add(self, probability: np.ndarray, truth: np.ndarray) -> None:
-        """Count a piece.
+        """Count a piece: probability bytes, and BACKGROUND, ROAD or IGNORE in truth, both (...), uint8.
 
-        Parameters
-        ----------
-        probability : ndarray (height, width) or any other shape, uint8
-            See `to_byte`; NO_DATA does not count.
-        truth : ndarray (height, width), the same shape, uint8
-            BACKGROUND, ROAD or IGNORE, which does not count.
+        NO_DATA and IGNORE do not count.
         """
         self._road += np.bincount(probability[truth == ROAD], minlength=256)[:_LEVELS]
         self._other += np.bincount(probability[truth == BACKGROUND], minlength=256)[:_LEVELS]
@@ -152,12 +141,8 @@ class Confusion:
 class RelaxedCounts:
     """Counts of pixels that match within a tolerance (buffer); those of several images add up.
 
-    Parameters
-    ----------
-    predicted, correct : int
-        Predicted road pixels whose truth is known, and those of them within the tolerance of true road.
-    true, found : int
-        True road pixels, and those of them within the tolerance of predicted road.
+    `predicted` are predicted road pixels whose truth is known, and `correct` those within the tolerance of true road.
+    `true` are true road pixels, and `found` those within the tolerance of predicted road.
     """
 
     predicted: int = 0
@@ -213,18 +198,8 @@ def relaxed_matches(
 ) -> RelaxedMatches:
     """Match pixels within a tolerance, for relaxed precision and recall (Mnih, 2013), which forgive a small shift.
 
-    A predicted pixel whose truth is IGNORE does not count, but true pixels may match it.
-
-    Parameters
-    ----------
-    mask : ndarray (height, width), bool
-        Predicted road.
-    truth : ndarray (height, width), uint8
-        BACKGROUND, ROAD or IGNORE.
-    tolerance_m : float
-        In meters on the ground.
-    pixel_m : tuple of float
-        Size of a pixel on the ground in meters, along columns and along rows.
+    A predicted pixel of the mask, (height, width), bool, whose truth, (height, width), uint8, is IGNORE does not count,
+    but true pixels may match it. `pixel_m` is the size of a pixel on the ground along columns and along rows.
     """
     is_true, counted = truth == ROAD, mask & ((truth == ROAD) | (truth == BACKGROUND))
     sampling = (pixel_m[1], pixel_m[0])
@@ -261,15 +236,7 @@ class Tally:
 
 @dataclass(frozen=True)
 class GroundScores:
-    """The scores in an area.
-
-    Parameters
-    ----------
-    pixels : int
-        Pixels whose truth is known.
-    road_share : float
-        Share of true road among them.
-    """
+    """The scores in an area, its pixels with a known truth, and the fraction of true road among them."""
 
     pixels: int
     road_share: float

@@ -27,16 +27,7 @@ ROAD_COLOR = (255, 140, 0, 255)
 class ResultWriter:
     """Writes the results of an image as its tiles come. A context manager, which finishes the files at its end.
 
-    Parameters
-    ----------
-    results : Results
-        The files to write.
-    threshold : float
-        Probability from which a pixel is road.
-    classes : sequence of RoadClass
-        Those that the model predicts.
-    tags : dict of str to str, optional
-        Metadata for each of the files.
+    Road is from the probability `threshold` on. All files get `tags` as metadata.
     """
 
     def __init__(

@@ -46,16 +46,8 @@ MEASURED_FROM_PX = 50_000_000
 class Segmenter:
     """A model ready to segment: what all images of a job share.
 
-    Parameters
-    ----------
-    halo : int
-        Width of a tile's halo in pixels.
-    core_px : int
-        Largest side of a tile's core.
-    threshold : float
-        Probability from which a pixel is road.
-    budget_px : int
-        Pixels of tiles, with halos, that fit into memory at once.
+    `halo` is a tile's halo and `core_px` its largest core, in pixels. `budget_px` is how many pixels of tiles, with
+    halos, fit into memory at once. Road is from the probability `threshold` on.
     """
 
     predictor: Predictor
@@ -86,14 +78,8 @@ def prepare_segmenter(
 ) -> Segmenter:
     """Choose how to run a model: engine, halo and tile size.
 
-    Parameters
-    ----------
-    model : Module or OnnxModel
-        As `load_model` returns it.
-    sample : ImagePlan
-        An image to segment, on which the halo is measured if the card does not give it.
-    job_px : int
-        Pixels to segment in all; 0 for those of the sample.
+    The halo is measured on `sample`, an image to segment, if the card does not give it. `job_px` are the pixels to
+    segment in all; 0 for those of the sample.
 
     Raises
     ------
@@ -134,14 +120,7 @@ def _trial_size(sample: ImagePlan, card: ModelCard, options: SegmentOptions, job
 
 
 def require_classes(path: str, card: ModelCard, model: str) -> None:
-    """Check that a model predicts road classes, if these are to be written.
-
-    Parameters
-    ----------
-    path : str
-        File for the classes; empty where they are not wanted.
-    model : str
-        The model's file, for the message.
+    """Check that a model predicts road classes if these are to be written, to a path that is not empty.
 
     Raises
     ------
@@ -205,16 +184,9 @@ def _budget(options: SegmentOptions) -> int:
 def segmented(
     plans: list[ImagePlan], segmenter: Segmenter, reporter: Reporter
 ) -> Generator[tuple[ImagePlan, Tile, Prediction], None, None]:
-    """Segment all images tile by tile.
+    """Segment all images tile by tile: the prediction is NO_DATA outside the area of interest.
 
-    One thread reads, another one computes, while the caller uses the tile before.
-
-    Yields
-    ------
-    plan : ImagePlan
-    tile : Tile
-    prediction : Prediction
-        Of the tile's core; NO_DATA outside the area of interest.
+    One thread reads and another one computes while the caller uses the tile before.
     """
     core_px, halo = segmenter.core_px, segmenter.halo
     done, total = 0, sum(plan.tile_count(core_px, halo) for plan in plans)

@@ -1,4 +1,4 @@
-"""Sizes of tiles: the largest that fits into memory, since large tiles waste least on halos, and that of the trial.
+"""Sizes of tiles: the largest that fits into memory because large tiles waste least on halos, and that of the trial.
 
 Scope: predictors, bytes per pixel, the memory budget. Independent of files.
 """
@@ -79,19 +79,7 @@ def px(predictor: Predictor, budget_bytes: int) -> int:
 
 
 def core_px(predictor: Predictor, halo: int, budget_bytes: int) -> int:
-    """Return the side of the largest core whose tile fits into a budget.
-
-    Parameters
-    ----------
-    halo : int
-        Width in pixels.
-    budget_bytes : int
-        Memory for the tiles.
-
-    Returns
-    -------
-    int
-        Pixels, a multiple of the stride.
+    """Return the side of the largest core in pixels, a multiple of the stride, whose tile with halo fits into a budget.
 
     Raises
     ------
@@ -109,24 +97,10 @@ def core_px(predictor: Predictor, halo: int, budget_bytes: int) -> int:
 
 
 def trial_size(sample: ImagePlan, core_px: int, halo: int, job_px: int, budget_bytes: int) -> Optional[tuple[int, int]]:
-    """Return the size of the image on which engines are tried.
+    """Return the height and width of the image on which engines are tried: multiples of the stride in pixels.
 
-    Parameters
-    ----------
-    sample : ImagePlan
-        An image of the job.
-    core_px, halo : int
-        Largest side of a tile's core and width of its halo, in pixels.
-    job_px : int
-        Pixels that the job computes.
-    budget_bytes : int
-        Memory for the tiles.
-
-    Returns
-    -------
-    tuple of int, optional
-        Height and width in pixels, multiples of the stride: those of the tile, or in its proportions as large as time
-        and memory allow. None where the job is too small for a trial.
+    They are those of the tile, or in its proportions as large as memory and time allow for a job of `job_px`. None
+    where the job is too small for a trial.
     """
     tile = next(tile_grid(sample.grid.width, sample.grid.height, core_px, halo, sample.window), None)
     if tile is None:

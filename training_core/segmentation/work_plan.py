@@ -35,15 +35,7 @@ BYTES_PER_RESULT_PX = 1.5
 
 
 class Area:
-    """The area of interest on a grid.
-
-    Parameters
-    ----------
-    polygons : GeoDataFrame
-        In any CRS.
-    raster : str
-        The grid's, for messages.
-    """
+    """The area of interest on a grid: polygons in any CRS, and the grid's raster, for messages."""
 
     def __init__(self, grid: Grid, polygons: geopandas.GeoDataFrame, raster: str = "the image") -> None:
         self._grid = grid
@@ -69,15 +61,7 @@ class Results:
 
 @dataclass(frozen=True, eq=False)
 class ImagePlan:
-    """An image to segment.
-
-    Parameters
-    ----------
-    grid : Grid
-        The one it is segmented on, at the model's ground resolution.
-    area : Area, optional
-        The area of interest; None for the whole image.
-    """
+    """An image to segment, on a grid at the model's ground resolution; without an area, all of it."""
 
     raster: str
     grid: Grid
@@ -111,12 +95,7 @@ def plan_image(
 ) -> ImagePlan:
     """Check that an image fits a model, and find its grid and area. No pixels are read.
 
-    Parameters
-    ----------
-    aoi : GeoDataFrame, optional
-        Polygons of the area of interest; None for the whole image.
-    wanted : ModelInput
-        What the model takes.
+    `aoi` are polygons of the area of interest; None for the whole image.
 
     Raises
     ------
@@ -130,21 +109,7 @@ def plan_image(
 
 
 def fitting(dataset: DatasetReader, wanted: ModelInput, raster: str) -> tuple[tuple[int, ...], Grid]:
-    """Check that an image fits a model.
-
-    Parameters
-    ----------
-    wanted : ModelInput
-        What the model takes.
-    raster : str
-        The image's file, for messages.
-
-    Returns
-    -------
-    indexes : tuple of int
-        Numbers of the bands that the model takes, in the model's order, from 1.
-    own : Grid
-        The image's own.
+    """Check that an image fits a model; return the bands that it takes, in its order, from 1, and the image's own grid.
 
     Raises
     ------
@@ -195,19 +160,9 @@ def check_size(plans: list[ImagePlan]) -> None:
 
 
 def describe_work(plans: list[ImagePlan], core_px: int, halo: int, seconds_per_px: Callable[[], float]) -> str:
-    """Describe how much there is to segment.
+    """Return a sentence for the user: megapixels, tiles and, for many pixels, the expected time.
 
-    Parameters
-    ----------
-    core_px, halo : int
-        Of the tiles, in pixels.
-    seconds_per_px : callable
-        Measures how long the model takes for a pixel; called only where there is much to do.
-
-    Returns
-    -------
-    str
-        A sentence for the user: megapixels, tiles and, for many pixels, the expected time.
+    `seconds_per_px` measures how long the model takes for a pixel. It is called only where there is much to do.
     """
     px, tiles = sum(plan.px for plan in plans), sum(plan.tile_count(core_px, halo) for plan in plans)
     duration = f", {_duration(px * seconds_per_px())} for the model alone" if px > MUCH_PX else ""
@@ -236,20 +191,7 @@ def _duration(seconds: float) -> str:
 
 
 def read_plans(plans: Iterable[ImagePlan], wanted: ModelInput, core_px: int, halo: int) -> Iterator[Piece]:
-    """Read all images tile by tile, one image after the other.
-
-    Parameters
-    ----------
-    wanted : ModelInput
-        What the model takes.
-    core_px, halo : int
-        Of the tiles, in pixels.
-
-    Yields
-    ------
-    Piece
-        Its source is the plan.
-    """
+    """Read all images tile by tile, one image after the other; the source of a piece is its plan."""
     for plan in plans:
         with open_for_model(plan.raster, wanted) as (image, bands):
             for tile in plan.tiles(core_px, halo):

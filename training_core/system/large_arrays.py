@@ -26,14 +26,10 @@ STRIP_PX = 1 << 24
 
 
 def allocate(shape: tuple[int, ...], dtype: DTypeLike) -> np.ndarray:
-    """Return an uninitialized array of the given shape and dtype: in memory, or memory-mapped (np.memmap) if large.
+    """Return an uninitialized array, (*shape,), of any dtype: in memory, or memory-mapped (np.memmap) if large.
 
-    The file is unlinked where the system allows it, and else removed with the process, however that ends. It lies in
-    the folder of `tempfile.gettempdir`, which the variable TMPDIR (on Windows TEMP) decides.
-
-    Returns
-    -------
-    ndarray (*shape,), dtype of the argument
+    The file is unlinked where the system allows it, or else removed with the process, however that ends. It lies in the
+    folder of `tempfile.gettempdir`, which the variable TMPDIR (on Windows TEMP) decides.
 
     Raises
     ------
@@ -60,15 +56,7 @@ def allocate(shape: tuple[int, ...], dtype: DTypeLike) -> np.ndarray:
 
 
 def strips(height: int, width: int, multiple: int = 1) -> list[slice]:
-    """Return the rows of an image in strips of about STRIP_PX, from top to bottom.
-
-    Parameters
-    ----------
-    height, width : int
-        Size of the image in pixels.
-    multiple : int
-        Strips begin at multiples of this number of rows.
-    """
+    """Return the rows of an image in strips of about STRIP_PX that begin at multiples of a number of rows."""
     rows = max(1, STRIP_PX // max(1, width) // multiple) * multiple
     return [slice(top, min(top + rows, height)) for top in range(0, height, rows)]
 

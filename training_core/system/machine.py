@@ -31,12 +31,7 @@ _SIZES = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 def facts(sys_root: Path = SYS, proc_root: Path = PROC, cpus: Optional[Collection[int]] = None) -> dict[str, Any]:
     """Return facts of the machine and of this process' limits, by name; unknown ones are None.
 
-    Parameters
-    ----------
-    sys_root, proc_root : Path
-        Where /sys and /proc are.
-    cpus : collection of int, optional
-        Logical CPUs that this process may use; by default, the system is asked.
+    `cpus` are the logical CPUs that this process may use; by default the system is asked.
     """
     cpus = processor.usable_cpus() if cpus is None else cpus
     groups = proc_root / "self/cgroup", sys_root / "fs/cgroup"

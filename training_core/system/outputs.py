@@ -27,12 +27,8 @@ class Outputs:
     """A job's outputs: written under temporary names, renamed together when the job is done, removed if it fails.
 
     Use it as a context manager: leaving it by an exception discards the temporary files. It can be entered again for
-    other outputs.
-
-    Parameters
-    ----------
-    inputs : iterable of str
-        Files that must not be overwritten; also layers or rasters in them, as QGIS and GDAL name these.
+    other outputs. `inputs` must not be overwritten. They may be layers or rasters in files, as QGIS and GDAL name
+    these.
     """
 
     def __init__(self, inputs: Iterable[str] = ()) -> None:

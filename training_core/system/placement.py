@@ -19,15 +19,7 @@ AUTO = "auto"
 
 @dataclass(frozen=True)
 class Place:
-    """Where a rank runs.
-
-    Parameters
-    ----------
-    cpus : tuple of int
-        Logical CPUs that it may use; empty for no limit.
-    node : int
-        NUMA node from which it takes memory where it can; -1 for none.
-    """
+    """Where a rank runs: logical CPUs, empty for no limit, and the NUMA node of its memory, -1 for none."""
 
     cpus: tuple[int, ...]
     threads: int
@@ -35,7 +27,7 @@ class Place:
 
 
 def count_processes(wanted: str, threads: int, most: int, sys_root: Path = machine.SYS) -> int:
-    """Return how many processes to start.
+    """Return how many processes to start, at most as many as have something to do.
 
     Parameters
     ----------
@@ -43,10 +35,6 @@ def count_processes(wanted: str, threads: int, most: int, sys_root: Path = machi
         A number; or auto, for one a NUMA node or socket, so that none computes with the memory of another.
     threads : int
         Of the whole job; 0 for as many as there are cores.
-    most : int
-        As many as have something to do.
-    sys_root : Path
-        Where /sys is.
 
     Raises
     ------
@@ -68,14 +56,7 @@ def count_processes(wanted: str, threads: int, most: int, sys_root: Path = machi
 def places(count: int, threads: int, sys_root: Path = machine.SYS) -> list[Place]:
     """Return where each process runs: cores of one NUMA node side by side, none of them shared if there are enough.
 
-    Parameters
-    ----------
-    count : int
-        Number of processes.
-    threads : int
-        Of all of them together; 0 for as many as there are cores.
-    sys_root : Path
-        Where /sys is.
+    `threads` are those of all processes together; 0 for as many as there are cores.
     """
     each = max(1, (threads or processor.core_count()) // count)
     domains = _domains(processor.usable_cpus(), sys_root)

@@ -27,17 +27,11 @@ def preload(module: str) -> None:
 
 
 def ahead(items: Iterable[Item], depth: int) -> Generator[Item, None, None]:
-    """Yield items that a background thread makes ahead of use.
+    """Yield items that a background thread makes ahead of use; at most `depth` wait.
 
-    An exception in making an item is raised in its place. Closing the generator, or leaving it by an exception, ends
-    the thread: this waits until the item being made is done and the generator of the items is closed.
-
-    Parameters
-    ----------
-    items : iterable
-        Used by the thread alone.
-    depth : int
-        Number of items that wait at most, besides the one in use and the one being made.
+    The item in use and the one being made come on top. An exception in making an item is raised in its place. Closing
+    the generator, or leaving it by an exception, ends the thread: this waits until the item being made is done and the
+    generator of the items is closed.
     """
     iterator = iter(items)
     end: Any = object()

@@ -2,7 +2,7 @@
 
 Linux lists instruction sets in /proc/cpuinfo; on Windows and macOS PyTorch knows them. Neither heeds the variables that
 limit the libraries' instruction sets, so these are read here. Scope: the machine. Independent of models and images.
-PyTorch and numpy are loaded only for instruction sets, since settings only count before that.
+PyTorch and numpy are loaded only for instruction sets because settings only count before that.
 """
 
 from __future__ import annotations
@@ -54,14 +54,9 @@ _ALLOWED_BY_ATEN = {"DEFAULT": frozenset(), "AVX2": _AVX2}
 class TorchAnswers:
     """PyTorch's answers about the processor, which ignore the limits of the process.
 
-    Parameters
-    ----------
-    avx2, avx512, vnni, avx512_bf16, amx : bool
-        Instruction sets of x86; all False on ARM.
-    onednn_bf16 : bool
-        Whether oneDNN takes BF16 here: on ARM if the processor multiplies it, on x86 from AVX512 on, where oneDNN may
-        convert it at a quarter of the speed of FP32. False where PyTorch was built without oneDNN, as for Macs, whose
-        BF16 convolutions no fast kernel computes.
+    The sets of x86 are all False on ARM. `onednn_bf16` is whether oneDNN takes BF16 here: on ARM if the processor
+    multiplies it, on x86 from AVX512 on, where oneDNN may convert it at a quarter of the speed of FP32. It is False
+    where PyTorch was built without oneDNN, as for Macs, whose BF16 convolutions no fast kernel computes.
     """
 
     avx2: bool = False
@@ -74,14 +69,9 @@ class TorchAnswers:
 
 @dataclass(frozen=True)
 class CpuFeatures:
-    """The instruction sets that this process may use.
+    """The instruction sets of RELEVANT that this process may use.
 
-    Parameters
-    ----------
-    names : tuple of str
-        Those of RELEVANT.
-    limit : str
-        The variables that take instruction sets away, as `NAME=value`; may be empty.
+    `limit` are the variables that take instruction sets away, as `NAME=value`; may be empty.
     """
 
     names: tuple[str, ...]
@@ -115,15 +105,7 @@ def ask_torch() -> TorchAnswers:
 
 
 def usable(cpuinfo: Optional[str], answers: TorchAnswers, environment: Mapping[str, str] = os.environ) -> CpuFeatures:
-    """Return the instruction sets that a process may use.
-
-    Parameters
-    ----------
-    cpuinfo : str, optional
-        As `read_cpuinfo` returns it.
-    environment : mapping of str to str
-        The variables of the process.
-    """
+    """Return the instruction sets that a process may use by the text of `read_cpuinfo` and its environment."""
     present = _flags(cpuinfo or "") | _from_torch(answers)
     usable_sets, variables = present, []
     for variable, allowed in _limits(environment):
@@ -222,15 +204,10 @@ def limit_waiting() -> None:
 
 
 def prepare_process(threads: int = 0) -> None:
-    """Set threads, allocator, GDAL's cache, limits and data; call it before torch, numpy or rasterio is loaded.
+    """Set threads (0 means `core_count`), allocator, GDAL's cache, limits and data.
 
-    Without this, glibc returns every large activation to the system after use, and page faults at the next step take a
-    third of the training time.
-
-    Parameters
-    ----------
-    threads : int
-        Cores to use; 0 means `core_count`.
+    Call it before torch, numpy or rasterio is loaded. Without it glibc returns every large activation to the system
+    after use, and page faults at the next step take a third of the training time.
     """
     count = threads or core_count()
     for variable in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):

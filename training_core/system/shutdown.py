@@ -40,10 +40,7 @@ def has_begun() -> bool:
 def clean_up(patience_s: float) -> None:
     """Call all cleanups, so that another thread can end the process; no critical section begins after this.
 
-    Parameters
-    ----------
-    patience_s : float
-        How long to wait for a critical section.
+    It waits up to `patience_s` for a critical section.
     """
     _IN_CRITICAL_SECTION.acquire(timeout=patience_s)
     _BEGUN.set()

@@ -24,15 +24,10 @@ _ODD = re.compile("[!\t\n\r\ud800-\udfff]")
 
 
 class StagingFolder:
-    """A private folder next to an output.
+    """A private folder next to an output. Leftovers of killed runs next to it are removed.
 
     It holds temporary files, and an empty file of the name of each output: so the file system itself shows whether two
     names are one.
-
-    Parameters
-    ----------
-    folder : Path
-        The folder of the outputs. Leftovers of killed runs in it are removed.
 
     Raises
     ------

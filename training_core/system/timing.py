@@ -27,12 +27,9 @@ class Stages:
 
     @contextmanager
     def timed(self, part: str, begin: float, end: float) -> Iterator[Reporter]:
-        """Run and time a stage of a name, as a context manager; the reporter's progress is that of the stage.
+        """Run and time a stage of a name, as a context manager.
 
-        Parameters
-        ----------
-        begin, end : float
-            Its part of the job's progress, from 0 to 1.
+        The reporter's progress is that of the stage, from `begin` to `end` of the job's, from 0 to 1.
         """
         self.reporter.check_cancelled()
         reporter = self.reporter.part(begin, end)
