@@ -197,7 +197,7 @@ def _graph(lines: Lines, job: CompareNetworks, name: str) -> RoadGraph:
 def _missing(
     roads: ComparedRoads, points: Points, sources: np.ndarray, job: CompareNetworks, reporter: Reporter
 ) -> np.ndarray:
-    """Return the least length of closed road on a route to each place: (n,), float64; infinite without any route."""
+    """Return the least length of closed road on a route to each place: (n,) float64; infinite without any route."""
     closed = is_closed(roads.before, points.damage)
     closed = np.append(closed, np.full(len(roads.outside), not job.keep_outside))
     main = concatenated(roads.before.lines, roads.outside)
@@ -247,7 +247,7 @@ def _check_near(before: Sites, points: Points, job: CompareNetworks, reporter: R
 def _statuses(
     length: RouteCosts, time: Optional[RouteCosts], before: Sites, after: Sites, count: int, job: CompareNetworks
 ) -> np.ndarray:
-    """Return the status of each place before any counts as interrupted: (n,), object."""
+    """Return the status of each place before any counts as interrupted: (n,) object."""
     was_reachable, is_reachable = np.isfinite(length.before), np.isfinite(length.after)
     more = 1 + job.longer_percent / 100
     longer = length.after > more * length.before + job.tolerance_m

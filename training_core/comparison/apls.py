@@ -77,7 +77,7 @@ def score_apls(
 def control_places(roads: RoadGraph, spacing_m: float) -> tuple[Places, np.ndarray]:
     """Return a graph's n control points, in the order of a Hilbert curve, and the headings of their edges.
 
-    The headings are unit vectors, NaN at nodes: (n, 2), float64. Points are at most `spacing_m` apart along edges.
+    The headings are unit vectors, NaN at nodes: (n, 2) float64. Points are at most `spacing_m` apart along edges.
     """
     graph, length_m = roads.graph, np.round(roads.length_m, 6)  # rounding must not decide on their number
     _, first_end = np.unique(graph.edges, return_index=True)

@@ -24,7 +24,7 @@ CHANGES = ("intact", "displaced", "lost", "new")
 
 
 def parts_of(segments: dict[str, ChangeSegments]) -> dict[str, np.ndarray]:
-    """Return the segments by change, each as lines in the plane of the roads after: (n,), object.
+    """Return the segments by change, each as lines in the plane of the roads after: (n,) object.
 
     Intact and displaced ones are those of the roads before.
     """

@@ -48,7 +48,7 @@ class Limits:
 class ChangeSegments:
     """A network's lines, as drawn, cut into n segments by change, in order along each line.
 
-    `kind`, (n,), int64, is INTACT, DISPLACED or UNMATCHED, and `offset_m`, (n,), float64, the mean displacement of
+    `kind`, (n,) int64, is INTACT, DISPLACED or UNMATCHED, and `offset_m`, (n,) float64, the mean displacement of
     displaced segments, else NaN. The intervals together cover every line, which has the number of its edge.
     """
 
@@ -59,12 +59,12 @@ class ChangeSegments:
 
     @property
     def is_matched(self) -> np.ndarray:
-        """Whether each segment is intact or displaced: (n,), bool."""
+        """Whether each segment is intact or displaced: (n,) bool."""
         return self.kind != UNMATCHED
 
     @property
     def length_m(self) -> np.ndarray:
-        """Length of each segment: (n,), float64."""
+        """Length of each segment: (n,) float64."""
         return self.intervals.end_m - self.intervals.begin_m
 
     @cached_property
@@ -73,7 +73,7 @@ class ChangeSegments:
         return self.roads.lines.parted(_shapes_of(self.roads, self.intervals), self.intervals.edge)
 
     def lengths_by_line(self) -> np.ndarray:
-        """Return the length in meters of each line that is intact, displaced and unmatched: (lines, 3), float64."""
+        """Return the length in meters of each line that is intact, displaced and unmatched: (lines, 3) float64."""
         count = len(self.roads.lines)
         lengths_m = np.bincount(3 * self.intervals.edge + self.kind, self.length_m, minlength=3 * count)
         return lengths_m.reshape(count, 3)
@@ -145,7 +145,7 @@ def _pieces(parts: Intervals) -> tuple[Intervals, np.ndarray]:
 
 
 def _shapes_of(roads: RoadGraph, parts: Intervals) -> np.ndarray:
-    """Return parts of a network as lines: (n,), object."""
+    """Return parts of a network as lines: (n,) object."""
     return shapely.remove_repeated_points(roads.lines_at(parts.edge, parts.begin_m, parts.end_m))
 
 

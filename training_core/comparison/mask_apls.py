@@ -41,7 +41,7 @@ def mean_apls(
     """Return the mean APLS of predictions over the tiles whose labels contain a road network, or None without any.
 
     Predictions are probability bytes, of road from `threshold`, 0 to 1, on. Truths are BACKGROUND, ROAD or IGNORE,
-    which counts as no data in both. Each is (height, width), uint8.
+    which counts as no data in both. Each is (height, width) uint8.
     """
     scores = []
     for probability, truth in zip(predictions, truths):

@@ -45,7 +45,7 @@ class Shift:
 
     @property
     def vector_m(self) -> np.ndarray:
-        """East and north: (2,), float64."""
+        """East and north: (2,) float64."""
         return np.array([self.east_m, self.north_m])
 
 

@@ -21,7 +21,7 @@ from .changes import ChangeSegments
 def add_linked(main: Lines, added: Lines, left_out: np.ndarray, reach_m: float, join_m: float) -> Lines:
     """Return lines together with those of another layer, which may have a small offset, linked to them.
 
-    Where an added line continued in one of its layer that is left out because a main line runs there, `left_out`, (k,),
+    Where an added line continued in one of its layer that is left out because a main line runs there, `left_out`, (k,)
     object, it now continues straight to the nearest main line. Links are at most `reach_m` long, and ends within
     `join_m` need none. A dead end stays one. The result is `main`, `added` and the links, in this order.
     """
@@ -48,7 +48,7 @@ class ComparedRoads:
 
 
 def is_closed(before: ChangeSegments, damage: Optional[BaseGeometry]) -> np.ndarray:
-    """Return which segments of the roads before are closed to routes: (n,), bool.
+    """Return which segments of the roads before are closed to routes: (n,) bool.
 
     They are the lost ones or, with confirmed damage, those of them that touch it.
     """

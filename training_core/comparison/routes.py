@@ -23,7 +23,7 @@ _BLOCK = 4_000_000
 
 @dataclass(frozen=True)
 class Sites:
-    """Points snapped to the roads of a network, and their distances from them, (n,), float64, infinite for nowhere."""
+    """Points snapped to the roads of a network, and their distances from them, (n,) float64, infinite for nowhere."""
 
     roads: RoadGraph
     places: Places
@@ -31,7 +31,7 @@ class Sites:
 
     @property
     def component(self) -> np.ndarray:
-        """Number of the connected component of each site: (n,), int64; -1 for nowhere."""
+        """Number of the connected component of each site: (n,) int64; -1 for nowhere."""
         component, on_road = np.full(len(self.places), -1), self.places.edge >= 0
         component[on_road] = self.roads.graph.edge_component[self.places.edge[on_road]]
         return component
@@ -39,9 +39,9 @@ class Sites:
 
 @dataclass(frozen=True)
 class RouteCosts:
-    """Costs of the routes to n points, before and after, in meters or seconds: (n,), float64, infinite without a route.
+    """Costs of the routes to n points, before and after, in meters or seconds: (n,) float64, infinite without a route.
 
-    `source`, (n,), int64, is the point from which each route starts afterwards, or started before it was cut off; -1 if
+    `source`, (n,) int64, is the point from which each route starts afterwards, or started before it was cut off; -1 if
     there never was a route, or if the cost is a mean.
     """
 
@@ -51,14 +51,14 @@ class RouteCosts:
 
 
 def snap(roads: RoadGraph, points: np.ndarray, within_m: float) -> Sites:
-    """Return points, (n, 2), float64, in meters, snapped to the nearest roads within a distance."""
+    """Return points, (n, 2) float64, in meters, snapped to the nearest roads within a distance."""
     return Sites(roads, *roads.nearest(points, within_m))
 
 
 def from_nearest(before: Sites, after: Sites, sources: np.ndarray, by_time: bool, reporter: Reporter) -> RouteCosts:
     """Return the costs, in seconds or else meters, of the route to each point from its nearest source.
 
-    `before` and `after` are the same points on both networks, `sources`, (k,), int64, the numbers of some of them.
+    `before` and `after` are the same points on both networks, `sources`, (k,) int64, the numbers of some of them.
     """
     (least, nearest), (least_after, nearest_after) = (
         least_costs(sites, sources, by_time, reporter) for sites in (before, after)
@@ -69,7 +69,7 @@ def from_nearest(before: Sites, after: Sites, sources: np.ndarray, by_time: bool
 def to_all(before: Sites, after: Sites, targets: np.ndarray, by_time: bool, reporter: Reporter) -> RouteCosts:
     """Return the mean costs, in seconds or else meters, of the routes from each point to all targets except itself.
 
-    Targets are numbers of points, (k,), int64. If some are reachable both before and after, the mean is over these.
+    Targets are numbers of points, (k,) int64. If some are reachable both before and after, the mean is over these.
     """
     # Sums before and after over pairs with a route in both networks, then over those with a route in one of them.
     count = len(before.places)
@@ -94,7 +94,7 @@ def to_all(before: Sites, after: Sites, targets: np.ndarray, by_time: bool, repo
 def _cost_blocks(
     sites: Sites, sources: np.ndarray, by_time: bool, reporter: Reporter
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield blocks of b sources, and the costs of the routes from these to all points: (b, n), float64."""
+    """Yield blocks of b sources, and the costs of the routes from these to all points: (b, n) float64."""
     costs_on = path_costs_on(sites.roads, sites.places, by_time)
     # The size of blocks does not depend on the network, so that blocks of two networks match.
     size = max(1, _BLOCK // max(2 * len(sites.places), 1))
@@ -113,9 +113,9 @@ def _cost_blocks(
 
 
 def least_costs(sites: Sites, sources: np.ndarray, by_time: bool, reporter: Reporter) -> tuple[np.ndarray, np.ndarray]:
-    """Return the least cost of a route from sources, (k,), int64, to each point, and its source.
+    """Return the least cost of a route from sources, (k,) int64, to each point, and its source.
 
-    Both are (n,), float64, infinite without a route, and int64, -1 without one.
+    Both are (n,) float64, infinite without a route, and int64, -1 without one.
     """
     least = np.full(len(sites.places), np.inf)
     nearest = np.full(len(sites.places), -1)

@@ -107,7 +107,7 @@ def _seeds(roads: RoadGraph, other: RoadGraph, seed_m: float, hole_m: float) -> 
 
 
 def _near(holes: np.ndarray, marbles: np.ndarray, hole_m: float) -> csr_array:
-    """Return which marbles may be matched to which holes: (holes, marbles), bool."""
+    """Return which marbles may be matched to which holes: (holes, marbles) bool."""
     shape = len(holes), len(marbles)
     if not all(shape):
         return csr_array(shape, dtype=bool)

@@ -20,7 +20,7 @@ _BITS_OF_BYTE = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).s
 class BitMask:
     """A mask of any size; pixels outside of it are not set.
 
-    `boards`, (board rows + 2, board columns + 2), uint64, have a border of empty boards. Bits beyond the right and the
+    `boards`, (board rows + 2, board columns + 2) uint64, have a border of empty boards. Bits beyond the right and the
     lower edge of the mask are not set.
     """
 
@@ -36,7 +36,7 @@ class BitMask:
 
     @classmethod
     def of(cls, mask: np.ndarray) -> "BitMask":
-        """Return a mask, (height, width), bool, as bits."""
+        """Return a mask, (height, width) bool, as bits."""
         bits = cls.empty(*mask.shape)
         bits.write(0, mask)
         return bits
@@ -47,7 +47,7 @@ class BitMask:
         return int(_BITS_OF_BYTE[self.boards.view(np.uint8)].sum(dtype=np.int64))
 
     def write(self, first_row: int, strip: np.ndarray) -> None:
-        """Set the rows from `first_row`, a multiple of 8, to those of a strip, (rows, width), bool."""
+        """Set the rows from `first_row`, a multiple of 8, to those of a strip, (rows, width) bool."""
         # A byte holds 8 pixels of a row; the bytes of 8 rows at the same place are one board.
         lines = np.packbits(strip, axis=1, bitorder="little")
         board_rows, board_columns = -(-len(lines) // BOARD_PX), lines.shape[1]
@@ -58,18 +58,18 @@ class BitMask:
         self.boards[begin : begin + board_rows, 1:-1] = np.ascontiguousarray(stacked).view(_BOARD)[..., 0]
 
     def read(self, first_row: int, count: int) -> np.ndarray:
-        """Return the rows from `first_row`, a multiple of 8: (count, width), bool."""
+        """Return the rows from `first_row`, a multiple of 8: (count, width) bool."""
         begin, board_rows = first_row // BOARD_PX + 1, -(-count // BOARD_PX)
         boards = np.ascontiguousarray(self.boards[begin : begin + board_rows, 1:-1])
         lines = boards[..., None].view(np.uint8).transpose(0, 2, 1).reshape(board_rows * BOARD_PX, -1)
         return np.unpackbits(lines[:count], axis=1, count=self.width, bitorder="little").view(bool)
 
     def unpacked(self) -> np.ndarray:
-        """Return the whole mask: (height, width), bool."""
+        """Return the whole mask: (height, width) bool."""
         return self.read(0, self.height)
 
     def pixels(self) -> np.ndarray:
-        """Return column and row of all pixels, board by board: (n, 2), int64."""
+        """Return column and row of all pixels, board by board: (n, 2) int64."""
         # Only boards with pixels are unpacked; of the position of a bit, the lower 6 bits are its place in the board.
         at = np.flatnonzero(self.boards)
         bits = np.unpackbits(self.boards.ravel()[at].view(np.uint8), bitorder="little")
@@ -80,13 +80,13 @@ class BitMask:
         return np.column_stack([columns, (board_rows[board] - 1) * BOARD_PX + (bit >> 3)])
 
     def at(self, points: np.ndarray) -> np.ndarray:
-        """Return whether the pixels nearest to points, (n, 2) columns and rows, are set: (n,), bool."""
+        """Return whether the pixels nearest to points, (n, 2) columns and rows, are set: (n,) bool."""
         columns, rows = np.rint(points).astype(np.int64).T
         board, bit = self._place(columns, rows)
         return (self.boards[board] >> bit & np.uint64(1)).astype(bool)
 
     def with_pixels(self, pixels: np.ndarray) -> "BitMask":
-        """Return the mask with further pixels set, given by column and row: (n, 2), int64."""
+        """Return the mask with further pixels set, given by column and row: (n, 2) int64."""
         boards = self.boards.copy()
         board, bit = self._place(*pixels.T)
         np.bitwise_or.at(boards, board, np.uint64(1) << bit)

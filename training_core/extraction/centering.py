@@ -39,8 +39,8 @@ def center(graph: Graph, values: Callable[[np.ndarray], np.ndarray], surrounding
     the middle between both sides. Where a profile does not end within the road's width, as at a side road, the shift is
     unknown; smoothing the shifts along the line bridges such places. No shift is more than half the road's width.
 
-    The graph has vertices a few pixels apart and smoothed stairs. `values` leads from points in meters, (n, 2),
-    float64, to values there, (n,), float32, such as a probability.
+    The graph has vertices a few pixels apart and smoothed stairs. `values` leads from points in meters, (n, 2)
+    float64, to values there, (n,) float32, such as a probability.
     """
     if not len(graph.points):
         return graph
@@ -64,7 +64,7 @@ def center(graph: Graph, values: Callable[[np.ndarray], np.ndarray], surrounding
 
 
 def tangents(graph: Graph) -> np.ndarray:
-    """Return the direction of each line at each of its vertices, as unit vectors: (p, 2), float64."""
+    """Return the direction of each line at each of its vertices, as unit vectors: (p, 2) float64."""
     index = np.arange(len(graph.points))
     before = np.maximum(index - 1, graph.offsets[:-1][graph.owner])
     after = np.minimum(index + 1, graph.offsets[1:][graph.owner] - 1)
@@ -94,14 +94,14 @@ def _shifts(
 
 
 def _run_around(is_road: np.ndarray, middle: int) -> np.ndarray:
-    """Return the run of True that includes the middle of each row: (n, k), bool."""
+    """Return the run of True that includes the middle of each row: (n, k) bool."""
     right = np.logical_and.accumulate(is_road[:, middle:], axis=1)
     left = np.logical_and.accumulate(is_road[:, middle::-1], axis=1)[:, ::-1]
     return np.concatenate([left[:, :-1], right], axis=1)
 
 
 def _smoothed(graph: Graph, values: np.ndarray) -> np.ndarray:
-    """Return values of vertices, (p,), float64, smoothed along the lines."""
+    """Return values of vertices, (p,) float64, smoothed along the lines."""
     index = np.arange(len(values))
     first, last = graph.offsets[:-1][graph.owner], graph.offsets[1:][graph.owner] - 1
     before, after = np.maximum(index - 1, first), np.minimum(index + 1, last)
@@ -111,11 +111,11 @@ def _smoothed(graph: Graph, values: np.ndarray) -> np.ndarray:
 
 
 def between_pixels(raster: RoadRaster, road: BitMask, pixel_m: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-    """Return a function from points in meters, (n, 2), float64, to the raster's probability there, (n,), float32.
+    """Return a function from points in meters, (n, 2) float64, to the raster's probability there, (n,) float32.
 
     It interpolates linearly between the centers of pixels, with 0 where there are no data, and beyond the border as on
     it. For a mask it uses 0 and 1, where the clean mask has road. Points in the order of rows read the fewest strips.
-    Several threads may call it. `pixel_m`, (2,), float64, is the ground size of a pixel along columns and along rows.
+    Several threads may call it. `pixel_m`, (2,) float64, is the ground size of a pixel along columns and along rows.
     """
     reading = threading.Lock()  # an open file is one thread's at a time
 

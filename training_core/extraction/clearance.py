@@ -22,7 +22,7 @@ class Clearance:
 
     At the pixels of a mask this is its Euclidean distance transform. A k-d tree over the pixels next to the road gives
     it at any point, without arrays of distances as large as the image. The edge of the data is not a roadside.
-    `pixel_m`, (2,), float64, is the ground size of a pixel along columns and along rows.
+    `pixel_m`, (2,) float64, is the ground size of a pixel along columns and along rows.
     """
 
     def __init__(self, road: BitMask, known: BitMask, pixel_m: np.ndarray) -> None:
@@ -33,17 +33,17 @@ class Clearance:
         self._tree = KDTree(roadside * pixel_m, **_TREE) if len(roadside) else None
 
     def __call__(self, points: np.ndarray) -> np.ndarray:
-        """Return the clearance of points, (n, 2), float64, in meters: (n,), float64; infinite without a roadside."""
+        """Return the clearance of points, (n, 2) float64, in meters: (n,) float64; infinite without a roadside."""
         if self._tree is None:
             return np.full(len(points), np.inf)
         return self._tree.query(points, workers=-1)[0]
 
     def width_m(self, points: np.ndarray) -> np.ndarray:
-        """Return the width of the road at points on its center-line: (n,), float64; infinite without a roadside.
+        """Return the width of the road at points on its center-line: (n,) float64; infinite without a roadside.
 
         It is twice the clearance, less half a pixel in the direction of the nearer side: the clearance reaches to the
         center of the first pixel beyond the road. So a road of an odd number of pixels comes out half a pixel too wide,
-        of an even one half a pixel too narrow. Points are meters, (n, 2), float64.
+        of an even one half a pixel too narrow. Points are meters, (n, 2) float64.
         """
         if self._tree is None:
             return np.full(len(points), np.inf)
@@ -53,7 +53,7 @@ class Clearance:
 
 
 def cut_ends(road: BitMask, known: BitMask, clearance: Clearance) -> np.ndarray:
-    """Return the pixels at which center-lines reach the edge of the data: columns and rows, (n, 2), int64.
+    """Return the pixels at which center-lines reach the edge of the data: columns and rows, (n, 2) int64.
 
     For each stretch of road along the edge this is its middle pixel. A stretch much longer than the road is wide there
     is a road that runs along the edge. It has no such pixel.

@@ -36,10 +36,10 @@ _MAX_PLACES = 1 << 21  # at a time: 16 MB for each array
 def least_cost_paths(
     starts: np.ndarray, ends: np.ndarray, probability_at: Callable[[np.ndarray], np.ndarray], threshold: float
 ) -> Paths:
-    """Return the likeliest path between each pair of places in meters, (k, 2), float64.
+    """Return the likeliest path between each pair of places in meters, (k, 2) float64.
 
     It has a vertex about every meter, none farther from the straight line than half of its length. `probability_at`
-    leads from points, (n, 2), float64, to the road probability there, (n,), float64, NaN where nothing is known. Road
+    leads from points, (n, 2) float64, to the road probability there, (n,) float64, NaN where nothing is known. Road
     begins at `threshold`, 0 to 1.
     """
     columns = np.clip(np.rint(np.hypot(*(ends - starts).T) / _STEP_M), 2, _MAX_COLUMNS).astype(np.int64)
@@ -97,10 +97,10 @@ class _Lattices:
 
 
 def cheapest_rows(probability: np.ndarray, step_m: np.ndarray) -> np.ndarray:
-    """Return the row of the cheapest path in each column of lattices, (k, columns), int64.
+    """Return the row of the cheapest path in each column of lattices, (k, columns) int64.
 
-    It begins and ends in the middle row. `probability` of road at the places is (k, columns, rows), float64. `step_m`,
-    (k,), float64, is the distance between neighboring columns and between neighboring rows.
+    It begins and ends in the middle row. `probability` of road at the places is (k, columns, rows) float64. `step_m`,
+    (k,) float64, is the distance between neighboring columns and between neighboring rows.
     """
     cost = _LENGTH_COST - np.log(np.clip(probability, _MIN_PROBABILITY, 1.0))
     count, columns, rows = cost.shape

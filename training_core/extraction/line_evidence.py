@@ -43,7 +43,7 @@ def seen_along_some(graph: Graph, chosen: np.ndarray, surroundings: Surroundings
 
 
 def _dead_ends(graph: Graph, surroundings: Surroundings) -> np.ndarray:
-    """Return which vertices are dead ends, but for those at the edge of the data: (p,), bool."""
+    """Return which vertices are dead ends, but for those at the edge of the data: (p,) bool."""
     is_end = (graph.degree == 1) & ~surroundings.is_data_edge(graph.nodes)
     found = np.zeros(len(graph.points), dtype=bool)
     found[graph.offsets[:-1]] = is_end[graph.edges[:, 0]]

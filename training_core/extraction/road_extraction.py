@@ -133,7 +133,7 @@ def trace_roads(
     raster has the roads of the whole except near where it is cut. It must begin at a multiple of 8 columns and rows.
     The shortest component and the simplification among the options are the caller's.
 
-    `linked`, (n, 2), int64, are columns and rows of likely pixels that are connected to sure ones beyond the raster.
+    `linked`, (n, 2) int64, are columns and rows of likely pixels that are connected to sure ones beyond the raster.
     """
     sides_m = np.array(pixel_m)
 
@@ -213,7 +213,7 @@ def _connect(graph: Graph, options: NetworkOptions, surroundings: Surroundings, 
 
 
 def _road_probability(surroundings: Surroundings, graph: Graph, chosen: np.ndarray) -> np.ndarray:
-    """Return the probability that some edges, (k,), int64, are roads: (k,), float64."""
+    """Return the probability that some edges, (k,) int64, are roads: (k,) float64."""
     return road_probability(*seen_along_some(graph, chosen, surroundings))
 
 
@@ -230,7 +230,7 @@ MEASURES = len(fields(Seen)) + 2
 class LineMeasures:
     """Measures of lines by the pixels along them, kept by vertex so that the parts of a line can be put together.
 
-    `vertices`, (p, MEASURES), float64, are NaN where a vertex does not count, or without a probability. `votes`, (m,
+    `vertices`, (p, MEASURES) float64, are NaN where a vertex does not count, or without a probability. `votes`, (m,
     classes), int64, are the pixels of each road class along each line; None without classes.
     """
 
@@ -245,7 +245,7 @@ class LineMeasures:
 
     @property
     def to_other(self) -> np.ndarray:
-        """Vectors to the other carriageway: (p, 2), float64."""
+        """Vectors to the other carriageway: (p, 2) float64."""
         return self.vertices[:, -2:]
 
 
@@ -266,7 +266,7 @@ def attributes(
 ) -> dict[str, np.ndarray]:
     """Return the attributes of lines by the names of columns: width, confidence, class, usual speed, tags.
 
-    They are (m,), float64 or object, with NaN and None where something is not known.
+    They are (m,) float64 or object, with NaN and None where something is not known.
     """
     width_m = cleaning.median_of_lines(graph, measures.seen.width_m)
     columns = {
@@ -292,6 +292,6 @@ def along_traffic(graph: Graph, measures: LineMeasures, grid: Grid, driving_side
 
 
 def _map_points(grid: Grid, points: np.ndarray) -> np.ndarray:
-    """Return points, in meters from the center of the first pixel, in map coordinates: (n, 2), float64."""
+    """Return points, in meters from the center of the first pixel, in map coordinates: (n, 2) float64."""
     columns, rows = (points / grid.pixel_m + 0.5).T
     return np.column_stack(grid.transform @ (columns, rows))

@@ -47,14 +47,14 @@ class Frame:
 
 @dataclass(frozen=True)
 class Runs:
-    """Runs of pixels, separated within a row: positions from `starts` to before `stops`, (n,), int64 each."""
+    """Runs of pixels, separated within a row: positions from `starts` to before `stops`, (n,) int64 each."""
 
     starts: np.ndarray
     stops: np.ndarray
 
     @property
     def sizes(self) -> np.ndarray:
-        """Pixels of each run: (n,), int64."""
+        """Pixels of each run: (n,) int64."""
         return self.stops - self.starts
 
     def __getitem__(self, chosen: np.ndarray) -> "Runs":
@@ -65,7 +65,7 @@ class Runs:
 
 
 def runs_of(strip: np.ndarray, first_row: int, frame: Frame) -> Runs:
-    """Return the runs of a strip of the image, (rows, width), bool, which begins at row `first_row`."""
+    """Return the runs of a strip of the image, (rows, width) bool, which begins at row `first_row`."""
     # A column without road at the right separates rows, so that a run never continues in the next row.
     padded = np.zeros((len(strip), frame.stride), dtype=bool)
     padded[:, :-1] = strip
@@ -79,7 +79,7 @@ def runs_of(strip: np.ndarray, first_row: int, frame: Frame) -> Runs:
 
 
 def runs_at(pixels: np.ndarray, frame: Frame) -> Runs:
-    """Return the runs of pixels given by column and row, (n, 2), int64, row by row and from left to right."""
+    """Return the runs of pixels given by column and row, (n, 2) int64, row by row and from left to right."""
     at = frame.row(0) + pixels[:, 1] * frame.stride + pixels[:, 0]
     is_first = np.diff(at, prepend=-1) != 1
     is_last = np.roll(is_first, -1)
@@ -87,7 +87,7 @@ def runs_at(pixels: np.ndarray, frame: Frame) -> Runs:
 
 
 def drawn(runs: Runs, first_row: int, count: int, frame: Frame) -> np.ndarray:
-    """Return `count` rows of the image with its runs drawn: (count, width), bool."""
+    """Return `count` rows of the image with its runs drawn: (count, width) bool."""
     begin, end = frame.row(first_row), frame.row(first_row + count)
     first, last = np.searchsorted(runs.starts, [begin, end])
     # Gaps and runs alternate, so every second length is road.
@@ -113,7 +113,7 @@ def between(runs: Runs) -> Runs:
 
 
 def components(runs: Runs, frame: Frame, diagonal: bool) -> np.ndarray:
-    """Return the connected component of each run, from 0: (n,), int64; 8-connected if `diagonal`, else 4-connected."""
+    """Return the connected component of each run, from 0: (n,) int64; 8-connected if `diagonal`, else 4-connected."""
     # Runs are sorted, so those that a run touches in the row below are a range: from `first` to before `last`.
     first, last = _overlaps(runs, runs, frame.stride, int(diagonal))
     # The ranges one after the other are the columns of a sparse matrix of links between runs.
@@ -124,7 +124,7 @@ def components(runs: Runs, frame: Frame, diagonal: bool) -> np.ndarray:
 
 
 def touches(runs: Runs, others: Runs, frame: Frame) -> np.ndarray:
-    """Return which of n runs touch others, in any of eight directions: (n,), bool."""
+    """Return which of n runs touch others, in any of eight directions: (n,) bool."""
     touched = np.zeros(len(runs), dtype=bool)
     for rows in (-1, 0, 1):
         first, last = _overlaps(runs, others, rows * frame.stride, 1)

@@ -17,7 +17,7 @@ _Neighbors = Sequence[np.ndarray]
 
 
 def thin(road: np.ndarray, fixed: np.ndarray | None = None) -> np.ndarray:
-    """Return the skeleton of a mask as `thin_bits` does; all arrays are (height, width), bool."""
+    """Return the skeleton of a mask as `thin_bits` does; all arrays are (height, width) bool."""
     fixed = np.zeros_like(road) if fixed is None else fixed
     return thin_bits(BitMask.of(road), BitMask.of(fixed)).unpacked()
 

@@ -19,7 +19,7 @@ _SPACING, _SHORT_LINE, _REACH = 4, 3, 3
 
 
 def trace(skeleton: np.ndarray) -> Graph:
-    """Return the graph of a skeleton mask, (height, width), bool; see `trace_pixels`."""
+    """Return the graph of a skeleton mask, (height, width) bool; see `trace_pixels`."""
     return trace_pixels(np.argwhere(skeleton)[:, ::-1])
 
 
@@ -30,7 +30,7 @@ def trace_pixels(pixels: np.ndarray) -> Graph:
     contracted to one node at their mean unless they surround a hole. A ring without a junction becomes an edge from a
     node to itself, and an isolated pixel a node without edges.
 
-    Pixels are column and row, (n, 2), int64, in any order, of lines one pixel wide. Of a thicker mask the topology is
+    Pixels are column and row, (n, 2) int64, in any order, of lines one pixel wide. Of a thicker mask the topology is
     right too, but not the shape.
     """
     # Every link between pixels is an edge first; chains of edges are joined, then junction pixels side by side.
@@ -65,7 +65,7 @@ def thin_out(graph: Graph, pixels: np.ndarray) -> Graph:
     by one have the same lines. A smoothed line with bends of a radius of 20 pixels or more is nowhere farther than 0.1
     pixels from its thinned-out one, and all later steps have a quarter of the work. Short lines keep all vertices.
 
-    `pixels`, (p, 2), int64, are the column and row of each vertex before it was smoothed, counted from a place that is
+    `pixels`, (p, 2) int64, are the column and row of each vertex before it was smoothed, counted from a place that is
     the same for all parts of an image, up to multiples of four.
     """
     index = np.arange(len(pixels))
@@ -79,7 +79,7 @@ def thin_out(graph: Graph, pixels: np.ndarray) -> Graph:
 
 
 def _pixel_links(pixels: np.ndarray) -> np.ndarray:
-    """Return links between neighboring pixels that have the topology of the 8-connected mask: (m, 2), int64.
+    """Return links between neighboring pixels that have the topology of the 8-connected mask: (m, 2) int64.
 
     Links between all neighbors would add cycles: three of them form a triangle, and a block of 2 x 2 pixels a square,
     around which the mask has no hole. In terms of cell complexes these faces are collapsed, each with one link. A
@@ -87,7 +87,7 @@ def _pixel_links(pixels: np.ndarray) -> np.ndarray:
     square loses its upper link. Since a square's lower link may be the upper one of the next, squares collapse from the
     top down.
 
-    Pixels are column and row, (n, 2), int64, row by row and from left to right. Links are pairs of their positions.
+    Pixels are column and row, (n, 2) int64, row by row and from left to right. Links are pairs of their positions.
     """
     stride = pixels[:, 0].max(initial=0) + 2  # with an empty column, so that a row's last pixel is not next to a first
     at = pixels[:, 1] * stride + pixels[:, 0]

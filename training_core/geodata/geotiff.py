@@ -50,7 +50,7 @@ class BandFile:
             )
 
     def write(self, values: np.ndarray, tile: Tile) -> None:
-        """Write the pixels of a tile's core, (height, width), uint8; no pixel is written twice.
+        """Write the pixels of a tile's core, (height, width) uint8; no pixel is written twice.
 
         Raises
         ------

@@ -96,15 +96,15 @@ class Grid:
         return transform_geometry(geometry, _mapping(self.metric_transform @ ~self.transform))
 
     def from_metric(self, shapes: np.ndarray) -> np.ndarray:
-        """Return geometries in the frame of `metric_transform`, (n,), object, in this grid's CRS."""
+        """Return geometries in the frame of `metric_transform`, (n,) object, in this grid's CRS."""
         return transform_geometry(shapes, _mapping(self.transform @ ~self.metric_transform))
 
     def from_pixels_to_metric(self, shapes: np.ndarray) -> np.ndarray:
-        """Return geometries in (column, row) of this grid, (n,), object, in the frame of `metric_transform`."""
+        """Return geometries in (column, row) of this grid, (n,) object, in the frame of `metric_transform`."""
         return transform_geometry(shapes, _mapping(self.metric_transform))
 
     def from_metric_to_pixels(self, shapes: np.ndarray) -> np.ndarray:
-        """Return geometries in the frame of `metric_transform`, (n,), object, in (column, row) of this grid."""
+        """Return geometries in the frame of `metric_transform`, (n,) object, in (column, row) of this grid."""
         return transform_geometry(shapes, _mapping(~self.metric_transform))
 
 

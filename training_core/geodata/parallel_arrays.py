@@ -20,9 +20,9 @@ def concatenated(*parts: Columns) -> Columns:
 
 
 def ranges(begins: np.ndarray, counts: np.ndarray, steps: np.ndarray | None = None) -> np.ndarray:
-    """Return the integers begin, begin + step, ... of several ranges, one after another: (sum of counts,), int64.
+    """Return the integers begin, begin + step, ... of several ranges, one after another: (sum of counts,) int64.
 
-    Begins, counts and steps (1 by default) are (k,), int64.
+    Begins, counts and steps (1 by default) are (k,) int64.
     """
     # Position within its range: the running number less the start of the range.
     within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)

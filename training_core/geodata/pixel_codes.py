@@ -17,9 +17,9 @@ _ROUNDING = 1e-6
 
 
 def to_byte(probability: np.ndarray, known: np.ndarray) -> np.ndarray:
-    """Convert probability from 0 to 1, (...), float32, to bytes from 0 to CERTAIN: (...), uint8.
+    """Convert probability from 0 to 1, (...) float32, to bytes from 0 to CERTAIN: (...) uint8.
 
-    NO_DATA where not `known`, (...), bool.
+    NO_DATA where not `known`, (...) bool.
     """
     values = np.rint(probability * np.float32(CERTAIN)).astype(np.uint8)
     values[~known] = NO_DATA
@@ -32,7 +32,7 @@ def lowest_byte(threshold: float) -> int:
 
 
 def reaches(probability: np.ndarray, threshold: float) -> np.ndarray:
-    """Return which pixels reach a threshold, up to rounding: (...), bool; pixels without data never do.
+    """Return which pixels reach a threshold, up to rounding: (...) bool; pixels without data never do.
 
     Probability is bytes with NO_DATA, uint8, or numbers from 0 to 1 with NaN for no data, float32.
     """
@@ -42,7 +42,7 @@ def reaches(probability: np.ndarray, threshold: float) -> np.ndarray:
 
 
 def to_mask(probability: np.ndarray, threshold: float) -> np.ndarray:
-    """Convert probability bytes, (...), uint8, to a mask with a threshold from 0 to 1: (...), uint8."""
+    """Convert probability bytes, (...) uint8, to a mask with a threshold from 0 to 1: (...) uint8."""
     mask = reaches(probability, threshold).astype(np.uint8)
     mask[probability == NO_DATA] = NO_DATA
     return mask

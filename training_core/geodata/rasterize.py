@@ -23,7 +23,7 @@ from .shapes import projected, valid
 
 
 def ground_shapes(layer: geopandas.GeoDataFrame, grid: Grid) -> np.ndarray:
-    """Return a layer's geometries in the ground meters of a grid, (n,), object, with valid polygons.
+    """Return a layer's geometries in the ground meters of a grid, (n,) object, with valid polygons.
 
     Shapes without a place in the grid's CRS are empty.
     """
@@ -54,7 +54,7 @@ def limit_to(
 
 
 def burn_shapes(shapes: Iterable[BaseGeometry], grid: Grid, window: tuple[int, int, int, int]) -> np.ndarray:
-    """Return which pixel centers of a window lie in any of some shapes in ground meters: (height, width), bool.
+    """Return which pixel centers of a window lie in any of some shapes in ground meters: (height, width) bool.
 
     The window is column, row, width and height.
     """
@@ -75,7 +75,7 @@ def crs_of(grid: Grid) -> CRS:
 def pixel_window(shapes: np.ndarray, grid: Grid) -> tuple[int, int, int, int]:
     """Return the window (column, row, width, height) of the pixels that shapes touch; size 0 where they touch none.
 
-    Shapes are (n,), object, in ground meters.
+    Shapes are (n,) object, in ground meters.
     """
     on_grid = shapely.intersection(grid.from_metric_to_pixels(shapes), box(0, 0, grid.width, grid.height))
     on_grid = on_grid[shapely.area(on_grid) > 0]

@@ -159,7 +159,7 @@ class Image:
     def read(self, column: int, row: int, width: int, height: int) -> tuple[np.ndarray, np.ndarray]:
         """Read a window in pixels of the grid, and where there are data; NaN and infinity are not.
 
-        Returns (bands, height, width) of the raster's dtype, any dtype, and (height, width), bool.
+        Returns (bands, height, width) of the raster's dtype, any dtype, and (height, width) bool.
         """
         window = Window(column, row, width, height)
         values = self._source.read(self.indexes, window=window)
@@ -194,9 +194,9 @@ def _warped(dataset: DatasetReader, grid: Grid, full: Grid) -> WarpedVRT:
 
 
 def normalize(values: np.ndarray, known: np.ndarray, bands: tuple[Band, ...]) -> np.ndarray:
-    """Normalize values by band (z-score): (bands, height, width), float32; pixels without data become 0, the mean.
+    """Normalize values by band (z-score): (bands, height, width) float32; pixels without data become 0, the mean.
 
-    Values, (bands, height, width), have any dtype; `known`, (height, width), bool, is where there are data.
+    Values, (bands, height, width), have any dtype; `known`, (height, width) bool, is where there are data.
     """
     normalized = np.empty(values.shape, dtype=np.float32)
     normalize_into(normalized, values, known, bands)
@@ -204,7 +204,7 @@ def normalize(values: np.ndarray, known: np.ndarray, bands: tuple[Band, ...]) ->
 
 
 def normalize_into(target: np.ndarray, values: np.ndarray, known: np.ndarray, bands: tuple[Band, ...]) -> None:
-    """Normalize values by band into an existing array, (bands, height, width), float32, without further copies.
+    """Normalize values by band into an existing array, (bands, height, width) float32, without further copies.
 
     The other arrays are as for `normalize`.
     """
@@ -245,7 +245,7 @@ def require_computable(bands: tuple[Band, ...], image: str) -> None:
 
 
 def require_normal(normalized: np.ndarray, dtype: np.dtype, bands: tuple[Band, ...], image: str) -> None:
-    """Check that a model can compute with normalized values of an image, (bands, height, width), float32.
+    """Check that a model can compute with normalized values of an image, (bands, height, width) float32.
 
     Extreme values are refused and not taken as missing data. Resampling may have mixed them with their neighbors, and
     an image full of them would be segmented as nothing. Values that had an integer `dtype` too small for them are not

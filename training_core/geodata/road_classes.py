@@ -43,7 +43,7 @@ class RoadClass:
 def find_classes(
     roads: geopandas.GeoDataFrame, class_field: str, speed_field: str, path: str = "the layer"
 ) -> tuple[tuple[RoadClass, ...], np.ndarray]:
-    """Find the road classes in fields of drawn roads, and the class of each road from 1, (roads,), uint8; 0 is unknown.
+    """Find the road classes in fields of drawn roads, and the class of each road from 1, (roads,) uint8; 0 is unknown.
 
     Parameters
     ----------

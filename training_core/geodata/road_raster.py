@@ -52,7 +52,7 @@ class RoadRaster:
         return strips_of(self.height, self.width, self.strip_rows)
 
     def road(self, values: np.ndarray, known: np.ndarray, fraction: float = 1.0) -> np.ndarray:
-        """Return which pixels are road, from what `read` returns, bool or float32, and bool: (rows, width), bool.
+        """Return which pixels are road, from what `read` returns, bool or float32, and bool: (rows, width) bool.
 
         `fraction`, 0 to 1, is that of the threshold, for the lower one of hysteresis. It means nothing for a mask.
         """
@@ -68,7 +68,7 @@ class RoadRaster:
         return float(lowest), float(highest)
 
     def probability_at(self, points: np.ndarray) -> np.ndarray:
-        """Return the probability at the pixels nearest to points, (n, 2) columns and rows: (n,), float64.
+        """Return the probability at the pixels nearest to points, (n, 2) columns and rows: (n,) float64.
 
         NaN where there are no data, and everywhere in a mask.
         """
@@ -94,7 +94,7 @@ def pixels_at(
 ) -> np.ndarray:
     """Return the values of the pixels nearest to points, also beyond the border: (n,), same dtype as `read` returns.
 
-    Points are column and row, (n, 2), float64; pixel centers are whole numbers. `read` leads from a first row and a
+    Points are column and row, (n, 2) float64; pixel centers are whole numbers. `read` leads from a first row and a
     number of rows to values, (rows, width). Only strips with points are read.
     """
     columns, rows = np.clip(np.rint(points).astype(np.int64), 0, (width - 1, height - 1)).T
@@ -117,7 +117,7 @@ def array_raster(
 ) -> RoadRaster:
     """Wrap a mask, bool, or probability, float32, in memory as a road raster: (height, width).
 
-    `known`, (height, width), bool, is where there are data.
+    `known`, (height, width) bool, is where there are data.
     """
 
     def read(first_row: int, count: int) -> tuple[np.ndarray, np.ndarray]:
@@ -128,7 +128,7 @@ def array_raster(
 
 
 def byte_raster(probability: np.ndarray, threshold: float) -> RoadRaster:
-    """Wrap probability bytes in memory, (height, width), uint8, as a road raster; road is from `threshold`, 0 to 1."""
+    """Wrap probability bytes in memory, (height, width) uint8, as a road raster; road is from `threshold`, 0 to 1."""
 
     def read(first_row: int, count: int) -> tuple[np.ndarray, np.ndarray]:
         values = probability[first_row : first_row + count]
@@ -226,7 +226,7 @@ class ClassRaster:
 
 
 def class_array(numbers: np.ndarray, classes: tuple[RoadClass, ...]) -> ClassRaster:
-    """Wrap class numbers in memory, (height, width), uint8, as a raster."""
+    """Wrap class numbers in memory, (height, width) uint8, as a raster."""
     height, width = numbers.shape
     return ClassRaster(height, width, lambda first_row, count: numbers[first_row : first_row + count], classes)
 

@@ -34,9 +34,9 @@ class TooManyCrossings(Exception):
 def meeting_pairs(
     tree: shapely.STRtree, shapes: np.ndarray, limit: int, **condition: Any
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Query a tree with shapes, (n,), object, a few at a time, so that a layer that is refused never fills the memory.
+    """Query a tree with shapes, (n,) object, a few at a time, so that a layer that is refused never fills the memory.
 
-    Returns positions in `shapes` and in the tree, (k,), int64, each. `limit` is the largest number of meetings. Each
+    Returns positions in `shapes` and in the tree, (k,) int64, each. `limit` is the largest number of meetings. Each
     may be counted twice, and each shape may meet itself.
 
     Raises
@@ -57,7 +57,7 @@ def meeting_pairs(
 
 
 def check_crossings(shapes: np.ndarray) -> None:
-    """Check that repairing or clipping lines or polygons, (n,), object, takes seconds at most.
+    """Check that repairing or clipping lines or polygons, (n,) object, takes seconds at most.
 
     Raises
     ------
@@ -77,10 +77,10 @@ def check_crossings(shapes: np.ndarray) -> None:
 
 
 def in_short_pieces(shapes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return shapes with lines in pieces of a few segments, (k,), object, and the shape of each, (k,), int64.
+    """Return shapes with lines in pieces of a few segments, (k,) object, and the shape of each, (k,) int64.
 
     GEOS takes time that grows faster than the square of a line's length to buffer or clip a line that crosses itself,
-    as a track may. The buffers of its pieces cover the same ground. Shapes, (n,), object, may have several parts. All
+    as a track may. The buffers of its pieces cover the same ground. Shapes, (n,) object, may have several parts. All
     but lines stay as they are.
     """
     is_line = shapely.get_dimensions(shapes) == 1
@@ -101,7 +101,7 @@ def in_short_pieces(shapes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def valid(shapes: np.ndarray) -> np.ndarray:
-    """Return polygons, (n,), object, repaired where they cross themselves.
+    """Return polygons, (n,) object, repaired where they cross themselves.
 
     All that a ring surrounds is inside, except for holes.
     """
@@ -113,7 +113,7 @@ _WIDEST_DEG, _WIDEST_M = 20.0, 2e6
 
 
 def projected(layer: geopandas.GeoDataFrame, crs: pyproj.CRS, extent: tuple[float, float, float, float]) -> np.ndarray:
-    """Return a layer's geometries in another CRS, (n,), object, all with finite coordinates.
+    """Return a layer's geometries in another CRS, (n,) object, all with finite coordinates.
 
     A shape that has no place in the other CRS, or is as wide as a continent, is first clipped to the surroundings of
     the extent where shapes are needed: left, bottom, right and top in the other CRS. If it still has no place it
@@ -131,13 +131,13 @@ def projected(layer: geopandas.GeoDataFrame, crs: pyproj.CRS, extent: tuple[floa
 
 
 def _are_finite(shapes: np.ndarray) -> np.ndarray:
-    """Return which shapes have only finite coordinates: (n,), bool."""
+    """Return which shapes have only finite coordinates: (n,) bool."""
     points, owner = shapely.get_coordinates(shapes, return_index=True)
     return np.bincount(owner, ~np.isfinite(points).all(axis=1), minlength=len(shapes)) == 0
 
 
 def _are_wide(layer: geopandas.GeoDataFrame) -> np.ndarray:
-    """Return which shapes are as wide as a continent: (n,), bool."""
+    """Return which shapes are as wide as a continent: (n,) bool."""
     left, bottom, right, top = shapely.bounds(layer.geometry.to_numpy()).T
     widest = _WIDEST_DEG if layer.crs.is_geographic else _WIDEST_M / layer.crs.axis_info[0].unit_conversion_factor
     return np.maximum(right - left, top - bottom) > widest

@@ -42,7 +42,7 @@ _MADE_AT_CLOSE = (
 
 @dataclass(frozen=True)
 class Written:
-    """What a layer must hold: its number of features, and their extent, (4,), float64, or None without any."""
+    """What a layer must hold: its number of features, and their extent, (4,) float64, or None without any."""
 
     count: int
     extent: Optional[np.ndarray]
@@ -150,7 +150,7 @@ def _write(
 
 
 def extent_of(layer: geopandas.GeoDataFrame) -> Optional[np.ndarray]:
-    """Return the extent of a layer, (4,), float64, or None if no feature has a shape."""
+    """Return the extent of a layer, (4,) float64, or None if no feature has a shape."""
     return None if layer.geometry.isna().all() or layer.is_empty.all() else layer.total_bounds
 
 

@@ -69,7 +69,7 @@ def read_layer(path: str, purpose: str) -> geopandas.GeoDataFrame:
 
 
 def refuse_tangles(shapes: np.ndarray, path: str, purpose: str) -> None:
-    """Check that no shape of a layer, (n,), object, crosses itself far more often than a drawn one.
+    """Check that no shape of a layer, (n,) object, crosses itself far more often than a drawn one.
 
     Raises
     ------

@@ -36,17 +36,17 @@ class Chains:
 
     @property
     def edges(self) -> np.ndarray:
-        """The edge of each half-edge: (m,), int64."""
+        """The edge of each half-edge: (m,) int64."""
         return self.half_edges // 2
 
     @property
     def is_reversed(self) -> np.ndarray:
-        """Which edges their chain runs against: (m,), bool."""
+        """Which edges their chain runs against: (m,) bool."""
         return self.half_edges % 2 == 1
 
 
 def find_chains(graph: Graph, stays: Optional[np.ndarray] = None) -> Chains:
-    """Return the chains of a graph, which also end at nodes where `stays`, (n,), bool, is True.
+    """Return the chains of a graph, which also end at nodes where `stays`, (n,) bool, is True.
 
     Pointer jumping (Wyllie, "The complexity of parallel computations", 1979) needs as many steps as the logarithm of
     the longest chain's length.
@@ -63,7 +63,7 @@ def find_chains(graph: Graph, stays: Optional[np.ndarray] = None) -> Chains:
 
 
 def join_chains(graph: Graph, stays: Optional[np.ndarray] = None) -> Graph:
-    """Return the graph with edges joined at nodes of degree 2, except where `stays`, (n,), bool, is True.
+    """Return the graph with edges joined at nodes of degree 2, except where `stays`, (n,) bool, is True.
 
     A ring keeps one of its nodes.
     """
@@ -91,7 +91,7 @@ def join(graph: Graph, chains: Chains) -> Graph:
 
 
 def _longest(lengths: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-    """Return the position of the greatest length from `offsets[i]` to before `offsets[i + 1]`: (k,), int64."""
+    """Return the position of the greatest length from `offsets[i]` to before `offsets[i + 1]`: (k,) int64."""
     run = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     return np.lexsort((lengths, run))[offsets[1:] - 1]
 

@@ -24,7 +24,7 @@ UNLIKELY_ROUNDS = 2
 
 @dataclass(frozen=True)
 class Removed:
-    """Dead ends that were removed: LineStrings in meters, (k,), object, and their road probability, (k,), float64."""
+    """Dead ends that were removed: LineStrings in meters, (k,) object, and their road probability, (k,) float64."""
 
     shapes: np.ndarray
     probability: np.ndarray
@@ -57,7 +57,7 @@ def prune_spurs(
 
 
 def _shortest_spurs(graph: Graph, spur_m: float, surroundings: Surroundings) -> np.ndarray:
-    """Return the shortest spur of each junction that has one: (k,), int64."""
+    """Return the shortest spur of each junction that has one: (k,) int64."""
     degrees = graph.degree[graph.edges]
     dead = np.flatnonzero((degrees.min(axis=1) == 1) & (degrees.max(axis=1) > 2))
     first_is_end = degrees[dead, 0] == 1
@@ -89,7 +89,7 @@ def prune_unlikely(
     least : float
         Probability from which a line is kept.
     probability_of : callable
-        From a graph and sorted numbers of its edges, (k,), int64, to their road probability, (k,), float64; NaN is
+        From a graph and sorted numbers of its edges, (k,) int64, to their road probability, (k,) float64; NaN is
         unknown.
     """
     removed = Removed.none()
@@ -124,13 +124,13 @@ def drop_short_components(graph: Graph, min_length_m: float) -> Graph:
 
 
 def component_lengths(graph: Graph) -> np.ndarray:
-    """Return the total length in meters of the edges of each connected component: (components,), float64."""
+    """Return the total length in meters of the edges of each connected component: (components,) float64."""
     count = graph.component.max(initial=-1) + 1
     return np.bincount(graph.edge_component, graph.lengths(), minlength=count)
 
 
 def median_of_lines(graph: Graph, values: np.ndarray) -> np.ndarray:
-    """Return the median of each line's values at its vertices, (p,), float64, without NaN: (m,), float64.
+    """Return the median of each line's values at its vertices, (p,) float64, without NaN: (m,) float64.
 
     NaN where the median is infinite or all values are NaN.
     """
@@ -143,7 +143,7 @@ def median_of_lines(graph: Graph, values: np.ndarray) -> np.ndarray:
 
 
 def mean_of_lines(graph: Graph, values: np.ndarray) -> np.ndarray:
-    """Return the mean of each line's values, (p,), float64, one for each vertex, without NaN: (m,), float64."""
+    """Return the mean of each line's values, (p,) float64, one for each vertex, without NaN: (m,) float64."""
     has_value = np.isfinite(values)
     total = np.bincount(graph.owner, np.where(has_value, values, 0), minlength=len(graph.edges))
     count = np.bincount(graph.owner, has_value, minlength=len(graph.edges))

@@ -29,10 +29,10 @@ _MIN_FRACTION = 0.5
 def other_carriageway(
     points: np.ndarray, direction: np.ndarray, width_m: np.ndarray, lines: "ParallelLines"
 ) -> np.ndarray:
-    """Return unit vectors from vertices of lines toward the carriageway alongside: (p, 2), float64; 0 for none.
+    """Return unit vectors from vertices of lines toward the carriageway alongside: (p, 2) float64; 0 for none.
 
     Looks no farther than about 120 m around a vertex. `points` are meters and `direction` unit vectors along the lines,
-    both (p, 2), float64. `width_m` is the road's, (p,), float64, and infinite where no roadside is known.
+    both (p, 2) float64. `width_m` is the road's, (p,) float64, and infinite where no roadside is known.
     """
     toward_other = np.zeros_like(points)
     wide = np.flatnonzero(np.isfinite(width_m) & (width_m >= _NARROWEST_M))
@@ -60,9 +60,9 @@ class ParallelLines:
         self._tree = KDTree(self._points) if is_wide.any() else None
 
     def near(self, places: np.ndarray, direction: np.ndarray, radius_m: float) -> np.ndarray:
-        """Return a vertex near each place whose line runs parallel: (n,), int64; -1 if none of the nearest three does.
+        """Return a vertex near each place whose line runs parallel: (n,) int64; -1 if none of the nearest three does.
 
-        `places` are meters and `direction` unit vectors, both (n, 2), float64.
+        `places` are meters and `direction` unit vectors, both (n, 2) float64.
         """
         if self._tree is None or not len(places):
             return np.full(len(places), -1)
@@ -74,7 +74,7 @@ class ParallelLines:
         return np.where(fits.any(axis=1), np.take_along_axis(vertex, fits.argmax(axis=1)[:, None], 1)[:, 0], -1)
 
     def _has_any(self, places: np.ndarray, radius_m: float) -> np.ndarray:
-        """Return whether any vertex is within a radius of each place: (n,), bool."""
+        """Return whether any vertex is within a radius of each place: (n,) bool."""
         if self._tree is None or not len(places):
             return np.zeros(len(places), dtype=bool)
         return np.isfinite(self._tree.query(places, distance_upper_bound=radius_m)[0])
@@ -82,7 +82,7 @@ class ParallelLines:
     def across_median(
         self, points: np.ndarray, direction: np.ndarray, normal: np.ndarray, width_m: np.ndarray
     ) -> np.ndarray:
-        """Return the distance to the nearest parallel line on one side, across a median: (n,), float64; or infinity.
+        """Return the distance to the nearest parallel line on one side, across a median: (n,) float64; or infinity.
 
         All are float64: `points` in meters and unit vectors along the road and to that side, (n, 2), and the width,
         (n,).
@@ -108,7 +108,7 @@ class ParallelLines:
 def _runs_alongside(
     points: np.ndarray, direction: np.ndarray, across_m: np.ndarray, lines: ParallelLines
 ) -> np.ndarray:
-    """Return whether a line and another one to its left go on before and after points: (n,), bool."""
+    """Return whether a line and another one to its left go on before and after points: (n,) bool."""
     aside = across_m[:, None] * np.column_stack([-direction[:, 1], direction[:, 0]])
     goes_on = np.zeros(len(points), dtype=np.int64)
     for along_m in _ALONG_M:
@@ -118,10 +118,10 @@ def _runs_alongside(
 
 
 def left_fraction(graph: Graph, direction: np.ndarray, to_other: np.ndarray) -> np.ndarray:
-    """Return on which side of each line the other carriageway is: (m,), float64.
+    """Return on which side of each line the other carriageway is: (m,) float64.
 
     It is the fraction of the vertices with the other carriageway to the left (x points right and y up) or the negative
-    fraction of those with it to the right. `direction` and `to_other`, (p, 2), float64, are as for `other_carriageway`;
+    fraction of those with it to the right. `direction` and `to_other`, (p, 2) float64, are as for `other_carriageway`;
     vertices with NaN do not count.
     """
     side = np.sign(direction[:, 0] * to_other[:, 1] - direction[:, 1] * to_other[:, 0])
@@ -130,7 +130,7 @@ def left_fraction(graph: Graph, direction: np.ndarray, to_other: np.ndarray) -> 
 
 
 def carriageway_tags(left: np.ndarray, driving_side: str) -> dict[str, np.ndarray]:
-    """Return the tags of dual carriageways from `left_fraction`, (m,), float64: yes or None, (m,), object, each.
+    """Return the tags of dual carriageways from `left_fraction`, (m,) float64: yes or None, (m,) object, each.
 
     They are `dual_carriageway` and, for a known side of `jobs.DRIVING_SIDES`, `oneway`.
     """
@@ -140,14 +140,14 @@ def carriageway_tags(left: np.ndarray, driving_side: str) -> dict[str, np.ndarra
 
 
 def runs_against(left: np.ndarray, driving_side: str) -> np.ndarray:
-    """Return which carriageways run against their traffic, (m,), bool; see `carriageway_tags`."""
+    """Return which carriageways run against their traffic, (m,) bool; see `carriageway_tags`."""
     if driving_side == UNKNOWN:
         return np.zeros(len(left), dtype=bool)
     return (np.abs(left) >= _MIN_FRACTION) & ((left > 0) != (driving_side == RIGHT))
 
 
 def reverse_lines(graph: Graph, chosen: np.ndarray) -> Graph:
-    """Return the graph with some lines, (m,), bool, running from their second node to their first."""
+    """Return the graph with some lines, (m,) bool, running from their second node to their first."""
     edges = np.where(chosen[:, None], graph.edges[:, ::-1], graph.edges)
     begin, end = (vertex[graph.owner] for vertex in (graph.offsets[:-1], graph.offsets[1:] - 1))
     index = np.arange(len(graph.points))

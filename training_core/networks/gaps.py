@@ -52,7 +52,7 @@ def dead_ends(graph: Graph, surroundings: Surroundings) -> DeadEnds:
 
 
 def angles(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """Return the angles in degrees between vectors, (k, 2) each: (k,), float64; 0 where one has no length."""
+    """Return the angles in degrees between vectors, (k, 2) each: (k,) float64; 0 where one has no length."""
     cross = one[:, 0] * other[:, 1] - one[:, 1] * other[:, 0]
     return np.degrees(np.abs(np.arctan2(cross, (one * other).sum(axis=1))))
 
@@ -131,7 +131,7 @@ def _greedy_matching(pairs: np.ndarray) -> np.ndarray:
 def first_met(
     graph: Graph, ends: DeadEnds, reach_m: float, is_bridge: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the first edge that a ray of `reach_m` meters from each dead end meets, unless it `is_bridge`, (m,), bool.
+    """Return the first edge that a ray of `reach_m` meters from each dead end meets, unless it `is_bridge`, (m,) bool.
 
     Rays are cast straight ahead first. Those aside count only where none before them meets an edge.
 
@@ -172,7 +172,7 @@ def first_met(
 
 
 def _crossing_angles(shapes: np.ndarray, along_m: np.ndarray, heading: np.ndarray) -> np.ndarray:
-    """Return the angles, 0 to 90 degrees, between lines, at distances along them, and headings: (k,), float64."""
+    """Return the angles, 0 to 90 degrees, between lines, at distances along them, and headings: (k,) float64."""
     before, after = (
         shapely.get_coordinates(shapely.line_interpolate_point(shapes, np.maximum(along_m + step, 0)))
         for step in (-1.0, 1.0)

@@ -45,52 +45,52 @@ class Graph:
 
     @cached_property
     def degree(self) -> np.ndarray:
-        """Number of edge ends at each node: (n,), int64; an edge from a node to itself counts twice."""
+        """Number of edge ends at each node: (n,) int64; an edge from a node to itself counts twice."""
         return np.bincount(self.edges.ravel(), minlength=len(self.nodes))
 
     @cached_property
     def component(self) -> np.ndarray:
-        """Number of the connected component of each node, from 0: (n,), int64."""
+        """Number of the connected component of each node, from 0: (n,) int64."""
         return connected(len(self.nodes), self.edges)
 
     @property
     def edge_component(self) -> np.ndarray:
-        """Number of the connected component of each edge, from 0: (m,), int64."""
+        """Number of the connected component of each edge, from 0: (m,) int64."""
         return self.component[self.edges[:, 0]]
 
     @property
     def sizes(self) -> np.ndarray:
-        """Number of vertices of each edge: (m,), int64."""
+        """Number of vertices of each edge: (m,) int64."""
         return np.diff(self.offsets)
 
     @property
     def owner(self) -> np.ndarray:
-        """The edge that each vertex belongs to: (p,), int64."""
+        """The edge that each vertex belongs to: (p,) int64."""
         return np.repeat(np.arange(len(self.edges)), self.sizes)
 
     @property
     def is_end(self) -> np.ndarray:
-        """Which vertices are the first or last of their edge: (p,), bool."""
+        """Which vertices are the first or last of their edge: (p,) bool."""
         ends = np.zeros(len(self.points), dtype=bool)
         ends[self.offsets[:-1]] = True
         ends[self.offsets[1:] - 1] = True
         return ends
 
     def line(self, edge: int) -> np.ndarray:
-        """Return the vertices of one edge: (k, 2), float64."""
+        """Return the vertices of one edge: (k, 2) float64."""
         return self.points[self.offsets[edge] : self.offsets[edge + 1]]
 
     def shapes(self) -> np.ndarray:
-        """Return each edge as a LineString: (m,), object."""
+        """Return each edge as a LineString: (m,) object."""
         return shapely.linestrings(self.points, indices=self.owner)
 
     def origin_of(self, edges: np.ndarray) -> Optional[np.ndarray]:
-        """Return the origin, if any, of edges given by numbers, (k,), int64, or a mask, (m,), bool: (k,), int64."""
+        """Return the origin, if any, of edges given by numbers, (k,) int64, or a mask, (m,) bool: (k,) int64."""
         return None if self.origin is None else self.origin[edges]
 
     @cached_property
     def steps(self) -> np.ndarray:
-        """Distance from each vertex to the next of its edge, 0 at an edge's last: (p,), float64."""
+        """Distance from each vertex to the next of its edge, 0 at an edge's last: (p,) float64."""
         steps = np.zeros(len(self.points))
         x, y = self.points.T
         np.hypot(np.diff(x), np.diff(y), out=steps[:-1])
@@ -98,11 +98,11 @@ class Graph:
         return steps
 
     def lengths(self) -> np.ndarray:
-        """Return the length of each edge: (m,), float64."""
+        """Return the length of each edge: (m,) float64."""
         return np.add.reduceat(self.steps, self.offsets[:-1]) if len(self.edges) else np.zeros(0)
 
     def along(self) -> np.ndarray:
-        """Return how far each vertex is from its edge's first node, along the edge: (p,), float64."""
+        """Return how far each vertex is from its edge's first node, along the edge: (p,) float64."""
         total = np.concatenate([[0], np.cumsum(self.steps)])[:-1]
         return total - total[self.offsets[:-1]][self.owner]
 
@@ -111,12 +111,12 @@ EMPTY = Graph(np.zeros((0, 2)), np.zeros((0, 2), np.int64), np.zeros((0, 2)), np
 
 
 def scaled(graph: Graph, factors: np.ndarray) -> Graph:
-    """Return the graph with coordinates multiplied by factors along x and y: (2,), float64."""
+    """Return the graph with coordinates multiplied by factors along x and y: (2,) float64."""
     return replace(graph, nodes=graph.nodes * factors, points=graph.points * factors)
 
 
 def select_edges(graph: Graph, kept: np.ndarray) -> Graph:
-    """Return the graph with only the edges where `kept`, (m,), bool, is True, in order, and the nodes they touch."""
+    """Return the graph with only the edges where `kept`, (m,) bool, is True, in order, and the nodes they touch."""
     edges = graph.edges[kept]
     is_used = np.zeros(len(graph.nodes), dtype=bool)
     is_used[edges] = True
@@ -125,14 +125,14 @@ def select_edges(graph: Graph, kept: np.ndarray) -> Graph:
 
 
 def select_points(graph: Graph, kept: np.ndarray) -> Graph:
-    """Return the graph with only the vertices where `kept`, (p,), bool, is True; lines always keep their ends."""
+    """Return the graph with only the vertices where `kept`, (p,) bool, is True; lines always keep their ends."""
     kept = kept | graph.is_end
     sizes = np.bincount(graph.owner[kept], minlength=len(graph.edges))
     return replace(graph, points=graph.points[kept], offsets=np.concatenate([[0], np.cumsum(sizes)]))
 
 
 def move_nodes(graph: Graph, nodes: np.ndarray) -> Graph:
-    """Return the graph with its nodes, and so the ends of its lines, at other places: (n, 2), float64."""
+    """Return the graph with its nodes, and so the ends of its lines, at other places: (n, 2) float64."""
     points = graph.points.copy()
     points[graph.offsets[:-1]] = nodes[graph.edges[:, 0]]
     points[graph.offsets[1:] - 1] = nodes[graph.edges[:, 1]]
@@ -140,7 +140,7 @@ def move_nodes(graph: Graph, nodes: np.ndarray) -> Graph:
 
 
 def contract(graph: Graph, short: np.ndarray) -> Graph:
-    """Return the graph with some edges, (m,), bool, contracted: the nodes that they connect become one at their mean.
+    """Return the graph with some edges, (m,) bool, contracted: the nodes that they connect become one at their mean.
 
     No cycle is ever lost: where such edges close one, none of those connected with them is contracted.
     """
@@ -154,7 +154,7 @@ def contract(graph: Graph, short: np.ndarray) -> Graph:
 
 
 def join_nodes(graph: Graph, pairs: np.ndarray) -> Graph:
-    """Return the graph with the nodes of each pair, (k, 2), int64, merged at their mean; chains of pairs into one."""
+    """Return the graph with the nodes of each pair, (k, 2) int64, merged at their mean; chains of pairs into one."""
     cluster = connected(len(graph.nodes), pairs)
     nodes = np.column_stack([np.bincount(cluster, axis) for axis in graph.nodes.T]) / np.bincount(cluster)[:, None]
     return move_nodes(replace(graph, edges=cluster[graph.edges]), nodes)
@@ -166,6 +166,6 @@ def _select_lines(graph: Graph, kept: np.ndarray) -> tuple[np.ndarray, np.ndarra
 
 
 def connected(count: int, edges: np.ndarray) -> np.ndarray:
-    """Return the connected component of each of `count` nodes, from 0, by edges, (m, 2), int64: (count,), int64."""
+    """Return the connected component of each of `count` nodes, from 0, by edges, (m, 2) int64: (count,) int64."""
     links = coo_array((np.ones(len(edges), dtype=bool), edges.T), shape=(count, count))
     return connected_components(links, directed=False)[1].astype(np.int64) if count else np.zeros(0, dtype=np.int64)

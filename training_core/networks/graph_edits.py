@@ -26,10 +26,10 @@ def link(
     is_bridge: np.ndarray,
     paths: Optional[Paths] = None,
 ) -> Graph:
-    """Return the graph with edges between pairs of its nodes, (k, 2), int64, noded where they cross other edges.
+    """Return the graph with edges between pairs of its nodes, (k, 2) int64, noded where they cross other edges.
 
-    A crossing cuts an edge in two; a part without length is dropped. Edges that are a bridge, `is_bridge`, (m,), bool,
-    are crossed without a node. `origin`, (k,), int64, is that of each new edge where the graph's edges have one.
+    A crossing cuts an edge in two; a part without length is dropped. Edges that are a bridge, `is_bridge`, (m,) bool,
+    are crossed without a node. `origin`, (k,) int64, is that of each new edge where the graph's edges have one.
     `paths` are their courses from first to second node; straight by default.
     """
     linked = add_edges(graph, pairs, origin, paths)
@@ -65,7 +65,7 @@ def _crossings(
 def add_edges(graph: Graph, pairs: np.ndarray, origin: Optional[np.ndarray], paths: Optional[Paths] = None) -> Graph:
     """Return the graph with edges between pairs of its nodes after its own edges, without nodes at crossings.
 
-    `pairs` is (k, 2), int64, and `origin` (k,), int64; see `link`.
+    `pairs` is (k, 2) int64, and `origin` (k,) int64; see `link`.
     """
     paths = paths or straight_paths(*graph.nodes[pairs].transpose(1, 0, 2))
     points = paths.points.copy()
@@ -80,9 +80,9 @@ def add_edges(graph: Graph, pairs: np.ndarray, origin: Optional[np.ndarray], pat
 
 
 def split_edges(graph: Graph, edges: np.ndarray, along: np.ndarray) -> tuple[Graph, np.ndarray]:
-    """Return the graph with a node at each of some places on its edges, and the new nodes' numbers, (k,), int64.
+    """Return the graph with a node at each of some places on its edges, and the new nodes' numbers, (k,) int64.
 
-    A place is an edge, (k,), int64, and the distance along it from its first node, (k,), float64. An edge may have
+    A place is an edge, (k,) int64, and the distance along it from its first node, (k,) float64. An edge may have
     several. New nodes follow the former ones.
     """
     vertex, fraction = _locate(graph, edges, along)

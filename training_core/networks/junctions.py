@@ -91,7 +91,7 @@ def _bent_ends(graph: Graph, surroundings: Surroundings) -> tuple[np.ndarray, np
 
 
 def _medians_near_ends(graph: Graph, values: np.ndarray) -> np.ndarray:
-    """Return the median of values, (p,), float64, of each edge's vertices near either node: (m, 2), float64."""
+    """Return the median of values, (p,) float64, of each edge's vertices near either node: (m, 2) float64."""
     from_first_m = graph.along()
     from_last_m = graph.lengths()[graph.owner] - from_first_m
     near = [np.where(away_m <= _WIDTH_FROM_M, values, np.nan) for away_m in (from_first_m, from_last_m)]
@@ -131,7 +131,7 @@ def consolidate_junctions(graph: Graph, tolerance_m: float) -> Graph:
 
 
 def _nearest_junctions(graph: Graph, radius_m: np.ndarray) -> np.ndarray:
-    """Return which edges connect two junctions whose circles touch and that are mutually nearest: (m,), bool.
+    """Return which edges connect two junctions whose circles touch and that are mutually nearest: (m,) bool.
 
     Mutual, so that a street with many side roads does not shrink to a point step by step.
     """
@@ -164,20 +164,20 @@ def _drop_islands(graph: Graph, tolerance_m: float) -> Graph:
 
 
 def _radii(graph: Graph, surroundings: Surroundings, chosen: np.ndarray) -> np.ndarray:
-    """Return the radius in meters of the circle around each chosen node, 0 for other nodes: (n,), float64."""
+    """Return the radius in meters of the circle around each chosen node, 0 for other nodes: (n,) float64."""
     radius_m = np.zeros(len(graph.nodes))
     radius_m[chosen] = surroundings.clearance_m(graph.nodes[chosen])
     return np.where(np.isfinite(radius_m), radius_m, 0)
 
 
 def _distances_m(graph: Graph) -> np.ndarray:
-    """Return the straight distance of each vertex from both nodes of its edge: (p, 2), float64."""
+    """Return the straight distance of each vertex from both nodes of its edge: (p, 2) float64."""
     away = graph.points[:, None] - graph.nodes[graph.edges][graph.owner]
     return np.hypot(*np.moveaxis(away, -1, 0))
 
 
 def _meeting_points(graph: Graph, radius_m: np.ndarray) -> np.ndarray:
-    """Return where the roads that lead to each junction would meet if they went on straight: (n, 2), float64.
+    """Return where the roads that lead to each junction would meet if they went on straight: (n, 2) float64.
 
     It is the point with the least sum of squared distances from the roads' straight continuations, by the normal
     equations. A junction for which that is too far away stays, as do all other nodes.
@@ -207,7 +207,7 @@ def _straight_parts(graph: Graph, radius_m: np.ndarray) -> list[tuple[np.ndarray
     """Return the part of each line that shows its direction at its first node, and the same for its second.
 
     It leads from the rim of the node's circle to twice its radius farther on or to the rim of the other node's circle,
-    and is given by the indices of its near and far vertex, (m,), int64, each.
+    and is given by the indices of its near and far vertex, (m,) int64, each.
     """
     distance_m, radius_m = _distances_m(graph), radius_m[graph.edges][graph.owner]
     index = np.arange(len(graph.points))

@@ -36,7 +36,7 @@ class Breaks:
     Parameters
     ----------
     points : ndarray (k, 2), float64
-        In meters, in the middle of the missing line, of `length_m`, (k,), float64.
+        In meters, in the middle of the missing line, of `length_m`, (k,) float64.
     kind : ndarray (k,), str
         GAP, DEAD_END or APART.
     probability : ndarray (k,), float64
@@ -52,7 +52,7 @@ class Breaks:
     length_m: np.ndarray
 
     def select(self, index: np.ndarray) -> Breaks:
-        """Return the breaks at some positions, (k,), int64."""
+        """Return the breaks at some positions, (k,) int64."""
         return Breaks(*(values[index] for values in vars(self).values()))
 
 
@@ -81,7 +81,7 @@ def likely_breaks(graph: Graph, links: Links, removed: Removed, surroundings: Su
 
 
 def _breaks(kind: str, lines: np.ndarray, probability: np.ndarray, paths_share: np.ndarray) -> Breaks:
-    """Return breaks of one kind, in the middle of lines, (k,), object."""
+    """Return breaks of one kind, in the middle of lines, (k,) object."""
     middles = shapely.get_coordinates(shapely.line_interpolate_point(lines, 0.5, normalized=True))
     kinds = np.full(len(lines), kind, dtype="U24")
     return Breaks(middles.reshape(-1, 2), kinds, probability, paths_share, shapely.length(lines))
@@ -92,7 +92,7 @@ def _paths_between_components(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the likeliest path from each component to the nearest other one, and its probability.
 
-    The longest component has none, nor have those at a gap, (k,), object.
+    The longest component has none, nor have those at a gap, (k,) object.
     """
     components, length_m = graph.edge_component, component_lengths(graph)
     # Gaps between two components are breaks already.
@@ -111,7 +111,7 @@ def _paths_between_components(
 
 
 def _to_nearest_others(graph: Graph, apart: np.ndarray) -> np.ndarray:
-    """Return the shortest lines from components, (k,), int64, to another one, except from remote ones: object."""
+    """Return the shortest lines from components, (k,) int64, to another one, except from remote ones: object."""
     components, shapes = graph.edge_component, graph.shapes()
     tree, lines = shapely.STRtree(shapes), []
     # Near first: a wide search for all components would find too many pairs.
@@ -130,12 +130,12 @@ def _to_nearest_others(graph: Graph, apart: np.ndarray) -> np.ndarray:
 
 
 def _nearest_edges(graph: Graph, places: np.ndarray) -> np.ndarray:
-    """Return the edge nearest to each place, (k,), object: (k,), int64."""
+    """Return the edge nearest to each place, (k,) object: (k,) int64."""
     return shapely.STRtree(graph.shapes()).nearest(places).astype(np.int64)
 
 
 def _path_shares(graph: Graph, lines: np.ndarray) -> np.ndarray:
-    """Return the fraction of the shortest paths that each line, (k,), object, alone would change: (k,), float64.
+    """Return the fraction of the shortest paths that each line, (k,) object, alone would change: (k,) float64.
 
     Between two components it counts the pairs of places that the line would connect. Within one it is estimated from
     the paths between places evenly along all roads.
@@ -163,15 +163,15 @@ def _path_shares(graph: Graph, lines: np.ndarray) -> np.ndarray:
 
 
 def _costs(costs: PathCosts) -> np.ndarray:
-    """Return the cost from each of the first places to all places: (_PLACES, n), float64."""
+    """Return the cost from each of the first places to all places: (_PLACES, n) float64."""
     parts = np.split(np.arange(_PLACES), range(_SOURCES, _PLACES, _SOURCES))
     return np.concatenate([costs.between(sources, costs.to_nodes(sources)) for sources in parts])
 
 
 def _changed(costs: np.ndarray, length_m: np.ndarray) -> np.ndarray:
-    """Return the fraction of the paths between places that would be shorter through a gap of `length_m`: (k,), float64.
+    """Return the fraction of the paths between places that would be shorter through a gap of `length_m`: (k,) float64.
 
-    `costs`, (places, places + 2 k), float64, lead from each place to all places, to one end of each gap, and to its
+    `costs`, (places, places + 2 k) float64, lead from each place to all places, to one end of each gap, and to its
     other.
     """
     to_first, to_last = np.split(costs[:, _PLACES:].T, 2)

@@ -70,15 +70,15 @@ class Lines:
 
     @property
     def length_m(self) -> np.ndarray:
-        """Length of each line: (n,), float64."""
+        """Length of each line: (n,) float64."""
         return shapely.length(self.shapes)
 
     def parted(self, shapes: np.ndarray, line: np.ndarray) -> Lines:
-        """Return parts, (k,), object, with the attributes of the lines that they belong to, (k,), int64."""
+        """Return parts, (k,) object, with the attributes of the lines that they belong to, (k,) int64."""
         return Lines(shapes, self.feature[line], self.bridge[line], self.speed_mps[line])
 
     def moved(self, by_m: np.ndarray) -> Lines:
-        """Return the lines shifted east and north by meters, (2,), float64."""
+        """Return the lines shifted east and north by meters, (2,) float64."""
         return replace(self, shapes=shapely.transform(self.shapes, lambda points: points + by_m))
 
     def with_median_speed(self) -> Lines:
@@ -88,9 +88,9 @@ class Lines:
 
 
 def make_lines(shapes: np.ndarray, bridge: np.ndarray | None = None, speed_mps: np.ndarray | None = None) -> Lines:
-    """Return `LineString`s in meters, (n,), object, as Lines, each a feature of its own.
+    """Return `LineString`s in meters, (n,) object, as Lines, each a feature of its own.
 
-    By default none is a bridge, (n,), bool, and the speeds in meters per second, (n,), float64, are NaN.
+    By default none is a bridge, (n,) bool, and the speeds in meters per second, (n,) float64, are NaN.
     """
     return Lines(
         np.asarray(shapes, dtype=object),
@@ -203,6 +203,6 @@ def _is_bridge(value: object) -> bool:
 
 
 def _positive(values: pandas.Series) -> np.ndarray:
-    """Return values as numbers: (n,), float64; NaN unless they are above 0."""
+    """Return values as numbers: (n,) float64; NaN unless they are above 0."""
     numbers = pandas.to_numeric(values, errors="coerce").to_numpy(dtype=np.float64)
     return np.where(np.isfinite(numbers) & (numbers > 0), numbers, np.nan)

@@ -205,7 +205,7 @@ def _chosen(graph: Graph, ends: DeadEnds, links: Links, least_probability: float
 
 
 def _is_connected_nearby(graph: Graph, ends: DeadEnds, links: Links, chosen: np.ndarray) -> np.ndarray:
-    """Return whether the network connects a link's ends by a path that is not much longer: (k,), bool."""
+    """Return whether the network connects a link's ends by a path that is not much longer: (k,) bool."""
     lines, length_m = links.paths.shapes()[chosen], graph.lengths()
     begin, end = ends.edge[links.end[chosen]], links.edge[chosen]
     end = np.where(end < 0, ends.edge[links.other[chosen]], end)
@@ -240,13 +240,13 @@ def _joined(graph: Graph, ends: DeadEnds, links: Links, surroundings: Surroundin
 
 
 def link_probability(features: dict[str, np.ndarray]) -> np.ndarray:
-    """Return the probability of a road along each link: (k,), float64, from its features, (k,) each."""
+    """Return the probability of a road along each link: (k,) float64, from its features, (k,) each."""
     score = sum(COEFFICIENTS.get(name, 0.0) * values for name, values in features.items())
     return 1 / (1 + np.exp(-score))
 
 
 def link_features(paths: Paths, turn: np.ndarray, is_road: np.ndarray, stub_m: np.ndarray) -> dict[str, np.ndarray]:
-    """Return the features of each link, (k,), float64, by name.
+    """Return the features of each link, (k,) float64, by name.
 
     Lengths are in tens of meters or logarithms, turns in radians, evidence as in `Paths`.
 
@@ -279,7 +279,7 @@ def link_features(paths: Paths, turn: np.ndarray, is_road: np.ndarray, stub_m: n
 
 
 def _mean_and_worst(paths: Paths) -> tuple[np.ndarray, np.ndarray]:
-    """Return the mean evidence of each path, and the least mean of consecutive vertices: (k,), float64 each."""
+    """Return the mean evidence of each path, and the least mean of consecutive vertices: (k,) float64 each."""
     total = np.concatenate([[0], np.cumsum(paths.evidence)])
     begin, end = paths.offsets[:-1], paths.offsets[1:]
     mean = (total[end] - total[begin]) / (end - begin)

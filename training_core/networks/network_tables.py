@@ -106,7 +106,7 @@ def to_tables(
     Parameters
     ----------
     to_map : callable
-        From points of the graph, (n, 2), float64, to map coordinates, (n, 2), float64.
+        From points of the graph, (n, 2) float64, to map coordinates, (n, 2) float64.
     crs : Any
         The map's CRS, as pyproj takes it.
     columns : mapping of str to array (m,)
@@ -127,7 +127,7 @@ def to_tables(
 def link_table(links: Links, points: np.ndarray, crs: Any) -> geopandas.GeoDataFrame:
     """Return links of dead ends as a table: lines with `outcome`, `probability` of a road, and `length_m`.
 
-    `points`, (p, 2), float64, are the vertices of their paths in map coordinates, in a CRS that pyproj takes.
+    `points`, (p, 2) float64, are the vertices of their paths in map coordinates, in a CRS that pyproj takes.
     """
     columns = {
         "outcome": links.outcome.astype(object),
@@ -139,7 +139,7 @@ def link_table(links: Links, points: np.ndarray, crs: Any) -> geopandas.GeoDataF
 
 
 def break_table(breaks: Breaks, points: np.ndarray, crs: Any) -> geopandas.GeoDataFrame:
-    """Return likely breaks as a table of points, (k, 2), float64, in a CRS that pyproj takes.
+    """Return likely breaks as a table of points, (k, 2) float64, in a CRS that pyproj takes.
 
     Its columns are `rank` from 1, the most important first; `kind`; `paths_share`, the fraction of the shortest paths
     that would change; `probability` of a road there; and `length_m` of the missing line.
@@ -163,7 +163,7 @@ def to_lines(
 ) -> geopandas.GeoDataFrame:
     """Return the lines of a part of a network as `to_tables` returns the roads of the whole.
 
-    `component`, (m,), int64, is that of each edge in the whole network, 1 the longest.
+    `component`, (m,) int64, is that of each edge in the whole network, 1 the longest.
     """
     points = to_map(graph.points)
     crs = pyproj.CRS.from_user_input(crs)
@@ -195,7 +195,7 @@ def _with_travel_time(columns: Mapping[str, Any], length_m: np.ndarray) -> dict[
 
 
 def _geodesic_lengths(graph: Graph, points: np.ndarray, crs: Any) -> np.ndarray:
-    """Return each line's geodesic length in meters, from its map coordinates: (m,), float64."""
+    """Return each line's geodesic length in meters, from its map coordinates: (m,) float64."""
     longitude, latitude = map(np.asarray, transform_coordinates(crs, GEOGRAPHIC, *points.T))
     steps = ELLIPSOID.inv(longitude[:-1], latitude[:-1], longitude[1:], latitude[1:])[2]
     is_within = np.diff(graph.owner) == 0  # a step from one line to the next does not count
@@ -203,7 +203,7 @@ def _geodesic_lengths(graph: Graph, points: np.ndarray, crs: Any) -> np.ndarray:
 
 
 def rank(length_m: np.ndarray) -> np.ndarray:
-    """Return the rank of each component by its length, (n,), float64, 1 the longest: (n,), int64."""
+    """Return the rank of each component by its length, (n,) float64, 1 the longest: (n,) int64."""
     number = np.empty(len(length_m), dtype=np.int64)
     number[np.argsort(-length_m, kind="stable")] = np.arange(1, len(length_m) + 1)
     return number
@@ -212,7 +212,7 @@ def rank(length_m: np.ndarray) -> np.ndarray:
 def osm_tags(width_m: np.ndarray, classes: Optional[np.ndarray] = None) -> dict[str, np.ndarray]:
     """Return columns of tags for roads: `highway`, `width` in meters to a decimeter, as text or None, and `source`.
 
-    Widths, (m,), float64, are NaN where unknown. Of the names of classes, (m,), object, or None, only values of
+    Widths, (m,) float64, are NaN where unknown. Of the names of classes, (m,) object, or None, only values of
     OpenStreetMap's key `highway` become a tag. The usual speed does not because `maxspeed` is the legal limit.
     """
     width = [None if np.isnan(value) else f"{value:.1f}".removesuffix(".0") for value in width_m]

@@ -57,7 +57,7 @@ class _Segments:
     shapes: np.ndarray
 
     def measures(self, segment: np.ndarray, places: np.ndarray) -> np.ndarray:
-        """Return the measures of places on segments, (k, 2), float64, along their lines: (k,), float64."""
+        """Return the measures of places on segments, (k, 2) float64, along their lines: (k,) float64."""
         begin = self.first[segment]
         along_m = np.hypot(*(places - self.points[begin]).T)
         return np.minimum(self.measure_m[begin] + along_m, self.measure_m[begin + 1])
@@ -74,7 +74,7 @@ class _Cuts:
 
 
 def node_lines(lines: Lines, tolerance_m: float, name: str = "lines") -> tuple[Graph, np.ndarray]:
-    """Return the multigraph of lines, in meters, and the line that each edge is a part of: (m,), int64.
+    """Return the multigraph of lines, in meters, and the line that each edge is a part of: (m,) int64.
 
     Ends within `tolerance_m`, above 0, of another end or line are snapped to it. `name` is the lines in the plural.
 
@@ -133,7 +133,7 @@ def _link_ends(ends: _Cuts, tolerance_m: float, limit: int) -> _Cuts:
 
 
 def _near_clusters(places: np.ndarray, distance_m: float, limit: int) -> np.ndarray:
-    """Return the single-linkage cluster of each place, from 0, by gaps up to a distance: (k,), int64."""
+    """Return the single-linkage cluster of each place, from 0, by gaps up to a distance: (k,) int64."""
     different, place = np.unique(places, axis=0, return_inverse=True)
     tree = cKDTree(different)
     if (tree.count_neighbors(tree, distance_m) - len(different)) // 2 > limit:
@@ -211,7 +211,7 @@ def _cut(segments: _Segments, cuts: _Cuts, tolerance_m: float) -> tuple[Graph, n
 
 
 def _at_cut(line: np.ndarray, measure_m: np.ndarray, is_cut: np.ndarray) -> np.ndarray:
-    """Return which places, in order along their lines, coincide with a cut except for rounding: (k,), bool."""
+    """Return which places, in order along their lines, coincide with a cut except for rounding: (k,) bool."""
     at_cut = np.zeros(len(line), dtype=bool)
     index = np.arange(len(line))
     # The index of the last cut before each place, and of the next one after it.
@@ -223,7 +223,7 @@ def _at_cut(line: np.ndarray, measure_m: np.ndarray, is_cut: np.ndarray) -> np.n
 
 
 def _repeated(graph: Graph) -> np.ndarray:
-    """Return which vertices coincide with the one before or with their edge's end: (p,), bool."""
+    """Return which vertices coincide with the one before or with their edge's end: (p,) bool."""
     same = np.append(False, (graph.points[1:] == graph.points[:-1]).all(axis=1))
     return same | (np.append(same[1:], False) & np.append(graph.is_end[1:], False))
 

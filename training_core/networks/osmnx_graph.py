@@ -57,9 +57,9 @@ def to_routable(
 ) -> Routable:
     """Return a network with an edge for each allowed direction of each road.
 
-    `places`, (n, 2), float64, are the nodes' longitude and latitude. `ends`, (m, 2), int64, are the nodes where each
+    `places`, (n, 2) float64, are the nodes' longitude and latitude. `ends`, (m, 2) int64, are the nodes where each
     road begins and ends as drawn. `roads` are lines in longitude and latitude with the columns of the edges, and
-    `directions`, (m,), int64, BOTH, ALONG or AGAINST as drawn.
+    `directions`, (m,) int64, BOTH, ALONG or AGAINST as drawn.
     """
     along, against = np.flatnonzero(directions != AGAINST), np.flatnonzero(directions != ALONG)
     road = np.concatenate([along, against])

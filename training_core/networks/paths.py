@@ -37,15 +37,15 @@ class Paths:
 
     @property
     def owner(self) -> np.ndarray:
-        """The path that each vertex belongs to: (p,), int64."""
+        """The path that each vertex belongs to: (p,) int64."""
         return np.repeat(np.arange(len(self)), np.diff(self.offsets))
 
     def shapes(self) -> np.ndarray:
-        """Return each path as a LineString: (k,), object."""
+        """Return each path as a LineString: (k,) object."""
         return shapely.linestrings(self.points, indices=self.owner)
 
     def select(self, index: np.ndarray) -> Paths:
-        """Return the paths at some positions, (k,), int64, or where a mask, (n,), bool, is True."""
+        """Return the paths at some positions, (k,) int64, or where a mask, (n,) bool, is True."""
         kept = np.arange(len(self))[index]
         sizes = np.diff(self.offsets)[kept]
         offsets = np.concatenate([[0], np.cumsum(sizes)])
@@ -53,7 +53,7 @@ class Paths:
         return Paths(self.points[vertex], offsets, self.evidence[vertex])
 
     def cut(self, along_m: np.ndarray) -> Paths:
-        """Return the paths cut at a distance along each, (k,), float64, but never before their second vertex.
+        """Return the paths cut at a distance along each, (k,) float64, but never before their second vertex.
 
         The last vertex of a path that is cut moves back to the cut.
         """
@@ -75,6 +75,6 @@ class Paths:
 
 
 def straight_paths(starts: np.ndarray, ends: np.ndarray) -> Paths:
-    """Return straight paths between places, (k, 2), float64 each, with unknown evidence."""
+    """Return straight paths between places, (k, 2) float64 each, with unknown evidence."""
     points = np.stack([starts, ends], axis=1).reshape(-1, 2)
     return Paths(points, 2 * np.arange(len(starts) + 1), np.full(len(points), np.nan))

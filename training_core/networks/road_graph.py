@@ -27,7 +27,7 @@ _BLOCK = 20_000
 
 @dataclass(frozen=True)
 class Places:
-    """Places on the edges of a graph: edge, (n,), int64, -1 for nowhere, and meters along it, (n,), float64."""
+    """Places on the edges of a graph: edge, (n,) int64, -1 for nowhere, and meters along it, (n,) float64."""
 
     edge: np.ndarray
     along_m: np.ndarray
@@ -36,7 +36,7 @@ class Places:
         return len(self.edge)
 
     def select(self, index: np.ndarray | slice) -> Places:
-        """Return the places at some positions, (k,), int64, or where a mask, (n,), bool, is True."""
+        """Return the places at some positions, (k,) int64, or where a mask, (n,) bool, is True."""
         return Places(self.edge[index], self.along_m[index])
 
 
@@ -44,7 +44,7 @@ class Places:
 class RoadGraph:
     """A graph in a plane of meters, with the line that each step of its edges is a part of.
 
-    `line`, (p,), int64, is that of the step from each vertex to the next, and at an edge's last vertex of the step
+    `line`, (p,) int64, is that of the step from each vertex to the next, and at an edge's last vertex of the step
     before.
     """
 
@@ -54,22 +54,22 @@ class RoadGraph:
 
     @cached_property
     def along_m(self) -> np.ndarray:
-        """Distance of each vertex from its edge's first node, along the edge: (p,), float64."""
+        """Distance of each vertex from its edge's first node, along the edge: (p,) float64."""
         return self._summed(self.graph.steps)
 
     @cached_property
     def along_s(self) -> np.ndarray:
-        """Time from its edge's first node to each vertex: (p,), float64; NaN where a speed is unknown."""
+        """Time from its edge's first node to each vertex: (p,) float64; NaN where a speed is unknown."""
         return self._summed(self.graph.steps / self.lines.speed_mps[self.line])
 
     @property
     def length_m(self) -> np.ndarray:
-        """Length of each edge: (m,), float64."""
+        """Length of each edge: (m,) float64."""
         return self.along_m[self.graph.offsets[1:] - 1]
 
     @property
     def travel_time_s(self) -> np.ndarray:
-        """Time to travel along each edge: (m,), float64; NaN where a speed is unknown."""
+        """Time to travel along each edge: (m,) float64; NaN where a speed is unknown."""
         return self.along_s[self.graph.offsets[1:] - 1]
 
     def _summed(self, steps: np.ndarray) -> np.ndarray:
@@ -83,7 +83,7 @@ class RoadGraph:
 
     @cached_property
     def _segments(self) -> np.ndarray:
-        """The vertex where each straight segment of an edge begins: (s,), int64."""
+        """The vertex where each straight segment of an edge begins: (s,) int64."""
         return np.delete(np.arange(len(self.graph.points)), self.graph.offsets[1:] - 1)
 
     @cached_property
@@ -104,24 +104,24 @@ class RoadGraph:
         return vertex, np.clip(fraction, 0, 1)
 
     def points_at(self, places: Places) -> np.ndarray:
-        """Return the coordinates of places, none of which is nowhere: (n, 2), float64."""
+        """Return the coordinates of places, none of which is nowhere: (n, 2) float64."""
         vertex, fraction = self._steps_at(places)
         begin, end = self.graph.points[vertex], self.graph.points[vertex + 1]
         return begin + fraction[:, None] * (end - begin)
 
     def headings_at(self, places: Places) -> np.ndarray:
-        """Return the direction of the edge at places, as unit vectors: (n, 2), float64."""
+        """Return the direction of the edge at places, as unit vectors: (n, 2) float64."""
         vertex, _ = self._steps_at(places)
         step = self.graph.points[vertex + 1] - self.graph.points[vertex]
         return step / np.hypot(*step.T)[:, None]
 
     def times_at(self, places: Places) -> np.ndarray:
-        """Return the time from the first node of their edge to places: (n,), float64."""
+        """Return the time from the first node of their edge to places: (n,) float64."""
         vertex, fraction = self._steps_at(places)
         return self.along_s[vertex] + fraction * (self.along_s[vertex + 1] - self.along_s[vertex])
 
     def lines_at(self, edge: np.ndarray, begin_m: np.ndarray, end_m: np.ndarray) -> np.ndarray:
-        """Return parts of edges, (n,), int64, between two distances, (n,), float64, as LineStrings: (n,), object."""
+        """Return parts of edges, (n,) int64, between two distances, (n,) float64, as LineStrings: (n,) object."""
         first, _ = self._steps_at(Places(edge, begin_m))
         last, _ = self._steps_at(Places(edge, end_m))
         counts = last - first
@@ -137,7 +137,7 @@ class RoadGraph:
     def neighbors(self, other: RoadGraph, within_m: float) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield pairs of straight segments of this and another graph within a distance of each other, in blocks.
 
-        A segment is given by its first vertex: (k,), int64, in this graph and in the other.
+        A segment is given by its first vertex: (k,) int64, in this graph and in the other.
         """
         shapes = self._tree.geometries
         for begin in range(0, len(shapes), _BLOCK):
@@ -148,12 +148,12 @@ class RoadGraph:
     def nearest(
         self, points: np.ndarray, within_m: float, headings: np.ndarray | None = None, within_degrees: float = 90.0
     ) -> tuple[Places, np.ndarray]:
-        """Return the nearest place to each point, and its distance in meters: (n,), float64, infinite for nowhere.
+        """Return the nearest place to each point, and its distance in meters: (n,) float64, infinite for nowhere.
 
         If that place is on several edges, as where a bridge passes over a road, the edge with the heading of the
         point's own road is taken, or, for a node, an edge that has a node there; then the first.
 
-        Points are (n, 2), float64. Farther than `within_m` the place is nowhere. `headings`, (n, 2), float64, are unit
+        Points are (n, 2) float64. Farther than `within_m` the place is nowhere. `headings`, (n, 2) float64, are unit
         vectors of the points' own roads, NaN for a node. With them edges at more than `within_degrees` to them do not
         count.
         """
@@ -184,9 +184,9 @@ class RoadGraph:
         return places, distance_m
 
     def runs_like(self, vertex: np.ndarray, headings: np.ndarray, within_degrees: float) -> np.ndarray:
-        """Return which steps run within an angle, `within_degrees`, of headings, in either direction: (n,), bool.
+        """Return which steps run within an angle, `within_degrees`, of headings, in either direction: (n,) bool.
 
-        Steps begin at `vertex`, (n,), int64; headings are unit vectors, (n, 2), float64.
+        Steps begin at `vertex`, (n,) int64; headings are unit vectors, (n, 2) float64.
         """
         step = self.graph.points[vertex + 1] - self.graph.points[vertex]
         return np.abs((step * headings).sum(axis=1)) >= np.cos(np.radians(within_degrees)) * self.graph.steps[vertex]

@@ -54,7 +54,7 @@ class Seen:
 
 
 def features(graph: Graph, seen: Seen) -> dict[str, np.ndarray]:
-    """Return the features of each line of a graph in meters: (m,), float64, by name.
+    """Return the features of each line of a graph in meters: (m,) float64, by name.
 
     Lengths and widths are in tens of meters, or logarithms; NaN without evidence.
     """
@@ -79,14 +79,14 @@ def features(graph: Graph, seen: Seen) -> dict[str, np.ndarray]:
 
 
 def road_probability(graph: Graph, seen: Seen) -> np.ndarray:
-    """Return the probability that each line of a graph in meters is a road: (m,), float64; NaN without evidence."""
+    """Return the probability that each line of a graph in meters is a road: (m,) float64; NaN without evidence."""
     values = features(graph, seen)
     score = sum(COEFFICIENTS[name] * values[name] for name in COEFFICIENTS)
     return 1 / (1 + np.exp(-score))
 
 
 def _low_of_lines(graph: Graph, values: np.ndarray) -> np.ndarray:
-    """Return the lower quartile of each line's values: (m,), float64; NaN where all are NaN."""
+    """Return the lower quartile of each line's values: (m,) float64; NaN where all are NaN."""
     order = np.lexsort((values, graph.owner))  # NaN last
     counts = np.bincount(graph.owner[~np.isnan(values)], minlength=len(graph.edges))
     return values[order[graph.offsets[:-1] + (_LOWEST * counts).astype(np.int64)]]

@@ -44,23 +44,23 @@ class Surroundings:
     Parameters
     ----------
     clearance_m : callable
-        From points, (n, 2), float64, to the distance to the nearest roadside, (n,), float64: infinite where no roadside
+        From points, (n, 2) float64, to the distance to the nearest roadside, (n,) float64: infinite where no roadside
         is known, 0 without a raster.
     width_m : callable
-        From points on center-lines, (n, 2), float64, to the width of the road, (n,), float64; as `clearance_m`.
+        From points on center-lines, (n, 2) float64, to the width of the road, (n,) float64; as `clearance_m`.
     is_data_edge : callable
-        From points, (n, 2), float64, to whether the edge of the data cuts off a road that ends there: (n,), bool.
+        From points, (n, 2) float64, to whether the edge of the data cuts off a road that ends there: (n,) bool.
     is_likely : callable
-        From starts and ends of straight paths, both (n, 2), float64, to whether a road may run there: (n,), bool.
+        From starts and ends of straight paths, both (n, 2) float64, to whether a road may run there: (n,) bool.
     paths : callable
-        From starts and ends, both (n, 2), float64, to the likeliest paths between them, `Paths`: straight where nothing
+        From starts and ends, both (n, 2) float64, to the likeliest paths between them, `Paths`: straight where nothing
         is known.
     probability : callable
-        From points, (n, 2), float64, to the probability of road, (n,), float64: NaN where it is unknown.
+        From points, (n, 2) float64, to the probability of road, (n,) float64: NaN where it is unknown.
     threshold : float
         Probability from which a pixel is road; NaN without a raster.
     is_bridge : callable
-        From a graph to which of its edges others cross without a node: (m,), bool.
+        From a graph to which of its edges others cross without a node: (m,) bool.
     half_pixel_m : float
         How far the clearance reaches beyond the roadside: to the center of the first pixel that is not road.
     """
@@ -76,7 +76,7 @@ class Surroundings:
     half_pixel_m: float = 0.0
 
     def evidence(self, probability: np.ndarray) -> np.ndarray:
-        """Return the log odds of road probabilities, less those of the threshold: (n,), float64, each.
+        """Return the log odds of road probabilities, less those of the threshold: (n,) float64, each.
 
         NaN if the threshold is.
         """
@@ -86,6 +86,6 @@ class Surroundings:
 
 
 def log_odds(probability: np.ndarray) -> np.ndarray:
-    """Return the log odds of probabilities, (...), float64, bounded by those of a byte; NaN counts as 0."""
+    """Return the log odds of probabilities, (...) float64, bounded by those of a byte; NaN counts as 0."""
     bounded = np.clip(np.nan_to_num(probability, nan=0.0), _MIN_ODDS, 1 - _MIN_ODDS)
     return np.log(bounded / (1 - bounded))

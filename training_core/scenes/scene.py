@@ -110,7 +110,7 @@ def _true_roads(roads: gpd.GeoDataFrame, side_m: float) -> gpd.GeoDataFrame:
 
 
 def paint_window(plan: ScenePlan, column: int, row: int, width: int, height: int) -> np.ndarray:
-    """Return a part of the image: (bands, height, width), uint8 or uint16."""
+    """Return a part of the image: (bands, height, width) uint8 or uint16."""
     quality = plan.scenery.camera.jpeg_quality
     if quality is None:
         return _take_window(plan, column, row, width, height)
@@ -138,7 +138,7 @@ def _take_window(plan: ScenePlan, column: int, row: int, width: int, height: int
 def paint_tiles(plan: ScenePlan) -> Iterator[tuple[tuple[int, int, int, int], np.ndarray]]:
     """Yield the image in tiles, row by row, a few painted at a time.
 
-    They are column, row, width and height in pixels, and (bands, height, width), uint8 or uint16.
+    They are column, row, width and height in pixels, and (bands, height, width) uint8 or uint16.
     """
     starts, side = range(0, plan.size_px, TILE_PX), plan.size_px
     tiles = [(c, r, min(TILE_PX, side - c), min(TILE_PX, side - r)) for r in starts for c in starts]

@@ -62,7 +62,7 @@ def measure_statistics(
 
 
 def read_chips(image: Image, bands: tuple[Band, ...], side_px: int) -> Iterator[np.ndarray]:
-    """Yield normalized chips of an image, (bands, height, width), float32, in a random order that is always the same.
+    """Yield normalized chips of an image, (bands, height, width) float32, in a random order that is always the same.
 
     Chips with hardly any data are left out. So are those of one stride: they become a single pixel in the deepest
     layer, which has no deviation. Together chips cover the image. The last ones of a row or column overlap those
@@ -91,7 +91,7 @@ def _in_turns(sources: Iterable[Iterator[np.ndarray]]) -> Iterator[np.ndarray]:
 
 
 def batches(chips: Iterable[np.ndarray]) -> Iterator[Tensor]:
-    """Yield batches of at most BATCH_SIZE chips of one size: (batch, bands, height, width), float32."""
+    """Yield batches of at most BATCH_SIZE chips of one size: (batch, bands, height, width) float32."""
     waiting: defaultdict[tuple[int, ...], list[np.ndarray]] = defaultdict(list)
     for chip in chips:
         waiting[chip.shape].append(chip)

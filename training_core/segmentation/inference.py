@@ -44,9 +44,9 @@ class Predictor:
     name: str = "The model"
 
     def probability(self, values: np.ndarray, known: np.ndarray) -> np.ndarray:
-        """Return the road probability of a piece of an image: (height, width), float32.
+        """Return the road probability of a piece of an image: (height, width) float32.
 
-        Values are (bands, height, width), any dtype, as read; `known`, (height, width), bool, is where there are data.
+        Values are (bands, height, width) any dtype, as read; `known`, (height, width) bool, is where there are data.
 
         Raises
         ------
@@ -59,9 +59,9 @@ class Predictor:
         return probability
 
     def probabilities(self, images: np.ndarray) -> np.ndarray:
-        """Return the prediction for one batch: (batch, channels, height, width), float32.
+        """Return the prediction for one batch: (batch, channels, height, width) float32.
 
-        Images, (batch, bands, height, width), float32, come from `to_model_input`. Channels are the probability of
+        Images, (batch, bands, height, width) float32, come from `to_model_input`. Channels are the probability of
         road, then of each class if there is road.
         """
         predictions = (turned_back(self._computed(turned(images, symmetry)), symmetry) for symmetry in self.symmetries)
@@ -74,7 +74,7 @@ class Predictor:
 
 
 def require_numbers(prediction: np.ndarray, model: str, image: str = "") -> None:
-    """Check a prediction, (...), float32: NaN would pass for background. Names are the files for the message.
+    """Check a prediction, (...) float32: NaN would pass for background. Names are the files for the message.
 
     Raises
     ------
@@ -90,9 +90,9 @@ def require_numbers(prediction: np.ndarray, model: str, image: str = "") -> None
 
 
 def to_model_input(values: np.ndarray, known: np.ndarray, bands: tuple[Band, ...]) -> np.ndarray:
-    """Normalize a piece of an image, and pad it with 0 at the right and bottom: (bands, height, width), float32.
+    """Normalize a piece of an image, and pad it with 0 at the right and bottom: (bands, height, width) float32.
 
-    Values are (bands, height, width), any dtype, as read. Where there are no data, `known`, (height, width), bool, the
+    Values are (bands, height, width) any dtype, as read. Where there are no data, `known`, (height, width) bool, the
     result is 0, the mean.
     """
     height, width = known.shape
@@ -144,7 +144,7 @@ def read_piece(
 ) -> Piece:
     """Read a tile with `read`, as `Image.read`; nothing is read where the area of interest does not touch it.
 
-    `area`, (height, width), bool, is which pixels of the tile's core lie in the area of interest; None for all.
+    `area`, (height, width) bool, is which pixels of the tile's core lie in the area of interest; None for all.
 
     Raises
     ------
@@ -165,7 +165,7 @@ def read_piece(
 
 @dataclass(frozen=True)
 class Prediction:
-    """The prediction for the core of a tile: probability bytes, (height, width), uint8.
+    """The prediction for the core of a tile: probability bytes, (height, width) uint8.
 
     `classes`, of the same shape and dtype, are the number of the likeliest class if there is road, from 1; NO_DATA
     where there are no data. None if the model predicts no classes, except for a tile of which no pixel is wanted.
@@ -245,7 +245,7 @@ def predict_tiles(
 
 
 def turned(array: np.ndarray, symmetry: int) -> np.ndarray:
-    """Return a view of an array, (..., height, width), any dtype, rotated and flipped along its last two axes.
+    """Return a view of an array, (..., height, width) any dtype, rotated and flipped along its last two axes.
 
     Symmetries 0 to 3 rotate by that number of quarter turns. 4 to 7 flip first.
     """
@@ -254,6 +254,6 @@ def turned(array: np.ndarray, symmetry: int) -> np.ndarray:
 
 
 def turned_back(array: np.ndarray, symmetry: int) -> np.ndarray:
-    """Return the view that `turned` turned into this array, (..., height, width), any dtype."""
+    """Return the view that `turned` turned into this array, (..., height, width) any dtype."""
     upright = np.rot90(array, -(symmetry % 4), axes=(-2, -1))
     return upright[..., ::-1] if symmetry >= 4 else upright

@@ -63,7 +63,7 @@ class Confusion:
         self._other = np.zeros(_LEVELS, dtype=np.int64)
 
     def add(self, probability: np.ndarray, truth: np.ndarray) -> None:
-        """Count a piece: probability bytes, and BACKGROUND, ROAD or IGNORE in truth, both (...), uint8.
+        """Count a piece: probability bytes, and BACKGROUND, ROAD or IGNORE in truth, both (...) uint8.
 
         NO_DATA and IGNORE do not count.
         """
@@ -108,7 +108,7 @@ class Confusion:
 
     @property
     def thresholds(self) -> np.ndarray:
-        """The thresholds of `sweep`, from 0 to 1: (255,), float64."""
+        """The thresholds of `sweep`, from 0 to 1: (255,) float64."""
         return np.arange(_LEVELS) / (_LEVELS - 1)
 
     def sweep(self) -> list[Scores]:
@@ -177,7 +177,7 @@ class RelaxedCounts:
 
 @dataclass(frozen=True)
 class RelaxedMatches:
-    """Which pixels match within a tolerance; all are (height, width), bool. See `RelaxedCounts`."""
+    """Which pixels match within a tolerance; all are (height, width) bool. See `RelaxedCounts`."""
 
     predicted: np.ndarray
     correct: np.ndarray
@@ -189,7 +189,7 @@ class RelaxedMatches:
         return RelaxedMatches(*(getattr(self, each.name)[part] for each in fields(self)))
 
     def counts(self, where: np.ndarray | slice = slice(None)) -> RelaxedCounts:
-        """Count the matches everywhere, or in a mask, (height, width), bool."""
+        """Count the matches everywhere, or in a mask, (height, width) bool."""
         return RelaxedCounts(*(int(getattr(self, part.name)[where].sum()) for part in fields(self)))
 
 
@@ -198,7 +198,7 @@ def relaxed_matches(
 ) -> RelaxedMatches:
     """Match pixels within a tolerance, for relaxed precision and recall (Mnih, 2013), which forgive a small shift.
 
-    A predicted pixel of the mask, (height, width), bool, whose truth, (height, width), uint8, is IGNORE does not count,
+    A predicted pixel of the mask, (height, width) bool, whose truth, (height, width) uint8, is IGNORE does not count,
     but true pixels may match it. `pixel_m` is the size of a pixel on the ground along columns and along rows.
     """
     is_true, counted = truth == ROAD, mask & ((truth == ROAD) | (truth == BACKGROUND))

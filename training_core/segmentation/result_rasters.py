@@ -71,7 +71,7 @@ class ResultWriter:
                 file.close()
 
     def write(self, tile: Tile, prediction: Prediction) -> np.ndarray:
-        """Write one tile's core, and return its mask: (height, width), uint8; see `to_mask`."""
+        """Write one tile's core, and return its mask: (height, width) uint8; see `to_mask`."""
         mask = to_mask(prediction.probability, self._threshold)
         if self._mask:
             self._mask.write(mask, tile)

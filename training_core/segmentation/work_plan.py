@@ -42,7 +42,7 @@ class Area:
         self.window, self._shape = limit_to(grid, polygons, raster)
 
     def burn(self, tile: Tile) -> np.ndarray:
-        """Return which pixels of a tile's core lie in the area: (height, width), bool."""
+        """Return which pixels of a tile's core lie in the area: (height, width) bool."""
         return burn_shapes([self._shape], self._grid, (tile.column, tile.row, tile.width, tile.height))
 
 

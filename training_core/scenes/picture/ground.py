@@ -81,7 +81,7 @@ def yard_layers(scenery: Scenery, view: View, texture: Texture) -> Iterator[Laye
 
 
 def paint_river(image: np.ndarray, scenery: Scenery, view: View, texture: Texture) -> np.ndarray:
-    """Paint the river and return where there is water: (H, W), bool."""
+    """Paint the river and return where there is water: (H, W) bool."""
     wet = view.burn(scenery.river)
     blend(image, scenery.palette.bank[0], (wet == 0) * np.clip(0.7 + 0.2 * texture(4.0), 0, 1))
     blend(image, scenery.river_color, (wet == 1) * np.clip(0.94 + 0.03 * texture(8.0, 4), 0, 1))
@@ -102,7 +102,7 @@ def rail_layer(rails: np.ndarray, pixel_m: float) -> Layer:
 def paint_roads(image: np.ndarray, scenery: Scenery, view: View, texture: Texture) -> tuple[np.ndarray, np.ndarray]:
     """Paint the roads and their verges; return the urbanity of verges and where roads are.
 
-    They are (H, W), float32, 0 elsewhere, and (H, W), bool.
+    They are (H, W) float32, 0 elsewhere, and (H, W) bool.
     """
     pavement, roads, palette = scenery.pavement, scenery.streets.roads, scenery.palette
     verge = view.burn(pavement.verges)
@@ -130,7 +130,7 @@ def paint_roads(image: np.ndarray, scenery: Scenery, view: View, texture: Textur
 
 
 def paint_car_parks(image: np.ndarray, scenery: Scenery, view: View, texture: Texture) -> np.ndarray:
-    """Paint car parks and return where they are: (H, W), bool."""
+    """Paint car parks and return where they are: (H, W) bool."""
     land, palette = scenery.land, scenery.palette
     lot = view.burn(land.car_parks) >= 0
     blend(image, palette.lot[0][:, None, None] * (1 + 0.05 * texture(12.0, 5)), lot)

@@ -12,7 +12,7 @@ _SPLINE_DEVIATION = 0.1384
 
 
 def hashed(x: np.ndarray, y: np.ndarray, seed: int) -> np.ndarray:
-    """Return a number in [0, 1) for each pair of integers, (...), int8 to int64, that broadcast: (...), float32.
+    """Return a number in [0, 1) for each pair of integers, (...) int8 to int64, that broadcast: (...) float32.
 
     The bits are mixed by the finalizer of MurmurHash3 (Appleby 2011).
     """
@@ -27,7 +27,7 @@ def hashed(x: np.ndarray, y: np.ndarray, seed: int) -> np.ndarray:
 
 
 def smooth_noise(x: np.ndarray, y: np.ndarray, scale_m: float, seed: int) -> np.ndarray:
-    """Return smooth noise of mean 0 and standard deviation 1: (H, W), float32.
+    """Return smooth noise of mean 0 and standard deviation 1: (H, W) float32.
 
     Columns, (W,), and rows, (H,), are float64 in meters. `scale_m`, the spacing of the random lattice, is about the
     size of the blobs.
@@ -45,7 +45,7 @@ def smooth_noise(x: np.ndarray, y: np.ndarray, scale_m: float, seed: int) -> np.
 def fractal_noise(x: np.ndarray, y: np.ndarray, scale_m: float, seed: int, octaves: int = 3) -> np.ndarray:
     """Return fractal noise: smooth noise at `scale_m` and its halves, each half as strong, of standard deviation 1.
 
-    The shapes and units are those of `smooth_noise`: (H, W), float32, from (W,) and (H,), float64.
+    The shapes and units are those of `smooth_noise`: (H, W) float32, from (W,) and (H,) float64.
     """
     strengths = 0.5 ** np.arange(octaves, dtype=np.float32)
     layers = (smooth_noise(x, y, scale_m * s, seed + 101 * k) * s for k, s in enumerate(strengths))

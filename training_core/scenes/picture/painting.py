@@ -34,7 +34,7 @@ def margin_px(scenery: Scenery, pixel_m: float) -> int:
 
 
 def paint(scenery: Scenery, view: View) -> np.ndarray:
-    """Return the light that comes from a view to the camera, from 0 to 1: (4, H, W), float32.
+    """Return the light that comes from a view to the camera, from 0 to 1: (4, H, W) float32.
 
     Pixels within `margin_px` of the border lack shadows and crowns from outside of the view.
     """

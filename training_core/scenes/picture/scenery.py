@@ -96,14 +96,14 @@ def swept(shapes: np.ndarray, by_m: np.ndarray) -> np.ndarray:
 
 
 def wall_shadows(walls: np.ndarray, look: Look) -> np.ndarray:
-    """Return the shadows of walls, given as lines: (N,), object."""
+    """Return the shadows of walls, given as lines: (N,) object."""
     return swept(walls, np.broadcast_to(look.shadow_m(WALL_HEIGHT_M), (len(walls), 2)))
 
 
 def stand(land: Land, lean: np.ndarray) -> gpd.GeoDataFrame:
     """Return roofs and visible walls in drawing order, those nearest to the camera last.
 
-    `lean`, (2,), float64, is the displacement, east and north, of the top of something one meter high from its foot.
+    `lean`, (2,) float64, is the displacement, east and north, of the top of something one meter high from its foot.
     The columns are building (a row of `land.buildings`), wall (whether it is one), down (the direction it faces in
     radians from east, NaN for flat roofs) and height_m (of its middle above ground).
     """

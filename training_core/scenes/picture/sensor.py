@@ -132,9 +132,9 @@ class Camera:
 
 
 def take(light: np.ndarray, view: View, camera: Camera) -> np.ndarray:
-    """Return the image that the camera takes, not compressed yet: (bands, H, W), uint8 or uint16.
+    """Return the image that the camera takes, not compressed yet: (bands, H, W) uint8 or uint16.
 
-    `light`, (4, H, W), float32, is red, green, blue and near infrared from 0 to 1.
+    `light`, (4, H, W) float32, is red, green, blue and near infrared from 0 to 1.
     """
     hazy = light * (1 - camera.haze) + camera.haze * _SKY[:, None, None]
     if camera.bands == "pan":

@@ -97,10 +97,10 @@ def grow(
 
 
 def shaded_by(grove: Grove, shadow_px: np.ndarray, lean_px: np.ndarray) -> np.ndarray:
-    """Return the shadow that crowns cast: (H, W), bool.
+    """Return the shadow that crowns cast: (H, W) bool.
 
     From the foot of a plant `shadow_px` leads to the shadow of its crown's middle and `lean_px` to its crown as the
-    camera sees it, east and north: (2,), float64, each.
+    camera sees it, east and north: (2,) float64, each.
     """
     shaded = np.zeros_like(grove.inside)
     height, width = shaded.shape

@@ -132,7 +132,7 @@ class Texture:
 
 
 def spectra(text: str, leaves: bool = False) -> np.ndarray:
-    """Return colors with near infrared: (N, 4), float32; see `biomes.colors` and `with_infrared`."""
+    """Return colors with near infrared: (N, 4) float32; see `biomes.colors` and `with_infrared`."""
     return with_infrared(colors(text), leaves)
 
 
@@ -154,7 +154,7 @@ def of_palette(palette: Palette) -> Palette:
 
 
 def pick(choices: np.ndarray, number: np.ndarray, seed: int) -> np.ndarray:
-    """Return one of (N, 4) float32 choices for each number, (...) int64, by a hash: (4, ...), float32."""
+    """Return one of (N, 4) float32 choices for each number, (...) int64, by a hash: (4, ...) float32."""
     choice = (hashed(number, np.zeros(1, dtype=np.int64), seed) * len(choices)).astype(np.intp)
     return np.take(choices.T, choice, axis=1)
 

@@ -24,9 +24,9 @@ def split_askew(
 ) -> tuple[list[tuple[int, np.ndarray]], list[np.ndarray]]:
     """Split a convex block recursively until each part is about as long as wanted.
 
-    `wanted_m` leads from a point, (2,), float64, to the length of blocks around it. `skew` is the standard deviation of
+    `wanted_m` leads from a point, (2,) float64, to the length of blocks around it. `skew` is the standard deviation of
     the angle between cuts and sides in radians. Returns the number of splits before each cut with both of its ends, (2,
-    2), float64, and the corners of the blocks left, (N, 2), float64, all convex.
+    2), float64, and the corners of the blocks left, (N, 2) float64, all convex.
     """
     cuts, blocks, waiting = [], [], [(corners, 0)]
     while waiting:
@@ -74,7 +74,7 @@ def _cut(
 
 
 def blind_alley(block: np.ndarray, share: float, rng: np.random.Generator) -> LineString:
-    """Return a dead-end street into a block with corners (N, 2), float64, from the middle of a random side.
+    """Return a dead-end street into a block with corners (N, 2) float64, from the middle of a random side.
 
     `share` is its length as a fraction of the distance across.
     """

@@ -131,7 +131,7 @@ def _taken(streets: StreetPlan) -> gpd.GeoDataFrame:
 
 
 def _first_come(plots: gpd.GeoDataFrame) -> np.ndarray:
-    """Return which plots to keep so that none comes near an earlier one that is kept: (N,), bool."""
+    """Return which plots to keep so that none comes near an earlier one that is kept: (N,) bool."""
     near = shapely.buffer(plots.geometry.to_numpy(), _APART_M, join_style="mitre")
     later, earlier = plots.sindex.query(near, predicate="intersects")
     pairs = later > earlier

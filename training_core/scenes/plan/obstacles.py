@@ -83,7 +83,7 @@ class Railway:
     width_m: float
 
     def below(self, decks: np.ndarray) -> "Railway":
-        """Return the railway without the rails below the decks of bridges: polygons, (N,), object."""
+        """Return the railway without the rails below the decks of bridges: polygons, (N,) object."""
         return replace(self, rails=shapely.difference(self.rails, shapely.union_all(decks)))
 
 
@@ -93,7 +93,7 @@ NO_RAILWAY = Railway(Polygon(), np.empty(0, dtype=object), 0.0)
 def plan_railway(side_m: float, clear_of: np.ndarray, along_none: np.ndarray, rng: np.random.Generator) -> Railway:
     """Return a railway across a square scene, or none where there is no room for it.
 
-    It does not touch `clear_of`, (N,), object, polygons. It may cross `along_none`, (M,), object, lines of roads, but
+    It does not touch `clear_of`, (N,) object, polygons. It may cross `along_none`, (M,) object, lines of roads, but
     does not lie on them.
     """
     tracks = int(rng.choice([1, 2], p=[0.6, 0.4]))
@@ -158,6 +158,6 @@ def over_railway(roads: gpd.GeoDataFrame, railway: Railway, rng: np.random.Gener
 
 
 def decks(roads: gpd.GeoDataFrame) -> np.ndarray:
-    """Return the decks of bridges over roads and railways, as polygons: (N,), object."""
+    """Return the decks of bridges over roads and railways, as polygons: (N,) object."""
     over = roads[roads.overpass]
     return shapely.buffer(over.geometry.to_numpy(), over.width_m.to_numpy() / 2 + 0.7, cap_style="flat")

@@ -11,14 +11,14 @@ import shapely
 
 
 def table(geometry: np.ndarray, **columns: np.ndarray) -> gpd.GeoDataFrame:
-    """Return a table of geometries, (N,), object, with columns of attributes, (N,), any dtype, by name."""
+    """Return a table of geometries, (N,) object, with columns of attributes, (N,) any dtype, by name."""
     return gpd.GeoDataFrame(columns, geometry=np.asarray(geometry, dtype=object))
 
 
 def aside(points: np.ndarray, along: np.ndarray, by_m: np.ndarray) -> np.ndarray:
-    """Return points in meters moved to the left of their directions, or by negative distances right: (N, 2), float64.
+    """Return points in meters moved to the left of their directions, or by negative distances right: (N, 2) float64.
 
-    Directions are radians from east, (N,), float64, as are distances or a single one.
+    Directions are radians from east, (N,) float64, as are distances or a single one.
     """
     return points + np.reshape(by_m, (-1, 1)) * np.column_stack([-np.sin(along), np.cos(along)])
 
@@ -26,9 +26,9 @@ def aside(points: np.ndarray, along: np.ndarray, by_m: np.ndarray) -> np.ndarray
 def rectangles(
     center: np.ndarray, length_m: float | np.ndarray, breadth_m: float | np.ndarray, angle: np.ndarray
 ) -> np.ndarray:
-    """Return rectangles about their centers in meters, (N, 2), float64, as polygons: (N,), object.
+    """Return rectangles about their centers in meters, (N, 2) float64, as polygons: (N,) object.
 
-    `length_m` is along `angle` and `breadth_m` across it. The angle is radians from east. All are (N,), float64.
+    `length_m` is along `angle` and `breadth_m` across it. The angle is radians from east. All are (N,) float64.
     """
     ahead = np.column_stack([np.cos(angle), np.sin(angle)]) * np.reshape(length_m, (-1, 1)) / 2
     left = np.column_stack([-np.sin(angle), np.cos(angle)]) * np.reshape(breadth_m, (-1, 1)) / 2
@@ -37,7 +37,7 @@ def rectangles(
 
 
 def moved(shapes: np.ndarray, by_m: np.ndarray) -> np.ndarray:
-    """Return shapes, (N,) object, moved east and north by `by_m`, (N, 2) float64: (N,), object."""
+    """Return shapes, (N,) object, moved east and north by `by_m`, (N, 2) float64: (N,) object."""
     points, shape = shapely.get_coordinates(shapes, return_index=True)
     return shapely.set_coordinates(shapes.copy(), points + by_m[shape])
 
@@ -47,8 +47,8 @@ def spots(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return random places on roads (a Poisson process), one for each `spacing_m` on average.
 
-    They are the road as a row of the table, (N,), int64, the points in meters, (N, 2), float64, and the roads'
-    directions in radians from east, (N,), float64.
+    They are the road as a row of the table, (N,) int64, the points in meters, (N, 2) float64, and the roads'
+    directions in radians from east, (N,) float64.
     """
     length_m = roads.length.to_numpy()
     row = np.repeat(np.arange(len(roads)), rng.poisson(length_m / spacing_m))
@@ -62,6 +62,6 @@ def spots(
 
 
 def is_clear(shapes: np.ndarray, taken: gpd.GeoDataFrame) -> np.ndarray:
-    """Return which shapes, (N,) object, touch none of the taken ground: (N,), bool."""
+    """Return which shapes, (N,) object, touch none of the taken ground: (N,) bool."""
     hit, _ = taken.sindex.query(shapes, predicate="intersects")
     return ~np.isin(np.arange(len(shapes)), hit)

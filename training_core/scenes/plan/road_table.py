@@ -54,9 +54,9 @@ def without_fragments(roads: gpd.GeoDataFrame) -> gpd.GeoDataFrame:
 
 
 def nodes_of(roads: gpd.GeoDataFrame) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the nodes of roads: places in meters, (M, 2), float64; roads' starts and ends; and degrees, (M,), int64.
+    """Return the nodes of roads: places in meters, (M, 2) float64; roads' starts and ends; and degrees, (M,) int64.
 
-    Starts and ends, (2, N), int64, are rows of the places.
+    Starts and ends, (2, N) int64, are rows of the places.
     """
     lines = roads.geometry.to_numpy()
     points = np.round([shapely.get_coordinates(shapely.get_point(lines, k)) for k in (0, -1)], 2)
@@ -65,7 +65,7 @@ def nodes_of(roads: gpd.GeoDataFrame) -> tuple[np.ndarray, np.ndarray, np.ndarra
 
 
 def groups(roads: gpd.GeoDataFrame) -> np.ndarray:
-    """Return the connected component of each road: (N,), int32."""
+    """Return the connected component of each road: (N,) int32."""
     _, (start, end), degree = nodes_of(roads)
     links = coo_array((np.ones(len(roads)), (start, end)), shape=(len(degree), len(degree)))
     return connected_components(links, directed=False)[1][start]

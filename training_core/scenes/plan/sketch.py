@@ -75,7 +75,7 @@ class Towns:
         return KDTree(self.centers_m)
 
     def urbanity(self, points: np.ndarray) -> np.ndarray:
-        """Return the urbanity of points in meters, (N, 2) float64: (N,), float64, 1 in a center, Gaussian around it."""
+        """Return the urbanity of points in meters, (N, 2) float64: (N,) float64, 1 in a center, Gaussian around it."""
         distance_m, _ = self._nearest.query(points)
         return np.exp(-((distance_m / self.radius_m) ** 2))
 
