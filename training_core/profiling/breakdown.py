@@ -17,41 +17,18 @@ from typing import Generic, TypeVar
 import numpy as np
 
 from .operation_costs import Implementation, OperationCost
-from .profile import (
-    ACTIVATION,
-    ADDITION,
-    BACKWARD,
-    CACHE,
-    COMPUTE,
-    CONVOLUTION,
-    COPY,
-    FORWARD,
-    LOSS,
-    MEMORY,
-    NORMALIZATION,
-    OPTIMIZER,
-    OPTIMIZER_STEP,
-    OTHER,
-    POOLING,
-    PYTHON,
-    UNACCOUNTED,
-    UPSAMPLING,
-    LayerRow,
-    Limits,
-    PrimitiveRow,
-    Row,
-)
+from .profile import Bound, Kind, LayerRow, Limits, Phase, PrimitiveRow, Row
 from .step_trace import Piece, TracedStep
 
 # Parts of operations' names, by kind; the first that fits counts.
 _KINDS = {
-    NORMALIZATION: ("batch_norm",),
-    CONVOLUTION: ("convolution", "conv_transpose", "mm", "linear"),
-    ACTIVATION: ("relu", "threshold_backward", "sigmoid", "clamp_min"),
-    POOLING: ("pool",),
-    UPSAMPLING: ("upsample",),
-    COPY: ("copy", "clone", "cat", "stack", "zero", "fill", "contiguous", "reorder", "empty", "slice_backward"),
-    ADDITION: ("add", "sum", "mul"),
+    Kind.NORMALIZATION: ("batch_norm",),
+    Kind.CONVOLUTION: ("convolution", "conv_transpose", "mm", "linear"),
+    Kind.ACTIVATION: ("relu", "threshold_backward", "sigmoid", "clamp_min"),
+    Kind.POOLING: ("pool",),
+    Kind.UPSAMPLING: ("upsample",),
+    Kind.COPY: ("copy", "clone", "cat", "stack", "zero", "fill", "contiguous", "reorder", "empty", "slice_backward"),
+    Kind.ADDITION: ("add", "sum", "mul"),
 }
 INPUT = "input"
 Key = TypeVar("Key", bound=Hashable)
@@ -77,11 +54,11 @@ class Roof:
         """
         peak = self.peaks.get(dtype, 0.0)
         is_cached = bytes_ <= self.cached_bytes and self.cache_per_s > self.memory_per_s
-        per_s, where = (self.cache_per_s, CACHE) if is_cached else (self.memory_per_s, MEMORY)
+        per_s, where = (self.cache_per_s, Bound.CACHE) if is_cached else (self.memory_per_s, Bound.MEMORY)
         compute_s, transfer_s = flop / peak if peak else 0.0, bytes_ / per_s if per_s else 0.0
         if not compute_s and not transfer_s:
             return 0.0, ""
-        return (compute_s, COMPUTE) if compute_s >= transfer_s else (transfer_s, where)
+        return (compute_s, Bound.COMPUTE) if compute_s >= transfer_s else (transfer_s, where)
 
 
 def roof_of(limits: Limits) -> Roof:
@@ -98,13 +75,13 @@ def roof_of(limits: Limits) -> Roof:
 def kind_of(piece: Piece) -> str:
     """Return the kind of a piece of a step."""
     if not piece.name:
-        return PYTHON
-    if piece.phase == OPTIMIZER_STEP:
-        return OPTIMIZER
-    if piece.layer == LOSS:
-        return LOSS
+        return Kind.PYTHON
+    if piece.phase == Phase.OPTIMIZER_STEP:
+        return Kind.OPTIMIZER
+    if piece.layer == Kind.LOSS:
+        return Kind.LOSS
     name = piece.name.rpartition("::")[2].lower()
-    return next((kind for kind, parts in _KINDS.items() if any(part in name for part in parts)), OTHER)
+    return next((kind for kind, parts in _KINDS.items() if any(part in name for part in parts)), Kind.OTHER)
 
 
 def with_outer_layers(step: TracedStep, after_model: str) -> TracedStep:
@@ -119,9 +96,9 @@ def with_outer_layers(step: TracedStep, after_model: str) -> TracedStep:
     pieces, phase, has_begun = [], "", False
     for piece in step.pieces:
         # Of several batches in a step, each begins with its input.
-        has_begun = bool(piece.layer) or (has_begun and not (piece.phase == FORWARD != phase))
+        has_begun = bool(piece.layer) or (has_begun and not (piece.phase == Phase.FORWARD != phase))
         phase = piece.phase
-        outer = {FORWARD: after_model if has_begun else INPUT, BACKWARD: after_model}.get(phase, phase)
+        outer = {Phase.FORWARD: after_model if has_begun else INPUT, Phase.BACKWARD: after_model}.get(phase, phase)
         pieces.append(replace(piece, layer=piece.layer or outer))
     return replace(step, pieces=tuple(pieces))
 
@@ -205,7 +182,7 @@ def typical(times_s: Sequence[float] | np.ndarray) -> np.ndarray:
 def unaccounted(rows: Iterable[Row], step_s: float) -> Row:
     """Return the row of the time that other rows leave of a step."""
     left_s = step_s - sum(row.time_s for row in rows)
-    return Row(UNACCOUNTED, 0, left_s, left_s / step_s)
+    return Row(Phase.UNACCOUNTED, 0, left_s, left_s / step_s)
 
 
 @dataclass(frozen=True)
@@ -226,12 +203,12 @@ class Breakdown:
         """Return a row for each kind, the longest first; reorders within convolutions count as reorders."""
         table = _Table(self.steps, kind_of, self.roof)
         rows = {kind: table.row(kind, kind, self.step_s) for kind in table.keys}
-        costs = [piece.cost for piece in self.steps[0].pieces if piece.cost and kind_of(piece) == CONVOLUTION]
+        costs = [piece.cost for piece in self.steps[0].pieces if piece.cost and kind_of(piece) == Kind.CONVOLUTION]
         moved_s = sum(self.implementation_of[cost].reorder_s for cost in costs if cost in self.implementation_of)
-        if moved_s and CONVOLUTION in rows:
-            moved_s = min(moved_s, rows[CONVOLUTION].time_s)  # in other steps they took less
-            rows.setdefault(COPY, Row(COPY, 0, 0.0, 0.0))
-            for kind, change_s in ((CONVOLUTION, -moved_s), (COPY, moved_s)):
+        if moved_s and Kind.CONVOLUTION in rows:
+            moved_s = min(moved_s, rows[Kind.CONVOLUTION].time_s)  # in other steps they took less
+            rows.setdefault(Kind.COPY, Row(Kind.COPY, 0, 0.0, 0.0))
+            for kind, change_s in ((Kind.CONVOLUTION, -moved_s), (Kind.COPY, moved_s)):
                 time_s = rows[kind].time_s + change_s
                 rows[kind] = replace(rows[kind], time_s=time_s, share=time_s / self.step_s)
         return tuple(sorted(rows.values(), key=lambda row: -row.time_s))
@@ -243,8 +220,8 @@ class Breakdown:
         rows = [
             LayerRow(
                 **vars(table.row(layer, layer, self.step_s)),
-                forward_s=by_phase.time_s((layer, FORWARD)),
-                backward_s=by_phase.time_s((layer, BACKWARD)),
+                forward_s=by_phase.time_s((layer, Phase.FORWARD)),
+                backward_s=by_phase.time_s((layer, Phase.BACKWARD)),
             )
             for layer in table.keys
         ]

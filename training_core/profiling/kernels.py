@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .operation_costs import Implementation, OperationCost
-from .profile import FORWARD
+from .profile import Phase
 from .step_trace import MODEL, Piece, TracedStep
 
 if TYPE_CHECKING:
@@ -197,14 +197,14 @@ def with_nodes(step: TracedStep, nodes: Sequence[Node]) -> TracedStep:
 
 
 def _pieces(step: TracedStep, nodes: Sequence[Node]) -> Iterator[Piece]:
-    begin_ns, end_ns = next((begin, end) for name, begin, end in step.phases if name == FORWARD)
+    begin_ns, end_ns = next((begin, end) for name, begin, end in step.phases if name == Phase.FORWARD)
     yield from (piece for piece in step.pieces if piece.end_ns <= begin_ns)
     # The nodes were timed in other steps, which may have been slower.
     scale = min(1.0, (end_ns - begin_ns) / 1e9 / sum(node.time_s for node in nodes))
     at_ns = begin_ns
     for node in nodes:
         until_ns = min(end_ns, at_ns + int(1e9 * scale * node.time_s))
-        yield Piece(node.cost.name, FORWARD, node.layer, at_ns, until_ns, node.cost)
+        yield Piece(node.cost.name, Phase.FORWARD, node.layer, at_ns, until_ns, node.cost)
         at_ns = until_ns
-    yield Piece("", FORWARD, MODEL, at_ns, end_ns)
+    yield Piece("", Phase.FORWARD, MODEL, at_ns, end_ns)
     yield from (piece for piece in step.pieces if piece.begin_ns >= end_ns)

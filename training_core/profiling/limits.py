@@ -77,68 +77,53 @@ def scaling(rates: Sequence[Rate]) -> Optional[float]:
 
 def convolution_makers() -> dict[str, Maker]:
     """Return for each number format a function that makes convolutions for a number of threads, counted in FLOP."""
-    floats = {name: partial(_convolutions, dtype) for name, dtype in _float_types().items()}
-    return {**floats, "int8": _quantized_convolutions}
+    return {name: partial(_convolutions, dtype) for name, dtype in _formats().items()}
 
 
 def matrix_makers() -> dict[str, Maker]:
     """Return for each number format a function that makes matrix products for a number of threads, counted in FLOP."""
-    floats = {name: partial(_matrix_products, dtype) for name, dtype in _float_types().items()}
-    return {**floats, "int8": _integer_matrix_products}
+    return {name: partial(_matrix_products, dtype) for name, dtype in _formats().items()}
 
 
-def _float_types() -> dict[str, torch.dtype]:
-    """Return FP32, and BF16 where there is a unit for it: without one, a single call may take seconds."""
-    return {"fp32": torch.float32} | ({"bf16": torch.bfloat16} if processor.has_bf16_unit() else {})
+def _formats() -> dict[str, torch.dtype]:
+    """Return FP32, INT8, and BF16 where there is a unit for it: without one, a single call may take seconds."""
+    bf16 = {"bf16": torch.bfloat16} if processor.has_bf16_unit() else {}
+    return {"fp32": torch.float32, **bf16, "int8": torch.int8}
 
 
 def _convolutions(dtype: torch.dtype, threads: int) -> list[Work]:
     works = []
-    for features, weights in map(partial(_convolution_arrays, threads), CONVOLUTION_SHAPES):
-        x, w = (array.to(dtype).contiguous(memory_format=torch.channels_last) for array in (features, weights))
-        works.append(Work(_convolution_flop(features), partial(torch.conv2d, x, w, padding=1)))
-    return works
-
-
-def _quantized_convolutions(threads: int) -> list[Work]:
-    works = []
-    for features, weights in map(partial(_convolution_arrays, threads), CONVOLUTION_SHAPES):
-        x = torch.quantize_per_tensor(features, 0.05, 64, torch.quint8).contiguous(memory_format=torch.channels_last)
-        w = torch.quantize_per_tensor(weights, 0.05, 0, torch.qint8)
-        packed = torch.ops.quantized.conv2d_prepack(w, None, [1, 1], [1, 1], [1, 1], 1)
-        works.append(Work(_convolution_flop(features), partial(torch.ops.quantized.conv2d, x, packed, 5.0, 64)))
-    return works
-
-
-def _convolution_arrays(threads: int, shape: tuple[int, int]) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return features and weights of normal distribution, from a generator of their own."""
-    channels, size_px = shape
-    random = torch.Generator().manual_seed(0)
     images = -(-threads // THREADS_PER_IMAGE)
-    features = torch.randn(images, channels, size_px, size_px, generator=random)
-    return features, torch.randn(channels, channels, 3, 3, generator=random)
-
-
-def _convolution_flop(features: torch.Tensor) -> float:
-    """Return the FLOP of a 3 x 3 convolution to as many channels: two for each weight at each pixel."""
-    return 2.0 * 9 * features.numel() * features.shape[1]
+    for channels, size_px in CONVOLUTION_SHAPES:
+        random = torch.Generator().manual_seed(0)
+        x = torch.randn(images, channels, size_px, size_px, generator=random)
+        w = torch.randn(channels, channels, 3, 3, generator=random)
+        flop = 2.0 * x.numel() * w[0].numel()  # two for each weight at each pixel
+        run: Callable[[], object]
+        if dtype == torch.int8:
+            x = torch.quantize_per_tensor(x, 0.05, 64, torch.quint8).contiguous(memory_format=torch.channels_last)
+            w = torch.quantize_per_tensor(w, 0.05, 0, torch.qint8)
+            packed = torch.ops.quantized.conv2d_prepack(w, None, [1, 1], [1, 1], [1, 1], 1)
+            run = partial(torch.ops.quantized.conv2d, x, packed, 5.0, 64)
+        else:
+            x, w = (array.to(dtype).contiguous(memory_format=torch.channels_last) for array in (x, w))
+            run = partial(torch.conv2d, x, w, padding=1)
+        works.append(Work(flop, run))
+    return works
 
 
 def _matrix_products(dtype: torch.dtype, threads: int) -> list[Work]:
     random = torch.Generator().manual_seed(0)
     works = []
     for size in LARGE_MATRIX_SIZES if threads > THREADS_PER_IMAGE else MATRIX_SIZES:
-        a, b = (torch.randn(size, size, generator=random).to(dtype) for _ in range(2))
-        works.append(Work(2.0 * size**3, partial(torch.mm, a, b, out=torch.empty_like(a))))
-    return works
-
-
-def _integer_matrix_products(threads: int) -> list[Work]:
-    random = torch.Generator().manual_seed(0)
-    works = []
-    for size in LARGE_MATRIX_SIZES if threads > THREADS_PER_IMAGE else MATRIX_SIZES:
-        a, b = (torch.randint(-127, 128, (size, size), generator=random).to(torch.int8) for _ in range(2))
-        works.append(Work(2.0 * size**3, partial(torch._int_mm, a, b)))
+        run: Callable[[], object]
+        if dtype == torch.int8:
+            a, b = (torch.randint(-127, 128, (size, size), generator=random).to(dtype) for _ in range(2))
+            run = partial(torch._int_mm, a, b)
+        else:
+            a, b = (torch.randn(size, size, generator=random).to(dtype) for _ in range(2))
+            run = partial(torch.mm, a, b, out=torch.empty_like(a))
+        works.append(Work(2.0 * size**3, run))
     return works
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Optional
 
-from .profile import CONVOLUTION, Advice, Run
+from .profile import Advice, Kind, Run
 from .rule import Context, estimated, named, percent, share_of, unknown
 
 # Processor time of a minor page fault of 4 KiB. On bare metal 0.1 to 0.25 us are usual. Measured in a virtual machine
@@ -191,5 +191,5 @@ def _fewer_threads(run: Run, context: Context, rule: str, threads: int, evidence
         f" Convolutions peak at {few / 1e9:,.0f} GFLOP/s with {threads} threads, and {many / 1e9:,.0f} with "
         f"{run.threads}."
     )
-    gain = share_of(run.kinds, CONVOLUTION) * (1 - many / few)
+    gain = share_of(run.kinds, Kind.CONVOLUTION) * (1 - many / few)
     return estimated(run, rule, gain, evidence, remedy, options) or unknown(run, rule, evidence, remedy, options)

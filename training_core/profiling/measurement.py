@@ -23,37 +23,33 @@ from .breakdown import Breakdown, Roof, kind_of, typical, unaccounted, with_oute
 from .counters import counters, read, sampled_loads
 from .kernels import implementations, logged_primitives, with_nodes
 from .operation_costs import CostRecorder, Implementation, OperationCost
-from .profile import PYTHON, VALIDATION, Counters, LayerRow, MemoryCurve, Row, Run, Span, TimeLine
+from .profile import Counters, Kind, LayerRow, MemoryCurve, Phase, Row, Run, Span, TimeLine
 from .step_trace import PHASE_MARK, TracedStep, events_of, mark_phase, marked_layers, traced_steps
 from .subjects import Subject
 
 # The first steps prepare weights and kernels. For some steps after them, the process still gets memory from the system.
 _MIN_WARM_UP, _MAX_WARM_UP, _WARM_UP_SHARE = 2, 12, 0.15
-_MAX_ROUNDS = 20
+_MIN_ROUNDS, _MAX_ROUNDS = 2, 20
 
 
 @dataclass(frozen=True)
 class _Plan:
-    """Numbers of steps by their purpose.
+    """How many steps are made in a row, and how many for the trace and the time line.
 
-    The unused ones prepare the profiler, and the logged ones run with oneDNN's log. Each of at least so many rounds has
-    as many steps in a row without the profiler as with it. The traced ones make the trace and the time line.
+    In a row run those with oneDNN's log, those that prepare the profiler, and in each round as many without the
+    profiler as with it.
     """
 
-    unused: int
-    logged: int
-    per_round: int
-    rounds: int
+    in_a_row: int
     traced: int
 
     @property
     def steps(self) -> int:
         """Steps in all, at least; the one that is recorded with its costs takes twice as long."""
-        return 2 + self.unused + self.logged + 2 * self.per_round * self.rounds + self.traced
+        return 2 + (2 + 2 * _MIN_ROUNDS) * self.in_a_row + self.traced
 
 
-_USUAL = _Plan(unused=3, logged=3, per_round=3, rounds=2, traced=2)
-_SHORTEST = _Plan(unused=1, logged=1, per_round=1, rounds=2, traced=1)
+_USUAL, _SHORTEST = _Plan(in_a_row=3, traced=2), _Plan(in_a_row=1, traced=1)
 
 
 @dataclass(frozen=True)
@@ -85,8 +81,8 @@ def measure(subject: Subject, roof: Roof, limit_s: float, options: Mapping[str, 
             f"{plan.steps} are done all the same; they show little of the spread."
         )
     costs, memory = _recorded(subject)
-    implementation_of = _implementations(subject, plan.logged, costs)
-    _profiled(subject, plan.unused, costs, reporter)
+    implementation_of = _implementations(subject, plan.in_a_row, costs)
+    _profiled(subject, plan.in_a_row, costs, reporter)
     plain_s: list[float] = []
     traced: list[TracedStep] = []
     counted: list[Counters] = []
@@ -95,9 +91,9 @@ def measure(subject: Subject, roof: Roof, limit_s: float, options: Mapping[str, 
             1 - max(0.0, end_s - time.perf_counter()) / limit_s, f"{_title(subject)}: {len(traced)} steps"
         )
         before = read()
-        plain_s += _steps(subject, plan.per_round, reporter)
-        counted.append(counters(before, read(), plan.per_round, torch.get_num_threads(), os.cpu_count() or 1))
-        traced += _profiled(subject, plan.per_round, costs, reporter)[0]
+        plain_s += _steps(subject, plan.in_a_row, reporter)
+        counted.append(counters(before, read(), plan.in_a_row, torch.get_num_threads(), os.cpu_count() or 1))
+        traced += _profiled(subject, plan.in_a_row, costs, reporter)[0]
     with sampled_loads() as sampler:
         last, profiler = _profiled(subject, plan.traced, costs, reporter)
     nodes = subject.nodes()
@@ -116,9 +112,9 @@ def _title(subject: Subject) -> str:
 
 def _is_round_affordable(plan: _Plan, rounds: int, plain_s: Sequence[float], end_s: float) -> bool:
     """Whether another round, and the traced steps after it, end in time; the fewest rounds are done in any case."""
-    if not plan.rounds <= rounds < _MAX_ROUNDS:
-        return rounds < plan.rounds
-    needed_s = (2 * plan.per_round + plan.traced) * statistics.median(plain_s)
+    if not _MIN_ROUNDS <= rounds < _MAX_ROUNDS:
+        return rounds < _MIN_ROUNDS
+    needed_s = (2 * plan.in_a_row + plan.traced) * statistics.median(plain_s)
     return time.perf_counter() + needed_s < end_s
 
 
@@ -180,7 +176,7 @@ def _run(
     breakdown = Breakdown(steps, step_s, roof, implementation_of)
     phases, kinds, layers = breakdown.phases(), breakdown.kinds(), breakdown.layers()
     if validation_s:
-        row = Row(VALIDATION, 0, validation_s, validation_s / step_s)
+        row = Row(Phase.VALIDATION, 0, validation_s, validation_s / step_s)
         phases, kinds, layers = (*phases, row), (*kinds, row), (*layers, LayerRow(**vars(row)))
     rest = unaccounted(phases, step_s)
     return Run(
@@ -208,7 +204,7 @@ def _time_line(step: TracedStep, data_spans: Sequence[tuple[float, float]], load
     """Return the time line of a step, in seconds from its beginning."""
     zero_ns, end_ns = step.phases[0][1], step.phases[-1][2]
     main = [
-        Span("main thread", piece.name.removeprefix("aten::") or PYTHON, kind_of(piece), piece.layer,
+        Span("main thread", piece.name.removeprefix("aten::") or Kind.PYTHON, kind_of(piece), piece.layer,
              (piece.begin_ns - zero_ns) / 1e9, piece.duration_s)
         for piece in step.pieces
     ]  # fmt: skip

@@ -24,16 +24,27 @@ Signed = Annotated[float, Range(-_MAX, _MAX)]
 Count = Annotated[int, Range(1, _MAX)]
 Size = Annotated[int, Range(0, _MAX)]
 
-# Kinds of operations, as a breakdown names them.
-CONVOLUTION, NORMALIZATION, ACTIVATION = "convolution", "batch normalization", "activation"
-POOLING, UPSAMPLING, ADDITION = "pooling", "upsampling", "addition"
-LOSS, OPTIMIZER, COPY = "loss", "optimizer", "copy and reorder"
-PYTHON, OTHER = "Python", "other"
-# Phases of a step; those of inference are the first two and the last two.
-WAITING, FORWARD, BACKWARD, OPTIMIZER_STEP = "waiting for data", "forward", "backward", "optimizer"
-VALIDATION, CONVERSION, UNACCOUNTED = "validation", "conversion to bytes", "unaccounted"
-# What bounds a row of a breakdown in the roofline model.
-COMPUTE, MEMORY, CACHE = "compute", "memory", "cache"
+
+class Kind:
+    """Kinds of operations, as a breakdown names them."""
+
+    CONVOLUTION, NORMALIZATION, ACTIVATION = "convolution", "batch normalization", "activation"
+    POOLING, UPSAMPLING, ADDITION = "pooling", "upsampling", "addition"
+    LOSS, OPTIMIZER, COPY = "loss", "optimizer", "copy and reorder"
+    PYTHON, OTHER = "Python", "other"
+
+
+class Phase:
+    """Phases of a step; those of inference are the first two and the last two."""
+
+    WAITING, FORWARD, BACKWARD, OPTIMIZER_STEP = "waiting for data", "forward", "backward", "optimizer"
+    VALIDATION, CONVERSION, UNACCOUNTED = "validation", "conversion to bytes", "unaccounted"
+
+
+class Bound:
+    """Limits that bound a row of a breakdown in the roofline model."""
+
+    COMPUTE, MEMORY, CACHE = "compute", "memory", "cache"
 
 
 @dataclass(frozen=True)
@@ -99,7 +110,7 @@ class PrimitiveRow(Row):
         Time of reorders between memory layouts within it.
     """
 
-    kind: Text = OTHER
+    kind: Text = Kind.OTHER
     phase: Text = ""
     shape: Text = ""
     layout: Text = ""

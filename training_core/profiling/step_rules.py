@@ -12,22 +12,7 @@ from typing import Optional
 from ..models.engines import BF16, ENGINES, FP32
 from ..models.engines import TRAINING as TRAINING_ENGINES
 from ..models.openvino_model import CLEAR_WIN
-from .profile import (
-    BACKWARD,
-    CACHE,
-    CONVOLUTION,
-    COPY,
-    FORWARD,
-    MEMORY,
-    NORMALIZATION,
-    OPTIMIZER_STEP,
-    PYTHON,
-    VALIDATION,
-    WAITING,
-    Advice,
-    PrimitiveRow,
-    Run,
-)
+from .profile import Advice, Bound, Kind, Phase, PrimitiveRow, Run
 from .rule import (
     INFERENCE,
     TRAINING,
@@ -97,7 +82,7 @@ def better_precision(run: Run, context: Context) -> Optional[Advice]:
     return estimated(
         run,
         "precision",
-        amdahl(share_of(run.kinds, CONVOLUTION), peak / own_peak),
+        amdahl(share_of(run.kinds, Kind.CONVOLUTION), peak / own_peak),
         f"This processor peaks at {peak / 1e9:,.0f} GFLOP/s in {other}, and {own_peak / 1e9:,.0f} in {run.precision}. "
         "The estimate makes convolutions faster by that factor, and nothing else.",
         f"Set {named('precision')} to {other}.",
@@ -123,8 +108,8 @@ def untried_engine(run: Run, context: Context, engine: str) -> Optional[Advice]:
 def slow_reorders(run: Run, context: Context) -> Optional[Advice]:
     """Find copies and reorders between memory layouts."""
     rows = [row for row in run.primitives if _copying_s(row) > 0]
-    copying = share_of(run.kinds, COPY)
-    reordering = sum(row.reorder_s for row in rows if row.kind != COPY) / run.step_s
+    copying = share_of(run.kinds, Kind.COPY)
+    reordering = sum(row.reorder_s for row in rows if row.kind != Kind.COPY) / run.step_s
     if not rows or copying < COPY_SHARE:
         return None
     worst = described(max(rows, key=_copying_s))
@@ -164,7 +149,7 @@ def small_step(run: Run, context: Context) -> Optional[Advice]:
     """Find time to start threads and in Python, which a larger batch or tile spreads over more pixels."""
     calls = sum(row.calls for row in run.primitives)
     starting = calls * context.limits.parallel_region_s / run.step_s if run.threads > 1 else 0.0
-    python = share_of(run.kinds, PYTHON)
+    python = share_of(run.kinds, Kind.PYTHON)
     if starting + python < STARTING_SHARE:
         return None
     evidence = (
@@ -188,7 +173,7 @@ def small_step(run: Run, context: Context) -> Optional[Advice]:
 
 def data_starving(run: Run, context: Context) -> Optional[Advice]:
     """Find steps that wait for the thread that draws chips or reads tiles."""
-    share = share_of(run.phases, WAITING)
+    share = share_of(run.phases, Phase.WAITING)
     if share < WAITING_SHARE:
         return None
     items = "chips" if run.what == TRAINING else "tiles"
@@ -208,9 +193,9 @@ def data_starving(run: Run, context: Context) -> Optional[Advice]:
 
 def normalization_bound_by_memory(run: Run, context: Context) -> Optional[Advice]:
     """Find batch normalization that moves activations through memory, in training."""
-    share = share_of(run.kinds, NORMALIZATION)
-    rows = [row for row in run.primitives if row.kind == NORMALIZATION]
-    bound_s = sum(row.time_s for row in rows if row.bound in (MEMORY, CACHE))
+    share = share_of(run.kinds, Kind.NORMALIZATION)
+    rows = [row for row in run.primitives if row.kind == Kind.NORMALIZATION]
+    bound_s = sum(row.time_s for row in rows if row.bound in (Bound.MEMORY, Bound.CACHE))
     is_bound = bound_s > 0.5 * sum(row.time_s for row in rows)
     is_live = run.what == TRAINING and run.options.get("batch_norm") == "live"
     if share < NORMALIZATION_SHARE or not is_bound or not is_live:
@@ -230,12 +215,12 @@ def normalization_bound_by_memory(run: Run, context: Context) -> Optional[Advice
 def recomputing(run: Run, context: Context) -> Optional[Advice]:
     """Find activations that are computed a second time in the backward pass."""
     # The job's choice, auto for lack of memory; no where nothing is recomputed, whatever the choice.
-    choice, share = run.options.get("recompute", "no"), share_of(run.phases, FORWARD)
+    choice, share = run.options.get("recompute", "no"), share_of(run.phases, Phase.FORWARD)
     if run.what != TRAINING or choice == "no":
         return None
     evidence = (
         "Activations are recomputed in the backward pass, which takes about as long as the forward pass: "
-        f"{percent(share)} of the step. The backward pass takes {percent(share_of(run.phases, BACKWARD))} in all."
+        f"{percent(share)} of the step. The backward pass takes {percent(share_of(run.phases, Phase.BACKWARD))} in all."
     )
     link = "guide.md#memory-and-large-chips"
     if choice == "yes":
@@ -251,7 +236,7 @@ def recomputing(run: Run, context: Context) -> Optional[Advice]:
 
 def large_optimizer(run: Run, context: Context) -> Optional[Advice]:
     """Find an optimizer that takes much of a small step."""
-    share, batches = share_of(run.phases, OPTIMIZER_STEP), run.options.get("accumulation", 1)
+    share, batches = share_of(run.phases, Phase.OPTIMIZER_STEP), run.options.get("accumulation", 1)
     if share < OPTIMIZER_SHARE:
         return None
     return estimated(
@@ -268,7 +253,7 @@ def large_optimizer(run: Run, context: Context) -> Optional[Advice]:
 
 def large_validation(run: Run, context: Context) -> Optional[Advice]:
     """Find validations that take more time than training aims at."""
-    share = share_of(run.phases, VALIDATION)
+    share = share_of(run.phases, Phase.VALIDATION)
     if share < VALIDATION_SHARE:
         return None
     return estimated(
@@ -302,12 +287,12 @@ def _pixel_s(run: Run) -> float:
 
 
 def _copying_s(row: PrimitiveRow) -> float:
-    return row.time_s if row.kind == COPY else row.reorder_s
+    return row.time_s if row.kind == Kind.COPY else row.reorder_s
 
 
 def _is_last_resort(row: PrimitiveRow) -> bool:
     name = row.implementation.removeprefix("x64:").replace("_", ":").split(":")[0]
-    return row.kind == CONVOLUTION and name in _LAST_RESORTS
+    return row.kind == Kind.CONVOLUTION and name in _LAST_RESORTS
 
 
 def _catching_up(run: Run, slow: list[PrimitiveRow]) -> Optional[float]:
@@ -316,7 +301,7 @@ def _catching_up(run: Run, slow: list[PrimitiveRow]) -> Optional[float]:
     None where too little is known of their roofs.
     """
     others = [
-        row.roof_share for row in run.primitives if row.kind == CONVOLUTION and row not in slow and row.roof_share
+        row.roof_share for row in run.primitives if row.kind == Kind.CONVOLUTION and row not in slow and row.roof_share
     ]
     known = [(row.share, row.roof_share) for row in slow if row.roof_share]
     if not others or not known:

@@ -40,16 +40,16 @@ from ..models.openvino_model import OpenvinoModel
 from ..segmentation.inference import Predictor, Read, predict_pieces, read_piece
 from ..system.prefetch import ahead
 from .kernels import Node, nodes_of
-from .profile import BACKWARD, CONVERSION, FORWARD, LOSS, OPTIMIZER_STEP, VALIDATION, WAITING, Run
+from .profile import Kind, Phase, Run
 from .step_trace import mark_phase
 
 # Phases by the parts of the training loop.
 _PHASES = {
-    "waiting for chips": WAITING,
-    "forward": FORWARD,
-    "backward": BACKWARD,
-    "optimizer": OPTIMIZER_STEP,
-    "validation": VALIDATION,
+    "waiting for chips": Phase.WAITING,
+    "forward": Phase.FORWARD,
+    "backward": Phase.BACKWARD,
+    "optimizer": Phase.OPTIMIZER_STEP,
+    "validation": Phase.VALIDATION,
 }
 _BATCHES_AHEAD, _SEED = 3, 0
 # Held-out blocks are of this size.
@@ -96,7 +96,7 @@ class TrainingSteps:
         When the data thread worked, in seconds since 1970.
     """
 
-    what, last_phase, after_model = TRAINING, OPTIMIZER_STEP, LOSS
+    what, last_phase, after_model = TRAINING, Phase.OPTIMIZER_STEP, Kind.LOSS
 
     def __init__(
         self, model: nn.Module, engine: NativeEngine, recipe: StepOptions, images: list[LabeledImage], chip_px: int
@@ -151,7 +151,7 @@ class _MarkingEngine:
     def probability(self, prepared: Any, images: Tensor) -> Tensor:
         """See Engine.probability."""
         result = self.inner.probability(prepared, images)
-        mark_phase(FORWARD)
+        mark_phase(Phase.FORWARD)
         return result
 
 
@@ -162,7 +162,7 @@ class InferenceSteps:
     tile includes its halo.
     """
 
-    what, last_phase, after_model = INFERENCE, CONVERSION, "output"
+    what, last_phase, after_model = INFERENCE, Phase.CONVERSION, "output"
     batch_size = 1
 
     def __init__(self, predictor: Predictor, read: Read, tiles: Iterable[Tile], size_px: int) -> None:
@@ -179,7 +179,7 @@ class InferenceSteps:
     def step(self) -> None:
         """Wait for a tile, and segment it."""
         next(self._predictions)
-        mark_phase(CONVERSION)
+        mark_phase(Phase.CONVERSION)
 
     def nodes(self) -> list[Node]:
         """Return the nodes of OpenVINO's graph with their times; none where PyTorch runs the model."""
@@ -310,7 +310,7 @@ def _timed(items: Generator[Item, None, None], spans: list[tuple[float, float]])
 def _marked(items: Iterator[Item]) -> Iterator[Item]:
     """Yield items, marking that the wait for each has ended."""
     for item in items:
-        mark_phase(WAITING)
+        mark_phase(Phase.WAITING)
         yield item
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Optional
 
@@ -18,7 +18,6 @@ from .colors import AXIS, BLUE, GRAY, GREEN, VERMILION
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 _RULE = "#e3e7eb"
 _INCHES = (5.6, 3.0)
@@ -56,12 +55,8 @@ def line_chart(
 
     The vertical axis is fitted to the lines without `y_range`; `marked_x` is a labeled position on the other axis.
     """
-    import matplotlib  # takes half a second to load, and only reports need it
-    from matplotlib.figure import Figure
 
-    with matplotlib.rc_context({**_STYLE, "svg.hashsalt": name}):
-        figure = Figure(figsize=_INCHES, layout="constrained")
-        axes = figure.add_subplot()
+    def draw(axes: Axes) -> None:
         for line in lines:
             marker = "o" if line.dots else ""
             size = 3.5 if len(line.x) > 1 else 7  # a single point marks a place
@@ -71,43 +66,42 @@ def line_chart(
         axes.margins(x=0.02)
         if y_range is not None:
             axes.set_ylim(*y_range)
-        _dress(axes, x_label, y_label, len(lines) + 1)
-        return _to_svg(figure, name)
+
+    return _chart(name, draw, x_label, y_label, len(lines) + 1)
 
 
 def histogram(name: str, values: Sequence[float], x_label: str, y_label: str, color: str) -> str:
     """Return how often values, at least one and none negative, occur, as an `<svg>` element with the median marked."""
-    import matplotlib
-    from matplotlib.figure import Figure
-    from matplotlib.ticker import MaxNLocator
-
     bars = int(np.clip(np.sqrt(len(values)), 5, 40))
     middle = float(np.median(values))
+
+    def draw(axes: Axes) -> None:
+        axes.hist(values, bins=bars, range=(0, max(*values, 1e-6)), color=color, rwidth=0.9)
+        axes.axvline(middle, color=AXIS, lw=1, ls=(0, (3, 3)), label=f"median: {middle:.3g}")
+        axes.locator_params(axis="y", integer=True)
+
+    return _chart(name, draw, x_label, y_label, 1)
+
+
+def _chart(name: str, draw: Callable[[Axes], None], x_label: str, y_label: str, columns: int) -> str:
+    """Return a drawing on axes as SVG, in the look of all charts, with a legend of several columns above."""
+    import matplotlib  # takes half a second to load, and only reports need it
+    from matplotlib.figure import Figure
+
+    text = io.StringIO()
     with matplotlib.rc_context({**_STYLE, "svg.hashsalt": name}):
         figure = Figure(figsize=_INCHES, layout="constrained")
         axes = figure.add_subplot()
-        axes.hist(values, bins=bars, range=(0, max(*values, 1e-6)), color=color, rwidth=0.9)
-        axes.axvline(middle, color=AXIS, lw=1, ls=(0, (3, 3)), label=f"median: {middle:.3g}")
-        axes.yaxis.set_major_locator(MaxNLocator(integer=True))
-        _dress(axes, x_label, y_label, 1)
-        return _to_svg(figure, name)
-
-
-def _dress(axes: Axes, x_label: str, y_label: str, columns: int) -> None:
-    """Give axes the look of all charts, with a legend of several columns above."""
-    axes.legend(frameon=False, labelcolor=AXIS, loc="lower left", bbox_to_anchor=(0, 1), borderpad=0, ncols=columns)
-    axes.set_xlabel(x_label, color=AXIS)
-    axes.set_ylabel(y_label, color=AXIS)
-    axes.grid(color=_RULE, lw=0.8)
-    axes.set_axisbelow(True)
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.spines[["left", "bottom"]].set_color(GRAY)
-    axes.tick_params(colors=AXIS, length=3)
-
-
-def _to_svg(figure: Figure, name: str) -> str:
-    text = io.StringIO()
-    figure.savefig(text, format="svg", transparent=True)
+        draw(axes)
+        axes.legend(frameon=False, labelcolor=AXIS, loc="lower left", bbox_to_anchor=(0, 1), borderpad=0, ncols=columns)
+        axes.set_xlabel(x_label, color=AXIS)
+        axes.set_ylabel(y_label, color=AXIS)
+        axes.grid(color=_RULE, lw=0.8)
+        axes.set_axisbelow(True)
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.spines[["left", "bottom"]].set_color(GRAY)
+        axes.tick_params(colors=AXIS, length=3)
+        figure.savefig(text, format="svg", transparent=True)
     svg = _NOT_FOR_HTML.sub("", text.getvalue()).strip()
     return _SIZE.sub(f'<svg role="img" aria-label="{name}"', svg, count=1)
 
@@ -122,14 +116,17 @@ def smoothed(values: Sequence[float] | np.ndarray, window: int) -> np.ndarray:
 
 def sweep_chart(thresholds: Sequence[float], sweep: Sequence[Scores], threshold: float, word: str) -> str:
     """Return a chart of scores by threshold, as SVG, with one `threshold` labeled by a word."""
-    lines = [
-        Series("F1", thresholds, [scores.f1 for scores in sweep], VERMILION),
-        Series("precision", thresholds, [scores.precision for scores in sweep], GREEN, width=1.3),
-        Series("recall", thresholds, [scores.recall for scores in sweep], GRAY, width=1.3),
+    marked = threshold, f"{word}: {threshold:.2f}"
+    lines = lines_of_scores(thresholds, sweep, ("F1", "precision", "recall"))
+    return line_chart("Scores by threshold", lines, "threshold", "score", (0, 1), marked)
+
+
+def lines_of_scores(x: Sequence[float], scores: Sequence[Any], measures: tuple[str, str, str]) -> list[Series]:
+    """Return a line for each of three measures of scores by `x`, such as thresholds; the first one stands out."""
+    styles = zip(measures, (VERMILION, GREEN, GRAY), (1.8, 1.3, 1.3))
+    return [
+        Series(name, x, [getattr(at, name.lower()) for at in scores], color, width) for name, color, width in styles
     ]
-    return line_chart(
-        "Scores by threshold", lines, "threshold", "score", (0, 1), (threshold, f"{word}: {threshold:.2f}")
-    )
 
 
 def precision_recall_chart(sweep: Sequence[Scores], marked: Mapping[str, Scores]) -> str:

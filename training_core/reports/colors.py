@@ -7,7 +7,7 @@ Scope: hex codes, as CSS and matplotlib take them. Independent of drawings.
 
 from __future__ import annotations
 
-from ..profiling import profile
+from ..profiling.profile import Kind, Phase
 
 ORANGE, GREEN, YELLOW, BLUE = "#e69f00", "#009e73", "#f0e442", "#0072b2"
 VERMILION, PURPLE, SKY = "#d55e00", "#cc79a7", "#56b4e9"
@@ -16,25 +16,25 @@ INK, AXIS, GRAY, PALE, FAINT, WHITE = "#1f2933", "#3c4650", "#8a9099", "#c9d2da"
 BROWN = "#7a5230"
 
 KIND_COLORS = {
-    profile.CONVOLUTION: BLUE,
-    profile.NORMALIZATION: ORANGE,
-    profile.ACTIVATION: GREEN,
-    profile.POOLING: SKY,
-    profile.UPSAMPLING: PURPLE,
-    profile.ADDITION: YELLOW,
-    profile.LOSS: VERMILION,
-    profile.OPTIMIZER: BROWN,
-    profile.COPY: INK,
-    profile.PYTHON: GRAY,
-    profile.OTHER: PALE,
+    Kind.CONVOLUTION: BLUE,
+    Kind.NORMALIZATION: ORANGE,
+    Kind.ACTIVATION: GREEN,
+    Kind.POOLING: SKY,
+    Kind.UPSAMPLING: PURPLE,
+    Kind.ADDITION: YELLOW,
+    Kind.LOSS: VERMILION,
+    Kind.OPTIMIZER: BROWN,
+    Kind.COPY: INK,
+    Kind.PYTHON: GRAY,
+    Kind.OTHER: PALE,
 }
 PHASE_COLORS = {
-    profile.WAITING: YELLOW,
-    profile.FORWARD: SKY,
-    profile.BACKWARD: ORANGE,
-    profile.OPTIMIZER_STEP: BROWN,
-    profile.VALIDATION: GREEN,
-    profile.CONVERSION: PURPLE,
+    Phase.WAITING: YELLOW,
+    Phase.FORWARD: SKY,
+    Phase.BACKWARD: ORANGE,
+    Phase.OPTIMIZER_STEP: BROWN,
+    Phase.VALIDATION: GREEN,
+    Phase.CONVERSION: PURPLE,
 }
 
 

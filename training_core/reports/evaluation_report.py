@@ -14,7 +14,7 @@ from ..jobs import Evaluate
 from ..models.model_card import ModelCard
 from ..segmentation.pixel_metrics import Confusion, GroundScores, Scores
 from .charts import precision_recall_chart, sweep_chart
-from .page import ImageSummary, ModelRecord, pictures_of, write_page
+from .page import ImageSummary, ModelRecord, write_page
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,7 +72,6 @@ def write_evaluation_report(record: EvaluationRecord, path: Path) -> None:
         record,
         model=_describe(record.card),
         charts=charts,
-        panels=pictures_of(record.panels, record.threshold),
     )
 
 

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 
 import numpy as np
 import shapely
 
 from .colors import AXIS
+from .svg import drawing, path, ticks, words
 
 _WIDTH_PX, _MARGIN_PX, _TALLEST = 1000.0, 24.0, 1.2
 # A map of more lines makes a page that is slow to open.
@@ -23,7 +23,7 @@ MAX_LINES = 30_000
 class MapLines:
     """Lines of one color: `LineString`s in meters, x east and y north, (n,), object; drawn on a map 1000 px wide."""
 
-    lines: np.ndarray
+    shapes: np.ndarray
     color: str
     width_px: float = 2.0
 
@@ -46,8 +46,7 @@ def line_map(name: str, drawn: Mapping[str, MapLines | MapAreas]) -> str:
 
     Layers are drawn by title, later ones on top, with at least one shape in all.
     """
-    shapes = [layer.lines if isinstance(layer, MapLines) else layer.shapes for layer in drawn.values()]
-    west, south, east, north = shapely.total_bounds(np.concatenate(shapes))
+    west, south, east, north = shapely.total_bounds(np.concatenate([layer.shapes for layer in drawn.values()]))
     span_m = max(east - west, (north - south) / _TALLEST, 1.0)
     scale = (_WIDTH_PX - 2 * _MARGIN_PX) / span_m
     left_px = (_WIDTH_PX - (east - west) * scale) / 2
@@ -56,15 +55,13 @@ def line_map(name: str, drawn: Mapping[str, MapLines | MapAreas]) -> str:
     def to_picture(points: np.ndarray) -> np.ndarray:
         return np.column_stack([left_px + (points[:, 0] - west) * scale, _MARGIN_PX + (north - points[:, 1]) * scale])
 
-    paths = "".join(
-        _path(title, layer, to_picture, scale)
-        if isinstance(layer, MapLines)
-        else "".join(_areas(title, layer, to_picture, scale))
-        for title, layer in drawn.items()
-    )
-    bar = _scale_bar(span_m, scale, height_px - _MARGIN_PX)
-    size = f'viewBox="0 0 {_WIDTH_PX:.0f} {height_px:.0f}" style="max-width: none"'
-    return f'<svg role="img" aria-label="{name}" {size}>{paths}{bar}</svg>'
+    parts: list[str] = []
+    for title, layer in drawn.items():
+        if isinstance(layer, MapLines):
+            parts += _lines(title, layer, to_picture, scale)
+        else:
+            parts += _areas(title, layer, to_picture, scale)
+    return drawing(name, _WIDTH_PX, height_px, [*parts, *_scale_bar(span_m, scale, height_px - _MARGIN_PX)])
 
 
 def dots(points: np.ndarray) -> np.ndarray:
@@ -72,42 +69,41 @@ def dots(points: np.ndarray) -> np.ndarray:
     return shapely.linestrings(np.stack([points, points], axis=1))
 
 
-def _path(title: str, drawn: MapLines, to_picture: Callable[[np.ndarray], np.ndarray], scale: float) -> str:
-    """Return lines as one path, simplified to a third of a pixel."""
-    simple = shapely.simplify(drawn.lines, 0.3 / scale, preserve_topology=False)
+def _lines(title: str, drawn: MapLines, to_picture: Callable[[np.ndarray], np.ndarray], scale: float) -> Iterator[str]:
+    """Yield lines as one path, simplified to a third of a pixel."""
+    simple = shapely.simplify(drawn.shapes, 0.3 / scale, preserve_topology=False)
     points, line = shapely.get_coordinates(simple, return_index=True)
     begins = np.append(True, np.diff(line) > 0)
     steps = [f"{'ML'[not begin]}{x:.1f} {y:.1f}" for begin, (x, y) in zip(begins, to_picture(points))]
-    style = f'fill="none" stroke="{drawn.color}" stroke-width="{drawn.width_px:g}" stroke-linecap="round"'
-    return f'<path {style} stroke-linejoin="round" d="{"".join(steps)}"><title>{title}</title></path>'
+    style = {"stroke": drawn.color, "stroke_width": f"{drawn.width_px:g}", "stroke_linecap": "round"}
+    yield path("".join(steps), title, fill="none", stroke_linejoin="round", **style)
 
 
 def _areas(title: str, drawn: MapAreas, to_picture: Callable[[np.ndarray], np.ndarray], scale: float) -> Iterator[str]:
     """Yield areas as paths, simplified to a third of a pixel."""
     simple = shapely.simplify(drawn.shapes, 0.3 / scale, preserve_topology=True)
-    fill = f'fill="{drawn.color if drawn.is_filled else "none"}" fill-opacity="0.25"'
-    style = f'{fill} fill-rule="evenodd" stroke="{drawn.color}" stroke-width="1" stroke-linejoin="round"'
+    style = {"fill": drawn.color if drawn.is_filled else "none", "fill_opacity": 0.25, "fill_rule": "evenodd"}
+    style |= {"stroke": drawn.color, "stroke_width": 1, "stroke_linejoin": "round"}
     steps = []
     for shape in simple:
         rings = shapely.get_rings(shapely.get_parts(shape)) if shape is not None else ()
         steps.append("".join(_ring(to_picture(shapely.get_coordinates(ring)[:-1])) for ring in rings))
     for shape_title, shape_steps in zip(drawn.titles, steps) if drawn.titles else [(title, "".join(steps))]:
         if shape_steps:
-            yield f'<path {style} d="{shape_steps}"><title>{escape(shape_title)}</title></path>'
+            yield path(shape_steps, shape_title, **style)
 
 
 def _ring(points: np.ndarray) -> str:
     return f"M{'L'.join(f'{x:.1f} {y:.1f}' for x, y in points)}Z"
 
 
-def _scale_bar(span_m: float, scale: float, bottom_px: float) -> str:
-    """Return a scale bar: a round number of meters, about a fifth of the map."""
-    power = 10.0 ** np.floor(np.log10(span_m / 5))
-    length_m = max(step * power for step in (1, 2, 5) if step * power <= span_m / 5)
+def _scale_bar(span_m: float, scale: float, bottom_px: float) -> Iterator[str]:
+    """Yield a scale bar: a round number of meters, about a fifth of the map."""
+    length_m = ticks(span_m, 5)[1]
     text = f"{length_m / 1000:g} km" if length_m >= 1000 else f"{length_m:g} m"
-    begin_px, end_px = _MARGIN_PX, _MARGIN_PX + length_m * scale
-    bar = f'<path d="M{begin_px:.1f} {bottom_px:.1f}H{end_px:.1f}" stroke="{AXIS}" stroke-width="3"/>'
-    return f'{bar}<text x="{end_px + 8:.1f}" y="{bottom_px + 5:.1f}" font-size="15" fill="{AXIS}">{text}</text>'
+    end_px = _MARGIN_PX + length_m * scale
+    yield path(f"M{_MARGIN_PX:.1f} {bottom_px:.1f}H{end_px:.1f}", stroke=AXIS, stroke_width=3)
+    yield words(end_px + 8, bottom_px + 5, text, font_size=15)
 
 
 class RoadSketch:

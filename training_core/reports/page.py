@@ -121,21 +121,18 @@ def write_page(template: str, path: Path, job_type: type[Job], record: ReportRec
         legend=_LEGEND,
         timings=_shares_of(record.timings_s),
         settings=_settings_of(job_type, record.options),
+        panels=[_pictures_of(each, record) for each in record.panels] if isinstance(record, ModelRecord) else [],
         **values,
     )
     path.write_text(page, encoding="utf-8", errors="replace")  # not every path is valid UTF-8
 
 
-def pictures_of(panels: Sequence[Panel], threshold: float) -> list[dict[str, Any]]:
-    """Return each panel's caption, and its pictures as data URLs by name; a probability from `threshold` on is road."""
-    return [_pictures_of(panel, threshold) for panel in panels]
-
-
-def _pictures_of(panel: Panel, threshold: float) -> dict[str, Any]:
+def _pictures_of(panel: Panel, record: ModelRecord) -> dict[str, Any]:
+    """Return a panel's caption, and its pictures as data URLs by name."""
     image, truth, probability = (
         reduced(pixels, _MAX_PANEL_PX) for pixels in (panel.image, panel.truth, panel.probability)
     )
-    mask = reaches(probability, threshold)
+    mask = reaches(probability, record.threshold)
     pictures = {
         "image": image,
         "labels": label_overlay(image, truth),

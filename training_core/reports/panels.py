@@ -75,14 +75,18 @@ def scored_places(
         for where in (is_road, is_wrong)
         for corner in _disjoint([(0, *place[1:]) for place in sorted(_places(where, PANEL_PX), reverse=True)])[:count]
     }
-    return [
-        ScoredPlace(
-            int(_square(is_road, *corner).sum()),
-            int(_square(is_wrong, *corner).sum()),
-            _scored_panel(name, bands, read, _square(truth, *corner), _square(probability, *corner), threshold, corner),
-        )
-        for corner in (place[1:] for place in _disjoint(sorted(corners)))
-    ]
+    places = []
+    for _, row, column in _disjoint(sorted(corners)):
+        square, predicted = _square(truth, row, column), _square(probability, row, column)
+        values, known = read(column, row, square.shape[1], square.shape[0])
+        confusion = Confusion()
+        confusion.add(predicted, square)
+        scores = confusion.scores(threshold)
+        caption = f"{name}: F1 {scores.f1:.3f} here, precision {scores.precision:.3f}, recall {scores.recall:.3f}"
+        picture = to_picture(values, known, bands, stretch_limits(values, known))
+        road_px, wrong_px = (int(_square(where, row, column).sum()) for where in (is_road, is_wrong))
+        places.append(ScoredPlace(road_px, wrong_px, Panel(picture, square, predicted, caption)))
+    return places
 
 
 def select_places(places: Iterable[ScoredPlace], count: int) -> list[ScoredPlace]:
@@ -90,24 +94,6 @@ def select_places(places: Iterable[ScoredPlace], count: int) -> list[ScoredPlace
     by_road = sorted(places, key=lambda place: -place.road_px)
     most_road, others = by_road[: count - count // 2], by_road[count - count // 2 :]
     return most_road + sorted(others, key=lambda place: -place.wrong_px)[: count // 2]
-
-
-def _scored_panel(
-    name: str,
-    bands: Sequence[str],
-    read: Callable[..., tuple[np.ndarray, np.ndarray]],
-    truth: np.ndarray,
-    probability: np.ndarray,
-    threshold: float,
-    corner: tuple[int, int],
-) -> Panel:
-    height, width = truth.shape
-    values, known = read(corner[1], corner[0], width, height)
-    confusion = Confusion()
-    confusion.add(probability, truth)
-    scores = confusion.scores(threshold)
-    caption = f"{name}: F1 {scores.f1:.3f} here, precision {scores.precision:.3f}, recall {scores.recall:.3f}"
-    return Panel(to_picture(values, known, bands, stretch_limits(values, known)), truth, probability, caption)
 
 
 def _places(where: np.ndarray, step_px: int) -> list[tuple[int, int, int]]:

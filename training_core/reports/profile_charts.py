@@ -14,7 +14,7 @@ from itertools import groupby
 
 import numpy as np
 
-from ..profiling.profile import BACKWARD, FORWARD, LayerRow, MemoryCurve, Span, ThreadLoad, TimeLine
+from ..profiling.profile import LayerRow, MemoryCurve, Phase, Span, ThreadLoad, TimeLine
 from .colors import AXIS, BLUE, FAINT, GRAY, INK, PALE, VERMILION, WHITE, kind_color, phase_color
 from .quantities import percent, quantity, seconds
 from .svg import box, drawing, fitted, path, ticks, words
@@ -73,12 +73,12 @@ class Block:
 def modules_of(layers: Sequence[LayerRow]) -> Module:
     """Return the step as a tree: directions, and in them the modules by their paths."""
     step = Module("step", "")
-    for direction in (FORWARD, BACKWARD, _REST):
+    for direction in (Phase.FORWARD, Phase.BACKWARD, _REST):
         step.inner[direction] = Module(direction, "")
     for row in layers:
         rest_s = row.time_s - row.forward_s - row.backward_s
         parts = row.name.split(".")[:_MAX_DEPTH]
-        for direction, time_s in ((FORWARD, row.forward_s), (BACKWARD, row.backward_s), (_REST, rest_s)):
+        for direction, time_s in ((Phase.FORWARD, row.forward_s), (Phase.BACKWARD, row.backward_s), (_REST, rest_s)):
             if time_s > 1e-9 * row.time_s:  # the rest may be a rounding error
                 step.inner[direction].add(parts, time_s)
     return step

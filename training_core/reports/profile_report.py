@@ -13,7 +13,7 @@ from typing import Any
 from ..jobs import CompareProfiles
 from ..jobs import Profile as ProfileJob
 from ..profiling.profile import Limits, Profile, Rate, Run
-from ..profiling.profile_comparison import Comparison, Difference, RunComparison
+from ..profiling.profile_comparison import Comparison, RunComparison
 from .colors import GREEN, KIND_COLORS, PHASE_COLORS, VERMILION, kind_color, phase_color
 from .page import ReportRecord, write_page
 from .profile_charts import flame_graph, memory_curve, time_line
@@ -21,7 +21,8 @@ from .quantities import NONE, calls, number, percent, quantity, seconds
 from .roofline import roofline
 
 # Longer tables are cut; the JSON document has all rows.
-MAX_LAYERS, MAX_PRIMITIVES, MAX_ADVICE, MAX_DIFFERENCES = 20, 20, 50, 25
+MAX_ROWS, MAX_ADVICE, MAX_DIFFERENCES = 20, 50, 25
+_BREAKDOWNS = {"Phases": "phases", "Kinds of operations": "kinds", "Layers": "layers", "Primitives": "primitives"}
 # How numbers are written, for templates.
 WRITERS = {
     "seconds": seconds,
@@ -135,12 +136,7 @@ def _view(run: Run, limits: Limits, index: int) -> dict[str, Any]:
         "run": run,
         "headroom": headroom_of(run),
         "facts": dict(_run_facts(run)),
-        "tables": {
-            "Phases": (run.phases, len(run.phases)),
-            "Kinds of operations": (run.kinds, len(run.kinds)),
-            "Layers": (run.layers[:MAX_LAYERS], len(run.layers)),
-            "Primitives": (run.primitives[:MAX_PRIMITIVES], len(run.primitives)),
-        },
+        "tables": {title: (rows[:MAX_ROWS], len(rows)) for title, rows in _tables(run).items()},
         "kinds": [(kind, kind_color(kind)) for kind in KIND_COLORS if kind in kinds],
         "phases": [(phase, phase_color(phase)) for phase, _, _ in run.time_line.phases if phase in PHASE_COLORS],
         "roofline": roofline(f"Roofline of {name}", run, limits),
@@ -150,6 +146,11 @@ def _view(run: Run, limits: Limits, index: int) -> dict[str, Any]:
         "memory": memory_curve(f"Memory of {name}", run.memory),
         "peaks": run.memory.peaks(),
     }
+
+
+def _tables(run: Run | RunComparison) -> dict[str, Any]:
+    """Return the rows of each breakdown by its title."""
+    return {title: getattr(run, name) for title, name in _BREAKDOWNS.items()}
 
 
 def _run_facts(run: Run) -> Iterator[tuple[str, str]]:
@@ -232,7 +233,11 @@ def write_comparison_report(record: ComparisonRecord, path: Path) -> None:
         path,
         CompareProfiles,
         record,
-        summary=[_sentence(run) for run in record.comparison.runs[:2]],
+        summary=[
+            f"{run.name[0].upper()}{run.name[1:]}: {seconds(run.step_before_s)} before, {seconds(run.step_after_s)} "
+            f"after: {change(run.ratio)}."
+            for run in record.comparison.runs[:2]
+        ],
         runs=[_comparison_view(run) for run in record.comparison.runs],
         faster_color=GREEN,
         slower_color=VERMILION,
@@ -247,26 +252,10 @@ def change(ratio: float) -> str:
     return f"{1 / ratio:.3g} times as fast" if ratio < 1 else f"{ratio:.3g} times as long"
 
 
-def _sentence(run: RunComparison) -> str:
-    times = f"{seconds(run.step_before_s)} before, {seconds(run.step_after_s)} after: {change(run.ratio)}"
-    return f"{run.name[0].upper()}{run.name[1:]}: {times}."
-
-
 def _comparison_view(run: RunComparison) -> dict[str, Any]:
-    """Return the values of a pair of runs for the page."""
-    tables = {
-        "Phases": run.phases,
-        "Kinds of operations": run.kinds,
-        "Layers": run.layers,
-        "Primitives": run.primitives,
-    }
-    return {
-        "run": run,
-        "change": change(run.ratio),
-        "tables": {title: (rows[:MAX_DIFFERENCES], len(rows), _largest(rows)) for title, rows in tables.items()},
-    }
-
-
-def _largest(rows: Sequence[Difference]) -> float:
-    """Return the largest share of some differences, to scale bars by."""
-    return max((abs(row.share) for row in rows), default=0.0) or 1.0
+    """Return the values of a pair of runs for the page; the largest share of differences scales their bars."""
+    tables = {}
+    for title, rows in _tables(run).items():
+        largest = max((abs(row.share) for row in rows), default=0.0) or 1.0
+        tables[title] = rows[:MAX_DIFFERENCES], len(rows), largest
+    return {"run": run, "change": change(run.ratio), "tables": tables}

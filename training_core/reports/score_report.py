@@ -17,8 +17,7 @@ from ..comparison.buffer_matching import LineScores
 from ..comparison.network_scores import NetworkSize
 from ..comparison.topo import Topo
 from ..jobs import ScoreNetwork
-from .charts import Series, line_chart
-from .colors import GRAY, GREEN, VERMILION
+from .charts import line_chart, lines_of_scores
 from .maps import MapLines, line_map
 from .page import FALSE_ALARM_COLOR, HIT_COLOR, MISS_COLOR, ReportRecord, write_page
 
@@ -63,10 +62,7 @@ def write_network_report(record: NetworkRecord, path: Path) -> None:
     """Write the report of a network's scores as one self-contained HTML file without scripts."""
     lines = {kind: MapLines(record.parts[kind], color, width) for kind, (_, color, width) in KINDS.items()}
     lengths_m = {kind: sum(line.length for line in record.parts[kind]) for kind in KINDS}
-    charts = {
-        "map": line_map("Matched, missed and false roads", lines),
-        "sweep": _sweep_chart(record),
-    }
+    charts = {"map": line_map("Matched, missed and false roads", lines), "sweep": _sweep_chart(record)}
     write_page(
         "scorenetwork.html.j2",
         path,
@@ -78,13 +74,7 @@ def write_network_report(record: NetworkRecord, path: Path) -> None:
 
 
 def _sweep_chart(record: NetworkRecord) -> str:
-    tolerances_m = [scores.tolerance_m for scores in record.sweep]
-    lines = [
-        Series("quality", tolerances_m, [scores.quality for scores in record.sweep], VERMILION),
-        Series("completeness", tolerances_m, [scores.completeness for scores in record.sweep], GREEN, width=1.3),
-        Series("correctness", tolerances_m, [scores.correctness for scores in record.sweep], GRAY, width=1.3),
-    ]
-    used_m = record.lines.tolerance_m
-    return line_chart(
-        "Scores by tolerance", lines, "tolerance in m", "score", (0, 1.02), (used_m, f"used: {used_m:g} m")
-    )
+    tolerances_m, used_m = [scores.tolerance_m for scores in record.sweep], record.lines.tolerance_m
+    lines = lines_of_scores(tolerances_m, record.sweep, ("quality", "completeness", "correctness"))
+    marked = used_m, f"used: {used_m:g} m"
+    return line_chart("Scores by tolerance", lines, "tolerance in m", "score", (0, 1.02), marked)

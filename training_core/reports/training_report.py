@@ -26,7 +26,7 @@ from ..system import processor
 from ..system.versions import versions
 from .charts import Series, line_chart, smoothed, sweep_chart
 from .colors import BLUE, GRAY, PALE, VERMILION
-from .page import ImageSummary, ModelRecord, pictures_of, write_page
+from .page import ImageSummary, ModelRecord, write_page
 from .panels import COMPUTED_PX, make_panels
 from .quantities import percent, quantity, seconds
 
@@ -146,7 +146,6 @@ def write_training_report(record: TrainingRecord, path: Path) -> None:
         run=_run(record),
         parallel=_parallel_rows(record.parallel) if record.parallel else {},
         charts=_charts(record),
-        panels=pictures_of(record.panels, record.threshold),
     )
 
 

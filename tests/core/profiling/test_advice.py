@@ -8,31 +8,25 @@ from training_core import jobs
 from training_core.errors import Cancelled, ResourceError
 from training_core.events import Reporter
 from training_core.profiling.advice import advise, trials_of
-from training_core.profiling.profile import (
-    CONVERSION,
-    CONVOLUTION,
-    COPY,
-    FORWARD,
-    NORMALIZATION,
-    OPTIMIZER_STEP,
-    PYTHON,
-    VALIDATION,
-    WAITING,
-    Advice,
-    Counters,
-)
+from training_core.profiling.profile import Advice, Counters, Kind, Phase
 
 GUIDE = Path(__file__).parents[3] / "docs/guide.md"
 # Everything is wrong with it.
 WORST = run_of(
-    phases={WAITING: 0.1, FORWARD: 0.2, OPTIMIZER_STEP: 0.1, VALIDATION: 0.3, CONVERSION: 0.3},
-    kinds={COPY: 0.12, PYTHON: 0.07, NORMALIZATION: 0.2},
+    phases={
+        Phase.WAITING: 0.1,
+        Phase.FORWARD: 0.2,
+        Phase.OPTIMIZER_STEP: 0.1,
+        Phase.VALIDATION: 0.3,
+        Phase.CONVERSION: 0.3,
+    },
+    kinds={Kind.COPY: 0.12, Kind.PYTHON: 0.07, Kind.NORMALIZATION: 0.2},
     primitives=[
-        primitive(COPY, 0.12),
-        primitive(NORMALIZATION, 0.2, bound="memory", dtype="fp32", roof_share=0.2),
-        primitive(CONVOLUTION, 0.1, roof_share=0.1, layout="contiguous", implementation="ref:any"),
-        primitive(CONVOLUTION, 0.1, roof_share=0.2, layout="contiguous"),
-        primitive(CONVOLUTION, 0.1, roof_share=0.8),
+        primitive(Kind.COPY, 0.12),
+        primitive(Kind.NORMALIZATION, 0.2, bound="memory", dtype="fp32", roof_share=0.2),
+        primitive(Kind.CONVOLUTION, 0.1, roof_share=0.1, layout="contiguous", implementation="ref:any"),
+        primitive(Kind.CONVOLUTION, 0.1, roof_share=0.2, layout="contiguous"),
+        primitive(Kind.CONVOLUTION, 0.1, roof_share=0.8),
     ],
     counters=Counters(page_faults=50_000, system_share=0.2, stolen_share=0.3),
     options={"recompute": "yes"},
@@ -59,10 +53,10 @@ def all_advice(monkeypatch, runs=(WORST,)):
 
 def test_a_healthy_step_gets_no_advice():
     healthy = run_of(
-        phases={WAITING: 0.01, FORWARD: 0.3, OPTIMIZER_STEP: 0.03, VALIDATION: 0.08},
-        kinds={CONVOLUTION: 0.75, COPY: 0.02, PYTHON: 0.01, NORMALIZATION: 0.08},
+        phases={Phase.WAITING: 0.01, Phase.FORWARD: 0.3, Phase.OPTIMIZER_STEP: 0.03, Phase.VALIDATION: 0.08},
+        kinds={Kind.CONVOLUTION: 0.75, Kind.COPY: 0.02, Kind.PYTHON: 0.01, Kind.NORMALIZATION: 0.08},
         primitives=[
-            primitive(CONVOLUTION, 0.75, roof_share=0.8, layout="channels last", implementation="brgconv:avx2")
+            primitive(Kind.CONVOLUTION, 0.75, roof_share=0.8, layout="channels last", implementation="brgconv:avx2")
         ],
         counters=Counters(page_faults=200, system_share=0.01, stolen_share=0.01),
     )
@@ -100,7 +94,7 @@ def test_training_and_inference_share_a_machine_whose_trouble_is_told_once(monke
 
 
 def test_the_first_run_of_a_task_is_what_advice_is_about():
-    other = run_of(engine="ipex", phases={WAITING: 0.3})
+    other = run_of(engine="ipex", phases={Phase.WAITING: 0.3})
     assert advise([run_of(), other], limits_of()) == ()
     assert {piece.run for piece in advise([other, run_of()], limits_of())} == {other.name}
 

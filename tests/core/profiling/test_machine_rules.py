@@ -2,7 +2,7 @@ import pytest
 
 from tests.core.support.profiled_runs import context_of, run_of
 from training_core.profiling import machine_rules
-from training_core.profiling.profile import CONVOLUTION, Counters, Rate
+from training_core.profiling.profile import Counters, Kind, Rate
 
 PEAKS = {"bf16": (Rate(8, 2e12), Rate(16, 1.5e12))}
 
@@ -44,7 +44,7 @@ def test_threads_that_are_served_stay(rule, threads, facts):
 
 
 def test_fewer_threads_gain_what_the_peak_gains_with_them():
-    run = run_of(threads=16, kinds={CONVOLUTION: 0.8})
+    run = run_of(threads=16, kinds={Kind.CONVOLUTION: 0.8})
     found = advice_of(machine_rules.threads_across_nodes, run, convolution=PEAKS, cores=16, numa_nodes=2)
     assert found.gain == pytest.approx(0.2)  # 0.8 of the step takes three quarters of its time
     assert "2,000 GFLOP/s with 8" in found.evidence

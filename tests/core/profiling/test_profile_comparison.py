@@ -8,13 +8,13 @@ import json
 import pytest
 
 from tests.core.support.profiles import LIMITS, make_profile
-from training_core.profiling.profile import CONVOLUTION, FORWARD, LayerRow, PrimitiveRow, Rate, Row, Run
+from training_core.profiling.profile import Kind, LayerRow, Phase, PrimitiveRow, Rate, Row, Run
 from training_core.profiling.profile_comparison import compare, to_document
 
 
-def primitive(name, shape, time_s, implementation="", phase=FORWARD):
+def primitive(name, shape, time_s, implementation="", phase=Phase.FORWARD):
     return PrimitiveRow(
-        name, 1.0, time_s, 0.0, kind=CONVOLUTION, phase=phase, shape=shape, implementation=implementation
+        name, 1.0, time_s, 0.0, kind=Kind.CONVOLUTION, phase=phase, shape=shape, implementation=implementation
     )
 
 
@@ -77,7 +77,7 @@ def test_primitives_are_matched_by_name_shape_and_phase():
     ]
     first, second, third = compared(run(1.0, primitives=before), run(1.0, primitives=after)).primitives
     assert numbers([first]) == approximately(("conv", 0.4, 0.2, -0.2, -0.2))
-    assert (first.phase, first.shape, first.kind) == (FORWARD, "4x8x9x9", CONVOLUTION)
+    assert (first.phase, first.shape, first.kind) == (Phase.FORWARD, "4x8x9x9", Kind.CONVOLUTION)
     assert first.implementation_before == "gemm:jit"
     assert first.implementation_after == "brgconv:avx512_core, brgconv:avx512_core_bf16"
     assert first.has_other_implementation

@@ -9,16 +9,7 @@ import pytest
 
 from tests.core.support.browser import HOSTILE, Page
 from tests.core.support.profiles import make_run
-from training_core.profiling.profile import (
-    CONVOLUTION,
-    LOSS,
-    NORMALIZATION,
-    LayerRow,
-    MemoryCurve,
-    Span,
-    ThreadLoad,
-    TimeLine,
-)
+from training_core.profiling.profile import Kind, LayerRow, MemoryCurve, Span, ThreadLoad, TimeLine
 from training_core.reports.colors import kind_color
 from training_core.reports.profile_charts import (
     LEFT_PX,
@@ -127,10 +118,10 @@ def lane_boxes(parts):
 
 
 def test_spans_lie_where_they_were():
-    found = lane_boxes(lane([span(CONVOLUTION, 0.25, 0.5), span(LOSS, 0.9, 0.1)], 0, PIXELS))
+    found = lane_boxes(lane([span(Kind.CONVOLUTION, 0.25, 0.5), span(Kind.LOSS, 0.9, 0.1)], 0, PIXELS))
     assert found == [
-        (pytest.approx(LEFT_PX + 0.25 * PIXELS), pytest.approx(0.5 * PIXELS), kind_color(CONVOLUTION)),
-        (pytest.approx(LEFT_PX + 0.9 * PIXELS), pytest.approx(0.1 * PIXELS), kind_color(LOSS)),
+        (pytest.approx(LEFT_PX + 0.25 * PIXELS), pytest.approx(0.5 * PIXELS), kind_color(Kind.CONVOLUTION)),
+        (pytest.approx(LEFT_PX + 0.9 * PIXELS), pytest.approx(0.1 * PIXELS), kind_color(Kind.LOSS)),
     ]
 
 
@@ -138,13 +129,13 @@ def test_spans_narrower_than_a_pixel_are_merged_by_the_kind_that_takes_longest()
     pixel_s = 1 / PIXELS
     spans = []
     for number in range(100):  # two in each pixel: three fifths normalization, two fifths loss
-        spans.append(span(NORMALIZATION, number * pixel_s, 0.6 * pixel_s))
-        spans.append(span(LOSS, (number + 0.6) * pixel_s, 0.4 * pixel_s))
-    assert lane_boxes(lane(spans, 0, PIXELS)) == [(LEFT_PX, 100, kind_color(NORMALIZATION))]
+        spans.append(span(Kind.NORMALIZATION, number * pixel_s, 0.6 * pixel_s))
+        spans.append(span(Kind.LOSS, (number + 0.6) * pixel_s, 0.4 * pixel_s))
+    assert lane_boxes(lane(spans, 0, PIXELS)) == [(LEFT_PX, 100, kind_color(Kind.NORMALIZATION))]
 
 
 def test_the_number_of_boxes_is_bounded():
-    spans = [span((CONVOLUTION, LOSS)[number % 2], number / 50_000, 1 / 50_000) for number in range(50_000)]
+    spans = [span((Kind.CONVOLUTION, Kind.LOSS)[number % 2], number / 50_000, 1 / 50_000) for number in range(50_000)]
     assert len(lane_boxes(lane(spans, 0, PIXELS))) <= PIXELS
 
 

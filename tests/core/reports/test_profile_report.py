@@ -9,15 +9,7 @@ import pytest
 
 from tests.core.support.browser import HOSTILE, Page
 from tests.core.support.profiles import LIMITS, make_profile, make_run
-from training_core.profiling.profile import (
-    CONVOLUTION,
-    LOSS,
-    NORMALIZATION,
-    Counters,
-    MemoryCurve,
-    PrimitiveRow,
-    TimeLine,
-)
+from training_core.profiling.profile import Counters, Kind, MemoryCurve, PrimitiveRow, TimeLine
 from training_core.profiling.profile_comparison import compare
 from training_core.reports.profile_report import (
     ComparisonRecord,
@@ -55,18 +47,17 @@ def test_the_headroom_is_what_primitives_take_beyond_their_roofs():
     def row(kind, time_s, roof_share):
         return PrimitiveRow("call", 1.0, time_s, 0.0, roof_share=roof_share, kind=kind)
 
-    rows = (
-        row(CONVOLUTION, 0.4, 0.5), row(CONVOLUTION, 0.1, 1.2), row(NORMALIZATION, 0.2, 0.25), row(LOSS, 0.1, None),
-    )  # fmt: skip
+    roofs = (Kind.CONVOLUTION, 0.4, 0.5), (Kind.CONVOLUTION, 0.1, 1.2), (Kind.NORMALIZATION, 0.2, 0.25)
+    rows = [row(*roof) for roof in (*roofs, (Kind.LOSS, 0.1, None))]
     headroom = headroom_of(dataclasses.replace(make_run(), step_s=1.0, primitives=rows))
     assert headroom.ideal_s == pytest.approx(0.2 + 0.1 + 0.05)
-    assert headroom.lost_s == pytest.approx({CONVOLUTION: 0.2, NORMALIZATION: 0.15})
+    assert headroom.lost_s == pytest.approx({Kind.CONVOLUTION: 0.2, Kind.NORMALIZATION: 0.15})
     assert headroom.other_s == pytest.approx(1.0 - 0.7)
 
 
 def test_the_report_shows_all_that_was_measured(tmp_path):
     rows = (
-        PrimitiveRow("conv", 2.0, 0.5, 0.5, 0.01, 4e11, 2e9, 0.4, "compute", CONVOLUTION, "backward", "4x64x48x48",
+        PrimitiveRow("conv", 2.0, 0.5, 0.5, 0.01, 4e11, 2e9, 0.4, "compute", Kind.CONVOLUTION, "backward", "4x64x48x48",
                      "channels last", "bf16", "brgconv:avx512_core_amx", 0.012),
     )  # fmt: skip
     run = dataclasses.replace(make_run(), step_s=1.0, primitives=rows, steps=1234, plain_s=0.97)

@@ -3,32 +3,15 @@
 from __future__ import annotations
 
 from training_core.profiling.profile import (
-    ACTIVATION,
-    ADDITION,
-    BACKWARD,
-    COMPUTE,
-    CONVERSION,
-    CONVOLUTION,
-    COPY,
-    FORWARD,
-    LOSS,
-    MEMORY,
-    NORMALIZATION,
-    OPTIMIZER,
-    OPTIMIZER_STEP,
-    OTHER,
-    POOLING,
-    PYTHON,
-    UNACCOUNTED,
-    UPSAMPLING,
-    VALIDATION,
-    WAITING,
     Advice,
+    Bound,
     Counters,
+    Kind,
     LayerRow,
     Limits,
     LossTime,
     MemoryCurve,
+    Phase,
     PrimitiveRow,
     Profile,
     Rate,
@@ -40,6 +23,12 @@ from training_core.profiling.profile import (
     Trial,
 )
 
+CONVOLUTION, NORMALIZATION, ACTIVATION, POOLING = Kind.CONVOLUTION, Kind.NORMALIZATION, Kind.ACTIVATION, Kind.POOLING
+UPSAMPLING, ADDITION, LOSS, OPTIMIZER = Kind.UPSAMPLING, Kind.ADDITION, Kind.LOSS, Kind.OPTIMIZER
+COPY, PYTHON, OTHER = Kind.COPY, Kind.PYTHON, Kind.OTHER
+WAITING, FORWARD, BACKWARD, OPTIMIZER_STEP = Phase.WAITING, Phase.FORWARD, Phase.BACKWARD, Phase.OPTIMIZER_STEP
+VALIDATION, CONVERSION, UNACCOUNTED = Phase.VALIDATION, Phase.CONVERSION, Phase.UNACCOUNTED
+COMPUTE, MEMORY = Bound.COMPUTE, Bound.MEMORY
 PEAK, BANDWIDTH, CACHE_BANDWIDTH = 1.9e12, 4.2e10, 2.6e11
 LIMITS = Limits(
     convolution={
