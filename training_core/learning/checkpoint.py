@@ -24,7 +24,7 @@ from safetensors.torch import save_file
 
 from ..errors import JobError, shown
 from ..events import Reporter
-from ..jobs import FineTune, RecipeOptions
+from ..jobs import RecipeOptions
 from ..jobs.json_fields import parse
 from ..labels.labeled_images import LabeledImage
 from ..models.engines import BF16, FP32, NativeEngine, ipex_is_loaded, training_engine, why_not_ipex
@@ -76,19 +76,19 @@ def checkpoint_path(model: str) -> Path:
     return Path(f"{model}.checkpoint")
 
 
-def identify(job: FineTune, images: list[LabeledImage]) -> dict[str, Any]:
+def identify(recipe: RecipeOptions, images: list[LabeledImage]) -> dict[str, Any]:
     """Return what identifies a training: its recipe, and a digest of images and labels.
 
     Paths are left out: the same layer may come in another file.
     """
-    recipe = {field.name: getattr(job, field.name) for field in RecipeOptions.option_fields()}
+    names = [field.name for field in RecipeOptions.option_fields() if field.name not in _FREE]
     digest = hashlib.sha256()
     for image in images:
         digest.update(repr((image.values.shape, image.bands)).encode())
         for array in (image.training, image.validation, image.classes, image.values[:, ::8, ::8]):
             if array is not None:
                 digest.update(array.tobytes())
-    return {**{name: value for name, value in recipe.items() if name not in _FREE}, "images": digest.hexdigest()}
+    return {**{name: getattr(recipe, name) for name in names}, "images": digest.hexdigest()}
 
 
 def write_checkpoint(path: Path, checkpoint: Checkpoint) -> None:

@@ -6,7 +6,6 @@ benchmarks/README.md.
 
 from __future__ import annotations
 
-import dataclasses
 import time
 from dataclasses import dataclass
 
@@ -44,18 +43,16 @@ class Fit:
     reason: str = ""
 
 
-def with_encoder_rate(job: FineTune, knows_roads: bool) -> FineTune:
-    """Settle the factor on the learning rate for the encoder, if a job leaves it open.
+def encoder_rate(job: FineTune, knows_roads: bool) -> float:
+    """Return the factor on the learning rate for the encoder: the job's, or the usual one if the job leaves it open.
 
     Parameters
     ----------
     knows_roads : bool
         Whether training begins with a whole network that has learned the same bands and classes.
     """
-    if job.encoder_rate:
-        return job
     is_careful = knows_roads and job.pipeline_stages == 1
-    return dataclasses.replace(job, encoder_rate=CAREFUL_RATE if is_careful else 1.0)
+    return job.encoder_rate or (CAREFUL_RATE if is_careful else 1.0)
 
 
 def has_choice(job: FineTune) -> bool:

@@ -24,7 +24,7 @@ from ..models.architectures import (
     build_network,
     build_uninitialized,
 )
-from ..models.base_model import BaseModel, architecture_for
+from ..models.base_model import BaseModel
 from ..models.engines import NativeEngine
 from ..models.loading import load_into
 from ..models.model_file import weights_sha256
@@ -88,25 +88,29 @@ class Setup:
 
 
 def start_model(
-    job: FineTune, base: Optional[BaseModel], images: list[LabeledImage], drawn: tuple[RoadClass, ...]
+    base: Optional[BaseModel], known: Architecture, names: tuple[str, ...], drawn: tuple[RoadClass, ...], source: str
 ) -> StartModel:
     """Return the model to train, with the weights of the base model if there is one.
 
     Parameters
     ----------
+    known : Architecture
+        That of the base model, or the one to begin with; its bands and classes may differ.
+    names : tuple of str
+        Bands of the images.
     drawn : tuple of RoadClass
         Classes of the drawn roads; where they have none, the model keeps those of the base model.
+    source : str
+        The base model's file, for messages.
     """
-    names = tuple(band.name for band in images[0].bands)
     classes = drawn or (base.classes if base else ())
-    known = base.architecture if base else architecture_for(job.architecture, job.encoder)
     architecture = dataclasses.replace(known, in_channels=len(names), classes=1 + len(classes))
     network = build_network(architecture)
     if base is None:
         return StartModel(network, architecture, classes, 0, "", {}, {}, False)
     weights = adapt_first_layer(base.weights, architecture.first_layer, base.band_names, names)
     old, new = (tuple(road_class.name for road_class in among) for among in (base.classes, classes))
-    load_into(network, adapt_head(weights, network.state_dict(), old, new), job.base_model)
+    load_into(network, adapt_head(weights, network.state_dict(), old, new), source)
     is_whole = base.card is not None and set(classes) <= set(base.classes)
     return StartModel(
         network=network,

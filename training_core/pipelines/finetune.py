@@ -20,15 +20,16 @@ from ..distributed.training import start_training, train
 from ..events import Reporter
 from ..geodata.sources import with_sources
 from ..jobs import FineTune
-from ..labels.training_images import read_training_images
+from ..labels.labeled_images import read_drawing
+from ..labels.training_images import read_training_images, training_resolution_m
 from ..learning.checkpoint import checkpoint_path, identify, read_former
 from ..learning.computation_plan import plan_computation, plan_from_document
-from ..learning.fitted_recipe import with_encoder_rate
+from ..learning.fitted_recipe import encoder_rate
 from ..learning.outcome import describe, interpolate
 from ..learning.setup import Setup, batches_of, chip_side_px, predictor_of, start_model
 from ..learning.training_loop import Training
 from ..models.architectures import LIBRARY
-from ..models.base_model import read_base_model
+from ..models.base_model import architecture_for, read_base_model
 from ..models.model_file import save_model, weights_sha256
 from ..reports.training_report import record_of, write_training_report
 from ..system.outputs import Outputs
@@ -114,16 +115,22 @@ def _set_up(job: FineTune, reporter: Reporter, group: Group) -> tuple[Setup, Tra
     """Return what the job works with, and the training that is to begin or to be resumed, the same on all ranks."""
     with agreed(group):
         base = read_base_model(job.base_model, job.architecture, job.encoder, reporter)
-        known = base and base.card
-        known_m, known_bands = (known.resolution_m, known.bands) if known else (0.0, ())
-        images, drawn_classes = read_training_images(job, known_m, known_bands, reporter)
-        if known and known.classes and not drawn_classes:
+        card = base and base.card
+        base_m, base_bands = (card.resolution_m, card.bands) if card else (0.0, ())
+        reporter.progress(0.0, "Reading images and drawn roads")
+        drawing = read_drawing(job.roads, job.aoi, job, job.class_field, job.speed_field)
+        resolution_m = training_resolution_m(job.resolution_m, base_m, job.rasters[0], reporter)
+        images = read_training_images(
+            job.rasters, drawing, resolution_m, job.bands, base_bands, job.validation_share, job.seed, reporter
+        )
+        if card and card.classes and not drawing.classes:
             reporter.warning("The drawn roads have no classes: those of the base model are kept, but not trained.")
         identity = identify(job, images)
         former = read_former(checkpoint_path(job.model), job.resume, identity, reporter) if group.leads else None
-    start = start_model(job, base, images, drawn_classes)
+    names = tuple(band.name for band in images[0].bands)
+    architecture = base.architecture if base else architecture_for(job.architecture, job.encoder)
+    start = start_model(base, architecture, names, drawing.classes, job.base_model)
     require_alike(group, {**versions(), **identity, "initial weights": weights_sha256(start.network.state_dict())})
-    job = with_encoder_rate(job, start.knows_roads)
     plan = None
     with agreed(group):
         if group.leads:
@@ -132,7 +139,8 @@ def _set_up(job: FineTune, reporter: Reporter, group: Group) -> tuple[Setup, Tra
                 group.local_size,
             )  # fmt: skip
     plan = plan_from_document(group.broadcast_document(plan and dataclasses.asdict(plan)))
-    job = dataclasses.replace(job, **cast(dict[str, Any], plan.fit.options))
+    rate, options = encoder_rate(job, start.knows_roads), cast(dict[str, Any], plan.fit.options)
+    job = dataclasses.replace(job, encoder_rate=rate, **options)
     setup = Setup(job, images, start, chip_side_px(job.chip_px, images), plan, identity)
     training = start_training(setup, former, reporter.part(0.02, 0.98), group)
     training.history.fitted = plan.fit.options

@@ -12,9 +12,9 @@ from training_core.learning.fitted_recipe import (
     STEPS_SHARE,
     Fit,
     TrialSteps,
+    encoder_rate,
     fit_recipe,
     has_choice,
-    with_encoder_rate,
 )
 from training_core.models.architectures import Architecture
 from training_core.models.engines import NativeEngine
@@ -60,7 +60,7 @@ def test_one_option_that_is_settled_leaves_the_other_to_the_pace():
     ids=str,
 )
 def test_an_encoder_that_knows_roads_learns_slowly_unless_the_job_settles_it(options, knows_roads, rate):
-    assert with_encoder_rate(dataclasses.replace(JOB, **options), knows_roads).encoder_rate == rate
+    assert encoder_rate(dataclasses.replace(JOB, **options), knows_roads) == rate
 
 
 @pytest.mark.parametrize("is_recomputing", [False, True])
