@@ -17,7 +17,7 @@ from .group import Group
 
 
 class OtherRankError(RoadSegError):
-    """What another rank raised."""
+    """The error of another rank."""
 
     def __init__(self, code: str, message: str, remedy: str) -> None:
         super().__init__(message, remedy)

@@ -70,7 +70,7 @@ class DataParallel(SingleProcess):
             self._exchange.finish()
 
     def in_order(self, own: Tensor, count: int) -> Tensor:
-        """Return the values (count, ...) of all batches or tiles from those of the own ones, (own, ...), same dtype."""
+        """Return the values (count, ...) of all batches or tiles from those of this rank, (own, ...), same dtype."""
         # Ranks without an item in the last round send zeros, which are cut off.
         rounds = -(-count // self._replicas.size)
         padded = own.new_zeros(rounds, *own.shape[1:])

@@ -38,7 +38,7 @@ class _Bucket:
     views : dict of Parameter to Tensor
         Each parameter's part of `sent`, in its shape and order in memory.
     sent, received : Tensor (ranks * slice,), dtype of the parameters, or bfloat16
-        Own gradients, and those of all ranks for this rank's slice. In the end `sent` holds the sums of all slices.
+        Gradients of this rank, and those of all ranks for its slice. In the end `sent` holds the sums of all slices.
     total : Tensor (slice,), dtype of the parameters
         Sum of this rank's slice; of nothing yet where `is_empty`.
     pending : set of Parameter
@@ -60,7 +60,7 @@ class _Bucket:
 
     @property
     def slice_bytes(self) -> int:
-        """What travels to or from a rank, of one."""
+        """Bytes of one slice of `sent`, which travel to or from a rank in a round."""
         return len(self.total) * self.sent.element_size()
 
 
@@ -95,8 +95,6 @@ class GradientExchange:
         ----------
         contributors : int
             How many of the first ranks compute something in it.
-        is_last : bool
-            Whether it is the last one of the step.
         """
         self.end_round()
         self._contributors, self._is_last, self._sent, self._gathered = contributors, is_last, 0, 0

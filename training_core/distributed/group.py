@@ -35,8 +35,6 @@ class Group:
     ----------
     rank : int
         This process' number, from 0; rank 0 leads.
-    size : int
-        Number of ranks.
     local_size : int, optional
         Number of ranks on this machine; by default all.
     process_group : ProcessGroup, optional
@@ -203,7 +201,7 @@ def join(store: dist.Store, rank: int, size: int, local_size: Optional[int] = No
 
 
 def _kinds(tensors: dict[str, Tensor]) -> dict[str, list[Any]]:
-    """Return what `_empty` takes for each of some tensors, as a document."""
+    """Return the arguments of `_empty` for some tensors, as a document."""
     return {name: [str(tensor.dtype).removeprefix("torch."), *tensor.shape] for name, tensor in tensors.items()}
 
 

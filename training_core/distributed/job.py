@@ -91,17 +91,7 @@ def _has_checkpoint(job: FineTune, since_s: float) -> bool:
 def run_rank(
     text: str, send: Callable[[events.Event], None], is_cancelled: Callable[[], bool], join: Callable[[], Any]
 ) -> None:
-    """Do a rank's part of a job; see `rank_process.Target`.
-
-    Parameters
-    ----------
-    text : str
-        The job.
-    send : callable
-        Takes events.
-    join : callable
-        Returns the group.
-    """
+    """Do a rank's part of a job; see `rank_process.Target`."""
     last: events.Event
     try:
         job = from_json(text)

@@ -63,7 +63,7 @@ class _Rank:
 
 
 class RankError(RoadSegError):
-    """What a rank raised, under the code of that error."""
+    """The error of a rank, under its code."""
 
     def __init__(self, code: str, message: str, remedy: str) -> None:
         super().__init__(message, remedy)
@@ -77,22 +77,13 @@ def launch(target: Target, text: str, places: list[Place], reporter: Reporter) -
     ----------
     target : callable
         See `rank_process.Target`; a function of a module.
-    text : str
-        The job.
-    places : list of Place
-        Where each rank runs.
     reporter : Reporter
         Passes on rank 0's events, but for the last one.
-
-    Returns
-    -------
-    dict
-        Paths and numbers by name, as rank 0 gives them.
 
     Raises
     ------
     RankError
-        What a rank raised, with its number unless it is rank 0.
+        A rank raised an error; the message has its number unless it is rank 0.
     WorkerError
         A rank was killed, died or hung.
     """
@@ -143,13 +134,13 @@ def _started(target: Target, text: str, places: list[Place], folder: str) -> Ite
 
 
 def _watch(ranks: list[_Rank], reporter: Reporter) -> None:
-    """Pass on what rank 0 reports until all ranks have ended; after a result or a failure they have little time to."""
+    """Pass on the events of rank 0 until all ranks have ended; after a result or a failure they have little time to."""
     is_told, left_s = False, GRACE_S
     with shutdown.critical_section():  # a stopped job may write a checkpoint
         while any(rank.is_open for rank in ranks) and left_s > 0:
             began_s = time.monotonic()
             _hear(ranks, reporter)
-            # What the clock jumps while the machine sleeps is nobody's silence.
+            # The clock jumps while the machine sleeps: that is no rank's silence.
             elapsed_s = min(time.monotonic() - began_s, 2 * POLL_S)
             _kill_hung(ranks, elapsed_s)
             if reporter.is_cancelled and not is_told:
@@ -165,7 +156,7 @@ def _watch(ranks: list[_Rank], reporter: Reporter) -> None:
 
 
 def _hear(ranks: list[_Rank], reporter: Reporter) -> None:
-    """Take what the ranks have sent, waiting for it a moment."""
+    """Take the events that the ranks have sent, waiting for them a moment."""
     ready = wait([rank.pipe for rank in ranks if rank.is_open], POLL_S)
     for rank in (rank for rank in ranks if rank.pipe in ready):
         try:
@@ -213,7 +204,7 @@ def _first_failure(ranks: list[_Rank]) -> _Rank:
 
 
 def _error_of(rank: _Rank, size: int, is_memory_short: bool) -> RoadSegError:
-    """Return what to raise for a rank that failed: which one, on which machine, and why."""
+    """Return the error to raise for a rank that failed: which one, on which machine, and why."""
     name = f"Process {rank.process.pid} (rank {rank.number} of {size} on {platform.node()})"
     resume = "The same job with resume continues from its checkpoint."
     if rank.has_hung:

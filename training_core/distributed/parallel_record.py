@@ -1,6 +1,6 @@
 """Record of a training by several processes: speed-up, efficiency, communication, imbalance.
 
-Scope: what each process spends on its steps, and figures of that. Independent of reports.
+Scope: the time and bytes of each process' steps, and figures of them. Independent of reports.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class ParallelRecord:
         return self.sent_bytes / self.steps / self.processes
 
     def expected_speed_up(self, processes: int) -> float:
-        """Return the speed-up to expect of a number of processes with as many batches each; for this run its own.
+        """Return the speed-up to expect of a number of processes with as many batches each.
 
         Each process sends 2 (n - 1) / n times the gradients, and communication takes as long for each byte. All other
         waiting is that for the slowest process, of which more processes have a slower one.
@@ -111,7 +111,7 @@ class ParallelRecord:
 
 
 class Meter:
-    """Measures what each rank spends on the steps of a training from here on."""
+    """Measures the time and bytes that each rank spends on the steps of a training from here on."""
 
     def __init__(self, training: Training) -> None:
         strategy = cast(DataParallel, training.trainer.strategy)  # that of every training by ranks

@@ -50,8 +50,6 @@ class PipelineTrainer(Trainer):
         All ranks; see `PipelineParallel`.
     balance : sequence of int
         How many parts of the U-Net each stage has; see `pipeline.plan`.
-    is_compressed : bool
-        See `DataParallel`.
     """
 
     def __init__(
@@ -159,12 +157,12 @@ class PipelineTrainer(Trainer):
         return torch.linalg.vector_norm(self._stages.sum(norms))
 
     def weights(self) -> dict[str, Tensor]:
-        """Return on rank 0, whom the others follow, what `Trainer.weights` returns: (...), any dtype."""
+        """Return on rank 0, whom the others follow, the result of `Trainer.weights`: (...), any dtype."""
         command(self._group, Command.HAND_IN, WEIGHTS)
         return self.hand_in(WEIGHTS)
 
     def state_dict(self) -> dict[str, Tensor]:
-        """Return on rank 0, whom the others follow, what `Trainer.state_dict` returns: (...), any dtype."""
+        """Return on rank 0, whom the others follow, the result of `Trainer.state_dict`: (...), any dtype."""
         command(self._group, Command.HAND_IN, STATE)
         return self.hand_in(STATE)
 
@@ -200,13 +198,7 @@ class PipelineTrainer(Trainer):
 
     @contextmanager
     def validating(self, bands: tuple[Band, ...]) -> Iterator[Predictor]:
-        """Infer with the whole model for a while, on all ranks together; see `Trainer.validating`.
-
-        Parameters
-        ----------
-        bands : tuple of Band
-            How values are normalized.
-        """
+        """Infer with the whole model for a while, on all ranks together; see `Trainer.validating`."""
         model = copy.deepcopy(self._whole_model).to_empty(device="cpu")
         model.load_state_dict(self._group.broadcast_tensors(self.hand_in(WEIGHTS)))
         yield Predictor(model.eval(), self._engine, bands)

@@ -33,7 +33,7 @@ Target = Callable[[str, Callable[[events.Event], None], Callable[[], bool], Any]
 
 
 def log_path(folder: Path, rank: int) -> Path:
-    """Return the file with what a rank's libraries have written to standard output and error."""
+    """Return the file with the output and errors that a rank's libraries have written."""
     return folder / f"rank_{rank}.log"
 
 
@@ -46,12 +46,8 @@ def run_rank(rank: int, folder: str, pipes: list[Connection], ranks: list[Place]
         Of the ranks' store and logs.
     pipes : list of Connection
         To the starting process, of all ranks.
-    ranks : list of Place
-        Where each rank runs.
     target : callable
         Sends a result or an error as its last event.
-    text : str
-        The job.
     """
     pipe = pipes[rank]
     for other in pipes:
@@ -89,7 +85,7 @@ def _join(rank: int, size: int, folder: str) -> Any:
 
 
 def _write_output_to(path: Path) -> None:
-    """Write what libraries print to a file: of several processes it would be in disorder."""
+    """Write the output of libraries to a file: that of several processes would be in disorder."""
     sys.stdout.flush()
     sys.stderr.flush()
     file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)

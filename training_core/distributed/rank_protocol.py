@@ -3,7 +3,7 @@
 Rank 0 alone has a clock, a history and files. It decides all that depends on time or on the user (learning rate, when
 to validate, when to stop), and sends it as numbers before each step.
 
-Scope: commands. Independent of what a step or a validation does.
+Scope: commands. Independent of steps and validations themselves.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _STEPS_AFTER_STOP = 2
 
 
 class Command(IntEnum):
-    """What all ranks do next."""
+    """The next action of all ranks."""
 
     STEP = 0
     VALIDATE = 1

@@ -54,7 +54,7 @@ class Checkpoint:
     Parameters
     ----------
     identity : dict
-        What must be the same in the run that resumes; see `identify`.
+        Must be the same in the run that resumes; see `identify`.
     has_extension : bool
         Whether the Intel extension was loaded: it changes the rounding even if another engine trains.
     state : dict of str to Tensor
@@ -77,7 +77,7 @@ def checkpoint_path(model: str) -> Path:
 
 
 def identify(recipe: RecipeOptions, images: list[LabeledImage]) -> dict[str, Any]:
-    """Return what identifies a training: its recipe, and a digest of images and labels.
+    """Return the identity of a training: its recipe, and a digest of images and labels.
 
     Paths are left out: the same layer may come in another file.
     """
@@ -209,8 +209,6 @@ def check_identity(checkpoint: Checkpoint, identity: dict[str, Any], path: Path)
     ----------
     identity : dict
         Of the run that resumes; see `identify`.
-    path : Path
-        The checkpoint's, for the message.
 
     Raises
     ------
@@ -232,11 +230,6 @@ def check_identity(checkpoint: Checkpoint, identity: dict[str, Any], path: Path)
 def take_over(trainer: Trainer, former: Checkpoint, path: Path) -> None:
     """Resume a trainer from a checkpoint.
 
-    Parameters
-    ----------
-    path : Path
-        The checkpoint's, for the message.
-
     Raises
     ------
     JobError
@@ -253,12 +246,7 @@ def take_over(trainer: Trainer, former: Checkpoint, path: Path) -> None:
 class CheckpointWriter:
     """Writes a training's checkpoints at intervals, in a background thread.
 
-    A context manager: entering it removes what killed runs have left, leaving it waits until the last one is written.
-
-    Parameters
-    ----------
-    identity, engine
-        See Checkpoint.
+    A context manager: entering it removes leftovers of killed runs, leaving it waits until the last one is written.
     """
 
     def __init__(

@@ -32,8 +32,6 @@ class ChipSampler:
 
     Parameters
     ----------
-    size_px : int
-        Side of a chip, in pixels.
     seed : int
         The same seed draws the same chips.
     """
@@ -50,12 +48,10 @@ class ChipSampler:
 
         Parameters
         ----------
-        number : int
-            Of the batch.
         count : int
             Chips in it.
         own : sequence of int, optional
-            Numbers of the chips that are wanted; all by default. Each has random numbers of its own, so that it is the
+            Numbers of the chips that are wanted; all by default. Each has its random numbers, so that it is the
             same whichever rank draws it.
         has_images : bool
             Whether images are wanted, or labels alone.
@@ -184,10 +180,6 @@ def prefetch(
 
     Parameters
     ----------
-    batch_size : int
-        Chips in a batch.
-    first : int
-        Number of the first batch.
     depth : int
         How many batches may wait; see `ahead`.
     own : sequence of int, optional

@@ -75,8 +75,6 @@ def plan_computation(
 
     Parameters
     ----------
-    chip_px : int
-        Side of a usual chip as it enters the model.
     former : Checkpoint, optional
         The checkpoint to resume from, whose engine and recipe stay.
     ranks, local_ranks : int

@@ -91,15 +91,7 @@ def _options(job: FineTune, frozen_stages: int, chip_px: int) -> dict[str, int]:
 
 
 class TrialSteps:
-    """Training steps on empty chips, with a trainer for each engine that is tried.
-
-    Parameters
-    ----------
-    chip_px : int
-        Side of a chip as it enters the model.
-    is_recomputing : bool
-        Whether activations are recomputed in the backward pass.
-    """
+    """Training steps on empty chips, with a trainer for each engine that is tried."""
 
     def __init__(self, architecture: Architecture, recipe: StepOptions, chip_px: int, is_recomputing: bool) -> None:
         self._architecture, self._recipe, self._is_recomputing = architecture, recipe, is_recomputing

@@ -104,7 +104,7 @@ class History:
 
     @property
     def validation_share(self) -> float:
-        """Share of the time of training and validation that went to validation, from 0 to 1."""
+        """Fraction of the time of training and validation that went to validation."""
         return self.timings_s.get("validation", 0.0) / self.elapsed_s if self.elapsed_s > 0 else 0.0
 
 

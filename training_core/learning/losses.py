@@ -1,8 +1,8 @@
 """Training loss: focal and soft Dice loss of road in closed form, and a class-balanced loss of road classes.
 
 The losses depend on other pixels only through sums. If the pixels are a part of an image, such as a tile, each loss
-passes its own sums to a callable (`Joint`) that returns those of all parts. So a part has the loss of the whole, and
-its gradient with respect to the own logits.
+passes its sums to a callable (`Joint`) that returns those of all parts. So a part has the loss of the whole, and
+its gradient with respect to the logits of the part.
 
 Scope: logits and labels; pixels of IGNORE do not count. Independent of the model and of where other parts are.
 """
@@ -22,7 +22,7 @@ from torch.nn import functional
 from ..geodata.pixel_codes import IGNORE, ROAD
 
 # Takes the sums of a part, (sums,), float64, and returns those over all parts. The parts call it together, equally
-# often: each loss calls it once, whatever the part contains.
+# often: each loss calls it once, even for a part without labels.
 Joint = Callable[[Tensor], Tensor]
 
 FOCAL_WEIGHT, DICE_WEIGHT = 0.75, 0.25  # as in CRESI
@@ -113,7 +113,7 @@ class _Focal:
         torch.mul(factor, loss, out=slope).mul_(block.sign)
 
     def finish(self, loss: float, count: float) -> float:
-        """Return the mean, given the joint sums, and scale the gradient to its own."""
+        """Return the mean, given the joint sums, and scale the gradient accordingly."""
         scale = self._weight / max(count, 1.0)
         self.gradient.mul_(scale)
         return loss * scale
@@ -268,7 +268,7 @@ def _has_class(labels: Tensor) -> Tensor:
 
 
 class _JointSum(torch.autograd.Function):
-    """The sum over all parts, whose gradient with respect to the own one is 1."""
+    """The sum over all parts, whose gradient with respect to that of this part is 1."""
 
     @staticmethod
     def forward(context: Any, own: Tensor, joint: Joint) -> Tensor:

@@ -21,7 +21,7 @@ USUAL_RATES = {"adamw": 1e-3, "sgd": 0.03, "lamb": 5e-3, "lars": 0.3}
 # root for Adam (Malladi et al., 2022) and LAMB (You et al., 2020). Compared in benchmarks/README.md.
 SCALING_POWERS = {"adamw": 0.5, "sgd": 1.0, "lamb": 0.5, "lars": 1.0}
 MOMENTUM, WEIGHT_DECAY = 0.9, 0.01
-# What each keeps for a parameter, and the least that some of it can be.
+# State of each for a parameter, and the lower bound of some of it.
 MOMENTS = {
     "adamw": ("step", "exp_avg", "exp_avg_sq"),
     "sgd": ("momentum_buffer",),
@@ -30,7 +30,7 @@ MOMENTS = {
 }
 MIN_MOMENTS = {"step": 1.0, "exp_avg_sq": 0.0}
 LOWEST_SHARE = 0.01
-# What a group of parameters has, if its learning rate is another one.
+# Key of a group of parameters with another learning rate.
 RATE_FACTOR = "rate_factor"
 
 
@@ -109,11 +109,11 @@ def rate_at(done: float, peak: float, warm_up_share: float) -> float:
     Parameters
     ----------
     done : float
-        Share of the training that is done, from 0 to 1.
+        Fraction of the training that is done.
     peak : float
         Learning rate at the end of the warm-up.
     warm_up_share : float
-        Share of the training that warms up, below 1.
+        Fraction of the training that warms up, below 1.
 
     Returns
     -------

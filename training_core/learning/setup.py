@@ -73,8 +73,6 @@ class Setup:
     ----------
     images : list of LabeledImage
         Split into training and validation.
-    chip_px : int
-        Side of a chip as it enters the model.
     identity : dict
         Must be the same in a checkpoint to resume; see `identify`.
     """

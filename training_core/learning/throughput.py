@@ -62,7 +62,7 @@ class Throughput:
     def note(self) -> str:
         """Return for the report how long the training was slow and how much time that cost; empty if it was not.
 
-        This looks back at the whole run, and so also finds a slow beginning. It leaves out what was shorter than a
+        This looks back at the whole run, and so also finds a slow beginning. It leaves out slowdowns shorter than a
         window is by now.
         """
         slow = [window for window in self._windows if window.chips_per_s <= SLOW * self._usual]

@@ -113,8 +113,6 @@ class Trainer:
             accumulate, each batch weighted by its fraction of the labeled pixels of the step.
         labels : ndarray (own chips, height, width), uint8
             As `ChipSampler.batch` returns them.
-        rate : float
-            Learning rate.
 
         Returns
         -------
@@ -143,7 +141,7 @@ class Trainer:
             return sum(self._all_losses(losses))
 
     def _pass_batches(self, chips: np.ndarray, labels: np.ndarray) -> list[float]:
-        """Pass the own batches forward and backward; return their losses."""
+        """Pass the batches of this rank forward and backward; return their losses."""
         size, fractions, losses = self._recipe.batch_size, self._fractions(labels), []
         for number, _ in enumerate(self.strategy.turns(self._recipe.accumulation)):
             batch = slice(number * size, (number + 1) * size)
@@ -151,7 +149,7 @@ class Trainer:
         return losses
 
     def _fractions(self, labels: np.ndarray) -> list[float]:
-        """Return which fraction of the labeled pixels of the step each of the own batches has."""
+        """Return the fraction of the labeled pixels of the step that each batch of this rank has."""
         size = self._recipe.batch_size
         own_px = [np.count_nonzero(labels[first : first + size] != IGNORE) for first in range(0, len(labels), size)]
         batches_px = self.strategy.in_order(torch.tensor(own_px, dtype=torch.int64), self._recipe.accumulation)
@@ -183,13 +181,7 @@ class Trainer:
 
     @contextmanager
     def validating(self, bands: tuple[Band, ...]) -> Iterator[Predictor]:
-        """Infer with the weights as they are, or with their averages, for a while.
-
-        Parameters
-        ----------
-        bands : tuple of Band
-            How values are normalized.
-        """
+        """Infer with the weights as they are, or with their averages, for a while."""
         self._model.eval()
         with self._average.in_place() if self._average else nullcontext():
             yield Predictor(self._model, self._engine, bands)
@@ -287,7 +279,7 @@ class Trainer:
 
 
 def _copies(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Return contiguous copies: files take no other memory layout, and would make copies of their own."""
+    """Return contiguous copies: files take no other memory layout, and would copy again."""
     return {name: tensor.detach().clone(memory_format=torch.contiguous_format) for name, tensor in tensors.items()}
 
 

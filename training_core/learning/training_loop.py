@@ -110,7 +110,6 @@ class Training:
         With the labels to validate on.
     history : History, optional
         Of the part that is already done; given with `best` to resume.
-    best : Trained, optional
 
     Attributes
     ----------
@@ -221,21 +220,14 @@ class Training:
         self._reserve(found)
 
     def take_if_as_good(self, weights: dict[str, torch.Tensor], predictor: Predictor, tolerance: float) -> bool:
-        """Take other weights as the best ones, if they validate about as well on the same held-out blocks.
+        """Take other weights as the best if they validate about as well on the same held-out blocks; return whether.
 
         Parameters
         ----------
         weights : dict of Tensor of any shape (...), float32 or int64
             By name.
-        predictor : Predictor
-            Of these weights.
         tolerance : float
             F1 that they may cost.
-
-        Returns
-        -------
-        bool
-            Whether they were taken.
         """
         began_s, history = self._elapsed_s(), self.history
         found = validate(predictor, self.blocks[: history.validation_blocks], history.validation_blocks, math.inf)
@@ -248,13 +240,7 @@ class Training:
         return True
 
     def score_best(self, predictor: Predictor) -> Validation:
-        """Validate the best weights once more, on more held-out blocks where the time allows; updates `best`.
-
-        Parameters
-        ----------
-        predictor : Predictor
-            Of the best weights.
-        """
+        """Validate the best weights once more, on more held-out blocks where the time allows; updates `best`."""
         began_s, history = self._elapsed_s(), self.history
         count, limit_s = self._clock.affordable(self.blocks, LAST_VALIDATION_SHARE)
         blocks = self.blocks[: max(count, history.validation_blocks)]

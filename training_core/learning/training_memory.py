@@ -35,7 +35,7 @@ SMALL_CHIPS_PX = (64, 128)
 SMALLEST_CHIP_PX = 64
 # Batches of chips in memory: the one in use, three that wait, and one that is being drawn.
 BATCHES_OF_CHIPS = 5
-# What the libraries allocate for themselves once they compute: measured with glibc and two threads.
+# Memory of the libraries once they compute: measured with glibc and two threads.
 LIBRARY_BYTES = 115_000_000
 # Copies of the weights that the extension makes outside of any recorded operation.
 EXTENSION_COPIES = 3
@@ -46,7 +46,7 @@ MAX_BYTES_PER_PX, MAX_COPIES = 7000, 20
 EXCHANGE_COPIES = 3
 # By the option `recompute`: with and without recomputed activations, in the order in which they are tried.
 TRIED_RECOMPUTING = {"auto": (False, True), "no": (False,), "yes": (True,)}
-# Share of the free memory that a training may take; the rest is for the system, and for errors of the estimate.
+# Fraction of the free memory that a training may take; the rest is for the system, and for errors of the estimate.
 SHARE_OF_FREE = 0.9
 
 
@@ -59,7 +59,7 @@ class Footprint:
     process_bytes : int
         Resident memory of the process without the training.
     library_bytes : int
-        What the libraries allocate for themselves.
+        Memory of the libraries.
     kept_bytes : int
         The best weights so far, and the copies for a checkpoint.
     fixed_bytes, bytes_per_px : ndarray (operations,), float64
@@ -76,15 +76,7 @@ class Footprint:
     chip_bytes_per_px: int
 
     def peak_bytes(self, batch_size: int, chip_px: int, accumulation: int = 1) -> int:
-        """Return the peak resident memory of the process while it trains.
-
-        Parameters
-        ----------
-        chip_px : int
-            Side of a chip.
-        accumulation : int
-            Batches in a step.
-        """
+        """Return the peak resident memory of the process while it trains."""
         pixels = batch_size * chip_px**2
         step = (self.fixed_bytes + GAPS * self.bytes_per_px * pixels).max()
         chips = self.chip_bytes_per_px * pixels * accumulation
@@ -109,8 +101,6 @@ def measure_footprint(
     ----------
     recipe : StepOptions
         Its budget, chip size and batch size do not matter.
-    is_recomputing : bool
-        Whether activations are recomputed in the backward pass.
     """
     options = {each.name: getattr(recipe, each.name) for each in dataclasses.fields(StepOptions)}
     options["chip_px"] = StepOptions().chip_px
@@ -186,8 +176,6 @@ class MemoryPlan:
 
     Parameters
     ----------
-    is_recomputing : bool
-        Whether activations are recomputed in the backward pass instead of being kept.
     peak_bytes : int
         Estimated peak memory of the process; 0 where memory is plentiful, so that none was estimated.
     """
@@ -210,17 +198,13 @@ def plan_memory(
     ----------
     recipe : StepOptions
         Its `recompute` may force the choice.
-    chip_px : int
-        Side of the chips as they enter the model.
-    log : callable
-        Called with the estimate in words.
     processes : int
         How many share the memory of this machine.
 
     Raises
     ------
     ResourceError
-        There is too little memory; the remedy names what would fit.
+        There is too little memory; the remedy names settings that fit.
     """
     each = f" for each of {processes} processes" if processes > 1 else ""
     limit_bytes, bound_bytes = most_bytes(processes), _bound_bytes(architecture, recipe, chip_px)
@@ -249,7 +233,7 @@ def plan_memory(
 
 
 def _bound_bytes(architecture: Architecture, recipe: StepOptions, chip_px: int) -> int:
-    """Return more than what the process takes at its peak, without measuring anything."""
+    """Return an upper bound of the peak memory of the process, without a measurement."""
     pixels = recipe.batch_size * chip_px**2
     chips = BATCHES_OF_CHIPS * (4 * architecture.in_channels + 1) * pixels * recipe.accumulation
     used = psutil.Process().memory_info().rss + LIBRARY_BYTES
@@ -257,7 +241,7 @@ def _bound_bytes(architecture: Architecture, recipe: StepOptions, chip_px: int) 
 
 
 def exchange_bytes(architecture: Architecture, ranks: int) -> int:
-    """Return what a rank needs to exchange gradients with others, if there are any."""
+    """Return the memory of a rank that exchanges gradients with others; 0 without others."""
     return EXCHANGE_COPIES * _weights_bytes(architecture) * (ranks > 1)
 
 

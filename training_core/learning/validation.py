@@ -55,11 +55,6 @@ def held_out_blocks(images: Iterable[LabeledImage], seed: int) -> list[Block]:
     """Return the held-out blocks in an order of which every beginning is a fair sample.
 
     Blocks with road and blocks without are shuffled, and spread evenly over the whole order; one with road comes first.
-
-    Parameters
-    ----------
-    seed : int
-        The same seed gives the same order.
     """
     rng = np.random.default_rng(seed)
     kinds: tuple[list[Block], list[Block]] = ([], [])
@@ -96,8 +91,6 @@ class Validation:
     ----------
     blocks, px : int
         How many blocks were computed, and their pixels with halos.
-    seconds : float
-        Duration.
     class_hits, class_total : int
         Road pixels whose class is predicted correctly, and all whose class is known.
     """
@@ -131,11 +124,6 @@ def validate(
         No further blocks are begun that would end later, by the time that those before took.
     strategy : SingleProcess
         Deals the packs to processes, all of which call this with the same model and blocks.
-
-    Returns
-    -------
-    Validation
-        Of the blocks of all processes.
 
     Raises
     ------

@@ -1,1 +1,1 @@
-"""Stages of a pipeline: the U-Net cut into consecutive stages, each for a process of its own."""
+"""Stages of a pipeline: the U-Net cut into consecutive stages, each for one process."""

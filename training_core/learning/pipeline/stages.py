@@ -162,7 +162,7 @@ class Stage(nn.Module):
 
 
 def as_images(sent: Tensor) -> Tensor:
-    """Return what a stage sends, (batch, height, width, channels), same dtype, as (batch, channels, height, width)."""
+    """Return a stage's output (batch, height, width, channels) as (batch, channels, height, width), same dtype."""
     return sent.permute(0, 3, 1, 2)
 
 
@@ -191,7 +191,7 @@ class _WithConstants(torch.autograd.Function):
 def handed_over(
     model: nn.Module, parts: Sequence[Part], shape: tuple[int, ...], dtype: torch.dtype
 ) -> list[tuple[Tensor, ...]]:
-    """Return what each part receives, as if it were a stage, and at the end what the last one returns.
+    """Return the input of each part, as if it were a stage, and the output of the last one.
 
     Parameters
     ----------

@@ -81,7 +81,7 @@ def add_image_gradients(
 
     sums = _TileSums(len(tiles), strategy)
     with closing(images):
-        # First pass: the sums of all own tiles but the first, without gradients.
+        # First pass: the sums of all tiles of this process but the first, without gradients.
         for done in range(len(others)):
             with torch.no_grad():
                 next_loss(sums.note())
@@ -111,7 +111,7 @@ def _labeled_tiles(sample: ImageSample, plan: TilePlan) -> tuple[list[Tile], Ten
 
 
 class _TileSums:
-    """The sums of the losses over all tiles: noted for each own tile, the last one first, then joined.
+    """The sums of the losses over all tiles: noted for each tile of this process, the last one first, then joined.
 
     Each loss calls once for each tile, all in the same order.
     """
@@ -133,7 +133,7 @@ class _TileSums:
         return note
 
     def join(self) -> Joint:
-        """Return a callable that takes the sums of the first own tile, and returns those over all tiles."""
+        """Return a callable that takes the sums of the first tile of this process, and returns those over all tiles."""
 
         def join(sums: Tensor) -> Tensor:
             own = [sums, *(calls[len(self._joint)] for calls in self._noted)]

@@ -86,13 +86,7 @@ def sample_of(image: LabeledImage, scale: np.ndarray, offset: np.ndarray, symmet
 
 
 class ImageSampler:
-    """Draws whole images, each in proportion to its labeled pixels; `ChipSampler`'s counterpart.
-
-    Parameters
-    ----------
-    seed : int
-        The same seed draws the same images, and the same augmentation.
-    """
+    """Draws whole images, each in proportion to its labeled pixels; `ChipSampler`'s counterpart."""
 
     def __init__(self, images: list[LabeledImage], seed: int) -> None:
         self._images, self._seed = images, seed
@@ -114,13 +108,6 @@ def draw_images(
     sampler: ImageSampler, images: int, first: int
 ) -> Generator[tuple[list[ImageSample], list[int]], None, None]:
     """Yield the images of each step, and how many pixels of each are labeled.
-
-    Parameters
-    ----------
-    images : int
-        In a step.
-    first : int
-        Number of the first step.
 
     Yields
     ------

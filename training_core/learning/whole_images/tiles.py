@@ -34,8 +34,6 @@ class TilePlan:
     ----------
     core_px, halo_px : int
         See `tile_grid`.
-    is_recomputing : bool
-        Whether activations are recomputed in the backward pass instead of being kept.
     peak_bytes : int
         Estimated peak memory of a process; 0 where none was estimated.
     """
@@ -50,20 +48,7 @@ class TilePlan:
         return tile_grid(width, height, self.core_px, self.halo_px)
 
     def computed_px(self, height: int, width: int, ranks: int = 1) -> int:
-        """Return how many pixels of an image the rank with the most tiles computes.
-
-        Parameters
-        ----------
-        height, width : int
-            Of the image, in pixels.
-        ranks : int
-            Among which the tiles are shared out.
-
-        Returns
-        -------
-        int
-            Padding included.
-        """
+        """Return how many pixels of an image the rank with the most tiles computes, padding included."""
         count = tile_count(width, height, self.core_px, self.halo_px)
         return -(-count // ranks) * self.tile_px(height, width)
 
@@ -94,8 +79,6 @@ def plan_tiles(
         Its `recompute` may force the choice.
     shapes : sequence of (height, width)
         Of the images, in pixels.
-    log : callable
-        Called with the plan in words.
     ranks : int
         Among which the tiles of an image are shared out.
     processes : int

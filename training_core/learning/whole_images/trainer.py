@@ -23,10 +23,6 @@ class ImageTrainer(Trainer):
 
     Parameters
     ----------
-    plan : TilePlan
-        How images are divided.
-    encoder_rate : float
-        See Trainer.
     tick : callable
         Called after each tile with the fraction of the image that is done; may raise to cancel.
     """
