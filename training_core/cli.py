@@ -41,7 +41,7 @@ class Terminal:
         self.task = self.bar.add_task("", total=1.0, left="")
 
     def show(self, event: events.Event) -> None:
-        """Show one event; that the terminal has gone is no error."""
+        """Show one event; ignore that the terminal was closed."""
         with contextlib.suppress(OSError):
             self._show(event)
 
@@ -66,14 +66,14 @@ class Terminal:
                 self.console.print(f"Warning: {failures}", style="yellow", markup=False)
 
 
-# What a partial result lists is told in words below the table.
-_TOLD_BELOW = ("partial", "failures")
+# Described in words below the table.
+_BELOW_TABLE = ("partial", "failures")
 
 
 def _summary(result: dict[str, Any]) -> Table:
     table = Table(show_header=False, box=None)
     for name, value in result.items():
-        if name in _TOLD_BELOW:
+        if name in _BELOW_TABLE:
             continue
         if isinstance(value, list):
             for number, row in enumerate(value, 1):
@@ -154,22 +154,7 @@ class _JobCommand(click.Command):
 
 
 def _with_flags_repeated(arguments: list[str], several: set[str]) -> list[str]:
-    """Return the arguments with the flag before each of the values that stand side by side after it.
-
-    Click's options take a fixed number of values, or are repeated.
-
-    Parameters
-    ----------
-    arguments : list of str
-        As given: --rasters a.tif b.tif.
-    several : set of str
-        The flags that take several values.
-
-    Returns
-    -------
-    list of str
-        As click wants them: --rasters a.tif --rasters b.tif.
-    """
+    """Turn `--rasters a.tif b.tif` into `--rasters a.tif --rasters b.tif`, as click wants it, for the flags given."""
     repeated: list[str] = []
     flag, needs_value = "", False
     for argument in arguments:
@@ -264,12 +249,12 @@ def _read_job_file(path: Path) -> str:
     Raises
     ------
     JobError
-        It cannot be read, is no regular file, is far too large for a job, or is no text.
+        It cannot be read, or is not a regular text file, or far too large for a job.
     """
     try:
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):  # reading a pipe or a device might never end
-            raise JobError(f"The job file {path} is no regular file.", "Give another file.")
+            raise JobError(f"The job file {path} is not a regular file.", "Give another file.")
         if status.st_size > MAX_JOB_BYTES:
             raise JobError(f"{path} is far too large for a RoadSeg job file.", "Give another file.")
         return path.read_text(encoding="utf-8")
@@ -280,7 +265,7 @@ def _read_job_file(path: Path) -> str:
 
 
 def run_command_line() -> None:
-    """Run what the command line asks for; where its output cannot be written, say so and exit with status 1."""
+    """Run the command line; if its output cannot be written, print an error and exit with status 1."""
     try:
         main()
     except OSError as error:  # those of jobs are explained in events

@@ -1,4 +1,4 @@
-"""Exceptions that users read: what is wrong, in which layer or file, and what to do about it.
+"""Exceptions that users read: the problem, the layer or file, and a remedy.
 
 Scope: exception types and their codes, and texts without passwords. Independent of everything else; standard library
 only, so that QGIS' Python can import it.
@@ -47,9 +47,9 @@ class RoadSegError(Exception):
     Parameters
     ----------
     message : str
-        What is wrong, naming the layer, file or field; passwords in it are hidden.
+        The problem, naming the layer, file or field; passwords in it are hidden.
     remedy : str
-        What the user can do about it.
+        Advice to the user.
     """
 
     code = "error"

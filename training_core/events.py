@@ -149,7 +149,7 @@ class Prediction:
 
 @dataclass(frozen=True)
 class Correction:
-    """Answer to a click on the map: a feature for a label layer, or a message why there is none."""
+    """Answer to a click on the map: a feature for a label layer, or a message that explains why not."""
 
     kind: ClassVar[str] = "correction"
     sequence: int
@@ -220,7 +220,7 @@ def describe_failures(result: dict[str, Any]) -> str:
     if not result.get("partial"):
         return ""
     failures = result.get("failures") or []
-    lines = [f"Only a part was done: {len(failures):,} failed. Run it again to do what is missing."]
+    lines = [f"Only a part was done: {len(failures):,} failed. Run it again to complete it."]
     for failure in failures[:MAX_DESCRIBED]:
         text = " ".join(filter(None, (failure.get("reason"), failure.get("remedy"))))
         lines.append(f"{failure['scene']}: {text}" if failure.get("scene") else text)

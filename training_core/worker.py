@@ -54,19 +54,17 @@ def run(job: Job, sink: Callable[[Event], None], cancelled: threading.Event, lin
 
     Parameters
     ----------
-    job : Job
-        What to run.
     sink : callable
         Called with each event, from two threads.
     cancelled : threading.Event
-        Set to stop the job at its next tile or step.
+        Set it to stop the job at its next tile or step.
     lines : InputLines, optional
-        Commands for the job, of one that takes them.
+        Commands, for a job that takes them.
 
     Returns
     -------
     int
-        The exit status: 0, EXIT_PARTIAL if the result says so (`partial`), EXIT_FAILED or EXIT_CANCELLED.
+        The exit status: 0, EXIT_PARTIAL if the result is `partial`, EXIT_FAILED or EXIT_CANCELLED.
     """
     stopped = threading.Event()
     heart = threading.Thread(target=_beat, args=(sink, stopped), daemon=True)
@@ -77,7 +75,7 @@ def run(job: Job, sink: Callable[[Event], None], cancelled: threading.Event, lin
         last: Event = events.Result(result)
         status = EXIT_PARTIAL if result.get("partial") else 0
     except BaseException as error:  # any exception must reach the user as an event
-        # What fails as its files are removed under it was stopped.
+        # An error during the shutdown is a consequence of stopping.
         last = explain(Cancelled() if shutdown.has_begun() else error, reporter)
         status = EXIT_CANCELLED if last.code == Cancelled.code else EXIT_FAILED
     stopped.set()
@@ -105,12 +103,12 @@ def claim_stdout() -> IO[str]:
     """Return a stream to the real standard output for events, and redirect all other output to standard error.
 
     Undecodable bytes of file names (surrogates) are written as JSON escapes. Without a standard output, the process
-    ends: nobody would learn of the result.
+    exits.
     """
     if sys.stderr is None:  # closed by whoever started this process
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
     if sys.stdout is None:
-        _say("There is no standard output to write events to.")
+        _say("Standard output, to which events are written, is closed.")
         sys.exit(EXIT_FAILED)
     sys.stdout.flush()
     stream = os.fdopen(os.dup(1), "w", encoding="utf-8", errors="backslashreplace", newline="\n")
@@ -121,18 +119,8 @@ def claim_stdout() -> IO[str]:
 class EventWriter:
     """Writes each event as a line of JSON; thread-safe.
 
-    Where that fails, since the reader has gone or the disk is full, nobody would learn of the result: a line on
-    standard error says so, once, and the job is stopped.
-
-    Parameters
-    ----------
-    cancelled : threading.Event
-        Is set to stop the job.
-
-    Attributes
-    ----------
-    is_broken : bool
-        Whether an event could not be written.
+    If an event cannot be written, since the reader has closed the pipe or the disk is full, `is_broken` becomes true,
+    an error goes to standard error, and `cancelled` is set to stop the job.
     """
 
     def __init__(self, stream: IO[str], cancelled: threading.Event) -> None:
@@ -140,7 +128,7 @@ class EventWriter:
         self.is_broken = self._is_over = False
 
     def __call__(self, event: Event) -> None:
-        """Write an event, unless a former one could not be written, or was a result or an error: the last of all."""
+        """Write an event, unless writing has failed before or the last event (result or error) has been written."""
         with self._lock:
             if self.is_broken or self._is_over:
                 return
@@ -152,7 +140,7 @@ class EventWriter:
                 self.is_broken = True
                 self._cancelled.set()
                 _say(f"No events can be written to standard output ({error}); the job is stopped.")
-                # What is left in the stream's buffer must go somewhere, or it is tried again at the end.
+                # Discard the rest of the stream's buffer, or Python would try to write it again at the end.
                 os.dup2(os.open(os.devnull, os.O_WRONLY), self._stream.fileno())
 
 
@@ -170,7 +158,7 @@ def listen_to_signals(cancelled: threading.Event) -> None:
 
 
 def commands_of_terminal(job: Job, cancelled: threading.Event) -> Optional[InputLines]:
-    """Return what standard input says to a job that takes commands, whose end stops it; None for all others."""
+    """Return the commands on standard input, whose end stops the job; None for a job that takes no commands."""
     if not job.takes_commands:
         return None
     lines = InputLines()
@@ -181,9 +169,9 @@ def commands_of_terminal(job: Job, cancelled: threading.Event) -> Optional[Input
 def _watch_stdin(
     job: Job, cancelled: threading.Event, sink: Callable[[Event], None], lines: Optional[InputLines]
 ) -> None:
-    """Hand on what comes; cancel when the client closes standard input or dies; exit if the job does not stop in time.
+    """Read commands; cancel when the client closes standard input or dies; exit if the job does not stop in time.
 
-    What comes for a job that takes no commands is passed over.
+    Input for a job that takes no commands is ignored.
     """
     if lines:
         lines.read(0, cancelled.set)

@@ -328,7 +328,7 @@
         <translation>Interpolation der Gewichte</translation>
     </message>
     <message>
-        <source>Validation share</source>
+        <source>Validation fraction</source>
         <translation>Anteil zur Validierung</translation>
     </message>
     <message>

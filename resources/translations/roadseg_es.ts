@@ -328,7 +328,7 @@
         <translation>Interpolación de los pesos</translation>
     </message>
     <message>
-        <source>Validation share</source>
+        <source>Validation fraction</source>
         <translation>Proporción para validación</translation>
     </message>
     <message>

@@ -328,7 +328,7 @@
         <translation>Interpolation des poids</translation>
     </message>
     <message>
-        <source>Validation share</source>
+        <source>Validation fraction</source>
         <translation>Part réservée à la validation</translation>
     </message>
     <message>

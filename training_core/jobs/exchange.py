@@ -1,4 +1,4 @@
-"""Jobs that make a model of others: ONNX export, 8-bit quantization, merging.
+"""Jobs that convert or combine models: ONNX export, 8-bit quantization, merging.
 
 Scope: the fields and their texts. Independent of how models are converted or merged; standard library only.
 """
@@ -85,22 +85,22 @@ class Quantize(LabelOptions, OnnxOptions, ThreadOptions):
     seed: int = option(0, "Seed", "Random seed of the choice of chips.", minimum=0, maximum=2**31 - 1, advanced=True)
 
     def validate(self) -> None:
-        """See Job.validate; also checks that an area of interest, and places without a road, come with roads.
+        """See Job.validate; also requires roads with an area of interest or places without a road.
 
         Raises
         ------
         JobError
-            See Job.validate, or there is an area of interest, or places without a road, but no roads.
+            An option is invalid.
         """
         super().validate()
         if self.no_road and not self.roads:
             raise JobError(
-                "There are places without a road (no_road), but there are no drawn roads (roads).",
+                "Places without a road (no_road) need drawn roads (roads).",
                 "Give the roads that are drawn around them, or leave out these places.",
             )
         if self.aoi and not self.roads:
             raise JobError(
-                "There is an area of interest (aoi), but there are no drawn roads (roads).",
+                "An area of interest (aoi) needs drawn roads (roads).",
                 "Give the roads that are drawn in it, or leave out the area of interest.",
             )
 
@@ -109,10 +109,10 @@ class Quantize(LabelOptions, OnnxOptions, ThreadOptions):
 class MergeModels(ThreadOptions):
     """Merge models that were fine-tuned from the same base model into one, without their images.
 
-    Offices that may not share imagery can share models: each fine-tunes the same base model on images of its own, and
+    Offices that may not exchange images can exchange models. Each fine-tunes the same base model on its own images, and
     the merged model is the weighted average of their weights (federated averaging). Architecture, bands, ground
-    resolution and classes must be the same. Afterwards the statistics of batch normalization, which an average of
-    weights does not fit, are measured anew on images of yours; they need no drawn roads.
+    resolution and classes must be the same. The averaged weights need new statistics of batch normalization: they are
+    measured on your images, without drawn roads.
 
     The merged model has no validation scores: evaluate it.
     """
@@ -127,8 +127,8 @@ class MergeModels(ThreadOptions):
     weights: tuple[float, ...] = option(
         (),
         "Weights",
-        "A weight for each model, in the order of the models, such as 2, 1. By default a model weighs as much as the "
-        "number of labeled pixels that it can have seen in training, which the model file tells.",
+        "A weight for each model, in the order of the models, such as 2, 1. By default the weight is the number of "
+        "labeled pixels in the model's training data, as stored in the model file.",
         kind=NUMBERS,
         minimum=0.001,
         maximum=1000,
@@ -143,12 +143,12 @@ class MergeModels(ThreadOptions):
     model: str = option("", "Merged model", "Model file to write.", kind=MODEL_OUTPUT, required=True)
 
     def validate(self) -> None:
-        """See Job.validate; also checks that there are two models or more, and a weight for each or none.
+        """See Job.validate; also requires at least two models, and a weight for each or none.
 
         Raises
         ------
         JobError
-            See Job.validate, or there is only one model, or there are more or fewer weights than models.
+            An option is invalid.
         """
         super().validate()
         if len(self.models) < 2:

@@ -1,4 +1,4 @@
-"""Untrusted JSON: parsed within limits, and read into dataclasses whose annotations say what a document may hold.
+"""Untrusted JSON: parsed within limits, and read into dataclasses whose annotations define the format.
 
 Scope: text to values with types and ranges. Independent of what a document means; standard library only.
 
@@ -107,7 +107,7 @@ def parse_file(path: Union[str, Path], max_bytes: int) -> Any:
 def read(kind: type[_T], value: object, name: str = "", is_exact: bool = False) -> _T:
     """Return a JSON value as a type.
 
-    A number must not be a truth value, nor an integer a float; lists become tuples where the annotation says so.
+    A number must not be a truth value, nor an integer a float; lists become tuples where annotated as such.
 
     Parameters
     ----------

@@ -41,7 +41,7 @@ class FineTune(LabelOptions, RecipeOptions, ProcessOptions, ComputeOptions):
     image, lie outside of the area of interest, or are too few. A part of the labeled area is held out to validate the
     model. The results are a model file, a report with charts and pictures, and validation scores.
 
-    Every minute a checkpoint is written beside the model, from which a stopped or interrupted run can be resumed.
+    A checkpoint is written next to the model every minute, so that a stopped or interrupted run can be resumed.
     """
 
     name: ClassVar[str] = "finetune"
@@ -113,8 +113,8 @@ class FineTune(LabelOptions, RecipeOptions, ProcessOptions, ComputeOptions):
     )
     validation_share: float = option(
         0.2,
-        "Validation share",
-        "Share of the labeled area that is held out for validation, in blocks (spatial split).",
+        "Validation fraction",
+        "Fraction of the labeled area that is held out for validation, in blocks (spatial split).",
         minimum=0.05,
         maximum=0.5,
         advanced=True,
@@ -137,7 +137,7 @@ class FineTune(LabelOptions, RecipeOptions, ProcessOptions, ComputeOptions):
     resume: bool = option(
         False,
         "Resume",
-        "Resume from the checkpoint that a stopped or interrupted run of the same job has left beside the model.",
+        "Resume a stopped or interrupted run of the same job from its checkpoint next to the model.",
     )
     keep_best: bool = option(
         False,
@@ -148,20 +148,18 @@ class FineTune(LabelOptions, RecipeOptions, ProcessOptions, ComputeOptions):
 
     @property
     def most_processes(self) -> int:
-        """As many processes as have something to compute in each step; of whole images, tiles are shared."""
+        """Maximum number of processes with work in each step: whole images are divided into tiles."""
         if self.sample == IMAGE:
             return MAX_PROCESSES
         return self.accumulation
 
     def validate(self) -> None:
-        """See Job.validate; also checks the chip size, that frozen layers come with a base model, and processes.
+        """See Job.validate; also checks chip size, frozen layers, whole images, processes and pipeline stages together.
 
         Raises
         ------
         JobError
-            See Job.validate, or chips are too small, layers are frozen without a base model, whole images come with
-            live batch normalization, there are more processes than they have to share, or the encoder of a pipeline is
-            to learn at a rate of its own.
+            An option is invalid.
         """
         super().validate()
         self._check_processes()
@@ -174,11 +172,11 @@ class FineTune(LabelOptions, RecipeOptions, ProcessOptions, ComputeOptions):
         if 0 < self.chip_px < MIN_CHIP_PX:
             raise JobError(
                 f"Chip size (chip_px) is {self.chip_px}.",
-                f"Give at least {MIN_CHIP_PX} px, or 0, which chooses by the pace.",
+                f"Give at least {MIN_CHIP_PX} px, or 0 to choose by the training speed.",
             )
         if not self.base_model and (self.frozen_stages > 0 or self.batch_norm == "frozen"):
             name = "Frozen stages (frozen_stages)" if self.frozen_stages > 0 else "Batch norm (batch_norm) frozen"
-            raise JobError(f"{name} need a base model, but there is none.", "Give a base model (base_model).")
+            raise JobError(f"{name} need a base model.", "Give a base model (base_model).")
 
     def _check_processes(self) -> None:
         if self.pipeline_stages > 1:
@@ -186,7 +184,7 @@ class FineTune(LabelOptions, RecipeOptions, ProcessOptions, ComputeOptions):
         if self.processes == AUTO or int(self.processes) <= self.most_processes:
             return
         raise JobError(
-            f"{self.processes} processes (processes) cannot share a step of {self.most_processes} batches.",
+            f"{self.processes} processes (processes) cannot divide a step of {self.most_processes} batches.",
             f"Raise accumulation to a multiple of {self.processes}, or lower the number of processes.",
         )
 
@@ -251,7 +249,7 @@ class SuggestLabels(Job):
     Ranks square patches of a segmented scene by the entropy of the road probability, preferring patches that hold both
     road and background, and spreads them over the scene and away from labeled areas. Draw every road in the first
     patches, and use these as area of interest of the next training. Errors that the model is confident about are not
-    found in this way.
+    found.
     """
 
     name: ClassVar[str] = "suggestlabels"
@@ -274,8 +272,8 @@ class SuggestLabels(Job):
     suggestions: str = option(
         "",
         "Patches to label",
-        "Patches to write, with rank, uncertainty and share of road; once every road in them is drawn, they can be the "
-        "area of interest of a training.",
+        "Patches to write, with rank, uncertainty and road fraction. Once every road in them is drawn, use them as "
+        "the area of interest of a training.",
         kind=VECTOR_OUTPUT,
         required=True,
     )

@@ -1,4 +1,4 @@
-"""The job behind the panel RoadSeg live: learn from roads while they are drawn, and show what has been learned.
+"""The job behind the panel RoadSeg live: learn from roads while they are drawn, and show predictions.
 
 Scope: the fields and their texts. Independent of how the session works; standard library only.
 """
@@ -14,12 +14,11 @@ from .shared import LabelOptions, ThreadOptions
 
 @dataclass(frozen=True)
 class Live(LabelOptions, ThreadOptions):
-    """Learn from roads while they are drawn, and predict what is in view.
+    """Learn from roads while they are drawn, and predict the roads in view.
 
-    A session that lasts until it is stopped. It takes commands as JSON lines on standard input: changes of the drawn
-    roads, of the area of interest and of the places without a road, the view, clicks that correct, pause, keep and
-    stop. It writes predictions of the view as GeoTIFFs into its folder, and a checkpoint, from which the same session
-    goes on when it is started again.
+    The session lasts until it is stopped. It reads commands as JSON lines from standard input: changes of the drawn
+    roads, the area of interest and the places without a road, the view, correcting clicks, pause, keep and stop. It
+    writes predictions of the view as GeoTIFFs to its folder, and a checkpoint to resume from.
     """
 
     name: ClassVar[str] = "live"
@@ -46,8 +45,8 @@ class Live(LabelOptions, ThreadOptions):
     folder: str = option(
         "",
         "Folder",
-        "Folder of the session, for predictions and the checkpoint. Where it has a checkpoint of the same image and "
-        "base model, the session goes on.",
+        "Folder of the session, for predictions and the checkpoint. A checkpoint of the same image and base model "
+        "there is resumed.",
         kind=FOLDER,
         required=True,
     )

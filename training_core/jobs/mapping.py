@@ -31,12 +31,12 @@ def _classes_option() -> str:
 
 
 def _links_option() -> str:
-    """Return the field `links`: the layer of gaps that were looked at."""
+    """Return the field `links`: the layer of examined gaps."""
     return option(
         "",
         "Links",
-        "Gaps that were looked at to write, as lines along the likeliest way, with the probability of a road there and "
-        "whether they were joined, or why not. None of a mask.",
+        "Examined gaps to write, as lines along the likeliest path, with the probability of a road there, and whether "
+        "they were joined or why not. Needs a probability, not a mask.",
         kind=VECTOR_OUTPUT,
     )
 
@@ -47,8 +47,8 @@ def _breaks_option() -> str:
         "",
         "Likely breaks",
         "Places to write where the network may be broken: gaps that were not joined, dead ends that were removed, and "
-        "components apart. Their rank is by how many shortest paths would change if there is a road: look at the first "
-        "ten.",
+        "components apart. They are ranked by the number of shortest paths that a road there would change: check the "
+        "first ten.",
         kind=VECTOR_OUTPUT,
     )
 
@@ -115,7 +115,7 @@ class Vectorize(NetworkOptions):
     """Vectorize a road mask or probability into a network of center-lines.
 
     Lines follow the middle of their roads. Gaps, as under trees, are closed and missed junctions restored; connected
-    lines share their end points exactly, and rings and parallel roads are kept. Each line has its length, width,
+    lines end in exactly the same points, and rings and parallel roads are kept. Each line has its length, width,
     confidence (from a probability), connected component and OpenStreetMap tags; with a raster of road classes also
     class, speed and travel time.
     """

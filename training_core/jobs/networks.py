@@ -183,13 +183,13 @@ class ScoreNetwork(GraphOptions):
         Raises
         ------
         JobError
-            See Job.validate, or only one network has a speed field.
+            An option is invalid.
         """
         super().validate()
         if bool(self.truth_speed_field) != bool(self.proposal_speed_field):
             missing = "proposed roads (proposal" if self.truth_speed_field else "true roads (truth"
             raise JobError(
-                f"There is no speed field of the {missing}_speed_field).",
+                f"The speed field of the {missing}_speed_field) is missing.",
                 "Comparing travel times needs the speeds of both networks: give both fields or none.",
             )
 
@@ -252,7 +252,7 @@ class ExportNetwork(GraphOptions):
         Raises
         ------
         JobError
-            See Job.validate, or there is no output.
+            An option is invalid, or all outputs are missing.
         """
         super().validate()
         if not (self.graphml or self.geopackage):
@@ -328,7 +328,7 @@ class CompareNetworks(GraphOptions):
     displaced_m: float = option(
         15.0,
         "Largest displacement",
-        "Maximum offset of a displaced road from its counterpart, which is no other road's; 0 finds no displaced "
+        "Maximum offset of a displaced road from its counterpart, which matches one road only; 0 finds no displaced "
         "roads.",
         unit="m",
         minimum=0,
@@ -410,18 +410,18 @@ class CompareNetworks(GraphOptions):
         Raises
         ------
         JobError
-            See Job.validate, only one network has a speed field, or there are no places for an option that needs them.
+            An option is invalid.
         """
         super().validate()
         if bool(self.before_speed_field) != bool(self.after_speed_field):
             missing = "after" if self.before_speed_field else "before"
             raise JobError(
-                f"There is no speed field of the roads {missing} ({missing}_speed_field).",
+                f"The speed field of the roads {missing} ({missing}_speed_field) is missing.",
                 "Comparing travel times needs the speeds of both networks: give both fields or none.",
             )
         for field_name in ("origins", "damage", "reached"):
             if getattr(self, field_name) and not self.places:
                 raise JobError(
-                    f"There are no places (places), which {field_name} needs.",
+                    f"The option {field_name} needs places (places).",
                     f"Give places, or leave out {field_name}.",
                 )

@@ -1,6 +1,6 @@
 """Job fields with default, unit, range, choices and help; validation and JSON serialization of jobs.
 
-Scope: what all jobs share. Independent of any one job; standard library only.
+Scope: the base of all jobs. Independent of any one job; standard library only.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ FORMAT_VERSION = 1
 # No system has longer paths.
 LONGEST_TEXT = 32_767
 
-# Kinds of fields: what a value means where its Python type does not say.
+# Kinds of fields: the meaning of a value beyond its Python type.
 RASTER, RASTERS, BANDS = "raster", "rasters", "bands"
 NUMBERS = "numbers"
 VECTOR, FIELD = "vector", "field"
@@ -44,28 +44,22 @@ OUTPUT_KINDS = (RASTER_OUTPUT, VECTOR_OUTPUT, *FILE_OUTPUTS)
 
 @dataclass(frozen=True)
 class Option:
-    """Description of a job's field beside its name, type and default.
+    """Description of a job's field in addition to its name, type and default.
 
     Parameters
     ----------
     label : str
-        Label of the field in a dialog, without the unit.
+        Without the unit.
     help : str
         One or two sentences that help the user decide on a value.
     kind : str
-        What the value means where the type does not say: one of the constants above.
-    unit : str
-        Unit of a number.
+        One of the kinds above; empty if the type suffices.
     minimum, maximum : float, optional
-        Range of a number, both ends included.
-    choices : tuple of str
-        Allowed values.
-    required : bool
-        Whether the job needs a value.
+        Both ends included.
     advanced : bool
         Whether most users never need it.
     usual : str
-        Of a layer's field: its usual name. A dialog preselects it where the layer has it; nothing else does.
+        Usual name of a layer's field, which dialogs preselect if the layer has it.
     """
 
     label: str
@@ -139,7 +133,7 @@ class Job:
 
     @classmethod
     def description(cls) -> str:
-        """Return the rest of the docstring, one line per paragraph; empty if there is none."""
+        """Return the rest of the docstring, one line per paragraph, or an empty text."""
         return "\n".join(_paragraphs(cls)[1:])
 
     @classmethod
@@ -158,15 +152,14 @@ class Job:
         Raises
         ------
         JobError
-            A value is missing, of the wrong type, or out of range (the message names the field), or two outputs are the
-            same file.
+            A value is missing, of the wrong type, or out of range, or two outputs are the same file.
         """
         for field in self.option_fields():
             _validate_field(field, getattr(self, field.name))
         self._check_outputs()
 
     def _check_outputs(self) -> None:
-        """Raise JobError if two outputs are the same file; only vector layers may share one."""
+        """Raise JobError if two outputs are the same file; only vector layers may be in one file."""
         taken: dict[Any, OptionField] = {}
         for field in self.option_fields():
             path = getattr(self, field.name)
@@ -184,7 +177,7 @@ class Job:
 
 
 def _file_at(path: str) -> Any:
-    """Return what is the same for all names of a file: its number on its device, or its path without links."""
+    """Return a key that all names of a file have in common: its inode, or its path without links."""
     with contextlib.suppress(OSError, ValueError):  # not there yet, or no name at all
         status = os.stat(path)
         if status.st_ino:  # some file systems of Windows have none
@@ -227,7 +220,7 @@ def _validate_item(field: OptionField, item: Any) -> None:
         raise JobError(f"{option_.label} ({name}) is {shown(item)}.", f"Choose one of {', '.join(option_.choices)}.")
     if isinstance(item, str) and not _is_text(item):
         raise JobError(
-            f"{option_.label} ({name}) has characters that no path or name has, or too many: {shown(item)}.",
+            f"{option_.label} ({name}) is too long, or has characters that paths cannot have: {shown(item)}.",
             f"Give at most {LONGEST_TEXT} characters, none of them null.",
         )
     too_small = option_.minimum is not None and not item >= option_.minimum
@@ -240,9 +233,9 @@ _TYPE_WORDS = {str: "a text", int: "a whole number", float: "a number", bool: "t
 
 
 def _is_text(item: str) -> bool:
-    """Whether a path may be so: surrogates stand for the bytes of a name that is not valid UTF-8 (PEP 383), no others.
+    """Whether a path may have this text: without null, and with surrogates only for bytes invalid in UTF-8 (PEP 383).
 
-    (os.fsencode takes all surrogates on Windows.)
+    os.fsencode would accept all surrogates on Windows.
     """
     return len(item) <= LONGEST_TEXT and not any(
         char == "\0" or "\ud800" <= char < "\udc80" or "\udcff" < char <= "\udfff" for char in item
@@ -250,7 +243,7 @@ def _is_text(item: str) -> bool:
 
 
 def describe_range(option_: Option) -> str:
-    """Return the range of a number with its unit, such as 'from 0.1 to 10 m'; empty if there is none."""
+    """Return the range of a number with its unit, such as 'from 0.1 to 10 m', or an empty text."""
     low, high, unit = option_.minimum, option_.maximum, f" {option_.unit}" if option_.unit else ""
     if low is not None and high is not None:
         return f"from {low:g} to {high:g}{unit}"

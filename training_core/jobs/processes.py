@@ -1,4 +1,4 @@
-"""Options of distributed training: how many processes, and what they exchange.
+"""Options of distributed training: the number of processes and their exchange.
 
 Scope: the fields and their texts. Independent of how processes are started; standard library only.
 """
@@ -21,38 +21,38 @@ class ProcessOptions(Job):
     processes: str = option(
         "1",
         "Processes",
-        "Number of processes that train together on this machine, each on its own cores and memory; auto takes one a "
+        "Number of processes that train together on this machine, each on its own cores and memory; auto takes one per "
         "NUMA node or socket, and a single one on small machines. Each computes whole batches of the gradient "
-        "accumulation: the model is the same, bit by bit, for any number of processes with as many threads each.",
+        "accumulation. With equal threads per process, the model is bit-identical for any number of processes.",
         advanced=True,
     )
     exchange_precision: str = option(
         "fp32",
         "Exchange precision",
-        "Number format in which gradients travel between processes; they are added up in fp32 all the same. bf16 "
-        "halves what a slow network carries, and rounds each batch's gradients: the model is then no longer that of a "
-        "single process, but still the same for any larger number.",
+        "Number format in which processes exchange gradients, which are always summed in fp32. bf16 halves the network "
+        "traffic and rounds the gradients of each batch: the model then differs from that of a single process, but "
+        "is the same for any larger number.",
         choices=("fp32", "bf16"),
         advanced=True,
     )
     pipeline_stages: int = option(
         1,
         "Pipeline stages",
-        "Number of parts into which the network is cut, each in a process of its own, for one that is too large for "
-        "the memory of a single process. The batches of the gradient accumulation pass through them one after the "
-        "other; processes must be a multiple of the stages.",
+        "Number of parts into which the network is divided, each in its own process, if it is too large for the memory "
+        "of one process. The batches of the gradient accumulation pass through the parts one after the other. The "
+        "number of processes must be a multiple of the stages.",
         minimum=1,
         maximum=6,
         advanced=True,
     )
 
     def validate(self) -> None:
-        """See Job.validate; also checks that the number of processes is one, or auto.
+        """See Job.validate; also checks that processes is a number or auto.
 
         Raises
         ------
         JobError
-            See Job.validate, or it is neither.
+            An option is invalid.
         """
         super().validate()
         is_number = self.processes.isascii() and self.processes.isdecimal() and len(self.processes) <= 4

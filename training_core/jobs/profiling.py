@@ -1,4 +1,4 @@
-"""Jobs about speed: where the time of a training step and of inference goes, and how two such profiles differ.
+"""Jobs about speed: profile training and inference, and compare profiles.
 
 Scope: the fields and their texts. Independent of how time is measured; standard library only.
 """
@@ -14,7 +14,7 @@ from .recipe import MIN_CHIP_PX, StepOptions
 from .shared import ThreadOptions
 
 TRAINING, INFERENCE, BOTH = "training", "inference", "both"
-# In place of an engine or a precision: all of those that can be used here, one after the other.
+# In place of an engine or a precision: all that this computer supports, one after the other.
 ALL = "all"
 
 
@@ -24,11 +24,11 @@ class Profile(StepOptions, ThreadOptions):
 
     Measures the processor's limits first: its peak of convolutions and matrix products, its memory bandwidth. Then a
     typical training step, or the segmentation of a tile, is broken down by phase, layer, kind of operation and
-    primitive, each with its share of the limit that bounds it (roofline model). Advice names what to change and the
-    time it would save; it can be tried at once.
+    primitive, each with its fraction of the limit that bounds it (roofline model). Advice names changes and the time
+    they would save; it can be tried at once.
 
-    Works on a generated scene, or on an image and a model of yours. A busy computer is measured as busy: close other
-    programs before.
+    Works on a generated scene, or on your own image and model. Other programs distort the measurements: close them
+    first.
     """
 
     name: ClassVar[str] = "profile"
@@ -51,7 +51,7 @@ class Profile(StepOptions, ThreadOptions):
     seconds: float = option(
         60.0,
         "Time",
-        "Time to measure in all. Several engines and precisions share it.",
+        "Total measuring time, divided among the engines and precisions.",
         unit="s",
         minimum=1,
         maximum=3600,
@@ -84,8 +84,8 @@ class Profile(StepOptions, ThreadOptions):
     try_advice: bool = option(
         False,
         "Try the advice",
-        "Measure what each piece of advice really brings, where it can be applied by an option. Takes about a quarter "
-        "of the time again for each.",
+        "Measure the actual gain of each piece of advice that an option can apply. Each takes about a quarter of the "
+        "time again.",
     )
     report: str = option("", "Report", "HTML report to write.", kind=HTML_OUTPUT)
     profile: str = option("", "Profile", "JSON file of all numbers to write, to compare profiles.", kind=JSON_OUTPUT)
@@ -94,12 +94,12 @@ class Profile(StepOptions, ThreadOptions):
     )
 
     def validate(self) -> None:
-        """See Job.validate; also checks the chip size, and that OpenVINO is not asked to train.
+        """See Job.validate; also checks the chip size, and that the engine can train.
 
         Raises
         ------
         JobError
-            See Job.validate, or chips are too small, or the engine does not train.
+            An option is invalid.
         """
         super().validate()
         if 0 < self.chip_px < MIN_CHIP_PX:
@@ -119,7 +119,7 @@ class CompareProfiles(Job):
 
     Takes two profiles as written by Profile this computer, before and after a change, of two computers or of two
     engines. Phases, kinds of operations, layers and primitives are matched by name; each difference is given in time
-    and as a share of the step before.
+    and as a fraction of the step before.
     """
 
     name: ClassVar[str] = "compareprofiles"

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from .option import Job, option
 
 OPTIMIZERS = ("adamw", "sgd", "lamb", "lars")
-# What a step learns from: random crops, or whole labeled images.
+# Samples of a training step: random crops, or whole labeled images.
 CHIPS, IMAGE = "chips", "image"
-# Stands for a number that is chosen by the pace of training on the processor at hand.
+# In place of a number: chosen by the speed of training on this processor.
 BY_PACE = -1
 # Sides of chips to choose from, and the least that a job may ask for.
 USUAL_CHIP_PX, SMALL_CHIP_PX, MIN_CHIP_PX = 192, 128, 64
-# Factor on the learning rate for an encoder whose knowledge of other ground is to be kept (benchmarks/README.md).
+# Factor on the learning rate of a fine-tuned encoder, so that it forgets less of other ground (benchmarks/README.md).
 CAREFUL_RATE = 0.1
 # Batch size that learning rates are stated for.
 REFERENCE_BATCH = 4
@@ -29,7 +29,7 @@ class StepOptions(Job):
     chip_px: int = option(
         0,
         "Chip size",
-        "Side of the image chips (patches) to train on, up to the whole image. 0 chooses by the pace: "
+        "Side of the image chips (patches) to train on, up to the whole image. 0 chooses by speed: "
         f"{USUAL_CHIP_PX} px, or {SMALL_CHIP_PX} px where the time budget holds few steps on this processor.",
         unit="px",
         minimum=0,
@@ -65,7 +65,7 @@ class StepOptions(Job):
         BY_PACE,
         "Frozen stages",
         "Number of the encoder's five stages, from the first on, that keep the base model's weights; steps become "
-        f"faster. {BY_PACE} chooses by the pace: some where the time budget holds few steps on this processor, else "
+        f"faster. {BY_PACE} chooses by speed: some where the time budget holds few steps on this processor, else "
         "none.",
         minimum=BY_PACE,
         maximum=5,
@@ -105,9 +105,9 @@ class RecipeOptions(StepOptions):
     sample: str = option(
         CHIPS,
         "Sample",
-        "What a step learns from: random chips, or a whole labeled image (as many as gradient accumulation says), in "
-        "tiles with an exact halo, so that loss and gradients are those of the undivided image. Whole images need "
-        "frozen batch norm, and take long: batch size and chip size do not matter then.",
+        "Sample of a step: random chips, or whole labeled images, as many as the gradient accumulation. Images are "
+        "computed in tiles with an exact halo, so that loss and gradients are those of the undivided image. They need "
+        "frozen batch norm and take long; batch size and chip size do not matter then.",
         choices=(CHIPS, IMAGE),
         advanced=True,
     )

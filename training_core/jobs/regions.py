@@ -20,14 +20,13 @@ SCHEDULER_PROTOCOLS = ("tcp://", "tls://")
 class MapRegion(NetworkOptions, SegmentOptions):
     """Map the roads of a region: many scenes in, a mask of each and one road network out.
 
-    Scenes may overlap, and differ in CRS, resolution and bands. Where they share a grid, they are read as one image;
-    where several show the same ground, the one with the least nodata counts, then the one about which the model is
-    most certain. Roads are extracted block by block, and the blocks joined without seams, so the memory needed does
-    not grow with the region.
-    The folder gets a mask and a probability of each scene, an index of the scenes that can be shown while the work
-    goes on, and a report. Results that are there already are kept: the same job run again does only what is missing
-    or out of date. A scene that cannot be mapped is reported, and does not stop the others.
-    Many machines can share the work through a Dask scheduler.
+    Scenes may overlap, and differ in CRS, resolution and bands. Scenes on the same grid are read as one image. Where
+    several show the same ground, the one with the least nodata counts, then the one with the most certain prediction.
+    Roads are extracted block by block, and the blocks joined without seams, so memory does not grow with the region.
+    The folder gets a mask and a probability of each scene, an index of the scenes that can be shown during the run,
+    and a report. Existing results are kept: the same job run again computes only missing or outdated ones. A scene
+    that cannot be mapped is reported, and does not stop the others.
+    A Dask scheduler can distribute the work to many machines.
     """
 
     name: ClassVar[str] = "mapregion"
@@ -45,8 +44,8 @@ class MapRegion(NetworkOptions, SegmentOptions):
     folder: str = option(
         "",
         "Folder",
-        "Folder for the masks, the index of scenes, the report, and the results of blocks with which an interrupted "
-        "run goes on. Where machines share the work, all of them must reach it under this path.",
+        "Folder for the masks, the index of scenes, the report, and the results of blocks, from which an interrupted "
+        "run resumes. With several machines, all must reach it under this path.",
         kind=FOLDER,
         required=True,
     )
@@ -54,15 +53,15 @@ class MapRegion(NetworkOptions, SegmentOptions):
     scheduler: str = option(
         "",
         "Dask scheduler",
-        "Address of the Dask scheduler whose workers share the work, as tcp://host:8786 or tls://host:8786; empty for "
-        "this machine alone. It needs the requirement set fleet.",
+        "Address of a Dask scheduler, such as tcp://host:8786 or tls://host:8786, whose workers do the work; empty for "
+        "this machine alone. Needs the requirement set fleet.",
         advanced=True,
     )
     workers: int = option(
         0,
         "Workers",
-        "Number of processes on this machine that share the work; 0 for one per NUMA node. More than one need the "
-        "requirement set fleet. A Dask scheduler has workers of its own.",
+        "Number of processes on this machine; 0 for one per NUMA node. More than one need the requirement set fleet. "
+        "A Dask scheduler has its own workers.",
         minimum=0,
         maximum=256,
         advanced=True,
@@ -83,7 +82,7 @@ class MapRegion(NetworkOptions, SegmentOptions):
         Raises
         ------
         JobError
-            See Job.validate; or there are no scenes, or the address is none.
+            An option is invalid.
         """
         super().validate()
         if not (self.rasters or self.source):
@@ -93,6 +92,6 @@ class MapRegion(NetworkOptions, SegmentOptions):
             )
         if self.scheduler and not self.scheduler.startswith(SCHEDULER_PROTOCOLS):
             raise JobError(
-                f"Dask scheduler (scheduler) is {shown(self.scheduler)}, which is no address of one.",
+                f"Dask scheduler (scheduler) is {shown(self.scheduler)}.",
                 "Give an address such as tcp://host:8786 or tls://host:8786.",
             )

@@ -17,7 +17,7 @@ DRIVING_SIDES = (UNKNOWN, RIGHT, LEFT)
 
 
 def _engine_option(*engines: str) -> str:
-    """Return the field `engine` with these choices beside auto."""
+    """Return the field `engine` with these choices and auto."""
     return option(
         "auto",
         "Engine",
@@ -70,8 +70,8 @@ class LabelOptions(Job):
     no_road: str = option(
         "",
         "No road here",
-        "Polygons in which there is no road but those that are drawn: background, also outside of the area of interest "
-        "and far from all roads. Use it for what a model takes for a road.",
+        "Polygons without other roads than the drawn ones: background, also outside of the area of interest and far "
+        "from all roads. Draw them where a model mistakes something for a road.",
         kind=VECTOR,
     )
     width_m: float = option(
@@ -163,7 +163,7 @@ class SegmentOptions(ComputeOptions):
         Raises
         ------
         JobError
-            See Job.validate, or the halo is none of these.
+            An option is invalid.
         """
         super().validate()
         is_number = self.halo.isdecimal() and len(self.halo) <= 4 and int(self.halo) <= 4096
@@ -239,8 +239,8 @@ class NetworkOptions(CleaningOptions):
     hysteresis: float = option(
         0.8,
         "Hysteresis",
-        "Lower threshold as a share of the upper one: pixels above it count as road if connected to pixels above the "
-        "upper one, which bridges uncertain stretches. 1 switches it off; no effect on masks.",
+        "Lower threshold as a fraction of the upper one: pixels above it count as road if connected to pixels above "
+        "the upper one, which bridges uncertain stretches. 1 switches it off; no effect on masks.",
         minimum=0.05,
         maximum=1,
         advanced=True,
@@ -283,8 +283,8 @@ class NetworkOptions(CleaningOptions):
     likely_gap_m: float = option(
         45.0,
         "Longest likely gap",
-        "A dead end is connected with another one, or with a road, up to this distance along the likeliest way between "
-        "them, if the probability there speaks for a road; 0 connects none. No effect on masks.",
+        "A dead end is connected with another one, or with a road, up to this distance along the likeliest path "
+        "between them, if a road is probable there; 0 connects none. No effect on masks.",
         unit="m",
         minimum=0,
         maximum=100,
@@ -311,7 +311,7 @@ class NetworkOptions(CleaningOptions):
         0.5,
         "Probability of dead ends",
         "Minimum probability that such a dead end is a road, by its length, width and bends and by the evidence along "
-        "and beside it.",
+        "and next to it.",
         minimum=0,
         maximum=1,
         advanced=True,

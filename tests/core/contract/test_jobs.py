@@ -228,7 +228,7 @@ def test_another_number_of_processes_is_refused(processes):
 
 
 def test_more_processes_than_a_step_has_batches_are_refused():
-    with pytest.raises(JobError, match=r"4 processes .* cannot share a step of 3") as refused:
+    with pytest.raises(JobError, match=r"4 processes .* cannot divide a step of 3") as refused:
         from_options(FineTune, {**FILLED["finetune"], "processes": "4", "accumulation": 3})
     assert "accumulation" in refused.value.remedy
 

@@ -348,7 +348,7 @@ def huge(path):
 
 
 @pytest.mark.parametrize(
-    ("make", "words"), [(folder, "no regular file"), (pipe, "no regular file"), (huge, "too large")]
+    ("make", "words"), [(folder, "not a regular file"), (pipe, "not a regular file"), (huge, "too large")]
 )
 def test_what_cannot_be_a_job_file_is_told_as_an_event(tmp_path, make, words):
     make(tmp_path / "job.json")
@@ -359,7 +359,7 @@ def test_what_cannot_be_a_job_file_is_told_as_an_event(tmp_path, make, words):
 
 def test_a_device_as_a_job_file_is_told_as_an_event():
     status, told = Process("run", "/dev/zero").end()
-    assert status == 1 and told[-1].code == "job" and "/dev/zero is no regular file" in told[-1].message
+    assert status == 1 and told[-1].code == "job" and "/dev/zero is not a regular file" in told[-1].message
 
 
 def test_the_process_is_set_up_before_anything_computes(tmp_path):
@@ -417,7 +417,7 @@ def test_a_worker_without_standard_output_does_not_begin(tmp_path, closed):
         cwd=ROOT, stdin=subprocess.PIPE, capture_output=True, text=True, timeout=60,
     )  # fmt: skip
     assert ran.returncode == 1 and files(tmp_path) == []
-    assert ran.stderr == ("" if "2>" in closed else "There is no standard output to write events to.\n")
+    assert ran.stderr == ("" if "2>" in closed else "Standard output, to which events are written, is closed.\n")
 
 
 def test_without_standard_error_events_are_written_all_the_same(tmp_path):

@@ -208,7 +208,8 @@ def test_a_scene_that_fails_is_told(window, menu, play_runtime, qgis_app):
 
 def test_unloading_stops_a_scene_that_is_being_generated(window, tmp_path, play_runtime, qgis_app):
     play_runtime(f"""
-open({str(tmp_path / "id")!r}, "w").write(str(os.getpid()))
+with open({str(tmp_path / "id")!r}, "w") as file:
+    file.write(f"{{os.getpid()}}.")
 sys.stdin.read()
 send("error", code="cancelled", message="", remedy="")
 """)
@@ -216,9 +217,10 @@ send("error", code="cancelled", message="", remedy="")
     menu.add()
     entry(window, "try").trigger()
     entry(window, "try").trigger()  # which does not begin another
-    assert wait_for((tmp_path / "id").exists, qgis_app)
+    process_id = tmp_path / "id"
+    assert wait_for(lambda: process_id.exists() and process_id.read_text().endswith("."), qgis_app)
     menu.remove()
     assert left_behind(window) == []
-    assert wait_until_gone(int((tmp_path / "id").read_text()))
+    assert wait_until_gone(int(process_id.read_text()[:-1]))
     assert wait_for(lambda: QgsApplication.taskManager().countActiveTasks() == 0, qgis_app)
     assert not demo_project.is_made(tmp_path / "demo") and QgsProject.instance().title() == ""
