@@ -1,7 +1,7 @@
-"""The checkpoint of a session: what was learned, in a safetensors file.
+"""The checkpoint of a session, in a safetensors file.
 
-Scope: tensors, their names, and the header. Independent of when it is written. Tensors that are bit by bit those of the
-base model, such as a frozen encoder, are left out. The file is untrusted input when it is read.
+Scope: tensors, their names, and the header. Independent of when it is written. Tensors that equal those of the base
+model, such as a frozen encoder, are left out. The file is untrusted input.
 """
 
 from __future__ import annotations
@@ -25,25 +25,23 @@ from .drawn_labels import BLOCK_PX, Block
 
 FORMAT = "roadseg-live-1"
 MAX_STEPS = 10**9
-# A checkpoint has at most this number of copies of the weights (themselves, their average, two moments), and masks.
+# Limits of a checkpoint: copies of the weights (themselves, their average, two moments), and bytes of masks.
 _STATE_COPIES, _SPARED_BYTES = 4, 256 << 20
 _HEADER_KEY, _SPARED = "roadseg", "spared."
-# Before the names of weights in a trainer's state: of the model as it learns, and of its average.
+# Prefixes of the weights in a trainer's state: of the network that learns, and of its average.
 _PREFIXES = ("network.", "average.")
 
 
 @dataclass(frozen=True)
 class Saved:
-    """What was learned.
+    """The state of a session.
 
     Parameters
     ----------
-    trained_s : float
-        Seconds spent on steps.
     scores : list of (int, float, float)
         Step, seconds and F1 of each validation.
     state : dict of Tensor of any shape (...), any dtype
-        See `Learner.state_dict`; empty where nothing is learned.
+        See `Learner.state_dict`; empty if nothing was learned.
     spared : dict of Block to ndarray (BLOCK_PX, BLOCK_PX), bool
         See `DrawnLabels`.
     """
@@ -61,15 +59,7 @@ _Seconds = Annotated[float, Limits(0)]
 
 @dataclass(frozen=True)
 class _Header:
-    """What a checkpoint says of itself.
-
-    Parameters
-    ----------
-    scores : list of (int, float, float)
-        See `Saved`.
-    same : list of str
-        Names of the tensors that are the base model's, and not in the file.
-    """
+    """The header; `same` names the tensors that equal those of the base model, and are not in the file."""
 
     format: str
     base_sha256: str
@@ -80,7 +70,7 @@ class _Header:
 
 
 def write_checkpoint(path: Path, saved: Saved, weights: Mapping[str, Tensor], base_sha256: str) -> None:
-    """Write a checkpoint, with those tensors, (...) of any dtype, that are not the base model's.
+    """Write a checkpoint with the tensors, (...) of any dtype, that differ from the base model's.
 
     Raises
     ------
@@ -94,12 +84,12 @@ def write_checkpoint(path: Path, saved: Saved, weights: Mapping[str, Tensor], ba
         with replaced(path) as temporary:
             metadata = {_HEADER_KEY: json.dumps(asdict(header))}
             save_file({**tensors, **_packed(saved.spared)}, temporary, metadata=metadata)
-    except SafetensorError as error:  # its name for errors of the system
+    except SafetensorError as error:  # safetensors wraps errors of the system
         raise OSError(str(error)) from error
 
 
 def read_checkpoint(path: Path, weights: Mapping[str, Tensor], base_sha256: str) -> Saved:
-    """Return what a checkpoint holds, completed with the tensors, (...) of any dtype, of the base model.
+    """Return a checkpoint, completed with tensors, (...) of any dtype, of the base model.
 
     Raises
     ------
@@ -121,7 +111,7 @@ def read_checkpoint(path: Path, weights: Mapping[str, Tensor], base_sha256: str)
 
 
 def _packed(spared: Mapping[Block, np.ndarray]) -> dict[str, Tensor]:
-    """Return masks of blocks as bits, by names with their rows and columns."""
+    """Return masks of blocks as bits; the names hold row and column."""
     return {
         f"{_SPARED}{row}.{column}": torch.from_numpy(np.packbits(mask, axis=1))
         for (row, column), mask in spared.items()
@@ -129,7 +119,7 @@ def _packed(spared: Mapping[Block, np.ndarray]) -> dict[str, Tensor]:
 
 
 def _unpacked(tensors: Mapping[str, Tensor]) -> dict[Block, np.ndarray]:
-    """Return what `_packed` has packed; raise ValueError where it is something else."""
+    """Reverse `_packed`; raise ValueError where a mask is malformed."""
     spared = {}
     for name, bits in tensors.items():
         if name.startswith(_SPARED):
@@ -141,15 +131,7 @@ def _unpacked(tensors: Mapping[str, Tensor]) -> dict[Block, np.ndarray]:
 
 
 def same_as_base(state: Mapping[str, Tensor], weights: Mapping[str, Tensor]) -> list[str]:
-    """Return the names of those tensors of a state that are the base model's.
-
-    Parameters
-    ----------
-    state : mapping of str to Tensor of any shape (...), any dtype
-        See `Trainer.state_dict`.
-    weights : mapping of str to Tensor of any shape (...), float32 or int64
-        The base model's.
-    """
+    """Return the names of tensors, (...) of any dtype, in a state that equal the base model's weights."""
     return [
         name
         for name, tensor in state.items()
@@ -158,25 +140,12 @@ def same_as_base(state: Mapping[str, Tensor], weights: Mapping[str, Tensor]) -> 
 
 
 def completed(state: Mapping[str, Tensor], same: Collection[str], weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Return a state with the tensors that were left out of it.
-
-    Parameters
-    ----------
-    state : mapping of str to Tensor of any shape (...), any dtype
-        Without those.
-    same : collection of str
-        Their names, as `same_as_base` returned them.
-    weights : mapping of str to Tensor of any shape (...), float32 or int64
-        The base model's.
-
-    Returns
-    -------
-    dict of str to Tensor of any shape (...), any dtype
+    """Add the base model's tensors named in `same` to a state, all of any shape (...) and any dtype.
 
     Raises
     ------
     ValueError
-        One of the names is no such tensor, or the state has it as well.
+        A name is unknown in the base model, or the state has it as well.
     """
     base_tensors = {name: tensor for name in same if (tensor := _of_base(name, weights)) is not None}
     if base_tensors.keys() != set(same) or base_tensors.keys() & state.keys():
@@ -185,5 +154,5 @@ def completed(state: Mapping[str, Tensor], same: Collection[str], weights: Mappi
 
 
 def _of_base(name: str, weights: Mapping[str, Tensor]) -> Tensor | None:
-    prefix = next((each for each in _PREFIXES if name.startswith(each)), None)
+    prefix = next((item for item in _PREFIXES if name.startswith(item)), None)
     return None if prefix is None else weights.get(name[len(prefix) :])

@@ -1,6 +1,6 @@
-"""Commands of a live session: lines of JSON, which are untrusted input, to dataclasses.
+"""Commands of a live session: dataclasses, read from lines of JSON, which are untrusted input.
 
-Scope: what a line may say, and its checks. Independent of what a command does.
+Scope: the format of a line, and its checks. Independent of the effect of a command.
 """
 
 from __future__ import annotations
@@ -35,20 +35,9 @@ _TYPES = {ROADS: (*_LINES, *_POLYGONS), AOI: _POLYGONS, NO_ROAD: _POLYGONS}
 
 @dataclass(frozen=True)
 class Change:
-    """A feature as it is now, or that it is gone.
+    """A feature of one of LAYERS, in the CRS of the image; without a geometry, the feature was removed.
 
-    Parameters
-    ----------
-    layer : str
-        One of LAYERS.
-    id : str
-        Its name in the layer.
-    geometry : BaseGeometry, optional
-        In the CRS of the image; None where the feature was removed.
-    width_m : float, optional
-        Of a road drawn as a line; None for the usual one.
-    sure : bool
-        Whether a road is one for certain.
+    The width is for roads drawn as lines, None for the default. An unsure road is ignored where it is drawn.
     """
 
     layer: str
@@ -59,13 +48,13 @@ class Change:
 
     @property
     def key(self) -> tuple[str, str]:
-        """What tells features apart."""
+        """Layer and id, which together are unique."""
         return self.layer, self.id
 
 
 @dataclass(frozen=True)
 class ChangeLabels:
-    """Labels have changed; `refused` says of features that cannot be used why."""
+    """Labels have changed; `refused` lists why features could not be used."""
 
     sequence: int
     changes: tuple[Change, ...]
@@ -74,7 +63,7 @@ class ChangeLabels:
 
 @dataclass(frozen=True)
 class ChangeView:
-    """What is in view: left, bottom, right and top in the CRS of the image, and what is to be shown of it."""
+    """The map shows another extent (left, bottom, right, top in the CRS of the image) or another quantity."""
 
     extent: tuple[_Coordinate, _Coordinate, _Coordinate, _Coordinate]
     show: Literal["probability", "uncertainty"] = PROBABILITY
@@ -82,7 +71,7 @@ class ChangeView:
 
 @dataclass(frozen=True)
 class Correct:
-    """A click at a place that is to be corrected."""
+    """A click on a place to correct."""
 
     sequence: _Sequence
     x: _Coordinate
@@ -91,7 +80,7 @@ class Correct:
 
 @dataclass(frozen=True)
 class Keep:
-    """Write the model as it is, and a report and what it has learned from if paths are given."""
+    """Write the current model; also a report and the labels, if their paths are given."""
 
     model: Annotated[str, PATH, Limits(1, LONGEST_TEXT)]
     report: Annotated[str, PATH, Limits(0, LONGEST_TEXT)] = ""
@@ -100,12 +89,12 @@ class Keep:
 
 @dataclass(frozen=True)
 class Learn:
-    """Learn, or go on."""
+    """Start or continue learning."""
 
 
 @dataclass(frozen=True)
 class Pause:
-    """Do not learn until told to."""
+    """Stop learning until the next `Learn`."""
 
 
 @dataclass(frozen=True)
@@ -115,7 +104,7 @@ class Stop:
 
 @dataclass(frozen=True)
 class _Labels:
-    """The command of changed labels as it is read: each change is checked by itself, so that one alone is refused."""
+    """Changed labels before each change is checked, so that one bad change does not discard the others."""
 
     sequence: _Sequence
     changes: Annotated[list[Any], Limits(0, MAX_CHANGES)]
@@ -123,7 +112,7 @@ class _Labels:
 
 @dataclass(frozen=True)
 class _Entry:
-    """A change as it is read, with its geometry as WKT."""
+    """A change with its geometry as WKT."""
 
     layer: Literal["roads", "aoi", "no_road"]
     id: Annotated[str, Limits(1, LONGEST_ID)]
@@ -136,11 +125,11 @@ Command = Union[ChangeLabels, ChangeView, Correct, Keep, Learn, Pause, Stop]
 
 
 def read_command(line: bytes, reporter: Reporter) -> Optional[Command]:
-    """Return the command of a line; None for one that is malformed, after a warning."""
+    """Return the command of a line; warn and return None if it is malformed."""
     try:
         command = parse_command(line)
     except ValueError as error:
-        reporter.warning(f"A command was not understood and is passed over: {str(error).rstrip('.')}.")
+        reporter.warning(f"A command was not understood and is skipped: {str(error).rstrip('.')}.")
         return None
     if isinstance(command, ChangeLabels) and command.refused:
         count = len(command.refused)
@@ -154,7 +143,7 @@ def parse_command(line: bytes) -> Command:
     Raises
     ------
     ValueError
-        It is none; says why.
+        The line is not a command; the message gives the reason.
     """
     if line == TOO_LONG:
         raise ValueError(f"it is longer than {LONGEST_LINE_BYTES >> 20} MiB")
@@ -199,7 +188,7 @@ def _geometry(text: str, layer: str) -> BaseGeometry:
     except (ShapelyError, NotImplementedError, ValueError) as error:  # curves are not implemented
         raise ValueError(f"the geometry {shown(text)} cannot be read") from error
     if shape is None or shape.is_empty or shape.geom_type not in _TYPES[layer]:
-        raise ValueError(f"{shown(text)} is no geometry for the layer {layer}")
+        raise ValueError(f"{shown(text)} is not a geometry for the layer {layer}")
     points = shapely.get_coordinates(shape)
     if not (np.abs(points) < MAX_COORDINATE).all():  # written so that NaN fails
         raise ValueError(f"the geometry {shown(text)} is not on Earth")

@@ -1,9 +1,9 @@
-"""Corrections by a click: a false road becomes a place without a road, and a gap gets the road that is likely there.
+"""Corrections by a click: a false road becomes a place without a road, and a gap gets its likely road.
 
-Scope: the probability in view, what is drawn, and a place. Independent of models and of commands.
+Scope: the probability in view, the drawn roads, and a place. Independent of models and of commands.
 
-A piece of the mask is what is connected, but for what is drawn as road, which is none to be taken away; and it ends at
-junctions of the network, since a false road mostly branches off a true one.
+A click removes connected pixels of the mask without drawn roads. They end at junctions of the network, since a false
+road mostly branches off a true one.
 """
 
 from __future__ import annotations
@@ -29,23 +29,23 @@ from ..jobs import NetworkOptions
 from ..networks.link_prediction import CONNECTED
 from .commands import NO_ROAD, ROADS
 
-# A click beside a road means the road.
+# A click this near to a road means the road.
 AIM_M = 3.0
-# Links are looked for so far around a click.
+# Links are searched within this distance of a click.
 REACH_M = 40.0
-# Only what lies around a click is looked at, so that an answer takes no longer in a large view: meters, and pixels.
+# Only these surroundings of a click are traced, so that a large view does not slow down the answer.
 AROUND_M, MAX_AROUND_PX = 250.0, 1000
-# All gaps are left to the links, and also the less likely ones are proposed: a person has asked.
+# Links alone bridge gaps, and unlikely links are proposed as well, since a person asked for one.
 _OPTIONS = NetworkOptions(gap_m=0, snap_m=0, likely_gap_m=60.0, link_probability=0.05, stub_m=0, spur_m=6.0)
-# Outlines of pixels are simplified by this share of a pixel.
+# Outlines of pixels are simplified by this fraction of a pixel.
 _SIMPLER = 0.75
-# What a piece covers beyond the mask, in pixels: a new threshold must not leave a rim.
+# A piece extends this far beyond the mask, so that a lower threshold does not leave a rim.
 _RIM_PX = 2
 
 
 @dataclass(frozen=True)
 class Correction:
-    """A feature for a label layer, in map coordinates, or none and why."""
+    """A feature for a label layer in map coordinates, or a message why there is none."""
 
     layer: str = ""
     geometry: BaseGeometry | None = None
@@ -55,25 +55,15 @@ class Correction:
 def correct(
     place: tuple[float, float], probability: np.ndarray, drawn: np.ndarray, grid: Grid, threshold: float
 ) -> Correction:
-    """Return what a click corrects.
+    """Return the correction for a click at a place (x, y) in the grid's CRS.
 
-    Parameters
-    ----------
-    place : tuple of float
-        x and y in the grid's CRS.
-    probability : ndarray (height, width), uint8
-        Of what is in view; see `to_byte`.
-    drawn : ndarray (height, width), bool
-        Where roads are drawn.
-    grid : Grid
-        Of both.
-    threshold : float
-        Probability from which a pixel is road.
+    The probability, (height, width), uint8, is road from the threshold on; drawn roads are (height, width), bool.
     """
     column, row = ~grid.transform @ place
     height, width = probability.shape
     if not (0 <= column < width and 0 <= row < height):
         return Correction(message="The place is not in view.")
+    # Cut out the surroundings of the click.
     around = math.ceil(min(AROUND_M / grid.resolution_m, MAX_AROUND_PX))
     left, top = max(0, int(column) - around), max(0, int(row) - around)
     part = np.s_[top : int(row) + around, left : int(column) + around]
@@ -99,7 +89,7 @@ def correct(
 
 
 def _nearest(mask: np.ndarray, column: float, row: float, reach_px: float) -> tuple[int, int] | None:
-    """Return row and column of the pixel of a mask that is nearest to a place within a distance."""
+    """Return row and column of the pixel of a mask nearest to a place, if one is within reach."""
     top, left = max(0, int(row - reach_px)), max(0, int(column - reach_px))
     rows, columns = np.nonzero(mask[top : int(row + reach_px) + 1, left : int(column + reach_px) + 1])
     if not len(rows):
@@ -117,13 +107,14 @@ def _piece(road: np.ndarray, at: tuple[int, int], traced: TracedRoads | None, gr
     piece = parts == parts[at]
     if traced is not None and len(traced.graph.edges) > 1:
         graph = traced.graph
+        # Each pixel belongs to the nearest edge of the network; keep those of the edge that was clicked.
         places = graph.points / grid.pixel_m  # in columns and rows
         tree = KDTree(places)
         rows, columns = np.nonzero(piece)
         nearest = graph.owner[tree.query(np.column_stack([columns, rows]))[1]]
-        own = graph.owner[tree.query((at[1], at[0]))[1]]
+        clicked = graph.owner[tree.query((at[1], at[0]))[1]]
         piece = np.zeros_like(piece)
-        piece[rows[nearest == own], columns[nearest == own]] = True
+        piece[rows[nearest == clicked], columns[nearest == clicked]] = True
         parts, _ = ndimage.label(piece, structure=np.ones((3, 3)))
         piece = parts == parts[at]
     return ndimage.binary_dilation(piece, iterations=_RIM_PX)
@@ -131,12 +122,12 @@ def _piece(road: np.ndarray, at: tuple[int, int], traced: TracedRoads | None, gr
 
 def _outline(piece: np.ndarray) -> BaseGeometry:
     """Return the outline of pixels in columns and rows."""
-    found = [shapely.geometry.shape(each) for each, value in shapes(piece.astype(np.uint8), mask=piece) if value]
-    return shapely.make_valid(shapely.union_all(found).simplify(_SIMPLER))
+    outlines = [shapely.geometry.shape(outline) for outline, _ in shapes(piece.astype(np.uint8), mask=piece)]
+    return shapely.make_valid(shapely.union_all(outlines).simplify(_SIMPLER))
 
 
 def _nearest_link(traced: TracedRoads, column: float, row: float, grid: Grid) -> BaseGeometry | None:
-    """Return the link nearest to a place, the likelier of about equal ones, in columns and rows."""
+    """Return the open link with the best distance and probability, in columns and rows."""
     links = traced.connected.links
     if not len(links.paths):
         return None

@@ -2,17 +2,16 @@
 
 Scope: features, blocks of labels, and which of them are held out. Independent of the image's values and of the model.
 
-Labels are kept by blocks, and only those that have any; a block of one value takes no memory of its own. So they take
-as much as was drawn, and not as much as the image is large.
+Only blocks with labels are kept, and all blocks of one value are one array. So memory grows with the drawing, and not
+with the image.
 
-Unlike in a fine-tune, a road outside of the area of interest is learned from as well, with its surroundings: what
-somebody has just drawn is meant to count. And what the map shows as road beside a drawn one is not taken for background
-by that alone: who corrects a model does not draw what it finds, so it would lose the side streets of each road that is
-drawn. In an area of interest, and where it is said that there is no road, it is background all the same.
+Unlike in a fine-tune, a road outside the area of interest also counts, with its surroundings, because somebody has just
+drawn it. And roads that the map shows next to a drawn one are spared: they do not become background. People who correct
+a model do not draw the roads that it finds, so it would lose the side streets of each drawn road. Areas of interest and
+places without a road make them background all the same.
 
-Held-out blocks are validated on and never learned from. A fine-tune draws them once, with all labels there; here labels
-come one after the other, and a block must be on the same side for the whole session and when it is resumed. So its
-position alone decides.
+Held-out blocks are used for validation and never learned from. A fine-tune chooses them once it has all labels. Here
+labels come one by one, and a block must stay on its side for the whole session, so its position alone decides.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ from ..jobs import LabelOptions
 from ..labels.label_raster import Ground
 from .commands import AOI, NO_ROAD, ROADS, Change
 
-# Side of a block in pixels, a multiple of the model's stride: small, so that the first few roads have some held out.
+# Side of a block, a multiple of the model's stride: small, so that some blocks of the first roads are held out.
 BLOCK_PX = 64
 # One block in this number is held out.
 HELD_OUT_ONE_IN = 6
@@ -42,7 +41,7 @@ HELD_OUT_ONE_IN = 6
 Block = tuple[int, int]
 _NONE = np.zeros(0, dtype=object)
 _UNIFORM = {value: np.full((BLOCK_PX, BLOCK_PX), value, dtype=np.uint8) for value in (BACKGROUND, ROAD, IGNORE)}
-# Returns which pixels of a window (column, row, width, height) are shown as road: (height, width), bool.
+# Returns the pixels of a window (column, row, width, height) that the map shows as road: (height, width), bool.
 ShownRoad = Callable[[int, int, int, int], np.ndarray]
 for _values in _UNIFORM.values():
     _values.flags.writeable = False
@@ -54,14 +53,12 @@ class Feature:
 
     Parameters
     ----------
-    change : Change
-        As it was drawn.
     shapes : ndarray (n,), object
-        Polygons; a line comes as the buffers of its pieces.
+        Polygons; a line becomes the buffers of its pieces.
     known : ndarray (m,), object
-        Where it says what is there: around a road, and in an area.
+        Polygons in which labels are known: the surroundings of a road, or an area.
     blocks : frozenset of Block
-        That its shapes touch.
+        Blocks that the shapes touch.
     """
 
     change: Change
@@ -71,21 +68,13 @@ class Feature:
 
     @property
     def is_held_out(self) -> bool:
-        """Whether all of it would be held out, so that nobody would learn of it."""
+        """Whether all of its blocks are held out, so that it would never be learned."""
         return self.change.layer != AOI and bool(self.blocks) and all(map(is_chosen, self.blocks))
 
 
 @dataclass(frozen=True)
 class Changed:
-    """What a change of features has changed.
-
-    Parameters
-    ----------
-    blocks : list of Block
-        Whose labels have changed, and are learned from.
-    erased : dict of Block to ndarray (BLOCK_PX, BLOCK_PX), bool
-        Where labels were, and are no longer.
-    """
+    """Changed blocks that are learned from, and the pixels that lost their labels: (BLOCK_PX, BLOCK_PX), bool."""
 
     blocks: list[Block]
     erased: dict[Block, np.ndarray]
@@ -94,21 +83,14 @@ class Changed:
 class DrawnLabels:
     """The features drawn so far, and their labels on a grid.
 
-    Parameters
-    ----------
-    grid : Grid
-        Of the image, at the resolution that is worked at.
-    options : LabelOptions
-        Width of roads, and the distance of background.
-
     Attributes
     ----------
     labels : dict of Block to ndarray (BLOCK_PX, BLOCK_PX), uint8
-        BACKGROUND, ROAD or IGNORE; blocks without labels are left out.
+        BACKGROUND, ROAD or IGNORE; only blocks with labels.
     road_px, labeled_px : dict of Block to int
-        Pixels of road, and all labeled ones, of each of these.
+        Number of road pixels, and of labeled pixels, in these blocks.
     spared : dict of Block to ndarray (BLOCK_PX, BLOCK_PX), bool
-        What was shown as road when labels came; it is no background beside a road.
+        Pixels that the map showed as road when labels came; they do not become background next to a road.
     """
 
     def __init__(self, grid: Grid, options: LabelOptions) -> None:
@@ -131,66 +113,41 @@ class DrawnLabels:
         return iter(self._features.values())
 
     def is_held_out(self, block: Block) -> bool:
-        """Whether a block is validated on; those of a feature that would be held out as a whole are learned from."""
+        """Whether a block is held out by its position, and no feature lies in held-out blocks alone."""
         return is_chosen(block) and not self._given[block]
 
     def change(self, changes: Iterable[Change], shown: Optional[ShownRoad] = None) -> Changed:
-        """Take over changed features, and rasterize the labels again where they may differ.
-
-        Parameters
-        ----------
-        shown : callable, optional
-            What the map shows as road; without it, nothing.
-        """
+        """Apply changed features, and rasterize the blocks that they touch; spare roads that the map has `shown`."""
         touched: list[np.ndarray] = []
         for change in changes:
             former = self._features.pop(change.key, None)
             feature = None if change.geometry is None else self._feature(change)
-            for each, sign in ((former, -1), (feature, 1)):
-                if each is not None:
-                    touched.append(each.known)
-                    if each.is_held_out:
-                        self._given.update(dict.fromkeys(each.blocks, sign))
+            # A feature in held-out blocks alone takes them over for learning until it is removed.
+            for version, sign in ((former, -1), (feature, 1)):
+                if version is not None:
+                    touched.append(version.known)
+                    if version.is_held_out:
+                        self._given.update(dict.fromkeys(version.blocks, sign))
             if feature is not None:
                 self._features[change.key] = feature
         return self._burn(self._blocks_of(np.concatenate([_NONE, *touched])), shown)
 
     def read(self, column: int, row: int, width: int, height: int, *, held_out: bool = False) -> np.ndarray:
-        """Return the labels of a window.
+        """Return the labels of a window, (height, width), uint8: those that are learned from, or the held-out ones.
 
-        Parameters
-        ----------
-        column, row, width, height : int
-            The window in pixels of the grid; may reach beyond it.
-        held_out : bool
-            Whether to return the labels that are validated on, in place of those that are learned from.
-
-        Returns
-        -------
-        ndarray (height, width), uint8
-            BACKGROUND, ROAD or IGNORE.
+        The window may reach beyond the grid; there, and where no labels of the kind are, pixels are IGNORE.
         """
         values = np.full((height, width), IGNORE, dtype=np.uint8)
         for block in blocks_in(column, row, width, height):
-            found = self.labels.get(block)
-            if found is not None and self.is_held_out(block) == held_out:
-                paste(values, found, block, column, row)
+            labels = self.labels.get(block)
+            if labels is not None and self.is_held_out(block) == held_out:
+                paste(values, labels, block, column, row)
         return values
 
     def read_all(self, column: int, row: int, width: int, height: int) -> np.ndarray:
-        """Return the labels of a window, whatever they are for.
-
-        Parameters
-        ----------
-        column, row, width, height : int
-            See `read`.
-
-        Returns
-        -------
-        ndarray (height, width), uint8
-            BACKGROUND, ROAD or IGNORE.
-        """
+        """Return all labels of a window, (height, width), uint8, held out or not."""
         window = (column, row, width, height)
+        # IGNORE is the largest code, so the minimum is the label of either kind.
         return np.minimum(self.read(*window), self.read(*window, held_out=True))
 
     def _feature(self, change: Change) -> Feature:
@@ -205,21 +162,22 @@ class DrawnLabels:
 
     def _blocks_of(self, shapes: np.ndarray) -> list[Block]:
         """Return the blocks of the grid that shapes, (n,), object, touch, row by row."""
-        found: set[Block] = set()
+        touched: set[Block] = set()
         pixels = self._grid.from_metric_to_pixels(shapes) if len(shapes) else shapes
         for shape, outline in zip(shapes, pixels):
             column, row, width, height = pixel_window(np.array([shape]), self._grid)
             if not width or not height:
                 continue
+            # Of the blocks in the bounding box, keep those that the outline itself touches.
             blocks = np.array(list(blocks_in(column, row, width, height)))
             corners = blocks * BLOCK_PX
             boxes = shapely.box(corners[:, 1], corners[:, 0], corners[:, 1] + BLOCK_PX, corners[:, 0] + BLOCK_PX)
             shapely.prepare(outline)
-            found.update(map(tuple, blocks[shapely.intersects(outline, boxes)].tolist()))
-        return sorted(found)
+            touched.update(map(tuple, blocks[shapely.intersects(outline, boxes)].tolist()))
+        return sorted(touched)
 
     def _burn(self, blocks: list[Block], shown: Optional[ShownRoad]) -> Changed:
-        """Rasterize blocks again, a row of them at a time."""
+        """Rasterize blocks again, one row of blocks at a time."""
         features = [feature for feature in self._features.values() if len(feature.known)]
         tree = shapely.STRtree([shapely.box(*shapely.total_bounds(feature.known)) for feature in features])
         changed: list[Block] = []
@@ -230,6 +188,7 @@ class DrawnLabels:
             window = (first * BLOCK_PX, row * BLOCK_PX, (last - first + 1) * BLOCK_PX, BLOCK_PX)
             ground = self._grid.window(*window)
             place = self._grid.to_metric(ground.outline)
+            # Rasterize the features near the span of changed blocks in this row.
             near = [features[number] for number in sorted(tree.query(place))]
             values = _ground(near).burn(self._grid, window)
             self._mask_outside(values, window)
@@ -239,7 +198,7 @@ class DrawnLabels:
                 at = (column - first) * BLOCK_PX
                 block, part = (row, column), np.s_[:, at : at + BLOCK_PX]
                 drawn, old = values[part], self.labels.get(block, _UNIFORM[IGNORE])
-                # A drawn road is shown because it was drawn: that spares nothing once it is moved away, or erased.
+                # The map shows a drawn road as well; once it is moved or erased, that must not spare its pixels.
                 spared = self._spare(block, road[part] & (old != ROAD)) & ~certain[part] & (drawn == BACKGROUND)
                 new = np.where(spared, IGNORE, drawn).astype(np.uint8)
                 if (old != new).any():
@@ -251,14 +210,14 @@ class DrawnLabels:
         return Changed(changed, erased)
 
     def _spare(self, block: Block, road: np.ndarray) -> np.ndarray:
-        """Return what is spared in a block, (BLOCK_PX, BLOCK_PX), bool: what is shown as road now, or was before."""
+        """Return the spared pixels of a block, (BLOCK_PX, BLOCK_PX), bool: shown as road now or in earlier changes."""
         spared = self.spared.get(block)
         if road.any():
             spared = self.spared[block] = road if spared is None else spared | road
         return road if spared is None else spared
 
     def _mask_outside(self, values: np.ndarray, window: tuple[int, int, int, int]) -> None:
-        """Ignore what lies beyond the image."""
+        """Ignore pixels beyond the image."""
         values[max(0, self._grid.height - window[1]) :] = IGNORE
         values[:, max(0, self._grid.width - window[0]) :] = IGNORE
 
@@ -274,18 +233,18 @@ class DrawnLabels:
 
 
 def _ground(features: list[Feature]) -> Ground:
-    """Return the shapes of features by what they mean."""
+    """Return the shapes of features by their meaning."""
 
     def of(layer: str, part: str) -> np.ndarray:
-        return np.concatenate([_NONE, *(getattr(each, part) for each in features if each.change.layer == layer)])
+        return np.concatenate([_NONE, *(getattr(item, part) for item in features if item.change.layer == layer)])
 
-    sure = [np.full(len(each.shapes), each.change.sure) for each in features if each.change.layer == ROADS]
+    sure = [np.full(len(item.shapes), item.change.sure) for item in features if item.change.layer == ROADS]
     known = np.concatenate([of(ROADS, "known"), of(AOI, "known")])
     return Ground(of(ROADS, "shapes"), np.concatenate([np.zeros(0, dtype=bool), *sure]), known, of(NO_ROAD, "shapes"))
 
 
 def _shapes_of(features: list[Feature], *layers: str) -> np.ndarray:
-    return np.concatenate([_NONE, *(each.shapes for each in features if each.change.layer in layers)])
+    return np.concatenate([_NONE, *(item.shapes for item in features if item.change.layer in layers)])
 
 
 def is_chosen(block: Block) -> bool:
@@ -295,7 +254,7 @@ def is_chosen(block: Block) -> bool:
 
 
 def order_of(blocks: Iterable[Block]) -> list[Block]:
-    """Return blocks in an order that looks random and is the same for the same blocks, whichever others there are."""
+    """Return blocks in a pseudorandom but fixed order; the order of two blocks does not depend on others."""
     return sorted(blocks, key=lambda block: (zlib.crc32(f"{block[1]}/{block[0]}".encode()), block))
 
 
@@ -306,19 +265,9 @@ def blocks_in(column: int, row: int, width: int, height: int) -> Iterator[Block]
             yield down, across
 
 
-def paste(values: np.ndarray, found: np.ndarray, block: Block, column: int, row: int) -> None:
-    """Copy the part of a block that lies in a window.
-
-    Parameters
-    ----------
-    values : ndarray (height, width), any dtype
-        Of the window; is changed.
-    found : ndarray (BLOCK_PX, BLOCK_PX), same dtype
-        Of the block.
-    column, row : int
-        The window's first pixel.
-    """
+def paste(values: np.ndarray, block_values: np.ndarray, block: Block, column: int, row: int) -> None:
+    """Copy a block, (BLOCK_PX, BLOCK_PX), to `values`, (height, width) of the same dtype, from a column and row on."""
     height, width = values.shape
     top, left = block[0] * BLOCK_PX - row, block[1] * BLOCK_PX - column
     rows, columns = (slice(max(0, at), min(at + BLOCK_PX, size)) for at, size in ((top, height), (left, width)))
-    values[rows, columns] = found[rows.start - top : rows.stop - top, columns.start - left : columns.stop - left]
+    values[rows, columns] = block_values[rows.start - top : rows.stop - top, columns.start - left : columns.stop - left]

@@ -1,7 +1,7 @@
 """Windows of an image, read when they are needed and kept in a bounded cache.
 
-Scope: pixel values and where there are data. Independent of labels and of models. An image may be larger than memory;
-a session needs what is around the labels and in view, again and again.
+Scope: pixel values and masks of data. Independent of labels and of models. An image may be larger than memory, but a
+session reads the same places again and again.
 """
 
 from __future__ import annotations
@@ -13,42 +13,31 @@ import numpy as np
 from ..geodata.rasters import Image
 from ..system.memory import available_bytes
 
-# First column and row, width and height, in pixels of the grid.
+# Column, row, width and height in pixels of the grid.
 Window = tuple[int, int, int, int]
 # Side of the squares that are read and kept.
 SQUARE_PX = 256
-# Values that are kept, and the share of the free memory that they may take.
-MAX_BYTES, SHARE_OF_MEMORY = 512 << 20, 1 / 8
+# Limits of the cache: bytes, and fraction of the free memory.
+MAX_BYTES, MEMORY_FRACTION = 512 << 20, 1 / 8
 
 
 class ImageWindows:
-    """An image at the resolution that is worked at.
-
-    Parameters
-    ----------
-    image : Image
-        Open for as long as this is used.
-    """
+    """A cache of an image at the working resolution; the image must stay open."""
 
     def __init__(self, image: Image) -> None:
         self._image, self.grid, self.name = image, image.grid, image.name
         self._squares: OrderedDict[tuple[int, int], tuple[np.ndarray, np.ndarray]] = OrderedDict()
-        self.most_bytes = int(min(MAX_BYTES, SHARE_OF_MEMORY * available_bytes()))
+        self.most_bytes = int(min(MAX_BYTES, MEMORY_FRACTION * available_bytes()))
         self.held_bytes = 0
 
     def read(self, column: int, row: int, width: int, height: int) -> tuple[np.ndarray, np.ndarray]:
-        """Read a window, which may reach beyond the image: there are no data.
-
-        Parameters
-        ----------
-        column, row, width, height : int
-            The window in pixels of the grid.
+        """Read a window in pixels of the grid, which may reach beyond the image.
 
         Returns
         -------
         values : ndarray (bands, height, width), dtype of the raster
         known : ndarray (height, width), bool
-            Where there are data.
+            Where there is data; nowhere beyond the image.
         """
         known = np.zeros((height, width), dtype=bool)
         values = None
@@ -66,20 +55,20 @@ class ImageWindows:
         return values, known
 
     def _square(self, down: int, across: int) -> tuple[np.ndarray, np.ndarray]:
-        found = self._squares.get((down, across))
-        if found is None:
+        square = self._squares.get((down, across))
+        if square is None:
             column, row = across * SQUARE_PX, down * SQUARE_PX
             width, height = min(SQUARE_PX, self.grid.width - column), min(SQUARE_PX, self.grid.height - row)
-            found = self._squares[down, across] = self._image.read(column, row, width, height)
-            self.held_bytes += _bytes(found)
+            square = self._squares[down, across] = self._image.read(column, row, width, height)
+            self.held_bytes += _bytes(square)
         self._squares.move_to_end((down, across))
         while self.held_bytes > self.most_bytes and len(self._squares) > 1:
             self.held_bytes -= _bytes(self._squares.popitem(last=False)[1])
-        return found
+        return square
 
 
 def _overlap(at: int, size: int, begin: int, length: int) -> tuple[slice, slice]:
-    """Return where a span lies in a square, and in the span."""
+    """Return the common part of a square and a span, as slices of each."""
     first = max(at, begin)
     last = max(first, min(at + size, begin + length))
     return slice(first - at, last - at), slice(first - begin, last - begin)

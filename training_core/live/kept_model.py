@@ -1,4 +1,4 @@
-"""Keeping: the model of a session as a model file with its card and report, as a fine-tune writes them; its labels.
+"""Keeping: writes the model of a session with its card, report and labels, as a fine-tune does.
 
 Scope: card, report and output files. Independent of how the model was trained.
 """
@@ -39,19 +39,7 @@ _STORED = ("batch_size", "accumulation", "optimizer", "frozen_stages")
 
 @dataclass(frozen=True)
 class SessionSetup:
-    """What a session works with.
-
-    Parameters
-    ----------
-    card : ModelCard
-        Of the base model.
-    base_sha256 : str
-        Digest of its weights.
-    grid : Grid
-        Of the image, at the resolution that is worked at.
-    bands : tuple of Band
-        How its values are normalized.
-    """
+    """The base model with its card and digest, the image's grid at the working resolution, and the normalization."""
 
     job: Live
     base: BaseModel
@@ -70,24 +58,24 @@ def keep(
     confusion: Confusion,
     scores: list[tuple[int, float, float]],
 ) -> Optional[float]:
-    """Write the model as it is, and report and labels if they are asked for; all of them or none.
+    """Write the current model, and the report and labels if requested; all of them or none.
 
     Parameters
     ----------
     confusion : Confusion
-        Of the model on held-out blocks.
+        Counts of the model on held-out blocks.
     scores : list of (int, float, float)
         Step, seconds and F1 of the validations so far.
 
     Returns
     -------
     float, optional
-        The validation F1 at the model's threshold; None where too little is held out to tell.
+        The validation F1 at the model's threshold; None if too few pixels are held out.
 
     Raises
     ------
     OutputError
-        A file cannot be written, or would overwrite an input, or labels that are there.
+        A file cannot be written, or would overwrite an input or existing labels.
     """
     job = setup.job
     if command.labels and os.path.lexists(command.labels):
@@ -144,7 +132,7 @@ def _card(setup: SessionSetup, learner: Learner, labels: DrawnLabels, kept: Trai
 def _notes(labels: DrawnLabels, has_score: bool) -> list[str]:
     notes = [f"Learned while {labels.roads} roads were drawn (live)."]
     if not has_score:
-        notes.append("Too little of what is drawn lies in held-out blocks for a score and a threshold.")
+        notes.append("Too few drawn pixels lie in held-out blocks for a score and a threshold.")
     return notes
 
 
@@ -180,9 +168,10 @@ def _record(
 
 
 def _summary(setup: SessionSetup, labels: DrawnLabels) -> ImageSummary:
-    held = [block for block in labels.labels if labels.is_held_out(block)]
+    held_out = [block for block in labels.labels if labels.is_held_out(block)]
     labeled, road = sum(labels.labeled_px.values()), sum(labels.road_px.values())
-    held_px, held_road = sum(labels.labeled_px[block] for block in held), sum(labels.road_px[block] for block in held)
+    held_px = sum(labels.labeled_px[block] for block in held_out)
+    held_road = sum(labels.road_px[block] for block in held_out)
     grid = setup.grid
     return ImageSummary(
         name=source_name(setup.job.raster),

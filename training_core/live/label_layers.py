@@ -1,11 +1,10 @@
-"""Label layers: the layers of a job as the labels that a session begins with, and the labels of a session as layers.
+"""Label layers: reads the first labels of a session from the layers of a job, and returns its labels as layers.
 
-Scope: vector layers, their fields, and the ground that is known. Independent of how labels are used.
+Scope: vector layers, their fields, and known ground. Independent of how labels are used.
 
-A fine-tune learns the same from the kept layers as the session did. It takes everything in the area of interest that no
-road covers for background, and ignores everything outside. So the kept area of interest is the drawn one and the
-surroundings of drawn roads, with holes where the map showed roads that nobody drew: a session spares these, see
-`drawn_labels`. All of it is ordinary polygons, which can be looked at and changed.
+A fine-tune learns the same from the kept layers as the session did. In the area of interest, it takes everything but
+roads for background, and it ignores everything outside. So the kept area of interest consists of the drawn one and of
+the surroundings of drawn roads, with holes for spared pixels (see `drawn_labels`). All are ordinary, editable polygons.
 """
 
 from __future__ import annotations
@@ -31,9 +30,9 @@ from ..labels.labeled_images import Drawing, read_drawing
 from .commands import AOI, NO_ROAD, ROADS, Change
 from .drawn_labels import BLOCK_PX, DrawnLabels, Feature
 
-# Before the ids of these features, so that those of a command are others.
+# Prefix of the ids of these features, which sets them apart from features of commands.
 FILE = "file:"
-# Of the layer of roads, named as in those that QGIS makes.
+# Fields of the layer of roads, named as in layers that QGIS makes.
 WIDTH_FIELD, SURE_FIELD = "width_m", "sure"
 
 
@@ -43,7 +42,7 @@ def first_labels(job: Live, grid: Grid) -> tuple[Change, ...]:
     Raises
     ------
     JobError
-        Fields of the roads are named, but no roads.
+        There are names of road fields, but no roads.
     LabelError
         A layer cannot be used.
     """
@@ -80,68 +79,57 @@ def _roads(drawing: Drawing, grid: Grid) -> list[Change]:
 
 
 def _shapes(layer: geopandas.GeoDataFrame, grid: Grid) -> list[tuple[int, BaseGeometry]]:
-    """Return the geometries in the grid's CRS with their numbers from 1, but for those that have no place there."""
+    """Return the geometries that exist in the grid's CRS, with their numbers from 1 in the layer."""
     geometries = projected(layer, crs_of(grid), grid.outline.bounds)
     return [(number, shape) for number, shape in enumerate(geometries, 1) if not shape.is_empty]
 
 
 def kept_labels(labels: DrawnLabels, grid: Grid, width_m: float) -> dict[str, geopandas.GeoDataFrame]:
-    """Return the labels of a session as layers.
+    """Return the labels of a session as those of the layers roads, aoi and no_road that have features.
 
-    Parameters
-    ----------
-    grid : Grid
-        Theirs.
-    width_m : float
-        Width of roads that have none of their own.
-
-    Returns
-    -------
-    dict of str to GeoDataFrame
-        The layers roads (with width and sureness), aoi and no_road, of lines or polygons in the grid's CRS; those
-        without features are left out.
+    They are in the grid's CRS; roads without a width get `width_m`.
     """
     features = list(labels.features)
-    drawn = {layer: [each for each in features if each.change.layer == layer] for layer in (ROADS, AOI, NO_ROAD)}
-    areas = [each.change.geometry for each in drawn[AOI]]
+    drawn = {layer: [item for item in features if item.change.layer == layer] for layer in (ROADS, AOI, NO_ROAD)}
+    areas = [area.change.geometry for area in drawn[AOI]]
     layers = {
         ROADS: _road_layer(drawn[ROADS], grid, width_m),
         AOI: _layer([*areas, *_surroundings(drawn[ROADS], labels, grid)], grid),
-        NO_ROAD: _layer([each.change.geometry for each in drawn[NO_ROAD]], grid),
+        NO_ROAD: _layer([place.change.geometry for place in drawn[NO_ROAD]], grid),
     }
     return {name: layer for name, layer in layers.items() if len(layer)}
 
 
 def _road_layer(roads: list[Feature], grid: Grid, width_m: float) -> geopandas.GeoDataFrame:
-    """Return roads as lines; where some are polygons, all of them as polygons, since a layer holds one of both."""
-    geometries = np.array([each.change.geometry for each in roads], dtype=object)
+    """Return roads as lines; or all as polygons if some are, since a layer holds one type."""
+    geometries = np.array([road.change.geometry for road in roads], dtype=object)
     fields = {
-        WIDTH_FIELD: np.array([each.change.width_m or width_m for each in roads], dtype=float),
-        SURE_FIELD: np.array([each.change.sure for each in roads], dtype=bool),
+        WIDTH_FIELD: np.array([road.change.width_m or width_m for road in roads], dtype=float),
+        SURE_FIELD: np.array([road.change.sure for road in roads], dtype=bool),
     }
     if (shapely.get_dimensions(geometries) == 2).any():
-        geometries = grid.from_metric(np.array([shapely.union_all(each.shapes) for each in roads], dtype=object))
+        geometries = grid.from_metric(np.array([shapely.union_all(road.shapes) for road in roads], dtype=object))
     return _layer(geometries, grid, fields)
 
 
 def _surroundings(roads: list[Feature], labels: DrawnLabels, grid: Grid) -> Iterable[BaseGeometry]:
-    """Return where it is known what is beside roads: all that a session learns from there, as polygons."""
+    """Return the surroundings of roads that a session learns from, as polygons."""
     if not roads:
         return ()
-    known = shapely.union_all(np.concatenate([each.known for each in roads]))
+    known = shapely.union_all(np.concatenate([road.known for road in roads]))
     holes = grid.from_pixels_to_metric(np.array([_spared_outlines(labels)]))[0]
     return shapely.get_parts(grid.from_metric(np.array([known.difference(holes)])))
 
 
 def _spared_outlines(labels: DrawnLabels) -> BaseGeometry:
-    """Return the outlines of the pixels that are spared, and nothing else says what they are, in columns and rows."""
-    found = []
+    """Return the outlines, in columns and rows, of spared pixels that no other label covers."""
+    holes = []
     for (row, column), spared in labels.spared.items():
         hole = spared & (labels.labels.get((row, column), IGNORE) == IGNORE)
         if hole.any():
-            outlines = [shapely.geometry.shape(each) for each, _ in shapes(hole.astype(np.uint8), mask=hole)]
-            found += [translate(outline, column * BLOCK_PX, row * BLOCK_PX) for outline in outlines]
-    return shapely.union_all(found)
+            outlines = [shapely.geometry.shape(outline) for outline, _ in shapes(hole.astype(np.uint8), mask=hole)]
+            holes += [translate(outline, column * BLOCK_PX, row * BLOCK_PX) for outline in outlines]
+    return shapely.union_all(holes)
 
 
 def _layer(

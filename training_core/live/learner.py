@@ -1,16 +1,16 @@
-"""Learner: the model of a live session as it learns, the model as it is shown, and the way back when labels go.
+"""Learner: the model of a live session, which learns from labels and forgets erased ones.
 
-Scope: weights, steps and learning rates. Independent of commands, files and of which chips come next.
+Scope: weights, steps and learning rates. Independent of commands, files and the choice of chips.
 
-The learning rate is constant, since nobody knows when the session ends; the exponential moving average of the weights
-takes the place of its decay, and is what is shown and kept. Batch normalization keeps the base model's statistics: the
-chips of the first minutes are of a few places. The encoder is frozen: steps take half as long, and learned no less in
-as many of them (benchmarks/experiments.md).
+The learning rate is constant, since nobody knows when the session ends. The exponential moving average of the weights
+replaces its decay, and is shown and kept. Batch normalization keeps the base model's statistics, because the chips of
+the first minutes come from a few places. The encoder is frozen: steps take half as long, and learned as much
+(benchmarks/experiments.md).
 
-Erased labels are un-taught in two ways. The weights are drawn back toward the base model (L2-SP, Li et al., ICML 2018),
-by as much as was erased; and where labels were erased, the base model's own opinion is taught for a while, so that
-what the model learned there goes first. It is taught elsewhere in view, too, by a chip of each step, so that a few
-corrections do not change the whole map.
+Erased labels are forgotten in two ways. The weights move back toward the base model (L2-SP, Li et al., ICML 2018) by
+the fraction that was erased. And the opinion of the base model is taught in the erased places for a while, so that the
+model forgets these first. One chip of each step teaches it elsewhere in view, so that a few corrections do not change
+the whole map.
 """
 
 from __future__ import annotations
@@ -42,37 +42,22 @@ CHIP_PX, BATCH = 128, 4
 RATE, WARM_UP_STEPS = 3e-4, 10
 AVERAGING, CLIP_NORM = 0.9, 1.0
 RECIPE = StepOptions(chip_px=CHIP_PX, batch_size=BATCH, frozen_stages=5, batch_norm="frozen")
-# Share of the way back to the base model at least, and at most, when labels are erased.
+# Least and largest fraction of the way back to the base model when labels are erased.
 MIN_BACK, MAX_BACK = 0.15, 0.6
-# Only where the base model is this certain is its opinion taught, in as many blocks of an erased feature.
+# Probabilities from which the opinion of the base model is taught, and the number of erased blocks it is taught in.
 CERTAIN_ROAD, CERTAIN_BACKGROUND, MAX_BACK_BLOCKS = 0.7, 0.3, 96
 _CONTEXT_PX = 32
 _TIMED_STEPS = 10
-# The mean loss of this number of steps is compared; their chips differ, so single losses say little.
+# Means over this number of losses are compared: chips differ, so single losses are noise.
 WINDOW_STEPS = 40
-# A mean must be lower by this fraction than the lowest so far; this number of others in a row is the end.
+# Learning ends after this number of means in a row that are not lower than the lowest by this fraction.
 MIN_PROGRESS, MAX_IDLE_WINDOWS = 0.03, 2
-# After this number of steps a drawing is learned, whichever the loss: longer, and single labels are learned by heart.
+# Learning also ends after this number of steps, before the model memorizes single labels.
 MAX_DRAWING_STEPS = 600
 
 
 class Learner:
-    """A model that learns step by step.
-
-    Parameters
-    ----------
-    bands : tuple of Band
-        How values are normalized.
-
-    Attributes
-    ----------
-    step_count : int
-        Steps so far.
-    losses : list of (int, float, float, float)
-        Step, seconds of training, loss and learning rate of each step.
-    trained_s : float
-        Seconds spent on steps.
-    """
+    """A model that learns step by step; `losses` has step, seconds, loss and learning rate of each step."""
 
     def __init__(self, base: BaseModel, engine: NativeEngine, bands: tuple[Band, ...], choice: ChipChoice) -> None:
         self._base, self._engine, self._bands, self._choice = base, engine, bands, choice
@@ -97,7 +82,7 @@ class Learner:
         loss : float
             NaN or infinite where the step failed and changed nothing.
         blocks : set of Block
-            New ones that it learned from.
+            New blocks in the chips of the step.
         """
         began_s = time.perf_counter()
         chips, labels, blocks = self._choice.draw(BATCH)
@@ -112,35 +97,22 @@ class Learner:
         return loss, blocks
 
     def start_again(self) -> None:
-        """Go back to the base model, as after steps that failed."""
+        """Return to the base model."""
         self._trainer = self._new_trainer(self._base_network())
         self._since_reset = 0
 
     def forget(self, erased_px: int, left_px: int) -> None:
-        """Draw the weights back toward the base model.
-
-        Parameters
-        ----------
-        erased_px, left_px : int
-            Labeled pixels that are gone, and that are left.
-        """
+        """Move the weights toward the base model by the erased fraction of the labeled pixels."""
         if not left_px:
             self.start_again()
         elif self.step_count and erased_px:
-            share = erased_px / (erased_px + left_px)
-            self._trainer.draw_toward(self._base.weights, min(MAX_BACK, max(MIN_BACK, share)))
+            fraction = erased_px / (erased_px + left_px)
+            self._trainer.draw_toward(self._base.weights, min(MAX_BACK, max(MIN_BACK, fraction)))
 
     def opinions(self, erased: Mapping[Block, np.ndarray], windows: ImageWindows) -> dict[Block, np.ndarray]:
-        """Return what the base model says where labels were erased.
+        """Return the opinion of the base model on erased pixels, both (BLOCK_PX, BLOCK_PX) for each block.
 
-        Parameters
-        ----------
-        erased : mapping of Block to ndarray (BLOCK_PX, BLOCK_PX), bool
-
-        Returns
-        -------
-        dict of Block to ndarray (BLOCK_PX, BLOCK_PX), uint8
-            ROAD or BACKGROUND where it is certain, and else IGNORE.
+        The mask of erased pixels is bool; the opinion is uint8, ROAD or BACKGROUND where certain, else IGNORE.
         """
         if not self.step_count:
             return {}
@@ -150,13 +122,13 @@ class Learner:
         return {block: np.where(erased[block], labels, IGNORE).astype(np.uint8) for block, labels in opinions.items()}
 
     def rehearse(self, window: Window, windows: ImageWindows) -> None:
-        """Have what the base model says somewhere in a window of the image rehearsed by further steps."""
+        """Let further steps rehearse the opinion of the base model at a random place of a window."""
         column, row = self._choice.place_in(window)
         tile = Tile(column, row, CHIP_PX, CHIP_PX, *(_CONTEXT_PX,) * 4)
         self._choice.rehearse(column, row, self._predict_base({(row, column): tile}, windows)[row, column])
 
     def _predict_base(self, tiles: dict[Block, Tile], windows: ImageWindows) -> dict[Block, np.ndarray]:
-        """Return what the base model says in tiles: ROAD or BACKGROUND where it is certain, and else IGNORE."""
+        """Return the opinion of the base model on tiles: ROAD or BACKGROUND where certain, else IGNORE."""
         pieces = (
             read_piece(tile, windows.read, self._bands, source=name, name=windows.name) for name, tile in tiles.items()
         )
@@ -178,14 +150,14 @@ class Learner:
         return model
 
     def shown(self) -> Predictor:
-        """Return the model as it is to be shown, which further steps do not change."""
+        """Return the averaged model, which further steps do not change."""
         if not self._since_reset:
             return self._base_predictor
         with self._trainer.validating(self._bands) as predictor:
             return Predictor(self._engine.prepare_inference(predictor.model), self._engine, self._bands)
 
     def weights(self) -> dict[str, torch.Tensor]:
-        """Return copies of the weights that are shown and kept: (...), float32 or int64, by name."""
+        """Return copies of the averaged weights: (...), float32 or int64, by name."""
         return self._trainer.weights()
 
     def state_dict(self) -> dict[str, torch.Tensor]:
@@ -193,38 +165,31 @@ class Learner:
         return self._trainer.state_dict()
 
     def load_state_dict(self, state: dict[str, torch.Tensor], step: int) -> None:
-        """Go on from a state.
-
-        Parameters
-        ----------
-        state : dict of Tensor of any shape (...), any dtype
-            As `state_dict` returns it.
-        step : int
-            Steps until then.
+        """Continue from a state, (...), any dtype, that `state_dict` returned after a step.
 
         Raises
         ------
         KeyError, IndexError, ValueError, RuntimeError
-            It is the state of another model.
+            The state is of another model.
         """
         self._trainer.load_state_dict(state)
         self.step_count = self._since_reset = step
 
 
 def block_tile(block: Block, context_px: int = _CONTEXT_PX) -> Tile:
-    """Return a block as a tile with so much context on all sides, which may lie beyond the image."""
+    """Return a block as a tile with context on all sides, which may lie beyond the image."""
     row, column = block
     return Tile(column * BLOCK_PX, row * BLOCK_PX, BLOCK_PX, BLOCK_PX, *(context_px,) * 4)
 
 
 class Plateau:
-    """Whether the loss still falls, since the labels last changed."""
+    """Detects when the loss no longer falls, from the last change of the labels on."""
 
     def __init__(self) -> None:
         self.restart()
 
     def restart(self) -> None:
-        """Start again, since the labels have changed."""
+        """Start again after a change of the labels."""
         self._losses: list[float] = []
         self._lowest, self._idle, self._steps = math.inf, 0, 0
 
@@ -240,5 +205,5 @@ class Plateau:
 
     @property
     def is_reached(self) -> bool:
-        """Whether further steps would bring nothing."""
+        """Whether further steps are of no use."""
         return self._idle >= MAX_IDLE_WINDOWS or self._steps >= MAX_DRAWING_STEPS

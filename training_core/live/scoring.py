@@ -1,7 +1,7 @@
-"""Scoring of the shown model: on held-out blocks, a batch at a time; and where in view it is most uncertain.
+"""Scoring of the shown model on held-out blocks, and where in view it is wrong or uncertain.
 
-Scope: labels, windows, predictions. Independent of training. The first roads hold little out, so their score says
-little; it says more with each road. The measure of uncertainty is that of `suggestlabels`.
+Scope: labels, windows, predictions. Independent of training. The first roads hold few pixels out, so the first scores
+mean little. The measure of uncertainty is the one of `suggestlabels`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 from ..errors import JobError
 from ..events import Reporter
 from ..geodata.grid import Grid
-from ..geodata.pixel_codes import IGNORE
+from ..geodata.pixel_codes import CERTAIN, IGNORE, NO_DATA, ROAD
 from ..geodata.road_raster import byte_raster
 from ..jobs import SuggestLabels
 from ..labels.patch_selection import suggest
@@ -21,29 +21,23 @@ from ..labels.uncertainty import measure_blocks, patches_of
 from ..learning.validation import BATCH_PX, HALO_PX
 from ..segmentation.inference import Predictor, predict_pieces, read_piece
 from ..segmentation.pixel_metrics import Confusion
-from .drawn_labels import BLOCK_PX, Block, DrawnLabels, order_of
+from .drawn_labels import BLOCK_PX, Block, DrawnLabels, blocks_in, order_of
 from .image_windows import ImageWindows
 from .learner import block_tile
+from .view import View
 
-# More blocks take too long, and tell little more.
+# More blocks take too long and hardly change the score.
 MAX_BLOCKS = 30
-# With fewer pixels, or none of road, a score would be chance.
+# With fewer pixels, a score is chance.
 MIN_PX = 1000
-
-# Number of uncertain places that are shown, and their side.
+# Number of uncertain places that are shown, and the side of each.
 PLACES, PATCH_M = 2, 60.0
 _HALF = 0.5  # no threshold matters here
 _OPTIONS = SuggestLabels(count=PLACES)
 
 
 class Scoring:
-    """A validation under way.
-
-    Attributes
-    ----------
-    confusion : Confusion
-        Of the blocks so far.
-    """
+    """A validation in progress; `confusion` counts the blocks so far."""
 
     def __init__(self, predictor: Predictor, labels: DrawnLabels, windows: ImageWindows) -> None:
         self.confusion = Confusion()
@@ -52,11 +46,11 @@ class Scoring:
         self.is_complete = False
 
     def advance(self) -> None:
-        """Score the next batch; afterwards `is_complete` says whether that was the last."""
+        """Score the next batch; `is_complete` is set after the last."""
         self.is_complete = next(self._batches, None) is None
 
     def finish(self) -> Confusion:
-        """Score all that is left, and return the counts."""
+        """Score all remaining batches, and return the counts."""
         while not self.is_complete:
             self.advance()
         return self.confusion
@@ -72,11 +66,11 @@ class Scoring:
                 read_piece(block_tile(block, HALO_PX), windows.read, predictor.bands, source=block, name=windows.name)
                 for block in batch
             )
-            for piece, found in predict_pieces(predictor, pieces, BATCH_PX):
+            for piece, prediction in predict_pieces(predictor, pieces, BATCH_PX):
                 row, column = piece.source
                 truth = labels.read(column * BLOCK_PX, row * BLOCK_PX, BLOCK_PX, BLOCK_PX, held_out=True)
                 truth[~piece.wanted] = IGNORE
-                self.confusion.add(found.probability, truth)
+                self.confusion.add(prediction.probability, truth)
             yield len(batch)
 
 
@@ -85,28 +79,32 @@ def is_telling(confusion: Confusion) -> bool:
     return confusion.count >= MIN_PX and confusion.road_share > 0
 
 
+def block_errors(view: View, labels: DrawnLabels) -> Iterator[tuple[Block, float]]:
+    """Yield the predicted blocks in view that are learned from, with their mean absolute error from 0 to 1."""
+    for block in blocks_in(*(view.window or (0, 0, 0, 0))):
+        truth = labels.labels.get(block)
+        if truth is None or labels.is_held_out(block):
+            continue
+        probability = view.part((block[1] * BLOCK_PX, block[0] * BLOCK_PX, BLOCK_PX, BLOCK_PX))
+        if probability is None:
+            continue
+        # Only pixels with both a label and a prediction count.
+        counts = (truth != IGNORE) & (probability != NO_DATA)
+        if counts.any():
+            yield block, float(np.abs(probability[counts] / CERTAIN - (truth[counts] == ROAD)).mean())
+
+
 def uncertain_places(probability: np.ndarray, labeled: np.ndarray, grid: Grid) -> list[list[float]]:
-    """Return the centers of the most uncertain patches without labels, the first one most.
+    """Return the centers (x, y) of the PLACES most uncertain patches without labels, the most uncertain first.
 
-    Parameters
-    ----------
-    probability : ndarray (height, width), uint8
-        See `to_byte`.
-    labeled : ndarray (height, width), bool
-    grid : Grid
-        Of both.
-
-    Returns
-    -------
-    list of list of float
-        At most PLACES of (x, y), in the grid's CRS.
+    The probability, (height, width), uint8, and the mask of labels, (height, width), bool, lie on the grid.
     """
     raster, silent = byte_raster(probability, _HALF), Reporter()
     try:
         blocks = measure_blocks(
             raster, grid.pixel_m, PATCH_M, lambda first, count: labeled[first : first + count], silent
         )
-    except JobError:  # pixels are larger than that
+    except JobError:  # pixels are larger than a patch
         return []
     chosen = suggest(patches_of(blocks), blocks, grid, _OPTIONS, silent)
     return [[place.x, place.y] for place in chosen.geometry.centroid]

@@ -1,8 +1,8 @@
-"""The files of a session: what is needed to go on however the worker ended, and the view as rasters for the map.
+"""The files of a session, from which it continues however the worker ended, and the view as rasters for the map.
 
-Scope: session.json (whose session it is), labels.json (what was drawn: commands, each with some features),
-checkpoint.safetensors (see `checkpoint`), prediction-NNNNNN.tif (never changed, each under a new number). All are
-written whole, and all are untrusted input when they are read. Independent of how a session goes.
+Scope: session.json (identity of the session), labels.json (commands that draw the labels again),
+checkpoint.safetensors (see `checkpoint`), prediction-NNNNNN.tif (never changed, each with a new number). All files are
+replaced atomically, and all are untrusted input. Independent of the course of a session.
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ from .commands import UNCERTAINTY, Change, ChangeLabels, parse_command
 
 SESSION, LABELS, CHECKPOINT = "session.json", "labels.json", "checkpoint.safetensors"
 CHECKPOINT_S = 20.0
-# Lines are read one by one, and no longer ones than of commands; of all labels no more than this is written or read.
+# Limits of the file of labels, in writing and reading; its lines are as short as commands.
 MAX_LABELS_BYTES, LINE_FEATURES = 200 << 20, 200
-# A file of labels that could not be read, which is not lost by that.
+# Name under which an unreadable file of labels is kept.
 UNREAD = "unread-labels.json"
-# A raster of a prediction stays until this number of newer ones are there: a map may still be reading it.
+# A raster stays until there are this number of newer ones, since a map may still be reading it.
 NEWER = 3
 _TILE_PX = 256
 _PREDICTION = re.compile(r"prediction-(\d{6,})\.tif")
-# The uncertainty that is shown for each byte of probability.
+# Uncertainty for each byte of probability.
 _UNCERTAINTY = np.append(
     np.rint(entropy(np.arange(CERTAIN + 1) / CERTAIN) * CERTAIN), NO_DATA
 ).astype(np.uint8)  # fmt: skip
@@ -54,23 +54,14 @@ _MAX_SESSION_BYTES = 1 << 20
 
 
 class SessionFiles:
-    """The files of a session. A context manager, which waits for the last checkpoint.
+    """The files of a session: a context manager, which waits for the last checkpoint.
 
-    Parameters
-    ----------
-    raster : str
-        Whose session it is, for people: the image's file.
-    weights : dict of Tensor of any shape (...), float32 or int64
-        The base model's, which the state is told from.
-    base_sha256 : str
-        Their digest.
-    grid : Grid
-        Of the image, at the resolution that is worked at.
+    Checkpoints leave out tensors that equal the base model's weights (...), float32 or int64.
 
     Raises
     ------
     JobError
-        The folder cannot be made, or is that of another session.
+        The folder cannot be made, or belongs to another session.
     """
 
     def __init__(
@@ -111,12 +102,12 @@ class SessionFiles:
         self.finish()
 
     def finish(self) -> None:
-        """Wait until the last checkpoint is written; there is none after this."""
+        """Wait until the last checkpoint is written; afterwards none can be written."""
         self._thread.shutdown()
         self.has_failed()
 
     def _claim(self, identity: dict[str, Any], raster: str) -> None:
-        """Note whose session it is, or raise JobError where it is another one."""
+        """Write the identity of the session; raise JobError if the folder has another one."""
         file = self.path / SESSION
         if file.exists():
             try:
@@ -134,7 +125,7 @@ class SessionFiles:
         _write_text(file, json.dumps(document, indent=1))
 
     def read_labels(self) -> tuple[Change, ...]:
-        """Return what was drawn; nothing, after a warning, where that cannot be read: then the file is set aside."""
+        """Return the labels; if they cannot be read, warn, set the file aside and return nothing."""
         file = self.path / LABELS
         if not file.exists():
             return ()
@@ -149,7 +140,7 @@ class SessionFiles:
             return ()
 
     def write_labels(self, features: Iterable[Change]) -> bool:
-        """Write what is drawn, and return whether that went well; the first failure in a row is warned of."""
+        """Write the labels, and return whether that worked; warn of the first failure in a row."""
         try:
             with replaced(self.path / LABELS) as temporary:
                 _write_lines(temporary, _lines_of(features))
@@ -161,12 +152,12 @@ class SessionFiles:
 
     @property
     def is_checkpoint_due(self) -> bool:
-        """Whether the last checkpoint is old enough, and complete."""
+        """Whether the last checkpoint is complete and CHECKPOINT_S old."""
         is_busy = self._writing is not None and not self._writing.done()
         return time.monotonic() - self._written_s >= CHECKPOINT_S and not is_busy
 
     def read_checkpoint(self) -> Optional[Saved]:
-        """Return what was learned; None without a checkpoint, and after a warning where it cannot be used."""
+        """Return the checkpoint, if any; warn and return None if it cannot be used."""
         file = self.path / CHECKPOINT
         if not file.exists():
             return None
@@ -174,18 +165,18 @@ class SessionFiles:
             return read_checkpoint(file, self._weights, self._base_sha256)
         except (SafetensorError, OSError, ValueError, KeyError, RuntimeError) as error:
             self._reporter.warning(
-                f"The checkpoint {file} cannot be used ({error}); learning starts again from what is drawn."
+                f"The checkpoint {file} cannot be used ({error}); learning starts again from the drawn labels."
             )
             return None
 
     def write_checkpoint(self, saved: Saved) -> None:
-        """Write a checkpoint in a background thread; `has_failed` tells whether that went well."""
+        """Write a checkpoint in a background thread; `has_failed` returns the outcome."""
         arguments = (self.path / CHECKPOINT, saved, self._weights, self._base_sha256)
         self._writing = self._thread.submit(write_checkpoint, *arguments)
         self._written_s = time.monotonic()
 
     def has_failed(self) -> bool:
-        """Whether the last checkpoint could not be written: told once, and the first failure in a row is warned of."""
+        """Whether the last checkpoint could not be written, returned once; warn of the first failure in a row."""
         if self._writing is None or not self._writing.done():
             return False
         error, self._writing = self._writing.exception(), None
@@ -227,7 +218,7 @@ def _line_of(entries: list[str]) -> bytes:
 
 
 def _write_lines(path: Path, lines: Iterable[bytes]) -> None:
-    """Write lines; raise ValueError where they are more, or longer, than are read again."""
+    """Write lines; raise ValueError where they exceed the limits of reading."""
     left = MAX_LABELS_BYTES
     with path.open("wb") as file:
         for line in lines:
@@ -237,9 +228,9 @@ def _write_lines(path: Path, lines: Iterable[bytes]) -> None:
 
 
 def _changes_in(path: Path) -> Iterator[Change]:
-    """Yield the features that lines draw; raise ValueError where they are no such lines, or too many, or too long."""
+    """Yield the features of a file of labels; raise ValueError where it is damaged or too large."""
     if not path.is_file() or not path.stat().st_size:  # reading a pipe might never end
-        raise ValueError("it is no file of labels")
+        raise ValueError("it is not a file of labels")
     left = MAX_LABELS_BYTES
     _check_size(b"", left - path.stat().st_size)
     with path.open("rb") as file:
@@ -248,7 +239,7 @@ def _changes_in(path: Path) -> Iterator[Change]:
             _check_size(line, left)
             command = parse_command(line)
             if not isinstance(command, ChangeLabels):
-                raise ValueError("these are no labels")
+                raise ValueError("it holds other commands")
             yield from command.changes
 
 
@@ -256,7 +247,7 @@ def _check_size(line: bytes, left: int) -> None:
     if len(line) > LONGEST_LINE_BYTES:
         raise ValueError(f"a line of it is longer than {LONGEST_LINE_BYTES >> 20} MiB")
     if left < 0:
-        raise ValueError(f"they are more than the {MAX_LABELS_BYTES >> 20} MiB that a session can take up again")
+        raise ValueError(f"they are larger than {MAX_LABELS_BYTES >> 20} MiB, the most that a session reads")
 
 
 def _write_text(path: Path, text: str) -> None:
@@ -265,7 +256,7 @@ def _write_text(path: Path, text: str) -> None:
 
 
 class PredictionFiles:
-    """Writes the rasters of a session into its folder; those of an earlier one are removed."""
+    """Writes the rasters of a session into its folder, and removes old ones."""
 
     def __init__(self, folder: Path) -> None:
         self._folder, self._number = folder, 0
@@ -277,14 +268,7 @@ class PredictionFiles:
                     path.unlink()
 
     def write(self, probability: np.ndarray, grid: Grid, show: str) -> Path:
-        """Write a raster, and remove those that nobody needs any more.
-
-        Parameters
-        ----------
-        probability : ndarray (height, width), uint8
-            See `to_byte`.
-        show : str
-            probability or uncertainty.
+        """Write probability, (height, width), uint8, or its uncertainty as a raster, and remove old rasters.
 
         Raises
         ------
@@ -298,7 +282,7 @@ class PredictionFiles:
             _write_raster(temporary, values, grid, show)
         self._written.append(path)
         while len(self._written) > NEWER + 1:
-            with contextlib.suppress(OSError):  # a program of Windows that still reads it keeps it
+            with contextlib.suppress(OSError):  # on Windows, a program that still reads the file keeps it
                 self._written.popleft().unlink()
         return path
 

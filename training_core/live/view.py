@@ -1,10 +1,10 @@
-"""The view: what is on the map is predicted piece by piece, first coarsely, then at full resolution from the middle on.
+"""The view: the visible part of the map, predicted in pieces, first coarsely, then in full from the middle outward.
 
 Scope: windows of the image and their probability. Independent of training, commands and files.
 
-Between two pieces commands are heard, so a piece takes about PIECE_S, by the pace so far. When the model has changed,
-what it said before stays where it has not spoken yet: nothing flickers, and the coarse pass is left out. Where the
-view moves, what has been predicted moves along, and only what came into view is computed.
+Commands are handled between two pieces, so pieces are sized to take about PIECE_S. After a change of the model, old
+predictions stay until they are replaced: nothing flickers, and the coarse pass is skipped. When the view moves, its
+predictions move along, and only new parts are computed.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ from ..geodata.tiling import STRIDE_PX, Tile, round_up
 from ..segmentation.inference import Predictor, predict_pieces, read_piece
 from .image_windows import ImageWindows, Window
 
-# Context around a piece: seams are hardly visible, and a wider one would cost more than it shows.
+# Context around a piece: seams are hardly visible, and more context would cost time without a visible effect.
 HALO_PX = 32
-# About how long a piece may take, and its sides.
+# About the time of a piece, and limits of its side.
 PIECE_S, MIN_PIECE_PX, USUAL_PIECE_PX, MAX_PIECE_PX = 0.5, 224, 416, 992
-# Of a larger view only the middle is predicted.
+# Only the middle of a larger view is predicted.
 MAX_PX = 16_000_000
-# Share of the view around it that is predicted, too, where nothing else is to be done.
+# Margin around the view, as a fraction of its sides, that is predicted when there is no other work.
 MARGIN = 1 / 8
-# The coarse pass: about this ground resolution, and from this share of the view on that has not been predicted.
+# Ground resolution of the coarse pass, and the unpredicted fraction of the view from which it is worth its time.
 COARSE_M, WORTH_COARSE = 1.2, 0.25
-# How fast a new pace is believed.
-_PACE_SHARE = 0.3
+# Weight of the newest piece in the running mean of the time per pixel.
+_NEWEST = 0.3
 
 
 @dataclass(frozen=True)
 class _Work:
-    """A window to predict: column, row, width and height in pixels of the grid; coarsely, or in the margin."""
+    """A window to predict, possibly coarsely or in the margin."""
 
     window: Window
     is_coarse: bool = False
@@ -46,20 +46,18 @@ class _Work:
 
 
 class View:
-    """The probability of what is in view.
+    """The probability in view.
 
     Attributes
     ----------
-    window : tuple of int, optional
-        Column, row, width and height of the view in pixels of the grid; None before there is any.
-    canvas : tuple of int
-        The same with the margin.
+    window, canvas : Window
+        The view, None at first; and the same with its margin.
     values : ndarray (height, width), uint8
-        Probability of the canvas, see `to_byte`; NO_DATA where nothing was predicted, either.
+        Probability of the canvas, see `to_byte`; NO_DATA also where nothing was predicted.
     is_cut : bool
-        Whether the view is too large, and only its middle is predicted.
+        Whether only the middle of a view that is too large is predicted.
     changed_s : float
-        When the view or the model last changed, by `time.perf_counter`.
+        `time.perf_counter` of the last change of view or model.
     """
 
     def __init__(self, windows: ImageWindows) -> None:
@@ -67,8 +65,9 @@ class View:
         self.window: Window | None = None
         self.canvas: Window = (0, 0, 0, 0)
         self.values = np.full((0, 0), NO_DATA, dtype=np.uint8)
+        # Pixels of the canvas that the current model, and any model, has predicted at full resolution.
         self._is_current = np.zeros((0, 0), dtype=bool)
-        self._is_told = np.zeros((0, 0), dtype=bool)
+        self._is_full = np.zeros((0, 0), dtype=bool)
         self._work: deque[_Work] = deque()
         self._coarse_left = 0
         self._predictor: Predictor | None = None
@@ -79,47 +78,41 @@ class View:
 
     @property
     def is_complete(self) -> bool:
-        """Whether all of the view has been predicted by the current model, but for the margin."""
+        """Whether the current model has predicted all of the view; the margin does not count."""
         return all(work.is_margin for work in self._work)
 
     @property
     def has_margin_left(self) -> bool:
-        """Whether a part of the margin has not been predicted by the current model."""
+        """Whether the current model has not predicted all of the margin."""
         return bool(self._work)
 
     @property
     def is_coarse(self) -> bool:
-        """Whether all that is known so far is coarse."""
+        """Whether the view holds only coarse predictions."""
         return self._factor > 1 and not self._is_current.any() and not self._was_full
 
     @property
     def factor(self) -> int:
-        """How many pixels of the grid make up a side of one of the coarse pass."""
+        """Side of a coarse pixel in pixels of the grid."""
         return self._factor
 
     @property
     def fraction(self) -> float:
-        """Share of the view that the current model has predicted at full resolution, from 0 to 1."""
+        """Fraction of the view that the current model has predicted at full resolution, from 0 to 1."""
         return float(self._is_current[self._inner].mean()) if self.window else 0.0
 
     def move(self, extent: tuple[float, float, float, float]) -> None:
-        """Look at another part of the image.
-
-        Parameters
-        ----------
-        extent : tuple of float
-            Left, bottom, right and top in the CRS of the image.
-        """
-        former = self.canvas, self.values, self._is_current, self._is_told
+        """Move to another extent: left, bottom, right and top in the CRS of the image."""
+        former = self.canvas, self.values, self._is_current, self._is_full
         self.window, self.is_cut = self._window_of(extent)
         self.canvas = self._with_margin(self.window) if self.window else (0, 0, 0, 0)
         shape = self.canvas[3], self.canvas[2]
         self.values = np.full(shape, NO_DATA, dtype=np.uint8)
-        self._is_current, self._is_told = np.zeros(shape, dtype=bool), np.zeros(shape, dtype=bool)
+        self._is_current, self._is_full = np.zeros(shape, dtype=bool), np.zeros(shape, dtype=bool)
         canvas, *arrays = former
-        for old, new in zip(arrays, (self.values, self._is_current, self._is_told)):
+        for old, new in zip(arrays, (self.values, self._is_current, self._is_full)):
             copy_overlap(old, canvas, new, self.canvas)
-        self._was_full = bool(self._is_told.any())
+        self._was_full = bool(self._is_full.any())
         self.changed_s = time.perf_counter()
         self._plan()
 
@@ -127,17 +120,17 @@ class View:
         """Predict again with another model."""
         self._predictor = predictor
         self._is_current[:] = False
-        self._was_full = bool(self._is_told.any())
+        self._was_full = bool(self._is_full.any())
         self.changed_s = time.perf_counter()
         self._plan()
 
     def give_up(self) -> None:
-        """Leave what has not been predicted as it is, until the view or the model changes."""
+        """Cancel all pieces until the view or the model changes."""
         self._work.clear()
         self._coarse_left = 0
 
     def advance(self) -> bool:
-        """Predict the next piece; return whether there is something new to show."""
+        """Predict the next piece; return whether the view has changed."""
         if self._predictor is None:
             return False
         work = self._work.popleft()
@@ -148,14 +141,10 @@ class View:
         return self._predict(work.window, self._predictor)
 
     def part(self, window: Window) -> np.ndarray | None:
-        """Return what the current model says of a window, (height, width), uint8; None unless it is all known."""
-        column, row, width, height = window
-        left, top = column - self.canvas[0], row - self.canvas[1]
-        inside = left >= 0 and top >= 0 and left + width <= self.canvas[2] and top + height <= self.canvas[3]
-        rows, columns = slice(top, top + height), slice(left, left + width)
-        if not inside or not self._is_current[rows, columns].all():
-            return None
-        return self.values[rows, columns]
+        """Return the current model's prediction of a window, (height, width), uint8; None if it is incomplete."""
+        rows, columns = part = self._slices(window)
+        is_inside = rows.start >= 0 and columns.start >= 0 and self.values[part].shape == (window[3], window[2])
+        return self.values[part] if is_inside and self._is_current[part].all() else None
 
     @property
     def inner(self) -> np.ndarray:
@@ -164,14 +153,19 @@ class View:
 
     @property
     def _inner(self) -> tuple[slice, slice]:
-        column, row, width, height = self.window or (0, 0, 0, 0)
+        return self._slices(self.window or (0, 0, 0, 0))
+
+    def _slices(self, window: Window) -> tuple[slice, slice]:
+        """Return the rows and columns of a window in the arrays of the canvas."""
+        column, row, width, height = window
         left, top = column - self.canvas[0], row - self.canvas[1]
         return slice(top, top + height), slice(left, left + width)
 
     def _window_of(self, extent: tuple[float, float, float, float]) -> tuple[Window | None, bool]:
-        """Return the window of the image that an extent covers, or its middle; None where there is no image."""
+        """Return the window of the image in an extent, None outside it, and whether it was cut to its middle."""
         left, bottom, right, top = extent
         grid = self._windows.grid
+        # The bounding box of the corners in pixels, since the grid may be turned.
         corners = [~grid.transform @ corner for corner in ((left, bottom), (left, top), (right, bottom), (right, top))]
         columns, rows = ([corner[axis] for corner in corners] for axis in (0, 1))
         first = [max(0, math.floor(min(places))) for places in (columns, rows)]
@@ -181,8 +175,8 @@ class View:
             return None, False
         is_cut = sides[0] * sides[1] > MAX_PX
         if is_cut:
-            share = math.sqrt(MAX_PX / (sides[0] * sides[1]))
-            kept = [max(1, min(side, int(side * share))) for side in sides]
+            scale = math.sqrt(MAX_PX / (sides[0] * sides[1]))
+            kept = [max(1, min(side, int(side * scale))) for side in sides]
             first = [begin + (side - size) // 2 for begin, side, size in zip(first, sides, kept)]
             sides = kept
         return (first[0], first[1], sides[0], sides[1]), is_cut
@@ -195,13 +189,13 @@ class View:
         return left, top, right - left, bottom - top
 
     def _plan(self) -> None:
-        """Settle what is to be predicted, in which order."""
+        """List the pieces to predict: coarse ones if worth it, then the view, then its margin."""
         self._work.clear()
         self._coarse_left = 0
         if self.window is None or self._predictor is None:
             return
         side = self._side_px()
-        if not self._is_told[self._inner].mean() > 1 - WORTH_COARSE:
+        if not self._is_full[self._inner].mean() > 1 - WORTH_COARSE:
             coarse = list(_divided(self.window, side * self._factor, self._factor))
             self._work.extend(_Work(window, is_coarse=True) for window in coarse)
             self._coarse_left = len(coarse)
@@ -210,34 +204,32 @@ class View:
             self._work.extend(_Work(window, is_margin=True) for window in _divided(strip, side))
 
     def _side_px(self) -> int:
-        """Return the side of a piece by the pace so far, a multiple of the stride."""
+        """Return the side of a piece that takes about PIECE_S, a multiple of the stride."""
         if not self._s_per_px:
             return USUAL_PIECE_PX
         side = int(math.sqrt(PIECE_S / self._s_per_px)) - 2 * HALO_PX
         return min(MAX_PIECE_PX, max(MIN_PIECE_PX, side // STRIDE_PX * STRIDE_PX))
 
     def _from_the_middle(self, window: Window, side: int) -> list[Window]:
-        """Return the pieces of a window that the current model has not predicted, the nearest to the middle first."""
+        """Return the unpredicted pieces of a window, those nearest to its middle first."""
         column, row, width, height = window
         x, y = column + width / 2, row + height / 2
         pieces = [missing for piece in _divided(window, side) if (missing := self._missing(piece))]
-        return sorted(pieces, key=lambda each: (each[0] + each[2] / 2 - x) ** 2 + (each[1] + each[3] / 2 - y) ** 2)
+        return sorted(pieces, key=lambda piece: (piece[0] + piece[2] / 2 - x) ** 2 + (piece[1] + piece[3] / 2 - y) ** 2)
 
     def _missing(self, window: Window) -> Window | None:
-        """Return the smallest window with all of another that the current model has not predicted; None if nothing."""
-        column, row, width, height = window
-        left, top = column - self.canvas[0], row - self.canvas[1]
-        missing = ~self._is_current[top : top + height, left : left + width]
+        """Return the bounding window of the pixels in a window that the current model has not predicted, if any."""
+        missing = ~self._is_current[self._slices(window)]
         rows, columns = np.flatnonzero(missing.any(axis=1)), np.flatnonzero(missing.any(axis=0))
         if not len(rows):
             return None
         return (
-            column + int(columns[0]), row + int(rows[0]),
+            window[0] + int(columns[0]), window[1] + int(rows[0]),
             int(columns[-1] - columns[0]) + 1, int(rows[-1] - rows[0]) + 1,
         )  # fmt: skip
 
     def _predict(self, window: Window, predictor: Predictor) -> bool:
-        """Predict a window, and return whether that was to be done."""
+        """Predict the missing part of a window, and return whether there was any."""
         missing = self._missing(window)
         if missing is None:
             return False
@@ -245,16 +237,17 @@ class View:
         began_s = time.perf_counter()
         piece = read_piece(tile, self._windows.read, predictor.bands, name=self._windows.name)
         ((_, prediction),) = predict_pieces(predictor, [piece], 0)
-        self._note_pace(began_s, piece.image[0].size)
-        self._put(missing, prediction.probability)
-        self._mark(missing, self._is_current)
-        self._mark(missing, self._is_told)
+        self._note_time(began_s, piece.image[0].size)
+        part = self._slices(missing)
+        self.values[part] = prediction.probability
+        self._is_current[part] = self._is_full[part] = True
         return True
 
     def _predict_coarsely(self, window: Window, predictor: Predictor) -> None:
-        """Predict a window at a lower resolution, and fill what nothing is known of."""
+        """Predict a window at a lower resolution, and fill the pixels without a full prediction."""
         factor, grid = self._factor, self._windows.grid
         column, row, width, height = window
+        # The window with a halo, as a whole number of coarse pixels.
         margin = HALO_PX * factor
         left, top = max(0, column - margin), max(0, row - margin)
         right, bottom = min(grid.width, column + width + margin), min(grid.height, row + height + margin)
@@ -262,29 +255,21 @@ class View:
         began_s = time.perf_counter()
         values, known = _pooled(*self._windows.read(left, top, across * factor, down * factor), factor)
         probability = to_byte(predictor.probability(values, known), known)
-        self._note_pace(began_s, round_up(across) * round_up(down))
+        self._note_time(began_s, round_up(across) * round_up(down))
+        # Each coarse pixel becomes a square of full ones; the halo is cut off.
         full = np.repeat(np.repeat(probability, factor, axis=0), factor, axis=1)
-        self._put(window, full[row - top : row - top + height, column - left : column - left + width], is_filling=True)
+        full = full[row - top : row - top + height, column - left : column - left + width]
+        part = self._slices(window)
+        self.values[part] = np.where(self._is_full[part], self.values[part], full)
 
-    def _put(self, window: Window, found: np.ndarray, is_filling: bool = False) -> None:
-        column, row, width, height = window
-        left, top = column - self.canvas[0], row - self.canvas[1]
-        part = np.s_[top : top + height, left : left + width]
-        self.values[part] = np.where(self._is_told[part], self.values[part], found) if is_filling else found
-
-    def _mark(self, window: Window, where: np.ndarray) -> None:
-        column, row, width, height = window
-        left, top = column - self.canvas[0], row - self.canvas[1]
-        where[top : top + height, left : left + width] = True
-
-    def _note_pace(self, began_s: float, px: int) -> None:
+    def _note_time(self, began_s: float, px: int) -> None:
         if px:
-            pace = (time.perf_counter() - began_s) / px
-            self._s_per_px += (pace - self._s_per_px) * (_PACE_SHARE if self._s_per_px else 1)
+            s_per_px = (time.perf_counter() - began_s) / px
+            self._s_per_px += (s_per_px - self._s_per_px) * (_NEWEST if self._s_per_px else 1)
 
 
 def _divided(window: Window, side_px: int, multiple: int = 1) -> Iterator[Window]:
-    """Yield equal parts of a window, none larger than a side, whose starts are multiples of a number from its own."""
+    """Yield equal parts of a window, of at most a side; their sides, except the last, are multiples of a number."""
     column, row, width, height = window
     steps = [-(-size // -(-size // side_px)) if size else 1 for size in (width, height)]
     across, down = (-(-step // multiple) * multiple for step in steps)
@@ -294,7 +279,7 @@ def _divided(window: Window, side_px: int, multiple: int = 1) -> Iterator[Window
 
 
 def _around(inner: Window, outer: Window) -> Iterator[Window]:
-    """Yield what is in one window but not in another one within it: above, below, left and right."""
+    """Yield the strips of an outer window around an inner one: above, below, left and right."""
     column, row, width, height = inner
     left, top, across, down = outer
     strips = (
@@ -307,7 +292,7 @@ def _around(inner: Window, outer: Window) -> Iterator[Window]:
 
 
 def _tile_around(window: Window, width: int, height: int) -> Tile:
-    """Return a window as a tile with a halo that begins at a multiple of the stride, within an image of a size."""
+    """Return a window as a tile with a halo, aligned to the stride and cut to the image."""
     starts, ends = [], []
     for at, length, size in ((window[0], window[2], width), (window[1], window[3], height)):
         starts.append(at - max(0, at - HALO_PX) // STRIDE_PX * STRIDE_PX)
@@ -316,7 +301,7 @@ def _tile_around(window: Window, width: int, height: int) -> Tile:
 
 
 def _pooled(values: np.ndarray, known: np.ndarray, factor: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the means over squares of pixels with data, (bands, rows, columns), float32, and which have any, bool."""
+    """Return means over squares of pixels, (bands, rows, columns), float32, and which squares have data, bool."""
     bands, height, width = values.shape
     split = height // factor, factor, width // factor, factor
     has_data = known.reshape(split)
@@ -326,15 +311,7 @@ def _pooled(values: np.ndarray, known: np.ndarray, factor: int) -> tuple[np.ndar
 
 
 def copy_overlap(old: np.ndarray, from_window: Window, new: np.ndarray, to_window: Window) -> None:
-    """Copy what two arrays over windows have in common from one to the other.
-
-    Parameters
-    ----------
-    old, new : ndarray (height, width), any dtype
-        The second one is changed.
-    from_window, to_window : tuple of int
-        Column, row, width and height of either.
-    """
+    """Copy the common pixels of two windows from `old` to `new`, (height, width) of the same dtype."""
     spans = []
     for axis in (0, 1):
         first = max(from_window[axis], to_window[axis])

@@ -68,7 +68,7 @@ def change_of(layer_, name, place):
     return Change(layer_, name, shape)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(STEPS)
 def test_labels_that_come_one_by_one_are_those_that_come_at_once(steps):
     one_by_one = DrawnLabels(GRID, OPTIONS)

@@ -1,4 +1,4 @@
-"""What is learned from next, and the model as it learns and forgets."""
+"""The choice of chips, the model as it learns and forgets, and the plateau that ends learning."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from training_core.live import learner as learner_module
 from training_core.live.chip_choice import FRESH_VISITS, ChipChoice
 from training_core.live.commands import Change
 from training_core.live.drawn_labels import BLOCK_PX, DrawnLabels, is_chosen
-from training_core.live.learner import BATCH, Learner
+from training_core.live.learner import BATCH, MAX_DRAWING_STEPS, WINDOW_STEPS, Learner, Plateau
 
 CHIP_PX = 64
 OPTIONS = LabelOptions(width_m=10.0, background_m=20.0)
@@ -39,9 +39,9 @@ def learn(learner, steps):
 
 
 def test_without_labels_there_is_nothing_to_learn(labels, choice):
-    assert not choice.has_any and not choice.has_fresh
+    assert not choice.has_any
     draw(labels, choice, 0)
-    assert choice.has_any and choice.has_fresh
+    assert choice.has_any
     labels.change([Change("roads", "0", None)])
     choice.renew([])
     assert not choice.has_any
@@ -51,13 +51,13 @@ def test_what_is_new_comes_first_and_all_of_it_soon(labels, choice):
     draw(labels, choice, 0)
     for _ in range(20):
         choice.draw(BATCH)
-    assert not choice.has_fresh
+    assert not choice.draw(BATCH)[2]
     new = draw(labels, choice, 1)
     _, _, seen = choice.draw(BATCH)
     assert seen & new
     for _ in range(2 * FRESH_VISITS * len(new)):
         seen |= choice.draw(BATCH)[2]
-    assert seen >= new and not choice.has_fresh
+    assert seen >= new and not choice.draw(BATCH)[2]
 
 
 def test_a_stroke_comes_before_what_was_drawn_earlier_and_is_not_learned_yet(labels, choice):
@@ -65,7 +65,7 @@ def test_a_stroke_comes_before_what_was_drawn_earlier_and_is_not_learned_yet(lab
     new = draw(labels, choice, 1)
     assert choice.draw(BATCH)[2] & new
     choice.settle()
-    assert not choice.has_fresh and choice.has_any
+    assert choice.has_any and not choice.draw(BATCH)[2]
 
 
 def test_chips_hold_the_image_and_its_labels_but_none_that_are_held_out(labels, choice, desk):
@@ -111,7 +111,7 @@ def test_chips_come_more_often_from_where_the_model_is_wrong(labels, choice):
         choice.draw(BATCH)
     for block in blocks:
         choice.disagree(block, 0.9 if block[1] == 2 else 0.01)
-    corners = [choice._corner(choice._any_block()) for _ in range(300)]
+    corners = [choice._corner(choice._any_block()) for _ in range(200)]
     right = np.mean([column + CHIP_PX / 2 > SIDE_PX / 2 for column, _ in corners])
     assert right > 0.62
 
@@ -139,44 +139,51 @@ def test_what_is_drawn_is_learned_and_what_is_erased_is_forgotten(labels, choice
     assert seen() < taught
 
 
-def test_part_of_the_labels_is_forgotten_by_the_opinion_of_the_base_model(labels, choice, desk):
-    learner = Learner(desk.base, desk.engine, desk.base.card.bands, choice)
+def test_a_model_that_learned_stays_as_shown_goes_on_from_its_state_and_forgets_in_part(labels, choice, desk):
+    learner, other = (Learner(desk.base, desk.engine, desk.base.card.bands, choice) for _ in range(2))
     draw(labels, choice, 0, 2)
-    learn(learner, 3)
-    erased = labels.change([Change("roads", "2", None)]).erased
-    opinions = learner.opinions(erased, desk.windows)
-    assert set(opinions) <= set(erased)
-    for block, found in opinions.items():
-        assert (found[~erased[block]] == IGNORE).all() and set(np.unique(found)) <= {BACKGROUND, ROAD, IGNORE}
-
-
-def test_weights_go_a_share_of_the_way_back(labels, choice, desk):
-    learner = Learner(desk.base, desk.engine, desk.base.card.bands, choice)
-    draw(labels, choice, 0)
-    learn(learner, 4)
-    name = "segmentation_head.0.weight"
-    base, before = desk.base.weights[name], learner.weights()[name]
-    learner.forget(300, 700)
-    after = learner.weights()[name]
-    torch.testing.assert_close(after, before + 0.3 * (base - before), rtol=1e-3, atol=1e-5)
-
-
-def test_a_state_goes_on_where_it_was(labels, choice, desk):
-    learner = Learner(desk.base, desk.engine, desk.base.card.bands, choice)
-    draw(labels, choice, 0)
-    learn(learner, 3)
-    other = Learner(desk.base, desk.engine, desk.base.card.bands, choice)
-    other.load_state_dict(learner.state_dict(), 3)
-    assert other.step_count == 3
-    for name, values in learner.weights().items():
-        torch.testing.assert_close(values, other.weights()[name], rtol=0, atol=0)
-
-
-def test_what_is_shown_does_not_change_as_learning_goes_on(labels, choice, desk):
-    learner = Learner(desk.base, desk.engine, desk.base.card.bands, choice)
-    draw(labels, choice, 0)
     shown, window = learner.shown(), desk.windows.read(0, 0, 64, 64)
     before = shown.probability(*window)
     learn(learner, 3)
     np.testing.assert_array_equal(shown.probability(*window), before)
     assert not np.array_equal(learner.shown().probability(*window), before)
+
+    other.load_state_dict(learner.state_dict(), 3)
+    assert other.step_count == 3
+    for name, values in learner.weights().items():
+        torch.testing.assert_close(values, other.weights()[name], rtol=0, atol=0)
+
+    name = "segmentation_head.0.weight"
+    base, taught = desk.base.weights[name], learner.weights()[name]
+    learner.forget(300, 700)
+    torch.testing.assert_close(learner.weights()[name], taught + 0.3 * (base - taught), rtol=1e-3, atol=1e-5)
+
+    erased = labels.change([Change("roads", "2", None)]).erased
+    opinions = learner.opinions(erased, desk.windows)
+    assert set(opinions) <= set(erased)
+    for block, opinion in opinions.items():
+        assert (opinion[~erased[block]] == IGNORE).all() and set(np.unique(opinion)) <= {BACKGROUND, ROAD, IGNORE}
+
+
+def steps_to_end(losses):
+    plateau = Plateau()
+    for step, loss in enumerate(losses, 1):
+        plateau.add(loss)
+        if plateau.is_reached:
+            plateau.restart()
+            assert not plateau.is_reached  # new labels start again
+            return step
+    return None
+
+
+def test_a_loss_that_stays_ends_learning_soon():
+    noise = np.random.default_rng(0).normal(0.3, 0.05, 1000)
+    assert steps_to_end(noise) <= 8 * WINDOW_STEPS
+
+
+def test_a_loss_that_falls_goes_on():
+    assert steps_to_end(0.995 ** np.arange(500)) is None
+
+
+def test_no_drawing_is_learned_for_ever():
+    assert steps_to_end(0.99 ** np.arange(5000)) == MAX_DRAWING_STEPS

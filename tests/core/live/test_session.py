@@ -7,7 +7,6 @@ import time
 import geopandas
 import pytest
 import rasterio
-import torch
 from rasterio.errors import RasterioIOError
 from safetensors.torch import load_file
 
@@ -139,7 +138,8 @@ def test_a_drawing_session_from_the_first_view_to_the_kept_model(play, tmp_path)
     ]  # fmt: skip
 
 
-def test_nothing_is_learned_before_the_start_nor_while_paused(play):
+def test_nothing_is_learned_before_the_start_nor_while_paused_but_clicks_are_answered(play):
+    x, y = on_map(ROADS[0]).centroid.coords[0]
     result, player = play(
         (labels(1, a=("roads", ROADS[0])), state("waiting")),
         (play.view, None),
@@ -147,53 +147,39 @@ def test_nothing_is_learned_before_the_start_nor_while_paused(play):
         ({"command": "pause"}, learned(1)),
         (labels(2, b=("roads", ROADS[1])), state("paused")),
         ({"command": "view", "extent": play.view["extent"], "show": "uncertainty"}, None),
+        ({"command": "correct", "sequence": 5, "x": x, "y": y}, None),
         ({"command": "stop"}, lambda event: isinstance(event, events.Prediction) and event.show == "uncertainty"),
     )
     assert [event.sequence for event in player.all_of(events.Learned)] == [1]
     first = next(event for event in player.told if isinstance(event, events.Prediction))
     assert first.step == 0 and result["roads"] == 2
+    (answer,) = player.all_of(events.Correction)
+    assert answer.sequence == 5 and answer.layer in ("no_road", "roads", "")
+    assert bool(answer.layer) == bool(answer.geometry) != bool(answer.message)
 
 
-def test_a_session_goes_on_from_its_folder(play):
+def test_a_session_goes_on_from_its_folder_and_forgets_what_is_erased_there(play, planted):
+    base = load_weights(planted)[0]
+
+    def changed_weights():
+        """Return the difference of each stored weight from the base model."""
+        stored = load_file(play.folder / "checkpoint.safetensors")
+        return {name: values - base[name[8:]] for name, values in stored.items() if name.startswith("network.")}
+
+    def distance():
+        return sum(float(values.norm()) for values in changed_weights().values())
+
     before, _ = play(
         ({"command": "learn"}, None),
         (labels(1, a=("roads", ROADS[0]), b=("roads", ROADS[1])), None),
         ({"command": "stop"}, learned(1)),
     )
+    changed, taught = changed_weights(), distance()
+    assert 0 < len(changed) < len(base) and all(values.any() for values in changed.values())  # no others are stored
     result, player = play((play.view, None), ({"command": "stop"}, complete))
     assert result["step"] == before["step"] > 0 and result["roads"] == 2
     assert player.all_of(events.Prediction)[-1].step == before["step"]
-    assert any("goes on" in event.message for event in player.all_of(events.Log))
-
-
-def test_a_checkpoint_holds_no_weights_that_the_base_model_has(play, planted):
-    play(
-        ({"command": "learn"}, None),
-        (labels(1, a=("roads", ROADS[0]), b=("roads", ROADS[1])), None),
-        ({"command": "stop"}, learned(1)),
-    )
-    base = load_weights(planted)[0]
-    stored = load_file(play.folder / "checkpoint.safetensors")
-    weights = {name: stored[name] for name in stored if name.startswith("network.")}
-    assert 0 < len(weights) < len(base)
-    assert not any(torch.equal(values, base[name.partition(".")[2]]) for name, values in weights.items())
-
-
-def test_what_was_erased_is_forgotten_after_a_resumption_too(play, planted):
-    base = load_weights(planted)[0]
-
-    def distance():
-        """How far the decoder is from the base model, as it would be taken up again."""
-        stored = load_file(play.folder / "checkpoint.safetensors")
-        far = [(values - base[name[8:]]).norm() for name, values in stored.items() if name.startswith("network.")]
-        return float(sum(far))
-
-    before, _ = play(
-        ({"command": "learn"}, None),
-        (labels(1, a=("roads", ROADS[0]), b=("roads", ROADS[1])), None),
-        ({"command": "stop"}, learned(1)),
-    )
-    taught = distance()
+    assert any("continues" in event.message for event in player.all_of(events.Log))
     erase_one, erase_all = labels(2, a=("roads", None)), labels(3, b=("roads", None))
     play((erase_one, None), ({"command": "stop"}, None))  # no step follows
     assert 0 < distance() < 0.87 * taught
@@ -237,12 +223,6 @@ def test_labels_that_could_not_be_written_are_written_once_they_can(play, monkey
     assert len(failures) == 3 and len(player.all_of(events.Warning)) == 1
 
 
-def test_the_end_of_the_commands_ends_the_session_with_a_result(play):
-    result, _ = play((labels(1, a=("roads", ROADS[0])), None))
-    assert result == {"folder": str(play.folder), "step": 0, "roads": 1}
-    assert json.loads((play.folder / "labels.json").read_text())["changes"][0]["id"] == "a"
-
-
 def test_what_is_malformed_is_warned_of_and_the_session_goes_on(play):
     result, player = play(
         (b"\xff{", None),
@@ -251,38 +231,31 @@ def test_what_is_malformed_is_warned_of_and_the_session_goes_on(play):
         ({"command": "keep", "model": "/nowhere/at/all\x00"}, None),
         ({"command": "view", "extent": [0, 0, 1, 1]}, None),
         ({"command": "correct", "sequence": 1, "x": 1, "y": 1}, None),
-        ({"command": "stop"}, lambda event: isinstance(event, events.Correction)),
-    )
-    assert len(player.all_of(events.Warning)) == 4 and result["roads"] == 1
-    assert player.all_of(events.Correction)[0].message
+    )  # the end of the commands ends the session
+    assert result == {"folder": str(play.folder), "step": 0, "roads": 1}
+    assert len(player.all_of(events.Warning)) == 4 and player.all_of(events.Correction)[0].message
+    assert json.loads((play.folder / "labels.json").read_text())["changes"][0]["id"] == "b"
 
 
-def test_a_model_that_cannot_be_written_is_told_and_the_session_goes_on(play, town, tmp_path):
+def test_a_model_that_cannot_be_written_is_told_and_the_next_is_kept(play, town, tmp_path):
+    model, labels_ = tmp_path / "next.safetensors", tmp_path / "next.gpkg"
     _, player = play(
         ({"command": "keep", "model": town.raster}, None),
         ({"command": "keep", "model": str(play.folder)}, None),
         ({"command": "keep", "model": str(tmp_path / "kept.safetensors"), "labels": town.roads}, None),
+        ({"command": "keep", "model": str(model), "labels": str(labels_)}, None),
         ({"command": "stop"}, None),
     )
     assert ["not kept" in event.message for event in player.all_of(events.Warning)] == [True, True, True]
-    assert not player.all_of(events.Kept) and not (tmp_path / "kept.safetensors").exists()
-    assert len(geopandas.read_file(town.roads)) == len(ROADS)
-
-
-def test_without_a_drawing_no_labels_are_kept(play, tmp_path):
-    model, labels_ = tmp_path / "kept.safetensors", tmp_path / "kept.gpkg"
-    _, player = play(
-        ({"command": "keep", "model": str(model), "labels": str(labels_)}, None),
-        ({"command": "stop"}, lambda event: isinstance(event, events.Kept)),
-    )
+    assert not (tmp_path / "kept.safetensors").exists() and len(geopandas.read_file(town.roads)) == len(ROADS)
     (kept,) = player.all_of(events.Kept)
-    assert kept.labels == "" and not labels_.exists() and model.is_file()
+    assert kept.labels == "" and not labels_.exists() and model.is_file()  # nothing was drawn
 
 
 def test_labels_of_files_are_there_from_the_beginning(play, town):
     result, player = play(
         ({"command": "learn"}, None),
-        ({"command": "stop"}, lambda event: isinstance(event, events.State) and event.step >= 1),
+        ({"command": "stop"}, state("learning")),
         roads=town.roads,
         aoi=town.aoi,
     )
@@ -296,7 +269,7 @@ def test_an_image_that_cannot_be_read_any_more_pauses_the_session(play, monkeypa
 
     monkeypatch.setattr("training_core.geodata.rasters.Image.read", fail)
     result, player = play((play.view, None), ({"command": "learn"}, state("paused")), ({"command": "stop"}, None))
-    assert any("cannot be read any more" in event.message for event in player.all_of(events.Warning))
+    assert any("can no longer be read" in event.message for event in player.all_of(events.Warning))
     assert result["step"] == 0
 
 
@@ -323,7 +296,7 @@ def test_a_loss_that_is_no_number_begins_anew_and_then_pauses(play, monkeypatch)
     )
     assert result == {"folder": str(play.folder), "step": 0, "roads": 1}
     warnings = [event.message for event in player.all_of(events.Warning)]
-    assert "begins anew" in warnings[0] and "paused" in warnings[-1]
+    assert "restarts from" in warnings[0] and "paused" in warnings[-1]
 
 
 @pytest.mark.parametrize("module", ["view", "scoring"])
@@ -346,21 +319,9 @@ def test_a_model_that_computes_no_numbers_begins_anew_and_then_rests(play, monke
         ({"command": "stop"}, None),
     )
     warnings = [event.message for event in player.all_of(events.Warning)]
-    assert "begins anew" in warnings[0] and any("is paused" in warning for warning in warnings)
+    assert "restarts from" in warnings[0] and any("is paused" in warning for warning in warnings)
     assert result["roads"] == len(ROADS) and len(tries) < 12  # it does not try again and again
     assert any("not kept" in warning for warning in warnings) == (module == "scoring") == (not kept.exists())
-
-
-def test_a_click_corrects_what_is_in_view(play):
-    x, y = on_map(ROADS[0]).centroid.coords[0]
-    _, player = play(
-        (play.view, None),
-        ({"command": "correct", "sequence": 5, "x": x, "y": y}, complete),
-        ({"command": "stop"}, lambda event: isinstance(event, events.Correction)),
-    )
-    (found,) = player.all_of(events.Correction)
-    assert found.sequence == 5 and found.layer in ("no_road", "roads", "")
-    assert bool(found.layer) == bool(found.geometry) != bool(found.message)
 
 
 @pytest.mark.parametrize(
@@ -368,7 +329,6 @@ def test_a_click_corrects_what_is_in_view(play):
     [
         ({"width_field": "width"}, JobError),
         ({"roads": "nowhere.gpkg"}, LabelError),
-        ({"aoi": "nowhere.gpkg"}, LabelError),
         ({"no_road": "nowhere.gpkg"}, LabelError),
     ],
 )
