@@ -34,6 +34,7 @@ from .label_layers import kept_labels
 from .learner import BATCH, CHIP_PX, RATE, RECIPE, Learner
 from .scoring import is_telling
 
+_NO_SCORE = "Too few drawn pixels lie in held-out blocks for a score and a threshold."
 _STORED = ("batch_size", "accumulation", "optimizer", "frozen_stages")
 
 
@@ -60,17 +61,8 @@ def keep(
 ) -> Optional[float]:
     """Write the current model, and the report and labels if requested; all of them or none.
 
-    Parameters
-    ----------
-    confusion : Confusion
-        Counts of the model on held-out blocks.
-    scores : list of (int, float, float)
-        Step, seconds and F1 of the validations so far.
-
-    Returns
-    -------
-    float, optional
-        The validation F1 at the model's threshold; None if too few pixels are held out.
+    The confusion counts its held-out pixels, and the scores so far are steps, seconds and F1. Returns the F1 at the
+    model's threshold; None if too few pixels are held out.
 
     Raises
     ------
@@ -121,19 +113,12 @@ def _card(setup: SessionSetup, learner: Learner, labels: DrawnLabels, kept: Trai
             "engine": setup.engine.name,
             "precision": setup.engine.precision,
             "processor": processor.name(),
-            "notes": _notes(labels, has_score),
+            "notes": [f"Learned while {labels.roads} roads were drawn (live).", *([] if has_score else [_NO_SCORE])],
         },
         metrics=dataclasses.asdict(kept.scores) if has_score else {},
         versions=versions(),
         classes=base.classes,
     )
-
-
-def _notes(labels: DrawnLabels, has_score: bool) -> list[str]:
-    notes = [f"Learned while {labels.roads} roads were drawn (live)."]
-    if not has_score:
-        notes.append("Too few drawn pixels lie in held-out blocks for a score and a threshold.")
-    return notes
 
 
 def _record(

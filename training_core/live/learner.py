@@ -75,15 +75,7 @@ class Learner:
         return len(self._recent_s) / sum(self._recent_s) if self._recent_s else 0.0
 
     def step(self) -> tuple[float, set[Block]]:
-        """Learn from the next chips.
-
-        Returns
-        -------
-        loss : float
-            NaN or infinite where the step failed and changed nothing.
-        blocks : set of Block
-            New blocks in the chips of the step.
-        """
+        """Learn from the next chips; return their loss, not finite if the step failed, and the new blocks in them."""
         began_s = time.perf_counter()
         chips, labels, blocks = self._choice.draw(BATCH)
         rate = RATE * min(1.0, (self._since_reset + 1) / WARM_UP_STEPS)

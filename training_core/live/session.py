@@ -294,9 +294,7 @@ class Session:
             self._is_learning, self._is_paused = False, True
             self._reports.warn("Learning keeps failing (the loss is not a number) and is paused. The labels are kept.")
             return
-        self._reports.warn(
-            "Learning failed (the loss is not a number) and restarts from the base model with all labels."
-        )
+        self._reports.warn("Learning failed (the loss is not a number) and restarts from the base model; labels stay.")
 
     def _renew(self) -> None:
         self._predictor = self._learner.shown()

@@ -65,13 +65,7 @@ class SessionFiles:
     """
 
     def __init__(
-        self,
-        path: str,
-        raster: str,
-        weights: dict[str, torch.Tensor],
-        base_sha256: str,
-        grid: Grid,
-        reporter: Reporter,
+        self, path: str, raster: str, weights: dict[str, torch.Tensor], base_sha256: str, grid: Grid, reporter: Reporter
     ) -> None:
         self.path, self._reporter = Path(path).absolute(), reporter
         self._weights, self._base_sha256 = weights, base_sha256
@@ -122,7 +116,8 @@ class SessionFiles:
                 )
             return
         document = {**identity, "raster": raster, "versions": versions()}
-        _write_text(file, json.dumps(document, indent=1))
+        with replaced(file) as temporary:
+            temporary.write_text(json.dumps(document, indent=1), encoding="utf-8")
 
     def read_labels(self) -> tuple[Change, ...]:
         """Return the labels; if they cannot be read, warn, set the file aside and return nothing."""
@@ -192,21 +187,12 @@ class SessionFiles:
         self._failing.add(name)
 
 
-def _entry(feature: Change) -> dict[str, Any]:
-    return {
-        "layer": feature.layer,
-        "id": feature.id,
-        "geometry": shapely.to_wkt(feature.geometry, rounding_precision=-1),
-        "width_m": feature.width_m,
-        "sure": feature.sure,
-    }
-
-
 def _lines_of(features: Iterable[Change]) -> Iterator[bytes]:
     """Yield commands of limited length that draw features."""
     entries: list[str] = []
     for feature in features:
-        entries.append(json.dumps(_entry(feature)))
+        geometry = shapely.to_wkt(feature.geometry, rounding_precision=-1)  # exact
+        entries.append(json.dumps({**vars(feature), "geometry": geometry}))
         if len(entries) == LINE_FEATURES or sum(map(len, entries)) > LONGEST_LINE_BYTES // 4:
             yield _line_of(entries)
             entries = []
@@ -248,11 +234,6 @@ def _check_size(line: bytes, left: int) -> None:
         raise ValueError(f"a line of it is longer than {LONGEST_LINE_BYTES >> 20} MiB")
     if left < 0:
         raise ValueError(f"they are larger than {MAX_LABELS_BYTES >> 20} MiB, the most that a session reads")
-
-
-def _write_text(path: Path, text: str) -> None:
-    with replaced(path) as temporary:
-        temporary.write_text(text, encoding="utf-8")
 
 
 class PredictionFiles:

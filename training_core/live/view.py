@@ -56,6 +56,8 @@ class View:
         Probability of the canvas, see `to_byte`; NO_DATA also where nothing was predicted.
     is_cut : bool
         Whether only the middle of a view that is too large is predicted.
+    factor : int
+        Side of a coarse pixel in pixels of the grid.
     changed_s : float
         `time.perf_counter` of the last change of view or model.
     """
@@ -71,7 +73,7 @@ class View:
         self._work: deque[_Work] = deque()
         self._coarse_left = 0
         self._predictor: Predictor | None = None
-        self._factor = max(2, round(COARSE_M / windows.grid.resolution_m))
+        self.factor = max(2, round(COARSE_M / windows.grid.resolution_m))
         self._s_per_px = 0.0
         self._was_full = self.is_cut = False
         self.changed_s = time.perf_counter()
@@ -89,12 +91,7 @@ class View:
     @property
     def is_coarse(self) -> bool:
         """Whether the view holds only coarse predictions."""
-        return self._factor > 1 and not self._is_current.any() and not self._was_full
-
-    @property
-    def factor(self) -> int:
-        """Side of a coarse pixel in pixels of the grid."""
-        return self._factor
+        return self.factor > 1 and not self._is_current.any() and not self._was_full
 
     @property
     def fraction(self) -> float:
@@ -190,13 +187,12 @@ class View:
 
     def _plan(self) -> None:
         """List the pieces to predict: coarse ones if worth it, then the view, then its margin."""
-        self._work.clear()
-        self._coarse_left = 0
+        self.give_up()
         if self.window is None or self._predictor is None:
             return
         side = self._side_px()
         if not self._is_full[self._inner].mean() > 1 - WORTH_COARSE:
-            coarse = list(_divided(self.window, side * self._factor, self._factor))
+            coarse = list(_divided(self.window, side * self.factor, self.factor))
             self._work.extend(_Work(window, is_coarse=True) for window in coarse)
             self._coarse_left = len(coarse)
         self._work.extend(_Work(window) for window in self._from_the_middle(self.window, side))
@@ -245,7 +241,7 @@ class View:
 
     def _predict_coarsely(self, window: Window, predictor: Predictor) -> None:
         """Predict a window at a lower resolution, and fill the pixels without a full prediction."""
-        factor, grid = self._factor, self._windows.grid
+        factor, grid = self.factor, self._windows.grid
         column, row, width, height = window
         # The window with a halo, as a whole number of coarse pixels.
         margin = HALO_PX * factor
