@@ -82,7 +82,7 @@ class PlaceRoutes:
     to_road_m, to_road_after_m : ndarray (n,), float64
         From each place to the nearest road; infinite if that is too far.
     missing_m : ndarray (n,), float64
-        Of a place that is cut off or interrupted, the least length of closed road on any route to it; else NaN.
+        Least length of closed road on any route to a place that is cut off or interrupted; else NaN.
     """
 
     status: np.ndarray

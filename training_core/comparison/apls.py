@@ -35,7 +35,7 @@ _BLOCK, _ROWS = 4_000_000, 500_000
 
 @dataclass(frozen=True)
 class Direction:
-    """Path similarity in one direction, from 0 to 1, 0 without paths: how well the other graph has the shortest paths.
+    """How well the other graph has the shortest paths of one graph: from 0 to 1; 0 without paths.
 
     `points` are control points, of which `snapped` snap to the other graph. `paths` are pairs of them that a path
     connects, of which `missing` have none in the other graph.
@@ -75,9 +75,9 @@ def score_apls(
 
 
 def control_places(roads: RoadGraph, spacing_m: float) -> tuple[Places, np.ndarray]:
-    """Return a graph's n control points, in the order of a Hilbert curve, and the headings of their edges.
+    """Return a graph's n control points in the order of a Hilbert curve and the headings of their edges.
 
-    The headings are unit vectors, NaN at nodes: (n, 2) float64. Points are at most `spacing_m` apart along edges.
+    The (n, 2) float64 headings are unit vectors; NaN at nodes. Points are at most `spacing_m` apart along edges.
     """
     graph, length_m = roads.graph, np.round(roads.length_m, 6)  # rounding must not decide on their number
     _, first_end = np.unique(graph.edges, return_index=True)

@@ -22,14 +22,14 @@ _ROUNDING_M = 1e-6
 
 @dataclass(frozen=True)
 class Intervals:
-    """Parts of edges, (n,) int64, in order along them, between two distances in meters, (n,) float64, each."""
+    """Parts of (n,) int64 edges in order along them, each between two (n,) float64 distances in meters."""
 
     edge: np.ndarray
     begin_m: np.ndarray
     end_m: np.ndarray
 
     def select(self, index: np.ndarray) -> Intervals:
-        """Return the parts at some positions, (k,) int64, or where a mask, (n,) bool, is True."""
+        """Return the parts at (k,) int64 positions or where an (n,) bool mask is True."""
         return Intervals(self.edge[index], self.begin_m[index], self.end_m[index])
 
     @property
@@ -77,7 +77,7 @@ def _within_capsule(
     """Return the interval of each straight segment within a radius of another, in meters from its start.
 
     The buffer of a segment is a capsule: two disks and the rectangle between them. An interval is empty if it begins
-    after its end. A segment has a start and a step to its end, the other one both ends: (n, 2) float64, each.
+    after its end. A segment has a start and a step to its end. The other one has both ends. All are (n, 2) float64.
     """
     length_m = np.hypot(*step.T)
     heading = step / length_m[:, None]

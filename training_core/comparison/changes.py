@@ -48,8 +48,8 @@ class Limits:
 class ChangeSegments:
     """A network's lines, as drawn, cut into n segments by change, in order along each line.
 
-    `kind`, (n,) int64, is INTACT, DISPLACED or UNMATCHED, and `offset_m`, (n,) float64, the mean displacement of
-    displaced segments, else NaN. The intervals together cover every line, which has the number of its edge.
+    The (n,) int64 `kind` is INTACT, DISPLACED or UNMATCHED. The (n,) float64 `offset_m` is the mean displacement of
+    displaced segments; NaN for others. The intervals together cover every line, which has the number of its edge.
     """
 
     roads: RoadGraph

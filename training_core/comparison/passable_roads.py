@@ -21,8 +21,8 @@ from .changes import ChangeSegments
 def add_linked(main: Lines, added: Lines, left_out: np.ndarray, reach_m: float, join_m: float) -> Lines:
     """Return lines together with those of another layer, which may have a small offset, linked to them.
 
-    Where an added line continued in one of its layer that is left out because a main line runs there, `left_out`, (k,)
-    object, it now continues straight to the nearest main line. Links are at most `reach_m` long, and ends within
+    The (k,) object lines `left_out` are of the same layer where main lines run instead. An added line that continued in
+    one of them now continues straight to the nearest main line. Links are at most `reach_m` long, and ends within
     `join_m` need none. A dead end stays one. The result is `main`, `added` and the links, in this order.
     """
     ends = np.concatenate([shapely.get_point(added.shapes, index) for index in (0, -1)])

@@ -28,7 +28,7 @@ _MIN_SHIFT = 0.1
 
 
 def measure_shift(roads: RoadGraph, other: RoadGraph, within_m: float, angle: float) -> Optional[np.ndarray]:
-    """Return the shift of another network from a network as a whole, east and north in meters: (2,) float64.
+    """Return the shift (east, north) in meters of another network from a network as a whole: (2,) float64.
 
     None if no roads, or only roads of one direction, have a counterpart. Both are `as_drawn`. Counterparts lie within
     `within_m` with directions that differ by at most `angle` degrees.
@@ -57,7 +57,7 @@ def measure_shift(roads: RoadGraph, other: RoadGraph, within_m: float, angle: fl
 def move_closer(
     roads: RoadGraph, other: RoadGraph, shift: np.ndarray, tolerance_m: float, angle: float
 ) -> Optional[RoadGraph]:
-    """Return a network moved by a shift, (2,) float64, if that matters and brings more of it near the other one.
+    """Return a network moved by a (2,) float64 shift if that matters and brings more of it near the other one.
 
     Near is `tolerance_m`; much smaller shifts do not matter. `angle` in degrees is as for `measure_shift`.
     """

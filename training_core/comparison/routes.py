@@ -23,7 +23,7 @@ _BLOCK = 4_000_000
 
 @dataclass(frozen=True)
 class Sites:
-    """Points snapped to the roads of a network, and their distances from them, (n,) float64, infinite for nowhere."""
+    """Points snapped to the roads of a network and their (n,) float64 distances from them; infinite for nowhere."""
 
     roads: RoadGraph
     places: Places
@@ -39,10 +39,10 @@ class Sites:
 
 @dataclass(frozen=True)
 class RouteCosts:
-    """Costs of the routes to n points, before and after, in meters or seconds: (n,) float64, infinite without a route.
+    """Costs of the routes to n points before and after in meters or seconds: (n,) float64, infinite without a route.
 
-    `source`, (n,) int64, is the point from which each route starts afterwards, or started before it was cut off; -1 if
-    there never was a route, or if the cost is a mean.
+    The (n,) int64 `source` is the point from which each route starts afterwards or started before it was cut off. It is
+    -1 if there never was a route or if the cost is a mean.
     """
 
     before: np.ndarray
@@ -51,14 +51,14 @@ class RouteCosts:
 
 
 def snap(roads: RoadGraph, points: np.ndarray, within_m: float) -> Sites:
-    """Return points, (n, 2) float64, in meters, snapped to the nearest roads within a distance."""
+    """Return (n, 2) float64 points in meters snapped to the nearest roads within a distance."""
     return Sites(roads, *roads.nearest(points, within_m))
 
 
 def from_nearest(before: Sites, after: Sites, sources: np.ndarray, by_time: bool, reporter: Reporter) -> RouteCosts:
     """Return the costs, in seconds or else meters, of the route to each point from its nearest source.
 
-    `before` and `after` are the same points on both networks, `sources`, (k,) int64, the numbers of some of them.
+    `before` and `after` are the same points on both networks. The (k,) int64 `sources` are the numbers of some of them.
     """
     (least, nearest), (least_after, nearest_after) = (
         least_costs(sites, sources, by_time, reporter) for sites in (before, after)
@@ -69,7 +69,7 @@ def from_nearest(before: Sites, after: Sites, sources: np.ndarray, by_time: bool
 def to_all(before: Sites, after: Sites, targets: np.ndarray, by_time: bool, reporter: Reporter) -> RouteCosts:
     """Return the mean costs, in seconds or else meters, of the routes from each point to all targets except itself.
 
-    Targets are numbers of points, (k,) int64. If some are reachable both before and after, the mean is over these.
+    Targets are (k,) int64 numbers of points. If some are reachable both before and after, the mean is over these.
     """
     # Sums before and after over pairs with a route in both networks, then over those with a route in one of them.
     count = len(before.places)
@@ -113,9 +113,9 @@ def _cost_blocks(
 
 
 def least_costs(sites: Sites, sources: np.ndarray, by_time: bool, reporter: Reporter) -> tuple[np.ndarray, np.ndarray]:
-    """Return the least cost of a route from sources, (k,) int64, to each point, and its source.
+    """Return the least cost of a route from (k,) int64 sources to each point and its source.
 
-    Both are (n,) float64, infinite without a route, and int64, -1 without one.
+    Both are (n,): float64 (infinite without a route) and int64 (-1 without one).
     """
     least = np.full(len(sites.places), np.inf)
     nearest = np.full(len(sites.places), -1)

@@ -47,7 +47,7 @@ class BitMask:
         return int(_BITS_OF_BYTE[self.boards.view(np.uint8)].sum(dtype=np.int64))
 
     def write(self, first_row: int, strip: np.ndarray) -> None:
-        """Set the rows from `first_row`, a multiple of 8, to those of a strip, (rows, width) bool."""
+        """Set the rows from `first_row`, a multiple of 8, to those of a (rows, width) bool strip."""
         # A byte holds 8 pixels of a row; the bytes of 8 rows at the same place are one board.
         lines = np.packbits(strip, axis=1, bitorder="little")
         board_rows, board_columns = -(-len(lines) // BOARD_PX), lines.shape[1]

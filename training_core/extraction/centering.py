@@ -39,8 +39,8 @@ def center(graph: Graph, values: Callable[[np.ndarray], np.ndarray], surrounding
     the middle between both sides. Where a profile does not end within the road's width, as at a side road, the shift is
     unknown; smoothing the shifts along the line bridges such places. No shift is more than half the road's width.
 
-    The graph has vertices a few pixels apart and smoothed stairs. `values` leads from points in meters, (n, 2)
-    float64, to values there, (n,) float32, such as a probability.
+    The graph has vertices a few pixels apart and smoothed stairs. `values` leads from (n, 2) float64 points in meters
+    to (n,) float32 values such as a probability.
     """
     if not len(graph.points):
         return graph
@@ -111,11 +111,11 @@ def _smoothed(graph: Graph, values: np.ndarray) -> np.ndarray:
 
 
 def between_pixels(raster: RoadRaster, road: BitMask, pixel_m: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-    """Return a function from points in meters, (n, 2) float64, to the raster's probability there, (n,) float32.
+    """Return a function from (n, 2) float64 points in meters to the raster's (n,) float32 probability.
 
     It interpolates linearly between the centers of pixels, with 0 where there are no data, and beyond the border as on
     it. For a mask it uses 0 and 1, where the clean mask has road. Points in the order of rows read the fewest strips.
-    Several threads may call it. `pixel_m`, (2,) float64, is the ground size of a pixel along columns and along rows.
+    Several threads may call it. The (2,) float64 `pixel_m` is the ground size of a pixel along columns and along rows.
     """
     reading = threading.Lock()  # an open file is one thread's at a time
 

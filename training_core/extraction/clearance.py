@@ -21,8 +21,8 @@ class Clearance:
     """Distance in meters from a point to the nearest pixel that is known not to be road.
 
     At the pixels of a mask this is its Euclidean distance transform. A k-d tree over the pixels next to the road gives
-    it at any point, without arrays of distances as large as the image. The edge of the data is not a roadside.
-    `pixel_m`, (2,) float64, is the ground size of a pixel along columns and along rows.
+    it at any point, without arrays of distances as large as the image. The edge of the data is not a roadside. The (2,)
+    float64 `pixel_m` is the ground size of a pixel along columns and along rows.
     """
 
     def __init__(self, road: BitMask, known: BitMask, pixel_m: np.ndarray) -> None:
@@ -43,7 +43,7 @@ class Clearance:
 
         It is twice the clearance, less half a pixel in the direction of the nearer side: the clearance reaches to the
         center of the first pixel beyond the road. So a road of an odd number of pixels comes out half a pixel too wide,
-        of an even one half a pixel too narrow. Points are meters, (n, 2) float64.
+        of an even one half a pixel too narrow. Points are (n, 2) float64 meters.
         """
         if self._tree is None:
             return np.full(len(points), np.inf)

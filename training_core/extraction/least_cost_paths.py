@@ -36,11 +36,11 @@ _MAX_PLACES = 1 << 21  # at a time: 16 MB for each array
 def least_cost_paths(
     starts: np.ndarray, ends: np.ndarray, probability_at: Callable[[np.ndarray], np.ndarray], threshold: float
 ) -> Paths:
-    """Return the likeliest path between each pair of places in meters, (k, 2) float64.
+    """Return the likeliest path between each pair of (k, 2) float64 places in meters.
 
-    It has a vertex about every meter, none farther from the straight line than half of its length. `probability_at`
-    leads from points, (n, 2) float64, to the road probability there, (n,) float64, NaN where nothing is known. Road
-    begins at `threshold`, 0 to 1.
+    It has a vertex about every meter. None is farther from the straight line than half of its length. `probability_at`
+    leads from (n, 2) float64 points to the (n,) float64 road probability; NaN where nothing is known. Road begins at
+    `threshold`, 0 to 1.
     """
     columns = np.clip(np.rint(np.hypot(*(ends - starts).T) / _STEP_M), 2, _MAX_COLUMNS).astype(np.int64)
     offsets = np.concatenate([[0], np.cumsum(columns + 1)])
@@ -99,8 +99,8 @@ class _Lattices:
 def cheapest_rows(probability: np.ndarray, step_m: np.ndarray) -> np.ndarray:
     """Return the row of the cheapest path in each column of lattices, (k, columns) int64.
 
-    It begins and ends in the middle row. `probability` of road at the places is (k, columns, rows) float64. `step_m`,
-    (k,) float64, is the distance between neighboring columns and between neighboring rows.
+    It begins and ends in the middle row. The road probability at the places is (k, columns, rows) float64. The (k,)
+    float64 `step_m` is the distance between neighboring columns and between neighboring rows.
     """
     cost = _LENGTH_COST - np.log(np.clip(probability, _MIN_PROBABILITY, 1.0))
     count, columns, rows = cost.shape

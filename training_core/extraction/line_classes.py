@@ -34,9 +34,9 @@ def class_votes(graph: Graph, raster: ClassRaster) -> np.ndarray:
 
 
 def elected(votes: np.ndarray, classes: Sequence[RoadClass]) -> tuple[np.ndarray, np.ndarray]:
-    """Return the class of each line by name, (m,) object, and its speed in km/h, (m,) float64.
+    """Return the name of each line's class, (m,) object, and its (m,) float64 speed in km/h.
 
-    Where a line has no votes, (m, classes) int64, they are None and NaN.
+    Where a line has no (m, classes) int64 votes they are None and NaN.
     """
     chosen = percentile_class(votes, np.array([each.speed_kmh for each in classes]))
     is_known = votes.any(axis=1)
@@ -60,9 +60,9 @@ def _samples(graph: Graph) -> tuple[np.ndarray, np.ndarray]:
 def percentile_class(votes: np.ndarray, speed_kmh: np.ndarray) -> np.ndarray:
     """Return the class at the 85th percentile of the speeds of each line's pixels: (m,) int64, from 0.
 
-    It is the class of the least speed that 85 % of the votes, (m, classes) int64, do not exceed (the inverted
-    empirical distribution: never between two classes). Of classes with the same speed, (classes,) float64, it is the
-    one with the most votes.
+    It is the class of the least speed that 85 % of the (m, classes) int64 votes do not exceed (the inverted empirical
+    distribution: never between two classes). Of classes with the same (classes,) float64 speed it is the one with the
+    most votes.
     """
     speeds, rank = np.unique(speed_kmh, return_inverse=True)
     by_speed = votes @ (rank.ravel()[:, None] == np.arange(len(speeds)))

@@ -133,7 +133,7 @@ def trace_roads(
     raster has the roads of the whole except near where it is cut. It must begin at a multiple of 8 columns and rows.
     The shortest component and the simplification among the options are the caller's.
 
-    `linked`, (n, 2) int64, are columns and rows of likely pixels that are connected to sure ones beyond the raster.
+    The (n, 2) int64 `linked` are columns and rows of likely pixels that are connected to sure ones beyond the raster.
     """
     sides_m = np.array(pixel_m)
 
@@ -266,7 +266,7 @@ def attributes(
 ) -> dict[str, np.ndarray]:
     """Return the attributes of lines by the names of columns: width, confidence, class, usual speed, tags.
 
-    They are (m,) float64 or object, with NaN and None where something is not known.
+    They are (m,) float64 or object with NaN and None where something is not known.
     """
     width_m = cleaning.median_of_lines(graph, measures.seen.width_m)
     columns = {

@@ -86,7 +86,7 @@ def find_road(
 ) -> tuple[BitMask, BitMask]:
     """Return the clean road mask of a raster, and where there are data.
 
-    `linked`, (n, 2) int64, are columns and rows, in any order, of likely pixels that are connected to sure ones beyond
+    The (n, 2) int64 `linked` are columns and rows in any order of likely pixels that are connected to sure ones beyond
     the raster.
     """
     frame = Frame(raster.height, raster.width)

@@ -65,7 +65,7 @@ class Runs:
 
 
 def runs_of(strip: np.ndarray, first_row: int, frame: Frame) -> Runs:
-    """Return the runs of a strip of the image, (rows, width) bool, which begins at row `first_row`."""
+    """Return the runs of a (rows, width) bool strip of the image that begins at row `first_row`."""
     # A column without road at the right separates rows, so that a run never continues in the next row.
     padded = np.zeros((len(strip), frame.stride), dtype=bool)
     padded[:, :-1] = strip
@@ -124,7 +124,7 @@ def components(runs: Runs, frame: Frame, diagonal: bool) -> np.ndarray:
 
 
 def touches(runs: Runs, others: Runs, frame: Frame) -> np.ndarray:
-    """Return which of n runs touch others, in any of eight directions: (n,) bool."""
+    """Return which of n runs touch others in any of eight directions: (n,) bool."""
     touched = np.zeros(len(runs), dtype=bool)
     for rows in (-1, 0, 1):
         first, last = _overlaps(runs, others, rows * frame.stride, 1)

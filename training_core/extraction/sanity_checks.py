@@ -36,7 +36,7 @@ def sanity_warnings(
 ) -> list[str]:
     """Return a warning for each check that fails; reads a probability once more if too much of it is road.
 
-    `probability`, (m,) float64, is each line's, NaN for a mask. Fraction and area are those of the known pixels.
+    The (m,) float64 `probability` is each line's; NaN for a mask. Fraction and area are those of the known pixels.
     """
     warnings = []
     if road_fraction >= _MAX_ROAD:

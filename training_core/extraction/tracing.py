@@ -30,8 +30,8 @@ def trace_pixels(pixels: np.ndarray) -> Graph:
     contracted to one node at their mean unless they surround a hole. A ring without a junction becomes an edge from a
     node to itself, and an isolated pixel a node without edges.
 
-    Pixels are column and row, (n, 2) int64, in any order, of lines one pixel wide. Of a thicker mask the topology is
-    right too, but not the shape.
+    The (n, 2) int64 pixels are column and row in any order of lines one pixel wide. Of a thicker mask the topology is
+    right too but not the shape.
     """
     # Every link between pixels is an edge first; chains of edges are joined, then junction pixels side by side.
     stride = pixels[:, 0].max(initial=0) + 1
@@ -65,8 +65,8 @@ def thin_out(graph: Graph, pixels: np.ndarray) -> Graph:
     by one have the same lines. A smoothed line with bends of a radius of 20 pixels or more is nowhere farther than 0.1
     pixels from its thinned-out one, and all later steps have a quarter of the work. Short lines keep all vertices.
 
-    `pixels`, (p, 2) int64, are the column and row of each vertex before it was smoothed, counted from a place that is
-    the same for all parts of an image, up to multiples of four.
+    The (p, 2) int64 `pixels` are the column and row of each vertex before it was smoothed. Up to multiples of four they
+    count from the same place for all parts of an image.
     """
     index = np.arange(len(pixels))
     before = np.maximum(index - _REACH, graph.offsets[:-1][graph.owner])
@@ -87,7 +87,8 @@ def _pixel_links(pixels: np.ndarray) -> np.ndarray:
     square loses its upper link. Since a square's lower link may be the upper one of the next, squares collapse from the
     top down.
 
-    Pixels are column and row, (n, 2) int64, row by row and from left to right. Links are pairs of their positions.
+    The (n, 2) int64 pixels are column and row in order of rows and from left to right. Links are pairs of their
+    positions.
     """
     stride = pixels[:, 0].max(initial=0) + 2  # with an empty column, so that a row's last pixel is not next to a first
     at = pixels[:, 1] * stride + pixels[:, 0]

@@ -17,9 +17,9 @@ _ROUNDING = 1e-6
 
 
 def to_byte(probability: np.ndarray, known: np.ndarray) -> np.ndarray:
-    """Convert probability from 0 to 1, (...) float32, to bytes from 0 to CERTAIN: (...) uint8.
+    """Convert (...) float32 probability from 0 to 1 to bytes from 0 to CERTAIN: (...) uint8.
 
-    NO_DATA where not `known`, (...) bool.
+    NO_DATA where the (...) bool `known` is False.
     """
     values = np.rint(probability * np.float32(CERTAIN)).astype(np.uint8)
     values[~known] = NO_DATA
@@ -34,7 +34,7 @@ def lowest_byte(threshold: float) -> int:
 def reaches(probability: np.ndarray, threshold: float) -> np.ndarray:
     """Return which pixels reach a threshold, up to rounding: (...) bool; pixels without data never do.
 
-    Probability is bytes with NO_DATA, uint8, or numbers from 0 to 1 with NaN for no data, float32.
+    Probability is uint8 bytes with NO_DATA or float32 numbers from 0 to 1 with NaN for no data.
     """
     if probability.dtype == np.uint8:
         return (probability >= lowest_byte(threshold)) & (probability != NO_DATA)

@@ -75,7 +75,7 @@ def crs_of(grid: Grid) -> CRS:
 def pixel_window(shapes: np.ndarray, grid: Grid) -> tuple[int, int, int, int]:
     """Return the window (column, row, width, height) of the pixels that shapes touch; size 0 where they touch none.
 
-    Shapes are (n,) object, in ground meters.
+    Shapes are (n,) object in ground meters.
     """
     on_grid = shapely.intersection(grid.from_metric_to_pixels(shapes), box(0, 0, grid.width, grid.height))
     on_grid = on_grid[shapely.area(on_grid) > 0]

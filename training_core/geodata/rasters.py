@@ -159,7 +159,7 @@ class Image:
     def read(self, column: int, row: int, width: int, height: int) -> tuple[np.ndarray, np.ndarray]:
         """Read a window in pixels of the grid, and where there are data; NaN and infinity are not.
 
-        Returns (bands, height, width) of the raster's dtype, any dtype, and (height, width) bool.
+        Returns (bands, height, width) of any dtype, that of the raster, and (height, width) bool.
         """
         window = Window(column, row, width, height)
         values = self._source.read(self.indexes, window=window)
@@ -196,7 +196,7 @@ def _warped(dataset: DatasetReader, grid: Grid, full: Grid) -> WarpedVRT:
 def normalize(values: np.ndarray, known: np.ndarray, bands: tuple[Band, ...]) -> np.ndarray:
     """Normalize values by band (z-score): (bands, height, width) float32; pixels without data become 0, the mean.
 
-    Values, (bands, height, width), have any dtype; `known`, (height, width) bool, is where there are data.
+    Values are (bands, height, width) of any dtype. The (height, width) bool `known` is where there are data.
     """
     normalized = np.empty(values.shape, dtype=np.float32)
     normalize_into(normalized, values, known, bands)

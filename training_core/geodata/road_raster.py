@@ -54,7 +54,7 @@ class RoadRaster:
     def road(self, values: np.ndarray, known: np.ndarray, fraction: float = 1.0) -> np.ndarray:
         """Return which pixels are road, from what `read` returns, bool or float32, and bool: (rows, width) bool.
 
-        `fraction`, 0 to 1, is that of the threshold, for the lower one of hysteresis. It means nothing for a mask.
+        `fraction` (0 to 1) is that of the threshold for the lower one of hysteresis. It means nothing for a mask.
         """
         return known & (values if self.threshold is None else reaches(values, self.threshold * fraction))
 
@@ -115,9 +115,9 @@ def pixels_at(
 def array_raster(
     road: np.ndarray, known: np.ndarray, threshold: Optional[float] = None, strip_rows: int = 0
 ) -> RoadRaster:
-    """Wrap a mask, bool, or probability, float32, in memory as a road raster: (height, width).
+    """Wrap a (height, width) bool mask or float32 probability in memory as a road raster.
 
-    `known`, (height, width) bool, is where there are data.
+    The (height, width) bool `known` is where there are data.
     """
 
     def read(first_row: int, count: int) -> tuple[np.ndarray, np.ndarray]:
@@ -140,8 +140,8 @@ def byte_raster(probability: np.ndarray, threshold: float) -> RoadRaster:
 def band_raster(dataset: DatasetReader, threshold: float) -> RoadRaster:
     """Open a raster's first band as a road raster.
 
-    Floating-point numbers, and integers with a scale, are probabilities, of road from `threshold` on. Anything else is
-    a mask, with road above 0. In a mask that has only road and nodata, nodata means background.
+    Floating-point numbers and integers with a scale are probabilities of road. It begins at `threshold`. Anything else
+    is a mask, with road above 0. In a mask that has only road and nodata, nodata means background.
 
     Raises
     ------

@@ -34,10 +34,10 @@ class TooManyCrossings(Exception):
 def meeting_pairs(
     tree: shapely.STRtree, shapes: np.ndarray, limit: int, **condition: Any
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Query a tree with shapes, (n,) object, a few at a time, so that a layer that is refused never fills the memory.
+    """Query a tree with (n,) object shapes, a few at a time so that a layer that is refused never fills the memory.
 
-    Returns positions in `shapes` and in the tree, (k,) int64, each. `limit` is the largest number of meetings. Each
-    may be counted twice, and each shape may meet itself.
+    Returns (k,) int64 positions in `shapes` and in the tree. `limit` is the largest number of meetings. Each may be
+    counted twice, and each shape may meet itself.
 
     Raises
     ------
@@ -77,10 +77,10 @@ def check_crossings(shapes: np.ndarray) -> None:
 
 
 def in_short_pieces(shapes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return shapes with lines in pieces of a few segments, (k,) object, and the shape of each, (k,) int64.
+    """Return (k,) object shapes with lines in pieces of a few segments and the (k,) int64 shape of each.
 
     GEOS takes time that grows faster than the square of a line's length to buffer or clip a line that crosses itself,
-    as a track may. The buffers of its pieces cover the same ground. Shapes, (n,) object, may have several parts. All
+    as a track may. The buffers of its pieces cover the same ground. The (n,) object shapes may have several parts. All
     but lines stay as they are.
     """
     is_line = shapely.get_dimensions(shapes) == 1
@@ -101,7 +101,7 @@ def in_short_pieces(shapes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def valid(shapes: np.ndarray) -> np.ndarray:
-    """Return polygons, (n,) object, repaired where they cross themselves.
+    """Return (n,) object polygons repaired where they cross themselves.
 
     All that a ring surrounds is inside, except for holes.
     """

@@ -5,7 +5,7 @@ Scope: windows, strides, halos, in pixels. Independent of files and models.
 A tile's core is its part of the result; its halo is context that is computed and discarded. A model of stride 32
 computes the same in a tile as in the whole image if the tile begins at a multiple of 32 and the halo covers the
 receptive field (NIST, Exact Tile-Based Segmentation Inference, 2021). At the raster's edge the halo is clipped, not
-padded; only right and bottom are padded to a multiple of 32, once, as for the whole image.
+padded. Only right and bottom are padded to a multiple of 32 as for the whole image.
 
 All tiles of an image have one size, because an engine takes as long to prepare for a new size as for a tile or two.
 """
@@ -65,7 +65,7 @@ class Tile:
 def tile_grid(
     width: int, height: int, core_px: int, halo: int, window: Optional[tuple[int, int, int, int]] = None
 ) -> Iterator[Tile]:
-    """Divide a raster, or a window of column, row, width and height, into tiles, row by row.
+    """Divide a raster or a window (column, row, width, height) into tiles row by row.
 
     Their cores cover it without gap or overlap. All tiles with their halos have one size, at most `core_px + 2 * halo`
     a side. At the raster's edge, where the halo is clipped, the core is larger. `core_px` and `halo` are multiples of

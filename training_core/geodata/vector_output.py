@@ -155,7 +155,7 @@ def extent_of(layer: geopandas.GeoDataFrame) -> Optional[np.ndarray]:
 
 
 def check_written(path: Path, driver: str, layers: Mapping[str, Written]) -> None:
-    """Check that a file, GPKG, GeoJSON or FlatGeobuf, is complete.
+    """Check that a file (GPKG, GeoJSON or FlatGeobuf) is complete.
 
     It has the features of layers in its CRS, by their count and extent.
 

@@ -46,7 +46,7 @@ class Chains:
 
 
 def find_chains(graph: Graph, stays: Optional[np.ndarray] = None) -> Chains:
-    """Return the chains of a graph, which also end at nodes where `stays`, (n,) bool, is True.
+    """Return the chains of a graph. They also end at nodes where the (n,) bool mask `stays` is True.
 
     Pointer jumping (Wyllie, "The complexity of parallel computations", 1979) needs as many steps as the logarithm of
     the longest chain's length.
@@ -63,7 +63,7 @@ def find_chains(graph: Graph, stays: Optional[np.ndarray] = None) -> Chains:
 
 
 def join_chains(graph: Graph, stays: Optional[np.ndarray] = None) -> Graph:
-    """Return the graph with edges joined at nodes of degree 2, except where `stays`, (n,) bool, is True.
+    """Return the graph with edges joined at nodes of degree 2 except where the (n,) bool mask `stays` is True.
 
     A ring keeps one of its nodes.
     """

@@ -24,7 +24,7 @@ UNLIKELY_ROUNDS = 2
 
 @dataclass(frozen=True)
 class Removed:
-    """Dead ends that were removed: LineStrings in meters, (k,) object, and their road probability, (k,) float64."""
+    """Dead ends that were removed: (k,) object LineStrings in meters and their (k,) float64 road probability."""
 
     shapes: np.ndarray
     probability: np.ndarray
@@ -89,8 +89,7 @@ def prune_unlikely(
     least : float
         Probability from which a line is kept.
     probability_of : callable
-        From a graph and sorted numbers of its edges, (k,) int64, to their road probability, (k,) float64; NaN is
-        unknown.
+        From a graph and (k,) int64 sorted numbers of its edges to their (k,) float64 road probability; NaN is unknown.
     """
     removed = Removed.none()
     for _ in range(UNLIKELY_ROUNDS):
@@ -130,7 +129,7 @@ def component_lengths(graph: Graph) -> np.ndarray:
 
 
 def median_of_lines(graph: Graph, values: np.ndarray) -> np.ndarray:
-    """Return the median of each line's values at its vertices, (p,) float64, without NaN: (m,) float64.
+    """Return the median of each line among (p,) float64 values of vertices without NaN: (m,) float64.
 
     NaN where the median is infinite or all values are NaN.
     """

@@ -31,8 +31,8 @@ def other_carriageway(
 ) -> np.ndarray:
     """Return unit vectors from vertices of lines toward the carriageway alongside: (p, 2) float64; 0 for none.
 
-    Looks no farther than about 120 m around a vertex. `points` are meters and `direction` unit vectors along the lines,
-    both (p, 2) float64. `width_m` is the road's, (p,) float64, and infinite where no roadside is known.
+    Looks no farther than about 120 m around a vertex. The (p, 2) float64 `points` are meters and `direction` unit
+    vectors along the lines. The road's (p,) float64 `width_m` is infinite where no roadside is known.
     """
     toward_other = np.zeros_like(points)
     wide = np.flatnonzero(np.isfinite(width_m) & (width_m >= _NARROWEST_M))
@@ -121,8 +121,8 @@ def left_fraction(graph: Graph, direction: np.ndarray, to_other: np.ndarray) -> 
     """Return on which side of each line the other carriageway is: (m,) float64.
 
     It is the fraction of the vertices with the other carriageway to the left (x points right and y up) or the negative
-    fraction of those with it to the right. `direction` and `to_other`, (p, 2) float64, are as for `other_carriageway`;
-    vertices with NaN do not count.
+    fraction of those with it to the right. The (p, 2) float64 `direction` and `to_other` are as for
+    `other_carriageway`. Vertices with NaN do not count.
     """
     side = np.sign(direction[:, 0] * to_other[:, 1] - direction[:, 1] * to_other[:, 0])
     known = np.bincount(graph.owner, ~np.isnan(side), minlength=len(graph.edges))
@@ -130,9 +130,9 @@ def left_fraction(graph: Graph, direction: np.ndarray, to_other: np.ndarray) -> 
 
 
 def carriageway_tags(left: np.ndarray, driving_side: str) -> dict[str, np.ndarray]:
-    """Return the tags of dual carriageways from `left_fraction`, (m,) float64: yes or None, (m,) object, each.
+    """Return the (m,) object tags of dual carriageways, yes or None, from the (m,) float64 `left_fraction`.
 
-    They are `dual_carriageway` and, for a known side of `jobs.DRIVING_SIDES`, `oneway`.
+    They are `dual_carriageway` and for a known side of `jobs.DRIVING_SIDES` also `oneway`.
     """
     tag = np.full(len(left), None, dtype=object)
     tag[np.abs(left) >= _MIN_FRACTION] = YES

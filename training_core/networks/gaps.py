@@ -62,8 +62,8 @@ def join_gaps(graph: Graph, gap_m: float, gap_angle: float, surroundings: Surrou
 
     Each dead end is joined once. The shortest and straightest pair comes first. Where the new edge crosses a road other
     than a bridge it is noded. It gets the origin of the longer road. The rule of distance and angle is that of Van
-    Etten, "City-scale road extraction from satellite imagery" (CRESI), IEEE WACV 2020, which joins any two ends within
-    24 pixels, and those in line within 80. Ends at the edge of the data are not joined.
+    Etten, "City-scale road extraction from satellite imagery" (CRESI), IEEE WACV 2020. It joins any two ends within 24
+    pixels and those in line within 80. Ends at the edge of the data are not joined.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ def _greedy_matching(pairs: np.ndarray) -> np.ndarray:
 def first_met(
     graph: Graph, ends: DeadEnds, reach_m: float, is_bridge: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the first edge that a ray of `reach_m` meters from each dead end meets, unless it `is_bridge`, (m,) bool.
+    """Return the first edge that a ray of `reach_m` meters from each dead end meets, without the (m,) bool bridges.
 
     Rays are cast straight ahead first. Those aside count only where none before them meets an edge.
 

@@ -29,7 +29,7 @@ class Graph:
     edges : ndarray (m, 2), int64
         The two nodes of each edge.
     points : ndarray (p, 2), float64
-        All edges' vertices, edge after edge, each from its first node to its second; ends repeat the nodes.
+        Vertices edge after edge, from its first node to its second; ends repeat the nodes.
     offsets : ndarray (m + 1,), int64
         Edge i has the vertices from `offsets[i]` to before `offsets[i + 1]`, at least two.
     origin : ndarray (m,), int64, optional
@@ -85,7 +85,7 @@ class Graph:
         return shapely.linestrings(self.points, indices=self.owner)
 
     def origin_of(self, edges: np.ndarray) -> Optional[np.ndarray]:
-        """Return the origin, if any, of edges given by numbers, (k,) int64, or a mask, (m,) bool: (k,) int64."""
+        """Return the origin (if any) of edges given by (k,) int64 numbers or an (m,) bool mask: (k,) int64."""
         return None if self.origin is None else self.origin[edges]
 
     @cached_property
@@ -116,7 +116,7 @@ def scaled(graph: Graph, factors: np.ndarray) -> Graph:
 
 
 def select_edges(graph: Graph, kept: np.ndarray) -> Graph:
-    """Return the graph with only the edges where `kept`, (m,) bool, is True, in order, and the nodes they touch."""
+    """Return the graph with only the edges where the (m,) bool mask `kept` is True and the nodes they touch."""
     edges = graph.edges[kept]
     is_used = np.zeros(len(graph.nodes), dtype=bool)
     is_used[edges] = True
@@ -140,7 +140,7 @@ def move_nodes(graph: Graph, nodes: np.ndarray) -> Graph:
 
 
 def contract(graph: Graph, short: np.ndarray) -> Graph:
-    """Return the graph with some edges, (m,) bool, contracted: the nodes that they connect become one at their mean.
+    """Return the graph with the (m,) bool edges contracted: the nodes that they connect become one at their mean.
 
     No cycle is ever lost: where such edges close one, none of those connected with them is contracted.
     """

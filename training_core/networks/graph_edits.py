@@ -26,11 +26,11 @@ def link(
     is_bridge: np.ndarray,
     paths: Optional[Paths] = None,
 ) -> Graph:
-    """Return the graph with edges between pairs of its nodes, (k, 2) int64, noded where they cross other edges.
+    """Return the graph with edges between (k, 2) int64 pairs of its nodes, noded where they cross other edges.
 
-    A crossing cuts an edge in two; a part without length is dropped. Edges that are a bridge, `is_bridge`, (m,) bool,
-    are crossed without a node. `origin`, (k,) int64, is that of each new edge where the graph's edges have one.
-    `paths` are their courses from first to second node; straight by default.
+    A crossing cuts an edge in two; a part without length is dropped. The (m,) bool `is_bridge` marks edges that are
+    crossed without a node. The (k,) int64 `origin` is that of each new edge where the graph's edges have one. `paths`
+    are their courses from first to second node; straight by default.
     """
     linked = add_edges(graph, pairs, origin, paths)
     first, second, along, across = _crossings(linked, len(graph.edges), is_bridge)
@@ -80,10 +80,10 @@ def add_edges(graph: Graph, pairs: np.ndarray, origin: Optional[np.ndarray], pat
 
 
 def split_edges(graph: Graph, edges: np.ndarray, along: np.ndarray) -> tuple[Graph, np.ndarray]:
-    """Return the graph with a node at each of some places on its edges, and the new nodes' numbers, (k,) int64.
+    """Return the graph with a node at each of some places on its edges and the (k,) int64 numbers of the new nodes.
 
-    A place is an edge, (k,) int64, and the distance along it from its first node, (k,) float64. An edge may have
-    several. New nodes follow the former ones.
+    A place is a (k,) int64 edge and the (k,) float64 distance along it from its first node. An edge may have several.
+    New nodes follow the former ones.
     """
     vertex, fraction = _locate(graph, edges, along)
     # Places at an edge's end keep its node; the others get one for each different place.

@@ -104,7 +104,7 @@ def merge_crossings(graph: Graph, surroundings: Surroundings) -> Graph:
     Where roads cross, a skeleton often has two junctions of three roads with a short edge between. Once
     `straighten_junctions` has moved both, they are one crossing if their circles touch. The nearest are merged first
     and merged ones are candidates again. Compare the consolidation of intersections in Boeing, "OSMnx", Computers,
-    Environment and Urban Systems 65 (2017); here the raster gives the tolerance.
+    Environment and Urban Systems 65 (2017). Here the raster gives the tolerance.
     """
     while True:
         near = _nearest_junctions(graph, _radii(graph, surroundings, graph.degree > 2))
@@ -207,7 +207,7 @@ def _straight_parts(graph: Graph, radius_m: np.ndarray) -> list[tuple[np.ndarray
     """Return the part of each line that shows its direction at its first node, and the same for its second.
 
     It leads from the rim of the node's circle to twice its radius farther on or to the rim of the other node's circle,
-    and is given by the indices of its near and far vertex, (m,) int64, each.
+    and is given by the (m,) int64 indices of its near and far vertex.
     """
     distance_m, radius_m = _distances_m(graph), radius_m[graph.edges][graph.owner]
     index = np.arange(len(graph.points))

@@ -36,7 +36,7 @@ class Breaks:
     Parameters
     ----------
     points : ndarray (k, 2), float64
-        In meters, in the middle of the missing line, of `length_m`, (k,) float64.
+        The middle of the missing line in meters. The line has the (k,) float64 `length_m`.
     kind : ndarray (k,), str
         GAP, DEAD_END or APART.
     probability : ndarray (k,), float64
@@ -92,7 +92,7 @@ def _paths_between_components(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the likeliest path from each component to the nearest other one, and its probability.
 
-    The longest component has none, nor have those at a gap, (k,) object.
+    The longest component has none. Nor have those at the (k,) object gaps.
     """
     components, length_m = graph.edge_component, component_lengths(graph)
     # Gaps between two components are breaks already.
@@ -135,7 +135,7 @@ def _nearest_edges(graph: Graph, places: np.ndarray) -> np.ndarray:
 
 
 def _path_shares(graph: Graph, lines: np.ndarray) -> np.ndarray:
-    """Return the fraction of the shortest paths that each line, (k,) object, alone would change: (k,) float64.
+    """Return the fraction of the shortest paths that each of the (k,) object lines alone would change: (k,) float64.
 
     Between two components it counts the pairs of places that the line would connect. Within one it is estimated from
     the paths between places evenly along all roads.
@@ -171,8 +171,7 @@ def _costs(costs: PathCosts) -> np.ndarray:
 def _changed(costs: np.ndarray, length_m: np.ndarray) -> np.ndarray:
     """Return the fraction of the paths between places that would be shorter through a gap of `length_m`: (k,) float64.
 
-    `costs`, (places, places + 2 k) float64, lead from each place to all places, to one end of each gap, and to its
-    other.
+    The (places, places + 2 k) float64 `costs` lead from each place to all places and then to both ends of each gap.
     """
     to_first, to_last = np.split(costs[:, _PLACES:].T, 2)
     fraction = np.zeros(len(length_m))

@@ -74,7 +74,7 @@ class Lines:
         return shapely.length(self.shapes)
 
     def parted(self, shapes: np.ndarray, line: np.ndarray) -> Lines:
-        """Return parts, (k,) object, with the attributes of the lines that they belong to, (k,) int64."""
+        """Return (k,) object parts with the attributes of the (k,) int64 lines that they belong to."""
         return Lines(shapes, self.feature[line], self.bridge[line], self.speed_mps[line])
 
     def moved(self, by_m: np.ndarray) -> Lines:
@@ -88,9 +88,9 @@ class Lines:
 
 
 def make_lines(shapes: np.ndarray, bridge: np.ndarray | None = None, speed_mps: np.ndarray | None = None) -> Lines:
-    """Return `LineString`s in meters, (n,) object, as Lines, each a feature of its own.
+    """Return (n,) object `LineString`s in meters as Lines. Each is a feature of its own.
 
-    By default none is a bridge, (n,) bool, and the speeds in meters per second, (n,) float64, are NaN.
+    By default no line is a bridge and speeds are NaN. Shapes: (n,) bool, and (n,) float64 in meters per second.
     """
     return Lines(
         np.asarray(shapes, dtype=object),

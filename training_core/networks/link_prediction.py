@@ -57,7 +57,7 @@ class Links:
     end : ndarray (k,), int64
         Number of the dead end where each begins.
     other, edge : ndarray (k,), int64
-        Number of the dead end, or of the road, where it ends; the other one is -1.
+        Number of the dead end or road where it ends; the other one is -1.
     features : dict of str to ndarray (k,), float64
         See `link_features`.
     probability : ndarray (k,), float64

@@ -46,12 +46,12 @@ class Network:
     Parameters
     ----------
     roads : GeoDataFrame
-        Lines with `length_m` on the ellipsoid, `component`, the number of their connected component, 1 the longest, and
-        the columns given to `to_tables`. Extracted roads have `width_m`, `confidence` and `road_probability` from 0 to
-        1 (empty for a mask), and tags of OpenStreetMap (`osm_tags`), with classes also `road_class`, `speed_kmh`, the
-        usual speed there, and `travel_time_s`.
+        Lines with the columns given to `to_tables`. `length_m` is on the ellipsoid. `component` numbers connected
+        components from 1, the longest. Extracted roads have `width_m`, `confidence` and `road_probability` from 0 to 1
+        (empty for a mask) and tags of OpenStreetMap (`osm_tags`). With classes they also have `road_class`, the usual
+        speed `speed_kmh` and `travel_time_s`.
     nodes : GeoDataFrame
-        Junctions and ends, with `degree`, the number of lines that end there, and `component`.
+        Junctions and ends with `component` and the number of lines that end there, `degree`.
     links, breaks : GeoDataFrame, optional
         See `link_table` and `break_table`; None if there was no search for them.
     """
@@ -106,7 +106,7 @@ def to_tables(
     Parameters
     ----------
     to_map : callable
-        From points of the graph, (n, 2) float64, to map coordinates, (n, 2) float64.
+        From (n, 2) float64 points of the graph to (n, 2) float64 map coordinates.
     crs : Any
         The map's CRS, as pyproj takes it.
     columns : mapping of str to array (m,)
@@ -127,7 +127,7 @@ def to_tables(
 def link_table(links: Links, points: np.ndarray, crs: Any) -> geopandas.GeoDataFrame:
     """Return links of dead ends as a table: lines with `outcome`, `probability` of a road, and `length_m`.
 
-    `points`, (p, 2) float64, are the vertices of their paths in map coordinates, in a CRS that pyproj takes.
+    The (p, 2) float64 `points` are the vertices of their paths in map coordinates. pyproj takes the CRS.
     """
     columns = {
         "outcome": links.outcome.astype(object),
@@ -139,7 +139,7 @@ def link_table(links: Links, points: np.ndarray, crs: Any) -> geopandas.GeoDataF
 
 
 def break_table(breaks: Breaks, points: np.ndarray, crs: Any) -> geopandas.GeoDataFrame:
-    """Return likely breaks as a table of points, (k, 2) float64, in a CRS that pyproj takes.
+    """Return likely breaks as a table of (k, 2) float64 points in a CRS that pyproj takes.
 
     Its columns are `rank` from 1, the most important first; `kind`; `paths_share`, the fraction of the shortest paths
     that would change; `probability` of a road there; and `length_m` of the missing line.
@@ -163,7 +163,7 @@ def to_lines(
 ) -> geopandas.GeoDataFrame:
     """Return the lines of a part of a network as `to_tables` returns the roads of the whole.
 
-    `component`, (m,) int64, is that of each edge in the whole network, 1 the longest.
+    The (m,) int64 `component` is that of each edge in the whole network; 1 is the longest.
     """
     points = to_map(graph.points)
     crs = pyproj.CRS.from_user_input(crs)
@@ -212,7 +212,7 @@ def rank(length_m: np.ndarray) -> np.ndarray:
 def osm_tags(width_m: np.ndarray, classes: Optional[np.ndarray] = None) -> dict[str, np.ndarray]:
     """Return columns of tags for roads: `highway`, `width` in meters to a decimeter, as text or None, and `source`.
 
-    Widths, (m,) float64, are NaN where unknown. Of the names of classes, (m,) object, or None, only values of
+    The (m,) float64 widths are NaN where unknown. Of the (m,) object names of classes or None only values of
     OpenStreetMap's key `highway` become a tag. The usual speed does not because `maxspeed` is the legal limit.
     """
     width = [None if np.isnan(value) else f"{value:.1f}".removesuffix(".0") for value in width_m]

@@ -36,11 +36,11 @@ class Routable:
     Parameters
     ----------
     nodes : GeoDataFrame
-        Points in longitude and latitude with `osmid`, `x`, `y` and `street_count`, the number of roads that end there.
+        Points in longitude and latitude with `osmid`, `x`, `y` and the number of roads that end there, `street_count`.
     edges : GeoDataFrame
-        Lines from node `u` to node `v`, with `key`, their number among these, `osmid`, the number of the feature of
-        each, `length` in meters, `oneway`, and `reversed`, True for the opposite direction of a two-way road; perhaps
-        `speed_kph`, `travel_time` in seconds, and other columns.
+        Lines from node `u` to node `v`. `key` is their number among these and `osmid` the number of the feature of
+        each. `length` is in meters. `oneway` and `reversed` are bool; the second is True for the opposite direction of
+        a two-way road. There may be `speed_kph`, `travel_time` in seconds and other columns.
     """
 
     nodes: geopandas.GeoDataFrame
@@ -57,9 +57,9 @@ def to_routable(
 ) -> Routable:
     """Return a network with an edge for each allowed direction of each road.
 
-    `places`, (n, 2) float64, are the nodes' longitude and latitude. `ends`, (m, 2) int64, are the nodes where each
-    road begins and ends as drawn. `roads` are lines in longitude and latitude with the columns of the edges, and
-    `directions`, (m,) int64, BOTH, ALONG or AGAINST as drawn.
+    The (n, 2) float64 `places` are the nodes' longitude and latitude. The (m, 2) int64 `ends` are the nodes where each
+    road begins and ends as drawn. `roads` are lines in longitude and latitude with the columns of the edges. The (m,)
+    int64 `directions` are BOTH, ALONG or AGAINST as drawn.
     """
     along, against = np.flatnonzero(directions != AGAINST), np.flatnonzero(directions != ALONG)
     road = np.concatenate([along, against])

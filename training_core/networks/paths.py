@@ -53,7 +53,7 @@ class Paths:
         return Paths(self.points[vertex], offsets, self.evidence[vertex])
 
     def cut(self, along_m: np.ndarray) -> Paths:
-        """Return the paths cut at a distance along each, (k,) float64, but never before their second vertex.
+        """Return the paths cut at (k,) float64 distances along them but never before their second vertex.
 
         The last vertex of a path that is cut moves back to the cut.
         """

@@ -27,7 +27,7 @@ _BLOCK = 20_000
 
 @dataclass(frozen=True)
 class Places:
-    """Places on the edges of a graph: edge, (n,) int64, -1 for nowhere, and meters along it, (n,) float64."""
+    """Places on a graph: (n,) int64 edges (-1 for nowhere) and (n,) float64 meters along them."""
 
     edge: np.ndarray
     along_m: np.ndarray
@@ -36,7 +36,7 @@ class Places:
         return len(self.edge)
 
     def select(self, index: np.ndarray | slice) -> Places:
-        """Return the places at some positions, (k,) int64, or where a mask, (n,) bool, is True."""
+        """Return the places at (k,) int64 positions or where an (n,) bool mask is True."""
         return Places(self.edge[index], self.along_m[index])
 
 
@@ -44,8 +44,8 @@ class Places:
 class RoadGraph:
     """A graph in a plane of meters, with the line that each step of its edges is a part of.
 
-    `line`, (p,) int64, is that of the step from each vertex to the next, and at an edge's last vertex of the step
-    before.
+    The (p,) int64 `line` is that of the step from each vertex to the next. At an edge's last vertex it is that of the
+    step before.
     """
 
     graph: Graph
@@ -121,7 +121,7 @@ class RoadGraph:
         return self.along_s[vertex] + fraction * (self.along_s[vertex + 1] - self.along_s[vertex])
 
     def lines_at(self, edge: np.ndarray, begin_m: np.ndarray, end_m: np.ndarray) -> np.ndarray:
-        """Return parts of edges, (n,) int64, between two distances, (n,) float64, as LineStrings: (n,) object."""
+        """Return parts of (n,) int64 edges between two (n,) float64 distances as LineStrings: (n,) object."""
         first, _ = self._steps_at(Places(edge, begin_m))
         last, _ = self._steps_at(Places(edge, end_m))
         counts = last - first
@@ -150,12 +150,11 @@ class RoadGraph:
     ) -> tuple[Places, np.ndarray]:
         """Return the nearest place to each point, and its distance in meters: (n,) float64, infinite for nowhere.
 
-        If that place is on several edges, as where a bridge passes over a road, the edge with the heading of the
-        point's own road is taken, or, for a node, an edge that has a node there; then the first.
+        That place may be on several edges, as where a bridge passes over a road. Then the edge with the heading of the
+        point's own road is taken. For a node it is an edge that has a node there. Ties go to the first edge.
 
-        Points are (n, 2) float64. Farther than `within_m` the place is nowhere. `headings`, (n, 2) float64, are unit
-        vectors of the points' own roads, NaN for a node. With them edges at more than `within_degrees` to them do not
-        count.
+        Points are (n, 2) float64. Farther than `within_m` the place is nowhere. The (n, 2) float64 `headings` are unit
+        vectors of the points' own roads; NaN for a node. Edges at more than `within_degrees` to them do not count.
         """
         places = Places(np.full(len(points), -1), np.zeros(len(points)))
         distance_m = np.full(len(points), np.inf)
@@ -184,9 +183,9 @@ class RoadGraph:
         return places, distance_m
 
     def runs_like(self, vertex: np.ndarray, headings: np.ndarray, within_degrees: float) -> np.ndarray:
-        """Return which steps run within an angle, `within_degrees`, of headings, in either direction: (n,) bool.
+        """Return which steps run within `within_degrees` of headings in either direction: (n,) bool.
 
-        Steps begin at `vertex`, (n,) int64; headings are unit vectors, (n, 2) float64.
+        Steps begin at the (n,) int64 `vertex`. Headings are (n, 2) float64 unit vectors.
         """
         step = self.graph.points[vertex + 1] - self.graph.points[vertex]
         return np.abs((step * headings).sum(axis=1)) >= np.cos(np.radians(within_degrees)) * self.graph.steps[vertex]

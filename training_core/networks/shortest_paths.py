@@ -59,9 +59,9 @@ class PathCosts:
         return np.minimum(costs[one] + away[:, :1], costs[other] + away[:, 1:])
 
     def between(self, sources: np.ndarray, to_nodes: np.ndarray, first: int = 0) -> np.ndarray:
-        """Return the cost from places, (b,) int64, to all places from number `first` on: (b, n - first) float64.
+        """Return the cost from (b,) int64 places to all places from number `first` on: (b, n - first) float64.
 
-        `to_nodes`, (b, k) float64, are their costs from the method of that name.
+        Their (b, k) float64 costs `to_nodes` come from the method of that name.
         """
         # Through either node of the target's edge, in place to save memory.
         ends, away = self.ends[first:], self.away[first:]
@@ -88,8 +88,8 @@ class PathCosts:
 def path_costs(graph: Graph, cost: np.ndarray, edge: np.ndarray, along: np.ndarray) -> PathCosts:
     """Return the costs for shortest paths between places of a graph.
 
-    `cost`, (m,) float64, above 0, is that of each edge. A place is on `edge`, (n,) int64, -1 for nowhere, at the cost
-    `along`, (n,) float64, from the edge's first node.
+    The (m,) float64 `cost` of edges is above 0. A place is on the (n,) int64 `edge` (-1 for nowhere) at the (n,)
+    float64 cost `along` from the edge's first node.
     """
     ends = graph.edges[edge] if len(graph.edges) else np.zeros((len(edge), 2), dtype=np.int64)
     rest = cost[edge] - along if len(graph.edges) else along

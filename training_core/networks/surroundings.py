@@ -44,19 +44,18 @@ class Surroundings:
     Parameters
     ----------
     clearance_m : callable
-        From points, (n, 2) float64, to the distance to the nearest roadside, (n,) float64: infinite where no roadside
-        is known, 0 without a raster.
+        From (n, 2) float64 points to the (n,) float64 distance to the nearest roadside: infinite where no roadside is
+        known, 0 without a raster.
     width_m : callable
-        From points on center-lines, (n, 2) float64, to the width of the road, (n,) float64; as `clearance_m`.
+        From (n, 2) float64 points on center-lines to the (n,) float64 width of the road; as `clearance_m`.
     is_data_edge : callable
-        From points, (n, 2) float64, to whether the edge of the data cuts off a road that ends there: (n,) bool.
+        From (n, 2) float64 points to whether the edge of the data cuts off a road that ends there: (n,) bool.
     is_likely : callable
-        From starts and ends of straight paths, both (n, 2) float64, to whether a road may run there: (n,) bool.
+        From (n, 2) float64 starts and ends of straight paths to whether a road may run there: (n,) bool.
     paths : callable
-        From starts and ends, both (n, 2) float64, to the likeliest paths between them, `Paths`: straight where nothing
-        is known.
+        From (n, 2) float64 starts and ends to the likeliest `Paths` between them: straight where nothing is known.
     probability : callable
-        From points, (n, 2) float64, to the probability of road, (n,) float64: NaN where it is unknown.
+        From (n, 2) float64 points to the (n,) float64 probability of road: NaN where it is unknown.
     threshold : float
         Probability from which a pixel is road; NaN without a raster.
     is_bridge : callable

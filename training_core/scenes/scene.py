@@ -40,9 +40,9 @@ _MAX_WORKERS = 8  # each needs some 100 MB
 class ScenePlan:
     """A scene not painted yet.
 
-    `transform` leads from (column, row) of pixel corners to map coordinates. `roads` are the true ones, cut where they
-    meet and at the image's border, in `SCENE_CRS`, with road_class (motorway, motorway_link, primary, secondary,
-    residential or track), width_m, surface and bridge.
+    `transform` leads from (column, row) of pixel corners to map coordinates. `roads` are the true ones in `SCENE_CRS`.
+    They are cut where they meet and at the image's border. Columns are road_class (motorway, motorway_link, primary,
+    secondary, residential or track), width_m, surface and bridge.
     """
 
     size_px: int
@@ -138,7 +138,7 @@ def _take_window(plan: ScenePlan, column: int, row: int, width: int, height: int
 def paint_tiles(plan: ScenePlan) -> Iterator[tuple[tuple[int, int, int, int], np.ndarray]]:
     """Yield the image in tiles, row by row, a few painted at a time.
 
-    They are column, row, width and height in pixels, and (bands, height, width) uint8 or uint16.
+    A tile is (column, row, width, height) in pixels and a (bands, height, width) array of uint8 or uint16.
     """
     starts, side = range(0, plan.size_px, TILE_PX), plan.size_px
     tiles = [(c, r, min(TILE_PX, side - c), min(TILE_PX, side - r)) for r in starts for c in starts]

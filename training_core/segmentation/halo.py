@@ -51,7 +51,7 @@ def middles(
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield the center of each of the largest images, as samples for `sufficient_halo_px`.
 
-    Images and samples are values, (bands, height, width) any dtype, and where there are data, (height, width) bool.
+    Images and samples are (bands, height, width) values of any dtype and (height, width) bool where there are data.
     Measuring may compute `most_px` pixels. Where time is short samples become smaller, then fewer, and finally none.
     """
     largest = sorted(images, key=lambda image: -image[1].size)
@@ -69,8 +69,8 @@ def sufficient_halo_px(predictor: Predictor, samples: Iterable[tuple[np.ndarray,
     """Measure the narrowest halo with which at least AGREEMENT of the mask equals that of the undivided image.
 
     It is a multiple of the stride in pixels, or WIDEST_PX if no narrower one suffices. Halos wider than half of the
-    largest sample are not tried. Samples are typical pieces of images: values, (bands, height, width) any dtype, and
-    where there are data, (height, width) bool. `threshold` is the probability from which a pixel is road.
+    largest sample are not tried. Samples are typical pieces of images: (bands, height, width) values of any dtype and
+    (height, width) bool where there are data. `threshold` is the probability from which a pixel is road.
     """
     changed, counted = np.zeros(WIDEST_PX), np.zeros(WIDEST_PX)
     for values, known in samples:

@@ -46,7 +46,8 @@ class Predictor:
     def probability(self, values: np.ndarray, known: np.ndarray) -> np.ndarray:
         """Return the road probability of a piece of an image: (height, width) float32.
 
-        Values are (bands, height, width) any dtype, as read; `known`, (height, width) bool, is where there are data.
+        Values are (bands, height, width) of any dtype as read. The (height, width) bool `known` is where there are
+        data.
 
         Raises
         ------
@@ -61,8 +62,8 @@ class Predictor:
     def probabilities(self, images: np.ndarray) -> np.ndarray:
         """Return the prediction for one batch: (batch, channels, height, width) float32.
 
-        Images, (batch, bands, height, width) float32, come from `to_model_input`. Channels are the probability of
-        road, then of each class if there is road.
+        The (batch, bands, height, width) float32 images come from `to_model_input`. Channels are the probability of
+        road and then of each class if there is road.
         """
         predictions = (turned_back(self._computed(turned(images, symmetry)), symmetry) for symmetry in self.symmetries)
         total = functools.reduce(np.add, predictions)
@@ -74,7 +75,7 @@ class Predictor:
 
 
 def require_numbers(prediction: np.ndarray, model: str, image: str = "") -> None:
-    """Check a prediction, (...) float32: NaN would pass for background. Names are the files for the message.
+    """Check a (...) float32 prediction: NaN would pass for background. Names are the files for the message.
 
     Raises
     ------
@@ -92,8 +93,8 @@ def require_numbers(prediction: np.ndarray, model: str, image: str = "") -> None
 def to_model_input(values: np.ndarray, known: np.ndarray, bands: tuple[Band, ...]) -> np.ndarray:
     """Normalize a piece of an image, and pad it with 0 at the right and bottom: (bands, height, width) float32.
 
-    Values are (bands, height, width) any dtype, as read. Where there are no data, `known`, (height, width) bool, the
-    result is 0, the mean.
+    Values are (bands, height, width) of any dtype as read. The result is 0, the mean, where the (height, width) bool
+    `known` is False.
     """
     height, width = known.shape
     image = np.empty((len(bands), *padded_size(known.shape)), dtype=np.float32)
@@ -119,7 +120,7 @@ class Piece:
     image : ndarray (bands, height, width), float32
         Core and halo, normalized and padded; of no pixels if none is wanted.
     source, name : any, str
-        The image it is a tile of, for the caller, and that image's file, for messages.
+        The image it is a tile of (for the caller) and that image's file (for messages).
     """
 
     tile: Tile
@@ -144,7 +145,7 @@ def read_piece(
 ) -> Piece:
     """Read a tile with `read`, as `Image.read`; nothing is read where the area of interest does not touch it.
 
-    `area`, (height, width) bool, is which pixels of the tile's core lie in the area of interest; None for all.
+    The (height, width) bool `area` is which pixels of the tile's core lie in the area of interest; None for all.
 
     Raises
     ------
@@ -245,7 +246,7 @@ def predict_tiles(
 
 
 def turned(array: np.ndarray, symmetry: int) -> np.ndarray:
-    """Return a view of an array, (..., height, width) any dtype, rotated and flipped along its last two axes.
+    """Return a view of a (..., height, width) array of any dtype, rotated and flipped along its last two axes.
 
     Symmetries 0 to 3 rotate by that number of quarter turns. 4 to 7 flip first.
     """
@@ -254,6 +255,6 @@ def turned(array: np.ndarray, symmetry: int) -> np.ndarray:
 
 
 def turned_back(array: np.ndarray, symmetry: int) -> np.ndarray:
-    """Return the view that `turned` turned into this array, (..., height, width) any dtype."""
+    """Return the view that `turned` turned into this (..., height, width) array of any dtype."""
     upright = np.rot90(array, -(symmetry % 4), axes=(-2, -1))
     return upright[..., ::-1] if symmetry >= 4 else upright

@@ -63,7 +63,7 @@ class Confusion:
         self._other = np.zeros(_LEVELS, dtype=np.int64)
 
     def add(self, probability: np.ndarray, truth: np.ndarray) -> None:
-        """Count a piece: probability bytes, and BACKGROUND, ROAD or IGNORE in truth, both (...) uint8.
+        """Count a piece: (...) uint8 probability bytes and BACKGROUND, ROAD or IGNORE in the (...) uint8 truth.
 
         NO_DATA and IGNORE do not count.
         """
@@ -198,8 +198,8 @@ def relaxed_matches(
 ) -> RelaxedMatches:
     """Match pixels within a tolerance, for relaxed precision and recall (Mnih, 2013), which forgive a small shift.
 
-    A predicted pixel of the mask, (height, width) bool, whose truth, (height, width) uint8, is IGNORE does not count,
-    but true pixels may match it. `pixel_m` is the size of a pixel on the ground along columns and along rows.
+    The mask is (height, width) bool and the truth (height, width) uint8. A predicted pixel whose truth is IGNORE does
+    not count but true pixels may match it. `pixel_m` is the size of a pixel on the ground along columns and along rows.
     """
     is_true, counted = truth == ROAD, mask & ((truth == ROAD) | (truth == BACKGROUND))
     sampling = (pixel_m[1], pixel_m[0])

@@ -70,7 +70,7 @@ class ImagePlan:
 
     @property
     def window(self) -> tuple[int, int, int, int]:
-        """Column, row, width and height, in pixels, of the part to segment."""
+        """Column, row, width and height in pixels of the part to segment."""
         return self.area.window if self.area else (0, 0, self.grid.width, self.grid.height)
 
     @property

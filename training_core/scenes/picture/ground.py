@@ -102,7 +102,7 @@ def rail_layer(rails: np.ndarray, pixel_m: float) -> Layer:
 def paint_roads(image: np.ndarray, scenery: Scenery, view: View, texture: Texture) -> tuple[np.ndarray, np.ndarray]:
     """Paint the roads and their verges; return the urbanity of verges and where roads are.
 
-    They are (H, W) float32, 0 elsewhere, and (H, W) bool.
+    They are (H, W) float32 with 0 elsewhere and (H, W) bool.
     """
     pavement, roads, palette = scenery.pavement, scenery.streets.roads, scenery.palette
     verge = view.burn(pavement.verges)

@@ -29,8 +29,8 @@ def hashed(x: np.ndarray, y: np.ndarray, seed: int) -> np.ndarray:
 def smooth_noise(x: np.ndarray, y: np.ndarray, scale_m: float, seed: int) -> np.ndarray:
     """Return smooth noise of mean 0 and standard deviation 1: (H, W) float32.
 
-    Columns, (W,), and rows, (H,), are float64 in meters. `scale_m`, the spacing of the random lattice, is about the
-    size of the blobs.
+    Columns (W,) and rows (H,) are float64 in meters. The spacing of the random lattice `scale_m` is about the size of
+    the blobs.
     """
     (columns, column_weights), (rows, row_weights) = _spline(x / scale_m), _spline(y / scale_m)
     lattice_x = np.arange(columns[0], columns[-1] + 4)

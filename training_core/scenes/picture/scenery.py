@@ -103,9 +103,9 @@ def wall_shadows(walls: np.ndarray, look: Look) -> np.ndarray:
 def stand(land: Land, lean: np.ndarray) -> gpd.GeoDataFrame:
     """Return roofs and visible walls in drawing order, those nearest to the camera last.
 
-    `lean`, (2,) float64, is the displacement, east and north, of the top of something one meter high from its foot.
-    The columns are building (a row of `land.buildings`), wall (whether it is one), down (the direction it faces in
-    radians from east, NaN for flat roofs) and height_m (of its middle above ground).
+    The (2,) float64 `lean` is the offset (east, north) of the top of something one meter high from its foot. The
+    columns are building (a row of `land.buildings`), wall (whether it is one), down (the direction it faces in radians
+    from east, NaN for flat roofs) and height_m (of its middle above ground).
     """
     height_m = land.buildings.height_m.to_numpy()
     roof_of = land.roofs.building.to_numpy()

@@ -41,7 +41,7 @@ class Camera:
     bit_depth : int
         8, in uint8, or 11, in uint16.
     lean : (2,) ndarray
-        How far, as (east, north), the top of something one meter high is seen from its foot; zero from straight above.
+        Offset (east, north) of the top of something one meter high as seen from its foot; zero from straight above.
     blur_px, grain : float
         Deviations of the blur, and of the noise as a fraction of full scale at the exposure of a bright picture.
     haze : float
@@ -134,7 +134,7 @@ class Camera:
 def take(light: np.ndarray, view: View, camera: Camera) -> np.ndarray:
     """Return the image that the camera takes, not compressed yet: (bands, H, W) uint8 or uint16.
 
-    `light`, (4, H, W) float32, is red, green, blue and near infrared from 0 to 1.
+    The (4, H, W) float32 `light` is red, green, blue and near infrared from 0 to 1.
     """
     hazy = light * (1 - camera.haze) + camera.haze * _SKY[:, None, None]
     if camera.bands == "pan":

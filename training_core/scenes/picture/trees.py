@@ -24,9 +24,9 @@ _TURNED = spectra("60 50 20, 53 36 19, 47 29 19, 48 47 21", leaves=True)
 
 @dataclass(frozen=True)
 class Grove:
-    """The crowns in a view, (H, W): where they are, bool, and positions in them from -1 to 1, float32.
+    """The (H, W) crowns in a view: bool where they are, float32 positions in them from -1 to 1.
 
-    `tint` is the plant's own number in [0, 1), float32.
+    The float32 `tint` is the plant's own number in [0, 1).
     """
 
     inside: np.ndarray
@@ -57,7 +57,7 @@ def grow(
     ragged : ndarray (H, W), float32
         Noise of deviation 1 that frays the crowns' outline.
     lean_m : ndarray (2,), float64
-        How far, as (east, north), crowns are seen from their stems' feet.
+        Offset (east, north) of crowns as seen from their stems' feet.
     """
     # A stem at a random place in each cell; it grows where the density at its place exceeds a random number.
     cell_x, cell_y = (np.arange(np.floor(a.min() / cell_m), np.floor(a.max() / cell_m) + 1) for a in (view.x, view.y))
@@ -117,8 +117,8 @@ def plant(
 ) -> tuple[Grove, Grove]:
     """Return trees and shrubs: denser in forests, along verges and in hedges.
 
-    All are (H, W): land cover, int64, -1 for none; urbanity of verges, float32, 0 elsewhere; and where nothing grows,
-    bool.
+    All are (H, W): int64 land cover (-1 for none), float32 urbanity of verges (0 elsewhere) and bool where nothing
+    grows.
     """
     density = _DENSITY[cover]
     density = np.where(verge > 0, 0.25 + 0.3 * (texture(60.0, 1) > 0.3), density)

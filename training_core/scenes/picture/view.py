@@ -35,9 +35,9 @@ _WATER_INFRARED = 0.55  # of what something else of that color would reflect
 class Look:
     """The day: where the sun stands, and what the season and the climate have made of all that grows.
 
-    `sun`, (2,), is a unit vector toward it as (east, north), and `sun_altitude` its radians above the horizon.
-    `dryness` of grass runs from 0, lush, to 1, late summer, and `aridity` from 0 to 1, a desert. `turned` and `bare`
-    are fractions of trees in autumn's colors and without leaves.
+    The (2,) vector `sun` points toward it as (east, north) with length 1. `sun_altitude` is radians above the horizon.
+    `dryness` of grass is 0 if lush and 1 in late summer. `aridity` is 1 in a desert. `turned` and `bare` are fractions
+    of trees in autumn's colors and without leaves.
     """
 
     seed: int

@@ -27,8 +27,8 @@ def colors(text: str) -> np.ndarray:
 class Plot:
     """A kind of ground along a street, or behind what stands there.
 
-    `kind` is CAR_PARK, HALL, BLOCK, HOUSE or SHED, and `share` its fraction of the attempts to place one. Each range is
-    the least and greatest depth, frontage, height, or distance from the road's edge.
+    `kind` is CAR_PARK, HALL, BLOCK, HOUSE or SHED. `share` is its fraction of the attempts to place one. Each range is
+    the least and greatest depth, frontage, height or distance from the road's edge.
     """
 
     kind: int
@@ -101,8 +101,7 @@ class Biome:
     trees : float
         Factor of tree density.
     bare, sidewalk : float
-        How much ground is bare soil, from 0 for patches to 1 for nearly all, and how well the verges in town are paved,
-        from 0 to 1.
+        Bare soil of the ground from 0 for patches to 1 for nearly all. Pavement of the verges in town from 0 to 1.
     walled, hedged : float
         Fractions of gardens with a wall and with a hedge; others have a fence.
     bank_m, dry_rivers : float

@@ -24,7 +24,7 @@ def split_askew(
 ) -> tuple[list[tuple[int, np.ndarray]], list[np.ndarray]]:
     """Split a convex block recursively until each part is about as long as wanted.
 
-    `wanted_m` leads from a point, (2,) float64, to the length of blocks around it. `skew` is the standard deviation of
+    `wanted_m` leads from a (2,) float64 point to the length of blocks around it. `skew` is the standard deviation of
     the angle between cuts and sides in radians. Returns the number of splits before each cut with both of its ends, (2,
     2), float64, and the corners of the blocks left, (N, 2) float64, all convex.
     """
@@ -74,7 +74,7 @@ def _cut(
 
 
 def blind_alley(block: np.ndarray, share: float, rng: np.random.Generator) -> LineString:
-    """Return a dead-end street into a block with corners (N, 2) float64, from the middle of a random side.
+    """Return a dead-end street from the middle of a random side into a block with (N, 2) float64 corners.
 
     `share` is its length as a fraction of the distance across.
     """
@@ -119,7 +119,7 @@ def split_square(
 def class_of(depth: int, length_m: float, urbanity: float) -> str:
     """Return the class of the street that splits a block: the earlier and longer, the more important.
 
-    `urbanity` runs from 0, countryside, to 1, the middle of a town.
+    `urbanity` runs from 0 in the countryside to 1 in the middle of a town.
     """
     if depth == 0 or length_m > 1200:
         return "primary"
@@ -135,7 +135,7 @@ def _fill_block(
     ends: list[tuple[float, float]],
     rng: np.random.Generator,
 ) -> None:
-    """Add a dead-end street to a town block, or a winding track, that may end in the fields, to a country block."""
+    """Add a dead-end street to a town block or a winding track that may end in the fields to a country block."""
     x0, y0, x1, y1 = block
     middle = y0 + np.round((y1 - y0) * rng.uniform(0.35, 0.65))
     if urbanity > 0.35:

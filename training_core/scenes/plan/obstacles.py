@@ -26,7 +26,7 @@ _STEP_M = 8.0
 def plan_river(side_m: float, bend: Bend, clear_of: Polygon, rng: np.random.Generator) -> Polygon:
     """Return the water of a river that keeps off an area, or an empty polygon where it cannot.
 
-    It crosses the streets, as `bend` turns them, at a slant.
+    `bend` is the turn of the streets, which the river crosses at a slant.
     """
     for _ in range(_RIVER_TRIES):
         river = _winding(side_m, bend, rng)
@@ -76,7 +76,7 @@ def over_river(roads: gpd.GeoDataFrame, river: Polygon) -> gpd.GeoDataFrame:
 
 @dataclass(frozen=True)
 class Railway:
-    """A railway, or none: its bed of ballast, `width_m` broad, and two rails for each track, LineStrings."""
+    """A railway or none: its bed of ballast of breadth `width_m` and two LineStrings of rails for each track."""
 
     bed: Polygon
     rails: np.ndarray
@@ -93,7 +93,7 @@ NO_RAILWAY = Railway(Polygon(), np.empty(0, dtype=object), 0.0)
 def plan_railway(side_m: float, clear_of: np.ndarray, along_none: np.ndarray, rng: np.random.Generator) -> Railway:
     """Return a railway across a square scene, or none where there is no room for it.
 
-    It does not touch `clear_of`, (N,) object, polygons. It may cross `along_none`, (M,) object, lines of roads, but
+    It does not touch the (N,) object polygons `clear_of`. It may cross the (M,) object lines of roads `along_none` but
     does not lie on them.
     """
     tracks = int(rng.choice([1, 2], p=[0.6, 0.4]))

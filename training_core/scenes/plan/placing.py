@@ -11,14 +11,14 @@ import shapely
 
 
 def table(geometry: np.ndarray, **columns: np.ndarray) -> gpd.GeoDataFrame:
-    """Return a table of geometries, (N,) object, with columns of attributes, (N,) any dtype, by name."""
+    """Return a table of (N,) object geometries with (N,) columns of any dtype by name."""
     return gpd.GeoDataFrame(columns, geometry=np.asarray(geometry, dtype=object))
 
 
 def aside(points: np.ndarray, along: np.ndarray, by_m: np.ndarray) -> np.ndarray:
-    """Return points in meters moved to the left of their directions, or by negative distances right: (N, 2) float64.
+    """Return points in meters moved to the left of their directions or by negative distances right: (N, 2) float64.
 
-    Directions are radians from east, (N,) float64, as are distances or a single one.
+    Directions in radians from east and distances are (N,) float64. Distances may be a single one.
     """
     return points + np.reshape(by_m, (-1, 1)) * np.column_stack([-np.sin(along), np.cos(along)])
 
@@ -26,7 +26,7 @@ def aside(points: np.ndarray, along: np.ndarray, by_m: np.ndarray) -> np.ndarray
 def rectangles(
     center: np.ndarray, length_m: float | np.ndarray, breadth_m: float | np.ndarray, angle: np.ndarray
 ) -> np.ndarray:
-    """Return rectangles about their centers in meters, (N, 2) float64, as polygons: (N,) object.
+    """Return rectangles about their (N, 2) float64 centers in meters as polygons: (N,) object.
 
     `length_m` is along `angle` and `breadth_m` across it. The angle is radians from east. All are (N,) float64.
     """
@@ -47,8 +47,8 @@ def spots(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return random places on roads (a Poisson process), one for each `spacing_m` on average.
 
-    They are the road as a row of the table, (N,) int64, the points in meters, (N, 2) float64, and the roads'
-    directions in radians from east, (N,) float64.
+    They are (N,) int64 rows of the table, (N, 2) float64 points in meters and (N,) float64 directions of the roads in
+    radians from east.
     """
     length_m = roads.length.to_numpy()
     row = np.repeat(np.arange(len(roads)), rng.poisson(length_m / spacing_m))

@@ -54,9 +54,9 @@ def without_fragments(roads: gpd.GeoDataFrame) -> gpd.GeoDataFrame:
 
 
 def nodes_of(roads: gpd.GeoDataFrame) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the nodes of roads: places in meters, (M, 2) float64; roads' starts and ends; and degrees, (M,) int64.
+    """Return the nodes of roads: (M, 2) float64 places in meters, starts and ends of roads, and (M,) int64 degrees.
 
-    Starts and ends, (2, N) int64, are rows of the places.
+    The (2, N) int64 starts and ends are rows of the places.
     """
     lines = roads.geometry.to_numpy()
     points = np.round([shapely.get_coordinates(shapely.get_point(lines, k)) for k in (0, -1)], 2)
