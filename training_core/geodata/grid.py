@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Optional
 
 import numpy as np
 import pyproj
@@ -39,6 +40,11 @@ FINEST_M, COARSEST_M = 0.001, 10_000.0
 MAX_PX = 10**12
 # Longitudes may be counted from 0 or run on across the antimeridian; a latitude may be off by a rounding error.
 MAX_DEG = (540.0, 90.0 + 1e-6)
+# Grids share their pixels if these lie on each other to this fraction of a pixel.
+SAME_PX = 0.01
+
+# Column, row, width and height, in pixels.
+Window = tuple[int, int, int, int]
 
 
 @dataclass(frozen=True)
@@ -212,3 +218,22 @@ def grid_at(image_grid: Grid, resolution_m: float) -> Grid:
         )
     scale = Affine.scale(image_grid.width / width, image_grid.height / height)
     return Grid(image_grid.crs, image_grid.transform @ scale, width, height)
+
+
+def shared_offset(grid: Grid, other: Grid) -> Optional[tuple[int, int]]:
+    """Return the column and row of a grid at which another one of its CRS begins; None if they do not share pixels."""
+    to_pixels = ~grid.transform @ other.transform
+    column, row = (round(value) for value in to_pixels @ (0, 0))
+    # At all corners, since a difference in scale adds up over the pixels.
+    for corner in ((0, 0), (other.width, 0), (0, other.height), (other.width, other.height)):
+        x, y = to_pixels @ corner
+        if max(abs(x - column - corner[0]), abs(y - row - corner[1])) > SAME_PX:
+            return None
+    return column, row
+
+
+def common_window(window: Window, other: Window) -> Window:
+    """Return the common part of two windows; width and height are 0 where they have none."""
+    left, top = max(window[0], other[0]), max(window[1], other[1])
+    right, bottom = (min(window[axis] + window[axis + 2], other[axis] + other[axis + 2]) for axis in (0, 1))
+    return left, top, max(0, right - left), max(0, bottom - top)

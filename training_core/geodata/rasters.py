@@ -68,12 +68,13 @@ def open_raster(path: str) -> Iterator[DatasetReader]:
             yield dataset
     except RasterioError as error:
         raise ImageryError(
-            f"{path} cannot be read: {_first_cause(error)}",
+            f"{path} cannot be read: {first_cause(error)}",
             "Check that the file is there, is a raster, and was copied whole.",
         ) from error
 
 
-def _first_cause(error: BaseException) -> str:
+def first_cause(error: BaseException) -> str:
+    """Return the message of the error that an error, and those before it, were raised from, with a full stop."""
     while error.__cause__ is not None:
         error = error.__cause__
     return str(error).strip().rstrip(".") + "."

@@ -27,14 +27,13 @@ from ..regions.catalog import read_catalog
 from ..regions.executors import Executor, Handlers, open_executor
 from ..regions.index_layer import IndexLayer, put_style
 from ..regions.mosaic import find_mosaics
-from ..regions.network_summary import NetworkSummary
 from ..regions.network_tasks import PART_PX, RegionRoads
-from ..regions.progress import RegionProgress
+from ..regions.prediction import choose_settings, prepare
+from ..regions.progress import NetworkSummary, RegionProgress
 from ..regions.region_plan import Planner, RegionPlan, nothing_to_map, plan_region
 from ..regions.scene_sources import find_scenes
-from ..regions.settings import choose_settings
 from ..regions.store import Store
-from ..regions.task_handlers import perform, prepare_worker
+from ..regions.task_handlers import perform
 from ..regions.worker_checks import Needs
 from ..reports.maps import RoadSketch
 from ..reports.region_report import RegionRecord, write_region_report
@@ -112,7 +111,7 @@ def _plan(job: MapRegion, reporter: Reporter) -> tuple[RegionPlan, list[str]]:
 
 
 def _open_executor(job: MapRegion, region: RegionPlan, reporter: Reporter) -> Executor:
-    handlers = Handlers(perform, prepare_worker, asdict(region.planner.predicting))
+    handlers = Handlers(perform, prepare, asdict(region.planner.predicting))
     scenes = tuple(plan.scene.path for plan in region.plans[:_CHECKED_SCENES])
     needs = Needs(job.folder, (job.model,), scenes)
     executor = open_executor(handlers, needs, reporter, job.scheduler, job.workers, job.threads)

@@ -19,10 +19,10 @@ from rasterio.io import DatasetReader
 from rasterio.vrt import WarpedVRT
 from rasterio.windows import Window
 
-from ..geodata.grid import Grid, grid_of
+from ..geodata.grid import Grid, common_window, grid_of, shared_offset
 from ..geodata.pixel_codes import CERTAIN, NO_DATA
 from ..geodata.rasters import open_raster
-from .region_grid import CELL_PX, Part, shared_offset
+from .region_grid import CELL_PX, Part
 
 
 @dataclass(frozen=True)
@@ -123,19 +123,20 @@ class _Source:
 
     def __init__(self, dataset: DatasetReader, grid: Grid, resampling: Resampling) -> None:
         self._dataset, self._grid, self._resampling = dataset, grid, resampling
-        self._offset = shared_offset(grid, grid_of(dataset))
+        image_grid = grid_of(dataset)
+        self._offset = shared_offset(grid, image_grid) if image_grid.crs == grid.crs else None
 
     def read(self, strip: Part) -> np.ndarray:
         """Return the values of a strip: (height, width), uint8, with NO_DATA beyond the raster."""
         if self._offset is None:
             return self._read_warped(strip)
         column, row = strip.column - self._offset[0], strip.row - self._offset[1]
-        left, top = max(0, column), max(0, row)
-        right, bottom = min(self._dataset.width, column + strip.width), min(self._dataset.height, row + strip.height)
+        inside = common_window((column, row, strip.width, strip.height), (0, 0, *self._dataset.shape[::-1]))
         values = np.full((strip.height, strip.width), NO_DATA, dtype=np.uint8)
-        if left < right and top < bottom:
-            window = Window(left, top, right - left, bottom - top)
-            values[top - row : bottom - row, left - column : right - column] = self._dataset.read(1, window=window)
+        if inside[2] and inside[3]:
+            part = self._dataset.read(1, window=Window(*inside))
+            top, left = inside[1] - row, inside[0] - column
+            values[top : top + part.shape[0], left : left + part.shape[1]] = part
         return values
 
     def _read_warped(self, strip: Part) -> np.ndarray:

@@ -76,8 +76,6 @@ class Scene:
         All but alpha.
     masking : str
         FULL, NODATA, ALPHA, MASK or OTHER.
-    alpha : int
-        Number of the alpha band; 0 for none.
     """
 
     path: str
@@ -87,7 +85,6 @@ class Scene:
     version: str
     bands: tuple[SceneBand, ...]
     masking: str = FULL
-    alpha: int = 0
 
 
 @dataclass(frozen=True)
@@ -181,8 +178,7 @@ def _scene(path: str, wanted: ModelInput) -> Scene:
     with open_raster(path) as dataset:
         indexes, grid = fitting(dataset, wanted, path)
         bands = tuple(_band(dataset, number) for number in band_names(dataset))
-        masking, alpha = _masking(dataset)
-        return Scene(path, scene_name(path), grid, indexes, _version(path, dataset), bands, masking, alpha)
+        return Scene(path, scene_name(path), grid, indexes, _version(path, dataset), bands, _masking(dataset))
 
 
 def _band(dataset: DatasetReader, number: int) -> SceneBand:
@@ -191,18 +187,17 @@ def _band(dataset: DatasetReader, number: int) -> SceneBand:
     return SceneBand(number, dataset.dtypes[number - 1], color, description, nodata)
 
 
-def _masking(dataset: DatasetReader) -> tuple[str, int]:
-    """Return how a dataset marks missing data, as `dataset_mask` of rasterio reads it, and its alpha band."""
-    flags, colors = dataset.mask_flag_enums, dataset.colorinterp
-    alpha = colors.index(ColorInterp.alpha) + 1 if ColorInterp.alpha in colors else 0
+def _masking(dataset: DatasetReader) -> str:
+    """Return how a dataset marks missing data, as `dataset_mask` of rasterio reads it."""
+    flags, has_alpha = dataset.mask_flag_enums, ColorInterp.alpha in dataset.colorinterp
     if all(MaskFlags.all_valid in band for band in flags):
-        return FULL, 0
+        return FULL
     if MaskFlags.per_dataset in flags[0]:
-        return (ALPHA, alpha) if MaskFlags.alpha in flags[0] else (MASK if not alpha else OTHER, alpha)
-    if alpha:
-        return OTHER, alpha
+        return ALPHA if MaskFlags.alpha in flags[0] else (OTHER if has_alpha else MASK)
+    if has_alpha:
+        return OTHER
     # A pixel has data where any band has.
-    return (FULL if any(MaskFlags.all_valid in band for band in flags) else NODATA), 0
+    return FULL if any(MaskFlags.all_valid in band for band in flags) else NODATA
 
 
 def _version(path: str, dataset: DatasetReader) -> str:

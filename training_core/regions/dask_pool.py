@@ -198,7 +198,7 @@ class WorkerPool:
                 self._unfit[address] = [f"it has no RoadSeg ({in_words(answer)})"]
         handlers = {
             "perform": _import_name(self._handlers.perform),
-            "prepare": _import_name(self._handlers.prepare) if self._handlers.prepare else "",
+            "prepare": _import_name(self._handlers.prepare),
             "document": self._handlers.document,
         }
         with suppress(Exception):  # of workers without RoadSeg; the plugin still reaches the others

@@ -97,8 +97,7 @@ class WorkerSetup(distributed.WorkerPlugin):
                 return State(tuple(complaints), name)
             _limit(threads)
             perform = pkgutil.resolve_name(self._handlers["perform"])
-            if self._handlers["prepare"]:
-                pkgutil.resolve_name(self._handlers["prepare"])(self._handlers["document"])
+            pkgutil.resolve_name(self._handlers["prepare"])(self._handlers["document"])
             return State((), name, perform)
         except RoadSegError as error:
             return State((error.message,), name)

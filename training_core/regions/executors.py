@@ -82,7 +82,7 @@ class Handlers:
     ----------
     perform : callable
         Takes the kind of work and a task's document; returns its result, of JSON types; raises if it fails.
-    prepare : callable, optional
+    prepare : callable
         Called once in each worker with `document`, to load the model and to try the engine; raises a RoadSegError
         where these cannot be used.
     document : dict
@@ -90,7 +90,7 @@ class Handlers:
     """
 
     perform: Callable[[str, dict[str, Any]], dict[str, Any]]
-    prepare: Callable[[dict[str, Any]], None] | None = None
+    prepare: Callable[[dict[str, Any]], object]
     document: dict[str, Any] = field(default_factory=dict)
 
 
@@ -140,8 +140,7 @@ class LocalExecutor:
 
     def __init__(self, handlers: Handlers) -> None:
         self._handlers = handlers
-        if handlers.prepare is not None:
-            handlers.prepare(handlers.document)
+        handlers.prepare(handlers.document)
 
     def run(self, tasks: Iterable[Task], reporter: Reporter) -> Iterator[Outcome]:
         """See `Executor.run`."""

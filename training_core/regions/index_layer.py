@@ -50,9 +50,7 @@ FIELDS = {
 # The changing fields, and the statement that writes them.
 _CHANGING = ("status", "reason", "blocks", "blocks_done", "megapixels", "mp_per_s", "road_km", "mask", "probability")
 _WRITE_ROW = (
-    "UPDATE scenes SET status = :status, reason = :reason, blocks = :blocks, blocks_done = :blocks_done, "
-    "megapixels = :megapixels, mp_per_s = :mp_per_s, road_km = :road_km, mask = :mask, probability = :probability, "
-    "updated = :updated WHERE fid = :fid"
+    f"UPDATE scenes SET {', '.join(f'{field} = :{field}' for field in (*_CHANGING, 'updated'))} WHERE fid = :fid"
 )
 # An existing index is filled again only if it has the tables, triggers and CRS of the new one.
 _FORM = (
@@ -115,7 +113,7 @@ class IndexLayer:
         Of the footprints.
     scenes : sequence of IndexedScene
         Where several have a name, `update` changes the first.
-    reporter : Reporter, optional
+    reporter : Reporter
         Gets one warning if changes cannot be written.
 
     Raises
@@ -124,10 +122,8 @@ class IndexLayer:
         The file cannot be written.
     """
 
-    def __init__(
-        self, path: Path, crs: CRS, scenes: Sequence[IndexedScene], reporter: Optional[Reporter] = None
-    ) -> None:
-        self._path, self._reporter = Path(path), reporter or Reporter()
+    def __init__(self, path: Path, crs: CRS, scenes: Sequence[IndexedScene], reporter: Reporter) -> None:
+        self._path, self._reporter = path, reporter
         self._values: dict[str, dict[str, Any]] = {}
         for number, scene in enumerate(scenes, 1):
             self._values.setdefault(scene.name, {"fid": number, **_first_values(scene)})

@@ -14,30 +14,24 @@ from functools import cached_property
 import numpy as np
 import shapely
 from affine import Affine
-from scipy.sparse import coo_matrix
-from scipy.sparse.csgraph import connected_components
 
-from ..geodata.grid import Grid, grid_at
+from ..geodata.grid import Grid, Window, grid_at, shared_offset
 from ..geodata.model_input import IMAGE, ModelInput, measure_scaling
 from ..geodata.rasters import Band
 from ..geodata.tiling import STRIDE_PX
+from ..networks.graph import connected
 from .catalog import FULL, MASK, NODATA, OTHER, Scene
 from .mosaic_view import DTYPES, View, ViewBand, ViewImage, ViewSource
 
-# Grids are one if their pixels lie on each other to this fraction of a pixel.
-TOLERANCE_PX = 0.01
-# Digits in which pixel sizes are compared; over a hundred thousand pixels the rest is less than the tolerance.
+# Digits in which pixel sizes are compared; over a hundred thousand pixels the rest is less than `SAME_PX`.
 _DIGITS = 8
-# Offsets of grids are looked up by this fraction of a pixel; larger than twice the tolerance.
+# Offsets of grids are looked up by this fraction of a pixel; larger than twice `SAME_PX`.
 _BIN_PX = 0.05
 _BINS = round(1 / _BIN_PX)
 # The pixels of a larger mosaic would differ in size on the ground from one end to the other; it is divided.
 MAX_PX = 10**11
 # Pixels that resampling reads beyond a window.
 _KERNEL_PX = 4
-
-# Column, row, width and height, in pixels.
-Window = tuple[int, int, int, int]
 
 
 @dataclass(frozen=True, eq=False)
@@ -238,7 +232,7 @@ def _by_offset(group: list[Scene]) -> Iterator[list[_Placed]]:
         place = (math.floor(column % 1 / _BIN_PX), math.floor(row % 1 / _BIN_PX))
         near = (((place[0] + x) % _BINS, (place[1] + y) % _BINS) for x in (-1, 0, 1) for y in (-1, 0, 1))
         for lattice in (candidate for key in near for candidate in bins[key]):
-            offset = _offset(lattice[0][0].grid, scene.grid)
+            offset = shared_offset(lattice[0][0].grid, scene.grid)
             if offset is not None:
                 lattice.append((scene, offset))
                 break
@@ -248,17 +242,6 @@ def _by_offset(group: list[Scene]) -> Iterator[list[_Placed]]:
     yield from lattices
 
 
-def _offset(first: Grid, other: Grid) -> tuple[int, int] | None:
-    """Return column and row of a grid's first pixel on another one; None if these differ."""
-    to_pixels = ~first.transform @ other.transform
-    column, row = (round(value) for value in to_pixels @ (0, 0))
-    for corner in ((0, 0), (other.width, 0), (0, other.height), (other.width, other.height)):
-        x, y = to_pixels @ corner
-        if max(abs(x - column - corner[0]), abs(y - row - corner[1])) > TOLERANCE_PX:
-            return None
-    return column, row
-
-
 def _adjoining(group: list[_Placed], reach_px: int) -> Iterator[list[_Placed]]:
     """Yield those of a group that are connected by distances within a reach."""
     boxes = _boxes([(*offset, scene.grid.width, scene.grid.height) for scene, offset in group])
@@ -266,9 +249,8 @@ def _adjoining(group: list[_Placed], reach_px: int) -> Iterator[list[_Placed]]:
     # Scenes are linked if one's box, grown by the reach, meets the other's.
     wide = shapely.box(left - reach_px, top - reach_px, right + reach_px, bottom + reach_px)
     one, other = shapely.STRtree(boxes).query(wide, predicate="intersects")
-    links = coo_matrix((np.ones(len(one), dtype=bool), (one, other)), shape=(len(group), len(group)))
     parts: dict[int, list[_Placed]] = defaultdict(list)
-    for label, member in zip(connected_components(links, directed=False)[1].tolist(), group):
+    for label, member in zip(connected(len(group), np.column_stack([one, other])).tolist(), group):
         parts[label].append(member)
     yield from parts.values()
 

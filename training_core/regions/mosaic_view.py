@@ -8,22 +8,21 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Optional
 
 import numpy as np
 from affine import Affine
+from rasterio import windows
 from rasterio._err import CPLE_BaseError
 from rasterio.crs import CRS
 from rasterio.errors import RasterioError
 from rasterio.io import MemoryFile
-from rasterio.windows import Window
 
 from ..errors import ImageryError
-from ..geodata.grid import Grid
-from ..geodata.rasters import Image, open_raster
+from ..geodata.grid import Grid, Window, common_window
+from ..geodata.rasters import Image, first_cause, open_raster
 from .catalog import FULL, MASK, NODATA
 
 # The types of pixels in VRTs.
@@ -38,6 +37,8 @@ DTYPES = {
 }
 # Resampling reads at most this number of pixels of a source beyond a window.
 _KERNEL_PX = 8
+# Rows that a check of a raster reads at once.
+_CHECKED_ROWS = 512
 
 
 @dataclass(frozen=True)
@@ -78,14 +79,10 @@ class ViewSource:
     masking: str
     nodata: tuple[str, ...] = ()
 
-    def overlap(self, column: int, row: int, width: int, height: int) -> tuple[int, int, int, int]:
-        """Return the part of a window, in the view's pixels, that this raster covers, in its own pixels.
-
-        Width and height are 0 where it covers nothing.
-        """
-        left, top = max(column, self.column), max(row, self.row)
-        right, bottom = min(column + width, self.column + self.width), min(row + height, self.row + self.height)
-        return left - self.column, top - self.row, max(0, right - left), max(0, bottom - top)
+    def overlap(self, window: Window) -> Window:
+        """Return the part of a window, in the view's pixels, that this raster covers, in its own pixels."""
+        column, row, width, height = common_window(window, (self.column, self.row, self.width, self.height))
+        return column - self.column, row - self.row, width, height
 
 
 @dataclass(frozen=True)
@@ -135,7 +132,8 @@ class View:
 
     def xml(self) -> str:
         """Return it as a virtual raster of GDAL."""
-        parts = [f"<SRS>{html.escape(self.grid.crs.to_wkt())}</SRS>", _geotransform(self.grid.transform)]
+        transform = ", ".join(repr(float(value)) for value in self.grid.transform.to_gdal())
+        parts = [f"<SRS>{html.escape(self.grid.crs.to_wkt())}</SRS><GeoTransform>{transform}</GeoTransform>"]
         for number, band in enumerate(self.bands):
             sources = "".join(_band_source(source, number, self) for source in self.sources)
             parts.append(_band(number + 1, band.dtype, _facts(band, number, self) + sources))
@@ -146,15 +144,8 @@ class View:
 
     def to_document(self) -> dict[str, Any]:
         """Return it as JSON types; see `view_from_document`."""
-        return {
-            "grid": grid_document(self.grid),
-            "bands": [asdict(band) for band in self.bands],
-            "indexes": self.indexes,
-            "masking": self.masking,
-            "sources": [asdict(source) for source in self.sources],
-            "top": self.top,
-            "is_strict": self.is_strict,
-        }
+        parts = {"bands": [asdict(band) for band in self.bands], "sources": [asdict(source) for source in self.sources]}
+        return {**vars(self), "grid": grid_document(self.grid), **parts}
 
 
 def view_from_document(document: dict[str, Any]) -> View:
@@ -186,10 +177,6 @@ def _dataset(width: int, height: int, inner: str) -> str:
     return f'<VRTDataset rasterXSize="{width}" rasterYSize="{height}">{inner}</VRTDataset>'
 
 
-def _geotransform(transform: Affine) -> str:
-    return f"<GeoTransform>{', '.join(map(repr, map(float, transform.to_gdal())))}</GeoTransform>"
-
-
 def _band(number: int, dtype: str, inner: str) -> str:
     place = f' band="{number}"' if number else ""
     return f'<VRTRasterBand dataType="{DTYPES[dtype]}"{place}>{inner}</VRTRasterBand>'
@@ -205,28 +192,26 @@ def _facts(band: ViewBand, number: int, view: View) -> str:
 
 def _band_source(source: ViewSource, number: int, view: View) -> str:
     """Return the XML of a raster in a band, whose `number` counts from 0."""
+    path, numbers = _as_read(source, view)
     if source.masking == FULL:
-        return _source("SimpleSource", source, source.path, str(source.numbers[number]))
-    if source.masking != NODATA:
-        return _source("ComplexSource", source, source.path, str(source.numbers[number]), _USE_MASK)
-    if _is_nested(source, view):
-        return _source("ComplexSource", source, _nested(source, view), str(number + 1), _USE_MASK)
-    nodata = f"<NODATA>{source.nodata[number]}</NODATA>"
-    return _source("ComplexSource", source, source.path, str(source.numbers[number]), nodata)
+        return _source("SimpleSource", source, path, str(numbers[number]))
+    has_values = source.masking == NODATA and path == source.path
+    masking = f"<NODATA>{source.nodata[number]}</NODATA>" if has_values else "<UseMaskBand>true</UseMaskBand>"
+    return _source("ComplexSource", source, path, str(numbers[number]), masking)
 
 
 def _mask_source(source: ViewSource, view: View) -> str:
     """Return the XML of a raster in the mask, which has no data where the raster has none."""
-    path = _nested(source, view) if source.masking == NODATA and _is_nested(source, view) else source.path
-    first = 1 if path != source.path else source.numbers[0]
-    return _source("ComplexSource", source, path, f"mask,{first}", "<NODATA>0</NODATA>")
+    path, numbers = _as_read(source, view)
+    return _source("ComplexSource", source, path, f"mask,{numbers[0]}", "<NODATA>0</NODATA>")
 
 
-_USE_MASK = "<UseMaskBand>true</UseMaskBand>"
-
-
-def _is_nested(source: ViewSource, view: View) -> bool:
-    return view.is_strict and len(source.numbers) > 1 and not any(math.isnan(float(value)) for value in source.nodata)
+def _as_read(source: ViewSource, view: View) -> tuple[str, tuple[int, ...]]:
+    """Return the path and band numbers of a raster, or those of a nested one where only all nodata values count."""
+    is_nested = source.masking == NODATA and view.is_strict and len(source.numbers) > 1
+    if is_nested and not any(math.isnan(float(value)) for value in source.nodata):
+        return _nested(source, view), tuple(range(1, len(source.numbers) + 1))
+    return source.path, source.numbers
 
 
 def _nested(source: ViewSource, view: View) -> str:
@@ -308,7 +293,7 @@ class ViewImage:
             dataset, indexes = self._closing.enter_context(file.open()), view.indexes
         return self._closing.enter_context(Image(dataset, indexes, self._resolution_m))
 
-    def _check_sources(self, window: tuple[int, int, int, int]) -> None:
+    def _check_sources(self, window: Window) -> None:
         """Leave out the rasters within a window of the view's own grid that cannot be opened, or have changed.
 
         A virtual raster reports one that cannot be opened only once, and then takes its pixels for zeros.
@@ -316,7 +301,7 @@ class ViewImage:
         if self._view.is_one_raster:
             return
         sources = (source for source in self._view.sources if source.name not in self._checked)
-        errors = {source.name: _obstacle(source) for source in sources if source.overlap(*window)[2]}
+        errors = {source.name: _obstacle(source) for source in sources if source.overlap(window)[2]}
         self._checked |= set(errors)
         damaged = {name: error for name, error in errors.items() if error}
         if damaged:
@@ -328,19 +313,19 @@ class ViewImage:
             if isinstance(error, ImageryError):
                 raise error
             raise ImageryError(
-                f"{self.name} cannot be read: {_cause(error)}", "Check that the file was copied whole."
+                f"{self.name} cannot be read: {first_cause(error)}", "Check that the file was copied whole."
             ) from error
         self.left_out += sorted(damaged)
         self._view = self._view.without(damaged)
         self._closing.close()
         self._image = self._open()
 
-    def _on_own_grid(self, column: int, row: int, width: int, height: int) -> tuple[int, int, int, int]:
+    def _on_own_grid(self, column: int, row: int, width: int, height: int) -> Window:
         """Return the window of the view's own grid that resampling may read for one of the grid."""
         own = self._view.grid
-        spans = ((column, width, self.grid.width, own.width), (row, height, self.grid.height, own.height))
-        starts, sizes = zip(*(_scaled_span(*span) for span in spans))
-        return (*starts, *sizes)
+        first, across = _scaled_span(column, width, self.grid.width, own.width)
+        top, down = _scaled_span(row, height, self.grid.height, own.height)
+        return first, top, across, down
 
 
 def _scaled_span(start: int, size: int, of_px: int, to_px: int) -> tuple[int, int]:
@@ -361,26 +346,16 @@ def _obstacle(source: ViewSource) -> Optional[Exception]:
     return None
 
 
-def _is_readable(source: ViewSource, window: tuple[int, int, int, int]) -> bool:
-    column, row, width, height = source.overlap(*window)
+def _is_readable(source: ViewSource, window: Window) -> bool:
+    column, row, width, height = source.overlap(window)
     if not width or not height:
         return True
     try:
         with open_raster(source.path) as dataset:
-            for part in _strips(column, row, width, height):
-                dataset.read(list(source.numbers), window=part)
-                dataset.dataset_mask(window=part)
+            for first in range(row, row + height, _CHECKED_ROWS):
+                strip = windows.Window(column, first, width, min(_CHECKED_ROWS, row + height - first))
+                dataset.read(list(source.numbers), window=strip)
+                dataset.dataset_mask(window=strip)
     except (ImageryError, CPLE_BaseError):
         return False
     return True
-
-
-def _strips(column: int, row: int, width: int, height: int, rows: int = 512) -> Iterator[Window]:
-    for first in range(row, row + height, rows):
-        yield Window(column, first, width, min(rows, row + height - first))
-
-
-def _cause(error: BaseException) -> str:
-    while error.__cause__ is not None:
-        error = error.__cause__
-    return str(error).strip().rstrip(".") + "."

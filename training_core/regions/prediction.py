@@ -1,8 +1,9 @@
-"""Prediction of blocks: the description of the model for workers, and the bytes of a block.
+"""Prediction of blocks: its settings, chosen once for all workers, and the bytes of a block.
 
-The engine, its precision and the halo are chosen once, in the job's process (`settings`); workers take them as they
-are, so that blocks fit each other. With an exact halo in FP32 a block has the same bytes as that part of the undivided
-mosaic. Scope: models and pixels of mosaics. Independent of who computes which block, and of files.
+The job's process chooses engine, precision, halo and sizes, and workers take them as they are, so that blocks fit each
+other. A choice by timing may differ the next time. So it is kept in the job's folder, and a job of the same model and
+options takes it up again. With an exact halo in FP32 a block has the same bytes as that part of the undivided mosaic.
+Scope: models and pixels of mosaics. Independent of who computes which block.
 """
 
 from __future__ import annotations
@@ -10,9 +11,9 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Optional
 
 import numpy as np
@@ -21,25 +22,38 @@ import torch
 from torch import nn
 
 from ..errors import JobError, ModelFileError
+from ..events import Reporter
 from ..geodata.grid import Grid, grid_at
 from ..geodata.pixel_codes import NO_DATA
 from ..geodata.rasterize import burn_shapes
 from ..geodata.rasters import Band
 from ..geodata.tiling import Tile, tile_grid
+from ..jobs import MapRegion, SegmentOptions
 from ..models.engines import make_engine, why_not
 from ..models.loading import load_model
+from ..models.model_card import ModelCard
 from ..models.model_file import weights_sha256
 from ..models.onnx_file import OnnxModel
 from ..segmentation.inference import SYMMETRIES, Piece, Prediction, Predictor, padded_size, predict_pieces, read_piece
-from ..segmentation.segmenter import Segmenter
+from ..segmentation.segmenter import Segmenter, prepare_segmenter, seconds_per_px
+from ..segmentation.work_plan import ImagePlan
 from ..system.prefetch import ahead
 from .catalog import Scene
 from .mosaic import Mosaic
 from .mosaic_view import View, ViewImage, view_from_document
 from .scene_blocks import Block, MosaicArea
+from .store import Store, content_key
 
 # These fields of `Predicting` do not change the bytes of a block.
 _ONLY_HOW = ("model", "threads", "threshold")
+_SETTINGS = "settings"
+# The time that a block's prediction should take, and the sides of blocks, in pixels, to choose from.
+_BLOCK_S = 60.0
+_SIDES_PX = (1024, 2048, 4096, 8192)
+# These options of prediction are taken as the job has them; the others decide which choice is taken up again.
+_FROM_JOB = ("threads", "memory_gb", "threshold")
+# The kept values, and their types.
+_KEPT: dict[str, type] = {"engine": str, "precision": str, "halo_px": int, "core_px": int, "block_px": int}
 
 
 @dataclass(frozen=True)
@@ -77,6 +91,89 @@ def model_sha256(model: nn.Module | OnnxModel) -> str:
     if isinstance(model, OnnxModel):
         return hashlib.sha256(model.content).hexdigest()
     return weights_sha256(model.state_dict())
+
+
+def choose_settings(
+    job: MapRegion,
+    model: nn.Module | OnnxModel,
+    card: ModelCard,
+    sample: Callable[[], ImagePlan],
+    job_px: int,
+    reporter: Reporter,
+) -> tuple[Predicting, int]:
+    """Return how blocks are predicted, and the largest side of a block in pixels.
+
+    Parameters
+    ----------
+    model : Module or OnnxModel
+        As `load_model` returned it.
+    sample : callable
+        Returns an image on which the halo may be measured.
+    job_px : int
+        Pixels to segment in all.
+
+    Raises
+    ------
+    RoadSegError
+        See `segmentation.segmenter.prepare_segmenter`.
+    """
+    store = Store(job.folder)
+    options = {
+        option.name: getattr(job, option.name) for option in fields(SegmentOptions) if option.name not in _FROM_JOB
+    }
+    sha256 = model_sha256(model)
+    key = content_key(sha256, options)
+    kept = _kept_settings(store, key)
+    if kept is None:
+        segmenter = prepare_segmenter(model, card, sample(), job, reporter, job_px)
+        engine = segmenter.engine
+        kept = {
+            "engine": engine.name,
+            "precision": engine.precision,
+            "halo_px": segmenter.halo,
+            "core_px": segmenter.core_px,
+            "block_px": _side_px(seconds_per_px(segmenter)),
+        }
+        content = json.dumps(kept).encode("ascii")
+        store.write(_SETTINGS, key, ".json", lambda path: path.write_bytes(content))
+    else:
+        reporter.log(
+            f"As in the run before in this folder: engine {kept['engine']}, {kept['precision']}, halo "
+            f"{kept['halo_px']} px, tiles of {kept['core_px']} px."
+        )
+    block_px = kept.pop("block_px")
+    predicting = Predicting(
+        model=job.model,
+        sha256=sha256,
+        is_exact=job.halo == "exact",
+        threshold=job.threshold or card.threshold,
+        test_time_augmentation=job.test_time_augmentation,
+        threads=job.threads,
+        **kept,
+    )
+    return predicting, job.block_px or block_px
+
+
+def _kept_settings(store: Store, key: str) -> Optional[dict[str, Any]]:
+    """Return the settings of an earlier job; None if there are none, or none that can be used here."""
+    try:
+        held = json.loads(store.path(_SETTINGS, key, ".json").read_text("ascii"))
+    except (OSError, ValueError):
+        return None
+    is_whole = isinstance(held, dict) and {name: type(value) for name, value in held.items()} == _KEPT
+    if not is_whole or not 0 <= held["halo_px"] <= 4096 or not 32 <= held["core_px"] <= 32768:
+        return None
+    if held["block_px"] not in _SIDES_PX:
+        return None
+    try:
+        return None if why_not(held["engine"]) else held
+    except KeyError:
+        return None
+
+
+def _side_px(seconds_a_px: float) -> int:
+    """Return the side of the largest block that is predicted in time, or the smallest side."""
+    return max((side for side in _SIDES_PX if side * side * seconds_a_px <= _BLOCK_S), default=_SIDES_PX[0])
 
 
 # From this number of tiles of a shape on, preparing for the shape pays.
@@ -157,13 +254,15 @@ def content_of(document: dict[str, Any]) -> dict[str, Any]:
     return {**document, "predicting": predicting}
 
 
-def predict_block(document: dict[str, Any]) -> tuple[Prediction, list[str]]:
+def predict_block(document: dict[str, Any]) -> tuple[Prediction, Grid, list[str]]:
     """Predict the block of a `block_document`.
 
     Returns
     -------
     prediction : Prediction
         Of the block; NO_DATA outside the area of interest.
+    grid : Grid
+        Of the block.
     left_out : list of str
         Names of neighboring scenes that turned out to be damaged.
 
@@ -181,49 +280,38 @@ def predict_block(document: dict[str, Any]) -> tuple[Prediction, list[str]]:
     probability = np.full((block.height, block.width), NO_DATA, dtype=np.uint8)
     classes = probability.copy() if segmenter.card.classes else None
     view = view_from_document(document["view"])
-    tiles = _tiles(view, block, segmenter)
+    grid = grid_at(view.grid, segmenter.card.resolution_m)
+    # They begin where those of the undivided mosaic would.
+    tiles = list(tile_grid(grid.width, grid.height, segmenter.core_px, segmenter.halo, block.window))
     if len(tiles) >= _MANY_TILES:
         shape = (1, len(predictor.bands), *padded_size(tiles[0].read_window[:1:-1]))
         segmenter.engine.expect(predictor.model, shape)
-    with closing(ahead(_pieces(document, view, tiles, segmenter, left_out), 1)) as pieces:
+    with closing(ahead(_pieces(document["area"], view, tiles, segmenter, predictor.bands, left_out), 1)) as pieces:
         for piece, predicted in predict_pieces(predictor, pieces, segmenter.tile_px):
-            place = _place(piece.tile, block)
+            top, left = piece.tile.row - block.row, piece.tile.column - block.column
+            place = slice(top, top + piece.tile.height), slice(left, left + piece.tile.width)
             probability[place] = predicted.probability
             if classes is not None and predicted.classes is not None:
                 classes[place] = predicted.classes
-    return Prediction(probability, classes), left_out
-
-
-def _tiles(view: View, block: Block, segmenter: Segmenter) -> list[Tile]:
-    """Return the tiles of a block, which begin where those of the undivided mosaic would."""
-    grid = grid_at(view.grid, segmenter.card.resolution_m)
-    return list(tile_grid(grid.width, grid.height, segmenter.core_px, segmenter.halo, block.window))
+    return Prediction(probability, classes), grid.window(*block.window), left_out
 
 
 def _pieces(
-    document: dict[str, Any], view: View, tiles: list[Tile], segmenter: Segmenter, left_out: list[str]
+    area_wkb: Optional[str],
+    view: View,
+    tiles: list[Tile],
+    segmenter: Segmenter,
+    bands: tuple[Band, ...],
+    left_out: list[str],
 ) -> Iterator[Piece]:
     """Yield the tiles of a block with their pixels; names of damaged neighbors go into a list.
 
     It opens and closes the rasters itself, since both must be done in the thread that reads them.
     """
-    bands = tuple(Band(**band) for band in document["bands"])
-    shape = shapely.from_wkb(document["area"]) if document["area"] else None
+    shape = shapely.from_wkb(area_wkb) if area_wkb else None
     with ViewImage(view, segmenter.card.resolution_m) as image:
         for tile in tiles:
             core = (tile.column, tile.row, tile.width, tile.height)
             area = None if shape is None else burn_shapes([shape], image.grid, core)
             yield read_piece(tile, image.read, bands, area, name=image.name)
         left_out += image.left_out
-
-
-def _place(tile: Tile, block: Block) -> tuple[slice, slice]:
-    top, left = tile.row - block.row, tile.column - block.column
-    return slice(top, top + tile.height), slice(left, left + tile.width)
-
-
-def block_grid(document: dict[str, Any], resolution_m: float) -> Grid:
-    """Return the grid of the block of a `block_document`; 0 means the mosaic's own resolution."""
-    block = Block(**document["block"])
-    view = view_from_document(document["view"])
-    return grid_at(view.grid, resolution_m).window(*block.window)

@@ -16,7 +16,7 @@ from affine import Affine
 from pyproj import Transformer
 from shapely.geometry.base import BaseGeometry
 
-from ..geodata.grid import Grid
+from ..geodata.grid import SAME_PX, Grid
 from ..jobs import NetworkOptions
 from ..networks.cleaning import UNLIKELY_ROUNDS
 from ..networks.gaps import WAY_AROUND
@@ -30,8 +30,6 @@ _NARROWEST_M = 3.0
 _WIDEST_MARGIN_PX = 4096
 # Points for each side of an outline that is taken to another CRS, where straight lines are bent.
 _POINTS_A_SIDE = 16
-# Grids share their pixels if these are off by no more than this fraction of a pixel.
-_SAME_PX = 0.01
 
 
 @dataclass(frozen=True, order=True)
@@ -60,8 +58,8 @@ def region_grid(grids: Sequence[Grid]) -> Grid:
     """Return the grid of the largest mosaic at the model's resolution, extended by whole cells to all mosaics."""
     main = max(grids, key=lambda grid: grid.width * grid.height)
     bounds = np.array([outline_on(main, grid).bounds for grid in grids])
-    first = np.floor(bounds[:, :2].min(axis=0) / CELL_PX + _SAME_PX) * CELL_PX
-    size = np.ceil(bounds[:, 2:].max(axis=0) - first - _SAME_PX)
+    first = np.floor(bounds[:, :2].min(axis=0) / CELL_PX + SAME_PX) * CELL_PX
+    size = np.ceil(bounds[:, 2:].max(axis=0) - first - SAME_PX)
     return Grid(main.crs, main.transform @ Affine.translation(*first), *size.astype(int).tolist())
 
 
@@ -76,20 +74,6 @@ def outline_on(grid: Grid, other: Grid) -> BaseGeometry:
             lambda points: np.column_stack(transformer.transform(*points.T)),
         )
     return shapely.transform(outline, lambda points: np.column_stack(~grid.transform @ tuple(points.T)))
-
-
-def shared_offset(grid: Grid, other: Grid) -> tuple[int, int] | None:
-    """Return the column and row of a grid at which another one begins; None where they do not share their pixels."""
-    if other.crs != grid.crs:
-        return None
-    between = ~grid.transform @ other.transform
-    scale = np.array([between.a, between.b, between.d, between.e])
-    # A difference in scale adds up over all pixels.
-    drift_px = np.abs(scale - [1, 0, 0, 1]).max() * max(other.width, other.height)
-    column, row = round(between.c), round(between.f)
-    if max(drift_px, abs(between.c - column), abs(between.f - row)) > _SAME_PX:
-        return None
-    return column, row
 
 
 def margin_px(options: NetworkOptions, pixel_m: tuple[float, float]) -> int:

@@ -140,7 +140,7 @@ class Planner:
 
     def _predict(self, plan: ScenePlan, block: Block, key: str) -> dict[str, Any]:
         document = block_document(self.predicting, plan.mosaic, plan.scene, block, plan.bands, plan.area)
-        return {"folder": self.folder, "key": key, "resolution_m": self.card.resolution_m, "block": document}
+        return {"folder": self.folder, "key": key, "block": document}
 
     def assembly_document(self, plan: ScenePlan) -> dict[str, Any]:
         """Return the document of a scene's result rasters, as `scene_blocks.assemble` takes it."""

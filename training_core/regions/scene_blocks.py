@@ -21,7 +21,7 @@ from shapely.geometry.base import BaseGeometry
 
 from ..errors import OutputError
 from ..geodata.geotiff import named_errors
-from ..geodata.grid import Grid
+from ..geodata.grid import Grid, Window, common_window
 from ..geodata.pixel_codes import NO_DATA, ROAD
 from ..geodata.rasterize import ground_shapes, pixel_window
 from ..geodata.rasters import open_raster
@@ -32,7 +32,7 @@ from ..segmentation.result_rasters import ResultWriter
 from ..segmentation.work_plan import Results
 from ..system.outputs import Outputs
 from .catalog import Scene
-from .mosaic import Mosaic, Window
+from .mosaic import Mosaic
 from .mosaic_view import grid_from_document
 
 # The tag of a result raster with the key of its content.
@@ -117,19 +117,11 @@ def scene_blocks(
         Row by row, without gap or overlap. They have about equal sizes, and begin at multiples of the stride, except
         where the scene or the window begins.
     """
-    column, row, width, height = _common(mosaic.window_at(scene, resolution_m), window)
+    whole = mosaic.window_at(scene, resolution_m)
+    column, row, width, height = common_window(whole, window) if window else whole
     rows = list(_spans(row, row + height, block_px))
     columns = list(_spans(column, column + width, block_px))
     return [Block(scene.name, left, top, across, down) for top, down in rows for left, across in columns]
-
-
-def _common(window: Window, other: Optional[Window]) -> Window:
-    """Return the common part of two windows; of size 0 if they have none."""
-    if other is None:
-        return window
-    left, top = max(window[0], other[0]), max(window[1], other[1])
-    right, bottom = (min(window[axis] + window[axis + 2], other[axis] + other[axis + 2]) for axis in (0, 1))
-    return left, top, max(0, right - left), max(0, bottom - top)
 
 
 def _spans(begin: int, end: int, block_px: int) -> Iterator[tuple[int, int]]:

@@ -22,7 +22,7 @@ from .best_view import RegionView, read_best
 from .hysteresis_links import border_patches, write_patches
 from .mosaic_view import grid_from_document
 from .part_roads import extract_part, write_part
-from .prediction import block_grid, predict_block, prepare
+from .prediction import predict_block
 from .region_grid import Part
 from .scene_blocks import assemble, write_block
 from .store import Store
@@ -46,17 +46,10 @@ def perform(work: str, document: dict[str, Any]) -> dict[str, Any]:
     return _HANDLERS[work](document)
 
 
-def prepare_worker(document: dict[str, Any]) -> None:
-    """Load the model, once in each worker; the document is that of `prediction.Predicting`."""
-    prepare(document)
-
-
 def _predict(document: dict[str, Any]) -> dict[str, Any]:
     """Predict a block: `folder`, `key`, and `block` as `prediction.block_document` returns it."""
-    prediction, left_out = predict_block(document["block"])
-    grid = block_grid(document["block"], document["resolution_m"])
-    store = Store(document["folder"])
-    store.write(PREDICT, document["key"], ".tif", lambda path: write_block(path, prediction, grid))
+    prediction, grid, left_out = predict_block(document["block"])
+    Store(document["folder"]).write(PREDICT, document["key"], ".tif", lambda path: write_block(path, prediction, grid))
     return {"left_out": left_out}
 
 

@@ -25,6 +25,7 @@ from training_core.pipelines import extractroads, mapregion, segment
 
 SIDE_PX = 576
 EXACT = {"engine": "native", "precision": "fp32", "halo": "exact", "threads": 1}
+FAST = {**EXACT, "halo": "32"}
 
 
 @pytest.fixture(scope="module")
@@ -46,13 +47,13 @@ def cut(land, folder, windows):
     return str(folder)
 
 
-FOUR = {"nw": (0, 0, 320, 310), "ne": (288, 0, 288, 320), "sw": (0, 300, 300, 276), "se": (290, 288, 286, 288)}
+# In blocks of 320 pixels, the first has two.
+FOUR = {"nw": (0, 0, 352, 310), "ne": (288, 0, 288, 320), "sw": (0, 300, 300, 276), "se": (290, 288, 286, 288)}
 
 
 def map_region(folder, reporter=None, **options):
     folder.mkdir(exist_ok=True)
-    defaults = {"engine": "native", "threads": 1, "folder": str(folder), "roads": str(folder / "roads.gpkg")}
-    job = MapRegion(**{**defaults, **options})
+    job = MapRegion(**{"folder": str(folder), "roads": str(folder / "roads.gpkg"), **FAST, **options})
     job.validate()
     return mapregion.run(job, reporter or Reporter())
 
@@ -64,10 +65,10 @@ def counts(result):
 
 @pytest.fixture(scope="module")
 def mapped(land, learned, tmp_path_factory):
-    """The towns as four scenes that overlap, in small blocks: the folder and the result."""
+    """The towns as four scenes that overlap: the folder and the result."""
     base = tmp_path_factory.mktemp("region")
     source = cut(land, base / "scenes", FOUR)
-    return base, map_region(base / "out", source=source, model=learned.model, block_px=256, **EXACT)
+    return base, map_region(base / "out", source=source, model=learned.model, block_px=320, **EXACT)
 
 
 def test_scenes_that_overlap_give_the_network_of_the_undivided_image(land, learned, mapped, tmp_path):
@@ -100,7 +101,7 @@ def test_a_second_run_computes_nothing_and_gives_the_same_network(mapped, learne
         base / "out",
         source=str(base / "scenes"),
         model=learned.model,
-        block_px=256,
+        block_px=320,
         roads=str(base / "b.gpkg"),
         **EXACT,
     )
@@ -113,7 +114,7 @@ def test_a_second_run_computes_nothing_and_gives_the_same_network(mapped, learne
 def test_scenes_that_look_like_noise_are_named(mapped, learned, monkeypatch):
     base, _ = mapped
     monkeypatch.setattr(sanity_checks, "_MIN_KM", 0.1)
-    options = {"source": str(base / "scenes"), "model": learned.model, "block_px": 256, **EXACT}
+    options = {"source": str(base / "scenes"), "model": learned.model, "block_px": 320, **EXACT}
     for most_per_km, named in ((60.0, []), (0.1, sorted(FOUR))):
         monkeypatch.setattr(sanity_checks, "_MAX_PER_KM", most_per_km)
         heard = []
@@ -124,11 +125,10 @@ def test_scenes_that_look_like_noise_are_named(mapped, learned, monkeypatch):
 
 def test_scenes_behind_addresses_are_mapped_as_those_on_the_disk(land, learned, tmp_path):
     source = cut(land, tmp_path / "scenes", {"a": (0, 0, 192, 192)})
-    options = {"model": learned.model, "engine": "native", "precision": "fp32", "halo": "32"}
-    map_region(tmp_path / "local", source=source, **options)
+    map_region(tmp_path / "local", source=source, model=learned.model)
     with serving(tmp_path / "scenes") as address:
         scenes = tuple(f"/vsicurl/{address}/{name}.tif" for name in ("a", "missing"))
-        result = map_region(tmp_path / "remote", rasters=scenes, **options)
+        result = map_region(tmp_path / "remote", rasters=scenes, model=learned.model)
     assert (result["done"], result["failed"], result["partial"]) == (1, 1, True)
     (failure,) = result["failures"]
     assert "missing" in failure["scene"]
@@ -138,10 +138,10 @@ def test_scenes_behind_addresses_are_mapped_as_those_on_the_disk(land, learned, 
 
 
 def test_only_what_has_changed_is_mapped_again(land, learned, tmp_path):
-    source = cut(land, tmp_path / "scenes", {"a": (0, 0, 192, 192), "b": (384, 384, 192, 192)})
-    options = {"source": source, "model": learned.model, **EXACT, "halo": "32"}
+    source = cut(land, tmp_path / "scenes", {"a": (0, 0, 96, 96), "b": (384, 384, 96, 96)})
+    options = {"source": source, "model": learned.model}
     map_region(tmp_path / "out", **options)
-    cut(land, tmp_path / "scenes", {"b": (384, 384, 190, 192)})
+    cut(land, tmp_path / "scenes", {"b": (384, 384, 94, 96)})
     assert counts(map_region(tmp_path / "out", **options)) == (1, 1)
     (tmp_path / "out" / "masks" / "a_mask.tif").unlink()
     assert counts(map_region(tmp_path / "out", **options)) == (1, 1)
@@ -174,7 +174,7 @@ def test_of_two_scenes_of_a_name_the_first_is_mapped_whole_and_both_are_shown(la
     first = cut(land, tmp_path / "a", {"twin": (0, 0, 192, 192)})
     second = cut(land, tmp_path / "b", {"twin": (192, 0, 192, 192)})
     rasters = (f"{first}/twin.tif", f"{second}/twin.tif")
-    result = map_region(tmp_path / "out", rasters=rasters, model=learned.model, block_px=128, halo="32")
+    result = map_region(tmp_path / "out", rasters=rasters, model=learned.model, block_px=128)
     assert (counts(result), result["failed"]) == ((1, 0), 1)
     index = geopandas.read_file(result["index"])
     assert index[["path", "status"]].to_numpy().tolist() == [[rasters[0], "done"], [rasters[1], "failed"]]
@@ -236,7 +236,7 @@ def test_bad_options_are_named_before_any_work(land, learned, tmp_path, options,
 
 def test_a_job_that_is_stopped_keeps_what_is_done(land, learned, tmp_path):
     source = cut(land, tmp_path / "scenes", FOUR)
-    options = {"source": source, "model": learned.model, "halo": "32"}
+    options = {"source": source, "model": learned.model}
     masks = tmp_path / "out" / "masks"
     with pytest.raises(Cancelled):
         map_region(tmp_path / "out", Reporter(is_cancelled=lambda: len(list(masks.glob("*_mask.tif"))) >= 2), **options)

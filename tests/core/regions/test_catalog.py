@@ -35,7 +35,7 @@ def test_a_scene_is_what_its_file_says(tmp_path):
     assert [(band.number, band.dtype, band.color) for band in scene.bands] == [
         (1, "uint8", "red"), (2, "uint8", "green"), (3, "uint8", "blue")
     ]  # fmt: skip
-    assert scene.masking == "full" and scene.alpha == 0
+    assert scene.masking == "full"
 
 
 def test_a_bad_image_stops_no_other(tmp_path):
@@ -95,7 +95,7 @@ def test_how_data_are_missing(tmp_path):
         dataset.write_mask(np.eye(20, 30) > 0)
     found = {scene.name: scene for scene in catalog_of(*paths.values()).scenes}
     assert {name: scene.masking for name, scene in found.items()} == {name: name for name in paths}
-    assert found["alpha"].alpha == 4 and [band.number for band in found["alpha"].bands] == [1, 2, 3]
+    assert [band.number for band in found["alpha"].bands] == [1, 2, 3]
     assert found["nodata"].bands[0].nodata == 0
 
 

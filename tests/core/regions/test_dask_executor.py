@@ -68,7 +68,7 @@ def undisturbed(folder, count):
     return results_in(folder)
 
 
-def test_two_processes_do_all_tasks_prepared_once_and_seen_by_this_machine_only(two):
+def test_two_processes_do_all_tasks_prepared_once_and_seen_by_this_machine_only(two, tmp_path):
     assert two.workers == 2
     outcomes = list(two.run([task("echo", value=number) for number in range(60)], Reporter()))
     assert sorted(outcome.result["value"] for outcome in outcomes) == list(range(60))
@@ -84,9 +84,7 @@ def test_two_processes_do_all_tasks_prepared_once_and_seen_by_this_machine_only(
     ]
     assert len(listening) >= 3
     assert set(listening) == {"127.0.0.1"}
-
-
-def test_what_fails_is_an_outcome_and_a_full_disk_is_left_to_another_worker(two, tmp_path):
+    # What fails is an outcome, and a full disk is left to another worker.
     told = []
     tasks = [
         task("damaged"),
@@ -106,7 +104,7 @@ def test_what_fails_is_an_outcome_and_a_full_disk_is_left_to_another_worker(two,
     assert sum("tried on another worker" in text for text in logs) == 2
 
 
-def test_a_worker_that_is_killed_costs_nothing(two, tmp_path):
+def test_a_worker_that_is_killed_costs_nothing_and_a_task_that_kills_workers_fails_alone(two, tmp_path):
     expected = undisturbed(tmp_path / "plain", 24)
     folder = tmp_path / "region"
     draw = random.Random(7)
@@ -120,9 +118,6 @@ def test_a_worker_that_is_killed_costs_nothing(two, tmp_path):
     assert sorted(outcome.task.document["seed"] for outcome in outcomes) == list(range(24))
     assert {outcome.code for outcome in outcomes} == {""}
     assert results_in(folder) == expected
-
-
-def test_a_task_that_kills_workers_fails_alone(two):
     tasks = [task("die"), *(task("echo", value=number) for number in range(12))]
     outcomes = list(two.run(tasks, Reporter()))
     assert len(outcomes) == 13
@@ -163,6 +158,7 @@ def test_a_scheduler_that_cannot_be_reached_is_named(tmp_path, monkeypatch):
         open_executor(HANDLERS, Needs(str(tmp_path)), Reporter(), "tcp://no-such-host.invalid:8786")
 
 
+@pytest.mark.slow
 def test_a_scheduler_without_workers_and_one_that_wants_certificates_are_named(processes, tmp_path, monkeypatch):
     monkeypatch.setattr(dask_pool, "WORKERS_S", 0.5)
     monkeypatch.setattr(dask_pool, "CONNECT_S", 2.0)

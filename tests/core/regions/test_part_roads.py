@@ -70,8 +70,19 @@ def city():
 
 
 @pytest.fixture(scope="module")
-def whole(city):
-    return undivided(city)
+def classes():
+    """Stripes of two classes."""
+    return np.where(np.arange(SIZE_PX) % 700 < 350, 1, 2).astype(np.uint8) * np.ones((SIZE_PX, 1), np.uint8)
+
+
+@pytest.fixture(scope="module")
+def whole(city, classes):
+    return undivided(city, classes=classes)
+
+
+@pytest.fixture(scope="module")
+def six_parts(city, classes):
+    return joined(city, cut_at([512, 1024], [640]), classes=classes)
 
 
 def check_equal(found, joining, whole):
@@ -83,21 +94,19 @@ def check_equal(found, joining, whole):
     assert other <= 2 and same > 50
 
 
-def test_joined_parts_have_the_lines_of_the_undivided_region(city, whole):
-    check_equal(*joined(city, cut_at([256, 640, 1024], [384, 896])), whole)
+def test_joined_parts_have_the_lines_of_the_undivided_region(six_parts, whole):
+    check_equal(*six_parts, whole)
 
 
-@settings(max_examples=3, deadline=None)
+@settings(max_examples=2, deadline=None)
 @given(st.data())
 def test_cuts_may_be_anywhere(city, whole, data):
     cuts = st.lists(st.integers(8, SIZE_PX // 8 - 8).map(lambda number: 8 * number), min_size=1, max_size=1)
     check_equal(*joined(city, cut_at(data.draw(cuts), data.draw(cuts))), whole)
 
 
-def test_lines_across_seams_have_the_measures_and_classes_of_the_undivided_ones(city):
-    classes = np.where(np.arange(SIZE_PX) % 700 < 350, 1, 2).astype(np.uint8) * np.ones((SIZE_PX, 1), np.uint8)
-    found, _ = joined(city, cut_at([640], [640]), classes=classes)
-    whole = undivided(city, classes=classes)
+def test_lines_across_seams_have_the_measures_and_classes_of_the_undivided_ones(six_parts, whole):
+    found, _ = six_parts
     long = found[found["length_m"] > 100].sort_values("length_m").head(20)
     for _, road in long.iterrows():
         own = whole.iloc[(whole.geometry.hausdorff_distance(road.geometry)).argmin()]
@@ -140,7 +149,7 @@ def test_a_part_without_roads_is_no_trouble():
 
 
 def test_roads_of_a_part_survive_their_file(city, tmp_path):
-    roads = extracted(city, cut_at([640], [640]))[0]
+    (roads,) = extracted(city, cut_at([640], [640])[:1])
     write_part(tmp_path / "part.npz", roads)
     read = read_part(tmp_path / "part.npz")
     for name in ("nodes", "edges", "points", "offsets"):

@@ -27,10 +27,9 @@ from training_core.models.model_file import save_model
 from training_core.pipelines import segment
 from training_core.regions.catalog import read_catalog
 from training_core.regions.mosaic import find_mosaics, normalized_bands
-from training_core.regions.prediction import content_of, predict_block, prepare
+from training_core.regions.prediction import choose_settings, content_of, predict_block, prepare
 from training_core.regions.region_plan import Planner
 from training_core.regions.scene_blocks import is_assembled, read_block, write_block
-from training_core.regions.settings import choose_settings
 from training_core.regions.task_handlers import MAP, perform
 from training_core.segmentation.inference import Prediction
 from training_core.segmentation.work_plan import plan_image
@@ -141,7 +140,9 @@ def test_a_cut_in_both_directions_has_the_bytes_of_the_undivided_image(tmp_path,
     compare(found, expected)
 
 
-@pytest.mark.parametrize("profile", [{}, {"nodata": 0}], ids=["full", "nodata"])
+@pytest.mark.parametrize(
+    "profile", [pytest.param({}, id="full", marks=pytest.mark.slow), pytest.param({"nodata": 0}, id="nodata")]
+)
 def test_finer_scenes_have_the_bytes_of_the_undivided_image_at_the_models_resolution(tmp_path, models, profile):
     image = ground(64, 500)
     if profile:
@@ -235,11 +236,11 @@ def documents(folder, model, image, spans):
 def test_a_damaged_neighbor_is_left_out_and_named(tmp_path, models):
     image = ground(64, 200)
     of = documents(tmp_path, models[MODEL], image, {"a": (0, 120), "b": (100, 100)})
-    whole, left_out = predict_block(of["a"])
+    whole, _, left_out = predict_block(of["a"])
     assert left_out == []
     damaged = (tmp_path / "b.tif").read_bytes()
     (tmp_path / "b.tif").write_bytes(damaged[: len(damaged) // 2])
-    alone, left_out = predict_block(of["a"])
+    alone, _, left_out = predict_block(of["a"])
     assert left_out == ["b"]
     assert (alone.probability != NO_DATA).all() and (alone.probability != whole.probability).any()
     with pytest.raises(ImageryError, match=r"b\.tif cannot be read"):
@@ -275,8 +276,9 @@ def test_another_model_of_that_name_is_refused(tmp_path, models):
 
 def test_a_model_is_loaded_once_a_process(tmp_path, models):
     document = documents(tmp_path, models[MODEL], ground(64, 70), {"a": (0, 70)})["a"]
-    assert prepare(document["predicting"]) is prepare(json.loads(json.dumps(document["predicting"])))
-    assert prepare({**document["predicting"], "core_px": 64}) is not prepare(document["predicting"])
+    prepared = prepare(document["predicting"])
+    assert prepare(sent(document["predicting"])) is prepared
+    assert prepare({**document["predicting"], "core_px": 64}) is not prepared
 
 
 @pytest.mark.parametrize("has_classes", [False, True])
