@@ -191,12 +191,12 @@ def test_a_reader_that_holds_the_file_delays_neither_the_work_nor_loses_a_change
 
 def test_a_full_disk_is_named_and_leaves_no_file(path):
     with pytest.raises(OutputError, match="index.gpkg"), no_more_than(20_000):
-        IndexLayer(path, UTM, rows_of(2000))
+        IndexLayer(path, UTM, rows_of(2000), Reporter())
     assert files(path.parent) == []
 
 
 def test_a_scene_that_is_not_in_the_index_is_ignored(path):
-    with IndexLayer(path, UTM, rows_of(1)) as index:
+    with IndexLayer(path, UTM, rows_of(1), Reporter()) as index:
         index.update("nobody", status="done")
     assert read(path)["status"].tolist() == ["waiting"]
 

@@ -25,6 +25,7 @@ from training_core.models.loading import load_model, load_network
 from training_core.models.model_card import ModelCard
 from training_core.models.model_file import save_model
 from training_core.pipelines import segment
+from training_core.regions import prediction
 from training_core.regions.catalog import read_catalog
 from training_core.regions.mosaic import find_mosaics, normalized_bands
 from training_core.regions.prediction import choose_settings, content_of, predict_block, prepare
@@ -48,6 +49,12 @@ def models(tmp_path_factory):
     paths[IMAGE] = str(folder / "image.safetensors")
     save_model(folder / "image.safetensors", model.state_dict(), dataclasses.replace(card, scaling=IMAGE))
     return paths
+
+
+@pytest.fixture(autouse=True)
+def known_throughput(monkeypatch):
+    """Choose blocks without timing the model."""
+    monkeypatch.setattr(prediction, "seconds_per_px", lambda _: 1e-6)
 
 
 def ground(height, width, seed=1):
