@@ -1,4 +1,4 @@
-"""Evidence along lines: probability of road on them and beside them, width, dead ends.
+"""Evidence along lines: probability of road on and next to them, width and dead ends.
 
 Scope: vertices of lines. Independent of decisions based on it.
 """

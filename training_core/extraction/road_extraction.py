@@ -284,7 +284,7 @@ def attributes(
 def along_traffic(graph: Graph, measures: LineMeasures, grid: Grid, driving_side: str) -> Graph:
     """Return the graph with the lines of dual carriageways in the direction of their traffic, where it is known.
 
-    The grid tells whether its rows go down, as usual, or up.
+    The grid shows whether its rows go down as usual or up.
     """
     up = np.sign(grid.transform.determinant)
     left = up * left_fraction(graph, tangents(graph), measures.to_other)

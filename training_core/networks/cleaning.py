@@ -142,7 +142,7 @@ def median_of_lines(graph: Graph, values: np.ndarray) -> np.ndarray:
 
 
 def mean_of_lines(graph: Graph, values: np.ndarray) -> np.ndarray:
-    """Return the mean of each line's values, (p,) float64, one for each vertex, without NaN: (m,) float64."""
+    """Return the mean of each line among (p,) float64 values of vertices without NaN: (m,) float64."""
     has_value = np.isfinite(values)
     total = np.bincount(graph.owner, np.where(has_value, values, 0), minlength=len(graph.edges))
     count = np.bincount(graph.owner, has_value, minlength=len(graph.edges))

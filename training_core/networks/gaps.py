@@ -118,7 +118,7 @@ def snap_ends(graph: Graph, snap_m: float, surroundings: Surroundings) -> Graph:
 
 
 def _greedy_matching(pairs: np.ndarray) -> np.ndarray:
-    """Return those pairs, (k, 2), in order, that share no number with an earlier chosen one."""
+    """Return those of the (k, 2) pairs in order that share no number with an earlier chosen one."""
     taken: set[int] = set()
     chosen = []
     for first, second in pairs.tolist():

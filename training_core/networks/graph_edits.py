@@ -1,4 +1,4 @@
-"""Edits of a graph: edges added, noded where they cross others, split at new nodes, and cut at a box.
+"""Edits of a graph: edges added and noded where they cross others, split at new nodes, cut at a box.
 
 Scope: topology and plane geometry. Independent of why an edge is added, of roads and maps.
 """

@@ -111,7 +111,7 @@ def _paths_between_components(
 
 
 def _to_nearest_others(graph: Graph, apart: np.ndarray) -> np.ndarray:
-    """Return the shortest lines from components, (k,) int64, to another one, except from remote ones: object."""
+    """Return the shortest lines from (k,) int64 components to another one except from remote ones: object."""
     components, shapes = graph.edge_component, graph.shapes()
     tree, lines = shapely.STRtree(shapes), []
     # Near first: a wide search for all components would find too many pairs.

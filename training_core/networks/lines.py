@@ -106,8 +106,8 @@ def read_line_layer(path: str, purpose: str, fields: LineFields) -> geopandas.Ge
     Raises
     ------
     LabelError
-        The layer cannot be read, has other geometries than lines, lacks a field, or has a line that crosses itself far
-        more often than a drawn one.
+        The layer cannot be read, has other geometries than lines or lacks a field; or a line crosses itself far more
+        often than a drawn one.
     """
     layer = read_layer(path, purpose)
     require_geometry(layer, ("lines",), path, purpose)

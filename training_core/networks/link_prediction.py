@@ -138,7 +138,7 @@ def _candidates(graph: Graph, ends: DeadEnds, reach_m: float, surroundings: Surr
 def _nearest_roads(
     graph: Graph, ends: DeadEnds, reach_m: float, is_bridge: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the roads around dead ends: the dead end, (k,), the edge, (k,), and its nearest point, (k, 2)."""
+    """Return the roads around dead ends: the (k,) dead ends and edges and the (k, 2) nearest points."""
     edges = np.flatnonzero(~is_bridge)
     shapes, places = graph.shapes()[edges], shapely.points(ends.place)
     end, road = shapely.STRtree(shapes).query(places, predicate="dwithin", distance=reach_m)

@@ -210,7 +210,7 @@ def rank(length_m: np.ndarray) -> np.ndarray:
 
 
 def osm_tags(width_m: np.ndarray, classes: Optional[np.ndarray] = None) -> dict[str, np.ndarray]:
-    """Return columns of tags for roads: `highway`, `width` in meters to a decimeter, as text or None, and `source`.
+    """Return columns of tags for roads: `highway`, `source` and `width` in meters to a decimeter as text or None.
 
     The (m,) float64 widths are NaN where unknown. Of the (m,) object names of classes or None only values of
     OpenStreetMap's key `highway` become a tag. The usual speed does not because `maxspeed` is the legal limit.

@@ -93,7 +93,7 @@ class RoadGraph:
         return shapely.STRtree(shapely.linestrings(ends))
 
     def _steps_at(self, places: Places) -> tuple[np.ndarray, np.ndarray]:
-        """Return the vertex before each place, (n,), and how far it is to the next, as a fraction of the step, (n,)."""
+        """Return the (n,) vertices before places and how far they are to the next as (n,) fractions of the step."""
         # Distances through all edges never decrease, so one search finds the step of every place.
         total_m = np.cumsum(self.graph.steps) - self.graph.steps
         begin, last = self.graph.offsets[places.edge], self.graph.offsets[places.edge + 1] - 1
@@ -200,7 +200,7 @@ class RoadGraph:
     def _unlikeness(
         self, vertex: np.ndarray, edge: np.ndarray, along_m: np.ndarray, headings: np.ndarray | None
     ) -> np.ndarray:
-        """Return a cost, 0 to 1, of matching points with these headings to places, rounded so that ties are equal."""
+        """Return a cost from 0 to 1 of matching points with headings to places, rounded so that ties are equal."""
         if headings is None:
             return np.zeros(len(vertex))
         step = self.graph.points[vertex + 1] - self.graph.points[vertex]

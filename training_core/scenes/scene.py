@@ -82,7 +82,7 @@ def plan_scene(
     bands : str
         rgb, pan (one band) or rgbn (with near infrared).
     bit_depth : int
-        8, in uint8, or 11, in uint16.
+        8 (uint8) or 11 (uint16).
     conditions : str
         fair, a summer's day and a good camera straight above, or varied: any season, climate, sun and camera.
     """

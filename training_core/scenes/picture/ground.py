@@ -60,7 +60,7 @@ def land_cover(scenery: Scenery, view: View, texture: Texture) -> tuple[np.ndarr
 
 
 def yard_layers(scenery: Scenery, view: View, texture: Texture) -> Iterator[Layer]:
-    """Yield the layers of gardens with their patches, fences, drives and walls, from the ground up."""
+    """Yield the layers of gardens with patches, fences, drives and walls from the ground up."""
     yards, palette, look = scenery.land.yards, scenery.palette, scenery.look
     lush = np.float32(1 - 0.7 * look.aridity)
     garden = view.burn(yards.gardens)

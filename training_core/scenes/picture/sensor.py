@@ -1,6 +1,7 @@
 """The camera above a scene: off-nadir angle, blur, noise, haze, exposure, bit depth and JPEG compression.
 
-Scope: four bands of light (red, green, blue, near infrared) from 0, black, to 1, white. Independent of their subject.
+Scope: four bands of light (red, green, blue, near infrared) from black at 0 to white at 1. Independent of their
+subject.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ class Camera:
     bands : str
         A key of BANDS.
     bit_depth : int
-        8, in uint8, or 11, in uint16.
+        8 (uint8) or 11 (uint16).
     lean : (2,) ndarray
         Offset (east, north) of the top of something one meter high as seen from its foot; zero from straight above.
     blur_px, grain : float
@@ -47,7 +48,7 @@ class Camera:
     haze : float
         Fraction of the sky's light.
     balance, saturation : (3,) ndarray and float
-        Factors of red, green and blue, and of color, in the picture.
+        Factors of red, green and blue and of color in the picture.
     black, gray : float
         The light that comes out as 0, and the level from 0 to 1 that a middle gray comes out as: the exposure.
     gamma : float

@@ -49,7 +49,7 @@ def grow(
     Parameters
     ----------
     density : ndarray (H, W), float32
-        Chance, from 0 to 1, that a cell whose plant would have its stem at a pixel has one.
+        Chance from 0 to 1 that a cell whose plant would have its stem at a pixel has one.
     cell_m : float
         Size of the cells, the mean distance of plants where all grow.
     radius_m : tuple of float

@@ -17,7 +17,7 @@ _TAPER_M = 4.0  # a ramp leaves at a small angle, so that it does not lie on the
 
 
 def highway(side_m: float, rng: np.random.Generator) -> Sketch:
-    """Return a motorway, roads over it, ramps to one of them, and the streets on both sides."""
+    """Return a motorway, roads over it, ramps to one of them and the streets on both sides."""
     bend = Bend.random(rng, side_m, (2400.0, 1300.0, 700.0), swing=rng.uniform(0.012, 0.022))
     towns = Towns.random(rng, side_m)
     half_m, width_m = half_side_m(side_m), round(rng.uniform(8.0, 11.0), 1)

@@ -1,4 +1,4 @@
-"""Land use along the roads of a scene: land cover, buildings, car parks and vehicles, as tables of polygons.
+"""Land use along the roads of a scene: land cover, buildings, car parks and vehicles as tables of polygons.
 
 Scope: shapes on a plane in meters and their kinds. Independent of colors, light and pixels.
 """
@@ -57,7 +57,7 @@ class Land:
 
 
 def plan_land(side_m: float, streets: StreetPlan, biome: Biome, rng: np.random.Generator) -> Land:
-    """Return the land beside the streets of a square scene."""
+    """Return the land along the streets of a square scene."""
     taken = _taken(streets)
     plots = _plots(streets, taken, biome, rng)
     is_car_park = plots.kind == CAR_PARK

@@ -65,7 +65,7 @@ class Towns:
 
     @classmethod
     def random(cls, rng: np.random.Generator, side_m: float) -> "Towns":
-        """Return one town for each 1.5 km square, or one beside the center of a smaller scene."""
+        """Return one town for each 1.5 km square or one next to the center of a smaller scene."""
         count = max(1, round((side_m / 1500) ** 2))
         centers_m = rng.uniform(0.25, 0.75, (1, 2)) if count == 1 else rng.uniform(0, 1, (count, 2))
         return cls(centers_m * side_m, float(rng.uniform(0.4, 0.5) * min(side_m, 1400)))

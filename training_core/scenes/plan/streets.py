@@ -1,6 +1,6 @@
 """The street plan of a scene: roads with class, width and surface, and their bridges.
 
-Scope: lines on a plane in meters. Independent of pixels and of what stands beside the roads.
+Scope: lines on a plane in meters. Independent of pixels and of things along the roads.
 
 A plan is drawn straight by one of the `layouts` and then bent by a smooth invertible map, so that junctions stay
 junctions while streets become curves.

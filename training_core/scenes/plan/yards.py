@@ -1,4 +1,4 @@
-"""Yards: gardens, their walls, fences and hedges, drives, patios and pools; and empty lots.
+"""Yards: gardens with walls, fences and hedges; drives, patios and pools; empty lots.
 
 Scope: shapes on a plane in meters. Independent of colors and pixels. Walls with their shadows, drives and paved yards
 are what a model most easily takes for narrow streets.
@@ -33,7 +33,7 @@ class Yards:
     Parameters
     ----------
     gardens
-        The plots of houses, and lots without one; roads, painted later, cut them off.
+        The plots of houses and lots without one. Roads that are painted later cut them off.
     patches
         Rectangles within them, with kind: PATIO, SOIL, LAWN or POOL.
     drives
@@ -88,7 +88,7 @@ def plan_yards(
 
 
 def _lots(streets: StreetPlan, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Return lots beside streets in town, and the direction of each, with the street on its right."""
+    """Return lots along streets in town and the direction of each with the street on its right."""
     _, center, along = spots(streets.roads[~streets.roads.bridge], _LOT_SPACING_M, rng)
     is_in_town = streets.towns.urbanity(center) > rng.uniform(0.1, 0.4, len(center))
     center = center[is_in_town]
