@@ -91,6 +91,7 @@ def correct(
 def _nearest(mask: np.ndarray, column: float, row: float, reach_px: float) -> tuple[int, int] | None:
     """Return row and column of the pixel of a mask nearest to a place, if one is within reach."""
     top, left = max(0, int(row - reach_px)), max(0, int(column - reach_px))
+    # Search the square around the place, then compare distances from pixel centers.
     rows, columns = np.nonzero(mask[top : int(row + reach_px) + 1, left : int(column + reach_px) + 1])
     if not len(rows):
         return None
@@ -137,6 +138,7 @@ def _nearest_link(traced: TracedRoads, column: float, row: float, grid: Grid) ->
     is_open = (links.outcome != CONNECTED) & (distance_m <= REACH_M)
     if not is_open.any():
         return None
+    # Near and likely links are cheap.
     cost = np.where(is_open, (distance_m + 1) / np.maximum(links.probability, 1e-3), np.inf)
     return affine_transform(lines[int(cost.argmin())], [1 / x_m, 0, 0, 1 / y_m, 0.5, 0.5])
 

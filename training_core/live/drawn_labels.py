@@ -268,6 +268,7 @@ def blocks_in(column: int, row: int, width: int, height: int) -> Iterator[Block]
 def paste(values: np.ndarray, block_values: np.ndarray, block: Block, column: int, row: int) -> None:
     """Copy a block, (BLOCK_PX, BLOCK_PX), to `values`, (height, width) of the same dtype, from a column and row on."""
     height, width = values.shape
+    # The block's corner in the window, and the rows and columns of the window that it covers.
     top, left = block[0] * BLOCK_PX - row, block[1] * BLOCK_PX - column
     rows, columns = (slice(max(0, at), min(at + BLOCK_PX, size)) for at, size in ((top, height), (left, width)))
     values[rows, columns] = block_values[rows.start - top : rows.stop - top, columns.start - left : columns.stop - left]

@@ -41,6 +41,7 @@ class ImageWindows:
         """
         known = np.zeros((height, width), dtype=bool)
         values = None
+        # Copy the part of each cached square that lies in the window; the rest stays without data.
         for down in range(max(0, row) // SQUARE_PX, -(-min(row + height, self.grid.height) // SQUARE_PX)):
             for across in range(max(0, column) // SQUARE_PX, -(-min(column + width, self.grid.width) // SQUARE_PX)):
                 part, has_data = self._square(down, across)
@@ -62,6 +63,7 @@ class ImageWindows:
             square = self._squares[down, across] = self._image.read(column, row, width, height)
             self.held_bytes += _bytes(square)
         self._squares.move_to_end((down, across))
+        # Drop the squares that were not used for longest.
         while self.held_bytes > self.most_bytes and len(self._squares) > 1:
             self.held_bytes -= _bytes(self._squares.popitem(last=False)[1])
         return square

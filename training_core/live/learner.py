@@ -108,6 +108,7 @@ class Learner:
         """
         if not self.step_count:
             return {}
+        # Of many erased blocks, an evenly spread selection is enough.
         blocks = list(erased)
         blocks = blocks[:: max(1, -(-len(blocks) // MAX_BACK_BLOCKS))]
         opinions = self._predict_base({block: block_tile(block) for block in blocks}, windows)
@@ -127,6 +128,7 @@ class Learner:
         opinions: dict[tuple[int, int], np.ndarray] = {}
         for piece, prediction in predict_pieces(self._base_predictor, pieces, BATCH_PX):
             probability = prediction.probability
+            # Only certain pixels are taught; NO_DATA is larger than any probability.
             labels = np.full(probability.shape, IGNORE, dtype=np.uint8)
             labels[probability <= CERTAIN_BACKGROUND * CERTAIN] = BACKGROUND
             labels[(probability >= CERTAIN_ROAD * CERTAIN) & (probability != NO_DATA)] = ROAD

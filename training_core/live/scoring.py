@@ -66,6 +66,7 @@ class Scoring:
                 read_piece(block_tile(block, HALO_PX), windows.read, predictor.bands, source=block, name=windows.name)
                 for block in batch
             )
+            # Count held-out pixels with data.
             for piece, prediction in predict_pieces(predictor, pieces, BATCH_PX):
                 row, column = piece.source
                 truth = labels.read(column * BLOCK_PX, row * BLOCK_PX, BLOCK_PX, BLOCK_PX, held_out=True)

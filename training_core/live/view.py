@@ -107,6 +107,7 @@ class View:
         self.values = np.full(shape, NO_DATA, dtype=np.uint8)
         self._is_current, self._is_full = np.zeros(shape, dtype=bool), np.zeros(shape, dtype=bool)
         canvas, *arrays = former
+        # Keep the predictions that both canvases have in common.
         for old, new in zip(arrays, (self.values, self._is_current, self._is_full)):
             copy_overlap(old, canvas, new, self.canvas)
         self._was_full = bool(self._is_full.any())
@@ -167,6 +168,7 @@ class View:
         columns, rows = ([corner[axis] for corner in corners] for axis in (0, 1))
         first = [max(0, math.floor(min(places))) for places in (columns, rows)]
         last = [min(size, math.ceil(max(places))) for places, size in zip((columns, rows), (grid.width, grid.height))]
+        # Cut to the image, and to MAX_PX around the middle.
         sides = [end - begin for begin, end in zip(first, last)]
         if min(sides) <= 0:
             return None, False
@@ -267,6 +269,7 @@ class View:
 def _divided(window: Window, side_px: int, multiple: int = 1) -> Iterator[Window]:
     """Yield equal parts of a window, of at most a side; their sides, except the last, are multiples of a number."""
     column, row, width, height = window
+    # As many parts as the side demands, of equal size, rounded up to the multiple.
     steps = [-(-size // -(-size // side_px)) if size else 1 for size in (width, height)]
     across, down = (-(-step // multiple) * multiple for step in steps)
     for top in range(0, height, down):
@@ -289,6 +292,7 @@ def _around(inner: Window, outer: Window) -> Iterator[Window]:
 
 def _tile_around(window: Window, width: int, height: int) -> Tile:
     """Return a window as a tile with a halo, aligned to the stride and cut to the image."""
+    # The halo makes both ends multiples of the stride, so that few pixels are padded.
     starts, ends = [], []
     for at, length, size in ((window[0], window[2], width), (window[1], window[3], height)):
         starts.append(at - max(0, at - HALO_PX) // STRIDE_PX * STRIDE_PX)
@@ -300,6 +304,7 @@ def _pooled(values: np.ndarray, known: np.ndarray, factor: int) -> tuple[np.ndar
     """Return means over squares of pixels, (bands, rows, columns), float32, and which squares have data, bool."""
     bands, height, width = values.shape
     split = height // factor, factor, width // factor, factor
+    # Means over pixels with data alone: sums of values divided by their number.
     has_data = known.reshape(split)
     count = has_data.sum(axis=(1, 3))
     total = np.where(has_data, values.reshape(bands, *split), 0).sum(axis=(2, 4), dtype=np.float32)

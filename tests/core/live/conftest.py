@@ -1,4 +1,4 @@
-"""A small image with roads, and what a session works with on it."""
+"""A small image with roads, and the parts of a session on it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from training_core.models.engines import NativeEngine
 
 @dataclass(frozen=True, repr=False)
 class Desk:
-    """What a session works with: the town's image by windows, and a model that has learned nothing."""
+    """The town's image in windows, and a model that has learned nothing."""
 
     town: Town
     windows: ImageWindows

@@ -1,4 +1,4 @@
-"""Commands of a live session: what a line says, and what is refused."""
+"""Commands of a live session: valid lines, and refused ones."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Corrections by a click: a false road becomes a place without a road, a gap gets its link, nothing else happens."""
+"""Corrections by a click: a false road becomes a place without a road, and a gap gets its link."""
 
 import numpy as np
 import pytest

@@ -52,7 +52,7 @@ def extent_of(raster):
 
 
 def complete_after(worker, step):
-    """Return the next complete prediction of a model of at least so many steps."""
+    """Return the next complete prediction of a model that has learned for a number of steps."""
     while True:
         found = worker.wait_for(events.Prediction, timeout_s=240)
         if found.fraction == 1 and found.step >= step:

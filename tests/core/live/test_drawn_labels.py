@@ -146,10 +146,10 @@ def test_what_is_shown_as_road_beside_a_drawn_one_is_not_taken_for_background():
     values = labels.read_all(*ALL)
     assert (values[185:195, 240:248] == IGNORE).all() and (values[185:195, 255:300] == BACKGROUND).all()
     assert (values[198:202, 240:248] == ROAD).all()
-    # It stays so when the map shows something else, and is no erased label.
+    # A later map without the road changes nothing, and nothing counts as erased.
     changed = labels.change([road("a", (10, 200), (491, 200))])
     assert (labels.read_all(*ALL)[185:195, 240:248] == IGNORE).all() and not changed.erased
-    # Who says that there is no road is believed.
+    # Places without a road and areas of interest are background all the same.
     labels.change([Change("no_road", "1", side_street)], on_the_map)
     assert (labels.read_all(*ALL)[185:195, 240:248] == BACKGROUND).all()
     labels.change([Change("no_road", "1", None), Change("aoi", "1", square(0, 0, 500, 400))], on_the_map)
@@ -163,7 +163,7 @@ def test_a_road_that_is_shown_because_it_was_drawn_is_not_spared_where_it_was():
     labels = DrawnLabels(GRID, OPTIONS)
     labels.change([road("a", (10, 200), (490, 200))], on_the_map)
     labels.change([road("b", (10, 230), (490, 230))], on_the_map)
-    labels.change([road("a", (10, 210), (490, 210))], on_the_map)  # it was drawn beside the road, and is moved there
+    labels.change([road("a", (10, 210), (490, 210))], on_the_map)  # it was drawn next to the road, and is moved onto it
     values = labels.read_all(*ALL)
     assert (values[198:202, 20:480] == BACKGROUND).all() and (values[208:212, 20:480] == ROAD).all()
     labels.change([Change("roads", "a", None)], on_the_map)

@@ -1,4 +1,4 @@
-"""Windows of an image: what the file holds, wherever they begin; the cache is bounded."""
+"""Windows of an image hold the values of its file, and their cache is bounded."""
 
 import numpy as np
 import pytest

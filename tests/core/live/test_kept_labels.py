@@ -1,6 +1,5 @@
 """Kept labels: a fine-tune that reads them learns from the same pixels as the session did."""
 
-import geopandas
 import numpy as np
 import pytest
 import shapely
@@ -146,10 +145,3 @@ def test_of_nothing_nothing_is_kept():
     assert kept_labels(drawn([], mask_of()), GRID, 6.0) == {}
     erased = drawn([road("a", (10, 20), (490, 20)), Change("roads", "a", None)], mask_of((0, 0, 500, 60)))
     assert kept_labels(erased, GRID, 6.0) == {}
-
-
-def test_kept_layers_are_on_the_map_of_the_image(tmp_path):
-    labels = drawn([road("a", (10, 200), (490, 203))], mask_of())
-    write_layers(tmp_path / "kept.gpkg", kept_labels(labels, GRID, 6.0))
-    roads = geopandas.read_file(tmp_path / "kept.gpkg", layer="roads")
-    assert roads.crs.to_epsg() == 32633 and roads.total_bounds.tolist() == [X + 10, Y - 203, X + 490, Y - 200]

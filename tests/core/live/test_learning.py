@@ -11,7 +11,7 @@ from training_core.jobs import LabelOptions
 from training_core.live import learner as learner_module
 from training_core.live.chip_choice import FRESH_VISITS, ChipChoice
 from training_core.live.commands import Change
-from training_core.live.drawn_labels import BLOCK_PX, DrawnLabels, is_chosen
+from training_core.live.drawn_labels import DrawnLabels
 from training_core.live.learner import BATCH, MAX_DRAWING_STEPS, WINDOW_STEPS, Learner, Plateau
 
 CHIP_PX = 64
@@ -68,21 +68,15 @@ def test_a_stroke_comes_before_what_was_drawn_earlier_and_is_not_learned_yet(lab
     assert choice.has_any and not choice.draw(BATCH)[2]
 
 
-def test_chips_hold_the_image_and_its_labels_but_none_that_are_held_out(labels, choice, desk):
+def test_chips_hold_the_image_and_its_labels(labels, choice):
     draw(labels, choice, *range(len(ROADS)))
     roads = []
-    for _ in range(30):
+    for _ in range(10):
         chips, truth, _ = choice.draw(BATCH)
         assert chips.shape == (BATCH, 3, CHIP_PX, CHIP_PX) and truth.shape == (BATCH, CHIP_PX, CHIP_PX)
         assert set(np.unique(truth)) <= {BACKGROUND, ROAD, IGNORE} and np.isfinite(chips).all()
         roads += [chips[:, 0][truth == ROAD].mean() - chips[:, 0][truth == BACKGROUND].mean()]
     assert min(roads) > 0.5  # roads are bright, so image and labels are turned alike
-    held = {block for block in labels.labels if labels.is_held_out(block)}
-    assert held == {block for block in labels.labels if is_chosen(block)}
-    whole = labels.read(0, 0, SIDE_PX, SIDE_PX)
-    for row, column in held:
-        place = np.s_[row * BLOCK_PX : (row + 1) * BLOCK_PX, column * BLOCK_PX : (column + 1) * BLOCK_PX]
-        assert (whole[place] == IGNORE).all()
 
 
 def test_what_the_base_model_says_is_rehearsed_by_one_chip_of_a_step_and_labels_come_first(labels, choice):
@@ -119,7 +113,6 @@ def test_chips_come_more_often_from_where_the_model_is_wrong(labels, choice):
 def test_what_is_drawn_is_learned_and_what_is_erased_is_forgotten(labels, choice, desk, monkeypatch):
     monkeypatch.setattr(learner_module, "RATE", 1e-3)
     learner = Learner(desk.base, desk.engine, desk.base.card.bands, choice)
-    ground = Change("no_road", "false", on_map(ROADS[2].buffer(5)))
 
     def seen():
         probability = learner.shown().probability(*desk.windows.read(0, 0, SIDE_PX, SIDE_PX))
@@ -128,15 +121,9 @@ def test_what_is_drawn_is_learned_and_what_is_erased_is_forgotten(labels, choice
     before = seen()
     draw(labels, choice, 2)
     assert np.isfinite(learn(learner, 12)).all()
-    taught = seen()
-    assert taught > before + 0.1
-    changed = labels.change([Change("roads", "2", None)])
-    choice.renew(changed.blocks)
+    assert seen() > before + 0.1
     learner.forget(1000, 0)
     assert seen() == pytest.approx(before, abs=0.02)  # nothing is left, so all is forgotten
-    choice.renew(labels.change([ground]).blocks)
-    learn(learner, 8)
-    assert seen() < taught
 
 
 def test_a_model_that_learned_stays_as_shown_goes_on_from_its_state_and_forgets_in_part(labels, choice, desk):

@@ -1,4 +1,4 @@
-"""A session as it hears commands: what it tells, keeps, and goes on with. In this process, on a town of 192 px."""
+"""A session in this process, on a town of 192 px: its answers to commands, its files, and its resumption."""
 
 import importlib
 import json
@@ -23,7 +23,7 @@ DAY_S = 120.0
 
 
 class Player:
-    """A client that sends lines one after the other, each when what it waits for has been told."""
+    """A client that sends each line once the event that it waits for has come."""
 
     def __init__(self, *steps):
         self._steps, self.told, self._since = list(steps), [], 0
@@ -48,6 +48,10 @@ class Player:
 
     def all_of(self, kind):
         return [event for event in self.told if isinstance(event, kind)]
+
+    @property
+    def warnings(self):
+        return [event.message for event in self.all_of(events.Warning)]
 
 
 def labels(sequence, **shapes):
@@ -198,7 +202,7 @@ def test_what_is_spared_is_spared_after_a_resumption_too(play, town):
     )
     result, before = play(({"command": "stop"}, state("waiting")))
     assert result["roads"] == 1 and result["step"] == 0
-    (play.folder / "checkpoint.safetensors").unlink()  # in which it is kept what is spared
+    (play.folder / "checkpoint.safetensors").unlink()  # which holds the spared pixels
     _, after = play(({"command": "stop"}, state("waiting")))
     labeled = [player.all_of(events.State)[-1].labeled_px for player in (before, after)]
     assert labeled[0] < labeled[1]  # the planted model shows roads near this one
@@ -246,7 +250,7 @@ def test_a_model_that_cannot_be_written_is_told_and_the_next_is_kept(play, town,
         ({"command": "keep", "model": str(model), "labels": str(labels_)}, None),
         ({"command": "stop"}, None),
     )
-    assert ["not kept" in event.message for event in player.all_of(events.Warning)] == [True, True, True]
+    assert ["not kept" in warning for warning in player.warnings] == [True, True, True]
     assert not (tmp_path / "kept.safetensors").exists() and len(geopandas.read_file(town.roads)) == len(ROADS)
     (kept,) = player.all_of(events.Kept)
     assert kept.labels == "" and not labels_.exists() and model.is_file()  # nothing was drawn
@@ -269,7 +273,7 @@ def test_an_image_that_cannot_be_read_any_more_pauses_the_session(play, monkeypa
 
     monkeypatch.setattr("training_core.geodata.rasters.Image.read", fail)
     result, player = play((play.view, None), ({"command": "learn"}, state("paused")), ({"command": "stop"}, None))
-    assert any("can no longer be read" in event.message for event in player.all_of(events.Warning))
+    assert any("can no longer be read" in warning for warning in player.warnings)
     assert result["step"] == 0
 
 
@@ -295,7 +299,7 @@ def test_a_loss_that_is_no_number_begins_anew_and_then_pauses(play, monkeypatch)
         ({"command": "stop"}, state("paused")),
     )
     assert result == {"folder": str(play.folder), "step": 0, "roads": 1}
-    warnings = [event.message for event in player.all_of(events.Warning)]
+    warnings = player.warnings
     assert "restarts from" in warnings[0] and "paused" in warnings[-1]
 
 
@@ -318,7 +322,7 @@ def test_a_model_that_computes_no_numbers_begins_anew_and_then_rests(play, monke
         ({"command": "keep", "model": str(kept)}, state("paused")),
         ({"command": "stop"}, None),
     )
-    warnings = [event.message for event in player.all_of(events.Warning)]
+    warnings = player.warnings
     assert "restarts from" in warnings[0] and any("is paused" in warning for warning in warnings)
     assert result["roads"] == len(ROADS) and len(tries) < 12  # it does not try again and again
     assert any("not kept" in warning for warning in warnings) == (module == "scoring") == (not kept.exists())

@@ -124,7 +124,7 @@ def test_more_labels_than_can_be_read_are_refused_with_the_limit(tmp_path, limit
         if limit == "MAX_LABELS_BYTES":
             assert not folder.write_labels(features)
             assert f"{tmp_path / LABELS} (they are larger than 1 MiB" in told.pop().message
-            assert (tmp_path / LABELS).read_bytes() == whole  # what was written before is left
+            assert (tmp_path / LABELS).read_bytes() == whole  # the earlier file is left
         (tmp_path / LABELS).write_bytes(whole.replace(b"\n", b" ") if limit == "LONGEST_LINE_BYTES" else whole)
         assert folder.read_labels() == ()
     (warning,) = told
@@ -191,7 +191,7 @@ def test_a_full_disk_is_warned_of_and_the_session_goes_on(tmp_path, monkeypatch)
                 assert not folder.write_labels(FEATURES)
                 folder.write_checkpoint(Saved(12, 3.5, [], STATE))
                 assert failure_of(folder)
-        assert [event.kind for event in told] == ["warning", "warning"]  # not again and again
+        assert [event.kind for event in told] == ["warning", "warning"]  # one of a kind
         assert all("goes on" in event.message for event in told)
         assert [path.name for path in tmp_path.iterdir()] == [SESSION]
         assert folder.write_labels(FEATURES)

@@ -1,4 +1,4 @@
-"""What to draw next: where the model is most uncertain and nobody has drawn."""
+"""Places to draw next: the most uncertain ones without labels."""
 
 import numpy as np
 from rasterio.crs import CRS
@@ -11,7 +11,7 @@ GRID = Grid(CRS.from_epsg(32633), NORTH_UP, 400, 400)
 
 
 def scene(*squares):
-    """Return a certain background with squares of roads and doubts, by their first column and row."""
+    """Return a certain background with uncertain squares, by their first column and row."""
     values = np.zeros((400, 400), dtype=np.uint8)
     for column, row in squares:
         values[row : row + 60 : 2, column : column + 60] = 127

@@ -1,4 +1,4 @@
-"""The view: coarse first, then from the middle on; what is predicted, and what a moved view keeps."""
+"""The view: coarse first, then from the middle outward; a moved view keeps its predictions."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ SIDE = 1000
 
 
 class Ground:
-    """An image whose values are those of its columns, and which counts what is read."""
+    """An image whose values are its columns, and which counts the pixels that are read."""
 
     grid = Grid(CRS.from_epsg(32633), Affine(1, 0, 390000, 0, -1, 5820000), SIDE, SIDE)
     name = "ground"
@@ -34,7 +34,7 @@ class Ground:
 
 
 class Ramp:
-    """An engine whose probability is that of a column, times a gain."""
+    """An engine whose probability is the column, times a gain."""
 
     def __init__(self, gain):
         self._gain = gain
