@@ -30,14 +30,8 @@ def advise(runs: Sequence[Run], limits: Limits, engines_at_hand: Iterable[str] =
     """Return advice on the first run of each task, training and inference; the other runs serve for comparison.
 
     Gains are estimated one by one from the run's own numbers (Amdahl's law), and do not add up. The largest come first.
-    Gains of 0 are unknown and come last; all others are at least `rule.MIN_GAIN`.
-
-    Parameters
-    ----------
-    runs : sequence of Run
-        The main one of each task first.
-    engines_at_hand : iterable of str
-        Engines that could be used here, measured or not.
+    Gains of 0 are unknown and come last; all others are at least `rule.MIN_GAIN`. Engines at hand could be used here,
+    measured or not.
     """
     context = Context(tuple(runs), limits, tuple(engines_at_hand))
     main_runs = list({run.what: run for run in reversed(context.runs)}.values())[::-1]
@@ -72,13 +66,8 @@ def trials_of(
 ) -> tuple[Advice, ...]:
     """Try the advice that options apply, each set of options once per run; the remedy names the error of a failure.
 
-    Parameters
-    ----------
-    measures : dict of str to callable
-        By the name of the run, a function that measures it: options changed in, seconds per image out. It raises a
-        RoadSegError where it cannot.
-    turns : int
-        How often it is measured without and with the options, in turns; medians count.
+    Measures are functions by name of the run: options changed in, seconds per image out, or a RoadSegError. They are
+    called without and with the options, in turns, of which the medians count.
     """
     outcomes: dict[tuple[str, str], Union[Trial, RoadSegError]] = {}
     results = []

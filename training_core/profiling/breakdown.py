@@ -87,11 +87,8 @@ def kind_of(piece: Piece) -> str:
 def with_outer_layers(step: TracedStep, after_model: str) -> TracedStep:
     """Return a step in which operations outside of the model belong to a layer, too.
 
-    Parameters
-    ----------
-    after_model : str
-        Layer of operations after the model in the forward pass, and of their gradients: loss or output. Operations
-        before it are the input, and other phases are layers of their own names.
+    Those after the model in the forward pass, and their gradients, belong to the layer `after_model`: loss or output.
+    Operations before it are the input, and other phases are layers of their own names.
     """
     pieces, phase, has_begun = [], "", False
     for piece in step.pieces:

@@ -1,8 +1,6 @@
 """Rules of advice on the machine and the process on it: threads, allocator, other load, clock.
 
-Of the facts about the machine it reads `cpus` (logical ones), `cores` (physical ones), `numa_nodes`, `container_cores`,
-`frequency_idle_mhz`, `frequency_load_mhz`, `governor`, `allocator`, `keeps_freed_memory` and
-`instruction_sets_limited_by`. An unknown fact triggers no rule.
+A fact about the machine that is unknown triggers no rule.
 
 Scope: one function a rule, each with its threshold. Independent of the computation in a step.
 """
@@ -130,7 +128,8 @@ def low_clock(run: Run, context: Context) -> Optional[Advice]:
     governor = context.limits.machine.get("governor")
     if idle is None or load is None:
         return None
-    if not (load < CLOCK_SHARE * idle or (_saves_power(governor) and load < RAISED * idle)):
+    saves_power = any(name in SAVING_GOVERNORS for name in (governor or "").split(", "))
+    if not (load < CLOCK_SHARE * idle or (saves_power and load < RAISED * idle)):
         return None
     is_saving = governor not in (None, "", "performance")
     return unknown(
@@ -164,10 +163,6 @@ RULES = (
     busy_neighbor,
     low_clock,
 )
-
-
-def _saves_power(governor: Optional[str]) -> bool:
-    return any(name in (governor or "").split(", ") for name in SAVING_GOVERNORS)
 
 
 def _fault_share(run: Run) -> float:

@@ -25,7 +25,7 @@ from .kernels import implementations, logged_primitives, with_nodes
 from .operation_costs import CostRecorder, Implementation, OperationCost
 from .profile import Counters, Kind, LayerRow, MemoryCurve, Phase, Row, Run, Span, TimeLine
 from .step_trace import PHASE_MARK, TracedStep, events_of, mark_phase, marked_layers, traced_steps
-from .subjects import Subject
+from .subjects import Subject, timed_steps
 
 # The first steps prepare weights and kernels. For some steps after them, the process still gets memory from the system.
 _MIN_WARM_UP, _MAX_WARM_UP, _WARM_UP_SHARE = 2, 12, 0.15
@@ -73,7 +73,7 @@ def measure(subject: Subject, roof: Roof, limit_s: float, options: Mapping[str, 
     end_s = began_s + limit_s
     for number in range(_MAX_WARM_UP):
         if number < _MIN_WARM_UP or time.perf_counter() < began_s + _WARM_UP_SHARE * limit_s:
-            step_s = _steps(subject, 1, reporter)[0]
+            step_s = timed_steps(subject, 1, reporter)[0]
     plan = _USUAL if time.perf_counter() + _USUAL.steps * step_s < end_s else _SHORTEST
     if time.perf_counter() + plan.steps * step_s > end_s:
         reporter.warning(
@@ -91,7 +91,7 @@ def measure(subject: Subject, roof: Roof, limit_s: float, options: Mapping[str, 
             1 - max(0.0, end_s - time.perf_counter()) / limit_s, f"{_title(subject)}: {len(traced)} steps"
         )
         before = read()
-        plain_s += _steps(subject, plan.in_a_row, reporter)
+        plain_s += timed_steps(subject, plan.in_a_row, reporter)
         counted.append(counters(before, read(), plan.in_a_row, torch.get_num_threads(), os.cpu_count() or 1))
         traced += _profiled(subject, plan.in_a_row, costs, reporter)[0]
     with sampled_loads() as sampler:
@@ -118,17 +118,6 @@ def _is_round_affordable(plan: _Plan, rounds: int, plain_s: Sequence[float], end
     return time.perf_counter() + needed_s < end_s
 
 
-def _steps(subject: Subject, count: int, reporter: Reporter) -> list[float]:
-    """Do steps; return the time of each."""
-    times_s = []
-    for _ in range(count):
-        reporter.check_cancelled()
-        began_s = time.perf_counter()
-        subject.step()
-        times_s.append(time.perf_counter() - began_s)
-    return times_s
-
-
 def _profiled(
     subject: Subject, count: int, costs: Sequence[OperationCost], reporter: Reporter
 ) -> tuple[list[TracedStep], profile]:
@@ -136,7 +125,7 @@ def _profiled(
     layers = marked_layers(subject.model) if subject.model else nullcontext()
     with layers, profile(activities=[ProfilerActivity.CPU]) as profiler:
         mark_phase(subject.last_phase)
-        _steps(subject, count, reporter)
+        timed_steps(subject, count, reporter)
     steps = traced_steps(events_of(profiler), subject.last_phase, costs)
     return [with_outer_layers(step, subject.after_model) for step in steps], profiler
 

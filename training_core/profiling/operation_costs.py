@@ -35,18 +35,9 @@ _NAMED_SHAPES = 4
 class OperationCost:
     """The least cost of an operation.
 
-    Parameters
-    ----------
-    name : str
-        As PyTorch names it: `aten::convolution`.
-    flop : int
-        0 where PyTorch does not count them.
-    bytes : int
-        Of tensors that are read or written, each once; 0 for views.
-    shape : str
-        Of its first tensors of more than one dimension, inputs before outputs: `4x64x48x48 64x64x3x3 4x64x48x48`.
-    layout, dtype : str
-        Of the first tensor.
+    Its name is as PyTorch's: `aten::convolution`. PyTorch's FLOP are 0 where it counts none. Bytes count tensors that
+    are read or written once, and 0 for views. The shape is of its first tensors of more than one dimension, inputs
+    before outputs: `4x64x48x48 64x64x3x3 4x64x48x48`. The layout and dtype are of the first tensor.
     """
 
     name: str

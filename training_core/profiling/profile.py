@@ -96,18 +96,12 @@ class LayerRow(Row):
 
 @dataclass(frozen=True)
 class PrimitiveRow(Row):
-    """A primitive: all calls of one operation on tensors of the same shapes.
+    """A primitive: all calls of one operation on tensors of the same shapes, such as `4x64x48x48 64x64x3x3`.
 
-    Parameters
-    ----------
-    shape : str
-        Of its tensors, inputs before outputs: `4x64x48x48 64x64x3x3`.
-    layout, dtype : str
-        Of the first tensor: `channels last`, `contiguous` or `strided`; `fp32`, `bf16` and so on.
-    implementation : str
-        The choice of oneDNN or OpenVINO, such as `brgconv:avx512_core_bf16`; empty for kernels of PyTorch itself.
-    reorder_s : float
-        Time of reorders between memory layouts within it.
+    Shapes of inputs stand before those of outputs. The layout, such as `channels last`, and the dtype, such as `bf16`,
+    are those of the first tensor. The implementation is the choice of oneDNN or OpenVINO, such as
+    `brgconv:avx512_core_bf16`; it is empty for kernels of PyTorch itself. Its time includes that of reorders between
+    memory layouts.
     """
 
     kind: Text = Kind.OTHER
@@ -172,12 +166,10 @@ class MemoryCurve:
 
 @dataclass(frozen=True)
 class Counters:
-    """Counters of the system, per step.
+    """Counters of the system, per step: minor page faults (new memory), and waits (involuntary context switches).
 
     Parameters
     ----------
-    page_faults, waits : float, optional
-        Minor page faults, which are new memory of the process; involuntary context switches.
     system_share : float, optional
         Fraction of the process' processor time that the system took, for page faults and the like.
     stolen_share : float, optional
@@ -195,20 +187,15 @@ class Counters:
 
 @dataclass(frozen=True)
 class Run:
-    """The breakdown of a step with one engine and one precision.
+    """The breakdown of a step of training or inference with one engine and one precision.
+
+    Each breakdown is sorted by time, the longest first, but phases are in their order. The rows of `phases`, of `kinds`
+    and of `layers` add up to the step, with a row `unaccounted`. A step of training includes its part of validations.
 
     Parameters
     ----------
-    what : str
-        training or inference.
-    batch_size, size_px : int
-        Images a step, side of an image.
     step_s, spread_s : float
-        Wall-clock time of a typical step that was profiled, and its interquartile range; training has its part of
-        validations.
-    primitives : tuple of PrimitiveRow
-        Each breakdown sorted by time, the longest first; phases in their order. The rows of `phases`, of `kinds` and of
-        `layers` add up to the step, with a row `unaccounted`.
+        Wall-clock time of a typical step that was profiled, and its interquartile range.
     overhead_share : float
         Time that profiling adds to a step, as a fraction of it.
     time_line : TimeLine
@@ -216,7 +203,7 @@ class Run:
     options : dict
         Options of the step that advice may change: batch_size, chip_px, recompute and so on.
     plain_s : float
-        The median step without the profiler, with its part of validations.
+        The median step without the profiler.
     """
 
     what: Text
@@ -261,7 +248,7 @@ class Rate:
 
 @dataclass(frozen=True)
 class Limits:
-    """The machine's limits, as measured.
+    """The machine's limits, as measured; 0 where unknown.
 
     Parameters
     ----------
@@ -271,13 +258,10 @@ class Limits:
         Of memory: triad (STREAM), read, copy.
     cache_per_s : float
         Bytes a second of a triad within half of the last-level cache, with all threads.
-    cache_bytes : int
-        Last-level cache; 0 where unknown.
     parallel_region_s : float
         Time to start an OpenMP region with all threads.
     machine : dict of str to str, int, float or None
-        Facts by name: cores, threads a core (SMT), NUMA nodes, governor, huge pages, allocator, container limits,
-        frequency idle and under load; None where the system does not provide it.
+        Facts by name, see `system.machine`; None where the system does not provide it.
     """
 
     convolution: Mapping[Text, tuple[Rate, ...]]
@@ -315,20 +299,10 @@ class Trial:
 
 @dataclass(frozen=True)
 class Advice:
-    """A change, its reason, and its estimated gain.
+    """A change, its reason, and its estimated gain: the fraction of the time that it would save (Amdahl's law).
 
-    Parameters
-    ----------
-    rule : str
-        Name of the rule, such as `small batch`.
-    evidence, remedy : str
-        The measurement and the change.
-    gain : float
-        Estimated fraction of the time that it would save (Amdahl's law), from 0 to 1.
-    options : dict
-        Options of the job that apply it; empty where none does.
-    link : str
-        Page of the guide and heading, such as `guide.md#where-the-time-goes`.
+    Evidence is the measurement, and the remedy the change. Options of the job apply it, or none. The link is to a page
+    of the guide and a heading, such as `guide.md#where-the-time-goes`.
     """
 
     rule: Text

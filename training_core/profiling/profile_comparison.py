@@ -128,7 +128,7 @@ def compare(before: Profile, after: Profile) -> Comparison:
 
 
 def to_document(comparison: Comparison) -> dict[str, Any]:
-    """Return a comparison as it is written to JSON."""
+    """Return a comparison as it is written to JSON, without empty members of rows."""
     runs = [
         {**dataclasses.asdict(run), "ratio": run.ratio, **{name: _rows(getattr(run, name)) for name in _BREAKDOWNS}}
         for run in comparison.runs
@@ -172,10 +172,7 @@ def _compare_runs(before: Run, after: Run) -> RunComparison:
         step_after_s=after.step_s * scale,
         scale=scale,
         notes=tuple(_notes(before, after, scale)),
-        phases=differences("phases"),
-        kinds=differences("kinds"),
-        layers=differences("layers"),
-        primitives=differences("primitives"),
+        **{name: differences(name) for name in _BREAKDOWNS},
     )
 
 
@@ -219,17 +216,11 @@ def _differences(before: Groups, after: Groups, scale: float, step_s: float) -> 
         sides = before.get(key, []), after.get(key, [])
         before_s, after_s = (sum(row.time_s for row in rows) for rows in sides)
         first = (sides[0] or sides[1])[0]
-        difference = Difference(first.name, before_s, after_s * scale, (after_s * scale - before_s) / step_s)
+        what: tuple[str, ...] = ()
         if isinstance(first, PrimitiveRow):
-            difference = dataclasses.replace(
-                difference,
-                kind=first.kind,
-                phase=first.phase,
-                shape=first.shape,
-                implementation_before=_implementations(sides[0]),
-                implementation_after=_implementations(sides[1]),
-            )
-        differences.append(difference)
+            what = (first.kind, first.phase, first.shape, *map(_implementations, sides))
+        share = (after_s * scale - before_s) / step_s
+        differences.append(Difference(first.name, before_s, after_s * scale, share, *what))
     return tuple(sorted(differences, key=lambda difference: -abs(difference.difference_s)))
 
 

@@ -1,11 +1,8 @@
 """The files of a profile: its JSON document, written and read, and the trace of its last steps.
 
-A document that is read is of unknown origin. The types of the fields of `profile` check its members.
-
-The dataclasses of `profile` say what a document holds: each of their fields is a member of the same name. The members
-of the first run stand at the top level, so that a script finds `step_s` or `layers` at once.
-
-The trace has Chrome's event format, which Perfetto and chrome://tracing show.
+Each field of the dataclasses of `profile` is a member of the same name, and its type checks documents of unknown
+origin. The members of the first run stand at the top level, so that a script finds `step_s` or `layers` at once. The
+trace has Chrome's event format, which Perfetto and chrome://tracing show.
 
 Scope: profiles to files and back. Independent of how a profile is measured and shown.
 """
@@ -175,7 +172,7 @@ def _plain(value: Any) -> Any:
         return {
             field.name: _plain(getattr(value, field.name))
             for field in dataclasses.fields(value)
-            if not (_has_default(field) and _says_nothing(getattr(value, field.name), field.default))
+            if not _says_nothing(getattr(value, field.name), field)
         }
     if isinstance(value, str):
         return CONTROL_CHARACTERS.sub(lambda match: match[0].encode("unicode_escape").decode(), value)
@@ -199,12 +196,10 @@ def _number(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _says_nothing(value: Any, default: Any) -> bool:
-    """Whether a member is unknown, or empty as it is by default."""
+def _says_nothing(value: Any, field: dataclasses.Field) -> bool:
+    """Whether a member is unknown, or empty as it is by default; one without a default is always written."""
+    if field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING:
+        return False
     if isinstance(value, str):
-        return not value and not default
+        return not value and not field.default
     return not value if isinstance(value, (tuple, list, Mapping)) else _number(value) is None
-
-
-def _has_default(field: dataclasses.Field) -> bool:
-    return field.default is not dataclasses.MISSING or field.default_factory is not dataclasses.MISSING

@@ -112,14 +112,9 @@ def events_of(profiler: Any) -> list[Event]:
 
 
 def traced_steps(events: Sequence[Event], last_phase: str, costs: Sequence[OperationCost]) -> list[TracedStep]:
-    """Cut events, sorted as by `events_of`, into steps and pieces.
+    """Cut events, sorted as by `events_of`, into steps and pieces, with the costs of the operations of one step.
 
-    Parameters
-    ----------
-    last_phase : str
-        The phase that ends a step. Events before its first end are left out, since their step began before.
-    costs : sequence of OperationCost
-        Of all operations of one step, in order.
+    A step ends with the last phase. Events before its first end are left out, since their step began before.
     """
     marks = [(event.name.removeprefix(PHASE_MARK), event.end_ns) for event in events
              if event.name.startswith(PHASE_MARK)]  # fmt: skip
@@ -132,14 +127,6 @@ def traced_steps(events: Sequence[Event], last_phase: str, costs: Sequence[Opera
         inside = [event for event in events if begin_ns <= event.begin_ns and event.end_ns <= end_ns]
         steps.append(TracedStep(phases, tuple(_pieces(inside, phases, costs))))
     return steps
-
-
-@dataclass
-class _Context:
-    """An event that is under way, with the layer of the events within it."""
-
-    end_ns: int
-    layer: str
 
 
 class _Layers:
@@ -166,8 +153,13 @@ def _pieces(
     events: Sequence[Event], phases: Sequence[tuple[str, int, int]], costs: Sequence[OperationCost]
 ) -> Iterator[Piece]:
     """Yield the pieces of a step, in order and without gaps."""
-    queues, layers = _Queues(costs), _Layers()
-    stack: list[_Context] = []
+    # Costs by name of their operation, the first one last. In-place and other operations share a queue: autograd adds
+    # gradients in place unless they are recorded.
+    queues: dict[str, list[OperationCost]] = defaultdict(list)
+    for cost in reversed(costs):
+        queues[cost.name.rstrip("_")].append(cost)
+    layers = _Layers()
+    stack: list[tuple[int, str]] = []  # the end of each event that is under way, and the layer of events within it
     cuts = iter(phases)
     phase, at_ns, until_ns = next(cuts)
 
@@ -175,42 +167,25 @@ def _pieces(
         nonlocal phase, at_ns, until_ns
         while at_ns < end_ns:
             begin_ns, at_ns = at_ns, min(end_ns, until_ns)
-            yield Piece("", phase, stack[-1].layer if stack else "", begin_ns, at_ns)
+            yield Piece("", phase, stack[-1][1] if stack else "", begin_ns, at_ns)
             if at_ns == until_ns:
                 phase, _, until_ns = next(cuts, (phase, at_ns, end_ns))
 
     for event in events:
-        while stack and stack[-1].end_ns <= event.begin_ns:
-            yield from python_until(stack[-1].end_ns)
+        while stack and stack[-1][0] <= event.begin_ns:
+            yield from python_until(stack[-1][0])
             stack.pop()
         if event.begin_ns < at_ns:
             continue  # within an operation
         yield from python_until(event.begin_ns)
-        layer = layers.within(event, stack[-1].layer if stack else "")
-        cost = queues.take(event.name)
-        if cost is None:
-            stack.append(_Context(event.end_ns, layer))
+        layer = layers.within(event, stack[-1][1] if stack else "")
+        queue = queues.get(event.name.rstrip("_"))
+        if not queue:
+            stack.append((event.end_ns, layer))
             continue
-        yield Piece(event.name, phase, layer, event.begin_ns, event.end_ns, cost)
+        yield Piece(event.name, phase, layer, event.begin_ns, event.end_ns, queue.pop())
         at_ns = event.end_ns
     while stack:
-        yield from python_until(stack[-1].end_ns)
+        yield from python_until(stack[-1][0])
         stack.pop()
     yield from python_until(phases[-1][2])
-
-
-class _Queues:
-    """Costs by name of their operation, each handed out once, in order.
-
-    In-place and other operations share a queue: autograd adds gradients in place unless they are recorded.
-    """
-
-    def __init__(self, costs: Sequence[OperationCost]) -> None:
-        self._waiting: dict[str, list[OperationCost]] = defaultdict(list)
-        for cost in reversed(costs):
-            self._waiting[cost.name.rstrip("_")].append(cost)
-
-    def take(self, name: str) -> Optional[OperationCost]:
-        """Return the next cost of an operation's name; None if it was not recorded."""
-        waiting = self._waiting.get(name.rstrip("_"))
-        return waiting.pop() if waiting else None

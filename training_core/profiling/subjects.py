@@ -86,14 +86,8 @@ class _MarkingTrainer(Trainer):
 class TrainingSteps:
     """Training steps on chips of labeled images, as a fine-tune takes them; the trainer takes over the model.
 
-    Attributes
-    ----------
-    last_phase, after_model : str
-        The phase that ends a step; the layer of operations that follow the model.
-    batch_size, size_px : int
-        Images per step, and their side.
-    data_spans : list of (float, float)
-        When the data thread worked, in seconds since 1970.
+    A step ends with `last_phase`, and `after_model` is the layer of operations that follow the model. It has
+    `batch_size` images with a side of `size_px`. The data thread worked in `data_spans`, in seconds since 1970.
     """
 
     what, last_phase, after_model = TRAINING, Phase.OPTIMIZER_STEP, Kind.LOSS
@@ -287,14 +281,20 @@ class Workload:
         """
         rest = {name: value for name, value in options.items() if name not in ("engine", "precision")}
         engine = make_engine(options.get("engine", run.engine), options.get("precision", run.precision))
-        times_s: list[float] = []
         with self.subject(run.what, engine, rest, reporter.silent()) as (subject, _):
-            for number in range(_TRIAL_WARM_UP + _TRIAL_STEPS):
-                reporter.check_cancelled()
-                began_s = time.perf_counter()
-                subject.step()
-                times_s += [time.perf_counter() - began_s] if number >= _TRIAL_WARM_UP else []
+            times_s = timed_steps(subject, _TRIAL_WARM_UP + _TRIAL_STEPS, reporter)[_TRIAL_WARM_UP:]
             return min(times_s) / subject.batch_size * (run.size_px / subject.size_px) ** 2
+
+
+def timed_steps(subject: Subject, count: int, reporter: Reporter) -> list[float]:
+    """Do `count` steps; return the time of each in seconds."""
+    times_s = []
+    for _ in range(count):
+        reporter.check_cancelled()
+        began_s = time.perf_counter()
+        subject.step()
+        times_s.append(time.perf_counter() - began_s)
+    return times_s
 
 
 def _timed(items: Generator[Item, None, None], spans: list[tuple[float, float]]) -> Generator[Item, None, None]:

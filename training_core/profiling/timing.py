@@ -60,14 +60,8 @@ def best_times_s(
 ) -> list[float]:
     """Return the best time of each operation, timed in turns after a first call that does not count.
 
-    Parameters
-    ----------
-    limit_s : float
-        No further call begins after this, apart from those of the first turns. Operations without time get infinity.
-    required : int
-        The first operations, this many, are timed MIN_TURNS times in any case.
-    clock : callable
-        Returns seconds.
+    No further call begins after `limit_s`, and operations without time get infinity. But the first operations, as many
+    as required, are timed MIN_TURNS times in any case. The clock returns seconds.
     """
     deadline_s = clock() + limit_s
     best = [math.inf] * len(operations)
@@ -99,12 +93,8 @@ def measure_rates(
 ) -> dict[str, tuple[Rate, ...]]:
     """Measure rates by number of threads, apart from what this PyTorch cannot compute.
 
-    Parameters
-    ----------
-    makers : mapping of str to callable
-        Each takes a number of threads and returns operations, the best of which counts.
-    limit_s : float
-        Time for all; each measurement gets an equal part of what is left.
+    Makers take a number of threads and return operations, the best of which counts. Each measurement gets an equal part
+    of what is left of `limit_s`.
     """
     deadline_s = time.perf_counter() + limit_s
     measurements = [(name, threads) for _ in range(PASSES) for name in makers for threads in counts]

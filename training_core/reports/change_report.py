@@ -52,16 +52,8 @@ _MAX_ROWS = 200
 class ChangesRecord(ReportRecord):
     """The content of the report of changes, in addition to that of all reports.
 
-    Parameters
-    ----------
-    document : mapping of str to anything
-        The numbers; see `comparenetworks.to_document`.
-    sentences : sequence of str
-        The numbers in words, with all their parameters.
-    parts : mapping of str to ndarray (n,), object
-        `LineString`s in meters, by change.
-    points, origins : ndarray (k, 2), float64, optional
-        The places and the origins, in meters.
+    The document has the numbers, see `comparenetworks.to_document`, and sentences have them in words with all their
+    parameters. Parts are `LineString`s by change, (n,), object; places and origins are (k, 2), float64; all in meters.
     """
 
     before: str

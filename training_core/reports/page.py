@@ -38,16 +38,10 @@ _LEGEND = {
 
 @dataclass(frozen=True)
 class ImageSummary:
-    """An image that was trained or scored on.
+    """An image that was trained or scored on, in pixels of the ground resolution that was worked at.
 
-    Parameters
-    ----------
-    width, height : int
-        In pixels of the ground resolution that was worked at.
-    labeled_share, road_share : float
-        Fraction of the pixels that are labeled road or background, and of these that are road.
-    training_px, validation_px : int
-        Labeled pixels for training, and held-out ones for validation; 0 without training.
+    The labeled fraction of pixels is road or background, and `road_share` is a fraction of these. Without training, the
+    labeled pixels for it and the held-out ones for validation are 0.
     """
 
     name: str
@@ -64,15 +58,10 @@ class ImageSummary:
 
 @dataclass(frozen=True)
 class Panel:
-    """A square of an image with its labels and its prediction.
+    """A square of an image, (height, width, 3), uint8, with its labels and its prediction, (height, width).
 
-    Parameters
-    ----------
-    image : ndarray (height, width, 3), uint8
-    truth : ndarray (height, width), uint8
-        0 background, 1 road, 255 ignored.
-    probability : ndarray (height, width), uint8 or float
-        uint8: 0 to 254 for 0 to 1, 255 no data. Float: 0 to 1, NaN no data.
+    Labels are uint8: 0 background, 1 road, 255 ignored. Probabilities are uint8, 0 to 254 for 0 to 1 and 255 for no
+    data, or float, 0 to 1 and NaN for no data.
     """
 
     image: np.ndarray
@@ -163,15 +152,7 @@ def _shares_of(timings_s: Mapping[str, float]) -> list[tuple[str, float, float]]
 def label_overlay(image: np.ndarray, truth: np.ndarray) -> np.ndarray:
     """Return an image with its labels: road tinted, ignored pixels dimmed and hatched.
 
-    Parameters
-    ----------
-    image : ndarray (height, width, 3), uint8
-    truth : ndarray (height, width), uint8
-        0 background, 1 road, 255 ignored.
-
-    Returns
-    -------
-    ndarray (height, width, 3), uint8
+    Both pictures are (height, width, 3), uint8; truth is (height, width), uint8: 0 background, 1 road, 255 ignored.
     """
     picture = _dimmed(image, truth == IGNORE)
     return _tinted(picture, truth == ROAD, LABEL_COLOR, 0.6)
@@ -180,17 +161,8 @@ def label_overlay(image: np.ndarray, truth: np.ndarray) -> np.ndarray:
 def prediction_overlay(image: np.ndarray, truth: np.ndarray, mask: np.ndarray) -> np.ndarray:
     """Return an image with true positives, false negatives and false positives, and predictions on ignored pixels.
 
-    Parameters
-    ----------
-    image : ndarray (height, width, 3), uint8
-    truth : ndarray (height, width), uint8
-        As for `label_overlay`.
-    mask : ndarray (height, width), bool
-        Predicted road.
-
-    Returns
-    -------
-    ndarray (height, width, 3), uint8
+    Pictures and truth are as for `label_overlay`: (height, width, 3) and (height, width), uint8. The mask of predicted
+    road is (height, width), bool.
     """
     is_road, ignored = truth == ROAD, truth == IGNORE
     picture = _dimmed(image, ignored)

@@ -147,20 +147,10 @@ def stretch_limits(values: np.ndarray, known: np.ndarray) -> list[tuple[float, f
 def to_picture(
     values: np.ndarray, known: np.ndarray, bands: Sequence[str], limits: Sequence[tuple[float, float]]
 ) -> np.ndarray:
-    """Return image values as an RGB picture, contrast-stretched.
+    """Return image values as an RGB picture, (height, width, 3), uint8, contrast-stretched.
 
-    Parameters
-    ----------
-    values : ndarray (bands, height, width), any dtype
-    known : ndarray (height, width), bool
-    bands : sequence of str
-        Red, green and blue are shown as such; else the first three bands, or the first one as gray.
-    limits : sequence of (float, float)
-        Of each band, the values that become black and white.
-
-    Returns
-    -------
-    ndarray (height, width, 3), uint8
+    Values are (bands, height, width) of any dtype, known (height, width), bool. Red, green and blue are shown as such;
+    else the first three bands, or the first one as gray. Limits of each band become black and white.
     """
     names = list(bands)
     if {"red", "green", "blue"} <= set(names):

@@ -131,8 +131,7 @@ def _flame_box(block: Block) -> Iterator[str]:
     y = block.depth * ROW_PX
     fill = phase_color(block.direction) if block.name != "other" else FAINT
     opacity = 0.85 if block.depth <= 1 else 0.3 + 0.12 * (block.depth % 3)
-    style = f'fill-opacity="{opacity:.2f}" stroke="{WHITE}"'
-    yield box(block.x, y, block.width, ROW_PX - 1, fill, block.title, style)
+    yield box(block.x, y, block.width, ROW_PX - 1, fill, block.title, fill_opacity=f"{opacity:.2f}", stroke=WHITE)
     label = fitted(block.name, block.width - 8, 12)
     if label:
         yield words(block.x + 4, y + 17, label, fill=INK, font_size=12, pointer_events="none")
@@ -193,7 +192,7 @@ def _phase_bands(line: TimeLine, scale: float) -> Iterator[str]:
     for phase, begin_s, end_s in line.phases:
         x, width = LEFT_PX + begin_s * scale, (end_s - begin_s) * scale
         title = f"{phase}: {seconds(end_s - begin_s)}"
-        yield box(x, 0, width, _BAND_PX, phase_color(phase), title, 'fill-opacity="0.6"')
+        yield box(x, 0, width, _BAND_PX, phase_color(phase), title, fill_opacity=0.6)
         yield words(x + 5, 16.5, fitted(phase, width - 10), fill=INK, pointer_events="none")
 
 
@@ -204,8 +203,8 @@ def _load(load: ThreadLoad, y: float, scale: float) -> Iterator[str]:
     for busy, alike in groupby(load.busy, key=lambda share: round(min(share, 1), 2)):
         end = min(x + load.interval_s * scale * len(list(alike)), WIDTH_PX)
         if busy > 0 and end > x:
-            style = f'fill-opacity="{busy:.2f}" shape-rendering="crispEdges"'
-            yield box(x, y, end - x, _LOAD_PX, VERMILION, f"{load.name}: busy {percent(busy)}", style)
+            style = {"fill_opacity": f"{busy:.2f}", "shape_rendering": "crispEdges"}
+            yield box(x, y, end - x, _LOAD_PX, VERMILION, f"{load.name}: busy {percent(busy)}", **style)
         x = end
 
 
@@ -261,7 +260,7 @@ def _memory_phases(memory: MemoryCurve) -> Iterator[str]:
     for phase, end in memory.phases:
         left, right = _memory_x(np.array([begin, min(end + 1, count - 1)]), count)
         label = f"{phase}: peak {quantity(peaks[phase], 'B')}"
-        yield box(left, 0, right - left, _BOTTOM, phase_color(phase), label, 'fill-opacity="0.18"')
+        yield box(left, 0, right - left, _BOTTOM, phase_color(phase), label, fill_opacity=0.18)
         shown = fitted(label, right - left - 10)
         if shown:
             yield words(left + 5, 18, shown, fill=INK)

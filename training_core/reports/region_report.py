@@ -55,12 +55,8 @@ class RegionRecord(ReportRecord):
         Kilometers of road by name of the scene.
     roads : ndarray (n,), object
         `LineString`s in meters, on the same plane: one of each `roads_every` lines.
-    block_s : sequence of float
-        Seconds that each block took.
     points : sequence of (float, float)
         Seconds since the beginning and megapixels done by then.
-    area_km2 : float
-        Area that the mapped scenes cover.
     """
 
     numbers: Mapping[str, Any]
@@ -84,7 +80,7 @@ def write_region_report(record: RegionRecord, path: Path) -> None:
         path,
         MapRegion,
         replace(record, options=_short_options(record.options), warnings=_other_warnings(record)),
-        charts={"map": _map(record), "points": _time_chart(record.points), "blocks": _block_chart(record.block_s)},
+        charts=_charts(record),
         kinds=[
             (*STATUSES[status], sum(scene.status == status for scene in record.scenes)) for status in reversed(STATUSES)
         ],
@@ -152,16 +148,16 @@ def _other_warnings(record: RegionRecord) -> list[str]:
     return [*others[:_MAX_WARNINGS], f"{len(others) - _MAX_WARNINGS:,} more are in the log."]
 
 
-def _time_chart(points: Sequence[tuple[float, float]]) -> str:
-    if len(points) < 3:
-        return ""
-    times_min, megapixels = [seconds / 60 for seconds, _ in points], [megapixels for _, megapixels in points]
-    mapped = Series("mapped", times_min, megapixels, GREEN)
-    return line_chart("Megapixels mapped by time", [mapped], "minutes since the start", "megapixels")
-
-
-def _block_chart(block_s: Sequence[float]) -> str:
-    return histogram("Time of a block", block_s, "seconds", "blocks", SKY) if len(block_s) >= 3 else ""
+def _charts(record: RegionRecord) -> dict[str, str]:
+    """Return the charts, of which those with too few numbers are empty."""
+    charts = {"map": _map(record), "points": "", "blocks": ""}
+    if len(record.points) >= 3:
+        times_s, megapixels = zip(*record.points)
+        mapped = Series("mapped", np.divide(times_s, 60), megapixels, GREEN)
+        charts["points"] = line_chart("Megapixels mapped by time", [mapped], "minutes since the start", "megapixels")
+    if len(record.block_s) >= 3:
+        charts["blocks"] = histogram("Time of a block", record.block_s, "seconds", "blocks", SKY)
+    return charts
 
 
 def _duration(seconds: float) -> str:

@@ -33,16 +33,8 @@ KINDS = {
 class NetworkRecord(ReportRecord):
     """The content of the report of a network's scores, in addition to that of all reports.
 
-    Parameters
-    ----------
-    apls, apls_time, topo, lines, relaxed
-        The scores; see `network_scores.NetworkScores`.
-    sentences : sequence of str
-        Each score in words, with all its parameters.
-    sweep : sequence of LineScores
-        Length-based scores by tolerance.
-    parts : mapping of str to ndarray (n,), object
-        `LineString`s in meters, by kind.
+    The scores are those of `network_scores.NetworkScores`; sentences have each in words, with all its parameters. The
+    sweep has length-based scores by tolerance. Parts are `LineString`s by kind, (n,), object, in meters.
     """
 
     truth: str

@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from html import escape
-from typing import Optional
 
 from .colors import AXIS
 
@@ -23,24 +22,23 @@ def drawing(name: str, width_px: float, height_px: float, parts: Iterable[str]) 
     return f'<svg role="img" aria-label="{escape(name)}" {size} {font}>{"".join(parts)}</svg>'
 
 
-def box(x: float, y: float, width: float, height: float, fill: str, title: str = "", extra: str = "") -> str:
-    """Return a rectangle with a tooltip; further attributes are not escaped.
+def box(x: float, y: float, width: float, height: float, fill: str, title: str = "", **attributes: object) -> str:
+    """Return a rectangle with a tooltip; attributes as in `path`.
 
     Its left `x`, its top `y`, its `width` and its `height` are in pixels.
     """
-    place = f'x="{x:.2f}" y="{y:.2f}" width="{max(width, 0):.2f}" height="{height:.2f}"'
-    return _with_title("rect", f'{place} fill="{fill}" {extra}'.strip(), title)
+    place = {"x": f"{x:.2f}", "y": f"{y:.2f}", "width": f"{max(width, 0):.2f}", "height": f"{height:.2f}"}
+    return _element("rect", title, {**place, "fill": fill, **attributes})
 
 
 def path(steps: str, title: str = "", **attributes: object) -> str:
     """Return a path; in the names of its attributes, underscores stand for hyphens."""
-    return _with_title("path", f'd="{steps}" {_attributes(attributes)}'.strip(), title)
+    return _element("path", title, {"d": steps, **attributes})
 
 
 def circle(x: float, y: float, radius: float, title: str = "", **attributes: object) -> str:
     """Return a circle around `x`, `y` of a `radius` in pixels, with a tooltip; attributes as in `path`."""
-    place = f'cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}"'
-    return _with_title("circle", f"{place} {_attributes(attributes)}".strip(), title)
+    return _element("circle", title, {"cx": f"{x:.1f}", "cy": f"{y:.1f}", "r": f"{radius:.1f}", **attributes})
 
 
 def words(x: float, y: float, text: str, **attributes: object) -> str:
@@ -71,8 +69,9 @@ def ticks(high: float, count: int) -> list[float]:
     return [number * step for number in range(int(high / step * (1 + 1e-9)) + 1)]
 
 
-def _with_title(tag: str, attributes: str, title: Optional[str]) -> str:
-    return f"<{tag} {attributes}><title>{escape(title)}</title></{tag}>" if title else f"<{tag} {attributes}/>"
+def _element(tag: str, title: str, attributes: dict[str, object]) -> str:
+    named = _attributes(attributes)
+    return f"<{tag} {named}><title>{escape(title)}</title></{tag}>" if title else f"<{tag} {named}/>"
 
 
 def _attributes(values: dict[str, object]) -> str:

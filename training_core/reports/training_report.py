@@ -49,20 +49,15 @@ class TrainingRecord(ModelRecord):
         Step, seconds since the start, loss, learning rate; may be thinned out for a long training.
     validations : sequence of (int, float, Scores)
         Step, seconds since the start, scores at the best threshold.
-    scores : Scores, optional
-        Of the kept model, at its threshold on the held-out area; None without validation.
-    thresholds, sweep : sequence of float, sequence of Scores
-        The same by threshold.
+    scores, thresholds, sweep
+        Scores of the kept model on the held-out area, at its threshold and by threshold; None without validation.
     images_per_s : float
         Chips per second of the training loop, without validation.
     notes : sequence of str
         Events other than warnings, such as a resumption.
-    steps_done : int
-        Steps in all, including those before a resumption; 0 stands for the last of `steps`.
-    steps_planned : int
-        Steps that were asked for; 0 if a time budget was.
-    memory_bytes : int
-        Estimated peak memory of a step; 0 without an estimate.
+    steps_done, steps_planned : int
+        Steps in all, including those before a resumption, and those asked for; 0 if the last of `steps` counts, and if
+        a time budget was given.
     """
 
     images: Sequence[ImageSummary]

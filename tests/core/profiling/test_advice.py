@@ -61,11 +61,7 @@ def test_a_healthy_step_gets_no_advice():
         counters=Counters(page_faults=200, system_share=0.01, stolen_share=0.01),
     )
     machine = {"cores": 4, "cpus": 8, "numa_nodes": 1, "huge_pages": "madvise", "governor": "performance"}
-    assert advise([healthy], limits_of(region_s=1e-5, **machine)) == ()
-
-
-def test_without_runs_there_is_no_advice():
-    assert advise([], limits_of()) == ()
+    assert advise([healthy], limits_of(region_s=1e-5, **machine)) == advise([], limits_of()) == ()
 
 
 def test_a_reader_gets_eight_pieces_the_largest_first_and_half_of_them_may_be_unknown(monkeypatch):
@@ -82,9 +78,11 @@ def test_what_applies_the_same_options_is_told_once():
     assert [(piece.rule, piece.options) for piece in found] == [("container quota", {"threads": 2})]
 
 
-def test_no_estimate_is_below_a_percent_but_what_is_called_unknown(monkeypatch):
+def test_estimates_are_at_least_a_percent_or_unknown_and_options_those_of_the_job(monkeypatch):
     for piece in all_advice(monkeypatch):
         assert piece.gain >= 0.01 or (piece.gain == 0 and "unknown" in piece.evidence)
+        jobs.Profile(**piece.options).validate()
+        assert all(name in piece.remedy for name in piece.options)
 
 
 def test_training_and_inference_share_a_machine_whose_trouble_is_told_once(monkeypatch):
@@ -97,12 +95,6 @@ def test_the_first_run_of_a_task_is_what_advice_is_about():
     other = run_of(engine="ipex", phases={Phase.WAITING: 0.3})
     assert advise([run_of(), other], limits_of()) == ()
     assert {piece.run for piece in advise([other, run_of()], limits_of())} == {other.name}
-
-
-def test_every_option_is_one_of_the_job_and_valid(monkeypatch):
-    for piece in all_advice(monkeypatch):
-        jobs.Profile(**piece.options).validate()
-        assert all(name in piece.remedy for name in piece.options)
 
 
 def test_every_link_leads_to_a_heading(monkeypatch):

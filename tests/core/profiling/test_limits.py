@@ -124,14 +124,9 @@ def test_arrays_are_four_times_the_cache_where_memory_allows(cache_bytes, availa
     assert array_bytes(cache_bytes, available_bytes) == expected
 
 
-def test_bytes_count_as_in_stream():
-    assert {name: work.amount for name, work in memory_works(4096).items()} == {
-        "triad": 3 * 4096, "read": 4096, "copy": 2 * 4096,
-    }  # fmt: skip
-
-
-def test_the_operations_are_a_triad_a_sum_and_a_copy():
+def test_the_operations_are_a_triad_a_sum_and_a_copy_and_bytes_count_as_in_stream():
     works = memory_works(4096)  # of arrays a = 0, b = 1 and c = 2
+    assert [works[name].amount for name in ("triad", "read", "copy")] == [3 * 4096, 4096, 2 * 4096]
     assert torch.equal(works["triad"].run(), torch.full((1024,), 1.0 + 3 * 2))
     assert works["read"].run() == 1024
     assert torch.equal(works["copy"].run(), torch.ones(1024))
@@ -151,7 +146,3 @@ def test_a_region_takes_what_an_addition_takes_longer_with_all_threads(monkeypat
     assert parallel_region_s(3, 1.0) == pytest.approx(7e-6)  # 100 additions each
     assert seen[0] == (3, 3 * seen[1][1])
     assert torch.get_num_threads() == before
-
-
-def test_one_thread_starts_no_region():
-    assert parallel_region_s(1, 1.0) == 0

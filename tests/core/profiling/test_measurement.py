@@ -57,6 +57,10 @@ def training():
 @pytest.fixture(scope="module")
 def inference():
     """A run of tiles that are segmented."""
+    return measured_inference(0.1, Reporter())
+
+
+def measured_inference(limit_s, reporter):
     engine = make_engine("native", "fp32")
     predictor = Predictor(engine.prepare_inference(small_unet()), engine, BANDS)
 
@@ -64,21 +68,12 @@ def inference():
         return np.zeros((3, height, width), dtype=np.uint8), np.ones((height, width), dtype=bool)
 
     subject = InferenceSteps(predictor, read, list(tile_grid(128, 128, PX, 0)), PX)
-    measured = measure(subject, ROOF, 0.1, {"tile_px": PX}, Reporter())
+    measured = measure(subject, ROOF, limit_s, {"tile_px": PX}, reporter)
     subject.close()
     return measured
 
 
-def test_phases_kinds_and_layers_add_up_to_the_step(training, inference):
-    for run in (training.run, inference.run):
-        for rows in (run.phases, run.kinds, run.layers):
-            assert sum(row.time_s for row in rows) == pytest.approx(run.step_s)
-            assert rows[-1].name == "unaccounted"
-        assert abs(run.unaccounted_share) < 0.03
-        assert run.steps >= 2
-
-
-def test_phases_come_in_their_order(training, inference):
+def test_phases_come_in_their_order_and_each_breakdown_adds_up_to_the_step(training, inference):
     assert [row.name for row in training.run.phases] == [
         "waiting for data", "forward", "backward", "optimizer", "validation", "unaccounted",
     ]  # fmt: skip
@@ -86,6 +81,12 @@ def test_phases_come_in_their_order(training, inference):
         "waiting for data", "forward", "conversion to bytes", "unaccounted",
     ]  # fmt: skip
     assert all(row.time_s > 0 for row in training.run.phases[:-1])
+    for run in (training.run, inference.run):
+        for rows in (run.phases, run.kinds, run.layers):
+            assert sum(row.time_s for row in rows) == pytest.approx(run.step_s)
+            assert rows[-1].name == "unaccounted"
+        assert abs(run.unaccounted_share) < 0.03
+        assert run.steps >= 2
 
 
 def test_operations_are_counted_as_by_pytorch(training, inference):
@@ -152,18 +153,10 @@ def test_the_trace_shows_all_runs_and_nothing_of_the_machine(training, inference
     assert str(tmp_path) not in text and "/tmp" not in text
 
 
-def test_a_time_too_short_for_a_few_steps_is_warned_of_and_some_are_done(inference):
+def test_a_time_too_short_for_a_few_steps_is_warned_of_and_some_are_done():
     warnings = []
     reporter = Reporter(lambda event: warnings.append(event.message) if isinstance(event, Warning) else None)
-    engine = make_engine("native", "fp32")
-    predictor = Predictor(engine.prepare_inference(small_unet()), engine, BANDS)
-
-    def read(column, row, width, height):
-        return np.zeros((3, height, width), dtype=np.uint8), np.ones((height, width), dtype=bool)
-
-    subject = InferenceSteps(predictor, read, list(tile_grid(PX, PX, PX, 0)), PX)
-    run = measure(subject, ROOF, 1e-6, {}, reporter).run
-    subject.close()
+    run = measured_inference(1e-6, reporter).run
     assert run.steps == 2 and run.step_s > 0
     assert "the time is too short" in warnings[0]
 

@@ -31,7 +31,6 @@ from training_core.profiling.profile import (
     Trial,
 )
 from training_core.profiling.profile_document import (
-    FORMAT,
     MAX_BYTES,
     from_document,
     read_profile,
@@ -128,7 +127,7 @@ def test_a_profile_comes_back_as_it_was(profile):
     assert through_json(profile) == profile
 
 
-def test_the_numbers_stand_where_scripts_look_for_them():
+def test_the_numbers_of_a_file_stand_where_scripts_look_for_them(tmp_path):
     profile = make_profile()
     document = json.loads(json.dumps(to_document(profile)))
     assert document["format"] == "roadseg-profile-1"
@@ -137,31 +136,26 @@ def test_the_numbers_stand_where_scripts_look_for_them():
     (other,) = document["further_runs"]
     assert set(other) >= RUN_KEYS and other["what"] == "inference"
     assert "time_line" not in document and "time_line" not in other
-    assert through_json(profile) == without_time_lines(profile)
+    path = tmp_path / "profile.json"
+    path.write_text(json.dumps(document, indent=1), encoding="utf-8")
+    assert read_profile(str(path)) == without_time_lines(profile)
+    limits_alone = dataclasses.replace(profile, runs=(), advice=())
+    assert through_json(limits_alone) == limits_alone
 
 
-def test_rows_leave_out_what_is_unknown():
+def test_numbers_of_numpy_are_written_and_rows_leave_out_what_is_unknown():
     row = Row("forward", 1.0, 0.2, 0.5, flop=float("nan"))
-    run = dataclasses.replace(make_run(), phases=(row,))
-    (written,) = to_document(make_profile(run))["phases"]
-    assert written == {"name": "forward", "calls": 1.0, "time_s": 0.2, "share": 0.5, "spread_s": 0.0}
-
-
-def test_numbers_of_numpy_are_written():
-    run = dataclasses.replace(make_run(), step_s=np.float32(0.5), threads=np.int64(3))
+    run = dataclasses.replace(make_run(), phases=(row,), step_s=np.float32(0.5), threads=np.int64(3))
     document = json.loads(json.dumps(to_document(make_profile(run))))
     assert (document["step_s"], document["threads"]) == (0.5, 3)
+    (written,) = document["phases"]
+    assert written == {"name": "forward", "calls": 1.0, "time_s": 0.2, "share": 0.5, "spread_s": 0.0}
 
 
 def test_the_peaks_of_memory_are_told():
     memory = MemoryCurve((5, 9, 3, 12, 1), (("forward", 1), ("backward", 4)), 7)
     run = dataclasses.replace(make_run(), memory=memory)
     assert to_document(make_profile(run))["memory"]["peaks"] == {"forward": 9, "backward": 12}
-
-
-def test_a_profile_of_the_limits_alone_is_one():
-    profile = dataclasses.replace(make_profile(), runs=(), advice=())
-    assert through_json(profile) == profile
 
 
 def test_paths_of_any_encoding_come_back_and_passwords_do_not():
@@ -254,13 +248,6 @@ def test_only_files_are_opened(tmp_path):
     for path in (str(tmp_path / "none.json"), "null\0character"):
         with pytest.raises(JobError):
             read_profile(path)
-
-
-def test_a_file_that_was_written_is_read(tmp_path):
-    path = tmp_path / "profile.json"
-    path.write_text(json.dumps(to_document(make_profile()), indent=1), encoding="utf-8")
-    assert read_profile(str(path)) == without_time_lines(make_profile())
-    assert json.loads(path.read_text())["format"] == FORMAT
 
 
 @pytest.mark.parametrize("written", [None, "", '{"traceEvents": [{"ph": "X",'], ids=["nothing", "empty", "half"])

@@ -83,28 +83,10 @@ def test_narrow_boxes_are_merged():
     assert all(block.width >= MIN_PX for block in found)
 
 
-def test_boxes_of_a_row_lie_side_by_side_within_their_module():
-    rows = {}
-    for block in blocks_of(make_run().layers):
-        rows.setdefault(block.depth, []).append((block.x, block.x + block.width))
-    for depth, spans in rows.items():
-        spans.sort()
-        assert all(end <= begin + 1e-6 for (_, end), (begin, _) in zip(spans, spans[1:]))
-        if depth:
-            above = rows[depth - 1]
-            assert all(
-                any(left - 1e-6 <= begin and end <= right + 1e-6 for left, right in above) for begin, end in spans
-            )
-
-
 def test_modules_nested_by_a_hostile_hand_are_drawn():
     svg = flame_graph("A name", [layer(".".join("a" * 5000), 0.5, 0.5), layer(HOSTILE, 0.5)])
     assert "<script" not in svg
     assert "<script>" in Page(svg).text
-
-
-def test_without_time_there_is_no_graph():
-    assert flame_graph("A name", []) == flame_graph("A name", [layer("idle", 0.0)]) == ""
 
 
 def span(kind, begin_s, duration_s, thread="main thread", name="call"):
@@ -162,10 +144,6 @@ def test_names_are_escaped():
     assert "<script" not in svg and HOSTILE in Page(svg).text
 
 
-def test_without_a_record_there_is_no_time_line():
-    assert time_line("A name", TimeLine()) == ""
-
-
 def test_no_peak_is_lost_in_a_long_step():
     values = np.zeros(100_000, dtype=int)
     values[[7, 54_321, 99_999]] = 5, 9, 3
@@ -195,7 +173,9 @@ def test_memory_that_a_step_gives_back_is_below_zero():
     assert "nan" not in svg
 
 
-def test_without_memory_there_is_no_curve():
+def test_without_a_record_there_are_no_charts():
+    assert flame_graph("A name", []) == flame_graph("A name", [layer("idle", 0.0)]) == ""
+    assert time_line("A name", TimeLine()) == ""
     assert memory_curve("A name", MemoryCurve()) == memory_curve("A name", MemoryCurve((0, 0))) == ""
 
 

@@ -137,29 +137,16 @@ def test_nothing_is_fetched_and_nothing_runs_and_what_others_wrote_is_escaped(te
     assert "&lt;script&gt;" in text
 
 
-def test_the_best_validation_counts_not_the_last(record, tmp_path):
+def test_the_best_validation_counts_and_the_scores_are_those_of_the_last_larger_one(record, tmp_path):
     worse = dataclasses.replace(record, validations=[*record.validations, (95, 190.0, Scores(0.1, 0.18, 0.1, 0.9))])
     assert worse.best[0] == 90
-
-
-def test_the_scores_are_those_of_the_last_larger_validation(record, tmp_path):
     scored = dataclasses.replace(record, scores=Scores(0.6, 0.75, 0.7, 0.8), steps=[], sweep=[])
     assert "F1 score of 0.750" in Page(page_of(scored, tmp_path)).text
 
 
 def test_a_training_stopped_before_any_validation_has_a_report(record, tmp_path):
-    bare = dataclasses.replace(
-        record,
-        steps=[],
-        validations=[],
-        scores=None,
-        thresholds=[],
-        sweep=[],
-        timings_s={},
-        warnings=[],
-        panels=[],
-        images=[],
-    )
+    nothing = {"scores": None, "timings_s": {}, "warnings": [], "panels": [], "images": []}
+    bare = dataclasses.replace(record, **WITHOUT_CHARTS, **nothing)
     page = Page(page_of(bare, tmp_path))
     assert "it was not validated" in page.text
     assert "svg" not in page.elements and "img" not in page.elements
