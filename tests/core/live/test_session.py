@@ -291,7 +291,7 @@ def test_a_full_disk_costs_the_map_and_not_the_session(play, monkeypatch):
     assert result["step"] >= 1 and not player.all_of(events.Prediction)
 
 
-def test_a_loss_that_is_no_number_begins_anew_and_then_pauses(play, monkeypatch):
+def test_a_loss_that_is_not_a_number_restarts_learning_and_then_pauses(play, monkeypatch):
     monkeypatch.setattr("training_core.learning.trainer.Trainer.step", lambda *_: float("nan"))
     result, player = play(
         ({"command": "learn"}, None),
@@ -304,7 +304,7 @@ def test_a_loss_that_is_no_number_begins_anew_and_then_pauses(play, monkeypatch)
 
 
 @pytest.mark.parametrize("module", ["view", "scoring"])
-def test_a_model_that_computes_no_numbers_begins_anew_and_then_rests(play, monkeypatch, module, tmp_path):
+def test_a_model_that_computes_no_numbers_restarts_and_then_rests(play, monkeypatch, module, tmp_path):
     tries = []
 
     def fail(*_, **__):
