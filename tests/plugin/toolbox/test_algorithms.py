@@ -217,7 +217,7 @@ def test_comparenetworks_hands_whole_layers_on_and_styles_both_results(play_runt
         layer = QgsVectorLayer(values[name], name, "ogr")
         _, styled = layer.loadNamedStyle(str((tmp_path / values[name]).with_suffix(".qml")))
         assert styled and {category.value() for category in layer.renderer().categories()} == words
-    assert "no places" in failure("comparenetworks", {**values, "PLACES": None, "PLACES_NAME_FIELD": None})
+    assert "needs places" in failure("comparenetworks", {**values, "PLACES": None, "PLACES_NAME_FIELD": None})
 
 
 def test_relative_paths_are_meant_from_where_qgis_runs(play_runtime, image, tmp_path, model, monkeypatch):
