@@ -104,7 +104,7 @@ class Trainer:
         self._part_began_s, self._waited_s = now_s, waited_s
 
     def step(self, chips: Any, labels: Any, rate: float) -> float:
-        """Train on the chips of one step; a NaN or infinite loss changes no weight.
+        """Train on the chips of one step at learning rate `rate`, above 0; a NaN or infinite loss changes no weight.
 
         Parameters
         ----------
