@@ -30,16 +30,9 @@ _HEAD = "segmentation_head.0"
 
 @dataclass(frozen=True)
 class Encoder:
-    """How the library calls an encoder, and what is where in it.
+    """The names by which the library knows an encoder and its layers.
 
-    Parameters
-    ----------
-    stages : tuple of tuple of str
-        Modules of its five stages, each of which halves the resolution.
-    first : str
-        The convolution that sees the image.
-    normalization : str
-        The batch normalization after it.
+    Each module of `stages` halves the resolution. `first` is the convolution that sees the image.
     """
 
     library_name: str
@@ -68,17 +61,7 @@ _KNOWN = {
 
 @dataclass(frozen=True)
 class Architecture:
-    """What the model is built from.
-
-    Parameters
-    ----------
-    name : str
-        One of ARCHITECTURES.
-    encoder : str
-        One of ENCODERS.
-    in_channels, classes : int
-        Bands of the input, channels of the logits: road and classes.
-    """
+    """Names in ARCHITECTURES and ENCODERS, bands of the input, and channels of the logits (road counts as a class)."""
 
     name: str = USUAL[0]
     encoder: str = USUAL[1]
@@ -137,12 +120,7 @@ class Architecture:
         return _KNOWN[self.encoder].library_name
 
     def require_resnet_unet(self, what: str) -> None:
-        """Check that it is a U-Net on a ResNet.
-
-        Parameters
-        ----------
-        what : str
-            What needs one, as a sentence begins with it.
+        """Check that it is a U-Net on a ResNet, which `what`, the beginning of a sentence, needs.
 
         Raises
         ------
@@ -206,12 +184,7 @@ def build_uninitialized(architecture: Architecture) -> nn.Module:
 
 
 def weights_without_memory(architecture: Architecture) -> dict[str, torch.Tensor]:
-    """Return the weights of a network by name, of the device meta: shapes and dtypes alone.
-
-    Returns
-    -------
-    dict of Tensor of any shape (...), float32 or int64
-    """
+    """Return the weights of a network by name, (...), float32 or int64, on the device meta: shapes and dtypes alone."""
     return _build_without_memory(architecture).state_dict()
 
 
@@ -239,12 +212,7 @@ def freeze_stages(model: nn.Module, count: int) -> None:
 def set_training_mode(model: nn.Module, frozen_stages: int, batch_norm: str) -> None:
     """Put a model into training mode, except for batch normalization that is to keep its statistics.
 
-    Parameters
-    ----------
-    frozen_stages : int
-        Encoder stages, from the first on, whose batch normalization keeps its statistics.
-    batch_norm : str
-        live, or frozen to keep the statistics of all layers.
+    That is all of it where `batch_norm` is frozen, not live, and that of the first `frozen_stages` encoder stages.
     """
     model.train()
     kept = [part for stage in encoder_stages(model)[: max(0, frozen_stages)] for part in stage]
@@ -257,23 +225,10 @@ def set_training_mode(model: nn.Module, frozen_stages: int, batch_norm: str) -> 
 def adapt_first_layer(
     weights: dict[str, torch.Tensor], first_layer: str, old_names: tuple[str, ...], new_names: tuple[str, ...]
 ) -> dict[str, torch.Tensor]:
-    """Adapt the first convolution to other bands.
+    """Return weights, (...), float32 or int64, by name, whose first convolution is adapted to other bands.
 
     A band keeps the filters of the old band of its name; a new one gets the mean over the old bands. The filters are
     scaled so that the sum over bands, and with it the activation, keeps its magnitude.
-
-    Parameters
-    ----------
-    weights : dict of Tensor of any shape (...), float32 or int64
-        By name.
-    first_layer : str
-        The convolution that sees the image.
-    old_names, new_names : tuple of str
-        Of the bands, in order.
-
-    Returns
-    -------
-    dict of Tensor of any shape (...), float32 or int64
     """
     if old_names == new_names:
         return weights
@@ -291,22 +246,9 @@ def adapt_head(
     old_names: tuple[str, ...],
     new_names: tuple[str, ...],
 ) -> dict[str, torch.Tensor]:
-    """Adapt the last convolution to other classes.
+    """Return weights, (...), float32 or int64, by name, whose last convolution is adapted to other classes.
 
-    Road and classes with an old name keep their filters; the others begin with fresh weights.
-
-    Parameters
-    ----------
-    weights : dict of Tensor of any shape (...), float32 or int64
-        By name.
-    fresh : dict of Tensor of any shape (...), float32 or int64
-        Of a model for the new classes with random weights.
-    old_names, new_names : tuple of str
-        Of the classes, in order.
-
-    Returns
-    -------
-    dict of Tensor of any shape (...), float32 or int64
+    Road and classes with an old name keep their filters; the others begin with the random weights in `fresh`.
     """
     if old_names == new_names:
         return weights

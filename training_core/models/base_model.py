@@ -32,17 +32,7 @@ _COUNTER = ".num_batches_tracked"
 
 @dataclass(frozen=True, eq=False)
 class BaseModel:
-    """Weights to start from.
-
-    Parameters
-    ----------
-    weights : dict of Tensor of any shape (...), float32 or int64
-        By name, all that the architecture has.
-    band_names : tuple of str
-        Of the input bands, in order.
-    card : ModelCard, optional
-        Of a RoadSeg model.
-    """
+    """All weights of an architecture to start from, (...), float32 or int64, and the card if RoadSeg made them."""
 
     weights: Weights
     architecture: Architecture
@@ -68,11 +58,7 @@ def read_base_model(model: str, name: str, encoder: str, reporter: Reporter) -> 
     model : str
         A file; IMAGENET for an encoder pretrained on ImageNet; or empty.
     name, encoder : str
-        Architecture and encoder that are asked for; AS_BASE for those of the base model.
-
-    Returns
-    -------
-    BaseModel, optional
+        Architecture and encoder; AS_BASE for those of the base model.
 
     Raises
     ------

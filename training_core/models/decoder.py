@@ -23,10 +23,7 @@ if TYPE_CHECKING:
 class DecoderBlock(nn.Module):
     """Upsamples by 2, adds the encoder's features, and convolves twice.
 
-    Parameters
-    ----------
-    block : UnetDecoderBlock
-        With nearest upsampling and without attention; its layers become this block's.
+    It takes over the layers of a block of the library with nearest upsampling and without attention.
     """
 
     def __init__(self, block: UnetDecoderBlock) -> None:
@@ -36,19 +33,9 @@ class DecoderBlock(nn.Module):
     def forward(
         self, features: Tensor, target_height: int, target_width: int, skip_connection: Optional[Tensor] = None
     ) -> Tensor:
-        """Return the features at twice their size; see `UnetDecoderBlock.forward`.
+        """Return the features, (batch, channels, height, width), at twice their size; see `UnetDecoderBlock.forward`.
 
-        Parameters
-        ----------
-        features : Tensor (batch, in, height, width), float32 or bfloat16
-        target_height, target_width : int
-            Twice the size of the features, in pixels.
-        skip_connection : Tensor (batch, skip, 2 height, 2 width), same dtype, optional
-            The encoder's features at that size.
-
-        Returns
-        -------
-        Tensor (batch, out, 2 height, 2 width), same dtype
+        The skip connection, (batch, skip, 2 height, 2 width), has the same dtype, float32 or bfloat16.
         """
         first, normalize, activate = self.conv1
         if not self.training and not torch.is_autocast_enabled("cpu"):
@@ -67,28 +54,16 @@ class DecoderBlock(nn.Module):
 def convolve_repeated(features: Tensor, filters: Tensor) -> Tensor:
     """Return the 3 x 3 convolution, padded by 1, of features upsampled by 2 (nearest).
 
-    Parameters
-    ----------
-    features : Tensor (batch, in, height, width), float32 or bfloat16
-    filters : Tensor (out, in, 3, 3), same dtype
-
-    Returns
-    -------
-    Tensor (batch, out, 2 height, 2 width), same dtype
+    All are float32 or bfloat16. Features are (batch, in, height, width), filters (out, in, 3, 3), and the result
+    (batch, out, 2 height, 2 width).
     """
     return functional.conv_transpose2d(features, repeated_filters(filters), stride=2, padding=1)
 
 
 def repeated_filters(filters: Tensor) -> Tensor:
-    """Return the filters of a transposed convolution that does what others do on repeated pixels.
+    """Return filters, (in, out, 4, 4), of a transposed convolution that does what others do on repeated pixels.
 
-    Parameters
-    ----------
-    filters : Tensor (out, in, 3, 3), float32 or bfloat16
-
-    Returns
-    -------
-    Tensor (in, out, 4, 4), same dtype
+    The others are (out, in, 3, 3), of the same dtype, float32 or bfloat16.
     """
     by_input = filters.permute(1, 2, 3, 0)  # as a transposed convolution wants them in memory
     summed = _summed_taps(_summed_taps(by_input, 1), 2)

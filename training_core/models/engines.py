@@ -51,12 +51,7 @@ _E = TypeVar("_E", bound="Engine[Any]")
 class Engine(ABC, Generic[Prepared]):
     """A way to run a model in one precision. `NativeEngine` and `IpexEngine` also train it.
 
-    Parameters
-    ----------
-    precision : str
-        bf16 or fp32; int8 for a quantized model.
-    reason : str
-        Why it was chosen, for the user.
+    The precision is bf16, fp32, or int8 for a quantized model. The reason says why it was chosen, for the user.
     """
 
     precision: str
@@ -67,42 +62,21 @@ class Engine(ABC, Generic[Prepared]):
     def prepare_inference(self, model: nn.Module | OnnxModel, is_exact: bool = False) -> Prepared:
         """Return the model as this engine runs it.
 
-        Parameters
-        ----------
-        is_exact : bool
-            Whether the results of a pixel must not vary, in FP32, with the size of the image around it.
+        If `is_exact`, the results of a pixel must not vary, in FP32, with the size of the image around it.
         """
 
     @abstractmethod
     def probability(self, prepared: Prepared, images: Tensor) -> Tensor:
-        """Return the probability of road, and of each class where road is.
+        """Return the probability of road, and of each class where road is, (batch, channels, height, width), float32.
 
-        Parameters
-        ----------
-        prepared
-            What `prepare_inference` returned.
-        images : Tensor (batch, bands, height, width), float32
-            Height and width are multiples of 32.
-
-        Returns
-        -------
-        Tensor (batch, channels, height, width), float32
+        Images are (batch, bands, height, width), float32. Height and width are multiples of 32.
         """
 
     def expect(self, prepared: Prepared, shape: tuple[int, ...]) -> None:
         """Prepare for many batches of one shape, (batch, bands, height, width), if that makes them faster."""
 
     def settle_batches(self, prepared: Prepared, images: Tensor, log: Callable[[str], None]) -> int:
-        """Find out how this engine computes batches fastest.
-
-        Parameters
-        ----------
-        prepared
-            What `prepare_inference` returned.
-        images : Tensor (batch, bands, height, width), float32
-            A typical batch.
-        log : callable
-            Takes the measured times, for the user.
+        """Find out how this engine computes batches like these, (batch, bands, height, width), float32, fastest.
 
         Returns
         -------
@@ -132,16 +106,9 @@ class NativeEngine(Engine[nn.Module]):
         return folded(_network(model), self.dtype, is_exact)
 
     def forward(self, model: nn.Module, images: Tensor) -> Tensor:
-        """Return the model's logits, computed in this engine's precision.
+        """Return the model's logits, (batch, channels, height, width), float32, computed in this engine's precision.
 
-        Parameters
-        ----------
-        images : Tensor (batch, bands, height, width), float32
-            Height and width are multiples of 32.
-
-        Returns
-        -------
-        Tensor (batch, channels, height, width), float32
+        Images are (batch, bands, height, width), float32. Height and width are multiples of 32.
         """
         images = images.contiguous(memory_format=torch.channels_last)
         with torch.autocast("cpu", dtype=torch.bfloat16, enabled=self.precision == BF16):
@@ -287,12 +254,8 @@ def choose_engine(
 
     Parameters
     ----------
-    engine, precision : str
-        As in a job, where auto leaves the choice here; int8 for a quantized model.
     trial : callable, optional
         Runs one step on the actual shapes with an engine; without it, auto takes the first of `able`.
-    log : callable
-        Takes the measurements and the choice, for the user.
     able : tuple of str
         Names of the engines that support the task, the preferred one first.
 
@@ -311,12 +274,7 @@ def choose_training_engine(
     log: Callable[[str], None] = print,
     limit_s: float = math.inf,
 ) -> NativeEngine:
-    """Choose the engine to train with; see `choose_engine`.
-
-    Parameters
-    ----------
-    limit_s : float
-        Time for the trial; where it is too short, auto takes the native engine.
+    """Choose the engine to train with; see `choose_engine`. If the trial would exceed `limit_s`, auto takes native.
 
     Raises
     ------

@@ -20,23 +20,11 @@ from .decoder import DecoderBlock, repeated_filters
 
 
 def folded(model: nn.Module, dtype: torch.dtype, is_exact: bool = False) -> nn.Module:
-    """Return a copy of a network for inference with constant weights.
+    """Return a copy of a network, in evaluation mode, with constant weights for convolutions in a dtype.
 
-    Parameters
-    ----------
-    model : Module
-        As `build_network` makes it.
-    dtype : torch.dtype
-        Number format of the convolutions.
-    is_exact : bool
-        Whether the logits of a pixel must not vary with the size of the image around it. In float32, decoder blocks
-        of a U-Net then upsample as in the library, which takes a seventh longer: the rounding of a transposed
-        convolution varies.
-
-    Returns
-    -------
-    Module
-        In evaluation mode. Under autocast to `dtype` its logits are those of the model, but for rounding.
+    Under autocast to this dtype its logits are those of the model, but for rounding. If `is_exact`, the logits of a
+    pixel do not vary with the size of the image around it. In float32, decoder blocks of a U-Net then upsample as in
+    the library, which takes a seventh longer: the rounding of a transposed convolution varies.
     """
     model = copy.deepcopy(model).eval().requires_grad_(False)
     for module in list(model.modules()):
@@ -72,12 +60,7 @@ def _fold_within(module: nn.Module) -> None:
 class ConstantDecoderBlock(nn.Module):
     """A decoder block whose filters are constant: those for repeated pixels are summed once; see `DecoderBlock`.
 
-    Parameters
-    ----------
-    block : DecoderBlock
-        With batch normalization folded into its convolutions; its layers become this block's.
-    skip_channels : int
-        Of the encoder's features.
+    It takes over the layers of a block with batch normalization folded into its convolutions.
     """
 
     def __init__(self, block: DecoderBlock, skip_channels: int) -> None:
@@ -92,20 +75,7 @@ class ConstantDecoderBlock(nn.Module):
     def forward(
         self, features: Tensor, target_height: int, target_width: int, skip_connection: Optional[Tensor] = None
     ) -> Tensor:
-        """Return the features at twice their size; see `DecoderBlock.forward`.
-
-        Parameters
-        ----------
-        features : Tensor (batch, in, height, width), bfloat16
-        target_height, target_width : int
-            Twice the size of the features, in pixels.
-        skip_connection : Tensor (batch, skip, 2 height, 2 width), same dtype, optional
-            The encoder's features at that size.
-
-        Returns
-        -------
-        Tensor (batch, out, 2 height, 2 width), same dtype
-        """
+        """Return features (batch, channels, height, width), bfloat16, at twice their size; see `DecoderBlock`."""
         upsampled = functional.conv_transpose2d(features, self.own, self.bias, stride=2, padding=1)
         if self.has_skip:
             upsampled += functional.conv2d(skip_connection, self.of_skip, padding=1)

@@ -43,14 +43,7 @@ def _data_folder() -> Path:
 
 
 def fetch_encoder(encoder: str, reporter: Reporter) -> Path:
-    """Return the file of an encoder pretrained on ImageNet, fetched if it is not there yet.
-
-    Parameters
-    ----------
-    encoder : str
-        One of ENCODERS.
-    reporter : Reporter
-        Gets the progress, and the license.
+    """Return the file of an encoder pretrained on ImageNet, fetched if it is not there yet; its license is reported.
 
     Raises
     ------

@@ -77,14 +77,7 @@ def load_network(path: str) -> tuple[nn.Module, ModelCard]:
 
 
 def load_into(model: nn.Module, weights: Weights, path: str) -> None:
-    """Load the weights of a model file into a model.
-
-    Parameters
-    ----------
-    weights : dict of Tensor of any shape (...), float32 or int64
-        By name.
-    path : str
-        The file, for the message.
+    """Load the weights of a model file, (...), float32 or int64, by name, into a model.
 
     Raises
     ------
@@ -102,13 +95,7 @@ def load_into(model: nn.Module, weights: Weights, path: str) -> None:
 
 
 def load_weights(path: str) -> tuple[Weights, ModelCard]:
-    """Read a model file.
-
-    Returns
-    -------
-    weights : dict of Tensor of any shape (...), float32 or int64
-        By name, also if they are stored in 8 bits.
-    card : ModelCard
+    """Return the weights in a model file, (...), float32 or int64, by name, also if stored in 8 bits, and its card.
 
     Raises
     ------

@@ -31,17 +31,9 @@ FURTHEST_SCALING = 4.0
 
 
 def check_mergeable(first: tuple[str, ModelCard], other: tuple[str, ModelCard]) -> str:
-    """Check that two models have the same network and input, and the same base.
+    """Check that two models, each a file's path and a card, have the same network, input and base.
 
-    Parameters
-    ----------
-    first, other : tuple of str and ModelCard
-        A model's file, for messages, and its card.
-
-    Returns
-    -------
-    str
-        A warning if the base can only be told by its name; else empty.
+    Return a warning if the base can only be told by its name.
 
     Raises
     ------
@@ -120,14 +112,7 @@ def _count(training: dict[str, Any], key: str) -> int:
 def common_bands(cards: list[ModelCard], shares: list[float], paths: list[str]) -> tuple[Band, ...]:
     """Return the bands of a merged model: mean and deviation of all training images together.
 
-    Parameters
-    ----------
-    cards : list of ModelCard
-        With the same bands.
-    shares : list of float
-        Each model's share, 1 in all.
-    paths : list of str
-        The models' files, for the message.
+    The models have the same bands. Their shares add up to 1.
 
     Raises
     ------
@@ -159,20 +144,10 @@ def _is_near(own: Band, common: Band) -> bool:
 def rescaled(
     weights: dict[str, Tensor], architecture: Architecture, old: tuple[Band, ...], new: tuple[Band, ...]
 ) -> dict[str, Tensor]:
-    """Return weights that compute the same of values with another normalization, but at the image's border.
+    """Return weights, (...), float32 or int64, that compute the same of values with another normalization.
 
-    The first convolution takes on the other scale, and the batch normalization after it, or its bias, the other mean.
-
-    Parameters
-    ----------
-    weights : dict of Tensor of any shape (...), float32 or int64
-        By name.
-    old, new : tuple of Band
-        How values were normalized, and will be.
-
-    Returns
-    -------
-    dict of Tensor of any shape (...), float32 or int64
+    Only the image's border differs. The first convolution takes on the other scale, and the batch normalization after
+    it, or its bias, the other mean.
     """
     if old == new:
         return weights
@@ -190,16 +165,9 @@ def rescaled(
 
 
 def average_weights(models: Iterable[tuple[float, dict[str, Tensor]]]) -> dict[str, Tensor]:
-    """Return the weighted average of weights, summed in FP64. Counts are the largest of theirs.
+    """Return the weighted average of weights, (...), float32 or int64, summed in FP64, and the largest counts.
 
-    Parameters
-    ----------
-    models : iterable of float and dict of Tensor of any shape (...), float32 or int64
-        Share of each model, 1 in all, and its weights by name.
-
-    Returns
-    -------
-    dict of Tensor of any shape (...), float32 or int64
+    Each model comes with its fraction of the average; they add up to 1.
     """
     total: dict[str, Tensor] = {}
     for share, weights in models:
@@ -218,18 +186,8 @@ def merged_card(
 ) -> ModelCard:
     """Return the card of a merged model, without scores: nothing has measured it.
 
-    The threshold is the weighted mean of theirs; the halo is the largest, or unknown where one is.
-
-    Parameters
-    ----------
-    shares : list of float
-        Each model's share, 1 in all.
-    paths : list of str
-        The models' files.
-    bands : tuple of Band
-        See `common_bands`.
-    learned : list of int
-        Labeled pixels that each has learned from; 0 where unknown.
+    The threshold is the weighted mean of theirs, by shares that add up to 1. The halo is the largest, or unknown where
+    one is. `learned` counts labeled pixels; 0 where unknown.
     """
     name, digest = next((_base(card) for card in cards if _base(card)[1]), _base(cards[0]))
     images = {image for card in cards for image in _texts(card.training.get("images"))}

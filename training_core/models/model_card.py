@@ -29,8 +29,6 @@ class ModelCard:
 
     Parameters
     ----------
-    bands : tuple of Band
-        Its input bands, in order, with mean and deviation.
     resolution_m : float
         Ground size of the pixels it was trained on, in meters.
     threshold : float
@@ -46,12 +44,11 @@ class ModelCard:
     versions : dict
         Of RoadSeg and the libraries.
     classes : tuple of RoadClass
-        The road classes it predicts, in the order of its channels, which follow that of road.
+        In the order of its channels, which follow that of road.
     quantization : dict
         If quantized to INT8: which layers were not, and how the scores changed.
     scaling : str
-        Whether values are normalized by the bands' mean and deviation (model), or by those of each image (image); see
-        `model_input`.
+        Whether values are normalized by the bands' mean and deviation (model), or by those of each image (image).
     license : str
         SPDX identifier of the weights' license; empty if unknown, as for a model of one's own.
     """
@@ -181,12 +178,7 @@ class _Document:
 
 
 def card_from_text(text: str, path: str) -> tuple[ModelCard, dict[str, Any]]:
-    """Return the card in the JSON text of a model file's header, checked, and the document that it was read from.
-
-    Parameters
-    ----------
-    path : str
-        The file, for messages.
+    """Return the checked card in the JSON text of a model file's header, and the document that it was read from.
 
     Raises
     ------

@@ -31,15 +31,7 @@ _LAST, _LAST_BIAS = "segmentation_head.0.weight", "segmentation_head.0.bias"
 
 
 def save_model(path: Path, weights: dict[str, torch.Tensor], card: ModelCard) -> None:
-    """Write weights and card to a file.
-
-    Parameters
-    ----------
-    weights : dict of Tensor of any shape (...), float32 or int64
-        By name.
-    card : ModelCard
-        Goes into the header.
-    """
+    """Write weights, (...), float32 or int64, by name, to a file with the card in its header."""
     tensors = {
         name: (tensor.float() if tensor.is_floating_point() else tensor).detach().contiguous()
         for name, tensor in weights.items()
@@ -48,15 +40,7 @@ def save_model(path: Path, weights: dict[str, torch.Tensor], card: ModelCard) ->
 
 
 def save_compact_model(path: Path, weights: dict[str, torch.Tensor], card: ModelCard) -> None:
-    """Write weights and card to a file of a quarter of the size, quantized; see `compact`.
-
-    Parameters
-    ----------
-    weights : dict of Tensor of any shape (...), float32 or int64
-        By name.
-    card : ModelCard
-        Goes into the header.
-    """
+    """Write weights, (...), float32 or int64, quantized to a quarter of the size; see `save_model` and `compact`."""
     tensors = {name: tensor.contiguous() for name, tensor in compact(weights).items()}
     _write(path, tensors, {**card.to_document(), STORAGE_KEY: STORAGE})
 
@@ -71,15 +55,10 @@ def mismatched(path: str, what: str) -> ModelFileError:
 
 
 def read_safetensors(path: Path) -> tuple[dict[str, torch.Tensor], dict[str, str]]:
-    """Return the tensors of a safetensors file, and the texts in its header.
+    """Return the tensors of a safetensors file, (...), any dtype, by name, and the texts in its header.
 
     It is read whole: a file that is mapped, as `safe_open` has it, ends the process (SIGBUS) where somebody cuts it off
     meanwhile.
-
-    Returns
-    -------
-    tensors : dict of Tensor of any shape (...), any dtype
-    metadata : dict of str to str
 
     Raises
     ------
@@ -106,16 +85,9 @@ def weights_sha256(weights: dict[str, torch.Tensor]) -> str:
 
 
 def check_weights(weights: dict[str, torch.Tensor], card: ModelCard, path: str) -> None:
-    """Check that all weights are numbers, and that the first and last layer are those of the architecture.
+    """Check that weights, (...), any dtype, are numbers, and the first and last layer those of the architecture.
 
     So no network is built that is much larger than the file.
-
-    Parameters
-    ----------
-    weights : dict of Tensor of any shape (...), any dtype
-        By name.
-    path : str
-        The model's file, for messages.
 
     Raises
     ------
@@ -175,20 +147,16 @@ def check_file(path: str) -> None:
 
 
 def compact(weights: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-    """Quantize the weights of convolutions symmetrically, by output channel; all other tensors stay.
+    """Return weights, (...), float32, by name, with convolutions quantized symmetrically, by output channel.
 
     The scale of an output channel is its largest absolute weight divided by 127, so the rounding error is at most half
     a scale.
 
-    Parameters
-    ----------
-    weights : dict of Tensor of any shape, float32
-        By name; convolutions are (out, in, height, width).
-
     Returns
     -------
     dict of Tensor
-        Convolutions as int8 from -127 to 127, and their scales, (out,), float32, under the name with `.scale`.
+        Convolutions, (out, in, height, width), as int8 from -127 to 127, and their scales, (out,), float32, under the
+        name with `.scale`.
     """
     stored = {}
     for name, tensor in weights.items():
@@ -203,19 +171,7 @@ def compact(weights: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
 
 
 def expand(stored: dict[str, torch.Tensor], path: str) -> dict[str, torch.Tensor]:
-    """Return the weights in FP32 from what `compact` returned.
-
-    Parameters
-    ----------
-    stored : dict of Tensor, int8 (out, in, height, width) with scales float32 (out,), or any others
-        By name.
-    path : str
-        The model's file, for messages.
-
-    Returns
-    -------
-    dict of Tensor of any shape (...), float32 or int64
-        By name.
+    """Return the weights, (...), float32 or int64, by name, that `compact` quantized.
 
     Raises
     ------

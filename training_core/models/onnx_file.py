@@ -47,15 +47,7 @@ _LAYERS = _QUANTIZING | {
 
 @dataclass(frozen=True)
 class OnnxModel:
-    """A model as a graph, from batches of normalized images of any size to probability.
-
-    Parameters
-    ----------
-    content : bytes
-        The serialized graph.
-    is_quantized : bool
-        Whether layers of it are quantized to INT8.
-    """
+    """A model as a serialized graph, from batches of normalized images of any size to probability."""
 
     content: bytes
     is_quantized: bool
@@ -67,12 +59,7 @@ def is_onnx(path: str) -> bool:
 
 
 def read_onnx(path: str) -> tuple[ModelProto, ModelCard]:
-    """Read an ONNX file, and make batch, height and width of the model dynamic.
-
-    Returns
-    -------
-    model : ModelProto
-    card : ModelCard
+    """Return the model of an ONNX file, with batch, height and width made dynamic, and its card.
 
     Raises
     ------
@@ -118,13 +105,7 @@ def export_onnx(model: nn.Module) -> ModelProto:
 
 
 def save_onnx(path: Path, model: ModelProto, card: ModelCard, tile_px: int) -> None:
-    """Write a model with its card to one file.
-
-    Parameters
-    ----------
-    tile_px : int
-        Side of the square tiles that other programs are to use, a multiple of 32; 0 for any size.
-    """
+    """Write a model with its card to one file, for programs that use square tiles of `tile_px`, or any (0)."""
     written = ModelProto()
     written.CopyFrom(model)
     _set_side(written, tile_px)

@@ -29,12 +29,7 @@ CLEAR_WIN = 0.95
 class OpenvinoModel:
     """A model compiled by OpenVINO. All cores work on one batch, or each on one of its images (streams).
 
-    Parameters
-    ----------
-    precision : str
-        Of the layers that are not quantized: bf16 or fp32.
-    threads : int
-        Cores to use.
+    The precision, bf16 or fp32, is that of the layers that are not quantized.
     """
 
     def __init__(self, model: OnnxModel, precision: str, threads: int) -> None:
@@ -54,18 +49,10 @@ class OpenvinoModel:
             self._shape, self._of_shape = shape, self._compile("LATENCY", shape)
 
     def timed_graph(self, images: np.ndarray, runs: int) -> openvino.Model:
-        """Return the graph as it runs on this processor, each node with its implementation and mean time.
+        """Return the graph as it runs on this processor with images (batch, bands, height, width), float32.
 
-        Parameters
-        ----------
-        images : ndarray (batch, bands, height, width), float32
-        runs : int
-            How often it runs.
-
-        Returns
-        -------
-        openvino.Model
-            The nodes' `rt_info` says it: execTimeMcs, layerType, primitiveType and so on.
+        The `rt_info` of each node has its implementation and its mean time over `runs`: execTimeMcs, layerType,
+        primitiveType and so on.
         """
         timed = self._compile("LATENCY", images.shape, PERF_COUNT=True)
         for _ in range(runs):
@@ -94,11 +81,7 @@ class OpenvinoModel:
         """Find out whether batches are faster as a whole or by parallel streams of images, and do so from here on.
 
         With streams, cores do not wait for each other after each layer, which takes longer the more cores there are.
-
-        Parameters
-        ----------
-        images : ndarray (batch, bands, height, width), float32
-            A typical batch.
+        The typical batch is (batch, bands, height, width), float32.
 
         Returns
         -------
@@ -117,16 +100,9 @@ class OpenvinoModel:
         return whole_s, side_by_side_s, len(beside) if self._side_by_side else 1
 
     def probability(self, images: np.ndarray) -> np.ndarray:
-        """Return the probability of each pixel and channel.
+        """Return the probability of each pixel and channel, (batch, channels, height, width), float32.
 
-        Parameters
-        ----------
-        images : ndarray (batch, bands, height, width), float32
-            Normalized; height and width are multiples of 32.
-
-        Returns
-        -------
-        ndarray (batch, channels, height, width), float32
+        Images are normalized, (batch, bands, height, width), float32. Height and width are multiples of 32.
 
         Raises
         ------

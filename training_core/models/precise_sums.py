@@ -26,8 +26,8 @@ _BLOCK_VALUES, _BLOCK_PX = 1 << 18, 1 << 16
 class PreciseSums(TorchDispatchMode):
     """A context for backward passes, in which gradients of weights are summed precisely.
 
-    Convolutions in two dimensions and FP32, and batch normalization with frozen statistics, take part; layers of the
-    Intel extension do not.
+    It covers convolutions in two dimensions and FP32, and batch normalization with frozen statistics, except in layers
+    of the Intel extension.
     """
 
     def __torch_dispatch__(

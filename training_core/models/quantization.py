@@ -24,12 +24,8 @@ def quantize_layers(
 ) -> ModelProto:
     """Quantize the layers of a model to INT8, with ranges of activations measured on calibration images.
 
-    Parameters
-    ----------
-    images : list of ndarray (1, bands, height, width), float32
-        Calibration images, normalized and padded.
-    full_precision : tuple of str
-        Layers that are not quantized: parts of their names, such as `encoder/conv1`.
+    The images, (1, bands, height, width), float32, are normalized and padded. Layers whose names have parts in
+    `full_precision`, such as `encoder/conv1`, stay.
     """
     seen = 0
 

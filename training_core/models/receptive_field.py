@@ -20,15 +20,10 @@ _NARROWEST_PX, _WIDEST_PX = 2048, 8192
 
 @dataclass(frozen=True)
 class ReceptiveField:
-    """How far the receptive field of any output pixel extends, at most.
+    """How far the receptive field of any output pixel extends, at most: left and above (`before_px`), right and below.
 
-    Parameters
-    ----------
-    before_px, after_px : int
-        Pixels to the left and above, and to the right and below.
-    halo_px : int
-        The narrowest exact halo, a multiple of the stride, for tiles that begin and end at multiples of the stride. It
-        may be narrower than the receptive field of some pixels.
+    `halo_px` is the narrowest exact halo, a multiple of the stride, for tiles that begin and end at multiples of the
+    stride. It may be narrower than the receptive field of some pixels.
     """
 
     before_px: int
@@ -39,15 +34,9 @@ class ReceptiveField:
 def measure_receptive_field(model: nn.Module, bands: int) -> Optional[ReceptiveField]:
     """Return the receptive field of a model, or None if every output depends on the whole image.
 
-    Layers act alike along rows and columns, and their receptive fields have no holes, so a strip suffices. Strides make
-    it differ from one column to the next, so each column between two multiples of the stride is tried.
-
-    Parameters
-    ----------
-    model : Module
-        In evaluation mode, with weights in FP32.
-    bands : int
-        Of the input.
+    The model is in evaluation mode, with weights in FP32. Layers act alike along rows and columns, and their receptive
+    fields have no holes, so a strip suffices. Strides make it differ from one column to the next, so each column
+    between two multiples of the stride is tried.
     """
     width = _NARROWEST_PX
     while width <= _WIDEST_PX:

@@ -30,15 +30,9 @@ class RecomputingUnet(Unet):
     """A U-Net that recomputes its activations; `recompute_activations` makes one of a plain U-Net."""
 
     def forward(self, images: Tensor) -> Tensor:
-        """Return the logits; see `Unet.forward`. Without gradients nothing is kept or recomputed.
+        """Return the logits, (batch, channels, height, width), of images (batch, bands, height, width), float32.
 
-        Parameters
-        ----------
-        images : Tensor (batch, bands, height, width), float32
-
-        Returns
-        -------
-        Tensor (batch, channels, height, width), float32 or bfloat16
+        Without gradients nothing is kept or recomputed.
         """
         if not torch.is_grad_enabled():
             return super().forward(images)
@@ -73,12 +67,7 @@ def recompute_activations(model: nn.Module) -> nn.Module:
     """Make a model recompute its activations from here on, and return it; names of weights stay.
 
     Since memory is short then, large free blocks are given back to the system, too, from here on and in all of the
-    process: allocation takes longer.
-
-    Parameters
-    ----------
-    model : Module
-        As `build_network` returns it, or as an engine has prepared it for training.
+    process: allocation takes longer. The model may be prepared for training by an engine.
     """
     model.__class__ = RecomputingUnet
     give_large_blocks_back()
@@ -86,13 +75,10 @@ def recompute_activations(model: nn.Module) -> nn.Module:
 
 
 def recomputed(part: nn.Module, *arguments: Optional[Tensor] | int) -> Tensor:
-    """Return the output of a part, of which the backward pass keeps nothing but the arguments.
+    """Return the output of a part, (batch, channels, height, width), float32 or bfloat16.
 
-    If neither its weights nor its arguments need gradients, nothing is kept or recomputed.
-
-    Returns
-    -------
-    Tensor (batch, channels, height, width), float32 or bfloat16
+    The backward pass keeps nothing but the arguments. If neither they nor the part's weights need gradients, nothing is
+    kept or recomputed.
     """
     contexts = lambda: (nullcontext(), _unmoved_statistics(part))  # noqa: E731
     return checkpoint(part, *arguments, use_reentrant=False, preserve_rng_state=False, context_fn=contexts)
