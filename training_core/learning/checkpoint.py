@@ -1,7 +1,7 @@
 """Checkpoints: the state of a training in a file, to resume it after an interruption.
 
-One safetensors file next to the model file: the tensors that a step changes, the best weights so far, and in its header
-a JSON document with the history. A checkpoint is untrusted input: nothing in it is executed.
+A safetensors file next to the model file. It holds the tensors that a step changes, the best weights so far, and the
+history as JSON in its header. It is untrusted input: nothing in it is executed.
 
 Scope: the file, and when to write it. Independent of how a training resumes.
 """
@@ -49,7 +49,7 @@ _FREE = ("minutes", "steps", "threads")
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """The state of a training.
+    """The state of a training, `state` as the trainer's `state_dict`; `best` is None before the first validation.
 
     Parameters
     ----------
@@ -57,10 +57,6 @@ class Checkpoint:
         Must be the same in the run that resumes; see `identify`.
     has_extension : bool
         Whether the Intel extension was loaded: it changes the rounding even if another engine trains.
-    state : dict of str to Tensor
-        The trainer's `state_dict`.
-    best : Trained, optional
-        None before the first validation.
     """
 
     identity: dict[str, Any]
@@ -77,10 +73,7 @@ def checkpoint_path(model: str) -> Path:
 
 
 def identify(recipe: RecipeOptions, images: list[LabeledImage]) -> dict[str, Any]:
-    """Return the identity of a training: its recipe, and a digest of images and labels.
-
-    Paths are left out: the same layer may come in another file.
-    """
+    """Return the identity of a training: its recipe, and a digest of images and labels, whatever their paths."""
     names = [field.name for field in RecipeOptions.option_fields() if field.name not in _FREE]
     digest = hashlib.sha256()
     for image in images:
@@ -171,11 +164,6 @@ def read_checkpoint(path: Path) -> Checkpoint:
 def read_former(path: Path, resume: bool, identity: dict[str, Any], reporter: Reporter) -> Optional[Checkpoint]:
     """Return the checkpoint in a file if it is to be resumed from; else warn where there is one.
 
-    Parameters
-    ----------
-    identity : dict
-        Of the run that resumes; see `identify`.
-
     Raises
     ------
     JobError
@@ -203,12 +191,7 @@ def _check_header_length(path: Path) -> None:
 
 
 def check_identity(checkpoint: Checkpoint, identity: dict[str, Any], path: Path) -> None:
-    """Check that a checkpoint is of the same training.
-
-    Parameters
-    ----------
-    identity : dict
-        Of the run that resumes; see `identify`.
+    """Check that a checkpoint has the `identity` of the run that resumes.
 
     Raises
     ------
@@ -246,7 +229,7 @@ def take_over(trainer: Trainer, former: Checkpoint, path: Path) -> None:
 class CheckpointWriter:
     """Writes a training's checkpoints at intervals, in a background thread.
 
-    A context manager: entering it removes leftovers of killed runs, leaving it waits until the last one is written.
+    On entry, this context manager removes leftovers of killed runs; on exit, it waits until the last one is written.
     """
 
     def __init__(

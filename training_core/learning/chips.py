@@ -28,13 +28,7 @@ MAX_CENTERS = 500_000
 
 
 class ChipSampler:
-    """Draws batches of augmented chips, half of them centered on road pixels.
-
-    Parameters
-    ----------
-    seed : int
-        The same seed draws the same chips.
-    """
+    """Draws batches of augmented chips, half of them centered on road pixels; the same seed draws the same chips."""
 
     def __init__(self, images: list[LabeledImage], size_px: int, seed: int) -> None:
         self._images, self._size_px, self._seed = images, size_px, seed
@@ -44,17 +38,15 @@ class ChipSampler:
     def batch(
         self, number: int, count: int, own: Optional[Sequence[int]] = None, has_images: bool = True
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Draw a batch, which depends on the seed and its number alone.
+        """Draw a batch of `count` chips, which depends on the seed and its number alone.
 
         Parameters
         ----------
-        count : int
-            Chips in it.
         own : sequence of int, optional
-            Numbers of the chips that are wanted; all by default. Each has its random numbers, so that it is the
-            same whichever rank draws it.
+            Numbers of the chips to draw; all by default. Each has its own random numbers, so all ranks draw the same
+            chip.
         has_images : bool
-            Whether images are wanted, or labels alone.
+            Whether to draw images and labels, or labels alone.
 
         Returns
         -------
@@ -146,18 +138,10 @@ def draw_scaling(bands: tuple[Band, ...], rng: np.random.Generator) -> tuple[np.
 def scale_into(
     target: np.ndarray, values: np.ndarray, known: np.ndarray, scale: np.ndarray, offset: np.ndarray
 ) -> None:
-    """Scale values by band into an existing array.
+    """Scale values, (bands, height, width), any dtype, by band into `target`, float32 of the same shape.
 
-    Parameters
-    ----------
-    target : ndarray (bands, height, width), float32
-        Is filled; 0 where there are no data.
-    values : ndarray (bands, height, width), any dtype
-        As read.
-    known : ndarray (height, width), bool
-        Where there are data.
-    scale, offset : ndarray (bands,), float32
-        As `draw_scaling` returns them.
+    Pixels that are not `known`, (height, width), bool, become 0. For scale and offset, (bands,), float32, see
+    `draw_scaling`.
     """
     is_complete = known.all()
     for band, plane in enumerate(target):
@@ -178,18 +162,7 @@ def prefetch(
 ) -> Generator[tuple[np.ndarray, np.ndarray], None, None]:
     """Yield batches that a background thread draws ahead; closing the generator ends the thread.
 
-    Parameters
-    ----------
-    depth : int
-        How many batches may wait; see `ahead`.
-    own : sequence of int, optional
-    has_images : bool
-        See `ChipSampler.batch`.
-
-    Yields
-    ------
-    images : ndarray (own or 0, bands, size, size), float32
-    labels : ndarray (own, size, size), uint8
-        As `ChipSampler.batch` returns them.
+    Up to `depth` batches wait. Images, (own or 0, bands, size, size), float32, and labels, (own, size, size), uint8,
+    are those of `ChipSampler.batch`.
     """
     return ahead((sampler.batch(number, batch_size, own, has_images) for number in count_from(first)), depth)

@@ -1,6 +1,6 @@
 """Plan of a fine-tune's computation: engine, recipe by measured throughput, and how it fits into memory.
 
-It depends on the processor, its memory and the time that trial steps take; of several processes, one makes it for all.
+It depends on the processor, its memory and timed trial steps; one of several processes makes it for all.
 
 Scope: jobs, engines, memory, tiles of whole images, stages of a pipeline. Independent of the training itself.
 """
@@ -38,9 +38,9 @@ class ComputationPlan:
     Parameters
     ----------
     tiles : TilePlan, optional
-        Where whole images are learned from: how they are divided.
+        If whole images are learned from.
     balance : tuple of int
-        Where the model is cut into the stages of a pipeline: how many of its parts each has; else empty.
+        How many parts of the model each stage of a pipeline has; else empty.
     """
 
     engine: NativeEngine
@@ -71,20 +71,13 @@ def plan_computation(
     ranks: int = 1,
     local_ranks: int = 1,
 ) -> ComputationPlan:
-    """Plan how to compute.
-
-    Parameters
-    ----------
-    former : Checkpoint, optional
-        The checkpoint to resume from, whose engine and recipe stay.
-    ranks, local_ranks : int
-        Number of processes that train together, and how many of them share this machine.
+    """Plan how `ranks` processes compute, `local_ranks` of them here; a resumed training keeps its engine and recipe.
 
     Raises
     ------
     JobError
-        The engine asked for cannot be used, the processes make no pipelines, or the network cannot be computed as
-        asked for.
+        The engine asked for cannot be used, the processes make no pipelines, or the network cannot be computed as asked
+        for.
     ResourceError
         There is too little memory.
     """

@@ -29,27 +29,16 @@ FROZEN_STAGES = 2
 
 @dataclass(frozen=True)
 class Fit:
-    """Options of the recipe that were chosen by the measured throughput.
-
-    Parameters
-    ----------
-    options : dict of str to int
-        By name, with those that the job has settled.
-    reason : str
-        For the user: the choice and why; empty if the job left none.
-    """
+    """Options of the recipe that the throughput chose, with those of the job, and why; "" if the job left none."""
 
     options: dict[str, int]
     reason: str = ""
 
 
 def encoder_rate(job: FineTune, knows_roads: bool) -> float:
-    """Return the factor on the learning rate for the encoder: the job's, or the usual one if the job leaves it open.
+    """Return the factor on the encoder's learning rate: the job's, or the usual one if the job leaves it open.
 
-    Parameters
-    ----------
-    knows_roads : bool
-        Whether training begins with a whole network that has learned the same bands and classes.
+    That depends on whether the whole network already knows the same bands and classes.
     """
     is_careful = knows_roads and job.pipeline_stages == 1
     return job.encoder_rate or (CAREFUL_RATE if is_careful else 1.0)
@@ -64,11 +53,8 @@ def has_choice(job: FineTune) -> bool:
 def fit_recipe(job: FineTune, step_s: float) -> Fit:
     """Choose the options of a recipe that the job leaves open, by the steps that its time budget holds.
 
-    Parameters
-    ----------
-    step_s : float
-        Duration of a training step with usual chips and no frozen stages. It does not matter if the job gives a number
-        of steps instead of a time budget: then training is reproducible.
+    A step with usual chips and no frozen stages takes `step_s`. This does not matter if the job gives a number of steps
+    instead: then training is reproducible.
     """
     if not has_choice(job):
         return Fit(_options(job, 0, USUAL_CHIP_PX))

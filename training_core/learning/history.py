@@ -36,24 +36,14 @@ _Amount = Annotated[float, Limits(0, MAX_STEPS)]
 
 @dataclass
 class History:
-    """Record of a training.
+    """Record of a training after `step` steps and `elapsed_s` seconds.
 
     Parameters
     ----------
-    step : int
-        Steps done.
-    elapsed_s : float
-        Seconds of training until then.
     steps : list of tuple
         Step, seconds since the start, loss, learning rate; in a long training of every `stride`-th step only.
     validations : list of tuple
         Step, seconds since the start, scores at the best threshold.
-    images_seen : int
-        Chips trained on.
-    timings_s : dict
-        Seconds by part of the loop.
-    notes : list of str
-        Events for the report, such as resumed or stopped.
     stride : int
         Interval, in steps, at which `steps` is recorded.
     validated_parts : int
@@ -77,17 +67,7 @@ class History:
     fitted: dict[str, _Count] = field(default_factory=dict)
 
     def add_step(self, elapsed_s: float, loss: float, rate: float, images: int) -> None:
-        """Add a step.
-
-        Parameters
-        ----------
-        elapsed_s : float
-            Seconds since the start.
-        loss, rate : float
-            Loss and learning rate of the step.
-        images : int
-            Chips in it.
-        """
+        """Add a step with its loss, learning rate and number of chips, `elapsed_s` after the start."""
         self.step, self.elapsed_s = self.step + 1, elapsed_s
         self.images_seen += images
         if self.step % self.stride == 0:

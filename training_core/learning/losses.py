@@ -44,8 +44,6 @@ class _Block:
 
     Parameters
     ----------
-    place : slice
-        Position among all pixels.
     known, road : Tensor
         Masks of 1 or 0.
     sign : Tensor
@@ -54,8 +52,6 @@ class _Block:
         sign * logit, positive where the prediction is wrong.
     error : Tensor
         sigmoid(margin), the probability of the wrong class.
-    spare : Tensor
-        Scratch memory.
     """
 
     place: slice
@@ -177,50 +173,19 @@ class _Sum(torch.autograd.Function):
 def focal_loss(logits: Tensor, labels: Tensor, alpha: float = 0.5, joint: Joint = only_part) -> Tensor:
     """Return the mean sigmoid focal loss (gamma 2) over the labeled pixels; 0 if there are none.
 
-    Parameters
-    ----------
-    logits : Tensor (...), float32 or float64
-    labels : Tensor (...), uint8
-        BACKGROUND, ROAD or IGNORE.
-    alpha : float
-        Weight of road; that of background is 1 - alpha.
-
-    Returns
-    -------
-    Tensor, 0-d, dtype of the logits
+    Logits, float32 or float64, and labels, uint8 (BACKGROUND, ROAD or IGNORE), have the same shape (...). The loss is
+    0-d. Road has the weight alpha, background 1 - alpha.
     """
     return _Sum.apply(logits, labels, [_Focal(logits, alpha, 1.0)], joint)
 
 
 def dice_loss(logits: Tensor, labels: Tensor, joint: Joint = only_part) -> Tensor:
-    """Return the soft Dice loss over the labeled pixels.
-
-    Parameters
-    ----------
-    logits : Tensor (...), float32 or float64
-    labels : Tensor (...), uint8
-        BACKGROUND, ROAD or IGNORE.
-
-    Returns
-    -------
-    Tensor, 0-d, dtype of the logits
-    """
+    """Return the soft Dice loss over the labeled pixels, 0-d; arrays (...), float32 and uint8, as in `focal_loss`."""
     return _Sum.apply(logits, labels, [_Dice(logits, 1.0)], joint)
 
 
 def road_loss(logits: Tensor, labels: Tensor, joint: Joint = only_part) -> Tensor:
-    """Return the loss of road: the weighted sum of focal and Dice loss.
-
-    Parameters
-    ----------
-    logits : Tensor (...), float32 or float64
-    labels : Tensor (...), uint8
-        BACKGROUND, ROAD or IGNORE.
-
-    Returns
-    -------
-    Tensor, 0-d, dtype of the logits
-    """
+    """Return the weighted sum of focal and Dice loss, 0-d; arrays (...), float32 and uint8, as in `focal_loss`."""
     return _Sum.apply(logits, labels, [_Focal(logits, 0.5, FOCAL_WEIGHT), _Dice(logits, DICE_WEIGHT)], joint)
 
 
@@ -237,19 +202,10 @@ def count_classes(labels: Tensor) -> Tensor:
 def class_loss(logits: Tensor, labels: Tensor, joint: Joint = only_part, counts: Optional[Tensor] = None) -> Tensor:
     """Return the class-balanced mean binary cross-entropy over road pixels of known class; 0 if there are none.
 
-    Each class in the batch has the same weight, however many pixels it has: most roads are of few classes.
-
-    Parameters
-    ----------
-    logits : Tensor (batch, classes, height, width), float32
-    labels : Tensor (batch, height, width), uint8
-        As for `training_loss`.
-    counts : Tensor (254,), int64, optional
-        Result of `count_classes` for all parts; without it, `joint` is called for them first.
-
-    Returns
-    -------
-    Tensor, 0-d, float32
+    Each class in the batch has the same weight, however many pixels it has: most roads are of few classes. Logits are
+    (batch, classes, height, width), float32; labels are those of `training_loss`, (batch, height, width), uint8. The
+    loss is 0-d. Without the `counts` of `count_classes` over all parts, (254,), int64, `joint` is called for them
+    first.
     """
     if counts is None:
         counts = joint(count_classes(labels).double()).long()
@@ -282,7 +238,9 @@ class _JointSum(torch.autograd.Function):
 def training_loss(
     logits: Tensor, labels: Tensor, joint: Joint = only_part, class_counts: Optional[Tensor] = None
 ) -> Tensor:
-    """Return the loss of a batch, or of the image of which these pixels are a part.
+    """Return the loss of a batch, or of the image of which these pixels are a part, 0-d in the dtype of the logits.
+
+    Its gradient with respect to these logits is that of all parts together.
 
     Parameters
     ----------
@@ -292,11 +250,6 @@ def training_loss(
         BACKGROUND, ROAD or IGNORE, and for road of a known class ROAD + its number.
     class_counts : Tensor (254,), int64, optional
         See `class_loss`.
-
-    Returns
-    -------
-    Tensor, 0-d, dtype of the logits
-        The gradient with respect to these logits is that of all parts together.
     """
     loss = road_loss(logits[:, :1], without_classes(labels)[:, None], joint)
     if logits.shape[1] > 1:

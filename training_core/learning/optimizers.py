@@ -35,19 +35,9 @@ RATE_FACTOR = "rate_factor"
 
 
 def build_optimizer(model: nn.Module, name: str, encoder_rate: float = 1.0) -> Optimizer:
-    """Return an optimizer of a model's trainable parameters, without weight decay for biases and normalization.
+    """Return an adamw, sgd, lamb or lars optimizer, without weight decay for biases and normalization.
 
-    Parameters
-    ----------
-    name : str
-        adamw, sgd, lamb or lars.
-    encoder_rate : float
-        Factor on the learning rate for the encoder.
-
-    Returns
-    -------
-    Optimizer
-        With a learning rate of 0, to be set at each step by `set_rate`.
+    Its learning rate is 0 until `set_rate`; `encoder_rate` is the factor on that of the encoder.
     """
     from timm.optim import Lamb, Lars, param_groups_weight_decay  # comes with the library of the U-Net, loaded late
 
@@ -80,8 +70,8 @@ def set_rate(optimizer: Optimizer, rate: float) -> None:
 class FusedAdamW(AdamW):
     """AdamW, fused, whose kernel is handed each gradient in its order in memory.
 
-    PyTorch's kernel goes through memory in order, but makes a contiguous copy of a gradient that is channels last, and
-    never reads it. That copy takes longer than the step itself.
+    PyTorch's kernel goes through memory in order, but first makes a contiguous copy of a channels-last gradient, which
+    it never reads. That copy takes longer than the step itself.
     """
 
     def _init_group(self, group: dict[str, Any], parameters: list[Tensor], gradients: list[Tensor], *rest: Any) -> bool:
@@ -106,19 +96,8 @@ def peak_rate(recipe: RecipeOptions) -> float:
 def rate_at(done: float, peak: float, warm_up_share: float) -> float:
     """Return the learning rate: a linear warm-up, then a cosine to near zero (Loshchilov and Hutter, 2017).
 
-    Parameters
-    ----------
-    done : float
-        Fraction of the training that is done.
-    peak : float
-        Learning rate at the end of the warm-up.
-    warm_up_share : float
-        Fraction of the training that warms up, below 1.
-
-    Returns
-    -------
-    float
-        At least a hundredth of the peak after the warm-up, a twentieth during it.
+    The fractions `done` and `warm_up_share`, below 1, are of the training. The rate reaches `peak` at the end of the
+    warm-up. It is at least a twentieth of it before, and a hundredth after.
     """
     if done < warm_up_share:
         return peak * max(done / warm_up_share, 0.05)

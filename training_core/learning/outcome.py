@@ -57,19 +57,9 @@ def interpolate(setup: Setup, training: Training, reporter: Reporter) -> None:
 def interpolated(
     base: dict[str, torch.Tensor], tuned: dict[str, torch.Tensor], fraction: float
 ) -> dict[str, torch.Tensor]:
-    """Return weights between those of a base model and of a fine-tuned one.
+    """Return weights between a base model's (`fraction` 0) and a fine-tuned one's (1): (...), float32 or int64.
 
-    Parameters
-    ----------
-    base, tuned : dict of Tensor of any shape (...), float32 or int64
-        By name, the same names and shapes.
-    fraction : float
-        0 for the base model, 1 for the fine-tuned one.
-
-    Returns
-    -------
-    dict of Tensor of any shape (...), float32 or int64
-        Counters, which are whole numbers, are those of the fine-tuned one.
+    Counters, which are whole numbers, are those of the fine-tuned model.
     """
     return {
         name: base[name].lerp(values, fraction) if values.is_floating_point() else values

@@ -31,13 +31,7 @@ class RunningStatistics:
 
     @contextmanager
     def step(self, batches: int) -> Iterator[None]:
-        """Fold in the statistics that are recorded in this context; if it fails, they stay as they were.
-
-        Parameters
-        ----------
-        batches : int
-            In the step, those of other processes included.
-        """
+        """Fold in the statistics of a step of `batches` over all processes; if it fails, they stay as they were."""
         # With momentum 1 a layer's buffers become the statistics of the batch that passes.
         former = [buffer.clone() for buffer in self._buffers]
         counts = [int(layer.num_batches_tracked) for layer in self._layers]

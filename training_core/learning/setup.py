@@ -46,11 +46,11 @@ class StartModel:
     base_halo_px : int
         Halo that the base model's tiles need; 0 without one.
     base_sha256 : str
-        Digest of the base model's weights; empty without one.
+        Of the base model's weights; empty without one.
     attribution : dict of str to str
         Whom the base model's card names.
-    base_weights : dict of Tensor of any shape (...), float32 or int64
-        Initial weights of the network by name, if all of them are the base model's; else empty.
+    base_weights : dict of Tensor (...), float32 or int64
+        By name, if all initial weights are the base model's; else empty.
     knows_roads : bool
         Whether the base model knows all bands and classes.
     """
@@ -67,15 +67,7 @@ class StartModel:
 
 @dataclass(frozen=True)
 class Setup:
-    """All that a fine-tune works with.
-
-    Parameters
-    ----------
-    images : list of LabeledImage
-        Split into training and validation.
-    identity : dict
-        Must be the same in a checkpoint to resume; see `identify`.
-    """
+    """All that a fine-tune works with: images split into training and validation, and its identity, see `identify`."""
 
     job: FineTune
     images: list[LabeledImage]
@@ -90,16 +82,8 @@ def start_model(
 ) -> StartModel:
     """Return the model to train, with the weights of the base model if there is one.
 
-    Parameters
-    ----------
-    known : Architecture
-        That of the base model, or the one to begin with; its bands and classes may differ.
-    names : tuple of str
-        Bands of the images.
-    drawn : tuple of RoadClass
-        Classes of the drawn roads; where they have none, the model keeps those of the base model.
-    source : str
-        The base model's file, for messages.
+    Its bands are those of the images (`names`). Without `drawn` classes, it keeps those of the `known` architecture,
+    the base model's or the one to begin with. Messages name the base model's file, `source`.
     """
     classes = drawn or (base.classes if base else ())
     architecture = dataclasses.replace(known, in_channels=len(names), classes=1 + len(classes))
@@ -123,12 +107,9 @@ def start_model(
 
 
 def chip_side_px(wanted_px: int, images: list[LabeledImage]) -> int:
-    """Return the side of a chip in pixels, at most that of the largest image, as a multiple of the model's stride.
+    """Return the side of a chip, `wanted_px` or if 0 the usual one, in multiples of the model's stride.
 
-    Parameters
-    ----------
-    wanted_px : int
-        Side that the job asks for; 0 for the usual one.
+    It is at most that of the largest image.
     """
     largest_px = max(max(image.known.shape) for image in images)
     return round_up(min(wanted_px or USUAL_CHIP_PX, largest_px))

@@ -29,32 +29,14 @@ class SingleProcess:
         return range(count)
 
     def turns(self, count: int, is_last: bool = True) -> Iterator[int]:
-        """Yield the numbers that `own` returns, each when its gradients may be computed.
-
-        Parameters
-        ----------
-        is_last : bool
-            Whether no more gradients follow before `finish`.
-        """
+        """Yield the numbers from `own` in turn; `is_last` if no more gradients follow before `finish`."""
         yield from self.own(count)
 
     def finish(self) -> None:
         """Put the gradients of the step, summed over all processes, into `.grad` of the parameters."""
 
     def in_order(self, own: Tensor, count: int) -> Tensor:
-        """Return the values of all batches or tiles in their order, whichever process has computed them.
-
-        Parameters
-        ----------
-        own : Tensor (own, ...), any dtype
-            Values of those that this process computes.
-        count : int
-            Number of all.
-
-        Returns
-        -------
-        Tensor (count, ...), same dtype
-        """
+        """Return the values of all batches or tiles, (count, ...), from each process's, (own, ...), same dtype."""
         return own
 
     def deal(self, items: Sequence[Item]) -> Iterator[tuple[list[Item], list[Item]]]:

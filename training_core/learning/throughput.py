@@ -25,9 +25,9 @@ class Window(NamedTuple):
 class Throughput:
     """Chips per second in windows of some steps, and whether they are far below the usual throughput of this run.
 
-    The first step, which prepares kernels and memory, does not count, nor does the longest step of each window: a
-    single slow step is not reported. The usual throughput never falls, so that a throttled processor does not become
-    the usual one. Windows grow with the training: days of it are less than a thousand.
+    The first step, which prepares kernels and memory, does not count, nor does the longest step of each window. The
+    usual throughput never falls, so a throttled processor does not become the usual one. Windows grow with the
+    training: even days have fewer than a thousand.
     """
 
     def __init__(self) -> None:
@@ -60,10 +60,10 @@ class Throughput:
         return bool(self._windows) and self._windows[-1].chips_per_s <= SLOW * self._usual
 
     def note(self) -> str:
-        """Return for the report how long the training was slow and how much time that cost; empty if it was not.
+        """Return for the report how long the training was slow, and the time lost; empty if it was not.
 
-        This looks back at the whole run, and so also finds a slow beginning. It leaves out slowdowns shorter than a
-        window is by now.
+        Looking back at the whole run, this also finds a slow beginning. It omits slowdowns shorter than a window is by
+        now.
         """
         slow = [window for window in self._windows if window.chips_per_s <= SLOW * self._usual]
         slow_s = sum(window.seconds for window in slow)

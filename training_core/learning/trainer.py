@@ -33,12 +33,10 @@ PARTS = (*PARTS_OF_A_STEP, "validation", "checkpoint")
 
 
 class Trainer:
-    """A model with its optimizer, as an engine trains them.
+    """A model with its optimizer, as an engine trains them; the model belongs to it from here on.
 
     Parameters
     ----------
-    model : Module
-        Belongs to the trainer from here on.
     encoder_rate : float
         Factor on the learning rate for the encoder.
     averaging : float
@@ -52,7 +50,7 @@ class Trainer:
     is_intact : bool
         Whether all is as after the last step, also if the one since then has failed.
     timings_s : dict
-        Seconds by part of the loop, as named in `PARTS`.
+        By part of the loop, as named in `PARTS`.
     ordered_names : list of str
         Of the parameters that learn, in the order of the optimizer, whose state has their indices.
     takes_images : bool
@@ -104,20 +102,11 @@ class Trainer:
         self._part_began_s, self._waited_s = now_s, waited_s
 
     def step(self, chips: Any, labels: Any, rate: float) -> float:
-        """Train on the chips of one step at learning rate `rate`, above 0; a NaN or infinite loss changes no weight.
+        """Train on the chips of one step at learning rate `rate`, above 0, and return the loss of the whole step.
 
-        Parameters
-        ----------
-        chips : ndarray (own chips, bands, height, width), float32
-            Those of `own_chips`: all of them where one process trains. Computed a batch at a time; gradients
-            accumulate, each batch weighted by its fraction of the labeled pixels of the step.
-        labels : ndarray (own chips, height, width), uint8
-            As `ChipSampler.batch` returns them.
-
-        Returns
-        -------
-        float
-            The loss of the whole step; NaN or infinite where the training has diverged.
+        A NaN or infinite loss, where the training has diverged, changes no weight. Chips, (own chips, bands, height,
+        width), float32, are those of `own_chips`; labels, (own chips, height, width), uint8, are as from
+        `ChipSampler.batch`. Gradients of batches accumulate, weighted by their labeled pixels.
         """
         self.record_time("waiting for chips")
         set_rate(self._optimizer, rate)
@@ -259,14 +248,9 @@ class Trainer:
 
     @torch.no_grad()
     def draw_toward(self, weights: dict[str, Tensor], fraction: float) -> None:
-        """Move the parameters that learn, and their averages, toward other weights.
+        """Move the parameters that learn, and their averages, toward weights (...), float32 or int64.
 
-        Parameters
-        ----------
-        weights : dict of Tensor of any shape (...), float32 or int64
-            Of the same model, by name.
-        fraction : float
-            Of the way, from 0 to 1.
+        The fraction of the way is from 0 to 1.
         """
         names = {parameter: name for name, parameter in self._model.named_parameters()}
         for parameter in self._ordered_parameters:

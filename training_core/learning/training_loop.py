@@ -45,13 +45,7 @@ Batches = Generator[tuple[Any, Any], None, None]
 
 @dataclass
 class Clock:
-    """Progress of a training: by its steps where they are given, else by its time.
-
-    Parameters
-    ----------
-    reserved_s : float
-        Time that the validations at the end will take.
-    """
+    """Progress of a training by its steps, or by its time without `reserved_s`, which its last validations take."""
 
     recipe: RecipeOptions
     reserved_s: float = 0.0
@@ -87,14 +81,9 @@ class Clock:
         return INFERENCES_PER_STEP * recipe.steps * recipe.batch_size * recipe.accumulation * recipe.chip_px**2
 
     def affordable(self, blocks: Sequence[Block], fraction: float) -> tuple[int, float]:
-        """Return how many held-out blocks may be validated in a fraction of the budget, and in which time.
+        """Return how many blocks may be validated in a fraction of the budget, and in how many seconds.
 
-        Returns
-        -------
-        blocks : int
-            All of them where there is a time budget.
-        limit_s : float
-            Infinite where steps are given.
+        Those are all blocks where there is a time budget, and infinite seconds where steps are given.
         """
         if self.recipe.steps and self.recipe.sample == CHIPS:  # of a step of whole images, all are a small part
             return blocks_within(blocks, fraction * self._step_px), math.inf
@@ -102,14 +91,7 @@ class Clock:
 
 
 class Training:
-    """A training under way.
-
-    Parameters
-    ----------
-    images : list of LabeledImage
-        With the labels to validate on.
-    history : History, optional
-        Of the part that is already done; given with `best` to resume.
+    """A training under way; to resume one, `history` and `best` are given.
 
     Attributes
     ----------
@@ -144,15 +126,13 @@ class Training:
         return cast(Trained, self.best_so_far)
 
     def run(self, batches: Batches, keep: Callable[["Training"], None] = lambda _: None) -> None:
-        """Train to the end; `best` is the outcome.
+        """Train to the end; `best` is the outcome. `keep` is called after every step, to write checkpoints.
 
         Parameters
         ----------
         batches : generator of (chips, labels)
             (own chips, bands, height, width), float32, and (own chips, height, width), uint8, of each step from the one
             after `history.step` on. Closed at the end.
-        keep : callable
-            Called after every step, to write checkpoints.
 
         Raises
         ------
@@ -183,8 +163,8 @@ class Training:
     def validate(self) -> None:
         """Validate, and keep the weights if their F1 is the best so far.
 
-        The first validation computes as many held-out blocks as its part of the time allows; all others the same ones.
-        If the model computes values that are not numbers, the training ends.
+        The first validation chooses how many held-out blocks all compute, by the time. Where the model's values are not
+        numbers, the training ends.
 
         Raises
         ------
@@ -220,15 +200,7 @@ class Training:
         self._reserve(found)
 
     def take_if_as_good(self, weights: dict[str, torch.Tensor], predictor: Predictor, tolerance: float) -> bool:
-        """Take other weights as the best if they validate about as well on the same held-out blocks; return whether.
-
-        Parameters
-        ----------
-        weights : dict of Tensor of any shape (...), float32 or int64
-            By name.
-        tolerance : float
-            F1 that they may cost.
-        """
+        """Take other weights, (...), float32 or int64, if they cost at most `tolerance` of F1; return whether."""
         began_s, history = self._elapsed_s(), self.history
         found = validate(predictor, self.blocks[: history.validation_blocks], history.validation_blocks, math.inf)
         history.timings_s["validation"] += found.seconds

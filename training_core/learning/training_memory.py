@@ -58,8 +58,6 @@ class Footprint:
     ----------
     process_bytes : int
         Resident memory of the process without the training.
-    library_bytes : int
-        Memory of the libraries.
     kept_bytes : int
         The best weights so far, and the copies for a checkpoint.
     fixed_bytes, bytes_per_px : ndarray (operations,), float64
@@ -95,13 +93,7 @@ class Footprint:
 def measure_footprint(
     architecture: Architecture, engine: NativeEngine, recipe: StepOptions, is_recomputing: bool
 ) -> Footprint:
-    """Measure the memory of three training steps on small chips, with random weights.
-
-    Parameters
-    ----------
-    recipe : StepOptions
-        Its budget, chip size and batch size do not matter.
-    """
+    """Measure three training steps on small chips with random weights; budget, chips and batches do not matter."""
     options = {each.name: getattr(recipe, each.name) for each in dataclasses.fields(StepOptions)}
     options["chip_px"] = StepOptions().chip_px
     # A second batch finds the gradients of the first; further ones are like it.
@@ -172,13 +164,7 @@ def _kept_bytes(trainer: Trainer) -> int:
 
 @dataclass(frozen=True)
 class MemoryPlan:
-    """How a training fits into the available memory.
-
-    Parameters
-    ----------
-    peak_bytes : int
-        Estimated peak memory of the process; 0 where memory is plentiful, so that none was estimated.
-    """
+    """How a training fits into the available memory, with its estimated peak; 0 where memory is plentiful."""
 
     is_recomputing: bool
     peak_bytes: int
@@ -192,14 +178,9 @@ def plan_memory(
     log: Callable[[str], None],
     processes: int = 1,
 ) -> MemoryPlan:
-    """Decide whether to recompute activations, so that the training fits into memory.
+    """Decide whether to recompute activations, so that trainings of `processes` fit into this machine's memory.
 
-    Parameters
-    ----------
-    recipe : StepOptions
-        Its `recompute` may force the choice.
-    processes : int
-        How many share the memory of this machine.
+    `recipe.recompute` may force the choice.
 
     Raises
     ------

@@ -85,14 +85,9 @@ def _tiles(image: LabeledImage) -> Iterable[Tile]:
 
 @dataclass(frozen=True)
 class Validation:
-    """How a model scores on held-out blocks.
+    """How a model scores on held-out blocks: `blocks` that were computed, and their `px` with halos.
 
-    Parameters
-    ----------
-    blocks, px : int
-        How many blocks were computed, and their pixels with halos.
-    class_hits, class_total : int
-        Road pixels whose class is predicted correctly, and all whose class is known.
+    `class_hits` of `class_total` road pixels of known class have the right class.
     """
 
     confusion: Confusion
@@ -110,20 +105,10 @@ def validate(
     limit_s: float = math.inf,
     strategy: SingleProcess = SINGLE_PROCESS,
 ) -> Validation:
-    """Score a model on held-out blocks, as many as a time limit allows.
+    """Score a model on held-out blocks in their order, at least on `fewest`, and on no more than fit into `limit_s`.
 
-    Parameters
-    ----------
-    predictor : Predictor
-        Its bands do not matter: blocks are normalized by those of their image.
-    blocks : sequence of Block
-        Computed in this order, in packs which do not depend on the number of processes.
-    fewest : int
-        Number of blocks that are computed in any case.
-    limit_s : float
-        No further blocks are begun that would end later, by the time that those before took.
-    strategy : SingleProcess
-        Deals the packs to processes, all of which call this with the same model and blocks.
+    Blocks are normalized by their image's bands. Packs do not depend on the number of processes, all of which call
+    this.
 
     Raises
     ------

@@ -14,14 +14,9 @@ from torch import Tensor, nn
 
 
 class WeightAverage:
-    """An exponential moving average of a model's weights in FP32 (Polyak and Juditsky, 1992).
+    """An exponential moving average of a model's weights that learn, in FP32 (Polyak and Juditsky, 1992).
 
-    Parameters
-    ----------
-    model : Module
-        The average begins at its weights. Frozen parameters are left out.
-    decay : float
-        How much of the average an update keeps, from 0 to 1; early on less, so that it soon forgets the beginning.
+    An update keeps `decay`, from 0 to 1, of the average; early on less, so that it soon forgets the beginning.
     """
 
     def __init__(self, model: nn.Module, decay: float) -> None:
@@ -55,15 +50,7 @@ class WeightAverage:
         return self._mean
 
     def draw_toward(self, weights: dict[str, Tensor], fraction: float) -> None:
-        """Move the average toward other weights.
-
-        Parameters
-        ----------
-        weights : dict of Tensor of any shape (...), float32 or int64
-            By name; those that are not averaged are passed over.
-        fraction : float
-            Of the way, from 0 to 1.
-        """
+        """Move the average a `fraction`, from 0 to 1, of the way toward weights (...), float32 or int64, by name."""
         torch._foreach_lerp_(list(self._mean.values()), [weights[name] for name in self._mean], fraction)
 
     def state_dict(self) -> dict[str, Tensor]:
