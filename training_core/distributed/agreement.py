@@ -31,7 +31,7 @@ def agreed(group: Group) -> Iterator[None]:
     Raises
     ------
     OtherRankError
-        Another rank raised it, which the message names.
+        Another rank raised it; the message names the rank.
     """
     failure = None
     try:
@@ -50,12 +50,7 @@ def agreed(group: Group) -> Iterator[None]:
 
 
 def require_alike(group: Group, facts: Mapping[str, Any]) -> None:
-    """Check that all ranks have the same facts, by their hashes.
-
-    Parameters
-    ----------
-    facts : mapping of str to what JSON can hold
-        Versions, settings and digests, by name.
+    """Check by hashes that all ranks have the same facts: versions, settings and digests by name, as JSON.
 
     Raises
     ------

@@ -20,12 +20,7 @@ from .rank_protocol import Command, command
 class DataParallel(SingleProcess):
     """Shares batches, tiles and blocks among the ranks of a group; sums are bit by bit those of a single process.
 
-    Parameters
-    ----------
-    is_compressed : bool
-        Whether gradients travel in BF16.
-    replicas : Group, optional
-        The ranks that share the batches of a step; by default the whole group.
+    The `replicas`, by default the whole group, share the batches of a step. Compressed, gradients travel in BF16.
     """
 
     def __init__(self, group: Group, is_compressed: bool = False, replicas: Optional[Group] = None) -> None:
@@ -100,14 +95,8 @@ class DataParallel(SingleProcess):
 class PipelineParallel(DataParallel):
     """The stages of one or more pipelines, each on a rank; the pipelines share the batches of a step.
 
-    With n stages, the first n ranks are the first pipeline, the next n the second one, and so on.
-
-    Attributes
-    ----------
-    stages : Group
-        The ranks of this rank's pipeline.
-    replica : int
-        Number of this rank's pipeline.
+    With n stages, the first n ranks are the first pipeline, the next n the second one, and so on. `stages` are the
+    ranks of this rank's pipeline, and `replica` is its number.
     """
 
     def __init__(self, group: Group, stages: int, is_compressed: bool = False) -> None:

@@ -1,10 +1,10 @@
 """Sums of gradients over ranks, in the order of the batches: the bits of one process that accumulates them in turn.
 
-Gradients are packed into buckets as the backward pass makes them, and each bucket is sent while that pass goes on:
-every rank gets its slice of the bucket from all others, adds these up in FP32 in the order of the ranks, and in the end
-the sums are gathered. A rank sends 2 (n - 1) / n times the size of the gradients, as with a ring all-reduce, whose
-order of addition would depend on the number of ranks. DistributedDataParallel, besides, adds up a rank's own batches
-first. Compressed, gradients and their sums travel in BF16, half as many bytes; they are added up in FP32 all the same.
+Gradients are packed into buckets during the backward pass, and each bucket is sent while that pass goes on. Every rank
+gets its slice of the bucket from all others and adds these up in FP32 in the order of the ranks. In the end the sums
+are gathered. A rank sends 2 (n - 1) / n times the size of the gradients. So does a ring all-reduce, but its order of
+addition depends on the number of ranks. DistributedDataParallel also adds up a rank's own batches first. Compressed,
+gradients and their sums travel in BF16, half as many bytes, but are still added up in FP32.
 
 Scope: parameters and their gradients. Independent of the model and of how batches are shared.
 """
@@ -41,12 +41,8 @@ class _Bucket:
         Gradients of this rank, and those of all ranks for its slice. In the end `sent` holds the sums of all slices.
     total : Tensor (slice,), dtype of the parameters
         Sum of this rank's slice; of nothing yet where `is_empty`.
-    pending : set of Parameter
-        Those whose gradient the backward pass has yet to make in this round.
     contributors : int
         How many of the first ranks have sent something in the round under way.
-    work : Work, optional
-        The collective under way.
     """
 
     views: dict[nn.Parameter, Tensor]
@@ -65,19 +61,10 @@ class _Bucket:
 
 
 class GradientExchange:
-    """Sums the gradients of a step over the ranks of a group.
+    """Sums the gradients of a step over the ranks, at least two, of a group; compressed, they travel in BF16.
 
-    A step has rounds. In each of them the first ranks, or all, compute a batch. After `begin_round`,
-    the backward pass hands its gradients over; after the last round, `finish` puts the sums into `.grad`.
-
-    Parameters
-    ----------
-    parameters : iterable of Parameter
-        In the order of the model; those that need no gradient are left out.
-    group : Group
-        Of at least two ranks.
-    is_compressed : bool
-        Whether gradients travel in BF16.
+    A step has rounds. In each of them the first ranks, or all, compute a batch. After `begin_round`, the backward pass
+    hands its gradients over; after the last round, `finish` puts the sums into `.grad`.
     """
 
     def __init__(self, parameters: Iterable[nn.Parameter], group: Group, is_compressed: bool = False) -> None:
@@ -89,23 +76,14 @@ class GradientExchange:
                 parameter.register_post_accumulate_grad_hook(partial(self._take, bucket))
 
     def begin_round(self, contributors: int, is_last: bool) -> None:
-        """Begin a round.
-
-        Parameters
-        ----------
-        contributors : int
-            How many of the first ranks compute something in it.
-        """
+        """Begin a round, in which the first `contributors` ranks compute a batch."""
         self.end_round()
         self._contributors, self._is_last, self._sent, self._gathered = contributors, is_last, 0, 0
         for bucket in self._buckets:
             bucket.pending = set(bucket.views) if self._contributes else set()
 
     def end_round(self) -> None:
-        """Send the rest of a round: everything if this rank computed nothing.
-
-        Where other collectives follow, they meet in the same order on all ranks only after this.
-        """
+        """Send the rest of a round, or everything if this rank computed nothing; other collectives come only then."""
         while self._contributors and self._sent < len(self._buckets):
             bucket = self._buckets[self._sent]
             self._add_up(bucket)

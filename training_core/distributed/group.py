@@ -31,19 +31,10 @@ class LostRankError(WorkerError):
 class Group:
     """The ranks that train together, as one of them sees it; with a single rank every collective is the identity.
 
-    Parameters
-    ----------
-    rank : int
-        This process' number, from 0; rank 0 leads.
-    local_size : int, optional
-        Number of ranks on this machine; by default all.
-    process_group : ProcessGroup, optional
-        By default that of `torch.distributed.init_process_group`.
+    Rank 0 leads. By default all ranks are on this machine.
 
     Attributes
     ----------
-    sent_bytes : int
-        Payload that this rank has sent in collectives so far.
     waited_s : float
         Seconds that this rank has spent in collectives so far: waiting for others, and for the network.
     threads : frozenset of int
@@ -160,18 +151,7 @@ class Group:
         return joint
 
     def divided(self, divisions: Sequence[Sequence[int]]) -> Group:
-        """Divide the ranks into groups.
-
-        Parameters
-        ----------
-        divisions : sequence of sequence of int
-            The ranks of each group, the same on all ranks, which call this together.
-
-        Returns
-        -------
-        Group
-            That to which this rank belongs.
-        """
+        """Divide the ranks into groups, the same on all ranks, which call this together; return this rank's group."""
         groups = [
             Group(ranks.index(self.rank) if self.rank in ranks else -1, len(ranks), process_group=dist.new_group(ranks))
             for ranks in divisions
@@ -186,12 +166,7 @@ class Group:
 def join(store: dist.Store, rank: int, size: int, local_size: Optional[int] = None, timeout_s: float = 3600) -> Group:
     """Return the group of processes that meet at a store, once all are there.
 
-    Parameters
-    ----------
-    local_size : int, optional
-        See `Group`.
-    timeout_s : float
-        Longer than any rank waits for another one.
+    No rank waits for another one as long as `timeout_s`.
     """
     others, timeout = thread_ids(), timedelta(seconds=timeout_s)
     dist.init_process_group("gloo", store=store, rank=rank, world_size=size, timeout=timeout)

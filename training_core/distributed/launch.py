@@ -1,7 +1,7 @@
 """Several processes as one job: starts the ranks, passes on their events, and finds out which one failed, and why.
 
-The starting process computes nothing. It hears from every rank through a pipe: what rank 0 reports is what the job
-reports; a pipe that closes is a rank that has died; one that stays silent, a rank that hangs.
+The starting process computes nothing. It hears from every rank through a pipe, and what rank 0 reports is what the job
+reports. A pipe that closes is a rank that has died; one that stays silent, a rank that hangs.
 
 Scope: processes. Independent of the job.
 """
@@ -71,14 +71,7 @@ class RankError(RoadSegError):
 
 
 def launch(target: Target, text: str, places: list[Place], reporter: Reporter) -> dict[str, Any]:
-    """Run a job with several processes, and return its result.
-
-    Parameters
-    ----------
-    target : callable
-        See `rank_process.Target`; a function of a module.
-    reporter : Reporter
-        Passes on rank 0's events, but for the last one.
+    """Run a function of a module with several processes, and return its result.
 
     Raises
     ------

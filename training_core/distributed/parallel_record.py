@@ -23,26 +23,21 @@ from .data_parallel import DataParallel
 
 @dataclass(frozen=True)
 class ParallelRecord:
-    """Time and bytes of the steps of a training by several processes.
+    """Time and bytes of the measured `steps`, at least one, of a training by several processes.
 
     Parameters
     ----------
     threads : int
         Of each process.
-    steps : int
-        Measured steps, at least one.
-    wall_s : float
-        Duration of these steps.
     compute_s : tuple of float
-        Of each process: forward, backward, optimizer and waiting for chips, in all of these steps.
+        Of each process: forward, backward, optimizer and waiting for chips.
     communication_s : float
-        Time that a process exchanged gradients and sums, or waited for slower ones, in all of these steps; the mean
-        over the processes.
+        Mean time that a process exchanged gradients and sums, or waited for slower ones.
     sent_bytes : int
         Payload of all processes together.
     handling_s : float
-        CPU time in which other threads of a process sent and received while it computed, the mean. They take it from
-        the process' `threads` cores, so that it is part of `compute_s`.
+        Mean CPU time in which other threads of a process sent and received while it computed. They take it from the
+        process' `threads` cores, so it is part of `compute_s`.
     """
 
     processes: int
@@ -88,8 +83,8 @@ class ParallelRecord:
     def expected_speed_up(self, processes: int) -> float:
         """Return the speed-up to expect of a number of processes with as many batches each.
 
-        Each process sends 2 (n - 1) / n times the gradients, and communication takes as long for each byte. All other
-        waiting is that for the slowest process, of which more processes have a slower one.
+        Each process sends 2 (n - 1) / n times the gradients, at the measured time for each byte. All other waiting is
+        for the slowest process, and the more there are, the slower it is.
         """
         compute_s = self._alone_s
         if self.processes == 1:

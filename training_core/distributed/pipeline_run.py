@@ -58,19 +58,10 @@ class Pipeline:
         self._sent_bytes = batches * sum(each.nbytes for each in sent)
 
     def run(self, images: Tensor, labels: Tensor) -> list[float]:
-        """Add the gradients of a step to those of the stage.
+        """Add the gradients of a step to those of the stage; return the losses of the micro-batches on the last stage.
 
-        Parameters
-        ----------
-        images : Tensor (chips, bands, height, width), float32
-            Of all micro-batches; only the first stage needs them.
-        labels : Tensor (chips, height, width), uint8
-            Only the last stage needs them.
-
-        Returns
-        -------
-        list of float
-            The losses of the micro-batches; empty but on the last stage.
+        Only the first stage needs the images, (chips, bands, height, width), float32, of all micro-batches, and only
+        the last one their labels, (chips, height, width), uint8.
 
         Raises
         ------
@@ -95,7 +86,7 @@ class Pipeline:
 class _WatchedStage(PipelineStage):
     """torch's stage, with contexts around its passes, and with memory for its inputs only while it needs them.
 
-    torch's own keeps buffers for all micro-batches of a step all the time.
+    torch's own keeps buffers for all micro-batches all the time.
     """
 
     watches: tuple[Watch, Watch]

@@ -1,8 +1,8 @@
 """Training in a pipeline: each rank has a stage of the model, and the batches of a step pass through all stages.
 
-Loss, gradients and running statistics are those of one process that accumulates the batches in turn, as is the state: a
-training goes on with another number of stages, or with none. With more ranks than stages there are several pipelines,
-which share the batches of a step.
+Loss, gradients, running statistics and state are those of one process that accumulates the batches in turn. So a
+training goes on with another number of stages, or with none. With more ranks than stages, several pipelines share the
+batches of a step.
 
 Scope: one rank's stage and its optimizer. Independent of where the cuts are best, and of files.
 """
@@ -40,16 +40,8 @@ WEIGHTS, STATE = 0, 1
 class PipelineTrainer(Trainer):
     """A stage of a model with its optimizer, on one of the ranks of a pipeline; see `Trainer`.
 
-    Parameters
-    ----------
-    model : Module
-        The whole U-Net, the same on all ranks. It belongs to the trainer, which frees the memory of other stages.
-    recipe : StepOptions
-        Its batches are the micro-batches of the pipeline.
-    group : Group
-        All ranks; see `PipelineParallel`.
-    balance : sequence of int
-        How many parts of the U-Net each stage has; see `pipeline.plan`.
+    Each rank gets the whole U-Net; the trainer frees other stages. `balance` has the parts of each stage, see
+    `pipeline.plan`. The batches of the recipe are the micro-batches.
     """
 
     def __init__(

@@ -1,7 +1,6 @@
 """A rank as a process: it joins its group, does its part of a job, and reports to the process that started it.
 
-It sends events, one JSON object a message, and receives the command to stop. If the starting process
-dies, so does the rank.
+It sends events as JSON, one a message, and receives the command to stop. If the starting process dies, so does it.
 
 Scope: pipes, signals, output, cores. Independent of the job.
 """
@@ -40,14 +39,8 @@ def log_path(folder: Path, rank: int) -> Path:
 def run_rank(rank: int, folder: str, pipes: list[Connection], ranks: list[Place], target: Target, text: str) -> None:
     """Do a rank's part of a job in this process; returns when all is done, and ends the process otherwise.
 
-    Parameters
-    ----------
-    folder : str
-        Of the ranks' store and logs.
-    pipes : list of Connection
-        To the starting process, of all ranks.
-    target : callable
-        Sends a result or an error as its last event.
+    The folder takes the ranks' store and logs. The pipes of all ranks lead to the starting process. The target sends a
+    result or an error as its last event.
     """
     pipe = pipes[rank]
     for other in pipes:

@@ -62,17 +62,9 @@ def follow(
     blocks: Sequence[Block],
     is_stopped: Callable[[], bool] = lambda: False,
 ) -> None:
-    """Follow rank 0's commands until the training has ended.
+    """Follow rank 0's commands until the training has ended; `is_stopped` if this rank is to stop by itself.
 
-    Parameters
-    ----------
-    batches : generator of (chips, labels)
-        (own chips, bands, height, width), float32, and (own chips, height, width), uint8, of each step. Closed at the
-        end.
-    blocks : sequence of Block
-        All held-out blocks, in the order of rank 0.
-    is_stopped : callable () -> bool
-        Whether this rank is to stop by itself, as by Ctrl+C on its machine.
+    Blocks are all held-out ones, in the order of rank 0. The batches, of this rank's chips, are closed at the end.
 
     Raises
     ------

@@ -1,7 +1,7 @@
 """Ranks that torchrun, SLURM or the like has started, on one machine or several, each with its number in variables.
 
-Nobody watches all of them, so each rank watches the others: every one counts up in the store of the group, second by
-second. A rank whose count stands still has died, hangs, or its link is down.
+Nobody watches all of them, so they watch each other: each one counts up in the store of the group every second. A rank
+whose count stands still has died, hangs, or its link is down.
 
 Scope: the variables, the store, the watch. Independent of the job.
 """
@@ -37,10 +37,7 @@ _ENDED, _FAILED = "ended", "failed "
 def joined(fail: Callable[[RoadSegError], None]) -> Iterator[Group]:
     """Provide the group of all ranks, and watch the others.
 
-    Parameters
-    ----------
-    fail : callable
-        Takes the error and ends this process; called from the watching thread, since this one may wait for ever.
+    `fail` takes the error and ends this process. It is called from the watching thread: this one may wait forever.
 
     Raises
     ------

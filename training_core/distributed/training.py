@@ -25,13 +25,7 @@ from .rank_protocol import leading
 
 
 def start_training(setup: Setup, former: Optional[Checkpoint], reporter: Reporter, group: Group) -> Training:
-    """Return the training that is to begin, or to be resumed from a checkpoint.
-
-    Parameters
-    ----------
-    former : Checkpoint, optional
-        On rank 0: the checkpoint to resume from.
-    """
+    """Return the training that is to begin, or to be resumed from rank 0's checkpoint."""
     if setup.plan.memory.is_recomputing:
         from ..models.recompute import recompute_activations  # loads the library of the U-Net
 
