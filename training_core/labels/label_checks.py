@@ -32,14 +32,8 @@ _DIRECTIONS = ("east", "north-east", "north", "north-west", "west", "south-west"
 def check_labels(images: list[LabeledImage], drawing: Drawing, reporter: Reporter) -> None:
     """Log how much is labeled, and warn of probable mistakes in the labels.
 
-    Warned of are unusual fractions of road, roads outside the area of interest, polygons of it without a road, very few
-    roads, and roads that are offset from those in the image. What makes training impossible has been refused before,
-    in `labeled_images`.
-
-    Parameters
-    ----------
-    images : list of LabeledImage
-        At least one, labeled with the drawing.
+    Those are unusual fractions of road, very few roads, roads outside the area of interest or offset from those in the
+    image, and polygons of it without a road. `labeled_images` has refused what makes training impossible.
     """
     counts = [count_labels(image.training) for image in images]
     for image, (labeled, road) in zip(images, counts):

@@ -20,19 +20,9 @@ EDGE_M = 0.5
 
 
 def ignore_edges(image: LabeledImage, edge_m: float) -> LabeledImage:
-    """Return an image whose training labels are ignored within a distance of the edges of roads.
+    """Return the image without training labels within `edge_m`, on the ground, of the edges of roads.
 
-    Parameters
-    ----------
-    image : LabeledImage
-        Stays as it is.
-    edge_m : float
-        In meters on the ground, rounded to whole pixels.
-
-    Returns
-    -------
-    LabeledImage
-        Validation labels are the same.
+    The distance is rounded to whole pixels. Validation labels are the same.
     """
     radius_px = round(edge_m / image.grid.resolution_m)
     if not radius_px:
@@ -48,19 +38,7 @@ def ignore_edges(image: LabeledImage, edge_m: float) -> LabeledImage:
 
 
 def near_edges(road: np.ndarray, known: np.ndarray, radius_px: int) -> np.ndarray:
-    """Return which labeled pixels are near an edge.
-
-    Parameters
-    ----------
-    road, known : ndarray (height, width), bool
-        Where there is road, and where there are labels.
-    radius_px : int
-        With 0, none is.
-
-    Returns
-    -------
-    ndarray (height, width), bool
-    """
+    """Return which labeled pixels are near an edge, of road and known ones, all (height, width), bool."""
     if not radius_px:
         return np.zeros(road.shape, dtype=bool)
     core = road & binary_erosion(road | ~known, _disk(radius_px), border_value=1)

@@ -23,16 +23,9 @@ from ..system import large_arrays
 
 @dataclass(frozen=True)
 class Labels:
-    """Labels on the part of a grid that is labeled.
+    """Labels, (height, width), uint8, BACKGROUND, ROAD or IGNORE, on the part of a grid from a column and row on.
 
-    Parameters
-    ----------
-    column, row : int
-        Of the first pixel of that part on the grid.
-    values : ndarray (height, width), uint8
-        BACKGROUND, ROAD or IGNORE.
-    classes : ndarray (height, width), uint8, optional
-        Number of the road's class, from 1; 0 without a road, or if its class is not known.
+    `classes`, uint8, are the numbers of the roads' classes, from 1; 0 without a road, or if its class is not known.
     """
 
     column: int
@@ -63,18 +56,7 @@ class Ground:
     no_road: np.ndarray
 
     def burn(self, grid: Grid, window: tuple[int, int, int, int]) -> np.ndarray:
-        """Rasterize the labels of a window.
-
-        Parameters
-        ----------
-        window : tuple of int
-            Column, row, width and height.
-
-        Returns
-        -------
-        ndarray (height, width), uint8
-            BACKGROUND, ROAD or IGNORE.
-        """
+        """Rasterize a window (column, row, width, height) to BACKGROUND, ROAD or IGNORE: (height, width), uint8."""
         is_known, no_road = burn_shapes(self.known, grid, window), burn_shapes(self.no_road, grid, window)
         values = np.where(is_known | no_road, BACKGROUND, IGNORE).astype(np.uint8)
         is_road = burn_shapes(self.roads[self.sure], grid, window)
@@ -91,29 +73,16 @@ def burn_labels(
     class_numbers: Optional[np.ndarray] = None,
     no_road: Optional[geopandas.GeoDataFrame] = None,
 ) -> Optional[Labels]:
-    """Rasterize drawn roads to labels on a grid.
+    """Rasterize drawn roads to labels on a grid; None if nothing on it is labeled.
 
     Lines are buffered on the ground by half their width. Unlabeled is not background: pixels outside the area of
-    interest, or without one further from a road than `background_m`, are ignored, and so are roads marked unsure. In
-    the polygons without a road, everything that no drawn road covers is background.
+    interest are ignored. Without one, those further from a road than `background_m` are. So are roads marked unsure. In
+    the polygons without a road, all that no drawn road covers is background. Layers may be in any CRS.
 
     Parameters
     ----------
-    roads : GeoDataFrame
-        Lines or polygons, in any CRS.
-    aoi : GeoDataFrame, optional
-        Polygons, in any CRS.
-    options : LabelOptions
-        Width, fields and background distance.
     class_numbers : ndarray (roads,), uint8, optional
         Class of each road, from 1; 0 if it is not known. Where roads of several classes meet, the last class wins.
-    no_road : GeoDataFrame, optional
-        Polygons without a road, in any CRS.
-
-    Returns
-    -------
-    Labels or None
-        None if neither the area of interest nor, without one, a road touches the grid, nor a polygon without a road.
     """
     shapes, road = _road_shapes(roads, grid, options)
     sure = is_sure(roads, options)[road]
@@ -158,14 +127,9 @@ def own_widths_m(roads: geopandas.GeoDataFrame, field: str) -> np.ndarray:
 
 
 def _road_shapes(roads: geopandas.GeoDataFrame, grid: Grid, options: LabelOptions) -> tuple[np.ndarray, np.ndarray]:
-    """Return the roads as polygons in ground meters; lines without a valid width in the field get the common one.
+    """Return the roads as polygons in ground meters, (n,), object, and the road that each is of, (n,), int64.
 
-    Returns
-    -------
-    shapes : ndarray (n,), object
-        A line comes as the buffers of its pieces.
-    road : ndarray (n,), int64
-        The road that each is of.
+    A line comes as the buffers of its pieces. Without a valid width in the field it gets the common one.
     """
     width_m = np.full(len(roads), options.width_m)
     if options.width_field:

@@ -46,13 +46,10 @@ MAX_ROAD_WIDTH_M = 1000.0
 
 @dataclass(frozen=True)
 class Drawing:
-    """Drawn roads and the area of interest, within which all roads are drawn.
+    """Drawn roads, the area of interest, within which all roads are drawn, and the names of both files for messages.
 
     Parameters
     ----------
-    aoi : GeoDataFrame, optional
-    roads_name, aoi_name : str
-        Names of both files, for messages.
     classes : tuple of RoadClass
         Empty without a class or speed field.
     class_numbers : ndarray (roads,), uint8, optional
@@ -77,14 +74,10 @@ class Drawing:
 
 @dataclass(frozen=True)
 class LabeledImage:
-    """The labeled part of an image, read once; large arrays are memory-mapped files, see `large_arrays`.
+    """The labeled part of an image file, read once; large arrays are memory-mapped files, see `large_arrays`.
 
     Parameters
     ----------
-    name : str
-        The image's file.
-    grid : Grid
-        Of that part.
     values : ndarray (bands, height, width), any number type
         As read.
     known : ndarray (height, width), bool
@@ -92,7 +85,7 @@ class LabeledImage:
     training, validation : ndarray (height, width), uint8
         Labels to train on, and held-out labels; no pixel is labeled in both.
     bands : tuple of Band
-        Name, mean and standard deviation of each band, for normalization.
+        For normalization.
     classes : ndarray (height, width), uint8, optional
         Number of the road's class, from 1; 0 if it is not known.
     block_px : int
@@ -111,16 +104,9 @@ class LabeledImage:
 
 
 def read_drawing(roads: str, aoi: str, options: LabelOptions, class_field: str = "", speed_field: str = "") -> Drawing:
-    """Read drawn roads, and the area of interest if there is one.
+    """Read drawn roads, and the area of interest unless its name is empty.
 
-    Parameters
-    ----------
-    roads, aoi : str
-        Vector layers; `aoi` may be empty.
-    options : LabelOptions
-        Names the polygons without a road, too.
-    class_field, speed_field : str
-        Fields with the roads' classes; see `road_classes.find_classes`. Neither means a model without classes.
+    For the fields of the roads' classes, see `road_classes.find_classes`. Neither means a model without classes.
 
     Raises
     ------
@@ -157,7 +143,9 @@ def read_labeled_images(
     known_bands: tuple[Band, ...],
     reporter: Reporter,
 ) -> list[LabeledImage]:
-    """Read the labeled parts of images; all labels are training labels, until they are split.
+    """Read the labeled parts of images, at least one; all labels are training labels, until they are split.
+
+    Images without labels, or without the base model's bands (`known_bands`), are left out with a warning.
 
     Parameters
     ----------
@@ -165,15 +153,6 @@ def read_labeled_images(
         Ground size of a pixel in meters; 0 takes the first image's own.
     bands : tuple of int
         Numbers of the bands to read; if empty, those of `known_bands`, or all but alpha.
-    known_bands : tuple of Band
-        The bands of a base model, to be matched in each image; may be empty.
-    reporter : Reporter
-        Takes warnings of images without labels or without the base model's bands.
-
-    Returns
-    -------
-    list of LabeledImage
-        At least one; images without labels are left out.
 
     Raises
     ------

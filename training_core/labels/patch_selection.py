@@ -26,13 +26,13 @@ class Places:
     Parameters
     ----------
     at_m : ndarray (n, 2), float64
-        Positions in a plane, in meters.
+        Positions in a plane.
     cells : ndarray (n, 2), int64
         Columns and rows in a lattice, which decide which places overlap.
     score : ndarray (n,), float64
         A place with a score of 0 is not chosen.
     distance_m : ndarray (n,), float64
-        Distance to the nearest place that was taken earlier; infinite if there is none.
+        To the nearest place that was taken earlier; infinite if there is none.
     """
 
     at_m: np.ndarray
@@ -44,31 +44,14 @@ class Places:
 def choose_spread(
     places: Places, reach: int, count: int, spacing_m: float, spread: float, reporter: Reporter
 ) -> np.ndarray:
-    """Choose places greedily by score, penalizing those close to places that are already taken.
+    """Choose places greedily by score, penalizing those close to places taken before; return indexes, (k,), int64.
 
     Each choice maximizes score · (1 - spread + spread · min(1, distance / spacing)), with the distance to the nearest
-    place taken before. So with a spread of 0 the score alone decides. Among places of equal score the farthest is next,
-    up to the spacing: but for that bound, it is the greedy k-center of Gonzalez, "Clustering to minimize the maximum
-    intercluster distance", Theoretical Computer Science 38 (1985), by which Sener and Savarese, "Active learning for
-    convolutional neural networks: a core-set approach", ICLR 2018, choose what to label.
-
-    Parameters
-    ----------
-    reach : int
-        Two places overlap, and only one is chosen, if their cells differ by less than this in column and in row.
-    count : int
-        Largest number of choices.
-    spacing_m : float
-        Distance at which the penalty ends.
-    spread : float
-        Strength of the penalty, from 0 to 1.
-    reporter : Reporter
-        Asked whether the job is cancelled.
-
-    Returns
-    -------
-    ndarray (k,), int64
-        Indexes of the chosen places, the first choice first.
+    place taken before. The spread is from 0, where the score alone decides, to 1. Among places of equal score the
+    farthest is next, up to the spacing. But for that bound, it is the greedy k-center of Gonzalez, "Clustering to
+    minimize the maximum intercluster distance", Theoretical Computer Science 38 (1985). Sener and Savarese, "Active
+    learning for convolutional neural networks: a core-set approach", ICLR 2018, choose by it what to label. Places
+    overlap, so that only one is chosen, if their cells differ by less than `reach` in column and in row.
     """
     score, distance_m = places.score.copy(), places.distance_m.copy()
     chosen: list[int] = []
@@ -87,23 +70,9 @@ def choose_spread(
 def suggest(
     patches: Patches, blocks: Blocks, grid: Grid, job: SuggestLabels, reporter: Reporter
 ) -> geopandas.GeoDataFrame:
-    """Return the patches to label, best first.
+    """Return the patches to label, best first, as many and as spread as the job asks for.
 
-    Parameters
-    ----------
-    blocks : Blocks
-        What the patches are made of; says which are labeled.
-    grid : Grid
-        Of the scene.
-    job : SuggestLabels
-        Number of patches and spread; paths are not used.
-    reporter : Reporter
-        Asked whether the job is cancelled.
-
-    Returns
-    -------
-    GeoDataFrame
-        Polygons with `rank` from 1, `uncertainty` in bits and `road_share`, the expected fraction of road.
+    They are polygons with `rank` from 1, `uncertainty` in bits and `road_share`, the expected fraction of road.
     """
     at_m = _on_ground(patches.windows[:, :2] + patches.windows[:, 2:] / 2, grid)
     places = Places(at_m, patches.cells, patches.score, _distance_from_labels(at_m, blocks, grid))

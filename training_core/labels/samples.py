@@ -32,7 +32,7 @@ class Sample:
     known : ndarray (height, width), bool
         False where the image has no data.
     truth : ndarray (height, width), uint8, optional
-        Labels; None if no roads are given.
+        Labels, if roads are given.
     """
 
     images: np.ndarray
@@ -41,19 +41,9 @@ class Sample:
 
 
 def collect_samples(job: Quantize, wanted_input: ModelInput, reporter: Reporter) -> list[Sample]:
-    """Draw samples from the images of a job, up to the number that it asks for.
+    """Draw samples, at least one, from the images of a job, up to the number that it asks for.
 
-    Parameters
-    ----------
-    job : Quantize
-        Names images, drawn roads, chip size, number and seed. With drawn roads, only samples with labels count.
-    wanted_input : ModelInput
-        Bands, resolution and normalization of the model.
-
-    Returns
-    -------
-    list of Sample
-        At least one.
+    With drawn roads, only samples with labels count.
 
     Raises
     ------

@@ -29,18 +29,9 @@ def read_training_images(
     seed: int,
     reporter: Reporter,
 ) -> list[LabeledImage]:
-    """Return the images with their labels, split for validation.
+    """Return the images with their labels, a fraction of which, `held_out`, is split off for validation.
 
-    Parameters
-    ----------
-    resolution_m : float
-        Ground size of a pixel in meters; 0 takes the first image's own.
-    bands : tuple of int
-        Numbers of the bands to read; if empty, those of `base_bands`, or all but alpha.
-    base_bands : tuple of Band
-        Bands of the base model; empty without one.
-    held_out : float
-        Fraction of the labels that is held out for validation.
+    For the other parameters, see `read_labeled_images`.
     """
     images = read_labeled_images(paths, drawing, resolution_m, bands, base_bands, reporter)
     images = split_for_validation(with_common_scaling(images), held_out, _BLOCK_PX, seed)
@@ -53,16 +44,9 @@ def read_training_images(
 
 
 def training_resolution_m(wanted_m: float, base_m: float, path: str, reporter: Reporter) -> float:
-    """Return the ground resolution to train at, in meters; 0 for the first image's own.
+    """Return the ground resolution to train at: the user's, else the base model's; 0 for the first image's own.
 
-    Parameters
-    ----------
-    wanted_m : float
-        Resolution that the user asks for; 0 for that of the base model.
-    base_m : float
-        Resolution of the base model; 0 without one.
-    path : str
-        The first image.
+    0 also stands for a resolution that is not given.
     """
     if wanted_m or not base_m:
         return wanted_m

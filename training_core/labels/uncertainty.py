@@ -39,7 +39,7 @@ class Blocks:
     columns, rows : ndarray (m + 1,) and (n + 1,), int64
         Edges of the blocks, in pixels.
     known_px, entropy, road : ndarray (n, m), float64
-        Number of pixels with data, the sum of their entropies in bits, and the sum of their probabilities.
+        Number of pixels with data, and the sums of their entropies in bits and of their probabilities.
     labeled : ndarray (n, m), bool
         Which blocks have a labeled pixel.
     """
@@ -65,7 +65,7 @@ class Patches:
     uncertainty : ndarray (n,), float64
         Mean entropy of the pixels with data, from 0 to 1 bit.
     road_share : ndarray (n,), float64
-        Mean probability: the fraction of road that the model expects, from 0 to 1.
+        Mean probability, from 0 to 1.
     """
 
     cells: np.ndarray
@@ -77,8 +77,8 @@ class Patches:
     def score(self) -> np.ndarray:
         """Score of labeling each patch, from 0 to 1: (n,), float64.
 
-        It is the uncertainty, reduced by up to half where the patch is expected to be all road or all background: a
-        patch with both shows the model where one ends and the other begins.
+        It is the uncertainty, reduced by up to half where all road or all background is expected: a patch with both
+        shows where one ends and the other begins.
         """
         return self.uncertainty * (1 + entropy(self.road_share)) / 2
 
@@ -96,23 +96,15 @@ def measure_blocks(
     labeled: Optional[Callable[[int, int], np.ndarray]],
     reporter: Reporter,
 ) -> Blocks:
-    """Sum entropy and probability over blocks, `BLOCKS_A_SIDE` of which make up the side of a patch.
+    """Sum entropy and probability of road over blocks, `BLOCKS_A_SIDE` of which make up the side of a patch.
 
-    Blocks of one size cover the image, so a patch has nearly the wanted size: within an eighth where the image is
-    hardly larger than a patch, within a hundredth where it is a dozen patches wide.
+    Blocks of one size cover the image. So a patch has nearly the wanted size on the ground: within an eighth where the
+    image is hardly larger than a patch, within a hundredth where it is a dozen patches wide.
 
     Parameters
     ----------
-    raster : RoadRaster
-        A road probability.
-    pixel_m : tuple of float
-        Ground length of a step of one column and of one row, in meters.
-    patch_m : float
-        Side of a patch on the ground, in meters.
     labeled : callable, optional
         Takes a first row and a number of rows; returns which pixels are labeled, (rows, width), bool.
-    reporter : Reporter
-        Takes the progress.
 
     Raises
     ------

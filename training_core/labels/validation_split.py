@@ -21,19 +21,7 @@ MIN_BLOCK_PX, DRAWS = 32, 16
 def split_for_validation(images: list[LabeledImage], fraction: float, block_px: int, seed: int) -> list[LabeledImage]:
     """Return the images with some blocks of their labels moved from training to validation; see `choose_blocks`.
 
-    Parameters
-    ----------
-    fraction : float
-        Wanted fraction of the blocks with labels, from 0 to 1.
-    block_px : int
-        Side of a block, unless there are too few of that size.
-    seed : int
-        The same seed chooses the same blocks.
-
-    Returns
-    -------
-    list of LabeledImage
-        In the order of the images; the given ones stay as they are.
+    The fraction is from 0 to 1, of the blocks with labels. The given images stay as they are.
 
     Raises
     ------
@@ -66,18 +54,8 @@ def choose_blocks(labels: list[np.ndarray], fraction: float, block_px: int, seed
     """Choose held-out blocks: whole squares, so that validation pixels are not next to training pixels.
 
     Stratified: blocks with and without road are drawn separately, so that both sides have both. The block size is
-    halved until enough blocks have road for a fair draw, down to 32 px.
-
-    Parameters
-    ----------
-    labels : list of ndarray (height, width), uint8
-        Of each image.
-    fraction : float
-        Wanted fraction of the blocks, from 0 to 1.
-    block_px : int
-        Side of a block, unless there are too few of that size.
-    seed : int
-        The same seed chooses the same blocks.
+    halved until enough blocks have road for a fair draw, down to 32 px. The fraction is from 0 to 1; the same seed
+    chooses the same blocks. Labels of an image are (height, width), uint8.
 
     Returns
     -------
