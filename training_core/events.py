@@ -87,11 +87,7 @@ class State:
     Parameters
     ----------
     state : str
-        One of STATES.
-    message : str
-        The same for the person at the screen.
-    step, roads, labeled_px : int
-        Training steps, and the drawn roads and labeled pixels so far.
+        One of STATES; `message` is the same for the user.
     steps_per_s : float
         Throughput of the last steps; 0 before the first.
     next : list of list of float
@@ -125,12 +121,10 @@ class Prediction:
     ----------
     extent : list of float
         Left, bottom, right and top.
-    step : int
-        Training step of the model.
     fraction : float
-        Fraction of the view that has been predicted at full resolution by this model, from 0 to 1.
+        Of the view that this model has predicted at full resolution, from 0 to 1.
     resolution_m : float
-        Ground size of the raster's pixels in meters.
+        Ground size of the raster's pixels.
     show : str
         probability or uncertainty.
     seconds : float
@@ -211,11 +205,7 @@ def time_left(seconds: Optional[float]) -> str:
 def describe_failures(result: dict[str, Any]) -> str:
     """Return what failed in a partial result, as lines of text without passwords; empty if nothing did.
 
-    Parameters
-    ----------
-    result : dict
-        Of a job. In a partial one `partial` is true, and `failures` lists a `scene` (or none), `reason` and `remedy`
-        each.
+    In a partial one `partial` is true, and `failures` lists a `scene` (or none), `reason` and `remedy` each.
     """
     if not result.get("partial"):
         return ""
@@ -243,19 +233,9 @@ class LineSource(Protocol):
 
 
 class Reporter:
-    """Sends a job's events to a sink, without passwords, and checks whether the job was cancelled.
+    """Sends a job's events to a thread-safe sink, without passwords, and checks whether the job was cancelled.
 
-    Parameters
-    ----------
-    sink : callable
-        Takes each event; must be thread-safe.
-    lines : LineSource, optional
-        Lines that the client sends while the job runs.
-
-    Attributes
-    ----------
-    warnings : list of str
-        All warnings so far; shared with the reporters of its parts.
+    `lines` are those that the client sends while the job runs. The reporters of a job's parts share `warnings`.
     """
 
     def __init__(
@@ -283,15 +263,7 @@ class Reporter:
         return Reporter(is_cancelled=self._is_cancelled)
 
     def progress(self, fraction: float, message: str = "", eta_s: Optional[float] = None) -> None:
-        """Report progress.
-
-        Parameters
-        ----------
-        fraction : float
-            Fraction that is done, from 0 to 1; values outside are clipped.
-        eta_s : float, optional
-            Seconds left; by default extrapolated from the elapsed time.
-        """
+        """Report progress: a fraction from 0 to 1, clipped; by default the seconds left are extrapolated."""
         low, high = self._span
         overall = low + min(max(fraction, 0.0), 1.0) * (high - low)
         if eta_s is None and overall > 0.02:

@@ -1,7 +1,7 @@
-"""The checkpoint of a session, in a safetensors file.
+"""The checkpoint of a session, in a safetensors file, which is untrusted input.
 
 Scope: tensors, their names, and the header. Independent of when it is written. Tensors that equal those of the base
-model, such as a frozen encoder, are left out. The file is untrusted input.
+model, such as a frozen encoder, are left out.
 """
 
 from __future__ import annotations

@@ -100,16 +100,10 @@ class ChipChoice:
         self._rehearsed.append((column, row, labels))
 
     def draw(self, count: int) -> tuple[np.ndarray, np.ndarray, set[Block]]:
-        """Draw the chips of a step, at least one.
+        """Draw the chips of a step, at least one; the blocks are the new ones in the chips.
 
-        Returns
-        -------
-        chips : ndarray (count, bands, side, side), float32
-            Normalized; 0 where the image has no data.
-        labels : ndarray (count, side, side), uint8
-            BACKGROUND, ROAD or IGNORE.
-        blocks : set of Block
-            New blocks in the chips.
+        Chips are normalized, (count, bands, side, side), float32, with 0 where the image has no data. Labels, (count,
+        side, side), uint8, are BACKGROUND, ROAD or IGNORE.
         """
         side, seen = self._chip_px, set()
         chips = np.zeros((count, len(self._bands), side, side), dtype=np.float32)

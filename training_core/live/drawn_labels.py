@@ -10,8 +10,8 @@ drawn it. And roads that the map shows next to a drawn one are spared: they do n
 a model do not draw the roads that it finds, so it would lose the side streets of each drawn road. Areas of interest and
 places without a road make them background all the same.
 
-Held-out blocks are used for validation and never learned from. A fine-tune chooses them once it has all labels. Here
-labels come one by one, and a block must stay on its side for the whole session, so its position alone decides.
+Held-out blocks are for validation only. A fine-tune chooses them once it has all labels. Here labels come one by one,
+and a block must stay on its side for the whole session, so its position alone decides.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ for _values in _UNIFORM.values():
 
 @dataclass(frozen=True, eq=False)
 class Feature:
-    """A feature with its shapes in the ground meters of the grid.
+    """A feature with its shapes in the ground meters of the grid, and the blocks that they touch.
 
     Parameters
     ----------
@@ -57,8 +57,6 @@ class Feature:
         Polygons; a line becomes the buffers of its pieces.
     known : ndarray (m,), object
         Polygons in which labels are known: the surroundings of a road, or an area.
-    blocks : frozenset of Block
-        Blocks that the shapes touch.
     """
 
     change: Change
@@ -88,7 +86,7 @@ class DrawnLabels:
     labels : dict of Block to ndarray (BLOCK_PX, BLOCK_PX), uint8
         BACKGROUND, ROAD or IGNORE; only blocks with labels.
     road_px, labeled_px : dict of Block to int
-        Number of road pixels, and of labeled pixels, in these blocks.
+        In these blocks.
     spared : dict of Block to ndarray (BLOCK_PX, BLOCK_PX), bool
         Pixels that the map showed as road when labels came; they do not become background next to a road.
     """
@@ -133,9 +131,9 @@ class DrawnLabels:
         return self._burn(self._blocks_of(np.concatenate([_NONE, *touched])), shown)
 
     def read(self, column: int, row: int, width: int, height: int, *, held_out: bool = False) -> np.ndarray:
-        """Return the labels of a window, (height, width), uint8: those that are learned from, or the held-out ones.
+        """Return the labels of a window, (height, width), uint8: those to learn from, or the held-out ones.
 
-        The window may reach beyond the grid; there, and where no labels of the kind are, pixels are IGNORE.
+        Without a label of the kind, as beyond the grid, pixels are IGNORE.
         """
         values = np.full((height, width), IGNORE, dtype=np.uint8)
         for block in blocks_in(column, row, width, height):

@@ -31,13 +31,9 @@ class ImageWindows:
         self.held_bytes = 0
 
     def read(self, column: int, row: int, width: int, height: int) -> tuple[np.ndarray, np.ndarray]:
-        """Read a window in pixels of the grid, which may reach beyond the image.
+        """Return values, (bands, height, width), dtype of the raster, and a mask of data, (height, width), bool.
 
-        Returns
-        -------
-        values : ndarray (bands, height, width), dtype of the raster
-        known : ndarray (height, width), bool
-            Where there is data; nowhere beyond the image.
+        The window, in pixels of the grid, may reach beyond the image.
         """
         known = np.zeros((height, width), dtype=bool)
         values = None

@@ -85,10 +85,7 @@ def _shapes(layer: geopandas.GeoDataFrame, grid: Grid) -> list[tuple[int, BaseGe
 
 
 def kept_labels(labels: DrawnLabels, grid: Grid, width_m: float) -> dict[str, geopandas.GeoDataFrame]:
-    """Return the labels of a session as those of the layers roads, aoi and no_road that have features.
-
-    They are in the grid's CRS; roads without a width get `width_m`.
-    """
+    """Return the labels as those of the layers roads, aoi and no_road that have features; `width_m` is the default."""
     features = list(labels.features)
     drawn = {layer: [item for item in features if item.change.layer == layer] for layer in (ROADS, AOI, NO_ROAD)}
     areas = [area.change.geometry for area in drawn[AOI]]

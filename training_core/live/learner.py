@@ -9,8 +9,7 @@ the first minutes come from a few places. The encoder is frozen: steps take half
 
 Erased labels are forgotten in two ways. The weights move back toward the base model (L2-SP, Li et al., ICML 2018) by
 the fraction that was erased. And the opinion of the base model is taught in the erased places for a while, so that the
-model forgets these first. One chip of each step teaches it elsewhere in view, so that a few corrections do not change
-the whole map.
+model forgets these first.
 """
 
 from __future__ import annotations

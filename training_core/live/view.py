@@ -46,12 +46,10 @@ class _Work:
 
 
 class View:
-    """The probability in view.
+    """The probability in view, and on the canvas: the view with its margin.
 
     Attributes
     ----------
-    window, canvas : Window
-        The view, None at first; and the same with its margin.
     values : ndarray (height, width), uint8
         Probability of the canvas, see `to_byte`; NO_DATA also where nothing was predicted.
     is_cut : bool
