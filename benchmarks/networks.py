@@ -26,7 +26,7 @@ from benchmarks.quality import Scene, fine_tune, make_scenes, score
 from training_core.jobs import StepOptions
 from training_core.jobs.architectures import ARCHITECTURES, ENCODERS
 from training_core.jobs.recipe import SMALL_CHIP_PX, USUAL_CHIP_PX
-from training_core.learning.fitted_recipe import STEPS_SHARE
+from training_core.learning.fitted_recipe import STEPS_FRACTION
 from training_core.learning.trainer import Trainer
 from training_core.models.architectures import Architecture, build_network
 from training_core.models.engines import NativeEngine, choose_precision
@@ -72,7 +72,7 @@ def row(architecture: Architecture, engine: NativeEngine) -> str:
 def learned(architecture: Architecture, engine: NativeEngine, scene: Scene, minutes: float, folder: Path) -> str:
     """Return what a network scores after as many steps from random weights as some minutes hold."""
     step_s = step_duration_s(architecture, engine, SMALL_CHIP_PX)
-    steps = round(STEPS_SHARE * minutes * 60 / step_s)
+    steps = round(STEPS_FRACTION * minutes * 60 / step_s)
     network = {"architecture": architecture.name, "encoder": architecture.encoder}
     trained = fine_tune(scene, minutes, {**network, "steps": str(steps), "chip_px": str(SMALL_CHIP_PX)}, folder)
     found = score(scene, trained.model)

@@ -246,7 +246,7 @@ def measured_steps(case: Case, group: Any) -> dict[str, Any]:
     else:
         trainer = Trainer(built(case), engine, recipe)
     chips, labels = chips_of_step(BATCH * case.batches, case.size_px)
-    chips, labels = chips[trainer.own_chips].copy(), labels[trainer.own_chips].copy()
+    chips, labels = chips[trainer.assigned_chips].copy(), labels[trainer.assigned_chips].copy()
     losses, seconds = [], []
     for step in range(case.steps):
         if step == 1:

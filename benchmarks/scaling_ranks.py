@@ -95,7 +95,7 @@ def time_steps(case: dict[str, Any], group: Group, wait: Callable[[], None]) -> 
     recipe = FineTune(batch_size=BATCH, chip_px=size_px, accumulation=batches, frozen_stages=0)
     trainer = Trainer(build_network(Architecture()), make_engine("native", precision), recipe, DataParallel(group))
     chips, labels = chips_of_step(BATCH * batches, size_px)
-    chips, labels = chips[trainer.own_chips], labels[trainer.own_chips]
+    chips, labels = chips[trainer.assigned_chips], labels[trainer.assigned_chips]
     seconds, busy_s = timed(lambda: trainer.step(chips, labels, 1e-4), case["repeats"], wait)
     computed_s = sum(trainer.timings_s[part] for part in ("forward", "backward", "optimizer"))
     return {"seconds": seconds, "busy_s": busy_s, "backward": trainer.timings_s["backward"] / computed_s}

@@ -236,7 +236,7 @@ class Run:
 
     def _train_step(self, chips: np.ndarray, labels: np.ndarray) -> float:
         recipe, began_s = self.recipe, time.monotonic()
-        rate = rate_at(self.step / recipe.schedule_steps, recipe.learning_rate, recipe.warm_up_share)
+        rate = rate_at(self.step / recipe.schedule_steps, recipe.learning_rate, recipe.warm_up_fraction)
         loss = self.trainer.step(chips, labels, rate)
         self.step += 1
         self.elapsed_s += time.monotonic() - began_s

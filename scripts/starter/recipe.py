@@ -17,7 +17,7 @@ class Recipe:
     ----------
     steps : int
         Of `batch_size` chips of `chip_px`.
-    learning_rate, warm_up_share, averaging : float
+    learning_rate, warm_up_fraction, averaging : float
         AdamW's peak rate, the share of the schedule in which it rises to it before it falls along a cosine, and how
         much of the exponential moving average of the weights a step keeps; the average is what is stored.
     schedule_steps : int
@@ -62,7 +62,7 @@ class Recipe:
     batch_size: int = 5
     chip_px: int = 256
     learning_rate: float = 1e-3
-    warm_up_share: float = 0.02
+    warm_up_fraction: float = 0.02
     averaging: float = 0.998
     schedule_steps: int = 4000
     resolution_m: float = 0.3

@@ -58,8 +58,8 @@ def require_alike(group: Group, facts: Mapping[str, Any]) -> None:
         Rank 0 and another one differ; the message names the facts.
     """
     hashes = {name: hashlib.sha256(json.dumps(fact).encode()).hexdigest() for name, fact in facts.items()}
-    own = {"machine": platform.node(), "hashes": hashes}
-    first, *others = group.gather_documents(own)
+    document = {"machine": platform.node(), "hashes": hashes}
+    first, *others = group.gather_documents(document)
     for rank, other in enumerate(others, 1):
         names = first["hashes"].keys() | other["hashes"].keys()
         different = sorted(name for name in names if first["hashes"].get(name) != other["hashes"].get(name))

@@ -43,7 +43,7 @@ class DataParallel(SingleProcess):
         if self._replicas.size > 1:
             self._exchange = GradientExchange(model.parameters(), self._replicas, self._is_compressed)
 
-    def own(self, count: int) -> range:
+    def assigned(self, count: int) -> range:
         """See SingleProcess."""
         return range(self._replicas.rank, count, self._replicas.size)
 
@@ -64,12 +64,12 @@ class DataParallel(SingleProcess):
         if self._exchange:
             self._exchange.finish()
 
-    def in_order(self, own: Tensor, count: int) -> Tensor:
-        """Return the values (count, ...) of all batches or tiles from those of this rank, (own, ...), same dtype."""
+    def in_order(self, computed: Tensor, count: int) -> Tensor:
+        """Return the values (count, ...) of all batches or tiles from this rank's (assigned, ...), same dtype."""
         # Ranks without an item in the last round send zeros, which are cut off.
         rounds = -(-count // self._replicas.size)
-        padded = own.new_zeros(rounds, *own.shape[1:])
-        padded[: len(own)] = own
+        padded = computed.new_zeros(rounds, *computed.shape[1:])
+        padded[: len(computed)] = computed
         return self._replicas.gather(padded).transpose(0, 1).flatten(0, 1)[:count]
 
     def deal(self, items: Sequence[Item]) -> Iterator[tuple[list[Item], list[Item]]]:
@@ -121,9 +121,9 @@ class PipelineParallel(DataParallel):
 
     def losses_in_order(self, losses: list[float], count: int) -> list[float]:
         """Return the losses of a step's batches, which last stages have, in the order of the batches."""
-        own = torch.zeros(-(-count // self._replicas.size), dtype=torch.float64)
-        own[: len(losses)] = torch.tensor(losses, dtype=torch.float64)
-        on_last_stages = self.group.gather(own)[self.stages.size - 1 :: self.stages.size]
+        padded = torch.zeros(-(-count // self._replicas.size), dtype=torch.float64)
+        padded[: len(losses)] = torch.tensor(losses, dtype=torch.float64)
+        on_last_stages = self.group.gather(padded)[self.stages.size - 1 :: self.stages.size]
         return on_last_stages.T.reshape(-1)[:count].tolist()
 
     @property

@@ -61,7 +61,7 @@ class ParallelRecord:
         return self.speed_up / self.processes
 
     @property
-    def communication_share(self) -> float:
+    def communication_fraction(self) -> float:
         """Fraction of the steps' duration that went to communication, its threads included."""
         return self._communicating_s / self.wall_s
 

@@ -129,8 +129,8 @@ class PipelineTrainer(Trainer):
         yield
         self.record_time("backward")
 
-    def _all_losses(self, own: list[float]) -> list[float]:
-        return self._losses_in_order(own, self._recipe.accumulation)
+    def _all_losses(self, computed: list[float]) -> list[float]:
+        return self._losses_in_order(computed, self._recipe.accumulation)
 
     def _clip_gradients(self) -> None:
         if self._most_norm:
@@ -162,18 +162,18 @@ class PipelineTrainer(Trainer):
         """Return on rank 0 the WEIGHTS or the STATE of all stages, (...), any dtype; all ranks call it together."""
         if self._replica:
             return {}  # the first pipeline has all of it
-        return self._stages.collect_tensors(super().weights() if what == WEIGHTS else self._own_state())
+        return self._stages.collect_tensors(super().weights() if what == WEIGHTS else self._stage_state())
 
-    def _own_state(self) -> dict[str, Tensor]:
+    def _stage_state(self) -> dict[str, Tensor]:
         """Return this stage's state, in which moments have the indices of a plain trainer's optimizer."""
         return _renumbered(super().state_dict(), dict(enumerate(self._indices)))
 
     def _take_over(self, state: dict[str, Tensor]) -> None:
         """Resume from a state of the whole model, which has been checked."""
         others = self._whole_model.state_dict().keys() - self._model.state_dict().keys()
-        not_own = {f"network.{name}" for name in others}
-        own = {name: tensor for name, tensor in state.items() if name not in not_own}
-        super()._take_over(_renumbered(own, {index: own for own, index in enumerate(self._indices)}))
+        of_other_stages = {f"network.{name}" for name in others}
+        of_stage = {name: tensor for name, tensor in state.items() if name not in of_other_stages}
+        super()._take_over(_renumbered(of_stage, {index: position for position, index in enumerate(self._indices)}))
 
     @property
     def _indices(self) -> list[int]:

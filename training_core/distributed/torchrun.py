@@ -90,42 +90,42 @@ def _watch(group: Group, machines: list[str], last_words: Queue[str], fail: Call
     resume = "The same job with resume continues from its checkpoint."
     others = [rank for rank in range(group.size) if rank != group.rank]
     counts, silent_s = dict.fromkeys(others, ""), dict.fromkeys(others, 0.0)
-    own = ""
+    last_word = ""
     with ThreadPoolExecutor(1) as talker:  # where a link is down, talking to the store may never end
         try:
             connection = talker.submit(_connect, False, SILENCE_S).result(SILENCE_S)
             store = distributed.PrefixStore(f"roadseg/{restarts()}", connection)
             for count in itertools.count():
                 with suppress(Empty):
-                    own = last_words.get(timeout=BEAT_S)
-                talk = talker.submit(_exchange, store, group.rank, own or str(count), others)
+                    last_word = last_words.get(timeout=BEAT_S)
+                talk = talker.submit(_exchange, store, group.rank, last_word or str(count), others)
                 for rank, found in talk.result(SILENCE_S).items():
                     is_well = found in (_ENDED, "") or found != counts[rank]
                     silent_s[rank] = 0.0 if is_well else silent_s[rank] + BEAT_S
                     counts[rank] = found
                     name = f"Rank {rank} of {group.size} on {machines[rank]}"
-                    if not own and found.startswith(_FAILED):
+                    if not last_word and found.startswith(_FAILED):
                         fail(WorkerError(f"{name} has failed: {found[len(_FAILED) :]}", resume))
-                    if not own and silent_s[rank] >= SILENCE_S:
+                    if not last_word and silent_s[rank] >= SILENCE_S:
                         silence = f"has not answered for {SILENCE_S:.0f} s: it was killed, hangs, or its link is down"
                         fail(WorkerError(f"{name} {silence}.", resume))
-                if own:
+                if last_word:
                     return
         except (RuntimeError, FutureTimeout) as error:  # the store, which torchrun or rank 0 holds
-            if not own:
+            if not last_word:
                 why = str(error) or "its link is down"
                 fail(WorkerError(f"The first machine, {machines[0]}, can no longer be reached ({why}).", resume))
 
 
-def _exchange(store: distributed.Store, own: int, count: str, others: list[int]) -> dict[int, str]:
-    """Tell the own count, and return those of other ranks; nothing for those that have not begun."""
-    store.set(f"beat/{own}", count)
-    keys = {rank: f"beat/{rank}" for rank in others}
-    return {rank: store.get(key).decode() if store.check([key]) else "" for rank, key in keys.items()}
+def _exchange(store: distributed.Store, rank: int, count: str, others: list[int]) -> dict[int, str]:
+    """Store the count of this rank, and return those of other ranks; nothing for those that have not begun."""
+    store.set(f"beat/{rank}", count)
+    keys = {other: f"beat/{other}" for other in others}
+    return {other: store.get(key).decode() if store.check([key]) else "" for other, key in keys.items()}
 
 
 def _connect(is_held: bool, timeout_s: float) -> distributed.TCPStore:
-    """Return the store itself where this process holds it, or else a connection of its own to it."""
+    """Return the store itself where this process holds it, or else a connection to it."""
     address, port = os.environ["MASTER_ADDR"], number("MASTER_PORT", 0)
     return distributed.TCPStore(
         address, port, is_master=is_held, timeout=timedelta(seconds=timeout_s), wait_for_workers=False

@@ -21,7 +21,7 @@ from ..system.large_arrays import strips
 from ..system.prefetch import ahead
 
 # Half of the chips are centered on road pixels, so that every step has some, however few roads are drawn.
-ROAD_CHIP_SHARE = 0.5
+ROAD_CHIP_FRACTION = 0.5
 GAIN_SPREAD, BIAS_SPREAD = 0.2, 0.2
 # Candidate centers are thinned to this number: chips are shifted at random by far more.
 MAX_CENTERS = 500_000
@@ -36,13 +36,13 @@ class ChipSampler:
         self._roads, self._labeled = [roads for roads, _ in pools], [labeled for _, labeled in pools]
 
     def batch(
-        self, number: int, count: int, own: Optional[Sequence[int]] = None, has_images: bool = True
+        self, number: int, count: int, assigned: Optional[Sequence[int]] = None, has_images: bool = True
     ) -> tuple[np.ndarray, np.ndarray]:
         """Draw a batch of `count` chips, which depends on the seed and its number alone.
 
         Parameters
         ----------
-        own : sequence of int, optional
+        assigned : sequence of int, optional
             Numbers of the chips to draw; all by default. Each has its own random numbers, so all ranks draw the same
             chip.
         has_images : bool
@@ -50,22 +50,22 @@ class ChipSampler:
 
         Returns
         -------
-        images : ndarray (own or 0, bands, size, size), float32
+        images : ndarray (assigned or 0, bands, size, size), float32
             Normalized; 0 where the image has no data.
-        labels : ndarray (own, size, size), uint8
+        labels : ndarray (assigned, size, size), uint8
             BACKGROUND, ROAD or IGNORE, and for road of a known class ROAD + its number.
         """
-        own, side = range(count) if own is None else own, self._size_px
-        chips = np.zeros((len(own) * has_images, len(self._images[0].bands), side, side), dtype=np.float32)
-        labels = np.full((len(own), side, side), IGNORE, dtype=np.uint8)
-        for wanted, chip, label in zip_longest(own, chips, labels):
+        assigned, side = range(count) if assigned is None else assigned, self._size_px
+        chips = np.zeros((len(assigned) * has_images, len(self._images[0].bands), side, side), dtype=np.float32)
+        labels = np.full((len(assigned), side, side), IGNORE, dtype=np.uint8)
+        for wanted, chip, label in zip_longest(assigned, chips, labels):
             self._draw(np.random.default_rng([self._seed, number, wanted]), chip, label)
         return chips, labels
 
     def _draw(self, rng: np.random.Generator, chip: Optional[np.ndarray], label: np.ndarray) -> None:
         """Fill a chip (bands, size, size) of zeros, if there is one, and its labels (size, size) of IGNORE."""
         # The center: of all images' road pixels, or of all labeled ones, each pixel is as likely.
-        pools = self._roads if rng.random() < ROAD_CHIP_SHARE else self._labeled
+        pools = self._roads if rng.random() < ROAD_CHIP_FRACTION else self._labeled
         weights = np.array([pool.total for pool in pools], dtype=float)
         number = rng.choice(len(pools), p=weights / weights.sum())
         image, centers = self._images[number], pools[number].centers
@@ -157,12 +157,12 @@ def prefetch(
     batch_size: int,
     first: int = 0,
     depth: int = 3,
-    own: Optional[Sequence[int]] = None,
+    assigned: Optional[Sequence[int]] = None,
     has_images: bool = True,
 ) -> Generator[tuple[np.ndarray, np.ndarray], None, None]:
     """Yield batches that a background thread draws ahead; closing the generator ends the thread.
 
-    Up to `depth` batches wait. Images, (own or 0, bands, size, size), float32, and labels, (own, size, size), uint8,
-    are those of `ChipSampler.batch`.
+    Up to `depth` batches wait. Images, (assigned or 0, bands, size, size), float32, and labels, (assigned, size, size),
+    uint8, are those of `ChipSampler.batch`.
     """
-    return ahead((sampler.batch(number, batch_size, own, has_images) for number in count_from(first)), depth)
+    return ahead((sampler.batch(number, batch_size, assigned, has_images) for number in count_from(first)), depth)

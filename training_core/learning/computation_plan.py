@@ -28,7 +28,7 @@ from .whole_images.tiles import TilePlan, plan_tiles
 MIN_STEPS_WITH_TRIAL = 200
 # Fraction of the time budget that the engines' trial may take. The first step waits for it, and it seldom gains more
 # than it takes.
-TRIAL_SHARE = 0.01
+TRIAL_FRACTION = 0.01
 
 
 @dataclass(frozen=True)
@@ -153,7 +153,7 @@ def _choose_engine(job: FineTune, trial: TrialSteps, reporter: Reporter) -> Nati
 
     is_plain = job.sample == CHIPS and job.pipeline_stages == 1
     is_tried = is_plain and (not job.steps or job.steps >= MIN_STEPS_WITH_TRIAL)
-    limit_s = math.inf if job.steps else TRIAL_SHARE * job.minutes * 60
+    limit_s = math.inf if job.steps else TRIAL_FRACTION * job.minutes * 60
     return choose_training_engine(job.engine, job.precision, step if is_tried else None, reporter.log, limit_s)
 
 

@@ -19,7 +19,7 @@ from ..models.engines import NativeEngine
 from .trainer import Trainer
 
 # Fraction of the time budget that is left for training steps; validation takes the rest.
-STEPS_SHARE = 0.9
+STEPS_FRACTION = 0.9
 # With fewer steps than this, from a base model and from random weights, small chips teach more: more steps count for
 # more than larger pieces of the image.
 ENOUGH_STEPS, ENOUGH_STEPS_FROM_RANDOM = 150, 500
@@ -58,7 +58,7 @@ def fit_recipe(job: FineTune, step_s: float) -> Fit:
     """
     if not has_choice(job):
         return Fit(_options(job, 0, USUAL_CHIP_PX))
-    steps = STEPS_SHARE * job.minutes * 60 / step_s
+    steps = STEPS_FRACTION * job.minutes * 60 / step_s
     measured = f"A training step takes {step_s:.2f} s, so that the time budget holds about {steps:.0f}"
     if steps >= (ENOUGH_STEPS if job.base_model else ENOUGH_STEPS_FROM_RANDOM):
         return Fit(_options(job, 0, USUAL_CHIP_PX), f"{measured}: enough for the usual recipe.")

@@ -154,8 +154,8 @@ class _Sum(torch.autograd.Function):
         for block in _blocks(logits.reshape(-1), labels.reshape(-1)):
             for term in terms:
                 term.add(block)
-        own = torch.tensor([each for term in terms for each in term.sums], dtype=torch.float64)
-        sums = iter(joint(own).tolist())
+        part_sums = torch.tensor([each for term in terms for each in term.sums], dtype=torch.float64)
+        sums = iter(joint(part_sums).tolist())
         value = sum(term.finish(*islice(sums, len(term.sums))) for term in terms)
         gradient = terms[0].gradient
         for term in terms[1:]:
@@ -227,8 +227,8 @@ class _JointSum(torch.autograd.Function):
     """The sum over all parts, whose gradient with respect to that of this part is 1."""
 
     @staticmethod
-    def forward(context: Any, own: Tensor, joint: Joint) -> Tensor:
-        return joint(own.double()).to(own.dtype, copy=True)
+    def forward(context: Any, part_sums: Tensor, joint: Joint) -> Tensor:
+        return joint(part_sums.double()).to(part_sums.dtype, copy=True)
 
     @staticmethod
     def backward(context: Any, outer: Tensor) -> tuple[Tensor, None]:

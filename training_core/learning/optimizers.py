@@ -29,7 +29,7 @@ MOMENTS = {
     "lars": ("momentum_buffer",),
 }
 MIN_MOMENTS = {"step": 1.0, "exp_avg_sq": 0.0}
-LOWEST_SHARE = 0.01
+LOWEST_FRACTION = 0.01
 # Key of a group of parameters with another learning rate.
 RATE_FACTOR = "rate_factor"
 
@@ -55,9 +55,9 @@ def build_optimizer(model: nn.Module, name: str, encoder_rate: float = 1.0) -> O
 
 def _split(group: dict[str, Any], encoder: set[nn.Parameter], encoder_rate: float) -> list[dict[str, Any]]:
     """Return a group of parameters as that of the encoder and that of the others, in the same order."""
-    own = [parameter for parameter in group["params"] if parameter in encoder]
+    encoder_parameters = [parameter for parameter in group["params"] if parameter in encoder]
     others = [parameter for parameter in group["params"] if parameter not in encoder]
-    parts = [{**group, "params": own, RATE_FACTOR: encoder_rate}, {**group, "params": others}]
+    parts = [{**group, "params": encoder_parameters, RATE_FACTOR: encoder_rate}, {**group, "params": others}]
     return [part for part in parts if part["params"]]
 
 
@@ -93,13 +93,13 @@ def peak_rate(recipe: RecipeOptions) -> float:
     return stated * growth ** SCALING_POWERS[recipe.optimizer]
 
 
-def rate_at(done: float, peak: float, warm_up_share: float) -> float:
+def rate_at(done: float, peak: float, warm_up_fraction: float) -> float:
     """Return the learning rate: a linear warm-up, then a cosine to near zero (Loshchilov and Hutter, 2017).
 
-    The fractions `done` and `warm_up_share`, below 1, are of the training. The rate reaches `peak` at the end of the
+    The fractions `done` and `warm_up_fraction`, below 1, are of the training. The rate reaches `peak` at the end of the
     warm-up. It is at least a twentieth of it before, and a hundredth after.
     """
-    if done < warm_up_share:
-        return peak * max(done / warm_up_share, 0.05)
-    left = (1 - min(done, 1.0)) / (1 - warm_up_share)
-    return peak * max(0.5 * (1 - math.cos(math.pi * left)), LOWEST_SHARE)
+    if done < warm_up_fraction:
+        return peak * max(done / warm_up_fraction, 0.05)
+    left = (1 - min(done, 1.0)) / (1 - warm_up_fraction)
+    return peak * max(0.5 * (1 - math.cos(math.pi * left)), LOWEST_FRACTION)

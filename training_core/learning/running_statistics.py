@@ -59,8 +59,8 @@ class RunningStatistics:
         if not self._buffers:
             return
         lengths = [len(buffer) for buffer in self._buffers]
-        own = torch.stack(self._batches) if self._batches else torch.zeros(0, sum(lengths))
+        computed = torch.stack(self._batches) if self._batches else torch.zeros(0, sum(lengths))
         # One batch after the other, as rounding depends on the order.
-        for batch in self._strategy.in_order(own, batches):
+        for batch in self._strategy.in_order(computed, batches):
             for buffer, part, momentum in zip(self._buffers, batch.split(lengths), self._weights):
                 buffer.mul_(1 - momentum).add_(part, alpha=momentum)

@@ -122,7 +122,9 @@ def batches_of(setup: Setup, training: Training) -> Batches:
         return draw_images(ImageSampler(setup.images, job.seed), job.accumulation, training.history.step)
     sampler, chips = ChipSampler(setup.images, setup.chip_px, job.seed), job.batch_size * job.accumulation
     trainer = training.trainer
-    return prefetch(sampler, chips, training.history.step, own=trainer.own_chips, has_images=trainer.takes_images)
+    return prefetch(
+        sampler, chips, training.history.step, assigned=trainer.assigned_chips, has_images=trainer.takes_images
+    )
 
 
 def predictor_of(setup: Setup, weights: dict[str, torch.Tensor]) -> Predictor:

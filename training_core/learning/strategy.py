@@ -24,20 +24,20 @@ class SingleProcess:
     def attach(self, model: nn.Module) -> None:
         """Prepare for the gradients of a model."""
 
-    def own(self, count: int) -> range:
+    def assigned(self, count: int) -> range:
         """Return which of `count` batches of a step, or tiles of an image, this process computes, by number."""
         return range(count)
 
     def turns(self, count: int, is_last: bool = True) -> Iterator[int]:
-        """Yield the numbers from `own` in turn; `is_last` if no more gradients follow before `finish`."""
-        yield from self.own(count)
+        """Yield the numbers from `assigned` in turn; `is_last` if no more gradients follow before `finish`."""
+        yield from self.assigned(count)
 
     def finish(self) -> None:
         """Put the gradients of the step, summed over all processes, into `.grad` of the parameters."""
 
-    def in_order(self, own: Tensor, count: int) -> Tensor:
-        """Return the values of all batches or tiles, (count, ...), from each process's, (own, ...), same dtype."""
-        return own
+    def in_order(self, computed: Tensor, count: int) -> Tensor:
+        """Return the values of all batches or tiles, (count, ...), from each process's, (assigned, ...), same dtype."""
+        return computed
 
     def deal(self, items: Sequence[Item]) -> Iterator[tuple[list[Item], list[Item]]]:
         """Yield rounds of items: those that this process takes, none or one, and those of all processes."""

@@ -83,11 +83,11 @@ class Trainer:
         self._part_began_s, self._waited_s = time.perf_counter(), strategy.waited_s
 
     @property
-    def own_chips(self) -> list[int]:
+    def assigned_chips(self) -> list[int]:
         """Numbers of the chips of a step that this trainer computes."""
         size = self._recipe.batch_size
-        own_batches = self.strategy.own(self._recipe.accumulation)
-        return [chip for batch in own_batches for chip in range(batch * size, (batch + 1) * size)]
+        batches = self.strategy.assigned(self._recipe.accumulation)
+        return [chip for batch in batches for chip in range(batch * size, (batch + 1) * size)]
 
     @property
     def samples_per_step(self) -> int:
@@ -104,9 +104,9 @@ class Trainer:
     def step(self, chips: Any, labels: Any, rate: float) -> float:
         """Train on the chips of one step at learning rate `rate`, above 0, and return the loss of the whole step.
 
-        A NaN or infinite loss, where the training has diverged, changes no weight. Chips, (own chips, bands, height,
-        width), float32, are those of `own_chips`; labels, (own chips, height, width), uint8, are as from
-        `ChipSampler.batch`. Gradients of batches accumulate, weighted by their labeled pixels.
+        A NaN or infinite loss, where the training has diverged, changes no weight. Chips, (assigned chips, bands,
+        height, width), float32, are those of `assigned_chips`; labels, (assigned chips, height, width), uint8, are as
+        from `ChipSampler.batch`. Gradients of batches accumulate, weighted by their labeled pixels.
         """
         self.record_time("waiting for chips")
         set_rate(self._optimizer, rate)
@@ -155,9 +155,9 @@ class Trainer:
         self.record_time("backward")
         return loss.item()
 
-    def _all_losses(self, own: list[float]) -> list[float]:
+    def _all_losses(self, computed: list[float]) -> list[float]:
         """Return the losses of all batches of the step in their order, so that their sum has the same bits always."""
-        return self.strategy.in_order(torch.tensor(own, dtype=torch.float64), self._recipe.accumulation).tolist()
+        return self.strategy.in_order(torch.tensor(computed, dtype=torch.float64), self._recipe.accumulation).tolist()
 
     def _clip_gradients(self) -> None:
         if self._clip_norm:

@@ -30,7 +30,7 @@ from .validation import MIN_BLOCKS, Block, Validation, blocks_within, held_out_b
 VALIDATIONS, SHORTEST_INTERVAL_S, SHORTEST_INTERVAL_STEPS = 10, 30.0, 20
 # Fraction of the budget that all validations may take. The last one scores the model that is kept, on as many held-out
 # blocks as are affordable; those before it get the rest.
-VALIDATION_SHARE, LAST_VALIDATION_SHARE = 0.1, 0.04
+VALIDATION_FRACTION, LAST_VALIDATION_FRACTION = 0.1, 0.04
 # Where steps are given instead of time, validation must not depend on the throughput: a training step takes at least as
 # long as the inference of this many pixels for each of its pixels.
 INFERENCES_PER_STEP = 2.0
@@ -131,8 +131,8 @@ class Training:
         Parameters
         ----------
         batches : generator of (chips, labels)
-            (own chips, bands, height, width), float32, and (own chips, height, width), uint8, of each step from the one
-            after `history.step` on. Closed at the end.
+            (assigned chips, bands, height, width), float32, and (assigned chips, height, width), uint8, of each step
+            after `history.step`. Closed at the end.
 
         Raises
         ------
@@ -174,7 +174,7 @@ class Training:
         history, (step, elapsed_s) = self.history, (self.history.step, self._elapsed_s())
         number = self._clock.validations
         # The last one computes no fewer blocks than those before it.
-        fraction = min((VALIDATION_SHARE - LAST_VALIDATION_SHARE) / number, VALIDATION_SHARE / (number + 1))
+        fraction = min((VALIDATION_FRACTION - LAST_VALIDATION_FRACTION) / number, VALIDATION_FRACTION / (number + 1))
         count, limit_s = self._clock.affordable(self.blocks, fraction)
         fewest, strategy = history.validation_blocks or MIN_BLOCKS, self.trainer.strategy
         blocks = self.blocks[: history.validation_blocks or count]
@@ -214,7 +214,7 @@ class Training:
     def score_best(self, predictor: Predictor) -> Validation:
         """Validate the best weights once more, on more held-out blocks where the time allows; updates `best`."""
         began_s, history = self._elapsed_s(), self.history
-        count, limit_s = self._clock.affordable(self.blocks, LAST_VALIDATION_SHARE)
+        count, limit_s = self._clock.affordable(self.blocks, LAST_VALIDATION_FRACTION)
         blocks = self.blocks[: max(count, history.validation_blocks)]
         found = validate(predictor, blocks, history.validation_blocks, limit_s)
         self.best_so_far = best_at_threshold(self.best.weights, found.confusion)
@@ -237,12 +237,12 @@ class Training:
         if self._recipe.steps or self._done >= 1 or not history.validations:
             return True
         next_s = history.timings_s["validation"] * (1 + 1 / len(history.validations))
-        return next_s <= VALIDATION_SHARE * history.elapsed_s
+        return next_s <= VALIDATION_FRACTION * history.elapsed_s
 
     def _reserve(self, found: Validation) -> None:
         """Reserve time for the validations at the end: one like the last one, and that of the best weights."""
         all_s = found.seconds * sum(block.px for block in self.blocks) / found.px
-        last_s = min(all_s, LAST_VALIDATION_SHARE * self._clock.budget_s)
+        last_s = min(all_s, LAST_VALIDATION_FRACTION * self._clock.budget_s)
         self._clock.reserved_s = found.seconds + max(found.seconds, last_s)
 
     @property
@@ -285,7 +285,7 @@ class Training:
     def _warn_of_short_budget(self) -> None:
         step_s, budget_s = self.history.elapsed_s, self._clock.budget_s
         if step_s > budget_s:
-            sensible = math.ceil(MIN_STEPS * step_s / 60 / (1 - VALIDATION_SHARE))
+            sensible = math.ceil(MIN_STEPS * step_s / 60 / (1 - VALIDATION_FRACTION))
             self._reporter.warning(
                 f"The first training step took {step_s:.0f} s, longer than the time budget of {budget_s:.0f} s, so the "
                 f"model is trained for that one step only. The shortest sensible time budget (minutes) is {sensible} "

@@ -117,17 +117,17 @@ def validate(
     """
     tally, began_s, done = _Tally(), time.perf_counter(), 0
     rounds = list(strategy.deal(_packs(blocks)))
-    own_blocks = [block for own, _ in rounds for pack in own for block in pack]
+    assigned = [block for packs, _ in rounds for pack in packs for block in pack]
     pieces = ahead(
         (
             read_piece(block.tile, window_reader(block.image), block.image.bands, source=block, name=block.image.name)
-            for block in own_blocks
+            for block in assigned
         ),
         1,
     )
     with closing(pieces):
-        for own, packs in rounds:
-            failure = tally.add(predict_pieces(predictor, islice(pieces, sum(map(len, own))), BATCH_PX))
+        for assigned_packs, packs in rounds:
+            failure = tally.add(predict_pieces(predictor, islice(pieces, sum(map(len, assigned_packs))), BATCH_PX))
             done += sum(map(len, packs))
             is_late = done >= fewest and (time.perf_counter() - began_s) * (done + 1) / done > limit_s
             failures, late = strategy.sum(torch.tensor([failure is not None, is_late], dtype=torch.int64))

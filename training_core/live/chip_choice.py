@@ -22,7 +22,7 @@ import numpy as np
 from ..geodata.pixel_codes import IGNORE, ROAD
 from ..geodata.rasters import Band
 from ..labels.label_edges import near_edges
-from ..learning.chips import ROAD_CHIP_SHARE, draw_scaling, scale_into
+from ..learning.chips import ROAD_CHIP_FRACTION, draw_scaling, scale_into
 from ..segmentation.inference import turned
 from .drawn_labels import BLOCK_PX, Block, DrawnLabels, paste
 from .image_windows import ImageWindows, Window
@@ -138,7 +138,7 @@ class ChipChoice:
         if not len(table.blocks):
             return None
         weights = table.hard if self._rng.random() < HARD_FRACTION else table.labeled
-        if self._rng.random() < ROAD_CHIP_SHARE and table.road[-1] > 0 and weights is table.labeled:
+        if self._rng.random() < ROAD_CHIP_FRACTION and table.road[-1] > 0 and weights is table.labeled:
             weights = table.road
         # A uniform number in the cumulative weights hits each block in proportion to its weight.
         number = int(np.searchsorted(weights, self._rng.random() * weights[-1], side="right"))
@@ -156,7 +156,7 @@ class ChipChoice:
         row, column = BLOCK_PX // 2, BLOCK_PX // 2
         if labels is not None:
             places = np.flatnonzero(labels == ROAD)
-            if not len(places) or self._rng.random() >= ROAD_CHIP_SHARE:
+            if not len(places) or self._rng.random() >= ROAD_CHIP_FRACTION:
                 places = np.flatnonzero(labels != IGNORE)
             if len(places):
                 row, column = divmod(int(places[self._rng.integers(len(places))]), BLOCK_PX)

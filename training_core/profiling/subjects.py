@@ -31,7 +31,7 @@ from ..jobs.recipe import USUAL_CHIP_PX
 from ..labels.labeled_images import LabeledImage
 from ..learning.chips import ChipSampler
 from ..learning.trainer import Trainer
-from ..learning.training_loop import INFERENCES_PER_STEP, VALIDATION_SHARE
+from ..learning.training_loop import INFERENCES_PER_STEP, VALIDATION_FRACTION
 from ..learning.training_memory import plan_memory
 from ..models.architectures import Architecture
 from ..models.engines import Engine, NativeEngine, make_engine
@@ -115,7 +115,7 @@ class TrainingSteps:
     def validation_s(self) -> float:
         """Return the time of validation per step, at the largest fraction that the training loop gives it.
 
-        That fraction is VALIDATION_SHARE of the pixels that inference computes in the time of a step.
+        That fraction is VALIDATION_FRACTION of the pixels that inference computes in the time of a step.
         """
         values = np.zeros((len(self._bands), _BLOCK_PX, _BLOCK_PX), dtype=np.float32)
         known, times_s = np.ones((_BLOCK_PX, _BLOCK_PX), dtype=bool), []
@@ -125,7 +125,7 @@ class TrainingSteps:
                 predictor.probability(values, known)
                 times_s.append(time.perf_counter() - began_s)
         step_px = self.batch_size * self.size_px**2
-        return VALIDATION_SHARE * INFERENCES_PER_STEP * step_px / _BLOCK_PX**2 * min(times_s)
+        return VALIDATION_FRACTION * INFERENCES_PER_STEP * step_px / _BLOCK_PX**2 * min(times_s)
 
     def base_bytes(self) -> int:
         """Return the bytes of weights and moments."""

@@ -205,7 +205,7 @@ def _parallel_rows(record: ParallelRecord) -> dict[str, str]:
         "Processes": f"{record.processes}{machines}, {threads}",
         "Speed-up": f"{record.speed_up:.2f} of {record.processes}",
         "Efficiency": percent(record.efficiency),
-        "Communication": f"{percent(record.communication_share)} of the time of steps, "
+        "Communication": f"{percent(record.communication_fraction)} of the time of steps, "
         f"{seconds(record.communication_step_s)} a step",
         "Imbalance": slowest,
         "Sent by each process": f"{quantity(record.bytes_per_step, 'B')} a step",

@@ -73,7 +73,7 @@ def test_a_rank_that_is_stopped_by_itself_ends_two_steps_later():
 def test_every_batch_has_its_turn_once_and_is_put_in_order(ranks):
     strategies = [DataParallel(Group(rank, ranks)) for rank in range(ranks)]
     turns = [list(strategy.turns(4)) for strategy in strategies]
-    assert turns == [list(strategy.own(4)) for strategy in strategies]
+    assert turns == [list(strategy.assigned(4)) for strategy in strategies]
     assert sorted(number for own in turns for number in own) == list(range(4))
     blocks = [list(strategy.deal("abcd")) for strategy in strategies]
     assert all(

@@ -20,7 +20,7 @@ RECORD = ParallelRecord(
 def test_speed_up_is_the_computing_of_all_by_the_duration():
     assert RECORD.speed_up == pytest.approx(40 / 25)
     assert RECORD.efficiency == pytest.approx(0.8)
-    assert RECORD.communication_share == pytest.approx(0.12)
+    assert RECORD.communication_fraction == pytest.approx(0.12)
     assert RECORD.imbalance == pytest.approx(0.1)
     assert RECORD.bytes_per_step == pytest.approx(100e6)
 
@@ -28,7 +28,7 @@ def test_speed_up_is_the_computing_of_all_by_the_duration():
 def test_threads_that_send_while_the_others_compute_are_no_speed_up():
     overlapped = replace(RECORD, handling_s=16.0)  # on one of four cores each
     assert overlapped.speed_up == pytest.approx((40 - 8) / 25)
-    assert overlapped.communication_share == pytest.approx(7 / 25)
+    assert overlapped.communication_fraction == pytest.approx(7 / 25)
     assert overlapped.expected_speed_up(2) == pytest.approx(overlapped.speed_up)
     busy = replace(RECORD, handling_s=100.0)  # more than it computed, as clocks may have it
     assert busy.speed_up == 0 and busy.expected_speed_up(4) == 0

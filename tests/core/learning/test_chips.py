@@ -216,7 +216,7 @@ def test_a_batch_is_its_number_whatever_was_drawn_before():
 def test_a_chip_is_the_same_with_or_without_others():
     sampler = ChipSampler([image(with_road()), image(with_road(100, 100, 20))], 64, 7)
     chips, labels = sampler.batch(2, 6)
-    own_chips, own_labels = sampler.batch(2, 6, own=[1, 4])
+    own_chips, own_labels = sampler.batch(2, 6, assigned=[1, 4])
     np.testing.assert_array_equal(own_chips, chips[[1, 4]])
     np.testing.assert_array_equal(own_labels, labels[[1, 4]])
     no_chips, same_labels = sampler.batch(2, 6, [1, 4], has_images=False)

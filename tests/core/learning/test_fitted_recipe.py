@@ -9,7 +9,7 @@ from training_core.learning.fitted_recipe import (
     ENOUGH_STEPS,
     ENOUGH_STEPS_FROM_RANDOM,
     FROZEN_STAGES,
-    STEPS_SHARE,
+    STEPS_FRACTION,
     Fit,
     TrialSteps,
     encoder_rate,
@@ -27,7 +27,7 @@ JOB = FineTune(minutes=1.0)
 )
 def test_where_few_steps_fit_into_the_budget_chips_are_small_and_stages_frozen(base_model, enough, frozen):
     job = dataclasses.replace(JOB, base_model=base_model)
-    many, few = (fit_recipe(job, STEPS_SHARE * 60 / steps) for steps in (enough + 1, enough - 1))
+    many, few = (fit_recipe(job, STEPS_FRACTION * 60 / steps) for steps in (enough + 1, enough - 1))
     assert many.options == {"frozen_stages": 0, "chip_px": 192} and f"holds about {enough + 1}" in many.reason
     assert few.options == {"frozen_stages": frozen, "chip_px": 128} and f"holds about {enough - 1}" in few.reason
     assert "128 px" in few.reason and ("5 stages are frozen" in few.reason) == bool(frozen)

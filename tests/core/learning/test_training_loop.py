@@ -20,7 +20,7 @@ from training_core.learning import training_loop
 from training_core.learning.history import MAX_POINTS, History, history_from_document
 from training_core.learning.optimizers import peak_rate
 from training_core.learning.trainer import PARTS, Trainer
-from training_core.learning.training_loop import VALIDATION_SHARE, Training
+from training_core.learning.training_loop import VALIDATION_FRACTION, Training
 from training_core.learning.validation import held_out_blocks, validate
 from training_core.models.architectures import Architecture, build_network
 from training_core.models.engines import IpexEngine, NativeEngine, why_not_ipex
@@ -133,7 +133,7 @@ def test_validations_keep_to_their_share_of_a_time_budget(wide):
     with training.trainer.validating(wide.bands) as predictor:
         training.score_best(predictor)
     history = training.history
-    assert history.timings_s["validation"] < 3 * VALIDATION_SHARE * 6  # other work on the machine is allowed for
+    assert history.timings_s["validation"] < 3 * VALIDATION_FRACTION * 6  # other work on the machine is allowed for
     assert 5 < history.elapsed_s < 8
 
 

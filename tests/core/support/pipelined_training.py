@@ -26,7 +26,7 @@ def trainer_of(group, balance=()):
 
 def step_with(trainer, number):
     chips, labels = chips_of(number, 4, 1)
-    return trainer.step(chips[trainer.own_chips], labels[trainer.own_chips], 0.01)
+    return trainer.step(chips[trainer.assigned_chips], labels[trainer.assigned_chips], 0.01)
 
 
 def probability(trainer):

@@ -56,7 +56,7 @@ def train(group, steps, options, classes=1, precision="fp32", is_recomputing=Fal
     losses = []
     for step in range(first, steps):
         chips, labels = chips_of(step, recipe.batch_size * recipe.accumulation, classes)
-        losses.append(trainer.step(chips[trainer.own_chips], labels[trainer.own_chips], 0.01))
+        losses.append(trainer.step(chips[trainer.assigned_chips], labels[trainer.assigned_chips], 0.01))
     state = on_rank_0(trainer, group, trainer.state_dict) if balance else trainer.state_dict()
     if kept and group.leads:
         torch.save(state, kept)
@@ -71,7 +71,7 @@ def stop_a_follower(group):
     recipe = FineTune(batch_size=2, accumulation=2, chip_px=SIDE_PX, frozen_stages=0)
     strategy = DataParallel(group)
     trainer = Trainer(build_network(Architecture(encoder="resnet18")), make_engine("native", "fp32"), recipe, strategy)
-    chips, labels = (each[trainer.own_chips] for each in chips_of(0, 4, 1))
+    chips, labels = (each[trainer.assigned_chips] for each in chips_of(0, 4, 1))
     if not group.leads:
         try:
             follow(trainer, group, (batch for batch in [(chips, labels)] * 9), [], lambda: True)

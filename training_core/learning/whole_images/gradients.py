@@ -67,9 +67,9 @@ def add_image_gradients(
     require_frozen_norm(not any(norm.training for norm in norms))
     tiles, class_counts = _labeled_tiles(sample, plan)
     # A process without a tile computes the first one, for nothing but the loss.
-    own = [tiles[number] for number in strategy.own(len(tiles))] or tiles[:1]
-    others, passes = own[1:], 2 * len(own) - 1
-    order = [*reversed(others), *own]
+    assigned = [tiles[number] for number in strategy.assigned(len(tiles))] or tiles[:1]
+    others, passes = assigned[1:], 2 * len(assigned) - 1
+    order = [*reversed(others), *assigned]
     images = ahead(((tile, torch.from_numpy(sample.read(tile))[None]) for tile in order), 0)
 
     def next_loss(joint: Joint) -> Tensor:
@@ -95,7 +95,7 @@ def add_image_gradients(
             loss = next_loss(sums.joined()) if number else loss
             with PreciseSums():
                 loss.backward()
-            tick((len(own) + number) / passes)
+            tick((len(assigned) + number) / passes)
     return value
 
 
@@ -136,8 +136,8 @@ class _TileSums:
         """Return a callable that takes the sums of the first tile of this process, and returns those over all tiles."""
 
         def join(sums: Tensor) -> Tensor:
-            own = [sums, *(calls[len(self._joint)] for calls in self._noted)]
-            self._joint.append(sum(self._strategy.in_order(torch.stack(own), self._tiles)))
+            computed = [sums, *(calls[len(self._joint)] for calls in self._noted)]
+            self._joint.append(sum(self._strategy.in_order(torch.stack(computed), self._tiles)))
             return self._joint[-1]
 
         return join
