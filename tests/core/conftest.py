@@ -43,6 +43,18 @@ def learned(town, planted, tmp_path_factory):
     return make_once(tmp_path_factory, "learned", lambda folder: learn(town, planted, folder))
 
 
+@pytest.fixture(scope="session")
+def learned_onnx(learned, tmp_path_factory):
+    """The model that finds the town's roads as an ONNX file."""
+    from training_core.events import Reporter
+    from training_core.jobs import ExportModel
+    from training_core.pipelines import exportmodel
+
+    path = str(tmp_path_factory.mktemp("onnx") / "town.onnx")
+    exportmodel.run(ExportModel(model=learned.model, onnx=path), Reporter())
+    return path
+
+
 @pytest.fixture
 def enough_memory(monkeypatch):
     """Let every training fit into memory, without the seconds that measuring its needs takes."""

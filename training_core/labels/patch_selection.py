@@ -90,7 +90,7 @@ def suggest(
 
 
 def _distance_from_labels(at_m: np.ndarray, blocks: Blocks, grid: Grid) -> np.ndarray:
-    """Return the distance to the nearest labeled block, (n,), float64, in meters; infinite if there is none."""
+    """Return the distance to the nearest labeled block, (n,), float64, in meters; infinite without one."""
     row, column = np.nonzero(blocks.labeled)
     if not len(row):
         return np.full(len(at_m), np.inf)

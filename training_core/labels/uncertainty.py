@@ -148,6 +148,7 @@ def _edges(size_px: int, step_px: float, patch_m: float) -> np.ndarray:
 
 def _add(sums: np.ndarray, values: np.ndarray, columns: np.ndarray, rows: np.ndarray, first_row: int) -> None:
     """Add a strip's values to the sums over blocks."""
+    # First within each row between the edges of columns, then over the rows of each block that the strip touches.
     by_column = np.add.reduceat(values, columns[:-1], axis=1, dtype=np.float64)
     block = np.searchsorted(rows, first_row + np.arange(len(values)), side="right") - 1
     present, begins = np.unique(block, return_index=True)
@@ -158,6 +159,7 @@ def patches_of(blocks: Blocks) -> Patches:
     """Return the candidate patches made of blocks; an image that is smaller than a patch is a single one."""
     down, across = (min(BLOCKS_A_SIDE, size) for size in blocks.known_px.shape)
 
+    # A patch may begin at any block: sums over all windows of down x across blocks.
     def total(values: np.ndarray) -> np.ndarray:
         return sliding_window_view(values, (down, across)).sum(axis=(2, 3), dtype=np.float64)
 

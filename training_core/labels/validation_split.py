@@ -69,10 +69,12 @@ def choose_blocks(labels: list[np.ndarray], fraction: float, block_px: int, seed
         if sum(np.count_nonzero(counts) for counts in road) >= 2 / fraction or block_px <= MIN_BLOCK_PX:
             break
         block_px //= 2
+    # All blocks of all images in one list: those with road are drawn first, then those with background alone.
     background = [_count_in_blocks(label, BACKGROUND, block_px) for label in labels]
     roads, backgrounds = (np.concatenate([counts.ravel() for counts in both]) for both in (road, background))
     rng = np.random.default_rng(seed)
     chosen = _choose(roads, fraction, rng) | _choose(np.where(roads, 0, backgrounds), fraction, rng)
+    # Back to the blocks of each image.
     ends = np.cumsum([counts.size for counts in road])
     return block_px, [part.reshape(counts.shape) for part, counts in zip(np.split(chosen, ends[:-1]), road)]
 
@@ -81,6 +83,7 @@ def _count_in_blocks(labels: np.ndarray, label: int, block_px: int) -> np.ndarra
     """Return the number of pixels with a label in each block: (rows, columns), int64."""
     height, width = labels.shape
     tops, lefts = np.arange(0, height, block_px), np.arange(0, width, block_px)
+    # A strip of blocks at a time: counts by column, then added up between the edges of blocks.
     columns = ((labels[top : top + block_px] == label).sum(axis=0) for top in tops)
     return np.stack([np.add.reduceat(counts, lefts) for counts in columns])
 

@@ -19,11 +19,11 @@ from .decoder import DecoderBlock
 
 # The library that builds it. Loading it takes seconds, in which a job can read its images; see `preload`.
 LIBRARY = "segmentation_models_pytorch"
-# As many as a GeoTIFF holds.
+# A GeoTIFF cannot hold more.
 MAX_BANDS = 65535
-# How the library's names of encoders begin that it takes from timm, as the module `model` of one of its own.
+# Prefix of encoders that the library takes from timm, as the module `model` of one of its own.
 TIMM = "tu-"
-# What RoadSeg builds, for messages.
+# The architectures and encoders that RoadSeg builds, for messages.
 TAKEN = f"{', '.join(ARCHITECTURES)}; {', '.join(ENCODERS)}"
 _HEAD = "segmentation_head.0"
 
@@ -86,7 +86,7 @@ class Architecture:
 
     @property
     def is_resnet_unet(self) -> bool:
-        """Whether it is what activations can be recomputed of, and what can be cut into the stages of a pipeline."""
+        """Whether activations can be recomputed, and the network can be cut into the stages of a pipeline."""
         return self.name == UNET and self.encoder in RESNETS
 
     @property
@@ -116,7 +116,7 @@ class Architecture:
 
     @property
     def library_name(self) -> str:
-        """How segmentation_models_pytorch calls the encoder."""
+        """The name of the encoder in segmentation_models_pytorch."""
         return _KNOWN[self.encoder].library_name
 
     def require_resnet_unet(self, what: str) -> None:

@@ -1,4 +1,4 @@
-"""What fine-tuning starts from: a RoadSeg model, a model of segmentation_models_pytorch, or an encoder of ImageNet.
+"""Base models of fine-tuning: a RoadSeg model, a model of segmentation_models_pytorch, or an encoder of ImageNet.
 
 Scope: files of weights to the weights of a network. Independent of images and training. A file is untrusted input.
 """
@@ -22,7 +22,7 @@ from .imagenet import fetch_encoder
 from .loading import Weights, is_foreign, load_foreign_weights, load_weights
 from .model_card import ModelCard
 
-# Of what weights made elsewhere were trained on, if they have three.
+# The bands of weights made elsewhere, if they have three.
 _COLORS = ("red", "green", "blue")
 _ENCODER, _HEAD = "encoder.", "segmentation_head."
 # Of the classifier that an encoder was trained with, and counters that some files lack.
@@ -51,7 +51,7 @@ class BaseModel:
 
 
 def read_base_model(model: str, name: str, encoder: str, reporter: Reporter) -> Optional[BaseModel]:
-    """Return what to start from; None for random weights.
+    """Return the model to start from; None for random weights.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def read_base_model(model: str, name: str, encoder: str, reporter: Reporter) -> 
     Raises
     ------
     ModelFileError
-        The file is no model that RoadSeg knows, or damaged.
+        The file is not a model that RoadSeg knows, or is damaged.
     RuntimeEnvironmentError
         The encoder cannot be fetched.
     JobError
@@ -90,7 +90,7 @@ def read_base_model(model: str, name: str, encoder: str, reporter: Reporter) -> 
 
 
 def architecture_for(name: str, encoder: str) -> Architecture:
-    """Return what to build without a base model: what is asked for, or the usual in its place."""
+    """Return the architecture without a base model: the one asked for, with the usual choice for `AS_BASE`."""
     usual_name, usual_encoder = USUAL
     return Architecture(usual_name if name == AS_BASE else name, usual_encoder if encoder == AS_BASE else encoder)
 
@@ -125,7 +125,7 @@ def _made_elsewhere(found: Weights, usual: Architecture, path: str, reporter: Re
 
 
 def _candidates(usual: Architecture, is_whole: bool) -> Iterator[tuple[str, str]]:
-    """Yield what a file may hold, the usual first."""
+    """Yield the architectures and encoders that a file may hold, the usual first."""
     names = ARCHITECTURES if is_whole else (usual.name,)
     pairs = itertools.product(names, ENCODERS)
     yield from sorted(pairs, key=lambda pair: pair != (usual.name, usual.encoder))
@@ -138,7 +138,7 @@ def _as_encoder(found: Weights, kind: Architecture) -> Weights:
 
 
 def _in_encoder(name: str) -> str:
-    """Return the name of a weight within its encoder, with or without what the library puts around it."""
+    """Return the name of a weight within its encoder, with or without the prefixes of the library."""
     return name.removeprefix(_ENCODER).removeprefix("model.")
 
 

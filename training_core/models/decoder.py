@@ -35,7 +35,17 @@ class DecoderBlock(nn.Module):
     ) -> Tensor:
         """Return the features, (batch, channels, height, width), at twice their size; see `UnetDecoderBlock.forward`.
 
-        The skip connection, (batch, skip, 2 height, 2 width), has the same dtype, float32 or bfloat16.
+        Parameters
+        ----------
+        features : Tensor (batch, in, height, width), float32 or bfloat16
+        target_height, target_width : int
+            Twice the size of the features, in pixels; as the library calls a block, and not used.
+        skip_connection : Tensor (batch, skip, 2 height, 2 width), same dtype, optional
+            The encoder's features at that size.
+
+        Returns
+        -------
+        Tensor (batch, out, 2 height, 2 width), same dtype
         """
         first, normalize, activate = self.conv1
         if not self.training and not torch.is_autocast_enabled("cpu"):
@@ -43,11 +53,12 @@ class DecoderBlock(nn.Module):
             features = functional.interpolate(features, scale_factor=2, mode="nearest")
             features = features if skip_connection is None else torch.cat([features, skip_connection], dim=1)
             return self.conv2(self.conv1(features))
-        # Split, not sliced: the gradients of slices are as large as the whole, and mostly zeros to be added up.
-        own, of_skip = first.weight.split([features.shape[1], first.in_channels - features.shape[1]], dim=1)
-        upsampled = convolve_repeated(features, own)
-        if of_skip.shape[1]:
-            upsampled = upsampled + functional.conv2d(skip_connection, of_skip, padding=1)
+        # A convolution of concatenated features is the sum of one convolution for each part. Filters are split, not
+        # sliced: the gradients of slices are as large as all filters, and mostly zeros to be added up.
+        filters, skip_filters = first.weight.split([features.shape[1], first.in_channels - features.shape[1]], dim=1)
+        upsampled = convolve_repeated(features, filters)
+        if skip_filters.shape[1]:
+            upsampled = upsampled + functional.conv2d(skip_connection, skip_filters, padding=1)
         return self.conv2(activate(normalize(upsampled)))
 
 
@@ -66,11 +77,13 @@ def repeated_filters(filters: Tensor) -> Tensor:
     The others are (out, in, 3, 3), of the same dtype, float32 or bfloat16.
     """
     by_input = filters.permute(1, 2, 3, 0)  # as a transposed convolution wants them in memory
-    summed = _summed_taps(_summed_taps(by_input, 1), 2)
+    summed = _summed_taps(_summed_taps(by_input, 1), 2)  # rows, then columns
     return summed.permute(0, 3, 1, 2)
 
 
 def _summed_taps(filters: Tensor, axis: int) -> Tensor:
     """Return 4 taps for 3 along an axis, each the sum of those that meet the same repeated pixel."""
     first, middle, last = filters.unbind(axis)
+    # Of 3 neighbors, 2 are always the same repeated pixel. An even output sees its pixel by the last two taps, an odd
+    # one by the first two; the tap that remains sees the neighbor.
     return torch.stack([last, middle + last, first + middle, first], axis)

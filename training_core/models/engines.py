@@ -37,12 +37,12 @@ BF16, FP32, INT8 = "bf16", "fp32", "int8"
 TRAINING = (NATIVE, IPEX)
 ENGINES = (NATIVE, IPEX, OPENVINO)
 TRIAL_STEPS = 3
-# What loading the other engines takes before any of them computes.
+# Loading the other engines takes this long before any of them computes.
 LOADING_S = 4.0
 # Channels and side of the convolution that shows the speed in BF16: a layer in the middle of a U-Net; some 30 ms on two
 # cores.
 _CHANNELS, _SIDE_PX, _TURNS = 64, 128, 4
-# A model as an engine runs it.
+# A model in the form that an engine runs.
 Prepared = TypeVar("Prepared")
 _E = TypeVar("_E", bound="Engine[Any]")
 
@@ -81,7 +81,7 @@ class Engine(ABC, Generic[Prepared]):
         Returns
         -------
         int
-            Number of images of a batch that are computed in parallel from now on; 1 for a batch as a whole.
+            Number of images that are computed in parallel from now on; 1 for one batch at once.
         """
         return 1
 
@@ -130,8 +130,8 @@ class IpexEngine(NativeEngine):
     def prepare_training(self, model: nn.Module, optimizer: Optimizer) -> tuple[nn.Module, Optimizer]:
         """Return model and optimizer as the extension trains them.
 
-        It neither repacks nor splits weights, which was no slower (benchmarks/README.md). In BF16 the parameters are
-        BF16 copies; the model's `state_dict` holds the FP32 weights, which averages and checkpoints take.
+        It neither repacks nor splits weights, and is as fast without that (benchmarks/README.md). In BF16
+        the parameters are BF16 copies; the model's `state_dict` holds the FP32 weights, which checkpoints take.
         """
         plain = {"weights_prepack": False, "split_master_weight_for_bf16": False, "fuse_update_step": False}
         trained: tuple[nn.Module, Optimizer] = _import_ipex().optimize(
@@ -192,7 +192,7 @@ def make_engine(name: str, precision: str, reason: str = "") -> Engine[Any]:
     Raises
     ------
     KeyError
-        There is no engine of that name.
+        No engine has that name.
     """
     return _ENGINES[name](precision, reason)
 
@@ -203,7 +203,7 @@ def training_engine(name: str, precision: str, reason: str = "") -> NativeEngine
     Raises
     ------
     KeyError
-        There is no such engine.
+        No engine that trains has that name.
     """
     return _TRAINING[name](precision, reason)
 
@@ -314,7 +314,7 @@ def _choose(
 
 
 def _fits(trial: Callable[[_E], None], first: _E, engines: int, limit_s: float) -> bool:
-    """Whether a trial of so many engines fits into a time, by a step of the first one, if it may fit at all."""
+    """Whether a trial of this number of engines fits into the limit, estimated by a step of the first one."""
     if limit_s <= LOADING_S or limit_s == math.inf:
         return limit_s == math.inf
     began_s = time.perf_counter()
@@ -323,7 +323,7 @@ def _fits(trial: Callable[[_E], None], first: _E, engines: int, limit_s: float) 
 
 
 def _why_only_first(others: list[str], is_tried: bool) -> str:
-    """Return why there is no choice but the first engine; empty where there is one."""
+    """Return why only the first engine remains; empty where there is a choice."""
     if not others:
         return "it is the one that runs ONNX models"
     if not is_tried:

@@ -1,6 +1,6 @@
 """A network for inference alone: batch normalization folded into the convolutions, filters summed and converted once.
 
-What training computes anew at every step is the same for every tile: the constants by which batch
+Some results that training computes again at every step are the same for every tile: the constants by which batch
 normalization scales and shifts, the sums of the decoder's filters for repeated pixels, and the rounding to BF16.
 
 Scope: weights and layers. Independent of the engine that runs them.
@@ -22,9 +22,19 @@ from .decoder import DecoderBlock, repeated_filters
 def folded(model: nn.Module, dtype: torch.dtype, is_exact: bool = False) -> nn.Module:
     """Return a copy of a network, in evaluation mode, with constant weights for convolutions in a dtype.
 
-    Under autocast to this dtype its logits are those of the model, but for rounding. If `is_exact`, the logits of a
-    pixel do not vary with the size of the image around it. In float32, decoder blocks of a U-Net then upsample as in
-    the library, which takes a seventh longer: the rounding of a transposed convolution varies.
+    Parameters
+    ----------
+    dtype : torch.dtype
+        Of the convolutions.
+    is_exact : bool
+        Whether the logits of a pixel must not vary with the size of the image around it. In float32, decoder blocks
+        of a U-Net then upsample as in the library, which takes a seventh longer: the rounding of a transposed
+        convolution varies.
+
+    Returns
+    -------
+    Module
+        In evaluation mode. Under autocast to `dtype` its logits are those of the model, but for rounding.
     """
     model = copy.deepcopy(model).eval().requires_grad_(False)
     for module in list(model.modules()):
@@ -33,9 +43,9 @@ def folded(model: nn.Module, dtype: torch.dtype, is_exact: bool = False) -> nn.M
         convolution.to(dtype)
     blocks = list(getattr(model.decoder, "blocks", ()))
     if blocks and isinstance(blocks[0], DecoderBlock) and not (is_exact and dtype == torch.float32):
-        # Of each block, from the deepest on: the encoder's features, and none at full size.
-        of_skips = (*model.encoder.out_channels[-2:0:-1], 0)
-        model.decoder.blocks = nn.ModuleList(map(ConstantDecoderBlock, blocks, of_skips))
+        # Channels of the encoder's features for each block, the deepest first; the last block gets none.
+        skip_channels = (*model.encoder.out_channels[-2:0:-1], 0)
+        model.decoder.blocks = nn.ModuleList(map(ConstantDecoderBlock, blocks, skip_channels))
     return model
 
 
@@ -67,16 +77,27 @@ class ConstantDecoderBlock(nn.Module):
         super().__init__()
         first, _, self.activate = block.conv1
         self.conv2, self.has_skip = block.conv2, skip_channels > 0
-        own, of_skip = first.weight.split([first.in_channels - skip_channels, skip_channels], dim=1)
-        self.own = nn.Parameter(repeated_filters(own).contiguous(memory_format=torch.channels_last), False)
-        self.of_skip = nn.Parameter(of_skip.contiguous(memory_format=torch.channels_last), False)
+        # The convolution of both inputs together is the sum of two: of repeated pixels, and of the encoder's features.
+        filters, skip_filters = first.weight.split([first.in_channels - skip_channels, skip_channels], dim=1)
+        self.filters = nn.Parameter(repeated_filters(filters).contiguous(memory_format=torch.channels_last), False)
+        self.skip_filters = nn.Parameter(skip_filters.contiguous(memory_format=torch.channels_last), False)
         self.bias = first.bias
 
     def forward(
         self, features: Tensor, target_height: int, target_width: int, skip_connection: Optional[Tensor] = None
     ) -> Tensor:
-        """Return features (batch, channels, height, width), bfloat16, at twice their size; see `DecoderBlock`."""
-        upsampled = functional.conv_transpose2d(features, self.own, self.bias, stride=2, padding=1)
+        """Return the features at twice their size; see `DecoderBlock.forward`.
+
+        Parameters
+        ----------
+        features : Tensor (batch, in, height, width), dtype of the filters
+        skip_connection : Tensor (batch, skip, 2 height, 2 width), same dtype, optional
+
+        Returns
+        -------
+        Tensor (batch, out, 2 height, 2 width), same dtype
+        """
+        upsampled = functional.conv_transpose2d(features, self.filters, self.bias, stride=2, padding=1)
         if self.has_skip:
-            upsampled += functional.conv2d(skip_connection, self.of_skip, padding=1)
+            upsampled += functional.conv2d(skip_connection, self.skip_filters, padding=1)
         return self.conv2(self.activate(upsampled))

@@ -1,4 +1,4 @@
-"""Encoders pretrained on ImageNet: fetched once from where segmentation_models_pytorch has them, then from a file.
+"""Encoders pretrained on ImageNet: fetched once from the hub of segmentation_models_pytorch, then read from a file.
 
 Scope: the file of an encoder. Independent of the model that it becomes a part of. Nothing is fetched unless a job asks
 for `imagenet`. Only safetensors are taken; the library would fall back on a pickle.
@@ -26,7 +26,7 @@ _TIMEOUT_S = 20.0
 
 
 def encoder_file(encoder: str) -> Path:
-    """Return where the weights of an encoder lie, or are put by hand."""
+    """Return the file of an encoder's weights, which may also be put there by hand."""
     return _data_folder() / "weights" / f"{encoder}-imagenet.safetensors"
 
 
@@ -43,7 +43,9 @@ def _data_folder() -> Path:
 
 
 def fetch_encoder(encoder: str, reporter: Reporter) -> Path:
-    """Return the file of an encoder pretrained on ImageNet, fetched if it is not there yet; its license is reported.
+    """Return the file of an encoder pretrained on ImageNet, fetched if it is not there yet.
+
+    The license of the weights is logged.
 
     Raises
     ------
@@ -55,7 +57,7 @@ def fetch_encoder(encoder: str, reporter: Reporter) -> Path:
         return path
     place = _place(Architecture(encoder=encoder).library_name)
     hub = importlib.import_module("huggingface_hub")
-    hub.constants.HF_HUB_DISABLE_TELEMETRY = True  # it would tell its makers who asks
+    hub.constants.HF_HUB_DISABLE_TELEMETRY = True  # it would report each use to its makers
     url = hub.hf_hub_url(filename=_FILE, **place)
     reporter.log(f"Fetching {encoder}, pretrained on ImageNet, from {url}.")
     try:
@@ -68,9 +70,9 @@ def fetch_encoder(encoder: str, reporter: Reporter) -> Path:
             if found != expected:
                 raise OSError(f"its checksum is {found}, not {expected}")
             reporter.log(f"The license of these weights: {_license(hub, options)} ({place['repo_id']}).")
-            beside = path.with_suffix(f".{os.getpid()}.part")
-            shutil.move(fetched, beside)
-            os.replace(beside, path)
+            partial = path.with_suffix(f".{os.getpid()}.part")
+            shutil.move(fetched, partial)
+            os.replace(partial, path)
     except (OSError, ValueError, RuntimeError, hub.errors.HTTPError) as error:
         raise RuntimeEnvironmentError(
             f"The weights of {encoder}, pretrained on ImageNet, cannot be fetched: {error}.",
@@ -80,7 +82,7 @@ def fetch_encoder(encoder: str, reporter: Reporter) -> Path:
 
 
 def _place(library_name: str) -> dict[str, str]:
-    """Return where the library, or timm, which it takes some encoders from, has the weights."""
+    """Return the repository and revision of the weights, from the library or, for some encoders, from timm."""
     if library_name.startswith(TIMM):
         timm = importlib.import_module("timm")
         return {"repo_id": timm.get_pretrained_cfg(library_name.removeprefix(TIMM)).hf_hub_id, "revision": "main"}
@@ -99,7 +101,7 @@ def _license(hub: Any, options: dict[str, Any]) -> str:
 
 
 def _progress_class(reporter: Reporter) -> type:
-    """Return a class of progress bars, as the hub takes it, that tells a reporter, and ends where it is cancelled."""
+    """Return a class of progress bars for the hub that passes progress to a reporter and ends when it is cancelled."""
     base = importlib.import_module("huggingface_hub.utils").tqdm
 
     class Progress(base):  # type: ignore[misc, valid-type]

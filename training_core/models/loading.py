@@ -1,7 +1,7 @@
 """Loading of models: the one place where a model file of any kind comes in.
 
-Scope: safetensors with a model card, in full or compact; safetensors made elsewhere; ONNX. Independent of what runs a
-model. A model file is untrusted input: pickles are refused, nothing in a file is executed, all of it is checked.
+Scope: safetensors with a model card, in full or compact; safetensors made elsewhere; ONNX. Independent of engines. A
+model file is untrusted input: pickles are refused, nothing in a file is executed, all of it is checked.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def load_weights(path: str) -> tuple[Weights, ModelCard]:
     Raises
     ------
     ModelFileError
-        The file is missing, truncated, a pickle, an ONNX file, or no RoadSeg model; or a weight is no number.
+        The file is missing, truncated, a pickle, an ONNX file, or not a RoadSeg model; or a weight is not a number.
     """
     _refuse_other_kinds(path)
     try:
@@ -141,12 +141,12 @@ def load_foreign_weights(path: str) -> Weights:
 
 
 def is_foreign(path: str) -> bool:
-    """Whether a file is a safetensors file without a model card; of one that cannot be read, `load_weights` says why.
+    """Whether a file is a safetensors file without a model card; False for one that cannot be read.
 
     Raises
     ------
     ModelFileError
-        It is no file, or of another kind.
+        It is not a file, or of another kind.
     """
     _refuse_other_kinds(path)
     try:

@@ -24,16 +24,25 @@ from ..geodata.rasters import Band
 from .architectures import Architecture
 from .model_card import ModelCard
 
-# Ground resolutions may differ by this share: grids have whole pixels.
+# Ground resolutions may differ by this fraction: grids have whole pixels.
 RESOLUTION_TOLERANCE = 0.02
-# Deviations of a band may differ from the common one by this factor, and means by so many deviations.
+# A band may deviate from the common one by this factor in its standard deviation, and by this many deviations in its
+# mean.
 FURTHEST_SCALING = 4.0
 
 
 def check_mergeable(first: tuple[str, ModelCard], other: tuple[str, ModelCard]) -> str:
     """Check that two models, each a file's path and a card, have the same network, input and base.
 
-    Return a warning if the base can only be told by its name.
+    Parameters
+    ----------
+    first, other : tuple of str and ModelCard
+        A model's file, for messages, and its card.
+
+    Returns
+    -------
+    str
+        A warning if the base is known by its name alone; else empty.
 
     Raises
     ------
@@ -55,19 +64,19 @@ def check_mergeable(first: tuple[str, ModelCard], other: tuple[str, ModelCard]) 
     if all(_base(card)[1] for _, card in (first, other)):
         return ""
     return (
-        f"{first[0]} or {other[0]} is of an older version, and says of its base model only the name "
-        f"{shown(_base(first[1])[0])}. If these are different files of one name, the merged model is of no use."
+        f"{first[0]} or {other[0]} is of an older version, and gives only the name of its base model, "
+        f"{shown(_base(first[1])[0])}. If these are different files of one name, the merged model is useless."
     )
 
 
 def _base(card: ModelCard) -> tuple[str, str]:
-    """Return name and digest of a model's base; empty where the card tells none."""
+    """Return name and digest of a model's base; empty where the card lacks them."""
     name, digest = (card.training.get(key) for key in ("base_model", "base_sha256"))
     return (name if isinstance(name, str) else "", digest if isinstance(digest, str) else "")
 
 
 def _differences(first: ModelCard, other: ModelCard) -> Iterable[tuple[str, str, str]]:
-    """Yield what two models differ in, as messages say it."""
+    """Yield each difference between two models, in words for messages: the property and both values."""
     names = (
         ("architectures", first.architecture.name, other.architecture.name),
         ("encoders", first.architecture.encoder, other.architecture.encoder),
@@ -104,15 +113,22 @@ def learned_px(card: ModelCard) -> int:
 
 
 def _count(training: dict[str, Any], key: str) -> int:
-    """Return a count in an untrusted card; 0 where there is none."""
+    """Return a count in an untrusted card; 0 where it is missing."""
     value = training.get(key)
     return value if type(value) is int and 0 < value < 1 << 62 else 0
 
 
-def common_bands(cards: list[ModelCard], shares: list[float], paths: list[str]) -> tuple[Band, ...]:
+def common_bands(cards: list[ModelCard], fractions: list[float], paths: list[str]) -> tuple[Band, ...]:
     """Return the bands of a merged model: mean and deviation of all training images together.
 
-    The models have the same bands. Their shares add up to 1.
+    Parameters
+    ----------
+    cards : list of ModelCard
+        With the same bands.
+    fractions : list of float
+        Weight of each model; their sum is 1.
+    paths : list of str
+        The models' files, for the message.
 
     Raises
     ------
@@ -121,23 +137,24 @@ def common_bands(cards: list[ModelCard], shares: list[float], paths: list[str]) 
     """
     merged = []
     for number, band in enumerate(cards[0].bands):
-        own = [card.bands[number] for card in cards]
-        mean = sum(share * each.mean for share, each in zip(shares, own))
-        variance = sum(share * (each.std**2 + (each.mean - mean) ** 2) for share, each in zip(shares, own))
+        bands = [card.bands[number] for card in cards]
+        # The variance of all values together: within each model's images, and between their means.
+        mean = sum(fraction * each.mean for fraction, each in zip(fractions, bands))
+        variance = sum(fraction * (each.std**2 + (each.mean - mean) ** 2) for fraction, each in zip(fractions, bands))
         common = Band(band.name, mean, math.sqrt(variance))
-        if cards[0].scaling != IMAGE and not all(_is_near(each, common) for each in own):
-            told = [f"{each.mean:.4g} ± {each.std:.4g} in {path}" for path, each in zip(paths, own)]
+        if cards[0].scaling != IMAGE and not all(_is_near(each, common) for each in bands):
+            ranges = [f"{each.mean:.4g} ± {each.std:.4g} in {path}" for path, each in zip(paths, bands)]
             raise ModelFileError(
                 f"The models were trained on values of different ranges: those of the band {shown(band.name)} are "
-                f"{', '.join(told)}.",
+                f"{', '.join(ranges)}.",
                 "Merge models of images of the same bit depth and processing.",
             )
         merged.append(common)
     return tuple(merged)
 
 
-def _is_near(own: Band, common: Band) -> bool:
-    ratio, shift = common.std / own.std, (common.mean - own.mean) / own.std
+def _is_near(band: Band, common: Band) -> bool:
+    ratio, shift = common.std / band.std, (common.mean - band.mean) / band.std
     return 1 / FURTHEST_SCALING <= ratio <= FURTHEST_SCALING and abs(shift) <= FURTHEST_SCALING
 
 
@@ -155,6 +172,8 @@ def rescaled(
     shifts = torch.tensor([(after.mean - before.mean) / before.std for before, after in zip(old, new)]).double()
     first, normalization = f"{architecture.first_layer}.weight", architecture.first_normalization
     filters = weights[first].double()
+    # An old value is ratio * new value + shift. The ratio goes into the filters; the shift adds a constant to each
+    # output channel, which the running mean subtracts.
     constant = (filters.sum(dim=(2, 3)) * shifts).sum(dim=1)
     offset = f"{normalization}.running_mean"
     return {
@@ -167,40 +186,58 @@ def rescaled(
 def average_weights(models: Iterable[tuple[float, dict[str, Tensor]]]) -> dict[str, Tensor]:
     """Return the weighted average of weights, (...), float32 or int64, summed in FP64, and the largest counts.
 
-    Each model comes with its fraction of the average; they add up to 1.
+    Parameters
+    ----------
+    models : iterable of float and dict of Tensor of any shape (...), float32 or int64
+        Weight of each model, whose sum is 1, and its tensors by name.
+
+    Returns
+    -------
+    dict of Tensor of any shape (...), float32 or int64
     """
     total: dict[str, Tensor] = {}
-    for share, weights in models:
+    for fraction, weights in models:
         for name, tensor in weights.items():
             if not tensor.is_floating_point():
                 total[name] = torch.maximum(total.get(name, tensor), tensor)
             elif name in total:
-                total[name].add_(tensor.double(), alpha=share)
+                total[name].add_(tensor.double(), alpha=fraction)
             else:
-                total[name] = tensor.double() * share
+                total[name] = tensor.double() * fraction
     return {name: tensor.float() if tensor.is_floating_point() else tensor for name, tensor in total.items()}
 
 
 def merged_card(
-    cards: list[ModelCard], shares: list[float], paths: list[str], bands: tuple[Band, ...], learned: list[int]
+    cards: list[ModelCard], fractions: list[float], paths: list[str], bands: tuple[Band, ...], learned: list[int]
 ) -> ModelCard:
     """Return the card of a merged model, without scores: nothing has measured it.
 
-    The threshold is the weighted mean of theirs, by shares that add up to 1. The halo is the largest, or unknown where
-    one is. `learned` counts labeled pixels; 0 where unknown.
+    The threshold is the weighted mean of theirs; the halo is the largest, or unknown where one is.
+
+    Parameters
+    ----------
+    fractions : list of float
+        Weight of each model; their sum is 1.
+    learned : list of int
+        Labeled pixels that each has learned from; 0 where unknown.
     """
     name, digest = next((_base(card) for card in cards if _base(card)[1]), _base(cards[0]))
     images = {image for card in cards for image in _texts(card.training.get("images"))}
     attribution = {source: text for card in cards for source, text in card.attribution.items()}
     halos_px = [card.halo_px for card in cards]
     sources = [
-        {"model": Path(path).name, "share": round(share, 6), "labeled_px": px, "steps": _count(card.training, "steps")}
-        for path, share, px, card in zip(paths, shares, learned, cards)
+        {
+            "model": Path(path).name,
+            "share": round(fraction, 6),
+            "labeled_px": px,
+            "steps": _count(card.training, "steps"),
+        }
+        for path, fraction, px, card in zip(paths, fractions, learned, cards)
     ]
     return replace(
         cards[0],
         bands=bands,
-        threshold=sum(share * card.threshold for share, card in zip(shares, cards)),
+        threshold=sum(fraction * card.threshold for fraction, card in zip(fractions, cards)),
         chip_px=max(card.chip_px for card in cards),
         halo_px=max(halos_px) if all(halos_px) else 0,
         training={

@@ -69,11 +69,11 @@ class ModelCard:
 
     @property
     def attribution(self) -> dict[str, str]:
-        """Whom to name, by source of its training data, and of its base model's; empty where the card tells none."""
-        told = self.training.get("attribution")
-        if not isinstance(told, dict):
+        """Whom to name, by source of its training data, and of its base model's; empty where the card lacks them."""
+        names = self.training.get("attribution")
+        if not isinstance(names, dict):
             return {}
-        return {source: text for source, text in told.items() if isinstance(text, str)}
+        return {source: text for source, text in names.items() if isinstance(text, str)}
 
     @property
     def input(self) -> ModelInput:

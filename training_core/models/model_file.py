@@ -57,7 +57,7 @@ def mismatched(path: str, what: str) -> ModelFileError:
 def read_safetensors(path: Path) -> tuple[dict[str, torch.Tensor], dict[str, str]]:
     """Return the tensors of a safetensors file, (...), any dtype, by name, and the texts in its header.
 
-    It is read whole: a file that is mapped, as `safe_open` has it, ends the process (SIGBUS) where somebody cuts it off
+    The file is read into memory: `safe_open` would map it, and the process would end (SIGBUS) if somebody truncated it
     meanwhile.
 
     Raises
@@ -67,7 +67,7 @@ def read_safetensors(path: Path) -> tuple[dict[str, torch.Tensor], dict[str, str
     OSError
         It cannot be read.
     ValueError
-        Its header is no JSON, or has no texts.
+        Its header is not JSON, or has no texts.
     """
     content = path.read_bytes()
     tensors = load(content)
@@ -76,7 +76,7 @@ def read_safetensors(path: Path) -> tuple[dict[str, torch.Tensor], dict[str, str
 
 
 def weights_sha256(weights: dict[str, torch.Tensor]) -> str:
-    """Return the SHA-256 digest of weights, (...) of any dtype by name: the same for however they are stored."""
+    """Return the SHA-256 digest of weights, (...) of any dtype by name: the same for every kind of storage."""
     digest = hashlib.sha256()
     for name, tensor in sorted(weights.items()):
         digest.update(f"{name} {list(tensor.shape)} {tensor.dtype}\n".encode())

@@ -1,6 +1,6 @@
 """The ONNX file of a model: the network as a graph that any program can run, and the model card in the metadata.
 
-Scope: export, reading, checks of the graph, metadata for Deepness. Independent of what runs it. An ONNX file is
+Scope: export, reading, checks of the graph, metadata for Deepness. Independent of engines. An ONNX file is
 untrusted input: it must be self-contained, and have only the layer types of RoadSeg's models.
 """
 
@@ -33,7 +33,7 @@ OPSET = 17
 _OLDEST_OPSET = 13
 # A quantized U-Net on the largest encoder has some 2000 nodes.
 _MAX_NODES = 20_000
-# What a layer returns for an image of _TRIED_PX squared has at most so many numbers for each of its pixels.
+# For an image of _TRIED_PX squared, a layer returns at most this number of values for each of its pixels.
 _TRIED_PX, _MAX_PER_PX = 64, 1024
 _CARD_KEY = "roadseg"
 _QUANTIZING = frozenset({"QuantizeLinear", "DequantizeLinear"})
@@ -64,7 +64,7 @@ def read_onnx(path: str) -> tuple[ModelProto, ModelCard]:
     Raises
     ------
     ModelFileError
-        The file cannot be read, or is no RoadSeg model.
+        The file cannot be read, or is not a RoadSeg model.
     """
     model = _parse(path)
     card = _read_card(model, path)
@@ -74,7 +74,7 @@ def read_onnx(path: str) -> tuple[ModelProto, ModelCard]:
 
 
 def serialized(model: ModelProto) -> OnnxModel:
-    """Return a model serialized, to be run."""
+    """Return a model in the form that engines run."""
     return OnnxModel(model.SerializeToString(), is_quantized(model))
 
 
@@ -212,7 +212,7 @@ def _check_graph(model: ModelProto, card: ModelCard, path: str) -> None:
 
 
 def _check_weights(model: ModelProto, path: str) -> None:
-    """Raise ModelFileError where a weight is no number; those of convolutions, and any other constants."""
+    """Raise ModelFileError where a weight of a convolution, or any other constant, is not a number."""
     constants = [
         (name, each.t)
         for node in model.graph.node
@@ -238,7 +238,8 @@ def _check_weights(model: ModelProto, path: str) -> None:
 def _check_shapes(model: ModelProto, path: str) -> None:
     """Raise ModelFileError unless layers and weights fit together, for an image of a fixed size.
 
-    What a layer returns must not be much larger than in RoadSeg's models, and the output as large as the image.
+    The output of a layer must not be much larger than in RoadSeg's models, and that of the network as large as the
+    image.
     """
     tried = ModelProto()
     tried.CopyFrom(model)

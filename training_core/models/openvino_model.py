@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import openvino
 
 _TRIALS = 3
-# What takes more to set up must be clearly faster, so that noise does not decide and jobs are reproducible.
+# Streams must be clearly faster than one batch, so that noise does not decide and jobs are reproducible.
 CLEAR_WIN = 0.95
 
 
@@ -51,8 +51,14 @@ class OpenvinoModel:
     def timed_graph(self, images: np.ndarray, runs: int) -> openvino.Model:
         """Return the graph as it runs on this processor with images (batch, bands, height, width), float32.
 
-        The `rt_info` of each node has its implementation and its mean time over `runs`: execTimeMcs, layerType,
-        primitiveType and so on.
+        Parameters
+        ----------
+        images : ndarray (batch, bands, height, width), float32
+
+        Returns
+        -------
+        openvino.Model
+            With execTimeMcs, layerType, primitiveType and so on in the `rt_info` of each node.
         """
         timed = self._compile("LATENCY", images.shape, PERF_COUNT=True)
         for _ in range(runs):
@@ -78,7 +84,7 @@ class OpenvinoModel:
             raise _unfit(error) from error
 
     def settle_batches(self, images: np.ndarray) -> tuple[float, float, int]:
-        """Find out whether batches are faster as a whole or by parallel streams of images, and do so from here on.
+        """Measure whether batches are faster at once or by parallel streams of images, and do so from here on.
 
         With streams, cores do not wait for each other after each layer, which takes longer the more cores there are.
         The typical batch is (batch, bands, height, width), float32.
@@ -88,16 +94,16 @@ class OpenvinoModel:
         whole_s, side_by_side_s : float
             Time for the batch.
         streams : int
-            How many images are computed at once from here on; 1 for batches as a whole.
+            Number of images that are computed in parallel from here on; 1 for one batch at once.
         """
-        beside = import_openvino().AsyncInferQueue(self._compile("THROUGHPUT"))
+        streams = import_openvino().AsyncInferQueue(self._compile("THROUGHPUT"))
         whole_s = side_by_side_s = math.inf
         for _ in range(_TRIALS + 1):  # the first round, which allocates memory, is never the fastest
             whole_s = min(whole_s, _seconds(lambda: self._whole({INPUT: images})))
-            side_by_side_s = min(side_by_side_s, _seconds(lambda: _compute_side_by_side(beside, images)))
-        is_clear = len(beside) > 1 and side_by_side_s < CLEAR_WIN * whole_s
-        self._side_by_side = beside if is_clear else None
-        return whole_s, side_by_side_s, len(beside) if self._side_by_side else 1
+            side_by_side_s = min(side_by_side_s, _seconds(lambda: _compute_side_by_side(streams, images)))
+        is_clear = len(streams) > 1 and side_by_side_s < CLEAR_WIN * whole_s
+        self._side_by_side = streams if is_clear else None
+        return whole_s, side_by_side_s, len(streams) if self._side_by_side else 1
 
     def probability(self, images: np.ndarray) -> np.ndarray:
         """Return the probability of each pixel and channel, (batch, channels, height, width), float32.

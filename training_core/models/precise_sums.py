@@ -43,13 +43,14 @@ def _convolution_backward(
     output_mask: list[bool],
 ) -> tuple[Optional[Tensor], ...]:  # fmt: skip
     """See aten::convolution_backward."""
-    how = stride, padding, dilation, transposed, output_padding, groups
+    settings = stride, padding, dilation, transposed, output_padding, groups
     if features.dtype == torch.bfloat16 or dilation[0] != 1:  # products in BF16 round far more away
-        return _aten.convolution_backward(outer, features, weight, bias_sizes, *how, output_mask)
+        return _aten.convolution_backward(outer, features, weight, bias_sizes, *settings, output_mask)
+    # The gradient of features sums only over filters, so PyTorch's own is precise enough.
     of_features, _, _ = _aten.convolution_backward(
-        outer, features, weight, bias_sizes, *how, [output_mask[0], False, False]
+        outer, features, weight, bias_sizes, *settings, [output_mask[0], False, False]
     )
-    of_weight = _gradient_of_filters(outer, features, weight, *how) if output_mask[1] else None
+    of_weight = _gradient_of_filters(outer, features, weight, *settings) if output_mask[1] else None
     of_bias = None
     if output_mask[2]:
         of_bias = sum(outer[rows].sum((0, 2, 3)).double() for rows in _blocks(outer)).to(outer.dtype)
@@ -60,17 +61,23 @@ def _gradient_of_filters(
     outer: Tensor, features: Tensor, weight: Tensor, stride: list[int], padding: list[int], dilation: list[int],
     transposed: bool, output_padding: list[int], groups: int,
 ) -> Tensor:  # fmt: skip
-    """Return it, added up over blocks of rows of the side that a filter meets pixel by pixel."""
+    """Return the gradient of the filters, added up over blocks of rows.
+
+    Blocks are of the side that a filter meets pixel by pixel: the output of a convolution, or the input of a transposed
+    one. The other side is cut to the rows that these pixels spread to.
+    """
     single, spread = (features, outer) if transposed else (outer, features)
     total = torch.zeros_like(weight, dtype=torch.float64)
     step = max(1, _BLOCK_PX // (single.shape[0] * single.shape[3]))
     for top in range(0, single.shape[2], step):
+        # These rows, and the rows of the other side that filters at them reach; outside of it there are zeros.
         part = single[:, :, top : top + step]
         first = top * stride[0] - padding[0]
         last = first + (part.shape[2] - 1) * stride[0] + weight.shape[2]
         around = spread[:, :, max(0, first) : last]
         if first < 0 or last > spread.shape[2]:
             around = functional.pad(around, (0, 0, max(0, -first), max(0, last - spread.shape[2])))
+        # Rows are padded already, so only columns are padded here.
         pair = (around, part) if transposed else (part, around)
         total += _aten.convolution_backward(
             *pair, weight, None, stride, [0, padding[1]], dilation, transposed, output_padding, groups,
@@ -88,6 +95,7 @@ def _batch_norm_backward(
         return _aten.native_batch_norm_backward(
             outer, features, weight, mean, variance, batch_mean, batch_inverse, is_live, eps, output_mask
         )
+    # With frozen statistics the output is weight * (features - mean) * inverse + bias: linear in all three.
     inverse = (variance + eps).rsqrt()
     slope, center = (weight * inverse).view(-1, 1, 1), mean.view(-1, 1, 1)
     of_features = torch.empty_like(features)

@@ -29,6 +29,7 @@ def quantize_layers(
     """
     seen = 0
 
+    # NNCF passes through the images more than once, so the count begins again with each pass.
     def give(image: np.ndarray) -> dict[str, np.ndarray]:
         nonlocal seen
         reporter.check_cancelled()

@@ -1,7 +1,7 @@
 """The receptive field of a model: which input pixels an output pixel depends on.
 
 Scope: models of PyTorch. Independent of tiles. It is measured, not computed from the layers: an input of NaN makes
-every output that depends on it NaN, whatever the weights.
+every output that depends on it NaN, with any weights.
 """
 
 from __future__ import annotations
@@ -51,6 +51,7 @@ def _measure_within(model: nn.Module, bands: int, width: int) -> Optional[Recept
     """Return the receptive field of a model, or None if it extends beyond a strip of this width."""
     before_px = after_px = halo_px = 0
     for column in range(width // 2, width // 2 + STRIDE_PX):
+        # One column is NaN; the outputs that are NaN after the pass are those that see this column.
         strip = torch.zeros(1, bands, STRIDE_PX, width).contiguous(memory_format=torch.channels_last)
         strip[..., column] = torch.nan
         with torch.inference_mode():

@@ -134,8 +134,8 @@ def _run_as_drawn(graph: Graph, lines: Lines) -> Graph:
     """Return the graph with each edge in the direction of the line that it is a part of."""
     drawn = lines.shapes[graph.origin]
     first, second = (
-        shapely.line_locate_point(drawn, shapely.line_interpolate_point(graph.shapes(), share, normalized=True))
-        for share in (0.25, 0.75)
+        shapely.line_locate_point(drawn, shapely.line_interpolate_point(graph.shapes(), fraction, normalized=True))
+        for fraction in (0.25, 0.75)
     )
     step = np.where(second < first, -1, 1)
     begins = np.where(step < 0, graph.offsets[1:] - 1, graph.offsets[:-1])

@@ -26,8 +26,8 @@ from ..system.outputs import Outputs
 from ..system.timing import Stages
 from ..system.versions import versions
 
-# Lost roads are warned of from this share of the roads before.
-_WARNED_LOST_SHARE = 0.5
+# Lost roads are warned of from this fraction of the roads before.
+_WARNED_LOST_FRACTION = 0.5
 # What routes run on, by the job's word for it.
 ROUTES_ON = {
     "after": "Routes run on the roads after, as they are drawn: where one was not seen, as under trees, they "
@@ -79,10 +79,10 @@ def find_changes(pair: Pair, job: CompareNetworks) -> dict[str, ChangeSegments]:
 
 def _warn_of_loss(before: ChangeSegments, reporter: Reporter) -> None:
     """Warn if so much is lost that a disaster is not the likely cause."""
-    share = before.length_m[~before.is_matched].sum() / before.length_m.sum()
-    if share > _WARNED_LOST_SHARE:
+    fraction = before.length_m[~before.is_matched].sum() / before.length_m.sum()
+    if fraction > _WARNED_LOST_FRACTION:
         reporter.warning(
-            f"{share:.0%} of the roads before are lost. Check that both layers are aligned, and that the new image "
+            f"{fraction:.0%} of the roads before are lost. Check that both layers are aligned, and that the new image "
             "shows all of this area; else give its outline as area of interest."
         )
 

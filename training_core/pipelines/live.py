@@ -1,4 +1,4 @@
-"""The job live: a session that learns from roads while they are drawn, and shows what it has learned.
+"""The job live: a session that learns from roads while they are drawn, and shows its predictions.
 
 Scope: opens what a session works with. Independent of how it goes.
 """
@@ -32,7 +32,7 @@ from ..system.prefetch import preload
 # An image coarser than the base model's resolution by no more than this is worked at as it is: the model soon learns
 # to read it, and fewer pixels are to be predicted.
 COARSEST_RATIO = 2.0
-# What a session holds beside the image: weights of the model as it learns, its average, two moments of the optimizer,
+# A session holds, besides the image: weights of the model as it learns, its average, two moments of the optimizer,
 # the base model and the one that is shown, twice where they are made ready to infer; and the activations of a step.
 _COPIES, _STEP_BYTES = 8, 700 << 20
 

@@ -1,6 +1,6 @@
 """The job makescene: a procedural aerial scene as a GeoTIFF, and its true roads as a vector layer.
 
-Scope: files. Independent of what is in the scene, which `scenes` decides.
+Scope: files. Independent of the contents of the scene, which `scenes` decides.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from ..scenes.picture.sensor import BANDS
 from ..scenes.scene import SCENE_CRS, TILE_PX, ScenePlan, paint_tiles, plan_scene
 from ..system.outputs import Outputs
 
-_PLANNED = 0.1  # share of the work
+_PLANNED = 0.1  # fraction of the work
 _MEANINGS = {
     "rgb": (ColorInterp.red, ColorInterp.green, ColorInterp.blue),
     "pan": (ColorInterp.gray,),
-    # A GeoTIFF has no color interpretation for near infrared: the band's description says so.
+    # A GeoTIFF has no color interpretation for near infrared: the band's description names it.
     "rgbn": (ColorInterp.red, ColorInterp.green, ColorInterp.blue, ColorInterp.undefined),
 }
 

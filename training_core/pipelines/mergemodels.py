@@ -39,15 +39,15 @@ class Sources:
         Of their architecture.
     learned : list of int
         Labeled pixels that each has learned from; 0 where weights are given and it is unknown.
-    shares : list of float
-        Each one's share of the average, 1 in all.
+    fractions : list of float
+        Weight of each in the average; their sum is 1.
     """
 
     model: nn.Module
     paths: list[str]
     cards: list[ModelCard]
     learned: list[int]
-    shares: list[float]
+    fractions: list[float]
 
 
 def run(job: MergeModels, reporter: Reporter) -> dict[str, Any]:
@@ -58,25 +58,27 @@ def run(job: MergeModels, reporter: Reporter) -> dict[str, Any]:
     ModelFileError
         A model cannot be read, or cannot be merged with the others.
     JobError
-        A model does not say how much it has learned from, and no weights are given.
+        The amount of a model's labels is unknown, and no weights are given.
     """
     preload(LIBRARY)
     torch.set_num_threads(job.threads or torch.get_num_threads())
     with Outputs([*job.models, *with_sources(job.rasters)]) as outputs:
         path = outputs.stage(job.model)
         sources = _read_sources(job, reporter)
-        for source, share, px in zip(sources.paths, sources.shares, sources.learned):
-            reporter.log(f"{source}: {share:.1%} of the merged model" + (f", for {px} labeled pixels." if px else "."))
-        bands = common_bands(sources.cards, sources.shares, sources.paths)
-        card = merged_card(sources.cards, sources.shares, sources.paths, bands, sources.learned)
+        for source, fraction, px in zip(sources.paths, sources.fractions, sources.learned):
+            reporter.log(
+                f"{source}: {fraction:.1%} of the merged model" + (f", for {px} labeled pixels." if px else ".")
+            )
+        bands = common_bands(sources.cards, sources.fractions, sources.paths)
+        card = merged_card(sources.cards, sources.fractions, sources.paths, bands, sources.learned)
         model = sources.model
-        model.load_state_dict(average_weights(_shared_weights(sources, bands, reporter.part(0.2, 0.4))))
+        model.load_state_dict(average_weights(_weighted_models(sources, bands, reporter.part(0.2, 0.4))))
         chips = _measure(model, card, job, reporter.part(0.4, 0.98))
         measured = {"statistics_of": [source_name(each) for each in job.rasters], "chips": chips}
         card = replace(card, training={**card.training, **measured}, versions=versions())
         check_weights(model.state_dict(), card, job.model)
         save_model(path, model.state_dict(), card)
-    return {"model": job.model, "shares": sources.shares, "threshold": card.threshold, "chips": chips}
+    return {"model": job.model, "shares": sources.fractions, "threshold": card.threshold, "chips": chips}
 
 
 def _read_sources(job: MergeModels, reporter: Reporter) -> Sources:
@@ -107,16 +109,16 @@ def _read_sources(job: MergeModels, reporter: Reporter) -> Sources:
     return Sources(model, paths, cards, learned, [each / sum(wanted) for each in wanted])
 
 
-def _shared_weights(
+def _weighted_models(
     sources: Sources, bands: tuple[Band, ...], reporter: Reporter
 ) -> Iterator[tuple[float, dict[str, torch.Tensor]]]:
-    """Yield each model's share and weights, for values normalized alike; one model at a time is in memory."""
-    for number, (path, card, share) in enumerate(zip(sources.paths, sources.cards, sources.shares)):
+    """Yield each model's fraction and weights, for values normalized alike; one model at a time is in memory."""
+    for number, (path, card, fraction) in enumerate(zip(sources.paths, sources.cards, sources.fractions)):
         reporter.check_cancelled()
         reporter.progress(number / len(sources.paths), "Averaging the weights")
         weights, _ = load_weights(path)
         load_into(sources.model, weights, path)  # which it may not fit any more: somebody else may have written it
-        yield share, weights if card.scaling == IMAGE else rescaled(weights, card.architecture, card.bands, bands)
+        yield fraction, weights if card.scaling == IMAGE else rescaled(weights, card.architecture, card.bands, bands)
 
 
 def _measure(model: nn.Module, card: ModelCard, job: MergeModels, reporter: Reporter) -> int:

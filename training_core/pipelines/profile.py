@@ -84,7 +84,7 @@ def _result(profile: Measurements) -> dict[str, Any]:
 
 
 def _peak_share(run: Run, roof: Roof) -> float:
-    """Return the floating-point operations of a step, as a share of what the machine's peak allows in its time."""
+    """Return the floating-point operations of a step, as a fraction of the machine's peak in its time."""
     peak = roof.peaks.get(run.precision, 0.0)
     return sum(row.flop or 0.0 for row in run.primitives) / (run.step_s * peak) if peak else 0.0
 

@@ -47,7 +47,7 @@ class Comparison:
     Parameters
     ----------
     agreement : float
-        Share of the pixels that both predict alike.
+        Fraction of the pixels that both predict alike.
     iou, iou_before : float, optional
         Of the quantized and of the original model; None without labels.
     apls, apls_before : float, optional
@@ -69,11 +69,11 @@ class Comparison:
         return keeps_paths and self.iou_before - self.iou <= MAX_LOSS
 
     def __str__(self) -> str:
-        share = f"{self.agreement:.2%} of the pixels unchanged"
+        unchanged = f"{self.agreement:.2%} of the pixels unchanged"
         if self.iou is None:
-            return share
+            return unchanged
         paths = "" if self.apls is None else f"APLS {self.apls:.3f} after {self.apls_before:.3f}, "
-        return f"IoU {self.iou:.3f} after {self.iou_before:.3f}, {paths}{share}"
+        return f"IoU {self.iou:.3f} after {self.iou_before:.3f}, {paths}{unchanged}"
 
 
 def run(job: Quantize, reporter: Reporter) -> dict[str, Any]:

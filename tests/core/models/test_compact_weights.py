@@ -157,8 +157,12 @@ def test_a_truncated_compact_file_is_refused(stored, tmp_path):
         load_network(str(path))
 
 
-@pytest.mark.parametrize("name", ["finetune", "segment", "extractroads", "evaluate", "exportmodel", "quantize"])
-def test_every_job_that_takes_a_model_takes_a_compact_one(name, town, learned, tmp_path):
+@pytest.mark.parametrize(
+    "name",
+    ["finetune", "evaluate", *(pytest.param(name, marks=pytest.mark.slow) for name in
+                               ("segment", "extractroads", "exportmodel", "quantize"))],
+)  # fmt: skip
+def test_every_job_that_takes_a_model_takes_a_compact_one(name, town, learned, enough_memory, tmp_path):
     model = save_compactly(tmp_path / "compact.safetensors", learned.model)
     image, labels = {"rasters": [town.raster]}, {"roads": town.roads, "aoi": town.aoi}
     compute = {"engine": "native", "threads": 1}

@@ -11,11 +11,14 @@ from onnx import TensorProto, helper, numpy_helper
 from tests.core.support.towns import RGB, plant_model
 from training_core.errors import ModelFileError
 from training_core.events import Reporter
+from training_core.geodata.rasters import Band
 from training_core.jobs import ExportModel, FineTune, Segment
+from training_core.jobs.architectures import EFFICIENTNET
+from training_core.models.architectures import Architecture, build_network
 from training_core.models.engines import FP32, NativeEngine
 from training_core.models.loading import load_model, load_network
 from training_core.models.model_card import ModelCard
-from training_core.models.onnx_file import read_onnx
+from training_core.models.onnx_file import export_onnx, read_onnx, save_onnx
 from training_core.pipelines import exportmodel, finetune, segment
 
 
@@ -25,12 +28,27 @@ def exported(planted, tmp_path_factory):
     return export(planted, tmp_path_factory.mktemp("exported") / "model.onnx", tile_px=96)
 
 
+@pytest.fixture(scope="module")
+def exported_freely(planted, tmp_path_factory):
+    """The same model for images of any size; do not write there."""
+    return export(planted, tmp_path_factory.mktemp("exported") / "any.onnx", tile_px=0)
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    """The bytes of the smallest model that there is, for squares of 96 px."""
+    folder = tmp_path_factory.mktemp("small")
+    card = ModelCard(Architecture(encoder=EFFICIENTNET), tuple(map(Band, RGB)), 0.5)
+    save_onnx(folder / "small.onnx", export_onnx(build_network(card.architecture).eval()), card, 96)
+    return (folder / "small.onnx").read_bytes()
+
+
 @pytest.fixture
-def damaged(exported, tmp_path):
-    """Return a copy of the model after a change to it."""
+def damaged(small, tmp_path):
+    """Return a copy of the small model after a change to it."""
 
     def make(change):
-        model = onnx.load(exported)
+        model = onnx.load_from_string(small)
         change(model)
         path = tmp_path / "bad.onnx"
         path.write_bytes(model.SerializeToString())
@@ -58,10 +76,9 @@ def images_of(batch, height, width):
     return np.random.default_rng(height).normal(size=(batch, 3, height, width)).astype(np.float32)
 
 
-@pytest.mark.parametrize("shape", [(1, 64, 64), (2, 96, 160), (1, 256, 32)])
-def test_another_runtime_gives_the_same_probability_at_any_size(planted, tmp_path, shape):
-    path = export(planted, tmp_path / "any.onnx", tile_px=0)
-    session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+@pytest.mark.parametrize("shape", [(2, 64, 96), (1, 128, 32)])
+def test_another_runtime_gives_the_same_probability_at_any_size(planted, exported_freely, shape):
+    session = onnxruntime.InferenceSession(exported_freely, providers=["CPUExecutionProvider"])
     images = images_of(*shape)
     (found,) = session.run(None, {"image": images})
     expected = torch_probability(planted, images)
@@ -72,10 +89,9 @@ def test_another_runtime_gives_the_same_probability_at_any_size(planted, tmp_pat
     np.testing.assert_array_equal((found >= 0.5)[is_clear], (expected >= 0.5)[is_clear])
 
 
-def test_at_the_threshold_the_mask_of_a_town_is_the_same(town, learned, tmp_path):
-    path = export(learned.model, tmp_path / "town.onnx")
+def test_at_the_threshold_the_mask_of_a_town_is_the_same(town, learned, learned_onnx, tmp_path):
     masks = []
-    for engine, model in (("native", learned.model), ("openvino", path)):
+    for engine, model in (("native", learned.model), ("openvino", learned_onnx)):
         mask = tmp_path / f"{engine}.tif"
         job = Segment(raster=town.raster, model=model, mask=str(mask), engine=engine, precision="fp32", threads=1)
         segment.run(job, Reporter())
@@ -114,20 +130,29 @@ def test_deepness_finds_what_it_wants(exported):
     assert found.min() >= 0 and found.max() <= 1
 
 
-@pytest.mark.parametrize(("tile_px", "side", "overlap"), [(100, 128, 50), (1024, 1024, 25), (0, None, 0)])
-def test_the_side_is_a_multiple_of_32_or_free(planted, tmp_path, tile_px, side, overlap):
-    path = export(planted, tmp_path / "model.onnx", tile_px=tile_px)
+def require_side(path, side, overlap, bands=3):
     metadata = notes(path)
     assert metadata.get("tile_size") == side and metadata["tiles_overlap"] == overlap
     dims = onnx.load(path).graph.input[0].type.tensor_type.shape.dim
-    assert [dim.dim_value for dim in dims] == [0, 3, side or 0, side or 0]
+    assert [dim.dim_value for dim in dims] == [0, bands, side or 0, side or 0]
 
 
-@pytest.mark.parametrize("bands", [("pan",), (*RGB, "nir", "red edge")])
-def test_any_number_of_bands(tmp_path, bands):
+def test_the_side_is_free_where_that_is_asked_for(exported_freely):
+    require_side(exported_freely, None, 0)
+
+
+@pytest.mark.parametrize(
+    ("bands", "tile_px", "side", "overlap"),
+    [
+        ((*RGB, "nir", "red edge"), 1000, 1024, 25),
+        pytest.param(("pan",), 100, 128, 50, marks=pytest.mark.slow),
+    ],
+)
+def test_any_number_of_bands_and_a_side_that_is_a_multiple_of_32(tmp_path, bands, tile_px, side, overlap):
     model = plant_model(tmp_path / "model.safetensors", bands)
-    card = read_onnx(export(model, tmp_path / "model.onnx"))[1]
-    assert card.band_names == bands and isinstance(card, ModelCard)
+    path = export(model, tmp_path / "model.onnx", tile_px=tile_px)
+    require_side(path, side, overlap, len(bands))
+    assert read_onnx(path)[1].band_names == bands
 
 
 def refused(path, *words):
@@ -138,18 +163,16 @@ def refused(path, *words):
 
 
 @pytest.mark.parametrize("content", [b"", b"hello", b"PK\x03\x04", b"\x80\x02}q\x00."], ids=repr)
-def test_what_is_no_onnx_is_refused(tmp_path, content):
+def test_other_files_are_refused(tmp_path, content):
     path = tmp_path / "bad.onnx"
     path.write_bytes(content)
     refused(str(path), "damaged or no ONNX file")
 
 
-@pytest.mark.parametrize("share", [0.1, 0.5, 0.999])
-def test_a_truncated_file_is_refused(exported, tmp_path, share):
+@pytest.mark.parametrize("fraction", [0.1, 0.999])
+def test_a_truncated_file_is_refused(small, tmp_path, fraction):
     path = tmp_path / "bad.onnx"
-    with open(exported, "rb") as file:
-        content = file.read()
-    path.write_bytes(content[: int(len(content) * share)])
+    path.write_bytes(small[: int(len(small) * fraction)])
     refused(str(path))
 
 
@@ -248,7 +271,7 @@ def _with_a_weight_of(value):
 
 def _of_another_shape(model):
     tensor = _weight(model)
-    tensor.dims[0], tensor.dims[1] = tensor.dims[1] * 2, tensor.dims[0] // 2
+    tensor.dims[0], tensor.dims[1] = tensor.dims[0] * 2, tensor.dims[1] // 2
 
 
 def _with_fewer_bytes(model):
@@ -293,7 +316,6 @@ def _with_two_descriptions(model):
     [
         (_without_its_sigmoid, "does not match its description"),
         (_of_opset(9999), "version of the ONNX operators"),
-        (_of_opset(-1), "version of the ONNX operators"),
         (_of_opset(7), "version of the ONNX operators"),
         (_without_opset, "version of the ONNX operators"),
         (_with_a_function, "has layers that no RoadSeg model has"),
@@ -323,7 +345,7 @@ def test_a_tampered_file_is_refused(damaged, change, message):
     refused(damaged(change), message)
 
 
-@pytest.mark.parametrize("text", ["[]", "{}", '{"format": "other"}', "3", "[" * 100_000, "9" * 5000, "NaN"])
+@pytest.mark.parametrize("text", ["[]", "{}", "[" * 100_000, "9" * 5000, "NaN"])
 def test_a_tampered_description_is_refused(damaged, text):
     refused(damaged(_with_a_damaged_note(text)))
 
