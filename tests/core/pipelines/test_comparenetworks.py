@@ -19,9 +19,9 @@ from tests.core.support.browser import Page
 from tests.core.support.disasters import ALL_OUTPUTS, GRID, X, Y, line, run, write_grid, write_points, write_river
 from tests.core.support.rasters import UTM, write_layer
 from tests.core.support.road_graphs import town
+from training_core.comparison.change_summary import summary_sentences
 from training_core.errors import LabelError
 from training_core.events import Reporter
-from training_core.pipelines import comparenetworks
 
 
 @pytest.fixture
@@ -316,7 +316,7 @@ def test_the_report_shows_the_numbers_and_the_worst_place_first(tmp_path, river)
     assert "://" not in text
     document = json.loads((tmp_path / "numbers.json").read_text(encoding="utf-8"))
     assert document == {name: value for name, value in result.items() if name not in ALL_OUTPUTS}
-    for sentence in comparenetworks.summary_sentences(document):
+    for sentence in summary_sentences(document):
         assert sentence in said and sentence in page
 
 

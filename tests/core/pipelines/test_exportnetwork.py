@@ -16,7 +16,8 @@ from training_core.errors import LabelError, OutputError
 from training_core.events import Log, Reporter, Warning
 from training_core.geodata.road_classes import OTHER_KMH, USUAL_KMH
 from training_core.jobs import ExportNetwork
-from training_core.pipelines.exportnetwork import export_layer, run
+from training_core.networks.line_export import export_layer
+from training_core.pipelines.exportnetwork import run
 
 # On the meridian of the zone 33 a meter of the grid is 1 / 0.9996 meters on the ground.
 CORNER, GROUND = (500000, 5820000), 1 / 0.9996

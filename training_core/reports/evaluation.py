@@ -1,0 +1,198 @@
+"""Scores of a model on images with drawn roads: in total, by image and by polygon of the area of interest.
+
+Scope: predictions of labeled pixels, their scores, and panels for the report. Independent of files that are written.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import LabelError
+from ..events import Reporter
+from ..geodata.grid import Grid
+from ..geodata.model_input import open_for_model
+from ..geodata.pixel_codes import IGNORE, NO_DATA, ROAD, reaches
+from ..geodata.rasterize import burn_shapes, limit_to
+from ..geodata.rasters import Image
+from ..geodata.sources import source_name
+from ..geodata.tiling import tile_grid
+from ..jobs import Evaluate
+from ..labels.label_raster import Labels
+from ..labels.labeled_images import Drawing, read_drawing
+from ..models.loading import load_model
+from ..segmentation.inference import Predictor, predict_tiles
+from ..segmentation.pixel_metrics import Confusion, GroundScores, RelaxedMatches, Tally, relaxed_matches
+from ..segmentation.segmenter import Segmenter, prepare_segmenter
+from ..segmentation.work_plan import plan_image
+from ..system import processor
+from ..system.versions import versions
+from .evaluation_report import EvaluationRecord
+from .page import ImageSummary
+from .panels import ScoredPlace, scored_places, select_places
+
+PANELS = 6
+
+
+@dataclass
+class Evaluation:
+    """Counts so far: in total, for each image and for each polygon of the area of interest."""
+
+    job: Evaluate
+    reporter: Reporter
+    total: Tally = field(default_factory=Tally)
+    images: list[tuple[str, Tally]] = field(default_factory=list)
+    areas: dict[int, Tally] = field(default_factory=lambda: defaultdict(Tally))
+    summaries: list[ImageSummary] = field(default_factory=list)
+    places: list[ScoredPlace] = field(default_factory=list)
+    timings_s: dict[str, float] = field(default_factory=lambda: defaultdict(float))
+
+    def __post_init__(self) -> None:
+        with self._timed("loading"):
+            self._drawing: Drawing = read_drawing(self.job.roads, self.job.aoi, self.job)
+            model, card = load_model(self.job.model)
+            sample = plan_image(self.job.rasters[0], None, card.input)
+            self._segmenter: Segmenter = prepare_segmenter(model, card, sample, self.job, self.reporter)
+
+    def add_image(self, path: str, reporter: Reporter) -> None:
+        """Predict the labeled part of an image and add its counts."""
+        with open_for_model(path, self._segmenter.card.input) as (image, bands):
+            labels = self._drawing.burn(image.grid)
+            if labels is None:
+                reporter.warning(f"No drawn road or area of interest touches {path}; it is left out.")
+                return
+            with self._timed("predicting"):
+                predictor = replace(self._segmenter.predictor, bands=bands)
+                probability = _predict_labeled(image, labels, self._segmenter, predictor, reporter)
+            truth = np.where(probability == NO_DATA, IGNORE, labels.values)
+            if not (truth != IGNORE).any():
+                reporter.warning(f"{path} has no data where it is labeled; it is left out.")
+                return
+            with self._timed("scoring"):
+                self._count(path, image.grid, labels, probability, truth)
+            if self.job.report:
+                with self._timed("pictures"):
+                    self._keep_places(path, image, labels, probability, truth)
+
+    def to_document(self) -> dict[str, Any]:
+        """Return the scores as a JSON document."""
+        confusion = self.total.confusion
+        best = confusion.best_threshold()
+        return {
+            "model": Path(self.job.model).name,
+            **asdict(self._scores(self.total)),
+            "threshold": self._segmenter.threshold,
+            "tolerance_m": self.job.tolerance_m,
+            "best": {"threshold": best, **asdict(confusion.scores(best))},
+            "images": [{"name": name, **asdict(self._scores(tally))} for name, tally in self.images],
+            "areas": [{"area": number, **asdict(self._scores(tally))} for number, tally in sorted(self.areas.items())],
+            "engine": self._segmenter.engine.name,
+            "precision": self._segmenter.engine.precision,
+            "versions": versions(),
+        }
+
+    def to_record(self, warnings: list[str]) -> EvaluationRecord:
+        """Return the contents of the report."""
+        engine = self._segmenter.engine
+        return EvaluationRecord(
+            options=asdict(self.job),
+            model=Path(self.job.model).name,
+            card=self._segmenter.card,
+            hardware=processor.name(),
+            engine=engine.name,
+            precision=engine.precision,
+            engine_reason=engine.reason,
+            confusion=self.total.confusion,
+            threshold=self._segmenter.threshold,
+            tolerance_m=self.job.tolerance_m,
+            total=self._scores(self.total),
+            images=[(name, self._scores(tally)) for name, tally in self.images],
+            areas=[(f"Area {number}", self._scores(tally)) for number, tally in sorted(self.areas.items())],
+            summaries=self.summaries,
+            timings_s=self.timings_s,
+            warnings=warnings,
+            panels=[place.panel for place in select_places(self.places, PANELS)],
+            versions=versions(),
+        )
+
+    def _scores(self, tally: Tally) -> GroundScores:
+        return tally.scores(self._segmenter.threshold)
+
+    def _count(self, path: str, grid: Grid, labels: Labels, probability: np.ndarray, truth: np.ndarray) -> None:
+        mask = reaches(probability, self._segmenter.threshold)
+        matches = relaxed_matches(mask, truth, self.job.tolerance_m, grid.pixel_m)
+        tally = _tally(probability, truth, matches, slice(None))
+        self.total += tally
+        self.images.append((source_name(path), tally))
+        known = truth != IGNORE
+        road_share = float((truth[known] == ROAD).mean())
+        height, width = truth.shape
+        self.summaries.append(
+            ImageSummary(source_name(path), width, height, grid.resolution_m, float(known.mean()), road_share)
+        )
+        for number, part, inside in _areas(self._drawing, grid, labels):
+            self.reporter.check_cancelled()
+            self.areas[number] += _tally(probability[part], truth[part], matches.window(part), inside)
+
+    def _keep_places(self, path: str, image: Image, labels: Labels, probability: np.ndarray, truth: np.ndarray) -> None:
+        def read(column: int, row: int, width: int, height: int) -> tuple[np.ndarray, np.ndarray]:
+            return image.read(labels.column + column, labels.row + row, width, height)
+
+        bands, threshold = self._segmenter.card.band_names, self._segmenter.threshold
+        places = scored_places(source_name(path), bands, read, truth, probability, threshold, PANELS)
+        self.places = select_places([*self.places, *places], 2 * PANELS)
+
+    @contextmanager
+    def _timed(self, part: str) -> Iterator[None]:
+        began_s = time.perf_counter()
+        yield
+        self.timings_s[part] += time.perf_counter() - began_s
+
+
+def _tally(probability: np.ndarray, truth: np.ndarray, matches: RelaxedMatches, where: np.ndarray | slice) -> Tally:
+    confusion = Confusion()
+    confusion.add(probability[where], truth[where])
+    return Tally(confusion, matches.counts(where))
+
+
+def _areas(drawing: Drawing, grid: Grid, labels: Labels) -> Iterator[tuple[int, tuple[slice, slice], np.ndarray]]:
+    """Yield the polygons of an area of interest that lie on a grid, if there are several.
+
+    Each comes with its number in the layer, from 1, the rows and columns of the labels that it touches, and its mask in
+    these.
+    """
+    if drawing.aoi is None or len(drawing.aoi) < 2:
+        return
+    for number in range(1, len(drawing.aoi) + 1):
+        try:
+            window, shape = limit_to(grid, drawing.aoi.iloc[[number - 1]])
+        except LabelError:  # it lies on another image
+            continue
+        column, row, width, height = window
+        top, left = row - labels.row, column - labels.column
+        yield number, (slice(top, top + height), slice(left, left + width)), burn_shapes([shape], grid, window)
+
+
+def _predict_labeled(
+    image: Image, labels: Labels, segmenter: Segmenter, predictor: Predictor, reporter: Reporter
+) -> np.ndarray:
+    """Return the probability of the labeled part of an image, (height, width), uint8, predicted with a halo."""
+    height, width = labels.values.shape
+    probability = np.full((height, width), NO_DATA, dtype=np.uint8)
+    window = (labels.column, labels.row, width, height)
+    tiles = list(tile_grid(image.grid.width, image.grid.height, segmenter.core_px, segmenter.halo, window))
+    predicted = predict_tiles(predictor, image.read, tiles, segmenter.tile_px, image.name)
+    for number, (tile, values) in enumerate(predicted, 1):
+        reporter.check_cancelled()
+        rows, columns = (slice(part.start - origin, part.stop - origin)
+                         for part, origin in zip(tile.destination, (labels.row, labels.column)))  # fmt: skip
+        probability[rows, columns] = values.probability
+        reporter.progress(number / len(tiles), f"Tile {number} of {len(tiles)}")
+    return probability
