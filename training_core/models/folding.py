@@ -22,19 +22,9 @@ from .decoder import DecoderBlock, repeated_filters
 def folded(model: nn.Module, dtype: torch.dtype, is_exact: bool = False) -> nn.Module:
     """Return a copy of a network, in evaluation mode, with constant weights for convolutions in a dtype.
 
-    Parameters
-    ----------
-    dtype : torch.dtype
-        Of the convolutions.
-    is_exact : bool
-        Whether the logits of a pixel must not vary with the size of the image around it. In float32, decoder blocks
-        of a U-Net then upsample as in the library, which takes a seventh longer: the rounding of a transposed
-        convolution varies.
-
-    Returns
-    -------
-    Module
-        In evaluation mode. Under autocast to `dtype` its logits are those of the model, but for rounding.
+    Under autocast to this dtype its logits are those of the model, but for rounding. If `is_exact`, the logits of a
+    pixel do not vary with the size of the image around it. In float32, decoder blocks of a U-Net then upsample as in
+    the library, which takes a seventh longer: the rounding of a transposed convolution varies.
     """
     model = copy.deepcopy(model).eval().requires_grad_(False)
     for module in list(model.modules()):

@@ -34,15 +34,7 @@ FURTHEST_SCALING = 4.0
 def check_mergeable(first: tuple[str, ModelCard], other: tuple[str, ModelCard]) -> str:
     """Check that two models, each a file's path and a card, have the same network, input and base.
 
-    Parameters
-    ----------
-    first, other : tuple of str and ModelCard
-        A model's file, for messages, and its card.
-
-    Returns
-    -------
-    str
-        A warning if the base is known by its name alone; else empty.
+    Return a warning if the base is known by its name alone.
 
     Raises
     ------
@@ -121,14 +113,7 @@ def _count(training: dict[str, Any], key: str) -> int:
 def common_bands(cards: list[ModelCard], fractions: list[float], paths: list[str]) -> tuple[Band, ...]:
     """Return the bands of a merged model: mean and deviation of all training images together.
 
-    Parameters
-    ----------
-    cards : list of ModelCard
-        With the same bands.
-    fractions : list of float
-        Weight of each model; their sum is 1.
-    paths : list of str
-        The models' files, for the message.
+    The models have the same bands. The sum of their fractions is 1.
 
     Raises
     ------
