@@ -29,14 +29,8 @@ from .region_grid import CELL_PX, Part
 class RegionView:
     """The result rasters of one scene, and its place in the region.
 
-    Parameters
-    ----------
-    name : str
-        The scene's; decides where all else is equal.
-    classes : str
-        Raster of road classes; may be empty.
-    bounds : tuple of float
-        Least column and row, greatest column and row, on the region's grid.
+    The name decides where all else is equal. `classes` may be empty. The bounds are least column and row, then greatest
+    column and row, on the region's grid.
     """
 
     name: str
@@ -52,21 +46,10 @@ class RegionView:
 
 
 def read_best(grid: Grid, window: Part, views: Sequence[RegionView]) -> tuple[np.ndarray, Optional[np.ndarray]]:
-    """Read the best view of a window.
+    """Return the best view of a window of whole cells: probability and classes, both (height, width), uint8.
 
-    Parameters
-    ----------
-    grid : Grid
-        Of the region.
-    window : Part
-        Of whole cells, except where the grid ends.
-
-    Returns
-    -------
-    probability : ndarray (height, width), uint8
-        NO_DATA where no scene has data.
-    classes : ndarray (height, width), uint8, optional
-        From the same scenes; None if one of them has no classes.
+    Probability is NO_DATA where no scene has data. Classes are from the same scenes; None if one of them has no
+    classes.
     """
     shown = sorted((view for view in views if view.touches(window)), key=lambda view: view.name)
     has_classes = bool(shown) and all(view.classes for view in shown)
@@ -90,14 +73,9 @@ def _opened(view: RegionView, grid: Grid, has_classes: bool, stack: ExitStack) -
 
 
 def _fill(targets: Sequence[np.ndarray], strip: Part, shown: Mapping[RegionView, Sequence[np.ndarray]]) -> None:
-    """Fill a strip cell by cell from the best view.
+    """Fill a strip's probability, and classes if any, (height, width), uint8, cell by cell from the best view.
 
-    Parameters
-    ----------
-    targets : sequence of ndarray (height, width), uint8
-        Probability of the strip, and its classes if there are any.
-    shown : mapping of RegionView to sequence of ndarray (height, width), uint8
-        The same as each scene shows it.
+    `shown` has the same as each scene shows it.
     """
     for left in range(0, strip.width, CELL_PX):
         columns = slice(left, min(left + CELL_PX, strip.width))

@@ -39,17 +39,7 @@ _COLORS = {color: color.name for color in (ColorInterp.gray, ColorInterp.red, Co
 
 @dataclass(frozen=True)
 class SceneBand:
-    """A band of a scene, except alpha.
-
-    Parameters
-    ----------
-    number : int
-        In the file, from 1.
-    dtype : str
-        In numpy.
-    color : str
-        gray, red, green or blue; empty for any other.
-    """
+    """A band of a scene, except alpha, numbered from 1. The color is gray, red, green, blue or empty."""
 
     number: int
     dtype: str
@@ -72,8 +62,6 @@ class Scene:
         Numbers of the bands that the model takes, in the model's order, from 1.
     version : str
         Changes when the file, or one of its sources, changes.
-    bands : tuple of SceneBand
-        All but alpha.
     masking : str
         FULL, NODATA, ALPHA, MASK or OTHER.
     """
@@ -110,13 +98,7 @@ class Catalog:
 def read_catalog(
     paths: Sequence[str], wanted: ModelInput, aoi: Optional[geopandas.GeoDataFrame], reporter: Reporter
 ) -> Catalog:
-    """Open each image of `find_scenes`, and sort them.
-
-    Parameters
-    ----------
-    aoi : GeoDataFrame, optional
-        Polygons of the area of interest, in any CRS.
-    """
+    """Open each image of `find_scenes`, and sort them, some as outside of the area of interest, in any CRS."""
     scenes: dict[str, Scene] = {}
     problems: list[Problem] = []
     outside: list[str] = []

@@ -83,18 +83,10 @@ class _Queue:
 
 
 class DaskExecutor:
-    """Dask workers that do tasks; see `executors.Executor`.
+    """Dask workers that do tasks, after a check of their needs; see `executors.Executor`.
 
-    Parameters
-    ----------
-    needs : Needs
-        Checked on each worker before it gets work.
-    scheduler : str
-        Address of a scheduler; empty for processes of this machine.
-    workers : int
-        Number of processes of this machine.
-    threads : int
-        Of all processes of this machine together; 0 for the number of cores.
+    Without the address of a scheduler they are processes of this machine, which share the threads; 0 threads stand for
+    the number of cores.
 
     Raises
     ------

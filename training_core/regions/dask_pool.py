@@ -47,17 +47,8 @@ class SchedulerLost(Exception):
 class WorkerPool:
     """Workers that have been checked and prepared, also those that join later.
 
-    Parameters
-    ----------
-    begun : callable
-        Called in Dask's own thread with the number of each task that a worker begins.
-
-    Attributes
-    ----------
-    job : str
-        Id of the run.
-    fit : dict of str to str
-        Names by address of the workers that fit.
+    `begun` is called in Dask's own thread with the number of each task that a worker begins. `job` is the id of the
+    run. `fit` has the names by address of the workers that fit.
 
     Raises
     ------
@@ -303,10 +294,7 @@ def _import_name(function: Callable[..., Any]) -> str:
 def start_processes(own_places: list[Place], stack: ExitStack) -> Any:
     """Start a worker at each place, and return their cluster, which only this machine reaches.
 
-    Parameters
-    ----------
-    stack : ExitStack
-        Removes the processes' temporary folder.
+    The stack removes the processes' temporary folder.
 
     Raises
     ------

@@ -37,17 +37,7 @@ _STATES: dict[str, State] = {}
 
 @dataclass(frozen=True)
 class State:
-    """Result of this process' checks for a job.
-
-    Parameters
-    ----------
-    complaints : tuple of str
-        Why it does not fit; empty if it does.
-    name : str
-        Of the worker, for people.
-    perform : callable, optional
-        See `executors.Handlers`.
-    """
+    """Result of this process' checks for a job: `executors.Handlers.perform`, or complaints if it does not fit."""
 
     complaints: tuple[str, ...]
     name: str
@@ -139,15 +129,7 @@ def state_of(job: str) -> dict[str, Any] | None:
 
 
 def do_task(job: str, text: str) -> str:
-    """Do a task, and return its outcome as JSON.
-
-    Parameters
-    ----------
-    job : str
-        See `WorkerSetup`.
-    text : str
-        The task as JSON: key, number, work and document.
-    """
+    """Do a task, JSON of key, number, work and document, for a job of `WorkerSetup`; return its outcome as JSON."""
     worker = distributed.get_worker()
     description = json.loads(text)
     state = _STATES.get(job)

@@ -28,18 +28,9 @@ SET_UP = "Run Set up runtime with Many machines (FLEET), or install what resourc
 class Task:
     """A piece of work for one worker.
 
-    Parameters
-    ----------
-    key : str
-        From the content: tasks of the same key have the same result, and its file is named after the key.
-    work : str
-        Kind of work.
-    document : dict
-        Of JSON types; see the handler of the kind.
-    megapixels : float
-        Size of the work, from which its time is estimated.
-    scene : str
-        Name of its scene; empty for work on the region.
+    Tasks with the same key, which is made from the content, have the same result. Its file is named after the key. A
+    handler takes the kind of work and the document of JSON types. The time is estimated from the megapixels. The scene
+    is empty for work on the region.
     """
 
     key: str
@@ -51,18 +42,9 @@ class Task:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The end of a task.
+    """The end of a task: a result of JSON types, or None and the failure's code (see `errors`), reason and remedy.
 
-    Parameters
-    ----------
-    result : dict, optional
-        Of JSON types; None if the task failed.
-    code, reason, remedy : str
-        Of the failure: code of the error (see `errors`), the problem, and what to do; empty for a result.
-    worker : str
-        Name of the worker; empty where that is unknown.
-    elapsed_s : float
-        Wall time of the work itself.
+    The worker's name is empty where it is unknown. `elapsed_s` is the wall time of the work itself.
     """
 
     task: Task
@@ -83,10 +65,8 @@ class Handlers:
     perform : callable
         Takes the kind of work and a task's document; returns its result, of JSON types; raises if it fails.
     prepare : callable
-        Called once in each worker with `document`, to load the model and to try the engine; raises a RoadSegError
-        where these cannot be used.
-    document : dict
-        Of JSON types.
+        Called once in each worker with `document`, of JSON types, to load the model and to try the engine; raises a
+        RoadSegError where these cannot be used.
     """
 
     perform: Callable[[str, dict[str, Any]], dict[str, Any]]
@@ -95,15 +75,7 @@ class Handlers:
 
 
 class Executor(Protocol):
-    """Workers that do tasks.
-
-    Attributes
-    ----------
-    name : str
-        For people.
-    dashboard : str
-        Address of a page that shows the work; may be empty.
-    """
+    """Workers that do tasks, with a name for people and the address of a page that shows the work, or none."""
 
     name: str
     dashboard: str
@@ -157,14 +129,8 @@ def open_executor(
 ) -> Executor:
     """Return the executor that a job asks for; close it at the end.
 
-    Parameters
-    ----------
-    scheduler : str
-        Address of a Dask scheduler; empty for this machine.
-    workers : int
-        Processes of this machine; 0 for one for each NUMA node.
-    threads : int
-        Of all processes together; 0 for the number of cores.
+    Without the address of a Dask scheduler it works on this machine. 0 workers stand for one process for each NUMA
+    node, 0 threads, of all processes together, for the number of cores.
 
     Raises
     ------

@@ -25,14 +25,8 @@ from .store import read_arrays, write_arrays
 class BorderPatches:
     """Patches of likely road that touch the border of a part's core.
 
-    Parameters
-    ----------
-    pixels : ndarray (n, 2), int64
-        Columns and rows, in the region, of their pixels at the border.
-    patch : ndarray (n,), int64
-        The patch of each pixel, from 0.
-    is_sure : ndarray (patches,), bool
-        Which of them contain sure road.
+    `pixels`, (n, 2), int64, are columns and rows, in the region, of their border pixels, and `patch`, (n,), int64, the
+    patch of each, from 0. `is_sure`, (patches,), bool, marks those with sure road.
     """
 
     pixels: np.ndarray
@@ -43,10 +37,7 @@ class BorderPatches:
 def border_patches(raster: RoadRaster, core: Part, hysteresis: float) -> BorderPatches:
     """Return the patches of likely road at the border of a core, of which the raster has the probability.
 
-    Parameters
-    ----------
-    hysteresis : float
-        Lower threshold as a fraction of the upper one.
+    `hysteresis` is the lower threshold as a fraction of the upper one.
     """
     frame = Frame(core.height, core.width)
     likely, sure = (_runs(raster, fraction, frame) for fraction in (hysteresis, 1.0))
@@ -107,17 +98,8 @@ def read_patches(path: Path) -> BorderPatches:
 def linked_pixels(cores: Sequence[Part], read: Callable[[int], BorderPatches]) -> Iterator[np.ndarray]:
     """Yield, for each core, its border pixels that are connected with sure road anywhere in the region.
 
-    Parameters
-    ----------
-    cores : sequence of Part
-        Row by row, those of a row from left to right.
-    read : callable
-        Returns the border patches of a core by its number; called three times for each.
-
-    Yields
-    ------
-    ndarray (n, 2), int64
-        Columns and rows in the region.
+    They are columns and rows in the region, (n, 2), int64. Cores are given row by row, those of a row from left to
+    right. `read` returns the border patches of a core by its number. It is called three times for each.
     """
     counts, is_sure = [], []
     for number in range(len(cores)):

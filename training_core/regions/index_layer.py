@@ -74,20 +74,8 @@ _PATIENCE_S = 5.0
 class IndexedScene:
     """A scene as it is when the index is made.
 
-    Parameters
-    ----------
-    outline : Polygon, optional
-        The footprint in the layer's CRS; None where it is unknown.
-    status : str
-        One of STATUSES.
-    reason : str
-        Of a failure.
-    blocks : int
-        Number of its blocks.
-    megapixels : float
-        To predict.
-    mask, probability : str
-        Paths of its results; may be empty.
+    The outline is the footprint in the layer's CRS; None where it is unknown. Status is one of STATUSES, reason that of
+    a failure. Megapixels are those to predict. Paths of results may be empty.
     """
 
     name: str
@@ -102,19 +90,10 @@ class IndexedScene:
 
 
 class IndexLayer:
-    """The index while the work goes on.
+    """The index while the work goes on; of scenes with the same name, `update` changes the first.
 
-    Parameters
-    ----------
-    path : Path
-        The GeoPackage. The index of an earlier run is filled again, so that people who watch it see the new one; any
-        other file is replaced as a whole.
-    crs : CRS
-        Of the footprints.
-    scenes : sequence of IndexedScene
-        Where several have a name, `update` changes the first.
-    reporter : Reporter
-        Gets one warning if changes cannot be written.
+    The index of an earlier run is filled again, so that people who watch it see the new one. Any other file is replaced
+    as a whole. The reporter gets one warning if changes cannot be written.
 
     Raises
     ------

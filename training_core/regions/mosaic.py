@@ -36,18 +36,10 @@ _KERNEL_PX = 4
 
 @dataclass(frozen=True, eq=False)
 class Mosaic:
-    """Scenes on one grid.
+    """Scenes on one grid, the first on top.
 
-    Parameters
-    ----------
-    grid : Grid
-        From the first to the last pixel of any scene.
-    scenes : tuple of Scene
-        The first is on top.
-    offsets : tuple of tuple of int
-        Column and row of each scene's first pixel.
-    reach_px : int
-        Pixels of its grid within which scenes are neighbors.
+    The grid extends from the first to the last pixel of any scene. Offsets are column and row of each scene's first
+    pixel. Scenes within `reach_px` are neighbors.
     """
 
     grid: Grid
@@ -118,7 +110,8 @@ class Mosaic:
 def find_mosaics(scenes: Sequence[Scene], reach_px: int, resolution_m: float = 0.0) -> list[Mosaic]:
     """Group the scenes that lie on one grid and touch, or nearly touch, each other.
 
-    They have the same CRS, the same size of pixels, bands of the same kind, and differ by whole pixels.
+    They have the same CRS, the same size of pixels, bands of the same kind, and differ by whole pixels. Mosaics are in
+    the order of their first scenes. A scene without neighbors is a mosaic by itself.
 
     Parameters
     ----------
@@ -127,11 +120,6 @@ def find_mosaics(scenes: Sequence[Scene], reach_px: int, resolution_m: float = 0
         apart belong together.
     resolution_m : float
         Ground size of the model's pixels in meters; 0 means that of the scenes.
-
-    Returns
-    -------
-    list of Mosaic
-        In the order of their first scenes. A scene without neighbors is a mosaic by itself.
     """
     mosaics: list[tuple[int, Mosaic]] = []
     order = {scene.name: number for number, scene in enumerate(scenes)}
@@ -147,17 +135,8 @@ def find_mosaics(scenes: Sequence[Scene], reach_px: int, resolution_m: float = 0
 def own_reach_px(grid: Grid, halo_px: int, resolution_m: float) -> int:
     """Return the largest number of pixels of a grid that are read beyond a block.
 
-    Parameters
-    ----------
-    halo_px : int
-        Width of a tile's halo in pixels of the model.
-    resolution_m : float
-        Ground size of the model's pixels in meters; 0 means the grid's own.
-
-    Returns
-    -------
-    int
-        The halo, the margin by which tiles begin at multiples of the stride, and that of resampling.
+    These are the halo, the margin by which tiles begin at multiples of the stride, and that of resampling. The halo is
+    in pixels of the model, whose ground size is `resolution_m` or, if 0, the grid's own.
     """
     if not halo_px:
         return 0
@@ -169,14 +148,9 @@ def own_reach_px(grid: Grid, halo_px: int, resolution_m: float) -> int:
 
 
 def normalized_bands(mosaic: Mosaic, wanted: ModelInput) -> tuple[tuple[Band, ...], list[str]]:
-    """Return the bands by which a mosaic is normalized, as one image.
+    """Return the bands by which a mosaic is normalized, as one image, and the names of scenes that cannot be read.
 
-    Returns
-    -------
-    bands : tuple of Band
-        Measured on the mosaic, if the model normalizes by image.
-    left_out : list of str
-        Names of scenes that could not be read.
+    They are measured on the mosaic if the model normalizes by image.
 
     Raises
     ------

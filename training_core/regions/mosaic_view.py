@@ -52,20 +52,10 @@ class ViewBand:
 
 @dataclass(frozen=True)
 class ViewSource:
-    """A raster of a view.
+    """A raster of a view; see `catalog.Scene`. It lies at `column` and `row` of the view's grid.
 
-    Parameters
-    ----------
-    path, name, version : str
-        See `catalog.Scene`.
-    column, row, width, height : int
-        Where it lies, in pixels of the view's grid.
-    numbers : tuple of int
-        Its bands in the order of the view's, from 1.
-    masking : str
-        See `catalog.Scene`.
-    nodata : tuple of str
-        By band, where the masking is NODATA.
+    `numbers` are its bands in the order of the view's, from 1. `nodata` has a value for each band where the masking is
+    NODATA.
     """
 
     path: str
@@ -87,7 +77,7 @@ class ViewSource:
 
 @dataclass(frozen=True)
 class View:
-    """Rasters on one grid as one image.
+    """Rasters on one grid as one image, the lowest first.
 
     Parameters
     ----------
@@ -96,13 +86,11 @@ class View:
     masking : str
         How it marks missing data: FULL, if the area of interest has data everywhere; NODATA, by the nodata values that
         all sources share; MASK, by a mask.
-    sources : tuple of ViewSource
-        The lowest first.
     top : str
         Name of the raster without which it shows nothing; may be empty.
     is_strict : bool
-        Whether nodata values count only where all bands have them, as in a raster by itself. The XML gets several
-        times longer.
+        Whether nodata values count only where all bands have them, as in a raster by itself. The XML gets several times
+        longer.
     """
 
     grid: Grid
@@ -237,12 +225,8 @@ def _source(kind: str, source: ViewSource, path: str, band: str, more: str = "")
 class ViewImage:
     """A view to be read at a ground resolution, as `geodata.rasters.Image` is. A context manager.
 
-    Rasters that turn out to be damaged are left out, as if they were not there, except the one on top.
-
-    Parameters
-    ----------
-    resolution_m : float
-        Ground size of a pixel in meters; 0 means the view's own.
+    Rasters that turn out to be damaged are left out, as if they were not there, except the one on top. `resolution_m`
+    of 0 means the view's own.
     """
 
     def __init__(self, view: View, resolution_m: float = 0.0) -> None:
@@ -261,12 +245,7 @@ class ViewImage:
         self._closing.close()
 
     def read(self, column: int, row: int, width: int, height: int) -> tuple[np.ndarray, np.ndarray]:
-        """Read a window of the grid, as `geodata.rasters.Image.read` does.
-
-        Returns
-        -------
-        values : ndarray (bands, height, width), dtype of the rasters
-        known : ndarray (height, width), bool
+        """Read values, (bands, height, width), dtype of the rasters, and whether they are known, (height, width), bool.
 
         Raises
         ------

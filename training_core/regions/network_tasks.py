@@ -47,21 +47,7 @@ class MappedScene:
 
 
 class RegionRoads:
-    """The extraction of a region's roads.
-
-    Parameters
-    ----------
-    folder : str
-        Of the job.
-    scenes : sequence of MappedScene
-        At least one.
-    grid : Grid
-        Of the region.
-    part_px : int
-        Approximate side of a part in pixels.
-    classes : sequence of RoadClass
-        Those that the model predicts.
-    """
+    """The extraction of a region's roads, in parts whose side is about `part_px`."""
 
     def __init__(
         self,
@@ -90,19 +76,10 @@ class RegionRoads:
         self._parts = list(divide(self._grid, part_px, shapes))
 
     def extract(self, do: Do, do_borders: Do) -> tuple[Iterator[geopandas.GeoDataFrame], int]:
-        """Extract all parts, and join those that succeed.
+        """Extract all parts, and join those that succeed; see `joined_roads`.
 
-        Parameters
-        ----------
-        do, do_borders : callable
-            Do the tasks of extraction, and those of hysteresis across borders.
-
-        Returns
-        -------
-        tables : iterator of GeoDataFrame
-            Lines, part by part; see `joined_roads`.
-        mismatches : int
-            Ends of lines at seams without a counterpart.
+        `do` does the tasks of extraction, `do_borders` those of hysteresis across borders. The number is that of ends
+        of lines at seams without a counterpart.
         """
         linked = self._linked(do_borders)
         tasks = [self._extraction(part, linked) for part in self._parts]

@@ -57,18 +57,10 @@ def extract_part(
     classes: Optional[ClassRaster] = None,
     linked: Optional[np.ndarray] = None,
 ) -> PartRoads:
-    """Extract the roads of a part.
+    """Extract the roads of a part, of which raster and classes cover the window: the core with its margin.
 
-    Parameters
-    ----------
-    raster : RoadRaster
-        Of the window, as are the classes.
-    window : Part
-        The core with its margin.
-    pixel_m : tuple of float
-        Ground size of a pixel in meters along columns and along rows.
-    linked : ndarray (n, 2), int64, optional
-        Columns and rows in the region of likely pixels of the window that are connected to sure ones.
+    `pixel_m` is the size of a pixel along columns and along rows. `linked`, (n, 2), int64, has columns and rows in the
+    region of likely pixels of the window that are connected to sure ones.
     """
     begin, sides_m = np.array([window.column, window.row]), np.array(pixel_m)
     within = None if linked is None else linked - begin

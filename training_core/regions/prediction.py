@@ -60,18 +60,8 @@ _KEPT: dict[str, type] = {"engine": str, "precision": str, "halo_px": int, "core
 class Predicting:
     """How blocks are predicted: the same for all blocks of a job.
 
-    Parameters
-    ----------
-    model : str
-        The model's file, as workers reach it.
-    sha256 : str
-        See `model_sha256`.
-    engine, precision : str
-        See `models.engines.Engine`.
-    is_exact : bool
-        Whether the halo is exact for the receptive field.
-    threads : int
-        0 for the process' own number.
+    The model's file is given as workers reach it, 0 threads for the process' own number. If `is_exact`, the halo is
+    exact for the receptive field. See `models.engines.Engine` for engine and precision.
     """
 
     model: str
@@ -103,14 +93,7 @@ def choose_settings(
 ) -> tuple[Predicting, int]:
     """Return how blocks are predicted, and the largest side of a block in pixels.
 
-    Parameters
-    ----------
-    model : Module or OnnxModel
-        As `load_model` returned it.
-    sample : callable
-        Returns an image on which the halo may be measured.
-    job_px : int
-        Pixels to segment in all.
+    `sample` returns an image on which the halo may be measured. `job_px` counts the pixels to segment in all.
 
     Raises
     ------
@@ -232,12 +215,7 @@ def block_document(
 ) -> dict[str, Any]:
     """Return the document of a block of a scene, of JSON types, as `predict_block` takes it.
 
-    Parameters
-    ----------
-    bands : tuple of Band
-        By which the mosaic is normalized; see `normalized_bands`.
-    area : MosaicArea, optional
-        The area of interest.
+    The mosaic is normalized by `bands`; see `normalized_bands`.
     """
     return {
         "predicting": asdict(predicting),
@@ -255,16 +233,9 @@ def content_of(document: dict[str, Any]) -> dict[str, Any]:
 
 
 def predict_block(document: dict[str, Any]) -> tuple[Prediction, Grid, list[str]]:
-    """Predict the block of a `block_document`.
+    """Predict the block of a `block_document`: NO_DATA outside the area of interest.
 
-    Returns
-    -------
-    prediction : Prediction
-        Of the block; NO_DATA outside the area of interest.
-    grid : Grid
-        Of the block.
-    left_out : list of str
-        Names of neighboring scenes that turned out to be damaged.
+    Return with it the block's grid, and the names of neighboring scenes that turned out to be damaged.
 
     Raises
     ------

@@ -50,12 +50,7 @@ class Throughput:
     """Megapixels a second in the last while, by the clock: it follows workers that come and go, and counts pauses.
 
     A worker that has ended a task is taken to be at work on the next one. So the throughput does not look high just
-    after tasks have ended, nor low just before.
-
-    Parameters
-    ----------
-    total_megapixels : float
-        Size of all work, also of the work that `skip` takes off.
+    after tasks have ended, nor low just before. `total_megapixels` includes the work that `skip` takes off.
     """
 
     def __init__(self, total_megapixels: float) -> None:
@@ -68,16 +63,9 @@ class Throughput:
         self._recent_megapixels = self._recent_from_s = 0.0
 
     def add(self, worker: str, megapixels: float, elapsed_s: float, now: Optional[float] = None) -> None:
-        """Count a task that has just ended.
+        """Count a task that has just ended, `now` in seconds of `time.monotonic`.
 
-        Parameters
-        ----------
-        megapixels : float
-            Its size; 0 for work outside of the total, which takes time as well.
-        elapsed_s : float
-            Its duration.
-        now : float, optional
-            In seconds of `time.monotonic`, which is the default.
+        Work outside of the total takes time as well. Its `megapixels` are 0.
         """
         now = time.monotonic() if now is None else now
         if self._began_s is None:
@@ -137,12 +125,7 @@ class Throughput:
 class RegionProgress:
     """The outcomes of the tasks of a region so far; the index is kept up to date, and the reporter warned of failures.
 
-    Attributes
-    ----------
-    points : list of (float, float)
-        Seconds since the beginning, and megapixels done by then.
-    block_s : list of float
-        Seconds that each block of a scene took.
+    `points` has seconds since the beginning with the megapixels done by then. `block_s` has the duration of each block.
     """
 
     def __init__(self, plan: RegionPlan, index: IndexLayer, reporter: Reporter) -> None:
@@ -266,21 +249,9 @@ class RegionProgress:
 
 
 class NetworkSummary:
-    """Numbers of a network, counted while it is written.
+    """Numbers of a network, counted while it is written, with the length of road by name of the scene.
 
-    Parameters
-    ----------
-    see : callable
-        Called with the lines of each part, (n,), object.
-
-    Attributes
-    ----------
-    count : int
-        Number of lines.
-    components : int
-        Number of connected components.
-    scene_m : dict of str to float
-        Length of road by name of the scene.
+    `see` is called with the lines of each part, (n,), object.
     """
 
     def __init__(self, region: RegionPlan, see: Callable[[np.ndarray], None]) -> None:

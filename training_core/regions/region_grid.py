@@ -80,11 +80,7 @@ def margin_px(options: NetworkOptions, pixel_m: tuple[float, float]) -> int:
     """Return the margin with which a part has the roads of the undivided region, in pixels of whole cells.
 
     Every step of extraction looks no farther around than the lengths among its options allow, one after the other.
-
-    Parameters
-    ----------
-    pixel_m : tuple of float
-        Ground size of a pixel in meters along columns and along rows.
+    `pixel_m` is the size of a pixel along columns and along rows.
     """
     area_m = options.min_area_m2 / _NARROWEST_M
     linked_m = (1 + WAY_AROUND) * options.likely_gap_m  # the link, and the way around it along the network
@@ -97,12 +93,8 @@ def margin_px(options: NetworkOptions, pixel_m: tuple[float, float]) -> int:
 def divide(grid: Grid, side_px: int, footprints: Sequence[BaseGeometry]) -> Iterator[Part]:
     """Yield the parts of a region that may have data, row by row.
 
-    Parameters
-    ----------
-    side_px : int
-        Approximate side of a part, rounded to whole cells.
-    footprints : sequence of geometry
-        Where there may be data, in columns and rows of the grid.
+    `side_px` is their approximate side, rounded to whole cells. Footprints, in columns and rows of the grid, show where
+    there may be data.
     """
     tree = shapely.STRtree(list(footprints))
     rows, columns = _spans(grid.height, side_px), _spans(grid.width, side_px)

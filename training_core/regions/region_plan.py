@@ -41,20 +41,9 @@ _BLOCKS_A_WORKER = 64
 
 @dataclass(frozen=True, eq=False)
 class ScenePlan:
-    """The work for a scene.
+    """The work for a scene, each of its blocks with the key of its bytes.
 
-    Parameters
-    ----------
-    bands : tuple of Band
-        By which the mosaic is normalized.
-    area : MosaicArea, optional
-        The area of interest.
-    blocks : tuple of (Block, str)
-        The scene's, each with the key of its bytes.
-    results : Results
-        The files to write.
-    key : str
-        From the content of these files.
+    The bands are those by which the mosaic is normalized. The key of the plan is made from the content of its results.
     """
 
     scene: Scene
@@ -78,17 +67,7 @@ class ScenePlan:
 
 @dataclass(frozen=True, eq=False)
 class Planner:
-    """Makes the tasks of scenes, from what all scenes of a job share.
-
-    Parameters
-    ----------
-    folder : str
-        Of the job.
-    block_px : int
-        Largest side of a block in pixels.
-    aoi : GeoDataFrame, optional
-        The area of interest.
-    """
+    """Makes the tasks of scenes, with blocks of up to `block_px` a side, from what all scenes of a job share."""
 
     folder: str
     predicting: Predicting
@@ -173,20 +152,9 @@ def rounds(plans: Sequence[ScenePlan], workers: int) -> Iterator[list[ScenePlan]
 
 @dataclass(frozen=True, eq=False)
 class RegionPlan:
-    """The work for a region.
+    """The work for a region: plans of all scenes that can be mapped, and problems of those that cannot.
 
-    Parameters
-    ----------
-    plans : tuple of ScenePlan
-        Of all scenes that can be mapped.
-    kept : frozenset of str
-        Names of the scenes whose results exist.
-    problems : tuple of Problem
-        Scenes that cannot be mapped.
-    outside : int
-        Number of scenes outside of the area of interest.
-    grid : Grid
-        Of the region.
+    `kept` names the scenes whose results exist. `outside` counts those outside of the area of interest.
     """
 
     planner: Planner

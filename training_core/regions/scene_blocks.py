@@ -62,12 +62,10 @@ class Block:
 
 @dataclass(frozen=True, eq=False)
 class MosaicArea:
-    """The area of interest on a mosaic.
+    """The area of interest on a mosaic, whose grid is at the model's resolution.
 
     Parameters
     ----------
-    grid : Grid
-        The mosaic's at the model's resolution.
     shape : BaseGeometry
         In ground meters; see `Grid.metric_transform`.
     window : tuple of int
@@ -100,7 +98,9 @@ def mosaic_area(mosaic: Mosaic, resolution_m: float, aoi: geopandas.GeoDataFrame
 def scene_blocks(
     mosaic: Mosaic, scene: Scene, resolution_m: float, block_px: int, window: Optional[Window] = None
 ) -> list[Block]:
-    """Divide a scene into blocks.
+    """Divide a scene into blocks of about equal size, row by row, without gap or overlap.
+
+    They begin at multiples of the stride, except where the scene or the window begins.
 
     Parameters
     ----------
@@ -110,12 +110,6 @@ def scene_blocks(
         Largest side of a block in pixels, in steps of the model's stride.
     window : tuple of int, optional
         Column, row, width and height of the wanted pixels on the mosaic's grid at that resolution; None for all.
-
-    Returns
-    -------
-    list of Block
-        Row by row, without gap or overlap. They have about equal sizes, and begin at multiples of the stride, except
-        where the scene or the window begins.
     """
     whole = mosaic.window_at(scene, resolution_m)
     column, row, width, height = common_window(whole, window) if window else whole
@@ -175,15 +169,8 @@ def read_block(path: str) -> Prediction:
 def assemble(document: dict[str, Any]) -> dict[str, Any]:
     """Write a scene's result rasters from the bytes of its blocks; pixels in no block have no data.
 
-    Parameters
-    ----------
-    document : dict
-        Of `region_plan.Planner.assembly_document`.
-
-    Returns
-    -------
-    dict
-        px, known_px and road_px of the scene, and the paths of its results by name.
+    The document is that of `region_plan.Planner.assembly_document`. Return px, known_px and road_px of the scene, and
+    the paths of its results by name.
 
     Raises
     ------

@@ -40,21 +40,11 @@ _PREFIXES = {
 
 
 def find_scenes(rasters: Sequence[str], source: str = "") -> list[str]:
-    """Return the rasters that a job names, each once.
+    """Return the rasters that a job names, each once, in the order given.
 
-    Parameters
-    ----------
-    rasters : sequence of str
-        Each a raster that GDAL opens, a folder, a pattern, a tile index or a STAC item collection. A virtual raster
-        (VRT) is one image.
-    source : str
-        One more of these; may be empty.
-
-    Returns
-    -------
-    list of str
-        In the order given; the rasters of a folder or a pattern in natural order (2 before 10), those of an index or a
-        collection in its own.
+    Each entry, and the source if not empty, is a raster that GDAL opens, a folder, a pattern, a tile index or a STAC
+    item collection. A virtual raster (VRT) is one image. The rasters of a folder or a pattern are in natural order (2
+    before 10), those of an index or a collection in its own.
 
     Raises
     ------

@@ -43,10 +43,8 @@ class PartOutline:
     ----------
     lengths_m : ndarray (components,), float64
         Of all connected components of the part.
-    edge : ndarray (k,), int64
-        Number of each cut line; a line cut at both ends has one entry.
-    component : ndarray (k,), int64
-        The line's component.
+    edge, component : ndarray (k,), int64
+        Number and component of each cut line; a line cut at both ends has one entry.
     is_cut : ndarray (k, 2), bool
         Which of the line's ends were cut.
     place : ndarray (k, 2, 2), float64
@@ -179,23 +177,9 @@ def joined_roads(
     options: NetworkOptions,
     classes: Sequence[RoadClass] = (),
 ) -> Iterator[geopandas.GeoDataFrame]:
-    """Yield the network's lines: for each part, its own and those that end with it.
+    """Yield the network's lines, as `Network.roads`: for each part, its own and those that end with it.
 
-    Parameters
-    ----------
-    parts : iterable of PartRoads
-        In the order of their outlines.
-    joining : Joining
-        Of these outlines.
-    grid : Grid
-        Of the region.
-    classes : sequence of RoadClass
-        Those that lines' votes are for.
-
-    Yields
-    ------
-    GeoDataFrame
-        As `Network.roads`; may be empty.
+    Parts come in the order of their outlines, from which the joining was made. Lines have votes for the classes.
     """
     # Components shorter than the minimum get rank 0, and are left out.
     is_kept = joining.length_m >= options.min_length_m

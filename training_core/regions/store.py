@@ -32,10 +32,7 @@ _SUFFIX = re.compile(r"(\.[A-Za-z0-9]+)+")
 def content_key(*parts: object) -> str:
     """Return a name made from parts of JSON types: the same for the same content in any process on any machine.
 
-    Returns
-    -------
-    str
-        The first 24 hexadecimal digits of the SHA-256 of their JSON.
+    It is the first 24 hexadecimal digits of the SHA-256 of their JSON.
 
     Raises
     ------
@@ -77,10 +74,7 @@ class Store:
     def write(self, kind: str, key: str, suffix: str, writer: Callable[[Path], object]) -> Path:
         """Write a result whole, in place of an existing one, and return its path.
 
-        Parameters
-        ----------
-        writer : callable
-            Takes the temporary path to write to, in a folder of its own that is removed afterwards.
+        The writer takes a temporary path in a folder of its own that is removed afterwards.
 
         Raises
         ------
@@ -131,31 +125,17 @@ def _explained(final: Path, error: OSError) -> OutputError:
 
 
 def write_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
-    """Write arrays to an .npz file; the same arrays give the same bytes.
-
-    Parameters
-    ----------
-    arrays : mapping of str to ndarray (...), any numeric dtype
-    """
+    """Write arrays, (...) of any dtype that is numeric, to an .npz file; the same arrays give the same bytes."""
     np.savez_compressed(path, **arrays)  # type: ignore[arg-type]  # its stubs take `allow_pickle` for an array
 
 
 def read_arrays(path: Path, names: Iterable[str]) -> dict[str, np.ndarray]:
-    """Return all arrays of an .npz file by name; no object is unpickled.
-
-    Parameters
-    ----------
-    names : iterable of str
-        Arrays that the file must hold.
-
-    Returns
-    -------
-    dict of str to ndarray (...), any numeric dtype
+    """Return all arrays of an .npz file, (...), any dtype that is numeric, by name; no object is unpickled.
 
     Raises
     ------
     OutputError
-        The file is missing, or damaged.
+        The file is damaged, missing, or lacks one of the names.
     """
     try:
         with np.load(path, allow_pickle=False) as held:

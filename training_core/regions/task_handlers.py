@@ -31,12 +31,7 @@ PREDICT, MAP, ASSEMBLE, BORDERS, EXTRACT = "predict", "map", "assemble", "border
 
 
 def perform(work: str, document: dict[str, Any]) -> dict[str, Any]:
-    """Do a task of one of the kinds above, and return its result, of JSON types.
-
-    Parameters
-    ----------
-    document : dict
-        Of JSON types, as the handler below takes it.
+    """Do a task of one of the kinds above, and return its result, of JSON types; the handlers below take the document.
 
     Raises
     ------

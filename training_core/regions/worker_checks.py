@@ -34,16 +34,10 @@ _LEADER_FILE = "leader"
 
 @dataclass(frozen=True)
 class Needs:
-    """What a job needs on every worker.
+    """What a job needs on every worker: its folder, to which all workers write, and files that exist.
 
-    Parameters
-    ----------
-    folder : str
-        Folder of the job; all workers write to it.
-    files : tuple of str
-        Files that must be the same everywhere, such as the model.
-    paths : tuple of str
-        Files and folders that must exist, such as scenes; addresses that only GDAL understands are not checked.
+    `files`, such as the model, must be the same everywhere. `paths` of files and folders, such as scenes, must exist;
+    addresses that only GDAL understands are not checked.
     """
 
     folder: str
@@ -110,12 +104,7 @@ def checked_versions() -> dict[str, str]:
 def complaints(document: dict[str, Any], answer: str) -> list[str]:
     """Return sentences about what this process lacks as a worker; nothing if it fits.
 
-    Parameters
-    ----------
-    document : dict
-        `Leader.document`.
-    answer : str
-        Name of the file to leave next to the token.
+    The document is `Leader.document`. The answer is the name of a file to leave next to the token.
     """
     return [
         *_other_versions(document["versions"]),
