@@ -48,19 +48,9 @@ def run(job: CleanNetwork, reporter: Reporter) -> dict[str, Any]:
 
 
 def clean_layer(layer: geopandas.GeoDataFrame, job: CleanNetwork, reporter: Reporter) -> Network:
-    """Return the clean network of a layer's lines.
+    """Return the clean network of a layer's lines, in the layer's CRS; paths in the job are not read.
 
-    Parameters
-    ----------
-    layer : GeoDataFrame
-        Lines in any CRS.
-    job : CleanNetwork
-        Its options; paths are not read.
-
-    Returns
-    -------
-    Network
-        In the layer's CRS. A part of a line has the line's fields and direction.
+    A part of a line has the line's fields and direction.
 
     Raises
     ------
@@ -86,20 +76,7 @@ def clean_layer(layer: geopandas.GeoDataFrame, job: CleanNetwork, reporter: Repo
 
 
 def clean_lines(lines: Lines, job: CleanNetwork, reporter: Reporter) -> Graph:
-    """Return the graph of lines, cleaned.
-
-    Parameters
-    ----------
-    lines : Lines
-        In a plane of meters.
-    job : CleanNetwork
-        Its options; paths are not read.
-
-    Returns
-    -------
-    Graph
-        In meters; the origin of an edge is the line that it is a part of.
-    """
+    """Return the graph of lines in a plane of meters, cleaned; the origin of an edge is the line that it is a part of."""
 
     def begin(fraction: float, message: str) -> None:
         reporter.check_cancelled()

@@ -69,22 +69,7 @@ def to_record(
     document: dict[str, Any],
     sentences: list[str],
 ) -> ChangesRecord:
-    """Return what the report shows.
-
-    Parameters
-    ----------
-    stages : Stages
-        For timings and warnings.
-    segments : dict of str to ChangeSegments
-        By BEFORE and AFTER.
-    points : Points, optional
-    routes : PlaceRoutes, optional
-        None, as points, where there are no places.
-    document : dict
-        See `to_document`.
-    sentences : list of str
-        See `summary_sentences`.
-    """
+    """Return the content of the report; see `to_document` and `summary_sentences`."""
     return ChangesRecord(
         options=asdict(job),
         before=source_name(job.before),

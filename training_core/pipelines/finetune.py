@@ -38,17 +38,7 @@ from ..system.versions import versions
 
 
 def run(job: FineTune, reporter: Reporter, group: Group = ALONE) -> dict[str, Any]:
-    """Do the job, or a rank's part of it; see `jobs.FineTune`.
-
-    Parameters
-    ----------
-    group : Group
-        The ranks that do the job together.
-
-    Returns
-    -------
-    dict
-        Paths and numbers by name; of ranks other than 0, nothing.
+    """Do the job, or a rank's part of it; see `jobs.FineTune`. Ranks other than 0 return an empty result.
 
     Raises
     ------

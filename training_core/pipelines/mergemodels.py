@@ -31,16 +31,9 @@ from ..system.versions import versions
 
 @dataclass(frozen=True)
 class Sources:
-    """The models to merge, which fit each other.
+    """The models to merge, which fit each other, and a network of their architecture. Their shares add up to 1.
 
-    Parameters
-    ----------
-    model : Module
-        Of their architecture.
-    learned : list of int
-        Labeled pixels that each has learned from; 0 where weights are given and it is unknown.
-    fractions : list of float
-        Weight of each in the average; their sum is 1.
+    `learned` counts the labeled pixels that each has learned from; 0 where weights are given and it is unknown.
     """
 
     model: nn.Module

@@ -44,14 +44,8 @@ WITHOUT_VNNI = (
 class Comparison:
     """Scores of a quantized model and of its original on the check samples.
 
-    Parameters
-    ----------
-    agreement : float
-        Fraction of the pixels that both predict alike.
-    iou, iou_before : float, optional
-        Of the quantized and of the original model; None without labels.
-    apls, apls_before : float, optional
-        As well; None if the labels have no connected roads; see `mask_apls`.
+    Agreement is the fraction of the pixels that both predict alike. IoU is None without labels, APLS if the labels have
+    no connected roads; see `mask_apls`.
     """
 
     agreement: float
@@ -157,16 +151,10 @@ def _predict(model: ModelProto, engine: Engine, samples: list[Sample], reporter:
 def compare(
     before: list[np.ndarray], after: list[np.ndarray], samples: list[Sample], card: ModelCard, reporter: Reporter
 ) -> Comparison:
-    """Compare the predictions of two models on the same samples.
+    """Compare the predictions of two models on the same samples, all with labels or all without.
 
-    Parameters
-    ----------
-    before, after : list of ndarray (height, width), uint8
-        Probability bytes of the original and of the quantized model; see `to_byte`.
-    samples : list of Sample
-        With labels, or all without.
-    card : ModelCard
-        Threshold and resolution.
+    `before` and `after` are probability bytes of the original and of the quantized model, (height, width), uint8; see
+    `to_byte`. The card has threshold and resolution.
     """
     threshold = card.threshold
     known = np.concatenate([sample.known.ravel() for sample in samples])

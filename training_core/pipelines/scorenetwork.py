@@ -78,15 +78,7 @@ def _record(
     parts: dict[str, tuple[RoadGraph, Intervals]],
     sentences: list[str],
 ) -> NetworkRecord:
-    """Return what the report shows.
-
-    Parameters
-    ----------
-    parts : dict of str to (RoadGraph, Intervals)
-        See `differences`.
-    sentences : list of str
-        See `summary_sentences`.
-    """
+    """Return the content of the report; see `differences` and `summary_sentences`."""
     pair = networks.truth, networks.proposal
     return NetworkRecord(
         options=asdict(job),
