@@ -35,17 +35,8 @@ class DecoderBlock(nn.Module):
     ) -> Tensor:
         """Return the features, (batch, channels, height, width), at twice their size; see `UnetDecoderBlock.forward`.
 
-        Parameters
-        ----------
-        features : Tensor (batch, in, height, width), float32 or bfloat16
-        target_height, target_width : int
-            Twice the size of the features, in pixels; as the library calls a block, and not used.
-        skip_connection : Tensor (batch, skip, 2 height, 2 width), same dtype, optional
-            The encoder's features at that size.
-
-        Returns
-        -------
-        Tensor (batch, out, 2 height, 2 width), same dtype
+        The skip connection, (batch, skip, 2 height, 2 width), has their dtype, float32 or bfloat16. The library passes
+        the size of the result, which is not used.
         """
         first, normalize, activate = self.conv1
         if not self.training and not torch.is_autocast_enabled("cpu"):

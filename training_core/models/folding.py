@@ -76,16 +76,9 @@ class ConstantDecoderBlock(nn.Module):
     def forward(
         self, features: Tensor, target_height: int, target_width: int, skip_connection: Optional[Tensor] = None
     ) -> Tensor:
-        """Return the features at twice their size; see `DecoderBlock.forward`.
+        """Return features (batch, channels, height, width) at twice their size, in the dtype of the filters.
 
-        Parameters
-        ----------
-        features : Tensor (batch, in, height, width), dtype of the filters
-        skip_connection : Tensor (batch, skip, 2 height, 2 width), same dtype, optional
-
-        Returns
-        -------
-        Tensor (batch, out, 2 height, 2 width), same dtype
+        The skip connection is (batch, skip, 2 height, 2 width), of the same dtype.
         """
         upsampled = functional.conv_transpose2d(features, self.filters, self.bias, stride=2, padding=1)
         if self.has_skip:

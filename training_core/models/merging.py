@@ -171,14 +171,7 @@ def rescaled(
 def average_weights(models: Iterable[tuple[float, dict[str, Tensor]]]) -> dict[str, Tensor]:
     """Return the weighted average of weights, (...), float32 or int64, summed in FP64, and the largest counts.
 
-    Parameters
-    ----------
-    models : iterable of float and dict of Tensor of any shape (...), float32 or int64
-        Weight of each model, whose sum is 1, and its tensors by name.
-
-    Returns
-    -------
-    dict of Tensor of any shape (...), float32 or int64
+    Each model comes with its weight in the average. The sum of these is 1.
     """
     total: dict[str, Tensor] = {}
     for fraction, weights in models:

@@ -51,14 +51,7 @@ class OpenvinoModel:
     def timed_graph(self, images: np.ndarray, runs: int) -> openvino.Model:
         """Return the graph as it runs on this processor with images (batch, bands, height, width), float32.
 
-        Parameters
-        ----------
-        images : ndarray (batch, bands, height, width), float32
-
-        Returns
-        -------
-        openvino.Model
-            With execTimeMcs, layerType, primitiveType and so on in the `rt_info` of each node.
+        The `rt_info` of each node has execTimeMcs (its mean over `runs`), layerType, primitiveType and so on.
         """
         timed = self._compile("LATENCY", images.shape, PERF_COUNT=True)
         for _ in range(runs):

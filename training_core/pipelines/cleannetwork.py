@@ -76,7 +76,7 @@ def clean_layer(layer: geopandas.GeoDataFrame, job: CleanNetwork, reporter: Repo
 
 
 def clean_lines(lines: Lines, job: CleanNetwork, reporter: Reporter) -> Graph:
-    """Return the graph of lines in a plane of meters, cleaned; the origin of an edge is the line that it is a part of."""
+    """Return the clean graph of lines in a plane of meters; the origin of an edge is the line that it is part of."""
 
     def begin(fraction: float, message: str) -> None:
         reporter.check_cancelled()
