@@ -82,16 +82,10 @@ class Error:
 
 @dataclass(frozen=True)
 class State:
-    """Activity of a live session and its progress, sent on every change and about once a second.
+    """Activity of a live session, one of STATES, and its progress, sent on every change and about once a second.
 
-    Parameters
-    ----------
-    state : str
-        One of STATES; `message` is the same for the user.
-    steps_per_s : float
-        Throughput of the last steps; 0 before the first.
-    next : list of list of float
-        Up to two places (x, y) in the view about which the model is most uncertain, the first one most.
+    `message` is the same for the user. `steps_per_s` is of the last steps; 0 before the first. `next` has up to two
+    places (x, y) in view, those about which the model is most uncertain, the first one most.
     """
 
     kind: ClassVar[str] = "state"
@@ -115,20 +109,10 @@ class Learned:
 
 @dataclass(frozen=True)
 class Prediction:
-    """A new raster of the view is complete, in a file that never changes.
+    """A new raster of the view is complete, in a file that never changes, to `show` probability or uncertainty.
 
-    Parameters
-    ----------
-    extent : list of float
-        Left, bottom, right and top.
-    fraction : float
-        Of the view that this model has predicted at full resolution, from 0 to 1.
-    resolution_m : float
-        Ground size of the raster's pixels.
-    show : str
-        probability or uncertainty.
-    seconds : float
-        Since the model or the view changed.
+    The extent is left, bottom, right and top. The fraction of the view, from 0 to 1, has been predicted by this model
+    at full resolution. `resolution_m` is that of the raster. The seconds are those since the model or the view changed.
     """
 
     kind: ClassVar[str] = "prediction"

@@ -33,16 +33,10 @@ LAG = 2
 class _Bucket:
     """Parameters whose gradients travel together.
 
-    Parameters
-    ----------
-    views : dict of Parameter to Tensor
-        Each parameter's part of `sent`, in its shape and order in memory.
-    sent, received : Tensor (ranks * slice,), dtype of the parameters, or bfloat16
-        Gradients of this rank, and those of all ranks for its slice. In the end `sent` holds the sums of all slices.
-    total : Tensor (slice,), dtype of the parameters
-        Sum of this rank's slice; of nothing yet where `is_empty`.
-    contributors : int
-        How many of the first ranks have sent something in the round under way.
+    Each has a view of its part of `sent`, in its shape and order in memory. Gradients `sent` by this rank and
+    `received` for its slice are (ranks * slice,), in the dtype of the parameters, or bfloat16. In the end `sent` holds
+    the sums of all slices. `total`, (slice,), is the sum of this rank's slice, of nothing yet where `is_empty`. The
+    first `contributors` ranks have sent something in this round.
     """
 
     views: dict[nn.Parameter, Tensor]

@@ -31,14 +31,8 @@ class LostRankError(WorkerError):
 class Group:
     """The ranks that train together, as one of them sees it; with a single rank every collective is the identity.
 
-    Rank 0 leads. By default all ranks are on this machine.
-
-    Attributes
-    ----------
-    waited_s : float
-        Seconds that this rank has spent in collectives so far: waiting for others, and for the network.
-    threads : frozenset of int
-        Those that communicate for this rank, while it computes or waits.
+    Rank 0 leads. By default all ranks are on this machine. `waited_s` counts all time in collectives: waiting for
+    others, and for the network. `threads` communicate for this rank, while it computes or waits.
     """
 
     def __init__(
@@ -164,10 +158,7 @@ class Group:
 
 
 def join(store: dist.Store, rank: int, size: int, local_size: Optional[int] = None, timeout_s: float = 3600) -> Group:
-    """Return the group of processes that meet at a store, once all are there.
-
-    No rank waits for another one as long as `timeout_s`.
-    """
+    """Return the group of processes that meet at a store; no rank waits for another one as long as `timeout_s`."""
     others, timeout = thread_ids(), timedelta(seconds=timeout_s)
     dist.init_process_group("gloo", store=store, rank=rank, world_size=size, timeout=timeout)
     group = Group(rank, size, local_size)

@@ -27,8 +27,6 @@ class ParallelRecord:
 
     Parameters
     ----------
-    threads : int
-        Of each process.
     compute_s : tuple of float
         Of each process: forward, backward, optimizer and waiting for chips.
     communication_s : float

@@ -21,20 +21,10 @@ Watch = Callable[[], AbstractContextManager]
 
 
 class Pipeline:
-    """The stage of a rank, for micro-batches of one shape.
+    """The stage of a rank, for micro-batches of one shape: at least as many a step as the pipeline has ranks.
 
-    Parameters
-    ----------
-    group : Group
-        The ranks of the pipeline, each with the stage of its number.
-    between : tuple of sequence of Tensor (batch, ...), float32 or bfloat16
-        Inputs and outputs of the stage, without memory; see `handed_over`.
-    batches : int
-        Micro-batches of a step, at least as many as stages.
-    loss : callable (returned, labels) -> Tensor
-        Of a micro-batch, from the output of the last stage. The losses of a step add up.
-    watches : tuple of callable
-        Return contexts in which this rank passes a micro-batch forward, and backward.
+    The inputs and outputs `between` stages are (batch, ...), float32 or bfloat16, without memory; see `handed_over`.
+    The losses of a step's micro-batches add up. The two watches return contexts for the passes forward and backward.
     """
 
     def __init__(
@@ -84,10 +74,7 @@ class Pipeline:
 
 
 class _WatchedStage(PipelineStage):
-    """torch's stage, with contexts around its passes, and with memory for its inputs only while it needs them.
-
-    torch's own keeps buffers for all micro-batches all the time.
-    """
+    """torch's stage with contexts around its passes, and, unlike torch's own, memory for inputs only while needed."""
 
     watches: tuple[Watch, Watch]
 

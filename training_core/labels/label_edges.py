@@ -20,10 +20,7 @@ EDGE_M = 0.5
 
 
 def ignore_edges(image: LabeledImage, edge_m: float) -> LabeledImage:
-    """Return the image without training labels within `edge_m`, on the ground, of the edges of roads.
-
-    The distance is rounded to whole pixels. Validation labels are the same.
-    """
+    """Return the image without training labels within `edge_m`, in whole pixels, of the edges of roads."""
     radius_px = round(edge_m / image.grid.resolution_m)
     if not radius_px:
         return image

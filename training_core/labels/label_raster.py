@@ -36,18 +36,10 @@ class Labels:
 
 @dataclass(frozen=True)
 class Ground:
-    """Drawn shapes in the ground meters of a grid.
+    """Drawn shapes as polygons in the ground meters of a grid, in arrays (n,), object.
 
-    Parameters
-    ----------
-    roads : ndarray (n,), object
-        Polygons.
-    sure : ndarray (n,), bool
-        Which of them are roads for certain.
-    known : ndarray (m,), object
-        Where the labels are known: background unless there is a road.
-    no_road : ndarray (k,), object
-        Background, except on drawn roads.
+    `sure`, (n,), bool, are the roads that are certain. What is not road is background if it is `known`. `no_road` is
+    background except on drawn roads.
     """
 
     roads: np.ndarray
@@ -77,12 +69,8 @@ def burn_labels(
 
     Lines are buffered on the ground by half their width. Unlabeled is not background: pixels outside the area of
     interest are ignored. Without one, those further from a road than `background_m` are. So are roads marked unsure. In
-    the polygons without a road, all that no drawn road covers is background. Layers may be in any CRS.
-
-    Parameters
-    ----------
-    class_numbers : ndarray (roads,), uint8, optional
-        Class of each road, from 1; 0 if it is not known. Where roads of several classes meet, the last class wins.
+    the polygons without a road, all that no drawn road covers is background. Layers may be in any CRS. Class numbers,
+    (roads,), uint8, are from 1, or 0 if not known. Where several classes meet, the last one wins.
     """
     shapes, road = _road_shapes(roads, grid, options)
     sure = is_sure(roads, options)[road]

@@ -48,14 +48,8 @@ MAX_ROAD_WIDTH_M = 1000.0
 class Drawing:
     """Drawn roads, the area of interest, within which all roads are drawn, and the names of both files for messages.
 
-    Parameters
-    ----------
-    classes : tuple of RoadClass
-        Empty without a class or speed field.
-    class_numbers : ndarray (roads,), uint8, optional
-        Class of each road, from 1; 0 if it is not known.
-    no_road : GeoDataFrame, optional
-        Polygons whose only roads are the drawn ones.
+    The classes are empty without a class or speed field. The number of a road's class, (roads,), uint8, is from 1, or 0
+    if not known. The only roads in `no_road` are the drawn ones.
     """
 
     roads: geopandas.GeoDataFrame

@@ -23,16 +23,10 @@ from .labeled_images import nothing_labeled, read_drawing
 
 @dataclass(frozen=True)
 class Sample:
-    """A crop of an image.
+    """A crop of an image, with labels if roads are given.
 
-    Parameters
-    ----------
-    images : ndarray (1, bands, height, width), float32
-        Normalized; height and width are multiples of 32.
-    known : ndarray (height, width), bool
-        False where the image has no data.
-    truth : ndarray (height, width), uint8, optional
-        Labels, if roads are given.
+    Images are normalized, (1, bands, height, width), float32, with sides in multiples of 32. `truth`, uint8, and
+    `known`, bool, false without data, are (height, width).
     """
 
     images: np.ndarray

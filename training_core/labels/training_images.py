@@ -44,10 +44,7 @@ def read_training_images(
 
 
 def training_resolution_m(wanted_m: float, base_m: float, path: str, reporter: Reporter) -> float:
-    """Return the ground resolution to train at: the user's, else the base model's; 0 for the first image's own.
-
-    0 also stands for a resolution that is not given.
-    """
+    """Return the ground resolution to train at, `wanted_m` unless 0, or else `base_m`; 0 for the first image's own."""
     if wanted_m or not base_m:
         return wanted_m
     with open_raster(path) as dataset:

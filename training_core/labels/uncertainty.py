@@ -99,12 +99,8 @@ def measure_blocks(
     """Sum entropy and probability of road over blocks, `BLOCKS_A_SIDE` of which make up the side of a patch.
 
     Blocks of one size cover the image. So a patch has nearly the wanted size on the ground: within an eighth where the
-    image is hardly larger than a patch, within a hundredth where it is a dozen patches wide.
-
-    Parameters
-    ----------
-    labeled : callable, optional
-        Takes a first row and a number of rows; returns which pixels are labeled, (rows, width), bool.
+    image is hardly larger than a patch, within a hundredth where it is a dozen patches wide. `labeled` takes a first
+    row and a number of rows, and returns which pixels are labeled, (rows, width), bool.
 
     Raises
     ------

@@ -51,18 +51,11 @@ def _split_image(image: LabeledImage, blocks: np.ndarray, side_px: int) -> Label
 
 
 def choose_blocks(labels: list[np.ndarray], fraction: float, block_px: int, seed: int) -> tuple[int, list[np.ndarray]]:
-    """Choose held-out blocks: whole squares, so that validation pixels are not next to training pixels.
+    """Return the side of blocks in pixels, and which are held out of each image, (rows, columns), bool.
 
-    Stratified: blocks with and without road are drawn separately, so that both sides have both. The block size is
-    halved until enough blocks have road for a fair draw, down to 32 px. The fraction is from 0 to 1; the same seed
-    chooses the same blocks. Labels of an image are (height, width), uint8.
-
-    Returns
-    -------
-    block_px : int
-        Side of the blocks; those at the right and at the bottom may be smaller.
-    chosen : list of ndarray (rows, columns), bool
-        Of each image, which blocks are held out.
+    They are whole squares, so that validation pixels are not next to training pixels. Stratified: blocks with and
+    without road are drawn separately, so that both sides have both. The block size is halved until enough blocks have
+    road for a fair draw, down to 32 px. The fraction is from 0 to 1. Labels of an image are (height, width), uint8.
     """
     while True:
         road = [_count_in_blocks(label, ROAD, block_px) for label in labels]

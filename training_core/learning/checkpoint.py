@@ -1,7 +1,7 @@
-"""Checkpoints: the state of a training in a file, to resume it after an interruption.
+"""Checkpoints: the state of a training in a safetensors file next to the model file, to resume it later.
 
-A safetensors file next to the model file. It holds the tensors that a step changes, the best weights so far, and the
-history as JSON in its header. It is untrusted input: nothing in it is executed.
+It holds the tensors that a step changes, the best weights so far, and the history as JSON in its header. It is
+untrusted input: nothing in it is executed.
 
 Scope: the file, and when to write it. Independent of how a training resumes.
 """
@@ -51,12 +51,8 @@ _FREE = ("minutes", "steps", "threads")
 class Checkpoint:
     """The state of a training, `state` as the trainer's `state_dict`; `best` is None before the first validation.
 
-    Parameters
-    ----------
-    identity : dict
-        Must be the same in the run that resumes; see `identify`.
-    has_extension : bool
-        Whether the Intel extension was loaded: it changes the rounding even if another engine trains.
+    A run that resumes must have the same `identity`, see `identify`. `has_extension`: the Intel extension was loaded,
+    which changes the rounding even if another engine trains.
     """
 
     identity: dict[str, Any]

@@ -38,15 +38,9 @@ class ChipSampler:
     def batch(
         self, number: int, count: int, assigned: Optional[Sequence[int]] = None, has_images: bool = True
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Draw a batch of `count` chips, which depends on the seed and its number alone.
+        """Draw a batch of `count` chips, or the `assigned` ones of it; it depends on the seed and its number alone.
 
-        Parameters
-        ----------
-        assigned : sequence of int, optional
-            Numbers of the chips to draw; all by default. Each has its own random numbers, so all ranks draw the same
-            chip.
-        has_images : bool
-            Whether to draw images and labels, or labels alone.
+        Each chip has its own random numbers, so all ranks draw the same. With `has_images` false there are only labels.
 
         Returns
         -------

@@ -35,12 +35,8 @@ TRIAL_FRACTION = 0.01
 class ComputationPlan:
     """How a fine-tune computes on this processor and in its memory.
 
-    Parameters
-    ----------
-    tiles : TilePlan, optional
-        If whole images are learned from.
-    balance : tuple of int
-        How many parts of the model each stage of a pipeline has; else empty.
+    `tiles` are given if it learns from whole images. `balance` is how many parts of the model each stage of a pipeline
+    has; else empty.
     """
 
     engine: NativeEngine

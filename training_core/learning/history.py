@@ -36,7 +36,7 @@ _Amount = Annotated[float, Limits(0, MAX_STEPS)]
 
 @dataclass
 class History:
-    """Record of a training after `step` steps and `elapsed_s` seconds.
+    """Record of a training after `step` steps and `elapsed_s` seconds; `validated_parts` of it ended in a validation.
 
     Parameters
     ----------
@@ -44,10 +44,6 @@ class History:
         Step, seconds since the start, loss, learning rate; in a long training of every `stride`-th step only.
     validations : list of tuple
         Step, seconds since the start, scores at the best threshold.
-    stride : int
-        Interval, in steps, at which `steps` is recorded.
-    validated_parts : int
-        How many of the equal parts that end in a validation have been validated.
     fitted : dict of str to int
         Options of the recipe that depended on the measured throughput; a resumed training keeps them.
     validation_blocks : int

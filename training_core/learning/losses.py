@@ -42,16 +42,8 @@ def only_part(sums: Tensor) -> Tensor:
 class _Block:
     """A block of pixels with the intermediates that all terms share, each (pixels,) in the dtype of the logits.
 
-    Parameters
-    ----------
-    known, road : Tensor
-        Masks of 1 or 0.
-    sign : Tensor
-        -1 for road, else 1.
-    margin : Tensor
-        sign * logit, positive where the prediction is wrong.
-    error : Tensor
-        sigmoid(margin), the probability of the wrong class.
+    `known` and `road` are masks of 1 or 0, and `sign` is -1 for road, else 1. `margin`, sign * logit, is positive where
+    the prediction is wrong; `error`, sigmoid(margin), is the probability of the wrong class.
     """
 
     place: slice
@@ -240,7 +232,8 @@ def training_loss(
 ) -> Tensor:
     """Return the loss of a batch, or of the image of which these pixels are a part, 0-d in the dtype of the logits.
 
-    Its gradient with respect to these logits is that of all parts together.
+    Its gradient with respect to these logits is that of all parts together. For `class_counts`, (254,), int64, see
+    `class_loss`.
 
     Parameters
     ----------
@@ -248,8 +241,6 @@ def training_loss(
         Of road, then of each class.
     labels : Tensor (batch, height, width), uint8
         BACKGROUND, ROAD or IGNORE, and for road of a known class ROAD + its number.
-    class_counts : Tensor (254,), int64, optional
-        See `class_loss`.
     """
     loss = road_loss(logits[:, :1], without_classes(labels)[:, None], joint)
     if logits.shape[1] > 1:

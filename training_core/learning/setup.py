@@ -37,22 +37,10 @@ from .whole_images.samples import ImageSampler, draw_images
 
 @dataclass(frozen=True)
 class StartModel:
-    """The model that a fine-tune starts from.
+    """The model that a fine-tune starts from; without a base model, its halo is 0 and its digest empty.
 
-    Parameters
-    ----------
-    network : Module
-        Has random weights where the base model has none.
-    base_halo_px : int
-        Halo that the base model's tiles need; 0 without one.
-    base_sha256 : str
-        Of the base model's weights; empty without one.
-    attribution : dict of str to str
-        Whom the base model's card names.
-    base_weights : dict of Tensor (...), float32 or int64
-        By name, if all initial weights are the base model's; else empty.
-    knows_roads : bool
-        Whether the base model knows all bands and classes.
+    The network has random weights where the base model has none. `base_weights`, (...), float32 or int64, are given if
+    all weights are the base model's. `knows_roads` is whether it knows all bands and classes.
     """
 
     network: nn.Module
@@ -107,10 +95,7 @@ def start_model(
 
 
 def chip_side_px(wanted_px: int, images: list[LabeledImage]) -> int:
-    """Return the side of a chip, `wanted_px` or if 0 the usual one, in multiples of the model's stride.
-
-    It is at most that of the largest image.
-    """
+    """Return the side of a chip, by default the usual one: a multiple of the stride, within the largest image."""
     largest_px = max(max(image.known.shape) for image in images)
     return round_up(min(wanted_px or USUAL_CHIP_PX, largest_px))
 

@@ -62,8 +62,7 @@ class Throughput:
     def note(self) -> str:
         """Return for the report how long the training was slow, and the time lost; empty if it was not.
 
-        Looking back at the whole run, this also finds a slow beginning. It omits slowdowns shorter than a window is by
-        now.
+        This also finds a slow beginning, but omits slowdowns shorter than a window is by now.
         """
         slow = [window for window in self._windows if window.chips_per_s <= SLOW * self._usual]
         slow_s = sum(window.seconds for window in slow)

@@ -49,12 +49,8 @@ class Trainer:
     ----------
     is_intact : bool
         Whether all is as after the last step, also if the one since then has failed.
-    timings_s : dict
-        By part of the loop, as named in `PARTS`.
     ordered_names : list of str
         Of the parameters that learn, in the order of the optimizer, whose state has their indices.
-    takes_images : bool
-        Whether `step` needs the images of chips, and not their labels alone.
     """
 
     is_intact, takes_images = True, True
@@ -248,10 +244,7 @@ class Trainer:
 
     @torch.no_grad()
     def draw_toward(self, weights: dict[str, Tensor], fraction: float) -> None:
-        """Move the parameters that learn, and their averages, toward weights (...), float32 or int64.
-
-        The fraction of the way is from 0 to 1.
-        """
+        """Move learning parameters and their averages a `fraction` of the way to weights (...), float32 or int64."""
         names = {parameter: name for name, parameter in self._model.named_parameters()}
         for parameter in self._ordered_parameters:
             parameter.lerp_(weights[names[parameter]], fraction)

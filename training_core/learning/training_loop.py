@@ -93,12 +93,8 @@ class Clock:
 class Training:
     """A training under way; to resume one, `history` and `best` are given.
 
-    Attributes
-    ----------
-    best_so_far : Trained or None
-        The weights with the best F1 so far; None before the first validation.
-    blocks : list of Block
-        All held-out blocks, the first `history.validation_blocks` of which each validation computes.
+    `best_so_far` has the best F1 so far; it is None before the first validation. Each validation computes the first
+    `history.validation_blocks` of all held-out `blocks`.
     """
 
     def __init__(
@@ -128,11 +124,7 @@ class Training:
     def run(self, batches: Batches, keep: Callable[["Training"], None] = lambda _: None) -> None:
         """Train to the end; `best` is the outcome. `keep` is called after every step, to write checkpoints.
 
-        Parameters
-        ----------
-        batches : generator of (chips, labels)
-            (assigned chips, bands, height, width), float32, and (assigned chips, height, width), uint8, of each step
-            after `history.step`. Closed at the end.
+        The batches are those from the step after `history.step` on, and are closed at the end.
 
         Raises
         ------

@@ -56,8 +56,6 @@ class Footprint:
 
     Parameters
     ----------
-    process_bytes : int
-        Resident memory of the process without the training.
     kept_bytes : int
         The best weights so far, and the copies for a checkpoint.
     fixed_bytes, bytes_per_px : ndarray (operations,), float64

@@ -34,16 +34,10 @@ _PREFIXES = ("network.", "average.")
 
 @dataclass(frozen=True)
 class Saved:
-    """The state of a session.
+    """The state of a session, with the step, seconds and F1 of each validation.
 
-    Parameters
-    ----------
-    scores : list of (int, float, float)
-        Step, seconds and F1 of each validation.
-    state : dict of Tensor of any shape (...), any dtype
-        See `Learner.state_dict`; empty if nothing was learned.
-    spared : dict of Block to ndarray (BLOCK_PX, BLOCK_PX), bool
-        See `DrawnLabels`.
+    `state`, tensors (...) of any dtype, is as from `Learner.state_dict`, or empty if nothing was learned. For `spared`,
+    (BLOCK_PX, BLOCK_PX), bool, see `DrawnLabels`.
     """
 
     step: int

@@ -49,14 +49,10 @@ for _values in _UNIFORM.values():
 
 @dataclass(frozen=True, eq=False)
 class Feature:
-    """A feature with its shapes in the ground meters of the grid, and the blocks that they touch.
+    """A feature with its shapes, polygons in the ground meters of the grid, and the blocks that they touch.
 
-    Parameters
-    ----------
-    shapes : ndarray (n,), object
-        Polygons; a line becomes the buffers of its pieces.
-    known : ndarray (m,), object
-        Polygons in which labels are known: the surroundings of a road, or an area.
+    A line becomes the buffers of its pieces. Labels are `known` in polygons, (m,), object: the surroundings of a road,
+    or an area.
     """
 
     change: Change
@@ -79,16 +75,10 @@ class Changed:
 
 
 class DrawnLabels:
-    """The features drawn so far, and their labels on a grid.
+    """The features drawn so far, and their labels on a grid, in blocks of (BLOCK_PX, BLOCK_PX).
 
-    Attributes
-    ----------
-    labels : dict of Block to ndarray (BLOCK_PX, BLOCK_PX), uint8
-        BACKGROUND, ROAD or IGNORE; only blocks with labels.
-    road_px, labeled_px : dict of Block to int
-        In these blocks.
-    spared : dict of Block to ndarray (BLOCK_PX, BLOCK_PX), bool
-        Pixels that the map showed as road when labels came; they do not become background next to a road.
+    `labels`, uint8, of blocks that have any, are BACKGROUND, ROAD or IGNORE. `spared`, bool, are pixels that the map
+    showed as road when labels came. They do not become background next to a road.
     """
 
     def __init__(self, grid: Grid, options: LabelOptions) -> None:

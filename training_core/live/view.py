@@ -48,16 +48,9 @@ class _Work:
 class View:
     """The probability in view, and on the canvas: the view with its margin.
 
-    Attributes
-    ----------
-    values : ndarray (height, width), uint8
-        Probability of the canvas, see `to_byte`; NO_DATA also where nothing was predicted.
-    is_cut : bool
-        Whether only the middle of a view that is too large is predicted.
-    factor : int
-        Side of a coarse pixel in pixels of the grid.
-    changed_s : float
-        `time.perf_counter` of the last change of view or model.
+    `values`, (height, width), uint8, cover the canvas, see `to_byte`; NO_DATA also where nothing was predicted. If the
+    view `is_cut`, it is too large, and only its middle is predicted. A coarse pixel has `factor` pixels a side.
+    `changed_s` is the `time.perf_counter` of the last change of view or model.
     """
 
     def __init__(self, windows: ImageWindows) -> None:
