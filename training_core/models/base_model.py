@@ -51,14 +51,9 @@ class BaseModel:
 
 
 def read_base_model(model: str, name: str, encoder: str, reporter: Reporter) -> Optional[BaseModel]:
-    """Return the model to start from; None for random weights.
+    """Return the model to start from: a file, an encoder pretrained on ImageNet, or None for random weights.
 
-    Parameters
-    ----------
-    model : str
-        A file; IMAGENET for an encoder pretrained on ImageNet; or empty.
-    name, encoder : str
-        Architecture and encoder; AS_BASE for those of the base model.
+    The model is a path, IMAGENET or empty. Architecture and encoder may be AS_BASE, for those of the base model.
 
     Raises
     ------

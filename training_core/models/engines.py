@@ -78,10 +78,7 @@ class Engine(ABC, Generic[Prepared]):
     def settle_batches(self, prepared: Prepared, images: Tensor, log: Callable[[str], None]) -> int:
         """Find out how this engine computes batches like these, (batch, bands, height, width), float32, fastest.
 
-        Returns
-        -------
-        int
-            Number of images that are computed in parallel from now on; 1 for one batch at once.
+        Return the number of images that are computed in parallel from now on; 1 for one batch at once.
         """
         return 1
 
@@ -252,12 +249,8 @@ def choose_engine(
 ) -> Engine[Any]:
     """Choose the engine: the one asked for, or of those installed the fastest in a trial.
 
-    Parameters
-    ----------
-    trial : callable, optional
-        Runs one step on the actual shapes with an engine; without it, auto takes the first of `able`.
-    able : tuple of str
-        Names of the engines that support the task, the preferred one first.
+    A trial runs one step on the actual shapes with an engine. Without it, auto takes the first of `able`, the engines
+    that support the task in order of preference.
 
     Raises
     ------

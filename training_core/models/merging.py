@@ -190,14 +190,8 @@ def merged_card(
 ) -> ModelCard:
     """Return the card of a merged model, without scores: nothing has measured it.
 
-    The threshold is the weighted mean of theirs; the halo is the largest, or unknown where one is.
-
-    Parameters
-    ----------
-    fractions : list of float
-        Weight of each model; their sum is 1.
-    learned : list of int
-        Labeled pixels that each has learned from; 0 where unknown.
+    The threshold is the mean of theirs, weighted by fractions with the sum 1. The halo is the largest, or unknown where
+    one is. `learned` counts labeled pixels; 0 where unknown.
     """
     name, digest = next((_base(card) for card in cards if _base(card)[1]), _base(cards[0]))
     images = {image for card in cards for image in _texts(card.training.get("images"))}

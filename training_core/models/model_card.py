@@ -33,16 +33,12 @@ class ModelCard:
         Ground size of the pixels it was trained on, in meters.
     threshold : float
         Probability from which a pixel is road: the one with the best validation F1.
-    chip_px : int
-        Side of the chips it was trained on.
     halo_px : int
         Halo with which tiles keep nearly all of the mask of an undivided image (see `halo`); 0 if not measured.
     training : dict
         How it was trained, for the user: images, minutes, steps, engine, and whom to name; see `attribution`.
     metrics : dict
         Validation scores at the threshold.
-    versions : dict
-        Of RoadSeg and the libraries.
     classes : tuple of RoadClass
         In the order of its channels, which follow that of road.
     quantization : dict

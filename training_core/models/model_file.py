@@ -150,13 +150,8 @@ def compact(weights: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
     """Return weights, (...), float32, by name, with convolutions quantized symmetrically, by output channel.
 
     The scale of an output channel is its largest absolute weight divided by 127, so the rounding error is at most half
-    a scale.
-
-    Returns
-    -------
-    dict of Tensor
-        Convolutions, (out, in, height, width), as int8 from -127 to 127, and their scales, (out,), float32, under the
-        name with `.scale`.
+    a scale. Convolutions, (out, in, height, width), become int8 from -127 to 127. Their scales, (out,), float32, are
+    under the name with `.scale`.
     """
     stored = {}
     for name, tensor in weights.items():

@@ -80,14 +80,8 @@ class OpenvinoModel:
         """Measure whether batches are faster at once or by parallel streams of images, and do so from here on.
 
         With streams, cores do not wait for each other after each layer, which takes longer the more cores there are.
-        The typical batch is (batch, bands, height, width), float32.
-
-        Returns
-        -------
-        whole_s, side_by_side_s : float
-            Time for the batch.
-        streams : int
-            Number of images that are computed in parallel from here on; 1 for one batch at once.
+        The typical batch is (batch, bands, height, width), float32. Return both times for it in seconds, and the number
+        of images that are computed in parallel from here on: 1 for one batch at once.
         """
         streams = import_openvino().AsyncInferQueue(self._compile("THROUGHPUT"))
         whole_s = side_by_side_s = math.inf

@@ -50,20 +50,10 @@ class SceneBand:
 
 @dataclass(frozen=True)
 class Scene:
-    """An image that can be mapped.
+    """An image that can be mapped, at a path that GDAL opens from anywhere. Its name is unique.
 
-    Parameters
-    ----------
-    path : str
-        As GDAL opens it from anywhere.
-    name : str
-        Its file's, without the ending; unique.
-    indexes : tuple of int
-        Numbers of the bands that the model takes, in the model's order, from 1.
-    version : str
-        Changes when the file, or one of its sources, changes.
-    masking : str
-        FULL, NODATA, ALPHA, MASK or OTHER.
+    `indexes` are the numbers of the bands that the model takes, in the model's order, from 1. The version changes when
+    the file, or one of its sources, changes. Masking is FULL, NODATA, ALPHA, MASK or OTHER.
     """
 
     path: str

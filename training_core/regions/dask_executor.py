@@ -41,18 +41,10 @@ RETRIED_CODES = (OutputError.code,)
 
 @dataclass
 class _Submission:
-    """A task on its way.
+    """A task on its way. Workers report by its number that they have begun it.
 
-    Parameters
-    ----------
-    number : int
-        By which workers report that they have begun it.
-    kills, unfit, retries : int
-        How often its worker died, did not fit, or failed for reasons of its own.
-    avoided : str
-        Address of a worker that should not do it.
-    allowed : list of str, optional
-        Addresses of those that may; None for all.
+    Its worker died, did not fit, or failed for reasons of its own as often as `kills`, `unfit` and `retries` say. An
+    avoided worker should not do it, and only allowed ones may; None for all. Both are addresses.
     """
 
     task: Task

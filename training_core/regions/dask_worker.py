@@ -47,16 +47,9 @@ class State:
 class WorkerSetup(distributed.WorkerPlugin):
     """Prepares each worker once, also those that join later: cores, memory, checks, the model.
 
-    Parameters
-    ----------
-    job : str
-        Id of the run, and topic of the events that go to its leader.
-    leader : dict
-        See `worker_checks.Leader.document`.
-    handlers : dict
-        Of `executors.Handlers`: perform and prepare as names, and the document.
-    places : list of Place
-        Of the workers with the names 0, 1, ...; empty for those of a scheduler.
+    The job is the id of the run, and the topic of the events that go to its leader. `leader` is
+    `worker_checks.Leader.document`. `handlers` has functions of `executors.Handlers` as names. Places belong to the
+    workers with the names 0, 1, ...; those of a scheduler have none.
     """
 
     def __init__(self, job: str, leader: dict[str, Any], handlers: dict[str, Any], places: list[Place]) -> None:

@@ -60,13 +60,9 @@ class Outcome:
 class Handlers:
     """The functions that workers call. Both are functions of a module, which workers import.
 
-    Parameters
-    ----------
-    perform : callable
-        Takes the kind of work and a task's document; returns its result, of JSON types; raises if it fails.
-    prepare : callable
-        Called once in each worker with `document`, of JSON types, to load the model and to try the engine; raises a
-        RoadSegError where these cannot be used.
+    `perform` takes the kind of work and a task's document, returns its result, of JSON types, and raises if it fails.
+    `prepare` is called once in each worker with `document`, of JSON types, to load the model and to try the engine. It
+    raises a RoadSegError where these cannot be used.
     """
 
     perform: Callable[[str, dict[str, Any]], dict[str, Any]]

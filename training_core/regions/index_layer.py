@@ -191,13 +191,7 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 
 def _make(path: Path, crs: CRS, scenes: Sequence[IndexedScene]) -> None:
-    """Write the whole index.
-
-    Raises
-    ------
-    OutputError
-        It cannot be written.
-    """
+    """Write the whole index, or raise OutputError."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         staging = StagingFolder(path.parent)

@@ -110,16 +110,10 @@ class Mosaic:
 def find_mosaics(scenes: Sequence[Scene], reach_px: int, resolution_m: float = 0.0) -> list[Mosaic]:
     """Group the scenes that lie on one grid and touch, or nearly touch, each other.
 
-    They have the same CRS, the same size of pixels, bands of the same kind, and differ by whole pixels. Mosaics are in
-    the order of their first scenes. A scene without neighbors is a mosaic by itself.
-
-    Parameters
-    ----------
-    reach_px : int
-        Width of the surroundings of a block that the model reads, in pixels of the model: scenes that are no farther
-        apart belong together.
-    resolution_m : float
-        Ground size of the model's pixels in meters; 0 means that of the scenes.
+    They have the same CRS, the same size of pixels, bands of the same kind, and differ by whole pixels. The model reads
+    surroundings of `reach_px` around a block: scenes that are no farther apart belong together. Its pixels have a size
+    of `resolution_m` on the ground; 0 means that of the scenes. Mosaics are in the order of their first scenes. A scene
+    without neighbors is a mosaic by itself.
     """
     mosaics: list[tuple[int, Mosaic]] = []
     order = {scene.name: number for number, scene in enumerate(scenes)}

@@ -79,18 +79,10 @@ class ViewSource:
 class View:
     """Rasters on one grid as one image, the lowest first.
 
-    Parameters
-    ----------
-    indexes : tuple of int
-        Numbers of the bands that the model takes, from 1.
-    masking : str
-        How it marks missing data: FULL, if the area of interest has data everywhere; NODATA, by the nodata values that
-        all sources share; MASK, by a mask.
-    top : str
-        Name of the raster without which it shows nothing; may be empty.
-    is_strict : bool
-        Whether nodata values count only where all bands have them, as in a raster by itself. The XML gets several times
-        longer.
+    The model takes the bands with the numbers in `indexes`, from 1. Masking is FULL if the area of interest has data
+    everywhere, NODATA if all sources share nodata values, or MASK. Without the raster `top`, unless empty, it shows
+    nothing. If `is_strict`, nodata values count only where all bands have them, as in a raster by itself. The XML gets
+    several times longer.
     """
 
     grid: Grid

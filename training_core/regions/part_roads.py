@@ -38,7 +38,7 @@ class PartRoads:
     measures : LineMeasures
         Of the graph's lines; the vertices at cuts count for nothing.
     pixel_m : ndarray (2,), float64
-        Ground size of a pixel in meters along columns and along rows.
+        Ground size of a pixel along columns and along rows.
     """
 
     graph: Graph

@@ -62,14 +62,10 @@ class Block:
 
 @dataclass(frozen=True, eq=False)
 class MosaicArea:
-    """The area of interest on a mosaic, whose grid is at the model's resolution.
+    """The area of interest on a mosaic, as a shape in ground meters; see `Grid.metric_transform`.
 
-    Parameters
-    ----------
-    shape : BaseGeometry
-        In ground meters; see `Grid.metric_transform`.
-    window : tuple of int
-        Column, row, width and height of the pixels that it touches; width and height are 0 if there are none.
+    The grid is that of the model's resolution. The window has column, row, width and height of the pixels that the area
+    touches. Width and height are 0 if it touches none.
     """
 
     grid: Grid
@@ -100,16 +96,10 @@ def scene_blocks(
 ) -> list[Block]:
     """Divide a scene into blocks of about equal size, row by row, without gap or overlap.
 
-    They begin at multiples of the stride, except where the scene or the window begins.
-
-    Parameters
-    ----------
-    resolution_m : float
-        Ground size of the model's pixels in meters; 0 means the mosaic's own.
-    block_px : int
-        Largest side of a block in pixels, in steps of the model's stride.
-    window : tuple of int, optional
-        Column, row, width and height of the wanted pixels on the mosaic's grid at that resolution; None for all.
+    They begin at multiples of the stride, except where the scene or the window begins. Their largest side is
+    `block_px`, in steps of the stride. The model's pixels have a size of `resolution_m` on the ground; 0 means the
+    mosaic's own. The window has column, row, width and height of the wanted pixels on the mosaic's grid at that
+    resolution.
     """
     whole = mosaic.window_at(scene, resolution_m)
     column, row, width, height = common_window(whole, window) if window else whole

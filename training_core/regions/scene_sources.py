@@ -149,10 +149,7 @@ def _damaged(given: str, error: Exception) -> ImageryError:
 def _read_collection(path: str) -> Optional[list[Any]]:
     """Return the items of a STAC item collection, or a file that is one item; None for other files.
 
-    Raises
-    ------
-    ImageryError
-        It is no JSON.
+    Files that are not JSON raise ImageryError.
     """
     try:
         if os.path.getsize(path) > MAX_JSON_BYTES:
@@ -184,10 +181,7 @@ def _rasters_of_items(items: list[Any], path: str) -> list[str]:
 def _image_of(item: Any, path: str) -> Iterator[str]:
     """Yield the address of an item's image, if it has one.
 
-    Raises
-    ------
-    ImageryError
-        It has several, of which none is more of an image than the others.
+    Raise ImageryError if it has several, of which none is more of an image than the others.
     """
     assets = item.get("assets") if isinstance(item, dict) else None
     ranked: dict[int, dict[str, str]] = {}

@@ -85,7 +85,6 @@ class Joining:
     chain, position, is_reversed : ndarray (lines,), int64, int64, bool
         The chain of each cut line, its place there, and whether the chain runs against it.
     chain_size : ndarray (chains,), int64
-        Number of lines.
     mismatches : int
         Ends on a seam without a counterpart.
     """
