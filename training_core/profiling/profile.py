@@ -168,14 +168,9 @@ class MemoryCurve:
 class Counters:
     """Counters of the system, per step: minor page faults (new memory), and waits (involuntary context switches).
 
-    Parameters
-    ----------
-    system_share : float, optional
-        Fraction of the process' processor time that the system took, for page faults and the like.
-    stolen_share : float, optional
-        Fraction of the processor time of all cores that other processes or other virtual machines took.
-    busy_share : float, optional
-        Processor time of the process, as a fraction of that of its threads.
+    `system_share` is the fraction of the process' processor time that the system took, for page faults and the like.
+    `stolen_share` is the fraction of all cores' time that other processes or virtual machines took. `busy_share` is the
+    process' processor time as a fraction of the time of its threads.
     """
 
     page_faults: Optional[Amount] = None
@@ -192,18 +187,10 @@ class Run:
     Each breakdown is sorted by time, the longest first, but phases are in their order. The rows of `phases`, of `kinds`
     and of `layers` add up to the step, with a row `unaccounted`. A step of training includes its part of validations.
 
-    Parameters
-    ----------
-    step_s, spread_s : float
-        Wall-clock time of a typical step that was profiled, and its interquartile range.
-    overhead_share : float
-        Time that profiling adds to a step, as a fraction of it.
-    time_line : TimeLine
-        Not written to the document; the trace holds it.
-    options : dict
-        Options of the step that advice may change: batch_size, chip_px, recompute and so on.
-    plain_s : float
-        The median step without the profiler.
+    A typical step with the profiler takes `step_s` by the wall clock, with an interquartile range of `spread_s`. The
+    median step without it takes `plain_s`, to which the profiler adds the fraction `overhead_share`. The time line is
+    in the trace, not in the document. Options are those that advice may change: batch_size, chip_px, recompute and so
+    on.
     """
 
     what: Text

@@ -42,10 +42,7 @@ class MapAreas:
 
 
 def line_map(name: str, drawn: Mapping[str, MapLines | MapAreas]) -> str:
-    """Return a map as an `<svg>` element, north up, with a scale bar.
-
-    Layers are drawn by title, later ones on top, with at least one shape in all.
-    """
+    """Return a map of at least one shape as an `<svg>` element, north up, with a scale bar; later layers are on top."""
     west, south, east, north = shapely.total_bounds(np.concatenate([layer.shapes for layer in drawn.values()]))
     span_m = max(east - west, (north - south) / _TALLEST, 1.0)
     scale = (_WIDTH_PX - 2 * _MARGIN_PX) / span_m

@@ -52,21 +52,9 @@ def scored_places(
 ) -> list[ScoredPlace]:
     """Return the squares of PANEL_PX of an image with the most road, and those with the most wrong pixels.
 
-    Parameters
-    ----------
-    name : str
-        For the caption.
-    bands : sequence of str
-        Names of the bands that `read` returns.
-    read : callable
-        As `Image.read`: takes column, row, width and height in pixels of `truth`; returns values, (bands, height,
-        width), any dtype, and known, (height, width), bool.
-    truth : ndarray (height, width), uint8
-        0 background, 1 road, 255 ignored.
-    probability : ndarray (height, width), uint8
-        0 to 254 for 0 to 1, 255 no data; from `threshold` on a pixel is road.
-    count : int
-        Squares of either kind, at most.
+    Truth is (height, width), uint8: 0 background, 1 road, 255 ignored. Probability is (height, width), uint8: 0 to 254
+    for 0 to 1, 255 no data. From the threshold on a pixel is road. `read` is as `Image.read`, in pixels of the truth,
+    and returns the named bands. There are `count` squares of either kind, at most.
     """
     is_road = truth == ROAD
     is_wrong = (reaches(probability, threshold) != is_road) & (truth != IGNORE)

@@ -43,20 +43,11 @@ _DENSE = 5000
 
 @dataclass(frozen=True, kw_only=True)
 class RegionRecord(ReportRecord):
-    """The content of a region's report.
+    """The content of a region's report, with the numbers of `pipelines.mapregion`.
 
-    Parameters
-    ----------
-    numbers : mapping of str to anything
-        The job's result; see `pipelines.mapregion`.
-    scenes : sequence of IndexedScene
-        With their status; outlines in meters.
-    scene_km : mapping of str to float
-        Kilometers of road by name of the scene.
-    roads : ndarray (n,), object
-        `LineString`s in meters, on the same plane: one of each `roads_every` lines.
-    points : sequence of (float, float)
-        Seconds since the beginning and megapixels done by then.
+    Outlines of scenes are in meters. `scene_km` has the length of road by name of the scene. Roads, (n,), object, are
+    `LineString`s in meters, on the same plane: one of each `roads_every` lines. Points are seconds since the beginning
+    and megapixels done by then.
     """
 
     numbers: Mapping[str, Any]

@@ -50,14 +50,13 @@ class TrainingRecord(ModelRecord):
     validations : sequence of (int, float, Scores)
         Step, seconds since the start, scores at the best threshold.
     scores, thresholds, sweep
-        Scores of the kept model on the held-out area, at its threshold and by threshold; None without validation.
+        Of the kept model on the held-out area, at its threshold and by threshold; None without validation.
     images_per_s : float
         Chips per second of the training loop, without validation.
     notes : sequence of str
         Events other than warnings, such as a resumption.
     steps_done, steps_planned : int
-        Steps in all, including those before a resumption, and those asked for; 0 if the last of `steps` counts, and if
-        a time budget was given.
+        In all, including those before a resumption; 0 if the last of `steps` counts, and if a time budget was given.
     """
 
     images: Sequence[ImageSummary]
