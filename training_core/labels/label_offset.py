@@ -60,10 +60,7 @@ class _Sums:
 
 
 def measure_offset(image: LabeledImage) -> Optional[tuple[float, float]]:
-    """Return the offset (east, north), in meters, of the drawn roads from those in the image.
-
-    None if they fit, or if the offset is not significant, as with few roads.
-    """
+    """Return the offset (east, north), in meters, of the drawn roads from those in the image, if it is significant."""
     x_m, y_m = image.grid.pixel_m
     if max(x_m, y_m) > COARSEST_M:
         return None

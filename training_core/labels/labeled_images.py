@@ -78,8 +78,6 @@ class LabeledImage:
         False where the image has no data.
     training, validation : ndarray (height, width), uint8
         Labels to train on, and held-out labels; no pixel is labeled in both.
-    bands : tuple of Band
-        For normalization.
     classes : ndarray (height, width), uint8, optional
         Number of the road's class, from 1; 0 if it is not known.
     block_px : int

@@ -23,10 +23,10 @@ from .labeled_images import nothing_labeled, read_drawing
 
 @dataclass(frozen=True)
 class Sample:
-    """A crop of an image, with labels if roads are given.
+    """A crop of an image, normalized, (1, bands, height, width), float32, with sides in multiples of 32.
 
-    Images are normalized, (1, bands, height, width), float32, with sides in multiples of 32. `truth`, uint8, and
-    `known`, bool, false without data, are (height, width).
+    `known`, (height, width), bool, is false without data. If roads are given, `truth`, (height, width), uint8, has
+    labels.
     """
 
     images: np.ndarray

@@ -29,10 +29,7 @@ def read_training_images(
     seed: int,
     reporter: Reporter,
 ) -> list[LabeledImage]:
-    """Return the images with their labels, a fraction of which, `held_out`, is split off for validation.
-
-    For the other parameters, see `read_labeled_images`.
-    """
+    """Return the images, see `read_labeled_images`, with a fraction of labels, `held_out`, split off for validation."""
     images = read_labeled_images(paths, drawing, resolution_m, bands, base_bands, reporter)
     images = split_for_validation(with_common_scaling(images), held_out, _BLOCK_PX, seed)
     reporter.progress(0.01, "Comparing the drawn roads with the images")

@@ -75,10 +75,9 @@ class Patches:
 
     @property
     def score(self) -> np.ndarray:
-        """Score of labeling each patch, from 0 to 1: (n,), float64.
+        """Score of labeling each patch, (n,), float64, from 0 to 1: the uncertainty, halved where one class is certain.
 
-        It is the uncertainty, reduced by up to half where all road or all background is expected: a patch with both
-        shows where one ends and the other begins.
+        A patch with both road and background shows the model where one ends and the other begins.
         """
         return self.uncertainty * (1 + entropy(self.road_share)) / 2
 

@@ -118,10 +118,7 @@ def _find_centers(labels: np.ndarray) -> tuple[_Pool, _Pool]:
 
 
 def draw_scaling(bands: tuple[Band, ...], rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Return scale and offset of each band, (bands,), float32: normalization with jittered contrast and brightness.
-
-    Most of the jitter is common to all bands.
-    """
+    """Return scale and offset of each band, (bands,), float32: normalization with jittered contrast and brightness."""
     gain = 1 + rng.uniform(-GAIN_SPREAD, GAIN_SPREAD) + rng.normal(0, 0.03, len(bands))
     bias = rng.uniform(-BIAS_SPREAD, BIAS_SPREAD) + rng.normal(0, 0.05, len(bands))
     scale = gain / np.array([band.std for band in bands])
@@ -154,9 +151,8 @@ def prefetch(
     assigned: Optional[Sequence[int]] = None,
     has_images: bool = True,
 ) -> Generator[tuple[np.ndarray, np.ndarray], None, None]:
-    """Yield batches that a background thread draws ahead; closing the generator ends the thread.
+    """Yield batches that a background thread draws ahead, up to `depth`; closing the generator ends the thread.
 
-    Up to `depth` batches wait. Images, (assigned or 0, bands, size, size), float32, and labels, (assigned, size, size),
-    uint8, are those of `ChipSampler.batch`.
+    For images, (assigned or 0, bands, ...), float32, and labels, (assigned, ...), uint8, see `ChipSampler.batch`.
     """
     return ahead((sampler.batch(number, batch_size, assigned, has_images) for number in count_from(first)), depth)

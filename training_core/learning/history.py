@@ -36,7 +36,7 @@ _Amount = Annotated[float, Limits(0, MAX_STEPS)]
 
 @dataclass
 class History:
-    """Record of a training after `step` steps and `elapsed_s` seconds; `validated_parts` of it ended in a validation.
+    """Record of a training after `step` steps, `elapsed_s` seconds and `validated_parts` parts, each with a validation.
 
     Parameters
     ----------

@@ -56,8 +56,6 @@ _MAX_SESSION_BYTES = 1 << 20
 class SessionFiles:
     """The files of a session: a context manager, which waits for the last checkpoint.
 
-    Checkpoints leave out tensors that equal the base model's weights (...), float32 or int64.
-
     Raises
     ------
     JobError
