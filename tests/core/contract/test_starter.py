@@ -78,6 +78,7 @@ def test_the_first_run_needs_no_model(planted_starter, town, tmp_path):
     assert card.training["base_model"] == planted_starter.name
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("enough_memory")
 def test_without_a_base_model_training_starts_from_random_weights(planted_starter, town, tmp_path):
     model = str(tmp_path / "model.safetensors")

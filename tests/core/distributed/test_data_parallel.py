@@ -65,6 +65,7 @@ def test_a_training_resumes_with_another_number_of_ranks(quick_alone, tmp_path):
         assert losses == quick_alone[0][0][1:] and digests == quick_alone[0][1]
 
 
+@pytest.mark.slow
 def test_a_rank_that_is_stopped_by_itself_ends_two_steps_later():
     assert run_ranks(stop_a_follower, 2) == [2, "It was stopped there. The first machine has the checkpoint."]
 

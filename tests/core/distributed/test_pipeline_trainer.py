@@ -86,6 +86,7 @@ def test_a_rank_keeps_its_own_stage_and_validates_with_all():
         assert torch.equal(found, probability) and found_loss == loss
 
 
+@pytest.mark.slow
 def test_a_lost_rank_is_noticed_and_leaves_no_model():
     results = run_ranks(lose_last, 2, (9, 6))
     assert results == [("LostRankError", False), ("left", True)]

@@ -108,6 +108,7 @@ def test_an_exported_model_scales_by_the_image_in_roadseg_and_warns_of_other_pro
     assert abs(exported - found["uint8"]).max() <= 2
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("enough_memory")
 def test_a_fine_tuned_model_holds_the_scaling_of_its_images(images, model, town, tmp_path):
     path = str(tmp_path / "new.safetensors")

@@ -173,6 +173,7 @@ def moved(path, folder, east_m, north_m):
     return folder / "moved.gpkg"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", REAL)
 def test_real_roads_are_found_to_lie_where_they_do(real_data, tmp_path, place):
     raster, roads, aoi, options = REAL[place]

@@ -100,6 +100,7 @@ def test_channels_last_weights_are_updated_as_those_of_plain_adamw_and_no_gradie
     assert sorted(shapes) == sorted(parameter.shape for parameter in network.parameters())
 
 
+@pytest.mark.slow
 def test_lamb_clips_the_gradient_that_ranks_have_summed_and_layers_move_by_a_share_of_their_weights():
     lamb, lars = (run_ranks(step_together, 2, name, rate) for name, rate in (("lamb", 0.1), ("lars", 10.0)))
     assert lamb[0] == lamb[1] and lars[0] == lars[1]  # to the last bit

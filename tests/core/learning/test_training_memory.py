@@ -93,6 +93,7 @@ def test_the_estimate_is_near_the_measured_peak():
     assert measured["estimate_mb"] == pytest.approx(measured["measured_mb"], rel=0.2)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="needs glibc")
 def test_measuring_does_not_change_how_memory_is_allocated():
     allocator.keep_freed_memory()
@@ -116,6 +117,7 @@ def test_where_memory_is_plentiful_nothing_is_measured(short_of_memory, monkeypa
     assert len(said) == 1 and re.match(r"Training needs less than [\d.]+ GB of memory; ", said[0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"accumulation": 4, "optimizer": "lamb"}])
 def test_the_bound_that_spares_measuring_is_above_the_estimate(short_of_memory, options):
     short_of_memory(10**12)

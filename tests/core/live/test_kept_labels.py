@@ -123,6 +123,7 @@ PLACE = st.tuples(*[st.integers(-40, 540)] * 4)
 STEP = st.tuples(st.sampled_from(["roads", "aoi", "no_road"]), st.sampled_from("abc"), st.none() | PLACE, st.booleans())
 
 
+@pytest.mark.slow
 @settings(max_examples=12, deadline=None)
 @given(st.lists(STEP, max_size=6), st.lists(PLACE, max_size=3))
 def test_whatever_is_drawn_a_fine_tune_learns_from_the_same(tmp_path_factory, steps, streets):

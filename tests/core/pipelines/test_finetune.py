@@ -90,6 +90,7 @@ def test_the_report_stands_beside_it(learned):
     assert files(Path(learned.model).parent) == ["report.html", "town model.safetensors"]
 
 
+@pytest.mark.slow
 def test_with_little_time_the_report_shows_fewer_pictures_and_nothing_is_kept_of_random_weights(town, tmp_path):
     _, _, card = fine_tune(tmp_path, **on_town(town, report=str(tmp_path / "report.html")))
     report = (tmp_path / "report.html").read_text(encoding="utf-8")
@@ -160,6 +161,7 @@ def test_the_model_keeps_some_of_its_base_models_weights_where_that_costs_nothin
     assert not any("interpolation" in note for note in plain.training["notes"])
 
 
+@pytest.mark.slow
 def test_bands_of_a_base_model_are_found_by_name_and_a_far_coarser_image_is_not_enlarged(tmp_path):
     base, events = plant_model(tmp_path / "base.safetensors", ("blue", "red"), resolution_m=0.2), []
     options = on_town(make_town(tmp_path), base_model=base, learning_rate=1e-7)
@@ -248,6 +250,7 @@ def test_fields_of_the_layer_count(town, tmp_path):
         fine_tune(tmp_path, **on_town(town, roads=roads, width_field="width"))
 
 
+@pytest.mark.slow
 def test_it_starts_from_an_encoder_made_elsewhere(tmp_path, town):
     torch.manual_seed(5)
     encoder = segmentation_models_pytorch.encoders.get_encoder("resnet18").state_dict()
@@ -260,6 +263,7 @@ def test_it_starts_from_an_encoder_made_elsewhere(tmp_path, town):
     torch.testing.assert_close(network.state_dict()["encoder.layer4.1.conv2.weight"], encoder["layer4.1.conv2.weight"])
 
 
+@pytest.mark.slow
 def test_another_network_learns_and_segments_with_the_halo_that_was_measured(town, tmp_path):
     name, encoder = "FPN", "efficientnet_lite0"
     _, _, card = fine_tune(tmp_path, **on_town(town, architecture=name, encoder=encoder, steps=2))

@@ -122,6 +122,7 @@ def test_layers_in_full_precision_stay_as_they_were(planted, samples):
         assert any(node.op_type == "QuantizeLinear" for node in result.graph.node)
 
 
+@pytest.mark.slow
 def test_where_the_roads_do_not_stay_the_same_there_is_no_file(town, tmp_path, monkeypatch):
     """A model that has learned nothing says almost 0.5 everywhere, so that any rounding turns pixels over."""
     monkeypatch.setattr(Architecture, "sensitive_layers", (("segmentation_head",),))
@@ -134,6 +135,7 @@ def test_where_the_roads_do_not_stay_the_same_there_is_no_file(town, tmp_path, m
     assert sum("In full precision" in event.message for event in events if isinstance(event, Log)) == 2
 
 
+@pytest.mark.slow
 def test_it_can_be_stopped(town, learned, tmp_path):
     seen = []
 

@@ -220,6 +220,7 @@ def test_large_results_have_overviews(tmp_path, planted):
     assert set(np.unique(small)) <= {0, 1}
 
 
+@pytest.mark.slow
 def test_looking_from_all_sides_finds_the_same_in_the_mirror(tmp_path, planted):
     values = image_of(true_roads())
     straight = write_raster(tmp_path / "straight.tif", values, photometric="rgb")

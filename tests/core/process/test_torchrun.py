@@ -58,6 +58,7 @@ def test_a_rank_that_cannot_read_its_image_ends_all_before_they_learn(town, tmp_
     assert not list(out.iterdir())
 
 
+@pytest.mark.slow
 def test_a_port_in_use_is_said(town, tmp_path):
     with socket.socket() as other:
         other.bind(("", 0))

@@ -152,6 +152,7 @@ def test_the_exposure_says_how_bright_a_picture_is(plan):
     assert 4 * dark == pytest.approx(bright, rel=0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bands", ["pan", "rgbn"])
 def test_a_compressed_picture_from_aslant_has_no_seams(bands):
     lean = np.array([-0.4, 0.3])

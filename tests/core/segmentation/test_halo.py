@@ -91,6 +91,7 @@ def test_samples_become_smaller_then_fewer_where_less_may_be_computed(most_px, c
     assert sum(4 * known.size for _, known in found) <= most_px
 
 
+@pytest.mark.slow
 def test_a_trained_model_keeps_that_share_of_its_mask(learned, town):
     """On ground that was not sampled, in the tiles for which the halo was found."""
     unet, card = load_network(learned.model)
