@@ -50,7 +50,9 @@ FIELDS = {
 # The changing fields, and the statement that writes them.
 _CHANGING = ("status", "reason", "blocks", "blocks_done", "megapixels", "mp_per_s", "road_km", "mask", "probability")
 _WRITE_ROW = (
-    f"UPDATE scenes SET {', '.join(f'{field} = :{field}' for field in (*_CHANGING, 'updated'))} WHERE fid = :fid"
+    "UPDATE scenes SET status = :status, reason = :reason, blocks = :blocks, blocks_done = :blocks_done, "
+    "megapixels = :megapixels, mp_per_s = :mp_per_s, road_km = :road_km, mask = :mask, probability = :probability, "
+    "updated = :updated WHERE fid = :fid"
 )
 # An existing index is filled again only if it has the tables, triggers and CRS of the new one.
 _FORM = (
