@@ -48,7 +48,7 @@ from training_core.jobs import Live
 from training_core.segmentation.pixel_metrics import relaxed_matches
 
 # A road is found where the mask is so near, and false where no true one is.
-NEAR_M, SHORTEST_M, TOLERANCE_M = 5.0, 15.0, 3.0
+NEAR_M, MIN_M, TOLERANCE_M = 5.0, 15.0, 3.0
 WIDTH_FIELD, WIDTH_M = "width_m", 6.0
 
 
@@ -148,7 +148,7 @@ class Annotator:
         mask, transform, pixel_m = shown
         missed, missed_m = self._longest_missed(mask, transform)
         false, false_m = self._longest_false(mask, transform, pixel_m)
-        if max(missed_m, false_m) < SHORTEST_M:
+        if max(missed_m, false_m) < MIN_M:
             return False
         if missed_m >= false_m:
             self._draw(missed)

@@ -12,7 +12,7 @@ from .errors import Cancelled, RoadSegError, without_passwords
 from .events import Reporter
 from .system.staging import NO_ROOM
 
-LONGEST_MESSAGE = 10_000
+MAX_MESSAGE = 10_000
 # How PyTorch and Python put it that there is no memory.
 _NO_MEMORY = ("not enough memory", "can't allocate memory", "can't start new thread")
 
@@ -45,5 +45,5 @@ def explain(error: BaseException, reporter: Reporter) -> events.Error:
 
 def _shortened(message: str) -> str:
     """Return a message without its middle where it is too long to read: names of layers and bands may be."""
-    half = LONGEST_MESSAGE // 2
-    return message if len(message) <= LONGEST_MESSAGE else f"{message[:half]} ... {message[-half:]}"
+    half = MAX_MESSAGE // 2
+    return message if len(message) <= MAX_MESSAGE else f"{message[:half]} ... {message[-half:]}"

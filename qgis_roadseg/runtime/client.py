@@ -24,7 +24,7 @@ from .supervision import RunningClock, death, error_of, silence_error, silence_n
 # Heartbeats come every 2 s; missing ones are reported early, but a machine that swaps is given time.
 SILENCE_S, NOTICE_S = 300.0, 20.0
 # What takes longer between two polls is time in which this process stood still: suspended, or without a processor.
-LONGEST_POLL_S = 1.0
+MAX_POLL_S = 1.0
 # A canceled job that keeps its best model so far ends its step, which may be long, and writes some 100 MB.
 GRACE_S, FINISH_S = 15.0, 600.0
 
@@ -140,7 +140,7 @@ class _WorkerSession:
         self._feedback = feedback
         self._notice_s = notice_s
         self._has_noted = False
-        self._clock = RunningClock(LONGEST_POLL_S)
+        self._clock = RunningClock(MAX_POLL_S)
 
     @property
     def now_s(self) -> float:

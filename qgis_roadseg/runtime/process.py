@@ -21,7 +21,7 @@ from ...training_core.errors import Cancelled, RuntimeEnvironmentError
 
 POLL_MS = 100
 LAST_LINES = 20
-LONGEST_LINE = 1 << 20
+MAX_LINE = 1 << 20
 POSIX = os.name == "posix"
 
 # Prologue of a Python that is to end with all of its children: it leads a process group, which kill() reaches, and
@@ -60,7 +60,7 @@ class LineReader:
         Limit of a line in bytes; the rest of a longer one is dropped.
     """
 
-    def __init__(self, longest: int = LONGEST_LINE) -> None:
+    def __init__(self, longest: int = MAX_LINE) -> None:
         self._longest = longest
         self._begun = b""
 

@@ -152,10 +152,6 @@ class Group:
         ]
         return next(group for group in groups if group.rank >= 0)
 
-    def barrier(self) -> None:
-        """Wait for all ranks."""
-        self.gather(torch.zeros(1))
-
 
 def join(store: dist.Store, rank: int, size: int, local_size: Optional[int] = None, timeout_s: float = 3600) -> Group:
     """Return the group of processes that meet at a store; no rank waits for another one as long as `timeout_s`."""

@@ -12,7 +12,7 @@ from .bitmask import BitMask
 from .run_lengths import Frame, components, runs_at
 
 # A road cut straight is as wide at the cut as it is across; one cut at 60 degrees is twice as wide there.
-_LONGEST_CUT = 2.0
+_MAX_CUT = 2.0
 # A tree that is built in half the time of a balanced, compact one, and queried as fast.
 _TREE = {"balanced_tree": False, "compact_nodes": False, "leafsize": 24}
 
@@ -73,4 +73,4 @@ def cut_ends(road: BitMask, known: BitMask, clearance: Clearance) -> np.ndarray:
     order = np.lexsort((from_middle_m, stretch))
     nearest = order[np.cumsum(size) - size]
     half_length_m = from_middle_m[order[np.cumsum(size) - 1]]
-    return pixels[nearest[half_length_m <= _LONGEST_CUT * clearance(pixels[nearest] * clearance.pixel_m)]]
+    return pixels[nearest[half_length_m <= _MAX_CUT * clearance(pixels[nearest] * clearance.pixel_m)]]

@@ -18,7 +18,7 @@ from ..errors import JobError, shown
 
 FORMAT_VERSION = 1
 # No system has longer paths.
-LONGEST_TEXT = 32_767
+MAX_TEXT = 32_767
 
 # Kinds of fields: the meaning of a value beyond its Python type.
 RASTER, RASTERS, BANDS = "raster", "rasters", "bands"
@@ -221,7 +221,7 @@ def _validate_item(field: OptionField, item: Any) -> None:
     if isinstance(item, str) and not _is_text(item):
         raise JobError(
             f"{option_.label} ({name}) is too long, or has characters that paths cannot have: {shown(item)}.",
-            f"Give at most {LONGEST_TEXT} characters, none of them null.",
+            f"Give at most {MAX_TEXT} characters, none of them null.",
         )
     too_small = option_.minimum is not None and not item >= option_.minimum
     too_large = option_.maximum is not None and not item <= option_.maximum
@@ -237,7 +237,7 @@ def _is_text(item: str) -> bool:
 
     os.fsencode would accept all surrogates on Windows.
     """
-    return len(item) <= LONGEST_TEXT and not any(
+    return len(item) <= MAX_TEXT and not any(
         char == "\0" or "\ud800" <= char < "\udc80" or "\udcff" < char <= "\udfff" for char in item
     )
 

@@ -27,7 +27,7 @@ from .trainer import Trainer
 from .validation import MIN_BLOCKS, Block, Validation, blocks_within, held_out_blocks, validate
 
 # Validations cost training time: at most this many in a run, and at least this far apart.
-VALIDATIONS, SHORTEST_INTERVAL_S, SHORTEST_INTERVAL_STEPS = 10, 30.0, 20
+VALIDATIONS, MIN_INTERVAL_S, MIN_INTERVAL_STEPS = 10, 30.0, 20
 # Fraction of the budget that all validations may take. The last one scores the model that is kept, on as many held-out
 # blocks as are affordable; those before it get the rest.
 VALIDATION_FRACTION, LAST_VALIDATION_FRACTION = 0.1, 0.04
@@ -71,8 +71,8 @@ class Clock:
     def validations(self) -> int:
         """Number of validations in the whole run."""
         if self.recipe.steps:
-            return max(1, min(VALIDATIONS, self.recipe.steps // SHORTEST_INTERVAL_STEPS))
-        return max(1, min(VALIDATIONS, int(self.budget_s / SHORTEST_INTERVAL_S)))
+            return max(1, min(VALIDATIONS, self.recipe.steps // MIN_INTERVAL_STEPS))
+        return max(1, min(VALIDATIONS, int(self.budget_s / MIN_INTERVAL_S)))
 
     @property
     def _step_px(self) -> float:

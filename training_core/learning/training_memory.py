@@ -32,7 +32,7 @@ from ..system.tensor_memory import GAPS, Ledger
 from .trainer import Trainer
 
 SMALL_CHIPS_PX = (64, 128)
-SMALLEST_CHIP_PX = 64
+MIN_CHIP_PX = 64
 # Batches of chips in memory: the one in use, three that wait, and one that is being drawn.
 BATCHES_OF_CHIPS = 5
 # Memory of the libraries once they compute: measured with glibc and two threads.
@@ -241,7 +241,7 @@ def _what_would_fit(footprint: Footprint, recipe: StepOptions, chip_px: int, lim
     accumulations = {size: math.ceil(chips / size) for size in range(1, batch_size)}
     ways = [
         f"chip size (chip_px) {size_px}"
-        for size_px in range(SMALLEST_CHIP_PX, chip_px, STRIDE_PX)
+        for size_px in range(MIN_CHIP_PX, chip_px, STRIDE_PX)
         if footprint.peak_bytes(batch_size, size_px, recipe.accumulation) <= limit_bytes
     ][-1:]
     ways += [

@@ -18,15 +18,15 @@ from ..events import Reporter
 from ..geodata.grid import MAX_COORDINATE
 from ..geodata.shapes import TooManyCrossings, check_crossings
 from ..jobs.json_fields import PATH, Limits, parse, read
-from ..jobs.option import LONGEST_TEXT
+from ..jobs.option import MAX_TEXT
 from ..labels.labeled_images import MAX_ROAD_WIDTH_M
-from ..system.input_lines import LONGEST_LINE_BYTES, TOO_LONG
+from ..system.input_lines import MAX_LINE_BYTES, TOO_LONG
 
 ROADS, AOI, NO_ROAD = "roads", "aoi", "no_road"
 LAYERS = (ROADS, AOI, NO_ROAD)
 PROBABILITY: Literal["probability"] = "probability"
 UNCERTAINTY: Literal["uncertainty"] = "uncertainty"
-MAX_CHANGES, LONGEST_ID, MAX_SEQUENCE = 100_000, 200, 2**53
+MAX_CHANGES, MAX_ID, MAX_SEQUENCE = 100_000, 200, 2**53
 _Sequence = Annotated[int, Limits(0, MAX_SEQUENCE)]
 _Coordinate = Annotated[float, Limits(-MAX_COORDINATE, MAX_COORDINATE)]
 _LINES, _POLYGONS = ("LineString", "MultiLineString"), ("Polygon", "MultiPolygon")
@@ -82,9 +82,9 @@ class Correct:
 class Keep:
     """Write the current model; also a report and the labels, if their paths are given."""
 
-    model: Annotated[str, PATH, Limits(1, LONGEST_TEXT)]
-    report: Annotated[str, PATH, Limits(0, LONGEST_TEXT)] = ""
-    labels: Annotated[str, PATH, Limits(0, LONGEST_TEXT)] = ""
+    model: Annotated[str, PATH, Limits(1, MAX_TEXT)]
+    report: Annotated[str, PATH, Limits(0, MAX_TEXT)] = ""
+    labels: Annotated[str, PATH, Limits(0, MAX_TEXT)] = ""
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ class _Entry:
     """A change with its geometry as WKT."""
 
     layer: Literal["roads", "aoi", "no_road"]
-    id: Annotated[str, Limits(1, LONGEST_ID)]
+    id: Annotated[str, Limits(1, MAX_ID)]
     geometry: Optional[Annotated[str, Limits()]]
     width_m: Optional[_Coordinate] = None
     sure: Optional[bool] = None
@@ -146,7 +146,7 @@ def parse_command(line: bytes) -> Command:
         The line is not a command; the message gives the reason.
     """
     if line == TOO_LONG:
-        raise ValueError(f"it is longer than {LONGEST_LINE_BYTES >> 20} MiB")
+        raise ValueError(f"it is longer than {MAX_LINE_BYTES >> 20} MiB")
     document = parse(line.decode("utf-8"))  # UnicodeDecodeError is a ValueError
     if not isinstance(document, dict):
         raise ValueError("it is not an object")

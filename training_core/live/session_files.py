@@ -30,7 +30,7 @@ from ..geodata.grid import Grid
 from ..geodata.pixel_codes import CERTAIN, NO_DATA
 from ..jobs.json_fields import parse_file
 from ..labels.uncertainty import entropy
-from ..system.input_lines import LONGEST_LINE_BYTES
+from ..system.input_lines import MAX_LINE_BYTES
 from ..system.outputs import replaced
 from ..system.versions import versions
 from .checkpoint import FORMAT, Saved, read_checkpoint, write_checkpoint
@@ -191,7 +191,7 @@ def _lines_of(features: Iterable[Change]) -> Iterator[bytes]:
     for feature in features:
         geometry = shapely.to_wkt(feature.geometry, rounding_precision=-1)  # exact
         entries.append(json.dumps({**vars(feature), "geometry": geometry}))
-        if len(entries) == LINE_FEATURES or sum(map(len, entries)) > LONGEST_LINE_BYTES // 4:
+        if len(entries) == LINE_FEATURES or sum(map(len, entries)) > MAX_LINE_BYTES // 4:
             yield _line_of(entries)
             entries = []
     yield _line_of(entries)
@@ -218,7 +218,7 @@ def _changes_in(path: Path) -> Iterator[Change]:
     left = MAX_LABELS_BYTES
     _check_size(b"", left - path.stat().st_size)
     with path.open("rb") as file:
-        while line := file.readline(LONGEST_LINE_BYTES + 1):
+        while line := file.readline(MAX_LINE_BYTES + 1):
             left -= len(line)
             _check_size(line, left)
             command = parse_command(line)
@@ -228,8 +228,8 @@ def _changes_in(path: Path) -> Iterator[Change]:
 
 
 def _check_size(line: bytes, left: int) -> None:
-    if len(line) > LONGEST_LINE_BYTES:
-        raise ValueError(f"a line of it is longer than {LONGEST_LINE_BYTES >> 20} MiB")
+    if len(line) > MAX_LINE_BYTES:
+        raise ValueError(f"a line of it is longer than {MAX_LINE_BYTES >> 20} MiB")
     if left < 0:
         raise ValueError(f"they are larger than {MAX_LABELS_BYTES >> 20} MiB, the most that a session reads")
 

@@ -33,7 +33,7 @@ from .scene_sources import gdal_path
 FULL, NODATA, ALPHA, MASK, OTHER = "full", "nodata", "alpha", "mask", "other"
 # Files are opened in threads, since other machines take most of the time to answer.
 _READERS = 8
-_LONGEST_NAME_BYTES = 200
+_MAX_NAME_BYTES = 200
 _COLORS = {color: color.name for color in (ColorInterp.gray, ColorInterp.red, ColorInterp.green, ColorInterp.blue)}
 
 
@@ -113,7 +113,7 @@ def scene_name(path: str) -> str:
     stem, dot, ending = re.split(r"[\\/]", plain)[-1].rpartition(".")
     stem = stem if dot and ":" not in ending else stem + dot + ending  # as in NETCDF:"heights.nc":Band1
     name = re.sub(r'[<>:"/\\|?*\x00-\x1f]', "_", stem).strip(" .") or "scene"
-    return name.encode("utf-8", "replace")[:_LONGEST_NAME_BYTES].decode("utf-8", "ignore")
+    return name.encode("utf-8", "replace")[:_MAX_NAME_BYTES].decode("utf-8", "ignore")
 
 
 def _read_all(paths: Sequence[str], wanted: ModelInput) -> Iterator[tuple[str, Scene | Problem]]:

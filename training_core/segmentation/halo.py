@@ -23,7 +23,7 @@ AGREEMENT = 0.9999
 # Core of the tiles for which the halo is measured; of larger ones, a smaller share lies near an edge.
 CORE_PX = 1024
 # Samples on which it is measured: their largest and their smallest side, and how many of them.
-SAMPLE_PX, SMALLEST_SAMPLE_PX, SAMPLES = 1344, 448, 3
+SAMPLE_PX, MIN_SAMPLE_PX, SAMPLES = 1344, 448, 3
 WIDEST_PX = SAMPLE_PX // 2
 # Pixels that are computed for each pixel of a sample: cut across rows and across columns, whole and in two parts.
 COMPUTED = 4
@@ -57,7 +57,7 @@ def middles(
     largest = sorted(images, key=lambda image: -image[1].size)
     for count in range(min(SAMPLES, len(largest)), 0, -1):
         side_px = int(min(SAMPLE_PX, math.sqrt(most_px / COMPUTED / count))) // STRIDE_PX * STRIDE_PX
-        if side_px >= SMALLEST_SAMPLE_PX:
+        if side_px >= MIN_SAMPLE_PX:
             for values, known in largest[:count]:
                 starts = (max(0, (size - side_px) // 2) for size in known.shape)
                 rows, columns = (slice(start, start + side_px) for start in starts)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import Optional
 
 # A line that names some ten thousand drawn roads. A longer one is handed over as TOO_LONG.
-LONGEST_LINE_BYTES = 16 << 20
+MAX_LINE_BYTES = 16 << 20
 # When this number of lines waits, the reader waits as well, and the client with it.
 MAX_WAITING = 256
 TOO_LONG = b""
@@ -59,12 +59,12 @@ def _lines_of(descriptor: int) -> Iterator[bytes]:
             *ends, rest = chunk.split(b"\n")
             for end in ends:
                 begun += end
-                is_too_long = is_too_long or len(begun) > LONGEST_LINE_BYTES
+                is_too_long = is_too_long or len(begun) > MAX_LINE_BYTES
                 if is_too_long or begun.strip():
                     yield TOO_LONG if is_too_long else bytes(begun)
                 begun, is_too_long = bytearray(), False
             begun += rest
-            if len(begun) > LONGEST_LINE_BYTES:
+            if len(begun) > MAX_LINE_BYTES:
                 begun, is_too_long = bytearray(), True
     if begun.strip():
         yield bytes(begun)

@@ -27,13 +27,13 @@ from ...translation import tr
 
 TICK_MS = 500
 # A longer gap between two ticks means that this process was suspended; after the second limit the user is told.
-LONGEST_TICK_S, SLEEP_S = 2.0, 60.0
+MAX_TICK_S, SLEEP_S = 2.0, 60.0
 # A worker is at its end soon after its last event.
 GRACE_S = 15.0
 # As QGIS closes, the window is gone and nobody waits: a step is ended and the checkpoint written in less.
 CLOSING_S = 20.0
 # Characters of the geometries of one command, and its changes: lines of commands are of limited length.
-LONGEST_COMMAND, MAX_CHANGES = 200_000, 200
+MAX_COMMAND, MAX_CHANGES = 200_000, 200
 
 _JOB_FILE, _TEMPORARY_FOLDER = "job.json", "temporary"
 
@@ -91,7 +91,7 @@ class LiveClient(QObject):
         self._sender.timeout.connect(self._send_next)
         self._has_noted = self._is_over = False
         self._stopped_s: Optional[float] = None
-        self._clock, self._heard_s = RunningClock(LONGEST_TICK_S), 0.0
+        self._clock, self._heard_s = RunningClock(MAX_TICK_S), 0.0
         own = {**variables, **dict.fromkeys(TEMPORARY, str(self._temporary))}
         with ExitStack() as stack:
             stack.enter_context(in_use(Path(python)))
@@ -133,7 +133,7 @@ class LiveClient(QObject):
         command, length = None, 0
         for change in changes:
             its_length = len(change["geometry"] or "")
-            if command is None or len(command) == MAX_CHANGES or length + its_length > LONGEST_COMMAND:
+            if command is None or len(command) == MAX_CHANGES or length + its_length > MAX_COMMAND:
                 command, length = [], 0
                 self._waiting.append(command)
             command.append(change)
@@ -159,7 +159,7 @@ class LiveClient(QObject):
         self.stop()
         self._timer.stop()
         self._process.close_input()
-        waited = RunningClock(LONGEST_TICK_S)
+        waited = RunningClock(MAX_TICK_S)
         while self._process.is_running and waited.now_s < CLOSING_S:
             self._process.poll()
             waited.advance()

@@ -32,7 +32,7 @@ GROUP = "RoadSeg live"
 # The layer's property by which it is found in a project that was saved.
 PROPERTY = "roadseg/live"
 # A map that is being drawn is let finish for so long before the next prediction is drawn.
-LONGEST_WAIT_S, TICK_MS = 1.5, 50
+MAX_WAIT_S, TICK_MS = 1.5, 50
 
 
 class LiveOverlay(QObject):
@@ -86,7 +86,7 @@ class LiveOverlay(QObject):
     def _on_tick(self) -> None:
         self._timer.setInterval(TICK_MS)
         self._waited_ms += TICK_MS
-        if self._canvas.isDrawing() and self._waited_ms < 1000 * LONGEST_WAIT_S:
+        if self._canvas.isDrawing() and self._waited_ms < 1000 * MAX_WAIT_S:
             return
         self._timer.stop()
         if Path(self._pending).is_file():  # or a newer one is on its way

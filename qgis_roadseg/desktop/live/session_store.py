@@ -30,7 +30,7 @@ KEPT = 3
 CHOICES, LABELS, CHECKPOINT = "choices.json", "labels.json", "checkpoint.safetensors"
 IMAGE, SHOWN = "image.tif", "shown.tif"
 # As the worker reads it: the file, a line of it, and the id of a label.
-_MAX_BYTES, _LONGEST_LINE_BYTES, _LONGEST_ID = 200 << 20, 16 << 20, 200
+_MAX_BYTES, _MAX_LINE_BYTES, _MAX_ID = 200 << 20, 16 << 20, 200
 _PRECIOUS = (CHOICES, LABELS, "unread-labels.json", SHOWN, "session.json")
 
 
@@ -148,7 +148,7 @@ def read_known(path: Path, decimals: int) -> list[Label]:
         if path.stat().st_size > _MAX_BYTES:
             return []
         with path.open("rb") as file:
-            lines = iter(partial(file.readline, _LONGEST_LINE_BYTES), b"")
+            lines = iter(partial(file.readline, _MAX_LINE_BYTES), b"")
             labels = [_label(change, decimals) for line in lines for change in parse(line.decode())["changes"]]
     except (OSError, ValueError, KeyError, TypeError):
         return []
@@ -165,7 +165,7 @@ def _label(change: Any, decimals: int) -> Optional[Label]:
     is_number = isinstance(width_m, (int, float)) and not isinstance(width_m, bool)
     if geometry.isNull() or name not in NAMES or not (is_number or width_m is None):
         return None
-    if not isinstance(key, str) or not 0 < len(key) <= _LONGEST_ID:
+    if not isinstance(key, str) or not 0 < len(key) <= _MAX_ID:
         return None
     content = Content(geometry.asWkt(decimals), float(width_m) if is_number else None, sure is not False)
     return Label(name, key, content)

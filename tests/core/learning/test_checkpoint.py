@@ -40,7 +40,7 @@ ROOT = Path(__file__).parents[3]
 def frequent_validations():
     """Validations each five steps instead of twenty, so that short runs have two."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(training_loop, "SHORTEST_INTERVAL_STEPS", 5)
+        patch.setattr(training_loop, "MIN_INTERVAL_STEPS", 5)
         yield
 
 

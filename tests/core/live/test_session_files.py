@@ -111,7 +111,7 @@ def test_labels_are_written_and_read_in_lines_of_limited_length(tmp_path):
         assert folder.write_labels(()) and folder.read_labels() == ()
 
 
-@pytest.mark.parametrize("limit", ["MAX_LABELS_BYTES", "LONGEST_LINE_BYTES"])
+@pytest.mark.parametrize("limit", ["MAX_LABELS_BYTES", "MAX_LINE_BYTES"])
 def test_more_labels_than_can_be_read_are_refused_with_the_limit(tmp_path, limit, monkeypatch):
     circles = [Point(0, 0).buffer(number + 1, quad_segs=32) for number in range(400)]  # of some 5 kB each
     features, told = [Change("aoi", str(number), circle) for number, circle in enumerate(circles)], []
@@ -125,7 +125,7 @@ def test_more_labels_than_can_be_read_are_refused_with_the_limit(tmp_path, limit
             assert not folder.write_labels(features)
             assert f"{tmp_path / LABELS} (they are larger than 1 MiB" in told.pop().message
             assert (tmp_path / LABELS).read_bytes() == whole  # the earlier file is left
-        (tmp_path / LABELS).write_bytes(whole.replace(b"\n", b" ") if limit == "LONGEST_LINE_BYTES" else whole)
+        (tmp_path / LABELS).write_bytes(whole.replace(b"\n", b" ") if limit == "MAX_LINE_BYTES" else whole)
         assert folder.read_labels() == ()
     (warning,) = told
     assert str(tmp_path / LABELS) in warning.message and "1 MiB" in warning.message

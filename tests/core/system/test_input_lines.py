@@ -33,7 +33,7 @@ def test_lines_come_whole_and_in_order():
 
 
 def test_a_line_without_an_end_does_not_fill_the_memory(monkeypatch):
-    monkeypatch.setattr(input_lines, "LONGEST_LINE_BYTES", 1000)
+    monkeypatch.setattr(input_lines, "MAX_LINE_BYTES", 1000)
     assert lines_of(b"a\n", b"x" * 900, b"x" * 900, b"x" * 50_000, b"\nb\n") == [b"a", TOO_LONG, b"b"]
 
 

@@ -244,7 +244,7 @@ def test_while_qgis_stands_still_a_silent_worker_is_not_counted_as_dead(play, mo
                 time.sleep(1.5)
             return False
 
-    monkeypatch.setattr(client, "LONGEST_POLL_S", 0.2)
+    monkeypatch.setattr(client, "MAX_POLL_S", 0.2)
     folder = play('send("log", message="started"); time.sleep(1.8); send("result", result={"fine": True})')
     assert run(folder, Sleeper(), silence_s=1.0) == {"fine": True}
 
