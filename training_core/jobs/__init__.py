@@ -9,9 +9,8 @@ from __future__ import annotations
 from ..errors import JobError, shown
 from .exchange import ExportModel, MergeModels, Quantize
 from .json_fields import parse
-from .learning import Evaluate, FineTune, MakeScene, SuggestLabels
-from .live import Live
-from .mapping import CleanNetwork, ExtractRoads, Segment, Vectorize
+from .learning import Evaluate, FineTune, Live, MakeScene, SuggestLabels
+from .mapping import CleanNetwork, ExtractRoads, MapRegion, Segment, Vectorize
 from .networks import METERS_PER_SECOND, CompareNetworks, ExportNetwork, GraphOptions, NodingOptions, ScoreNetwork
 from .option import (
     BANDS,
@@ -44,10 +43,8 @@ from .option import (
     from_options,
     option,
 )
-from .processes import ProcessOptions
 from .profiling import ALL, BOTH, INFERENCE, TRAINING, CompareProfiles, Profile
 from .recipe import RecipeOptions, StepOptions
-from .regions import MapRegion
 from .shared import (
     DRIVING_SIDES,
     LEFT,
@@ -59,87 +56,11 @@ from .shared import (
     ComputeOptions,
     LabelOptions,
     NetworkOptions,
+    ProcessOptions,
     SegmentOptions,
     ThreadOptions,
 )
 from .starter import has_starter, model_path, with_model_paths
-
-__all__ = [
-    "ALL",
-    "BANDS",
-    "BOTH",
-    "DRIVING_SIDES",
-    "FIELD",
-    "FILE_OUTPUTS",
-    "FOLDER",
-    "GEOPACKAGE_OUTPUT",
-    "GRAPHML_OUTPUT",
-    "HTML_OUTPUT",
-    "IMAGENET",
-    "INFERENCE",
-    "INTERACTIVE_JOBS",
-    "JOBS",
-    "JSON_OUTPUT",
-    "LEFT",
-    "MEMORY_VARIABLE",
-    "METERS_PER_SECOND",
-    "MODEL",
-    "MODELS",
-    "MODEL_OUTPUT",
-    "NUMBERS",
-    "ONNX_OUTPUT",
-    "OUTPUT_KINDS",
-    "PROFILE",
-    "RASTER",
-    "RASTERS",
-    "RASTER_OUTPUT",
-    "RIGHT",
-    "STARTER",
-    "THREADS_VARIABLE",
-    "TRAINING",
-    "UNKNOWN",
-    "VECTOR",
-    "VECTOR_OUTPUT",
-    "CleanNetwork",
-    "CleaningOptions",
-    "CompareNetworks",
-    "CompareProfiles",
-    "ComputeOptions",
-    "Evaluate",
-    "ExportModel",
-    "ExportNetwork",
-    "ExtractRoads",
-    "FineTune",
-    "GraphOptions",
-    "Job",
-    "LabelOptions",
-    "Live",
-    "MakeScene",
-    "MapRegion",
-    "MergeModels",
-    "NetworkOptions",
-    "NodingOptions",
-    "Option",
-    "OptionField",
-    "ProcessOptions",
-    "Profile",
-    "Quantize",
-    "RecipeOptions",
-    "ScoreNetwork",
-    "Segment",
-    "SegmentOptions",
-    "StepOptions",
-    "SuggestLabels",
-    "ThreadOptions",
-    "Vectorize",
-    "describe_range",
-    "from_json",
-    "from_options",
-    "has_starter",
-    "model_path",
-    "option",
-    "with_model_paths",
-]
 
 JOBS: dict[str, type[Job]] = {
     job.name: job

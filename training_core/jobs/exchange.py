@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..errors import JobError
-from .option import MODEL_OUTPUT, MODELS, NUMBERS, ONNX_OUTPUT, RASTERS, VECTOR, Job, option
+from .option import MODEL_OUTPUT, MODELS, NUMBERS, ONNX_OUTPUT, RASTERS, VECTOR, Job, advanced_option, option
 from .shared import LabelOptions, ThreadOptions, model_option
 
 
@@ -18,15 +18,13 @@ class OnnxOptions(Job):
     """Options of every job that writes an ONNX file."""
 
     onnx: str = option("", "ONNX model", "ONNX file to write.", kind=ONNX_OUTPUT, required=True)
-    tile_px: int = option(
+    tile_px: int = advanced_option(
         512,
         "Tile size",
         "Input size of the ONNX model in other programs, rounded up to a multiple of 32; 0 makes it dynamic, which the "
         "plugin Deepness cannot open. RoadSeg itself runs it at any tile size.",
         unit="px",
-        minimum=0,
-        maximum=8192,
-        advanced=True,
+        within=(0, 8192),
     )
 
 
@@ -73,26 +71,14 @@ class Quantize(LabelOptions, OnnxOptions, ThreadOptions):
         kind=VECTOR,
     )
     aoi: str = option("", "Area of interest", "Polygons in which every road is drawn.", kind=VECTOR)
-    chips: int = option(
-        24,
-        "Chips",
-        "Number of image chips: half for calibration, half for validation.",
-        minimum=2,
-        maximum=1000,
-        advanced=True,
+    chips: int = advanced_option(
+        24, "Chips", "Number of image chips: half for calibration, half for validation.", within=(2, 1000)
     )
-    chip_px: int = option(512, "Chip size", "Side of a chip.", unit="px", minimum=64, maximum=4096, advanced=True)
-    seed: int = option(0, "Seed", "Random seed of the choice of chips.", minimum=0, maximum=2**31 - 1, advanced=True)
+    chip_px: int = advanced_option(512, "Chip size", "Side of a chip.", unit="px", within=(64, 4096))
+    seed: int = advanced_option(0, "Seed", "Random seed of the choice of chips.", within=(0, 2**31 - 1))
 
-    def validate(self) -> None:
-        """See Job.validate; also requires roads with an area of interest or places without a road.
-
-        Raises
-        ------
-        JobError
-            An option is invalid.
-        """
-        super().validate()
+    def _check_together(self) -> None:
+        super()._check_together()
         if self.no_road and not self.roads:
             raise JobError(
                 "Places without a road (no_road) need drawn roads (roads).",
@@ -122,7 +108,7 @@ class MergeModels(ThreadOptions):
 
     models: tuple[str, ...] = option(
         (), "Models", "Model files to merge, fine-tuned from the same base model: two or more.", kind=MODELS,
-        required=True,
+        required=True
     )  # fmt: skip
     weights: tuple[float, ...] = option(
         (),
@@ -130,8 +116,7 @@ class MergeModels(ThreadOptions):
         "A weight for each model, in the order of the models, such as 2, 1. By default the weight is the number of "
         "labeled pixels in the model's training data, as stored in the model file.",
         kind=NUMBERS,
-        minimum=0.001,
-        maximum=1000,
+        within=(0.001, 1000),
     )
     rasters: tuple[str, ...] = option(
         (),
@@ -142,15 +127,8 @@ class MergeModels(ThreadOptions):
     )
     model: str = option("", "Merged model", "Model file to write.", kind=MODEL_OUTPUT, required=True)
 
-    def validate(self) -> None:
-        """See Job.validate; also requires at least two models, and a weight for each or none.
-
-        Raises
-        ------
-        JobError
-            An option is invalid.
-        """
-        super().validate()
+    def _check_together(self) -> None:
+        super()._check_together()
         if len(self.models) < 2:
             raise JobError("There is only one model (models).", "Give two or more; the same one may be given twice.")
         if self.weights and len(self.weights) != len(self.models):

@@ -1,4 +1,4 @@
-"""Jobs about training: fine-tuning, evaluation, active learning (where to label next), synthetic scenes.
+"""Jobs about training: fine-tuning, live learning, evaluation, active learning (where to label), synthetic scenes.
 
 Scope: the fields and their texts. Independent of how models are trained; standard library only.
 """
@@ -13,6 +13,7 @@ from .architectures import ARCHITECTURES, AS_BASE, ENCODERS, FPN, USUAL
 from .option import (
     BANDS,
     FIELD,
+    FOLDER,
     HTML_OUTPUT,
     IMAGENET,
     JSON_OUTPUT,
@@ -25,11 +26,21 @@ from .option import (
     VECTOR,
     VECTOR_OUTPUT,
     Job,
+    advanced_option,
     option,
 )
-from .processes import AUTO, MAX_PROCESSES, ProcessOptions
 from .recipe import IMAGE, MIN_CHIP_PX, RecipeOptions
-from .shared import ComputeOptions, LabelOptions, SegmentOptions, model_option
+from .shared import (
+    AUTO,
+    MAX_PROCESSES,
+    ComputeOptions,
+    LabelOptions,
+    ProcessOptions,
+    SegmentOptions,
+    ThreadOptions,
+    model_option,
+    precision_option,
+)
 
 
 @dataclass(frozen=True)
@@ -67,83 +78,67 @@ class FineTune(LabelOptions, RecipeOptions, ProcessOptions, ComputeOptions):
     )
     model: str = option("", "Model", "Model file to write.", kind=MODEL_OUTPUT, required=True)
     report: str = option("", "Report", "HTML report of the training to write.", kind=HTML_OUTPUT)
-    class_field: str = option(
+    class_field: str = advanced_option(
         "",
         "Road class field",
         "Field with the class of each road, such as highway or surface, which the model then predicts as well. Roads "
         "where it is empty count as roads of unknown class.",
         kind=FIELD,
-        advanced=True,
     )
-    speed_field: str = option(
+    speed_field: str = advanced_option(
         "",
         "Speed field",
         "Field with the speed on each road in km/h. With a road class field, each class gets its median speed; without "
         "one, bins of 16 km/h (10 mph) are the classes that the model predicts.",
         kind=FIELD,
-        advanced=True,
     )
-    bands: tuple[int, ...] = option(
+    bands: tuple[int, ...] = advanced_option(
         (),
         "Bands",
         "Image bands to train on, counted from 1; by default those of the base model, or else all but alpha.",
         kind=BANDS,
-        minimum=1,
-        maximum=65535,
-        advanced=True,
+        within=(1, 65535),
     )
-    resolution_m: float = option(
+    resolution_m: float = advanced_option(
         0.0,
         "Ground resolution",
         "Pixel size on the ground to train at; images are resampled to it. 0 takes that of the base model, or else "
         "that of the first image.",
         unit="m",
-        minimum=0,
-        maximum=100,
-        advanced=True,
+        within=(0, 100),
     )
-    interpolation: str = option(
+    interpolation: str = advanced_option(
         "auto",
         "Weight interpolation",
         "Interpolate between the weights of the base model and the fine-tuned ones: the model keeps more of what the "
         "base model knows of other ground. The choice auto takes 70 % or 85 % of the way, if validation scores as well "
         "there; no takes the fine-tuned weights as they are.",
         choices=("auto", "no"),
-        advanced=True,
     )
-    validation_share: float = option(
+    validation_share: float = advanced_option(
         0.2,
         "Validation fraction",
         "Fraction of the labeled area that is held out for validation, in blocks (spatial split).",
-        minimum=0.05,
-        maximum=0.5,
-        advanced=True,
+        within=(0.05, 0.5),
     )
-    architecture: str = option(
+    architecture: str = advanced_option(
         AS_BASE,
         "Architecture",
         f"Architecture of the model: {AS_BASE} is that of the base model, or {USUAL[0]} without one. Another "
         f"one needs {IMAGENET} as base model, or none. With {FPN} no halo is exact.",
         choices=(AS_BASE, *ARCHITECTURES),
-        advanced=True,
     )
-    encoder: str = option(
+    encoder: str = advanced_option(
         AS_BASE,
         "Encoder",
         f"Encoder of the model: {AS_BASE} is that of the base model, or {USUAL[1]} without one.",
         choices=(AS_BASE, *ENCODERS),
-        advanced=True,
     )
     resume: bool = option(
-        False,
-        "Resume",
-        "Resume a stopped or interrupted run of the same job from its checkpoint next to the model.",
+        False, "Resume", "Resume a stopped or interrupted run of the same job from its checkpoint next to the model."
     )
-    keep_best: bool = option(
-        False,
-        "Keep the best when stopped",
-        "When training is stopped, write the best model so far instead of none.",
-        advanced=True,
+    keep_best: bool = advanced_option(
+        False, "Keep the best when stopped", "When training is stopped, write the best model so far instead of none."
     )
 
     @property
@@ -153,15 +148,8 @@ class FineTune(LabelOptions, RecipeOptions, ProcessOptions, ComputeOptions):
             return MAX_PROCESSES
         return self.accumulation
 
-    def validate(self) -> None:
-        """See Job.validate; also checks chip size, frozen layers, whole images, processes and pipeline stages together.
-
-        Raises
-        ------
-        JobError
-            An option is invalid.
-        """
-        super().validate()
+    def _check_together(self) -> None:
+        super()._check_together()
         self._check_processes()
         if self.sample == IMAGE and self.batch_norm != "frozen":
             raise JobError(
@@ -215,6 +203,56 @@ class FineTune(LabelOptions, RecipeOptions, ProcessOptions, ComputeOptions):
 
 
 @dataclass(frozen=True)
+class Live(LabelOptions, ThreadOptions):
+    """Learn from roads while they are drawn, and predict the roads in view.
+
+    The session lasts until it is stopped. It reads commands as JSON lines from standard input: changes of the drawn
+    roads, the area of interest and the places without a road, the view, correcting clicks, pause, keep and stop. It
+    writes predictions of the view as GeoTIFFs to its folder, and a checkpoint to resume from.
+    """
+
+    name: ClassVar[str] = "live"
+    title: ClassVar[str] = "Learn while drawing"
+    takes_commands: ClassVar[bool] = True
+
+    raster: str = option("", "Image", "Image in which the roads are drawn.", kind=RASTER, required=True)
+    roads: str = option("", "Drawn roads", "Roads to begin with; further ones come as commands.", kind=VECTOR)
+    aoi: str = option(
+        "",
+        "Area of interest",
+        "Polygons in which every road is drawn, so that all other pixels in them are background.",
+        kind=VECTOR,
+    )
+    base_model: str = option(
+        STARTER,
+        "Base model",
+        f"Model to start from: a file, or {STARTER} for the pretrained model that comes with RoadSeg.",
+        kind=MODEL,
+        required=True,
+    )
+    folder: str = option(
+        "",
+        "Folder",
+        "Folder of the session, for predictions and the checkpoint. A checkpoint of the same image and base model "
+        "there is resumed.",
+        kind=FOLDER,
+        required=True,
+    )
+    resolution_m: float = advanced_option(
+        0.0,
+        "Ground resolution",
+        "Pixel size on the ground to work at; the image is resampled to it. 0 takes the image's own, unless it is much "
+        "finer or coarser than that of the base model.",
+        unit="m",
+        within=(0, 100),
+    )
+    precision: str = precision_option()
+    seed: int = advanced_option(
+        0, "Seed", "Random seed of the image chips that are learned from.", within=(0, 2**31 - 1)
+    )
+
+
+@dataclass(frozen=True)
 class Evaluate(LabelOptions, SegmentOptions):
     """Evaluate a model against drawn roads: IoU, F1, precision and recall.
 
@@ -235,8 +273,7 @@ class Evaluate(LabelOptions, SegmentOptions):
         "Tolerance",
         "Relaxed scores: maximum distance of a predicted road pixel from a true one, and vice versa.",
         unit="m",
-        minimum=0,
-        maximum=100,
+        within=(0, 100),
     )
     report: str = option("", "Report", "HTML report of the scores to write.", kind=HTML_OUTPUT)
     scores: str = option("", "Scores", "JSON file of the scores to write.", kind=JSON_OUTPUT)
@@ -277,23 +314,20 @@ class SuggestLabels(Job):
         kind=VECTOR_OUTPUT,
         required=True,
     )
-    count: int = option(10, "Number of patches", "Maximum number of patches.", minimum=1, maximum=1000)
+    count: int = option(10, "Number of patches", "Maximum number of patches.", within=(1, 1000))
     patch_m: float = option(
         100.0,
         "Patch size",
         "Side of a square patch on the ground; choose it so that its roads can be drawn in a few minutes.",
         unit="m",
-        minimum=1,
-        maximum=100000,
+        within=(1, 100000),
     )
-    spread: float = option(
+    spread: float = advanced_option(
         0.5,
         "Spread",
         "How strongly patches close to another one or to a labeled area are penalized: 0 ranks by uncertainty alone, 1 "
         "spreads them over all uncertain parts of the scene.",
-        minimum=0,
-        maximum=1,
-        advanced=True,
+        within=(0, 1),
     )
 
 
@@ -310,25 +344,23 @@ class MakeScene(Job):
 
     raster: str = option("", "Image", "Image to write.", kind=RASTER_OUTPUT, required=True)
     roads: str = option("", "Roads", "True roads to write, as lines.", kind=VECTOR_OUTPUT, required=True)
-    size_px: int = option(1024, "Size", "Side of the square image.", unit="px", minimum=64, maximum=32768)
-    seed: int = option(0, "Seed", "Random seed; the same seed gives the same scene.", minimum=0, maximum=2**31 - 1)
-    resolution_m: float = option(
-        0.5, "Ground resolution", "Pixel size on the ground.", unit="m", minimum=0.25, maximum=1.0, advanced=True
+    size_px: int = option(1024, "Size", "Side of the square image.", unit="px", within=(64, 32768))
+    seed: int = option(0, "Seed", "Random seed; the same seed gives the same scene.", within=(0, 2**31 - 1))
+    resolution_m: float = advanced_option(
+        0.5, "Ground resolution", "Pixel size on the ground.", unit="m", within=(0.25, 1.0)
     )
-    bands: str = option(
+    bands: str = advanced_option(
         "rgb",
         "Bands",
         "Bands of the image: red, green and blue (rgb), these and near infrared (rgbn), or one panchromatic band "
         "(pan).",
         choices=("rgb", "rgbn", "pan"),
-        advanced=True,
     )
-    bit_depth: str = option(
+    bit_depth: str = advanced_option(
         "8",
         "Bit depth",
         "Range of values: 0 to 255 as in most images (8), or 0 to 2047 as of many satellites (11).",
         choices=("8", "11"),
-        advanced=True,
     )
     layout: str = option(
         "auto",

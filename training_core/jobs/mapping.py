@@ -1,4 +1,4 @@
-"""Jobs that map roads: segmentation, vectorization, both at once, and network cleaning.
+"""Jobs that map roads: segmentation, vectorization, both at once, for a region, and network cleaning.
 
 Scope: the fields and their texts. Independent of how roads are found; standard library only.
 """
@@ -8,15 +8,29 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..errors import JobError
+from ..errors import JobError, shown
 from .networks import NodingOptions, bridge_option
-from .option import FOLDER, RASTER, RASTER_OUTPUT, RASTERS, STARTER, VECTOR, VECTOR_OUTPUT, option, with_default
+from .option import (
+    FOLDER,
+    RASTER,
+    RASTER_OUTPUT,
+    RASTERS,
+    STARTER,
+    VECTOR,
+    VECTOR_OUTPUT,
+    advanced_option,
+    option,
+    with_default,
+)
 from .shared import (
     CleaningOptions,
     NetworkOptions,
     SegmentOptions,
     model_option,
 )
+
+# How addresses of a Dask scheduler begin.
+SCHEDULER_PROTOCOLS = ("tcp://", "tls://")
 
 
 def _classes_option() -> str:
@@ -71,12 +85,11 @@ class Segment(SegmentOptions):
         (), "Images", "Several images to segment in one job; their masks go to the folder.", kind=RASTERS
     )
     folder: str = option("", "Folder", "Folder for the masks of several images, named after the images.", kind=FOLDER)
-    resume: bool = option(
+    resume: bool = advanced_option(
         False,
         "Resume",
         "Skip those of several images whose mask exists and is newer than image and model, as after an interrupted "
         "run.",
-        advanced=True,
     )
     model: str = model_option(STARTER)
     aoi: str = option("", "Area of interest", "Polygons outside of which nothing is segmented.", kind=VECTOR)
@@ -86,15 +99,8 @@ class Segment(SegmentOptions):
     )
     classes: str = _classes_option()
 
-    def validate(self) -> None:
-        """See Job.validate; also checks that there is either one image with an output, or several with a folder.
-
-        Raises
-        ------
-        JobError
-            See Job.validate, or images and outputs do not match.
-        """
-        super().validate()
+    def _check_together(self) -> None:
+        super()._check_together()
         if bool(self.raster) == bool(self.rasters):
             given = "Both one image (raster) and several (rasters) are given." if self.raster else "No image is given."
             raise JobError(given, "Give either one image (raster) or several images (rasters), not both.")
@@ -132,11 +138,7 @@ class Vectorize(NetworkOptions):
         kind=RASTER,
     )
     threshold: float = option(
-        0.5,
-        "Threshold",
-        "Minimum probability of a road pixel; no effect on masks.",
-        minimum=0.01,
-        maximum=0.99,
+        0.5, "Threshold", "Minimum probability of a road pixel; no effect on masks.", within=(0.01, 0.99)
     )
     roads: str = option("", "Roads", "Center-lines to write.", kind=VECTOR_OUTPUT, required=True)
     nodes: str = option("", "Nodes", "Junctions and dead ends to write, as points.", kind=VECTOR_OUTPUT)
@@ -166,6 +168,75 @@ class ExtractRoads(NetworkOptions, SegmentOptions):
 
 
 @dataclass(frozen=True)
+class MapRegion(NetworkOptions, SegmentOptions):
+    """Map the roads of a region: many scenes in, a mask of each and one road network out.
+
+    Scenes may overlap, and differ in CRS, resolution and bands. Scenes on the same grid are read as one image. Where
+    several show the same ground, the one with the least nodata counts, then the one with the most certain prediction.
+    Roads are extracted block by block, and the blocks joined without seams, so memory does not grow with the region.
+    The folder gets a mask and a probability of each scene, an index of the scenes that can be shown during the run,
+    and a report. Existing results are kept: the same job run again computes only missing or outdated ones. A scene
+    that cannot be mapped is reported, and does not stop the others.
+    A Dask scheduler can distribute the work to many machines.
+    """
+
+    name: ClassVar[str] = "mapregion"
+    title: ClassVar[str] = "Map a region"
+
+    rasters: tuple[str, ...] = option((), "Scenes", "Images that show the region.", kind=RASTERS)
+    source: str = option(
+        "",
+        "Folder or index of scenes",
+        "More scenes: a folder, a pattern such as /data/*.tif, a tile index (a vector file with a field location), or "
+        "a STAC item collection (JSON).",
+    )
+    model: str = model_option(STARTER)
+    aoi: str = option("", "Area of interest", "Polygons outside of which nothing is mapped.", kind=VECTOR)
+    folder: str = option(
+        "",
+        "Folder",
+        "Folder for the masks, the index of scenes, the report, and the results of blocks, from which an interrupted "
+        "run resumes. With several machines, all must reach it under this path.",
+        kind=FOLDER,
+        required=True,
+    )
+    roads: str = option("", "Roads", "Center-lines of the whole region to write.", kind=VECTOR_OUTPUT, required=True)
+    scheduler: str = advanced_option(
+        "",
+        "Dask scheduler",
+        "Address of a Dask scheduler, such as tcp://host:8786 or tls://host:8786, whose workers do the work; empty for "
+        "this machine alone. Needs the requirement set fleet.",
+    )
+    workers: int = advanced_option(
+        0,
+        "Workers",
+        "Number of processes on this machine; 0 for one per NUMA node. More than one need the requirement set fleet. "
+        "A Dask scheduler has its own workers.",
+        within=(0, 256),
+    )
+    block_px: int = advanced_option(
+        0,
+        "Block size",
+        "Side of the blocks into which the work is divided; 0 for blocks of about a minute each.",
+        unit="px",
+        within=(0, 32768),
+    )
+
+    def _check_together(self) -> None:
+        super()._check_together()
+        if not (self.rasters or self.source):
+            raise JobError(
+                "No scenes are given.",
+                "Give images (rasters), or a folder, a pattern or an index of scenes (source).",
+            )
+        if self.scheduler and not self.scheduler.startswith(SCHEDULER_PROTOCOLS):
+            raise JobError(
+                f"Dask scheduler (scheduler) is {shown(self.scheduler)}.",
+                "Give an address such as tcp://host:8786 or tls://host:8786.",
+            )
+
+
+@dataclass(frozen=True)
 class CleanNetwork(NodingOptions, CleaningOptions):
     """Clean the topology of road lines: node them, close gaps, extend undershoots, prune dangles, merge junctions.
 
@@ -186,14 +257,12 @@ class CleanNetwork(NodingOptions, CleaningOptions):
     )
     roads: str = option("", "Roads", "Cleaned lines to write.", kind=VECTOR_OUTPUT, required=True)
     nodes: str = option("", "Nodes", "Junctions and dead ends to write, as points.", kind=VECTOR_OUTPUT)
-    junction_m: float = option(
+    junction_m: float = advanced_option(
         5.0,
         "Junction merging distance",
         "Junctions closer together than this along a line are merged; 0 merges none.",
         unit="m",
-        minimum=0,
-        maximum=100,
-        advanced=True,
+        within=(0, 100),
     )
     spur_m: float = with_default(CleaningOptions, "spur_m", 2.0)
     gap_m: float = with_default(CleaningOptions, "gap_m", 10.0)

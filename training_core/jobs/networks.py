@@ -18,6 +18,7 @@ from .option import (
     VECTOR,
     VECTOR_OUTPUT,
     Job,
+    advanced_option,
     option,
 )
 
@@ -51,14 +52,12 @@ def _speed_option(whose: str) -> str:
 class NodingOptions(Job):
     """Options of every job that turns lines into a graph (noding)."""
 
-    join_m: float = option(
+    join_m: float = advanced_option(
         0.5,
         "Joining distance",
         "Noding tolerance: line ends within this distance of each other or of another line are connected.",
         unit="m",
-        minimum=0.001,
-        maximum=20,
-        advanced=True,
+        within=(0.001, 20),
     )
 
 
@@ -66,8 +65,8 @@ class NodingOptions(Job):
 class GraphOptions(NodingOptions):
     """Options of every job that reads speeds of lines."""
 
-    speed_unit: str = option(
-        "km/h", "Speed unit", "Unit of the speed fields.", choices=tuple(METERS_PER_SECOND), advanced=True
+    speed_unit: str = advanced_option(
+        "km/h", "Speed unit", "Unit of the speed fields.", choices=tuple(METERS_PER_SECOND)
     )
 
 
@@ -102,8 +101,7 @@ class ScoreNetwork(GraphOptions):
         "Maximum distance at which control points of one network are snapped to the other. Scores with different snap "
         "distances are not comparable.",
         unit="m",
-        minimum=0.01,
-        maximum=100,
+        within=(0.01, 100),
     )
     tolerance_m: float = option(
         5.0,
@@ -111,62 +109,45 @@ class ScoreNetwork(GraphOptions):
         "Buffer width of completeness, correctness and quality, and of the error layer: maximum distance of matched "
         "lines from the other network.",
         unit="m",
-        minimum=0.01,
-        maximum=100,
+        within=(0.01, 100),
     )
-    relaxed_m: float = option(
+    relaxed_m: float = advanced_option(
         3.0,
         "Tolerance of relaxed scores",
         "Buffer width of relaxed precision and recall.",
         unit="m",
-        minimum=0.01,
-        maximum=100,
-        advanced=True,
+        within=(0.01, 100),
     )
-    spacing_m: float = option(
+    spacing_m: float = advanced_option(
         50.0,
         "Control point spacing of APLS",
         "Maximum distance between control points along an edge.",
         unit="m",
-        minimum=1,
-        maximum=10000,
-        advanced=True,
+        within=(1, 10000),
     )
-    radius_m: float = option(
+    radius_m: float = advanced_option(
         300.0,
         "Radius of TOPO",
         "Maximum network distance from a seed to the holes and marbles that are compared.",
         unit="m",
-        minimum=1,
-        maximum=10000,
-        advanced=True,
+        within=(1, 10000),
     )
-    hole_m: float = option(
+    hole_m: float = advanced_option(
         8.0,
         "Matching distance of TOPO",
         "Maximum distance between a marble and the hole that it is matched with, and of a seed from the proposal.",
         unit="m",
-        minimum=0.01,
-        maximum=100,
-        advanced=True,
+        within=(0.01, 100),
     )
-    seed_m: float = option(
-        30.0,
-        "Seed spacing of TOPO",
-        "Distance between seeds along the roads.",
-        unit="m",
-        minimum=1,
-        maximum=10000,
-        advanced=True,
+    seed_m: float = advanced_option(
+        30.0, "Seed spacing of TOPO", "Distance between seeds along the roads.", unit="m", within=(1, 10000)
     )
-    interval_m: float = option(
+    interval_m: float = advanced_option(
         5.0,
         "Sampling interval of TOPO",
         "Distance between holes along the true roads, and between marbles along the proposed ones.",
         unit="m",
-        minimum=0.5,
-        maximum=1000,
-        advanced=True,
+        within=(0.5, 1000),
     )
     errors: str = option(
         "",
@@ -177,15 +158,8 @@ class ScoreNetwork(GraphOptions):
     report: str = option("", "Report", "HTML report of the scores to write.", kind=HTML_OUTPUT)
     scores: str = option("", "Scores", "JSON file of the scores to write.", kind=JSON_OUTPUT)
 
-    def validate(self) -> None:
-        """See Job.validate; also checks that both networks have speeds, or neither.
-
-        Raises
-        ------
-        JobError
-            An option is invalid.
-        """
-        super().validate()
+    def _check_together(self) -> None:
+        super()._check_together()
         if bool(self.truth_speed_field) != bool(self.proposal_speed_field):
             missing = "proposed roads (proposal" if self.truth_speed_field else "true roads (truth"
             raise JobError(
@@ -246,15 +220,8 @@ class ExportNetwork(GraphOptions):
         kind=GEOPACKAGE_OUTPUT,
     )
 
-    def validate(self) -> None:
-        """See Job.validate; also checks that there is an output.
-
-        Raises
-        ------
-        JobError
-            An option is invalid, or all outputs are missing.
-        """
-        super().validate()
+    def _check_together(self) -> None:
+        super()._check_together()
         if not (self.graphml or self.geopackage):
             raise JobError("There is nothing to write.", "Give a graph (graphml) or nodes and edges (geopackage).")
 
@@ -318,12 +285,7 @@ class CompareNetworks(GraphOptions):
     before_speed_field: str = _speed_option("roads before")
     after_speed_field: str = _speed_option("roads after")
     tolerance_m: float = option(
-        5.0,
-        "Tolerance",
-        "Maximum distance of an intact road from the other network.",
-        unit="m",
-        minimum=0.1,
-        maximum=100,
+        5.0, "Tolerance", "Maximum distance of an intact road from the other network.", unit="m", within=(0.1, 100)
     )
     displaced_m: float = option(
         15.0,
@@ -331,16 +293,14 @@ class CompareNetworks(GraphOptions):
         "Maximum offset of a displaced road from its counterpart, which matches one road only; 0 finds no displaced "
         "roads.",
         unit="m",
-        minimum=0,
-        maximum=300,
+        within=(0, 300),
     )
     place_m: float = option(
         100.0,
         "Distance of places",
         "Maximum distance at which places and origins are snapped to the nearest road.",
         unit="m",
-        minimum=1,
-        maximum=10000,
+        within=(1, 10000),
     )
     align: bool = option(
         True,
@@ -360,32 +320,26 @@ class CompareNetworks(GraphOptions):
         "Roads outside remain",
         "Routes afterwards may use the roads before that lie outside of the area of interest.",
     )
-    min_stretch_m: float = option(
+    min_stretch_m: float = advanced_option(
         10.0,
         "Shortest stretch",
         "Minimum length of a change: shorter stretches are merged into the longer neighbor on the same line.",
         unit="m",
-        minimum=0,
-        maximum=1000,
-        advanced=True,
+        within=(0, 1000),
     )
-    parallel_angle: float = option(
+    parallel_angle: float = advanced_option(
         30.0,
         "Maximum angle",
         "Maximum difference in direction between a road and its counterpart.",
         unit="degrees",
-        minimum=1,
-        maximum=90,
-        advanced=True,
+        within=(1, 90),
     )
-    longer_percent: float = option(
+    longer_percent: float = advanced_option(
         10.0,
         "Longer route",
         "Minimum increase in length or travel time of a route that counts as longer.",
         unit="%",
-        minimum=0,
-        maximum=1000,
-        advanced=True,
+        within=(0, 1000),
     )
     changes: str = option(
         "", "Changes", "Change layer to write: lines with `change` intact, displaced, lost or new.", kind=VECTOR_OUTPUT
@@ -404,15 +358,8 @@ class CompareNetworks(GraphOptions):
         """Maximum distance in meters between a road and its counterpart: intact or displaced."""
         return max(self.tolerance_m, self.displaced_m)
 
-    def validate(self) -> None:
-        """See Job.validate; also checks that both networks have speeds or neither, and that places are given if needed.
-
-        Raises
-        ------
-        JobError
-            An option is invalid.
-        """
-        super().validate()
+    def _check_together(self) -> None:
+        super()._check_together()
         if bool(self.before_speed_field) != bool(self.after_speed_field):
             missing = "after" if self.before_speed_field else "before"
             raise JobError(

@@ -46,20 +46,9 @@ OUTPUT_KINDS = (RASTER_OUTPUT, VECTOR_OUTPUT, *FILE_OUTPUTS)
 class Option:
     """Description of a job's field in addition to its name, type and default.
 
-    Parameters
-    ----------
-    label : str
-        Without the unit.
-    help : str
-        One or two sentences that help the user decide on a value.
-    kind : str
-        One of the kinds above; empty if the type suffices.
-    minimum, maximum : float, optional
-        Both ends included.
-    advanced : bool
-        Whether most users never need it.
-    usual : str
-        Usual name of a layer's field, which dialogs preselect if the layer has it.
+    The label is without the unit. The help is one or two sentences by which users decide on a value. The kind is one of
+    those above, or empty where the type suffices. Both ends of the range are included. `usual` is the usual name of a
+    layer's field: dialogs preselect it.
     """
 
     label: str
@@ -79,16 +68,18 @@ class Option:
         return f"{self.label} ({self.unit})" if self.unit else self.label
 
 
-def option(default: Any, label: str, help: str, **details: Any) -> Any:  # `help` as in argparse
-    """Return a dataclass field that carries an Option.
+def option(
+    default: Any, label: str, help: str, within: tuple[Optional[float], Optional[float]] = (None, None), **details: Any
+) -> Any:  # `help` as in argparse
+    """Return a dataclass field that carries an Option with a range (`within`) and further attributes of Option."""
+    minimum, maximum = within
+    described = Option(label, help, minimum=minimum, maximum=maximum, **details)
+    return dataclasses.field(default=default, metadata={"option": described})
 
-    Parameters
-    ----------
-    default : str, int, float, bool or tuple
-    **details
-        Further attributes of Option, which is in the field's metadata under `option`.
-    """
-    return dataclasses.field(default=default, metadata={"option": Option(label, help, **details)})
+
+def advanced_option(default: Any, label: str, help: str, **details: Any) -> Any:
+    """Return the field of an option that most users never need; see `option`."""
+    return option(default, label, help, advanced=True, **details)
 
 
 def with_default(options: type[Job], name: str, default: Any) -> Any:
@@ -147,16 +138,20 @@ class Job:
         return sorted(fields, key=_dialog_order)
 
     def validate(self) -> None:
-        """Check every field, and that no two outputs are the same file.
+        """Check every field, that no two outputs are the same file, and that all fields fit each other.
 
         Raises
         ------
         JobError
-            A value is missing, of the wrong type, or out of range, or two outputs are the same file.
+            A value is missing, of the wrong type, or out of range, or does not fit another one.
         """
         for field in self.option_fields():
             _validate_field(field, getattr(self, field.name))
         self._check_outputs()
+        self._check_together()
+
+    def _check_together(self) -> None:
+        """Raise JobError if valid values do not fit each other, or have another form than their type demands."""
 
     def _check_outputs(self) -> None:
         """Raise JobError if two outputs are the same file; only vector layers may be in one file."""

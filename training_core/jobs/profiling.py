@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..errors import JobError
-from .option import HTML_OUTPUT, JSON_OUTPUT, MODEL, PROFILE, RASTER, STARTER, Job, option
+from .option import HTML_OUTPUT, JSON_OUTPUT, MODEL, PROFILE, RASTER, STARTER, Job, advanced_option, option
 from .recipe import MIN_CHIP_PX, StepOptions
 from .shared import ThreadOptions
 
@@ -49,37 +49,28 @@ class Profile(StepOptions, ThreadOptions):
         kind=MODEL,
     )
     seconds: float = option(
-        60.0,
-        "Time",
-        "Total measuring time, divided among the engines and precisions.",
-        unit="s",
-        minimum=1,
-        maximum=3600,
+        60.0, "Time", "Total measuring time, divided among the engines and precisions.", unit="s", within=(1, 3600)
     )
-    engine: str = option(
+    engine: str = advanced_option(
         "auto",
         "Engine",
         "Backend that runs the model. The choice auto takes native; all profiles each installed engine that supports "
         "the task.",
         choices=("auto", "native", "ipex", "openvino", ALL),
-        advanced=True,
     )
-    precision: str = option(
+    precision: str = advanced_option(
         "auto",
         "Precision",
         "Floating-point format of the computation: auto takes bf16 if the processor has a BF16 unit, else fp32; all "
         "profiles both where there is one.",
         choices=("auto", "bf16", "fp32", ALL),
-        advanced=True,
     )
-    tile_px: int = option(
+    tile_px: int = advanced_option(
         512,
         "Tile size",
         "Side of the tiles whose segmentation is profiled, with their halo.",
         unit="px",
-        minimum=64,
-        maximum=8192,
-        advanced=True,
+        within=(64, 8192),
     )
     try_advice: bool = option(
         False,
@@ -93,15 +84,8 @@ class Profile(StepOptions, ThreadOptions):
         "", "Trace", "Trace of a few steps to write, for Perfetto or chrome://tracing.", kind=JSON_OUTPUT
     )
 
-    def validate(self) -> None:
-        """See Job.validate; also checks the chip size, and that the engine can train.
-
-        Raises
-        ------
-        JobError
-            An option is invalid.
-        """
-        super().validate()
+    def _check_together(self) -> None:
+        super()._check_together()
         if 0 < self.chip_px < MIN_CHIP_PX:
             raise JobError(
                 f"Chip size (chip_px) is {self.chip_px}.", f"Give at least {MIN_CHIP_PX} px, or 0 for the usual one."

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .option import Job, option
+from .option import Job, advanced_option, option
 
 OPTIMIZERS = ("adamw", "sgd", "lamb", "lars")
 # Samples of a training step: random crops, or whole labeled images.
@@ -26,58 +26,46 @@ REFERENCE_BATCH = 4
 class StepOptions(Job):
     """Options of every job that takes training steps: what a step computes."""
 
-    chip_px: int = option(
+    chip_px: int = advanced_option(
         0,
         "Chip size",
         "Side of the image chips (patches) to train on, up to the whole image. 0 chooses by speed: "
         f"{USUAL_CHIP_PX} px, or {SMALL_CHIP_PX} px where the time budget holds few steps on this processor.",
         unit="px",
-        minimum=0,
-        maximum=32768,
-        advanced=True,
+        within=(0, 32768),
     )
-    batch_size: int = option(4, "Batch size", "Chips per forward pass.", minimum=1, maximum=4096, advanced=True)
-    accumulation: int = option(
+    batch_size: int = advanced_option(4, "Batch size", "Chips per forward pass.", within=(1, 4096))
+    accumulation: int = advanced_option(
         1,
         "Gradient accumulation",
         "Batches whose gradients are accumulated into one optimizer step: a larger effective batch with less memory.",
-        minimum=1,
-        maximum=4096,
-        advanced=True,
+        within=(1, 4096),
     )
-    recompute: str = option(
+    recompute: str = advanced_option(
         "auto",
         "Recompute activations",
         "Activation checkpointing: recompute activations in the backward pass instead of storing them, which takes far "
         "less memory and at least 1.5 times as long. The choice auto does so if the memory would not suffice "
         "otherwise.",
         choices=("auto", "yes", "no"),
-        advanced=True,
     )
-    optimizer: str = option(
-        "adamw",
-        "Optimizer",
-        "Optimization algorithm; lamb and lars suit large batches.",
-        choices=OPTIMIZERS,
-        advanced=True,
+    optimizer: str = advanced_option(
+        "adamw", "Optimizer", "Optimization algorithm; lamb and lars suit large batches.", choices=OPTIMIZERS
     )
-    frozen_stages: int = option(
+    frozen_stages: int = advanced_option(
         BY_PACE,
         "Frozen stages",
         "Number of the encoder's five stages, from the first on, that keep the base model's weights; steps become "
         f"faster. {BY_PACE} chooses by speed: some where the time budget holds few steps on this processor, else "
         "none.",
-        minimum=BY_PACE,
-        maximum=5,
-        advanced=True,
+        within=(BY_PACE, 5),
     )
-    batch_norm: str = option(
+    batch_norm: str = advanced_option(
         "live",
         "Batch norm",
         "Whether batch normalization updates its running statistics (live) or keeps those of the base model (frozen). "
         "In frozen stages it is always frozen.",
         choices=("live", "frozen"),
-        advanced=True,
     )
 
 
@@ -90,50 +78,37 @@ class RecipeOptions(StepOptions):
         "Time budget",
         "Training time. More time gives a better model, up to a point.",
         unit="min",
-        minimum=0.05,
-        maximum=10000,
+        within=(0.05, 10000),
     )
-    steps: int = option(
+    steps: int = advanced_option(
         0,
         "Steps",
         "Number of optimizer steps instead of a time budget; 0 goes by time. With steps, training is reproducible: the "
         "same job gives the same model on the same machine with the same engine.",
-        minimum=0,
-        maximum=10**8,
-        advanced=True,
+        within=(0, 10**8),
     )
-    sample: str = option(
+    sample: str = advanced_option(
         CHIPS,
         "Sample",
         "Sample of a step: random chips, or whole labeled images, as many as the gradient accumulation. Images are "
         "computed in tiles with an exact halo, so that loss and gradients are those of the undivided image. They need "
         "frozen batch norm and take long; batch size and chip size do not matter then.",
         choices=(CHIPS, IMAGE),
-        advanced=True,
     )
-    learning_rate: float = option(
+    learning_rate: float = advanced_option(
         0.0,
         "Learning rate",
         f"Peak learning rate for a batch of {REFERENCE_BATCH}, scaled with the effective batch size: linearly for sgd "
         "and lars, by its square root for adamw and lamb; 0 takes the optimizer's default.",
-        minimum=0,
-        maximum=100,
-        advanced=True,
+        within=(0, 100),
     )
-    encoder_rate: float = option(
+    encoder_rate: float = advanced_option(
         0.0,
         "Encoder learning rate",
         f"Factor on the learning rate for the encoder. 0 chooses: {CAREFUL_RATE:g} where a RoadSeg model is fine-tuned "
         "on bands and classes that it knows, so that it forgets less of other ground, else 1.",
-        minimum=0,
-        maximum=1,
-        advanced=True,
+        within=(0, 1),
     )
-    seed: int = option(
-        0,
-        "Seed",
-        "Random seed of the validation split, the chips and the initial weights.",
-        minimum=0,
-        maximum=2**31 - 1,
-        advanced=True,
+    seed: int = advanced_option(
+        0, "Seed", "Random seed of the validation split, the chips and the initial weights.", within=(0, 2**31 - 1)
     )

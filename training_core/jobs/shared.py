@@ -1,4 +1,4 @@
-"""Options shared by several jobs: threads, engine, precision, labels, tiling, network cleaning.
+"""Options shared by several jobs: threads, processes, engine, precision, labels, tiling, network cleaning.
 
 Scope: the fields and their texts. Independent of how they are used; standard library only.
 """
@@ -8,23 +8,34 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..errors import JobError, shown
-from .option import FIELD, MODEL, STARTER, VECTOR, Job, option
+from .option import FIELD, MODEL, STARTER, VECTOR, Job, advanced_option, option
 
 # Environment variables with the thread and memory limits of jobs that set none themselves.
 THREADS_VARIABLE, MEMORY_VARIABLE = "ROADSEG_THREADS", "ROADSEG_MEMORY_GB"
 UNKNOWN, RIGHT, LEFT = "unknown", "right", "left"
 DRIVING_SIDES = (UNKNOWN, RIGHT, LEFT)
+AUTO, MAX_PROCESSES = "auto", 1024
 
 
 def _engine_option(*engines: str) -> str:
     """Return the field `engine` with these choices and auto."""
-    return option(
+    return advanced_option(
         "auto",
         "Engine",
         "Backend that runs the model. The choice auto times the installed engines on the actual tile or chip size, and "
         "takes another than native if it is clearly faster.",
         choices=("auto", *engines),
-        advanced=True,
+    )
+
+
+def precision_option() -> str:
+    """Return the field `precision`."""
+    return advanced_option(
+        "auto",
+        "Precision",
+        "Floating-point format of the computation: auto takes bf16 if the processor has a BF16 unit, and is not slower "
+        "in bf16 than in fp32; else fp32.",
+        choices=("auto", "bf16", "fp32"),
     )
 
 
@@ -38,13 +49,11 @@ def model_option(default: str = "") -> str:
 class ThreadOptions(Job):
     """Options of every job that limits its threads."""
 
-    threads: int = option(
+    threads: int = advanced_option(
         0,
         "Threads",
         "Number of CPU threads; 0 takes the number from RoadSeg's settings, or else all available cores.",
-        minimum=0,
-        maximum=1024,
-        advanced=True,
+        within=(0, 1024),
     )
 
 
@@ -53,14 +62,45 @@ class ComputeOptions(ThreadOptions):
     """Options of every job that runs a model: engine, precision, threads."""
 
     engine: str = _engine_option("native", "ipex")
-    precision: str = option(
-        "auto",
-        "Precision",
-        "Floating-point format of the computation: auto takes bf16 if the processor has a BF16 unit, and is not slower "
-        "in bf16 than in fp32; else fp32.",
-        choices=("auto", "bf16", "fp32"),
-        advanced=True,
+    precision: str = precision_option()
+
+
+@dataclass(frozen=True)
+class ProcessOptions(Job):
+    """Options of every job that trains with several processes."""
+
+    processes: str = advanced_option(
+        "1",
+        "Processes",
+        "Number of processes that train together on this machine, each on its own cores and memory; auto takes one per "
+        "NUMA node or socket, and a single one on small machines. Each computes whole batches of the gradient "
+        "accumulation. With equal threads per process, the model is bit-identical for any number of processes.",
     )
+    exchange_precision: str = advanced_option(
+        "fp32",
+        "Exchange precision",
+        "Number format in which processes exchange gradients, which are always summed in fp32. bf16 halves the network "
+        "traffic and rounds the gradients of each batch: the model then differs from that of a single process, but "
+        "is the same for any larger number.",
+        choices=("fp32", "bf16"),
+    )
+    pipeline_stages: int = advanced_option(
+        1,
+        "Pipeline stages",
+        "Number of parts into which the network is divided, each in its own process, if it is too large for the memory "
+        "of one process. The batches of the gradient accumulation pass through the parts one after the other. The "
+        "number of processes must be a multiple of the stages.",
+        within=(1, 6),
+    )
+
+    def _check_together(self) -> None:
+        super()._check_together()
+        is_number = self.processes.isascii() and self.processes.isdecimal() and len(self.processes) <= 4
+        if self.processes != AUTO and not (is_number and 1 <= int(self.processes) <= MAX_PROCESSES):
+            raise JobError(
+                f"Processes (processes) is {shown(self.processes)}.",
+                f"Give auto, or a number from 1 to {MAX_PROCESSES}.",
+            )
 
 
 @dataclass(frozen=True)
@@ -79,8 +119,7 @@ class LabelOptions(Job):
         "Road width",
         "Width given to road lines without a width of their own. Polygons are used as drawn.",
         unit="m",
-        minimum=0.5,
-        maximum=100,
+        within=(0.5, 100),
     )
     width_field: str = option(
         "",
@@ -89,23 +128,20 @@ class LabelOptions(Job):
         kind=FIELD,
         usual="width_m",
     )
-    sure_field: str = option(
+    sure_field: str = advanced_option(
         "",
         "Sure field",
         "Yes/no field. Roads marked no are ignored: neither road nor background in training and scores.",
         kind=FIELD,
         usual="sure",
-        advanced=True,
     )
-    background_m: float = option(
+    background_m: float = advanced_option(
         30.0,
         "Background distance",
         "Without an area of interest: other pixels within this distance of a drawn road are background, all farther "
         "ones are ignored.",
         unit="m",
-        minimum=1,
-        maximum=10000,
-        advanced=True,
+        within=(1, 10000),
     )
 
 
@@ -114,58 +150,43 @@ class SegmentOptions(ComputeOptions):
     """Options of every job that segments an image tile by tile."""
 
     engine: str = _engine_option("native", "ipex", "openvino")
-    halo: str = option(
+    halo: str = advanced_option(
         "auto",
         "Halo",
         "Overlap of tiles: margin in pixels around each tile that is computed and discarded. A number; exact for the "
         "model's receptive field, which gives the same result as the undivided image; or auto for the smallest that "
         "keeps 99.99 % of the mask, as stored in the model file.",
-        advanced=True,
     )
-    tile_px: int = option(
+    tile_px: int = advanced_option(
         0,
         "Tile size",
         "Side of a tile without its halo; 0 takes the largest that fits into the memory.",
         unit="px",
-        minimum=0,
-        maximum=32768,
-        advanced=True,
+        within=(0, 32768),
     )
-    memory_gb: float = option(
+    memory_gb: float = advanced_option(
         0.0,
         "Memory",
         "Memory limit, which decides on the tile size: larger tiles spend less time on halos. 0 takes the limit from "
         "RoadSeg's settings, or else a quarter of the free memory.",
         unit="GB",
-        minimum=0,
-        maximum=4096,
-        advanced=True,
+        within=(0, 4096),
     )
-    test_time_augmentation: bool = option(
+    test_time_augmentation: bool = advanced_option(
         False,
         "Test-time augmentation",
         "Average the predictions over all eight rotations and flips of the image: more accurate, and roads connect "
         "better, but up to eight times slower.",
-        advanced=True,
     )
-    threshold: float = option(
+    threshold: float = advanced_option(
         0.0,
         "Threshold",
         "Minimum probability of a road pixel; 0 takes the threshold stored in the model.",
-        minimum=0,
-        maximum=1,
-        advanced=True,
+        within=(0, 1),
     )
 
-    def validate(self) -> None:
-        """See Job.validate; also checks that the halo is auto, exact or a number of pixels.
-
-        Raises
-        ------
-        JobError
-            An option is invalid.
-        """
-        super().validate()
+    def _check_together(self) -> None:
+        super()._check_together()
         is_number = self.halo.isdecimal() and len(self.halo) <= 4 and int(self.halo) <= 4096
         if self.halo not in ("auto", "exact") and not is_number:
             raise JobError(f"Halo (halo) is {shown(self.halo)}.", "Give auto, exact, or a number from 0 to 4096 px.")
@@ -175,60 +196,48 @@ class SegmentOptions(ComputeOptions):
 class CleaningOptions(Job):
     """Options of every job that cleans a road network. All lengths are in meters on the ground."""
 
-    spur_m: float = option(
+    spur_m: float = advanced_option(
         10.0,
         "Spur length",
         "Dead ends (dangles) shorter than this, or than the width of the road they branch off, are pruned.",
         unit="m",
-        minimum=0,
-        maximum=1000,
-        advanced=True,
+        within=(0, 1000),
     )
-    gap_m: float = option(
+    gap_m: float = advanced_option(
         24.0,
         "Longest gap",
         "Two dead ends that face each other across a gap up to this length are connected; 0 keeps all gaps.",
         unit="m",
-        minimum=0,
-        maximum=1000,
-        advanced=True,
+        within=(0, 1000),
     )
-    gap_angle: float = option(
+    gap_angle: float = advanced_option(
         30.0,
         "Gap angle",
         "Maximum change of direction from either road into a gap; 1.5 times as much in gaps below 0.3 of the longest.",
         unit="degrees",
-        minimum=0,
-        maximum=90,
-        advanced=True,
+        within=(0, 90),
     )
-    snap_m: float = option(
+    snap_m: float = advanced_option(
         15.0,
         "Snap distance",
         "A dead end (undershoot) that points at a road within this distance is extended to it; 0 extends none. About "
         "twice the road width restores the junctions that a mask has missed.",
         unit="m",
-        minimum=0,
-        maximum=1000,
-        advanced=True,
+        within=(0, 1000),
     )
-    min_length_m: float = option(
+    min_length_m: float = advanced_option(
         20.0,
         "Shortest component",
         "Connected components of the network with less total length are removed.",
         unit="m",
-        minimum=0,
-        maximum=1e5,
-        advanced=True,
+        within=(0, 1e5),
     )
-    simplify_m: float = option(
+    simplify_m: float = advanced_option(
         0.5,
         "Simplification",
         "Douglas-Peucker tolerance: maximum distance of a simplified line from the original.",
         unit="m",
-        minimum=0,
-        maximum=100,
-        advanced=True,
+        within=(0, 100),
     )
 
 
@@ -236,97 +245,71 @@ class CleaningOptions(Job):
 class NetworkOptions(CleaningOptions):
     """Options of every job that vectorizes a mask. All lengths are in meters on the ground."""
 
-    hysteresis: float = option(
+    hysteresis: float = advanced_option(
         0.8,
         "Hysteresis",
         "Lower threshold as a fraction of the upper one: pixels above it count as road if connected to pixels above "
         "the upper one, which bridges uncertain stretches. 1 switches it off; no effect on masks.",
-        minimum=0.05,
-        maximum=1,
-        advanced=True,
+        within=(0.05, 1),
     )
-    close_m: float = option(
+    close_m: float = advanced_option(
         1.0,
         "Widest gap to close",
         "Morphological closing of the mask: gaps in and between roads up to this width are closed; 0 closes none.",
         unit="m",
-        minimum=0,
-        maximum=100,
-        advanced=True,
+        within=(0, 100),
     )
-    min_hole_m2: float = option(
-        60.0,
-        "Smallest hole",
-        "Holes in the mask with a smaller area are filled.",
-        unit="m²",
-        minimum=0,
-        maximum=1e6,
-        advanced=True,
+    min_hole_m2: float = advanced_option(
+        60.0, "Smallest hole", "Holes in the mask with a smaller area are filled.", unit="m²", within=(0, 1e6)
     )
-    min_area_m2: float = option(
+    min_area_m2: float = advanced_option(
         60.0,
         "Smallest patch",
         "Connected road patches of the mask with a smaller area are removed.",
         unit="m²",
-        minimum=0,
-        maximum=1e6,
-        advanced=True,
+        within=(0, 1e6),
     )
-    gap_probability: float = option(
+    gap_probability: float = advanced_option(
         0.0,
         "Probability in gaps",
         "Minimum mean road probability along a gap that is connected; no effect on masks.",
-        minimum=0,
-        maximum=1,
-        advanced=True,
+        within=(0, 1),
     )
-    likely_gap_m: float = option(
+    likely_gap_m: float = advanced_option(
         45.0,
         "Longest likely gap",
         "A dead end is connected with another one, or with a road, up to this distance along the likeliest path "
         "between them, if a road is probable there; 0 connects none. No effect on masks.",
         unit="m",
-        minimum=0,
-        maximum=100,
-        advanced=True,
+        within=(0, 100),
     )
-    link_probability: float = option(
+    link_probability: float = advanced_option(
         0.2,
         "Probability of links",
         "Minimum probability that a road runs along such a link, by its length, turn, and mean and worst evidence.",
-        minimum=0.01,
-        maximum=1,
-        advanced=True,
+        within=(0.01, 1),
     )
-    stub_m: float = option(
+    stub_m: float = advanced_option(
         60.0,
         "Longest unlikely dead end",
         "Dead ends up to this length are removed if they are hardly roads; 0 keeps all. No effect on masks.",
         unit="m",
-        minimum=0,
-        maximum=200,
-        advanced=True,
+        within=(0, 200),
     )
-    stub_probability: float = option(
+    stub_probability: float = advanced_option(
         0.5,
         "Probability of dead ends",
         "Minimum probability that such a dead end is a road, by its length, width and bends and by the evidence along "
         "and next to it.",
-        minimum=0,
-        maximum=1,
-        advanced=True,
+        within=(0, 1),
     )
-    driving_side: str = option(
+    driving_side: str = advanced_option(
         UNKNOWN,
         "Driving side",
         "On which side of the road the country drives. If it is known, the lines of dual carriageways run with the "
         "traffic and have the tag oneway.",
         choices=DRIVING_SIDES,
-        advanced=True,
     )
-    center: bool = option(
-        True,
-        "Center lines on roads",
-        "Shift lines to the middle of their roads with subpixel accuracy.",
-        advanced=True,
+    center: bool = advanced_option(
+        True, "Center lines on roads", "Shift lines to the middle of their roads with subpixel accuracy."
     )
