@@ -27,7 +27,7 @@ from scipy.optimize import minimize
 
 from benchmarks.connecting_rasters import Case, read_cases
 from training_core.events import Reporter
-from training_core.extraction.line_evidence import seen_along
+from training_core.extraction.line_measures import seen_along
 from training_core.extraction.road_extraction import trace_roads
 from training_core.geodata.grid import Grid, grid_of
 from training_core.geodata.rasters import open_raster

@@ -8,8 +8,7 @@ center of the first pixel. A later step asks `Surroundings`, in meters too, abou
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Optional
 
@@ -17,32 +16,22 @@ import numpy as np
 
 from ..events import Reporter
 from ..geodata.grid import Grid
-from ..geodata.road_classes import RoadClass
 from ..geodata.road_raster import ClassRaster, RoadRaster
 from ..jobs import NetworkOptions
 from ..networks import cleaning, gaps, junctions
 from ..networks.chains import join_chains
-from ..networks.dual_carriageways import (
-    ParallelLines,
-    carriageway_tags,
-    left_fraction,
-    other_carriageway,
-    reverse_lines,
-    runs_against,
-)
 from ..networks.graph import Graph, scaled, select_edges
 from ..networks.likely_breaks import likely_breaks
 from ..networks.link_prediction import Links, join_likely
-from ..networks.network_tables import SPEED, Network, break_table, link_table, osm_tags, to_tables
+from ..networks.network_tables import Network, break_table, link_table, to_tables
 from ..networks.paths import Paths, straight_paths
-from ..networks.road_model import Seen, road_probability
+from ..networks.road_model import road_probability
 from ..networks.surroundings import Surroundings
 from .bitmask import BitMask
-from .centering import between_pixels, center, tangents
+from .centering import between_pixels, center
 from .clearance import Clearance, cut_ends
 from .least_cost_paths import least_cost_paths
-from .line_classes import class_votes, elected
-from .line_evidence import seen_along, seen_along_some
+from .line_measures import along_traffic, attributes, measure_lines, seen_along_some
 from .road_mask import find_road
 from .sanity_checks import nothing_found, sanity_warnings
 from .thinning import thin_bits
@@ -55,11 +44,7 @@ _GAP_FRACTIONS = np.linspace(0.25, 0.75, 21)
 
 
 def extract_network(
-    raster: RoadRaster,
-    grid: Grid,
-    options: NetworkOptions,
-    reporter: Reporter,
-    classes: Optional[ClassRaster] = None,
+    raster: RoadRaster, grid: Grid, options: NetworkOptions, reporter: Reporter, classes: Optional[ClassRaster] = None
 ) -> Network:
     """Return the road network of a raster, with classes from one on the same grid.
 
@@ -69,7 +54,7 @@ def extract_network(
     graph = cleaning.drop_short_components(traced.graph, options.min_length_m)
     reporter.check_cancelled()
     reporter.progress(0.85, "Measuring roads")
-    measures = measure_lines(graph, traced, grid.pixel_m, classes)
+    measures = measure_lines(graph, traced.graph, traced.surroundings, grid.pixel_m, classes)
     columns = attributes(graph, measures, classes.classes if classes else (), options.driving_side)
     graph = cleaning.simplify(along_traffic(graph, measures, grid, options.driving_side), options.simplify_m)
     to_map, connected = partial(_map_points, grid), traced.connected
@@ -220,75 +205,6 @@ def _road_probability(surroundings: Surroundings, graph: Graph, chosen: np.ndarr
 def _within(graph: Graph, last: np.ndarray) -> Graph:
     """Return the graph clipped to the centers of the image's outermost pixels, the last of which is at `last`."""
     return replace(graph, nodes=np.clip(graph.nodes, 0, last), points=np.clip(graph.points, 0, last))
-
-
-# Measures of each vertex: the fields of `Seen`, and the vector to the other carriageway.
-MEASURES = len(fields(Seen)) + 2
-
-
-@dataclass(frozen=True)
-class LineMeasures:
-    """Measures of lines by the pixels along them, kept by vertex so that the parts of a line can be put together.
-
-    `vertices`, (p, MEASURES) float64, are NaN where a vertex does not count, or without a probability. `votes`, (m,
-    classes), int64, are the pixels of each road class along each line; None without classes.
-    """
-
-    vertices: np.ndarray
-    votes: Optional[np.ndarray]
-
-    @property
-    def seen(self) -> Seen:
-        """Evidence along the lines."""
-        seen = Seen(*self.vertices[:, :-2].T)
-        return replace(seen, is_dead_end=seen.is_dead_end > 0)
-
-    @property
-    def to_other(self) -> np.ndarray:
-        """Vectors to the other carriageway: (p, 2) float64."""
-        return self.vertices[:, -2:]
-
-
-def measure_lines(
-    graph: Graph, traced: TracedRoads, pixel_m: tuple[float, float], classes: Optional[ClassRaster]
-) -> LineMeasures:
-    """Measure lines, or parts of lines, of what was traced by the pixels along them and by the lines around."""
-    seen = seen_along(graph, traced.surroundings)
-    around = traced.graph
-    lines = ParallelLines(around.points, tangents(around), traced.surroundings.width_m(around.points))
-    to_other = other_carriageway(graph.points, tangents(graph), seen.width_m, lines)
-    votes = None if classes is None else class_votes(scaled(graph, 1 / np.array(pixel_m)), classes)
-    return LineMeasures(np.column_stack([*(getattr(seen, field.name) for field in fields(Seen)), to_other]), votes)
-
-
-def attributes(
-    graph: Graph, measures: LineMeasures, classes: Sequence[RoadClass], driving_side: str
-) -> dict[str, np.ndarray]:
-    """Return the attributes of lines by the names of columns: width, confidence, class, usual speed, tags.
-
-    They are (m,) float64 or object with NaN and None where something is not known.
-    """
-    width_m = cleaning.median_of_lines(graph, measures.seen.width_m)
-    columns = {
-        "width_m": width_m,
-        "confidence": cleaning.mean_of_lines(graph, measures.seen.probability),
-        "road_probability": road_probability(graph, measures.seen),
-    }
-    tags = carriageway_tags(left_fraction(graph, tangents(graph), measures.to_other), driving_side)
-    if measures.votes is None:
-        return {**columns, **osm_tags(width_m), **tags}
-    road_class, speed_kmh = elected(measures.votes, classes)
-    return {**columns, "road_class": road_class, SPEED: speed_kmh, **osm_tags(width_m, road_class), **tags}
-
-
-def along_traffic(graph: Graph, measures: LineMeasures, grid: Grid, driving_side: str) -> Graph:
-    """Return the graph with the lines of dual carriageways in the direction of their traffic, where it is known.
-
-    The grid shows whether its rows go down as usual or up.
-    """
-    up = np.sign(grid.transform.determinant)
-    left = up * left_fraction(graph, tangents(graph), measures.to_other)
-    return reverse_lines(graph, runs_against(left, driving_side))
 
 
 def _map_points(grid: Grid, points: np.ndarray) -> np.ndarray:

@@ -11,16 +11,7 @@ from dataclasses import dataclass
 
 from rasterio.io import DatasetReader
 
-from .rasters import (
-    Band,
-    Image,
-    band_names,
-    match_bands,
-    measure_bands,
-    open_raster,
-    require_computable,
-    unnamed,
-)
+from .rasters import Band, Image, band_names, match_bands, measure_bands, open_raster, require_computable, unnamed
 
 # Values are normalized by mean and deviation of the training images, or of the image itself.
 MODEL, IMAGE = "model", "image"

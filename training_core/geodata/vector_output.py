@@ -1,17 +1,20 @@
 """Vector files: layers written, and read back, since GDAL reports no error if a full disk truncates a file.
 
-Scope: formats, and whether a file holds all features. Independent of what the features mean.
+Scope: formats, and whether a file holds all features. Independent of what the features mean. GeoParquet 1.1.0 is
+written by pyarrow, of the requirement set fleet, with a row group for each part.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Optional
+from typing import Any, Optional
 
 import geopandas
 import numpy as np
@@ -20,14 +23,13 @@ from pyogrio.util import vsi_path
 from pyproj.exceptions import ProjError
 
 from ..errors import OutputError
-from . import geoparquet
 
 # By suffix: the driver, and whether a file holds several layers.
 FORMATS = {
     ".gpkg": ("GPKG", True),
     ".geojson": ("GeoJSON", False),
     ".fgb": ("FlatGeobuf", False),
-    geoparquet.SUFFIX: ("GeoParquet", False),
+    ".parquet": ("GeoParquet", False),
 }
 # Older versions of GDAL warn about GeoPackages of version 1.4, which has no advantage here.
 CREATION_OPTIONS = {"GPKG": {"VERSION": "1.3"}, "GeoJSON": {"RFC7946": "YES"}}
@@ -59,16 +61,14 @@ def check_vector_output(path: str, layer_count: int = 1) -> None:
     suffix = Path(path).suffix.lower()
     if suffix not in FORMATS:
         raise OutputError(f"{path} is in no format that RoadSeg writes.", f"End its name in {', '.join(FORMATS)}.")
-    if suffix == geoparquet.SUFFIX:
-        geoparquet.require_pyarrow(path)
+    if suffix == ".parquet":
+        _require_pyarrow(path)
     if layer_count > 1 and not FORMATS[suffix][1]:
         raise OutputError(f"{path} can hold only one layer.", "Give each output a file of its own, or use .gpkg.")
 
 
 def write_layers(
-    path: str | Path,
-    layers: Mapping[str, geopandas.GeoDataFrame],
-    geometry_types: Optional[Mapping[str, str]] = None,
+    path: str | Path, layers: Mapping[str, geopandas.GeoDataFrame], geometry_types: Optional[Mapping[str, str]] = None
 ) -> None:
     """Write layers to a file, in the format of its suffix, replacing it. GeoJSON is in WGS 84, as its standard has it.
 
@@ -85,7 +85,7 @@ def write_layers(
     with _writing(path, len(layers)) as driver:
         if driver == "GeoParquet":
             ((name, layer),) = layers.items()
-            geoparquet.write_geoparquet(path, [layer], types.get(name, ""))
+            _write_geoparquet(path, [layer], types.get(name, ""))
             return
         for number, (name, layer) in enumerate(layers.items()):
             written[name] = _write(path, name, layer, driver, types.get(name), append=number > 0)
@@ -105,7 +105,7 @@ def write_in_parts(path: str | Path, name: str, parts: Iterable[geopandas.GeoDat
     path, count, extents, empty = Path(path), 0, [], None
     with _writing(path, 1) as driver:
         if driver == "GeoParquet":
-            geoparquet.write_geoparquet(path, parts, geometry_type)
+            _write_geoparquet(path, parts, geometry_type)
             return
         for part in parts:
             if not len(part):
@@ -212,3 +212,73 @@ def _has_features(path: Path, name: str, layer: Written, driver: str) -> bool:
     extent = np.concatenate([np.nanmin(bounds[:2], axis=1), np.nanmax(bounds[2:], axis=1)])
     sides = [1, 3] if rounded else [0, 1, 2, 3]  # what crosses the antimeridian is cut there in GeoJSON
     return np.allclose(extent[sides], layer.extent[sides], rtol=0, atol=_ROUNDED_DEGREES if rounded else 0)
+
+
+_GEOMETRY = "geometry"
+
+
+def _require_pyarrow(path: str) -> None:
+    """Check that the runtime can write GeoParquet.
+
+    Raises
+    ------
+    OutputError
+        It has no pyarrow.
+    """
+    if find_spec("pyarrow") is None:
+        raise OutputError(
+            f"{path} cannot be written: the runtime has no pyarrow (requirement set fleet).",
+            "Run Set up runtime with Many machines (fleet), or choose a GeoPackage.",
+        )
+
+
+def _write_geoparquet(path: Path, parts: Iterable[geopandas.GeoDataFrame], geometry_type: str) -> int:
+    """Write parts of a layer, replacing a file, and return the number of features.
+
+    There is at least one part. All have the same columns and CRS, and some may be empty. `geometry_type` is
+    `LineString` or the like.
+
+    Raises
+    ------
+    OSError
+        The file cannot be written.
+    OutputError
+        Read back, it is not complete.
+    """
+    from pyarrow import parquet
+
+    count, writer, empty = 0, None, None
+    try:
+        for part in parts:
+            if not len(part):
+                empty = part
+                continue
+            table = _table(part, geometry_type)
+            writer = writer or parquet.ParquetWriter(path, table.schema, compression="zstd")
+            writer.write_table(table.cast(writer.schema))
+            count += len(part)
+        if writer is None:
+            parquet.write_table(_table(empty, geometry_type), path, compression="zstd")
+    finally:
+        if writer is not None:
+            writer.close()
+    if parquet.read_metadata(path).num_rows != count:
+        raise OutputError.incomplete(path)
+    return count
+
+
+def _table(part: geopandas.GeoDataFrame, geometry_type: str) -> Any:
+    """Return features as a table of pyarrow, with shapes as WKB."""
+    import pyarrow
+
+    plain = pyarrow.Table.from_pandas(part.drop(columns=_GEOMETRY), preserve_index=False)
+    # In a part where a column has no value it has no type either.
+    fields = [
+        field.with_type(pyarrow.string()) if pyarrow.types.is_null(field.type) else field for field in plain.schema
+    ]
+    plain = plain.cast(pyarrow.schema(fields))
+    shapes = pyarrow.array(part.geometry.to_wkb().tolist(), type=pyarrow.binary())
+    column = {"encoding": "WKB", "geometry_types": [geometry_type], "crs": part.crs.to_json_dict()}
+    document = {"version": "1.1.0", "primary_column": _GEOMETRY, "columns": {_GEOMETRY: column}}
+    table = plain.append_column(_GEOMETRY, shapes)
+    return table.replace_schema_metadata({"geo": json.dumps(document)})

@@ -20,11 +20,7 @@ LEFT, TOP, RIGHT, BOTTOM, WITHIN = 0, 1, 2, 3, -1
 
 
 def link(
-    graph: Graph,
-    pairs: np.ndarray,
-    origin: Optional[np.ndarray],
-    is_bridge: np.ndarray,
-    paths: Optional[Paths] = None,
+    graph: Graph, pairs: np.ndarray, origin: Optional[np.ndarray], is_bridge: np.ndarray, paths: Optional[Paths] = None
 ) -> Graph:
     """Return the graph with edges between (k, 2) int64 pairs of its nodes, noded where they cross other edges.
 

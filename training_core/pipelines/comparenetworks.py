@@ -11,8 +11,15 @@ from dataclasses import asdict
 from typing import Any, Optional
 
 from ..comparison.accessibility import PlaceRoutes, Points, find_routes, read_points, to_table
-from ..comparison.change_layer import parts_of, to_layer, write_tables
-from ..comparison.change_summary import find_changes, summary_sentences, to_document, warn_of_loss
+from ..comparison.change_results import (
+    find_changes,
+    parts_of,
+    summary_sentences,
+    to_document,
+    to_layer,
+    warn_of_loss,
+    write_tables,
+)
 from ..comparison.changes import ChangeSegments
 from ..comparison.network_pair import AFTER, BEFORE, read_pair
 from ..comparison.passable_roads import ComparedRoads

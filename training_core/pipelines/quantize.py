@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from onnx import ModelProto
 
-from ..comparison.mask_apls import mean_apls
+from ..comparison.apls import mean_apls
 from ..errors import ModelFileError
 from ..events import Reporter
 from ..geodata.pixel_codes import IGNORE, reaches, to_byte

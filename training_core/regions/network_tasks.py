@@ -16,12 +16,10 @@ from ..geodata.grid import Grid
 from ..geodata.road_classes import RoadClass, to_document
 from ..jobs import NetworkOptions
 from ..system.versions import roadseg_version
-from .best_view import RegionView
 from .executors import Outcome, Task
-from .hysteresis_links import BorderPatches, linked_pixels, read_patches
 from .mosaic_view import grid_document
-from .part_roads import read_part
-from .region_grid import Part, divide, margin_px, outline_on
+from .part_roads import BorderPatches, linked_pixels, read_part, read_patches
+from .region_grid import Part, RegionView, divide, margin_px, outline_on
 from .seams import join_parts, joined_roads, outline
 from .store import Store, content_key
 from .task_handlers import BORDERS, EXTRACT, part_pixel_m

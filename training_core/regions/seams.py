@@ -17,7 +17,7 @@ import geopandas
 import numpy as np
 from scipy.spatial import KDTree
 
-from ..extraction.road_extraction import MEASURES, LineMeasures, along_traffic, attributes
+from ..extraction.line_measures import MEASURES, LineMeasures, along_traffic, attributes
 from ..geodata.grid import Grid
 from ..geodata.road_classes import RoadClass
 from ..jobs import NetworkOptions

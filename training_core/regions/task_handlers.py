@@ -18,12 +18,10 @@ from ..geodata.grid import Grid
 from ..geodata.road_classes import from_document
 from ..geodata.road_raster import byte_raster, class_array
 from ..jobs import NetworkOptions
-from .best_view import RegionView, read_best
-from .hysteresis_links import border_patches, write_patches
 from .mosaic_view import grid_from_document
-from .part_roads import extract_part, write_part
+from .part_roads import border_patches, extract_part, write_part, write_patches
 from .prediction import predict_block
-from .region_grid import Part
+from .region_grid import Part, RegionView, read_best
 from .scene_blocks import assemble, write_block
 from .store import Store
 

@@ -94,11 +94,7 @@ class Leader:
 def checked_versions() -> dict[str, str]:
     """Return the versions in this process that must be the same in all: RoadSeg, Python, and those of PACKAGES."""
     installed = versions(PACKAGES)
-    return {
-        "RoadSeg": installed.pop("roadseg"),
-        "Python": ".".join(platform.python_version_tuple()[:2]),
-        **installed,
-    }
+    return {"RoadSeg": installed.pop("roadseg"), "Python": ".".join(platform.python_version_tuple()[:2]), **installed}
 
 
 def complaints(document: dict[str, Any], answer: str) -> list[str]:

@@ -52,7 +52,7 @@ _MAX_ROWS = 200
 class ChangesRecord(ReportRecord):
     """The content of the report of changes, in addition to that of all reports.
 
-    The document has the numbers, see `change_summary.to_document`, and sentences have them in words with all their
+    The document has the numbers, see `change_results.to_document`, and sentences have them in words with all their
     parameters. Parts are `LineString`s by change, (n,), object; places and origins are (k, 2), float64; all in meters.
     """
 

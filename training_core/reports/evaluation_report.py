@@ -65,14 +65,7 @@ def write_evaluation_report(record: EvaluationRecord, path: Path) -> None:
         "sweep": sweep_chart(thresholds.tolist(), sweep, record.threshold, "used"),
         "curve": precision_recall_chart(sweep, marked),
     }
-    write_page(
-        "evaluate.html.j2",
-        path,
-        Evaluate,
-        record,
-        model=_describe(record.card),
-        charts=charts,
-    )
+    write_page("evaluate.html.j2", path, Evaluate, record, model=_describe(record.card), charts=charts)
 
 
 def _describe(card: ModelCard) -> dict[str, str]:

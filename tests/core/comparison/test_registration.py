@@ -7,7 +7,7 @@ import pytest
 import shapely
 
 from tests.core.support.road_graphs import town
-from training_core.comparison.registration import measure_shift, move_closer
+from training_core.comparison.network_pair import measure_shift, move_closer
 from training_core.networks.lines import make_lines
 from training_core.networks.road_graph import as_drawn
 

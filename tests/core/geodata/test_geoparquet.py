@@ -10,7 +10,7 @@ import shapely
 
 from tests.core.support.rasters import layer
 from training_core.errors import OutputError
-from training_core.geodata import geoparquet
+from training_core.geodata import vector_output
 from training_core.geodata.vector_output import check_vector_output, write_in_parts, write_layers
 
 parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow (the requirement set fleet) is not there")
@@ -42,7 +42,7 @@ def test_a_layer_at_once(tmp_path, count):
 
 def test_without_pyarrow_it_is_refused_with_what_to_install(monkeypatch):
     monkeypatch.setattr(
-        geoparquet, "find_spec", lambda name: None if name == "pyarrow" else importlib.util.find_spec(name)
+        vector_output, "find_spec", lambda name: None if name == "pyarrow" else importlib.util.find_spec(name)
     )
     with pytest.raises(OutputError, match="fleet"):
         check_vector_output("roads.parquet")

@@ -19,7 +19,7 @@ from tests.core.support.browser import Page
 from tests.core.support.disasters import ALL_OUTPUTS, GRID, X, Y, line, run, write_grid, write_points, write_river
 from tests.core.support.rasters import UTM, write_layer
 from tests.core.support.road_graphs import town
-from training_core.comparison.change_summary import summary_sentences
+from training_core.comparison.change_results import summary_sentences
 from training_core.errors import LabelError
 from training_core.events import Reporter
 

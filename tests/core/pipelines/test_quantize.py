@@ -11,7 +11,7 @@ from shapely import box
 
 from tests.core.support.rasters import write_layer, write_raster
 from tests.core.support.towns import RGB, ROAD_M, SIDE_PX, image_of, on_map, plant_model, true_roads
-from training_core.comparison.mask_apls import mean_apls
+from training_core.comparison.apls import mean_apls
 from training_core.errors import Cancelled, ImageryError, JobError, LabelError, ModelFileError
 from training_core.events import Log, Reporter
 from training_core.geodata.rasters import Band

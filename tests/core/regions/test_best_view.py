@@ -8,8 +8,7 @@ from rasterio.warp import transform_bounds
 
 from tests.core.support.rasters import NORTH_UP, UTM, write_raster
 from training_core.geodata.grid import Grid, shared_offset
-from training_core.regions.best_view import RegionView, read_best
-from training_core.regions.region_grid import CELL_PX, Part, outline_on, region_grid
+from training_core.regions.region_grid import CELL_PX, Part, RegionView, outline_on, read_best, region_grid
 
 SIDE_PX = 2 * CELL_PX
 GRID = Grid(CRS.from_string(UTM), NORTH_UP, SIDE_PX, SIDE_PX)

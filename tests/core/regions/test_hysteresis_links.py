@@ -7,7 +7,7 @@ from hypothesis.extra.numpy import arrays
 from scipy import ndimage
 
 from tests.core.support.cities import raster_of
-from training_core.regions.hysteresis_links import border_patches, linked_pixels
+from training_core.regions.part_roads import border_patches, linked_pixels
 from training_core.regions.region_grid import Part
 
 NONE, LIKELY, SURE = 0, 110, 200  # bytes of probability; the thresholds are 102 and 127

@@ -12,7 +12,7 @@ from training_core.events import Reporter
 from training_core.geodata.vectors import read_layer
 from training_core.jobs import MakeScene
 from training_core.pipelines.makescene import run
-from training_core.scenes.picture.noise import hashed, smooth_noise
+from training_core.scenes.picture.view import hashed, smooth_noise
 from training_core.scenes.plan.biomes import BIOMES
 from training_core.scenes.plan.road_table import nodes_of
 from training_core.scenes.plan.sketch import Bend

@@ -11,9 +11,8 @@ import numpy as np
 
 from ..plan.biomes import COVERS
 from ..plan.yards import LAWN, PATIO, POOL, SOIL
-from .noise import hashed
 from .scenery import Scenery
-from .view import Texture, View, blend, pick, spectra
+from .view import Texture, View, blend, hashed, pick, spectra
 
 # In the order of COVERS: garden, field, meadow, forest, yard, park; the last one for no cover.
 _ROUGHNESS = np.array([0.12, 0.05, 0.10, 0.12, 0.10, 0.07, 0.1], dtype=np.float32)

@@ -14,10 +14,9 @@ from scipy.ndimage import gaussian_filter
 
 from ..plan.biomes import BLOCK, HALL, HOUSE, SHED
 from .ground import bed_layer, land_cover, paint_car_parks, paint_river, paint_roads, rail_layer, yard_layers
-from .noise import hashed, smooth_noise
 from .scenery import Scenery
 from .trees import SHRUB_HEIGHT_M, TREE_HEIGHT_M, paint_crowns, plant, shaded_by
-from .view import Texture, View, blend, pick, spectra
+from .view import Texture, View, blend, hashed, pick, smooth_noise, spectra
 
 _CAR_COLORS = spectra("88 88 88, 80 80 81, 68 69 71, 18 18 20, 27 28 30, 40 41 43, 46 23 21, 27 32 42")
 _CLUTTER_COLORS = spectra("20 20 22, 82 82 80, 50 48 45, 62 58 52, 35 45 55")

@@ -18,9 +18,8 @@ from ..plan.pavement import Pavement
 from ..plan.placing import moved
 from ..plan.streets import StreetPlan
 from ..plan.yards import WALL_HEIGHT_M
-from .noise import hashed
 from .sensor import Camera
-from .view import Look, of_palette
+from .view import Look, hashed, of_palette
 
 CAR_HEIGHT_M, DECK_HEIGHT_M = 1.3, 5.0
 

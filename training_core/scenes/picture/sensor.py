@@ -14,15 +14,10 @@ from affine import Affine
 from rasterio.io import MemoryFile
 from scipy.ndimage import gaussian_filter
 
-from .noise import hashed
-from .view import View
+from .view import View, hashed
 
 # What a picture of each kind holds.
-BANDS = {
-    "rgb": ("red", "green", "blue"),
-    "pan": ("panchromatic",),
-    "rgbn": ("red", "green", "blue", "near infrared"),
-}
+BANDS = {"rgb": ("red", "green", "blue"), "pan": ("panchromatic",), "rgbn": ("red", "green", "blue", "near infrared")}
 # JPEG codes squares of this side each by itself, but smooths color over their borders when it is read.
 BLOCK_PX = 16
 _PAN_WEIGHTS = np.array([0.34, 0.22, 0.08, 0.36], dtype=np.float32)

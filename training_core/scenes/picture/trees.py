@@ -10,9 +10,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..plan.biomes import COVERS
-from .noise import hashed
 from .scenery import Scenery
-from .view import Look, Texture, View, blend, spectra
+from .view import Look, Texture, View, blend, hashed, spectra
 
 TREE_HEIGHT_M, SHRUB_HEIGHT_M = 7.0, 1.6
 _HEDGE_TREES = 0.3

@@ -95,13 +95,7 @@ def _mirrored(points: np.ndarray) -> list[Street]:
 
 
 def _beside(
-    sign: int,
-    strip_m: float,
-    half_m: float,
-    reserved: Polygon,
-    bend: Bend,
-    towns: Towns,
-    rng: np.random.Generator,
+    sign: int, strip_m: float, half_m: float, reserved: Polygon, bend: Bend, towns: Towns, rng: np.random.Generator
 ) -> list[Street]:
     """Return the streets on one side of the motorway, a frontage road first, that keep clear of the interchange."""
     land = np.array([(-half_m, strip_m), (half_m, strip_m), (half_m, half_m), (-half_m, half_m)]) * (1, sign)

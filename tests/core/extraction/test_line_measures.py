@@ -18,7 +18,7 @@ from tests.core.support.graphs import lines
 from tests.core.support.rasters import NORTH_UP, UTM, write_raster
 from training_core.errors import ImageryError
 from training_core.events import Reporter
-from training_core.extraction.line_classes import class_votes, elected, percentile_class
+from training_core.extraction.line_measures import class_votes, elected, percentile_class
 from training_core.extraction.road_extraction import extract_network
 from training_core.geodata.grid import Grid
 from training_core.geodata.road_classes import RoadClass, to_document

@@ -1,0 +1,192 @@
+"""Measures of lines: probability of road on and next to them, width, dead ends, carriageways, road class and speed.
+
+Scope: graphs, and the rasters around them. Independent of maps, and of decisions based on the measures.
+
+The speed of a line is the 85th percentile of the speeds of its pixels' classes, as in Van Etten, "City-scale road
+extraction from satellite imagery v2", WACV 2020; its class is the one with that speed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Optional
+
+import numpy as np
+
+from ..geodata.grid import Grid
+from ..geodata.road_classes import RoadClass
+from ..geodata.road_raster import ClassRaster, pixels_at
+from ..networks import cleaning
+from ..networks.dual_carriageways import (
+    ParallelLines,
+    carriageway_tags,
+    left_fraction,
+    other_carriageway,
+    reverse_lines,
+    runs_against,
+)
+from ..networks.graph import Graph, scaled, select_edges
+from ..networks.network_tables import SPEED, osm_tags
+from ..networks.road_model import Seen, road_probability
+from ..networks.surroundings import Surroundings
+from .centering import tangents
+
+PERCENTILE = 85
+
+
+def class_votes(graph: Graph, raster: ClassRaster) -> np.ndarray:
+    """Return the number of pixels of each class along each line: (m, classes) int64.
+
+    The graph is in columns and rows. Its vertices, evenly spaced but in closed gaps and junctions, are the samples.
+    """
+    points, line = _samples(graph)
+    numbers = pixels_at(points, raster.height, raster.width, raster.read).astype(np.int64)
+    count = len(raster.classes)
+    has_class = (numbers >= 1) & (numbers <= count)
+    at = line[has_class] * count + numbers[has_class] - 1
+    return np.bincount(at, minlength=len(graph.edges) * count).reshape(-1, count)
+
+
+def elected(votes: np.ndarray, classes: Sequence[RoadClass]) -> tuple[np.ndarray, np.ndarray]:
+    """Return the name of each line's class, (m,) object, and its (m,) float64 speed in km/h.
+
+    Where a line has no (m, classes) int64 votes they are None and NaN.
+    """
+    chosen = percentile_class(votes, np.array([each.speed_kmh for each in classes]))
+    is_known = votes.any(axis=1)
+    names = np.array([road_class.name for road_class in classes], dtype=object)[chosen]
+    speed_kmh = np.array([road_class.speed_kmh for road_class in classes], dtype=np.float64)[chosen]
+    names[~is_known], speed_kmh[~is_known] = None, np.nan
+    return names, speed_kmh
+
+
+def _samples(graph: Graph) -> tuple[np.ndarray, np.ndarray]:
+    """Return the points at which classes are sampled, (n, 2), and the line of each.
+
+    The ends of lines are left out because in a junction they lie on another road as well. A line without other vertices
+    has its middle.
+    """
+    inner, short = ~graph.is_end, np.flatnonzero(graph.sizes == 2)
+    middle = (graph.points[graph.offsets[short]] + graph.points[graph.offsets[short] + 1]) / 2
+    return np.concatenate([graph.points[inner], middle]), np.concatenate([graph.owner[inner], short])
+
+
+def percentile_class(votes: np.ndarray, speed_kmh: np.ndarray) -> np.ndarray:
+    """Return the class at the 85th percentile of the speeds of each line's pixels: (m,) int64, from 0.
+
+    It is the class of the least speed that 85 % of the (m, classes) int64 votes do not exceed (the inverted empirical
+    distribution: never between two classes). Of classes with the same (classes,) float64 speed it is the one with the
+    most votes.
+    """
+    speeds, rank = np.unique(speed_kmh, return_inverse=True)
+    by_speed = votes @ (rank.ravel()[:, None] == np.arange(len(speeds)))
+    passed = np.cumsum(by_speed, axis=1) * 100 >= votes.sum(axis=1, keepdims=True) * PERCENTILE
+    is_candidate = rank.ravel() == passed.argmax(axis=1)[:, None]
+    return np.where(is_candidate, votes, -1).argmax(axis=1)
+
+
+# Distance from a road's sides at which the ground beside it is sampled: beyond its blurred edge.
+_BESIDE_M = 3.0
+
+
+def seen_along(graph: Graph, surroundings: Surroundings) -> Seen:
+    """Return the evidence at each vertex of lines."""
+    tangent, width_m = tangents(graph), surroundings.width_m(graph.points)
+    away_m = np.where(np.isfinite(width_m), width_m, 0) / 2 + _BESIDE_M
+    aside = away_m[:, None] * np.column_stack([-tangent[:, 1], tangent[:, 0]])
+    places = np.concatenate([graph.points, graph.points + aside, graph.points - aside])  # in one pass over the raster
+    probability, left, right = surroundings.probability(places).reshape(3, -1)
+    evidence = surroundings.evidence(probability)
+    beside = (surroundings.evidence(left) + surroundings.evidence(right)) / 2
+    return Seen(probability, evidence, beside, width_m, _dead_ends(graph, surroundings))
+
+
+def seen_along_some(graph: Graph, chosen: np.ndarray, surroundings: Surroundings) -> tuple[Graph, Seen]:
+    """Return some edges, (k,) int64 in order, as a graph, and the evidence along them.
+
+    Dead ends are those of the whole graph.
+    """
+    kept = np.zeros(len(graph.edges), dtype=bool)
+    kept[chosen] = True
+    part = select_edges(graph, kept)
+    is_dead_end = _dead_ends(graph, surroundings)[np.repeat(kept, graph.sizes)]
+    return part, replace(seen_along(part, surroundings), is_dead_end=is_dead_end)
+
+
+def _dead_ends(graph: Graph, surroundings: Surroundings) -> np.ndarray:
+    """Return which vertices are dead ends, but for those at the edge of the data: (p,) bool."""
+    is_end = (graph.degree == 1) & ~surroundings.is_data_edge(graph.nodes)
+    found = np.zeros(len(graph.points), dtype=bool)
+    found[graph.offsets[:-1]] = is_end[graph.edges[:, 0]]
+    found[graph.offsets[1:] - 1] |= is_end[graph.edges[:, 1]]
+    return found
+
+
+# Measures of each vertex: the fields of `Seen`, and the vector to the other carriageway.
+MEASURES = len(fields(Seen)) + 2
+
+
+@dataclass(frozen=True)
+class LineMeasures:
+    """Measures of lines by the pixels along them, kept by vertex so that the parts of a line can be put together.
+
+    `vertices`, (p, MEASURES) float64, are NaN where a vertex does not count, or without a probability. `votes`, (m,
+    classes), int64, are the pixels of each road class along each line; None without classes.
+    """
+
+    vertices: np.ndarray
+    votes: Optional[np.ndarray]
+
+    @property
+    def seen(self) -> Seen:
+        """Evidence along the lines."""
+        seen = Seen(*self.vertices[:, :-2].T)
+        return replace(seen, is_dead_end=seen.is_dead_end > 0)
+
+    @property
+    def to_other(self) -> np.ndarray:
+        """Vectors to the other carriageway: (p, 2) float64."""
+        return self.vertices[:, -2:]
+
+
+def measure_lines(
+    graph: Graph, around: Graph, surroundings: Surroundings, pixel_m: tuple[float, float],
+    classes: Optional[ClassRaster],
+) -> LineMeasures:  # fmt: skip
+    """Measure lines, or parts of lines, by the pixels along them and by the lines around."""
+    seen = seen_along(graph, surroundings)
+    lines = ParallelLines(around.points, tangents(around), surroundings.width_m(around.points))
+    to_other = other_carriageway(graph.points, tangents(graph), seen.width_m, lines)
+    votes = None if classes is None else class_votes(scaled(graph, 1 / np.array(pixel_m)), classes)
+    return LineMeasures(np.column_stack([*(getattr(seen, field.name) for field in fields(Seen)), to_other]), votes)
+
+
+def attributes(
+    graph: Graph, measures: LineMeasures, classes: Sequence[RoadClass], driving_side: str
+) -> dict[str, np.ndarray]:
+    """Return the attributes of lines by the names of columns: width, confidence, class, usual speed, tags.
+
+    They are (m,) float64 or object with NaN and None where something is not known.
+    """
+    width_m = cleaning.median_of_lines(graph, measures.seen.width_m)
+    columns = {
+        "width_m": width_m,
+        "confidence": cleaning.mean_of_lines(graph, measures.seen.probability),
+        "road_probability": road_probability(graph, measures.seen),
+    }
+    tags = carriageway_tags(left_fraction(graph, tangents(graph), measures.to_other), driving_side)
+    if measures.votes is None:
+        return {**columns, **osm_tags(width_m), **tags}
+    road_class, speed_kmh = elected(measures.votes, classes)
+    return {**columns, "road_class": road_class, SPEED: speed_kmh, **osm_tags(width_m, road_class), **tags}
+
+
+def along_traffic(graph: Graph, measures: LineMeasures, grid: Grid, driving_side: str) -> Graph:
+    """Return the graph with the lines of dual carriageways in the direction of their traffic, where it is known.
+
+    The grid shows whether its rows go down as usual or up.
+    """
+    up = np.sign(grid.transform.determinant)
+    left = up * left_fraction(graph, tangents(graph), measures.to_other)
+    return reverse_lines(graph, runs_against(left, driving_side))
