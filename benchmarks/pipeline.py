@@ -169,8 +169,7 @@ def seconds_of(cost: dict[str, Any]) -> float:
 
 def plan(costs: Sequence[dict[str, Any]], stages: int, batches: int) -> Any:
     """Return a `PipelinePlan` of measured costs, as an AdamW has four copies of the weights."""
-    from training_core.learning.pipeline.costs import PartCost
-    from training_core.learning.pipeline.plan import plan_stages
+    from training_core.learning.pipeline.plan import PartCost, plan_stages
 
     return plan_stages([PartCost(**each) for each in costs], stages, batches, copies=4)
 
@@ -218,7 +217,7 @@ def measure(case: Case, rank: int, store: str) -> dict[str, Any]:
 
 def measured_costs(case: Case) -> list[dict[str, Any]]:
     """Return what each part of a network costs."""
-    from training_core.learning.pipeline.costs import measure_parts
+    from training_core.learning.pipeline.plan import measure_parts
     from training_core.learning.pipeline.stages import parts_of
     from training_core.models.engines import make_engine
 

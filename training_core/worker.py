@@ -16,12 +16,11 @@ from collections.abc import Callable
 from typing import IO, Any, NoReturn, Optional
 
 from . import events
-from .distributed import rank_variables
 from .error_events import explain
 from .errors import Cancelled
 from .events import Event, Reporter
 from .jobs import Job, ProcessOptions, with_model_paths
-from .system import limits, shutdown
+from .system import environment, shutdown
 from .system.input_lines import InputLines
 
 HEARTBEAT_S = 2.0
@@ -37,8 +36,8 @@ def execute(job: Job, reporter: Reporter) -> dict[str, Any]:
     """Run the job and return its result: paths and numbers by name."""
     job.validate()
     job = with_model_paths(job)
-    limits.check()
-    if rank_variables.are_set() or (isinstance(job, ProcessOptions) and job.processes != "1"):
+    environment.check()
+    if environment.is_rank() or (isinstance(job, ProcessOptions) and job.processes != "1"):
         from .distributed.job import execute_on_ranks
 
         return execute_on_ranks(job, reporter)

@@ -48,7 +48,7 @@ from training_core.models.model_file import save_compact_model, save_model
 from training_core.segmentation.halo import middles, sufficient_halo_px
 from training_core.segmentation.inference import Predictor
 from training_core.system import processor
-from training_core.system.versions import versions
+from training_core.system.machine import versions
 
 LOG_STEPS = 50
 # Attribution is all that real ground asks for of what is learned from it; scenes are RoadSeg's own.

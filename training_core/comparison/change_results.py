@@ -18,7 +18,7 @@ from ..events import Reporter
 from ..geodata.vector_output import write_layers
 from ..geodata.vectors import carried_fields
 from ..jobs import CompareNetworks
-from ..system.versions import versions
+from ..system.machine import versions
 from .accessibility import PlaceRoutes
 from .changes import DISPLACED, ChangeSegments, Limits, classify_changes
 from .network_pair import AFTER, BEFORE, Pair

@@ -21,11 +21,10 @@ from ..error_events import explain
 from ..errors import Cancelled, JobError, ResourceError, RoadSegError
 from ..events import Reporter
 from ..jobs import FineTune, Job, from_json
-from ..system import shutdown
+from ..system import environment, shutdown
 from ..system.placement import AUTO, count_processes, places, settle
 from ..system.processor import prepare_process
 from ..system.staging import remove_leftovers
-from . import rank_variables
 
 
 def execute_on_ranks(job: Job, reporter: Reporter) -> dict[str, Any]:
@@ -42,7 +41,7 @@ def execute_on_ranks(job: Job, reporter: Reporter) -> dict[str, Any]:
         raise JobError(
             f"The job {job.name} does not run on several machines.", "Start it without torchrun, as a single process."
         )
-    if rank_variables.are_set():
+    if environment.is_rank():
         return _run_as_started(job, reporter)
     count = count_processes(job.processes, job.threads, job.most_processes)
     if job.processes == AUTO:  # whole pipelines
@@ -105,8 +104,8 @@ def run_rank(
 
 def _run_as_started(job: FineTune, reporter: Reporter) -> dict[str, Any]:
     """Run a job as one of the ranks that torchrun has started."""
-    local = rank_variables.number("LOCAL_WORLD_SIZE", 1)
-    place = places(local, job.threads)[rank_variables.number("LOCAL_RANK", 0)]
+    local = environment.number("LOCAL_WORLD_SIZE", 1)
+    place = places(local, job.threads)[environment.number("LOCAL_RANK")]
     settle(place)
     prepare_process(place.threads)
     from . import torchrun  # loads PyTorch
@@ -116,7 +115,7 @@ def _run_as_started(job: FineTune, reporter: Reporter) -> dict[str, Any]:
         shutdown.clean_up(0)
         os._exit(1)
 
-    if rank_variables.restarts():
+    if environment.number(environment.RESTARTS):
         job = dataclasses.replace(job, resume=job.resume or _has_checkpoint(job, 0))
     with torchrun.joined(fail) as group:
         try:

@@ -1,21 +1,26 @@
-"""Protocol of ranks that train together: rank 0 sends commands, which the others follow.
+"""Protocol of ranks that train together: first they agree, then rank 0 sends commands, which the others follow.
+
+Before they learn, all could begin, and all have the same program, images and settings.
 
 Rank 0 alone has a clock, a history and files. It decides all that depends on time or on the user (learning rate, when
 to validate, when to stop), and sends it as numbers before each step.
 
-Scope: commands. Independent of steps and validations themselves.
+Scope: commands, errors and documents of the ranks. Independent of steps and validations themselves.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import hashlib
+import json
+import platform
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from enum import IntEnum
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import torch
 
-from ..errors import Cancelled, ModelFileError
+from ..errors import Cancelled, JobError, ModelFileError, RoadSegError
 from ..learning.trainer import Trainer
 from ..learning.training_loop import Batches
 from ..learning.validation import Block, validate
@@ -26,6 +31,61 @@ if TYPE_CHECKING:
 
 # Steps that a rank still takes after it was stopped: rank 0, if it was stopped with it, ends all of them by then.
 _STEPS_AFTER_STOP = 2
+
+
+class OtherRankError(RoadSegError):
+    """The error of another rank."""
+
+    def __init__(self, code: str, message: str, remedy: str) -> None:
+        super().__init__(message, remedy)
+        self.code = code
+
+
+@contextmanager
+def agreed(group: Group) -> Iterator[None]:
+    """End this context on all ranks alike: where one of them raises an error for the user, all do.
+
+    Raises
+    ------
+    OtherRankError
+        Another rank raised it; the message names the rank.
+    """
+    failure = None
+    try:
+        yield
+    except RoadSegError as error:
+        failure = error
+    if group.size > 1:
+        report = failure and [failure.code, failure.message, failure.remedy, platform.node()]
+        for rank, other in enumerate(group.gather_documents(report)):
+            if other and failure is None:
+                code, message, remedy, machine = other
+                who = "" if code == Cancelled.code else f"Rank {rank} of {group.size} on {machine}: "
+                failure = OtherRankError(code, f"{who}{message}", remedy)
+    if failure is not None:
+        raise failure
+
+
+def require_alike(group: Group, facts: Mapping[str, Any]) -> None:
+    """Check by hashes that all ranks have the same facts: versions, settings and digests by name, as JSON.
+
+    Raises
+    ------
+    JobError
+        Rank 0 and another one differ; the message names the facts.
+    """
+    hashes = {name: hashlib.sha256(json.dumps(fact).encode()).hexdigest() for name, fact in facts.items()}
+    document = {"machine": platform.node(), "hashes": hashes}
+    first, *others = group.gather_documents(document)
+    for rank, other in enumerate(others, 1):
+        names = first["hashes"].keys() | other["hashes"].keys()
+        different = sorted(name for name in names if first["hashes"].get(name) != other["hashes"].get(name))
+        if different:
+            raise JobError(
+                f"Rank {rank} of {group.size} on {other['machine']} differs from rank 0 on {first['machine']} in: "
+                f"{', '.join(different)}.",
+                "Install the same versions on all machines, and give all of them the same job, images and roads.",
+            )
 
 
 class Command(IntEnum):

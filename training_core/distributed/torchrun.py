@@ -22,9 +22,9 @@ from queue import Empty, Queue
 from torch import distributed
 
 from ..errors import RoadSegError, WorkerError
+from ..system.environment import RESTARTS, number
 from .group import Group, LostRankError, join
 from .rank_process import LOOPBACK, TIMEOUT_S
-from .rank_variables import number, restarts
 
 BEAT_S, SILENCE_S = 1.0, 8.0
 # How long a rank waits for the others to be started.
@@ -46,7 +46,7 @@ def joined(fail: Callable[[RoadSegError], None]) -> Iterator[Group]:
     WorkerError
         The other ranks cannot be reached.
     """
-    rank, size = number("RANK", 0), number("WORLD_SIZE", 1)
+    rank, size = number("RANK"), number("WORLD_SIZE", 1)
     address = f"{os.environ['MASTER_ADDR']}:{os.environ['MASTER_PORT']}"
     if os.environ["MASTER_ADDR"] in ("localhost", "127.0.0.1", "::1"):
         os.environ.setdefault("GLOO_SOCKET_IFNAME", LOOPBACK)
@@ -79,7 +79,7 @@ def joined(fail: Callable[[RoadSegError], None]) -> Iterator[Group]:
 def _meet(rank: int, size: int) -> distributed.Store:
     """Return the store of the group, once all ranks have come to it; torchrun holds it, or else rank 0."""
     is_held = rank == 0 and not os.environ.get("TORCHELASTIC_USE_AGENT_STORE")
-    store = distributed.PrefixStore(f"roadseg/{restarts()}", _connect(is_held, MEETING_S))
+    store = distributed.PrefixStore(f"roadseg/{number(RESTARTS)}", _connect(is_held, MEETING_S))
     store.set(f"here/{rank}", "yes")
     store.wait([f"here/{each}" for each in range(size)], timedelta(seconds=MEETING_S))
     return store
@@ -94,7 +94,7 @@ def _watch(group: Group, machines: list[str], last_words: Queue[str], fail: Call
     with ThreadPoolExecutor(1) as talker:  # where a link is down, talking to the store may never end
         try:
             connection = talker.submit(_connect, False, SILENCE_S).result(SILENCE_S)
-            store = distributed.PrefixStore(f"roadseg/{restarts()}", connection)
+            store = distributed.PrefixStore(f"roadseg/{number(RESTARTS)}", connection)
             for count in itertools.count():
                 with suppress(Empty):
                     last_word = last_words.get(timeout=BEAT_S)
@@ -126,7 +126,7 @@ def _exchange(store: distributed.Store, rank: int, count: str, others: list[int]
 
 def _connect(is_held: bool, timeout_s: float) -> distributed.TCPStore:
     """Return the store itself where this process holds it, or else a connection to it."""
-    address, port = os.environ["MASTER_ADDR"], number("MASTER_PORT", 0)
+    address, port = os.environ["MASTER_ADDR"], number("MASTER_PORT")
     return distributed.TCPStore(
         address, port, is_master=is_held, timeout=timedelta(seconds=timeout_s), wait_for_workers=False
     )

@@ -18,10 +18,9 @@ from ..learning.training_loop import Training
 from ..learning.whole_images.trainer import ImageTrainer
 from ..models.engines import BF16
 from ..system import shutdown
-from .agreement import agreed
 from .data_parallel import DataParallel
 from .group import Group, LostRankError
-from .rank_protocol import leading
+from .rank_protocol import agreed, leading
 
 
 def start_training(setup: Setup, former: Optional[Checkpoint], reporter: Reporter, group: Group) -> Training:

@@ -12,6 +12,7 @@ import geopandas
 import numpy as np
 import pandas
 import shapely
+from scipy.ndimage import binary_dilation, binary_erosion
 
 from ..geodata.grid import Grid
 from ..geodata.pixel_codes import BACKGROUND, IGNORE, ROAD
@@ -135,3 +136,22 @@ def _known_ground(
     if aoi is None:
         return shapely.buffer(shapes, options.background_m, quad_segs=4)
     return ground_shapes(aoi, grid)
+
+
+def near_edges(road: np.ndarray, known: np.ndarray, radius_px: int) -> np.ndarray:
+    """Return which labeled pixels are near an edge of a road, of road and known ones, all (height, width), bool.
+
+    Roads so narrow that nothing else of them would remain keep their pixels.
+    """
+    if not radius_px:
+        return np.zeros(road.shape, dtype=bool)
+    core = road & binary_erosion(road | ~known, _disk(radius_px), border_value=1)
+    # Reaches any pixel of a road from its core, so pixels out of its reach belong to roads too narrow for a core.
+    wide = binary_dilation(core, _disk(2 * radius_px))
+    outside = known & ~road & binary_dilation(road, _disk(radius_px))
+    return outside | (road & ~core & wide)
+
+
+def _disk(radius_px: int) -> np.ndarray:
+    rows, columns = np.ogrid[-radius_px : radius_px + 1, -radius_px : radius_px + 1]
+    return rows**2 + columns**2 <= radius_px**2

@@ -5,11 +5,17 @@ Scope: the steps from files to labeled images, each in a module of its own. Inde
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
+
 from ..events import Reporter
 from ..geodata.grid import grid_of
+from ..geodata.pixel_codes import IGNORE, ROAD
 from ..geodata.rasters import Band, open_raster
+from ..system import large_arrays
 from .label_checks import check_labels
-from .label_edges import EDGE_M, ignore_edges
+from .label_raster import near_edges
 from .labeled_images import Drawing, LabeledImage, read_labeled_images, with_common_scaling
 from .validation_split import split_for_validation
 
@@ -17,6 +23,8 @@ from .validation_split import split_for_validation
 MAX_ENLARGEMENT = 4.0
 # Side of the blocks of which some are held out.
 _BLOCK_PX = 256
+# Distance from the edge of a drawn road, on the ground, within which labels are ignored: a drawn width is never exact.
+EDGE_M = 0.5
 
 
 def read_training_images(
@@ -38,6 +46,21 @@ def read_training_images(
         names = ", ".join(f"{road_class.name} ({road_class.speed_kmh:g} km/h)" for road_class in drawing.classes)
         reporter.log(f"Training on {len(drawing.classes)} road classes: {names}.")
     return [ignore_edges(image, EDGE_M) for image in images]
+
+
+def ignore_edges(image: LabeledImage, edge_m: float) -> LabeledImage:
+    """Return the image without training labels within `edge_m`, in whole pixels, of the edges of roads."""
+    radius_px = round(edge_m / image.grid.resolution_m)
+    if not radius_px:
+        return image
+    height, width = image.training.shape
+    training, margin = large_arrays.allocate((height, width), np.uint8), 3 * radius_px
+    for rows in large_arrays.strips(height, width):
+        top, bottom = max(0, rows.start - margin), min(height, rows.stop + margin)
+        part = image.training[top:bottom]
+        ignored = near_edges(part == ROAD, part != IGNORE, radius_px)
+        training[rows] = np.where(ignored, IGNORE, part)[rows.start - top : rows.stop - top]
+    return replace(image, training=training)
 
 
 def training_resolution_m(wanted_m: float, base_m: float, path: str, reporter: Reporter) -> float:

@@ -19,7 +19,7 @@ from ..models.model_card import ModelCard
 from ..segmentation.halo import AGREEMENT, middles, sufficient_halo_px
 from ..segmentation.inference import Predictor
 from ..system import processor
-from ..system.versions import versions
+from ..system.machine import versions
 from .setup import Setup, predictor_of
 from .training_loop import Training
 from .validation import Validation

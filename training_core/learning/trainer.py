@@ -22,12 +22,11 @@ from ..jobs import StepOptions
 from ..models.architectures import freeze_stages, set_training_mode
 from ..models.engines import NativeEngine
 from ..segmentation.inference import Predictor
+from .averages import RunningStatistics, WeightAverage
 from .history import PARTS_OF_A_STEP
 from .losses import training_loss
 from .optimizers import MIN_MOMENTS, MOMENTS, build_optimizer, set_rate
-from .running_statistics import RunningStatistics
 from .strategy import SINGLE_PROCESS, SingleProcess
-from .weight_averaging import WeightAverage
 
 PARTS = (*PARTS_OF_A_STEP, "validation", "checkpoint")
 

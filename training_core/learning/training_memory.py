@@ -25,7 +25,7 @@ from ..geodata.tiling import STRIDE_PX
 from ..jobs import StepOptions
 from ..models.architectures import Architecture, build_network, weights_without_memory
 from ..models.engines import IPEX, NativeEngine
-from ..system import limits
+from ..system import environment
 from ..system.allocator import give_free_blocks_back
 from ..system.memory import available_bytes
 from ..system.tensor_memory import GAPS, Ledger
@@ -231,7 +231,7 @@ def _weights_bytes(architecture: Architecture) -> int:
 def most_bytes(processes: int = 1) -> int:
     """Return the largest size that this process may reach if a number of them share the machine."""
     available = psutil.Process().memory_info().rss + int(SHARE_OF_FREE * available_bytes() / processes)
-    limit = limits.memory_bytes()
+    limit = environment.memory_bytes()
     return available if limit is None else min(available, limit // processes)
 
 

@@ -26,8 +26,8 @@ from ..reports.page import ImageSummary
 from ..reports.training_report import TrainingRecord, write_training_report
 from ..segmentation.pixel_metrics import Confusion, Scores
 from ..system import processor
+from ..system.machine import versions
 from ..system.outputs import Outputs
-from ..system.versions import versions
 from .commands import Keep
 from .drawn_labels import DrawnLabels
 from .label_layers import kept_labels

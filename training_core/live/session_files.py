@@ -31,8 +31,8 @@ from ..geodata.pixel_codes import CERTAIN, NO_DATA
 from ..jobs.json_fields import parse_file
 from ..labels.uncertainty import entropy
 from ..system.input_lines import MAX_LINE_BYTES
+from ..system.machine import versions
 from ..system.outputs import replaced
-from ..system.versions import versions
 from .checkpoint import FORMAT, Saved, read_checkpoint, write_checkpoint
 from .commands import UNCERTAINTY, Change, ChangeLabels, parse_command
 

@@ -18,7 +18,7 @@ import numpy as np
 import pandas
 import shapely
 
-from ..system.versions import roadseg_version
+from ..system.machine import roadseg_version
 
 # Computed columns, and names of a layer's columns that OSMnx would misread.
 _MADE = ("osmid", "oneway", "reversed", "length", "speed_kph", "travel_time")

@@ -28,9 +28,9 @@ from ..geodata.sources import source_name
 from ..geodata.vector_output import check_vector_output
 from ..jobs import CompareNetworks
 from ..reports.change_report import ChangesRecord, write_changes_report
+from ..system.machine import versions
 from ..system.outputs import Outputs
 from ..system.timing import Stages
-from ..system.versions import versions
 
 
 def run(job: CompareNetworks, reporter: Reporter) -> dict[str, Any]:

@@ -12,10 +12,9 @@ from typing import Any, cast
 
 import torch
 
-from ..distributed.agreement import agreed, require_alike
 from ..distributed.group import ALONE, Group
 from ..distributed.parallel_record import Meter
-from ..distributed.rank_protocol import follow
+from ..distributed.rank_protocol import agreed, follow, require_alike
 from ..distributed.training import start_training, train
 from ..events import Reporter
 from ..geodata.sources import with_sources
@@ -32,9 +31,9 @@ from ..models.architectures import LIBRARY
 from ..models.base_model import architecture_for, read_base_model
 from ..models.model_file import save_model, weights_sha256
 from ..reports.training_report import record_of, write_training_report
+from ..system.machine import versions
 from ..system.outputs import Outputs
 from ..system.prefetch import preload
-from ..system.versions import versions
 
 
 def run(job: FineTune, reporter: Reporter, group: Group = ALONE) -> dict[str, Any]:

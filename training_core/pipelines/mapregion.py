@@ -38,9 +38,9 @@ from ..regions.worker_checks import Needs
 from ..reports.maps import RoadSketch
 from ..reports.region_report import RegionRecord, write_region_report
 from ..segmentation.work_plan import plan_image
+from ..system.machine import versions
 from ..system.outputs import Outputs
 from ..system.timing import Stages
-from ..system.versions import versions
 
 # Before they begin, workers check that they see this number of scenes; one that is missing later has failed.
 _CHECKED_SCENES = 20

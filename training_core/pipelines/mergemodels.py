@@ -24,9 +24,9 @@ from ..models.merging import average_weights, check_mergeable, common_bands, lea
 from ..models.model_card import ModelCard
 from ..models.model_file import check_weights, save_model, weights_sha256
 from ..segmentation.batch_statistics import measure_statistics
+from ..system.machine import versions
 from ..system.outputs import Outputs
 from ..system.prefetch import preload
-from ..system.versions import versions
 
 
 @dataclass(frozen=True)

@@ -28,9 +28,9 @@ from ..profiling.subjects import Workload
 from ..profiling.timing import time_losses
 from ..reports.profile_report import write_profile_report
 from ..system import processor
+from ..system.machine import versions
 from ..system.outputs import Outputs
 from ..system.prefetch import preload
-from ..system.versions import versions
 
 # Shares of the time: the machine's limits, the losses. The rest is the runs'.
 _LIMITS_SHARE, _LOSSES_SHARE = 0.2, 0.03

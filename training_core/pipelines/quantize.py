@@ -29,8 +29,8 @@ from ..models.quantization import quantize_layers
 from ..segmentation.inference import require_numbers
 from ..segmentation.pixel_metrics import Confusion
 from ..system import processor
+from ..system.machine import versions
 from ..system.outputs import Outputs
-from ..system.versions import versions
 
 MAX_LOSS, MIN_AGREEMENT = 0.005, 0.995
 # As measured (benchmarks/README.md).

@@ -29,9 +29,9 @@ from ..geodata.vector_output import check_vector_output, write_layers
 from ..jobs import ScoreNetwork
 from ..networks.road_graph import RoadGraph
 from ..reports.score_report import NetworkRecord, write_network_report
+from ..system.machine import versions
 from ..system.outputs import Outputs
 from ..system.timing import Stages
-from ..system.versions import versions
 
 # The tolerances of the report's chart, as multiples of the job's.
 _SWEEP = (0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 2.5, 3)

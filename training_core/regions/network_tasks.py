@@ -15,7 +15,7 @@ import shapely
 from ..geodata.grid import Grid
 from ..geodata.road_classes import RoadClass, to_document
 from ..jobs import NetworkOptions
-from ..system.versions import roadseg_version
+from ..system.machine import roadseg_version
 from .executors import Outcome, Task
 from .mosaic_view import grid_document
 from .part_roads import BorderPatches, linked_pixels, read_part, read_patches

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ModelFileError, OutputError
-from ..system.versions import versions
+from ..system.machine import versions
 from .store import Store
 
 # Results, or the messages between processes, depend on the versions of these.

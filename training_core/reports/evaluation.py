@@ -33,7 +33,7 @@ from ..segmentation.pixel_metrics import Confusion, GroundScores, RelaxedMatches
 from ..segmentation.segmenter import Segmenter, prepare_segmenter
 from ..segmentation.work_plan import plan_image
 from ..system import processor
-from ..system.versions import versions
+from ..system.machine import versions
 from .evaluation_report import EvaluationRecord
 from .page import ImageSummary
 from .panels import ScoredPlace, scored_places, select_places

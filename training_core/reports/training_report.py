@@ -23,7 +23,7 @@ from ..learning.validation import Validation
 from ..segmentation.inference import Predictor
 from ..segmentation.pixel_metrics import Scores
 from ..system import processor
-from ..system.versions import versions
+from ..system.machine import versions
 from .charts import Series, line_chart, smoothed, sweep_chart
 from .colors import BLUE, GRAY, PALE, VERMILION
 from .page import ImageSummary, ModelRecord, write_page

@@ -14,7 +14,7 @@ import torch
 from ..errors import ResourceError
 from ..geodata.tiling import STRIDE_PX, tile_grid
 from ..models.engines import BF16, ENGINES, FP32, INT8, TRIAL_STEPS, NativeEngine
-from ..system import limits
+from ..system import environment
 from ..system.memory import available_bytes
 from ..system.tensor_memory import GAPS, Ledger
 from .inference import Predictor, padded_size
@@ -46,7 +46,7 @@ MAX_TRIAL_SHARE, MIN_TRIAL_PX = 0.05, 256**2
 
 def default_budget_bytes() -> int:
     """Return how many bytes a job may take by default: the limit of the environment, or a share of the free memory."""
-    limit_bytes = limits.memory_bytes()
+    limit_bytes = environment.memory_bytes()
     return int(MAX_FREE_SHARE * available_bytes()) if limit_bytes is None else min(limit_bytes, available_bytes())
 
 

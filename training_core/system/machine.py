@@ -1,13 +1,16 @@
-"""Facts of the machine from Linux: cores, NUMA nodes, caches, frequency, huge pages, container limits.
+"""Facts of the machine from Linux: cores, NUMA nodes, caches, frequency, huge pages, container limits; and versions.
 
-Scope: files below /sys and /proc; unknown facts, as on other systems, are None. Independent of how fast the machine is,
-which `profiling.limits` measures.
+Scope: files below /sys and /proc, installed packages. Unknown facts, as on other systems, are None. Independent of how
+fast the machine is, which `profiling.limits` measures.
 """
 
 from __future__ import annotations
 
+import configparser
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from statistics import fmean
 from typing import Any, Optional
@@ -26,6 +29,10 @@ _ALLOCATORS = {
     "glibc": r"/libc(-[\d.]+)?\.so",
 }
 _SIZES = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+
+PACKAGES = (
+    "torch", "intel-extension-for-pytorch", "openvino", "nncf", "segmentation-models-pytorch", "rasterio", "numpy",
+)  # fmt: skip
 
 
 def facts(sys_root: Path = SYS, proc_root: Path = PROC, cpus: Optional[Collection[int]] = None) -> dict[str, Any]:
@@ -160,3 +167,19 @@ def _listed(text: Optional[str]) -> frozenset[int]:
     """Return the numbers in a list such as `0-3,8`."""
     ranges = re.findall(r"(\d+)(?:-(\d+))?", text or "")
     return frozenset(number for first, last in ranges for number in range(int(first), int(last or first) + 1))
+
+
+def versions(packages: Sequence[str] = PACKAGES) -> dict[str, str]:
+    """Return the version of RoadSeg, as `roadseg`, and of each of some packages that is installed."""
+    installed = {"roadseg": roadseg_version()}
+    for package in packages:
+        with suppress(PackageNotFoundError):
+            installed[package] = version(package)
+    return installed
+
+
+def roadseg_version() -> str:
+    """Return RoadSeg's version, from the plugin's metadata.txt."""
+    metadata = configparser.ConfigParser(interpolation=None)
+    metadata.read(Path(__file__).parents[2] / "metadata.txt", encoding="utf-8")
+    return metadata["general"]["version"]

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Optional
 
-from . import allocator, limits
+from . import allocator, environment
 
 # Images are read tile by tile, and each part once; GDAL's default is 5 % of all memory.
 GDAL_CACHE_MB = 256
@@ -192,9 +192,9 @@ def usable_cpus() -> tuple[int, ...]:
 
 
 def core_count() -> int:
-    """Return the number of cores this process may use: those available to it, up to the limit of `limits.threads`."""
+    """Return how many cores this process may use: those available to it, up to the limit of `environment.threads`."""
     available = len(usable_cpus())
-    return min(available, limits.threads() or available)
+    return min(available, environment.threads() or available)
 
 
 def limit_waiting() -> None:

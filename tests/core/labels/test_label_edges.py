@@ -6,8 +6,8 @@ from rasterio.crs import CRS
 from training_core.geodata.grid import Grid
 from training_core.geodata.pixel_codes import BACKGROUND, IGNORE, ROAD
 from training_core.geodata.rasters import Band
-from training_core.labels.label_edges import ignore_edges
 from training_core.labels.labeled_images import LabeledImage
+from training_core.labels.training_images import ignore_edges
 from training_core.system import large_arrays
 
 

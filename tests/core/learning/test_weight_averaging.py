@@ -2,7 +2,7 @@ import pytest
 import torch
 from torch import nn
 
-from training_core.learning.weight_averaging import WeightAverage
+from training_core.learning.averages import WeightAverage
 
 
 def model_at(value):

@@ -1,6 +1,6 @@
 """What ranks do in the tests of their agreement."""
 
-from training_core.distributed.agreement import agreed, require_alike
+from training_core.distributed.rank_protocol import agreed, require_alike
 from training_core.errors import Cancelled, ImageryError, RoadSegError
 
 

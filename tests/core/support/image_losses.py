@@ -9,9 +9,9 @@ from torch import nn
 from training_core.distributed.data_parallel import DataParallel
 from training_core.geodata.pixel_codes import BACKGROUND, IGNORE, ROAD
 from training_core.learning.losses import training_loss
-from training_core.learning.whole_images.gradients import add_image_gradients
 from training_core.learning.whole_images.samples import ImageSample
 from training_core.learning.whole_images.tiles import TilePlan
+from training_core.learning.whole_images.trainer import add_image_gradients
 from training_core.models.engines import make_engine
 
 

@@ -3,11 +3,12 @@
 The schedule is 1F1B (Narayanan et al., 2019): each stage passes a micro-batch backward as soon as it can. Handing over
 takes no time here.
 
-Scope: measured costs of parts. Independent of processes.
+Scope: the parts of the U-Net and their costs, as measured on a batch. Independent of processes.
 """
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,6 +16,8 @@ from itertools import accumulate
 from typing import Optional
 
 import torch
+from torch import Tensor, nn
+from torch.autograd.graph import saved_tensors_hooks
 from torch.optim import SGD
 
 from ...errors import JobError
@@ -22,11 +25,26 @@ from ...jobs import StepOptions
 from ...models.architectures import Architecture, build_network, freeze_stages, set_training_mode
 from ...models.engines import NativeEngine
 from ..optimizers import MOMENTS
-from .costs import PartCost, measure_parts
-from .stages import min_first_parts, parts_of
+from .stages import Part, Stage, min_first_parts, parts_of
 
 # Stage, forward or backward, and number of the micro-batch.
 _Pass = tuple[int, str, int]
+# The first repeat prepares kernels and memory; of the others the best counts, which other programs disturb least.
+REPEATS = 4
+
+
+@dataclass(frozen=True)
+class PartCost:
+    """Time and memory of a part of the U-Net on a batch.
+
+    It keeps `kept_bytes` for its backward pass, without its inputs. These are `received_bytes` after a cut.
+    """
+
+    forward_s: float
+    backward_s: float
+    weight_bytes: int
+    kept_bytes: int
+    received_bytes: int
 
 
 @dataclass(frozen=True)
@@ -124,6 +142,57 @@ def plan_pipeline(
     moments = [moment for moment in MOMENTS[recipe.optimizer] if moment != "step"]
     copies = 2 + len(moments)
     return plan_stages(costs, stages, -(-recipe.accumulation // pipelines), copies, first)
+
+
+def measure_parts(
+    model: nn.Module, parts: Sequence[Part], dtype: torch.dtype, shape: tuple[int, ...]
+) -> list[PartCost]:
+    """Measure time and memory of parts on a batch of images of a shape: batch, bands, height, width.
+
+    An engine that computes in `dtype` has prepared the U-Net for training; its running statistics change.
+    """
+    costs, tensors = [], (torch.randn(shape),)
+    for part in parts:
+        stage, passes_s = Stage(model, [part], dtype), []
+        inputs = tuple(each.detach().requires_grad_(each.requires_grad) for each in tensors)
+        for _ in range(REPEATS):
+            tensors, *seconds = _pass(stage, inputs)
+            passes_s.append(seconds)
+        forward_s, backward_s = map(min, zip(*passes_s[1:]))
+        weight_bytes = sum(tensor.nbytes for tensor in stage.state_dict().values())
+        received_bytes = sum(tensor.nbytes for tensor in inputs)
+        costs.append(PartCost(forward_s, backward_s, weight_bytes, _kept_bytes(stage, inputs), received_bytes))
+    return costs
+
+
+def _pass(stage: Stage, inputs: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], float, float]:
+    """Return the outputs of a stage, and the seconds of its forward and backward pass."""
+    began_s = time.perf_counter()
+    outputs = stage(*inputs)
+    forward_s = time.perf_counter() - began_s
+    features = outputs[0]  # skip connections pass through
+    if not features.requires_grad:
+        return outputs, forward_s, 0.0
+    gradient = torch.ones_like(features)
+    began_s = time.perf_counter()
+    features.backward(gradient)
+    return outputs, forward_s, time.perf_counter() - began_s
+
+
+def _kept_bytes(stage: Stage, inputs: tuple[Tensor, ...]) -> int:
+    """Return the size of the tensors that a stage keeps of a batch: its output too, but no weights and inputs."""
+    sizes = {}
+
+    def note(tensor: Tensor) -> Tensor:
+        storage = tensor.untyped_storage()
+        sizes[storage.data_ptr()] = storage.nbytes()
+        return tensor
+
+    with saved_tensors_hooks(note, lambda tensor: tensor):
+        outputs = stage(*inputs)
+    note(outputs[0])
+    others = {tensor.untyped_storage().data_ptr() for tensor in (*inputs, *stage.parameters(), *stage.buffers())}
+    return sum(size for pointer, size in sizes.items() if pointer not in others)
 
 
 def plan_stages(costs: Sequence[PartCost], stages: int, batches: int, copies: int, min_first: int = 1) -> PipelinePlan:

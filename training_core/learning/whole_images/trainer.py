@@ -1,30 +1,40 @@
-"""Training step on whole images: their gradients tile by tile, then the optimizer, as in any other step.
+"""Training step on whole images: exact gradients tile by tile, in memory that depends on the tiles alone.
 
-Scope: see `learning.trainer`. The choice of images is in `samples`, the computation in `gradients`.
+The loss depends on the pixels through a few sums only (`losses.Joint`). A first pass over the tiles adds these up,
+without gradients; a second one computes each tile again, with the gradient of the joint loss, and goes back. A tile has
+the exact halo, so its core has the logits and gradients of the undivided image, as long as batch normalization is
+frozen. Several processes may share the tiles. Sums are added in the order of the tiles, whoever has computed them.
+
+Scope: see `learning.trainer`; tiles are planned already. Independent of the choice of images.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
+from contextlib import closing
 
-from torch import nn
+import torch
+from torch import Tensor, nn
 
+from ...geodata.pixel_codes import IGNORE
+from ...geodata.tiling import Tile
 from ...jobs import StepOptions
 from ...models.engines import NativeEngine
+from ...models.precise_sums import PreciseSums
+from ...system.allocator import give_free_blocks_back
+from ...system.prefetch import ahead
+from ..losses import Joint, count_classes, training_loss
 from ..strategy import SINGLE_PROCESS, SingleProcess
 from ..trainer import Trainer
-from .gradients import add_image_gradients
 from .samples import ImageSample
-from .tiles import TilePlan
+from .tiles import TilePlan, require_frozen_norm
 
 
 class ImageTrainer(Trainer):
     """A model with its optimizer, trained on whole images with frozen batch normalization.
 
-    Parameters
-    ----------
-    tick : callable
-        Called after each tile with the fraction of the image that is done; may raise to cancel.
+    `tick` is called after each tile with the fraction of the image that is done; it may raise to cancel.
     """
 
     def __init__(
@@ -56,3 +66,108 @@ class ImageTrainer(Trainer):
         self.record_time("backward")
         self.strategy.finish()
         return total
+
+
+def add_image_gradients(
+    model: nn.Module,
+    engine: NativeEngine,
+    sample: ImageSample,
+    plan: TilePlan,
+    fraction: float = 1.0,
+    strategy: SingleProcess = SINGLE_PROCESS,
+    tick: Callable[[float], None] = lambda _: None,
+) -> float:
+    """Add the gradients of an image's loss to those of the model; return the image's part of the loss of the step.
+
+    The image has a `fraction` of that loss. If it is NaN or infinite, no gradients are added. The model is in training
+    mode, but for batch normalization. The strategy shares out the tiles with labels, and is to be finished after the
+    last image of a step; all other arguments are the same in all processes. For `tick`, see `ImageTrainer`.
+
+    Raises
+    ------
+    JobError
+        Batch normalization is live.
+    """
+    norms = [module for module in model.modules() if isinstance(module, nn.BatchNorm2d)]
+    require_frozen_norm(not any(norm.training for norm in norms))
+    tiles, class_counts = _labeled_tiles(sample, plan)
+    # A process without a tile computes the first one, for nothing but the loss.
+    assigned = [tiles[number] for number in strategy.assigned(len(tiles))] or tiles[:1]
+    others, passes = assigned[1:], 2 * len(assigned) - 1
+    order = [*reversed(others), *assigned]
+    images = ahead(((tile, torch.from_numpy(sample.read(tile))[None]) for tile in order), 0)
+
+    def next_loss(joint: Joint) -> Tensor:
+        tile, image = next(images)
+        rows, columns = slice(tile.top, tile.top + tile.height), slice(tile.left, tile.left + tile.width)
+        logits = engine.forward(model, image)[..., rows, columns]
+        labels = torch.from_numpy(sample.labels(*tile.destination))[None]
+        return fraction * training_loss(logits, labels, joint, class_counts)
+
+    sums = _TileSums(len(tiles), strategy)
+    with closing(images):
+        # First pass: the sums of all tiles of this process but the first, without gradients.
+        for done in range(len(others)):
+            with torch.no_grad():
+                next_loss(sums.note())
+            tick((done + 1) / passes)
+        if others:  # else gaps remain that no activations fit
+            give_free_blocks_back()
+        loss = next_loss(sums.join())  # all others are noted, so that the first tile need not be computed twice
+        value = loss.item()
+        # Second pass: each tile again, with the gradient of the joint loss.
+        for number, _ in enumerate(strategy.turns(len(tiles), is_last=False) if math.isfinite(value) else ()):
+            loss = next_loss(sums.joined()) if number else loss
+            with PreciseSums():
+                loss.backward()
+            tick((len(assigned) + number) / passes)
+    return value
+
+
+def _labeled_tiles(sample: ImageSample, plan: TilePlan) -> tuple[list[Tile], Tensor]:
+    """Return the tiles with labels in their cores, or the first if there are none; the image's `count_classes`."""
+    tiles = list(plan.tiles(*sample.shape))
+    labeled, counts = [], torch.zeros((), dtype=torch.int64)
+    for tile in tiles:
+        labels = sample.labels(*tile.destination)
+        counts = counts + count_classes(torch.from_numpy(labels))
+        labeled += [tile] if (labels != IGNORE).any() else []
+    return labeled or tiles[:1], counts
+
+
+class _TileSums:
+    """The sums of the losses over all tiles: noted for each tile of this process, the last one first, then joined.
+
+    Each loss calls once for each tile, all in the same order.
+    """
+
+    def __init__(self, tiles: int, strategy: SingleProcess) -> None:
+        self._tiles, self._strategy = tiles, strategy
+        self._noted: list[list[Tensor]] = []
+        self._joint: list[Tensor] = []
+
+    def note(self) -> Joint:
+        """Return a callable that notes the sums of a tile, and returns them as they are."""
+        calls: list[Tensor] = []
+        self._noted.insert(0, calls)
+
+        def note(sums: Tensor) -> Tensor:
+            calls.append(sums)
+            return sums
+
+        return note
+
+    def join(self) -> Joint:
+        """Return a callable that takes the sums of the first tile of this process, and returns those over all tiles."""
+
+        def join(sums: Tensor) -> Tensor:
+            computed = [sums, *(calls[len(self._joint)] for calls in self._noted)]
+            self._joint.append(sum(self._strategy.in_order(torch.stack(computed), self._tiles)))
+            return self._joint[-1]
+
+        return join
+
+    def joined(self) -> Joint:
+        """Return a callable that returns the sums over all tiles."""
+        known = iter(self._joint)
+        return lambda _: next(known)

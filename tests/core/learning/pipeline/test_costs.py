@@ -1,6 +1,6 @@
 import torch
 
-from training_core.learning.pipeline.costs import measure_parts
+from training_core.learning.pipeline.plan import measure_parts
 from training_core.learning.pipeline.stages import parts_of
 from training_core.models.architectures import Architecture, build_network, freeze_stages
 

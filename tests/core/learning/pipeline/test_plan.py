@@ -6,8 +6,14 @@ from hypothesis import strategies as st
 
 from training_core.errors import JobError
 from training_core.jobs import FineTune
-from training_core.learning.pipeline.costs import PartCost
-from training_core.learning.pipeline.plan import in_flight, place_cuts, plan_pipeline, plan_stages, step_seconds
+from training_core.learning.pipeline.plan import (
+    PartCost,
+    in_flight,
+    place_cuts,
+    plan_pipeline,
+    plan_stages,
+    step_seconds,
+)
 from training_core.models.architectures import Architecture
 from training_core.models.engines import make_engine
 

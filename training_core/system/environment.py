@@ -1,6 +1,6 @@
-"""Resource limits from environment variables: cores and memory for jobs that set no limits themselves.
+"""Environment variables that direct a job: limits of cores and memory, and the rank that torchrun or SLURM gives.
 
-QGIS sets them from RoadSeg's settings. Scope: these variables. Independent of how cores and memory are counted.
+QGIS sets the limits from RoadSeg's settings. Scope: these variables. Independent of how cores and memory are counted.
 """
 
 from __future__ import annotations
@@ -10,6 +10,11 @@ from typing import Optional
 
 from ..errors import JobError
 from ..jobs import MEMORY_VARIABLE, THREADS_VARIABLE
+
+# A process is a rank where all of these are set.
+RANK_VARIABLES = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
+# How often torchrun has restarted the ranks.
+RESTARTS = "TORCHELASTIC_RESTART_COUNT"
 
 
 def threads() -> Optional[int]:
@@ -58,3 +63,28 @@ def check() -> None:
     """
     threads()
     memory_bytes()
+
+
+def is_rank() -> bool:
+    """Whether this process is one of several ranks.
+
+    Raises
+    ------
+    JobError
+        The number of ranks is not a number.
+    """
+    return all(os.environ.get(name) for name in RANK_VARIABLES) and number("WORLD_SIZE", 1) > 1
+
+
+def number(name: str, default: int = 0) -> int:
+    """Return the number in a variable.
+
+    Raises
+    ------
+    JobError
+        It is not a whole number.
+    """
+    text = os.environ.get(name, "")
+    if text and not (text.isascii() and text.isdecimal()):
+        raise JobError(f"The variable {name} is {text!r}.", "Start the job with torchrun, or unset it.")
+    return int(text) if text else default

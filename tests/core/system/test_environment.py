@@ -2,7 +2,7 @@ import pytest
 
 from training_core.errors import JobError
 from training_core.segmentation import tile_memory
-from training_core.system import limits, processor
+from training_core.system import environment, processor
 from training_core.system.memory import available_bytes
 
 
@@ -13,8 +13,8 @@ def unset(monkeypatch):
 
 
 def test_where_nobody_says_there_is_no_limit():
-    limits.check()
-    assert limits.threads() is None and limits.memory_bytes() is None
+    environment.check()
+    assert environment.threads() is None and environment.memory_bytes() is None
 
 
 def test_no_more_cores_are_used_than_may_be_and_than_are_there(monkeypatch):
@@ -37,4 +37,4 @@ def test_tiles_are_fitted_to_the_memory_that_may_be_taken_if_it_is_there(monkeyp
 def test_an_invalid_limit_is_refused(monkeypatch, name, text):
     monkeypatch.setenv(name, text)
     with pytest.raises(JobError, match=f"{name} is '{text}'"):
-        limits.check()
+        environment.check()
