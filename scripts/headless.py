@@ -27,7 +27,8 @@ def environment(**variables: str) -> dict[str, str]:
     plugins = profile / "profiles" / "default" / "python" / "plugins"
     plugins.mkdir(parents=True, exist_ok=True)
     link = plugins / "roadseg"
-    if not link.is_symlink():
+    if not link.is_symlink() or link.readlink() != ROOT:  # as where the checkout was moved after the last run
+        link.unlink(missing_ok=True)
         link.symlink_to(ROOT, target_is_directory=True)
     runtime_dir = BUILD / "run"
     runtime_dir.mkdir(mode=0o700, exist_ok=True)

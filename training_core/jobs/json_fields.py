@@ -61,8 +61,9 @@ class _Mark:
     name: str
 
 
-# For a dataclass: refuse members that are not fields of it, instead of passing over them.
-EXACT = _Mark("exact")
+# For a dataclass: refuse members that are not fields of it, instead of passing over them; require also those fields
+# that have a default.
+EXACT, COMPLETE = _Mark("exact"), _Mark("complete")
 # For a text: refuse control characters; or allow bytes that are not UTF-8, as os.fsdecode returns them.
 PRINTABLE, PATH = _Mark("printable"), _Mark("path")
 
@@ -87,7 +88,7 @@ def parse(text: str) -> Any:
 
 
 def parse_file(path: Union[str, Path], max_bytes: int) -> Any:
-    """Return the value of a JSON file in UTF-8.
+    """Return the value of a JSON file in UTF-8 without a byte order mark.
 
     Raises
     ------
@@ -101,7 +102,7 @@ def parse_file(path: Union[str, Path], max_bytes: int) -> Any:
         raise ValueError("It is not a regular file.")
     if status.st_size > max_bytes:
         raise ValueError(f"It has {status.st_size / 1e6:.0f} MB; at most {max_bytes / 1e6:g} MB are read.")
-    return parse(Path(path).read_bytes().decode("utf-8-sig"))  # UnicodeDecodeError is a ValueError
+    return parse(Path(path).read_bytes().decode("utf-8"))  # UnicodeDecodeError is a ValueError
 
 
 def read(kind: type[_T], value: object, name: str = "", is_exact: bool = False) -> _T:
@@ -113,7 +114,7 @@ def read(kind: type[_T], value: object, name: str = "", is_exact: bool = False) 
     ----------
     kind : type
         A dataclass, int, float, bool, str, Any, or Literal, Optional, list, tuple, dict or Mapping of these; Annotated
-        with Limits, and in dataclasses with Key, EXACT or PRINTABLE.
+        with Limits, and in dataclasses with Key, EXACT, COMPLETE or PRINTABLE.
     value : any JSON value
         Of unknown origin, from `parse`.
     name : str
@@ -141,7 +142,7 @@ def _reader(kind: Any, notes: tuple[Any, ...] = ()) -> _Reader:
     if kind is Any:
         return lambda value, name: value
     if dataclasses.is_dataclass(kind):
-        return _dataclass_reader(kind, EXACT in notes)
+        return _dataclass_reader(kind, EXACT in notes, COMPLETE in notes)
     if kind is str:
         return _text_reader(limits or Limits(0, MAX_TEXT), notes)
     if kind is bool or origin is Literal:
@@ -163,14 +164,15 @@ def _container_reader(kind: Any, arguments: tuple[Any, ...], limits: Limits) -> 
     raise TypeError(f"{kind} cannot be read from JSON")
 
 
-def _dataclass_reader(kind: Any, is_exact: bool) -> _Reader:
+def _dataclass_reader(kind: Any, is_exact: bool, is_complete: bool) -> _Reader:
     hints = get_type_hints(kind, include_extras=True)
     keys, readers, optional = {}, {}, set()
     for field in dataclasses.fields(kind):
         notes = get_args(hints[field.name]) if get_origin(hints[field.name]) is Annotated else ()
         keys[field.name] = next((note.name for note in notes if isinstance(note, Key)), field.name)
         readers[field.name] = _reader(hints[field.name])
-        if field.default is not dataclasses.MISSING or field.default_factory is not dataclasses.MISSING:
+        has_default = field.default is not dataclasses.MISSING or field.default_factory is not dataclasses.MISSING
+        if has_default and not is_complete:
             optional.add(field.name)
     known = set(keys.values())
 

@@ -13,7 +13,7 @@ from ..geodata.model_input import MODEL, SCALINGS, ModelInput
 from ..geodata.rasters import MAX_VALUE, MIN_STD, Band
 from ..geodata.road_classes import MAX_CLASSES, RoadClass, to_document
 from ..geodata.tiling import STRIDE_PX
-from ..jobs.json_fields import EXACT, Key, Limits, parse, read
+from ..jobs.json_fields import COMPLETE, EXACT, Key, Limits, parse, read
 from .architectures import Architecture
 
 FORMAT = "roadseg-model-1"
@@ -160,7 +160,7 @@ class _Document:
     """The members of a card's document that RoadSeg reads."""
 
     inputs: Annotated[tuple[_Input], Key("mlm:input")]
-    architecture: Annotated[Architecture, Key("roadseg:architecture"), EXACT]
+    architecture: Annotated[Architecture, Key("roadseg:architecture"), EXACT, COMPLETE]
     resolution_m: Annotated[float, Key("roadseg:resolution_m"), Limits(_FINEST_M, _COARSEST_M)]
     threshold: Annotated[float, Key("roadseg:threshold"), Limits(0, 1)]
     training: Annotated[dict[str, Any], Key("roadseg:training")]

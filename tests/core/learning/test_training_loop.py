@@ -153,8 +153,8 @@ def test_a_processor_that_becomes_slow_is_warned_of_and_noted(image, monkeypatch
     training = new_training(image, Reporter(events.append), trainer, steps=40)
     training.run(batches(image))
     (warning,) = (event.message for event in events if isinstance(event, Warning))
-    assert "The pace has fallen to" in warning
-    assert any("of training steps the pace was" in note for note in training.history.notes)
+    assert "The throughput has fallen to" in warning
+    assert any("of training steps the throughput was" in note for note in training.history.notes)
 
 
 def test_a_time_budget_shorter_than_a_step_is_warned_of(image):

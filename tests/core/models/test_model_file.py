@@ -168,6 +168,7 @@ def test_a_missing_file_is_named(tmp_path):
         ("format", "other"),
         ("roadseg:architecture", {"name": "Unet", "encoder": "os.system", "in_channels": 2, "classes": 1}),
         ("roadseg:architecture", {"name": "Unet", "shell": "rm"}),
+        ("roadseg:architecture", {"in_channels": 2}),
         ("roadseg:architecture", {"name": "Unet", "encoder": "resnet18", "in_channels": 3, "classes": 1}),
         ("roadseg:resolution_m", -1),
         ("roadseg:resolution_m", "wide"),
