@@ -86,22 +86,16 @@ def _of_like_types(one: geopandas.GeoDataFrame, other: geopandas.GeoDataFrame) -
         types = {table[name].dtype for table in tables if name in table}
         if len(types) > 1 and not all(map(pandas.api.types.is_numeric_dtype, types)):
             for table in tables:
-                table[name] = [_as_text(value) for value in table[name]]
+                is_empty = [pandas.api.types.is_scalar(value) and pandas.isna(value) for value in table[name]]
+                table[name] = [None if empty else str(value) for value, empty in zip(table[name], is_empty)]
         for table in tables:
             if name in table and len(types) == 1 and not (name in one and name in other):
-                table[name] = _may_be_empty(table[name])
+                # Rows of the other table are empty here, which integers and booleans cannot be.
+                dtype = table[name].dtype
+                nullable = "boolean" if pandas.api.types.is_bool_dtype(dtype) else "Int64"
+                if nullable == "boolean" or pandas.api.types.is_integer_dtype(dtype):
+                    table[name] = table[name].astype(nullable)
     return tables
-
-
-def _as_text(value: object) -> Optional[str]:
-    return None if pandas.api.types.is_scalar(value) and pandas.isna(value) else str(value)
-
-
-def _may_be_empty(values: pandas.Series) -> pandas.Series:
-    """Return integers and booleans as nullable types."""
-    if pandas.api.types.is_bool_dtype(values.dtype):
-        return values.astype("boolean")
-    return values.astype("Int64") if pandas.api.types.is_integer_dtype(values.dtype) else values
 
 
 def write_tables(
@@ -149,15 +143,8 @@ def warn_of_loss(before: ChangeSegments, reporter: Reporter) -> None:
 def to_document(
     job: CompareNetworks, pair: Pair, segments: dict[str, ChangeSegments], routes: Optional[PlaceRoutes]
 ) -> dict[str, Any]:
-    """Return the numbers as they are written to JSON, with all that they depend on.
-
-    Parameters
-    ----------
-    segments : dict of str to ChangeSegments
-        By BEFORE and AFTER.
-    routes : PlaceRoutes, optional
-        None where there are no places.
-    """
+    """Return the numbers as they are written to JSON, with all that they depend on; without places routes are None."""
+    options = ("tolerance_m", "displaced_m", "parallel_angle", "min_stretch_m", "place_m", "routes_on", "join_m")
     sums_m = {name: segments[name].lengths_by_line().sum(axis=0) for name in NAMES}
     networks = {
         name: {
@@ -183,18 +170,7 @@ def to_document(
         "after": networks[AFTER],
         "shift": asdict(pair.shift),
         "routes": None if routes is None else {"places": len(routes.status), **routes.counts()},
-        **{
-            name: getattr(job, name)
-            for name in (
-                "tolerance_m",
-                "displaced_m",
-                "parallel_angle",
-                "min_stretch_m",
-                "place_m",
-                "routes_on",
-                "join_m",
-            )
-        },
+        **{name: getattr(job, name) for name in options},
         "versions": versions(),
     }
 

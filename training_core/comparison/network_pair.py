@@ -18,7 +18,6 @@ import geopandas
 import numpy as np
 import pyproj
 import shapely
-from shapely.geometry.base import BaseGeometry
 
 from ..errors import LabelError
 from ..events import Reporter
@@ -100,7 +99,8 @@ def read_pair(job: CompareNetworks, reporter: Reporter) -> Pair:
     outside = lines[BEFORE].parted(np.zeros(0, dtype=object), np.zeros(0, dtype=np.int64))
     if area is not None:
         inside = area_in(plane, area)
-        outside = clipped(lines[BEFORE], _beyond(inside, lines[BEFORE]))
+        surroundings = shapely.buffer(shapely.box(*shapely.total_bounds(lines[BEFORE].shapes)), 1.0)
+        outside = clipped(lines[BEFORE], shapely.difference(surroundings, inside))
         lines = {name: clipped(lines[name], inside) for name in paths}
         roads = {name: as_drawn(lines[name]) for name in paths}
         if not len(lines[BEFORE]):
@@ -135,12 +135,6 @@ def _warn_of_beyond(lines: dict[str, Lines], reach_m: float, reporter: Reporter)
         )
 
 
-def _beyond(area: BaseGeometry, lines: Lines) -> BaseGeometry:
-    """Return the part of the lines' extent that lies outside an area."""
-    surroundings = shapely.buffer(shapely.box(*shapely.total_bounds(lines.shapes)), 1.0)
-    return shapely.difference(surroundings, area)
-
-
 def _align(roads: dict[str, RoadGraph], job: CompareNetworks, reporter: Reporter) -> tuple[Shift, dict[str, RoadGraph]]:
     """Return the measured shift between two networks, and these, with the shift removed if the job wants that."""
     before, after = roads[BEFORE], roads[AFTER]
@@ -149,7 +143,9 @@ def _align(roads: dict[str, RoadGraph], job: CompareNetworks, reporter: Reporter
         return Shift(0.0, 0.0, False, False), roads
     moved = move_closer(before, after, by_m, job.tolerance_m, job.parallel_angle)
     shift = Shift(float(by_m[0]), float(by_m[1]), True, job.align and moved is not None)
-    words = f"As a whole, the {AFTER} are offset by {_in_words(by_m)} from the {BEFORE}"
+    directions = zip(by_m, (("east", "west"), ("north", "south")))
+    offset = " and ".join(f"{abs(axis_m):.1f} m to the {names[int(axis_m < 0)]}" for axis_m, names in directions)
+    words = f"As a whole, the {AFTER} are offset by {offset} from the {BEFORE}"
     if moved is not None and job.align:
         reporter.log(f"{words}; this shift is removed before they are compared (align).")
         return shift, {BEFORE: moved, AFTER: after}
@@ -158,12 +154,6 @@ def _align(roads: dict[str, RoadGraph], job: CompareNetworks, reporter: Reporter
             f"{words}, so many may be classified as displaced or lost. Switch align on to remove this shift."
         )
     return shift, roads
-
-
-def _in_words(shift: np.ndarray) -> str:
-    """Return a shift as '4.2 m to the east and 1.0 m to the north'."""
-    directions = zip(shift, (("east", "west"), ("north", "south")))
-    return " and ".join(f"{abs(by_m):.1f} m to the {names[int(by_m < 0)]}" for by_m, names in directions)
 
 
 _TURNS, _ROUNDS = 8, 10

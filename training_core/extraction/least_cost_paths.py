@@ -46,9 +46,8 @@ def least_cost_paths(
     offsets = np.concatenate([[0], np.cumsum(columns + 1)])
     points, probability = np.empty((offsets[-1], 2)), np.empty(offsets[-1])
     for chosen in _blocks(columns, starts[:, 1]):
-        lattices = [
-            _Lattices(number, starts[number], ends[number], count) for count, number in _by_size(columns, chosen)
-        ]
+        sizes = columns[chosen]
+        lattices = [_Lattices(chosen[sizes == count], starts, ends, count) for count in np.unique(sizes).tolist()]
         # One call for all lattices of a block, so that the raster is read once.
         seen = probability_at(np.concatenate([each.places.reshape(-1, 2) for each in lattices]))
         for each, values in zip(lattices, np.split(seen, np.cumsum([each.size for each in lattices])[:-1])):
@@ -64,18 +63,13 @@ def _blocks(columns: np.ndarray, y: np.ndarray) -> Iterator[np.ndarray]:
     yield from np.split(order, np.flatnonzero(np.diff(block)) + 1) if len(order) else []
 
 
-def _by_size(columns: np.ndarray, chosen: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
-    """Yield each number of columns, and which of the chosen paths have it."""
-    for count in np.unique(columns[chosen]).tolist():
-        yield count, chosen[columns[chosen] == count]
-
-
 class _Lattices:
     """The lattices of paths with the same number of columns: `places`, (k, columns + 1, rows, 2), in meters."""
 
     def __init__(self, number: np.ndarray, starts: np.ndarray, ends: np.ndarray, columns: int) -> None:
         self.number, self.columns, half = number, columns, columns // 2
-        step = (ends - starts) / columns
+        starts = starts[number]
+        step = (ends[number] - starts) / columns
         aside = np.column_stack([-step[:, 1], step[:, 0]])
         along = starts[:, None] + np.arange(columns + 1)[:, None] * step[:, None]
         self.places = along[:, :, None] + np.arange(-half, half + 1)[:, None] * aside[:, None, None]

@@ -9,7 +9,6 @@ center of the first pixel. A later step asks `Surroundings`, in meters too, abou
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Optional
 
 import numpy as np
@@ -57,8 +56,11 @@ def extract_network(
     measures = measure_lines(graph, traced.graph, traced.surroundings, grid.pixel_m, classes)
     columns = attributes(graph, measures, classes.classes if classes else (), options.driving_side)
     graph = cleaning.simplify(along_traffic(graph, measures, grid, options.driving_side), options.simplify_m)
-    to_map, connected = partial(_map_points, grid), traced.connected
-    links = connected.links
+    connected, links = traced.connected, traced.connected.links
+
+    def to_map(points: np.ndarray) -> np.ndarray:
+        return np.column_stack(grid.transform @ tuple((points / grid.pixel_m + 0.5).T))
+
     found = to_tables(graph, to_map, grid.crs, columns)
     reporter.check_cancelled()
     breaks = likely_breaks(connected.linked, links, connected.removed, traced.surroundings)
@@ -139,7 +141,9 @@ def trace_roads(
     graph = thin_out(smooth(graph), np.rint(graph.points / sides_m).astype(np.int64))
     if options.center:
         graph = center(graph, between_pixels(raster, road, sides_m), surroundings)
-    graph = _within(junctions.straighten_ends(graph, surroundings), sides_m * (raster.width - 1, raster.height - 1))
+    graph = junctions.straighten_ends(graph, surroundings)
+    last = sides_m * (raster.width - 1, raster.height - 1)  # nothing lies beyond the centers of the outermost pixels
+    graph = replace(graph, nodes=np.clip(graph.nodes, 0, last), points=np.clip(graph.points, 0, last))
     begin(0.95, "Closing gaps")
     connected = _connect(graph, options, surroundings, raster.threshold is not None)
     return TracedRoads(connected.graph, surroundings, connected, road.count, known.count)
@@ -189,25 +193,12 @@ def _connect(graph: Graph, options: NetworkOptions, surroundings: Surroundings, 
         graph = join_chains(graph)
     linked = graph
     graph = cleaning.prune_spurs(graph, options.spur_m, surroundings)
+
+    def likely(graph: Graph, chosen: np.ndarray) -> np.ndarray:
+        return road_probability(*seen_along_some(graph, chosen, surroundings))
+
     if has_probability:
-        likely = partial(_road_probability, surroundings)
         graph, removed = cleaning.prune_unlikely(graph, options.stub_m, options.stub_probability, likely, surroundings)
     graph = junctions.merge_crossings(junctions.straighten_junctions(graph, surroundings), surroundings)
     # Of two straight edges between junctions that have become one, the second has no length.
     return Connected(select_edges(graph, graph.lengths() > 0), linked, links, removed)
-
-
-def _road_probability(surroundings: Surroundings, graph: Graph, chosen: np.ndarray) -> np.ndarray:
-    """Return the probability that some edges, (k,) int64, are roads: (k,) float64."""
-    return road_probability(*seen_along_some(graph, chosen, surroundings))
-
-
-def _within(graph: Graph, last: np.ndarray) -> Graph:
-    """Return the graph clipped to the centers of the image's outermost pixels, the last of which is at `last`."""
-    return replace(graph, nodes=np.clip(graph.nodes, 0, last), points=np.clip(graph.points, 0, last))
-
-
-def _map_points(grid: Grid, points: np.ndarray) -> np.ndarray:
-    """Return points, in meters from the center of the first pixel, in map coordinates: (n, 2) float64."""
-    columns, rows = (points / grid.pixel_m + 0.5).T
-    return np.column_stack(grid.transform @ (columns, rows))

@@ -41,11 +41,6 @@ class Band:
     mean: float = 0.0
     std: float = 1.0
 
-    @property
-    def is_computable(self) -> bool:
-        """Whether values can be normalized by mean and deviation in FP32."""
-        return abs(self.mean) <= MAX_VALUE and MIN_STD <= self.std <= MAX_VALUE
-
 
 @contextmanager
 def open_raster(path: str) -> Iterator[DatasetReader]:
@@ -164,19 +159,13 @@ class Image:
         """
         window = Window(column, row, width, height)
         values = self._source.read(self.indexes, window=window)
-        known = self._known(window)
+        if all(MaskFlags.all_valid in flags for flags in self._source.mask_flag_enums):
+            known = np.ones((height, width), dtype=bool)
+        else:
+            known = self._source.dataset_mask(window=window) > 0
         if np.issubdtype(values.dtype, np.floating):
             known &= np.isfinite(values).all(axis=0)
         return values, known
-
-    def _known(self, window: Window) -> np.ndarray:
-        if _has_all_data(self._source):
-            return np.ones((window.height, window.width), dtype=bool)
-        return self._source.dataset_mask(window=window) > 0
-
-
-def _has_all_data(dataset: DatasetReader) -> bool:
-    return all(MaskFlags.all_valid in flags for flags in dataset.mask_flag_enums)
 
 
 def _warped(dataset: DatasetReader, grid: Grid, full: Grid) -> WarpedVRT:
@@ -237,7 +226,7 @@ def require_computable(bands: tuple[Band, ...], image: str) -> None:
         They are too large or too small to normalize by.
     """
     for band in bands:
-        if not band.is_computable:
+        if not (abs(band.mean) <= MAX_VALUE and MIN_STD <= band.std <= MAX_VALUE):
             raise ImageryError(
                 f"The values of {band.name} of {image} cannot be normalized: their mean is {band.mean:.3g}, their "
                 f"deviation {band.std:.3g}.",

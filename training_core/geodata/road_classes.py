@@ -45,12 +45,8 @@ def find_classes(
 ) -> tuple[tuple[RoadClass, ...], np.ndarray]:
     """Find the road classes in fields of drawn roads, and the class of each road from 1, (roads,) uint8; 0 is unknown.
 
-    Parameters
-    ----------
-    class_field : str
-        Its values are the classes. If empty, the classes are those speed bins that occur.
-    speed_field : str
-        Speed in km/h; a class gets the median of its roads. If empty, classes get default speeds.
+    The values of `class_field` are the classes. If it is empty, the classes are those speed bins that occur. A class
+    gets the median of its roads in `speed_field`, in km/h, or a default speed if that is empty.
 
     Raises
     ------
@@ -63,7 +59,9 @@ def find_classes(
         names = ["" if pandas.isna(value) else str(value).strip() for value in roads[class_field]]
         distinct = sorted(set(names) - {""})
     else:
-        bins = _bins(speeds)
+        # Bins are numbered from 1; speeds that are not above 0 have the number 0.
+        known = np.where(np.isfinite(speeds) & (speeds > 0), speeds, 0)
+        bins = np.ceil(known / BIN_KMH).clip(max=BINS).astype(int).tolist()
         names = [_bin_name(number) for number in bins]
         distinct = [_bin_name(number) for number in sorted(set(bins) - {0})]
     field = f"The field {class_field or speed_field!r} of the drawn roads ({path})"
@@ -75,16 +73,8 @@ def find_classes(
             "Choose a field of classes.",
         )
     numbers = np.array([distinct.index(name) + 1 if name else 0 for name in names], dtype=np.uint8)
-    return (
-        tuple(RoadClass(name, _speed_kmh(name, speeds[numbers == number])) for number, name in enumerate(distinct, 1)),
-        numbers,
-    )
-
-
-def _bins(speeds: np.ndarray) -> list[int]:
-    """Return the number of each speed's bin, from 1, or 0 for speeds that are not above 0."""
-    is_speed = np.isfinite(speeds) & (speeds > 0)
-    return np.where(is_speed, np.ceil(np.where(is_speed, speeds, 0) / BIN_KMH), 0).clip(max=BINS).astype(int).tolist()
+    speeds_kmh = [_speed_kmh(name, speeds[numbers == number]) for number, name in enumerate(distinct, 1)]
+    return tuple(map(RoadClass, distinct, speeds_kmh)), numbers
 
 
 def _bin_name(number: int) -> str:

@@ -16,15 +16,13 @@ from rasterio.windows import Window
 
 from ..errors import ImageryError
 from ..jobs.json_fields import parse
-from .grid import Grid, grid_of
+from .grid import Grid, grid_of, shared_offset
 from .pixel_codes import CERTAIN, NO_DATA, reaches
 from .road_classes import CLASSES_TAG, RoadClass, from_document
 
 _STRIP_PX = 1 << 22
 # Strips begin at multiples of this, because masks of a bit per pixel are written by 8 rows.
 STRIP_MULTIPLE = 8
-# How far apart, in pixels, corners of equal grids may be.
-_SAME_PX = 0.01
 _CLASSES_REMEDY = "Give the raster of classes that Segment roads wrote along with this mask or probability."
 
 
@@ -240,8 +238,9 @@ def class_band(dataset: DatasetReader, grid: Grid, of: str) -> ClassRaster:
         It is on another grid, lacks the names and speeds of classes, or, when it is read, holds numbers that are not
         classes.
     """
-    name, classes = dataset.name, _tagged_classes(dataset)
-    if not _is_same(grid_of(dataset), grid):
+    name, classes, own = dataset.name, _tagged_classes(dataset), grid_of(dataset)
+    is_alike = (own.crs, own.width, own.height) == (grid.crs, grid.width, grid.height)
+    if not is_alike or shared_offset(grid, own) != (0, 0):
         raise ImageryError(f"{name} and {of} are not on the same grid.", _CLASSES_REMEDY)
 
     def read(first_row: int, count: int) -> np.ndarray:
@@ -267,12 +266,3 @@ def _tagged_classes(dataset: DatasetReader) -> tuple[RoadClass, ...]:
     if not classes or not np.issubdtype(np.dtype(dataset.dtypes[0]), np.integer):
         raise ImageryError(f"{dataset.name} holds no numbers of road classes.", _CLASSES_REMEDY)
     return classes
-
-
-def _is_same(one: Grid, other: Grid) -> bool:
-    if one.crs != other.crs or (one.width, one.height) != (other.width, other.height):
-        return False
-    corners = [(0, 0), (one.width, 0), (0, one.height)]
-    return all(
-        np.hypot(*np.subtract(~other.transform @ (one.transform @ corner), corner)) <= _SAME_PX for corner in corners
-    )

@@ -120,7 +120,9 @@ def projected(layer: geopandas.GeoDataFrame, crs: pyproj.CRS, extent: tuple[floa
     becomes empty.
     """
     shapes = layer.geometry.to_crs(crs).to_numpy().copy()
-    is_far = ~_are_finite(shapes) | _are_wide(layer)
+    left, bottom, right, top = shapely.bounds(layer.geometry.to_numpy()).T
+    widest = _WIDEST_DEG if layer.crs.is_geographic else _WIDEST_M / layer.crs.axis_info[0].unit_conversion_factor
+    is_far = ~_are_finite(shapes) | (np.maximum(right - left, top - bottom) > widest)
     if is_far.any():
         far = layer.geometry.to_numpy()[is_far]
         far = np.where(shapely.get_dimensions(far) == 2, valid(far), far)
@@ -134,13 +136,6 @@ def _are_finite(shapes: np.ndarray) -> np.ndarray:
     """Return which shapes have only finite coordinates: (n,) bool."""
     points, owner = shapely.get_coordinates(shapes, return_index=True)
     return np.bincount(owner, ~np.isfinite(points).all(axis=1), minlength=len(shapes)) == 0
-
-
-def _are_wide(layer: geopandas.GeoDataFrame) -> np.ndarray:
-    """Return which shapes are as wide as a continent: (n,) bool."""
-    left, bottom, right, top = shapely.bounds(layer.geometry.to_numpy()).T
-    widest = _WIDEST_DEG if layer.crs.is_geographic else _WIDEST_M / layer.crs.axis_info[0].unit_conversion_factor
-    return np.maximum(right - left, top - bottom) > widest
 
 
 def _clipped(

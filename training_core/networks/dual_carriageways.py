@@ -59,25 +59,19 @@ class ParallelLines:
         self._points, self._direction, self._width_m = points[is_wide], direction[is_wide], width_m[is_wide]
         self._tree = KDTree(self._points) if is_wide.any() else None
 
-    def near(self, places: np.ndarray, direction: np.ndarray, radius_m: float) -> np.ndarray:
+    def near(self, places: np.ndarray, direction: np.ndarray) -> np.ndarray:
         """Return a vertex near each place whose line runs parallel: (n,) int64; -1 if none of the nearest three does.
 
         `places` are meters and `direction` unit vectors, both (n, 2) float64.
         """
         if self._tree is None or not len(places):
             return np.full(len(places), -1)
-        distance_m, vertex = self._tree.query(places, k=3, distance_upper_bound=radius_m)
+        distance_m, vertex = self._tree.query(places, k=3, distance_upper_bound=_NEAR_M)
         in_reach = np.isfinite(distance_m)
         vertex = np.where(in_reach, vertex, 0)
         along = np.abs((self._direction[vertex] * direction[:, None]).sum(axis=2))
         fits = in_reach & (along >= _PARALLEL)
         return np.where(fits.any(axis=1), np.take_along_axis(vertex, fits.argmax(axis=1)[:, None], 1)[:, 0], -1)
-
-    def _has_any(self, places: np.ndarray, radius_m: float) -> np.ndarray:
-        """Return whether any vertex is within a radius of each place: (n,) bool."""
-        if self._tree is None or not len(places):
-            return np.zeros(len(places), dtype=bool)
-        return np.isfinite(self._tree.query(places, distance_upper_bound=radius_m)[0])
 
     def across_median(
         self, points: np.ndarray, direction: np.ndarray, normal: np.ndarray, width_m: np.ndarray
@@ -88,14 +82,17 @@ class ParallelLines:
         (n,).
         """
         away_m = np.full(len(points), np.inf)
+        if self._tree is None or not len(points):
+            return away_m
         least_m, most_m = _MEDIAN_M
         steps_m = np.arange(_NARROWEST_M + least_m, 2 * most_m + _STEP_M, _STEP_M)
         # Most roads have no line at any of these distances: one query for all spares them the search.
-        is_open = self._has_any(points + steps_m.mean() * normal, np.ptp(steps_m) / 2 + _NEAR_M)
+        middles, radius_m = points + steps_m.mean() * normal, np.ptp(steps_m) / 2 + _NEAR_M
+        is_open = np.isfinite(self._tree.query(middles, distance_upper_bound=radius_m)[0])
         # From near to far; what remains between both roadsides must be as wide as a median.
         for at_m in steps_m:
             rest = np.flatnonzero(is_open & np.isinf(away_m) & (width_m + least_m <= at_m + _STEP_M))
-            vertex = self.near(points[rest] + at_m * normal[rest], direction[rest], _NEAR_M)
+            vertex = self.near(points[rest] + at_m * normal[rest], direction[rest])
             rest, vertex = rest[vertex >= 0], vertex[vertex >= 0]
             across_m = ((self._points[vertex] - points[rest]) * normal[rest]).sum(axis=1)
             both_m = (self._width_m[vertex] + width_m[rest]) / 2
@@ -113,7 +110,7 @@ def _runs_alongside(
     goes_on = np.zeros(len(points), dtype=np.int64)
     for along_m in _ALONG_M:
         places = points + along_m * direction
-        goes_on += (lines.near(places, direction, _NEAR_M) >= 0) & (lines.near(places + aside, direction, _NEAR_M) >= 0)
+        goes_on += (lines.near(places, direction) >= 0) & (lines.near(places + aside, direction) >= 0)
     return goes_on >= len(_ALONG_M) - _FAILING
 
 

@@ -16,7 +16,7 @@ from ..geodata.parallel_arrays import concatenated
 from .cleaning import TIE_DIGITS, Removed, component_lengths
 from .graph import Graph
 from .link_prediction import UNLIKELY, Links, link_features, link_probability
-from .shortest_paths import PathCosts, path_costs
+from .shortest_paths import path_costs
 from .surroundings import Surroundings
 
 GAP, DEAD_END, APART = "gap not joined", "dead end removed", "component apart"
@@ -158,14 +158,10 @@ def _path_shares(graph: Graph, lines: np.ndarray) -> np.ndarray:
     costs = path_costs(
         graph, length_m, place_edge, np.concatenate([at_m - until_m[edge] + length_m[edge], *along_m[:, within]])
     )
-    shares[within] = _changed(_costs(costs), shapely.length(lines[within]))
-    return shares
-
-
-def _costs(costs: PathCosts) -> np.ndarray:
-    """Return the cost from each of the first places to all places: (_PLACES, n) float64."""
     parts = np.split(np.arange(_PLACES), range(_SOURCES, _PLACES, _SOURCES))
-    return np.concatenate([costs.between(sources, costs.to_nodes(sources)) for sources in parts])
+    to_all = np.concatenate([costs.between(sources, costs.to_nodes(sources)) for sources in parts])
+    shares[within] = _changed(to_all, shapely.length(lines[within]))
+    return shares
 
 
 def _changed(costs: np.ndarray, length_m: np.ndarray) -> np.ndarray:

@@ -47,20 +47,9 @@ def line_fields(job: ExportNetwork) -> LineFields:
 def export_layer(
     layer: geopandas.GeoDataFrame, job: ExportNetwork, reporter: Reporter
 ) -> tuple[Routable, dict[str, Any]]:
-    """Return the routable network of a layer's lines, and its numbers.
+    """Return the routable network of a layer's lines in any CRS, and its nodes, edges, length and components by name.
 
-    Parameters
-    ----------
-    layer : GeoDataFrame
-        Lines in any CRS.
-    job : ExportNetwork
-        Its options; paths are only used in errors.
-
-    Returns
-    -------
-    network : Routable
-    numbers : dict of str to Any
-        Nodes, edges, length and components.
+    The job's paths are only used in errors.
 
     Raises
     ------
@@ -147,7 +136,9 @@ def _directions(layer: geopandas.GeoDataFrame, job: ExportNetwork, reporter: Rep
         if "oneway" in layer.columns:
             reporter.warning("The lines have a field 'oneway', but no one-way field is chosen: all roads are two-way.")
         return np.full(len(layer), BOTH)
-    words = [_word(value) for value in layer[job.lines_oneway_field]]
+    values = layer[job.lines_oneway_field]
+    words = ["" if pandas.isna(value) else str(value).strip().lower() for value in values]
+    words = [word.removesuffix(".0") for word in words]  # as whole numbers are read where others are missing
     unknown = sorted(set(words) - set(_DIRECTIONS))
     if unknown:
         raise LabelError(
@@ -156,8 +147,3 @@ def _directions(layer: geopandas.GeoDataFrame, job: ExportNetwork, reporter: Rep
             f"Known values are {', '.join(filter(None, _DIRECTIONS))}, and empty.",
         )
     return np.array([_DIRECTIONS[word] for word in words], dtype=np.int64)
-
-
-def _word(value: object) -> str:
-    text = "" if pandas.isna(value) else str(value).strip().lower()
-    return text.removesuffix(".0")  # as whole numbers are read where others are missing

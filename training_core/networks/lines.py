@@ -159,7 +159,10 @@ def lines_in(plane: pyproj.CRS, layer: geopandas.GeoDataFrame, fields: LineField
     is_line = shapely.length(shapes) > 0
     shapes, feature = shapes[is_line], feature[is_line].astype(np.int64)
     bridge = layer[fields.bridge].map(_is_bridge).to_numpy(dtype=bool) if fields.bridge else np.zeros(len(layer), bool)
-    speed = _positive(layer[fields.speed]) if fields.speed else np.full(len(layer), np.nan)
+    speed = np.full(len(layer), np.nan)
+    if fields.speed:
+        speed = pandas.to_numeric(layer[fields.speed], errors="coerce").to_numpy(dtype=np.float64)
+        speed = np.where(np.isfinite(speed) & (speed > 0), speed, np.nan)
     return Lines(shapes, feature, bridge[feature], speed[feature] * METERS_PER_SECOND[fields.speed_unit])
 
 
@@ -200,9 +203,3 @@ def _is_bridge(value: object) -> bool:
         return float(text) == 1
     except ValueError:
         return text not in _NO_BRIDGE
-
-
-def _positive(values: pandas.Series) -> np.ndarray:
-    """Return values as numbers: (n,) float64; NaN unless they are above 0."""
-    numbers = pandas.to_numeric(values, errors="coerce").to_numpy(dtype=np.float64)
-    return np.where(np.isfinite(numbers) & (numbers > 0), numbers, np.nan)

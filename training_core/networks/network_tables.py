@@ -113,14 +113,13 @@ def to_tables(
         Attributes of the edges. Length and component are put before and after them, travel time after the speed.
     """
     points = to_map(graph.points)
-    length_m = _geodesic_lengths(graph, points, crs)
+    length_m = geodesic_lengths(graph, points, crs)
     component = rank(np.bincount(graph.edge_component, length_m))[graph.component]
     crs = pyproj.CRS.from_user_input(crs)
+    nodes = {"degree": graph.degree, "component": component}
     return Network(
-        _line_table(graph, points, crs, length_m, columns, component[graph.edges[:, 0]]),
-        geopandas.GeoDataFrame(
-            {"degree": graph.degree, "component": component}, geometry=shapely.points(to_map(graph.nodes)), crs=crs
-        ),
+        line_table(graph, points, crs, length_m, columns, component[graph.edges[:, 0]]),
+        geopandas.GeoDataFrame(nodes, geometry=shapely.points(to_map(graph.nodes)), crs=crs),
     )
 
 
@@ -154,30 +153,15 @@ def break_table(breaks: Breaks, points: np.ndarray, crs: Any) -> geopandas.GeoDa
     return geopandas.GeoDataFrame(columns, geometry=shapely.points(points), crs=pyproj.CRS.from_user_input(crs))
 
 
-def to_lines(
-    graph: Graph,
-    to_map: Callable[[np.ndarray], np.ndarray],
-    crs: Any,
-    columns: Mapping[str, Any],
-    component: np.ndarray,
+def line_table(
+    graph: Graph, points: np.ndarray, crs: Any, length_m: np.ndarray, columns: Mapping[str, Any], component: np.ndarray
 ) -> geopandas.GeoDataFrame:
-    """Return the lines of a part of a network as `to_tables` returns the roads of the whole.
+    """Return the lines of a network, or of a part of it; see `to_tables`.
 
-    The (m,) int64 `component` is that of each edge in the whole network; 1 is the longest.
+    Of the graph, `points` are the (p, 2) float64 vertices in map coordinates, `length_m` the (m,) float64 lengths on
+    the ellipsoid, and `component` the (m,) int64 components in the whole network.
     """
-    points = to_map(graph.points)
     crs = pyproj.CRS.from_user_input(crs)
-    return _line_table(graph, points, crs, _geodesic_lengths(graph, points, crs), columns, component)
-
-
-def _line_table(
-    graph: Graph,
-    points: np.ndarray,
-    crs: pyproj.CRS,
-    length_m: np.ndarray,
-    columns: Mapping[str, Any],
-    component: np.ndarray,
-) -> geopandas.GeoDataFrame:
     roads = {"length_m": length_m, **_with_travel_time(columns, length_m), "component": component}
     return geopandas.GeoDataFrame(roads, geometry=shapely.linestrings(points, indices=graph.owner), crs=crs)
 
@@ -194,8 +178,8 @@ def _with_travel_time(columns: Mapping[str, Any], length_m: np.ndarray) -> dict[
     return timed
 
 
-def _geodesic_lengths(graph: Graph, points: np.ndarray, crs: Any) -> np.ndarray:
-    """Return each line's geodesic length in meters, from its map coordinates: (m,) float64."""
+def geodesic_lengths(graph: Graph, points: np.ndarray, crs: Any) -> np.ndarray:
+    """Return each line's length on the ellipsoid in meters, (m,) float64, from its (p, 2) float64 map coordinates."""
     longitude, latitude = map(np.asarray, transform_coordinates(crs, GEOGRAPHIC, *points.T))
     steps = ELLIPSOID.inv(longitude[:-1], latitude[:-1], longitude[1:], latitude[1:])[2]
     is_within = np.diff(graph.owner) == 0  # a step from one line to the next does not count

@@ -99,7 +99,7 @@ def node_lines(lines: Lines, tolerance_m: float, name: str = "lines") -> tuple[G
 
 def _node(segments: _Segments, may_cut: np.ndarray, tolerance_m: float) -> tuple[Graph, np.ndarray]:
     limit = max(MAX_MEETINGS, MAX_MEETINGS_PER_SEGMENT * len(segments.shapes))
-    ends = _link_ends(_line_ends(segments), tolerance_m, limit)
+    ends = _linked_ends(segments, tolerance_m, limit)
     touched = _cut_by_ends(segments, may_cut, ends, tolerance_m, limit)
     crossed = _cut_by_crossings(segments, may_cut, ends, tolerance_m, limit)
     cuts = concatenated(ends, touched, crossed)
@@ -117,19 +117,15 @@ def _segments(lines: Lines) -> _Segments:
     return _Segments(points, line.astype(np.int64), total_m - total_m[begin][line], first, shapes)
 
 
-def _line_ends(segments: _Segments) -> _Cuts:
-    """Return the ends of the lines as cuts, each with a node of its own."""
+def _linked_ends(segments: _Segments, tolerance_m: float, limit: int) -> _Cuts:
+    """Return the ends of the lines as cuts with one node for each cluster of them, at its westernmost end."""
     starts = np.append(True, np.diff(segments.line) > 0)
     ends = np.sort(np.concatenate([np.flatnonzero(starts), np.flatnonzero(np.append(starts[1:], True))]))
-    return _Cuts(segments.line[ends], segments.measure_m[ends], segments.points[ends], np.arange(len(ends)))
-
-
-def _link_ends(ends: _Cuts, tolerance_m: float, limit: int) -> _Cuts:
-    """Return the ends with one node for each cluster of them, at its westernmost end."""
-    node = _near_clusters(ends.places, tolerance_m, limit)
-    order = np.lexsort((ends.places[:, 1], ends.places[:, 0], node))
+    places = segments.points[ends]
+    node = _near_clusters(places, tolerance_m, limit)
+    order = np.lexsort((places[:, 1], places[:, 0], node))
     chosen = order[np.unique(node[order], return_index=True)[1]]
-    return _Cuts(ends.line, ends.measure_m, ends.places[chosen][node], node)
+    return _Cuts(segments.line[ends], segments.measure_m[ends], places[chosen][node], node)
 
 
 def _near_clusters(places: np.ndarray, distance_m: float, limit: int) -> np.ndarray:
@@ -204,8 +200,9 @@ def _cut(segments: _Segments, cuts: _Cuts, tolerance_m: float) -> tuple[Graph, n
     order = np.lexsort((positions[:, 1], positions[:, 0]))
     edges = np.argsort(order)[used].reshape(2, -1).T
     graph = Graph(positions[order], edges, points, offsets)
-    # Snapping leaves repeated vertices and small loops.
-    graph = select_points(graph, ~_repeated(graph))
+    # Snapping leaves small loops, and vertices that coincide with the one before or with their edge's end.
+    same = np.append(False, (graph.points[1:] == graph.points[:-1]).all(axis=1))
+    graph = select_points(graph, ~(same | (np.append(same[1:], False) & np.append(graph.is_end[1:], False))))
     returns = graph.edges[:, 0] == graph.edges[:, 1]
     return _select(graph, line[begin], ~(returns & (graph.lengths() <= 2 * tolerance_m)))
 
@@ -220,12 +217,6 @@ def _at_cut(line: np.ndarray, measure_m: np.ndarray, is_cut: np.ndarray) -> np.n
     for cut in (before, after):
         at_cut |= (line[cut] == line) & (np.abs(measure_m[cut] - measure_m) <= _SAME_M)
     return at_cut
-
-
-def _repeated(graph: Graph) -> np.ndarray:
-    """Return which vertices coincide with the one before or with their edge's end: (p,) bool."""
-    same = np.append(False, (graph.points[1:] == graph.points[:-1]).all(axis=1))
-    return same | (np.append(same[1:], False) & np.append(graph.is_end[1:], False))
 
 
 def _without_duplicates(graph: Graph, line: np.ndarray, tolerance_m: float) -> tuple[Graph, np.ndarray]:

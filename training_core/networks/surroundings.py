@@ -17,26 +17,6 @@ from .paths import Paths, straight_paths
 _MIN_ODDS = 1 / 254
 
 
-def _zeros(points: np.ndarray) -> np.ndarray:
-    return np.zeros(len(points))
-
-
-def _unknown(points: np.ndarray) -> np.ndarray:
-    return np.full(len(points), np.nan)
-
-
-def _none(points: np.ndarray) -> np.ndarray:
-    return np.zeros(len(points), dtype=bool)
-
-
-def _all(starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
-    return np.ones(len(starts), dtype=bool)
-
-
-def _no_edge(graph: Graph) -> np.ndarray:
-    return np.zeros(len(graph.edges), dtype=bool)
-
-
 @dataclass(frozen=True)
 class Surroundings:
     """Functions of places in the plane of a graph, in meters; by default nothing is known.
@@ -64,14 +44,14 @@ class Surroundings:
         How far the clearance reaches beyond the roadside: to the center of the first pixel that is not road.
     """
 
-    clearance_m: Callable[[np.ndarray], np.ndarray] = _zeros
-    width_m: Callable[[np.ndarray], np.ndarray] = _zeros
-    is_data_edge: Callable[[np.ndarray], np.ndarray] = _none
-    is_likely: Callable[[np.ndarray, np.ndarray], np.ndarray] = _all
+    clearance_m: Callable[[np.ndarray], np.ndarray] = lambda points: np.zeros(len(points))
+    width_m: Callable[[np.ndarray], np.ndarray] = lambda points: np.zeros(len(points))
+    is_data_edge: Callable[[np.ndarray], np.ndarray] = lambda points: np.zeros(len(points), dtype=bool)
+    is_likely: Callable[[np.ndarray, np.ndarray], np.ndarray] = lambda starts, ends: np.ones(len(starts), dtype=bool)
     paths: Callable[[np.ndarray, np.ndarray], Paths] = straight_paths
-    probability: Callable[[np.ndarray], np.ndarray] = _unknown
+    probability: Callable[[np.ndarray], np.ndarray] = lambda points: np.full(len(points), np.nan)
     threshold: float = float("nan")
-    is_bridge: Callable[[Graph], np.ndarray] = _no_edge
+    is_bridge: Callable[[Graph], np.ndarray] = lambda graph: np.zeros(len(graph.edges), dtype=bool)
     half_pixel_m: float = 0.0
 
     def evidence(self, probability: np.ndarray) -> np.ndarray:

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Optional
 
 import geopandas
 import numpy as np
+import pyproj
 from scipy.spatial import KDTree
 
 from ..extraction.line_measures import MEASURES, LineMeasures, along_traffic, attributes
@@ -25,7 +25,7 @@ from ..networks.chains import find_chains
 from ..networks.cleaning import component_lengths, simplify
 from ..networks.graph import Graph, connected, scaled
 from ..networks.graph_edits import BOTTOM, LEFT, RIGHT, TOP, WITHIN
-from ..networks.network_tables import rank, to_lines
+from ..networks.network_tables import geodesic_lengths, line_table, rank
 from .part_roads import PartRoads
 
 # Two ends closer than this on a seam are one line: parts that see the same differ by rounding alone.
@@ -107,10 +107,12 @@ def join_parts(parts: Sequence[PartOutline]) -> Joining:
     component = np.concatenate([np.zeros(0, np.int64), *(p.component + f for p, f in zip(parts, first_component))])
     is_cut = np.concatenate([np.zeros((0, 2), bool), *(part.is_cut for part in parts)])
     pairs = _matched(parts, is_cut)
-    node = _nodes(len(is_cut), pairs)
+    # Both ends of a pair have the same node.
+    node = np.arange(2 * len(is_cut))
+    node[pairs[:, 1]] = node[pairs[:, 0]]
     whole = connected(first_component[-1], component[pairs // 2])
     length_m = np.bincount(whole, np.concatenate([np.zeros(0), *(part.lengths_m for part in parts)]))
-    chain, position, is_reversed, sizes = _chains(node)
+    chain, position, is_reversed, sizes = _chains(node.reshape(-1, 2))
     return Joining(
         first_line, first_component, whole, length_m, chain, position, is_reversed, sizes,
         int(is_cut.sum()) - 2 * len(pairs),
@@ -132,13 +134,6 @@ def _matched(parts: Sequence[PartOutline], is_cut: np.ndarray) -> np.ndarray:
             mutual = np.flatnonzero(is_near)[back[nearest[is_near]] == np.flatnonzero(is_near)]
             pairs.append(np.column_stack([ends[mutual], others[nearest[mutual]]]))
     return np.concatenate(pairs)
-
-
-def _nodes(count: int, pairs: np.ndarray) -> np.ndarray:
-    """Return a node for each end of the lines, (count, 2), int64, the same for both ends of a pair."""
-    node = np.arange(2 * count)
-    node[pairs[:, 1]] = node[pairs[:, 0]]
-    return node.reshape(-1, 2)
 
 
 def _chains(node: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -242,7 +237,9 @@ def _table(
     columns = attributes(ground, measures, classes, options.driving_side)
     directed = along_traffic(ground, measures, grid, options.driving_side)
     simple = scaled(simplify(directed, options.simplify_m), 1 / pixel_m)
-    return to_lines(simple, partial(_to_map, grid), grid.crs, columns, component)
+    points = np.column_stack(grid.transform @ tuple((simple.points + 0.5).T))
+    crs = pyproj.CRS.from_user_input(grid.crs)
+    return line_table(simple, points, crs, geodesic_lengths(simple, points, crs), columns, component)
 
 
 def _graph(lines: list[_Line], class_count: int) -> tuple[Graph, LineMeasures]:
@@ -258,7 +255,3 @@ def _graph(lines: list[_Line], class_count: int) -> tuple[Graph, LineMeasures]:
     vertices = np.concatenate([np.zeros((0, MEASURES)), *(line.vertices for line in lines)])
     votes = np.array([line.votes for line in lines]).reshape(-1, class_count) if class_count else None
     return Graph(nodes, edges, points, offsets), LineMeasures(vertices, votes)
-
-
-def _to_map(grid: Grid, points: np.ndarray) -> np.ndarray:
-    return np.column_stack(grid.transform @ tuple((points + 0.5).T))

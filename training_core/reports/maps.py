@@ -84,14 +84,11 @@ def _areas(title: str, drawn: MapAreas, to_picture: Callable[[np.ndarray], np.nd
     steps = []
     for shape in simple:
         rings = shapely.get_rings(shapely.get_parts(shape)) if shape is not None else ()
-        steps.append("".join(_ring(to_picture(shapely.get_coordinates(ring)[:-1])) for ring in rings))
+        corners = (to_picture(shapely.get_coordinates(ring)[:-1]) for ring in rings)
+        steps.append("".join(f"M{'L'.join(f'{x:.1f} {y:.1f}' for x, y in points)}Z" for points in corners))
     for shape_title, shape_steps in zip(drawn.titles, steps) if drawn.titles else [(title, "".join(steps))]:
         if shape_steps:
             yield path(shape_steps, shape_title, **style)
-
-
-def _ring(points: np.ndarray) -> str:
-    return f"M{'L'.join(f'{x:.1f} {y:.1f}' for x, y in points)}Z"
 
 
 def _scale_bar(span_m: float, scale: float, bottom_px: float) -> Iterator[str]:

@@ -104,11 +104,13 @@ def write_page(template: str, path: Path, job_type: type[Job], record: ReportRec
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    total_s = sum(record.timings_s.values()) or 1.0
+    timings = [(part, seconds, seconds / total_s) for part, seconds in record.timings_s.items()]
     page = environment.get_template(template).render(
         record=record,
         accent=VERMILION,
         legend=_LEGEND,
-        timings=_shares_of(record.timings_s),
+        timings=sorted(timings, key=lambda row: -row[1]),
         settings=_settings_of(job_type, record.options),
         panels=[_pictures_of(each, record) for each in record.panels] if isinstance(record, ModelRecord) else [],
         **values,
@@ -118,15 +120,9 @@ def write_page(template: str, path: Path, job_type: type[Job], record: ReportRec
 
 def _pictures_of(panel: Panel, record: ModelRecord) -> dict[str, Any]:
     """Return a panel's caption, and its pictures as data URLs by name."""
-    image, truth, probability = (
-        reduced(pixels, _MAX_PANEL_PX) for pixels in (panel.image, panel.truth, panel.probability)
-    )
-    mask = reaches(probability, record.threshold)
-    pictures = {
-        "image": image,
-        "labels": label_overlay(image, truth),
-        "prediction": prediction_overlay(image, truth, mask),
-    }
+    image, truth, probability = map(reduced, (panel.image, panel.truth, panel.probability))
+    prediction = prediction_overlay(image, truth, reaches(probability, record.threshold))
+    pictures = {"image": image, "labels": label_overlay(image, truth), "prediction": prediction}
     return {"caption": panel.caption, "pictures": {name: _data_url(picture) for name, picture in pictures.items()}}
 
 
@@ -140,13 +136,6 @@ def _settings_of(job_type: type[Job], options: Mapping[str, Any]) -> list[tuple[
         unit = f" {option.unit}" if option and option.unit and text else ""
         rows.append((option.label if option else name, name, text + unit))
     return rows
-
-
-def _shares_of(timings_s: Mapping[str, float]) -> list[tuple[str, float, float]]:
-    """Return (part, seconds, share of all), the longest first."""
-    total_s = sum(timings_s.values()) or 1.0
-    rows = [(part, seconds, seconds / total_s) for part, seconds in timings_s.items()]
-    return sorted(rows, key=lambda row: -row[1])
 
 
 def label_overlay(image: np.ndarray, truth: np.ndarray) -> np.ndarray:
@@ -172,9 +161,9 @@ def prediction_overlay(image: np.ndarray, truth: np.ndarray, mask: np.ndarray) -
     return _tinted(picture, mask & ~is_road & ~ignored, FALSE_ALARM_COLOR, 0.75)
 
 
-def reduced(pixels: np.ndarray, largest_px: int) -> np.ndarray:
-    """Return every n-th row and column of pixels, (height, width, ...), any dtype; no side exceeds `largest_px`."""
-    step = max(1, -(-max(pixels.shape[:2]) // largest_px))
+def reduced(pixels: np.ndarray) -> np.ndarray:
+    """Return every n-th row and column of pixels, (height, width, ...), any dtype; no side exceeds 512 pixels."""
+    step = max(1, -(-max(pixels.shape[:2]) // _MAX_PANEL_PX))
     return pixels[::step, ::step]
 
 

@@ -232,9 +232,14 @@ def memory_curve(name: str, memory: MemoryCurve) -> str:
     zero = _BOTTOM + low / (high - low) * (_BOTTOM - _TOP)
     steps = "".join(f"L{left:.1f} {y:.1f}" for left, y in zip(x, height))
     area = f"M{x[0]:.1f} {zero:.1f}{steps}L{x[-1]:.1f} {zero:.1f}z"
+    grid = []
+    for tick in ticks(high, 4):
+        y = _BOTTOM - (tick - low) / (high - low) * (_BOTTOM - _TOP)
+        grid.append(path(f"M{LEFT_PX} {y:.1f}H{WIDTH_PX}", stroke=PALE if tick else GRAY, stroke_width=0.8))
+        grid.append(words(LEFT_PX - 8, y + 4.5, quantity(tick, "B"), text_anchor="end"))
     parts = [
         *_memory_phases(memory),
-        *_memory_grid(low, high),
+        *grid,
         path(area, fill=BLUE, fill_opacity=0.35, stroke=BLUE, stroke_width=1.4, stroke_linejoin="round"),
         words((LEFT_PX + WIDTH_PX) / 2, _BOTTOM + 24, "operations of the step, in their order", text_anchor="middle"),
     ]
@@ -265,10 +270,3 @@ def _memory_phases(memory: MemoryCurve) -> Iterator[str]:
         if shown:
             yield words(left + 5, 18, shown, fill=INK)
         begin = end + 1
-
-
-def _memory_grid(low: float, high: float) -> Iterator[str]:
-    for tick in ticks(high, 4):
-        y = _BOTTOM - (tick - low) / (high - low) * (_BOTTOM - _TOP)
-        yield path(f"M{LEFT_PX} {y:.1f}H{WIDTH_PX}", stroke=PALE if tick else GRAY, stroke_width=0.8)
-        yield words(LEFT_PX - 8, y + 4.5, quantity(tick, "B"), text_anchor="end")

@@ -66,11 +66,14 @@ def write_region_report(record: RegionRecord, path: Path) -> None:
     """Write the report of a region as one self-contained HTML file without scripts."""
     failures = record.numbers["failures"]
     workers, workers_left_out = _workers(record.workers)
+    options, scenes = dict(record.options), record.options["rasters"]
+    if len(scenes) > _MAX_NAMES:
+        options["rasters"] = (*scenes[:_MAX_NAMES], f"and {len(scenes) - _MAX_NAMES:,} more")
     write_page(
         "mapregion.html.j2",
         path,
         MapRegion,
-        replace(record, options=_short_options(record.options), warnings=_other_warnings(record)),
+        replace(record, options=options, warnings=_other_warnings(record)),
         charts=_charts(record),
         kinds=[
             (*STATUSES[status], sum(scene.status == status for scene in record.scenes)) for status in reversed(STATUSES)
@@ -120,14 +123,6 @@ def _workers(workers: Mapping[str, WorkerThroughput]) -> tuple[list[tuple[str, W
     if len(rows) <= _MAX_WORKERS:
         return rows, 0
     return rows[: _MAX_WORKERS // 2] + rows[-_MAX_WORKERS // 2 :], len(rows) - _MAX_WORKERS
-
-
-def _short_options(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options without all names of a long list of scenes."""
-    scenes = options["rasters"]
-    if len(scenes) <= _MAX_NAMES:
-        return dict(options)
-    return {**options, "rasters": (*scenes[:_MAX_NAMES], f"and {len(scenes) - _MAX_NAMES:,} more")}
 
 
 def _other_warnings(record: RegionRecord) -> list[str]:

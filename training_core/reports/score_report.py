@@ -54,7 +54,11 @@ def write_network_report(record: NetworkRecord, path: Path) -> None:
     """Write the report of a network's scores as one self-contained HTML file without scripts."""
     lines = {kind: MapLines(record.parts[kind], color, width) for kind, (_, color, width) in KINDS.items()}
     lengths_m = {kind: sum(line.length for line in record.parts[kind]) for kind in KINDS}
-    charts = {"map": line_map("Matched, missed and false roads", lines), "sweep": _sweep_chart(record)}
+    tolerances_m, used_m = [scores.tolerance_m for scores in record.sweep], record.lines.tolerance_m
+    curves = lines_of_scores(tolerances_m, record.sweep, ("quality", "completeness", "correctness"))
+    marked = used_m, f"used: {used_m:g} m"
+    sweep = line_chart("Scores by tolerance", curves, "tolerance in m", "score", (0, 1.02), marked)
+    charts = {"map": line_map("Matched, missed and false roads", lines), "sweep": sweep}
     write_page(
         "scorenetwork.html.j2",
         path,
@@ -63,10 +67,3 @@ def write_network_report(record: NetworkRecord, path: Path) -> None:
         charts=charts,
         kinds=[(kind, *KINDS[kind][:2], lengths_m[kind]) for kind in KINDS],
     )
-
-
-def _sweep_chart(record: NetworkRecord) -> str:
-    tolerances_m, used_m = [scores.tolerance_m for scores in record.sweep], record.lines.tolerance_m
-    lines = lines_of_scores(tolerances_m, record.sweep, ("quality", "completeness", "correctness"))
-    marked = used_m, f"used: {used_m:g} m"
-    return line_chart("Scores by tolerance", lines, "tolerance in m", "score", (0, 1.02), marked)

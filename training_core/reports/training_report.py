@@ -166,7 +166,9 @@ def _charts(record: TrainingRecord) -> dict[str, str]:
     charts = {}
     if record.steps:
         charts["loss"] = _loss_chart(record)
-        charts["rate"] = _rate_chart(record)
+        shown = record.steps[_shown(len(record.steps))]
+        rates = Series("learning rate", [step[1] / 60 for step in shown], [step[3] for step in shown], BLUE)
+        charts["rate"] = line_chart("Learning rate over time", [rates], "minutes", "rate")
     if record.validations:
         charts["validation"] = _validation_chart(record)
     if len(record.sweep):
@@ -189,27 +191,19 @@ def _loss_chart(record: TrainingRecord) -> str:
     return line_chart("Loss over time", lines, "minutes", "loss", (0, top) if top > 0 else None)
 
 
-def _rate_chart(record: TrainingRecord) -> str:
-    shown = record.steps[_shown(len(record.steps))]
-    minutes, rates = [elapsed_s / 60 for _, elapsed_s, _, _ in shown], [rate for _, _, _, rate in shown]
-    return line_chart("Learning rate over time", [Series("learning rate", minutes, rates, BLUE)], "minutes", "rate")
-
-
 def _parallel_rows(record: ParallelRecord) -> dict[str, str]:
     """Return the figures of a run in words, by label."""
     machines = f" on {record.machines} machines" if record.machines > 1 else ""
     threads = f"{record.threads} {'threads' if record.threads > 1 else 'thread'} each"
-    slowest = f"the slowest process computed {percent(record.imbalance)} longer than all did on average"
-    rows = {
+    return {
         "Processes": f"{record.processes}{machines}, {threads}",
         "Speed-up": f"{record.speed_up:.2f} of {record.processes}",
         "Efficiency": percent(record.efficiency),
         "Communication": f"{percent(record.communication_fraction)} of the time of steps, "
         f"{seconds(record.communication_step_s)} a step",
-        "Imbalance": slowest,
+        "Imbalance": f"the slowest process computed {percent(record.imbalance)} longer than all did on average",
         "Sent by each process": f"{quantity(record.bytes_per_step, 'B')} a step",
     }
-    return rows
 
 
 def _speed_up_chart(record: ParallelRecord) -> str:

@@ -200,7 +200,7 @@ def test_overlays_color_hits_misses_and_false_alarms():
 def test_reduced_pictures_keep_to_the_limit():
     for size, step in ((512, 1), (513, 2), (1024, 2), (1025, 3)):
         pixels = np.arange(size * 3).reshape(size, 3)
-        assert np.array_equal(pages.reduced(pixels, 512), pixels[::step, ::step])
+        assert np.array_equal(pages.reduced(pixels), pixels[::step, ::step])
 
 
 def test_the_mean_of_the_last_values():

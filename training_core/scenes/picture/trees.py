@@ -11,7 +11,7 @@ import numpy as np
 
 from ..plan.biomes import COVERS
 from .scenery import Scenery
-from .view import Look, Texture, View, blend, hashed, spectra
+from .view import Texture, View, blend, hashed, spectra
 
 TREE_HEIGHT_M, SHRUB_HEIGHT_M = 7.0, 1.6
 _HEDGE_TREES = 0.3
@@ -131,17 +131,11 @@ def plant(
     scrub = (0.05 * look.aridity + 0.12 * scenery.biome.bare * np.clip(texture(35.0, 8), 0, 1)) * ~bare
     fray, seed = texture(1.1, 6), look.seed
     trees = grow(view, density, 7.0, (2.0, 4.6), fray, seed + 11, TREE_HEIGHT_M * lean)
-    trees = _shed(trees, look, texture)
+    if look.bare:  # trees without leaves are twigs with gaps
+        leafy = (_draw(trees, 1) >= look.bare) | (texture(1.1, 12) > 0.5)
+        trees = replace(trees, inside=trees.inside & leafy)
     density = 0.3 * density + 0.9 * (1 - look.aridity) * (hedge & ~bare) + scrub
     return trees, grow(view, density, 3.2, (0.7, 1.6), fray, seed + 23, SHRUB_HEIGHT_M * lean)
-
-
-def _shed(trees: Grove, look: Look, texture: Texture) -> Grove:
-    """Return trees as the season leaves them: bare ones are twigs with gaps."""
-    if not look.bare:
-        return trees
-    leafy = (_draw(trees, 1) >= look.bare) | (texture(1.1, 12) > 0.5)
-    return replace(trees, inside=trees.inside & leafy)
 
 
 def _draw(grove: Grove, kind: int) -> np.ndarray:

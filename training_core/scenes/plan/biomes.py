@@ -84,44 +84,22 @@ class Palette:
 
 @dataclass(frozen=True)
 class Biome:
-    """A part of the world.
-
-    Parameters
-    ----------
-    plots : tuple of Plot
-        What stands along streets in town.
-    town_covers, country_covers : tuple of float
-        Fractions of COVERS.
-    gabled : tuple of float
-        Fractions of blocks and of houses with a gable; other roofs are flat.
-    clutter : float
-        Mean number of tanks, stairs and sheets on a flat roof.
-    spacing_m : float
-        Meters of street for each attempt to place a plot.
-    trees : float
-        Factor of tree density.
-    bare, sidewalk : float
-        Bare soil of the ground from 0 for patches to 1 for nearly all. Pavement of the verges in town from 0 to 1.
-    walled, hedged : float
-        Fractions of gardens with a wall and with a hedge; others have a fence.
-    bank_m, dry_rivers : float
-        Breadth of a river's banks, and the fraction of rivers that carry no water.
-    """
+    """A part of the world."""
 
     palette: Palette
-    plots: tuple[Plot, ...]
-    town_covers: tuple[float, ...]
+    plots: tuple[Plot, ...]  # along streets in town
+    town_covers: tuple[float, ...]  # fractions of COVERS
     country_covers: tuple[float, ...]
-    gabled: tuple[float, float]
-    clutter: float
-    spacing_m: float
-    trees: float
-    bare: float
-    sidewalk: float
-    walled: float
-    hedged: float
-    bank_m: float
-    dry_rivers: float
+    gabled: tuple[float, float]  # fractions of blocks and of houses with a gable; other roofs are flat
+    clutter: float  # mean number of tanks, stairs and sheets on a flat roof
+    spacing_m: float  # of street for each attempt to place a plot
+    trees: float  # factor of tree density
+    bare: float  # soil: 0 for patches, 1 for nearly all of the ground
+    sidewalk: float  # pavement of the verges in town, from 0 to 1
+    walled: float  # fraction of gardens with a wall
+    hedged: float  # and with a hedge; others have a fence
+    bank_m: float  # breadth of a river's banks
+    dry_rivers: float  # fraction of rivers that carry no water
 
     def varied(self, rng: np.random.Generator) -> "Biome":
         """Return a biome with other colors, and with more or less of what grows and lies bare."""
@@ -217,6 +195,7 @@ _TROPICAL = replace(
     crown=colors("20 29 13"),
 )
 
+# fmt: off
 BIOMES = {
     "temperate": Biome(
         palette=_TEMPERATE,
@@ -227,18 +206,9 @@ BIOMES = {
             Plot(HOUSE, 0.657, (8, 10.5), (9, 15), (5, 8), (3, 8)),
             Plot(SHED, 0.27, (3, 6), (3, 8), (2.5, 3.5), (16, 34)),
         ),
-        town_covers=(0.80, 0.0, 0.04, 0.02, 0.08, 0.06),
-        country_covers=(0.03, 0.63, 0.17, 0.15, 0.02, 0.0),
-        gabled=(0.67, 1.0),
-        clutter=0.5,
-        spacing_m=4.0,
-        trees=1.0,
-        bare=0.0,
-        sidewalk=1.0,
-        walled=0.1,
-        hedged=0.35,
-        bank_m=3.5,
-        dry_rivers=0.0,
+        town_covers=(0.80, 0.0, 0.04, 0.02, 0.08, 0.06), country_covers=(0.03, 0.63, 0.17, 0.15, 0.02, 0.0),
+        gabled=(0.67, 1.0), clutter=0.5, spacing_m=4.0, trees=1.0, bare=0.0, sidewalk=1.0, walled=0.1, hedged=0.35,
+        bank_m=3.5, dry_rivers=0.0,
     ),
     "himalayan": Biome(
         palette=_HIMALAYAN,
@@ -250,18 +220,9 @@ BIOMES = {
             Plot(HOUSE, 0.30, (6, 11), (6, 12), (4, 12), (9, 40)),
             Plot(SHED, 0.116, (2.5, 6), (3, 8), (2.5, 3.5), (0.5, 30)),
         ),
-        town_covers=(0.52, 0.06, 0.08, 0.02, 0.27, 0.05),
-        country_covers=(0.04, 0.66, 0.12, 0.12, 0.06, 0.0),
-        gabled=(0.1, 0.18),
-        clutter=2.5,
-        spacing_m=0.6,
-        trees=0.6,
-        bare=0.35,
-        sidewalk=0.25,
-        walled=0.4,
-        hedged=0.1,
-        bank_m=8.0,
-        dry_rivers=0.25,
+        town_covers=(0.52, 0.06, 0.08, 0.02, 0.27, 0.05), country_covers=(0.04, 0.66, 0.12, 0.12, 0.06, 0.0),
+        gabled=(0.1, 0.18), clutter=2.5, spacing_m=0.6, trees=0.6, bare=0.35, sidewalk=0.25, walled=0.4, hedged=0.1,
+        bank_m=8.0, dry_rivers=0.25,
     ),
     "desert": Biome(
         palette=_DESERT,
@@ -272,18 +233,9 @@ BIOMES = {
             Plot(HOUSE, 0.75, (12, 18), (13, 22), (4, 6), (5, 9)),
             Plot(SHED, 0.15, (3, 6), (3, 8), (2.5, 3.5), (24, 38)),
         ),
-        town_covers=(0.70, 0.0, 0.10, 0.0, 0.14, 0.06),
-        country_covers=(0.05, 0.06, 0.74, 0.02, 0.13, 0.0),
-        gabled=(0.2, 0.8),
-        clutter=2.0,
-        spacing_m=4.0,
-        trees=0.45,
-        bare=0.45,
-        sidewalk=0.8,
-        walled=0.7,
-        hedged=0.15,
-        bank_m=6.0,
-        dry_rivers=0.7,
+        town_covers=(0.70, 0.0, 0.10, 0.0, 0.14, 0.06), country_covers=(0.05, 0.06, 0.74, 0.02, 0.13, 0.0),
+        gabled=(0.2, 0.8), clutter=2.0, spacing_m=4.0, trees=0.45, bare=0.45, sidewalk=0.8, walled=0.7, hedged=0.15,
+        bank_m=6.0, dry_rivers=0.7,
     ),
     "tropical": Biome(
         palette=_TROPICAL,
@@ -295,20 +247,12 @@ BIOMES = {
             Plot(HOUSE, 0.25, (5, 9), (6, 11), (3, 5), (14, 40)),
             Plot(SHED, 0.176, (2.5, 5), (3, 6), (2, 3), (4, 34)),
         ),
-        town_covers=(0.60, 0.05, 0.10, 0.06, 0.15, 0.04),
-        country_covers=(0.04, 0.36, 0.25, 0.32, 0.03, 0.0),
-        gabled=(0.6, 0.85),
-        clutter=0.6,
-        spacing_m=2.6,
-        trees=1.2,
-        bare=0.3,
-        sidewalk=0.1,
-        walled=0.2,
-        hedged=0.25,
-        bank_m=5.0,
-        dry_rivers=0.1,
+        town_covers=(0.60, 0.05, 0.10, 0.06, 0.15, 0.04), country_covers=(0.04, 0.36, 0.25, 0.32, 0.03, 0.0),
+        gabled=(0.6, 0.85), clutter=0.6, spacing_m=2.6, trees=1.2, bare=0.3, sidewalk=0.1, walled=0.2, hedged=0.25,
+        bank_m=5.0, dry_rivers=0.1,
     ),
 }
+# fmt: on
 
 
 def choose_biome(name: str, rng: np.random.Generator) -> Biome:

@@ -26,7 +26,8 @@ def highway(side_m: float, rng: np.random.Generator) -> Sketch:
     streets = [Street("motorway", LineString([(-half_m, y), (half_m, y)]), width_m) for y in (-axis_m, axis_m)]
     cross_m = _crossings(half_m, rng)
     for x in cross_m:
-        road_class = str(rng.choice(["primary", "secondary"])) if x == 0 else _lesser(rng)
+        lesser, chances = ["secondary", "residential", "track"], [0.4, 0.45, 0.15]
+        road_class = str(rng.choice(["primary", "secondary"]) if x == 0 else rng.choice(lesser, p=chances))
         streets += _over(x, deck_m, half_m, road_class, rng)
     ramps = _cloverleaf(axis_m, rng) if rng.random() < 0.5 else _diamond(axis_m, rng)
     streets += ramps
@@ -48,10 +49,6 @@ def _crossings(half_m: float, rng: np.random.Generator) -> list[float]:
             places.append(sign * x)
             x += rng.uniform(200, 520)
     return places
-
-
-def _lesser(rng: np.random.Generator) -> str:
-    return str(rng.choice(["secondary", "residential", "track"], p=[0.4, 0.45, 0.15]))
 
 
 def _over(x: float, deck_m: float, half_m: float, road_class: str, rng: np.random.Generator) -> list[Street]:

@@ -155,7 +155,13 @@ def radial(side_m: float, rng: np.random.Generator) -> Sketch:
         angle = start + 2 * np.pi * k / count + rng.normal(0, 0.06)
         streets.append(Street("primary" if k % 2 else "secondary", _ray(angle, radii_m[0], radii_m[-1])))
     for level, radius_m in enumerate(radii_m):
-        for first, last in _arcs(level, rng):
+        # Rings run all around, but some of the outer ones have gaps.
+        first = rng.uniform(0, 2 * np.pi)
+        arcs = [(first, first + 2 * np.pi)]
+        if level >= 3 and rng.random() >= 0.5:
+            half = rng.uniform(0.5, 0.9) * np.pi
+            arcs = [(first, first + half), (first + np.pi, first + rng.uniform(1.4, 1.8) * np.pi)]
+        for first, last in arcs:
             angles = np.linspace(first, last, 2 + int((last - first) * radius_m / 3))
             line = LineString(np.column_stack([np.cos(angles), np.sin(angles)]) * radius_m)
             streets.append(Street("secondary" if level < 3 or level % 3 == 0 else "residential", line))
@@ -169,14 +175,6 @@ def radial(side_m: float, rng: np.random.Generator) -> Sketch:
 def _ray(angle: float, start_m: float, end_m: float) -> LineString:
     direction = np.array([np.cos(angle), np.sin(angle)])
     return LineString([start_m * direction, end_m * direction])
-
-
-def _arcs(level: int, rng: np.random.Generator) -> list[tuple[float, float]]:
-    """Return the angles between which a ring runs: all around, but with gaps in some of the outer ones."""
-    first = rng.uniform(0, 2 * np.pi)
-    if level < 3 or rng.random() < 0.5:
-        return [(first, first + 2 * np.pi)]
-    return [(first, first + rng.uniform(0.5, 0.9) * np.pi), (first + np.pi, first + rng.uniform(1.4, 1.8) * np.pi)]
 
 
 def suburb(side_m: float, rng: np.random.Generator) -> Sketch:

@@ -75,7 +75,9 @@ def plan_streets(side_m: float, layout: str, rng: np.random.Generator) -> Street
     mood = "varied" if layout == "mixed" else str(rng.choice(list(_MOODS), p=_MOOD_CHANCES))
     roads = noded(_as_table(sketch, mood, rng), 0.001)
     roads.geometry = shapely.transform(shapely.segmentize(roads.geometry.to_numpy(), 4.0), sketch.bend)
-    interchange = _interchange(roads)
+    # The ground of a motorway's ramps and of the bridges over it.
+    special = roads.overpass | (roads.road_class == "motorway_link")
+    interchange = shapely.union_all(roads.geometry[special].to_numpy()).buffer(15.0)
     has_river = layout == "mixed" or rng.random() < _RIVER_CHANCE
     river = plan_river(side_m, sketch.bend, interchange, rng) if has_river else Polygon()
     roundabouts = _roundabouts(roads, [river, interchange], side_m, rng)
@@ -119,12 +121,6 @@ def _shares(road_class: str, mood: str) -> tuple[float, ...]:
     if road_class in _MOTORWAY:
         return (1.0, 0.0, 0.0, 0.0) if mood == "concrete" else (0.0, 1.0, 0.0, 0.0)
     return main if road_class in _MAIN else track if road_class == "track" else residential
-
-
-def _interchange(roads: gpd.GeoDataFrame) -> Polygon:
-    """Return the ground of a motorway's ramps and of the bridges over it, empty without any."""
-    special = roads.overpass | (roads.road_class == "motorway_link")
-    return shapely.union_all(roads.geometry[special].to_numpy()).buffer(15.0)
 
 
 def _roundabouts(
