@@ -46,22 +46,12 @@ _CLOSED_MPS, _OPEN_MPS = 1.0, 1e9
 
 @dataclass(frozen=True)
 class Points:
-    """Places and origins in the plane of the networks.
+    """Places and origins in the plane of the networks."""
 
-    Parameters
-    ----------
-    layer : GeoDataFrame
-        The n places as read.
-    names, points : ndarray (n + k,), object, and (n + k, 2), float64
-        Places, then origins; in meters.
-    damage : geometry, optional
-        Area of confirmed damage, in which lost roads are blocked.
-    """
-
-    layer: geopandas.GeoDataFrame
-    names: np.ndarray
-    points: np.ndarray
-    damage: Optional[BaseGeometry]
+    layer: geopandas.GeoDataFrame  # the n places as read
+    names: np.ndarray  # (n + k,) object: places, then origins
+    points: np.ndarray  # (n + k, 2) float64: in meters
+    damage: Optional[BaseGeometry]  # area of confirmed damage, in which lost roads are blocked
 
     @property
     def count(self) -> int:
@@ -71,27 +61,15 @@ class Points:
 
 @dataclass(frozen=True)
 class PlaceRoutes:
-    """The accessibility of n places.
+    """The accessibility of n places."""
 
-    Parameters
-    ----------
-    status, source : ndarray (n,), object
-        One of STATUSES, and the name of the route's origin, empty without origins.
-    length, time : RouteCosts
-        In meters, and in seconds; time is None without speeds.
-    to_road_m, to_road_after_m : ndarray (n,), float64
-        From each place to the nearest road; infinite if that is too far.
-    missing_m : ndarray (n,), float64
-        Least length of closed road on any route to a place that is cut off or interrupted; else NaN.
-    """
-
-    status: np.ndarray
-    length: RouteCosts
-    time: Optional[RouteCosts]
-    to_road_m: np.ndarray
-    to_road_after_m: np.ndarray
-    missing_m: np.ndarray
-    source: np.ndarray
+    status: np.ndarray  # (n,) object: one of STATUSES
+    length: RouteCosts  # in meters
+    time: Optional[RouteCosts]  # in seconds; None without speeds
+    to_road_m: np.ndarray  # (n,) float64: to the nearest road; infinite if that is too far
+    to_road_after_m: np.ndarray  # (n,) float64
+    missing_m: np.ndarray  # (n,) float64: least closed road on any route to a place cut off or interrupted; else NaN
+    source: np.ndarray  # (n,) object: name of the route's origin, empty without origins
 
     def counts(self) -> dict[str, int]:
         """Return the number of places by status, with underscores for spaces."""

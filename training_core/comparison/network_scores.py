@@ -30,63 +30,35 @@ MATCHED, MISSED, FALSE = "matched", "missed", "false"
 
 @dataclass(frozen=True)
 class Networks:
-    """Two networks in one plane, and where that lies.
+    """Two networks in one plane, and where that lies."""
 
-    Parameters
-    ----------
-    truth, proposal : RoadGraph
-        Contracted.
-    crs : CRS
-        CRS of the truth's layer.
-    """
-
-    truth: RoadGraph
+    truth: RoadGraph  # contracted, as the proposal
     proposal: RoadGraph
     plane: pyproj.CRS
-    crs: pyproj.CRS
+    crs: pyproj.CRS  # that of the truth's layer
 
 
 @dataclass(frozen=True)
 class NetworkScores:
-    """All scores of a proposal.
+    """All scores of a proposal."""
 
-    Parameters
-    ----------
-    apls : Apls
-        By length.
-    apls_time : Apls, optional
-        By travel time; None where speeds are not known.
-    lines, relaxed : LineScores
-        With the tolerance of completeness, and with that of relaxed scores.
-    """
-
-    apls: Apls
-    apls_time: Optional[Apls]
+    apls: Apls  # by length
+    apls_time: Optional[Apls]  # by travel time; None where speeds are not known
     topo: Topo
-    lines: LineScores
-    relaxed: LineScores
+    lines: LineScores  # with the tolerance of completeness
+    relaxed: LineScores  # with that of relaxed scores
 
 
 @dataclass(frozen=True)
 class NetworkSize:
-    """The size of a network as a graph.
-
-    Parameters
-    ----------
-    lines, bridges : int
-        Lines of the layer, and how many of them are bridges.
-    length_m : float
-        Of all edges; duplicate lines count once.
-    nodes, edges, components : int
-        Junctions and dead ends, roads between them, and connected components.
-    """
+    """The size of a network as a graph."""
 
     name: str
-    lines: int
+    lines: int  # of the layer
     bridges: int
-    length_m: float
-    nodes: int
-    edges: int
+    length_m: float  # of all edges; duplicate lines count once
+    nodes: int  # junctions and dead ends
+    edges: int  # roads between them
     components: int
 
 

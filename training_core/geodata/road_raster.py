@@ -30,19 +30,14 @@ _CLASSES_REMEDY = "Give the raster of classes that Segment roads wrote along wit
 class RoadRaster:
     """A mask or probability of road, read by `strip_rows`, a multiple of 8; 0 for about four million pixels at a time.
 
-    Parameters
-    ----------
-    read : callable
-        From a first row and a number of rows to road, bool, or its probability from 0 to 1, float32, and to which
-        pixels have data, bool: (rows, width) each.
-    threshold : float, optional
-        Probability from which a pixel is road; None for a mask.
+    `read` leads from a first row and a number of rows to road, bool, or its probability from 0 to 1, float32, and to
+    which pixels have data, bool: (rows, width) each.
     """
 
     height: int
     width: int
     read: Callable[[int, int], tuple[np.ndarray, np.ndarray]]
-    threshold: Optional[float] = None
+    threshold: Optional[float] = None  # probability from which a pixel is road; None for a mask
     strip_rows: int = 0
 
     def strips(self) -> Iterator[tuple[int, int]]:

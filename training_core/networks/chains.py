@@ -19,20 +19,11 @@ class Chains:
     """The maximal chains of edges through nodes of degree 2, each between two nodes that are kept.
 
     A half-edge is an edge in one direction: edge i along it is 2 i, and against it 2 i + 1.
-
-    Parameters
-    ----------
-    kept : ndarray (n,), bool
-        Nodes of another degree, and one of each ring with only nodes of degree 2.
-    half_edges : ndarray (m,), int64
-        Chain after chain; each edge once, in the direction of its chain.
-    offsets : ndarray (chains + 1,), int64
-        Chain j has the half-edges from `offsets[j]` to before `offsets[j + 1]`.
     """
 
-    kept: np.ndarray
-    half_edges: np.ndarray
-    offsets: np.ndarray
+    kept: np.ndarray  # (n,) bool: nodes of another degree, and one of each ring with only nodes of degree 2
+    half_edges: np.ndarray  # (m,) int64: chain after chain; each edge once, in the direction of its chain
+    offsets: np.ndarray  # (chains + 1,) int64: chain j has the half-edges from offsets[j] to before offsets[j + 1]
 
     @property
     def edges(self) -> np.ndarray:

@@ -82,14 +82,9 @@ def prune_unlikely(
 ) -> tuple[Graph, Removed]:
     """Return the graph without dead ends that are unlikely roads: of each junction the least likely one, in two rounds.
 
-    No path between other roads is lost. Dead ends longer than `longest_m` or at the edge of the data stay.
-
-    Parameters
-    ----------
-    least : float
-        Probability from which a line is kept.
-    probability_of : callable
-        From a graph and (k,) int64 sorted numbers of its edges to their (k,) float64 road probability; NaN is unknown.
+    No path between other roads is lost. Dead ends longer than `longest_m` or at the edge of the data stay, as do those
+    with a probability of `least` or more. `probability_of` leads from a graph and (k,) int64 sorted numbers of its
+    edges to their (k,) float64 road probability; NaN is unknown.
     """
     removed = Removed.none()
     for _ in range(UNLIKELY_ROUNDS):

@@ -65,12 +65,8 @@ def join_gaps(graph: Graph, gap_m: float, gap_angle: float, surroundings: Surrou
     Etten, "City-scale road extraction from satellite imagery" (CRESI), IEEE WACV 2020. It joins any two ends within 24
     pixels and those in line within 80. Ends at the edge of the data are not joined.
 
-    Parameters
-    ----------
-    gap_m : float
-        Longest gap in meters.
-    gap_angle : float
-        Largest turn in degrees from either road into the gap; half as much more in gaps below 0.3 of the longest.
+    No gap is longer than `gap_m`. Neither road turns by more than `gap_angle` degrees into it; half as much more in
+    gaps below 0.3 of the longest.
     """
     ends = dead_ends(graph, surroundings)
     if gap_m <= 0 or len(ends.node) < 2:
@@ -133,14 +129,8 @@ def first_met(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the first edge that a ray of `reach_m` meters from each dead end meets, without the (m,) bool bridges.
 
-    Rays are cast straight ahead first. Those aside count only where none before them meets an edge.
-
-    Returns
-    -------
-    end, edge : ndarray (k,), int64
-        Number of the dead end, and of the edge.
-    meeting : ndarray (k,), object
-        The point where they meet.
+    Rays are cast straight ahead first. Those aside count only where none before them meets an edge. Returns the (k,)
+    int64 numbers of dead ends and edges, and the (k,) object points where they meet.
     """
     # A ray from each end in each direction, all ends straight ahead first: ray i belongs to end i modulo their number.
     edges = np.flatnonzero(~is_bridge)

@@ -20,28 +20,15 @@ class Graph:
     """A multigraph drawn on a plane. Edges may be parallel, and may begin and end at the same node.
 
     Coordinates are meters, except in a graph just traced: there they are column and row, whole numbers at pixel centers
-    (`extraction.tracing`).
-
-    Parameters
-    ----------
-    nodes : ndarray (n, 2), float64
-        x and y of each node.
-    edges : ndarray (m, 2), int64
-        The two nodes of each edge.
-    points : ndarray (p, 2), float64
-        Vertices edge after edge, from its first node to its second; ends repeat the nodes.
-    offsets : ndarray (m + 1,), int64
-        Edge i has the vertices from `offsets[i]` to before `offsets[i + 1]`, at least two.
-    origin : ndarray (m,), int64, optional
-        Number of the source of each edge, such as the row of a table. An edge's parts inherit it; joined edges keep
-        that of the longest.
+    (`extraction.tracing`). An edge has at least two vertices; its ends repeat the nodes. An edge's parts inherit its
+    origin; joined edges keep that of the longest.
     """
 
-    nodes: np.ndarray
-    edges: np.ndarray
-    points: np.ndarray
-    offsets: np.ndarray
-    origin: Optional[np.ndarray] = None
+    nodes: np.ndarray  # (n, 2) float64: x and y of each node
+    edges: np.ndarray  # (m, 2) int64: the two nodes of each edge
+    points: np.ndarray  # (p, 2) float64: vertices, edge after edge, from its first node to its second
+    offsets: np.ndarray  # (m + 1,) int64: edge i has the vertices from offsets[i] to before offsets[i + 1]
+    origin: Optional[np.ndarray] = None  # (m,) int64: number of the source of each edge, such as the row of a table
 
     @cached_property
     def degree(self) -> np.ndarray:

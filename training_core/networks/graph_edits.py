@@ -140,18 +140,9 @@ def _cut(graph: Graph, vertex: np.ndarray, fraction: np.ndarray) -> Graph:
 def cut_to_box(graph: Graph, box: tuple[float, float, float, float]) -> tuple[Graph, np.ndarray]:
     """Return the part of a graph within a box, and the side on which each of its nodes was cut.
 
-    Boxes that divide a plane without gap or overlap divide a graph in the same way. Origins are kept.
-
-    Parameters
-    ----------
-    box : tuple of float
-        Least x and y, greatest x and y, in the graph's unit. No line should run along a border.
-
-    Returns
-    -------
-    graph : Graph
-    side : ndarray (n,), int8
-        LEFT, TOP, RIGHT or BOTTOM (y grows downward) for a node where a line was cut, else WITHIN.
+    Boxes that divide a plane without gap or overlap divide a graph in the same way. Origins are kept. A box is its
+    least x and y, greatest x and y, in the graph's unit; no line should run along a border. Sides, (n,) int8, are LEFT,
+    TOP, RIGHT or BOTTOM (y grows downward) for a node where a line was cut, else WITHIN.
     """
     edges, along, sides = _border_crossings(graph, box)
     split, nodes = split_edges(graph, edges, along)

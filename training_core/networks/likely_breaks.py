@@ -31,25 +31,13 @@ _SAME_PLACE_M = 15.0
 
 @dataclass(frozen=True)
 class Breaks:
-    """Places where a network may be broken, those first where most shortest paths would change.
+    """Places where a network may be broken, those first where most shortest paths would change."""
 
-    Parameters
-    ----------
-    points : ndarray (k, 2), float64
-        The middle of the missing line in meters. The line has the (k,) float64 `length_m`.
-    kind : ndarray (k,), str
-        GAP, DEAD_END or APART.
-    probability : ndarray (k,), float64
-        Of a road there; NaN where it is unknown.
-    paths_share : ndarray (k,), float64
-        Fraction of the shortest paths between any two places on the roads that a road there would change.
-    """
-
-    points: np.ndarray
-    kind: np.ndarray
-    probability: np.ndarray
-    paths_share: np.ndarray
-    length_m: np.ndarray
+    points: np.ndarray  # (k, 2) float64: the middle of the missing line in meters
+    kind: np.ndarray  # (k,) str: GAP, DEAD_END or APART
+    probability: np.ndarray  # (k,) float64: of a road there; NaN where it is unknown
+    paths_share: np.ndarray  # (k,) float64: fraction of the shortest paths that a road there would change
+    length_m: np.ndarray  # (k,) float64: of the missing line
 
     def select(self, index: np.ndarray) -> Breaks:
         """Return the breaks at some positions, (k,) int64."""

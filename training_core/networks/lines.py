@@ -46,24 +46,12 @@ class LineFields:
 
 @dataclass(frozen=True)
 class Lines:
-    """Lines in a plane of meters.
+    """Lines in a plane of meters."""
 
-    Parameters
-    ----------
-    shapes : ndarray (n,), object
-        Two-dimensional `LineString`s longer than 0.
-    feature : ndarray (n,), int64
-        The row of the layer that each is a part of.
-    bridge : ndarray (n,), bool
-        Lines that meet others only at their ends.
-    speed_mps : ndarray (n,), float64
-        Meters per second; NaN where unknown.
-    """
-
-    shapes: np.ndarray
-    feature: np.ndarray
-    bridge: np.ndarray
-    speed_mps: np.ndarray
+    shapes: np.ndarray  # (n,) object: two-dimensional `LineString`s longer than 0
+    feature: np.ndarray  # (n,) int64: the row of the layer that each is a part of
+    bridge: np.ndarray  # (n,) bool: lines that meet others only at their ends
+    speed_mps: np.ndarray  # (n,) float64: meters per second; NaN where unknown
 
     def __len__(self) -> int:
         return len(self.shapes)

@@ -50,29 +50,15 @@ UNLIKELY, OTHER, CONNECTED = "a road there is unlikely", "another link is likeli
 
 @dataclass(frozen=True)
 class Links:
-    """Candidates for links of dead ends.
+    """Candidates for links of dead ends."""
 
-    Parameters
-    ----------
-    end : ndarray (k,), int64
-        Number of the dead end where each begins.
-    other, edge : ndarray (k,), int64
-        Number of the dead end or road where it ends; the other one is -1.
-    features : dict of str to ndarray (k,), float64
-        See `link_features`.
-    probability : ndarray (k,), float64
-        Of a road along each; see `link_probability`.
-    outcome : ndarray (k,), str
-        JOINED, or why it is not.
-    """
-
-    end: np.ndarray
-    other: np.ndarray
-    edge: np.ndarray
+    end: np.ndarray  # (k,) int64: number of the dead end where each begins
+    other: np.ndarray  # (k,) int64: number of the dead end where it ends, or -1
+    edge: np.ndarray  # (k,) int64: number of the road where it ends, or -1
     paths: Paths
-    features: dict[str, np.ndarray]
-    probability: np.ndarray
-    outcome: np.ndarray
+    features: dict[str, np.ndarray]  # (k,) float64 by name: see `link_features`
+    probability: np.ndarray  # (k,) float64: of a road along each; see `link_probability`
+    outcome: np.ndarray  # (k,) str: JOINED, or why it is not
 
     @staticmethod
     def none() -> Links:
@@ -248,16 +234,9 @@ def link_probability(features: dict[str, np.ndarray]) -> np.ndarray:
 def link_features(paths: Paths, turn: np.ndarray, is_road: np.ndarray, stub_m: np.ndarray) -> dict[str, np.ndarray]:
     """Return the features of each link, (k,) float64, by name.
 
-    Lengths are in tens of meters or logarithms, turns in radians, evidence as in `Paths`.
-
-    Parameters
-    ----------
-    turn : ndarray (k,), float64
-        Degrees by which the roads at its ends turn into it, the larger angle.
-    is_road : ndarray (k,), bool
-        Whether it ends on a road, not at a dead end.
-    stub_m : ndarray (k,), float64
-        Length of the shorter road that ends there.
+    Lengths are in tens of meters or logarithms, turns in radians, evidence as in `Paths`. The roads at a link's ends
+    turn into it by `turn` degrees, (k,) float64, the larger angle. It ends on a road, not at a dead end, if `is_road`,
+    (k,) bool. The shorter road that ends there is `stub_m` long, (k,) float64.
     """
     length_m = shapely.length(paths.shapes())
     first, last = paths.points[paths.offsets[:-1]], paths.points[paths.offsets[1:] - 1]

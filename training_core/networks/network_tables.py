@@ -43,17 +43,12 @@ LAYERS = {"roads": "LineString", "nodes": "Point", "links": "LineString", "break
 class Network:
     """A road network in map coordinates.
 
-    Parameters
-    ----------
-    roads : GeoDataFrame
-        Lines with the columns given to `to_tables`. `length_m` is on the ellipsoid. `component` numbers connected
-        components from 1, the longest. Extracted roads have `width_m`, `confidence` and `road_probability` from 0 to 1
-        (empty for a mask) and tags of OpenStreetMap (`osm_tags`). With classes they also have `road_class`, the usual
-        speed `speed_kmh` and `travel_time_s`.
-    nodes : GeoDataFrame
-        Junctions and ends with `component` and the number of lines that end there, `degree`.
-    links, breaks : GeoDataFrame, optional
-        See `link_table` and `break_table`; None if there was no search for them.
+    Roads are lines with the columns given to `to_tables`. `length_m` is on the ellipsoid. `component` numbers connected
+    components from 1, the longest. Extracted roads have `width_m`, `confidence` and `road_probability` from 0 to 1
+    (empty for a mask) and tags of OpenStreetMap (`osm_tags`). With classes they also have `road_class`, the usual speed
+    `speed_kmh` and `travel_time_s`. Nodes are junctions and ends with `component` and the number of lines that end
+    there, `degree`. For links and breaks see `link_table` and `break_table`; they are None if there was no search for
+    them.
     """
 
     roads: geopandas.GeoDataFrame
@@ -101,16 +96,10 @@ def write_network(network: Network, paths: Mapping[str, str | Path]) -> dict[str
 def to_tables(
     graph: Graph, to_map: Callable[[np.ndarray], np.ndarray], crs: Any, columns: Mapping[str, Any]
 ) -> Network:
-    """Return a graph as tables.
+    """Return a graph as tables, in a CRS that pyproj takes.
 
-    Parameters
-    ----------
-    to_map : callable
-        From (n, 2) float64 points of the graph to (n, 2) float64 map coordinates.
-    crs : Any
-        The map's CRS, as pyproj takes it.
-    columns : mapping of str to array (m,)
-        Attributes of the edges. Length and component are put before and after them, travel time after the speed.
+    `to_map` leads from (n, 2) float64 points of the graph to (n, 2) float64 map coordinates. Columns are attributes of
+    the edges, (m,) each. Length and component are put before and after them, travel time after the speed.
     """
     points = to_map(graph.points)
     length_m = geodesic_lengths(graph, points, crs)

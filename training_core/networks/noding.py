@@ -34,27 +34,13 @@ MAX_MEETINGS_PER_SEGMENT, MAX_MEETINGS = 20, 200_000
 
 @dataclass(frozen=True)
 class _Segments:
-    """The straight segments of all lines, line after line.
+    """The straight segments of all lines, line after line."""
 
-    Parameters
-    ----------
-    points : ndarray (p, 2), float64
-        Vertices of the lines.
-    line : ndarray (p,), int64
-        The line of each vertex.
-    measure_m : ndarray (p,), float64
-        Distance of each vertex from the start of its line, along it.
-    first : ndarray (s,), int64
-        The vertex where each segment begins; it ends at the next.
-    shapes : ndarray (s,), object
-        The segments as LineStrings.
-    """
-
-    points: np.ndarray
-    line: np.ndarray
-    measure_m: np.ndarray
-    first: np.ndarray
-    shapes: np.ndarray
+    points: np.ndarray  # (p, 2) float64: vertices of the lines
+    line: np.ndarray  # (p,) int64: the line of each vertex
+    measure_m: np.ndarray  # (p,) float64: distance of each vertex from the start of its line, along it
+    first: np.ndarray  # (s,) int64: the vertex where each segment begins; it ends at the next
+    shapes: np.ndarray  # (s,) object: the segments as LineStrings
 
     def measures(self, segment: np.ndarray, places: np.ndarray) -> np.ndarray:
         """Return the measures of places on segments, (k, 2) float64, along their lines: (k,) float64."""

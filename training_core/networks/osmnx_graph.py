@@ -33,14 +33,10 @@ _NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010fff
 class Routable:
     """A routable network: a directed multigraph as tables.
 
-    Parameters
-    ----------
-    nodes : GeoDataFrame
-        Points in longitude and latitude with `osmid`, `x`, `y` and the number of roads that end there, `street_count`.
-    edges : GeoDataFrame
-        Lines from node `u` to node `v`. `key` is their number among these and `osmid` the number of the feature of
-        each. `length` is in meters. `oneway` and `reversed` are bool; the second is True for the opposite direction of
-        a two-way road. There may be `speed_kph`, `travel_time` in seconds and other columns.
+    Nodes are points in longitude and latitude with `osmid`, `x`, `y` and the number of roads that end there,
+    `street_count`. Edges are lines from node `u` to node `v`. `key` is their number among these and `osmid` the number
+    of the feature of each. `length` is in meters. `oneway` and `reversed` are bool; the second is True for the opposite
+    direction of a two-way road. There may be `speed_kph`, `travel_time` in seconds and other columns.
     """
 
     nodes: geopandas.GeoDataFrame

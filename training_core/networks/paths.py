@@ -15,22 +15,11 @@ from ..geodata.parallel_arrays import ranges
 
 @dataclass(frozen=True)
 class Paths:
-    """Lines between pairs of places.
+    """Lines between pairs of places."""
 
-    Parameters
-    ----------
-    points : ndarray (p, 2), float64
-        Vertices of all paths in meters, path after path.
-    offsets : ndarray (k + 1,), int64
-        Path i has the vertices from `offsets[i]` to before `offsets[i + 1]`, at least two.
-    evidence : ndarray (p,), float64
-        Log odds of road at each vertex, less those of the threshold: 0 where the probability is the threshold, NaN
-        where it is unknown.
-    """
-
-    points: np.ndarray
-    offsets: np.ndarray
-    evidence: np.ndarray
+    points: np.ndarray  # (p, 2) float64: vertices of all paths in meters, path after path
+    offsets: np.ndarray  # (k + 1,) int64: path i has the vertices from offsets[i] to before offsets[i + 1]
+    evidence: np.ndarray  # (p,) float64: log odds of road less those of the threshold; NaN where unknown
 
     def __len__(self) -> int:
         return len(self.offsets) - 1

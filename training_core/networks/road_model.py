@@ -32,25 +32,13 @@ _LOWEST = 0.25  # quantile of the low evidence: above the part of a line that ov
 
 @dataclass(frozen=True)
 class Seen:
-    """Measurements at each vertex of lines; NaN where a vertex does not count.
+    """Measurements at each vertex of lines; NaN where a vertex does not count."""
 
-    Parameters
-    ----------
-    probability : ndarray (p,), float64
-        Of road.
-    evidence, beside : ndarray (p,), float64
-        Log odds of road, less those of the threshold, on and next to the road: the lower next to it, the clearer it is.
-    width_m : ndarray (p,), float64
-        Of the road; infinite where no roadside is known.
-    is_dead_end : ndarray (p,), bool
-        Vertices at which a road ends, except at the edge of the data.
-    """
-
-    probability: np.ndarray
-    evidence: np.ndarray
-    beside: np.ndarray
-    width_m: np.ndarray
-    is_dead_end: np.ndarray
+    probability: np.ndarray  # (p,) float64: of road
+    evidence: np.ndarray  # (p,) float64: log odds of road on it, less those of the threshold
+    beside: np.ndarray  # (p,) float64: and next to it: the lower, the clearer the road is
+    width_m: np.ndarray  # (p,) float64: of the road; infinite where no roadside is known
+    is_dead_end: np.ndarray  # (p,) bool: vertices at which a road ends, except at the edge of the data
 
 
 def features(graph: Graph, seen: Seen) -> dict[str, np.ndarray]:

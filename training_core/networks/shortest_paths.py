@@ -21,25 +21,13 @@ from .road_graph import Places, RoadGraph
 
 @dataclass(frozen=True)
 class PathCosts:
-    """Places on a graph, with the costs for shortest paths between them.
+    """Places on a graph, with the costs for shortest paths between them."""
 
-    Parameters
-    ----------
-    links : csr_array (k, k)
-        The least cost of an edge between two nodes, in both directions.
-    edge : ndarray (n,), int64
-        The edge of each place; -1 for nowhere.
-    along : ndarray (n,), float64
-        Cost from the edge's first node to the place.
-    ends, away : ndarray (n, 2), int64 and float64
-        Both nodes of each place's edge, and the cost from the place to either; infinite for nowhere.
-    """
-
-    links: csr_array
-    edge: np.ndarray
-    along: np.ndarray
-    ends: np.ndarray
-    away: np.ndarray
+    links: csr_array  # (k, k): the least cost of an edge between two nodes, in both directions
+    edge: np.ndarray  # (n,) int64: the edge of each place; -1 for nowhere
+    along: np.ndarray  # (n,) float64: cost from the edge's first node to the place
+    ends: np.ndarray  # (n, 2) int64: both nodes of each place's edge
+    away: np.ndarray  # (n, 2) float64: the cost from the place to either; infinite for nowhere
 
     @property
     def node_count(self) -> int:

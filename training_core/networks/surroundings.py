@@ -21,27 +21,16 @@ _MIN_ODDS = 1 / 254
 class Surroundings:
     """Functions of places in the plane of a graph, in meters; by default nothing is known.
 
-    Parameters
-    ----------
-    clearance_m : callable
-        From (n, 2) float64 points to the (n,) float64 distance to the nearest roadside: infinite where no roadside is
-        known, 0 without a raster.
-    width_m : callable
-        From (n, 2) float64 points on center-lines to the (n,) float64 width of the road; as `clearance_m`.
-    is_data_edge : callable
-        From (n, 2) float64 points to whether the edge of the data cuts off a road that ends there: (n,) bool.
-    is_likely : callable
-        From (n, 2) float64 starts and ends of straight paths to whether a road may run there: (n,) bool.
-    paths : callable
-        From (n, 2) float64 starts and ends to the likeliest `Paths` between them: straight where nothing is known.
-    probability : callable
-        From (n, 2) float64 points to the (n,) float64 probability of road: NaN where it is unknown.
-    threshold : float
-        Probability from which a pixel is road; NaN without a raster.
-    is_bridge : callable
-        From a graph to which of its edges others cross without a node: (m,) bool.
-    half_pixel_m : float
-        How far the clearance reaches beyond the roadside: to the center of the first pixel that is not road.
+    Places are (n, 2) float64 points, and starts and ends of paths are as many.
+
+    - `clearance_m`: (n,) float64 distance to the nearest roadside: infinite where none is known, 0 without a raster.
+    - `width_m`: (n,) float64 width of the road at points on center-lines; as `clearance_m`.
+    - `is_data_edge`: whether the edge of the data cuts off a road that ends there, (n,) bool.
+    - `is_likely`: whether a road may run straight from starts to ends, (n,) bool.
+    - `paths`: the likeliest `Paths` from starts to ends; straight where nothing is known.
+    - `probability`: (n,) float64 probability of road: NaN where it is unknown; from `threshold` on a pixel is road.
+    - `is_bridge`: from a graph to which of its edges others cross without a node, (m,) bool.
+    - `half_pixel_m`: how far the clearance reaches beyond the roadside: to the center of the first pixel beyond.
     """
 
     clearance_m: Callable[[np.ndarray], np.ndarray] = lambda points: np.zeros(len(points))

@@ -103,7 +103,10 @@ def read_catalog(
         else:
             first = scenes.setdefault(entry.name.casefold(), entry)  # some file systems take "A" and "a" for one
             if first is not entry:
-                problems.append(_problem(path, _same_name(path, first)))
+                shared = f"{path} has the same name as {first.path}, and so would its mask; it is left out."
+                problems.append(
+                    _problem(path, ImageryError(shared, "Rename one of the files, or map them in two jobs."))
+                )
     return Catalog(tuple(scenes.values()), tuple(problems), tuple(outside))
 
 
@@ -137,13 +140,6 @@ def _read(path: str, wanted: ModelInput) -> Scene | Problem:
 
 def _problem(path: str, error: RoadSegError) -> Problem:
     return Problem(without_passwords(path), scene_name(path), error.code, error.message, error.remedy)
-
-
-def _same_name(path: str, first: Scene) -> ImageryError:
-    return ImageryError(
-        f"{path} has the same name as {first.path}, and so would its mask; it is left out.",
-        "Rename one of the files, or map them in two jobs.",
-    )
 
 
 def _scene(path: str, wanted: ModelInput) -> Scene:

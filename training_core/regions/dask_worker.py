@@ -58,10 +58,12 @@ class WorkerSetup(distributed.WorkerPlugin):
 
     async def setup(self, worker: distributed.Worker) -> None:
         """See `distributed.WorkerPlugin`."""
-        place = self._place_of(worker) or Place((), await _threads_of(worker))
+        places = self._places
+        place = places[int(worker.name) % len(places)] if places else Place((), await _threads_of(worker))
+        name = f"worker {worker.name}" if str(worker.name).isdecimal() else str(worker.name)
         settle(place)
         processor.limit_waiting()
-        state = await asyncio.to_thread(self._prepare, _name_of(worker), worker.id, place.threads)
+        state = await asyncio.to_thread(self._prepare, f"{name} ({platform.node()})", worker.id, place.threads)
         _STATES[self.name] = state
         worker.log_event(self.name, {"worker": worker.address, "name": state.name, "complaints": state.complaints})
 
@@ -69,16 +71,15 @@ class WorkerSetup(distributed.WorkerPlugin):
         """See `distributed.WorkerPlugin`."""
         _STATES.pop(self.name, None)
 
-    def _place_of(self, worker: distributed.Worker) -> Place | None:
-        return self._places[int(worker.name) % len(self._places)] if self._places else None
-
     def _prepare(self, name: str, answer: str, threads: int) -> State:
         """Check this process, and load the model; no error here may end the worker."""
         try:
             complaints = worker_checks.complaints(self._leader, answer)
             if complaints:
                 return State(tuple(complaints), name)
-            _limit(threads)
+            processor.prepare_process(threads)
+            if "torch" in sys.modules:  # which read the variables when it was loaded
+                sys.modules["torch"].set_num_threads(threads)
             perform = pkgutil.resolve_name(self._handlers["perform"])
             pkgutil.resolve_name(self._handlers["prepare"])(self._handlers["document"])
             return State((), name, perform)
@@ -86,13 +87,6 @@ class WorkerSetup(distributed.WorkerPlugin):
             return State((error.message,), name)
         except Exception as error:
             return State((explain(error, Reporter()).message,), name)
-
-
-def _limit(threads: int) -> None:
-    """Limit the threads of this process; PyTorch reads the variables only when it is loaded."""
-    processor.prepare_process(threads)
-    if "torch" in sys.modules:
-        sys.modules["torch"].set_num_threads(threads)
 
 
 async def _threads_of(worker: distributed.Worker) -> int:
@@ -108,11 +102,6 @@ async def _threads_of(worker: distributed.Worker) -> int:
         return cores
     known = (await worker.scheduler.identity(n_workers=-1))["workers"].values()
     return max(1, cores // max(1, sum(other["host"] == worker.ip for other in known)))
-
-
-def _name_of(worker: distributed.Worker) -> str:
-    name = str(worker.name)
-    return f"worker {name} ({platform.node()})" if name.isdecimal() else f"{name} ({platform.node()})"
 
 
 def state_of(job: str) -> dict[str, Any] | None:

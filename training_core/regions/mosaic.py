@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -98,9 +98,7 @@ class Mosaic:
 
     @cached_property
     def _boxes(self) -> np.ndarray:
-        return _boxes(
-            [(*offset, scene.grid.width, scene.grid.height) for offset, scene in zip(self.offsets, self.scenes)]
-        )
+        return _boxes(zip(self.scenes, self.offsets))
 
     @cached_property
     def _tree(self) -> shapely.STRtree:
@@ -166,13 +164,10 @@ def _lattices(scenes: Sequence[Scene]) -> Iterator[list[_Placed]]:
     """Yield the scenes whose pixels lie on those of each other, in the given order."""
     alike: dict[object, list[Scene]] = defaultdict(list)
     for number, scene in enumerate(scenes):
-        alike[_kind(scene) if _is_joinable(scene) else number].append(scene)
+        is_joinable = scene.masking != OTHER and all(band.dtype in DTYPES for band in scene.bands)
+        alike[_kind(scene) if is_joinable else number].append(scene)
     for group in alike.values():
         yield from _by_offset(group)
-
-
-def _is_joinable(scene: Scene) -> bool:
-    return scene.masking != OTHER and all(band.dtype in DTYPES for band in scene.bands)
 
 
 def _kind(scene: Scene) -> tuple[object, ...]:
@@ -212,7 +207,7 @@ def _by_offset(group: list[Scene]) -> Iterator[list[_Placed]]:
 
 def _adjoining(group: list[_Placed], reach_px: int) -> Iterator[list[_Placed]]:
     """Yield those of a group that are connected by distances within a reach."""
-    boxes = _boxes([(*offset, scene.grid.width, scene.grid.height) for scene, offset in group])
+    boxes = _boxes(group)
     left, top, right, bottom = shapely.bounds(boxes).T
     # Scenes are linked if one's box, grown by the reach, meets the other's.
     wide = shapely.box(left - reach_px, top - reach_px, right + reach_px, bottom + reach_px)
@@ -225,9 +220,7 @@ def _adjoining(group: list[_Placed], reach_px: int) -> Iterator[list[_Placed]]:
 
 def _small_enough(members: list[_Placed]) -> Iterator[list[_Placed]]:
     """Yield the members of a mosaic, divided across its longer side as long as it is too large."""
-    left, top, right, bottom = shapely.total_bounds(
-        _boxes([(*offset, scene.grid.width, scene.grid.height) for scene, offset in members])
-    )
+    left, top, right, bottom = shapely.total_bounds(_boxes(members))
     if len(members) == 1 or (right - left) * (bottom - top) <= MAX_PX:
         yield members
         return
@@ -252,7 +245,8 @@ def _mosaic(members: list[_Placed], reach_px: int) -> Mosaic:
     return Mosaic(grid, tuple(scene for scene, _ in members), offsets, reach_px)
 
 
-def _boxes(windows: Sequence[Window]) -> np.ndarray:
+def _boxes(members: Iterable[_Placed]) -> np.ndarray:
+    windows = [(*offset, scene.grid.width, scene.grid.height) for scene, offset in members]
     column, row, width, height = np.array(windows, dtype=float).T
     return shapely.box(column, row, column + width, row + height)
 

@@ -130,17 +130,13 @@ class View:
 
 def view_from_document(document: dict[str, Any]) -> View:
     """Return the view that a document of `View.to_document` describes."""
-    sources = (
+    sources = tuple(
         ViewSource(**{**source, "numbers": tuple(source["numbers"]), "nodata": tuple(source["nodata"])})
         for source in document["sources"]
     )
-    parts = {
-        "grid": grid_from_document(document["grid"]),
-        "bands": tuple(ViewBand(**band) for band in document["bands"]),
-        "indexes": tuple(document["indexes"]),
-        "sources": tuple(sources),
-    }
-    return View(**{**document, **parts})
+    bands, indexes = tuple(ViewBand(**band) for band in document["bands"]), tuple(document["indexes"])
+    grid = grid_from_document(document["grid"])
+    return View(**{**document, "grid": grid, "bands": bands, "indexes": indexes, "sources": sources})
 
 
 def grid_document(grid: Grid) -> dict[str, Any]:
@@ -244,7 +240,10 @@ class ViewImage:
         ImageryError
             The raster on top, or all of them, cannot be read.
         """
-        window = self._on_own_grid(column, row, width, height)
+        # The window of the view's own grid that resampling may read.
+        first, across = _scaled_span(column, width, self.grid.width, self._view.grid.width)
+        top, down = _scaled_span(row, height, self.grid.height, self._view.grid.height)
+        window = first, top, across, down
         self._check_sources(window)
         while True:
             try:
@@ -290,13 +289,6 @@ class ViewImage:
         self._view = self._view.without(damaged)
         self._closing.close()
         self._image = self._open()
-
-    def _on_own_grid(self, column: int, row: int, width: int, height: int) -> Window:
-        """Return the window of the view's own grid that resampling may read for one of the grid."""
-        own = self._view.grid
-        first, across = _scaled_span(column, width, self.grid.width, own.width)
-        top, down = _scaled_span(row, height, self.grid.height, own.height)
-        return first, top, across, down
 
 
 def _scaled_span(start: int, size: int, of_px: int, to_px: int) -> tuple[int, int]:

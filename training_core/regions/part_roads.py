@@ -32,24 +32,12 @@ _ASIDE_PX = 0.137
 
 @dataclass(frozen=True, eq=False)
 class PartRoads:
-    """The roads within the core of a part.
+    """The roads within the core of a part."""
 
-    Parameters
-    ----------
-    graph : Graph
-        In columns and rows of the region's grid, centers of pixels at whole numbers.
-    side : ndarray (n,), int8
-        The side of the core on which a node was cut; see `graph_edits`.
-    measures : LineMeasures
-        Of the graph's lines; the vertices at cuts count for nothing.
-    pixel_m : ndarray (2,), float64
-        Ground size of a pixel along columns and along rows.
-    """
-
-    graph: Graph
-    side: np.ndarray
-    measures: LineMeasures
-    pixel_m: np.ndarray
+    graph: Graph  # in columns and rows of the region's grid, centers of pixels at whole numbers
+    side: np.ndarray  # (n,) int8: the side of the core on which a node was cut; see `graph_edits`
+    measures: LineMeasures  # of the graph's lines; the vertices at cuts count for nothing
+    pixel_m: np.ndarray  # (2,) float64: ground size of a pixel along columns and along rows
 
 
 def extract_part(
@@ -72,7 +60,8 @@ def extract_part(
     traced = trace_roads(raster, pixel_m, options, reporter, within)
     # From meters in the window to pixels of the region, where the core is cut out.
     region = _moved(scaled(traced.graph, 1 / sides_m), begin)
-    cut, side = cut_to_box(region, _cut_box(core))
+    left, top = core.column - 0.5 + _ASIDE_PX, core.row - 0.5 + _ASIDE_PX
+    cut, side = cut_to_box(region, (left, top, left + core.width, top + core.height))
     measures = measure_lines(scaled(_moved(cut, -begin), sides_m), traced.graph, traced.surroundings, pixel_m, classes)
     # The neighboring part has a vertex at the same cut, so neither counts.
     is_cut = np.zeros(len(cut.points), dtype=bool)
@@ -80,12 +69,6 @@ def extract_part(
     is_cut[cut.offsets[1:] - 1] |= side[cut.edges[:, 1]] != WITHIN
     vertices = np.where(is_cut[:, None], np.nan, measures.vertices)
     return PartRoads(cut, side, LineMeasures(vertices, measures.votes), sides_m)
-
-
-def _cut_box(core: Part) -> tuple[float, float, float, float]:
-    """Return the least and greatest columns and rows at which a core is cut."""
-    left, top = core.column - 0.5 + _ASIDE_PX, core.row - 0.5 + _ASIDE_PX
-    return left, top, left + core.width, top + core.height
 
 
 def _moved(graph: Graph, by: np.ndarray) -> Graph:
@@ -118,15 +101,11 @@ def read_part(path: Path) -> PartRoads:
 
 @dataclass(frozen=True, eq=False)
 class BorderPatches:
-    """Patches of likely road that touch the border of a part's core.
+    """Patches of likely road that touch the border of a part's core."""
 
-    `pixels`, (n, 2), int64, are columns and rows, in the region, of their border pixels, and `patch`, (n,), int64, the
-    patch of each, from 0. `is_sure`, (patches,), bool, marks those with sure road.
-    """
-
-    pixels: np.ndarray
-    patch: np.ndarray
-    is_sure: np.ndarray
+    pixels: np.ndarray  # (n, 2) int64: columns and rows in the region of their border pixels
+    patch: np.ndarray  # (n,) int64: the patch of each pixel, from 0
+    is_sure: np.ndarray  # (patches,) bool: whether each has sure road
 
 
 def border_patches(raster: RoadRaster, core: Part, hysteresis: float) -> BorderPatches:
@@ -141,7 +120,9 @@ def border_patches(raster: RoadRaster, core: Part, hysteresis: float) -> BorderP
     is_sure = np.zeros(patch.max(initial=-1) + 1, dtype=bool)
     is_sure[patch[_run_at(likely, sure.starts)]] = True
     # Look up the run at each pixel of the border, if that pixel is likely road.
-    columns, rows = _border(core.width, core.height)
+    is_border = np.zeros((core.height, core.width), dtype=bool)
+    is_border[[0, -1]] = is_border[:, [0, -1]] = True
+    rows, columns = np.nonzero(is_border)
     at = frame.row(0) + rows * frame.stride + columns
     run = _run_at(likely, at)
     is_likely = (run >= 0) & (at < likely.stops[run]) if len(likely) else np.zeros(len(at), dtype=bool)
@@ -162,14 +143,6 @@ def _runs(raster: RoadRaster, fraction: float, frame: Frame) -> Runs:
 def _run_at(runs: Runs, places: np.ndarray) -> np.ndarray:
     """Return the last run that begins at or before each place: (n,), int64; -1 for none."""
     return np.searchsorted(runs.starts, places, side="right") - 1
-
-
-def _border(width: int, height: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return columns and rows of the pixels at the border of an image, row by row: (n,), int64 each."""
-    is_border = np.zeros((height, width), dtype=bool)
-    is_border[[0, -1]] = is_border[:, [0, -1]] = True
-    rows, columns = np.nonzero(is_border)
-    return columns, rows
 
 
 def write_patches(path: Path, patches: BorderPatches) -> None:

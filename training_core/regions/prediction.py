@@ -109,13 +109,15 @@ def choose_settings(
     kept = _kept_settings(store, key)
     if kept is None:
         segmenter = prepare_segmenter(model, card, sample(), job, reporter, job_px)
-        engine = segmenter.engine
+        engine, seconds_a_px = segmenter.engine, seconds_per_px(segmenter)
+        # The side of the largest block that is predicted in time, or the smallest side.
+        in_time = [side for side in _SIDES_PX if side * side * seconds_a_px <= _BLOCK_S]
         kept = {
             "engine": engine.name,
             "precision": engine.precision,
             "halo_px": segmenter.halo,
             "core_px": segmenter.core_px,
-            "block_px": _side_px(seconds_per_px(segmenter)),
+            "block_px": max(in_time, default=_SIDES_PX[0]),
         }
         content = json.dumps(kept).encode("ascii")
         store.write(_SETTINGS, key, ".json", lambda path: path.write_bytes(content))
@@ -152,11 +154,6 @@ def _kept_settings(store: Store, key: str) -> Optional[dict[str, Any]]:
         return None if why_not(held["engine"]) else held
     except KeyError:
         return None
-
-
-def _side_px(seconds_a_px: float) -> int:
-    """Return the side of the largest block that is predicted in time, or the smallest side."""
-    return max((side for side in _SIDES_PX if side * side * seconds_a_px <= _BLOCK_S), default=_SIDES_PX[0])
 
 
 # From this number of tiles of a shape on, preparing for the shape pays.

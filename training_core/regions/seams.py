@@ -37,28 +37,14 @@ _RING_PX = 1e-3
 
 @dataclass(frozen=True, eq=False)
 class PartOutline:
-    """The cut lines of a part, for joining.
+    """The k cut lines of a part, for joining; a line cut at both ends has one entry."""
 
-    Parameters
-    ----------
-    lengths_m : ndarray (components,), float64
-        Of all connected components of the part.
-    edge, component : ndarray (k,), int64
-        Number and component of each cut line; a line cut at both ends has one entry.
-    is_cut : ndarray (k, 2), bool
-        Which of the line's ends were cut.
-    place : ndarray (k, 2, 2), float64
-        Column and row of both ends.
-    side : ndarray (k, 2), int8
-        Sides of the part on which they were cut; see `graph_edits`.
-    """
-
-    lengths_m: np.ndarray
-    edge: np.ndarray
-    component: np.ndarray
-    is_cut: np.ndarray
-    place: np.ndarray
-    side: np.ndarray
+    lengths_m: np.ndarray  # (components,) float64: of all connected components of the part
+    edge: np.ndarray  # (k,) int64: number of each line
+    component: np.ndarray  # (k,) int64
+    is_cut: np.ndarray  # (k, 2) bool: which of the line's ends were cut
+    place: np.ndarray  # (k, 2, 2) float64: column and row of both ends
+    side: np.ndarray  # (k, 2) int8: sides of the part on which they were cut; see `graph_edits`
 
 
 def outline(part: PartRoads) -> PartOutline:
@@ -73,31 +59,17 @@ def outline(part: PartRoads) -> PartOutline:
 
 @dataclass(frozen=True, eq=False)
 class Joining:
-    """How parts are joined. Cut lines are numbered through all parts.
+    """How parts are joined. Cut lines are numbered through all parts."""
 
-    Parameters
-    ----------
-    first_line, first_component : ndarray (parts + 1,), int64
-        Of each part, the number of its first cut line and of its first component.
-    component : ndarray (components of all parts,), int64
-        Component of the region to which each belongs.
-    length_m : ndarray (components of the region,), float64
-    chain, position, is_reversed : ndarray (lines,), int64, int64, bool
-        The chain of each cut line, its place there, and whether the chain runs against it.
-    chain_size : ndarray (chains,), int64
-    mismatches : int
-        Ends on a seam without a counterpart.
-    """
-
-    first_line: np.ndarray
-    first_component: np.ndarray
-    component: np.ndarray
-    length_m: np.ndarray
-    chain: np.ndarray
-    position: np.ndarray
-    is_reversed: np.ndarray
-    chain_size: np.ndarray
-    mismatches: int
+    first_line: np.ndarray  # (parts + 1,) int64: number of each part's first cut line
+    first_component: np.ndarray  # (parts + 1,) int64: and of its first component
+    component: np.ndarray  # (components of all parts,) int64: component of the region to which each belongs
+    length_m: np.ndarray  # (components of the region,) float64
+    chain: np.ndarray  # (lines,) int64: the chain of each cut line
+    position: np.ndarray  # (lines,) int64: its place there
+    is_reversed: np.ndarray  # (lines,) bool: whether the chain runs against it
+    chain_size: np.ndarray  # (chains,) int64
+    mismatches: int  # ends on a seam without a counterpart
 
 
 def join_parts(parts: Sequence[PartOutline]) -> Joining:

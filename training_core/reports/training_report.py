@@ -43,20 +43,11 @@ _SHOWN_PROCESSES = 4
 class TrainingRecord(ModelRecord):
     """The content of the report of a fine-tune, in addition to that of all reports on a model.
 
-    Parameters
-    ----------
-    steps : sequence of (int, float, float, float)
-        Step, seconds since the start, loss, learning rate; may be thinned out for a long training.
-    validations : sequence of (int, float, Scores)
-        Step, seconds since the start, scores at the best threshold.
-    scores, thresholds, sweep
-        Of the kept model on the held-out area, at its threshold and by threshold; None without validation.
-    images_per_s : float
-        Chips per second of the training loop, without validation.
-    notes : sequence of str
-        Events other than warnings, such as a resumption.
-    steps_done, steps_planned : int
-        In all, including those before a resumption; 0 if the last of `steps` counts, and if a time budget was given.
+    Steps have their number, seconds since the start, loss and learning rate; they may be thinned out. Validations have
+    the step, seconds since the start, and scores at the best threshold. Scores, thresholds and sweep are those of the
+    kept model on the held-out area; scores are None without validation. `images_per_s` counts chips of the training
+    loop, without validation. Notes are events other than warnings, such as a resumption. `steps_done` includes those
+    before a resumption; it is 0 if the last of `steps` counts. `steps_planned` is 0 if a time budget was given.
     """
 
     images: Sequence[ImageSummary]

@@ -73,18 +73,10 @@ def plan_scene(
 ) -> ScenePlan:
     """Return the plan of a square scene; the same arguments give the same plan.
 
-    Parameters
-    ----------
-    layout : str
-        One of LAYOUTS, or `auto` to leave it to the seed.
-    biome : str
-        One of BIOMES, or `any`, by which the seed chooses one and varies its colors.
-    bands : str
-        rgb, pan (one band) or rgbn (with near infrared).
-    bit_depth : int
-        8 (uint8) or 11 (uint16).
-    conditions : str
-        fair, a summer's day and a good camera straight above, or varied: any season, climate, sun and camera.
+    The layout is one of LAYOUTS, or `auto` to leave it to the seed. The biome is one of BIOMES, or `any`, by which the
+    seed chooses one and varies its colors. Bands are rgb, pan (one band) or rgbn (with near infrared), the bit depth 8
+    (uint8) or 11 (uint16). Conditions are fair, a summer's day and a good camera straight above, or varied: any season,
+    climate, sun and camera.
     """
     look_for, camera_for = CONDITIONS[conditions]
     side_m = size_px * resolution_m

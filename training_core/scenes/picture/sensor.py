@@ -28,43 +28,21 @@ _LINEAR = 2.2  # the scene's colors are as a screen shows them; this power makes
 
 @dataclass(frozen=True)
 class Camera:
-    """How a picture is taken, developed and stored.
+    """How a picture is taken, developed and stored."""
 
-    Parameters
-    ----------
-    bands : str
-        A key of BANDS.
-    bit_depth : int
-        8 (uint8) or 11 (uint16).
-    lean : (2,) ndarray
-        Offset (east, north) of the top of something one meter high as seen from its foot; zero from straight above.
-    blur_px, grain : float
-        Deviations of the blur, and of the noise as a fraction of full scale at the exposure of a bright picture.
-    haze : float
-        Fraction of the sky's light.
-    balance, saturation : (3,) ndarray and float
-        Factors of red, green and blue and of color in the picture.
-    black, gray : float
-        The light that comes out as 0, and the level from 0 to 1 that a middle gray comes out as: the exposure.
-    gamma : float
-        Power of the tone curve: 1 as a screen shows it, 2.2 proportional to light.
-    jpeg_quality : int, optional
-        Of the compression that a picture of 8 bits has been through; None for none.
-    """
-
-    bands: str
-    bit_depth: int
+    bands: str  # a key of BANDS
+    bit_depth: int  # 8 (uint8) or 11 (uint16)
     seed: int
-    lean: np.ndarray
-    blur_px: float
-    grain: float
-    haze: float
-    balance: np.ndarray
-    saturation: float
-    black: float
-    gamma: float
-    gray: float
-    jpeg_quality: Optional[int] = None
+    lean: np.ndarray  # (2,) offset (east, north) of the top of something one meter high; zero from above
+    blur_px: float  # deviation of the blur
+    grain: float  # deviation of the noise as a fraction of full scale at the exposure of a bright picture
+    haze: float  # fraction of the sky's light
+    balance: np.ndarray  # (3,) factors of red, green and blue
+    saturation: float  # factor of color
+    black: float  # the light that comes out as 0
+    gamma: float  # power of the tone curve: 1 as a screen shows it, 2.2 proportional to light
+    gray: float  # the exposure: the level from 0 to 1 that a middle gray comes out as
+    jpeg_quality: Optional[int] = None  # of the compression that a picture of 8 bits has been through; None for none
 
     @classmethod
     def fair(cls, rng: np.random.Generator, bands: str, bit_depth: int, seed: int) -> "Camera":

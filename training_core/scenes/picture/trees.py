@@ -45,18 +45,10 @@ def grow(
 ) -> Grove:
     """Return the crowns of plants of one size.
 
-    Parameters
-    ----------
-    density : ndarray (H, W), float32
-        Chance from 0 to 1 that a cell whose plant would have its stem at a pixel has one.
-    cell_m : float
-        Size of the cells, the mean distance of plants where all grow.
-    radius_m : tuple of float
-        Least and greatest radius of a crown.
-    ragged : ndarray (H, W), float32
-        Noise of deviation 1 that frays the crowns' outline.
-    lean_m : ndarray (2,), float64
-        Offset (east, north) of crowns as seen from their stems' feet.
+    The (H, W) float32 `density` is the chance that a cell whose plant would have its stem at a pixel has one. Cells
+    have a side of `cell_m`, the mean distance of plants where all grow. `radius_m` is the least and greatest of a
+    crown. The (H, W) float32 noise `ragged`, of deviation 1, frays the crowns' outline. Crowns are offset by the (2,)
+    float64 `lean_m` (east, north) from their stems' feet.
     """
     # A stem at a random place in each cell; it grows where the density at its place exceeds a random number.
     cell_x, cell_y = (np.arange(np.floor(a.min() / cell_m), np.floor(a.max() / cell_m) + 1) for a in (view.x, view.y))

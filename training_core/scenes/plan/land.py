@@ -29,31 +29,19 @@ _TRAFFIC = (("motorway", 40, 0.25), ("primary", 45, 0.25), ("secondary", 60, 0.2
 class Land:
     """Land cover, buildings and vehicles along the roads, as tables.
 
-    Parameters
-    ----------
-    covers
-        Blocks between roads, with cover (an index into COVERS), angle (of furrows, in radians) and strip_m (breadth of
-        fields).
-    buildings
-        Outlines, with kind and height_m.
-    roofs
-        Their flat roofs, or both slopes of their gables, with building (a row of `buildings`) and down (the direction
-        of the slope in radians from east, NaN where flat).
-    bays, cars
-        Lines between parking bays; outlines of vehicles, parked and moving.
-    clutter, islands
-        Tanks, stairs and sheets on flat roofs; planted strips within car parks.
+    Covers have cover (an index into COVERS), angle (of furrows, in radians) and strip_m (breadth of fields). Roofs have
+    building (a row of `buildings`) and down (the direction of the slope in radians from east, NaN where flat).
     """
 
-    covers: gpd.GeoDataFrame
-    buildings: gpd.GeoDataFrame
-    roofs: gpd.GeoDataFrame
+    covers: gpd.GeoDataFrame  # blocks between roads
+    buildings: gpd.GeoDataFrame  # outlines, with kind and height_m
+    roofs: gpd.GeoDataFrame  # flat roofs, or both slopes of gables
     yards: Yards
     car_parks: gpd.GeoDataFrame
-    bays: gpd.GeoDataFrame
-    cars: gpd.GeoDataFrame
-    clutter: gpd.GeoDataFrame
-    islands: gpd.GeoDataFrame
+    bays: gpd.GeoDataFrame  # lines between parking bays
+    cars: gpd.GeoDataFrame  # outlines of vehicles, parked and moving
+    clutter: gpd.GeoDataFrame  # tanks, stairs and sheets on flat roofs
+    islands: gpd.GeoDataFrame  # planted strips within car parks
 
 
 def plan_land(side_m: float, streets: StreetPlan, biome: Biome, rng: np.random.Generator) -> Land:

@@ -25,19 +25,14 @@ _EDGED = ("primary", "motorway", "motorway_link")
 class Pavement:
     """The surfaces of the roads, as tables.
 
-    Parameters
-    ----------
-    verges, markings, ruts
-        Strips along the roads, with urbanity; painted lines; the grown-over middle of tracks.
-    carriageways
-        Where one drives, lesser roads first so that greater ones lie above them, and overpasses last; with road (a row
-        of the street plan, or -1 for rounded corners, turning places and decks).
+    On carriageways one drives. Lesser roads are first, so that greater ones lie above them, and overpasses last. Their
+    road is a row of the street plan, or -1 for rounded corners, turning places and decks.
     """
 
-    verges: gpd.GeoDataFrame
+    verges: gpd.GeoDataFrame  # strips along the roads, with urbanity
     carriageways: gpd.GeoDataFrame
-    markings: gpd.GeoDataFrame
-    ruts: gpd.GeoDataFrame
+    markings: gpd.GeoDataFrame  # painted lines
+    ruts: gpd.GeoDataFrame  # the grown-over middle of tracks
 
 
 def lay_pavement(streets: StreetPlan) -> Pavement:

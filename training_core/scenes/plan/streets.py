@@ -47,25 +47,17 @@ _RAILWAY_CHANCE, _RIVER_CHANCE = 0.36, 0.5
 class StreetPlan:
     """Roads, the river, and what was decided on the way.
 
-    Parameters
-    ----------
-    roads : GeoDataFrame
-        Columns road_class, width_m, surface, bridge, overpass (a bridge over roads or a railway) and street (the number
-        of the street that a piece is of). Lines meet at nodes only, but what passes below an overpass.
-    river : Polygon
-        The water's surface, empty without a river.
-    roundabouts, turning, decks : (N,) ndarray
-        Discs within the middle lines of roundabouts; ends of dead-end streets that widen into a place to turn, points;
-        and decks of overpasses.
+    Roads have columns road_class, width_m, surface, bridge, overpass (a bridge over roads or a railway) and street (the
+    number of the street that a piece is of). Lines meet at nodes only, but what passes below an overpass.
     """
 
     roads: gpd.GeoDataFrame
-    river: Polygon
-    roundabouts: np.ndarray
-    turning: np.ndarray
+    river: Polygon  # the water's surface, empty without a river
+    roundabouts: np.ndarray  # (N,) discs within the middle lines of roundabouts
+    turning: np.ndarray  # (N,) points: ends of dead-end streets that widen into a place to turn
     towns: Towns
     railway: Railway
-    decks: np.ndarray
+    decks: np.ndarray  # (N,) decks of overpasses
     layout: str
 
 

@@ -28,27 +28,14 @@ _LOT_SPACING_M, _LOT_FRONTS_M, _LOT_DEPTHS_M, _LOT_SETBACK_M = 90.0, (30, 80), (
 
 @dataclass(frozen=True)
 class Yards:
-    """The ground around the houses, as tables.
+    """The ground around the houses, as tables."""
 
-    Parameters
-    ----------
-    gardens
-        The plots of houses and lots without one. Roads that are painted later cut them off.
-    patches
-        Rectangles within them, with kind: PATIO, SOIL, LAWN or POOL.
-    drives
-        The paved paths between house and street.
-    fences, walls, hedges
-        Lines along the sides of some gardens. A wall is as high as a man. Hedges are strips along others, in which
-        bushes and trees stand close.
-    """
-
-    gardens: gpd.GeoDataFrame
-    patches: gpd.GeoDataFrame
-    drives: gpd.GeoDataFrame
-    fences: gpd.GeoDataFrame
-    walls: gpd.GeoDataFrame
-    hedges: gpd.GeoDataFrame
+    gardens: gpd.GeoDataFrame  # the plots of houses, and lots without one; roads that are painted later cut them off
+    patches: gpd.GeoDataFrame  # rectangles within them, with kind: PATIO, SOIL, LAWN or POOL
+    drives: gpd.GeoDataFrame  # the paved paths between house and street
+    fences: gpd.GeoDataFrame  # lines along the sides of some gardens
+    walls: gpd.GeoDataFrame  # the same, as high as a man
+    hedges: gpd.GeoDataFrame  # strips along others, in which bushes and trees stand close
 
 
 def plan_yards(
