@@ -24,10 +24,9 @@ import geopandas
 import numpy as np
 import shapely
 
-from training_core.comparison.accessibility import Points, find_routes
+from training_core.comparison.accessibility import ComparedRoads, Points, find_routes
 from training_core.comparison.changes import DISPLACED, INTACT, UNMATCHED, ChangeSegments, Limits, classify_changes
 from training_core.comparison.network_pair import measure_shift, move_closer
-from training_core.comparison.passable_roads import ComparedRoads
 from training_core.events import Reporter
 from training_core.jobs import CompareNetworks
 from training_core.networks.lines import Lines, make_lines

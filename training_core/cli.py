@@ -112,17 +112,13 @@ def _click_option(field: OptionField) -> click.Option:
     notes += [_SEVERAL_FILES] if option.kind == RASTERS else []
     metavar = option.kind.upper().replace(" ", "_") or None
     return click.Option(
-        [_flag(field), field.name],
+        [f"--{field.name.replace('_', '-')}", field.name],
         help=" ".join([option.help, *filter(None, notes)]),
         required=option.required and not field.default,
         multiple=field.is_list,
         metavar=f"{metavar}..." if metavar and field.is_list else metavar,
         **kwargs,
     )
-
-
-def _flag(field: OptionField) -> str:
-    return f"--{field.name.replace('_', '-')}"
 
 
 def _command(job_type: type[Job]) -> click.Command:

@@ -44,12 +44,7 @@ def shown(value: object) -> str:
 class RoadSegError(Exception):
     """Base class of all errors that RoadSeg raises on purpose.
 
-    Parameters
-    ----------
-    message : str
-        The problem, naming the layer, file or field; passwords in it are hidden.
-    remedy : str
-        Advice to the user.
+    The message is the problem, naming the layer, file or field. The remedy is advice to the user. Passwords are hidden.
     """
 
     code = "error"

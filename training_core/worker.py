@@ -51,19 +51,9 @@ def execute(job: Job, reporter: Reporter) -> dict[str, Any]:
 def run(job: Job, sink: Callable[[Event], None], cancelled: threading.Event, lines: Optional[InputLines] = None) -> int:
     """Run the job with heartbeats; its last event is a result or an error.
 
-    Parameters
-    ----------
-    sink : callable
-        Called with each event, from two threads.
-    cancelled : threading.Event
-        Set it to stop the job at its next tile or step.
-    lines : InputLines, optional
-        Commands, for a job that takes them.
-
-    Returns
-    -------
-    int
-        The exit status: 0, EXIT_PARTIAL if the result is `partial`, EXIT_FAILED or EXIT_CANCELLED.
+    The sink is called with each event, from two threads. Set `cancelled` to stop the job at its next tile or step.
+    `lines` are commands, for a job that takes them. Return the exit status: 0, EXIT_PARTIAL if the result is `partial`,
+    EXIT_FAILED or EXIT_CANCELLED.
     """
     stopped = threading.Event()
     heart = threading.Thread(target=_beat, args=(sink, stopped), daemon=True)

@@ -1,7 +1,7 @@
 """Accessibility of places before and after: which routes are longer, and which places are cut off.
 
-Scope: places, origins and their status. Independent of how routes are found (`routes`) and of how roads of two layers
-become one network (`passable_roads`).
+Scope: places, origins and their status, and the passable network after a disaster: the roads after, merged with the
+roads before that are still open. Independent of how routes are found (`routes`).
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from ..events import Reporter
 from ..geodata.parallel_arrays import concatenated
 from ..geodata.vectors import carried_fields, read_layer, read_polygons, require_fields, require_geometry
 from ..jobs import CompareNetworks
-from ..networks.lines import Lines, area_in
+from ..networks.lines import Lines, area_in, make_lines
 from ..networks.road_graph import RoadGraph, contracted, make_road_graph
+from .changes import ChangeSegments
 from .network_pair import BEFORE
-from .passable_roads import ComparedRoads, is_closed, passable_roads, with_new_roads
 from .routes import RouteCosts, Sites, from_nearest, least_costs, snap, to_all
 
 CUT_OFF, INTERRUPTED, LONGER, NEVER, NO_ROAD, NEW_WAY, REACHABLE = (
@@ -270,3 +270,66 @@ def to_table(routes: PlaceRoutes, layer: geopandas.GeoDataFrame) -> geopandas.Ge
 def _known(values: np.ndarray) -> np.ndarray:
     """Return values with NaN for infinity."""
     return np.where(np.isfinite(values), values, np.nan)
+
+
+def add_linked(main: Lines, added: Lines, left_out: np.ndarray, reach_m: float, join_m: float) -> Lines:
+    """Return lines together with those of another layer, which may have a small offset, linked to them.
+
+    The (k,) object lines `left_out` are of the same layer where main lines run instead. An added line that continued in
+    one of them now continues straight to the nearest main line. Links are at most `reach_m` long, and ends within
+    `join_m` need none. A dead end stays one. The result is `main`, `added` and the links, in this order.
+    """
+    ends = np.concatenate([shapely.get_point(added.shapes, index) for index in (0, -1)])
+    if not len(ends) or not len(main) or not len(left_out):
+        return concatenated(main, added)
+    # Ends that touch lines left out, each place once, and the nearest main line.
+    touching, _ = shapely.STRtree(left_out).query(ends, predicate="dwithin", distance=join_m)
+    ends = shapely.points(np.unique(shapely.get_coordinates(ends[np.unique(touching)]), axis=0))
+    end, near = shapely.STRtree(main.shapes).query_nearest(ends, max_distance=reach_m, all_matches=False)
+    links = shapely.shortest_line(ends[end], main.shapes[near])
+    links = links[shapely.length(links) > join_m]
+    # As bridges, links are connected at their ends only.
+    return concatenated(main, added, make_lines(links, np.ones(len(links), dtype=bool)))
+
+
+@dataclass(frozen=True)
+class ComparedRoads:
+    """Two compared networks, and the roads before, outside the area of interest, that were not compared."""
+
+    before: ChangeSegments
+    after: ChangeSegments
+    outside: Lines
+
+
+def is_closed(before: ChangeSegments, damage: Optional[BaseGeometry]) -> np.ndarray:
+    """Return which segments of the roads before are closed to routes: (n,) bool.
+
+    They are the lost ones or, with confirmed damage, those of them that touch it.
+    """
+    is_lost = ~before.is_matched
+    return is_lost if damage is None else is_lost & shapely.intersects(before.lines.shapes, damage)
+
+
+def passable_roads(roads: ComparedRoads, damage: Optional[BaseGeometry], job: CompareNetworks) -> Lines:
+    """Return the roads that routes may take afterwards.
+
+    The job's `routes_on` chooses between the roads after and the rest of those before; for `damage` see `is_closed`.
+    """
+    before, is_matched = roads.before, roads.before.is_matched
+    is_open = ~is_matched & ~is_closed(before, damage)
+    outside = roads.outside if job.keep_outside else _chosen(roads.outside, np.zeros(len(roads.outside), dtype=bool))
+    if job.routes_on == "after":
+        kept = concatenated(_chosen(before.lines, is_open), outside)
+        return add_linked(roads.after.roads.lines, kept, before.lines.shapes[is_matched], job.reach_m, job.join_m)
+    main = concatenated(_chosen(before.lines, is_open | is_matched), outside)
+    return with_new_roads(main, roads.after, job)
+
+
+def with_new_roads(main: Lines, after: ChangeSegments, job: CompareNetworks) -> Lines:
+    """Return roads before, first, and the new roads linked to them: the unmatched segments of the roads after."""
+    is_new = ~after.is_matched
+    return add_linked(main, _chosen(after.lines, is_new), after.lines.shapes[~is_new], job.reach_m, job.join_m)
+
+
+def _chosen(lines: Lines, chosen: np.ndarray) -> Lines:
+    return lines.parted(lines.shapes[chosen], np.flatnonzero(chosen))

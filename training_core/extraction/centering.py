@@ -84,20 +84,15 @@ def _shifts(
     # The road is where the values around the line exceed half of the value on it.
     middle = len(_PROFILE) // 2
     above = profile - profile[:, [middle]] / 2
-    is_road = _run_around(above > 0, middle)
+    right = np.logical_and.accumulate(above[:, middle:] > 0, axis=1)
+    left = np.logical_and.accumulate(above[:, middle::-1] > 0, axis=1)[:, ::-1]
+    is_road = np.concatenate([left[:, :-1], right], axis=1)
     weight = np.where(is_road, above, 0)
     # Its middle is the centroid, known only if the road ends within the profile on both sides.
     total = weight.sum(axis=1)
     known &= (total > 0) & ~is_road[:, 0] & ~is_road[:, -1]
     shift = np.divide((weight * aside).sum(axis=1), total, out=np.zeros(len(points)), where=known)
     return np.clip(shift, -width_m / 2, width_m / 2, out=shift, where=known), known.astype(np.float64)
-
-
-def _run_around(is_road: np.ndarray, middle: int) -> np.ndarray:
-    """Return the run of True that includes the middle of each row: (n, k) bool."""
-    right = np.logical_and.accumulate(is_road[:, middle:], axis=1)
-    left = np.logical_and.accumulate(is_road[:, middle::-1], axis=1)[:, ::-1]
-    return np.concatenate([left[:, :-1], right], axis=1)
 
 
 def _smoothed(graph: Graph, values: np.ndarray) -> np.ndarray:

@@ -53,10 +53,9 @@ def elected(votes: np.ndarray, classes: Sequence[RoadClass]) -> tuple[np.ndarray
 
     Where a line has no (m, classes) int64 votes they are None and NaN.
     """
-    chosen = percentile_class(votes, np.array([each.speed_kmh for each in classes]))
-    is_known = votes.any(axis=1)
-    names = np.array([road_class.name for road_class in classes], dtype=object)[chosen]
-    speed_kmh = np.array([road_class.speed_kmh for road_class in classes], dtype=np.float64)[chosen]
+    speeds_kmh = np.array([road_class.speed_kmh for road_class in classes], dtype=np.float64)
+    chosen, is_known = percentile_class(votes, speeds_kmh), votes.any(axis=1)
+    names, speed_kmh = np.array([road_class.name for road_class in classes], dtype=object)[chosen], speeds_kmh[chosen]
     names[~is_known], speed_kmh[~is_known] = None, np.nan
     return names, speed_kmh
 
@@ -132,7 +131,7 @@ class LineMeasures:
     """Measures of lines by the pixels along them, kept by vertex so that the parts of a line can be put together.
 
     `vertices`, (p, MEASURES) float64, are NaN where a vertex does not count, or without a probability. `votes`, (m,
-    classes), int64, are the pixels of each road class along each line; None without classes.
+    classes) int64, are the pixels of each road class along each line; None without classes.
     """
 
     vertices: np.ndarray

@@ -56,14 +56,14 @@ def extract_network(
     measures = measure_lines(graph, traced.graph, traced.surroundings, grid.pixel_m, classes)
     columns = attributes(graph, measures, classes.classes if classes else (), options.driving_side)
     graph = cleaning.simplify(along_traffic(graph, measures, grid, options.driving_side), options.simplify_m)
-    connected, links = traced.connected, traced.connected.links
+    links = traced.links
 
     def to_map(points: np.ndarray) -> np.ndarray:
         return np.column_stack(grid.transform @ tuple((points / grid.pixel_m + 0.5).T))
 
     found = to_tables(graph, to_map, grid.crs, columns)
     reporter.check_cancelled()
-    breaks = likely_breaks(connected.linked, links, connected.removed, traced.surroundings)
+    breaks = likely_breaks(traced.linked, links, traced.removed, traced.surroundings)
     found = replace(
         found,
         links=link_table(links, to_map(links.paths.points), grid.crs),
@@ -80,31 +80,19 @@ def extract_network(
 
 
 @dataclass(frozen=True)
-class Connected:
-    """A graph of roads, and what was joined and removed to make it.
-
-    `linked` is the graph before anything was removed. `links` are all that were considered, joined or not. `removed`
-    are dead ends that are unlikely to be roads. A mask has neither links nor removed dead ends.
-    """
-
-    graph: Graph
-    linked: Graph
-    links: Links
-    removed: cleaning.Removed
-
-
-@dataclass(frozen=True)
 class TracedRoads:
     """The roads of a raster, in meters from the center of the first pixel, with vertices some pixels apart.
 
-    `road_px` and `known_px` are the numbers of pixels that are road and of those with data.
+    A mask has neither links nor removed dead ends.
     """
 
     graph: Graph
     surroundings: Surroundings
-    connected: Connected
+    linked: Graph  # before anything was removed
+    links: Links  # all that were considered, joined or not
+    removed: cleaning.Removed  # dead ends that are unlikely to be roads
     road_px: int
-    known_px: int
+    known_px: int  # with data
 
 
 def trace_roads(
@@ -145,8 +133,8 @@ def trace_roads(
     last = sides_m * (raster.width - 1, raster.height - 1)  # nothing lies beyond the centers of the outermost pixels
     graph = replace(graph, nodes=np.clip(graph.nodes, 0, last), points=np.clip(graph.points, 0, last))
     begin(0.95, "Closing gaps")
-    connected = _connect(graph, options, surroundings, raster.threshold is not None)
-    return TracedRoads(connected.graph, surroundings, connected, road.count, known.count)
+    graph, whole, links, removed = _connect(graph, options, surroundings, raster.threshold is not None)
+    return TracedRoads(graph, surroundings, whole, links, removed, road.count, known.count)
 
 
 def _surroundings(raster: RoadRaster, clearance: Clearance, data_edge: BitMask, least: float) -> Surroundings:
@@ -183,8 +171,10 @@ def _surroundings(raster: RoadRaster, clearance: Clearance, data_edge: BitMask, 
     )
 
 
-def _connect(graph: Graph, options: NetworkOptions, surroundings: Surroundings, has_probability: bool) -> Connected:
-    """Return the graph with gaps closed and junctions moved; see `gaps`, `link_prediction` and `junctions`."""
+def _connect(
+    graph: Graph, options: NetworkOptions, surroundings: Surroundings, has_probability: bool
+) -> tuple[Graph, Graph, Links, cleaning.Removed]:
+    """Return the graph with gaps closed and junctions moved, and the next three fields of `TracedRoads`."""
     graph = gaps.join_gaps(graph, options.gap_m, options.gap_angle, surroundings)
     graph = join_chains(gaps.snap_ends(graph, options.snap_m, surroundings))
     links, removed = Links.none(), cleaning.Removed.none()
@@ -201,4 +191,4 @@ def _connect(graph: Graph, options: NetworkOptions, surroundings: Surroundings, 
         graph, removed = cleaning.prune_unlikely(graph, options.stub_m, options.stub_probability, likely, surroundings)
     graph = junctions.merge_crossings(junctions.straighten_junctions(graph, surroundings), surroundings)
     # Of two straight edges between junctions that have become one, the second has no length.
-    return Connected(select_edges(graph, graph.lengths() > 0), linked, links, removed)
+    return select_edges(graph, graph.lengths() > 0), linked, links, removed

@@ -154,7 +154,12 @@ def band_raster(dataset: DatasetReader, threshold: float) -> RoadRaster:
             known &= np.isfinite(values)
         probability = values.astype(np.float32) * scale + offset
         probability[~known] = 0.0
-        _check_probability(probability, dataset.name)
+        low, high = (probability.min(), probability.max()) if probability.size else (0.0, 0.0)
+        if not (low >= -1e-3 and high <= 1 + 1e-3):
+            raise ImageryError(
+                f"{dataset.name} holds numbers from {low:g} to {high:g}, which are no probabilities.",
+                "Give a probability from 0 to 1, or a mask of whole numbers.",
+            )
         return probability, known
 
     if is_mask:
@@ -194,14 +199,6 @@ def read_rows(dataset: DatasetReader, first_row: int, count: int) -> tuple[np.nd
     if MaskFlags.all_valid in dataset.mask_flag_enums[0]:
         return values, np.ones(values.shape, dtype=bool)
     return values, dataset.read_masks(1, window=window) > 0
-
-
-def _check_probability(values: np.ndarray, name: str) -> None:
-    if values.size and not (values.min() >= -1e-3 and values.max() <= 1 + 1e-3):
-        raise ImageryError(
-            f"{name} holds numbers from {values.min():g} to {values.max():g}, which are no probabilities.",
-            "Give a probability from 0 to 1, or a mask of whole numbers.",
-        )
 
 
 @dataclass(frozen=True)

@@ -129,7 +129,7 @@ def _outline(piece: np.ndarray) -> BaseGeometry:
 
 def _nearest_link(traced: TracedRoads, column: float, row: float, grid: Grid) -> BaseGeometry | None:
     """Return the open link with the best distance and probability, in columns and rows."""
-    links = traced.connected.links
+    links = traced.links
     if not len(links.paths):
         return None
     x_m, y_m = grid.pixel_m

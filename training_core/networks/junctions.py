@@ -85,17 +85,13 @@ def _bent_ends(graph: Graph, surroundings: Surroundings) -> tuple[np.ndarray, np
     chosen[edge] = True
     clearance_m = np.full(len(graph.points), np.nan)
     clearance_m[chosen[graph.owner]] = surroundings.clearance_m(graph.points[chosen[graph.owner]])
-    bent_m = _BENT_END * _medians_near_ends(graph, clearance_m)[edge, side]
+    # Half the width of the road near either node of each edge: the median of the clearance there.
+    from_first_m = graph.along()
+    ends_m = (from_first_m, graph.lengths()[graph.owner] - from_first_m)
+    near = [np.where(away_m <= _WIDTH_FROM_M, clearance_m, np.nan) for away_m in ends_m]
+    bent_m = _BENT_END * np.column_stack([median_of_lines(graph, values) for values in near])[edge, side]
     is_bent = (bent_m > 0) & (bent_m < graph.lengths()[edge] / 2)
     return edge[is_bent], side[is_bent], bent_m[is_bent]
-
-
-def _medians_near_ends(graph: Graph, values: np.ndarray) -> np.ndarray:
-    """Return the median of values, (p,) float64, of each edge's vertices near either node: (m, 2) float64."""
-    from_first_m = graph.along()
-    from_last_m = graph.lengths()[graph.owner] - from_first_m
-    near = [np.where(away_m <= _WIDTH_FROM_M, values, np.nan) for away_m in (from_first_m, from_last_m)]
-    return np.column_stack([median_of_lines(graph, near_end) for near_end in near])
 
 
 def merge_crossings(graph: Graph, surroundings: Surroundings) -> Graph:

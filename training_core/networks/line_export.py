@@ -1,31 +1,44 @@
-"""A layer of road lines as a routable network.
+"""A layer of road lines as a routable network for OSMnx and networkx: tables of nodes and edges, and GraphML.
 
-Scope: fields of the layer for class, speed and one-way streets. Independent of the graph's format (`osmnx_graph`).
+Scope: fields of the layer for class, speed and one-way streets; names and types of attributes that both read. The
+format is that of Boeing, "OSMnx: New methods for acquiring, constructing, analyzing, and visualizing complex street
+networks", Computers, Environment and Urban Systems 65 (2017), and of its module `io`.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+import re
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Optional
 
 import geopandas
+import networkx
 import numpy as np
 import pandas
 import pyproj
+import shapely
 
 from ..errors import LabelError
 from ..events import Reporter
 from ..geodata.road_classes import OTHER_KMH, usual_kmh
 from ..geodata.vectors import carried_fields, require_fields
 from ..jobs import METERS_PER_SECOND, ExportNetwork
+from ..system.machine import roadseg_version
 from .cleaning import component_lengths
 from .graph import select_edges
 from .lines import LineFields, Lines, lines_in, shared_plane
 from .network_tables import TRAVEL_TIME, to_tables
 from .noding import node_lines
-from .osmnx_graph import AGAINST, ALONG, BOTH, PLACE_DIGITS, RESERVED, Routable, to_routable
 
 PURPOSE = "lines to export"
+# Computed columns, and names of a layer's columns that OSMnx would misread.
+_MADE = ("osmid", "oneway", "reversed", "length", "speed_kph", "travel_time")
+RESERVED = frozenset((*_MADE, "u", "v", "key", "from", "to", "id", "fid", "geometry", "bearing", "grade", "grade_abs"))
+BOTH, ALONG, AGAINST = 0, 1, -1
+# Decimals of degrees, a tenth of a millimeter, for nodes and for the lines that meet there.
+PLACE_DIGITS = 9
+_NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _GEOGRAPHIC = "EPSG:4326"
 # Where a layer from OpenStreetMap, or from RoadSeg, has the class of a road.
 _CLASS_FIELD = "highway"
@@ -111,7 +124,7 @@ def _columns(layer: geopandas.GeoDataFrame, feature: np.ndarray, class_field: st
 def _speeds_kmh(
     lines: Lines, names: Optional[pandas.Series], job: ExportNetwork, reporter: Reporter
 ) -> Optional[np.ndarray]:
-    """Return the speed of each line, (n,), float64, or None without a speed field and a class field.
+    """Return the speed of each line, (n,) float64, or None without a speed field and a class field.
 
     It is that of the speed field; else the usual one of the line's class; else the median of the speed field.
     """
@@ -131,7 +144,7 @@ def _speeds_kmh(
 
 
 def _directions(layer: geopandas.GeoDataFrame, job: ExportNetwork, reporter: Reporter) -> np.ndarray:
-    """Return the allowed directions of each feature: (n,), int64, BOTH, ALONG or AGAINST."""
+    """Return the allowed directions of each feature: (n,) int64, BOTH, ALONG or AGAINST."""
     if not job.lines_oneway_field:
         if "oneway" in layer.columns:
             reporter.warning("The lines have a field 'oneway', but no one-way field is chosen: all roads are two-way.")
@@ -147,3 +160,80 @@ def _directions(layer: geopandas.GeoDataFrame, job: ExportNetwork, reporter: Rep
             f"Known values are {', '.join(filter(None, _DIRECTIONS))}, and empty.",
         )
     return np.array([_DIRECTIONS[word] for word in words], dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class Routable:
+    """A routable network: a directed multigraph as tables.
+
+    Nodes are points in longitude and latitude with `osmid`, `x`, `y` and the number of roads that end there,
+    `street_count`. Edges are lines from node `u` to node `v`. `key` is their number among these and `osmid` the number
+    of the feature of each. `length` is in meters. `oneway` and `reversed` are bool; the second is True for the opposite
+    direction of a two-way road. There may be `speed_kph`, `travel_time` in seconds and other columns.
+    """
+
+    nodes: geopandas.GeoDataFrame
+    edges: geopandas.GeoDataFrame
+
+    @property
+    def layers(self) -> dict[str, geopandas.GeoDataFrame]:
+        """The tables by their layer names in a GeoPackage."""
+        return {"nodes": self.nodes, "edges": self.edges}
+
+
+def to_routable(
+    places: np.ndarray, ends: np.ndarray, roads: geopandas.GeoDataFrame, directions: np.ndarray
+) -> Routable:
+    """Return a network with an edge for each allowed direction of each road.
+
+    The (n, 2) float64 `places` are the nodes' longitude and latitude. The (m, 2) int64 `ends` are the nodes where each
+    road begins and ends as drawn. `roads` are lines in longitude and latitude with the columns of the edges. The (m,)
+    int64 `directions` are BOTH, ALONG or AGAINST as drawn.
+    """
+    along, against = np.flatnonzero(directions != AGAINST), np.flatnonzero(directions != ALONG)
+    road = np.concatenate([along, against])
+    is_back = np.arange(len(road)) >= len(along)
+    begin, end = np.where(is_back[:, None], ends[road, ::-1], ends[road]).T + 1
+    order = np.lexsort((is_back, road, end, begin))
+    road, is_back, begin, end = road[order], is_back[order], begin[order], end[order]
+    edges = roads.iloc[road].reset_index(drop=True)
+    shapes = edges.geometry.to_numpy()
+    edges = edges.set_geometry(np.where(is_back, shapely.reverse(shapes), shapes), crs=roads.crs)
+    edges.insert(0, "u", begin)
+    edges.insert(1, "v", end)
+    edges.insert(2, "key", edges.groupby(["u", "v"]).cumcount())
+    edges["oneway"], edges["reversed"] = directions[road] != BOTH, is_back & (directions[road] == BOTH)
+    streets = np.bincount(ends.ravel(), minlength=len(places))
+    x, y = places.T
+    table = {"osmid": np.arange(len(places)) + 1, "x": x, "y": y, "street_count": streets}
+    return Routable(geopandas.GeoDataFrame(table, geometry=shapely.points(places), crs=roads.crs), edges)
+
+
+def write_graphml(network: Routable, path: str | Path) -> None:
+    """Write a network as GraphML for `osmnx.load_graphml` and `networkx.read_graphml`.
+
+    All values are text because OSMnx converts numbers by their names; shapes are well-known text.
+    """
+    attributes = {"crs": "epsg:4326", "simplified": "True", "created_with": f"RoadSeg {roadseg_version()}"}
+    graph = networkx.MultiDiGraph(**attributes)
+    nodes, edges = network.nodes, network.edges
+    graph.add_nodes_from(zip(nodes["osmid"].tolist(), _texts(nodes.drop(columns=["osmid", "geometry"]))))
+    lines = shapely.to_wkt(edges.geometry.to_numpy(), rounding_precision=PLACE_DIGITS)
+    rest = pandas.DataFrame(edges.drop(columns=["u", "v", "key", "geometry"])).assign(geometry=lines)
+    graph.add_edges_from(zip(*(edges[name].tolist() for name in ("u", "v", "key")), _texts(rest)))
+    networkx.write_graphml(graph, path)
+
+
+def _texts(table: pandas.DataFrame) -> list[dict[str, str]]:
+    """Return the values of each row of a table by column names, without missing ones."""
+    rows: list[dict[str, str]] = [{} for _ in range(len(table))]
+    for name in table.columns:
+        key = _text(name)
+        for row, value, is_known in zip(rows, table[name].tolist(), table[name].notna()):
+            if is_known:
+                row[key] = _text(value)
+    return rows
+
+
+def _text(value: Any) -> str:
+    return _NOT_IN_XML.sub("", str(value))

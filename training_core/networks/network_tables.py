@@ -151,20 +151,14 @@ def line_table(
     the ellipsoid, and `component` the (m,) int64 components in the whole network.
     """
     crs = pyproj.CRS.from_user_input(crs)
-    roads = {"length_m": length_m, **_with_travel_time(columns, length_m), "component": component}
-    return geopandas.GeoDataFrame(roads, geometry=shapely.linestrings(points, indices=graph.owner), crs=crs)
-
-
-def _with_travel_time(columns: Mapping[str, Any], length_m: np.ndarray) -> dict[str, Any]:
-    """Return columns with the travel time after the speed, where there is one."""
-    timed: dict[str, Any] = {}
+    roads: dict[str, Any] = {"length_m": length_m}
     for name, values in columns.items():
-        timed[name] = values
+        roads[name] = values
         if name == SPEED:
             speed_kmh = pandas.to_numeric(pandas.Series(values), errors="coerce").to_numpy(dtype=np.float64)
-            time_s = length_m / np.where(speed_kmh > 0, speed_kmh, np.nan) / METERS_PER_SECOND["km/h"]
-            timed[TRAVEL_TIME] = time_s
-    return timed
+            roads[TRAVEL_TIME] = length_m / np.where(speed_kmh > 0, speed_kmh, np.nan) / METERS_PER_SECOND["km/h"]
+    roads["component"] = component
+    return geopandas.GeoDataFrame(roads, geometry=shapely.linestrings(points, indices=graph.owner), crs=crs)
 
 
 def geodesic_lengths(graph: Graph, points: np.ndarray, crs: Any) -> np.ndarray:

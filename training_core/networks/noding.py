@@ -73,23 +73,18 @@ def node_lines(lines: Lines, tolerance_m: float, name: str = "lines") -> tuple[G
         return EMPTY, np.zeros(0, dtype=np.int64)
     segments = _segments(lines)
     may_cut = np.flatnonzero(~lines.bridge[segments.line[segments.first]])
+    limit = max(MAX_MEETINGS, MAX_MEETINGS_PER_SEGMENT * len(segments.shapes))
     try:
-        return _node(segments, may_cut, tolerance_m)
+        ends = _linked_ends(segments, tolerance_m, limit)
+        touched = _cut_by_ends(segments, may_cut, ends, tolerance_m, limit)
+        crossed = _cut_by_crossings(segments, may_cut, ends, tolerance_m, limit)
     except TooManyCrossings as error:
         raise LabelError(
             f"The {name} cross, touch or overlap each other in more than {error.limit:,} places, so they are no road "
             f"network of {len(lines):,} lines.",
             "Choose a layer in which each road is drawn once; remove duplicates and tracks first.",
         ) from error
-
-
-def _node(segments: _Segments, may_cut: np.ndarray, tolerance_m: float) -> tuple[Graph, np.ndarray]:
-    limit = max(MAX_MEETINGS, MAX_MEETINGS_PER_SEGMENT * len(segments.shapes))
-    ends = _linked_ends(segments, tolerance_m, limit)
-    touched = _cut_by_ends(segments, may_cut, ends, tolerance_m, limit)
-    crossed = _cut_by_crossings(segments, may_cut, ends, tolerance_m, limit)
-    cuts = concatenated(ends, touched, crossed)
-    return _without_duplicates(*_cut(segments, cuts, tolerance_m), tolerance_m)
+    return _without_duplicates(*_cut(segments, concatenated(ends, touched, crossed), tolerance_m), tolerance_m)
 
 
 def _segments(lines: Lines) -> _Segments:

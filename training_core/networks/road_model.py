@@ -51,12 +51,16 @@ def features(graph: Graph, seen: Seen) -> dict[str, np.ndarray]:
     width_m = np.where(np.isfinite(seen.width_m), seen.width_m, np.nan)
     mean_m, square_m2 = (np.nan_to_num(mean_of_lines(graph, values)) for values in (width_m, width_m**2))
     dead_ends = np.bincount(graph.owner, seen.is_dead_end, minlength=len(graph.edges))
+    # The lower quartile of each line's evidence, in which NaN comes last.
+    order = np.lexsort((seen.evidence, graph.owner))
+    counts = np.bincount(graph.owner[~np.isnan(seen.evidence)], minlength=len(graph.edges))
+    low_evidence = seen.evidence[order[graph.offsets[:-1] + (_LOWEST * counts).astype(np.int64)]]
     return {
         "constant": np.ones(len(length_m)),
         "log_length": np.log(np.clip(length_m, 1, _LONG_M)),
         "length": np.minimum(length_m, _LONG_M) / 10,
         "mean_evidence": mean_of_lines(graph, seen.evidence),
-        "low_evidence": _low_of_lines(graph, seen.evidence),
+        "low_evidence": low_evidence,
         "beside": mean_of_lines(graph, seen.beside),
         "width": mean_m / 10,
         "width_spread": np.sqrt(np.maximum(square_m2 - mean_m**2, 0)) / 10,
@@ -71,10 +75,3 @@ def road_probability(graph: Graph, seen: Seen) -> np.ndarray:
     values = features(graph, seen)
     score = sum(COEFFICIENTS[name] * values[name] for name in COEFFICIENTS)
     return 1 / (1 + np.exp(-score))
-
-
-def _low_of_lines(graph: Graph, values: np.ndarray) -> np.ndarray:
-    """Return the lower quartile of each line's values: (m,) float64; NaN where all are NaN."""
-    order = np.lexsort((values, graph.owner))  # NaN last
-    counts = np.bincount(graph.owner[~np.isnan(values)], minlength=len(graph.edges))
-    return values[order[graph.offsets[:-1] + (_LOWEST * counts).astype(np.int64)]]

@@ -58,19 +58,15 @@ class PathCosts:
         others = np.take(to_nodes, ends[:, 1], axis=1)
         others += away[:, 1]
         np.minimum(costs, others, out=costs)
-        # On one edge also directly.
-        row, target = self._on_one_edge(sources, first)
-        direct = np.abs(self.along[sources[row]] - self.along[target])
-        costs[row, target - first] = np.minimum(costs[row, target - first], direct)
-        return costs
-
-    def _on_one_edge(self, sources: np.ndarray, first: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return pairs of (position in the sources, place) that share an edge."""
+        # On one edge also directly: pairs of a source's row and a place that share an edge.
         edge = self.edge[first:]
         order = np.argsort(edge, kind="stable")
         begin, end = (np.searchsorted(edge[order], self.edge[sources], side) for side in ("left", "right"))
         counts = np.where(self.edge[sources] < 0, 0, end - begin)
-        return np.repeat(np.arange(len(sources)), counts), first + order[ranges(begin, counts)]
+        row, target = np.repeat(np.arange(len(sources)), counts), first + order[ranges(begin, counts)]
+        direct = np.abs(self.along[sources[row]] - self.along[target])
+        costs[row, target - first] = np.minimum(costs[row, target - first], direct)
+        return costs
 
 
 def path_costs(graph: Graph, cost: np.ndarray, edge: np.ndarray, along: np.ndarray) -> PathCosts:

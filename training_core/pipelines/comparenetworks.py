@@ -10,7 +10,7 @@ import json
 from dataclasses import asdict
 from typing import Any, Optional
 
-from ..comparison.accessibility import PlaceRoutes, Points, find_routes, read_points, to_table
+from ..comparison.accessibility import ComparedRoads, PlaceRoutes, Points, find_routes, read_points, to_table
 from ..comparison.change_results import (
     find_changes,
     parts_of,
@@ -22,7 +22,6 @@ from ..comparison.change_results import (
 )
 from ..comparison.changes import ChangeSegments
 from ..comparison.network_pair import AFTER, BEFORE, read_pair
-from ..comparison.passable_roads import ComparedRoads
 from ..events import Reporter
 from ..geodata.sources import source_name
 from ..geodata.vector_output import check_vector_output

@@ -12,8 +12,7 @@ from ..events import Reporter
 from ..geodata.sources import with_sources
 from ..jobs import Evaluate
 from ..labels.labeled_images import nothing_labeled
-from ..reports.evaluation import Evaluation
-from ..reports.evaluation_report import write_evaluation_report
+from ..reports.evaluation import Evaluation, write_evaluation_report
 from ..system.outputs import Outputs
 
 # The result is one line of text; scores of more images or areas than this are in the files alone.

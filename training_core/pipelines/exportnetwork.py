@@ -12,9 +12,8 @@ from ..errors import OutputError
 from ..events import Reporter
 from ..geodata.vector_output import check_vector_output, write_layers
 from ..jobs import ExportNetwork
-from ..networks.line_export import PURPOSE, export_layer, line_fields
+from ..networks.line_export import PURPOSE, export_layer, line_fields, write_graphml
 from ..networks.lines import read_line_layer
-from ..networks.osmnx_graph import write_graphml
 from ..system.outputs import Outputs
 
 

@@ -24,7 +24,7 @@ from ..geodata.vectors import read_area
 from ..jobs import MapRegion
 from ..models.loading import load_model
 from ..regions.catalog import read_catalog
-from ..regions.executors import Executor, Handlers, open_executor
+from ..regions.executors import Executor, Handlers, Needs, open_executor
 from ..regions.index_layer import IndexLayer, put_style
 from ..regions.mosaic import find_mosaics
 from ..regions.network_tasks import PART_PX, RegionRoads
@@ -34,7 +34,6 @@ from ..regions.region_plan import Planner, RegionPlan, nothing_to_map, plan_regi
 from ..regions.scene_sources import find_scenes
 from ..regions.store import Store
 from ..regions.task_handlers import perform
-from ..regions.worker_checks import Needs
 from ..reports.maps import RoadSketch
 from ..reports.region_report import RegionRecord, write_region_report
 from ..segmentation.work_plan import plan_image

@@ -29,8 +29,7 @@ from ..errors import OutputError, WorkerError
 from ..events import Reporter
 from . import dask_pool
 from .dask_pool import MAX_KILLS, SchedulerLost, WorkerPool, in_words
-from .executors import Handlers, Outcome, Task, failed
-from .worker_checks import Needs
+from .executors import Handlers, Needs, Outcome, Task, failed
 
 # Tasks submitted for each worker, besides its current one.
 AHEAD = 4
@@ -89,7 +88,7 @@ class DaskExecutor:
     RuntimeEnvironmentError
         No worker fits, or the scheduler has no RoadSeg.
     RoadSegError
-        See `worker_checks.Leader`.
+        See `executors.Leader`.
     """
 
     def __init__(

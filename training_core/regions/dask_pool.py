@@ -23,8 +23,7 @@ from typing import Any, Optional
 from ..errors import JobError, RoadSegError, RuntimeEnvironmentError, WorkerError
 from ..events import Reporter
 from ..system.placement import Place, places
-from .executors import Handlers, has_module
-from .worker_checks import Leader, Needs
+from .executors import Handlers, Leader, Needs, has_module
 
 CONNECT_S, WORKERS_S, PREPARE_S, CLOSE_S = 15.0, 30.0, 300.0, 5.0
 # How long to wait for a scheduler that has gone away, and for workers after the last one is lost.

@@ -26,8 +26,7 @@ from ..errors import Cancelled, RoadSegError
 from ..events import Reporter
 from ..system import processor
 from ..system.placement import Place, settle
-from . import worker_checks
-from .executors import Outcome, Task, attempt, failed
+from .executors import Outcome, Task, attempt, complaints, failed
 
 # The leading process asks for this name to find out whether a worker has RoadSeg.
 PROBE = f"{__name__}:PROBE"
@@ -48,7 +47,7 @@ class WorkerSetup(distributed.WorkerPlugin):
     """Prepares each worker once, also those that join later: cores, memory, checks, the model.
 
     The job is the id of the run, and the topic of the events that go to its leader. `leader` is
-    `worker_checks.Leader.document`. `handlers` has functions of `executors.Handlers` as names. Places belong to the
+    `executors.Leader.document`. `handlers` has functions of `executors.Handlers` as names. Places belong to the
     workers with the names 0, 1, ...; those of a scheduler have none.
     """
 
@@ -74,9 +73,9 @@ class WorkerSetup(distributed.WorkerPlugin):
     def _prepare(self, name: str, answer: str, threads: int) -> State:
         """Check this process, and load the model; no error here may end the worker."""
         try:
-            complaints = worker_checks.complaints(self._leader, answer)
-            if complaints:
-                return State(tuple(complaints), name)
+            lacking = complaints(self._leader, answer)
+            if lacking:
+                return State(tuple(lacking), name)
             processor.prepare_process(threads)
             if "torch" in sys.modules:  # which read the variables when it was loaded
                 sys.modules["torch"].set_num_threads(threads)

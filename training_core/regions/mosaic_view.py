@@ -233,7 +233,7 @@ class ViewImage:
         self._closing.close()
 
     def read(self, column: int, row: int, width: int, height: int) -> tuple[np.ndarray, np.ndarray]:
-        """Read values, (bands, height, width), dtype of the rasters, and whether they are known, (height, width), bool.
+        """Read values, (bands, height, width), dtype of the rasters, and whether they are known, (height, width) bool.
 
         Raises
         ------

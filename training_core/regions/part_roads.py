@@ -52,7 +52,7 @@ def extract_part(
 ) -> PartRoads:
     """Extract the roads of a part, of which raster and classes cover the window: the core with its margin.
 
-    `pixel_m` is the size of a pixel along columns and along rows. `linked`, (n, 2), int64, has columns and rows in the
+    `pixel_m` is the size of a pixel along columns and along rows. `linked`, (n, 2) int64, has columns and rows in the
     region of likely pixels of the window that are connected to sure ones.
     """
     begin, sides_m = np.array([window.column, window.row]), np.array(pixel_m)
@@ -141,7 +141,7 @@ def _runs(raster: RoadRaster, fraction: float, frame: Frame) -> Runs:
 
 
 def _run_at(runs: Runs, places: np.ndarray) -> np.ndarray:
-    """Return the last run that begins at or before each place: (n,), int64; -1 for none."""
+    """Return the last run that begins at or before each place: (n,) int64; -1 for none."""
     return np.searchsorted(runs.starts, places, side="right") - 1
 
 
@@ -166,7 +166,7 @@ def read_patches(path: Path) -> BorderPatches:
 def linked_pixels(cores: Sequence[Part], read: Callable[[int], BorderPatches]) -> Iterator[np.ndarray]:
     """Yield, for each core, its border pixels that are connected with sure road anywhere in the region.
 
-    They are columns and rows in the region, (n, 2), int64. Cores are given row by row, those of a row from left to
+    They are columns and rows in the region, (n, 2) int64. Cores are given row by row, those of a row from left to
     right. `read` returns the border patches of a core by its number. It is called three times for each.
     """
     counts, is_sure = [], []
@@ -185,7 +185,7 @@ def linked_pixels(cores: Sequence[Part], read: Callable[[int], BorderPatches]) -
 
 
 def _links(cores: Sequence[Part], read: Callable[[int], BorderPatches], first: np.ndarray) -> Iterator[np.ndarray]:
-    """Yield pairs of patches that touch, (k, 2), int64, from each row of cores and the one above."""
+    """Yield pairs of patches that touch, (k, 2) int64, from each row of cores and the one above."""
     above = np.zeros((0, 2), np.int64), np.zeros(0, np.int64)
     for _, row in groupby(range(len(cores)), key=lambda number: cores[number].row):
         numbers = list(row)
@@ -197,7 +197,7 @@ def _links(cores: Sequence[Part], read: Callable[[int], BorderPatches], first: n
 
 
 def _touching(pixels: np.ndarray, patch: np.ndarray) -> np.ndarray:
-    """Return the pairs of patches of which two pixels are neighbors, in any of eight directions: (k, 2), int64."""
+    """Return the pairs of patches of which two pixels are neighbors, in any of eight directions: (k, 2) int64."""
     # With one number for each pixel, its neighbor to the right and those below are at fixed distances.
     stride = pixels[:, 0].max(initial=0) + 2
     at = pixels[:, 1] * stride + pixels[:, 0]

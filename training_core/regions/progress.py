@@ -251,7 +251,7 @@ class RegionProgress:
 class NetworkSummary:
     """Numbers of a network, counted while it is written, with the length of road by name of the scene.
 
-    `see` is called with the lines of each part, (n,), object.
+    `see` is called with the lines of each part, (n,) object.
     """
 
     def __init__(self, region: RegionPlan, see: Callable[[np.ndarray], None]) -> None:

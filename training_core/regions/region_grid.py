@@ -144,7 +144,7 @@ class RegionView:
 
 
 def read_best(grid: Grid, window: Part, views: Sequence[RegionView]) -> tuple[np.ndarray, Optional[np.ndarray]]:
-    """Return the best view of a window of whole cells: probability and classes, both (height, width), uint8.
+    """Return the best view of a window of whole cells: probability and classes, both (height, width) uint8.
 
     Probability is NO_DATA where no scene has data. Classes are from the same scenes; None if one of them has no
     classes.
@@ -171,7 +171,7 @@ def _opened(view: RegionView, grid: Grid, has_classes: bool, stack: ExitStack) -
 
 
 def _fill(targets: Sequence[np.ndarray], strip: Part, shown: Mapping[RegionView, Sequence[np.ndarray]]) -> None:
-    """Fill a strip's probability, and classes if any, (height, width), uint8, cell by cell from the best view.
+    """Fill a strip's probability, and classes if any, (height, width) uint8, cell by cell from the best view.
 
     `shown` has the same as each scene shows it.
     """
@@ -203,7 +203,7 @@ class _Source:
         self._offset = shared_offset(grid, image_grid) if image_grid.crs == grid.crs else None
 
     def read(self, strip: Part) -> np.ndarray:
-        """Return the values of a strip: (height, width), uint8, with NO_DATA beyond the raster."""
+        """Return the values of a strip: (height, width) uint8, with NO_DATA beyond the raster."""
         if self._offset is None:
             return self._read_warped(strip)
         column, row = strip.column - self._offset[0], strip.row - self._offset[1]

@@ -84,7 +84,9 @@ class Planner:
             windows = scene_blocks(mosaic, scene, resolution_m, self.block_px, area.window if area else None)
             documents = (block_document(self.predicting, mosaic, scene, block, bands, area) for block in windows)
             blocks = tuple((block, content_key(content_of(document))) for block, document in zip(windows, documents))
-            results = self._results(scene.name)
+            masks, name = Path(self.folder) / _MASKS, scene.name
+            classes = str(masks / f"{name}_classes.tif") if self.card.classes else ""
+            results = Results(str(masks / f"{name}_mask.tif"), str(masks / f"{name}_probability.tif"), classes)
             key = content_key([block for _, block in blocks], self.predicting.threshold, [*results.named()])
             if blocks:
                 plans.append(ScenePlan(scene, mosaic, bands, area, blocks, results, key))
@@ -94,11 +96,6 @@ class Planner:
         """Return the grid of a scene's result rasters."""
         resolution_m = self.card.resolution_m
         return plan.mosaic.grid_at(resolution_m).window(*plan.mosaic.window_at(plan.scene, resolution_m))
-
-    def _results(self, name: str) -> Results:
-        folder = Path(self.folder) / _MASKS
-        classes = str(folder / f"{name}_classes.tif") if self.card.classes else ""
-        return Results(str(folder / f"{name}_mask.tif"), str(folder / f"{name}_probability.tif"), classes)
 
     def missing(self, plan: ScenePlan) -> Iterator[Task]:
         """Yield the tasks of a scene's missing blocks; a scene of a single block is mapped by one task."""

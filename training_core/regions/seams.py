@@ -92,7 +92,7 @@ def join_parts(parts: Sequence[PartOutline]) -> Joining:
 
 
 def _matched(parts: Sequence[PartOutline], is_cut: np.ndarray) -> np.ndarray:
-    """Return the pairs of ends that are mutually nearest: (k, 2), int64; end 2 i + j is the j-th of line i."""
+    """Return the pairs of ends that are mutually nearest: (k, 2) int64; end 2 i + j is the j-th of line i."""
     place = np.concatenate([np.zeros((0, 2, 2)), *(part.place for part in parts)]).reshape(-1, 2)
     side = np.concatenate([np.zeros((0, 2), np.int8), *(part.side for part in parts)]).ravel()
     pairs = [np.zeros((0, 2), np.int64)]

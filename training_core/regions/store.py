@@ -25,6 +25,7 @@ from ..system.staging import NO_ROOM, sync, sync_folder
 
 KEY_DIGITS = 24
 _WORK, _PARTIAL, _PREFIX = "work", "partial", "roadseg-"
+_UNREACHABLE = "Choose a folder that can be written to from all workers, or make room on its disk."
 _NAME = re.compile(r"[A-Za-z0-9_-]+")
 _SUFFIX = re.compile(r"(\.[A-Za-z0-9]+)+")
 
@@ -91,7 +92,10 @@ class Store:
                 os.replace(temporary, final)
                 sync_folder(final.parent)
         except OSError as error:
-            raise _explained(final, error) from error
+            problem, advice = f"{final} cannot be written ({error.strerror or error}).", _UNREACHABLE
+            if error.errno in NO_ROOM:
+                problem, advice = f"There is no room on the disk for {final}.", "Make room, or choose another folder."
+            raise OutputError(problem, advice) from error
         return final
 
     @contextmanager
@@ -115,22 +119,13 @@ class Store:
         return remove_leftovers(self._work / _PARTIAL, _PREFIX)
 
 
-def _explained(final: Path, error: OSError) -> OutputError:
-    if error.errno in NO_ROOM:
-        return OutputError(f"There is no room on the disk for {final}.", "Make room, or choose another folder.")
-    return OutputError(
-        f"{final} cannot be written ({error.strerror or error}).",
-        "Choose a folder that can be written to from all workers, or make room on its disk.",
-    )
-
-
 def write_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
     """Write arrays, (...) of any dtype that is numeric, to an .npz file; the same arrays give the same bytes."""
     np.savez_compressed(path, **arrays)  # type: ignore[arg-type]  # its stubs take `allow_pickle` for an array
 
 
 def read_arrays(path: Path, names: Iterable[str]) -> dict[str, np.ndarray]:
-    """Return all arrays of an .npz file, (...), any dtype that is numeric, by name; no object is unpickled.
+    """Return all arrays of an .npz file, (...) any dtype that is numeric, by name; no object is unpickled.
 
     Raises
     ------

@@ -53,7 +53,7 @@ class ChangesRecord(ReportRecord):
     """The content of the report of changes, in addition to that of all reports.
 
     The document has the numbers, see `change_results.to_document`, and sentences have them in words with all their
-    parameters. Parts are `LineString`s by change, (n,), object; places and origins are (k, 2), float64; all in meters.
+    parameters. Parts are `LineString`s by change, (n,) object; places and origins are (k, 2) float64; all in meters.
     """
 
     before: str

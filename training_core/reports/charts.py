@@ -107,7 +107,7 @@ def _chart(name: str, draw: Callable[[Axes], None], x_label: str, y_label: str, 
 
 
 def smoothed(values: Sequence[float] | np.ndarray, window: int) -> np.ndarray:
-    """Return the trailing moving mean over up to `window` values: (n,), float64."""
+    """Return the trailing moving mean over up to `window` values: (n,) float64."""
     total = np.concatenate([[0.0], np.cumsum(values)])
     last = np.arange(1, len(total))
     first = np.maximum(last - window, 0)

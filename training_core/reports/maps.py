@@ -21,7 +21,7 @@ MAX_LINES = 30_000
 
 @dataclass(frozen=True)
 class MapLines:
-    """Lines of one color: `LineString`s in meters, x east and y north, (n,), object; drawn on a map 1000 px wide."""
+    """Lines of one color: `LineString`s in meters, x east and y north, (n,) object; drawn on a map 1000 px wide."""
 
     shapes: np.ndarray
     color: str
@@ -30,7 +30,7 @@ class MapLines:
 
 @dataclass(frozen=True)
 class MapAreas:
-    """Polygons of one color, lighter inside, of one part or several: in meters, x east and y north, (n,), object.
+    """Polygons of one color, lighter inside, of one part or several: in meters, x east and y north, (n,) object.
 
     Each has its title, shown where the pointer rests; without titles all are one shape with that of the layer.
     """
@@ -62,7 +62,7 @@ def line_map(name: str, drawn: Mapping[str, MapLines | MapAreas]) -> str:
 
 
 def dots(points: np.ndarray) -> np.ndarray:
-    """Return points, (n, 2), float64, as lines of length 0, (n,), object, which a map draws as dots."""
+    """Return points, (n, 2) float64, as lines of length 0, (n,) object, which a map draws as dots."""
     return shapely.linestrings(np.stack([points, points], axis=1))
 
 
@@ -109,7 +109,7 @@ class RoadSketch:
         self._count = 0
 
     def add(self, lines: np.ndarray) -> None:
-        """Add lines, (n,), object, of a part of the network."""
+        """Add lines, (n,) object, of a part of the network."""
         kept = lines[-self._seen % self.every :: self.every]
         self._seen += len(lines)
         self._parts.append(kept)
@@ -121,5 +121,5 @@ class RoadSketch:
 
     @property
     def lines(self) -> np.ndarray:
-        """The kept lines, (n,), object."""
+        """The kept lines, (n,) object."""
         return np.concatenate(self._parts) if self._parts else np.zeros(0, dtype=object)

@@ -58,7 +58,7 @@ class ImageSummary:
 
 @dataclass(frozen=True)
 class Panel:
-    """A square of an image, (height, width, 3), uint8, with its labels and its prediction, (height, width).
+    """A square of an image, (height, width, 3) uint8, with its labels and its prediction, (height, width).
 
     Labels are uint8: 0 background, 1 road, 255 ignored. Probabilities are uint8, 0 to 254 for 0 to 1 and 255 for no
     data, or float, 0 to 1 and NaN for no data.
@@ -141,7 +141,7 @@ def _settings_of(job_type: type[Job], options: Mapping[str, Any]) -> list[tuple[
 def label_overlay(image: np.ndarray, truth: np.ndarray) -> np.ndarray:
     """Return an image with its labels: road tinted, ignored pixels dimmed and hatched.
 
-    Both pictures are (height, width, 3), uint8; truth is (height, width), uint8: 0 background, 1 road, 255 ignored.
+    Both pictures are (height, width, 3) uint8; truth is (height, width), uint8: 0 background, 1 road, 255 ignored.
     """
     picture = _dimmed(image, truth == IGNORE)
     return _tinted(picture, truth == ROAD, LABEL_COLOR, 0.6)
@@ -150,8 +150,8 @@ def label_overlay(image: np.ndarray, truth: np.ndarray) -> np.ndarray:
 def prediction_overlay(image: np.ndarray, truth: np.ndarray, mask: np.ndarray) -> np.ndarray:
     """Return an image with true positives, false negatives and false positives, and predictions on ignored pixels.
 
-    Pictures and truth are as for `label_overlay`: (height, width, 3) and (height, width), uint8. The mask of predicted
-    road is (height, width), bool.
+    Pictures and truth are as for `label_overlay`: (height, width, 3) and (height, width) uint8. The mask of predicted
+    road is (height, width) bool.
     """
     is_road, ignored = truth == ROAD, truth == IGNORE
     picture = _dimmed(image, ignored)
@@ -162,7 +162,7 @@ def prediction_overlay(image: np.ndarray, truth: np.ndarray, mask: np.ndarray) -
 
 
 def reduced(pixels: np.ndarray) -> np.ndarray:
-    """Return every n-th row and column of pixels, (height, width, ...), any dtype; no side exceeds 512 pixels."""
+    """Return every n-th row and column of pixels, (height, width, ...) any dtype; no side exceeds 512 pixels."""
     step = max(1, -(-max(pixels.shape[:2]) // _MAX_PANEL_PX))
     return pixels[::step, ::step]
 

@@ -124,7 +124,7 @@ def _panel(predictor: Predictor, image: LabeledImage, row: int, column: int) -> 
 def stretch_limits(values: np.ndarray, known: np.ndarray) -> list[tuple[float, float]]:
     """Return each band's 1st and 99th percentile where there are data; (0, 1) without data.
 
-    Values are (bands, height, width) of any dtype, known (height, width), bool.
+    Values are (bands, height, width) of any dtype, known (height, width) bool.
     """
     if not known.any():
         return [(0.0, 1.0)] * len(values)
@@ -135,9 +135,9 @@ def stretch_limits(values: np.ndarray, known: np.ndarray) -> list[tuple[float, f
 def to_picture(
     values: np.ndarray, known: np.ndarray, bands: Sequence[str], limits: Sequence[tuple[float, float]]
 ) -> np.ndarray:
-    """Return image values as an RGB picture, (height, width, 3), uint8, contrast-stretched.
+    """Return image values as an RGB picture, (height, width, 3) uint8, contrast-stretched.
 
-    Values are (bands, height, width) of any dtype, known (height, width), bool. Red, green and blue are shown as such;
+    Values are (bands, height, width) of any dtype, known (height, width) bool. Red, green and blue are shown as such;
     else the first three bands, or the first one as gray. Limits of each band become black and white.
     """
     names = list(bands)

@@ -247,7 +247,7 @@ def memory_curve(name: str, memory: MemoryCurve) -> str:
 
 
 def points_of(memory: MemoryCurve) -> tuple[np.ndarray, np.ndarray]:
-    """Return the curve thinned out, so that all peaks are left: pixels and bytes, both (n,), float64."""
+    """Return the curve thinned out, so that all peaks are left: pixels and bytes, both (n,) float64."""
     count = len(memory.bytes)
     begins = np.arange(0, count, max(1, -(-count // _MAX_POINTS)))
     values = np.maximum.reduceat(np.array(memory.bytes, dtype=np.float64), begins)

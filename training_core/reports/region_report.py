@@ -45,7 +45,7 @@ _DENSE = 5000
 class RegionRecord(ReportRecord):
     """The content of a region's report, with the numbers of `pipelines.mapregion`.
 
-    Outlines of scenes are in meters. `scene_km` has the length of road by name of the scene. Roads, (n,), object, are
+    Outlines of scenes are in meters. `scene_km` has the length of road by name of the scene. Roads, (n,) object, are
     `LineString`s in meters, on the same plane: one of each `roads_every` lines. Points are seconds since the beginning
     and megapixels done by then.
     """

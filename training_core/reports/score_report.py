@@ -34,7 +34,7 @@ class NetworkRecord(ReportRecord):
     """The content of the report of a network's scores, in addition to that of all reports.
 
     The scores are those of `network_scores.NetworkScores`; sentences have each in words, with all its parameters. The
-    sweep has length-based scores by tolerance. Parts are `LineString`s by kind, (n,), object, in meters.
+    sweep has length-based scores by tolerance. Parts are `LineString`s by kind, (n,) object, in meters.
     """
 
     truth: str

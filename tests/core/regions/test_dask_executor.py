@@ -21,10 +21,9 @@ import distributed
 from tests.core.support.dask_processes import Processes, as_variables, end, free_port, write_certificates
 from training_core.errors import Cancelled, JobError, RuntimeEnvironmentError, WorkerError
 from training_core.events import Log, Reporter
-from training_core.regions import dask_executor, dask_pool, worker_checks
+from training_core.regions import dask_executor, dask_pool, executors
 from training_core.regions.dask_executor import DaskExecutor
-from training_core.regions.executors import Handlers, LocalExecutor, open_executor
-from training_core.regions.worker_checks import Needs
+from training_core.regions.executors import Handlers, LocalExecutor, Needs, open_executor
 
 HANDLERS = Handlers(toy_work.perform, toy_work.prepare)
 
@@ -231,8 +230,8 @@ def test_a_worker_without_roadseg_that_comes_late_is_told_of_and_spoils_no_task(
 
 @pytest.mark.slow
 def test_workers_of_other_versions_are_named_before_any_work(processes, tmp_path, monkeypatch):
-    theirs = worker_checks.checked_versions()
-    monkeypatch.setattr(worker_checks, "checked_versions", lambda: {**theirs, "torch": "9.9"})
+    theirs = executors.checked_versions()
+    monkeypatch.setattr(executors, "checked_versions", lambda: {**theirs, "torch": "9.9"})
     processes.start_worker()
     words = rf"No worker of {processes.address} fits this job: .*torch is {theirs['torch']}.* there, and 9\.9 here"
     with pytest.raises(RuntimeEnvironmentError, match=words):

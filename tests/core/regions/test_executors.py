@@ -7,9 +7,8 @@ from tests.core.support.toy_work import task
 from training_core import events
 from training_core.errors import Cancelled, JobError, ModelFileError, OutputError, RuntimeEnvironmentError
 from training_core.events import Reporter
-from training_core.regions import worker_checks
-from training_core.regions.executors import Handlers, LocalExecutor, open_executor
-from training_core.regions.worker_checks import Leader, Needs, complaints
+from training_core.regions import executors
+from training_core.regions.executors import Handlers, Leader, LocalExecutor, Needs, complaints, open_executor
 
 HANDLERS = Handlers(toy_work.perform, toy_work.prepare, {"model": "m"})
 
@@ -107,10 +106,10 @@ def test_a_worker_with_the_same_of_all_fits_and_is_seen(leader):
 def test_every_difference_of_a_worker_is_named(leader, tmp_path, monkeypatch):
     (tmp_path / "model").write_bytes(b"other weights")
     (tmp_path / "scene.tif").unlink()
-    theirs = {**worker_checks.checked_versions(), "torch": "1.0"}
+    theirs = {**executors.checked_versions(), "torch": "1.0"}
     del theirs["numpy"]
-    own = worker_checks.checked_versions()
-    monkeypatch.setattr(worker_checks, "checked_versions", lambda: theirs)
+    own = executors.checked_versions()
+    monkeypatch.setattr(executors, "checked_versions", lambda: theirs)
     assert complaints(leader.document, "w") == [
         f"numpy is missing there, and {own['numpy']} here",
         f"torch is 1.0 there, and {own['torch']} here",
@@ -122,7 +121,7 @@ def test_every_difference_of_a_worker_is_named(leader, tmp_path, monkeypatch):
 
 
 def test_a_folder_of_the_same_name_that_is_another_one_is_found_out(leader, tmp_path, monkeypatch):
-    monkeypatch.setattr(worker_checks, "SEEN_WITHIN_S", 0.0)
+    monkeypatch.setattr(executors, "SEEN_WITHIN_S", 0.0)
     (tmp_path / "region").rename(tmp_path / "here")
     folder = str(tmp_path / "region")
     assert complaints(leader.document, "w") == [f"the folder {folder} does not exist there"]

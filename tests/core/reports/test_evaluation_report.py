@@ -9,7 +9,7 @@ from training_core.geodata.rasters import Band
 from training_core.jobs import Evaluate
 from training_core.models.architectures import Architecture
 from training_core.models.model_card import ModelCard
-from training_core.reports.evaluation_report import EvaluationRecord, write_evaluation_report
+from training_core.reports.evaluation import EvaluationRecord, write_evaluation_report
 from training_core.reports.page import ImageSummary, Panel
 from training_core.segmentation.pixel_metrics import Confusion, RelaxedCounts, Tally
 

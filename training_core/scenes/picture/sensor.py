@@ -116,9 +116,13 @@ def take(light: np.ndarray, view: View, camera: Camera) -> np.ndarray:
     else:
         image = hazy[: len(BANDS[camera.bands])]
         _color(image[:3], camera.balance ** (1 / camera.contrast), camera.saturation / camera.contrast)
+    column = np.floor(view.x / view.pixel_m + 1e-6).astype(np.int64)[None, :]
+    row = np.floor(view.y / view.pixel_m + 1e-6).astype(np.int64)[:, None]
     for number, band in enumerate(image):
+        # Noise of deviation 1; the sum of two uniform numbers is bell-shaped enough.
+        first, second = (hashed(column, row, camera.seed + number + offset) for offset in (41, 51))
         band[:] = gaussian_filter(band, camera.blur_px)
-        band += camera.grain * _noise(view, camera.seed + number)
+        band += camera.grain * (np.float32(np.sqrt(6)) * (first + second - 1))
     image = np.maximum(image - np.float32(camera.black), 0) ** np.float32(camera.gamma)
     image *= camera.top * camera.gray / (_GRAY - camera.black) ** camera.gamma
     return np.clip(np.rint(image), 0, camera.top).astype(camera.dtype)
@@ -131,13 +135,6 @@ def _color(image: np.ndarray, balance: np.ndarray, saturation: float) -> None:
     image *= np.float32(saturation)
     image += gray
     image *= balance.astype(np.float32)[:, None, None]
-
-
-def _noise(view: View, seed: int) -> np.ndarray:
-    """Return (H, W) noise of deviation 1; the sum of two uniform numbers is bell-shaped enough."""
-    column = np.floor(view.x / view.pixel_m + 1e-6).astype(np.int64)[None, :]
-    row = np.floor(view.y / view.pixel_m + 1e-6).astype(np.int64)[:, None]
-    return np.float32(np.sqrt(6)) * (hashed(column, row, seed + 41) + hashed(column, row, seed + 51) - 1)
 
 
 def compressed(image: np.ndarray, quality: int) -> np.ndarray:

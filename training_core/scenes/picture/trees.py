@@ -108,7 +108,7 @@ def plant(
 ) -> tuple[Grove, Grove]:
     """Return trees and shrubs: denser in forests, along verges and in hedges.
 
-    All are (H, W): int64 land cover (-1 for none), float32 urbanity of verges (0 elsewhere) and bool where nothing
+    All are (H, W): int64 land cover (-1 for none) float32 urbanity of verges (0 elsewhere) and bool where nothing
     grows.
     """
     density = _DENSITY[cover]

@@ -26,7 +26,7 @@ def split_askew(
 
     `wanted_m` leads from a (2,) float64 point to the length of blocks around it. `skew` is the standard deviation of
     the angle between cuts and sides in radians. Returns the number of splits before each cut with both of its ends, (2,
-    2), float64, and the corners of the blocks left, (N, 2) float64, all convex.
+    2) float64, and the corners of the blocks left, (N, 2) float64, all convex.
     """
     cuts, blocks, waiting = [], [], [(corners, 0)]
     while waiting:
