@@ -25,17 +25,10 @@ from .data_parallel import DataParallel
 class ParallelRecord:
     """Time and bytes of the measured `steps`, at least one, of a training by several processes.
 
-    Parameters
-    ----------
-    compute_s : tuple of float
-        Of each process: forward, backward, optimizer and waiting for chips.
-    communication_s : float
-        Mean time that a process exchanged gradients and sums, or waited for slower ones.
-    sent_bytes : int
-        Payload of all processes together.
-    handling_s : float
-        Mean CPU time in which other threads of a process sent and received while it computed. They take it from the
-        process' `threads` cores, so it is part of `compute_s`.
+    Each process took `compute_s` for forward, backward, optimizer and waiting for chips. In the mean one exchanged
+    gradients and sums, or waited for slower ones, for `communication_s`. All together sent `sent_bytes` of payload. For
+    `handling_s` of CPU time, the mean, other threads of a process sent and received while it computed. They take it
+    from the process' `threads` cores, so it is part of `compute_s`.
     """
 
     processes: int

@@ -106,21 +106,12 @@ def parse_file(path: Union[str, Path], max_bytes: int) -> Any:
 
 
 def read(kind: type[_T], value: object, name: str = "", is_exact: bool = False) -> _T:
-    """Return a JSON value as a type.
+    """Return a JSON value of unknown origin, from `parse`, as a type; messages name the value by `name`.
 
-    A number must not be a truth value, nor an integer a float; lists become tuples where annotated as such.
-
-    Parameters
-    ----------
-    kind : type
-        A dataclass, int, float, bool, str, Any, or Literal, Optional, list, tuple, dict or Mapping of these; Annotated
-        with Limits, and in dataclasses with Key, EXACT, COMPLETE or PRINTABLE.
-    value : any JSON value
-        Of unknown origin, from `parse`.
-    name : str
-        What the value is, for messages.
-    is_exact : bool
-        Refuse unknown members, as EXACT does.
+    The type is a dataclass, int, float, bool, str, Any, or Literal, Optional, list, tuple, dict or Mapping of these;
+    Annotated with Limits, and in dataclasses with Key, EXACT, COMPLETE or PRINTABLE. A number must not be a truth value, nor an
+    integer a float; lists become tuples where annotated as such. If `is_exact`, unknown members are refused, as by
+    EXACT.
 
     Raises
     ------

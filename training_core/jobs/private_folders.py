@@ -28,10 +28,7 @@ OLD_S = 2 * 86400.0
 class PrivateFolder:
     """A new folder that no other user can foresee, enter, or have there before as a link.
 
-    Parameters
-    ----------
-    prefix, suffix : str
-        Of the folder's name, by which `remove_leftovers` finds it.
+    By prefix and suffix of its name, `remove_leftovers` finds it.
 
     Raises
     ------

@@ -70,18 +70,10 @@ class Drawing:
 class LabeledImage:
     """The labeled part of an image file, read once; large arrays are memory-mapped files, see `large_arrays`.
 
-    Parameters
-    ----------
-    values : ndarray (bands, height, width), any number type
-        As read.
-    known : ndarray (height, width), bool
-        False where the image has no data.
-    training, validation : ndarray (height, width), uint8
-        Labels to train on, and held-out labels; no pixel is labeled in both.
-    classes : ndarray (height, width), uint8, optional
-        Number of the road's class, from 1; 0 if it is not known.
-    block_px : int
-        Side of the blocks by which labels are split into training and validation, a multiple of the model's stride.
+    The values, (bands, height, width), any number type, are as read. `known`, (height, width), bool, is False where the
+    image has no data. Labels to train on and held-out ones are (height, width), uint8; no pixel is labeled in both.
+    `classes`, (height, width), uint8, are numbers of road classes, from 1; 0 if not known. Labels are split by blocks
+    with a side of `block_px`, a multiple of the model's stride.
     """
 
     name: str
@@ -137,14 +129,9 @@ def read_labeled_images(
 ) -> list[LabeledImage]:
     """Read the labeled parts of images, at least one; all labels are training labels, until they are split.
 
-    Images without labels, or without the base model's bands (`known_bands`), are left out with a warning.
-
-    Parameters
-    ----------
-    resolution_m : float
-        Ground size of a pixel in meters; 0 takes the first image's own.
-    bands : tuple of int
-        Numbers of the bands to read; if empty, those of `known_bands`, or all but alpha.
+    Images without labels, or without the base model's bands (`known_bands`), are left out with a warning. The ground
+    size of a pixel is `resolution_m`; 0 takes the first image's own. `bands` are numbers of bands to read; if empty,
+    those of `known_bands`, or all but alpha.
 
     Raises
     ------

@@ -21,18 +21,11 @@ from .uncertainty import BLOCKS_A_SIDE, Blocks, Patches
 
 @dataclass(frozen=True)
 class Places:
-    """Candidates for selection.
+    """Candidates for selection: positions in a plane, `at_m`, (n, 2), float64.
 
-    Parameters
-    ----------
-    at_m : ndarray (n, 2), float64
-        Positions in a plane.
-    cells : ndarray (n, 2), int64
-        Columns and rows in a lattice, which decide which places overlap.
-    score : ndarray (n,), float64
-        A place with a score of 0 is not chosen.
-    distance_m : ndarray (n,), float64
-        To the nearest place that was taken earlier; infinite if there is none.
+    Their `cells`, (n, 2), int64, are columns and rows in a lattice, which decide which places overlap. A place with a
+    score, (n,), float64, of 0 is not chosen. `distance_m`, (n,), float64, is that to the nearest place taken earlier;
+    infinite without one.
     """
 
     at_m: np.ndarray

@@ -34,14 +34,9 @@ MAX_BLOCKS = 4_000_000
 class Blocks:
     """Sums over the blocks of a scene.
 
-    Parameters
-    ----------
-    columns, rows : ndarray (m + 1,) and (n + 1,), int64
-        Edges of the blocks, in pixels.
-    known_px, entropy, road : ndarray (n, m), float64
-        Number of pixels with data, and the sums of their entropies in bits and of their probabilities.
-    labeled : ndarray (n, m), bool
-        Which blocks have a labeled pixel.
+    Edges of the blocks, `columns` (m + 1,) and `rows` (n + 1,), int64, are in pixels. `known_px` have data; `entropy`
+    sums their entropies in bits, and `road` their probabilities: (n, m), float64. `labeled`, (n, m), bool, are blocks
+    with a labeled pixel.
     """
 
     columns: np.ndarray
@@ -56,16 +51,9 @@ class Blocks:
 class Patches:
     """Candidate patches of a scene: with data, and without labels.
 
-    Parameters
-    ----------
-    cells : ndarray (n, 2), int64
-        Column and row of the first block; two patches overlap if both differ by less than `BLOCKS_A_SIDE`.
-    windows : ndarray (n, 4), int64
-        Column, row, width and height in pixels.
-    uncertainty : ndarray (n,), float64
-        Mean entropy of the pixels with data, from 0 to 1 bit.
-    road_share : ndarray (n,), float64
-        Mean probability, from 0 to 1.
+    Their `cells`, (n, 2), int64, are column and row of the first block; two patches overlap if both differ by less than
+    `BLOCKS_A_SIDE`. Windows, (n, 4), int64, are column, row, width and height in pixels. The uncertainty is the mean
+    entropy of pixels with data, from 0 to 1 bit, and `road_share` their mean probability: (n,), float64.
     """
 
     cells: np.ndarray

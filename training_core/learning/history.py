@@ -38,16 +38,10 @@ _Amount = Annotated[float, Limits(0, MAX_STEPS)]
 class History:
     """Record of a training after `step` steps, `elapsed_s` seconds and `validated_parts` parts, each with a validation.
 
-    Parameters
-    ----------
-    steps : list of tuple
-        Step, seconds since the start, loss, learning rate; in a long training of every `stride`-th step only.
-    validations : list of tuple
-        Step, seconds since the start, scores at the best threshold.
-    fitted : dict of str to int
-        Options of the recipe that depended on the measured throughput; a resumed training keeps them.
-    validation_blocks : int
-        Held-out blocks that each validation computes, the same ones, so that their scores compare; 0 before the first.
+    Steps have number, seconds since the start, loss and learning rate; in a long training there is every `stride`-th
+    alone. Validations have step, seconds since the start, and scores at the best threshold. `fitted` are options of the
+    recipe that depended on the throughput; a resumed training keeps them. Each validation computes the same
+    `validation_blocks` held-out blocks, so that scores compare; 0 before the first.
     """
 
     step: _Count = 0

@@ -34,22 +34,12 @@ PARTS = (*PARTS_OF_A_STEP, "validation", "checkpoint")
 class Trainer:
     """A model with its optimizer, as an engine trains them; the model belongs to it from here on.
 
-    Parameters
-    ----------
-    encoder_rate : float
-        Factor on the learning rate for the encoder.
-    averaging : float
-        Decay of the average of the weights, from 0 to 1, which is validated and kept instead of the last weights; 0 for
-        none.
-    clip_norm : float
-        Largest global norm of a step's gradients; 0 for no limit.
+    `encoder_rate` is a factor on the encoder's learning rate. `averaging` is the decay, from 0 to 1, of the average of
+    the weights, which is validated and kept instead of the last ones; 0 for none. `clip_norm` limits the global norm of
+    a step's gradients; 0 for no limit.
 
-    Attributes
-    ----------
-    is_intact : bool
-        Whether all is as after the last step, also if the one since then has failed.
-    ordered_names : list of str
-        Of the parameters that learn, in the order of the optimizer, whose state has their indices.
+    The trainer `is_intact` if all is as after the last step, also if the one since then has failed. `ordered_names` are
+    those of the parameters that learn, in the order of the optimizer, whose state has their indices.
     """
 
     is_intact, takes_images = True, True

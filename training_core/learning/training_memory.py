@@ -54,14 +54,9 @@ SHARE_OF_FREE = 0.9
 class Footprint:
     """Memory of a training, for chips and batches of any size.
 
-    Parameters
-    ----------
-    kept_bytes : int
-        The best weights so far, and the copies for a checkpoint.
-    fixed_bytes, bytes_per_px : ndarray (operations,), float64
-        Live tensors after each operation of a step, weights included: a constant, and a slope per pixel of a batch.
-    chip_bytes_per_px : int
-        Prefetched chips and labels, per pixel of a step.
+    The best weights so far and the copies for a checkpoint are `kept_bytes`. Live tensors after each operation of a
+    step, weights included, are a constant and a slope for each pixel of a batch: (operations,), float64. Prefetched
+    chips and labels take `chip_bytes_per_px` for each pixel of a step.
     """
 
     process_bytes: int

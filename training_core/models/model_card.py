@@ -27,26 +27,15 @@ _STAC_EXTENSION = "https://stac-extensions.github.io/mlm/v1.5.0/schema.json"
 class ModelCard:
     """All metadata of a model.
 
-    Parameters
-    ----------
-    resolution_m : float
-        Ground size of the pixels it was trained on, in meters.
-    threshold : float
-        Probability from which a pixel is road: the one with the best validation F1.
-    halo_px : int
-        Halo with which tiles keep nearly all of the mask of an undivided image (see `halo`); 0 if not measured.
-    training : dict
-        How it was trained, for the user: images, minutes, steps, engine, and whom to name; see `attribution`.
-    metrics : dict
-        Validation scores at the threshold.
-    classes : tuple of RoadClass
-        In the order of its channels, which follow that of road.
-    quantization : dict
-        If quantized to INT8: which layers were not, and how the scores changed.
-    scaling : str
-        Whether values are normalized by the bands' mean and deviation (model), or by those of each image (image).
-    license : str
-        SPDX identifier of the weights' license; empty if unknown, as for a model of one's own.
+    It was trained on pixels of `resolution_m` on the ground. From the `threshold` on a pixel is road: the probability
+    with the best validation F1. With `halo_px` tiles keep nearly all of the mask of an undivided image; 0 if not
+    measured. `training` tells the user images, minutes, steps, engine, and whom to name; see `attribution`. The metrics
+    are validation scores at the threshold.
+
+    Classes are in the order of channels, which follow that of road. `quantization` names the layers that are not INT8,
+    and how scores changed. By its `scaling`, values are normalized by the bands' mean and deviation (model), or by
+    those of each image (image). The license is the SPDX identifier of the weights' license; empty if unknown, as for a
+    model of one's own.
     """
 
     architecture: Architecture

@@ -51,23 +51,13 @@ class Bound:
 class Row:
     """A row of a breakdown: the cost of a part of a step.
 
-    Parameters
-    ----------
-    time_s : float
-        In a typical step: the mean over the middle half of the steps by their time.
-    share : float
-        Fraction of the step, from 0 to 1.
-    spread_s : float
-        Interquartile range over the steps.
-    flop : float, optional
-        Floating-point operations; None where they are not counted.
-    bytes : float, optional
-        Least memory traffic: each tensor that is read or written, once.
-    roof_share : float, optional
-        Time that the machine would need at its measured limits, divided by the time it took. Above 1 where a limit was
-        measured too low, or the data were in a faster cache.
-    bound : str
-        The limit: COMPUTE, MEMORY or CACHE; empty without one.
+    It took `time_s` in a typical step: the mean over the middle half of the steps by their time. That is a `share` of
+    the step, with an interquartile range of `spread_s` over the steps. `flop` are floating-point operations, None where
+    they are not counted; `bytes` the least memory traffic: each tensor that is read or written, once.
+
+    The bound is the limit: COMPUTE, MEMORY or CACHE; empty without one. `roof_share` is the time that the machine would
+    need at its measured limits, divided by the time it took. It is above 1 where a limit was measured too low, or the
+    data were in a faster cache.
     """
 
     name: Text
@@ -237,18 +227,10 @@ class Rate:
 class Limits:
     """The machine's limits, as measured; 0 where unknown.
 
-    Parameters
-    ----------
-    convolution, matrix : dict of str to tuple of Rate
-        Peak by number format: fp32, bf16, int8; a format that cannot be measured is left out.
-    bandwidth : dict of str to tuple of Rate
-        Of memory: triad (STREAM), read, copy.
-    cache_per_s : float
-        Bytes a second of a triad within half of the last-level cache, with all threads.
-    parallel_region_s : float
-        Time to start an OpenMP region with all threads.
-    machine : dict of str to str, int, float or None
-        Facts by name, see `system.machine`; None where the system does not provide it.
+    Peaks of convolutions and matrix products are by number format: fp32, bf16, int8; one that cannot be measured is
+    left out. The bandwidth of memory is that of triad (STREAM), read and copy; `cache_per_s` that of a triad within
+    half of the last-level cache. Starting an OpenMP region takes `parallel_region_s`. Facts of the machine are by name,
+    see `system.machine`; None where the system does not provide it.
     """
 
     convolution: Mapping[Text, tuple[Rate, ...]]

@@ -113,14 +113,9 @@ def padded_size(shape: tuple[int, ...]) -> tuple[int, int]:
 class Piece:
     """A tile with its pixels.
 
-    Parameters
-    ----------
-    wanted : ndarray (height, width), bool
-        Which pixels of its core have data and lie in the area of interest.
-    image : ndarray (bands, height, width), float32
-        Core and halo, normalized and padded; of no pixels if none is wanted.
-    source, name : any, str
-        The image it is a tile of (for the caller) and that image's file (for messages).
+    `wanted`, (height, width), bool, are pixels of its core with data and in the area of interest. The image, (bands,
+    height, width), float32, is core and halo, normalized and padded; of no pixels if none is wanted. The source is the
+    image that it is a tile of, for the caller, and the name that image's file, for messages.
     """
 
     tile: Tile

@@ -29,12 +29,8 @@ class Place:
 def count_processes(wanted: str, threads: int, most: int, sys_root: Path = machine.SYS) -> int:
     """Return how many processes to start, at most as many as have something to do.
 
-    Parameters
-    ----------
-    wanted : str
-        A number; or auto, for one a NUMA node or socket, so that none computes with the memory of another.
-    threads : int
-        Of the whole job; 0 for as many as there are cores.
+    Wanted is a number, or auto for one a NUMA node or socket, so that none computes with the memory of another. The
+    whole job has `threads`; 0 for as many as there are cores.
 
     Raises
     ------

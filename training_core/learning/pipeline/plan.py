@@ -51,18 +51,9 @@ class PartCost:
 class PipelinePlan:
     """The stages of a pipeline, and the speed to expect.
 
-    Parameters
-    ----------
-    balance : tuple of int
-        How many parts of the U-Net each stage has.
-    stage_bytes : tuple of int
-        Memory of each stage: weights, gradients, moments and kept activations.
-    step_s : float
-        Time of a step.
-    speed_up : float
-        Against one process that computes all stages.
-    bubble : float
-        Fraction of the step in which a stage waits, in the mean over all stages.
+    `balance` has the number of parts of the U-Net in each stage. `stage_bytes` are weights, gradients, moments and kept
+    activations of each. A step takes `step_s`. The speed-up is against one process that computes all stages. The bubble
+    is the fraction of the step in which a stage waits, in the mean over all stages.
     """
 
     balance: tuple[int, ...]
@@ -106,14 +97,7 @@ def plan_pipeline(
 ) -> PipelinePlan:
     """Measure the parts of a model with random weights, and cut it into stages.
 
-    Parameters
-    ----------
-    chip_px : int
-        Side of a chip as it enters the model.
-    is_recomputing : bool
-        Whether activations are recomputed in the backward pass.
-    stages, pipelines : int
-        Stages of a pipeline, and pipelines that share the batches of a step.
+    A chip enters the model with a side of `chip_px`. The pipelines share the batches of a step.
 
     Raises
     ------
@@ -198,14 +182,8 @@ def _kept_bytes(stage: Stage, inputs: tuple[Tensor, ...]) -> int:
 def plan_stages(costs: Sequence[PartCost], stages: int, batches: int, copies: int, min_first: int = 1) -> PipelinePlan:
     """Cut parts into stages so that the slowest is as fast as possible: it limits the throughput.
 
-    Parameters
-    ----------
-    batches : int
-        Micro-batches of a step.
-    copies : int
-        Copies of the weights in memory: themselves, gradients, moments, averages.
-    min_first : int
-        Parts that the first stage has at least.
+    A step has micro-batches. There are `copies` of the weights in memory: themselves, gradients, moments, averages. The
+    first stage has at least `min_first` parts.
     """
     balance = place_cuts([cost.forward_s + cost.backward_s for cost in costs], stages, min_first)
     ends = [0, *accumulate(balance)]
@@ -223,19 +201,10 @@ def plan_stages(costs: Sequence[PartCost], stages: int, batches: int, copies: in
 
 
 def place_cuts(seconds: Sequence[float], stages: int, min_first: int = 1) -> tuple[int, ...]:
-    """Cut parts into consecutive stages so that the largest is smallest, by dynamic programming over all cuts.
+    """Return how many of consecutive parts each stage has, so that the slowest stage is fastest: their balance.
 
-    Parameters
-    ----------
-    seconds : sequence of float
-        Time of each part.
-    min_first : int
-        Parts that the first stage has at least.
-
-    Returns
-    -------
-    tuple of int
-        The balance: how many parts each stage has.
+    This is dynamic programming over all cuts. `seconds` are the times of the parts, of which the first stage has at
+    least `min_first`.
     """
     # By the number of parts in the stages so far: the largest of these stages, and their balance.
     best: dict[int, tuple[float, tuple[int, ...]]] = {

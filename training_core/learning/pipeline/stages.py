@@ -26,14 +26,9 @@ _ENCODER = tuple(f"encoder.{name}" for name in ("conv1", "bn1", "layer1", "layer
 
 @dataclass(frozen=True)
 class Part:
-    """A part of the U-Net that is never cut.
+    """A part of the U-Net that is never cut: the names of its modules in the U-Net, in the order in which they compute.
 
-    Parameters
-    ----------
-    names : tuple of str
-        Its modules, by their names in the U-Net, in the order in which they compute.
-    keeps_input : bool
-        Whether its input is a skip connection, which a decoder block takes later.
+    If it keeps its input, that is a skip connection, which a decoder block takes later.
     """
 
     names: tuple[str, ...]
@@ -77,17 +72,9 @@ def without_memory(model: nn.Module) -> nn.Module:
 class Stage(nn.Module):
     """Consecutive parts of a U-Net; parameters and buffers keep their names in it.
 
-    Parameters
-    ----------
-    model : Module
-        A U-Net, whose modules become those of the stage. If it recomputes activations, so does the stage.
-    dtype : dtype
-        In which an engine computes: float32 or bfloat16.
-
-    Attributes
-    ----------
-    needs_gradient : tuple of bool
-        Of the tensors that it receives; all of them where it is empty.
+    The modules of the U-Net become those of the stage. If it recomputes activations, so does the stage. An engine
+    computes in `dtype`, float32 or bfloat16. `needs_gradient` is of the tensors that the stage receives, all of them
+    where it is empty.
     """
 
     def __init__(self, model: nn.Module, parts: Sequence[Part], dtype: torch.dtype = torch.float32) -> None:
@@ -102,18 +89,11 @@ class Stage(nn.Module):
             self._place(name, model.get_submodule(name))
 
     def forward(self, *received: Tensor) -> tuple[Tensor, ...]:
-        """Compute the parts.
+        """Compute the parts; return what the next stage receives, in the same dtype, or logits alone, float32.
 
-        Parameters
-        ----------
-        received : Tensor (batch, height, width, channels), float32 or bfloat16
-            The features, and the skip connections from the largest to the smallest. Gloo sends contiguous tensors only,
-            so that channels are last in the shape, too. The first stage takes images (batch, bands, height, width).
-
-        Returns
-        -------
-        tuple of Tensor (batch, height, width, channels), same dtype
-            The same for the next stage; the last stage returns logits alone, float32.
+        Received are the features, (batch, height, width, channels), float32 or bfloat16, and the skip connections from
+        the largest to the smallest. Gloo sends contiguous tensors only, so channels are last in the shape, too. The
+        first stage takes images, (batch, bands, height, width).
         """
         with torch.autocast("cpu", dtype=torch.bfloat16, enabled=self._dtype == torch.bfloat16):
             features, skips = self._compute(*self._opened(received))
@@ -193,19 +173,9 @@ def handed_over(
 ) -> list[tuple[Tensor, ...]]:
     """Return the input of each part, as if it were a stage, and the output of the last one.
 
-    Parameters
-    ----------
-    model : Module
-        A U-Net without memory, in which frozen parts need no gradient.
-    shape : tuple of int
-        Of a batch of images: batch, bands, height, width.
-    dtype : dtype
-        In which an engine computes.
-
-    Returns
-    -------
-    list of tuple of Tensor (batch, height, width, channels), any dtype
-        Without memory. They need a gradient where something that learns comes before them.
+    The U-Net is without memory, and so are these tensors, (batch, height, width, channels), any dtype: the one in which
+    an engine computes. They need a gradient where something that learns comes before them. Frozen parts of the U-Net
+    need none. The shape is that of a batch of images: batch, bands, height, width.
     """
     tensors: tuple[Tensor, ...] = (torch.empty(shape, device="meta"),)
     found = [tensors]

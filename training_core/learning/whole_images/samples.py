@@ -23,20 +23,11 @@ from ..chips import draw_scaling, scale_into
 class ImageSample:
     """A labeled image as one step sees it; nothing of it is copied before a tile is read.
 
-    Parameters
-    ----------
-    values : ndarray (bands, height, width), any number type
-        As read, turned; may be memory-mapped, as all of these.
-    known : ndarray (height, width), bool
-        False where the image has no data.
-    training : ndarray (height, width), uint8
-        BACKGROUND, ROAD or IGNORE.
-    classes : ndarray (height, width), uint8, optional
-        Number of the road's class, from 1; 0 if it is not known.
-    scale, offset : ndarray (bands,), float32
-        Normalize the values; see `draw_scaling`.
-    labeled_px : int
-        Pixels that are not IGNORE.
+    The values, (bands, height, width), any number type, are as read, but turned. `known`, (height, width), bool, is
+    False where the image has no data. Labels to train on are (height, width), uint8: BACKGROUND, ROAD or IGNORE.
+    `classes`, (height, width), uint8, are numbers of road classes, from 1; 0 if not known. `scale` and `offset`,
+    (bands,), float32, normalize the values; see `draw_scaling`. `labeled_px` are not IGNORE. All arrays may be
+    memory-mapped.
     """
 
     values: np.ndarray
@@ -71,14 +62,9 @@ class ImageSample:
 
 
 def sample_of(image: LabeledImage, scale: np.ndarray, offset: np.ndarray, symmetry: int = 0) -> ImageSample:
-    """Return an image as a sample.
+    """Return an image as a sample, turned by one of the eight symmetries of the square; see `turned`.
 
-    Parameters
-    ----------
-    scale, offset : ndarray (bands,), float32
-        Normalize its values; see `draw_scaling`.
-    symmetry : int
-        One of the eight of the square; see `turned`.
+    `scale` and `offset`, (bands,), float32, normalize its values; see `draw_scaling`.
     """
     values, known, training = (turned(array, symmetry) for array in (image.values, image.known, image.training))
     classes = None if image.classes is None else turned(image.classes, symmetry)
@@ -107,13 +93,7 @@ class ImageSampler:
 def draw_images(
     sampler: ImageSampler, images: int, first: int
 ) -> Generator[tuple[list[ImageSample], list[int]], None, None]:
-    """Yield the images of each step, and how many pixels of each are labeled.
-
-    Yields
-    ------
-    samples : list of ImageSample
-    labeled_px : list of int
-    """
+    """Yield the images of each step, from the first on, and how many pixels of each are labeled."""
     for number in count_from(first):
         samples = sampler.batch(number, images)
         yield samples, [sample.labeled_px for sample in samples]

@@ -28,14 +28,9 @@ RECOMPUTING_TIME = 1.35
 
 @dataclass(frozen=True)
 class TilePlan:
-    """How whole images are divided into tiles.
+    """How whole images are divided into tiles, with the estimated peak memory of a process; 0 where none was estimated.
 
-    Parameters
-    ----------
-    core_px, halo_px : int
-        See `tile_grid`.
-    peak_bytes : int
-        Estimated peak memory of a process; 0 where none was estimated.
+    For core and halo, see `tile_grid`.
     """
 
     core_px: int
@@ -73,16 +68,8 @@ def plan_tiles(
 ) -> TilePlan:
     """Choose the tiles with which a step over whole images takes the least time, with the exact halo.
 
-    Parameters
-    ----------
-    recipe : StepOptions
-        Its `recompute` may force the choice.
-    shapes : sequence of (height, width)
-        Of the images, in pixels.
-    ranks : int
-        Among which the tiles of an image are shared out.
-    processes : int
-        How many of them share this machine's memory.
+    The recipe's `recompute` may force the choice. Shapes are heights and widths of the images, in pixels. The tiles of
+    an image are shared out among `ranks`, of which as many as `processes` share this machine's memory.
 
     Raises
     ------
