@@ -178,12 +178,13 @@ def measure(case: Case, rank: int) -> dict[str, Any]:
     from training_core.jobs import StepOptions
     from training_core.learning.optimizers import build_optimizer
     from training_core.learning.whole_images.samples import ImageSample
-    from training_core.learning.whole_images.tiles import TilePlan, image_halo_px, plan_tiles
+    from training_core.learning.whole_images.tiles import TilePlan, plan_tiles
     from training_core.learning.whole_images.trainer import add_image_gradients
     from training_core.models.architectures import adapt_first_layer, build_network, set_training_mode
     from training_core.models.engines import make_engine
     from training_core.models.loading import load_weights
     from training_core.models.recompute import recompute_activations
+    from training_core.segmentation.halo import image_halo_px
 
     torch.set_num_threads(case.threads)
     group = join(case, rank)

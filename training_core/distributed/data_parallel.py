@@ -31,12 +31,16 @@ class DataParallel(SingleProcess):
     @property
     def waited_s(self) -> float:
         """See SingleProcess."""
-        return self.group.waited_s
+        return sum(group.waited_s for group in self._groups)
 
     @property
     def sent_bytes(self) -> int:
         """Payload that this rank has sent so far."""
-        return self.group.sent_bytes
+        return sum(group.sent_bytes for group in self._groups)
+
+    @property
+    def _groups(self) -> set[Group]:
+        return {self.group, self._replicas}
 
     def attach(self, model: nn.Module) -> None:
         """See SingleProcess."""
@@ -108,16 +112,6 @@ class PipelineParallel(DataParallel):
             replicas = group.divided([range(stage, group.size, stages) for stage in range(stages)])
         super().__init__(group, is_compressed, replicas)
         self.replica = replicas.rank
-
-    @property
-    def waited_s(self) -> float:
-        """See SingleProcess."""
-        return sum(group.waited_s for group in self._groups)
-
-    @property
-    def sent_bytes(self) -> int:
-        """See DataParallel."""
-        return sum(group.sent_bytes for group in self._groups)
 
     def losses_in_order(self, losses: list[float], count: int) -> list[float]:
         """Return the losses of a step's batches, which last stages have, in the order of the batches."""

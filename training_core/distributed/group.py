@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 from torch import distributed as dist
 
-from ..errors import WorkerError
+from ..errors import RoadSegError, WorkerError
 from ..system.timing import busy_s, thread_ids
 
 
@@ -26,6 +26,14 @@ class LostRankError(WorkerError):
     """Another rank has ended, or cannot be reached; why is known to whoever watches the ranks."""
 
     code = "lost rank"
+
+
+class RankError(RoadSegError):
+    """The error of a rank, under its code."""
+
+    def __init__(self, code: str, message: str, remedy: str) -> None:
+        super().__init__(message, remedy)
+        self.code = code
 
 
 class Group:

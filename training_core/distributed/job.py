@@ -62,19 +62,14 @@ def _launch(job: FineTune, count: int, reporter: Reporter) -> dict[str, Any]:
         try:
             return launch(run_rank, job.to_json(), places(count, job.threads), reporter)
         except RoadSegError as error:
-            _tidy(job)
+            for path in filter(None, (job.model, job.report)):
+                with suppress(OSError):
+                    remove_leftovers(Path(path).parent)  # of a killed rank
             if error.code != ResourceError.code or job.processes != AUTO or count <= job.pipeline_stages:
                 raise
             count -= job.pipeline_stages
             reporter.log(f"{error.message} Continuing with {count} process{'es' * (count > 1)}.")
             job = dataclasses.replace(job, resume=job.resume or _has_checkpoint(job, began_s))
-
-
-def _tidy(job: FineTune) -> None:
-    """Remove the leftovers of a killed rank."""
-    for path in filter(None, (job.model, job.report)):
-        with suppress(OSError):
-            remove_leftovers(Path(path).parent)
 
 
 def _has_checkpoint(job: FineTune, since_s: float) -> bool:

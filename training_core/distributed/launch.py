@@ -29,7 +29,7 @@ from ..events import Reporter
 from ..system import shutdown
 from ..system.memory import kills_for_memory
 from ..system.placement import Place
-from .group import LostRankError
+from .group import LostRankError, RankError
 from .rank_process import CANCEL, Target, log_path, run_rank
 
 POLL_S = 0.2
@@ -60,14 +60,6 @@ class _Rank:
     def has_failed(self) -> bool:
         """Whether it sent an error, died without a word, or was killed since it hung."""
         return self.has_hung or isinstance(self.last, events.Error) or (not self.is_open and self.last is None)
-
-
-class RankError(RoadSegError):
-    """The error of a rank, under its code."""
-
-    def __init__(self, code: str, message: str, remedy: str) -> None:
-        super().__init__(message, remedy)
-        self.code = code
 
 
 def launch(target: Target, text: str, places: list[Place], reporter: Reporter) -> dict[str, Any]:

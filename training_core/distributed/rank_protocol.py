@@ -24,7 +24,7 @@ from ..errors import Cancelled, JobError, ModelFileError, RoadSegError
 from ..learning.trainer import Trainer
 from ..learning.training_loop import Batches
 from ..learning.validation import Block, validate
-from .group import Group, LostRankError
+from .group import Group, LostRankError, RankError
 
 if TYPE_CHECKING:
     from .pipeline_trainer import PipelineTrainer  # which loads 190 MB of torch
@@ -33,21 +33,13 @@ if TYPE_CHECKING:
 _STEPS_AFTER_STOP = 2
 
 
-class OtherRankError(RoadSegError):
-    """The error of another rank."""
-
-    def __init__(self, code: str, message: str, remedy: str) -> None:
-        super().__init__(message, remedy)
-        self.code = code
-
-
 @contextmanager
 def agreed(group: Group) -> Iterator[None]:
     """End this context on all ranks alike: where one of them raises an error for the user, all do.
 
     Raises
     ------
-    OtherRankError
+    RankError
         Another rank raised it; the message names the rank.
     """
     failure = None
@@ -61,7 +53,7 @@ def agreed(group: Group) -> Iterator[None]:
             if other and failure is None:
                 code, message, remedy, machine = other
                 who = "" if code == Cancelled.code else f"Rank {rank} of {group.size} on {machine}: "
-                failure = OtherRankError(code, f"{who}{message}", remedy)
+                failure = RankError(code, f"{who}{message}", remedy)
     if failure is not None:
         raise failure
 

@@ -17,6 +17,7 @@ from ..learning.trainer import Trainer
 from ..learning.training_loop import Training
 from ..learning.whole_images.trainer import ImageTrainer
 from ..models.engines import BF16
+from ..models.recompute import recompute_activations
 from ..system import shutdown
 from .data_parallel import DataParallel
 from .group import Group, LostRankError
@@ -26,8 +27,6 @@ from .rank_protocol import agreed, leading
 def start_training(setup: Setup, former: Optional[Checkpoint], reporter: Reporter, group: Group) -> Training:
     """Return the training that is to begin, or to be resumed from rank 0's checkpoint."""
     if setup.plan.memory.is_recomputing:
-        from ..models.recompute import recompute_activations  # loads the library of the U-Net
-
         recompute_activations(setup.start.network)
     images, job, engine, trainer = setup.images, setup.job, setup.plan.engine, _make_trainer(setup, reporter, group)
     with agreed(group):

@@ -11,7 +11,7 @@ from .exchange import ExportModel, MergeModels, Quantize
 from .json_fields import parse
 from .learning import Evaluate, FineTune, Live, MakeScene, SuggestLabels
 from .mapping import CleanNetwork, ExtractRoads, MapRegion, Segment, Vectorize
-from .networks import METERS_PER_SECOND, CompareNetworks, ExportNetwork, GraphOptions, NodingOptions, ScoreNetwork
+from .networks import METERS_PER_SECOND, CompareNetworks, ExportNetwork, ScoreNetwork
 from .option import (
     BANDS,
     FIELD,
@@ -37,7 +37,6 @@ from .option import (
     VECTOR,
     VECTOR_OUTPUT,
     Job,
-    Option,
     OptionField,
     describe_range,
     from_options,
@@ -46,19 +45,15 @@ from .option import (
 from .profiling import ALL, BOTH, INFERENCE, TRAINING, CompareProfiles, Profile
 from .recipe import RecipeOptions, StepOptions
 from .shared import (
-    DRIVING_SIDES,
     LEFT,
     MEMORY_VARIABLE,
     RIGHT,
     THREADS_VARIABLE,
     UNKNOWN,
-    CleaningOptions,
-    ComputeOptions,
     LabelOptions,
     NetworkOptions,
     ProcessOptions,
     SegmentOptions,
-    ThreadOptions,
 )
 from .starter import has_starter, model_path, with_model_paths
 

@@ -42,6 +42,8 @@ from .shared import (
     precision_option,
 )
 
+_AOI_HELP = "Polygons in which every road is drawn, so that all other pixels in them are background."
+
 
 @dataclass(frozen=True)
 class FineTune(LabelOptions, RecipeOptions, ProcessOptions, ComputeOptions):
@@ -62,12 +64,7 @@ class FineTune(LabelOptions, RecipeOptions, ProcessOptions, ComputeOptions):
     roads: str = option(
         "", "Drawn roads", "Road center-lines or road polygons drawn on the images.", kind=VECTOR, required=True
     )
-    aoi: str = option(
-        "",
-        "Area of interest",
-        "Polygons in which every road is drawn, so that all other pixels in them are background.",
-        kind=VECTOR,
-    )
+    aoi: str = option("", "Area of interest", _AOI_HELP, kind=VECTOR)
     base_model: str = option(
         STARTER,
         "Base model",
@@ -217,12 +214,7 @@ class Live(LabelOptions, ThreadOptions):
 
     raster: str = option("", "Image", "Image in which the roads are drawn.", kind=RASTER, required=True)
     roads: str = option("", "Drawn roads", "Roads to begin with; further ones come as commands.", kind=VECTOR)
-    aoi: str = option(
-        "",
-        "Area of interest",
-        "Polygons in which every road is drawn, so that all other pixels in them are background.",
-        kind=VECTOR,
-    )
+    aoi: str = option("", "Area of interest", _AOI_HELP, kind=VECTOR)
     base_model: str = option(
         STARTER,
         "Base model",

@@ -22,12 +22,7 @@ from .option import (
     option,
     with_default,
 )
-from .shared import (
-    CleaningOptions,
-    NetworkOptions,
-    SegmentOptions,
-    model_option,
-)
+from .shared import CleaningOptions, NetworkOptions, SegmentOptions, model_option
 
 # How addresses of a Dask scheduler begin.
 SCHEDULER_PROTOCOLS = ("tcp://", "tls://")

@@ -48,6 +48,16 @@ def _speed_option(whose: str) -> str:
     )
 
 
+def _require_both_speeds(networks: dict[str, str], job: Job) -> None:
+    """Raise JobError if one of two networks, by the name of its roads and its prefix of fields, lacks a speed field."""
+    missing = [name for name, prefix in networks.items() if not getattr(job, f"{prefix}_speed_field")]
+    if len(missing) == 1:
+        raise JobError(
+            f"The speed field of the {missing[0]} ({networks[missing[0]]}_speed_field) is missing.",
+            "Comparing travel times needs the speeds of both networks: give both fields or none.",
+        )
+
+
 @dataclass(frozen=True)
 class NodingOptions(Job):
     """Options of every job that turns lines into a graph (noding)."""
@@ -160,12 +170,7 @@ class ScoreNetwork(GraphOptions):
 
     def _check_together(self) -> None:
         super()._check_together()
-        if bool(self.truth_speed_field) != bool(self.proposal_speed_field):
-            missing = "proposed roads (proposal" if self.truth_speed_field else "true roads (truth"
-            raise JobError(
-                f"The speed field of the {missing}_speed_field) is missing.",
-                "Comparing travel times needs the speeds of both networks: give both fields or none.",
-            )
+        _require_both_speeds({"true roads": "truth", "proposed roads": "proposal"}, self)
 
 
 @dataclass(frozen=True)
@@ -360,12 +365,7 @@ class CompareNetworks(GraphOptions):
 
     def _check_together(self) -> None:
         super()._check_together()
-        if bool(self.before_speed_field) != bool(self.after_speed_field):
-            missing = "after" if self.before_speed_field else "before"
-            raise JobError(
-                f"The speed field of the roads {missing} ({missing}_speed_field) is missing.",
-                "Comparing travel times needs the speeds of both networks: give both fields or none.",
-            )
+        _require_both_speeds({"roads before": "before", "roads after": "after"}, self)
         for field_name in ("origins", "damage", "reached"):
             if getattr(self, field_name) and not self.places:
                 raise JobError(

@@ -228,13 +228,7 @@ class CheckpointWriter:
     On entry, this context manager removes leftovers of killed runs; on exit, it waits until the last one is written.
     """
 
-    def __init__(
-        self,
-        path: Path,
-        identity: dict[str, Any],
-        engine: NativeEngine,
-        reporter: Reporter,
-    ) -> None:
+    def __init__(self, path: Path, identity: dict[str, Any], engine: NativeEngine, reporter: Reporter) -> None:
         self._path, self._reporter = path, reporter
         self._identity, self._engine = identity, engine
         self._written_s = time.monotonic()

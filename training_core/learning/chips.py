@@ -40,14 +40,9 @@ class ChipSampler:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Draw a batch of `count` chips, or the `assigned` ones of it; it depends on the seed and its number alone.
 
-        Each chip has its own random numbers, so all ranks draw the same. With `has_images` false there are only labels.
-
-        Returns
-        -------
-        images : ndarray (assigned or 0, bands, size, size), float32
-            Normalized; 0 where the image has no data.
-        labels : ndarray (assigned, size, size), uint8
-            BACKGROUND, ROAD or IGNORE, and for road of a known class ROAD + its number.
+        Each chip has its own random numbers, so all ranks draw the same. Images, (assigned, bands, size, size),
+        float32, are normalized, and 0 without data. If `has_images` is false, there are only labels, (assigned, size,
+        size), uint8: BACKGROUND, ROAD or IGNORE, and for road of a known class ROAD + its number.
         """
         assigned, side = range(count) if assigned is None else assigned, self._size_px
         chips = np.zeros((len(assigned) * has_images, len(self._images[0].bands), side, side), dtype=np.float32)

@@ -17,7 +17,7 @@ from ..jobs import FineTune
 from ..jobs.recipe import CHIPS, IMAGE
 from ..labels.labeled_images import LabeledImage
 from ..models.architectures import Architecture
-from ..models.engines import NativeEngine, choose_precision, choose_training_engine, training_engine
+from ..models.engines import TRAINING, NativeEngine, choose_engine, choose_precision, training_engine
 from .checkpoint import Checkpoint
 from .fitted_recipe import Fit, TrialSteps, fit_recipe, has_choice
 from .pipeline.plan import plan_pipeline, require_pipelines
@@ -150,7 +150,7 @@ def _choose_engine(job: FineTune, trial: TrialSteps, reporter: Reporter) -> Nati
     is_plain = job.sample == CHIPS and job.pipeline_stages == 1
     is_tried = is_plain and (not job.steps or job.steps >= MIN_STEPS_WITH_TRIAL)
     limit_s = math.inf if job.steps else TRIAL_FRACTION * job.minutes * 60
-    return choose_training_engine(job.engine, job.precision, step if is_tried else None, reporter.log, limit_s)
+    return choose_engine(job.engine, job.precision, TRAINING, step if is_tried else None, reporter.log, limit_s)
 
 
 def _fit(job: FineTune, trial: TrialSteps, engine: NativeEngine, reporter: Reporter) -> Fit:

@@ -16,6 +16,7 @@ from ..jobs import FineTune, StepOptions
 from ..jobs.recipe import BY_PACE, CAREFUL_RATE, CHIPS, SMALL_CHIP_PX, USUAL_CHIP_PX
 from ..models.architectures import Architecture, build_network
 from ..models.engines import NativeEngine
+from ..models.recompute import recompute_activations
 from .trainer import Trainer
 
 # Fraction of the time budget that is left for training steps; validation takes the rest.
@@ -104,7 +105,5 @@ class TrialSteps:
         with torch.random.fork_rng(devices=[]):  # the trial must not change the training
             model = build_network(self._architecture)
         if self._is_recomputing:
-            from ..models.recompute import recompute_activations  # loads the library of the U-Net
-
             recompute_activations(model)
         return Trainer(model, engine, self._recipe)

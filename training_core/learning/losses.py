@@ -232,15 +232,9 @@ def training_loss(
 ) -> Tensor:
     """Return the loss of a batch, or of the image of which these pixels are a part, 0-d in the dtype of the logits.
 
-    Its gradient with respect to these logits is that of all parts together. For `class_counts`, (254,), int64, see
-    `class_loss`.
-
-    Parameters
-    ----------
-    logits : Tensor (batch, channels, height, width), float32 or float64
-        Of road, then of each class.
-    labels : Tensor (batch, height, width), uint8
-        BACKGROUND, ROAD or IGNORE, and for road of a known class ROAD + its number.
+    Logits, (batch, channels, height, width), float32 or float64, are of road, then of each class. Labels, (batch,
+    height, width), uint8, are BACKGROUND, ROAD or IGNORE, and for road of a known class ROAD + its number. The gradient
+    with respect to these logits is that of all parts together. For `class_counts`, (254,), int64, see `class_loss`.
     """
     loss = road_loss(logits[:, :1], without_classes(labels)[:, None], joint)
     if logits.shape[1] > 1:

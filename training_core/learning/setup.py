@@ -17,13 +17,7 @@ from ..geodata.tiling import round_up
 from ..jobs import FineTune
 from ..jobs.recipe import USUAL_CHIP_PX
 from ..labels.labeled_images import LabeledImage
-from ..models.architectures import (
-    Architecture,
-    adapt_first_layer,
-    adapt_head,
-    build_network,
-    build_uninitialized,
-)
+from ..models.architectures import Architecture, adapt_first_layer, adapt_head, build_network, build_uninitialized
 from ..models.base_model import BaseModel
 from ..models.engines import NativeEngine
 from ..models.loading import load_into

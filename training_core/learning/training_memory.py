@@ -25,6 +25,7 @@ from ..geodata.tiling import STRIDE_PX
 from ..jobs import StepOptions
 from ..models.architectures import Architecture, build_network, weights_without_memory
 from ..models.engines import IPEX, NativeEngine
+from ..models.recompute import mix_in_recomputing
 from ..system import environment
 from ..system.allocator import give_free_blocks_back
 from ..system.memory import available_bytes
@@ -92,37 +93,18 @@ def measure_footprint(
     # A second batch finds the gradients of the first; further ones are like it.
     options |= {"batch_size": 1, "accumulation": min(recipe.accumulation, 2)}
     step = _measure_step(architecture, engine, StepOptions(**options), is_recomputing)
-    return Footprint(
-        process_bytes=psutil.Process().memory_info().rss,
-        library_bytes=LIBRARY_BYTES + (EXTENSION_COPIES * step.weights_bytes if engine.name == IPEX else 0),
-        kept_bytes=step.kept_bytes,
-        fixed_bytes=step.fixed_bytes,
-        bytes_per_px=step.bytes_per_px,
-        chip_bytes_per_px=BATCHES_OF_CHIPS * (4 * architecture.in_channels + 1),
-    )
-
-
-@dataclass(frozen=True)
-class _StepBytes:
-    """The part of a footprint that is the same in every process; see Footprint."""
-
-    weights_bytes: int
-    kept_bytes: int
-    fixed_bytes: np.ndarray
-    bytes_per_px: np.ndarray
+    return dataclasses.replace(step, process_bytes=psutil.Process().memory_info().rss)
 
 
 @functools.lru_cache
 def _measure_step(
     architecture: Architecture, engine: NativeEngine, recipe: StepOptions, is_recomputing: bool
-) -> _StepBytes:
-    """Measure three training steps; see `measure_footprint`."""
-    from ..models.recompute import RecomputingUnet  # loads the library of the U-Net
-
+) -> Footprint:
+    """Measure three training steps; see `measure_footprint`. All but `process_bytes` is the same in every process."""
     with torch.random.fork_rng(devices=[]), Ledger() as ledger:
         model = build_network(architecture)
         if is_recomputing:  # without `recompute_activations`, which would slow this process down from here on
-            model.__class__ = RecomputingUnet
+            mix_in_recomputing(model)
         trainer = Trainer(model, engine, recipe)
         _step(trainer, recipe.accumulation, architecture.in_channels, SMALL_CHIPS_PX[0])  # makes the optimizer's state
         alive = []
@@ -133,7 +115,14 @@ def _measure_step(
     pixels = [size_px**2 for size_px in SMALL_CHIPS_PX]
     slope = (alive[1] - alive[0]) / (pixels[1] - pixels[0])
     weights_bytes = sum(tensor.nbytes for tensor in model.state_dict().values())
-    measured = _StepBytes(weights_bytes, _kept_bytes(trainer), alive[0] - slope * pixels[0], slope)
+    measured = Footprint(
+        process_bytes=0,
+        library_bytes=LIBRARY_BYTES + (EXTENSION_COPIES * weights_bytes if engine.name == IPEX else 0),
+        kept_bytes=_kept_bytes(trainer),
+        fixed_bytes=alive[0] - slope * pixels[0],
+        bytes_per_px=slope,
+        chip_bytes_per_px=BATCHES_OF_CHIPS * (4 * architecture.in_channels + 1),
+    )
     del model, trainer
     gc.collect()  # the extension's parameters refer to each other
     give_free_blocks_back()

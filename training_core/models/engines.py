@@ -34,8 +34,6 @@ AUTO = "auto"
 CLEAR_LOSS = 0.85
 NATIVE, IPEX, OPENVINO = "native", "ipex", "openvino"
 BF16, FP32, INT8 = "bf16", "fp32", "int8"
-TRAINING = (NATIVE, IPEX)
-ENGINES = (NATIVE, IPEX, OPENVINO)
 TRIAL_STEPS = 3
 # Loading the other engines takes this long before any of them computes.
 LOADING_S = 4.0
@@ -179,8 +177,8 @@ def _network(model: nn.Module | OnnxModel) -> nn.Module:
     return model
 
 
-_TRAINING: dict[str, type[NativeEngine]] = {NATIVE: NativeEngine, IPEX: IpexEngine}
-_ENGINES: dict[str, type[Engine[Any]]] = {**_TRAINING, OPENVINO: OpenvinoEngine}
+TRAINING: dict[str, type[NativeEngine]] = {NATIVE: NativeEngine, IPEX: IpexEngine}
+ENGINES: dict[str, type[Engine[Any]]] = {**TRAINING, OPENVINO: OpenvinoEngine}
 
 
 def make_engine(name: str, precision: str, reason: str = "") -> Engine[Any]:
@@ -191,7 +189,7 @@ def make_engine(name: str, precision: str, reason: str = "") -> Engine[Any]:
     KeyError
         No engine has that name.
     """
-    return _ENGINES[name](precision, reason)
+    return ENGINES[name](precision, reason)
 
 
 def training_engine(name: str, precision: str, reason: str = "") -> NativeEngine:
@@ -202,7 +200,7 @@ def training_engine(name: str, precision: str, reason: str = "") -> NativeEngine
     KeyError
         No engine that trains has that name.
     """
-    return _TRAINING[name](precision, reason)
+    return TRAINING[name](precision, reason)
 
 
 def _import_ipex() -> ModuleType:
@@ -235,56 +233,29 @@ def why_not(engine: str) -> Optional[str]:
     return {NATIVE: lambda: None, IPEX: why_not_ipex, OPENVINO: why_not_openvino}[engine]()
 
 
-def engines_for(model: nn.Module | OnnxModel) -> tuple[str, ...]:
+def engines_for(model: nn.Module | OnnxModel) -> dict[str, type[Engine[Any]]]:
     """Return the engines that can run a model."""
-    return (OPENVINO,) if isinstance(model, OnnxModel) else ENGINES
+    return {OPENVINO: OpenvinoEngine} if isinstance(model, OnnxModel) else ENGINES
 
 
 def choose_engine(
     engine: str,
     precision: str,
-    trial: Optional[Callable[[Engine[Any]], None]],
-    log: Callable[[str], None],
-    able: tuple[str, ...],
-) -> Engine[Any]:
+    able: Mapping[str, type[_E]],
+    trial: Optional[Callable[[_E], None]] = None,
+    log: Callable[[str], None] = print,
+    limit_s: float = math.inf,
+) -> _E:
     """Choose the engine: the one asked for, or of those installed the fastest in a trial.
 
-    A trial runs one step on the actual shapes with an engine. Without it, auto takes the first of `able`, the engines
-    that support the task in order of preference.
+    A trial runs one step on the actual shapes with an engine. Without it, or where it would exceed `limit_s`, auto
+    takes the first of `able`: the engines that support the task, such as TRAINING, in order of preference.
 
     Raises
     ------
     JobError
         The engine asked for is not installed, or does not support the task.
     """
-    return _choose(engine, precision, trial, log, {name: _ENGINES[name] for name in able}, math.inf)
-
-
-def choose_training_engine(
-    engine: str,
-    precision: str,
-    trial: Optional[Callable[[NativeEngine], None]] = None,
-    log: Callable[[str], None] = print,
-    limit_s: float = math.inf,
-) -> NativeEngine:
-    """Choose the engine to train with; see `choose_engine`. If the trial would exceed `limit_s`, auto takes native.
-
-    Raises
-    ------
-    JobError
-        The engine asked for is not installed, or does not train.
-    """
-    return _choose(engine, precision, trial, log, _TRAINING, limit_s)
-
-
-def _choose(
-    engine: str,
-    precision: str,
-    trial: Optional[Callable[[_E], None]],
-    log: Callable[[str], None],
-    able: Mapping[str, type[_E]],
-    limit_s: float,
-) -> _E:
     precision = choose_precision(precision, log)
     first, *others = able
     wanted = first if engine == AUTO else engine

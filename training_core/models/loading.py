@@ -15,20 +15,9 @@ from torch import nn
 
 from ..errors import ModelFileError, shown
 from ..jobs.json_fields import parse
+from . import model_file
 from .architectures import build_uninitialized
 from .model_card import ModelCard, card_from_text
-from .model_file import (
-    HEADER_KEY,
-    MAX_HEADER_BYTES,
-    STORAGE,
-    STORAGE_KEY,
-    check_file,
-    check_numbers,
-    check_weights,
-    expand,
-    mismatched,
-    read_safetensors,
-)
 from .onnx_file import OnnxModel, export_onnx, is_onnx, read_onnx, serialized
 
 Weights = dict[str, torch.Tensor]
@@ -87,10 +76,10 @@ def load_into(model: nn.Module, weights: Weights, path: str) -> None:
     expected = model.state_dict()
     for name in sorted(expected.keys() | weights.keys()):
         if name not in weights or name not in expected:
-            raise mismatched(path, f"{shown(name)} is {'left over' if name in weights else 'missing'}")
+            raise model_file.mismatched(path, f"{shown(name)} is {'left over' if name in weights else 'missing'}")
         found, wanted = (f"{list(each.shape)} {each.dtype}" for each in (weights[name], expected[name]))
         if found != wanted:
-            raise mismatched(path, f"{shown(name)} is {found}, not {wanted}")
+            raise model_file.mismatched(path, f"{shown(name)} is {found}, not {wanted}")
     model.load_state_dict(weights)
 
 
@@ -104,22 +93,22 @@ def load_weights(path: str) -> tuple[Weights, ModelCard]:
     """
     _refuse_other_kinds(path)
     try:
-        weights, metadata = read_safetensors(Path(path))
-        card, document = card_from_text(metadata[HEADER_KEY], path)
+        weights, metadata = model_file.read_safetensors(Path(path))
+        card, document = card_from_text(metadata[model_file.HEADER_KEY], path)
     except (SafetensorError, OSError, ValueError, TypeError, AttributeError, RuntimeError) as error:
         raise _damaged(path) from error
     except KeyError as error:
         raise ModelFileError(
             f"{path} is a safetensors file, but no RoadSeg model.", "Choose a model made by Fine-tune a model."
         ) from error
-    storage = document.get(STORAGE_KEY)
-    if storage not in (None, STORAGE):
+    storage = document.get(model_file.STORAGE_KEY)
+    if storage not in (None, model_file.STORAGE):
         raise ModelFileError(
             f"RoadSeg does not know how the weights in {path} are stored ({shown(storage)}).",
             "Choose a model made by this version of RoadSeg.",
         )
-    weights = expand(weights, path) if storage else weights
-    check_weights(weights, card, path)
+    weights = model_file.expand(weights, path) if storage else weights
+    model_file.check_weights(weights, card, path)
     return weights, card
 
 
@@ -133,10 +122,10 @@ def load_foreign_weights(path: str) -> Weights:
     """
     _refuse_other_kinds(path)
     try:
-        weights, _ = read_safetensors(Path(path))
+        weights, _ = model_file.read_safetensors(Path(path))
     except (SafetensorError, OSError, ValueError, TypeError, AttributeError, RuntimeError) as error:
         raise _damaged(path) from error
-    check_numbers(weights, path)
+    model_file.check_numbers(weights, path)
     return {name: tensor.float() if tensor.is_floating_point() else tensor for name, tensor in weights.items()}
 
 
@@ -152,11 +141,13 @@ def is_foreign(path: str) -> bool:
     try:
         with Path(path).open("rb") as file:
             header_bytes = int.from_bytes(file.read(8), "little")
-            header = parse(file.read(header_bytes).decode("utf-8")) if header_bytes <= MAX_HEADER_BYTES else None
+            header = (
+                parse(file.read(header_bytes).decode("utf-8")) if header_bytes <= model_file.MAX_HEADER_BYTES else None
+            )
     except (OSError, ValueError):
         return False
     metadata = header.get("__metadata__", {}) if isinstance(header, dict) else None
-    return isinstance(metadata, dict) and HEADER_KEY not in metadata
+    return isinstance(metadata, dict) and model_file.HEADER_KEY not in metadata
 
 
 def _damaged(path: str) -> ModelFileError:
@@ -169,7 +160,7 @@ def _refuse_other_kinds(path: str) -> None:
             f"{path} is an ONNX model, which can be run, but not fine-tuned, merged or exported.",
             "Choose the .safetensors model that it was made from.",
         )
-    check_file(path)
+    model_file.check_file(path)
     try:
         with Path(path).open("rb") as file:
             start = file.read(9)
@@ -183,7 +174,7 @@ def _refuse_other_kinds(path: str) -> None:
             f"{path} is a pickled PyTorch file. Such files can run code when they are opened, so RoadSeg never does.",
             "Choose a .safetensors model made by RoadSeg.",
         )
-    if int.from_bytes(start[:8], "little") > MAX_HEADER_BYTES:
+    if int.from_bytes(start[:8], "little") > model_file.MAX_HEADER_BYTES:
         raise ModelFileError(
             f"{path} is damaged or no model file: its header would be too long.", "Copy it again or choose another."
         )

@@ -57,8 +57,7 @@ def mismatched(path: str, what: str) -> ModelFileError:
 def read_safetensors(path: Path) -> tuple[dict[str, torch.Tensor], dict[str, str]]:
     """Return the tensors of a safetensors file, (...), any dtype, by name, and the texts in its header.
 
-    The file is read into memory: `safe_open` would map it, and the process would end (SIGBUS) if somebody truncated it
-    meanwhile.
+    The file is read into memory: `safe_open` would map it, and the process would end (SIGBUS) if somebody truncated it.
 
     Raises
     ------

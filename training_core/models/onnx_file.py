@@ -136,18 +136,17 @@ def _deepness_notes(card: ModelCard, tile_px: int) -> dict[str, Any]:
     }
 
 
-def _set_side(model: ModelProto, side_px: int) -> None:
-    """Declare the size of a model's input and output: any batch, and squares of a side, or any size if it is 0.
+def _set_side(model: ModelProto, side_px: int, batch: int = 0) -> None:
+    """Declare the size of a model's input and output: squares of a side, in batches of a size; 0 for any.
 
     The graph itself works for any size.
     """
     del model.graph.value_info[:]
     for value in (model.graph.input[0], model.graph.output[0]):
-        batch, _, height, width = value.type.tensor_type.shape.dim
-        batch.dim_param = "batch"
-        for extent, name in ((height, "height"), (width, "width")):
-            if side_px:
-                extent.dim_value = side_px
+        count, _, height, width = value.type.tensor_type.shape.dim
+        for extent, size, name in ((count, batch, "batch"), (height, side_px, "height"), (width, side_px, "width")):
+            if size:
+                extent.dim_value = size
             else:
                 extent.dim_param = name
 
@@ -187,8 +186,7 @@ def _check_graph(model: ModelProto, card: ModelCard, path: str) -> None:
     tensors = [*graph.initializer, *(each.t for each in attributes if each.HasField("t"))]
     if any(tensor.data_location == TensorProto.EXTERNAL or tensor.external_data for tensor in tensors):
         raise ModelFileError(
-            f"{path} keeps its weights in other files, which RoadSeg does not follow.",
-            "Export the model to one file.",
+            f"{path} keeps its weights in other files, which RoadSeg does not follow.", "Export the model to one file."
         )
     foreign = {node.op_type for node in graph.node if node.domain not in ("", "ai.onnx") or node.op_type not in _LAYERS}
     hidden = any(each.HasField("g") or each.graphs or each.HasField("sparse_tensor") for each in attributes)
@@ -243,11 +241,7 @@ def _check_shapes(model: ModelProto, path: str) -> None:
     """
     tried = ModelProto()
     tried.CopyFrom(model)
-    del tried.graph.value_info[:]
-    for value in (tried.graph.input[0], tried.graph.output[0]):
-        for extent, size in zip(value.type.tensor_type.shape.dim, (1, None, _TRIED_PX, _TRIED_PX)):
-            if size:
-                extent.dim_value = size
+    _set_side(tried, _TRIED_PX, batch=1)
     try:
         onnx.checker.check_model(tried)
         inferred = onnx.shape_inference.infer_shapes(tried, check_type=True, strict_mode=True, data_prop=True).graph

@@ -15,7 +15,6 @@ from types import SimpleNamespace
 from typing import Optional
 
 import torch
-from segmentation_models_pytorch import Unet
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
@@ -26,8 +25,8 @@ from .decoder import DecoderBlock
 BLOCKS_TOGETHER = 2
 
 
-class RecomputingUnet(Unet):
-    """A U-Net that recomputes its activations; `recompute_activations` makes one of a plain U-Net."""
+class Recomputing(nn.Module):
+    """Mixed into the class of a U-Net, which then recomputes its activations."""
 
     def forward(self, images: Tensor) -> Tensor:
         """Return the logits, (batch, channels, height, width), of images (batch, bands, height, width), float32.
@@ -63,13 +62,19 @@ class RecomputingUnet(Unet):
         return recomputed(nn.Sequential(last.conv2, self.segmentation_head), result)
 
 
+def mix_in_recomputing(model: nn.Module) -> None:
+    """Make a model recompute its activations from here on; an engine may prepare it for training."""
+    if not isinstance(model, Recomputing):
+        model.__class__ = type("RecomputingUnet", (Recomputing, type(model)), {})
+
+
 def recompute_activations(model: nn.Module) -> nn.Module:
     """Make a model recompute its activations from here on, and return it; names of weights stay.
 
     Since memory is short then, large free blocks are given back to the system, too, from here on and in all of the
-    process: allocation takes longer. The model may be prepared for training by an engine.
+    process: allocation takes longer.
     """
-    model.__class__ = RecomputingUnet
+    mix_in_recomputing(model)
     give_large_blocks_back()
     return model
 

@@ -85,8 +85,4 @@ def _numbers(comparison: Comparison) -> dict[str, Any]:
 
 
 def _times(compared: RunComparison) -> dict[str, float]:
-    return {
-        "step_before_s": compared.step_before_s,
-        "step_after_s": compared.step_after_s,
-        "ratio": compared.ratio,
-    }
+    return {"step_before_s": compared.step_before_s, "step_after_s": compared.step_after_s, "ratio": compared.ratio}

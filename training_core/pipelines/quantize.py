@@ -81,7 +81,9 @@ def run(job: Quantize, reporter: Reporter) -> dict[str, Any]:
     torch.set_num_threads(job.threads or torch.get_num_threads())
     with Outputs([job.model, *with_sources(job.rasters), job.roads, job.aoi, job.no_road]) as outputs:
         path = outputs.stage(job.onnx)
-        model, card = _read_model(job.model)
+        model, card = load_graph(job.model)
+        if is_quantized(model):
+            raise ModelFileError(f"{job.model} is already quantized.", "Choose the model that it was made from.")
         if not processor.has_vnni():
             reporter.log(WITHOUT_VNNI)
         reporter.progress(0.01, "Reading the images")
@@ -98,13 +100,6 @@ def run(job: Quantize, reporter: Reporter) -> dict[str, Any]:
         save_onnx(path, quantized, card, round_up(job.tile_px))
         megabytes = path.stat().st_size / 1e6
     return {"onnx": job.onnx, **quantization, "megabytes": megabytes}
-
-
-def _read_model(path: str) -> tuple[ModelProto, ModelCard]:
-    model, card = load_graph(path)
-    if is_quantized(model):
-        raise ModelFileError(f"{path} is already quantized.", "Choose the model that it was made from.")
-    return model, card
 
 
 def _quantize(

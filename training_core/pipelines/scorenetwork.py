@@ -9,20 +9,8 @@ import json
 from dataclasses import asdict
 from typing import Any
 
+from ..comparison import network_scores
 from ..comparison.buffer_matching import Intervals, score_lines
-from ..comparison.network_scores import (
-    PROPOSAL,
-    TRUTH,
-    Networks,
-    NetworkScores,
-    differences,
-    read_networks,
-    score,
-    size_of,
-    summary_sentences,
-    to_document,
-    to_layer,
-)
 from ..events import Reporter
 from ..geodata.sources import source_name
 from ..geodata.vector_output import check_vector_output, write_layers
@@ -38,13 +26,7 @@ _SWEEP = (0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 2.5, 3)
 
 
 def run(job: ScoreNetwork, reporter: Reporter) -> dict[str, Any]:
-    """Run the job; see `jobs.ScoreNetwork`.
-
-    Raises
-    ------
-    LabelError
-        See `read_networks`.
-    """
+    """Run the job; see `jobs.ScoreNetwork`."""
     if job.errors:
         check_vector_output(job.errors)
     with Outputs([job.truth, job.proposal, job.aoi]) as outputs:
@@ -52,16 +34,18 @@ def run(job: ScoreNetwork, reporter: Reporter) -> dict[str, Any]:
         staged = {name: outputs.stage(path) for name, path in paths.items()}
         stages = Stages(reporter)
         with stages.timed("reading", 0, 0.1):
-            networks = read_networks(job, reporter)
-        scores = score(networks, job, stages)
-        document = to_document(job, networks, scores)
-        sentences = summary_sentences(document)
+            networks = network_scores.read_networks(job, reporter)
+        scores = network_scores.score(networks, job, stages)
+        document = network_scores.to_document(job, networks, scores)
+        sentences = network_scores.summary_sentences(document)
         for sentence in sentences:
             reporter.log(sentence)
         with stages.timed("writing", 0.95, 1):
-            parts = differences(networks, job.tolerance_m) if {"errors", "report"} & set(staged) else {}
+            parts = network_scores.differences(networks, job.tolerance_m) if {"errors", "report"} & set(staged) else {}
             if "errors" in staged:
-                write_layers(staged["errors"], {"errors": to_layer(parts, networks)}, {"errors": "LineString"})
+                write_layers(
+                    staged["errors"], {"errors": network_scores.to_layer(parts, networks)}, {"errors": "LineString"}
+                )
             if "scores" in staged:
                 staged["scores"].write_text(json.dumps(document, indent=1), encoding="utf-8")
             if "report" in staged:
@@ -73,8 +57,8 @@ def run(job: ScoreNetwork, reporter: Reporter) -> dict[str, Any]:
 def _record(
     job: ScoreNetwork,
     stages: Stages,
-    networks: Networks,
-    scores: NetworkScores,
+    networks: network_scores.Networks,
+    scores: network_scores.NetworkScores,
     parts: dict[str, tuple[RoadGraph, Intervals]],
     sentences: list[str],
 ) -> NetworkRecord:
@@ -91,7 +75,10 @@ def _record(
         relaxed=scores.relaxed,
         sentences=sentences,
         sweep=[score_lines(*pair, job.tolerance_m * factor) for factor in _SWEEP],
-        summaries=[size_of(name, roads) for name, roads in zip((TRUTH, PROPOSAL), pair)],
+        summaries=[
+            network_scores.size_of(name, roads)
+            for name, roads in zip((network_scores.TRUTH, network_scores.PROPOSAL), pair)
+        ],
         parts={kind: roads.lines_at(part.edge, part.begin_m, part.end_m) for kind, (roads, part) in parts.items()},
         timings_s=stages.timings_s,
         warnings=stages.reporter.warnings,

@@ -6,7 +6,7 @@ Scope: what a job asks for. Independent of how time is measured.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -20,20 +20,8 @@ from ..geodata.model_input import IMAGE, ModelInput, open_for_model
 from ..geodata.rasters import Band, choose_bands, open_raster
 from ..geodata.tiling import round_up
 from ..jobs import ALL, BOTH, INFERENCE, TRAINING, Profile
+from ..models import engines
 from ..models.architectures import Architecture, build_network
-from ..models.engines import (
-    AUTO,
-    BF16,
-    FP32,
-    INT8,
-    NATIVE,
-    Engine,
-    choose_engine,
-    choose_precision,
-    engines_for,
-    why_not,
-)
-from ..models.engines import TRAINING as TRAINING_ENGINES
 from ..models.loading import load_model
 from ..models.onnx_file import OnnxModel
 from ..scenes.scene import SCENE_CRS, make_scene
@@ -87,7 +75,7 @@ def _image_path(job: Profile, scene_m: float, reporter: Reporter) -> Iterator[st
         yield path
 
 
-def cases_of(workload: Workload, reporter: Reporter) -> list[tuple[str, Engine]]:
+def cases_of(workload: Workload, reporter: Reporter) -> list[tuple[str, engines.Engine]]:
     """Return what is profiled, in order, each with its engine.
 
     Raises
@@ -103,26 +91,26 @@ def cases_of(workload: Workload, reporter: Reporter) -> list[tuple[str, Engine]]
         )
     cases = []
     for what in (TRAINING, INFERENCE) if job.what == BOTH else (job.what,):
-        able = TRAINING_ENGINES if what == TRAINING else engines_for(model)
+        able = engines.TRAINING if what == TRAINING else engines.engines_for(model)
         for name in _engine_names(job, able, reporter):
             for precision in _precisions(job, model):
-                cases.append((what, choose_engine(name, precision, None, reporter.log, able)))
+                cases.append((what, engines.choose_engine(name, precision, able, log=reporter.log)))
     return cases
 
 
-def _engine_names(job: Profile, able: tuple[str, ...], reporter: Reporter) -> list[str]:
+def _engine_names(job: Profile, able: Iterable[str], reporter: Reporter) -> list[str]:
     if job.engine != ALL:
-        return [able[0] if job.engine == AUTO else job.engine]
-    obstacles = {name: why_not(name) for name in able}
+        return [next(iter(able)) if job.engine == engines.AUTO else job.engine]
+    obstacles = {name: engines.why_not(name) for name in able}
     for name, obstacle in obstacles.items():
-        if obstacle and name != NATIVE:
+        if obstacle and name != engines.NATIVE:
             reporter.warning(f"The engine {name} is not profiled: {obstacle}.")
     return [name for name, obstacle in obstacles.items() if not obstacle]
 
 
 def _precisions(job: Profile, model: nn.Module | OnnxModel) -> list[str]:
     if isinstance(model, OnnxModel) and model.is_quantized:
-        return [INT8]
+        return [engines.INT8]
     if job.precision != ALL:
-        return [choose_precision(job.precision, lambda _: None)]
-    return [BF16, FP32] if processor.has_bf16_unit() else [FP32]
+        return [engines.choose_precision(job.precision, lambda _: None)]
+    return [engines.BF16, engines.FP32] if processor.has_bf16_unit() else [engines.FP32]

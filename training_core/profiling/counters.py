@@ -5,12 +5,12 @@ Scope: the process and its threads. Independent of the computation.
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from types import ModuleType
 from typing import Optional
 
 import numpy as np
@@ -18,6 +18,9 @@ import psutil
 
 from ..system.timing import are_known, ran_ns, thread_ids
 from .profile import Counters, ThreadLoad
+
+if sys.platform != "win32":
+    import resource
 
 # Samples are taken more often than loads are reported: the system counts only at its ticks.
 LOAD_INTERVAL_S, _SAMPLE_INTERVAL_S = 0.02, 0.005
@@ -40,8 +43,7 @@ class Reading:
 def read() -> Reading:
     """Return the totals of the system so far."""
     process, cores = psutil.Process().cpu_times(), psutil.cpu_times()
-    resource = _resource()
-    used = resource.getrusage(resource.RUSAGE_SELF) if resource else None
+    used = None if sys.platform == "win32" else resource.getrusage(resource.RUSAGE_SELF)
     idle_s = cores.idle + getattr(cores, "iowait", 0.0)
     # Time as a guest is part of user time already.
     busy_s = sum(cores) - idle_s - getattr(cores, "guest", 0.0) - getattr(cores, "guest_nice", 0.0)
@@ -53,15 +55,6 @@ def read() -> Reading:
         process.system,
         busy_s,
     )
-
-
-def _resource() -> Optional[ModuleType]:
-    """Return Python's module of resource usage; None on Windows."""
-    try:
-        import resource
-    except ImportError:
-        return None
-    return resource
 
 
 def counters(before: Reading, after: Reading, steps: int, threads: int, cores: int) -> Counters:

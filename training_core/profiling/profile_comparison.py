@@ -45,11 +45,6 @@ class Difference:
         """Seconds more than before; negative where it became faster."""
         return self.after_s - self.before_s
 
-    @property
-    def has_other_implementation(self) -> bool:
-        """Whether it is in both, in another implementation."""
-        return bool(self.before_s and self.after_s) and self.implementation_before != self.implementation_after
-
 
 @dataclass(frozen=True)
 class RunComparison:

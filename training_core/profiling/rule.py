@@ -12,7 +12,6 @@ from typing import Any, Optional
 from .. import jobs
 from .profile import Advice, Limits, PrimitiveRow, Row, Run
 
-TRAINING, INFERENCE = "training", "inference"
 # A smaller estimate is not worth a reader's time, and cannot be distinguished from noise.
 MIN_GAIN = 0.01
 GUIDE, PAGE = "guide.md#where-the-time-goes", "algorithms/profile.md#advanced-parameters"

@@ -9,13 +9,12 @@ from functools import partial
 from statistics import median
 from typing import Optional
 
+from ..jobs import INFERENCE, TRAINING
 from ..models.engines import BF16, ENGINES, FP32
 from ..models.engines import TRAINING as TRAINING_ENGINES
 from ..models.openvino_model import CLEAR_WIN
 from .profile import Advice, Bound, Kind, Phase, PrimitiveRow, Run
 from .rule import (
-    INFERENCE,
-    TRAINING,
     Context,
     Rule,
     amdahl,

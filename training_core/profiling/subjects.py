@@ -37,6 +37,7 @@ from ..models.architectures import Architecture
 from ..models.engines import Engine, NativeEngine, make_engine
 from ..models.onnx_file import OnnxModel
 from ..models.openvino_model import OpenvinoModel
+from ..models.recompute import recompute_activations
 from ..segmentation.inference import Predictor, Read, predict_pieces, read_piece
 from ..system.prefetch import ahead
 from .kernels import Node, nodes_of
@@ -239,8 +240,6 @@ class Workload:
         memory = plan_memory(self.architecture, engine, job, chip_px, reporter.log)
         model = copy.deepcopy(cast(nn.Module, self.model))
         if memory.is_recomputing:
-            from ..models.recompute import recompute_activations  # loads the library of the U-Net
-
             recompute_activations(model)
         names = ("batch_size", "accumulation", "optimizer", "frozen_stages", "batch_norm")
         settings = {name: getattr(job, name) for name in names}

@@ -86,10 +86,7 @@ def best_rate(works: Sequence[Work], limit_s: float, clock: Callable[[], float] 
 
 
 def measure_rates(
-    makers: Mapping[str, Callable[[int], Sequence[Work]]],
-    counts: Sequence[int],
-    limit_s: float,
-    reporter: Reporter,
+    makers: Mapping[str, Callable[[int], Sequence[Work]]], counts: Sequence[int], limit_s: float, reporter: Reporter
 ) -> dict[str, tuple[Rate, ...]]:
     """Measure rates by number of threads, apart from what this PyTorch cannot compute.
 

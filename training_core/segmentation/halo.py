@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Optional
 
 import numpy as np
@@ -18,6 +19,7 @@ from torch import nn
 from ..errors import JobError
 from ..geodata.pixel_codes import to_byte, to_mask
 from ..geodata.tiling import STRIDE_PX, round_up
+from ..models.architectures import Architecture, build_network
 from .inference import Predictor
 
 # Share of a tile's mask that is to equal that of the undivided image.
@@ -48,6 +50,18 @@ def exact_halo_px(model: nn.Module, bands: int) -> int:
             "Choose auto or a number of pixels.",
         )
     return field.halo_px
+
+
+@lru_cache
+def image_halo_px(architecture: Architecture) -> int:
+    """Return `exact_halo_px` of an architecture with any weights, which is exact for gradients, too.
+
+    Raises
+    ------
+    JobError
+        There is none.
+    """
+    return exact_halo_px(build_network(architecture).eval(), architecture.in_channels)
 
 
 @dataclass(frozen=True)

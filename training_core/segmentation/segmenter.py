@@ -9,7 +9,6 @@ import time
 from collections.abc import Generator, Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import Any, Optional, Union
 
 import numpy as np
@@ -21,13 +20,12 @@ from ..events import Reporter
 from ..geodata.model_input import MIN_KNOWN, open_for_model
 from ..geodata.tiling import USUAL_HALO_PX, Tile, round_up
 from ..jobs import Evaluate, ExtractRoads, MapRegion, Segment, SegmentOptions
-from ..models.architectures import Architecture, build_network
 from ..models.engines import INT8, Engine, choose_engine, engines_for
 from ..models.model_card import ModelCard
 from ..models.onnx_file import OnnxModel
 from ..system.prefetch import ahead
 from . import tile_memory
-from .halo import SAMPLE_PX, exact_halo_px, sufficient_halo_px
+from .halo import SAMPLE_PX, image_halo_px, sufficient_halo_px
 from .inference import SYMMETRIES, Prediction, Predictor, padded_size, predict_pieces
 from .work_plan import ImagePlan, read_plans
 
@@ -91,7 +89,15 @@ def prepare_segmenter(
     is_quantized = isinstance(model, OnnxModel) and model.is_quantized
     torch.set_num_threads(options.threads or torch.get_num_threads())
     symmetries = SYMMETRIES if options.test_time_augmentation else SYMMETRIES[:1]
-    size = _trial_size(sample, card, options, (job_px or sample.px) * len(symmetries))
+    known_px, budget_bytes = _known_halo_px(card, options), _budget(options)
+    # The trial's halo is the one that is known before the engine is.
+    size = tile_memory.trial_size(
+        sample,
+        round_up(options.tile_px) or tile_memory.MAX_CORE_PX,
+        USUAL_HALO_PX if known_px is None else known_px,
+        (job_px or sample.px) * len(symmetries),
+        budget_bytes,
+    )
     prepared: dict[str, Any] = {}
     is_exact = options.halo == "exact"
 
@@ -102,21 +108,13 @@ def prepare_segmenter(
         engine.probability(prepared[engine.name], torch.zeros(1, len(card.bands), *(size or ())))
 
     precision = INT8 if is_quantized else options.precision
-    engine = choose_engine(options.engine, precision, trial if size else None, reporter.log, engines_for(model))
+    engine = choose_engine(options.engine, precision, engines_for(model), trial if size else None, reporter.log)
     prepared_model = prepared.get(engine.name) or engine.prepare_inference(model, is_exact)
     predictor = Predictor(prepared_model, engine, card.bands, symmetries, card.architecture.classes, options.model)
-    halo = _halo_px(sample, predictor, card, options, reporter)
-    core_px = round_up(options.tile_px) or tile_memory.core_px(predictor, halo, _budget(options))
+    halo = _measured_halo_px(sample, predictor, card, options, reporter) if known_px is None else known_px
+    core_px = round_up(options.tile_px) or tile_memory.core_px(predictor, halo, budget_bytes)
     threshold = options.threshold or card.threshold
-    return Segmenter(predictor, card, halo, core_px, threshold, tile_memory.px(predictor, _budget(options)))
-
-
-def _trial_size(sample: ImagePlan, card: ModelCard, options: SegmentOptions, job_px: int) -> Optional[tuple[int, int]]:
-    """Return height and width of the trial; the halo is the one that is known before the engine is."""
-    known_px = _known_halo_px(card, options)
-    halo = USUAL_HALO_PX if known_px is None else known_px
-    core_px = round_up(options.tile_px) or tile_memory.MAX_CORE_PX
-    return tile_memory.trial_size(sample, core_px, halo, job_px, _budget(options))
+    return Segmenter(predictor, card, halo, core_px, threshold, tile_memory.px(predictor, budget_bytes))
 
 
 def require_classes(path: str, card: ModelCard, model: str) -> None:
@@ -134,24 +132,11 @@ def require_classes(path: str, card: ModelCard, model: str) -> None:
         )
 
 
-def _halo_px(
-    sample: ImagePlan, predictor: Predictor, card: ModelCard, options: SegmentOptions, reporter: Reporter
-) -> int:
-    """Return the halo in pixels, a multiple of the stride, that an option asks for by its word or number."""
-    known_px = _known_halo_px(card, options)
-    return _measured_halo_px(sample, predictor, card, options, reporter) if known_px is None else known_px
-
-
 def _known_halo_px(card: ModelCard, options: SegmentOptions) -> Optional[int]:
-    """Return the halo in pixels; None where it must be measured."""
+    """Return the halo in pixels, a multiple of the stride, that an option asks for; None where it must be measured."""
     if options.halo == "exact":
-        return _exact_halo_px(card.architecture)
+        return image_halo_px(card.architecture)
     return (card.halo_px or None) if options.halo == "auto" else round_up(int(options.halo))
-
-
-@lru_cache
-def _exact_halo_px(architecture: Architecture) -> int:
-    return exact_halo_px(build_network(architecture).eval(), architecture.in_channels)
 
 
 def _measured_halo_px(

@@ -20,9 +20,10 @@ from training_core.models.engines import (
     IPEX,
     NATIVE,
     OPENVINO,
+    TRAINING,
     IpexEngine,
     NativeEngine,
-    choose_training_engine,
+    choose_engine,
     make_engine,
     why_not_ipex,
 )
@@ -94,18 +95,18 @@ def test_an_engine_is_made_again_from_what_a_checkpoint_keeps(name):
 
 
 def test_the_native_engine_is_always_there(without_ipex):
-    assert choose_training_engine(NATIVE, FP32) == NativeEngine(FP32, "asked for")
-    chosen = choose_training_engine("auto", FP32, trial=lambda engine: None, log=lambda line: None)
+    assert choose_engine(NATIVE, FP32, TRAINING) == NativeEngine(FP32, "asked for")
+    chosen = choose_engine("auto", FP32, TRAINING, trial=lambda engine: None, log=lambda line: None)
     assert chosen.name == NATIVE and "not installed" in chosen.reason
 
 
 def test_without_a_trial_nothing_is_tried():
-    assert choose_training_engine("auto", FP32).name == NATIVE
+    assert choose_engine("auto", FP32, TRAINING).name == NATIVE
 
 
 def test_asked_for_where_it_is_not_there_the_extension_is_refused(without_ipex):
     with pytest.raises(JobError, match="ipex cannot be used.*not installed") as refusal:
-        choose_training_engine(IPEX, FP32)
+        choose_engine(IPEX, FP32, TRAINING)
     assert "native" in refusal.value.remedy
 
 
@@ -114,13 +115,13 @@ def test_an_extension_that_does_not_load_is_refused_with_the_reason(monkeypatch,
     (tmp_path / "intel_extension_for_pytorch.py").write_text("raise SystemExit('needs torch 1.0')")
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(JobError, match=r"does not load \(needs torch 1\.0\)"):
-        choose_training_engine(IPEX, FP32)
+        choose_engine(IPEX, FP32, TRAINING)
 
 
 @pytest.mark.parametrize("asked", [BF16, "auto"])
 def test_without_a_bf16_unit_fp32_is_used(old_processor, asked):
     said = []
-    assert choose_training_engine(NATIVE, asked, log=said.append).precision == FP32
+    assert choose_engine(NATIVE, asked, TRAINING, log=said.append).precision == FP32
     assert [("no BF16 unit" in line and "FP32 is used" in line) for line in said] == [True] * (asked == BF16)
 
 
@@ -132,9 +133,9 @@ def test_bf16_is_used_where_it_is_fast_unless_asked_otherwise(monkeypatch, flag,
     monkeypatch.setattr(processor, "instruction_sets", lambda: (flag,))
     monkeypatch.setattr(engines, "bf16_speedup", lambda: speedup)
     said = []
-    assert choose_training_engine(NATIVE, "auto", log=said.append).precision == expected
+    assert choose_engine(NATIVE, "auto", TRAINING, log=said.append).precision == expected
     assert any("60% of its speed in FP32" in line for line in said) == (expected == FP32)
-    assert [choose_training_engine(NATIVE, asked).precision for asked in (BF16, FP32)] == [BF16, FP32]
+    assert [choose_engine(NATIVE, asked, TRAINING).precision for asked in (BF16, FP32)] == [BF16, FP32]
 
 
 def test_the_speed_of_bf16_is_measured_once():
@@ -152,7 +153,7 @@ def test_auto_takes_the_fastest_and_says_why(ipex, slow, fast):
         tried.append(engine.name)
         time.sleep(0.02 if engine.name == slow else 0.002)
 
-    chosen = choose_training_engine("auto", FP32, trial, said.append)
+    chosen = choose_engine("auto", FP32, TRAINING, trial, said.append)
     assert chosen.name == fast and chosen.precision == FP32
     assert tried.count(slow) == tried.count(fast) > 1
     assert len(said) == 1 and slow in said[0] and fast in said[0] and " ms" in said[0]
@@ -161,7 +162,7 @@ def test_auto_takes_the_fastest_and_says_why(ipex, slow, fast):
 
 def test_without_time_for_a_trial_no_other_engine_is_tried(ipex):
     tried, said = [], []
-    chosen = choose_training_engine("auto", FP32, lambda engine: tried.append(engine.name), said.append, limit_s=1.0)
+    chosen = choose_engine("auto", FP32, TRAINING, lambda engine: tried.append(engine.name), said.append, limit_s=1.0)
     assert chosen.name == NATIVE and not tried and "too little time" in said[0]
 
 
@@ -173,9 +174,9 @@ def test_a_slow_first_step_ends_the_trial_before_it_takes_too_long(ipex, monkeyp
         tried.append(engine.name)
         time.sleep(0.05)
 
-    assert choose_training_engine("auto", FP32, trial, lambda line: None, limit_s=0.1).name == NATIVE
+    assert choose_engine("auto", FP32, TRAINING, trial, lambda line: None, limit_s=0.1).name == NATIVE
     assert tried == [NATIVE]
-    choose_training_engine("auto", FP32, trial, lambda line: None, limit_s=100.0)
+    choose_engine("auto", FP32, TRAINING, trial, lambda line: None, limit_s=100.0)
     assert IPEX in tried
 
 
@@ -187,7 +188,7 @@ def test_the_first_step_does_not_count(ipex):
         tried.append(engine.name)
         time.sleep(0.1 if engine.name == NATIVE and first else 0.01 if engine.name == IPEX else 0.002)
 
-    assert choose_training_engine("auto", FP32, trial, lambda line: None).name == NATIVE
+    assert choose_engine("auto", FP32, TRAINING, trial, lambda line: None).name == NATIVE
 
 
 @needs_bf16

@@ -24,6 +24,7 @@ from ...errors import JobError
 from ...jobs import StepOptions
 from ...models.architectures import Architecture, build_network, freeze_stages, set_training_mode
 from ...models.engines import NativeEngine
+from ...models.recompute import recompute_activations
 from ..optimizers import MOMENTS
 from .stages import Part, Stage, min_first_parts, parts_of
 
@@ -107,8 +108,6 @@ def plan_pipeline(
     with torch.random.fork_rng(devices=[]):  # the measurement must not change the training
         model = build_network(architecture)
         if is_recomputing:
-            from ...models.recompute import recompute_activations  # loads the library of the U-Net
-
             recompute_activations(model)
         freeze_stages(model, recipe.frozen_stages)
         parts = parts_of(model)

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from ...models.decoder import DecoderBlock
-from ...models.recompute import RecomputingUnet, recomputed
+from ...models.recompute import Recomputing, recomputed
 
 _STEM, _HEAD = ("encoder.conv1", "encoder.bn1", "encoder.relu"), "segmentation_head"
 _ENCODER = tuple(f"encoder.{name}" for name in ("conv1", "bn1", "layer1", "layer2", "layer3", "layer4"))
@@ -79,7 +79,7 @@ class Stage(nn.Module):
 
     def __init__(self, model: nn.Module, parts: Sequence[Part], dtype: torch.dtype = torch.float32) -> None:
         super().__init__()
-        self._parts, self._is_recomputing, self._dtype = tuple(parts), isinstance(model, RecomputingUnet), dtype
+        self._parts, self._is_recomputing, self._dtype = tuple(parts), isinstance(model, Recomputing), dtype
         self.needs_gradient: tuple[bool, ...] = ()
         names = [name for part in parts for name in part.names]
         self._is_first, self._is_last = _STEM[0] in names, _HEAD in names

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from ...errors import JobError, ResourceError
 from ...geodata.tiling import STRIDE_PX, Tile, round_up, tile_count, tile_grid
 from ...jobs import StepOptions
-from ...models.architectures import Architecture, build_network
+from ...models.architectures import Architecture
 from ...models.engines import NativeEngine
-from ...segmentation.halo import exact_halo_px
+from ...segmentation.halo import image_halo_px
 from ..training_memory import TRIED_RECOMPUTING, Footprint, exchange_bytes, measure_footprint, most_bytes
 
 # Smaller cores would be all halo: of 256 px with a halo of 544 px, E is 28.
@@ -99,11 +99,6 @@ def plan_tiles(
     best = min(plans, key=lambda plan: _time(plan, shapes, ranks))
     log(_in_words(best, shapes))
     return best
-
-
-def image_halo_px(architecture: Architecture) -> int:
-    """Return the narrowest halo, in pixels, with which tiles give exactly the gradients of the undivided image."""
-    return exact_halo_px(build_network(architecture).eval(), architecture.in_channels)
 
 
 def require_frozen_norm(is_frozen: bool) -> None:

@@ -26,7 +26,7 @@ def room(monkeypatch):
 
     monkeypatch.setattr(image_tiles, "measure_footprint", footprint)
     monkeypatch.setattr(image_tiles, "exchange_bytes", lambda architecture, ranks: EXCHANGE_BYTES * (ranks > 1))
-    monkeypatch.setattr(image_tiles, "exact_halo_px", lambda model, bands: HALO_PX)
+    monkeypatch.setattr(image_tiles, "image_halo_px", lambda architecture: HALO_PX)
     return lambda size: monkeypatch.setattr(image_tiles, "most_bytes", lambda processes: size // processes)
 
 
