@@ -109,9 +109,9 @@ def read(kind: type[_T], value: object, name: str = "", is_exact: bool = False) 
     """Return a JSON value of unknown origin, from `parse`, as a type; messages name the value by `name`.
 
     The type is a dataclass, int, float, bool, str, Any, or Literal, Optional, list, tuple, dict or Mapping of these;
-    Annotated with Limits, and in dataclasses with Key, EXACT, COMPLETE or PRINTABLE. A number must not be a truth value, nor an
-    integer a float; lists become tuples where annotated as such. If `is_exact`, unknown members are refused, as by
-    EXACT.
+    Annotated with Limits, and in dataclasses with Key, EXACT, COMPLETE or PRINTABLE. A number must not be a truth
+    value, nor an integer a float; lists become tuples where annotated as such. If `is_exact`, unknown members are
+    refused, as by EXACT.
 
     Raises
     ------
