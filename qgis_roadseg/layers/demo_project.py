@@ -21,7 +21,6 @@ from qgis.core import (
     QgsRectangle,
     QgsReferencedRectangle,
     QgsSingleSymbolRenderer,
-    QgsVectorFileWriter,
     QgsVectorLayer,
 )
 
@@ -105,11 +104,9 @@ def _western_half(extent: QgsRectangle) -> QgsGeometry:
 
 def _write_parts(source: QgsVectorLayer, shape: QgsGeometry, path: Path) -> None:
     """Write a layer's lines, clipped to a shape."""
-    options = QgsVectorFileWriter.SaveVectorOptions()
-    options.driverName, options.layerName = "GPKG", path.stem
     fields = exchange.result_fields(source)
     context = QgsProcessingContext().transformContext()
-    writer = QgsVectorFileWriter.create(str(path), fields, source.wkbType(), source.crs(), context, options)
+    writer = exchange.create_writer(path, fields, source.wkbType(), source.crs(), context)
     for feature in source.getFeatures(shape.boundingBox()):
         for line in feature.geometry().intersection(shape).asGeometryCollection():
             if line.length() > 0:

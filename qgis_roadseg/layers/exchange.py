@@ -12,6 +12,7 @@ from pathlib import Path
 from qgis.core import (
     Qgis,
     QgsCoordinateReferenceSystem,
+    QgsCoordinateTransformContext,
     QgsFeature,
     QgsFeatureRequest,
     QgsFeatureSink,
@@ -142,12 +143,8 @@ def write_source(
     kept = QgsFields()
     for field in fields:
         kept.append(source.fields().field(field))
-    options = QgsVectorFileWriter.SaveVectorOptions()
-    options.driverName, options.layerName, options.fileEncoding = "GPKG", path.stem, "UTF-8"
     flat_type = QgsWkbTypes.multiType(QgsWkbTypes.linearType(QgsWkbTypes.flatType(source.wkbType())))
-    writer = QgsVectorFileWriter.create(
-        str(path), kept, flat_type, source.sourceCrs(), context.transformContext(), options
-    )
+    writer = create_writer(path, kept, flat_type, source.sourceCrs(), context.transformContext())
     request = QgsFeatureRequest().setSubsetOfAttributes(fields, source.fields())
     for feature in read(source, request):
         if is_cancelled():
@@ -176,19 +173,40 @@ def write_shape(
     OutputError
         The file cannot be written.
     """
-    options = QgsVectorFileWriter.SaveVectorOptions()
-    options.driverName, options.layerName = "GPKG", path.stem
     feature, multiple = QgsFeature(), QgsGeometry(shape)
     multiple.convertToMultiType()
     feature.setGeometry(multiple)
-    writer = QgsVectorFileWriter.create(
-        str(path), QgsFields(), Qgis.WkbType.MultiPolygon, crs, context.transformContext(), options
-    )
+    writer = create_writer(path, QgsFields(), Qgis.WkbType.MultiPolygon, crs, context.transformContext())
     written = writer.addFeature(feature, QgsFeatureSink.Flag.FastInsert)
     message = writer.errorMessage()
     del writer  # which closes the file
     if not written:
         raise OutputError(f"{path} cannot be written: {message}", "Make room on the disk.")
+
+
+def create_writer(
+    path: Path,
+    fields: QgsFields,
+    geometry_type: Qgis.WkbType,
+    crs: QgsCoordinateReferenceSystem,
+    transforms: QgsCoordinateTransformContext,
+) -> QgsVectorFileWriter:
+    """Return the writer of a new GeoPackage with one layer, named like the file."""
+    options = QgsVectorFileWriter.SaveVectorOptions()
+    options.driverName, options.layerName, options.fileEncoding = "GPKG", path.stem, "UTF-8"
+    return QgsVectorFileWriter.create(str(path), fields, geometry_type, _restored(crs), transforms, options)
+
+
+def _restored(crs: QgsCoordinateReferenceSystem) -> QgsCoordinateReferenceSystem:
+    """Return a CRS again with its definition.
+
+    QGIS 3.40 caches each CRS, and a cached one loses its definition when the threads that have used it end. The CRS
+    remains valid and keeps its name, but a layer would be written without it.
+    """
+    QgsCoordinateReferenceSystem.invalidateCache()
+    restored = QgsCoordinateReferenceSystem(crs.authid())
+    restored.setCoordinateEpoch(crs.coordinateEpoch())
+    return restored if restored.isValid() else crs
 
 
 def open_result(path: Path) -> QgsVectorLayer:

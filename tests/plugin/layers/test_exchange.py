@@ -1,4 +1,5 @@
 import os
+import threading
 import zipfile
 from pathlib import Path
 
@@ -97,6 +98,29 @@ def test_a_layer_without_crs_is_named(context, tmp_path):
     QgsProject.instance().addMapLayer(layer)
     with pytest.raises(LabelError, match=r"^The layer Gebiet has no coordinate reference system"):
         exchange.write_source(source_of(layer.id(), context), [], tmp_path / "aoi.gpkg", context)
+
+
+def test_a_crs_whose_definition_ended_with_the_threads_that_used_it_is_written(context, tmp_path):
+    is_made, is_used = threading.Event(), threading.Event()
+
+    def make():
+        QgsCoordinateReferenceSystem("EPSG:25835").toWkt()
+        is_made.set()
+        is_used.wait()
+
+    def use():
+        is_made.wait()
+        QgsCoordinateReferenceSystem("EPSG:25835").toWkt()
+        is_used.set()
+        maker.join()  # so that the one who made it ends first
+
+    maker, user = threading.Thread(target=make), threading.Thread(target=use)
+    maker.start(), user.start()
+    user.join()
+    crs = QgsCoordinateReferenceSystem("EPSG:25835")
+    shape = QgsGeometry.fromWkt("Polygon ((0 0, 1 0, 1 1, 0 0))")
+    exchange.write_shape(shape, crs, tmp_path / "area.gpkg", context)
+    assert written(tmp_path / "area.gpkg").crs().authid() == "EPSG:25835"
 
 
 def test_a_source_that_cannot_be_written_is_named(drawn, context, tmp_path):
