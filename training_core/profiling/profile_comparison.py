@@ -45,6 +45,11 @@ class Difference:
         """Seconds more than before; negative where it became faster."""
         return self.after_s - self.before_s
 
+    @property
+    def has_other_implementation(self) -> bool:
+        """Whether it is in both, in another implementation; the report's template asks for it."""
+        return bool(self.before_s and self.after_s) and self.implementation_before != self.implementation_after
+
 
 @dataclass(frozen=True)
 class RunComparison:

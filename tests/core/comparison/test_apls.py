@@ -40,15 +40,14 @@ def test_a_network_is_like_itself_bridges_and_all(seed, by_time):
     assert score.truth_in_proposal.missing == 0
 
 
-def test_networks_that_lie_apart_score_nothing():
+def test_networks_that_lie_apart_and_no_roads_score_nothing():
     score = apls(roads_of(LINE), roads_of([(0, 20), (100, 20)]))
     assert (score.score, *directions(score)) == (0, 0, 0)
     assert score.truth_in_proposal.snapped == 0
-
-
-def test_no_roads_score_nothing():
     assert apls(roads_of(LINE), NO_ROADS).score == 0
     assert apls(NO_ROADS, roads_of(LINE)).score == 0
+    assert apls(roads_of(LINE), roads_of([(0, 4), (100, 4)])).score == pytest.approx(1)
+    assert apls(roads_of(LINE), roads_of([(0, 4.01), (100, 4.01)])).score == 0
 
 
 @pytest.mark.parametrize(
@@ -96,11 +95,6 @@ def test_of_parallel_ways_the_shorter_counts_and_by_time_the_faster():
     by_length = 1 - sum(1 - way / (high - low) for way, (low, high) in zip(ways, pairs)) / 10
     assert apls(both, long_way).proposal_in_truth.score == pytest.approx(by_length)
     assert apls(both, long_way, by_time=True).proposal_in_truth.score == pytest.approx(1)
-
-
-def test_points_as_near_as_the_snap_distance_are_found():
-    assert apls(roads_of(LINE), roads_of([(0, 4), (100, 4)])).score == pytest.approx(1)
-    assert apls(roads_of(LINE), roads_of([(0, 4.01), (100, 4.01)])).score == 0
 
 
 @settings(max_examples=25, deadline=None)

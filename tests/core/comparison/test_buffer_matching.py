@@ -28,12 +28,9 @@ def test_a_network_is_complete_and_correct_to_itself(seed):
     assert max(values) <= 1
 
 
-def test_networks_that_lie_apart_have_nothing_in_common():
+def test_networks_that_lie_apart_have_nothing_in_common_and_just_as_far_as_allowed_is_near():
     score = score_lines(roads_of(LINE), roads_of([(0, 3.1), (100, 3.1)]), 3)
     assert (score.completeness, score.correctness, score.quality, score.f1) == (0, 0, 0, 0)
-
-
-def test_a_line_just_as_far_away_as_allowed_is_near():
     assert score_lines(roads_of(LINE), roads_of([(0, 3), (100, 3)]), 3).quality == pytest.approx(1)
 
 

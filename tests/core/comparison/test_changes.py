@@ -37,13 +37,10 @@ def lines_of(seed, **details):
     return as_drawn(make_lines(town(seed, **details).graph.shapes()))
 
 
-def test_a_road_that_has_moved_is_displaced_by_as_much():
+def test_a_road_that_has_moved_or_swings_aside_is_displaced_by_the_mean_of_it():
     segments, _ = classify_changes(drawn(ROAD), drawn(aside(ROAD, 6)), LIMITS)
     assert (segments.kind.tolist(), segments.length_m.tolist()) == ([DISPLACED], pytest.approx([200]))
     assert segments.offset_m == pytest.approx([6])
-
-
-def test_a_road_that_swings_aside_is_displaced_by_the_mean_of_it():
     # Within 5 m as far as half of the way; from there on 5 to 10 m aside, 7.5 m in the mean.
     segments, _ = classify_changes(drawn(ROAD), drawn([(0, 0), (200, 10)]), LIMITS)
     assert segments.kind.tolist() == [INTACT, DISPLACED]
@@ -65,8 +62,11 @@ def test_of_two_roads_the_nearer_is_the_one_that_has_moved():
     assert kinds_of(drawn(aside(ROAD, 7), aside(ROAD, 14)), drawn(ROAD))[1][1] == UNMATCHED
 
 
-def test_a_road_farther_away_than_the_largest_displacement_is_another():
+def test_a_road_that_is_too_far_away_crossed_or_gone_is_unmatched():
     assert kinds_of(drawn(ROAD), drawn(aside(ROAD, 15.1))) == [(0, UNMATCHED, 0, 200)]
+    assert kinds_of(drawn([(50, -50), (50, 50)]), drawn(ROAD)) == [(0, UNMATCHED, 0, 100)]
+    assert kinds_of(drawn(ROAD), drawn()) == [(0, UNMATCHED, 0, 200)]
+    assert kinds_of(drawn(), drawn(ROAD)) == []
 
 
 def test_a_gap_is_lost_but_for_the_tolerance_at_its_ends():
@@ -74,24 +74,12 @@ def test_a_gap_is_lost_but_for_the_tolerance_at_its_ends():
     assert kinds_of(drawn(ROAD), after) == [(0, INTACT, 0, 85), (0, UNMATCHED, 85, 115), (0, INTACT, 115, 200)]
 
 
-def test_a_segment_that_is_too_short_is_part_of_its_neighbors():
+def test_a_segment_that_is_too_short_is_part_of_its_neighbors_if_it_has_some():
     after = drawn([(0, 0), (80, 0)], [(98, 0), (200, 0)])  # 8 m are farther than 5 m from either
     assert kinds_of(drawn(ROAD), after) == [(0, INTACT, 0, 200)]
     exact = Limits(5, 15, 30, 0)
     assert kinds_of(drawn(ROAD), after, exact) == [(0, INTACT, 0, 85), (0, UNMATCHED, 85, 93), (0, INTACT, 93, 200)]
-
-
-def test_a_line_that_is_short_as_a_whole_keeps_its_kind():
     assert kinds_of(drawn(ROAD, [(300, 0), (304, 0)]), drawn(ROAD))[1] == (1, UNMATCHED, 0, 4)
-
-
-def test_a_road_that_is_crossed_is_not_intact_there():
-    assert kinds_of(drawn([(50, -50), (50, 50)]), drawn(ROAD)) == [(0, UNMATCHED, 0, 100)]
-
-
-def test_nothing_is_left_of_a_network_that_is_gone():
-    assert kinds_of(drawn(ROAD), drawn()) == [(0, UNMATCHED, 0, 200)]
-    assert kinds_of(drawn(), drawn(ROAD)) == []
 
 
 @pytest.mark.parametrize("seed", range(3))

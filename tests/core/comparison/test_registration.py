@@ -35,12 +35,9 @@ def test_one_road_that_has_moved_is_no_shift():
     assert measure_shift(before, as_drawn(make_lines(shapes)), 30, 30) == pytest.approx((0, 0), abs=0.1)
 
 
-def test_roads_of_one_direction_determine_no_shift():
+def test_roads_of_one_direction_and_networks_far_apart_determine_no_shift():
     streets = [[(0, y), (300, y)] for y in (0, 100, 200)]
     before = as_drawn(make_lines([shapely.LineString(street) for street in streets]))
     assert measure_shift(before, as_drawn(before.lines.moved(np.array([0, 6]))), 30, 30) is None
-
-
-def test_networks_far_apart_determine_no_shift():
     before = lines_of(1)
     assert measure_shift(before, as_drawn(before.lines.moved(np.array([5000, 0]))), 30, 30) is None

@@ -26,12 +26,9 @@ def scores(found):
     return found.precision, found.recall, found.f1
 
 
-def test_a_network_is_like_itself_bridges_and_all():
+def test_a_network_is_like_itself_and_one_that_lies_apart_like_nothing():
     roads = contracted(town(1))
     assert scores(topo(roads, roads)) == pytest.approx((1, 1, 1))
-
-
-def test_networks_that_lie_apart_score_nothing():
     found = topo(roads_of(LINE), roads_of([(0, 20), (120, 20)]))
     assert scores(found) == (0, 0, 0)
     assert (found.holes, found.marbles) == (4 * 24, 4 * 24)  # seeds on either reach all of the 120 m

@@ -168,17 +168,14 @@ def test_docstrings_add_to_the_signature():
     assert not found, f"{len(found)} gaps in docstrings:\n" + "\n".join(found)
 
 
+PARAMETERS = 'def f(a: int) -> int:\n    """Do.\n\n    Parameters\n    ----------\n    a : int\n'
+
+
 @pytest.mark.parametrize(
     ("source", "missing"),
     [
-        (
-            'def f(a: int) -> int:\n    """Do.\n\n    Parameters\n    ----------\n    a : int\n    """',
-            ["Parameters repeats the signature: a : int"],
-        ),
-        (
-            'def f(a: int) -> int:\n    """Do.\n\n    Parameters\n    ----------\n    a : int\n        Seed.\n    """',
-            [],
-        ),
+        (PARAMETERS + '    """', ["Parameters repeats the signature: a : int"]),
+        (PARAMETERS + '        Seed.\n    """', []),
         (
             'def f() -> int:\n    """Do.\n\n    Returns\n    -------\n    int\n    """',
             ["Returns repeats the signature: int"],

@@ -48,17 +48,11 @@ def test_an_event_survives_encoding_as_one_line(event):
     assert decode(line + "\n") == event
 
 
-def test_non_ascii_text_is_not_escaped():
+def test_events_have_the_documented_form_without_escapes():
     assert "Straße नेपाल" in encode(events.Log("Straße नेपाल"))
-
-
-def test_results_and_errors_have_the_documented_form():
     assert json.loads(encode(events.Result({"iou": 0.5}))) == {"event": "result", "result": {"iou": 0.5}}
     error = json.loads(encode(events.Error("imagery", "a.tif is damaged.", "Copy it anew.")))
     assert error == {"event": "error", "code": "imagery", "message": "a.tif is damaged.", "remedy": "Copy it anew."}
-
-
-def test_what_a_session_tells_has_the_documented_form():
     told = json.loads(encode(events.Prediction("p.tif", [0.0, 1.0, 2.0, 3.0], 340, 0.4, 1.0, seconds=1.2)))
     assert told == {
         "event": "prediction", "path": "p.tif", "extent": [0.0, 1.0, 2.0, 3.0], "step": 340, "fraction": 0.4,
@@ -74,15 +68,7 @@ def test_what_a_session_tells_has_the_documented_form():
 @pytest.mark.parametrize(
     "line",
     [
-        "",
-        "Downloading: 100%",
-        "3",
-        "null",
-        "[]",
-        "{}",
-        '"event"',
-        '{"event": "applause"}',
-        '{"event": ["log"]}',
+        *("", "Downloading: 100%", "3", "null", "[]", "{}", '"event"', '{"event": "applause"}', '{"event": ["log"]}'),
         '{"event": "log"}',
         '{"event": "log", "message": "a", "colour": "red"}',
         '{"event": "log", "message": "cut of',

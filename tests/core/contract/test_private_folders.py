@@ -33,6 +33,9 @@ def test_a_folder_is_new_closed_to_others_and_removed_at_the_end(tmp_path):
         folder.remove()
         folder.remove()  # as a cleanup in another thread may do again
     assert names(tmp_path) == []
+    (tmp_path / "file").touch()
+    with pytest.raises(NotADirectoryError):
+        PrivateFolder(tmp_path / "file", "run-")
 
 
 def test_only_folders_of_killed_processes_are_leftovers(tmp_path):
@@ -88,9 +91,3 @@ def test_a_folder_that_is_taken_before_it_is_locked_is_made_again(tmp_path, monk
     folder = PrivateFolder(tmp_path, "run-")
     assert taken and names(tmp_path) == [folder.path.name] != taken
     folder.remove()
-
-
-def test_a_parent_that_cannot_be_written_to_is_an_error(tmp_path):
-    (tmp_path / "file").touch()
-    with pytest.raises(NotADirectoryError):
-        PrivateFolder(tmp_path / "file", "run-")

@@ -18,6 +18,7 @@ MASKS = st.tuples(SIDES, SIDES).flatmap(lambda shape: arrays(bool, shape))
 def test_pixels_come_back_as_they_were(mask):
     bits = BitMask.of(mask)
     np.testing.assert_array_equal(bits.unpacked(), mask)
+    assert bits.count == mask.sum()
     assert sorted(bits.pixels().tolist()) == np.argwhere(mask)[:, ::-1][np.lexsort(np.nonzero(mask))].tolist()
     places = np.argwhere(np.ones_like(mask))[:, ::-1]
     np.testing.assert_array_equal(bits.at(places), mask.ravel())
@@ -57,9 +58,3 @@ def test_a_mask_can_be_written_and_read_by_strips(strip_rows):
         bits.write(row, mask[row : row + strip_rows])
     np.testing.assert_array_equal(bits.boards, BitMask.of(mask).boards)
     np.testing.assert_array_equal(bits.read(16, 30), mask[16:46])
-
-
-@given(st.integers(1, 40), st.integers(1, 40), st.integers(0, 1000))
-def test_pixels_are_counted(height, width, seed):
-    mask = np.random.default_rng(seed).random((height, width)) < 0.4
-    assert BitMask.of(mask).count == mask.sum()

@@ -114,11 +114,13 @@ def test_ragged_sides_move_a_line_by_less_than_they_move_its_skeleton():
     assert max(after) < 0.5
 
 
-def test_a_side_road_draws_the_line_no_farther_than_its_skeleton():
+def test_a_side_road_draws_the_line_no_farther_and_where_all_is_road_nothing_moves():
     main, side = straight(0, 0), LineString([MIDDLE, MIDDLE + np.array([0, 100])])
     road = np.minimum(from_middle_m(main), from_middle_m(side)) <= 4.5
     before, after = skeleton_and_center(road)
     assert rms_m(after, main.union(side)) <= rms_m(before, main.union(side))
+    before, after = skeleton_and_center(np.ones((SIDE_M, SIDE_M), dtype=bool))
+    assert (before.points == after.points).all()
 
 
 def test_parallel_roads_stay_two_and_nodes_stay():
@@ -129,11 +131,6 @@ def test_parallel_roads_stay_two_and_nodes_stay():
     assert rms_m(after, two) < 0.1
     assert (after.nodes == before.nodes).all()
     assert (after.points[after.is_end] == before.points[before.is_end]).all()
-
-
-def test_where_all_is_road_nothing_moves():
-    before, after = skeleton_and_center(np.ones((SIDE_M, SIDE_M), dtype=bool))
-    assert (before.points == after.points).all()
 
 
 def test_values_between_pixels_are_interpolated_whatever_the_strips():

@@ -41,14 +41,11 @@ def test_where_all_is_alike_a_path_is_straight():
         assert path.length == pytest.approx(LineString([path.coords[0], path.coords[-1]]).length, rel=1e-9)
 
 
-def test_evidence_is_none_at_the_threshold_and_less_where_nothing_is_known():
+def test_evidence_is_none_at_the_threshold_less_where_nothing_is_known_and_bounded():
     paths = paths_through(lambda points: np.where(points[:, 0] < 10, 0.4, np.nan), ((0, 0), (20, 0)), threshold=0.4)
     known = paths.points[:, 0] < 10
     assert paths.evidence[known] == pytest.approx(0)
     assert (paths.evidence[~known] < -4).all()
-
-
-def test_log_odds_are_bounded():
     assert np.isfinite(log_odds(np.array([0.0, 1.0, np.nan]))).all()
     assert log_odds(np.array([0.5, 0.9])) == pytest.approx([0, np.log(9)])
 

@@ -49,13 +49,10 @@ def extracted(numbers, classes=CLASSES, road=None, **options):
     return extract_network(road, grid, OPTIONS, Reporter(), class_array(numbers, classes)).roads
 
 
-def test_the_class_is_that_of_the_85th_percentile_of_speeds():
+def test_the_class_is_that_of_the_85th_percentile_of_speeds_and_of_one_speed_that_of_most_votes():
     speeds = np.array([30.0, 72.0, 50.0])
     votes = np.array([[85, 15, 0], [84, 16, 0], [84, 8, 8], [0, 0, 7], [17, 3, 0], [16, 4, 0]])
     assert percentile_class(votes, speeds).tolist() == [0, 1, 2, 2, 0, 1]
-
-
-def test_of_classes_with_one_speed_the_most_votes_decide():
     speeds = np.array([30.0, 72.0, 30.0])
     assert percentile_class(np.array([[50, 5, 45], [30, 0, 31], [1, 20, 79]]), speeds).tolist() == [0, 2, 1]
 
@@ -82,14 +79,6 @@ def test_each_line_has_its_class_its_speed_and_its_time():
     assert columns.index("travel_time_s") == columns.index("speed_kmh") + 1
 
 
-@pytest.mark.parametrize(("fast_share", "name"), [(0.1, "residential"), (0.2, "primary")])
-def test_on_a_mixed_line_the_85th_percentile_of_its_pixels_counts(fast_share, name):
-    """Of a line of 300 px, 15 % are 45."""
-    roads = extracted(painted((box(0, 96, 300, 105), SLOW), (box(300 * (1 - fast_share), 90, 300, 110), FAST)))
-    assert roads["road_class"].tolist() == [name]
-    assert roads["speed_kmh"].tolist() == [30.0 if name == "residential" else 72.0]
-
-
 def test_a_short_street_does_not_take_the_class_of_the_roads_that_it_joins():
     """Of the 60 m from the middle of one road to that of the other, 30 m lie on the roads."""
     wide = painted((box(40, 80, 50, 140), SLOW), (box(0, 60, 300, 90), FAST), (box(0, 120, 300, 150), FAST))
@@ -108,9 +97,13 @@ def test_lines_without_classified_pixels_have_no_class_speed_or_time():
     assert roads[["speed_kmh", "travel_time_s"]].isna().all(axis=None)
 
 
-def test_a_class_unknown_to_openstreetmap_is_tagged_road():
+def test_classes_that_openstreetmap_does_not_know_or_that_are_not_given_are_tagged_road():
     roads = extracted(TOWN, (RoadClass("16-32 km/h", 30.0), RoadClass(" Motorway", 72.0)))
     assert sorted(set(roads["highway"])) == ["motorway", "road"]
+    grid = Grid(CRS.from_string(UTM), NORTH_UP, 300, 200)
+    roads = extract_network(array_raster(TOWN > 0, np.ones(TOWN.shape, bool)), grid, OPTIONS, Reporter()).roads
+    assert not {"road_class", "speed_kmh", "travel_time_s"} & set(roads.columns)
+    assert set(roads["highway"]) == {"road"}
 
 
 def test_a_line_between_two_nodes_alone_has_the_class_at_its_middle():
@@ -119,13 +112,6 @@ def test_a_line_between_two_nodes_alone_has_the_class_at_its_middle():
     votes = class_votes(lines([(0, 2), (20, 2)], [(0, 4), (20, 4)]), class_array(numbers, CLASSES))
     names, speeds = elected(votes, CLASSES)
     assert names.tolist() == ["primary", None] and speeds[0] == 72.0 and np.isnan(speeds[1])
-
-
-def test_without_classes_there_are_no_columns_of_them():
-    grid = Grid(CRS.from_string(UTM), NORTH_UP, 300, 200)
-    roads = extract_network(array_raster(TOWN > 0, np.ones(TOWN.shape, bool)), grid, OPTIONS, Reporter()).roads
-    assert not {"road_class", "speed_kmh", "travel_time_s"} & set(roads.columns)
-    assert set(roads["highway"]) == {"road"}
 
 
 def test_a_network_does_not_depend_on_the_strips_in_which_classes_are_read(monkeypatch):

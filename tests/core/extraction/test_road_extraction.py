@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-import geopandas
 import numpy as np
 import pandas
 import pyproj
@@ -23,7 +22,6 @@ from training_core.extraction.road_extraction import extract_network
 from training_core.geodata.grid import Grid
 from training_core.geodata.road_raster import array_raster
 from training_core.jobs import Vectorize
-from training_core.networks.network_tables import write_network
 
 PLAIN = Vectorize(min_area_m2=0, spur_m=10, min_length_m=20, simplify_m=0.5)
 ALL_STUBS = Vectorize(min_area_m2=0, stub_m=0)
@@ -67,6 +65,9 @@ def test_a_road_is_one_line_along_its_middle_with_its_length_and_width():
     assert road.width_m == pytest.approx(9, abs=1)
     assert np.isnan(road.confidence)
     assert road.component == 1
+    assert (road.highway, road.source) == ("road", "RoadSeg") and float(road.width) == pytest.approx(
+        road.width_m, abs=0.05
+    )
 
 
 ROTATED = Affine.translation(390000, 5820000) @ Affine.rotation(33) @ Affine.scale(1, -1)
@@ -123,20 +124,12 @@ def test_a_crossing_is_one_node(angle):
     run_x = 90 / np.tan(np.radians(angle))
     found = extracted(
         drawn(
-            LineString([(0, 100), (300, 100)]).buffer(5),
-            LineString([(150 - run_x, 10), (150 + run_x, 190)]).buffer(4),
+            LineString([(0, 100), (300, 100)]).buffer(5), LineString([(150 - run_x, 10), (150 + run_x, 190)]).buffer(4)
         )
     )
     assert degrees(found) == [1, 1, 1, 1, 4]
     crossing = in_pixels(found.nodes.geometry[found.nodes["degree"] == 4].iloc[0], SQUARE_PIXELS)
     assert crossing.distance(Point(150, 100)) < 1.5
-
-
-def test_parallel_roads_stay_two():
-    found = extracted(drawn(box(0, 80, 300, 88), box(0, 92, 300, 100)))
-    assert len(found.roads) == 2
-    assert degrees(found) == [1, 1, 1, 1]
-    assert sorted(found.roads["component"]) == [1, 2]
 
 
 def test_a_dual_carriageway_between_two_junctions_is_two_lines():
@@ -156,12 +149,6 @@ def test_a_ring_road_is_a_closed_line():
     assert found.roads["length_m"][0] == pytest.approx(2 * np.pi * 60, rel=0.01)
 
 
-def test_a_ring_with_a_stick_keeps_both():
-    found = extracted(drawn(Point(150, 100).buffer(60).boundary.buffer(4), box(210, 96, 300, 104)))
-    assert degrees(found) == [1, 3]
-    assert sorted(line.is_ring for line in found.roads.geometry) == [False, True]
-
-
 def test_bumps_on_a_roads_side_leave_no_spurs():
     bumps = [Point(x, 95).buffer(4) for x in range(20, 290, 25)]
     assert len(extracted(drawn(box(0, 95, 300, 105), *bumps)).roads) == 1
@@ -177,15 +164,12 @@ def test_a_short_side_road_stays_where_the_data_ends():
     assert degrees(found) == [1, 1, 1, 3]
 
 
-def test_roads_reach_the_border_of_the_image_and_of_the_data():
+def test_roads_reach_the_border_of_the_image_and_of_the_data_also_around_a_hole():
     known = drawn(box(0, 0, 240, 200))
     found = extracted(drawn(LineString([(0, 30), (300, 150)]).buffer(6)), known=known)
     left, _, right, _ = in_pixels(found.roads.geometry[0], SQUARE_PIXELS).bounds
     assert left <= 1
     assert 239 <= right <= 240
-
-
-def test_a_hole_in_the_data_cuts_a_road_in_two():
     known = ~drawn(box(140, 80, 160, 120))
     found = extracted(drawn(box(0, 95, 300, 105)), known=known)
     assert len(found.roads) == 2
@@ -199,13 +183,6 @@ def test_small_components_and_dots_go_and_the_longest_is_the_first():
     assert found.roads.sort_values("component")["component"].tolist() == [1, 2]
     assert found.numbers["components"] == 2
     assert found.numbers["length_m"] == pytest.approx(300, abs=12)
-
-
-def test_the_smallest_patch_is_measured_on_the_ground():
-    road = drawn(box(10, 10, 60, 12))
-    options = Vectorize(min_area_m2=75, min_length_m=0)
-    assert len(extracted(road, GRIDS["not square"], options).roads) == 0
-    assert len(extracted(road, GRIDS["not square"], Vectorize(min_area_m2=45, min_length_m=0)).roads) == 1
 
 
 def test_confidence_is_the_mean_probability_along_the_line():
@@ -222,17 +199,9 @@ def test_nothing_found_is_an_empty_network_and_a_warning(known):
     found = extracted(~known, known=known, reporter=Reporter(heard.append))
     assert found.numbers == {"count": 0, "length_m": 0.0, "components": 0}
     assert list(found.roads.columns) == [
-        "length_m",
-        "width_m",
-        "confidence",
-        "road_probability",
-        "highway",
-        "width",
-        "source",
-        "dual_carriageway",
-        "component",
-        "geometry",
-    ]
+        "length_m", "width_m", "confidence", "road_probability", "highway", "width", "source", "dual_carriageway",
+        "component", "geometry",
+    ]  # fmt: skip
     assert [type(event) for event in heard].count(Warning) == 1
 
 
@@ -243,14 +212,12 @@ def warnings_of(road, **options):
     return found, [event.message for event in heard if isinstance(event, Warning)]
 
 
-def test_a_mask_with_more_road_than_any_town_is_doubted():
+def test_more_road_than_any_town_is_doubted():
     stripes = np.indices((200, 300)).sum(axis=0) % 27 < 8
     (warning,) = warnings_of(stripes)[1]
     assert warning == "30% of the raster is road, more than in any town. Look whether it is a mask of roads."
-    assert "100% of the raster is road" in warnings_of(np.ones((200, 300), dtype=bool))[1][0]
-
-
-def test_a_probability_with_more_road_than_any_town_is_doubted():
+    found, (warning,) = warnings_of(np.ones((200, 300), dtype=bool))
+    assert "100% of the raster is road" in warning and found.roads["width_m"].isna().all()
     stripes = np.where(np.indices((200, 300)).sum(axis=0) % 27 < 8, np.float32(0.9), np.float32(0.1))
     (warning,) = warnings_of(stripes)[1]
     assert "30% of the raster is road" in warning
@@ -266,11 +233,7 @@ def test_of_a_probability_without_contrast_that_is_told(noise):
 
 
 @pytest.mark.parametrize(
-    "mean, options, said",
-    [
-        (0.4, Vectorize(), "looks like noise"),
-        (0.3, Vectorize(), "are likely to be roads"),
-    ],
+    "mean, options, said", [(0.4, Vectorize(), "looks like noise"), (0.3, Vectorize(), "are likely to be roads")]
 )
 def test_noise_is_doubted(mean, options, said):
     grid = Grid(CRS.from_string(UTM), NORTH_UP, 1000, 1000)
@@ -282,11 +245,6 @@ def test_noise_is_doubted(mean, options, said):
 def test_a_town_is_not_doubted():
     streets = [LineString([(0, y), (300, y)]) for y in (20, 100, 180)] + [LineString([(150, 0), (150, 200)])]
     assert warnings_of(drawn(*(street.buffer(4) for street in streets)))[1] == []
-
-
-def test_an_image_full_of_road_is_no_error():
-    found = extracted(np.ones((200, 300), dtype=bool))
-    assert found.roads["width_m"].isna().all()
 
 
 def test_a_noisy_town_has_lines_on_its_roads_only():
@@ -339,7 +297,7 @@ def seen_road(shape, blind=None, faint=0.38, width=300, height=200):
     return ndimage.gaussian_filter(probability, 1.0)
 
 
-def test_a_long_gap_is_joined_along_the_road_that_the_probability_shows():
+def test_a_long_gap_is_joined_along_the_road_that_the_probability_shows_and_else_stays():
     bend = LineString([(10, 60), (100, 60), (130, 70), (150, 95), (160, 180)])
     probability = seen_road(bend.buffer(4), box(118, 0, 146, 130))
     found = extracted(None, probability=probability)
@@ -347,12 +305,8 @@ def test_a_long_gap_is_joined_along_the_road_that_the_probability_shows():
     line = in_pixels(found.roads.geometry.iloc[0], SQUARE_PIXELS)
     unseen = line.intersection(box(118, 0, 140, 130))
     assert max(bend.distance(Point(place)) for place in unseen.coords) < 1.5
-
-
-def test_a_long_gap_along_which_nothing_is_seen_stays():
-    bend = LineString([(10, 60), (100, 60), (130, 70), (150, 95), (160, 180)])
-    probability = seen_road(bend.buffer(4), box(118, 0, 146, 130), faint=0.02)
-    assert len(extracted(None, probability=probability).roads) == 2
+    dark = seen_road(bend.buffer(4), box(118, 0, 146, 130), faint=0.02)
+    assert len(extracted(None, probability=dark).roads) == 2
 
 
 def test_a_side_road_is_joined_with_its_main_road_across_a_shadow():
@@ -373,13 +327,10 @@ YARD = beside_a_road(LineString([(150, 100), (150, 118), (158, 122)]).buffer(2).
 SIDE_ROAD = beside_a_road(LineString([(150, 100), (150, 135)]).buffer(3), 0.9)
 
 
-def test_a_faint_ragged_dead_end_is_removed_and_a_clear_one_stays():
+def test_each_line_has_a_probability_by_which_faint_ragged_dead_ends_go_and_clear_ones_stay():
     assert len(extracted(None, probability=YARD).roads) == 1
     assert len(extracted(None, probability=YARD, options=ALL_STUBS).roads) == 3
     assert len(extracted(None, probability=SIDE_ROAD).roads) == 3
-
-
-def test_each_line_has_the_probability_that_it_is_a_road():
     found = extracted(None, probability=YARD, options=ALL_STUBS).roads
     stub = found["length_m"].idxmin()
     assert found["road_probability"].between(0, 1).all()
@@ -425,12 +376,6 @@ def from_line_px(line):
     return shapely.distance(shapely.points(columns.ravel() + 0.5, rows.ravel() + 0.5), line).reshape(200, 300)
 
 
-def test_roads_have_tags_of_openstreetmap():
-    road = extracted(drawn(box(0, 95, 300, 105))).roads.iloc[0]
-    assert (road["highway"], road["source"]) == ("road", "RoadSeg")
-    assert float(road["width"]) == pytest.approx(road["width_m"], abs=0.05)
-
-
 def noisy_town(seed, shape=(200, 300)):
     """The probability of a small town's roads, as an unsure model predicts it."""
     rng = np.random.default_rng(seed)
@@ -471,15 +416,6 @@ def test_a_road_past_sixteen_bits_of_pixels_has_its_whole_length():
     assert right.distance(Point(66_004.5, 20.5)) < 1
     lines = found.roads.geometry.apply(lambda line: in_pixels(line, grid))
     assert lines.length.sum() == pytest.approx(69_800 + 20, abs=15)
-
-
-# The job, from file to file.
-
-
-def test_an_extracted_network_can_be_written_by_itself(tmp_path):
-    found = extracted(drawn(box(0, 95, 300, 105)))
-    assert write_network(found, {"roads": tmp_path / "roads.fgb"}) == found.numbers
-    assert len(geopandas.read_file(tmp_path / "roads.fgb")) == 1
 
 
 @pytest.mark.parametrize("name", ["north up", "south up", "rotated", "geographic"])

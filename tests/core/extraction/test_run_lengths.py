@@ -93,36 +93,6 @@ def test_small_patches_and_holes_are_those_labeled_on_the_whole_array(masks, sma
     np.testing.assert_array_equal(cleaned(mask, smallest_px, known), expected)
 
 
-def test_small_patches_go_and_small_holes_are_filled():
-    mask = np.zeros((40, 40), dtype=bool)
-    mask[10:30, 10:30] = True
-    mask[15:17, 15:17] = False  # a hole of 4
-    mask[20:24, 20:24] = False  # a hole of 16
-    mask[2:4, 2:4] = True  # a patch of 4
-    found = cleaned(mask, 10)
-    assert found[15, 15]
-    assert not found[20, 20]
-    assert not found[2, 2]
-    assert found.sum() == 400 - 16
-
-
-def test_patches_that_touch_at_a_corner_are_one():
-    mask = np.zeros((20, 20), dtype=bool)
-    mask[2:8, 2:8] = True
-    mask[8:10, 8:10] = True
-    assert cleaned(mask, 10).sum() == 40
-
-
-@pytest.mark.parametrize("gap", [(slice(0, 2), slice(8, 10)), (slice(9, 11), slice(8, 10))])
-def test_a_gap_at_the_edge_of_the_data_is_no_hole(gap):
-    mask, known = np.ones((20, 20), dtype=bool), np.ones((20, 20), dtype=bool)
-    known[11:13, 8:10] = False
-    mask[gap] = False
-    found = cleaned(mask, 10, known)
-    assert not found[gap].any()
-    assert not found[~known].any()
-
-
 def test_a_patch_counts_past_sixteen_and_thirty_two_bits():
     frame = Frame(70_000, 70_000)
     far = np.array([frame.row(69_999)])

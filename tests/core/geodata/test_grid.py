@@ -16,25 +16,22 @@ def grid(crs, transform, width=1000, height=800):
     return Grid(crs, transform, width, height)
 
 
-def test_a_utm_pixel_has_the_length_its_units_say():
-    x_m, y_m = grid(UTM, Affine(0.5, 0, 500000, 0, -0.5, 5800000)).pixel_m
-    assert (x_m, y_m) == pytest.approx((0.5, 0.5), rel=1e-3)
-
-
-def test_web_mercator_units_are_not_meters():
-    at_60_north = grid(WEB_MERCATOR, Affine(1, 0, 1000000, 0, -1, 8399737.89))
-    assert at_60_north.pixel_m == pytest.approx((0.5, 0.5), rel=5e-3)
+@pytest.mark.parametrize(
+    ("crs", "transform", "tolerance"),
+    [
+        (UTM, Affine(0.5, 0, 500000, 0, -0.5, 5800000), 1e-3),
+        (UTM, Affine.translation(500000, 5800000) @ Affine.rotation(30) @ Affine.scale(0.5, -0.5), 1e-3),
+        (WEB_MERCATOR, Affine(1, 0, 1000000, 0, -1, 8399737.89), 5e-3),  # at 60 degrees north
+    ],
+)
+def test_a_pixel_is_measured_on_the_ground(crs, transform, tolerance):
+    assert grid(crs, transform).pixel_m == pytest.approx((0.5, 0.5), rel=tolerance)
 
 
 def test_degrees_of_longitude_shrink_with_latitude():
     x_m, y_m = grid(WGS84, Affine(1e-5, 0, 10, 0, -1e-5, 60.004)).pixel_m
     assert x_m == pytest.approx(Geod(ellps="WGS84").inv(10, 60, 10.00001, 60)[2], rel=1e-3)
     assert y_m == pytest.approx(1.1141, rel=1e-3)
-
-
-def test_a_rotated_pixel_keeps_its_length():
-    rotated = grid(UTM, Affine.translation(500000, 5800000) @ Affine.rotation(30) @ Affine.scale(0.5, -0.5))
-    assert rotated.pixel_m == pytest.approx((0.5, 0.5), rel=1e-3)
 
 
 def test_the_own_grid_is_used_within_a_quarter_of_the_resolution():
@@ -52,12 +49,9 @@ def test_another_resolution_keeps_extent_and_orientation_and_is_square_on_the_gr
     assert other.pixel_m == pytest.approx((3.0, 3.0), rel=0.02 if not rotation else 0.5)
 
 
-def test_an_absurd_resolution_is_refused_with_the_numbers():
+def test_an_absurd_resolution_and_a_grid_outside_its_coordinate_system_are_refused():
     with pytest.raises(Exception, match="pixels"):
         grid_at(grid(UTM, Affine(1000, 0, 500000, 0, -1000, 5800000), 30000, 30000), 0.01)
-
-
-def test_a_grid_outside_its_coordinate_system_is_refused():
     with pytest.raises(ImageryError):
         _ = grid(WEB_MERCATOR, Affine(1, 0, 1e30, 0, -1, 1e30)).pixel_m
 

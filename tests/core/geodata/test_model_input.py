@@ -70,12 +70,11 @@ def test_images_of_any_range_of_values_are_segmented_alike(found, town):
     assert (roads & town.truth).sum() / (roads | town.truth).sum() > 0.7
 
 
-def test_tiles_are_scaled_by_the_whole_image(images, model, found, tmp_path):
+def test_tiles_are_scaled_by_the_whole_image_and_models_of_their_own_scaling_are_not(
+    images, model, found, tmp_path, learned
+):
     in_tiles = probability(tmp_path, images["uint16"], model, tile_px=96, halo="exact")
     assert abs(found["uint16"] - in_tiles).max() <= 1
-
-
-def test_a_model_of_its_own_scaling_knows_its_own_range_alone(images, learned, tmp_path):
     one, other = (probability(tmp_path, images[dtype], learned.model) for dtype in ("uint8", "uint16"))
     assert abs(one - other).max() > 100
 
@@ -144,24 +143,18 @@ def measured(path):
         return measure_scaling(image, (Band("gray", 5.0, 7.0),))[0]
 
 
-def test_a_sample_gives_mean_and_deviation_of_a_large_image(tmp_path):
+def test_a_sample_gives_mean_and_deviation_of_images_large_flat_and_with_little_data(tmp_path):
     rows, columns = np.mgrid[:1500, :2300]
     slope = 300 + 0.1 * columns + 50 * (rows > 900)
     values = (slope + np.random.default_rng(0).normal(0, 60, slope.shape)).astype(np.uint16)
     band = measured(write_raster(tmp_path / "image.tif", values[None]))
     assert band.mean == pytest.approx(values.mean(), rel=0.02)
     assert band.std == pytest.approx(values.std(), rel=0.03)
-
-
-def test_of_an_image_with_little_data_only_that_counts(tmp_path):
     values = np.zeros((1, 2100, 2100), np.uint8)
     values[0, 200:260, 200:260] = 40  # where the first and largest squares do not look
     values[0, 260:320, 200:260] = 60
     band = measured(write_raster(tmp_path / "image.tif", values, nodata=0))
     assert band == Band("gray", pytest.approx(50, abs=4), pytest.approx(10, abs=1))
-
-
-def test_an_image_without_data_and_a_flat_one_give_numbers_to_go_on_with(tmp_path):
     assert measured(write_raster(tmp_path / "none.tif", np.zeros((1, 64, 64), np.uint8), nodata=0)).std == 7.0
     assert measured(write_raster(tmp_path / "flat.tif", np.full((1, 64, 64), 9, np.uint8))) == Band("gray", 9.0, 1.0)
 
@@ -202,15 +195,12 @@ def test_other_bands_than_red_green_and_blue_are_refused(tmp_path, names):
         indexes(named(tmp_path / "image.tif", *names))
 
 
-def test_gray_stands_for_colors_alone_and_for_models_that_have_seen_it(tmp_path):
+def test_gray_stands_for_colors_alone_and_for_models_that_have_seen_it_and_alpha_is_no_band(tmp_path):
     pan = write_raster(tmp_path / "pan.tif", np.zeros((1, 8, 8), np.uint8))
     assert indexes(pan) == (1, 1, 1)
     for scaling, bands in ((MODEL, COLORS), (IMAGE, (Band("red"), Band("nir")))):
         with pytest.raises(ImageryError, match="1 image bands"):
             indexes(pan, scaling, bands)
-
-
-def test_alpha_is_no_band_of_a_gray_image(tmp_path):
     path = write_raster(tmp_path / "pan.tif", np.full((2, 8, 8), 255, np.uint8), alpha="YES")
     assert indexes(path) == (1, 1, 1)
     with open_for_model(str(path), ModelInput(COLORS, 1.0, IMAGE)) as (image, bands):

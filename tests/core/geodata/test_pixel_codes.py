@@ -16,14 +16,11 @@ def test_a_byte_reaches_the_threshold_that_stands_for_it_though_rounded(decimals
         np.testing.assert_array_equal(reaches(BYTES, threshold), (byte <= BYTES) & (BYTES <= CERTAIN))
 
 
-def test_bytes_and_the_numbers_that_they_stand_for_reach_the_same_thresholds():
+def test_bytes_and_the_numbers_that_they_stand_for_reach_the_same_thresholds_and_no_data_none():
     for percent in range(101):
         exact = np.array([100 * byte >= percent * CERTAIN for byte in range(CERTAIN + 1)])
         np.testing.assert_array_equal(reaches(BYTES[: CERTAIN + 1], percent / 100), exact)
         np.testing.assert_array_equal(reaches(BYTES[: CERTAIN + 1] / np.float32(CERTAIN), percent / 100), exact)
-
-
-def test_no_data_reaches_no_threshold():
     assert not reaches(np.array([NO_DATA], dtype=np.uint8), 0.0).any()
     assert not reaches(np.array([np.nan], dtype=np.float32), 0.0).any()
 

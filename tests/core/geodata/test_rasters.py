@@ -34,16 +34,13 @@ def test_any_dtype_and_band_count_is_read_as_it_is(tmp_path, dtype, count):
     assert known.all()
 
 
-def test_nodata_and_not_a_number_are_not_known(tmp_path):
+def test_nodata_not_a_number_and_alpha_say_where_data_is(tmp_path):
     values = np.ones((1, 4, 4), dtype="float32")
     values[0, 0, 0], values[0, 1, 1] = -9, np.nan
     path = write_raster(tmp_path / "image.tif", values, nodata=-9)
     with open_raster(path) as dataset, Image(dataset, (1,)) as image:
         _, known = image.read(0, 0, 4, 4)
     assert not known[0, 0] and not known[1, 1] and known.sum() == 14
-
-
-def test_alpha_says_where_data_is_and_is_no_band(tmp_path):
     values = np.full((4, 4, 4), 100, dtype="uint8")
     values[3] = 255
     values[3, :, :2] = 0
@@ -55,7 +52,7 @@ def test_alpha_says_where_data_is_and_is_no_band(tmp_path):
     np.testing.assert_array_equal(known, np.tile([False, False, True, True], (4, 1)))
 
 
-def test_a_coarser_resolution_averages_and_keeps_the_extent(tmp_path):
+def test_another_resolution_averages_and_keeps_the_extent_and_nodata(tmp_path):
     values = np.repeat(np.repeat(np.arange(16, dtype="uint8").reshape(4, 4), 4, axis=0), 4, axis=1)
     path = write_raster(tmp_path / "image.tif", values)
     with open_raster(path) as dataset, Image(dataset, (1,), 4.0) as image:
@@ -64,9 +61,6 @@ def test_a_coarser_resolution_averages_and_keeps_the_extent(tmp_path):
         assert image.grid.outline.equals(grid_of(dataset).outline)
     np.testing.assert_array_equal(read[0], np.arange(16).reshape(4, 4))
     assert known.all()
-
-
-def test_nodata_survives_another_resolution(tmp_path):
     values = np.full((64, 64), 7, dtype="uint8")
     values[:, :32] = 0
     path = write_raster(tmp_path / "image.tif", values, nodata=0)
@@ -101,22 +95,16 @@ def test_normalized_values_have_mean_0_and_std_1_and_0_where_unknown():
     assert normalized.dtype == np.float32
     assert abs(normalized[:, 1:].mean()) < 0.05 and normalized[:, 1:].std() == pytest.approx(1, abs=0.05)
     assert (normalized[:, 0] == 0).all()
-
-
-def test_a_flat_band_does_not_divide_by_zero():
     assert measure_bands(("a",), [np.full((1, 10), 5)]) == (Band("a", 5.0, 1.0),)
 
 
-def test_an_unreadable_raster_is_named(tmp_path):
+def test_an_unreadable_or_truncated_raster_is_named(tmp_path):
     (tmp_path / "empty.tif").touch()
     (tmp_path / "text.tif").write_text("no raster at all")
     (tmp_path / "none.vrt").write_text('<VRTDataset rasterXSize="10" rasterYSize="10"></VRTDataset>')
     for name in ("missing.tif", "empty.tif", "text.tif", "none.vrt"):
         with pytest.raises(ImageryError, match=name), open_raster(str(tmp_path / name)):
             pass
-
-
-def test_a_truncated_raster_is_named(tmp_path):
     path = tmp_path / "image.tif"
     write_raster(path, np.random.default_rng(0).integers(0, 255, (3, 500, 500)).astype("uint8"))
     path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
@@ -163,29 +151,22 @@ def test_pixels_of_a_millimeter_and_of_kilometers_are_accepted(tmp_path, side):
         assert grid_of(dataset).resolution_m == pytest.approx(side, rel=0.01)
 
 
-def test_pixels_that_shrink_to_nothing_at_a_pole_are_refused_with_their_size(tmp_path):
-    message = place_refused(tmp_path, "EPSG:4326", Affine(1e-5, 0, 10, 0, -1e-5, 90))
-    assert re.search(r"pixels of \S+e-\d+ x 1\.12 m", message)
-
-
-def test_pixels_whose_rows_and_columns_run_alike_are_refused(tmp_path):
-    assert "pixels of" in place_refused(tmp_path, UTM, Affine(1, 1, 390000, 1, 1 + 1e-9, 5820000))
+OUTSIDE = "outside the area of its coordinate reference system"
 
 
 @pytest.mark.parametrize(
-    ("crs", "transform"),
+    ("crs", "transform", "words"),
     [
-        ("EPSG:4326", Affine(0.01, 0, 10, 0, -0.01, 90.5)),  # over the pole
-        ("EPSG:4326", Affine(1, 0, 390000, 0, -1, 5820000)),  # meters as degrees
-        (UTM, Affine(10, 0, 3e7, 0, -10, 5820000)),
+        ("EPSG:4326", Affine(0.01, 0, 10, 0, -0.01, 90.5), OUTSIDE),  # over the pole
+        ("EPSG:4326", Affine(1, 0, 390000, 0, -1, 5820000), OUTSIDE),  # meters as degrees
+        (UTM, Affine(10, 0, 3e7, 0, -10, 5820000), OUTSIDE),
+        ("EPSG:4326", Affine(1e-5, 0, 10, 0, -1e-5, 90), r"pixels of \S+e-\d+ x 1\.12 m"),  # nothing, at the pole
+        (UTM, Affine(1, 1, 390000, 1, 1 + 1e-9, 5820000), "pixels of"),  # rows and columns run alike
+        ("EPSG:3857", Affine(1, 0, 0, 0, -1, 9e7), "pixels of"),  # far past the limit of Web Mercator
     ],
 )
-def test_an_image_outside_the_area_of_its_crs_is_refused(tmp_path, crs, transform):
-    assert "outside the area of its coordinate reference system" in place_refused(tmp_path, crs, transform)
-
-
-def test_an_image_far_past_the_limit_of_web_mercator_is_refused(tmp_path):
-    assert "pixels of" in place_refused(tmp_path, "EPSG:3857", Affine(1, 0, 0, 0, -1, 9e7))
+def test_an_image_that_its_crs_cannot_place_is_refused(tmp_path, crs, transform, words):
+    assert re.search(words, place_refused(tmp_path, crs, transform))
 
 
 @pytest.mark.parametrize("value", [1e30, np.inf, np.nan])

@@ -34,14 +34,11 @@ def roads_of(**fields):
     return geopandas.GeoDataFrame(fields, geometry=lines[: len(next(iter(fields.values())))], crs="EPSG:32633")
 
 
-def test_the_values_of_a_field_are_classes_with_the_median_of_their_speeds():
+def test_classes_are_values_with_the_median_of_their_speeds_or_what_is_usual():
     roads = roads_of(highway=["track", "primary", None, "track "], speed=[10, 60, 50, 20.0])
     classes, numbers = find_classes(roads, "highway", "speed")
     assert classes == (RoadClass("primary", 60.0), RoadClass("track", 15.0))
     assert numbers.tolist() == [2, 1, 0, 2]
-
-
-def test_without_speeds_a_class_has_what_is_usual():
     classes, _ = find_classes(roads_of(highway=["motorway", "track"]), "highway", "")
     assert [each.name for each in classes] == ["motorway", "track"]
     assert [each.speed_kmh for each in classes] == [pytest.approx(88.5), round(OTHER_KMH, 1)]

@@ -30,7 +30,7 @@ def test_other_shapes_are_not():
     check_crossings(np.array([coast, bow_tie, coast.exterior, tangle(30), tangle(500).exterior, shapely.Point(0, 0)]))
 
 
-def test_pieces_hold_all_segments_once_and_know_their_shape():
+def test_a_bow_tie_is_both_of_its_triangles_and_pieces_hold_all_segments_once():
     line = shapely.LineString([(x, x % 3) for x in range(20)])
     shapes = np.array([line, shapely.box(0, 0, 1, 1), shapely.MultiLineString([line.coords[:2], line.coords[5:15]])])
     pieces, shape = in_short_pieces(shapes)
@@ -39,9 +39,6 @@ def test_pieces_hold_all_segments_once_and_know_their_shape():
         joined = shapely.line_merge(shapely.union_all(pieces[shape == number]))
         assert shapely.equals(joined, shapes[number]) and joined.length == pytest.approx(shapes[number].length)
     assert pieces[3] == shapes[1]
-
-
-def test_a_bow_tie_is_both_of_its_triangles_and_a_hole_stays_one():
     bow_tie = shapely.Polygon([(0, 0), (10, 10), (10, 0), (0, 10)])
     ring = shapely.box(0, 0, 10, 10).difference(shapely.box(2, 2, 4, 4))
     assert [round(shape.area, 6) for shape in valid(np.array([bow_tie, ring]))] == [50, 96]
@@ -58,14 +55,11 @@ def all_finite(shapes):
     return np.isfinite(shapely.get_coordinates(shapes)).all()
 
 
-def test_what_has_no_place_in_the_other_crs_is_empty():
+def test_of_another_crs_what_has_no_place_is_empty_and_a_line_keeps_its_part_at_the_extent():
     near = LineString([(13.38, 52.52), (13.385, 52.522)])
     shapes = projected(layer(FAR, near, crs=DEGREES), pyproj.CRS(UTM), EXTENT)
     assert shapes[0].is_empty
     assert shapes[1].equals(layer(near, crs=DEGREES).to_crs(UTM).geometry[0])
-
-
-def test_a_line_that_goes_beyond_the_area_keeps_the_part_at_the_extent():
     through = pyproj.Transformer.from_crs(UTM, DEGREES, always_xy=True).transform(390100, 5819950)
     line = LineString([(through[0], 0), through, (through[0], 52.6), (105, 52.6), (105, 0)])
     assert not all_finite(layer(line, crs=DEGREES).to_crs(UTM).geometry.to_numpy())

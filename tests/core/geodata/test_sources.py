@@ -38,15 +38,11 @@ def refusal(opened, error_type, source):
 
 
 @OPENED
-def test_a_pipe_is_refused_at_once_by_name(tmp_path, opened, error_type):
+def test_pipes_links_to_them_sockets_and_devices_are_refused_at_once_by_name(tmp_path, opened, error_type):
     os.mkfifo(tmp_path / "pipe.tif")
     assert "pipe.tif" in refusal(opened, error_type, str(tmp_path / "pipe.tif"))
     assert "pipe.tif" in refusal(opened, error_type, f"{tmp_path / 'pipe.tif'}|layername=roads")
     assert "pipe.tif" in refusal(opened, error_type, f"GTIFF_DIR:1:{tmp_path / 'pipe.tif'}")
-
-
-@OPENED
-def test_a_link_to_a_pipe_a_socket_and_a_device_are_refused(tmp_path, opened, error_type):
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "link.tif").symlink_to(tmp_path / "pipe")
     with socket.socket(socket.AF_UNIX) as server:
@@ -56,16 +52,12 @@ def test_a_link_to_a_pipe_a_socket_and_a_device_are_refused(tmp_path, opened, er
 
 
 @OPENED
-def test_a_name_that_is_not_utf_8_is_refused(tmp_path, opened, error_type):
+def test_names_that_are_not_utf_8_or_hold_a_null_character_are_refused(tmp_path, opened, error_type):
     name = os.fsdecode(b"stra\xdfe.tif")
     write_raster(tmp_path / "good.tif", np.zeros((4, 4), "uint8"))
     os.rename(tmp_path / "good.tif", tmp_path / name)
     message = refusal(opened, error_type, str(tmp_path / name))
     assert name in message and "not UTF-8" in message
-
-
-@OPENED
-def test_a_name_with_a_null_character_is_refused(opened, error_type):
     assert "null character" in refusal(opened, error_type, "a\0b.tif")
 
 
@@ -141,11 +133,8 @@ def test_a_pattern_gives_the_files_that_it_matches_sorted(tiles):
     assert names(tiles / "**" / "?.tif") == ["a.tif", "b.tif", "c.tif"]
 
 
-def test_a_raster_that_is_named_twice_counts_once(tiles):
+def test_a_raster_counts_once_and_what_belongs_to_another_is_left_out(tiles):
     assert names(tiles / "b.tif", tiles, tiles / "*.tif") == ["b.tif", "a.tif"]
-
-
-def test_what_belongs_to_another_raster_is_left_out(tiles):
     with rasterio.open(tiles / "a.tif") as dataset:
         copy(dataset, tiles / "c.png", driver="PNG")
     write_raster(tiles / "b.tif.ovr", np.ones((32, 32), np.uint8), crs=None)
@@ -156,12 +145,9 @@ def test_what_belongs_to_another_raster_is_left_out(tiles):
     assert names(tiles) == ["all.vrt", "b.tif", "c.png"]
 
 
-def test_a_damaged_raster_is_not_left_out_in_silence(tiles):
+def test_a_damaged_raster_and_one_without_georeference_are_not_left_out_in_silence(tiles, recwarn):
     (tiles / "c.tif").write_bytes(b"cut off")
     assert names(tiles) == ["a.tif", "b.tif", "c.tif"]
-
-
-def test_no_warning_goes_with_looking(tiles, recwarn):
     with pytest.warns(NotGeoreferencedWarning):
         write_raster(tiles / "c.tif", np.ones((4, 4), np.uint8), crs=None, transform=None)
     recwarn.clear()

@@ -1,5 +1,3 @@
-import math
-
 import numpy as np
 import pytest
 import torch
@@ -58,18 +56,6 @@ def test_tiles_of_a_window_cover_just_that_in_one_size_which_is_not_too_large(wi
     assert tile_count(width, height, 32 * core, 32 * halo, window) == len(tiles)
     sizes_ = {padded_size(tile.read_window[:1:-1]) for tile in tiles}
     assert len(sizes_) == 1 and max(max(sizes_)) <= 32 * (core + 2 * halo)
-
-
-def overhead(tiles):
-    """Return how many pixels tiles read for each pixel of their cores."""
-    tiles = list(tiles)
-    return sum(math.prod(tile.read_window[2:]) for tile in tiles) / sum(tile.width * tile.height for tile in tiles)
-
-
-def test_overhead_is_what_the_halo_costs():
-    assert overhead(tile_grid(1000, 1000, 1000, 64)) == 1.0
-    assert overhead(tile_grid(2048, 1024, 1024, 128)) == pytest.approx((1024 + 128) / 1024)
-    assert overhead(tile_grid(10000, 1024, 2048, 128)) == pytest.approx(5 * (1952 + 256) / 10000, rel=0.01)
 
 
 class Reader:
@@ -137,11 +123,6 @@ def test_a_halo_32_px_narrower_than_the_exact_one_shows(encoder):
         assert np.abs(stitched(predictor, values, 32, exact_px) - expected).max() < 1e-5
         differences.append(np.abs(stitched(predictor, values, 32, exact_px - 32) - expected).max())
     assert max(differences) > 1e-3
-
-
-def test_a_single_pixel_has_a_probability(predictor):
-    values = np.full((1, 1, 1), 9, "uint8")
-    assert stitched(predictor, values, 512, 128) == pytest.approx(whole(predictor, values), abs=1e-6)
 
 
 def test_tiles_come_in_order_and_pieces_without_data_are_not_computed(predictor):

@@ -40,7 +40,7 @@ def test_a_missing_field_is_named_with_those_that_are_there():
         require_fields(roads, ("lanes", "width"), "roads.gpkg", "drawn roads")
 
 
-def test_a_layer_in_a_file_is_found_by_its_name_its_number_and_a_filter(tmp_path):
+def test_a_layer_in_a_file_is_found_by_its_name_its_number_and_a_filter_and_else_the_first(tmp_path, recwarn):
     path = tmp_path / "town.gpkg"
     write_layers(path, {"houses": layer(SQUARE), "roads": layer(ROAD, ROAD, lanes=[1, 2])})
     assert read_layer(f"{path}|layername=houses", "area").geom_type.tolist() == ["Polygon"]
@@ -50,10 +50,6 @@ def test_a_layer_in_a_file_is_found_by_its_name_its_number_and_a_filter(tmp_path
         f"{path}|layername=roads|geometrytype=LineString|subset=lanes = 1 OR lanes||'' = '3'", "roads"
     )
     assert filtered["lanes"].tolist() == [1]
-
-
-def test_without_a_name_the_first_layer_is_read(tmp_path, recwarn):
-    path = tmp_path / "town.gpkg"
     write_layers(path, {"houses": layer(SQUARE), "roads": layer(ROAD)})
     assert read_layer(str(path), "area").geom_type.tolist() == ["Polygon"]
     assert not recwarn.list
@@ -239,33 +235,23 @@ def test_an_empty_layer_is_a_valid_one(tmp_path, suffix):
     assert info["crs"] == ("EPSG:4326" if suffix == ".geojson" else UTM)
 
 
-def test_a_geopackage_holds_several_layers_and_what_was_there_before_is_gone(tmp_path):
+def test_a_geopackage_holds_the_layers_asked_for_and_an_unknown_value_is_empty(tmp_path):
     path = tmp_path / "net.gpkg"
     write_layers(path, {"old": layer(ROAD)})
     write_layers(path, {"roads": layer(ROAD), "nodes": layer(Point(0, 0))})
     assert sorted(pyogrio.list_layers(path)[:, 0]) == ["nodes", "roads"]
-
-
-def test_a_staged_file_names_its_layer_as_asked(tmp_path):
     with Outputs() as outputs:
         write_layers(outputs.stage(str(tmp_path / "net.gpkg")), {"roads": layer(ROAD)})
     assert pyogrio.list_layers(tmp_path / "net.gpkg")[:, 0].tolist() == ["roads"]
-
-
-def test_an_unknown_value_is_empty(tmp_path):
-    path = tmp_path / "net.gpkg"
     write_layers(path, {"roads": layer(ROAD, confidence=[np.nan])})
     assert len(pyogrio.read_dataframe(path, where="confidence IS NULL")) == 1
 
 
-def test_an_unknown_suffix_and_two_layers_in_one_geojson_are_refused(tmp_path):
+def test_an_unknown_suffix_two_layers_in_one_geojson_and_a_missing_folder_are_refused(tmp_path):
     with pytest.raises(OutputError, match=r"net\.kml"):
         check_vector_output(str(tmp_path / "net.kml"))
     with pytest.raises(OutputError, match="only one layer"):
         write_layers(tmp_path / "net.geojson", {"roads": layer(ROAD), "nodes": layer(Point(0, 0))})
-
-
-def test_a_missing_folder_is_named(tmp_path):
     with pytest.raises(OutputError, match="cannot be written"):
         write_layers(tmp_path / "none" / "net.gpkg", {"roads": layer(ROAD)})
 

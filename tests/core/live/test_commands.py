@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+import shapely
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -25,6 +26,7 @@ from training_core.system.input_lines import TOO_LONG
 LINE = "LINESTRING (0 0, 10 0)"
 SQUARE = "POLYGON ((0 0, 9 0, 9 9, 0 0))"
 ROAD = {"layer": "roads", "id": "12", "geometry": LINE}
+TANGLE = shapely.LineString(np.random.default_rng(0).uniform(0, 1000, (3000, 2))).wkt
 
 
 def parse(command, **members):
@@ -44,14 +46,9 @@ def test_labels_say_what_was_drawn_and_what_is_gone():
 
 
 @pytest.mark.parametrize("width", [None, 0, -3.0])
-def test_a_road_without_a_width_has_the_usual_one_and_is_sure(width):
-    (road,) = labels({**ROAD, "width_m": width, "sure": None}).changes
-    assert road.width_m is None and road.sure
-
-
-def test_a_height_above_sea_level_is_passed_over():
-    (road,) = labels({**ROAD, "geometry": "LINESTRING Z (0 0 5, 10 0 5)"}).changes
-    assert not road.geometry.has_z
+def test_a_road_without_a_width_has_the_usual_one_is_sure_and_has_no_height(width):
+    (road,) = labels({**ROAD, "width_m": width, "sure": None, "geometry": "LINESTRING Z (0 0 5, 10 0 5)"}).changes
+    assert road.width_m is None and road.sure and not road.geometry.has_z
 
 
 def test_the_other_commands_are_read():
@@ -85,6 +82,7 @@ def test_the_other_commands_are_read():
         ({"width_m": True}, "width_m"),
         ({"sure": 1}, "sure"),
         ({"color": "red"}, "unknown"),
+        ({"geometry": TANGLE}, "crosses itself"),
     ],
 )
 def test_a_feature_that_cannot_be_used_is_refused_and_the_others_count(change, why):
@@ -118,10 +116,3 @@ def test_a_malformed_line_is_warned_of_and_passed_over(line):
 @given(st.binary(max_size=200))
 def test_any_line_is_a_command_or_passed_over(line):
     read_command(line, Reporter())
-
-
-def test_a_tangle_is_refused():
-    places = np.random.default_rng(0).uniform(0, 1000, (3000, 2))
-    points = ", ".join(f"{x} {y}" for x, y in places)
-    found = labels({**ROAD, "geometry": f"LINESTRING ({points})"})
-    assert not found.changes and "crosses itself" in found.refused[0]

@@ -82,8 +82,5 @@ def test_what_is_far_from_a_click_is_not_looked_at():
 def test_where_there_is_nothing_nothing_is_corrected(place):
     found = correct(on_map(*place), scene(ACROSS), NOTHING, GRID, 0.5)
     assert found.layer == "" and found.geometry is None and found.message.endswith(".")
-
-
-def test_without_any_prediction_nothing_is_corrected():
-    empty = np.full((300, 300), NO_DATA, dtype=np.uint8)
-    assert correct(on_map(100, 100), empty, NOTHING, GRID, 0.5).layer == ""
+    unpredicted = np.full((300, 300), NO_DATA, dtype=np.uint8)
+    assert correct(on_map(100, 100), unpredicted, NOTHING, GRID, 0.5).layer == ""

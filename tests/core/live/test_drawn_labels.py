@@ -99,11 +99,13 @@ def test_erasing_leaves_nothing_and_tells_where_it_was():
     assert labels.labels == {} and labels.roads == 0
 
 
-def test_a_road_outside_of_the_area_of_interest_counts_with_its_surroundings():
+def test_roads_outside_of_the_area_count_with_their_surroundings_and_widths_of_their_own():
     labels = drawn(Change("aoi", "1", square(0, 0, 100, 100)), road("a", (300, 300), (400, 300)))
     values = labels.read_all(*ALL)
     assert (values[:100, :100] == BACKGROUND).all()
     assert values[300, 350] == ROAD and values[315, 350] == BACKGROUND and values[350, 350] == IGNORE
+    wide = drawn(road("a", (10, 200), (490, 200), width_m=12.0)).read_all(*ALL)
+    assert (wide[:, 250] == ROAD).sum() == 12
 
 
 def test_no_road_is_background_but_where_a_road_is_drawn():
@@ -113,11 +115,6 @@ def test_no_road_is_background_but_where_a_road_is_drawn():
     labels.change([road("a", (250, 0), (250, 399), sure=False)])
     values = labels.read_all(*ALL)
     assert values[150, 250] == IGNORE and values[150, 205] == BACKGROUND
-
-
-def test_a_width_of_its_own_counts():
-    values = drawn(road("a", (10, 200), (490, 200), width_m=12.0)).read_all(*ALL)
-    assert (values[:, 250] == ROAD).sum() == 12
 
 
 @pytest.mark.parametrize(

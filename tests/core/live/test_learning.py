@@ -163,14 +163,8 @@ def steps_to_end(losses):
     return None
 
 
-def test_a_loss_that_stays_ends_learning_soon():
+def test_learning_ends_soon_where_the_loss_stays_goes_on_where_it_falls_and_ends_at_last():
     noise = np.random.default_rng(0).normal(0.3, 0.05, 1000)
     assert steps_to_end(noise) <= 8 * WINDOW_STEPS
-
-
-def test_a_loss_that_falls_goes_on():
     assert steps_to_end(0.995 ** np.arange(500)) is None
-
-
-def test_no_drawing_is_learned_for_ever():
     assert steps_to_end(0.99 ** np.arange(5000)) == MAX_DRAWING_STEPS

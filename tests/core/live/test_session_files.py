@@ -70,12 +70,8 @@ def test_the_folder_of_another_session_or_of_an_unknown_form_is_refused(tmp_path
     (tmp_path / SESSION).write_text(json.dumps({"format": "roadseg-live-9"}))
     with pytest.raises(JobError):
         opened(tmp_path)
-
-
-def test_a_file_in_place_of_the_folder_is_refused(tmp_path):
-    (tmp_path / "file").write_text("x")
     with pytest.raises(JobError, match="cannot be used"):
-        opened(tmp_path / "file")
+        opened(tmp_path / SESSION)  # a file in place of the folder
 
 
 @pytest.mark.parametrize(
@@ -162,23 +158,17 @@ def test_a_checkpoint_that_names_what_the_base_model_has_not_is_not_used(tmp_pat
     assert "cannot be used" in told[0].message
 
 
-def test_a_file_that_is_larger_than_any_checkpoint_is_not_read(tmp_path):
-    told = []
-    opened(tmp_path).finish()
-    with (tmp_path / CHECKPOINT).open("wb") as file:
-        file.truncate(1 << 40)  # of which the disk has nothing
-    with opened(tmp_path, told) as folder:
-        assert folder.read_checkpoint() is None
-    assert "at most 257 MiB" in told[0].message and str(tmp_path / CHECKPOINT) in told[0].message
-
-
-def test_a_checkpoint_with_nan_is_not_used(tmp_path):
+def test_a_checkpoint_with_nan_or_larger_than_any_is_not_used(tmp_path):
     told = []
     with opened(tmp_path, told) as folder:
         folder.write_checkpoint(Saved(12, 3.5, [], {"network.a": torch.tensor([float("nan")])}))
         folder.finish()
         assert folder.read_checkpoint() is None
-    assert "not finite" in told[0].message
+        assert "not finite" in told.pop().message
+        with (tmp_path / CHECKPOINT).open("wb") as file:
+            file.truncate(1 << 40)  # of which the disk has nothing
+        assert folder.read_checkpoint() is None
+    assert "at most 257 MiB" in told[0].message and str(tmp_path / CHECKPOINT) in told[0].message
 
 
 def test_a_full_disk_is_warned_of_and_the_session_goes_on(tmp_path, monkeypatch):
@@ -236,18 +226,14 @@ def test_uncertainty_is_highest_where_the_model_cannot_tell(tmp_path):
     assert found[0] == found[-1] == 0 and found.max() == 254 and abs(int(found.argmax()) - 150) < 10
 
 
-def test_superseded_files_go_once_three_newer_ones_are_there(tmp_path):
+def test_superseded_files_go_once_three_newer_ones_are_there_and_numbers_go_on_after_a_session(tmp_path):
     files = PredictionFiles(tmp_path)
     for _ in range(7):
         files.write(ramp(), RASTER_GRID, "probability")
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         f"prediction-{number:06d}.tif" for number in (4, 5, 6, 7)
     ]
-
-
-def test_numbers_go_on_after_those_of_an_earlier_session_whose_files_go(tmp_path):
-    PredictionFiles(tmp_path).write(ramp(), RASTER_GRID, "probability")
     (tmp_path / "prediction-of-mine.tif").write_text("not of the session")
-    path = PredictionFiles(tmp_path).write(ramp(), RASTER_GRID, "probability")
-    assert path.name == "prediction-000002.tif"
-    assert sorted(each.name for each in tmp_path.iterdir()) == ["prediction-000002.tif", "prediction-of-mine.tif"]
+    path = PredictionFiles(tmp_path).write(ramp(), RASTER_GRID, "probability")  # in another session
+    assert path.name == "prediction-000008.tif"
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["prediction-000008.tif", "prediction-of-mine.tif"]

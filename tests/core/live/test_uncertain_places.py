@@ -19,13 +19,10 @@ def scene(*squares):
     return values
 
 
-def test_the_two_most_uncertain_places_are_told():
+def test_the_two_most_uncertain_places_without_labels_are_told():
     places = uncertain_places(scene((40, 60), (300, 280)), np.zeros((400, 400), dtype=bool), GRID)
     at = sorted((x - NORTH_UP.c, NORTH_UP.f - y) for x, y in places)
     assert np.hypot(*(np.array(at) - [(70, 90), (330, 310)]).T).max() < PATCH_M / 2
-
-
-def test_what_is_labeled_is_not_asked_for_again():
     labeled = np.zeros((400, 400), dtype=bool)
     labeled[60:120, 40:100] = True
     for x, y in uncertain_places(scene((40, 60), (300, 280)), labeled, GRID):

@@ -122,15 +122,12 @@ def test_a_moved_view_computes_only_what_came_into_it():
     assert view.is_complete and view.fraction == 1
 
 
-def test_beyond_the_image_nothing_is_predicted():
+def test_beyond_the_image_nothing_is_predicted_and_of_a_huge_view_the_middle(monkeypatch):
     view = looking(-500, -500, 300, 200)
     assert view.window == (0, 0, 300, 200)
     work_off(view)
     view.move(extent(5000, 5000, 6000, 6000))
     assert view.window is None and view.is_complete and view.fraction == 0
-
-
-def test_of_a_huge_view_the_middle_is_predicted(monkeypatch):
     monkeypatch.setattr(view_module, "MAX_PX", 40_000)
     view = looking(-1e6, -1e6, 1e6, 1e6)
     column, row, width, height = view.window

@@ -46,17 +46,14 @@ def test_a_short_spur_goes_and_the_road_is_whole_again():
     assert pruned.lengths() == pytest.approx([49], abs=1)
 
 
-def test_a_spur_stays_if_it_is_longer_on_the_ground_than_allowed_and_than_the_road_is_wide():
+def test_a_spur_stays_that_is_long_on_the_ground_or_cut_by_the_border():
     long = traced((30, 60), np.s_[20, 5:55], np.s_[5:20, 30])
     assert len(prune_spurs(long, 10, NARROW).edges) == 3
     assert len(prune_spurs(long, 10, roads(20.0)).edges) == 1
     short = traced((30, 60), np.s_[20, 5:55], np.s_[14:20, 30])
     assert len(prune_spurs(scaled(short, (1.0, 3.0)), 10, NARROW).edges) == 3
-
-
-def test_a_spur_cut_by_the_border_stays():
-    graph = traced((30, 60), np.s_[6, 5:55], np.s_[:6, 30])
-    assert len(prune_spurs(graph, 10, roads(1.0, is_data_edge=lambda points: points[:, 1] == 0)).edges) == 3
+    cut = traced((30, 60), np.s_[6, 5:55], np.s_[:6, 30])
+    assert len(prune_spurs(cut, 10, roads(1.0, is_data_edge=lambda points: points[:, 1] == 0)).edges) == 3
 
 
 def test_a_comb_of_spurs_goes_and_the_road_keeps_its_length():
@@ -106,17 +103,13 @@ def test_a_smoothed_line_has_its_true_length(angle):
     steps = np.linspace(0, 300, 2000)
     rows = np.rint(20 + steps * np.sin(np.radians(angle))).astype(int)
     columns = np.rint(20 + steps * np.cos(np.radians(angle))).astype(int)
-    graph = smooth(traced((400, 400), (rows, columns)))
+    pixels = traced((400, 400), (rows, columns))
+    graph = smooth(pixels)
+    assert (graph.points[graph.is_end] == pixels.points[pixels.is_end]).all()
     assert graph.lengths().sum() == pytest.approx(300, rel=0.01)
     direction = np.array([np.cos(np.radians(angle)), np.sin(np.radians(angle))])
     away = (graph.points - 20) @ np.array([-direction[1], direction[0]])
     assert np.abs(away).max() < 0.75
-
-
-def test_smoothing_leaves_nodes_where_they_are():
-    graph = traced((30, 60), np.s_[20, 5:55], np.s_[5:20, 30])
-    smoothed = smooth(graph)
-    assert (smoothed.points[smoothed.is_end] == graph.points[graph.is_end]).all()
 
 
 def test_a_simplified_line_stays_within_its_tolerance():
@@ -127,11 +120,8 @@ def test_a_simplified_line_stays_within_its_tolerance():
     assert 2 < len(simple.points) < 40
     assert shapely.hausdorff_distance(shapely.linestrings(wave), simple.shapes()[0], densify=0.01) <= 2.01
     assert simplify(graph, 0.1).sizes[0] > simple.sizes[0]
-
-
-def test_a_straight_line_keeps_only_its_ends():
-    simple = simplify(lines([(column, column) for column in range(50)]), 0.1)
-    assert simple.points.tolist() == [[0, 0], [49, 49]]
+    straight = simplify(lines([(column, column) for column in range(50)]), 0.1)
+    assert straight.points.tolist() == [[0, 0], [49, 49]]
 
 
 @pytest.mark.parametrize("radius", [1, 2, 10])
@@ -197,7 +187,7 @@ def test_unlikely_dead_ends_and_lonely_lines_go(numbers, longest_m, left_m):
     assert shapely.length(removed.shapes).sum() == pytest.approx(STREET.lengths().sum() - left_m)
 
 
-def test_what_connects_others_stays_however_unlikely():
+def test_what_connects_others_or_is_cut_off_by_the_edge_of_the_data_stays_however_unlikely():
     between = lines(
         [(0, 0), (0, -70)], [(0, 0), (-70, 0)], [(0, 0), (40, 0)], [(40, 0), (110, 0)], [(40, 0), (40, 70)]
     )  # fmt: skip
@@ -205,9 +195,6 @@ def test_what_connects_others_stays_however_unlikely():
     ring = lines([(0, 0), (50, 0)], [(50, 0), (80, 30), (80, -30), (50, 0)])
     pruned, _ = prune_unlikely(ring, 60, 0.5, lambda graph, chosen: np.full(len(chosen), 0.1), Surroundings())
     assert len(pruned.edges) == 1 and pruned.edges[0, 0] == pruned.edges[0, 1]
-
-
-def test_an_unlikely_road_that_the_edge_of_the_data_cuts_off_stays():
     cut_off = Surroundings(is_data_edge=lambda points: points[:, 1] == 20)
     pruned, _ = prune_unlikely(STREET, 60, 0.5, unlikely(20), cut_off)
     assert pruned.lengths().sum() == pytest.approx(222)

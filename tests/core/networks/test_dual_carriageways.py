@@ -32,12 +32,9 @@ def side(graph, width_m=9.0, widths=None):
     return left_fraction(graph, direction, other_carriageway(graph.points, direction, width, around))
 
 
-def test_two_lines_alongside_are_carriageways():
+def test_two_lines_alongside_are_carriageways_also_in_a_curve():
     left = side(lines(dense((0, 0), (500, 0)), dense((0, 20), (500, 20))))
     assert left[0] > 0.6 and left[1] < -0.6
-
-
-def test_a_carriageway_may_be_curved():
     angle = np.linspace(0, np.pi / 2, 200)
     arc = np.column_stack([np.cos(angle), np.sin(angle)])
     left = side(lines(dense(*(600 * arc)), dense(*(618 * arc))))

@@ -65,19 +65,10 @@ def test_lines_end_on_the_sides_where_they_are_cut():
     at = {number: graph.nodes[side == number].tolist() for number in (LEFT, TOP, RIGHT, BOTTOM, WITHIN)}
     assert at == {LEFT: [[0, 5]], TOP: [[5, 0]], RIGHT: [[10, 5]], BOTTOM: [[5, 10]], WITHIN: [[5, 5]]}
     assert graph.lengths().tolist() == [5, 5, 5, 5]
-
-
-def test_what_lies_outside_is_gone_and_what_lies_within_stays():
     graph, side = cut_to_box(lines([(2, 2), (8, 3)], [(20, 20), (30, 20)]), BOX)
-    assert graph.points.tolist() == [[2, 2], [8, 3]] and set(side) == {WITHIN}
-
-
-def test_a_line_that_leaves_and_comes_back_is_two():
+    assert graph.points.tolist() == [[2, 2], [8, 3]] and set(side) == {WITHIN}  # what lies outside is gone
     graph, side = cut_to_box(lines([(2, 2), (15, 5), (2, 8)]), BOX)
-    assert len(graph.edges) == 2 and (side == RIGHT).sum() == 2
-
-
-def test_a_line_through_the_whole_box_is_cut_at_both_ends():
+    assert len(graph.edges) == 2 and (side == RIGHT).sum() == 2  # a line that leaves and comes back
     graph, side = cut_to_box(lines([(-5, 4), (3, 4), (15, 4)]), BOX)
     assert graph.points.tolist() == [[0, 4], [3, 4], [10, 4]] and sorted(side) == [LEFT, RIGHT]
 
@@ -92,12 +83,8 @@ def test_boxes_that_divide_the_plane_divide_the_length_of_lines(segments, x, y):
     boxes = [(-99, -99, x, y), (x, -99, 99, y), (-99, y, x, 99), (x, y, 99, 99)]
     parts = [cut_to_box(graph, box) for box in boxes]
     assert np.isclose(sum(part.lengths().sum() for part, _ in parts), graph.lengths().sum(), atol=1e-4)
-    for one, other, sides in (
-        (0, 1, (RIGHT, LEFT)),
-        (2, 3, (RIGHT, LEFT)),
-        (0, 2, (BOTTOM, TOP)),
-        (1, 3, (BOTTOM, TOP)),
-    ):
+    across, down = (RIGHT, LEFT), (BOTTOM, TOP)
+    for one, other, sides in ((0, 1, across), (2, 3, across), (0, 2, down), (1, 3, down)):
         ends = [
             np.sort(part.nodes[side == number], axis=0)
             for (part, side), number in zip((parts[one], parts[other]), sides)

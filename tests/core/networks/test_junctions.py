@@ -39,10 +39,16 @@ def test_without_a_raster_nothing_is_straightened_or_merged():
         assert (same.nodes == graph.nodes).all() and (same.points == graph.points).all()
 
 
-def test_side_roads_that_do_not_meet_are_no_crossing():
+def test_side_roads_that_do_not_meet_are_no_crossing_and_a_street_of_them_does_not_shrink():
     graph = lines([(0, 0), (20, 0)], [(20, 0), (27, 0)], [(27, 0), (50, 0)], [(20, 0), (20, 20)], [(27, 0), (27, -20)])
     merged = merge_crossings(graph, roads(3.0))
     assert sorted(merged.degree) == [1, 1, 1, 1, 3, 3]
+    street = [[(x, 0), (x + 15, 0)] for x in range(0, 150, 15)]
+    graph = lines(*street, *([(x, 0), (x, 40)] for x in range(15, 150, 15)))
+    merged = merge_crossings(graph, roads(10.0))
+    across = merged.nodes[merged.degree > 2][:, 0]
+    assert len(across) >= 4
+    assert np.ptp(across) > 90
 
 
 def test_a_main_road_that_bends_to_its_side_road_is_straight_again():
@@ -68,7 +74,7 @@ def test_a_line_is_straight_where_the_border_cuts_its_road():
     assert straight.points.tolist() == [[0, 0], [9, 4], [40, 0]]
 
 
-def test_a_dead_end_that_turns_to_a_corner_of_its_road_goes_straight_on_to_the_roads_end():
+def test_dead_ends_go_on_straight_to_their_roads_end_and_other_ends_stay():
     def ending(column):
         return Surroundings(
             clearance_m=lambda points: np.minimum(6.0, 103 - points[:, 0]),
@@ -82,21 +88,9 @@ def test_a_dead_end_that_turns_to_a_corner_of_its_road_goes_straight_on_to_the_r
     assert np.abs(straight.points[:, 1]).max() == 0
     cut = straighten_ends(graph, ending(100))
     assert cut.line(0)[-1].tolist() == [100, 6]
-
-
-def test_the_ends_of_a_short_road_a_ring_and_a_junction_stay():
     graph = lines([(0, 0), (10, 0), (15, 5)], [(30, 0), (60, 0), (60, 30), (30, 0)], [(90, 0), (96, 6), (90, 12)])
     straight = straighten_ends(graph, roads(6.0))
     assert (straight.points == graph.points).all()
-
-
-def test_a_street_with_many_side_roads_does_not_shrink_to_a_point():
-    street = [[(x, 0), (x + 15, 0)] for x in range(0, 150, 15)]
-    graph = lines(*street, *([(x, 0), (x, 40)] for x in range(15, 150, 15)))
-    merged = merge_crossings(graph, roads(10.0))
-    across = merged.nodes[merged.degree > 2][:, 0]
-    assert len(across) >= 4
-    assert np.ptp(across) > 90
 
 
 def test_the_square_where_two_dual_carriageways_cross_is_one_node():

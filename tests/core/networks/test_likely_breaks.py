@@ -41,8 +41,10 @@ def test_a_gap_between_two_halves_of_a_road_is_named_with_the_paths_that_it_cuts
     assert 0 < breaks.probability[0] < 0.3
 
 
-def test_what_is_joined_is_no_break():
+def test_what_is_joined_and_an_empty_network_have_no_break():
     assert not len(found(lines([(0, 0), (100, 0)], [(130, 0), (230, 0)]), evidence=5.0).kind)
+    assert not len(likely_breaks(EMPTY, Links.none(), Removed.none(), Surroundings()).kind)
+    assert not len(found(lines([(0, 0), (1000, 0)])).kind)
 
 
 def test_a_gap_that_cuts_off_more_comes_first():
@@ -79,8 +81,3 @@ def test_a_removed_dead_end_counts_by_the_paths_that_lead_there():
 def test_breaks_at_one_place_are_one():
     breaks = found(lines([(0, 0), (1000, 0)], [(500, 30), (500, 130)], [(504, 30), (560, 130)]))
     assert (shapely.distance(shapely.points(breaks.points[:1]), shapely.points(breaks.points[1:])) > 15).all()
-
-
-def test_an_empty_network_has_none():
-    assert not len(likely_breaks(EMPTY, Links.none(), Removed.none(), Surroundings()).kind)
-    assert not len(found(lines([(0, 0), (1000, 0)])).kind)

@@ -96,7 +96,7 @@ def test_speeds_have_their_unit_and_unknown_ones_the_median(unit, speed_mps):
     assert lines.with_median_speed().speed_mps == pytest.approx([speed_mps, speed_mps])
 
 
-def test_a_layer_without_the_field_or_of_points_is_refused_by_name(tmp_path):
+def test_a_layer_without_the_field_of_points_or_that_lies_nowhere_is_refused_by_name(tmp_path):
     path = str(tmp_path / "roads.gpkg")
     layer_at(10, 50, name=["a", "b"]).to_file(path)
     with pytest.raises(LabelError, match=r"true roads .*roads\.gpkg\) have no field 'bridge'.*name"):
@@ -104,9 +104,6 @@ def test_a_layer_without_the_field_or_of_points_is_refused_by_name(tmp_path):
     geopandas.GeoDataFrame(geometry=[shapely.Point(0, 0)], crs="EPSG:4326").to_file(path)
     with pytest.raises(LabelError, match="must be lines"):
         read_line_layer(path, "true roads", NOTHING)
-
-
-def test_a_layer_that_lies_nowhere_is_refused_by_name(tmp_path):
     path = str(tmp_path / "lost.gpkg")
     geopandas.GeoDataFrame(geometry=[shapely.LineString([(0, 95), (1, 96)])], crs="EPSG:3857").to_file(path)
     read_line_layer(path, "true roads", NOTHING)  # near the origin

@@ -30,28 +30,21 @@ def joined(graph, evidence=0.0, reach_m=REACH_M, **known):
     return join_chains(graph), links
 
 
-def test_a_gap_is_joined_where_the_image_shows_road_and_else_stays():
+def test_a_gap_is_joined_where_the_image_shows_road_and_not_beyond_the_reach():
     broken = lines([(0, 0), (80, 0)], [(120, 0), (200, 0)])
     graph, links = joined(broken)
     assert graph.lengths().sum() == pytest.approx(200) and links.outcome.tolist() == [JOINED]
     graph, links = joined(broken, evidence=-5)
     assert graph.lengths().sum() == pytest.approx(160) and links.outcome.tolist() == [UNLIKELY]
-
-
-def test_nothing_is_joined_beyond_the_reach():
-    broken = lines([(0, 0), (80, 0)], [(120, 0), (200, 0)])
     for reach_m in (39.0, 0.0):
         graph, links = joined(broken, reach_m=reach_m)
         assert len(graph.edges) == 2 and len(links.paths) == 0
 
 
-def test_a_side_road_meets_the_road_ahead_in_a_junction():
+def test_a_side_road_meets_the_first_road_ahead_in_a_junction():
     graph, _ = joined(lines([(0, 0), (100, 0)], [(50, 30), (50, 120)]))
     assert sorted(graph.degree) == [1, 1, 1, 3]
     assert graph.nodes[graph.degree == 3] == pytest.approx(np.array([[50, 0]]))
-
-
-def test_a_link_ends_at_the_first_road_that_it_meets():
     roads = lines([(50, 60), (50, 20)], [(0, 0), (100, 0)], [(0, -15), (100, -15)])
     graph, _ = joined(roads, is_data_edge=lambda points: points[:, 0] != 50)
     assert sorted(graph.degree) == [1, 1, 1, 1, 1, 3]
@@ -90,16 +83,13 @@ def test_where_dead_ends_are_as_thick_as_in_noise_none_is_linked():
     assert len(links.paths) < 10 * len(corners)
 
 
-def test_a_way_is_cut_at_a_distance_along_it():
+def test_paths_are_cut_at_a_distance_along_them_and_selected_by_number_and_by_mask():
     paths = Paths(np.array([[0, 0], [3, 0], [3, 4], [0, 0], [10, 0]], dtype=float), np.array([0, 3, 5]), np.arange(5.0))
     cut = paths.cut(np.array([5.0, 20.0]))
     assert shapely.length(cut.shapes()) == pytest.approx([5, 10])
     assert cut.points[2].tolist() == [3, 2]
     assert cut.evidence.tolist() == [0, 1, 2, 3, 4]
     assert shapely.length(paths.cut(np.array([2.0, 4.0])).shapes()) == pytest.approx([2, 4])
-
-
-def test_ways_are_selected_by_number_and_by_mask():
     paths = straight_paths(np.array([[0, 0], [1, 1], [2, 2.0]]), np.array([[9, 0], [9, 1], [9, 2.0]]))
     assert paths.select(np.array([2, 0])).points.tolist() == [[2, 2], [9, 2], [0, 0], [9, 0]]
     assert len(paths.select(np.array([False, True, False]))) == 1

@@ -50,20 +50,19 @@ def test_an_end_within_the_tolerance_of_another_line_is_snapped_to_it(gap_m):
     assert sorted(graph.degree) == [1, 1, 1, 3]
 
 
-def test_a_line_that_ends_farther_away_is_not():
+def test_ends_within_the_tolerance_are_snapped_and_others_not():
     graph, _ = noded(ACROSS, [(50, 0.6), (50, 50)])
     assert graph.component.max() == 1
-
-
-def test_ends_that_nearly_meet_are_one_node():
     graph, _ = noded([(0, 0), (10, 0)], [(10.3, 0), (20, 0)], [(10, 0.3), (10, 9)])
     assert sorted(graph.degree) == [1, 1, 1, 3]
 
 
-def test_a_bridge_is_not_split_where_it_crosses():
+def test_a_bridge_is_not_split_where_it_crosses_nor_snapped_to_by_a_road_below():
     for bridges in ((0,), (1,), (0, 1)):
         graph, _ = noded(ACROSS, DOWN, bridges=bridges)
         assert len(graph.edges) == 2 and graph.component.max() == 1
+    graph, _ = noded(ACROSS, [(50, 0), (50, 50)], bridges=[0])
+    assert graph.component.max() == 1
 
 
 def test_a_bridge_meets_others_at_its_ends_and_splits_them_there():
@@ -72,22 +71,16 @@ def test_a_bridge_meets_others_at_its_ends_and_splits_them_there():
     assert graph.component.max() == 1  # the road below is a part of its own
 
 
-def test_a_road_that_ends_under_a_bridge_is_not_snapped_to_it():
-    graph, _ = noded(ACROSS, [(50, 0), (50, 50)], bridges=[0])
-    assert graph.component.max() == 1
-
-
 def test_lines_drawn_twice_even_partly_or_the_other_way_are_kept_once():
     graph, _ = noded(ACROSS, ACROSS[::-1], [(20, 0), (60, 0)], [(80, 0), (130, 0)])
     assert graph.lengths().sum() == pytest.approx(130)
     assert sorted(graph.degree) == [1, 1, 2, 2, 2, 2]
-
-
-def test_a_curve_with_close_vertices_drawn_twice_is_kept_once():
     angle = np.linspace(0, np.pi, 400)
     curve = np.column_stack([20 * np.cos(angle), 20 * np.sin(angle)])
     graph, _ = noded(curve, curve[100:300], curve[::-1])
     assert graph.lengths().sum() == pytest.approx(20 * np.pi, rel=1e-4)
+    graph, _ = noded([(0, 0), (30, 0), (20, 0), (20, 10)])
+    assert sorted(graph.lengths()) == [10, 10, 20]
 
 
 def test_parallel_edges_stay_apart():
@@ -101,11 +94,6 @@ def test_a_ring_and_a_line_that_crosses_itself_have_edges_that_return():
     assert ring.edges.tolist() == [[0, 0]]
     eight, _ = noded([(0, 0), (20, 20), (20, 0), (0, 20)])
     assert sorted(eight.lengths()) == pytest.approx([200**0.5, 200**0.5, 20 + 2 * 200**0.5])
-
-
-def test_a_spike_back_along_a_line_is_kept_once():
-    graph, _ = noded([(0, 0), (30, 0), (20, 0), (20, 10)])
-    assert sorted(graph.lengths()) == [10, 10, 20]
 
 
 def test_lines_through_one_point_meet_in_one_node():

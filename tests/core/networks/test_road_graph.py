@@ -20,7 +20,7 @@ def roads_of(*coordinates, bridges=(), speeds=None, tolerance_m=0.01):
     return make_road_graph(make_lines(shapes, np.isin(np.arange(len(shapes)), bridges), speeds), tolerance_m)
 
 
-def test_joined_edges_keep_the_time_of_each_of_their_pieces():
+def test_joined_edges_keep_the_time_of_each_of_their_pieces_and_a_ring_one_node():
     roads = contracted(roads_of([(0, 0), (60, 0)], [(160, 0), (60, 0)], [(160, 0), (190, 0)], speeds=[10, 20, 5]))
     assert roads.length_m == pytest.approx([190])
     assert roads.travel_time_s == pytest.approx([6 + 5 + 6])
@@ -29,9 +29,9 @@ def test_joined_edges_keep_the_time_of_each_of_their_pieces():
     times = roads.times_at(Places(np.zeros(3, np.int64), along_m if start[0] == 0 else 190 - along_m))
     expected = np.array([3, 6 + 2.5, 11 + 3])
     assert times == pytest.approx(expected if start[0] == 0 else 17 - expected)
-
-
-def test_a_travel_time_is_nan_where_a_speed_is_unknown():
+    roads = contracted(roads_of(*zip(SQUARE[:-1], SQUARE[1:])))
+    assert roads.graph.edges.tolist() == [[0, 0]]
+    assert roads.length_m == pytest.approx([400])
     roads = contracted(roads_of([(0, 0), (60, 0)], [(60, 0), (90, 0)], [(0, 9), (50, 9)], speeds=[10, np.nan, 5]))
     assert np.sort(roads.travel_time_s) == pytest.approx([10, np.nan], nan_ok=True)
 
@@ -42,21 +42,12 @@ def test_places_along_edges_are_in_the_middle_of_their_shares():
     assert roads.points_at(places).tolist() == [[12.5, 0], [37.5, 0], [2, 90]]
 
 
-def test_a_ring_keeps_one_node():
-    roads = contracted(roads_of(*zip(SQUARE[:-1], SQUARE[1:])))
-    assert roads.graph.edges.tolist() == [[0, 0]]
-    assert roads.length_m == pytest.approx([400])
-
-
-def test_the_nearest_place_is_on_the_nearest_edge_or_nowhere():
+def test_the_nearest_place_is_on_the_nearest_edge_as_far_as_allowed_or_nowhere():
     roads = contracted(roads_of([(0, 0), (100, 0), (100, 50)], [(0, 20), (40, 20)]))
     places, gap_m = roads.nearest(np.array([[30, 8.0], [30, 13.0], [104.0, 25], [500, 0]]), 10)
     assert gap_m == pytest.approx([8, 7, 4, np.inf])
     assert places.edge[3] == -1
     np.testing.assert_allclose(roads.points_at(places.select(slice(3))), [[30, 0], [30, 20], [100, 25]])
-
-
-def test_a_place_just_as_far_away_as_allowed_is_found():
     places, gap_m = roads_of([(0, 4), (100, 4)]).nearest(np.array([[10.0, 0.0]]), 4.0)
     assert places.edge.tolist() == [0]
     assert gap_m == pytest.approx([4])

@@ -82,12 +82,9 @@ def test_a_killed_rank_ends_the_job_with_its_name_and_the_checkpoint(town, tmp_p
     assert not ranks() and os.listdir(tmp_path) == ["model.safetensors.checkpoint"]
 
 
-def test_more_processes_than_cores_are_refused_with_their_numbers(town, tmp_path):
+def test_more_processes_than_cores_and_jobs_that_do_not_run_on_several_machines_are_refused(town, tmp_path):
     job = job_on(town, tmp_path, "model", processes="3", accumulation=3)
     with pytest.raises(JobError, match=r"3 processes .* only 2 threads"):
         execute_on_ranks(job, Reporter())
-
-
-def test_other_jobs_do_not_run_under_torchrun():
     with pytest.raises(JobError, match="does not run on several machines"):
         execute_on_ranks(Segment(), Reporter())

@@ -127,12 +127,6 @@ def test_whatever_libraries_print_standard_output_holds_events_alone(tmp_path):
     }
 
 
-def test_a_job_that_is_done_in_part_has_its_result_and_a_status_of_its_own(tmp_path):
-    status, told = play(tmp_path, "half").end()
-    assert status == 3
-    assert (told[-1].result["done"], told[-1].result["partial"], len(told[-1].result["failures"])) == (1, True, 7)
-
-
 def test_the_heart_beats_while_a_step_takes_long(tmp_path):
     _, told = play(tmp_path, "chatter").end()
     assert told.count(events.Heartbeat()) >= 2
@@ -334,46 +328,25 @@ def test_a_bad_job_file_is_told_as_an_event(tmp_path, content, words):
     assert process.errors == ""
 
 
-def folder(path):
-    path.mkdir()
+@pytest.mark.parametrize("kind", ["folder", "pipe", "huge", "device"])
+def test_what_cannot_be_a_job_file_is_told_as_an_event(tmp_path, kind):
+    path = Path("/dev/zero") if kind == "device" else tmp_path / "job.json"
+    if kind == "folder":
+        path.mkdir()
+    elif kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "huge":
+        path.touch()
+        os.truncate(path, 1 << 34)
+    status, told = Process("run", path).end()
+    assert status == 1 and told[-1].code == "job" and told[-1].remedy and str(path) in told[-1].message
+    assert ("too large" if kind == "huge" else "not a regular file") in told[-1].message
 
 
-def pipe(path):
-    os.mkfifo(path)
-
-
-def huge(path):
-    with path.open("wb") as file:
-        file.truncate(1 << 34)
-
-
-@pytest.mark.parametrize(
-    ("make", "words"), [(folder, "not a regular file"), (pipe, "not a regular file"), (huge, "too large")]
-)
-def test_what_cannot_be_a_job_file_is_told_as_an_event(tmp_path, make, words):
-    make(tmp_path / "job.json")
-    status, told = Process("run", tmp_path / "job.json").end()
-    assert status == 1 and told[-1].code == "job" and told[-1].remedy
-    assert str(tmp_path / "job.json") in told[-1].message and words in told[-1].message
-
-
-def test_a_device_as_a_job_file_is_told_as_an_event():
-    status, told = Process("run", "/dev/zero").end()
-    assert status == 1 and told[-1].code == "job" and "/dev/zero is not a regular file" in told[-1].message
-
-
-def test_the_process_is_set_up_before_anything_computes(tmp_path):
+def test_the_process_is_set_up_before_anything_computes_and_leads_its_group_or_session(tmp_path):
     _, told = play(tmp_path, "look").end()
-    assert told[-1].result["loaded"] == []
+    assert told[-1].result["loaded"] == [] and told[-1].result["leads_group"] is True
     assert int(told[-1].result["threads"]) == len(os.sched_getaffinity(0))
-
-
-def test_a_worker_leads_its_group_so_that_its_children_end_with_it(tmp_path):
-    _, told = play(tmp_path, "look").end()
-    assert told[-1].result["leads_group"] is True
-
-
-def test_a_worker_that_leads_its_session_runs_as_well(tmp_path):
     status, told = play(tmp_path, "look", start_new_session=True).end()
     assert status == 0 and told[-1].result["leads_group"] is True
 
@@ -444,37 +417,23 @@ def test_a_client_that_stops_reading_and_leaves_does_not_keep_the_worker_alive(t
         running.stdout.close()
 
 
-def test_an_interrupt_is_a_stop():
+def test_errors_are_explained_in_words_of_a_length_to_read():
     told = []
     error = worker.explain(KeyboardInterrupt(), events.Reporter(told.append))
-    assert error.code == "cancelled" and told == []
+    assert error.code == "cancelled" and told == []  # an interrupt is a stop
 
+    def explained(error):
+        return worker.explain(error, events.Reporter())
 
-@pytest.mark.parametrize(
-    "error",
-    [MemoryError(), RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory: you tried 9 bytes")],
-)
-def test_too_little_memory_is_told_with_what_to_lower(error):
-    assert "tile size" in worker.explain(error, events.Reporter()).remedy
-
-
-def test_a_refusal_keeps_its_words():
-    error = worker.explain(LabelError("No roads.", "Draw some."), events.Reporter())
-    assert error == events.Error("labels", "No roads.", "Draw some.")
-
-
-def test_a_message_that_is_too_long_to_read_keeps_its_beginning_and_its_end():
-    error = worker.explain(LabelError("The bands are " + "x" * 10**6 + ".", "Choose others."), events.Reporter())
-    assert len(error.message) < 10_100 and error.message.startswith("The bands are x") and error.message.endswith("x.")
-
-
-@pytest.mark.parametrize(
-    "error",
-    [
+    assert explained(LabelError("No roads.", "Draw some.")) == events.Error("labels", "No roads.", "Draw some.")
+    long = explained(LabelError("The bands are " + "x" * 10**6 + ".", "Choose others.")).message
+    assert len(long) < 10_100 and long.startswith("The bands are x") and long.endswith("x.")
+    allocator = "[enforce fail] DefaultCPUAllocator: can't allocate memory: you tried 9 bytes"
+    for lacking in (MemoryError(), RuntimeError(allocator)):
+        assert "tile size" in explained(lacking).remedy
+    for lacking in (
         OSError(errno.EMFILE, os.strerror(errno.EMFILE), "a.tif"),
         RuntimeError("Too many open files (24)"),
-    ],
-)
-def test_too_many_open_files_are_told_in_words(error):
-    told = worker.explain(error, events.Reporter())
-    assert told.code == "resources" and told.message.endswith(".") and "ulimit -n" in told.remedy
+    ):
+        error = explained(lacking)
+        assert error.code == "resources" and error.message.endswith(".") and "ulimit -n" in error.remedy

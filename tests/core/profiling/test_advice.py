@@ -51,7 +51,7 @@ def all_advice(monkeypatch, runs=(WORST,)):
     return advise(runs, LIMITS, ("native", "ipex"))
 
 
-def test_a_healthy_step_gets_no_advice():
+def test_a_healthy_step_gets_no_advice_and_the_same_options_are_told_once():
     healthy = run_of(
         phases={Phase.WAITING: 0.01, Phase.FORWARD: 0.3, Phase.OPTIMIZER_STEP: 0.03, Phase.VALIDATION: 0.08},
         kinds={Kind.CONVOLUTION: 0.75, Kind.COPY: 0.02, Kind.PYTHON: 0.01, Kind.NORMALIZATION: 0.08},
@@ -62,6 +62,8 @@ def test_a_healthy_step_gets_no_advice():
     )
     machine = {"cores": 4, "cpus": 8, "numa_nodes": 1, "huge_pages": "madvise", "governor": "performance"}
     assert advise([healthy], limits_of(region_s=1e-5, **machine)) == advise([], limits_of()) == ()
+    found = advise([run_of()], limits_of(container_cores=2, cores=2))
+    assert [(piece.rule, piece.options) for piece in found] == [("container quota", {"threads": 2})]
 
 
 def test_a_reader_gets_eight_pieces_the_largest_first_and_half_of_them_may_be_unknown(monkeypatch):
@@ -73,16 +75,16 @@ def test_a_reader_gets_eight_pieces_the_largest_first_and_half_of_them_may_be_un
     assert gains[:4] == largest
 
 
-def test_what_applies_the_same_options_is_told_once():
-    found = advise([run_of()], limits_of(container_cores=2, cores=2))
-    assert [(piece.rule, piece.options) for piece in found] == [("container quota", {"threads": 2})]
-
-
-def test_estimates_are_at_least_a_percent_or_unknown_and_options_those_of_the_job(monkeypatch):
+def test_estimates_are_at_least_a_percent_or_unknown_options_those_of_the_job_and_links_lead_to_headings(monkeypatch):
     for piece in all_advice(monkeypatch):
         assert piece.gain >= 0.01 or (piece.gain == 0 and "unknown" in piece.evidence)
         jobs.Profile(**piece.options).validate()
         assert all(name in piece.remedy for name in piece.options)
+    headings = re.findall(r"^#+ (.*)$", GUIDE.read_text("utf-8"), re.M)
+    anchors = {re.sub(r"[^\w -]", "", heading).lower().replace(" ", "-") for heading in headings}
+    links = {piece.link for piece in all_advice(monkeypatch)}
+    assert "algorithms/profile.md#advanced-parameters" in links
+    assert {link for link in links if link.startswith("guide.md")} <= {f"guide.md#{anchor}" for anchor in anchors}
 
 
 def test_training_and_inference_share_a_machine_whose_trouble_is_told_once(monkeypatch):
@@ -95,14 +97,6 @@ def test_the_first_run_of_a_task_is_what_advice_is_about():
     other = run_of(engine="ipex", phases={Phase.WAITING: 0.3})
     assert advise([run_of(), other], limits_of()) == ()
     assert {piece.run for piece in advise([other, run_of()], limits_of())} == {other.name}
-
-
-def test_every_link_leads_to_a_heading(monkeypatch):
-    headings = re.findall(r"^#+ (.*)$", GUIDE.read_text("utf-8"), re.M)
-    anchors = {re.sub(r"[^\w -]", "", heading).lower().replace(" ", "-") for heading in headings}
-    links = {piece.link for piece in all_advice(monkeypatch)}
-    assert "algorithms/profile.md#advanced-parameters" in links
-    assert {link for link in links if link.startswith("guide.md")} <= {f"guide.md#{anchor}" for anchor in anchors}
 
 
 RUN = "training, native bf16"
@@ -131,15 +125,12 @@ def test_a_trial_takes_turns_and_medians():
     assert tried.trial.gain == pytest.approx(0.65)
 
 
-def test_the_same_options_are_tried_once():
+def test_the_same_options_are_tried_once_and_what_none_applies_stays_as_it_is():
     machine = Machine([1.0, 1.0], [0.5, 0.5])
     pieces = [piece_of("SMT", threads=4), piece_of("container", threads=4)]
     first, second = trials_of(pieces, {RUN: machine}, Reporter())
     assert len(machine.calls) == 4
     assert first.trial == second.trial and first.trial.after_s == 0.5
-
-
-def test_what_no_option_applies_or_no_function_measures_stays_as_it_is():
     pieces = (piece_of("page faults"), Advice("engine", "inference, native bf16", "", "", 0.1, {"engine": "ipex"}))
     assert trials_of(pieces, {RUN: Machine([], [])}, Reporter()) == pieces
 

@@ -50,14 +50,11 @@ def test_fewer_threads_gain_what_the_peak_gains_with_them():
     assert "2,000 GFLOP/s with 8" in found.evidence
 
 
-def test_page_faults_take_no_more_than_the_system_does():
+def test_page_faults_take_no_more_than_the_system_does_and_without_its_share_count_as_cheap():
     many = Counters(page_faults=100_000, system_share=0.1)  # 0.18 s on one thread, 0.045 of 0.2 s on four
     assert advice_of(machine_rules.page_faults, run_of(counters=many)).gain == pytest.approx(0.1)
     few = Counters(page_faults=20_000, system_share=0.1)
     assert advice_of(machine_rules.page_faults, run_of(counters=few)).gain == pytest.approx(0.045)
-
-
-def test_page_faults_without_the_system_s_share_count_as_cheap_ones():
     found = advice_of(machine_rules.page_faults, run_of(counters=Counters(page_faults=100_000)))
     assert found.gain == pytest.approx(100_000 * 0.25e-6 / 4 / 0.2)
 

@@ -118,13 +118,17 @@ def test_convolutions_have_the_implementation_that_onednn_chose(training):
     assert ":" in largest.implementation and largest.roof_share > 0 and largest.dtype == "fp32"
 
 
-def test_memory_has_its_peak_when_all_activations_are_kept(training):
+def test_memory_has_its_peak_when_all_activations_are_kept_and_the_time_line_covers_the_step(training):
     peaks = training.run.memory.peaks()
     assert peaks["backward"] >= peaks["forward"] > peaks["waiting for data"]
     curve = training.run.memory
     assert len(curve.bytes) - 2 <= curve.phases[-1][1] + 1 <= len(curve.bytes)  # but for the last mark itself
     weights = sum(tensor.nbytes for tensor in small_unet().state_dict().values())
     assert training.run.memory.base_bytes > 2 * weights  # with the moments of AdamW
+    line = training.run.time_line
+    assert [name for name, _, _ in line.phases] == ["waiting for data", "forward", "backward", "optimizer"]
+    main = [span for span in line.spans if span.thread == "main thread"]
+    assert sum(span.duration_s for span in main) == pytest.approx(line.phases[-1][2])
 
 
 def test_runs_survive_as_documents(training, inference):
@@ -132,13 +136,6 @@ def test_runs_survive_as_documents(training, inference):
     for run in (training.run, inference.run):
         document = json.loads(json.dumps(to_document(Profile("a processor", limits, (run,)))))
         assert from_document(document).runs == (dataclasses.replace(run, time_line=TimeLine()),)
-
-
-def test_the_time_line_covers_the_step(training):
-    line = training.run.time_line
-    assert [name for name, _, _ in line.phases] == ["waiting for data", "forward", "backward", "optimizer"]
-    main = [span for span in line.spans if span.thread == "main thread"]
-    assert sum(span.duration_s for span in main) == pytest.approx(line.phases[-1][2])
 
 
 def test_the_trace_shows_all_runs_and_nothing_of_the_machine(training, inference, tmp_path):

@@ -40,7 +40,7 @@ def test_optimized_implementations_are_no_last_resort(implementation):
     assert advice_of(step_rules.last_resorts, run_of(primitives=rows)) is None
 
 
-def test_a_step_of_many_small_operations_is_advised_a_batch_twice_as_large():
+def test_a_step_of_many_small_operations_is_advised_a_batch_or_tile_twice_as_large():
     run = run_of(kinds={Kind.PYTHON: 0.08}, primitives=[primitive(Kind.CONVOLUTION, 0.5, calls=1000)])
     found = advice_of(step_rules.small_step, run, region_s=4e-6)  # 4 ms of 200
     assert found.gain == pytest.approx((0.02 + 0.08) / 2)
@@ -49,9 +49,6 @@ def test_a_step_of_many_small_operations_is_advised_a_batch_twice_as_large():
     assert advice_of(step_rules.small_step, run_of(kinds={Kind.PYTHON: 0.04}), region_s=4e-6) is None
     one_thread = run_of(threads=1, primitives=[primitive(Kind.CONVOLUTION, 0.5, calls=10000)])
     assert advice_of(step_rules.small_step, one_thread, region_s=4e-6) is None
-
-
-def test_small_tiles_are_advised_twice_their_side():
     run = run_of(what="inference", kinds={Kind.PYTHON: 0.2}, options={"tile_px": 256})
     found = advice_of(step_rules.small_step, run)
     assert found.options == {"tile_px": 512}
@@ -111,16 +108,13 @@ def test_recomputing_for_lack_of_memory_is_advised_half_the_batch(batch_size, op
     assert found.options == options
 
 
-def test_a_large_optimizer_is_advised_to_run_half_as_often():
+def test_large_optimizers_run_half_as_often_and_validations_gain_what_is_beyond_a_tenth():
     found = advice_of(
         step_rules.large_optimizer, run_of(phases={Phase.OPTIMIZER_STEP: 0.2}, options={"accumulation": 2})
     )
     assert found.gain == pytest.approx(0.1)
     assert found.options == {"accumulation": 4}
     assert advice_of(step_rules.large_optimizer, run_of(phases={Phase.OPTIMIZER_STEP: 0.05})) is None
-
-
-def test_validations_gain_what_they_take_beyond_a_tenth():
     assert advice_of(step_rules.large_validation, run_of(phases={Phase.VALIDATION: 0.3})).gain == pytest.approx(0.2)
     assert advice_of(step_rules.large_validation, run_of(phases={Phase.VALIDATION: 0.12})) is None
 
@@ -142,21 +136,15 @@ def test_another_engine_s_four_percent_or_another_task_are_no_reason(other):
     assert step_rules.faster_choice(run, context_of(run, other)) is None
 
 
-def test_an_unmeasured_precision_gains_what_its_peak_gives_convolutions():
+def test_a_precision_gains_what_its_peak_gives_convolutions_unless_it_was_measured():
     run = run_of(precision="fp32", kinds={Kind.CONVOLUTION: 0.8})
     found = step_rules.better_precision(run, context_of(run, fp32=1e12, bf16=4e12))
     assert found.gain == pytest.approx(0.6)
     assert found.options == {"precision": "bf16"}
-
-
-def test_bf16_without_a_unit_for_it_is_advised_away():
     run = run_of(kinds={Kind.CONVOLUTION: 0.8})
     found = step_rules.better_precision(run, context_of(run, fp32=1e12, bf16=2.5e11))
     assert found.gain == pytest.approx(0.6)
     assert found.options == {"precision": "fp32"}
-
-
-def test_a_precision_that_was_measured_or_has_no_higher_peak_is_not_advised():
     run, other = run_of(precision="fp32", kinds={Kind.CONVOLUTION: 0.8}), run_of()
     assert step_rules.better_precision(run, context_of(run, other, fp32=1e12, bf16=4e12)) is None
     assert step_rules.better_precision(run, context_of(run, fp32=1e12, bf16=1.1e12)) is None

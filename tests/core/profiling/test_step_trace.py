@@ -69,7 +69,7 @@ def test_gradients_belong_to_the_layer_of_their_forward_operation():
     assert backward == [("", "end", "b", 60, 70), ("", "end", "b", 70, 75), ("", "end", "a", 80, 90)]
 
 
-def test_operations_in_place_and_others_share_their_costs_in_order():
+def test_operations_share_their_costs_in_order_and_what_precedes_a_first_step_is_left_out():
     second = OperationCost("aten::add_", 0, 20, "", "", "fp32")
     events = [
         mark("end", 0),
@@ -80,9 +80,6 @@ def test_operations_in_place_and_others_share_their_costs_in_order():
     ]
     (step,) = traced_steps(events, "end", [ADDITION, second])
     assert [piece.cost for piece in step.pieces if piece.cost] == [ADDITION, second]
-
-
-def test_what_precedes_the_end_of_a_first_step_is_left_out():
     events = [mark("forward", 5), mark("end", 10), mark("forward", 20), mark("end", 30), mark("forward", 40)]
     steps = traced_steps(events, "end", [])
     assert [step.phases for step in steps] == [(("forward", 10, 20), ("end", 20, 30))]

@@ -68,24 +68,18 @@ def test_the_threads_are_restored_even_after_a_failure():
     assert torch.get_num_threads() == before
 
 
-def test_the_best_of_several_timings_counts_but_not_the_first_call():
+def test_the_best_of_several_timings_counts_but_not_the_first_call_and_operations_take_turns():
     clock = Clock()
     assert best_times_s([clock.operation("a", 0.5, 4, 3, 7, 1)], 14, clock=clock) == [3]
-
-
-def test_operations_take_turns_so_that_a_disturbance_meets_all():
     clock = Clock()
     best_times_s([clock.operation("a", 1), clock.operation("b", 2)], 12, clock=clock)
     assert "".join(clock.calls) == "aabbabab"
 
 
-def test_there_is_no_time_for_the_operations_after_the_limit():
+def test_after_the_limit_there_is_only_time_for_as_many_operations_as_required():
     clock = Clock()
     assert best_times_s([clock.operation("a", 5), clock.operation("b", 1)], 10, clock=clock) == [5, math.inf]
     assert clock.calls == ["a"] * 4
-
-
-def test_as_many_operations_as_asked_are_timed_whatever_it_takes():
     clock = Clock()
     operations = [clock.operation(name, 5) for name in "abc"]
     assert best_times_s(operations, 0, required=2, clock=clock) == [5, 5, math.inf]

@@ -50,13 +50,10 @@ def test_where_the_better_one_has_no_data_the_other_is_seen(tmp_path):
     assert (found[:20] == 254).all() and (found[20:30] == 255).all() and (found[30:] == 254).all()
 
 
-def test_equal_scenes_go_by_their_names_and_classes_come_from_the_same(tmp_path):
+def test_equal_scenes_go_by_their_names_and_scenes_side_by_side_are_one(tmp_path):
     views = [view(tmp_path, name, plain(value), classes=plain(value // 10)) for name, value in (("b", 10), ("a", 244))]
     found, classes = read_best(GRID, WHOLE, views)
     assert (found == 244).all() and (classes == 24).all()
-
-
-def test_scenes_side_by_side_are_one(tmp_path):
     left, right = view(tmp_path, "l", plain(10, width=300)), view(tmp_path, "r", plain(20, width=212), column=300)
     found, _ = read_best(GRID, WHOLE, [left, right])
     assert (found[:, :300] == 10).all() and (found[:, 300:] == 20).all()
@@ -94,9 +91,6 @@ def test_the_regions_grid_is_the_largest_extended_to_all_others_by_whole_cells()
     grid = region_grid([small, GRID])
     assert shared_offset(grid, GRID) == (CELL_PX, 0) and shared_offset(grid, small) == (CELL_PX - 10, 700)
     assert (grid.width, grid.height) == (CELL_PX + SIDE_PX, 750)
-
-
-def test_one_grid_is_the_region():
     assert region_grid([GRID]) == GRID
 
 

@@ -73,15 +73,12 @@ def test_what_lies_outside_the_area_is_no_problem(tmp_path):
     assert found.outside == (outside,) and found.problems == ()
 
 
-def test_bands_are_found_by_name(tmp_path):
+def test_bands_are_found_by_name_and_gray_serves_a_model_that_normalizes_by_image(tmp_path):
     path = write_raster(tmp_path / "nir first.tif", noise(8, 8, 4))
     with rasterio.open(path, "r+") as dataset:
         dataset.colorinterp = [ColorInterp.undefined, ColorInterp.blue, ColorInterp.green, ColorInterp.red]
     (scene,) = catalog_of(path).scenes
     assert scene.indexes == (4, 3, 2)
-
-
-def test_a_gray_image_serves_a_model_that_normalizes_by_image(tmp_path):
     path = write_raster(tmp_path / "gray.tif", IMAGE_PX[:1])
     (scene,) = catalog_of(path, model_input=wanted(scaling=IMAGE)).scenes
     assert scene.indexes == (1, 1, 1)

@@ -131,14 +131,11 @@ def test_a_folder_of_the_same_name_that_is_another_one_is_found_out(leader, tmp_
     ]
 
 
-def test_a_leader_leaves_nothing_behind(tmp_path):
+def test_a_leader_leaves_nothing_behind_and_says_so_without_a_folder_or_a_model(tmp_path):
     leader = Leader(Needs(str(tmp_path)))
     complaints(leader.document, "w")
     leader.close()
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
-
-
-def test_a_leader_without_a_folder_or_a_model_says_so(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(OutputError, match="file cannot be written to"):
         Leader(Needs(str(tmp_path / "file")))

@@ -29,17 +29,12 @@ def linked(values, step):
     return cores, list(linked_pixels(cores, patches))
 
 
-def test_a_likely_road_is_linked_to_a_sure_one_two_parts_away():
+def test_a_likely_road_is_linked_to_a_sure_one_two_parts_away_or_not_at_all():
     values = np.zeros((8, 30), np.uint8)
     values[4, :] = LIKELY
     values[4, 29] = SURE
     _, pixels = linked(values, 10)
     assert pixels[0].tolist() == [[0, 4], [9, 4]]
-
-
-def test_a_likely_road_without_a_sure_one_is_not_linked():
-    values = np.zeros((8, 30), np.uint8)
-    values[4, :] = LIKELY
     values[7, 29] = SURE
     assert [len(each) for each in linked(values, 10)[1][:2]] == [0, 0]
 

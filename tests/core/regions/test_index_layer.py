@@ -30,12 +30,9 @@ FIELDS = [
 
 
 def rows_of(count):
-    return [
-        IndexedScene(
-            f"s{number}", f"/data/s{number}.tif", box(10 * number, 0, 10 * number + 8, 8), blocks=4, megapixels=2.5
-        )
-        for number in range(count)
-    ]
+    places = [box(10 * number, 0, 10 * number + 8, 8) for number in range(count)]
+    facts = {"blocks": 4, "megapixels": 2.5}
+    return [IndexedScene(f"s{number}", f"/data/s{number}.tif", place, **facts) for number, place in enumerate(places)]
 
 
 def read(path):
@@ -189,16 +186,22 @@ def test_a_reader_that_holds_the_file_delays_neither_the_work_nor_loses_a_change
     assert len(told) == 1 and isinstance(told[0], Warning) and "index.gpkg" in told[0].message
 
 
-def test_a_full_disk_is_named_and_leaves_no_file(path):
+def test_a_full_disk_or_a_folder_that_cannot_be_written_to_is_named(path, tmp_path):
     with pytest.raises(OutputError, match="index.gpkg"), no_more_than(20_000):
         IndexLayer(path, UTM, rows_of(2000), Reporter())
     assert files(path.parent) == []
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OutputError, match="index.gpkg") as caught:
+        IndexLayer(tmp_path / "file" / "index.gpkg", UTM, rows_of(1), Reporter())
+    assert caught.value.remedy
 
 
-def test_a_scene_that_is_not_in_the_index_is_ignored(path):
+def test_changes_that_nobody_can_use_are_ignored_and_the_index_may_be_empty(path):
     with IndexLayer(path, UTM, rows_of(1), Reporter()) as index:
         index.update("nobody", status="done")
     assert read(path)["status"].tolist() == ["waiting"]
+    IndexLayer(path, UTM, [], Reporter()).close()
+    assert len(geopandas.read_file(path)) == 0
 
 
 def test_an_index_that_was_removed_is_a_warning(path):
@@ -207,13 +210,6 @@ def test_an_index_that_was_removed_is_a_warning(path):
         path.unlink()
         index.update("s0", status="done")
     assert len(told) == 1 and "gone" in told[0].message and not path.exists()
-
-
-def test_a_folder_that_cannot_be_written_to_is_named_with_a_remedy(tmp_path):
-    (tmp_path / "file").write_text("")
-    with pytest.raises(OutputError, match="index.gpkg") as caught:
-        IndexLayer(tmp_path / "file" / "index.gpkg", UTM, rows_of(1), Reporter())
-    assert caught.value.remedy
 
 
 @pytest.mark.parametrize("values", [{"status": "lost"}, {"path": "x"}, {"color": 1}])
@@ -235,11 +231,6 @@ def test_names_and_paths_of_any_kind_are_kept_but_no_passwords(path):
     assert "hush" not in path.read_bytes().decode("latin-1")
 
 
-def test_without_scenes_it_is_an_empty_layer(path):
-    IndexLayer(path, UTM, [], Reporter()).close()
-    assert len(geopandas.read_file(path)) == 0
-
-
 def test_the_style_refreshes_the_layer_until_the_work_is_done(tmp_path):
     index = tmp_path / "index.gpkg"
     index.touch()
@@ -254,18 +245,14 @@ def test_the_style_refreshes_the_layer_until_the_work_is_done(tmp_path):
     assert sorted(path.name for path in index.parent.iterdir()) == ["index.gpkg", "index.qml"]
 
 
-def test_a_style_of_the_users_own_stays(tmp_path):
+def test_a_style_of_the_users_own_stays_and_one_that_cannot_be_written_is_a_warning(tmp_path):
     index = tmp_path / "index.gpkg"
     index.touch()
     index.with_suffix(".qml").write_text("my own", "utf-8")
     for is_live in (True, False):
         put_style(index, is_live, Reporter())
     assert index.with_suffix(".qml").read_text("utf-8") == "my own"
-
-
-def test_a_style_that_cannot_be_written_is_a_warning(tmp_path):
-    index = tmp_path / "index.gpkg"
-    index.touch()
+    index.with_suffix(".qml").unlink()
     index.with_suffix(".qml").mkdir()
     reporter = Reporter()
     put_style(index, True, reporter)

@@ -38,7 +38,7 @@ def read(view, resolution_m=0.0, window=None):
         return image.read(*(window or (0, 0, image.grid.width, image.grid.height)))
 
 
-def test_scenes_on_one_grid_that_overlap_or_touch_are_a_mosaic():
+def test_scenes_on_one_grid_that_overlap_or_touch_are_a_mosaic_from_their_first_pixel_on():
     scenes = [scene("a", 0, 0), scene("far", 300, 0), scene("b", 90, 50), scene("c", 190, 150), scene("d", 301, 100)]
     assert groups(scenes) == [["a", "b", "c"], ["far", "d"]]
     first, second = find_mosaics(scenes, 0)
@@ -46,13 +46,13 @@ def test_scenes_on_one_grid_that_overlap_or_touch_are_a_mosaic():
     assert first.grid.transform == NORTH_UP
     assert second.grid.transform == NORTH_UP @ Affine.translation(300, 0)
     assert second.window(scenes[4]) == (1, 100, 100, 100)
-
-
-def test_the_mosaic_begins_where_its_first_pixel_is():
     (mosaic,) = find_mosaics([scene("a", 50, 80), scene("b", -20, 100), scene("c", 40, 3)], 0)
     assert mosaic.grid.transform == NORTH_UP @ Affine.translation(-20, 3)
     assert mosaic.offsets == ((70, 77), (0, 97), (60, 0))
     assert (mosaic.grid.width, mosaic.grid.height) == (170, 197)
+    (mosaic,) = find_mosaics([scene("a", 0, 0)], 100)
+    view = mosaic.scene_on_top(mosaic.scenes[0])
+    assert view.is_one_raster and view.grid == mosaic.scenes[0].grid
 
 
 def test_a_gap_within_reach_joins():
@@ -124,12 +124,6 @@ def test_a_mosaic_of_many_scenes_is_found_soon():
     tops = [found[0].scene_on_top(each) for each in scenes[:500]]
     assert time.perf_counter() - began_s < 20
     assert len(found[0].scenes) >= 3600 and max(len(view.sources) for view in tops) < 60
-
-
-def test_a_scene_alone_is_read_as_its_file():
-    (mosaic,) = find_mosaics([scene("a", 0, 0)], 100)
-    view = mosaic.scene_on_top(mosaic.scenes[0])
-    assert view.is_one_raster and view.grid == mosaic.scenes[0].grid
 
 
 def test_a_mosaic_is_read_as_the_undivided_image(tmp_path):
@@ -281,17 +275,10 @@ def test_bands_keep_names_and_colors_and_are_found_by_them(tmp_path):
 @pytest.mark.parametrize(
     "name",
     [
-        "a & b",
-        "<SourceFilename>",
-        "]]>",
-        "\"quoted\" 'twice'",
-        "&lt;amp&amp;",
-        "Straße नेपाल",
-        "new\nline",
-        " blank ",
+        "a & b", "<SourceFilename>", "]]>", "\"quoted\" 'twice'", "&lt;amp&amp;", "Straße नेपाल", "new\nline", " blank ",
         "100%",
     ],
-)
+)  # fmt: skip
 def test_any_name_of_a_file_can_be_read(tmp_path, name):
     image = noise(20, 60)
     folder = tmp_path / name

@@ -120,6 +120,8 @@ def test_a_ring_through_four_parts_is_one_line_with_one_node():
     rows, columns = np.mgrid[:SIZE_PX, :SIZE_PX]
     away = np.hypot(rows - 640, columns - 640)
     ring = np.where(np.abs(away - 300) < 6, 254, 0).astype(np.uint8)
+    found, joining = joined(0 * ring, cut_at([640], []))  # parts without roads
+    assert len(found) == 0 and joining.mismatches == 0 and "length_m" in found.columns
     found, joining = joined(ring, cut_at([640], [640]))
     assert len(found) == 1 and found.geometry.iloc[0].is_ring and joining.mismatches == 0
     assert found["length_m"].iloc[0] == pytest.approx(2 * np.pi * 150, rel=0.005)
@@ -140,12 +142,6 @@ def test_short_components_go_by_their_length_in_all_parts():
     road[300:310, 500:530] = 254  # 15 m in one part
     found, _ = joined(road, cut_at([640], []), NetworkOptions(min_length_m=30))
     assert len(found) == 1 and found["length_m"].iloc[0] > 30
-
-
-def test_a_part_without_roads_is_no_trouble():
-    empty = np.zeros((SIZE_PX, SIZE_PX), np.uint8)
-    found, joining = joined(empty, cut_at([640], []))
-    assert len(found) == 0 and joining.mismatches == 0 and "length_m" in found.columns
 
 
 def test_roads_of_a_part_survive_their_file(city, tmp_path):
@@ -176,11 +172,8 @@ def test_parts_cover_a_region_once_in_whole_cells(width, height, side_px):
     assert all(part.row + part.height in {height, *(row for row, _ in corners)} for part in parts)
 
 
-def test_parts_without_scenes_are_left_out():
+def test_parts_without_scenes_are_left_out_and_margins_grow_with_what_roads_are_joined_across():
     parts = list(divide(grid_of_size(5120, 5120), 1024, [box(0, 0, 900, 900), box(4200, 4200, 5000, 5000)]))
     assert parts == [Part(0, 0, 1024, 1024), Part(4096, 4096, 1024, 1024)]
-
-
-def test_margins_grow_with_what_roads_are_joined_across():
     assert margin_px(OPTIONS, (0.5, 0.5)) == 1280 and margin_px(OPTIONS, (1.0, 1.0)) == 768
     assert margin_px(NetworkOptions(gap_m=500), (0.5, 0.5)) > 2200

@@ -52,16 +52,13 @@ def test_scenes_that_touch_share_no_pixel_and_leave_none_out(pixel_m):
     assert windows[-1][0] + windows[-1][2] == mosaic.grid_at(1.0).width
 
 
-def test_blocks_have_about_one_size():
+def test_blocks_have_about_one_size_and_may_be_limited_by_a_window():
     (mosaic,) = find_mosaics([scene("a", 0, 0, 1300, 1300)], 0)
     blocks = scene_blocks(mosaic, mosaic.scenes[0], 0.0, 1024)
     assert [block.window for block in blocks] == [
         (0, 0, 672, 672), (672, 0, 628, 672), (0, 672, 672, 628), (672, 672, 628, 628)
     ]  # fmt: skip
     assert blocks[0].megapixels == pytest.approx(0.451584)
-
-
-def test_a_window_limits_the_blocks():
     (mosaic,) = find_mosaics([scene("a", 0, 0, 100, 100), scene("b", 90, 0, 100, 100)], 0)
     first, second = mosaic.scenes
     assert [each.window for each in scene_blocks(mosaic, first, 0.0, 512, (70, 10, 60, 20))] == [(70, 10, 30, 20)]
@@ -69,7 +66,7 @@ def test_a_window_limits_the_blocks():
     assert scene_blocks(mosaic, first, 0.0, 512, (150, 10, 30, 20)) == []
 
 
-def test_the_part_of_the_area_around_a_block_has_the_same_pixels():
+def test_the_part_of_the_area_around_a_block_has_the_same_pixels_or_is_not_needed():
     (mosaic,) = find_mosaics([scene("a", 0, 0, 300, 300)], 0)
     polygon = Polygon([(390010, 5819990), (390290, 5819900), (390100, 5819720), (390150, 5819850)])
     aoi = layer(polygon)
@@ -85,10 +82,6 @@ def test_the_part_of_the_area_around_a_block_has_the_same_pixels():
         )
         rows, columns = slice(block.row, block.row + block.height), slice(block.column, block.column + block.width)
         np.testing.assert_array_equal(found, whole[rows, columns])
-
-
-def test_a_block_within_the_area_needs_no_shape():
-    (mosaic,) = find_mosaics([scene("a", 0, 0, 300, 300)], 0)
     area = mosaic_area(mosaic, 0.0, layer(box(390000, 5819700, 390200, 5820000)))
     assert area.window == (0, 0, 200, 300)
     assert area.within(Block("a", 32, 32, 64, 64)) is None

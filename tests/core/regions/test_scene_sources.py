@@ -42,13 +42,11 @@ def collection(path, *items):
     return str(path)
 
 
-def test_a_folder_gives_its_rasters_in_natural_order(folder):
+def test_a_folder_or_a_pattern_gives_rasters_in_natural_order(folder):
     assert names(find_scenes([], str(folder))) == ["S1.tif", "s2.tif", "s10.tif"]
-
-
-def test_a_pattern_gives_what_it_matches_in_natural_order(folder):
     assert names(find_scenes([], str(folder / "s*.tif"))) == ["s2.tif", "s10.tif"]
     assert names(find_scenes([str(folder / "**" / "s*.tif")])) == ["s3.tif", "s2.tif", "s10.tif"]
+    assert sorted(["a10", "a9", "A1", "b", "9", "a"], key=natural_key) == ["9", "a", "A1", "a9", "a10", "b"]
 
 
 def test_files_keep_their_order_and_count_once(folder, monkeypatch):
@@ -91,13 +89,10 @@ def test_a_layer_of_an_index_may_be_named(tmp_path, folder):
     assert names(find_scenes([f"{tmp_path}/index.gpkg|layername=second"])) == ["s2.tif"]
 
 
-def test_an_index_without_the_field_is_refused(tmp_path):
+def test_an_index_without_the_field_or_paths_is_refused(tmp_path):
     index = write_index(tmp_path / "index.gpkg", "a.tif", field="place")
     with pytest.raises(ImageryError, match=r"index\.gpkg is no index of rasters.*location.*place"):
         find_scenes([], index)
-
-
-def test_an_index_without_paths_is_refused(tmp_path):
     with pytest.raises(ImageryError, match="names no raster"):
         find_scenes([write_index(tmp_path / "index.gpkg", " ", "")])
 
@@ -112,36 +107,25 @@ def test_a_raster_geopackage_is_an_image(tmp_path):
 
 def test_a_collection_gives_the_image_of_each_item(tmp_path, folder):
     cog = "image/tiff; application=geotiff; profile=cloud-optimized"
-    found = find_scenes(
-        [
-            collection(
-                tmp_path / "items.json",
-                item(
-                    1,
-                    image={"href": "./images/s10.tif", "roles": ["data"]},
-                    thumbnail={"href": "t.png", "type": "image/png"},
-                ),
-                item(2, B04={"href": "b4.tif", "roles": ["data"]}, rgb={"href": "images/s2.tif", "roles": ["visual"]}),
-                item(3, anything={"href": "https://example.com/c.tif", "type": cog}),
-                item(4, anything={"href": "s3://bucket/d.tif", "type": "image/vnd.stac.geotiff"}),
-                item(5, metadata={"href": "m.xml", "type": "application/xml", "roles": ["metadata"]}),
-                item(6, preview={"href": "p.tif", "type": cog, "roles": ["overview"]}),
-                item(7, table={"href": "t.csv", "type": "text/csv", "roles": ["data"]}),
-            )
-        ]
-    )
-    assert found == [
+    png = {"href": "t.png", "type": "image/png"}
+    items = [
+        item(1, image={"href": "./images/s10.tif", "roles": ["data"]}, thumbnail=png),
+        item(2, B04={"href": "b4.tif", "roles": ["data"]}, rgb={"href": "images/s2.tif", "roles": ["visual"]}),
+        item(3, anything={"href": "https://example.com/c.tif", "type": cog}),
+        item(4, anything={"href": "s3://bucket/d.tif", "type": "image/vnd.stac.geotiff"}),
+        item(5, metadata={"href": "m.xml", "type": "application/xml", "roles": ["metadata"]}),
+        item(6, preview={"href": "p.tif", "type": cog, "roles": ["overview"]}),
+        item(7, table={"href": "t.csv", "type": "text/csv", "roles": ["data"]}),
+    ]
+    assert find_scenes([collection(tmp_path / "items.json", *items)]) == [
         str(folder / "s10.tif"), str(folder / "s2.tif"), "/vsicurl/https://example.com/c.tif", "/vsis3/bucket/d.tif"
     ]  # fmt: skip
 
 
-def test_a_single_item_is_a_collection_of_one(tmp_path, folder):
+def test_an_item_alone_is_a_collection_of_one_and_one_with_several_images_is_refused(tmp_path, folder):
     path = tmp_path / "item.json"
     path.write_text(json.dumps(item(1, image={"href": "images/s2.tif", "roles": ["data"]})))
     assert names(find_scenes([str(path)])) == ["s2.tif"]
-
-
-def test_an_item_with_several_images_is_refused(tmp_path):
     both = collection(
         tmp_path / "i.json", item(1, B04={"href": "4.tif", "roles": ["data"]}, B03={"href": "3.tif", "roles": ["data"]})
     )
@@ -162,19 +146,18 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("content", HOSTILE.values(), ids=HOSTILE)
-def test_a_damaged_collection_is_an_error_that_names_it(tmp_path, content):
-    (tmp_path / "items.json").write_bytes(content)
-    with pytest.raises(ImageryError, match=r"items\.json"):
-        find_scenes([str(tmp_path / "items.json")])
-
-
 @pytest.mark.filterwarnings("ignore:GPKG")
-@pytest.mark.parametrize("content", [b"", b"SQLite format 3\0" + bytes(100), b"nonsense"])
-def test_a_damaged_index_is_an_error_that_names_it(tmp_path, content):
-    (tmp_path / "index.gpkg").write_bytes(content)
-    with pytest.raises(ImageryError, match=r"index\.gpkg"):
-        find_scenes([str(tmp_path / "index.gpkg")])
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        *(("items.json", content) for content in HOSTILE.values()),
+        *(("index.gpkg", content) for content in (b"", b"SQLite format 3\0" + bytes(100), b"nonsense")),
+    ],
+)
+def test_a_damaged_collection_or_index_is_an_error_that_names_it(tmp_path, name, content):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(ImageryError, match=name):
+        find_scenes([str(tmp_path / name)])
 
 
 @pytest.mark.parametrize("nothing", ["/nowhere/*.tif", "empty"])
@@ -193,7 +176,3 @@ def test_addresses_are_given_as_gdal_opens_them_within_virtual_rasters(tmp_path,
     monkeypatch.chdir(tmp_path)
     assert gdal_path("a.tif") == gdal_path(f"file://{tmp_path}/a.tif") == str(tmp_path / "a.tif")
     assert gdal_path("GTIFF_DIR:1:a.tif") == "GTIFF_DIR:1:a.tif"
-
-
-def test_names_sort_as_people_count():
-    assert sorted(["a10", "a9", "A1", "b", "9", "a"], key=natural_key) == ["9", "a", "A1", "a9", "a10", "b"]

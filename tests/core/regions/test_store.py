@@ -23,14 +23,11 @@ def files_under(folder):
     return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
 
 
-def test_a_key_is_the_start_of_the_hash_of_its_parts():
+def test_a_key_is_the_start_of_the_hash_of_its_parts_which_are_json():
     expected = hashlib.sha256(b'["predict",{"a":1,"b":[2.5,null]}]').hexdigest()[:24]
     assert content_key("predict", {"b": [2.5, None], "a": 1}) == expected
     assert content_key("predict", {"a": 1, "b": (2.5, None)}) == expected
     assert content_key("predict", {"a": 1, "b": [2.5, 0]}) != expected
-
-
-def test_a_key_of_what_is_no_json_is_refused():
     with pytest.raises(ValueError):
         content_key(float("nan"))
     with pytest.raises(TypeError):
@@ -73,14 +70,11 @@ def test_what_fails_while_it_is_written_leaves_nothing(tmp_path):
     assert store.path("predict", "k", ".tif").read_text() == "whole"
 
 
-def test_a_full_disk_is_named_and_leaves_nothing(tmp_path):
+def test_a_full_disk_or_a_folder_that_is_none_is_named_and_leaves_nothing(tmp_path):
     store = Store(tmp_path)
     with no_more_than(10_000), pytest.raises(OutputError, match=r"no room on the disk for .*work/predict/k\.bin"):
         store.write("predict", "k", ".bin", lambda path: path.write_bytes(b"x" * 20_000))
     assert files_under(tmp_path) == []
-
-
-def test_a_folder_that_is_none_is_named(tmp_path):
     (tmp_path / "work").write_text("a file")
     with pytest.raises(OutputError, match=r"work/predict/k\.bin cannot be written"):
         Store(tmp_path).write("predict", "k", ".bin", write_text("x"))

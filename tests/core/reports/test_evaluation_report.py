@@ -1,10 +1,9 @@
 import dataclasses
-import re
 
 import numpy as np
 import pytest
 
-from tests.core.support.browser import HOSTILE, Page
+from tests.core.support.browser import HOSTILE, Page, check_self_contained, squeezed
 from training_core.geodata.rasters import Band
 from training_core.jobs import Evaluate
 from training_core.models.architectures import Architecture
@@ -61,13 +60,13 @@ def page_of(record, folder):
 
 
 def words_of(record, folder):
-    return re.sub(r"\s+", "", Page(page_of(record, folder)).text)
+    return squeezed(Page(page_of(record, folder)).text)
 
 
 def test_the_page_is_well_formed_and_holds_the_numbers_and_nothing_runs(record, tmp_path):
     text = page_of(record, tmp_path)
     page = Page(text)
-    words = re.sub(r"\s+", "", page.text)
+    words = squeezed(page.text)
     total, best = record.total, record.best
     for expected in (
         f"The model m <i>.safetensors finds roads with an F1 score of {total.pixel.f1:.3f} (IoU {total.pixel.iou:.3f})",
@@ -80,33 +79,28 @@ def test_the_page_is_well_formed_and_holds_the_numbers_and_nothing_runs(record, 
         "iou 0.5, f1 high", "It was trained on images of the same name: town <b>.tif.",
         "predicting 30.0 s 75.0 %", "native, bf16", "roadseg 0.1.0", "Tolerance tolerance_m 4.5 m",
     ):  # fmt: skip
-        assert re.sub(r"\s+", "", expected) in words, expected
+        assert squeezed(expected) in words, expected
     assert page.elements.count("svg") == 2 and page.elements.count("img") == 3
-    assert "<script" not in text and HOSTILE in page.text
-    assert "http:" not in text and "https:" not in text
-    assert not {"script", "link", "iframe", "object"} & set(page.elements)
-    assert all(value.startswith("data:image/png;base64,") for name, value in page.attributes if name == "src")
+    assert HOSTILE in page.text
+    check_self_contained(text)
 
 
-def test_where_the_threshold_is_the_best_one_none_is_proposed(record, tmp_path):
+def test_a_record_with_another_threshold_or_without_any_road_has_its_page(record, tmp_path):
     threshold = record.best_threshold
     best = dataclasses.replace(record, threshold=threshold, total=Tally(record.confusion).scores(threshold))
     assert "Nootheronewouldhaveabetter" in words_of(best, tmp_path)
-
-
-@pytest.mark.parametrize("training", [{}, {"images": "town <b>.tif"}, {"images": [1, ["x"]]}])
-def test_a_model_may_say_little_or_nonsense_of_its_images(record, tmp_path, training):
-    odd = dataclasses.replace(record, card=dataclasses.replace(record.card, training=training, metrics={}, versions={}))
-    assert "ofthesamename" not in words_of(odd, tmp_path)
-
-
-def test_where_no_road_was_found_and_none_is_there_the_page_stands(record, tmp_path):
     nothing = Confusion()
     nothing.add(np.zeros(9, np.uint8), np.zeros(9, np.uint8))
     bare = dataclasses.replace(
         record, confusion=nothing, total=Tally(nothing).scores(0.9), areas=[], panels=[], warnings=[], timings_s={}
     )
     assert Page(page_of(bare, tmp_path)).elements.count("img") == 0
+
+
+@pytest.mark.parametrize("training", [{}, {"images": "town <b>.tif"}, {"images": [1, ["x"]]}])
+def test_a_model_may_say_little_or_nonsense_of_its_images(record, tmp_path, training):
+    odd = dataclasses.replace(record, card=dataclasses.replace(record.card, training=training, metrics={}, versions={}))
+    assert "ofthesamename" not in words_of(odd, tmp_path)
 
 
 def test_of_metadata_without_end_a_readable_part_is_shown(record, tmp_path):

@@ -38,19 +38,16 @@ def test_the_bar_is_a_round_length_of_about_a_fifth(span_m, bar):
     assert f">{bar}<" in map_of([(0, 0), (span_m, 1)])
 
 
-def test_a_map_of_one_tall_line_stays_on_the_page():
+def test_a_map_of_one_tall_line_stays_on_the_page_and_bends_that_nobody_sees_are_left_out():
     svg = map_of([(0, 0), (0, 700)])
     width, height = map(float, re.search(r'viewBox="0 0 (\d+) (\d+)"', svg).groups())
     assert all(0 <= x <= width and 0 <= y <= height for _, x, y in places(svg))
     assert height < 1.3 * width
-
-
-def test_bends_that_nobody_sees_are_left_out():
     wiggle = [(step, 0.01 * (step % 2)) for step in range(1000)]
     assert len(places(map_of(wiggle))) == 2
 
 
-def test_areas_lie_in_their_places_with_their_own_titles_escaped():
+def test_areas_lie_in_their_places_with_titles_escaped_or_as_one_shape_with_its_holes():
     shapes = np.array([box(0, 0, 400, 500), box(500, 0, 1000, 500)], dtype=object)
     svg = line_map("scenes", {"done": MapAreas(shapes, "#123456", ["a <b>", "c"])})
     Page(svg)
@@ -59,9 +56,6 @@ def test_areas_lie_in_their_places_with_their_own_titles_escaped():
                for way in re.findall(r' d="(M[^"]*Z)"', svg)]  # fmt: skip
     assert set(corners[0]) == {(24, 24), (404.8, 24), (404.8, 500), (24, 500)}
     assert min(corners[1])[0] == 500 and "#123456" in svg
-
-
-def test_areas_without_titles_are_one_shape_with_its_holes():
     ring = Point(50, 50).buffer(50).difference(box(40, 40, 60, 60))
     shapes = np.array([MultiPolygon([ring, box(200, 0, 300, 100)]), box(400, 0, 500, 100)], dtype=object)
     svg = line_map("scenes", {"done": MapAreas(shapes, "#123456", is_filled=False)})
@@ -73,18 +67,11 @@ def lines(first, count):
     return np.array([LineString([(number, 0), (number, 1)]) for number in range(first, first + count)], dtype=object)
 
 
-def test_a_small_network_is_kept_whole():
+@pytest.mark.parametrize(("part", "total", "every"), [(60, 100, 1), (1, 1000, 16), (64, 1000, 16), (1000, 1000, 16)])
+def test_a_small_network_is_kept_whole_and_of_a_large_one_every_nth_line_whatever_its_parts(part, total, every):
     sketch = RoadSketch(100)
     assert len(sketch.lines) == 0
-    sketch.add(lines(0, 60))
-    sketch.add(lines(60, 40))
-    assert (len(sketch.lines), sketch.every) == (100, 1)
-
-
-@pytest.mark.parametrize("part", [1, 7, 64, 1000])
-def test_of_a_large_one_every_nth_line_is_kept_whatever_parts_it_comes_in(part):
-    sketch = RoadSketch(100)
-    for first in range(0, 1000, part):
-        sketch.add(lines(first, min(part, 1000 - first)))
-    assert sketch.every == 16
-    assert [line.coords[0][0] for line in sketch.lines] == list(range(0, 1000, 16))
+    for first in range(0, total, part):
+        sketch.add(lines(first, min(part, total - first)))
+    assert sketch.every == every
+    assert [line.coords[0][0] for line in sketch.lines] == list(range(0, total, every))

@@ -47,12 +47,9 @@ def test_six_panels_show_six_places(size):
     assert len(panels) == 6 and not is_twice_shown(panels)
 
 
-def test_a_small_image_has_fewer_panels_rather_than_one_twice():
+def test_a_small_image_has_fewer_panels_and_places_with_road_and_errors_do_not_overlap():
     panels = make_panels(PREDICTOR, [image_of(PANEL_PX + 40, PANEL_PX + 40)], 6)
     assert len(panels) == 1
-
-
-def test_places_with_road_and_with_errors_do_not_overlap():
     image = image_of(801, 1401)
     read = lambda column, row, width, height: (  # noqa: E731
         image.values[:, row : row + height, column : column + width], np.ones((height, width), bool)

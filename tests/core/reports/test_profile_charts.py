@@ -68,13 +68,10 @@ def test_boxes_are_as_wide_as_their_time():
     }
 
 
-def test_a_module_tells_its_own_time_beside_that_within():
+def test_a_module_tells_its_own_time_and_narrow_boxes_are_merged():
     titles = {block.title.replace("\u00a0", " ") for block in blocks_of(STEP)}
     assert "encoder.layer1: 200 ms, 20 % of the step, itself 50.0 ms" in titles
     assert "head: 100 ms, 10 % of the step" in titles
-
-
-def test_narrow_boxes_are_merged():
     many = [layer("wide", 1.0), *(layer(f"narrow{number}", 0.002) for number in range(50))]
     found = blocks_of(many)
     (other,) = [block for block in found if block.name == "other"]
@@ -83,10 +80,12 @@ def test_narrow_boxes_are_merged():
     assert all(block.width >= MIN_PX for block in found)
 
 
-def test_modules_nested_by_a_hostile_hand_are_drawn():
+def test_names_are_escaped_and_hostile_nesting_is_drawn():
     svg = flame_graph("A name", [layer(".".join("a" * 5000), 0.5, 0.5), layer(HOSTILE, 0.5)])
     assert "<script" not in svg
     assert "<script>" in Page(svg).text
+    svg = time_line("A name", TimeLine(spans=(span("other", 0.0, 1.0, HOSTILE, HOSTILE),)))
+    assert "<script" not in svg and HOSTILE in Page(svg).text
 
 
 def span(kind, begin_s, duration_s, thread="main thread", name="call"):
@@ -99,24 +98,18 @@ def lane_boxes(parts):
     return [(float(x), float(width), fill) for x, width, fill in found][1:]
 
 
-def test_spans_lie_where_they_were():
+def test_spans_lie_where_they_were_and_narrow_ones_are_merged_by_the_kind_that_takes_longest():
     found = lane_boxes(lane([span(Kind.CONVOLUTION, 0.25, 0.5), span(Kind.LOSS, 0.9, 0.1)], 0, PIXELS))
     assert found == [
         (pytest.approx(LEFT_PX + 0.25 * PIXELS), pytest.approx(0.5 * PIXELS), kind_color(Kind.CONVOLUTION)),
         (pytest.approx(LEFT_PX + 0.9 * PIXELS), pytest.approx(0.1 * PIXELS), kind_color(Kind.LOSS)),
     ]
-
-
-def test_spans_narrower_than_a_pixel_are_merged_by_the_kind_that_takes_longest():
     pixel_s = 1 / PIXELS
     spans = []
     for number in range(100):  # two in each pixel: three fifths normalization, two fifths loss
         spans.append(span(Kind.NORMALIZATION, number * pixel_s, 0.6 * pixel_s))
         spans.append(span(Kind.LOSS, (number + 0.6) * pixel_s, 0.4 * pixel_s))
     assert lane_boxes(lane(spans, 0, PIXELS)) == [(LEFT_PX, 100, kind_color(Kind.NORMALIZATION))]
-
-
-def test_the_number_of_boxes_is_bounded():
     spans = [span((Kind.CONVOLUTION, Kind.LOSS)[number % 2], number / 50_000, 1 / 50_000) for number in range(50_000)]
     assert len(lane_boxes(lane(spans, 0, PIXELS))) <= PIXELS
 
@@ -139,35 +132,24 @@ def test_the_busier_a_thread_the_darker():
     assert full == (pytest.approx(LEFT_PX + PIXELS * 3 / 4), pytest.approx(PIXELS / 4), 1.0)
 
 
-def test_names_are_escaped():
-    svg = time_line("A name", TimeLine(spans=(span("other", 0.0, 1.0, HOSTILE, HOSTILE),)))
-    assert "<script" not in svg and HOSTILE in Page(svg).text
-
-
-def test_no_peak_is_lost_in_a_long_step():
+def test_no_peak_is_lost_in_a_long_step_and_a_short_one_is_drawn_point_by_point():
     values = np.zeros(100_000, dtype=int)
     values[[7, 54_321, 99_999]] = 5, 9, 3
     x, drawn = points_of(MemoryCurve(tuple(values.tolist())))
     assert len(x) == len(drawn) <= 1000
     assert sorted(drawn[drawn > 0]) == [3, 5, 9]
     assert abs(x[drawn.argmax()] - (LEFT_PX + 0.54321 * (WIDTH_PX - LEFT_PX))) < 2
-
-
-def test_a_short_step_is_drawn_point_by_point():
     x, drawn = points_of(MemoryCurve((1, 4, 2)))
     assert drawn.tolist() == [1, 4, 2]
     assert x.tolist() == [LEFT_PX, (LEFT_PX + WIDTH_PX) / 2, WIDTH_PX]
 
 
-def test_phases_tell_their_peaks():
+def test_phases_tell_their_peaks_and_memory_that_is_given_back_is_below_zero():
     memory = MemoryCurve((1_000_000, 3_000_000, 2_000_000, 500_000), (("forward", 1), (HOSTILE, 3)))
     svg = memory_curve("A name", memory)
     text = Page(svg).text
     assert "forward: peak 3.00 MB" in text and f"{HOSTILE}: peak 2.00 MB" in text
     assert "<script" not in svg
-
-
-def test_memory_that_a_step_gives_back_is_below_zero():
     svg = memory_curve("A name", MemoryCurve((5, -5, 5), (("forward", 2),)))
     Page(svg)
     assert "nan" not in svg

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from tests.core.support.browser import HOSTILE, Page
+from tests.core.support.browser import HOSTILE, Page, check_self_contained, squeezed
 from tests.core.support.profiles import LIMITS, make_profile, make_run
 from training_core.profiling.profile import Counters, Kind, MemoryCurve, PrimitiveRow, TimeLine
 from training_core.profiling.profile_comparison import compare
@@ -32,15 +32,6 @@ def comparison_page(before, after, folder):
     record = ComparisonRecord(options=options, before="a.json", after="b.json", comparison=compare(before, after))
     write_comparison_report(record, path)
     return path.read_text(encoding="utf-8")
-
-
-def check_self_contained(text):
-    page = Page(text)
-    assert "http:" not in text and "https:" not in text
-    assert not {"script", "link", "iframe", "object", "img"} & set(page.elements)
-    assert not re.search(r"url\(|@import", text)
-    for name, _ in page.attributes:
-        assert not name.startswith("on") and name not in ("src", "href", "xlink:href")
 
 
 def test_the_headroom_is_what_primitives_take_beyond_their_roofs():
@@ -77,7 +68,7 @@ def test_the_report_shows_all_that_was_measured(tmp_path):
         "Roofline", "Flame graph by module", "Time line of one step", "backward 2.69 GB",
         "torchvision focal loss 4.90 ms \u00d7 2.33", "torch 2.8.0", "Time seconds 60.0 s",
     ):  # fmt: skip
-        assert re.sub(r"\s+", "", words) in re.sub(r"\s+", "", page.text), words
+        assert squeezed(words) in squeezed(page.text), words
     assert page.elements.count("svg") == 4
 
 
@@ -96,6 +87,7 @@ def test_wide_tables_scroll_and_nothing_is_fetched_and_nothing_runs(tmp_path):
         tables = re.findall(r'(<div class="scroll[^"]*">)?\s*<table>\s*<thead>', text)
         assert len(tables) > 4 and all(tables)
         check_self_contained(text)
+        assert "url(" not in text and not {"src", "href", "xlink:href"} & {name for name, _ in Page(text).attributes}
 
 
 def hostile_profile():
@@ -123,7 +115,7 @@ def test_what_others_wrote_is_escaped(tmp_path):
         assert "<script" not in text and HOSTILE in Page(text).text
 
 
-def test_what_could_not_be_measured_is_left_out(tmp_path):
+def test_what_could_not_be_measured_is_left_out_and_limits_alone_have_a_report(tmp_path):
     bare = dataclasses.replace(
         make_run(), layers=(), primitives=(), memory=MemoryCurve(), time_line=TimeLine(), counters=Counters()
     )
@@ -135,9 +127,6 @@ def test_what_could_not_be_measured_is_left_out(tmp_path):
     assert "how fast this computer could do that is not known" in page.text
     for title in ("Advice", "Loss: self-check", "Warnings", "Roofline", "Memory over the step"):
         assert title not in page.text
-
-
-def test_a_profile_of_the_limits_alone_has_a_report(tmp_path):
     page = Page(profile_page(dataclasses.replace(make_profile(), runs=(), advice=(), losses=()), tmp_path))
     assert "only the limits of this computer were measured" in page.text
     assert "460 GFLOP/s" in page.text

@@ -34,14 +34,7 @@ def test_quantities_have_three_digits_and_a_prefix(value, unit, shown):
 
 @pytest.mark.parametrize(
     ("value", "shown"),
-    [
-        (1.2344, "1.23 s"),
-        (0.0456, "45.6 ms"),
-        (7.89e-6, "7.89 µs"),
-        (4.2e-13, "0 s"),
-        (-0.17, "-170 ms"),
-        (0, "0 s"),
-    ],
+    [(1.2344, "1.23 s"), (0.0456, "45.6 ms"), (7.89e-6, "7.89 µs"), (4.2e-13, "0 s"), (-0.17, "-170 ms"), (0, "0 s")],
 )
 def test_times_go_from_nanoseconds_to_seconds(value, shown):
     assert plain(seconds(value)) == shown

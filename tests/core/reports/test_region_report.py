@@ -10,7 +10,7 @@ import pytest
 from shapely import LineString
 from shapely.geometry import box
 
-from tests.core.support.browser import HOSTILE, Page
+from tests.core.support.browser import HOSTILE, Page, squeezed
 from training_core.jobs import MapRegion
 from training_core.regions.index_layer import DONE, FAILED, KEPT, WAITING, IndexedScene
 from training_core.regions.progress import WorkerThroughput
@@ -62,10 +62,6 @@ def page_of(record, folder):
     path = folder / "report.html"
     write_region_report(record, path)
     return path.read_text(encoding="utf-8")
-
-
-def squeezed(text):
-    return re.sub(r"\s+", "", text)
 
 
 def test_the_page_is_well_formed_and_holds_the_numbers(record, tmp_path):

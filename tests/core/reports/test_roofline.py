@@ -19,12 +19,16 @@ def row(name, flop, size, time_s):
     return Row(name, 1.0, time_s, 0.1, flop=flop, bytes=size)
 
 
-def test_a_decade_is_the_same_length_everywhere():
+def test_dots_have_the_area_of_their_time_and_a_decade_is_the_same_length_everywhere():
     rows = [row("a", 1e6, 1e6, 1.0), row("b", 1e8, 1e7, 1.0), row("c", 1e10, 1e8, 1.0)]
     dots = {dot.row.name: dot for dot in dots_of(rows, axes_for(rows, [1e11], [1e9]))}
     assert dots["b"].x - dots["a"].x == pytest.approx(dots["c"].x - dots["b"].x)  # 1, 10 and 100 FLOP a byte
     assert dots["a"].y - dots["b"].y == pytest.approx(dots["b"].y - dots["c"].y)  # 1e6, 1e8 and 1e10 FLOP/s
     assert dots["a"].x < dots["b"].x and dots["a"].y > dots["b"].y
+    rows = [row("long", 1e9, 1e8, 0.9), row("short", 1e9, 1e8, 0.3)]
+    long, short = dots_of(rows, axes_for(rows, [], []))
+    assert (long.row.name, short.row.name) == ("long", "short")
+    assert long.radius**2 / short.radius**2 == pytest.approx(3)
 
 
 def test_all_roofs_and_dots_are_on_the_plot():
@@ -36,26 +40,18 @@ def test_all_roofs_and_dots_are_on_the_plot():
         assert axes.bottom < math.log10(per_s) < axes.top
 
 
-def test_the_area_of_a_dot_is_its_time():
-    rows = [row("long", 1e9, 1e8, 0.9), row("short", 1e9, 1e8, 0.3)]
-    long, short = dots_of(rows, axes_for(rows, [], []))
-    assert (long.row.name, short.row.name) == ("long", "short")
-    assert long.radius**2 / short.radius**2 == pytest.approx(3)
-
-
-def test_roofs_are_named_with_what_was_measured():
+def test_roofs_are_named_with_what_was_measured_if_anything_was():
     page = Page(roofline("A name", make_run(), LIMITS))
     for words in ("memory 42.0 GB/s", "cache 260 GB/s", "FP32 peak 460 GFLOP/s", "BF16 peak 1.90 TFLOP/s",
                   "INT8 peak 3.40 TOP/s", "arithmetic intensity"):  # fmt: skip
         assert words in page.text
     assert ("aria-label", "A name") in page.attributes
-
-
-def test_a_machine_that_could_not_be_measured_has_no_roofs():
     nothing = dataclasses.replace(LIMITS, convolution={}, matrix={}, bandwidth={}, cache_per_s=0.0)
     page = Page(roofline("A name", make_run(), nothing))
     assert "peak" not in page.text and "GB/s" not in page.text
     assert "encoder" in page.text or "decoder" in page.text
+    run = dataclasses.replace(make_run(), layers=(), primitives=())
+    assert roofline("A name", run, LIMITS) == ""
 
 
 def test_the_largest_are_numbered_and_named_below():
@@ -75,11 +71,6 @@ def test_numbers_do_not_overlap(what):
     assert len(places) == 8
     for one, other in combinations(places, 2):
         assert max(abs(one[0] - other[0]), abs(one[1] - other[1])) >= 17
-
-
-def test_without_counted_operations_there_is_no_plot():
-    run = dataclasses.replace(make_run(), layers=(), primitives=())
-    assert roofline("A name", run, LIMITS) == ""
 
 
 @pytest.mark.parametrize(("flop", "size", "time_s"), [(1e18, 1.0, 1e-11), (1.0, 1e18, 1e6), (1e18, 1e18, 1e18)])

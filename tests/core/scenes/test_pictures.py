@@ -201,15 +201,8 @@ INTERPRETATIONS = {
 
 @pytest.mark.parametrize("bands", INTERPRETATIONS)
 def test_the_file_says_what_its_bands_are(tmp_path, bands):
-    job = MakeScene(
-        raster=str(tmp_path / "scene.tif"),
-        roads=str(tmp_path / "roads.gpkg"),
-        size_px=160,
-        seed=4,
-        resolution_m=0.25,
-        bands=bands,
-        bit_depth="11",
-    )
+    paths = {"raster": str(tmp_path / "scene.tif"), "roads": str(tmp_path / "roads.gpkg")}
+    job = MakeScene(**paths, size_px=160, seed=4, resolution_m=0.25, bands=bands, bit_depth="11")
     run(job, Reporter())
     with rasterio.open(job.raster) as dataset:
         assert dataset.colorinterp == INTERPRETATIONS[bands]

@@ -71,7 +71,7 @@ def test_the_shadow_of_a_wall_falls_away_from_the_sun():
     assert along.area == 0 and along.length == pytest.approx(10 + WALL_HEIGHT_M)
 
 
-def test_spots_lie_on_roads_and_know_their_direction():
+def test_spots_lie_on_roads_and_what_touches_taken_ground_is_not_clear():
     roads = place().roads
     row, center, along = spots(roads, 20.0, np.random.default_rng(0))
     assert len(row) == pytest.approx(roads.length.sum() / 20, rel=0.1)
@@ -79,9 +79,6 @@ def test_spots_lie_on_roads_and_know_their_direction():
     ahead = center + 2 * np.column_stack([np.cos(along), np.sin(along)])
     off_m = shapely.distance(shapely.points(ahead), roads.geometry.to_numpy()[row])
     assert np.median(off_m) < 0.1
-
-
-def test_what_touches_taken_ground_is_not_clear():
     taken = table(shapely.box([0, 20], 0, [10, 30], 10))
     shapes = shapely.box([2, 10, 12, 25], 2, [4, 12, 18, 40], 4)
     assert is_clear(shapes, taken).tolist() == [False, False, True, False]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from html.parser import HTMLParser
 
 HOSTILE = "roads.gpkg|layername=<script>alert('x')</script>"
@@ -38,3 +39,20 @@ class Page(HTMLParser):
     @property
     def text(self):
         return " ".join(" ".join(self.words).split())
+
+
+def squeezed(text):
+    """A text without spaces, as words are compared whose elements a page may set apart."""
+    return re.sub(r"\s+", "", text)
+
+
+def check_self_contained(text):
+    """Check that a page fetches nothing and that nothing in it runs."""
+    page = Page(text)
+    assert "http:" not in text and "https:" not in text and "<script" not in text
+    assert not {"script", "link", "iframe", "object"} & set(page.elements)
+    assert not re.search(r"url\((?!#)|@import", text)
+    for name, value in page.attributes:
+        assert not name.startswith("on")
+        assert name != "src" or value.startswith("data:image/png;base64,")
+        assert name not in ("href", "xlink:href") or value.startswith("#")

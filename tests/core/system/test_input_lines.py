@@ -37,12 +37,9 @@ def test_a_line_without_an_end_does_not_fill_the_memory(monkeypatch):
     assert lines_of(b"a\n", b"x" * 900, b"x" * 900, b"x" * 50_000, b"\nb\n") == [b"a", TOO_LONG, b"b"]
 
 
-def test_without_a_line_one_waits_no_longer_than_told():
+def test_without_a_line_one_waits_no_longer_than_told_and_a_closed_input_has_none():
     lines = InputLines()
     assert lines.get(0) is None and lines.get(0.01) is None and not lines.is_over
-
-
-def test_a_closed_standard_input_has_no_lines():
     reading, writing = os.pipe()
     os.close(writing)
     os.close(reading)

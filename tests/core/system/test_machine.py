@@ -1,45 +1,14 @@
 import pytest
 
+from tests.core.support.machines import two_sockets_in, write
 from training_core.system import machine
 
 MIB = 1 << 20
 
 
-def write(root, files):
-    for path, text in files.items():
-        file = root / path
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(text if isinstance(text, bytes) else f"{text}\n".encode())
-    return root
-
-
 @pytest.fixture
 def two_sockets(tmp_path):
-    """Return /sys of two sockets, each a NUMA node of two cores with two threads: CPUs 0 to 3 and their twins 4 to 7.
-
-    Each socket has a last-level cache of 32 MiB, and each core one of 1 MiB.
-    """
-    cpu = "devices/system/cpu/cpu{}/"
-    files = {f"devices/system/node/node{node}/cpulist": cpus for node, cpus in enumerate(("0-1,4-5", "2-3,6-7"))}
-    for number in range(8):
-        twins, socket = f"{number % 4},{number % 4 + 4}", "0-1,4-5" if number % 4 < 2 else "2-3,6-7"
-        described = {
-            "topology/thread_siblings_list": twins,
-            "cpufreq/scaling_governor": "powersave",
-            "cpufreq/scaling_cur_freq": 1000000 + 100000 * number,
-            "cache/index0/level": 1,
-            "cache/index0/size": "32K",
-            "cache/index0/shared_cpu_list": twins,
-            "cache/index2/level": 2,
-            "cache/index2/size": "1M",
-            "cache/index2/shared_cpu_list": twins,
-            "cache/index3/level": 3,
-            "cache/index3/size": "32768K",
-            "cache/index3/shared_cpu_list": socket,
-        }
-        files |= {cpu.format(number) + name: text for name, text in described.items()}
-    files["kernel/mm/transparent_hugepage/enabled"] = "always [madvise] never"
-    return write(tmp_path / "sys", files)
+    return two_sockets_in(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -58,22 +27,13 @@ def test_only_what_this_process_may_use_counts(two_sockets, cpus, cores, threads
     assert machine.last_level_cache_bytes(cpus, two_sockets) == cache_mib * MIB
 
 
-def test_each_cpu_has_its_numa_node(two_sockets):
+def test_nodes_governor_huge_pages_and_frequency_are_those_of_the_cpus(two_sockets, tmp_path):
     assert machine.numa_nodes((1, 2, 5, 6), two_sockets) == {1: 0, 2: 1, 5: 0, 6: 1}
-
-
-def test_the_governor_is_that_of_the_cpus(two_sockets):
+    assert machine.huge_pages(two_sockets) == "madvise"
+    assert machine.frequency_mhz((0, 4), two_sockets, tmp_path) == pytest.approx((1000 + 1400) / 2)
     assert machine.governor((0, 1), two_sockets) == "powersave"
     write(two_sockets, {"devices/system/cpu/cpu1/cpufreq/scaling_governor": "performance"})
     assert machine.governor((0, 1), two_sockets) == "performance, powersave"
-
-
-def test_the_huge_pages_are_those_chosen(two_sockets):
-    assert machine.huge_pages(two_sockets) == "madvise"
-
-
-def test_the_frequency_is_the_mean_of_the_cpus(two_sockets, tmp_path):
-    assert machine.frequency_mhz((0, 4), two_sockets, tmp_path) == pytest.approx((1000 + 1400) / 2)
 
 
 def cpuinfo(flags):
@@ -82,12 +42,9 @@ def cpuinfo(flags):
     )
 
 
-def test_without_frequency_scaling_the_frequency_is_in_cpuinfo(tmp_path):
+def test_without_frequency_scaling_the_frequency_is_in_cpuinfo_unless_no_cycles_are_counted(tmp_path):
     write(tmp_path, {"cpuinfo": cpuinfo("fpu aperfmperf avx2")})
     assert machine.frequency_mhz((1, 3), tmp_path, tmp_path) == pytest.approx(2000.5)
-
-
-def test_a_virtual_machine_that_counts_no_cycles_tells_no_frequency(tmp_path):
     write(tmp_path, {"cpuinfo": cpuinfo("fpu hypervisor avx2")})
     assert machine.frequency_mhz((1, 3), tmp_path, tmp_path) is None
 

@@ -29,6 +29,10 @@ def member(tmp_path):
 def test_version_2_leaves_the_limit_less_what_is_used_and_not_reclaimable(tmp_path, member):
     group(tmp_path / "fs/jobs/one", 2, 1000, 700, 50)
     assert control_group_bytes(member("0::/jobs/one"), tmp_path / "fs") == 350
+    group(tmp_path / "fs", 2, 1000, 100, 0)
+    assert control_group_bytes(member("0::/not/seen/from/here"), tmp_path / "fs") == 900
+    group(tmp_path / "fs", 2, 1000, 1200, 0)
+    assert control_group_bytes(member("0::/"), tmp_path / "fs") == 0
 
 
 def test_the_tightest_of_the_groups_around_counts(tmp_path, member):
@@ -38,11 +42,6 @@ def test_the_tightest_of_the_groups_around_counts(tmp_path, member):
     assert control_group_bytes(member("0::/jobs/one/part"), tmp_path / "fs") == 120
 
 
-def test_in_a_container_the_group_is_the_mount_itself(tmp_path, member):
-    group(tmp_path / "fs", 2, 1000, 100, 0)
-    assert control_group_bytes(member("0::/not/seen/from/here"), tmp_path / "fs") == 900
-
-
 def test_version_1_has_a_hierarchy_for_memory(tmp_path, member):
     group(tmp_path / "fs/memory/jobs", 1, 1000, 700, 100)
     group(tmp_path / "fs/memory", 1, 2**63 - 4096, 800, 0)
@@ -50,18 +49,10 @@ def test_version_1_has_a_hierarchy_for_memory(tmp_path, member):
     assert control_group_bytes(member(*lines), tmp_path / "fs") == 400
 
 
-def test_nothing_is_left_beyond_the_limit(tmp_path, member):
-    group(tmp_path / "fs", 2, 1000, 1200, 0)
-    assert control_group_bytes(member("0::/"), tmp_path / "fs") == 0
-
-
-def test_without_a_limit_there_is_none(tmp_path, member):
+def test_without_a_limit_or_one_that_can_be_read_there_is_none(tmp_path, member):
     group(tmp_path / "fs", 2, "max", 1200, 0)
     assert control_group_bytes(member("0::/"), tmp_path / "fs") is None
     assert control_group_bytes(tmp_path / "nothing here", tmp_path / "fs") is None
-
-
-def test_files_that_say_nothing_are_no_limit(tmp_path, member):
     group(tmp_path / "fs", 2, "lots", 1200, 0)
     assert control_group_bytes(member("0::/", "nonsense"), tmp_path / "fs") is None
 
@@ -89,9 +80,11 @@ def test_version_2_gives_a_quota_of_a_period(groups):
     assert quota_cores(*groups("0::/jobs/one", **{"jobs/one/cpu.max": "150000 100000"})) == 1.5
 
 
-def test_version_1_has_a_hierarchy_for_processors(groups):
+def test_version_1_has_a_hierarchy_for_processors_and_says_minus_1_where_there_is_no_limit(groups):
     files = {"cpu/jobs/cpu.cfs_quota_us": 400000, "cpu/jobs/cpu.cfs_period_us": 100000}
     assert quota_cores(*groups("3:cpu,cpuacct:/jobs\n0::/", **files)) == 4
+    files = {"cpu/cpu.cfs_quota_us": -1, "cpu/cpu.cfs_period_us": 100000}
+    assert quota_cores(*groups("3:cpu:/", **files)) is None
 
 
 def test_the_tightest_quota_counts(groups):
@@ -106,11 +99,6 @@ def test_the_tightest_quota_counts(groups):
 @pytest.mark.parametrize("text", ["max 100000", "lots", "5", "100000 0"])
 def test_quotas_that_say_nothing_are_no_limit(groups, text):
     assert quota_cores(*groups("0::/", **{"cpu.max": text})) is None
-
-
-def test_version_1_says_minus_1_where_there_is_no_limit(groups):
-    files = {"cpu/cpu.cfs_quota_us": -1, "cpu/cpu.cfs_period_us": 100000}
-    assert quota_cores(*groups("3:cpu:/", **files)) is None
 
 
 def test_other_systems_have_no_groups(tmp_path):

@@ -1,5 +1,6 @@
 import pytest
 
+from tests.core.support.machines import two_sockets_in
 from training_core.errors import JobError
 from training_core.system import placement
 from training_core.system.placement import count_processes, places
@@ -7,19 +8,9 @@ from training_core.system.placement import count_processes, places
 
 @pytest.fixture
 def two_sockets(tmp_path, monkeypatch):
-    """Return /sys of two sockets, each a node of two cores with two threads: CPUs 0 to 3 and their twins 4 to 7."""
-    for number in range(8):
-        folder = tmp_path / f"devices/system/cpu/cpu{number}/topology"
-        folder.mkdir(parents=True)
-        (folder / "thread_siblings_list").write_text(f"{number % 4},{number % 4 + 4}\n")
-        (folder / "physical_package_id").write_text(f"{number % 4 // 2}\n")
-    for node, cpus in enumerate(("0-1,4-5", "2-3,6-7")):
-        folder = tmp_path / f"devices/system/node/node{node}"
-        folder.mkdir(parents=True)
-        (folder / "cpulist").write_text(f"{cpus}\n")
     monkeypatch.setattr(placement.processor, "usable_cpus", lambda: tuple(range(8)))
     monkeypatch.setattr(placement.processor, "core_count", lambda: 8)
-    return tmp_path
+    return two_sockets_in(tmp_path)
 
 
 @pytest.mark.parametrize(

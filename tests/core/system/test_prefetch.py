@@ -15,16 +15,13 @@ def wait_until(is_so, seconds=5):
     return is_so()
 
 
-def test_a_library_is_loaded_while_others_work(tmp_path, monkeypatch):
+def test_a_library_is_loaded_while_others_work_and_its_error_is_that_of_who_needs_it(tmp_path, monkeypatch, capfd):
     monkeypatch.syspath_prepend(str(tmp_path))
     (tmp_path / "slow_library_of_test.py").write_text("import time; time.sleep(0.5); done = True")
     preload("slow_library_of_test")
     assert wait_until(lambda: "slow_library_of_test" in sys.modules)
     assert not hasattr(sys.modules["slow_library_of_test"], "done")  # this thread has not waited
     assert importlib.import_module("slow_library_of_test").done
-
-
-def test_an_error_in_loading_is_that_of_who_needs_the_library(capfd):
     preload("no_such_library_of_test")
     with pytest.raises(ModuleNotFoundError):
         importlib.import_module("no_such_library_of_test")

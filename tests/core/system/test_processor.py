@@ -23,7 +23,13 @@ needs_cpuinfo = pytest.mark.skipif(not Path("/proc/cpuinfo").is_file(), reason="
 
 
 @needs_cpuinfo
-def test_instruction_sets_are_those_of_the_first_core():
+def test_instruction_sets_and_the_name_are_those_of_the_first_core():
+    name = processor.name()
+    assert name.startswith(
+        Path("/proc/cpuinfo").read_text().split("model name", 1)[1].split(":", 1)[1].split("\n")[0].strip()
+    )
+    assert f"{processor.core_count()} cores" in name
+    assert all(flag in name for flag in processor.instruction_sets())
     flags = Path("/proc/cpuinfo").read_text().split("flags", 1)[1].split("\n", 1)[0].split()
     if processor.limit():
         pytest.skip(f"limited by {processor.limit()}")
@@ -31,16 +37,6 @@ def test_instruction_sets_are_those_of_the_first_core():
     assert set(found) == set(flags) & set(RELEVANT)
     assert processor.has_bf16_unit() == bool({"amx_bf16", "avx512_bf16", "bf16"} & set(flags))
     assert processor.has_vnni() == bool({"amx_int8", "avx512_vnni", "avx_vnni", "i8mm"} & set(flags))
-
-
-@needs_cpuinfo
-def test_the_name_has_model_cores_and_instruction_sets():
-    name = processor.name()
-    assert name.startswith(
-        Path("/proc/cpuinfo").read_text().split("model name", 1)[1].split(":", 1)[1].split("\n")[0].strip()
-    )
-    assert f"{processor.core_count()} cores" in name
-    assert all(flag in name for flag in processor.instruction_sets())
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="needs Linux")
