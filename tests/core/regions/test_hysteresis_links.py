@@ -35,7 +35,7 @@ def test_a_likely_road_is_linked_to_a_sure_one_two_parts_away_or_not_at_all():
     values[4, 29] = SURE
     _, pixels = linked(values, 10)
     assert pixels[0].tolist() == [[0, 4], [9, 4]]
-    values[7, 29] = SURE
+    values[[4, 7], 29] = LIKELY, SURE
     assert [len(each) for each in linked(values, 10)[1][:2]] == [0, 0]
 
 

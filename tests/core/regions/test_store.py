@@ -75,9 +75,10 @@ def test_a_full_disk_or_a_folder_that_is_none_is_named_and_leaves_nothing(tmp_pa
     with no_more_than(10_000), pytest.raises(OutputError, match=r"no room on the disk for .*work/predict/k\.bin"):
         store.write("predict", "k", ".bin", lambda path: path.write_bytes(b"x" * 20_000))
     assert files_under(tmp_path) == []
-    (tmp_path / "work").write_text("a file")
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "work").write_text("a file")
     with pytest.raises(OutputError, match=r"work/predict/k\.bin cannot be written"):
-        Store(tmp_path).write("predict", "k", ".bin", write_text("x"))
+        Store(tmp_path / "other").write("predict", "k", ".bin", write_text("x"))
 
 
 def _write_slowly(folder, piece, began):
