@@ -1,7 +1,6 @@
-"""Train the starter model, a ResNet34-UNet: on scenes, then on scenes and real ground, then with a teacher's labels.
+"""Train a starter model, a U-Net, on scenes, real ground and a teacher's labels, as a recipe says.
 
-Run as `make starter`. On two cores, the first part took half an hour with AMX, the second 42 minutes with AVX512-BF16,
-and the third an hour and a half with AVX512 in FP32. An interrupted run resumes from its checkpoint, as long as the
+Run as `make starter` or `make starter-resnet34`. An interrupted run resumes from its checkpoint, as long as the
 recipe is the same but for the number of steps. See recipe.py for all hyperparameters, and resources/starter/CARD.md for
 the scores. Real ground is read from the folder named with --ground; what is missing there is said, and done without.
 """
@@ -11,6 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import time
+from collections.abc import Collection
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -31,16 +31,18 @@ from scripts.starter.held_out import (
     scene_images,
     score,
 )
-from scripts.starter.real_ground import ATTRIBUTION, LABELED, TOWNS, Ground, read_ground, read_towns
-from scripts.starter.recipe import ON_GROUND, ON_SCENES, TAUGHT, Recipe
+from scripts.starter.real_ground import ATTRIBUTION, LABELED, SHANGHAI, TOWNS, Ground, read_ground, read_towns
+from scripts.starter.recipe import FROM_IMAGENET, ON_GROUND, ON_SCENES, TAUGHT, Recipe
 from scripts.starter.teacher import taught
 from scripts.starter.worlds import World, make_worlds
+from training_core.events import Reporter
 from training_core.geodata.model_input import IMAGE
 from training_core.geodata.rasters import Band
 from training_core.jobs import RecipeOptions
 from training_core.learning.optimizers import rate_at
 from training_core.learning.trainer import Trainer
-from training_core.models.architectures import Architecture, build_network
+from training_core.models.architectures import UNET, Architecture, build_network
+from training_core.models.base_model import read_base_model
 from training_core.models.engines import NativeEngine, choose_precision
 from training_core.models.loading import load_network
 from training_core.models.model_card import ModelCard
@@ -51,10 +53,9 @@ from training_core.system import processor
 from training_core.system.machine import versions
 
 LOG_STEPS = 50
-# Attribution is all that real ground asks for of what is learned from it; scenes are RoadSeg's own.
-LICENSE_WITH_GROUND, LICENSE_OF_SCENES = "CC-BY-4.0", "CC0-1.0"
 # Typical of 8-bit images; each image is normalized by its own statistics.
 BANDS = tuple(Band(name, 110.0, 45.0) for name in ("red", "green", "blue"))
+RECIPES = {"scenes": ON_SCENES, "ground": ON_GROUND, "taught": TAUGHT, "imagenet": FROM_IMAGENET}
 _HEAD = "segmentation_head.0."
 _BEST = "best."
 
@@ -64,34 +65,41 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model", type=Path, help="where to write the model as it was trained")
     parser.add_argument("compact", type=Path, help="where to write the model that is shipped")
-    parser.add_argument("--start", default="", help="the model file to start from; none: random weights")
+    parser.add_argument("--recipe", choices=tuple(RECIPES), default="scenes")
+    parser.add_argument("--start", default="", help="the model or encoder file to start from; none: random weights")
     parser.add_argument("--ground", type=Path, help="folder of real ground to train on, beside scenes")
     parser.add_argument(
         "--teacher", default="", help="the model file that labels what of real ground is not labeled well"
     )
-    for name in ("steps", "scenes", "scene_px", "chip_px", "seed"):
+    for name in ("steps", "schedule_steps", "scenes", "scene_px", "chip_px", "validation_steps", "seed"):
         parser.add_argument(f"--{name.replace('_', '-')}", type=int)
+    parser.add_argument("--without", nargs="*", default=(), choices=LABELED, help="ground to hold out as a whole")
     parser.add_argument("--threads", type=int, default=0)
     parser.add_argument("--precision", choices=("auto", "bf16", "fp32"), default="auto")
     arguments = vars(parser.parse_args())
     model, compact, start, ground, teacher = map(arguments.pop, ("model", "compact", "start", "ground", "teacher"))
+    left_out = arguments.pop("without")
     if threads := arguments.pop("threads"):
         torch.set_num_threads(threads)
     engine = NativeEngine(choose_precision(arguments.pop("precision"), print))
-    changed = {name: value for name, value in arguments.items() if value is not None}
-    recipe = replace((TAUGHT if teacher else ON_GROUND) if ground else ON_SCENES, **changed)
-    grounds = learned_ground(ground) if ground else {}
+    recipe = RECIPES[arguments.pop("recipe")]
+    recipe = replace(recipe, **{name: value for name, value in arguments.items() if value is not None})
+    grounds = learned_ground(ground, left_out) if ground else {}
     if teacher:
-        grounds = taught_ground(ground, grounds, teacher_predictor(teacher, engine), recipe.teacher_resolution_m)
-    held_out, drawn = held_out_images(recipe, ground), drawn_images(held_out_ground(ground), recipe.resolution_m)
+        grounds = taught_ground(ground, grounds, teacher_predictor(teacher, engine), recipe)
+    validated = (
+        [each for each in read_ground(ground, is_held_out=True) if each.source not in left_out] if ground else []
+    )
+    held_out = held_out_images(recipe, validated)
+    drawn = drawn_images(validated, recipe.resolution_m)
     run = Run(recipe, model.with_suffix(".checkpoint"), start, grounds, held_out, engine)
     train(run, drawn, model, compact)
 
 
-def learned_ground(folder: Path) -> dict[str, list[Ground]]:
-    """Return the real ground to learn from by source; say what there is."""
+def learned_ground(folder: Path, left_out: Collection[str]) -> dict[str, list[Ground]]:
+    """Return the real ground to learn from by source, some sources left out; say what there is."""
     found: dict[str, list[Ground]] = {source: [] for source in LABELED}
-    for each in read_ground(folder, is_held_out=False):
+    for each in read_ground(folder, is_held_out=False, left_out=left_out):
         found[each.source].append(each)
     return told(found)
 
@@ -109,22 +117,20 @@ def teacher_predictor(path: str, engine: NativeEngine) -> Predictor:
 
 
 def taught_ground(
-    folder: Path, grounds: dict[str, list[Ground]], teacher: Predictor, resolution_m: float
+    folder: Path, grounds: dict[str, list[Ground]], teacher: Predictor, recipe: Recipe
 ) -> dict[str, list[Ground]]:
     """Return the real ground to learn from by source, that without labels as well, as a teacher sees it."""
-    unlabeled = told({TOWNS: read_towns(folder)})
-    return {source: taught(there, teacher, resolution_m) for source, there in (grounds | unlabeled).items()}
+    everything = grounds | told({TOWNS: read_towns(folder)})
+    return {
+        source: taught(there, teacher, recipe.teacher_resolution_m) if source in recipe.taught else there
+        for source, there in everything.items()
+    }
 
 
-def held_out_images(recipe: Recipe, ground: Path | None) -> dict[str, list]:
-    """Return the images to validate on, by source."""
-    images = ground_images(held_out_ground(ground), recipe.resolution_m)
+def held_out_images(recipe: Recipe, grounds: list[Ground]) -> dict[str, list]:
+    """Return the images to validate on, by source: scenes, and real ground."""
+    images = ground_images(grounds, recipe.resolution_m)
     return {SCENES: scene_images(make_worlds(recipe, range(-recipe.scenes, 0))), **images}
-
-
-def held_out_ground(folder: Path | None) -> list[Ground]:
-    """Return the real ground to validate on; none without a folder."""
-    return read_ground(folder, is_held_out=True) if folder else []
 
 
 def train(run: "Run", drawn: dict[str, list], model: Path, compact: Path) -> None:
@@ -175,7 +181,10 @@ class Run:
         self.best_step, self._best_score, self._best = 0, -1.0, {}
         self.engine = engine
         options = RecipeOptions(batch_size=recipe.batch_size, chip_px=recipe.chip_px)
-        model = load_network(start)[0] if start else build_network(Architecture())
+        self.architecture = Architecture(encoder=recipe.encoder)
+        model = build_network(self.architecture)
+        if base := read_base_model(start, UNET, recipe.encoder, Reporter()):
+            model.load_state_dict(base.weights)
         self._start = {name: tensor.clone() for name, tensor in model.state_dict().items()}
         self.trainer = Trainer(model, self.engine, options, averaging=recipe.averaging)
         if checkpoint.exists():
@@ -214,7 +223,7 @@ class Run:
 
     def predictor(self, weights: dict[str, torch.Tensor]) -> Predictor:
         """Return what predicts with some weights."""
-        network = build_network(Architecture())
+        network = build_network(self.architecture)
         network.load_state_dict(weights)
         return Predictor(self.engine.prepare_inference(network), self.engine, NORMALIZED)
 
@@ -272,7 +281,7 @@ def card(
     threshold = best_threshold(relaxed_f1(predictor, {SCENES: run.held_out[SCENES], **drawn}, resolution_m))
     seen = [images[0] for images in run.held_out.values()]
     return ModelCard(
-        architecture=Architecture(),
+        architecture=run.architecture,
         bands=BANDS,
         resolution_m=resolution_m,
         threshold=threshold,
@@ -280,7 +289,10 @@ def card(
         halo_px=sufficient_halo_px(predictor, middles((each.values, each.known) for each in seen), threshold),
         training={
             "images": ", ".join(("generated scenes", *run.grounds)),
-            "attribution": {source: ATTRIBUTION[source] for source in run.grounds},
+            "attribution": {
+                **{source: ATTRIBUTION[source] for source in run.grounds},
+                **({"encoder": run.recipe.encoder_attribution} if run.recipe.encoder_attribution else {}),
+            },
             "minutes": round(run.elapsed_s / 60, 1),
             "steps": run.step if run.recipe.is_mean else run.best_step or run.step,
             "recipe": asdict(run.recipe),
@@ -293,8 +305,16 @@ def card(
         metrics=asdict(found.joint.scores(threshold)),
         versions=versions(),
         scaling=IMAGE,
-        license=LICENSE_WITH_GROUND if run.grounds else LICENSE_OF_SCENES,
+        license=license_of(run.grounds),
+        threshold_by_image=bool(run.grounds),
     )
+
+
+def license_of(sources: Collection[str]) -> str:
+    """Return the license of what is learned from sources of real ground: that of SpaceNet is share-alike."""
+    if SHANGHAI in sources:
+        return "CC-BY-SA-4.0"
+    return "CC-BY-4.0" if sources else "CC0-1.0"
 
 
 if __name__ == "__main__":

