@@ -249,7 +249,7 @@ def measure_segment(options: dict[str, Any]) -> dict[str, Any]:
             height, width = mask.shape
     peak = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM"))
     model, card = load_model(job.model)
-    predictor = prepare_segmenter(model, card, plan_image(job.raster, None, card.input), job, Reporter()).predictor
+    predictor = prepare_segmenter(model, card, [plan_image(job.raster, None, card.input)], job, Reporter()).predictor
     tiles = tile_count(width, height, result["tile_px"], result["halo_px"])
     side = 32 * round((result["overhead"] * width * height / tiles) ** 0.5 / 32)
     tile = np.random.default_rng(0).standard_normal((1, len(predictor.bands), side, side), dtype=np.float32)

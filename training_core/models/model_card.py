@@ -29,8 +29,10 @@ class ModelCard:
 
     It was trained on pixels of `resolution_m` on the ground. From the `threshold` on a pixel is road: the probability
     with the best validation F1. With `halo_px` tiles keep nearly all of the mask of an undivided image; 0 if not
-    measured. `training` tells the user images, minutes, steps, engine, and whom to name; see `attribution`. The metrics
-    are validation scores at the threshold.
+    measured. If `threshold_by_image`, images decide on their threshold (see `segmentation.image_threshold`), as for a
+    starter, which is to map any ground; `threshold` is then for those that cannot. `training` tells the user
+    images, minutes, steps, engine, and whom to name; see `attribution`. The metrics are validation scores at the
+    threshold.
 
     Classes are in the order of channels, which follow that of road. `quantization` names the layers that are not INT8,
     and how scores changed. By its `scaling`, values are normalized by the bands' mean and deviation (model), or by
@@ -51,6 +53,7 @@ class ModelCard:
     quantization: dict[str, Any] = field(default_factory=dict)
     scaling: str = MODEL
     license: str = ""
+    threshold_by_image: bool = False
 
     @property
     def attribution(self) -> dict[str, str]:
@@ -121,6 +124,7 @@ class ModelCard:
             **({"roadseg:classes": to_document(self.classes)} if self.classes else {}),
             **({"roadseg:quantization": self.quantization} if self.quantization else {}),
             **({"license": self.license} if self.license else {}),
+            **({"roadseg:threshold_by_image": True} if self.threshold_by_image else {}),
         }
 
 
@@ -160,6 +164,7 @@ class _Document:
     scaling: Annotated[str, Key("roadseg:scaling")] = MODEL
     halo_px: Annotated[int, Key("roadseg:halo_px"), Limits(0, MAX_HALO_PX)] = 0
     license: str = ""
+    threshold_by_image: Annotated[bool, Key("roadseg:threshold_by_image")] = False
 
 
 def card_from_text(text: str, path: str) -> tuple[ModelCard, dict[str, Any]]:
@@ -214,4 +219,5 @@ def _card(document: _Document) -> ModelCard:
         quantization=document.quantization,
         scaling=document.scaling,
         license=document.license,
+        threshold_by_image=document.threshold_by_image,
     )

@@ -36,7 +36,7 @@ def run(job: ExtractRoads, reporter: Reporter) -> dict[str, Any]:
     wanted = Results(job.mask, classes=job.classes)
     plan = plan_image(job.raster, read_area(job.aoi) if job.aoi else None, card.input, wanted)
     check_size([plan])
-    segmenter = prepare_segmenter(model, card, plan, job, reporter)
+    segmenter = prepare_segmenter(model, card, [plan], job, reporter)
     with Outputs([*with_sources([job.raster]), job.model, job.aoi]) as outputs:
         layers = {name: outputs.stage(path) for name, path in paths.items()}
         staged = Results(**{name: str(outputs.stage(path)) for name, path in wanted.named().items()})
@@ -46,7 +46,10 @@ def run(job: ExtractRoads, reporter: Reporter) -> dict[str, Any]:
         raster = byte_raster(probability, segmenter.threshold)
         network = extract_network(raster, plan.grid, job, reporter.part(0.8, 1), classes)
         numbers = write_network(network, layers)
-    return {**paths, **wanted.named(), **numbers, "engine": segmenter.engine.name}
+    return {
+        **{**paths, **wanted.named(), **numbers},
+        **{"engine": segmenter.engine.name, "threshold": segmenter.threshold},
+    }
 
 
 def _segment(

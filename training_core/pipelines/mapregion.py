@@ -36,7 +36,8 @@ from ..regions.store import Store
 from ..regions.task_handlers import perform
 from ..reports.maps import RoadSketch
 from ..reports.region_report import RegionRecord, write_region_report
-from ..segmentation.work_plan import plan_image
+from ..segmentation.image_threshold import spread
+from ..segmentation.work_plan import ImagePlan, plan_image
 from ..system.machine import versions
 from ..system.outputs import Outputs
 from ..system.timing import Stages
@@ -100,10 +101,12 @@ def _plan(job: MapRegion, reporter: Reporter) -> tuple[RegionPlan, list[str]]:
         raise nothing_to_map(catalog.problems)
     Store(job.folder).remove_leftovers()
     sizes_px = {scene.path: scene.grid.width * scene.grid.height for scene in catalog.scenes}
-    largest = max(sizes_px, key=lambda path: sizes_px[path])
-    predicting, block_px = choose_settings(
-        job, model, card, lambda: plan_image(largest, aoi, card.input), sum(sizes_px.values()), reporter
-    )
+    by_size = sorted(sizes_px, key=lambda path: sizes_px[path], reverse=True)
+
+    def samples() -> list[ImagePlan]:
+        return [plan_image(path, aoi, card.input) for path in spread(by_size)]
+
+    predicting, block_px = choose_settings(job, model, card, samples, sum(sizes_px.values()), reporter)
     mosaics = find_mosaics(catalog.scenes, predicting.halo_px, card.resolution_m)
     planner = Planner(job.folder, predicting, card, block_px, aoi)
     return plan_region(catalog, mosaics, planner, reporter.part(0.4, 1)), paths

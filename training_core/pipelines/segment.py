@@ -23,6 +23,7 @@ from ..geodata.vectors import read_area
 from ..jobs import Segment
 from ..models.loading import load_model
 from ..models.model_card import ModelCard
+from ..segmentation.image_threshold import spread
 from ..segmentation.result_rasters import ResultWriter
 from ..segmentation.segmenter import Segmenter, prepare_segmenter, require_classes, seconds_per_px, segmented
 from ..segmentation.work_plan import ImagePlan, Results, check_size, describe_work, no_data, plan_image
@@ -38,9 +39,9 @@ def run(job: Segment, reporter: Reporter) -> dict[str, Any]:
     skipped = len(targets) - len(missing)
     if skipped:
         reporter.log(f"{skipped} of {len(targets)} images have their mask already.")
-    sample, plans = _plan(targets[0], missing, job.aoi, card)
+    samples, plans = _plan(targets, missing, job.aoi, card)
     check_size(plans)
-    segmenter = prepare_segmenter(model, card, sample, job, reporter, sum(plan.px for plan in plans))
+    segmenter = prepare_segmenter(model, card, samples, job, reporter, sum(plan.px for plan in plans))
     if plans:
         pace = partial(seconds_per_px, segmenter)
         reporter.log(describe_work(plans, segmenter.core_px, segmenter.halo, pace))
@@ -57,22 +58,24 @@ def run(job: Segment, reporter: Reporter) -> dict[str, Any]:
         "precision": segmenter.engine.precision,
         "overhead": counts.read_px / max(1, counts.px),
         "road_share": counts.road_px / max(1, counts.known_px),
+        "threshold": segmenter.threshold,
         "tile_px": segmenter.core_px,
         "halo_px": segmenter.halo,
     }
 
 
 def _plan(
-    first: tuple[str, Results], missing: list[tuple[str, Results]], aoi: str, card: ModelCard
-) -> tuple[ImagePlan, list[ImagePlan]]:
-    """Return the plan for the first image of all, and those for the missing ones.
+    targets: list[tuple[str, Results]], missing: list[tuple[str, Results]], aoi: str, card: ModelCard
+) -> tuple[list[ImagePlan], list[ImagePlan]]:
+    """Return the plans for a sample of all images, and those for the missing ones.
 
-    The first image is the sample on which the halo may be measured, so that a resumed job gives the same results.
+    The sample decides on halo and threshold. It is of all images, so that a resumed job gives the same results.
     """
     polygons = read_area(aoi) if aoi else None
-    targets = [first, *(target for target in missing if target != first)]
-    plans = [plan_image(raster, polygons, card.input, results) for raster, results in targets]
-    return plans[0], plans if first in missing else plans[1:]
+    plan = partial(plan_image, aoi=polygons, wanted=card.input)
+    plans = {target: plan(target[0], results=target[1]) for target in missing}
+    samples = [plans.get(target) or plan(target[0]) for target in spread(targets)]
+    return samples, list(plans.values())
 
 
 @dataclass

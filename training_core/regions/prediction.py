@@ -53,7 +53,10 @@ _SIDES_PX = (1024, 2048, 4096, 8192)
 # These options of prediction are taken as the job has them; the others decide which choice is taken up again.
 _FROM_JOB = ("threads", "memory_gb", "threshold")
 # The kept values, and their types.
-_KEPT: dict[str, type] = {"engine": str, "precision": str, "halo_px": int, "core_px": int, "block_px": int}
+_KEPT: dict[str, type] = {
+    **{"engine": str, "precision": str, "halo_px": int},
+    **{"core_px": int, "block_px": int, "threshold": float},
+}
 
 
 @dataclass(frozen=True)
@@ -87,13 +90,14 @@ def choose_settings(
     job: MapRegion,
     model: nn.Module | OnnxModel,
     card: ModelCard,
-    sample: Callable[[], ImagePlan],
+    samples: Callable[[], list[ImagePlan]],
     job_px: int,
     reporter: Reporter,
 ) -> tuple[Predicting, int]:
     """Return how blocks are predicted, and the largest side of a block in pixels.
 
-    `sample` returns an image on which the halo may be measured. `job_px` counts the pixels to segment in all.
+    `samples` returns images on which halo and threshold may be chosen; the first is the largest. `job_px` counts the
+    pixels to segment in all. A region keeps its threshold when scenes are added.
 
     Raises
     ------
@@ -108,7 +112,7 @@ def choose_settings(
     key = content_key(sha256, options)
     kept = _kept_settings(store, key)
     if kept is None:
-        segmenter = prepare_segmenter(model, card, sample(), job, reporter, job_px)
+        segmenter = prepare_segmenter(model, card, samples(), replace(job, threshold=0.0), reporter, job_px)
         engine, seconds_a_px = segmenter.engine, seconds_per_px(segmenter)
         # The side of the largest block that is predicted in time, or the smallest side.
         in_time = [side for side in _SIDES_PX if side * side * seconds_a_px <= _BLOCK_S]
@@ -117,6 +121,7 @@ def choose_settings(
             "precision": engine.precision,
             "halo_px": segmenter.halo,
             "core_px": segmenter.core_px,
+            "threshold": segmenter.threshold,
             "block_px": max(in_time, default=_SIDES_PX[0]),
         }
         content = json.dumps(kept).encode("ascii")
@@ -126,12 +131,12 @@ def choose_settings(
             f"As in the run before in this folder: engine {kept['engine']}, {kept['precision']}, halo "
             f"{kept['halo_px']} px, tiles of {kept['core_px']} px."
         )
-    block_px = kept.pop("block_px")
+    block_px, threshold = kept.pop("block_px"), kept.pop("threshold")
     predicting = Predicting(
         model=job.model,
         sha256=sha256,
         is_exact=job.halo == "exact",
-        threshold=job.threshold or card.threshold,
+        threshold=job.threshold or threshold,
         test_time_augmentation=job.test_time_augmentation,
         threads=job.threads,
         **kept,
@@ -148,7 +153,7 @@ def _kept_settings(store: Store, key: str) -> Optional[dict[str, Any]]:
     is_whole = isinstance(held, dict) and {name: type(value) for name, value in held.items()} == _KEPT
     if not is_whole or not 0 <= held["halo_px"] <= 4096 or not 32 <= held["core_px"] <= 32768:
         return None
-    if held["block_px"] not in _SIDES_PX:
+    if held["block_px"] not in _SIDES_PX or not 0 < held["threshold"] <= 1:
         return None
     try:
         return None if why_not(held["engine"]) else held

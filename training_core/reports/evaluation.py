@@ -30,6 +30,7 @@ from ..labels.label_raster import Labels
 from ..labels.labeled_images import Drawing, read_drawing
 from ..models.loading import load_model
 from ..models.model_card import ModelCard
+from ..segmentation.image_threshold import spread
 from ..segmentation.inference import Predictor, predict_tiles
 from ..segmentation.pixel_metrics import Confusion, GroundScores, RelaxedMatches, Scores, Tally, relaxed_matches
 from ..segmentation.segmenter import Segmenter, prepare_segmenter
@@ -60,8 +61,8 @@ class Evaluation:
         with self._timed("loading"):
             self._drawing: Drawing = read_drawing(self.job.roads, self.job.aoi, self.job)
             model, card = load_model(self.job.model)
-            sample = plan_image(self.job.rasters[0], None, card.input)
-            self._segmenter: Segmenter = prepare_segmenter(model, card, sample, self.job, self.reporter)
+            samples = [plan_image(raster, None, card.input) for raster in spread(self.job.rasters)]
+            self._segmenter: Segmenter = prepare_segmenter(model, card, samples, self.job, self.reporter)
 
     def add_image(self, path: str, reporter: Reporter) -> None:
         """Predict the labeled part of an image and add its counts."""

@@ -6,7 +6,7 @@ Scope: engines, work plans and the memory that tiles take. Independent of model 
 from __future__ import annotations
 
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any, Optional, Union
@@ -26,6 +26,7 @@ from ..models.onnx_file import OnnxModel
 from ..system.prefetch import ahead
 from . import tile_memory
 from .halo import SAMPLE_PX, image_halo_px, sufficient_halo_px
+from .image_threshold import image_threshold
 from .inference import SYMMETRIES, Prediction, Predictor, padded_size, predict_pieces
 from .work_plan import ImagePlan, read_plans
 
@@ -69,15 +70,15 @@ class Segmenter:
 def prepare_segmenter(
     model: nn.Module | OnnxModel,
     card: ModelCard,
-    sample: ImagePlan,
+    samples: Sequence[ImagePlan],
     options: SegmentJob,
     reporter: Reporter,
     job_px: int = 0,
 ) -> Segmenter:
-    """Choose how to run a model: engine, halo and tile size.
+    """Choose how to run a model: engine, halo, tile size and threshold.
 
-    The halo is measured on `sample`, an image to segment, if the card does not give it. `job_px` are the pixels to
-    segment in all; 0 for those of the sample.
+    `samples` are some of the images to segment. The halo is measured on the first if the card does not give it, and the
+    threshold is chosen on all if the card says so. `job_px` are the pixels to segment in all; 0 for those of the first.
 
     Raises
     ------
@@ -86,7 +87,7 @@ def prepare_segmenter(
     ResourceError
         There is too little memory for the smallest tiles.
     """
-    is_quantized = isinstance(model, OnnxModel) and model.is_quantized
+    is_quantized, sample = isinstance(model, OnnxModel) and model.is_quantized, samples[0]
     torch.set_num_threads(options.threads or torch.get_num_threads())
     symmetries = SYMMETRIES if options.test_time_augmentation else SYMMETRIES[:1]
     known_px, budget_bytes = _known_halo_px(card, options), _budget(options)
@@ -113,7 +114,9 @@ def prepare_segmenter(
     predictor = Predictor(prepared_model, engine, card.bands, symmetries, card.architecture.classes, options.model)
     halo = _measured_halo_px(sample, predictor, card, options, reporter) if known_px is None else known_px
     core_px = round_up(options.tile_px) or tile_memory.core_px(predictor, halo, budget_bytes)
-    threshold = options.threshold or card.threshold
+    threshold = options.threshold or (
+        image_threshold(samples, card, predictor, reporter) if card.threshold_by_image else card.threshold
+    )
     return Segmenter(predictor, card, halo, core_px, threshold, tile_memory.px(predictor, budget_bytes))
 
 
