@@ -242,7 +242,7 @@ def read_plain(
     if field.item_type is float:
         return read.parameterAsDouble(definition, values, context)
     text = read.parameterAsString(definition, values, context)
-    is_path = field.option.kind in _PATHS and text not in ("", jobs.STARTER, jobs.IMAGENET)
+    is_path = field.option.kind in _PATHS and text not in ("", *jobs.STARTERS, jobs.IMAGENET)
     return os.path.abspath(text) if is_path else text
 
 

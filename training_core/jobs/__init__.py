@@ -34,6 +34,8 @@ from .option import (
     RASTER_OUTPUT,
     RASTERS,
     STARTER,
+    STARTER_RESNET34,
+    STARTERS,
     VECTOR,
     VECTOR_OUTPUT,
     Job,

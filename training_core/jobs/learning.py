@@ -23,6 +23,7 @@ from .option import (
     RASTER_OUTPUT,
     RASTERS,
     STARTER,
+    STARTERS_HELP,
     VECTOR,
     VECTOR_OUTPUT,
     Job,
@@ -68,7 +69,7 @@ class FineTune(LabelOptions, RecipeOptions, ProcessOptions, ComputeOptions):
     base_model: str = option(
         STARTER,
         "Base model",
-        f"Model to start from: a file, {STARTER} for the pretrained model that comes with RoadSeg, or {IMAGENET} for "
+        f"Model to start from: a file, {STARTERS_HELP}, or {IMAGENET} for "
         "an encoder pretrained on ImageNet, which is fetched from the internet once. A U-Net or encoder of "
         "segmentation_models_pytorch in a safetensors file will do as well. Leave empty to train from random weights.",
         kind=MODEL,
@@ -218,7 +219,7 @@ class Live(LabelOptions, ThreadOptions):
     base_model: str = option(
         STARTER,
         "Base model",
-        f"Model to start from: a file, or {STARTER} for the pretrained model that comes with RoadSeg.",
+        f"Model to start from: a file, or {STARTERS_HELP}.",
         kind=MODEL,
         required=True,
     )

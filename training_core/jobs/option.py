@@ -29,8 +29,9 @@ RASTER_OUTPUT, VECTOR_OUTPUT = "raster output", "vector output"
 MODEL_OUTPUT, ONNX_OUTPUT = "model output", "onnx output"
 HTML_OUTPUT, JSON_OUTPUT = "html output", "json output"
 GRAPHML_OUTPUT, GEOPACKAGE_OUTPUT = "graphml output", "geopackage output"
-# In place of a model file: the model that is shipped with RoadSeg.
-STARTER = "starter"
+# In place of a model file: the models that are shipped with RoadSeg.
+STARTER, STARTER_RESNET34 = STARTERS = "starter", "starter-resnet34"
+STARTERS_HELP = f"{STARTER} for the pretrained model that comes with RoadSeg ({STARTER_RESNET34}: on ResNet34)"
 # In place of a base model: an encoder pretrained on ImageNet, fetched from the internet.
 IMAGENET = "imagenet"
 # Layers come first in a dialog, then their fields, then all else.

@@ -9,7 +9,18 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..errors import JobError
-from .option import HTML_OUTPUT, JSON_OUTPUT, MODEL, PROFILE, RASTER, STARTER, Job, advanced_option, option
+from .option import (
+    HTML_OUTPUT,
+    JSON_OUTPUT,
+    MODEL,
+    PROFILE,
+    RASTER,
+    STARTER,
+    STARTERS_HELP,
+    Job,
+    advanced_option,
+    option,
+)
 from .recipe import MIN_CHIP_PX, StepOptions
 from .shared import ThreadOptions
 
@@ -44,8 +55,7 @@ class Profile(StepOptions, ThreadOptions):
     model: str = option(
         STARTER,
         "Model",
-        f"Model to run and to train: a file, or {STARTER} for the pretrained model that comes with RoadSeg. Empty for "
-        "random weights.",
+        f"Model to run and to train: a file, or {STARTERS_HELP}. Empty for random weights.",
         kind=MODEL,
     )
     seconds: float = option(

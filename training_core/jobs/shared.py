@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..errors import JobError, shown
-from .option import FIELD, MODEL, STARTER, VECTOR, Job, advanced_option, option
+from .option import FIELD, MODEL, STARTERS_HELP, VECTOR, Job, advanced_option, option
 
 # Environment variables with the thread and memory limits of jobs that set none themselves.
 THREADS_VARIABLE, MEMORY_VARIABLE = "ROADSEG_THREADS", "ROADSEG_MEMORY_GB"
@@ -41,7 +41,7 @@ def precision_option() -> str:
 
 def model_option(default: str = "") -> str:
     """Return the field `model`: the model to run."""
-    text = f"Model file, or {STARTER} for the pretrained model that comes with RoadSeg."
+    text = f"Model file, or {STARTERS_HELP}."
     return option(default, "Model", text, kind=MODEL, required=True)
 
 

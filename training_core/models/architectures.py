@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from ..errors import JobError, ModelFileError, shown
+from ..jobs import STARTER_RESNET34
 from ..jobs.architectures import ARCHITECTURES, EFFICIENTNET, ENCODERS, FPN, RESNETS, UNET, UNET_PLUS_PLUS, USUAL
 from .decoder import DecoderBlock
 
@@ -130,7 +131,7 @@ class Architecture:
         if not self.is_resnet_unet:
             raise JobError(
                 f"{what} need a {UNET} with a ResNet as encoder; this model is a {self.name} with {self.encoder}.",
-                "Choose another architecture (architecture) and encoder (encoder), or leave it out.",
+                f"Choose {STARTER_RESNET34} as the model to start from, or leave it out.",
             )
 
 

@@ -31,14 +31,14 @@ def planted_starter(tmp_path, monkeypatch):
     """A starter model, even if this copy comes without one."""
     (tmp_path / "starter").mkdir()
     path = tmp_path / "starter" / "roads.safetensors"
-    monkeypatch.setattr(starter, "PATH", path)
+    monkeypatch.setattr(starter, "FOLDER", path.parent)
     plant_model(path)
     return path
 
 
 @pytest.fixture
 def no_starter(tmp_path, monkeypatch):
-    monkeypatch.setattr(starter, "PATH", tmp_path / "resources" / "roads.safetensors")
+    monkeypatch.setattr(starter, "FOLDER", tmp_path / "resources")
 
 
 def do(job):

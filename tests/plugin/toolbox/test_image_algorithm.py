@@ -235,10 +235,10 @@ def test_the_resolution_can_be_given(tiles, seen, values, tmp_path):
 
 
 def test_the_starter_tells_its_resolution_too(tiles, seen, values, tmp_path, monkeypatch):
-    monkeypatch.setattr(starter, "PATH", tmp_path / "roads.safetensors")
+    monkeypatch.setattr(starter, "FOLDER", tmp_path)
     wanted = {"INPUT": tiles, "EXTENT": in_mercator(ALL), "MASK": values["MASK"]}
     assert "comes without its starter model" in refusal(wanted)
-    write_model(starter.PATH, 1.0)
+    write_model(tmp_path / "roads.safetensors", 1.0)
     segment(wanted)
     assert gdal.Open(str(seen / "raster.tif")).RasterXSize == pytest.approx(280, abs=2)
 
