@@ -2,10 +2,8 @@ import dataclasses
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -88,52 +86,6 @@ def assert_same(weights, other):
     assert weights.keys() == other.keys()
     for name, tensor in weights.items():
         torch.testing.assert_close(tensor, other[name], rtol=0, atol=1e-5, msg=name)
-
-
-STARTING = """
-from training_core.cli import run_command_line
-from training_core.learning import checkpoint, training_loop
-checkpoint.INTERVAL_S = 1.0
-run_command_line()
-"""
-
-
-def start(job):
-    """Start a job as QGIS does, in a process of its own, with a checkpoint each second."""
-    file = Path(job.model).with_name("job.json")
-    file.write_text(job.to_json())
-    command = [sys.executable, "-c", STARTING, "run", str(file)]
-    streams = {"stdin": subprocess.PIPE, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    return subprocess.Popen(command, cwd=ROOT, **streams)
-
-
-def end(process):
-    """Wait for a job to be done, holding its standard input open, and return its exit status."""
-    while process.poll() is None:
-        time.sleep(0.02)
-    process.stdin.close()
-    return process.returncode
-
-
-@pytest.mark.slow
-def test_a_run_that_was_killed_goes_on_to_the_same_model(job, tmp_path):
-    folders = [tmp_path / name for name in ("whole", "killed")]
-    for folder in folders:
-        folder.mkdir()
-    whole, killed = (job(folder, steps=20) for folder in folders)
-    assert end(start(whole)) == 0
-    path, process = checkpoint_path(killed.model), start(killed)
-    while not path.exists() and process.poll() is None:
-        time.sleep(0.02)
-    process.kill()
-    assert end(process) == -signal.SIGKILL, "it ended before it could be killed"
-    assert not Path(killed.model).exists()
-    assert end(start(job(folders[1], steps=20, resume=True))) == 0
-    (weights, card), (expected, expected_card) = load_weights(killed.model), load_weights(whole.model)
-    assert_same(weights, expected)
-    assert card.metrics == expected_card.metrics and card.training["steps"] == 20
-    assert card.training["notes"][0].startswith("Resumed at step ")
-    assert not path.exists()
 
 
 WRITING = """
@@ -408,13 +360,3 @@ def test_what_is_no_checkpoint_at_all_is_refused(tmp_path, make):
 def test_without_a_checkpoint_there_is_nothing_to_go_on_from(job, tmp_path):
     with pytest.raises(JobError, match="There is no checkpoint"):
         finetune.run(job(tmp_path, resume=True), Reporter())
-
-
-@pytest.mark.slow
-def test_a_checkpoint_that_cannot_be_written_does_not_end_the_training(job, tmp_path, monkeypatch):
-    monkeypatch.setattr(checkpoint, "INTERVAL_S", 1.0)
-    events, wanted = [], job(tmp_path, steps=20)
-    checkpoint_path(wanted.model).mkdir()
-    (checkpoint_path(wanted.model) / "something").touch()
-    assert finetune.run(wanted, Reporter(events.append))["steps"] == 20
-    assert any("No checkpoint could be written" in event.message for event in events if isinstance(event, Warning))

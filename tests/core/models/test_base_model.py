@@ -61,25 +61,11 @@ def test_an_encoder_becomes_part_of_a_model_with_a_random_decoder(tmp_path, pref
     torch.testing.assert_close(base.weights["encoder.layer3.1.conv1.weight"], weights["layer3.1.conv1.weight"])
 
 
-@pytest.mark.parametrize("encoder", ["resnet18", pytest.param("resnet50", marks=pytest.mark.slow)])
-def test_a_unet_of_the_library_gives_the_same_probability(tmp_path, encoder):
-    torch.manual_seed(1)
-    unet = smp.Unet(encoder, encoder_weights=None, in_channels=4, classes=1).eval()
+def test_a_unet_of_the_library_for_other_bands_and_classes_keeps_all_but_its_head(tmp_path):
+    unet = smp.Unet("resnet18", encoder_weights=None, in_channels=4, classes=7)
     save_file(unet.state_dict(), tmp_path / "unet.safetensors")
     base = read(tmp_path / "unet.safetensors")
-    assert base.architecture == Architecture(encoder=encoder, in_channels=4)
-    ours = build_network(base.architecture)
-    ours.load_state_dict(base.weights)
-    image = torch.randn(1, 4, 64, 64)
-    with torch.inference_mode():
-        torch.testing.assert_close(ours.eval()(image), unet(image), rtol=1e-3, atol=1e-4)
-
-
-def test_a_unet_for_other_classes_keeps_all_but_its_head(tmp_path):
-    unet = smp.Unet("resnet18", encoder_weights=None, in_channels=3, classes=7)
-    save_file(unet.state_dict(), tmp_path / "unet.safetensors")
-    base = read(tmp_path / "unet.safetensors")
-    assert base.architecture.classes == 1
+    assert base.architecture == Architecture(encoder="resnet18", in_channels=4)
     build_network(base.architecture).load_state_dict(base.weights)
     name = "decoder.blocks.4.conv2.0.weight"
     torch.testing.assert_close(base.weights[name], unet.state_dict()[name])
@@ -108,13 +94,6 @@ def test_other_weights_are_refused(tmp_path, change, reason):
     save_file(change(encoder_weights()), tmp_path / "odd.safetensors")
     with pytest.raises(ModelFileError, match=reason):
         read(tmp_path / "odd.safetensors")
-
-
-@pytest.mark.parametrize("content", [b"", b"\x80\x04pickle", b"PK\x03\x04 zip", b"\x08" + b"\0" * 7 + b"{}      "[:5]])
-def test_files_that_are_no_safetensors_are_refused(tmp_path, content):
-    (tmp_path / "a.safetensors").write_bytes(content)
-    with pytest.raises(ModelFileError):
-        read(tmp_path / "a.safetensors")
 
 
 def go_to(monkeypatch, address):

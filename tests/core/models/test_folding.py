@@ -7,19 +7,15 @@ import pytest
 import torch
 from torch import nn
 
-from training_core.jobs.architectures import EFFICIENTNET, ENCODERS
 from training_core.models.architectures import Architecture, build_network
 from training_core.models.folding import folded
 
-# One of each kind of block in `make test`, all in `make test-slow`.
-FAST = {"resnet18", "resnet50", EFFICIENTNET}
-
 
 @functools.cache
-def built(encoder):
+def built():
     """A U-Net in evaluation mode whose batch normalization changes values; do not change it."""
     torch.manual_seed(1)
-    model = build_network(Architecture(encoder=encoder, classes=2)).eval()
+    model = build_network(Architecture(encoder="resnet18", classes=2)).eval()
     for module in model.modules():
         if isinstance(module, nn.BatchNorm2d):
             module.running_mean.normal_(0, 0.1)
@@ -29,19 +25,14 @@ def built(encoder):
     return model
 
 
-def unet(encoder):
-    return copy.deepcopy(built(encoder))
+def unet():
+    return copy.deepcopy(built())
 
 
-@pytest.mark.parametrize(
-    ("encoder", "is_exact"),
-    [
-        ("resnet18", True),
-        *(pytest.param(each, False, marks=[] if each in FAST else pytest.mark.slow) for each in ENCODERS),
-    ],
-)
-def test_folded_models_of_every_encoder_compute_the_same(encoder, is_exact):
-    model, images = unet(encoder).double(), torch.randn(1, 3, 32, 64, dtype=torch.float64)
+@pytest.mark.parametrize("is_exact", [True, False])
+def test_folded_models_compute_the_same(is_exact):
+    """Those of every architecture and encoder: see `test_architectures`."""
+    model, images = unet().double(), torch.randn(1, 3, 32, 64, dtype=torch.float64)
     with torch.inference_mode():
         expected = model(images)
         found = folded(model, torch.float64, is_exact)(images)
@@ -50,7 +41,7 @@ def test_folded_models_of_every_encoder_compute_the_same(encoder, is_exact):
 
 
 def test_no_batch_normalization_is_left_and_the_model_itself_is_unchanged():
-    model = unet("resnet18")
+    model = unet()
     before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
     for dtype in (torch.float32, torch.bfloat16):
         made = folded(model, dtype)
@@ -61,14 +52,14 @@ def test_no_batch_normalization_is_left_and_the_model_itself_is_unchanged():
 
 
 def test_a_pixel_has_the_same_logits_in_images_of_all_sizes_where_that_is_asked_for():
-    model, images = folded(unet("resnet18"), torch.float32, is_exact=True), torch.randn(1, 3, 960, 640)
+    model, images = folded(unet(), torch.float32, is_exact=True), torch.randn(1, 3, 960, 640)
     with torch.inference_mode():
         whole, part = model(images), model(images[:, :, :672, :608])
     assert (whole[:, :, :352, :288] - part[:, :, :352, :288]).abs().max() <= 1e-5 * whole.std()
 
 
 def test_in_bf16_the_error_is_no_larger_than_with_weights_that_are_rounded_at_every_call():
-    model, images = unet("resnet18"), torch.randn(2, 3, 64, 64)
+    model, images = unet(), torch.randn(2, 3, 64, 64)
     with torch.inference_mode():
         exact = model(images)
         with torch.autocast("cpu", dtype=torch.bfloat16):

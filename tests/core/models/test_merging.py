@@ -8,14 +8,13 @@ from training_core.errors import ModelFileError
 from training_core.geodata.model_input import IMAGE
 from training_core.geodata.rasters import Band
 from training_core.geodata.road_classes import RoadClass
-from training_core.models.architectures import Architecture, build_network
+from training_core.models.architectures import Architecture
 from training_core.models.merging import (
     average_weights,
     check_mergeable,
     common_bands,
     learned_px,
     merged_card,
-    rescaled,
 )
 from training_core.models.model_card import ModelCard
 
@@ -122,25 +121,6 @@ def test_values_of_another_kind_are_refused_unless_each_image_is_normalized_by_i
         common_bands(bits, [0.5, 0.5], ["west.safetensors", "east.safetensors"])
     bits = [replace(card, scaling=IMAGE) for card in bits]
     assert common_bands(bits, [0.5, 0.5], ["west", "east"])[0].mean == 10040  # (80 + 20000) / 2
-
-
-def test_rescaled_weights_compute_the_same_of_other_numbers():
-    torch.manual_seed(0)
-    network = build_network(CARD.architecture).eval()
-    network.encoder.bn1.running_mean.normal_()
-    weights = {name: tensor.clone() for name, tensor in network.state_dict().items()}
-    new = (Band("red", 100.0, 55.0), Band("nir", 250.0, 80.0))
-    values = torch.rand(1, 2, 40, 40) * 400
-
-    def first_layer(bands):
-        normalized = torch.stack([(values[:, at] - band.mean) / band.std for at, band in enumerate(bands)], dim=1)
-        with torch.inference_mode():
-            return network.encoder.bn1(network.encoder.conv1(normalized))[..., 2:-2, 2:-2]  # beyond the padding
-
-    before = first_layer(BANDS)
-    network.load_state_dict(rescaled(weights, Architecture(), BANDS, new))
-    torch.testing.assert_close(first_layer(new), before, rtol=1e-4, atol=1e-4)
-    assert rescaled(weights, Architecture(), BANDS, BANDS) is weights
 
 
 def test_the_merged_card_says_whence_it_came_and_claims_no_score():

@@ -12,14 +12,14 @@ from tests.core.support.towns import RGB, plant_model
 from training_core.errors import ModelFileError
 from training_core.events import Reporter
 from training_core.geodata.rasters import Band
-from training_core.jobs import ExportModel, FineTune, Segment
+from training_core.jobs import ExportModel, FineTune
 from training_core.jobs.architectures import EFFICIENTNET
 from training_core.models.architectures import Architecture, build_network
 from training_core.models.engines import FP32, NativeEngine
 from training_core.models.loading import load_model, load_network
 from training_core.models.model_card import ModelCard
 from training_core.models.onnx_file import export_onnx, read_onnx, save_onnx
-from training_core.pipelines import exportmodel, finetune, segment
+from training_core.pipelines import exportmodel, finetune
 
 
 @pytest.fixture(scope="module")
@@ -87,24 +87,6 @@ def test_another_runtime_gives_the_same_probability_at_any_size(planted, exporte
     is_clear = np.abs(expected - 0.5) > 1e-4
     assert is_clear.mean() > 0.99 and expected.std() > 0.01
     np.testing.assert_array_equal((found >= 0.5)[is_clear], (expected >= 0.5)[is_clear])
-
-
-def test_at_the_threshold_the_mask_of_a_town_is_the_same(town, learned, learned_onnx, tmp_path):
-    masks = []
-    for engine, model in (("native", learned.model), ("openvino", learned_onnx)):
-        mask = tmp_path / f"{engine}.tif"
-        job = Segment(raster=town.raster, model=model, mask=str(mask), engine=engine, precision="fp32", threads=1)
-        segment.run(job, Reporter())
-        masks.append(_read(mask))
-    assert 0.1 < masks[0].mean() < 0.9
-    assert (masks[0] != masks[1]).mean() < 1e-4
-
-
-def _read(path):
-    import rasterio
-
-    with rasterio.open(path) as dataset:
-        return dataset.read(1)
 
 
 def test_the_card_is_the_same(planted, exported):

@@ -5,7 +5,6 @@ import pytest
 import torch
 
 from tests.core.support.bf16 import needs_bf16
-from tests.core.support.towns import plant_model
 from training_core.errors import JobError, ModelFileError
 from training_core.events import Reporter
 from training_core.jobs import Evaluate, ExtractRoads, FineTune, Segment, from_options
@@ -167,10 +166,3 @@ def test_every_job_that_takes_a_model_takes_an_onnx_file(town, learned_onnx, tmp
     assert extractroads.run(job, Reporter())["count"] > 0
     job = Evaluate(rasters=(town.raster,), roads=town.roads, aoi=town.aoi, width_m=10.0, **common)
     assert evaluate.run(job, Reporter())["pixel"]["iou"] > 0.8
-
-
-def test_a_model_of_other_bands_is_refused_with_words(town, tmp_path):
-    model = plant_model(tmp_path / "model.safetensors", ("red", "green", "blue", "nir"))
-    job = Segment(raster=town.raster, model=model, mask=str(tmp_path / "mask.tif"), engine=OPENVINO)
-    with pytest.raises(Exception, match="the model was trained on 4"):
-        segment.run(job, Reporter())

@@ -9,7 +9,7 @@ from shapely import affinity
 from shapely.geometry import LineString, box
 
 from tests.core.support.rasters import NORTH_UP, write_layer, write_raster
-from tests.core.support.towns import ROAD_M, ROADS, SIDE_PX, image_of, make_town, on_map, plant_model
+from tests.core.support.towns import ROAD_M, ROADS, SIDE_PX, image_of, on_map, plant_model
 from training_core.errors import Cancelled, LabelError, OutputError
 from training_core.events import Progress, Reporter, Warning
 from training_core.jobs import Evaluate, Segment
@@ -216,13 +216,6 @@ def test_the_result_stays_a_line_however_many_areas_there_are(town, planted, tmp
     result = score(**on_town(town, planted, aoi=write_layer(tmp_path / "aoi.gpkg", *squares), scores=str(scores)))
     assert "areas" not in result and len(result["images"]) == 1
     assert len(json.loads(scores.read_text())["areas"]) == len(squares) > evaluate.MAX_ROWS
-
-
-def test_where_there_is_no_label_there_is_no_score(planted, tmp_path):
-    town = make_town(tmp_path)
-    aoi = write_layer(tmp_path / "far.gpkg", on_map(box(5000, 0, 5100, 100)))
-    with pytest.raises(LabelError, match=r"touches .*town\.tif"):
-        score(**on_town(town, planted, aoi=aoi))
 
 
 def test_a_cancelled_run_ends(town, planted):

@@ -1,5 +1,3 @@
-from pathlib import Path
-
 import geopandas
 import numpy as np
 import pytest
@@ -8,7 +6,7 @@ from shapely.geometry import box
 
 from tests.core.support.rasters import write_layer, write_raster
 from tests.core.support.towns import ROAD_M, ROADS, SIDE_PX, image_of, on_map
-from training_core.errors import Cancelled, OutputError
+from training_core.errors import Cancelled
 from training_core.events import Progress, Reporter, Warning
 from training_core.jobs import ExtractRoads, Segment, Vectorize
 from training_core.pipelines import extractroads, segment, vectorize
@@ -90,19 +88,4 @@ def test_a_run_cancelled_while_vectorizing_leaves_nothing(town, learned, tmp_pat
     reporter = Reporter(events.append, lambda: any(getattr(event, "fraction", 0) > 0.85 for event in events))
     with pytest.raises(Cancelled):
         extract(tmp_path, reporter, raster=town.raster, model=learned.model, mask=str(tmp_path / "mask.tif"))
-    assert files(tmp_path) == []
-
-
-def test_the_layer_of_the_area_is_not_written_over(town, planted, tmp_path):
-    aoi = write_layer(tmp_path / "town.gpkg", on_map(box(0, 0, 50, 50)))
-    before = Path(aoi).read_bytes()
-    with pytest.raises(OutputError, match=r"town\.gpkg is an input"):
-        extract(tmp_path, raster=town.raster, model=planted, aoi=f"{aoi}|layername=town", roads=aoi)
-    assert Path(aoi).read_bytes() == before
-
-
-@pytest.mark.parametrize("name", ["roads", "roads.shp", "roads.tif"])
-def test_a_format_that_is_not_written_is_refused_at_once(town, planted, tmp_path, name):
-    with pytest.raises(OutputError, match=name):
-        extract(tmp_path, raster=town.raster, model=planted, roads=str(tmp_path / name))
     assert files(tmp_path) == []
