@@ -41,24 +41,21 @@ def test_the_warning_comes_within_seconds_and_names_the_pace():
     assert noticed_s <= 10
 
 
-def test_a_steady_or_mildly_varying_pace_is_no_finding():
+@pytest.mark.parametrize(
+    "stretches",
+    {
+        "no step": [],
+        "steady, or mildly varying": [(5, 0.2), (5, 0.3), (3, 0.24), (4, 0.35)] * 10,
+        "a slow first step": [(60, 60), (60, 0.2)],
+        **{
+            f"single steps of {long_s} s": [*[(30, 0.2), (long_s, long_s)] * 2, (30, 0.2)] for long_s in (3, 600, 30000)
+        },
+    }.values(),
+)
+def test_what_is_no_finding(stretches):
     throughput = Throughput()
-    assert not feed(throughput, *[(5, 0.2), (5, 0.3), (3, 0.24), (4, 0.35)] * 10)
-    assert not throughput.is_slow
-    assert throughput.note() == ""
-
-
-def test_the_first_step_does_not_count():
-    throughput = Throughput()
-    assert not feed(throughput, (60, 60), (60, 0.2))
-    assert throughput.note() == ""
-
-
-@pytest.mark.parametrize("long_s", [3, 600, 30000])
-def test_a_single_slow_step_is_no_finding(long_s):
-    throughput = Throughput()
-    assert not feed(throughput, (30, 0.2), (long_s, long_s), (30, 0.2), (long_s, long_s), (30, 0.2))
-    assert throughput.note() == ""
+    assert not feed(throughput, *stretches)
+    assert not throughput.is_slow and throughput.note() == ""
 
 
 def test_a_pace_that_recovers_is_slow_no_more():
@@ -117,9 +114,3 @@ def test_days_of_training_take_little_memory_and_end_in_the_same_note():
     slow_s, total_s, _ = seconds_in(throughput.note())
     assert slow_s == pytest.approx(24 * 3600, rel=0.05)
     assert total_s == pytest.approx(3 * 24 * 3600, rel=0.01)
-
-
-def test_where_no_step_was_made_there_is_nothing_to_say():
-    throughput = Throughput()
-    assert not throughput.is_slow
-    assert throughput.note() == ""

@@ -57,40 +57,14 @@ def test_the_header_speaks_stac_mlm(saved):
     assert document["mlm:tasks"] == ["semantic-segmentation"]
 
 
-def truncated(path, saved):
-    path.write_bytes(saved.read_bytes()[:100_000])
+def saved_with(**tensors):
+    """Return a function that saves a model with other tensors, by the names of their layers; None leaves one out."""
 
+    def write(path, saved):
+        weights = {**load_file(saved), **tensors}
+        save_model(path, {name: each for name, each in weights.items() if each is not None}, CARD)
 
-def pickled(path, saved):
-    torch.save({"weights": torch.zeros(3)}, path)
-
-
-def text(path, saved):
-    path.write_text("hello")
-
-
-def empty(path, saved):
-    path.touch()
-
-
-def foreign(path, saved):
-    save_file({"x": torch.zeros(3)}, path)
-
-
-def without_a_layer(path, saved):
-    weights = load_file(saved)
-    weights.pop("segmentation_head.0.bias")
-    save_model(path, weights, CARD)
-
-
-def wrong_shape(path, saved):
-    weights = load_file(saved)
-    weights["segmentation_head.0.bias"] = torch.zeros(7)
-    save_model(path, weights, CARD)
-
-
-def with_another_tensor(path, saved):
-    save_model(path, {**load_file(saved), "extra" * 100: torch.zeros(3)}, CARD)
+    return write
 
 
 def of_another_type(dtype):
@@ -100,44 +74,40 @@ def of_another_type(dtype):
         weights[name] = weights[name].to(dtype)
         save_file(weights, path, metadata={"roadseg": json.dumps(CARD.to_document())})
 
-    write.__name__ = str(dtype)
     return write
-
-
-def of_size_zero(path, saved):
-    save_model(path, {**load_file(saved), "encoder.conv1.weight": torch.zeros(64, 0, 7, 7)}, CARD)
-
-
-def a_pipe(path, saved):
-    os.mkfifo(path)
-
-
-def a_folder(path, saved):
-    path.mkdir()
-
-
-def too_large(path, saved):
-    with path.open("wb") as file:
-        file.truncate(1 << 31)
 
 
 def with_header(header, length=None):
-    def write(path, saved):
-        path.write_bytes(struct.pack("<Q", len(header) if length is None else length) + header)
-
-    write.__name__ = f"header of {len(header)} bytes, said to be {len(header) if length is None else length}"
-    return write
+    content = struct.pack("<Q", len(header) if length is None else length) + header
+    return lambda path, saved: path.write_bytes(content)
 
 
-TYPES = [torch.float16, torch.bfloat16, torch.float64, torch.int8, torch.uint8, torch.int64, torch.bool]
-HEADERS = [with_header(b"{}"), with_header(b"[]"), with_header(b"[" * 100_000), with_header(b"{", 2**63),
-           with_header(b"{", 2**64 - 1), with_header(b'{"a":' * 50_000), with_header(b"{" + b" " * 10_000_001),
-           with_header(b"\xff" * 9)]  # fmt: skip
-DAMAGES = [truncated, pickled, text, empty, foreign, without_a_layer, wrong_shape, with_another_tensor, of_size_zero,
-           a_pipe, a_folder, too_large, *map(of_another_type, TYPES), *HEADERS]  # fmt: skip
+HEAD_BIAS = "segmentation_head.0.bias"
+HEADERS = {"of a dictionary": (b"{}",), "of a list": (b"[]",), "of nested lists": (b"[" * 100_000,),
+           "of nested objects": (b'{"a":' * 50_000,), "of 10 MB": (b"{" + b" " * 10_000_001,),
+           "of no text": (b"\xff" * 9,), "of 2^63 bytes": (b"{", 2**63),
+           "of 2^64 - 1 bytes": (b"{", 2**64 - 1)}  # fmt: skip
+DAMAGES = {
+    "truncated": lambda path, saved: path.write_bytes(saved.read_bytes()[:100_000]),
+    "pickled": lambda path, saved: torch.save({"weights": torch.zeros(3)}, path),
+    "text": lambda path, saved: path.write_text("hello"),
+    "empty": lambda path, saved: path.touch(),
+    "foreign": lambda path, saved: save_file({"x": torch.zeros(3)}, path),
+    "without a layer": saved_with(**{HEAD_BIAS: None}),
+    "of another shape": saved_with(**{HEAD_BIAS: torch.zeros(7)}),
+    "of size zero": saved_with(**{"encoder.conv1.weight": torch.zeros(64, 0, 7, 7)}),
+    "with another tensor": saved_with(**{"extra" * 100: torch.zeros(3)}),
+    "a pipe": lambda path, saved: os.mkfifo(path),
+    "a folder": lambda path, saved: path.mkdir(),
+    "too large": lambda path, saved: (path.touch(), os.truncate(path, 1 << 31)),
+    "missing": lambda path, saved: None,
+    **{f"of {dtype}": of_another_type(dtype) for dtype in
+       (torch.float16, torch.bfloat16, torch.float64, torch.int8, torch.uint8, torch.int64, torch.bool)},
+    **{f"with a header {what}": with_header(*header) for what, header in HEADERS.items()},
+}  # fmt: skip
 
 
-@pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: damage.__name__)
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
 def test_a_bad_file_is_refused_by_name(tmp_path, saved, damage):
     path = tmp_path / "bad.safetensors"
     damage(path, saved[0])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from functools import partial
 from pathlib import Path
 
 import geopandas
@@ -16,35 +15,12 @@ from hypothesis import strategies as st
 from shapely import MultiPoint
 
 from tests.core.support.browser import Page
-from tests.core.support.disasters import ALL_OUTPUTS, GRID, X, Y, line, run, write_grid, write_points, write_river
+from tests.core.support.disasters import ALL_OUTPUTS, GRID, X, Y, line, run
 from tests.core.support.rasters import UTM, write_layer
 from tests.core.support.road_graphs import town
 from training_core.comparison.change_results import summary_sentences
 from training_core.errors import LabelError
 from training_core.events import Reporter
-
-
-@pytest.fixture
-def write(tmp_path):
-    def write_shapes(name, *shapes, **columns):
-        return write_layer(tmp_path / f"{name}.gpkg", *shapes, **columns)
-
-    return write_shapes
-
-
-@pytest.fixture
-def points(tmp_path):
-    return partial(write_points, tmp_path)
-
-
-@pytest.fixture
-def grid(tmp_path):
-    return write_grid(tmp_path)
-
-
-@pytest.fixture
-def river(tmp_path):
-    return write_river(tmp_path)
 
 
 def places_of(result):

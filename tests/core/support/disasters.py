@@ -1,4 +1,4 @@
-"""Road networks before and after a disaster, as files; and the job that compares them, with all that it can write."""
+"""Road networks before and after a disaster, as files; and the jobs that compare and score them, with all outputs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from shapely import LineString, Point
 from tests.core.support.rasters import write_layer
 from training_core.events import Reporter
 from training_core.jobs import JOBS, from_options
-from training_core.pipelines import comparenetworks
+from training_core.pipelines import comparenetworks, scorenetwork
 
 X, Y = 390000, 5820000
 GRID = [[(0, 70 * i), (210, 70 * i)] for i in range(4)] + [[(70 * i, 0), (70 * i, 210)] for i in range(4)]
@@ -18,7 +18,7 @@ ALL_OUTPUTS = {"changes": "changes.gpkg", "reached": "reached.gpkg", "report": "
 
 def line(*points):
     """A line in meters from a corner of the map."""
-    return LineString([(X + x, Y + y) for x, y in points])
+    return LineString([(X + x, Y + y, *z) for x, y, *z in points])
 
 
 def run(tmp_path, before, after, reporter=None, **options):
@@ -30,6 +30,14 @@ def run(tmp_path, before, after, reporter=None, **options):
     return comparenetworks.run(job, reporter or Reporter())
 
 
+def score(tmp_path, truth, proposal, reporter=None, **options):
+    """Score one file against another, all outputs asked for."""
+    outputs = {"errors": "errors.gpkg", "report": "report.html", "scores": "scores.json"}
+    wanted = {name: str(tmp_path / file) for name, file in outputs.items()}
+    job = from_options(JOBS["scorenetwork"], {"truth": truth, "proposal": proposal, **wanted, **options})
+    return scorenetwork.run(job, reporter or Reporter())
+
+
 def write_points(folder, name, **named):
     """Write points, by their names, in meters from a corner of the map."""
     places = [Point(X + x, Y + y) for x, y in named.values()]
@@ -37,7 +45,7 @@ def write_points(folder, name, **named):
 
 
 def write_grid(folder):
-    return write_layer(folder / "grid.gpkg", *(line(*way) for way in GRID), speed=[36] * len(GRID))
+    return write_layer(folder / "grid.gpkg", *(line(*way) for way in GRID), speed=[30] * len(GRID))
 
 
 def write_river(folder):
