@@ -5,7 +5,6 @@ import importlib
 import numpy as np
 import pyogrio
 import pytest
-from affine import Affine
 from shapely.geometry import LineString, box
 
 from tests.core.support.rasters import layer, write_layer, write_raster
@@ -91,21 +90,6 @@ def test_roads_on_the_other_side_of_the_earth_do_not_disturb_those_on_the_image(
     mixed = write_layer(tmp_path / "mixed.gpkg", *here, LineString([(105, 0), (105.5, 0.01)]), crs="EPSG:4326")
     numbers = [run("evaluate", **(options | {"roads": roads}))["pixel"] for roads in (options["roads"], mixed)]
     assert numbers[0] == numbers[1]
-
-
-@pytest.mark.parametrize("side", [1e-9, 3e-6])
-def test_tiny_pixels_are_refused_before_any_work(tmp_path, side):
-    transform = Affine(side, 0, X, 0, -side, Y)
-    raster = write_raster(tmp_path / "tiny.tif", np.eye(96, dtype="uint8"), transform=transform)
-    with pytest.raises(ImageryError, match=r"tiny\.tif has pixels of"):
-        run("vectorize", raster=raster, roads=str(tmp_path / "roads.gpkg"))
-
-
-def test_an_image_near_a_pole_is_refused_before_any_work(tmp_path):
-    transform = Affine(1e-5, 0, 10, 0, -1e-5, 90)
-    raster = write_raster(tmp_path / "pole.tif", np.eye(96, dtype="uint8"), crs="EPSG:4326", transform=transform)
-    with pytest.raises(ImageryError, match=r"pole\.tif has pixels of"):
-        run("vectorize", raster=raster, roads=str(tmp_path / "roads.gpkg"))
 
 
 @pytest.mark.parametrize("width", [float("inf"), 1e30, 1001.0])

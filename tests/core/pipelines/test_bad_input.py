@@ -1,11 +1,11 @@
 """What jobs do with bad input: a refusal that names the file or layer, with a remedy, and nothing left behind."""
 
 import importlib
+import itertools
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
-import geopandas
 import numpy as np
 import pytest
 import rasterio
@@ -87,6 +87,7 @@ def place(town, planted, tmp_path):
 
 def pairs(jobs, spoils, seen_by_all=2):
     """Pairs of jobs and ways to spoil an input: all for one job, the last of them for each; tests/hostile has all."""
+    spoils = list(spoils)
     most, *others = sorted(jobs, key=lambda job: job != ("segment" if "segment" in jobs else "evaluate"))
     return [(most, spoil) for spoil in spoils] + [(job, spoil) for job in others for spoil in spoils[-seen_by_all:]]
 
@@ -99,42 +100,14 @@ def ground(height=128, width=128):
     return image_of(np.zeros((height, width), bool))
 
 
-def missing(path):
-    pass
-
-
-def folder(path):
-    path.mkdir()
-
-
-def empty(path):
-    path.write_bytes(b"")
-
-
-def text(path):
-    path.write_text("no raster at all\n" * 100)
-
-
-def beheaded(path):
-    write_raster(path, ground())
-    path.write_bytes(path.read_bytes()[:60])
-
-
 def half(path):
     write_raster(path, ground(), tiled=True, blockxsize=32, blockysize=32, compress="deflate")
     path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
 
 
-def without_bands(path):
-    path.write_text('<VRTDataset rasterXSize="9" rasterYSize="9"><SRS>EPSG:32633</SRS></VRTDataset>')
-
-
-def without_crs(path):
-    write_raster(path, ground(), crs=None)
-
-
-def complex_numbers(path):
-    write_raster(path, ground().astype(np.complex64))
+def beheaded(path):
+    write_raster(path, ground())
+    path.write_bytes(path.read_bytes()[:60])
 
 
 def alpha_alone(path):
@@ -143,28 +116,34 @@ def alpha_alone(path):
         dataset.colorinterp = [rasterio.enums.ColorInterp.alpha]
 
 
-BAD_IMAGES = (missing, folder, empty, text, beheaded, half, without_bands, without_crs, complex_numbers)
+NO_FILES = {
+    "missing": lambda path: None,
+    "folder": lambda path: path.mkdir(),
+    "empty": lambda path: path.touch(),
+    "text": lambda path: path.write_text("no raster at all\n" * 100),
+}
+BAD_IMAGES = NO_FILES | {
+    "beheaded": beheaded,
+    "half": half,
+    "without bands": lambda path: path.write_text(
+        '<VRTDataset rasterXSize="9" rasterYSize="9"><SRS>EPSG:32633</SRS></VRTDataset>'
+    ),
+    "without CRS": lambda path: write_raster(path, ground(), crs=None),
+    "complex numbers": lambda path: write_raster(path, ground().astype(np.complex64)),
+}
+EMPTY_IMAGES = {
+    "of alpha alone": alpha_alone,
+    "without data": lambda path: write_raster(path, 0 * ground(), nodata=0, photometric="rgb"),
+}
 
 
-@pytest.mark.parametrize(("job", "spoil"), pairs(READS_IMAGE, BAD_IMAGES))
+@pytest.mark.parametrize(
+    ("job", "spoil"), [*pairs(READS_IMAGE, BAD_IMAGES), *((job, spoil) for job in READS_AOI for spoil in EMPTY_IMAGES)]
+)
 def test_a_bad_image_is_refused_by_name(place, job, spoil):
     path = place.bad / "Bild नेपाल.tif"
-    spoil(path)
+    (BAD_IMAGES | EMPTY_IMAGES)[spoil](path)
     place.refusal(job, "Bild नेपाल.tif", of=ImageryError, **with_image(job, path))
-
-
-@pytest.mark.parametrize("job", ["finetune", "segment", "extractroads", "evaluate"])
-def test_an_image_without_data_is_refused_by_name(place, job):
-    values = np.zeros((3, 128, 128), np.uint8)
-    path = write_raster(place.bad / "void.tif", values, nodata=0, photometric="rgb")
-    place.refusal(job, "void.tif", **with_image(job, path))
-
-
-@pytest.mark.parametrize("job", ["finetune", "segment", "extractroads", "evaluate"])
-def test_an_image_of_alpha_alone_is_refused_by_name(place, job):
-    path = place.bad / "alpha.tif"
-    alpha_alone(path)
-    place.refusal(job, "alpha.tif", of=ImageryError, **with_image(job, path))
 
 
 @pytest.mark.parametrize(("job", "bands"), [("segment", 1), ("segment", 2), ("extractroads", 4), ("evaluate", 8)])
@@ -203,68 +182,35 @@ def test_an_image_too_small_to_learn_from_is_refused_by_name(place, height, word
 LABELS = on_map(box(0, 40, 128, 50)), on_map(box(40, 0, 50, 128))
 
 
-def no_features(path):
-    geopandas.GeoDataFrame(geometry=[], crs="EPSG:32633").to_file(path)
-
-
-def no_geometry(path):
-    geopandas.GeoDataFrame({"a": [1]}, geometry=[None], crs="EPSG:32633").to_file(path)
-
-
-def no_crs(path):
-    geopandas.GeoDataFrame(geometry=list(LABELS)).to_file(path)
-
-
-def points(path):
-    write_layer(path, *(Point(shape.centroid) for shape in LABELS))
-
-
-def far_away(path):
-    write_layer(path, on_map(box(50_000, 0, 50_100, 100)))
-
-
-BAD_LAYERS = (missing, folder, empty, text, no_features, no_geometry, no_crs, points)
+BAD_LAYERS = NO_FILES | {
+    "no features": lambda path: write_layer(path),
+    "no geometry": lambda path: write_layer(path, None, a=[1]),
+    "no CRS": lambda path: write_layer(path, *LABELS, crs=None),
+    "points": lambda path: write_layer(path, *(Point(shape.centroid) for shape in LABELS)),
+}
 
 
 @pytest.mark.parametrize(("job", "spoil"), pairs(READS_LABELS, BAD_LAYERS))
 def test_bad_roads_are_refused_by_name(place, job, spoil):
     path = place.bad / "Straßen नेपाल.gpkg"
-    spoil(path)
+    BAD_LAYERS[spoil](path)
     place.refusal(job, "drawn roads", "Straßen नेपाल.gpkg", of=LabelError, roads=str(path))
 
 
 @pytest.mark.parametrize(("job", "spoil"), pairs(READS_AOI, BAD_LAYERS))
 def test_a_bad_area_is_refused_by_name(place, job, spoil):
     path = place.bad / "area.gpkg"
-    spoil(path)
+    BAD_LAYERS[spoil](path)
     place.refusal(job, "area of interest", "area.gpkg", of=LabelError, aoi=str(path))
 
 
-@pytest.mark.parametrize("job", READS_LABELS)
-@pytest.mark.parametrize("layer", ["roads", "aoi"])
-def test_labels_that_do_not_touch_the_image_are_refused_with_it(place, job, layer):
-    path = place.bad / "far.gpkg"
-    far_away(path)
-    place.refusal(job, "drawn road", "area of interest", "town.tif", of=LabelError, **{layer: str(path)})
-
-
-@pytest.mark.parametrize("job", ["segment", "extractroads"])
-def test_an_area_outside_the_image_is_refused(place, job):
-    path = place.bad / "far.gpkg"
-    far_away(path)
-    place.refusal(job, "area of interest", "town.tif", of=LabelError, aoi=str(path))
-
-
-def cut(path):
-    path.write_bytes(Path(plant_model(path)).read_bytes()[:100_000])
-
-
-def pickled(path):
-    path.write_bytes(b"\x80\x02}q\x00.")
-
-
-def saved_by_torch(path):
-    torch.save({"weight": torch.zeros(3)}, path)
+@pytest.mark.parametrize(
+    ("job", "layer"), [*itertools.product(READS_LABELS, ("roads", "aoi")), ("segment", "aoi"), ("extractroads", "aoi")]
+)
+def test_layers_that_do_not_touch_the_image_are_refused_with_it(place, job, layer):
+    path = write_layer(place.bad / "far.gpkg", on_map(box(50_000, 0, 50_100, 100)))
+    names = ("drawn road",) if job in READS_LABELS else ()
+    place.refusal(job, *names, "area of interest", "town.tif", of=LabelError, **{layer: path})
 
 
 def zipped(path):
@@ -272,20 +218,24 @@ def zipped(path):
         archive.writestr("data.pkl", b"\x80\x02}q\x00.")
 
 
-def of_others(path):
-    save_file({"weight": torch.zeros(3)}, path)
+BAD_MODELS = NO_FILES | {
+    "cut": lambda path: path.write_bytes(Path(plant_model(path)).read_bytes()[:100_000]),
+    "pickled": lambda path: path.write_bytes(b"\x80\x02}q\x00."),
+    "saved by torch": lambda path: torch.save({"weight": torch.zeros(3)}, path),
+    "zipped": zipped,
+    "of others": lambda path: save_file({"weight": torch.zeros(3)}, path),
+}
 
 
-BAD_MODELS = (missing, folder, empty, text, cut, pickled, saved_by_torch, zipped, of_others)
+def with_model(job, path):
+    return {"base_model" if job == "finetune" else "model": str(path)}
 
 
 @pytest.mark.parametrize(("job", "spoil"), pairs(READS_MODEL, BAD_MODELS))
 def test_a_bad_model_is_refused_by_name(place, job, spoil):
     path = place.bad / "model.safetensors"
-    spoil(path)
-    place.refusal(
-        job, "model.safetensors", of=ModelFileError, **{"base_model" if job == "finetune" else "model": str(path)}
-    )
+    BAD_MODELS[spoil](path)
+    place.refusal(job, "model.safetensors", of=ModelFileError, **with_model(job, path))
 
 
 OUTPUTS = [
@@ -316,74 +266,65 @@ def test_a_former_output_survives_a_run_that_fails(place, job, field, name):
     assert destination.read_text() == "former"
 
 
-def with_a_pixel_of(value, dtype):
-    def write(path):
-        values = ground().astype(dtype)
-        values[:, 64, 64] = value
-        write_raster(path, values)
-
-    return write
-
-
-OVERFLOWING = {"1e300": with_a_pixel_of(1e300, "float64"), "lowest": with_a_pixel_of(-3.4028235e38, "float32"),
-               "1e20": with_a_pixel_of(1e20, "float32")}  # fmt: skip
+def write_with_pixel(path, value, dtype="float32", **profile):
+    values = ground().astype(dtype)
+    values[:, 64, 64] = value
+    return write_raster(path, values, **profile)
 
 
 @pytest.mark.parametrize(
-    ("job", "spoil"),
+    ("job", "value", "dtype"),
     # To a training, whose own deviation it enlarges, 1e20 is an outlier with which it can compute.
-    [(job, spoil) for job in READS_MODEL for name, spoil in OVERFLOWING.items() if (job, name) != ("finetune", "1e20")],
-)
-def test_values_with_which_no_model_can_compute_are_refused_and_never_background(place, job, spoil):
-    path = place.bad / "undeclared.tif"
-    spoil(path)
+    [(job, value, dtype) for job in READS_MODEL
+     for value, dtype in ((1e300, "float64"), (-3.4028235e38, "float32"), (1e20, "float32"))
+     if (job, value) != ("finetune", 1e20)],
+)  # fmt: skip
+def test_values_with_which_no_model_can_compute_are_refused_and_never_background(place, job, value, dtype):
+    path = write_with_pixel(place.bad / "undeclared.tif", value, dtype)
     refusal = place.refusal(job, "undeclared.tif", of=ImageryError, **with_image(job, path))
     assert "declare that value as the raster's nodata value" in refusal.remedy
 
 
 def test_the_same_values_declared_as_no_data_are_none(place):
-    path = place.bad / "declared.tif"
-    values = ground().astype("float32")
-    values[:, 64, 64] = -3.4028235e38
-    write_raster(path, values, nodata=-3.4028235e38)
-    place.run("segment", raster=str(path))
+    path = write_with_pixel(place.bad / "declared.tif", -3.4028235e38, nodata=-3.4028235e38)
+    place.run("segment", raster=path)
     with rasterio.open(place.out / "mask.tif") as mask:
         assert (mask.read(1) == 255).sum() == 1
 
 
-def spoiled_model(path, model, name, value):
+def write_changed(path, model, change):
+    """Write a model whose weights a function has changed."""
     with safe_open(model, "pt") as file:
         metadata = file.metadata()
     weights = load_file(model)
-    weights[name].view(-1)[0] = value
+    change(weights)
     save_file(weights, path, metadata=metadata)
     return str(path)
 
 
+WEIGHT, VARIANCE = "decoder.blocks.1.conv2.0.weight", "encoder.bn1.running_var"
+
+
 @pytest.mark.parametrize(
-    ("job", "value"), pairs([*READS_MODEL, "exportmodel", "quantize"], [float("nan"), float("inf"), 3e38], 1)
-)
-def test_a_model_with_a_weight_that_is_no_number_is_refused_with_its_name(place, job, value):
-    path = spoiled_model(place.bad / "nan.safetensors", place.model, "decoder.blocks.1.conv2.0.weight", value)
-    field = "base_model" if job == "finetune" else "model"
-    refusal = place.refusal(
-        job, "nan.safetensors", "decoder.blocks.1.conv2.0.weight", of=ModelFileError, **{field: path}
+    ("job", "name", "value"),
+    [
+        *((job, WEIGHT, value) for job, value in
+          pairs([*READS_MODEL, "exportmodel", "quantize"], [float("nan"), float("inf"), 3e38], 1)),
+        ("segment", VARIANCE, -1.0),
+    ],
+)  # fmt: skip
+def test_a_model_with_a_weight_that_cannot_be_is_refused_with_its_name(place, job, name, value):
+    path = write_changed(
+        place.bad / "nan.safetensors", place.model, lambda weights: weights[name].view(-1)[:1].fill_(value)
     )
-    assert refusal.remedy
-
-
-def test_a_negative_variance_of_a_model_is_refused_with_its_name(place):
-    path = spoiled_model(place.bad / "negative.safetensors", place.model, "encoder.bn1.running_var", -1.0)
-    place.refusal("segment", "negative.safetensors", "encoder.bn1.running_var", of=ModelFileError, model=path)
+    place.refusal(job, "nan.safetensors", name, of=ModelFileError, **with_model(job, path))
 
 
 def test_a_model_whose_numbers_overflow_within_is_refused_and_never_background(place):
-    weights = load_file(place.model)
-    with safe_open(place.model, "pt") as file:
-        metadata = file.metadata()
-    for tensor in weights.values():
-        if tensor.dim() == 4:
-            tensor *= 1e12
-    path = place.bad / "large.safetensors"
-    save_file(weights, path, metadata=metadata)
-    place.refusal("segment", "large.safetensors", Path(place.town.raster).name, of=ModelFileError, model=str(path))
+    def enlarge(weights):
+        for tensor in weights.values():
+            if tensor.dim() == 4:
+                tensor *= 1e12
+
+    path = write_changed(place.bad / "large.safetensors", place.model, enlarge)
+    place.refusal("segment", "large.safetensors", Path(place.town.raster).name, of=ModelFileError, model=path)

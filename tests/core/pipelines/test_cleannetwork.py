@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
-from shapely.geometry import LineString, MultiLineString
+from shapely.geometry import LineString
 
 from tests.core.support.rasters import UTM
 from training_core.errors import LabelError, OutputError
@@ -91,27 +91,6 @@ def test_a_bridge_is_noded_at_its_ends_alone_and_stays_a_line_of_its_own(join_li
     assert degrees(found) == [1] * 6 + [2, 2]
     assert found.roads["component"].max() == 3
     assert degrees(cleaned(layer)) == [1] * 5 + [2, 2, 3, 4]
-
-
-def test_a_gap_below_a_bridge_is_joined_without_a_junction():
-    layer = town([(0, 0), (100, 0)], [(50, -80), (50, -4)], [(50, 4), (50, 80)], bridge=[1, 0, 0])
-    found = cleaned(layer, lines_bridge_field="bridge", join_lines=True)
-    assert degrees(found) == [1, 1, 1, 1]
-    assert len(found.roads) == 2
-
-
-def test_an_overshoot_goes_and_parallel_roads_and_a_ring_stay():
-    ring = [(300 + 40 * np.cos(angle), 40 * np.sin(angle)) for angle in np.linspace(0, 2 * np.pi, 40)]
-    found = cleaned(town([(0, 0), (200, 0)], [(50, 80), (50, -1)], [(0, 8), (40, 8)], ring))
-    assert degrees(found) == [1] * 5 + [2, 3]
-    assert sum(line.is_ring for line in in_meters(found.roads)) == 1
-
-
-def test_multi_part_lines_and_lines_drawn_twice():
-    layer = town([(0, 0), (100, 0)], [(100, 0), (0, 0)], name=["first", "again"])
-    parts = shapely.transform(MultiLineString([[(0, 50), (100, 50)], [(0, 90), (100, 90)]]), lambda p: p + CORNER)
-    layer = geopandas.GeoDataFrame({"name": ["first", "again", "parts"]}, geometry=[*layer.geometry, parts], crs=UTM)
-    assert cleaned(layer).roads["name"].tolist() == ["first", "parts", "parts"]
 
 
 def test_cleaning_a_clean_network_changes_nothing():

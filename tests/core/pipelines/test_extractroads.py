@@ -4,7 +4,7 @@ import pytest
 import rasterio
 from shapely.geometry import box
 
-from tests.core.support.rasters import write_layer, write_raster
+from tests.core.support.rasters import files, write_layer, write_raster
 from tests.core.support.towns import ROAD_M, ROADS, SIDE_PX, image_of, on_map
 from training_core.errors import Cancelled
 from training_core.events import Progress, Reporter, Warning
@@ -18,10 +18,6 @@ def extract(folder, reporter=None, **options):
     defaults = {"engine": "native", "threads": 1, "roads": str(folder / "roads.gpkg")}
     job = ExtractRoads(**{**defaults, **options})
     return extractroads.run(job, reporter or Reporter()), geopandas.read_file(job.roads)
-
-
-def files(folder):
-    return sorted(path.name for path in folder.rglob("*") if path.is_file())
 
 
 def test_the_roads_of_a_town_become_its_network(town, learned, tmp_path):

@@ -13,7 +13,7 @@ from safetensors import safe_open
 from safetensors.torch import save_file
 from shapely.geometry import box
 
-from tests.core.support.rasters import NORTH_UP, write_layer, write_raster
+from tests.core.support.rasters import NORTH_UP, files, write_layer, write_raster
 from tests.core.support.towns import RGB, ROAD_M, SIDE_PX, image_of, make_town, on_map, plant_model, true_roads
 from training_core.errors import Cancelled, ImageryError, JobError, LabelError, OutputError
 from training_core.events import Log, Metric, Progress, Reporter, Warning
@@ -49,10 +49,6 @@ def fine_tune(folder, reporter=None, **options):
 
 def on_town(town, **options):
     return {"rasters": (town.raster,), "roads": town.roads, "aoi": town.aoi, **options}
-
-
-def files(folder):
-    return sorted(path.name for path in folder.rglob("*") if path.is_file())
 
 
 def test_it_learns_the_roads_that_are_drawn(learned):

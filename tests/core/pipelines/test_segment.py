@@ -9,7 +9,7 @@ from rasterio.enums import ColorInterp
 from rasterio.features import rasterize
 from shapely.geometry import Polygon, box
 
-from tests.core.support.rasters import NORTH_UP, write_layer, write_raster
+from tests.core.support.rasters import NORTH_UP, files, write_layer, write_raster
 from tests.core.support.towns import SIDE_PX, image_of, on_map, plant_model, true_roads
 from training_core.errors import Cancelled, ImageryError, ResourceError
 from training_core.events import Log, Progress, Reporter
@@ -26,10 +26,6 @@ def segment(folder, reporter=None, **options):
     defaults = {"engine": "native", "precision": "fp32", "threads": 1, **paths}
     result = run(Segment(**{**defaults, **options}), reporter or Reporter())
     return result, rasterio.open(paths["mask"]), rasterio.open(paths["probability"])
-
-
-def files(folder):
-    return sorted(path.name for path in folder.rglob("*") if path.is_file())
 
 
 def test_a_trained_model_finds_the_roads(town, learned, tmp_path):

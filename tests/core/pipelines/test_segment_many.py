@@ -8,7 +8,7 @@ import pytest
 import rasterio
 from shapely.geometry import box
 
-from tests.core.support.rasters import write_layer, write_raster
+from tests.core.support.rasters import files, write_layer, write_raster
 from tests.core.support.towns import image_of, on_map
 from training_core.errors import OutputError
 from training_core.events import Log, Progress, Reporter
@@ -16,10 +16,6 @@ from training_core.geodata.vectors import read_area
 from training_core.jobs import Segment
 from training_core.pipelines import segment
 from training_core.pipelines.segment import run
-
-
-def files(folder):
-    return sorted(path.name for path in folder.rglob("*") if path.is_file())
 
 
 def test_several_images_go_into_a_folder_under_their_names(tmp_path, planted):

@@ -37,3 +37,8 @@ def layer(*geometries: BaseGeometry, crs: str = UTM, **columns: list) -> geopand
 def write_layer(path: Path, *geometries: BaseGeometry, crs: str = UTM, **columns: list) -> str:
     layer(*geometries, crs=crs, **columns).to_file(path)
     return str(path)
+
+
+def files(folder: Path) -> list[str]:
+    """Return the names of all files below a folder, sorted."""
+    return sorted(path.name for path in folder.rglob("*") if path.is_file())
