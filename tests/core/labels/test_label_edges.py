@@ -1,22 +1,15 @@
 import numpy as np
 import pytest
-from affine import Affine
-from rasterio.crs import CRS
 
-from training_core.geodata.grid import Grid
+from tests.core.support.labeled import labeled_image
 from training_core.geodata.pixel_codes import BACKGROUND, IGNORE, ROAD
-from training_core.geodata.rasters import Band
-from training_core.labels.labeled_images import LabeledImage
 from training_core.labels.training_images import ignore_edges
 from training_core.system import large_arrays
 
 
 def labeled(training, resolution_m=0.5):
-    height, width = training.shape
-    grid = Grid(CRS.from_epsg(32633), Affine(resolution_m, 0, 390000, 0, -resolution_m, 5820000), width, height)
     validation = np.where(training == ROAD, BACKGROUND, ROAD).astype(np.uint8)
-    values, known = np.zeros((1, height, width), np.uint8), np.ones((height, width), bool)
-    return LabeledImage("a.tif", grid, values, known, training, validation, (Band("gray", 0.0, 1.0),))
+    return labeled_image(training, np.zeros((1, *training.shape), np.uint8), resolution_m, validation=validation)
 
 
 def road_of(width_px):

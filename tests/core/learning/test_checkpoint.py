@@ -12,7 +12,6 @@ from safetensors import safe_open
 from safetensors.torch import save_file
 
 from tests.core.support.disks import no_more_than
-from tests.core.support.towns import ROAD_M
 from training_core.errors import Cancelled, JobError
 from training_core.events import Metric, Reporter, Warning
 from training_core.jobs import FineTune
@@ -48,15 +47,12 @@ def job(town, planted):
 
     def make(folder, **options):
         defaults = {
-            "rasters": (town.raster,),
-            "roads": town.roads,
-            "aoi": town.aoi,
+            **town.labeled,
             "base_model": planted,
             "model": str(folder / "model.safetensors"),
             "steps": 10,
             "chip_px": 64,
             "batch_size": 1,
-            "width_m": ROAD_M,
             "engine": "native",
             "precision": "fp32",
             "threads": 1,

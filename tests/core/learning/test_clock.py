@@ -4,7 +4,6 @@ import time
 
 import pytest
 
-from tests.core.support.towns import ROAD_M
 from training_core.events import Progress, Reporter
 from training_core.jobs import FineTune
 from training_core.learning import checkpoint
@@ -32,9 +31,8 @@ def test_a_training_takes_the_minutes_it_was_given_though_the_clock_is_set_back(
         events.append(event)
 
     job = FineTune(
-        rasters=(town.raster,), roads=town.roads, aoi=town.aoi, base_model=planted, width_m=ROAD_M, minutes=0.05,
-        chip_px=64, batch_size=1, engine="native", precision="fp32", threads=1,
-        model=str(tmp_path / "model.safetensors"),
+        **town.labeled, base_model=planted, minutes=0.05, chip_px=64, batch_size=1, engine="native",
+        precision="fp32", threads=1, model=str(tmp_path / "model.safetensors"),
     )  # fmt: skip
     result = finetune.run(job, Reporter(receive))
     assert moved_s[0] < 0, "the clock was not set back"

@@ -6,16 +6,13 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
-from affine import Affine
-from rasterio.crs import CRS
 
 from tests.core.support.bf16 import BF16_SLOW_IF_EMULATED
+from tests.core.support.labeled import labeled_image
 from training_core.errors import Cancelled, JobError
 from training_core.events import Metric, Progress, Reporter, Warning
-from training_core.geodata.grid import Grid
 from training_core.geodata.rasters import Band
 from training_core.jobs import FineTune
-from training_core.labels.labeled_images import LabeledImage
 from training_core.learning import training_loop
 from training_core.learning.history import MAX_POINTS, History, history_from_document
 from training_core.learning.optimizers import peak_rate
@@ -37,8 +34,7 @@ def image():
     label = (values[0] > 100).astype(np.uint8)
     upper, lower = label.copy(), label.copy()
     upper[64:], lower[:64] = 255, 255
-    grid = Grid(CRS.from_epsg(32633), Affine(1, 0, 390000, 0, -1, 5820000), 128, 128)
-    return LabeledImage("stripe.tif", grid, values, np.ones((128, 128), bool), upper, lower, (Band("a", 100.0, 60.0),))
+    return labeled_image(upper, values, validation=lower, bands=(Band("a", 100.0, 60.0),))
 
 
 def batches(image, count=2, rows=32):
@@ -108,7 +104,7 @@ def wide(image):
     label = (values[0] > 100).astype(np.uint8)
     upper, lower = label.copy(), label.copy()
     upper[32:], lower[:32] = 255, 255
-    return LabeledImage("wide.tif", image.grid, values, np.ones(label.shape, bool), upper, lower, image.bands, None, 32)
+    return labeled_image(upper, values, validation=lower, bands=image.bands, block_px=32)
 
 
 @pytest.mark.slow

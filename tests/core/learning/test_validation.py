@@ -3,13 +3,10 @@ import dataclasses
 import numpy as np
 import pytest
 import torch
-from affine import Affine
-from rasterio.crs import CRS
 
-from training_core.geodata.grid import Grid
+from tests.core.support.labeled import labeled_image
 from training_core.geodata.pixel_codes import BACKGROUND, IGNORE, ROAD
 from training_core.geodata.rasters import Band
-from training_core.labels.labeled_images import LabeledImage
 from training_core.labels.validation_split import split_for_validation
 from training_core.learning.validation import HALO_PX, MIN_BLOCKS, blocks_within, held_out_blocks, validate
 from training_core.segmentation.inference import Predictor
@@ -34,9 +31,7 @@ def image():
     truth[120:140] = ROAD
     values = (truth == ROAD).astype(np.float32)[None]
     values[:, 130:140] = 0
-    nothing = np.full(truth.shape, IGNORE, np.uint8)
-    grid = Grid(CRS.from_epsg(32633), Affine(1, 0, 390000, 0, -1, 5820000), 1024, 256)
-    return LabeledImage("a.tif", grid, values, np.ones(truth.shape, bool), truth, nothing, (Band("gray", 0.0, 1.0),))
+    return labeled_image(truth, values)
 
 
 def predictor(engine):

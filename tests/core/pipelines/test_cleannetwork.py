@@ -13,7 +13,6 @@ from scipy.sparse.csgraph import connected_components
 from shapely.geometry import LineString
 
 from tests.core.support.rasters import UTM
-from training_core.errors import LabelError, OutputError
 from training_core.events import Reporter, Warning
 from training_core.jobs import CleanNetwork
 from training_core.networks.lines import make_lines
@@ -175,17 +174,3 @@ def test_nothing_left_is_an_empty_network_and_a_warning(tmp_path):
     assert run(job, Reporter(heard.append))["count"] == 0
     assert [type(event) for event in heard].count(Warning) == 1
     assert geopandas.read_file(job.roads).empty
-
-
-def test_unusable_inputs_are_named_and_leave_no_output(tmp_path):
-    town([(0, 0), (9, 0)]).to_file(tmp_path / "in.gpkg")
-    geopandas.GeoDataFrame(geometry=[shapely.Point(0, 0)], crs=UTM).to_file(tmp_path / "points.gpkg")
-    good, roads = str(tmp_path / "in.gpkg"), str(tmp_path / "roads.gpkg")
-    for lines, bridge_field in ((str(tmp_path / "points.gpkg"), ""), (str(tmp_path / "no.gpkg"), ""), (good, "bridge")):
-        with pytest.raises(LabelError) as caught:
-            run(CleanNetwork(lines=lines, roads=roads, lines_bridge_field=bridge_field), Reporter())
-        assert lines in caught.value.message
-        assert caught.value.remedy
-    with pytest.raises(OutputError, match="would be overwritten"):
-        run(CleanNetwork(lines=good, roads=good), Reporter())
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.gpkg", "points.gpkg"]

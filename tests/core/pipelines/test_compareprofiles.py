@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -17,8 +14,6 @@ from training_core.events import Reporter
 from training_core.jobs import JOBS, from_options
 from training_core.pipelines import compareprofiles
 from training_core.profiling.profile_document import to_document
-
-ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture
@@ -73,19 +68,3 @@ def test_a_profile_is_not_overwritten(write):
     before = write("before")
     with pytest.raises(OutputError, match=r"before\.json is an input"):
         run(before, before, differences=before)
-
-
-def test_the_terminal_shows_the_numbers(write):
-    before, after = write("before", make_run(slowness=2.0)), write("after", make_run())
-    shown = subprocess.run(
-        [sys.executable, "-m", "training_core", "compareprofiles", "--before", before, "--after", after],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        env={**os.environ, "COLUMNS": "200"},
-    )
-    assert shown.returncode == 0
-    lines = [" ".join(line.split()) for line in shown.stderr.splitlines()]
-    assert "ratio 0.5" in lines
-    assert sum(line.startswith("largest") and "difference_s -" in line for line in lines) == 5

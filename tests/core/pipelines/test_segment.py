@@ -252,13 +252,6 @@ def test_where_the_model_file_has_no_halo_it_is_measured_on_the_image(planted, t
     assert halos[0] == 32 < halos[1]
 
 
-def test_progress_rises_to_its_end(town, planted, tmp_path, halo="0"):
-    events = []
-    segment(tmp_path, Reporter(events.append), raster=town.raster, model=planted, tile_px=32, halo=halo)
-    fractions = [event.fraction for event in events if isinstance(event, Progress)]
-    assert fractions == sorted(fractions) and fractions[-1] == 1 and len(fractions) >= 4
-
-
 def test_a_cancelled_run_leaves_nothing(town, planted, tmp_path):
     events = []
     reporter = Reporter(events.append, lambda: any(isinstance(event, Progress) for event in events))

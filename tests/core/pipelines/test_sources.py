@@ -3,7 +3,6 @@
 import os
 import zipfile
 
-import geopandas
 import numpy as np
 import pytest
 import rasterio
@@ -15,7 +14,7 @@ from tests.core.support.towns import SIDE_PX, image_of, plant_model, true_roads
 from training_core.errors import OutputError
 from training_core.events import Reporter
 from training_core.geodata.sources import with_sources
-from training_core.jobs import JOBS, ExtractRoads, Segment, from_options
+from training_core.jobs import JOBS, Segment, from_options
 from training_core.pipelines import evaluate, extractroads, finetune, quantize, segment, suggestlabels, vectorize
 from training_core.system.outputs import Outputs
 
@@ -129,16 +128,6 @@ def test_a_variable_of_a_netcdf_file_is_worked_through(tmp_path, one_band_model,
     )
     np.testing.assert_array_equal(found[0], expected[0])
     assert found[2].almost_equals(expected[2], 1e-3)
-
-
-def test_roads_are_extracted_from_a_raster_within_a_file(tmp_path, planted, image):
-    inner, whole = write_geopackage(tmp_path / "towns.gpkg", image), write_raster(tmp_path / "whole.tif", image)
-    lines = []
-    for name, raster in (("inner", inner), ("whole", whole)):
-        roads = str(tmp_path / f"{name}.gpkg")
-        extractroads.run(ExtractRoads(raster=raster, model=planted, roads=roads, **NATIVE), Reporter())
-        lines.append(geopandas.read_file(roads).geometry)
-    assert len(lines[0]) > 0 and lines[0].geom_equals_exact(lines[1], 1e-6).all()
 
 
 @pytest.mark.parametrize(

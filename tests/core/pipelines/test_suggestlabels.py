@@ -13,7 +13,7 @@ from pyproj import Geod
 from rasterio.crs import CRS
 from shapely.geometry import LineString, box
 
-from tests.core.support.rasters import NORTH_UP, UTM, write_layer, write_raster
+from tests.core.support.rasters import NORTH_UP, UTM, files, write_layer, write_raster
 from training_core.errors import Cancelled, ImageryError, JobError, LabelError, ResourceError
 from training_core.events import Reporter, Warning
 from training_core.geodata.grid import Grid
@@ -199,32 +199,21 @@ def test_where_the_model_is_sure_nothing_is_suggested_and_that_is_told(tmp_path)
     assert geopandas.read_file(job.suggestions).empty
 
 
-@pytest.mark.parametrize(
-    ("options", "error", "message"),
-    [
-        ({"patch_m": 3.0}, JobError, r"Patches of 3 m \(patch_m\) are smaller than 4 pixels"),
-        ({"labeled": "none.gpkg"}, LabelError, r"labeled areas \(none.gpkg\) cannot be read"),
-    ],
-)
-def test_what_cannot_be_is_refused_and_leaves_nothing(tmp_path, options, error, message):
-    job = job_on(tmp_path, np.full((100, 100), 0.5), **options)
-    with pytest.raises(error, match=message):
-        run(job, Reporter())
-    assert [path.name for path in tmp_path.iterdir()] == ["Wahrscheinlichkeit.tif"]
-
-
-def test_ground_that_is_nowhere_known_for_a_whole_patch_is_refused(tmp_path):
-    probability = np.full((200, 200), np.nan)
-    probability[::40, ::40] = 0.5
-    with pytest.raises(ImageryError, match="No patch of 100 m .* has data"):
-        run(job_on(tmp_path, probability), Reporter())
-
-
-def test_a_mask_is_refused(tmp_path):
+def test_what_cannot_be_is_refused_and_leaves_nothing(tmp_path):
+    half, sparse = np.full((100, 100), 0.5), np.full((200, 200), np.nan)
+    sparse[::40, ::40] = 0.5
+    good = job_on(tmp_path, half)
     mask = write_raster(tmp_path / "mask.tif", np.eye(200, dtype=np.uint8))
-    with pytest.raises(ImageryError, match=r"mask.tif is a mask, which holds no uncertainty") as refused:
-        run(SuggestLabels(raster=mask, suggestions=str(tmp_path / "s.gpkg")), Reporter())
-    assert "probability" in refused.value.remedy
+    for job, error, message in (
+        (replace(good, patch_m=3.0), JobError, r"Patches of 3 m \(patch_m\) are smaller than 4 pixels"),
+        (replace(good, labeled="none.gpkg"), LabelError, r"labeled areas \(none.gpkg\) cannot be read"),
+        (replace(good, raster=mask), ImageryError, r"mask.tif is a mask, which holds no uncertainty"),
+        (job_on(tmp_path, sparse), ImageryError, "No patch of 100 m .* has data"),
+    ):
+        with pytest.raises(error, match=message) as refused:
+            run(job, Reporter())
+        assert refused.value.remedy
+    assert files(tmp_path) == ["Wahrscheinlichkeit.tif", "mask.tif"]
 
 
 def test_patches_without_number_are_refused_before_any_is_read():

@@ -98,12 +98,8 @@ def test_in_a_mask_of_road_and_no_data_only_the_rest_is_no_road(tmp_path, nodata
 
 def test_unusable_inputs_are_named_and_leave_no_output(tmp_path):
     good = road_raster(tmp_path / "good.tif")
-    (tmp_path / "text.tif").write_text("not a raster")
-    whole = (tmp_path / "good.tif").read_bytes()
-    (tmp_path / "short.tif").write_bytes(whole[: len(whole) // 2])
     with pytest.warns(rasterio.errors.NotGeoreferencedWarning):
         rasters = [
-            tmp_path / "missing.tif", tmp_path / "text.tif", tmp_path / "short.tif",
             road_raster(tmp_path / "nowhere.tif", crs=None, transform=Affine.identity()),
             road_raster(tmp_path / "percent.tif", np.full((50, 50), 80, dtype=np.float32)),
         ]  # fmt: skip

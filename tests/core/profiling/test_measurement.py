@@ -6,17 +6,14 @@ import json
 import numpy as np
 import pytest
 import torch
-from affine import Affine
-from rasterio.crs import CRS
 from torch.utils.flop_counter import FlopCounterMode
 
+from tests.core.support.labeled import labeled_image
 from training_core.errors import Cancelled
 from training_core.events import Reporter, Warning
-from training_core.geodata.grid import Grid
 from training_core.geodata.rasters import Band
 from training_core.geodata.tiling import tile_grid
 from training_core.jobs import Profile as ProfileJob
-from training_core.labels.labeled_images import LabeledImage
 from training_core.models.architectures import Architecture, build_network
 from training_core.models.engines import make_engine
 from training_core.models.folding import folded
@@ -42,10 +39,8 @@ def training():
     """A run of training steps."""
     rng = np.random.default_rng(0)
     labels = (rng.random((128, 128)) > 0.9).astype(np.uint8)
-    grid = Grid(CRS.from_epsg(32633), Affine(1, 0, 390000, 0, -1, 5820000), 128, 128)
     values = rng.integers(0, 255, (3, 128, 128), dtype=np.uint8)
-    known, nothing = np.ones((128, 128), dtype=bool), np.full_like(labels, 255)
-    image = LabeledImage("noise.tif", grid, values, known, labels, nothing, BANDS)
+    image = labeled_image(labels, values, bands=BANDS)
     subject = TrainingSteps(small_unet(), make_engine("native", "fp32"), ProfileJob(batch_size=BATCH), [image], PX)
     before = {name: tensor.clone() for name, tensor in subject.model.named_parameters()}
     measured = measure(subject, ROOF, 0.1, {"chip_px": PX}, Reporter())

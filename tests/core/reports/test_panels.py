@@ -3,12 +3,9 @@ import itertools
 import numpy as np
 import pytest
 import torch
-from affine import Affine
-from rasterio.crs import CRS
 
-from training_core.geodata.grid import Grid
+from tests.core.support.labeled import labeled_image
 from training_core.geodata.rasters import Band
-from training_core.labels.labeled_images import LabeledImage
 from training_core.reports.panels import PANEL_PX, make_panels, scored_places, select_places
 from training_core.segmentation.inference import Predictor
 
@@ -30,9 +27,7 @@ def image_of(width, height):
     truth = np.zeros((height, width), np.uint8)
     truth[height // 2 - 5 : height // 2 + 5] = 1
     truth[:, :: width // 7] = 1
-    grid = Grid(CRS.from_epsg(32633), Affine(1, 0, 390000, 0, -1, 5820000), width, height)
-    known = np.ones(truth.shape, bool)
-    return LabeledImage("a.tif", grid, values, known, np.full_like(truth, 255), truth, BANDS)
+    return labeled_image(np.full_like(truth, 255), values, name="a.tif", validation=truth, bands=BANDS)
 
 
 def is_twice_shown(panels):

@@ -42,6 +42,11 @@ class Town:
     aoi: str
     truth: np.ndarray
 
+    @property
+    def labeled(self) -> dict[str, Any]:
+        """The options of a job that reads its image and its labels."""
+        return {"rasters": (self.raster,), "roads": self.roads, "aoi": self.aoi, "width_m": ROAD_M}
+
 
 def on_map(shape, transform: Affine = NORTH_UP):
     """Return a shape in columns and rows as it lies on the map."""
@@ -110,16 +115,13 @@ def learn(town: Town, base_model: str, folder: Path) -> Learned:
     """Fine-tune on a town, until the roads are found."""
     told: list[Event] = []
     job = FineTune(
-        rasters=(town.raster,),
-        roads=town.roads,
-        aoi=town.aoi,
+        **town.labeled,
         base_model=base_model,
         model=str(folder / "town model.safetensors"),
         report=str(folder / "report.html"),
         steps=40,
         chip_px=96,
         learning_rate=0.002,
-        width_m=ROAD_M,
         engine="native",
         threads=1,
     )

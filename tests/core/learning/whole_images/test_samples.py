@@ -1,13 +1,10 @@
 import numpy as np
 import pytest
-from rasterio.crs import CRS
 
-from tests.core.support.rasters import NORTH_UP, UTM
-from training_core.geodata.grid import Grid
+from tests.core.support.labeled import labeled_image
 from training_core.geodata.pixel_codes import IGNORE, ROAD
 from training_core.geodata.rasters import Band
 from training_core.geodata.tiling import tile_grid
-from training_core.labels.labeled_images import LabeledImage
 from training_core.learning.whole_images.samples import ImageSampler, sample_of
 
 MARK = 1000
@@ -19,13 +16,9 @@ def image(height=70, width=100, classes=False):
     training[20:26] = ROAD
     training[30:36, 60:63] = ROAD
     training[50:] = IGNORE
-    return LabeledImage(
-        name="image.tif",
-        grid=Grid(CRS.from_string(UTM), NORTH_UP, width, height),
-        values=np.where(training == ROAD, MARK, 0)[None].repeat(2, 0).astype(np.uint16),
-        known=np.ones_like(training, bool),
-        training=training,
-        validation=np.full_like(training, IGNORE),
+    return labeled_image(
+        training,
+        np.where(training == ROAD, MARK, 0)[None].repeat(2, 0).astype(np.uint16),
         bands=(Band("one", 0.0, 1.0), Band("two", 0.0, 10.0)),
         classes=(training == ROAD) * np.uint8(3) if classes else None,
     )
