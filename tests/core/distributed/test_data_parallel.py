@@ -5,20 +5,11 @@ from tests.core.support.shared_training import QUICK, stop_a_follower, train_man
 from training_core.distributed.data_parallel import DataParallel
 from training_core.distributed.group import Group
 
-STEPS, MANY_STEPS = 2, 50
 CASES = [
-    *({"options": {"optimizer": name}} for name in ("adamw", "sgd", "lamb", "lars")),
-    {
-        "options": {"frozen_stages": 2},
-        "classes": 3,
-        "is_recomputing": True,
-    },
+    *({"options": {"optimizer": name}, "steps": 50} for name in ("adamw", "sgd", "lamb", "lars")),
+    {"options": {"frozen_stages": 2}, "classes": 3, "is_recomputing": True},
     {"options": {}, "precision": "bf16"},
 ]
-
-
-def cases_of(*cases, steps=STEPS):
-    return [{**case, "steps": steps} for case in cases]
 
 
 def test_a_model_does_not_depend_on_the_number_of_ranks(quick_alone):
@@ -26,19 +17,14 @@ def test_a_model_does_not_depend_on_the_number_of_ranks(quick_alone):
 
 
 @pytest.fixture(scope="module")
-def many_cases():
-    return cases_of(*CASES[:4], steps=MANY_STEPS) + cases_of(*CASES[4:])
-
-
-@pytest.fixture(scope="module")
-def many_alone(many_cases):
-    return run_ranks(train_many, 1, many_cases)[0]
+def many_alone():
+    return run_ranks(train_many, 1, CASES)[0]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("ranks", [2, 3, 4])
-def test_nor_does_it_after_many_steps_with_any_optimizer_or_precision(many_cases, many_alone, ranks):
-    compare(run_ranks(train_many, ranks, many_cases), many_alone)
+def test_nor_does_it_after_many_steps_with_any_optimizer_or_precision(many_alone, ranks):
+    compare(run_ranks(train_many, ranks, CASES), many_alone)
 
 
 @pytest.mark.slow

@@ -1,8 +1,9 @@
+import re
 import sys
 
 import torch
 
-from tests.core.support.collectives import split_up, talk
+from tests.core.support.collectives import agree, split_up, sum_gradients, talk
 from tests.core.support.ranks import run_ranks
 from training_core.distributed.group import Group
 
@@ -42,3 +43,31 @@ def test_divided_ranks_are_groups_of_their_own_whose_first_rank_collects():
             }
             assert (collected[f"of {first + 1}"] == 1.5).all() and collected[f"number {first + 1}"] == first + 1
         assert everywhere.tolist() == [0, 1, 2, 3]
+
+
+def test_ranks_begin_together_or_not_at_all():
+    for rank, (well, no_image, stopped, other_seed, missing) in enumerate(run_ranks(agree, 3)):
+        assert well is None
+        name = "" if rank == 1 else r"Rank 1 of 3 on .+: "
+        assert no_image[0] == "imagery" and re.fullmatch(f"{name}a.tif is gone.", no_image[1])
+        assert stopped[0] == "cancelled" and "Rank" not in stopped[1]
+        assert re.fullmatch(r"Rank 2 of 3 on .+ differs from rank 0 on .+ in: seed, torch\.", other_seed[1])
+        assert re.fullmatch(r"Rank 1 of 3 on .+ in: roadseg\.", missing[1])
+
+
+def test_gradients_of_all_rounds_are_summed_on_all_ranks():
+    for weight, bias, sent_bytes in run_ranks(sum_gradients, 3, False):
+        # Ranks 0, 1 and 2 give 1, 2 and 3 times as much; in the second round there are ranks 0 and 1 only.
+        assert torch.equal(weight, 9 * torch.arange(24.0).view(2, 3, 2, 2))
+        assert weight.is_contiguous(memory_format=torch.channels_last)
+        assert bias.tolist() == [2 + 3 * 2**-8, 5 * (1 + 2**-9), 0]
+        assert sent_bytes in (3 * 2 * 9 * 4, 2 * 2 * 9 * 4)  # slices of 9 values to two others; rank 2 sends them twice
+
+
+def test_compressed_gradients_travel_in_half_the_bytes_and_are_summed_in_fp32():
+    results = run_ranks(sum_gradients, 3, True)
+    for weight, bias, sent_bytes in results:
+        assert torch.equal(weight, 9 * torch.arange(24.0).view(2, 3, 2, 2)) and weight.dtype == torch.float32
+        # 1 + 2^-8 + 2^-8 + 1 + 2^-8 would stay 2 in BF16, whose next number is 2 + 2^-6; 1 + 2^-9 is sent as 1.
+        assert bias.tolist() == [2 + 2**-6, 5, 0]
+        assert sent_bytes in (3 * 2 * 9 * 2, 2 * 2 * 9 * 2)

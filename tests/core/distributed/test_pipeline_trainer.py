@@ -1,14 +1,12 @@
 import pytest
 import torch
 
-from tests.core.support.pipelined_training import lose_last, show_alone, show_stage
 from tests.core.support.ranks import run_ranks
-from tests.core.support.shared_training import QUICK, train_many
+from tests.core.support.shared_training import QUICK, lose_last, show_alone, show_stage, train_many
 from training_core.errors import JobError
 from training_core.jobs import FineTune
 from training_core.learning.pipeline.plan import require_pipelines
 
-STEPS = 2
 CASES = [
     {"options": {}, "classes": 3},
     {"options": {"optimizer": "lamb", "frozen_stages": 2}, "is_recomputing": True},
@@ -19,28 +17,19 @@ CASES = [
 BALANCES = {2: (10, 5), 3: (10, 2, 3)}
 
 
-def cases_of(cases):
-    return [{**case, "steps": STEPS} for case in cases]
-
-
 def test_a_pipeline_learns_what_one_process_does(quick_alone):
     compare(QUICK, quick_alone, 2)
 
 
 @pytest.fixture(scope="module")
-def cases():
-    return cases_of(CASES)
-
-
-@pytest.fixture(scope="module")
-def alone(cases):
-    return run_ranks(train_many, 1, cases)[0]
+def alone():
+    return run_ranks(train_many, 1, CASES)[0]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("stages", [2, 3])
-def test_a_pipeline_of_any_stages_and_optimizer_learns_what_one_process_does(cases, alone, stages):
-    compare(cases, alone, stages)
+def test_a_pipeline_of_any_stages_and_optimizer_learns_what_one_process_does(alone, stages):
+    compare(CASES, alone, stages)
 
 
 def compare(cases, alone, stages):
@@ -53,8 +42,8 @@ def compare(cases, alone, stages):
 
 
 @pytest.mark.slow
-def test_several_pipelines_share_batches_that_need_not_divide(cases, alone):
-    cases = [{**case, "balance": (10, 5)} for case in (cases[0], cases[3])]  # of 4 and of 5 batches
+def test_several_pipelines_share_batches_that_need_not_divide(alone):
+    cases = [{**case, "balance": (10, 5)} for case in (CASES[0], CASES[3])]  # of 4 and of 5 batches
     results = run_ranks(train_many, 4, cases)
     for found, one in zip(results[0], (alone[0], alone[3])):
         assert found[1] == one[1]
@@ -63,12 +52,12 @@ def test_several_pipelines_share_batches_that_need_not_divide(cases, alone):
 
 
 @pytest.mark.slow
-def test_a_training_goes_on_with_other_stages_or_none(cases, alone, tmp_path):
+def test_a_training_goes_on_with_other_stages_or_none(alone, tmp_path):
     kept = [str(tmp_path / name) for name in ("none", "three")]
-    case = {**cases[1], "steps": 1}
+    case = {**CASES[1], "steps": 1}
     run_ranks(train_many, 1, [{**case, "kept": kept[0]}])
     run_ranks(train_many, 3, [{**case, "balance": (5, 5, 5), "kept": kept[1]}])
-    rest = {**case, "first": 1, "steps": STEPS}
+    rest = {**case, "first": 1, "steps": 2}
     ((in_stages,), _) = run_ranks(train_many, 2, [{**rest, "balance": (6, 9), "resumed": kept[0]}])
     (in_one,) = run_ranks(train_many, 1, [{**rest, "resumed": kept[1]}])[0]
     for losses, digests, *_ in (in_stages, in_one):

@@ -7,7 +7,7 @@ from torch import nn
 from torch.optim import AdamW
 from torch.profiler import ProfilerActivity, profile
 
-from tests.core.support.gradient_sums import step_together
+from tests.core.support.collectives import step_together
 from tests.core.support.ranks import run_ranks
 from training_core.jobs import FineTune
 from training_core.jobs.recipe import OPTIMIZERS

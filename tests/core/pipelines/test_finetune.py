@@ -6,11 +6,9 @@ from pathlib import Path
 import geopandas
 import numpy as np
 import pytest
-import segmentation_models_pytorch
 import torch
 from affine import Affine
 from safetensors import safe_open
-from safetensors.torch import save_file
 from shapely.geometry import box
 
 from tests.core.support.rasters import NORTH_UP, files, write_layer, write_raster
@@ -238,19 +236,6 @@ def test_fields_of_the_layer_count(town, tmp_path):
     assert share == pytest.approx(100 * 3 * 2 / SIDE_PX, abs=2)
     with pytest.raises(LabelError, match="no field 'width'"):
         fine_tune(tmp_path, **on_town(town, roads=roads, width_field="width"))
-
-
-@pytest.mark.slow
-def test_it_starts_from_an_encoder_made_elsewhere(tmp_path, town):
-    torch.manual_seed(5)
-    encoder = segmentation_models_pytorch.encoders.get_encoder("resnet18").state_dict()
-    save_file(encoder, tmp_path / "encoder.safetensors")
-    base = {"base_model": str(tmp_path / "encoder.safetensors"), "bands": (1, 2, 3), "frozen_stages": 5}
-    _, network, card = fine_tune(tmp_path, **on_town(town, **base))
-    assert (
-        card.architecture == Architecture(encoder="resnet18") and card.training["base_model"] == "encoder.safetensors"
-    )
-    torch.testing.assert_close(network.state_dict()["encoder.layer4.1.conv2.weight"], encoder["layer4.1.conv2.weight"])
 
 
 @pytest.mark.slow

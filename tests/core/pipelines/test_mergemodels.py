@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from tests.core.support.rasters import write_raster
-from tests.core.support.towns import ROAD_M, plant_model
+from tests.core.support.towns import ROAD_M
 from training_core.errors import Cancelled, ImageryError, JobError, ModelFileError, OutputError
 from training_core.events import Log, Reporter, Warning
 from training_core.geodata.rasters import Band
@@ -164,24 +164,12 @@ def test_what_cannot_be_merged_is_refused_by_name(offices, planted, town, tmp_pa
     message = refused(tmp_path, (offices[0], offices[1], other))
     assert offices[0] in message and other in message and "base models" in message
     assert planted in refused(tmp_path, (offices[0], planted))  # it was trained from random weights
-    gray = plant_model(tmp_path / "gray.safetensors", bands=("gray",))
-    weights, card = load_weights(gray)
-    save_model(Path(gray), weights, replace(card, training=BASE))
-    assert "bands" in refused(tmp_path, (offices[0], gray))
     network, card = load_network(offices[0])
     save_onnx(tmp_path / "west.onnx", export_onnx(network), card, 0)
     assert "merged" in refused(tmp_path, (offices[1], str(tmp_path / "west.onnx")))
     assert "nowhere.safetensors" in refused(tmp_path, (offices[0], str(tmp_path / "nowhere.safetensors")))
     pan = write_raster(tmp_path / "pan.tif", torch.zeros(64, 64, dtype=torch.uint8).numpy() + 1)
     assert "pan.tif" in refused(tmp_path, offices, ImageryError, rasters=(pan,))
-
-
-def test_a_model_of_an_older_version_merges_with_a_warning(offices, planted, tmp_path):
-    path = str(tmp_path / "old.safetensors")
-    office(Path(path), planted, 3, training={"base_model": "model.safetensors", "labeled_px": 1000})
-    told = []
-    merge(tmp_path, (offices[0], path), Reporter(told.append))
-    assert any("older version" in text for text in warnings_in(told))
 
 
 def test_a_model_that_does_not_say_what_it_learned_from_needs_a_weight(offices, planted, tmp_path):

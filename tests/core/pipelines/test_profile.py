@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.core.support.rasters import write_raster
-from training_core.errors import Cancelled, JobError, ModelFileError, OutputError
+from training_core.errors import Cancelled, JobError, OutputError
 from training_core.events import Log, Reporter, Warning
 from training_core.jobs import Profile, from_options, with_model_paths
 from training_core.models.engines import why_not
@@ -108,12 +108,6 @@ def test_an_image_without_data_is_refused(tmp_path):
     with pytest.raises(Exception, match="nothing.tif has no data") as caught:
         run(what="training", raster=str(image))
     assert caught.value.code == "imagery"
-
-
-def test_a_model_that_does_not_load_is_refused_by_name(tmp_path):
-    (tmp_path / "broken.safetensors").write_bytes(b"no model")
-    with pytest.raises(ModelFileError, match="broken.safetensors"):
-        run(model=str(tmp_path / "broken.safetensors"))
 
 
 def test_an_output_that_cannot_be_written_is_refused_before_anything_is_measured(tmp_path):

@@ -21,8 +21,7 @@ from training_core.models.architectures import Architecture
 from training_core.models.engines import INT8, OPENVINO, OpenvinoEngine
 from training_core.models.loading import load_model, load_network
 from training_core.models.model_card import ModelCard
-from training_core.models.onnx_file import OnnxModel, export_onnx, read_onnx
-from training_core.models.quantization import quantize_layers
+from training_core.models.onnx_file import OnnxModel, read_onnx
 from training_core.pipelines import evaluate, exportmodel, quantize, segment
 from training_core.pipelines.quantize import Comparison, compare
 from training_core.system import processor
@@ -109,17 +108,6 @@ def test_an_exported_model_serves_as_well_but_not_a_quantized_one(town, learned,
     assert quantize.run(job, Reporter())["agreement"] == pytest.approx(quantized[1]["agreement"], abs=0.01)
     with pytest.raises(ModelFileError, match="is already quantized"):
         quantize.run(job_of(town, quantized[0], tmp_path / "again.onnx"), Reporter())
-
-
-@pytest.mark.slow
-def test_layers_in_full_precision_stay_as_they_were(planted, samples):
-    model = export_onnx(load_network(planted)[0])
-    for full_precision, expected in ((), False), (("segmentation_head",), True):
-        result = quantize_layers(model, [sample.images for sample in samples], full_precision, Reporter())
-        made_by = {name: node.op_type for node in result.graph.node for name in node.output}
-        (head,) = [node for node in result.graph.node if node.op_type == "Conv" and "segmentation_head" in node.name]
-        assert (made_by.get(head.input[0]) != "DequantizeLinear") == expected
-        assert any(node.op_type == "QuantizeLinear" for node in result.graph.node)
 
 
 @pytest.mark.slow

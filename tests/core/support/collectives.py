@@ -1,8 +1,12 @@
-"""What the ranks of a group do in the tests of its collectives."""
+"""What the ranks of a group do in the tests of its collectives, of their agreement, and of optimizers."""
 
 import torch
+from torch import nn
 
 from training_core.distributed.gradient_exchange import GradientExchange
+from training_core.distributed.rank_protocol import agreed, require_alike
+from training_core.errors import Cancelled, ImageryError, RoadSegError
+from training_core.learning.optimizers import build_optimizer
 
 
 def talk(group):
@@ -56,3 +60,60 @@ def sum_gradients(group, is_compressed):
             loss.backward()
     exchange.finish()
     return weight.grad, bias.grad, group.sent_bytes - before
+
+
+def agree(group):
+    """Return what each of some disagreements raises on this rank."""
+    return [_raised(case, group) for case in (_well, _no_image, _stopped, _other_seed, _missing_fact)]
+
+
+def _raised(case, group):
+    try:
+        case(group)
+    except RoadSegError as error:
+        return error.code, error.message
+    return None
+
+
+def _well(group):
+    with agreed(group):
+        pass
+    require_alike(group, {"torch": "2.8", "images": [1, 2]})
+
+
+def _no_image(group):
+    with agreed(group):
+        if group.rank == 1:
+            raise ImageryError("a.tif is gone.", "Copy it.")
+
+
+def _stopped(group):
+    with agreed(group):
+        if group.rank == 1:
+            raise Cancelled()
+
+
+def _other_seed(group):
+    require_alike(group, {"seed": 1 + (group.rank == 2), "images": "same", "torch": f"2.{group.rank // 2}"})
+
+
+def _missing_fact(group):
+    require_alike(group, {} if group.rank else {"roadseg": "1"})
+
+
+def step_together(group, name, rate):
+    """Return two weights of 2 after a step on the gradient (3, 4), of which two ranks have one each, and moments."""
+    network = nn.ModuleList(nn.Linear(1, 1, bias=False) for _ in range(2))
+    for layer in network:
+        nn.init.constant_(layer.weight, 2.0)
+    optimizer = build_optimizer(network, name)
+    for parameters in optimizer.param_groups:
+        parameters["lr"] = rate
+    exchange = GradientExchange(network.parameters(), group)
+    exchange.begin_round(group.size, True)
+    (network[group.rank].weight * (3.0 + group.rank)).sum().backward()
+    exchange.finish()
+    optimizer.step()
+    weights = [layer.weight for layer in network]
+    moments = [state.get("exp_avg", torch.zeros(1)) for state in (optimizer.state[weight] for weight in weights)]
+    return [weight.item() for weight in weights], [moment.item() for moment in moments]
