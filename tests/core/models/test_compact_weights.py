@@ -111,9 +111,8 @@ def test_a_storage_that_nobody_knows_is_refused(stored, tmp_path, storage):
 
 
 def test_a_compact_model_has_the_scores_of_the_plain_one(town, learned, tmp_path):
-    labels = {"rasters": (town.raster,), "roads": town.roads, "aoi": town.aoi}
     compact, plain = (
-        evaluate.run(Evaluate(model=model, engine="native", threads=1, **labels), Reporter())["pixel"]["iou"]
+        evaluate.run(Evaluate(model=model, engine="native", threads=1, **town.labeled), Reporter())["pixel"]["iou"]
         for model in (save_compactly(tmp_path / "compact.safetensors", learned.model), learned.model)
     )
     assert compact == pytest.approx(plain, abs=0.01) and plain > 0.5

@@ -164,5 +164,5 @@ def test_every_job_that_takes_a_model_takes_an_onnx_file(town, learned_onnx, tmp
     assert (result["engine"], result["precision"]) == (OPENVINO, FP32) and 0.1 < result["road_share"] < 0.9
     job = ExtractRoads(raster=town.raster, roads=str(tmp_path / "roads.gpkg"), **common)
     assert extractroads.run(job, Reporter())["count"] > 0
-    job = Evaluate(rasters=(town.raster,), roads=town.roads, aoi=town.aoi, width_m=10.0, **common)
+    job = Evaluate(**town.labeled, **common)
     assert evaluate.run(job, Reporter())["pixel"]["iou"] > 0.8

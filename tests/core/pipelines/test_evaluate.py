@@ -24,7 +24,7 @@ def score(reporter=None, **options):
 
 
 def on_town(town, model, **options):
-    return {"rasters": (town.raster,), "roads": town.roads, "aoi": town.aoi, "model": model, **options}
+    return {**town.labeled, "model": model, **options}
 
 
 def mask_of(raster, model, folder, **options):

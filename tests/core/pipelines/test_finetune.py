@@ -46,7 +46,7 @@ def fine_tune(folder, reporter=None, **options):
 
 
 def on_town(town, **options):
-    return {"rasters": (town.raster,), "roads": town.roads, "aoi": town.aoi, **options}
+    return {**town.labeled, **options}
 
 
 def test_it_learns_the_roads_that_are_drawn(learned):

@@ -5,7 +5,6 @@ import pytest
 import torch
 
 from tests.core.support.rasters import write_raster
-from tests.core.support.towns import ROAD_M
 from training_core.errors import Cancelled, ImageryError, JobError, ModelFileError, OutputError
 from training_core.events import Log, Reporter, Warning
 from training_core.geodata.rasters import Band
@@ -123,18 +122,17 @@ def test_models_of_other_normalizations_are_averaged_as_functions(planted, tmp_p
 
 @pytest.mark.slow
 def test_fine_tuned_models_know_their_base_and_merge_and_are_then_evaluated(town, planted, tmp_path):
-    labels = {"rasters": (town.raster,), "roads": town.roads, "aoi": town.aoi, "width_m": ROAD_M}
     recipe = {"steps": 2, "batch_size": 2, "chip_px": 64, "engine": "native", "threads": 1, "precision": "fp32"}
     models = tuple(str(tmp_path / f"{seed}.safetensors") for seed in range(2))
     for seed, model in enumerate(models):
-        finetune.run(FineTune(**labels, **recipe, base_model=planted, model=model, seed=seed), Reporter())
+        finetune.run(FineTune(**town.labeled, **recipe, base_model=planted, model=model, seed=seed), Reporter())
     told = []
     result, _, card = merge(tmp_path, models, Reporter(told.append), rasters=(town.raster,))
     assert card.training["base_sha256"] == weights_sha256(load_weights(planted)[0])
     assert result["shares"] == [0.5, 0.5] and not warnings_in(told)
     assert card.training["labeled_px"] == 2 * 2 * 2 * 64**2  # two models, two steps of two chips
     scores = evaluate.run(
-        Evaluate(**labels, model=result["model"], engine="native", precision="fp32", threads=1), Reporter()
+        Evaluate(**town.labeled, model=result["model"], engine="native", precision="fp32", threads=1), Reporter()
     )
     assert 0 < scores["pixel"]["f1"] < 1
     (tmp_path / "again").mkdir()

@@ -78,7 +78,7 @@ def test_it_runs_as_a_model_like_any_other(town, quantized, tmp_path):
     with rasterio.open(mask) as dataset:
         found = dataset.read(1) == 1
     assert (found & town.truth).sum() / (found | town.truth).sum() > 0.75
-    job = Evaluate(rasters=(town.raster,), roads=town.roads, aoi=town.aoi, width_m=ROAD_M, model=path, threads=1)
+    job = Evaluate(**town.labeled, model=path, threads=1)
     scores = evaluate.run(job, Reporter())
     assert scores["pixel"]["iou"] > 0.75 and scores["precision"] == INT8
 
@@ -191,10 +191,7 @@ def test_of_several_images_each_gives_pieces(tmp_path, town, planted):
 
 
 def test_labels_lie_where_they_are_drawn(town, planted):
-    job = Quantize(
-        model=planted, rasters=(town.raster,), onnx="o.onnx", chip_px=SIDE_PX, roads=town.roads, aoi=town.aoi,
-        width_m=ROAD_M,
-    )  # fmt: skip
+    job = Quantize(**town.labeled, model=planted, onnx="o.onnx", chip_px=SIDE_PX)
     (found,) = collect_samples(job, load_network(planted)[1].input, Reporter())
     assert ((found.truth == 1) == town.truth).mean() > 0.99
 

@@ -9,7 +9,7 @@ import rasterio
 from affine import Affine
 from rasterio.shutil import copy
 
-from tests.core.support.rasters import NORTH_UP, write_raster
+from tests.core.support.rasters import NORTH_UP, write_mosaic, write_raster
 from tests.core.support.towns import SIDE_PX, image_of, plant_model, true_roads
 from training_core.errors import OutputError
 from training_core.events import Reporter
@@ -29,33 +29,6 @@ def image():
 @pytest.fixture(scope="module")
 def one_band_model(tmp_path_factory):
     return plant_model(tmp_path_factory.mktemp("planted") / "gray.safetensors", bands=("band 1",))
-
-
-def write_vrt(path, files, width, height):
-    """Write a virtual raster of three bands, of files that lie side by side."""
-    bands = []
-    for number, color in enumerate(("Red", "Green", "Blue"), 1):
-        sources, left = [], 0
-        for file in files:
-            with rasterio.open(file) as dataset:
-                size = f'xSize="{dataset.width}" ySize="{dataset.height}"'
-                sources.append(
-                    f'<SimpleSource><SourceFilename relativeToVRT="1">{file.name}</SourceFilename>'
-                    f"<SourceBand>{number}</SourceBand>"
-                    f'<SrcRect xOff="0" yOff="0" {size}/><DstRect xOff="{left}" yOff="0" {size}/></SimpleSource>'
-                )
-                left += dataset.width
-        bands.append(
-            f'<VRTRasterBand dataType="Byte" band="{number}"><ColorInterp>{color}</ColorInterp>'
-            f"{''.join(sources)}</VRTRasterBand>"
-        )
-    place = ", ".join(map(str, NORTH_UP.to_gdal()))
-    path.write_text(
-        f'<VRTDataset rasterXSize="{width}" rasterYSize="{height}"><SRS>EPSG:32633</SRS>'
-        f"<GeoTransform>{place}</GeoTransform>{''.join(bands)}</VRTDataset>",
-        encoding="utf-8",
-    )
-    return str(path)
 
 
 def write_geopackage(path, values):
@@ -105,7 +78,7 @@ def test_a_virtual_raster_is_worked_through_like_one_image(tmp_path, planted, im
     parts = [tmp_path / "Teil ä 1.tif", tmp_path / "Teil ä 2.tif"]
     write_raster(parts[0], image[:, :, :80])
     write_raster(parts[1], image[:, :, 80:], transform=NORTH_UP @ Affine.translation(80, 0))
-    virtual = write_vrt(tmp_path / "Mosaik ß.vrt", parts, SIDE_PX, SIDE_PX)
+    virtual = write_mosaic(tmp_path / "Mosaik ß.vrt", {parts[0]: (0, 0), parts[1]: (80, 0)}, SIDE_PX)
     assert_same_mask(mask_of(tmp_path / "a", virtual, planted), mask_of(tmp_path / "b", whole, planted))
 
 
@@ -164,8 +137,8 @@ def test_an_image_of_a_mosaic_within_a_mosaic_is_not_overwritten(
 ):
     part, inner = tmp_path / "part.gpkg", tmp_path / "inner.vrt"  # its suffix is one that each job may write
     write_raster(part, image, photometric="rgb")
-    write_vrt(inner, [part], SIDE_PX, SIDE_PX)
-    mosaic, whole = write_vrt(tmp_path / "outer.vrt", [inner], SIDE_PX, SIDE_PX), part.read_bytes()
+    write_mosaic(inner, {part: (0, 0)}, SIDE_PX)
+    mosaic, whole = write_mosaic(tmp_path / "outer.vrt", {inner: (0, 0)}, SIDE_PX), part.read_bytes()
     job_type = JOBS[pipeline.__name__.rpartition(".")[2]]
     known = {"raster": mosaic, "rasters": [mosaic], "roads": town.roads}
     options = {**{name: known[name] for name in inputs}, output: str(part)}
@@ -178,7 +151,7 @@ def test_an_image_of_a_mosaic_within_a_mosaic_is_not_overwritten(
 def test_each_raster_stands_for_itself_and_what_it_is_made_of(tmp_path, image):
     part = tmp_path / "part.tif"
     write_raster(part, image)
-    mosaic = write_vrt(tmp_path / "a.vrt", [part], SIDE_PX, SIDE_PX)
+    mosaic = write_mosaic(tmp_path / "a.vrt", {part: (0, 0)}, SIDE_PX)
     os.mkfifo(tmp_path / "pipe.tif")
     given = [
         mosaic,

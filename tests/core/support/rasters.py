@@ -30,6 +30,30 @@ def write_raster(
     return str(path)
 
 
+def write_mosaic(path: Path, parts: dict[Path, tuple[int, int]], side_px: int) -> str:
+    """Write a virtual raster of red, green and blue, of files beside it with their columns and rows in it."""
+    bands = []
+    for number, color in enumerate(("Red", "Green", "Blue"), 1):
+        sources = ""
+        for file, (column, row) in parts.items():
+            with rasterio.open(file) as dataset:
+                size = f'xSize="{dataset.width}" ySize="{dataset.height}"'
+            sources += (
+                f'<SimpleSource><SourceFilename relativeToVRT="1">{file.name}</SourceFilename>'
+                f'<SourceBand>{number}</SourceBand><SrcRect xOff="0" yOff="0" {size}/>'
+                f'<DstRect xOff="{column}" yOff="{row}" {size}/></SimpleSource>'
+            )
+        head = f'dataType="Byte" band="{number}"><ColorInterp>{color}</ColorInterp>'
+        bands.append(f"<VRTRasterBand {head}{sources}</VRTRasterBand>")
+    place = ", ".join(map(str, NORTH_UP.to_gdal()))
+    path.write_text(
+        f'<VRTDataset rasterXSize="{side_px}" rasterYSize="{side_px}"><SRS>{UTM}</SRS>'
+        f"<GeoTransform>{place}</GeoTransform>{''.join(bands)}</VRTDataset>",
+        encoding="utf-8",
+    )
+    return str(path)
+
+
 def layer(*geometries: BaseGeometry, crs: str = UTM, **columns: list) -> geopandas.GeoDataFrame:
     return geopandas.GeoDataFrame(columns, geometry=list(geometries), crs=crs)
 
