@@ -10,7 +10,7 @@ from shapely.geometry import LineString, box
 
 from tests.core.support.rasters import NORTH_UP, write_layer, write_raster
 from tests.core.support.towns import ROAD_M, ROADS, SIDE_PX, image_of, on_map, plant_model
-from training_core.errors import Cancelled, LabelError, OutputError
+from training_core.errors import LabelError, OutputError
 from training_core.events import Progress, Reporter, Warning
 from training_core.jobs import Evaluate, Segment
 from training_core.pipelines import evaluate, segment
@@ -216,9 +216,3 @@ def test_the_result_stays_a_line_however_many_areas_there_are(town, planted, tmp
     result = score(**on_town(town, planted, aoi=write_layer(tmp_path / "aoi.gpkg", *squares), scores=str(scores)))
     assert "areas" not in result and len(result["images"]) == 1
     assert len(json.loads(scores.read_text())["areas"]) == len(squares) > evaluate.MAX_ROWS
-
-
-def test_a_cancelled_run_ends(town, planted):
-    events = []
-    with pytest.raises(Cancelled):
-        score(Reporter(events.append, lambda: bool(events)), **on_town(town, planted, tile_px=32))

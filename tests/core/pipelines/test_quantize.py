@@ -12,7 +12,7 @@ from shapely import box
 from tests.core.support.rasters import write_layer, write_raster
 from tests.core.support.towns import RGB, ROAD_M, SIDE_PX, image_of, on_map, plant_model, true_roads
 from training_core.comparison.apls import mean_apls
-from training_core.errors import Cancelled, ImageryError, JobError, LabelError, ModelFileError
+from training_core.errors import ImageryError, JobError, LabelError, ModelFileError
 from training_core.events import Log, Reporter
 from training_core.geodata.rasters import Band
 from training_core.jobs import Evaluate, ExportModel, Quantize, Segment, from_options
@@ -121,18 +121,6 @@ def test_where_the_roads_do_not_stay_the_same_there_is_no_file(town, tmp_path, m
     assert caught.value.remedy
     assert [path.name for path in tmp_path.iterdir()] == ["model.safetensors"]
     assert sum("In full precision" in event.message for event in events if isinstance(event, Log)) == 2
-
-
-@pytest.mark.slow
-def test_it_can_be_stopped(town, learned, tmp_path):
-    seen = []
-
-    def stop():
-        return any("Measuring" in getattr(event, "message", "") for event in seen)
-
-    with pytest.raises(Cancelled):
-        quantize.run(job_of(town, learned.model, tmp_path / "town.onnx"), Reporter(seen.append, stop))
-    assert not list(tmp_path.iterdir())
 
 
 def sample(truth=None, side=2):

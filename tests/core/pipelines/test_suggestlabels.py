@@ -14,7 +14,7 @@ from rasterio.crs import CRS
 from shapely.geometry import LineString, box
 
 from tests.core.support.rasters import NORTH_UP, UTM, files, write_layer, write_raster
-from training_core.errors import Cancelled, ImageryError, JobError, LabelError, ResourceError
+from training_core.errors import ImageryError, JobError, LabelError, ResourceError
 from training_core.events import Reporter, Warning
 from training_core.geodata.grid import Grid
 from training_core.geodata.pixel_codes import BACKGROUND, IGNORE, ROAD
@@ -220,9 +220,3 @@ def test_patches_without_number_are_refused_before_any_is_read():
     raster = replace(array_raster(np.zeros((8, 8)), np.ones((8, 8), bool), threshold=0.5), height=10**5, width=10**5)
     with pytest.raises(ResourceError, match="too many patches of 20 m"):
         measure_blocks(raster, (1.0, 1.0), 20.0, None, Reporter())
-
-
-def test_it_stops_when_it_is_told_to(tmp_path):
-    with pytest.raises(Cancelled):
-        run(job_on(tmp_path, np.full((100, 100), 0.5)), Reporter(is_cancelled=lambda: True))
-    assert not list(tmp_path.glob("*.gpkg"))

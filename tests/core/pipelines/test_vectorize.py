@@ -9,7 +9,7 @@ from rasterio.features import rasterize
 from shapely.geometry import box
 
 from tests.core.support.rasters import UTM, write_raster
-from training_core.errors import Cancelled, ImageryError, OutputError
+from training_core.errors import ImageryError, OutputError
 from training_core.events import Reporter
 from training_core.jobs import Vectorize
 from training_core.pipelines.vectorize import run
@@ -111,10 +111,3 @@ def test_unusable_inputs_are_named_and_leave_no_output(tmp_path):
     with pytest.raises(OutputError, match=r"roads\.dxf"):
         run(Vectorize(raster=good, roads=str(tmp_path / "roads.dxf")), Reporter())
     assert not list(tmp_path.glob("*roads*"))
-
-
-def test_a_cancelled_job_leaves_no_output(tmp_path):
-    raster = road_raster(tmp_path / "mask.tif")
-    with pytest.raises(Cancelled):
-        run(Vectorize(raster=raster, roads=str(tmp_path / "roads.gpkg")), Reporter(is_cancelled=lambda: True))
-    assert [path.name for path in tmp_path.iterdir()] == ["mask.tif"]

@@ -4,7 +4,7 @@ import torch
 from torch.nn import functional
 
 from tests.core.support.rasters import write_raster
-from training_core.errors import Cancelled, ImageryError
+from training_core.errors import ImageryError
 from training_core.events import Progress, Reporter
 from training_core.geodata.model_input import ModelInput, open_for_model
 from training_core.geodata.rasters import Band
@@ -97,9 +97,3 @@ def test_however_many_and_large_the_images_the_chips_are_few(tmp_path):
     assert [event.fraction for event in told if isinstance(event, Progress)][-1] == 1
     small, _ = noise(tmp_path / "small.tif", 64, 64)
     assert measure_statistics(network(), (small,) * 100, INPUT, Reporter(), 64) == 50  # every second one
-
-
-def test_it_can_be_stopped(tmp_path):
-    path, _ = noise(tmp_path / "image.tif")
-    with pytest.raises(Cancelled):
-        measure_statistics(network(), (path,), INPUT, Reporter(is_cancelled=lambda: True), 64)
