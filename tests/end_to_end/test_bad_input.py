@@ -25,10 +25,6 @@ def fail(algorithm, parameters, **variables):
     return said
 
 
-def assert_nothing_was_written(folder, *kept):
-    assert sorted(path.name for path in folder.iterdir()) == sorted(kept)
-
-
 @pytest.fixture
 def out(tmp_path):
     (tmp_path / "out").mkdir()
@@ -43,43 +39,40 @@ def test_without_a_runtime_all_is_listed_and_a_run_says_what_to_do(tmp_path, out
     image = write_image(tmp_path / "image.tif")
     said = fail("roadseg:vectorize", {"INPUT": image, "OUTPUT": str(out / "roads.gpkg")}, **nowhere)
     assert "Set up runtime" in said
-    assert_nothing_was_written(out)
+    assert list(out.iterdir()) == []
 
 
-def test_an_image_that_is_cut_off(ground, tmp_path, out):
-    path = tmp_path / "image.tif"
-    path.write_bytes(ground.image.read_bytes()[:150_000])
-    said = fail("roadseg:segment", {"INPUT": str(path), "MODEL": str(ground.model), "MASK": str(out / "mask.tif")})
-    assert "image.tif" in said
-    assert_nothing_was_written(out)
+def cut_image(tmp_path, request):
+    ground = request.getfixturevalue("ground")
+    (tmp_path / "image.tif").write_bytes(ground.image.read_bytes()[:150_000])
+    return {"INPUT": str(tmp_path / "image.tif"), "MODEL": str(ground.model)}
 
 
-@pytest.mark.slow
-def test_a_model_file_that_is_none(ground, tmp_path, out):
-    model = tmp_path / "bad.safetensors"
-    model.write_bytes(b"PK\x03\x04" + b"\0" * 100)
-    said = fail(
-        "roadseg:extractroads", {"INPUT": str(ground.image), "MODEL": str(model), "OUTPUT": str(out / "r.gpkg")}
-    )
-    assert "bad.safetensors" in said
-    assert_nothing_was_written(out)
+def no_model(tmp_path, request):
+    (tmp_path / "bad.safetensors").write_bytes(b"PK\x03\x04" + b"\0" * 100)
+    return {"INPUT": write_image(tmp_path / "image.tif"), "MODEL": str(tmp_path / "bad.safetensors")}
 
 
-@pytest.mark.slow
-def test_a_profile_that_is_none(tmp_path, out):
-    (tmp_path / "profile.json").write_text('{"format": "roadseg-profile-1"}', encoding="utf-8")
-    profile = str(tmp_path / "profile.json")
-    said = fail("roadseg:compareprofiles", {"BEFORE": profile, "INPUT": profile, "REPORT": str(out / "report.html")})
-    assert "profile.json" in said
-    assert_nothing_was_written(out)
+def no_profile(tmp_path, request):
+    profile = tmp_path / "profile.json"
+    profile.write_text('{"format": "roadseg-profile-1"}', encoding="utf-8")
+    return {"BEFORE": str(profile), "INPUT": str(profile)}
 
 
-def test_labels_that_lie_elsewhere(tmp_path, out):
-    parameters = {
-        "INPUT": [write_image(tmp_path / "image.tif")],
-        "ROADS": write_layer(tmp_path / "roads.gpkg", FAR_LINE),
-        "MODEL": str(out / "m.safetensors"),
-        "REPORT": str(out / "report.html"),
-    }
-    assert "touches" in fail("roadseg:finetune", parameters)
-    assert_nothing_was_written(out)
+def far_labels(tmp_path, request):
+    return {"INPUT": [write_image(tmp_path / "image.tif")], "ROADS": write_layer(tmp_path / "roads.gpkg", FAR_LINE)}
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "bad", "outputs", "told"),
+    [
+        pytest.param("segment", cut_image, {"MASK": "mask.tif"}, "image.tif", marks=pytest.mark.slow),
+        pytest.param("extractroads", no_model, {"OUTPUT": "r.gpkg"}, "bad.safetensors", marks=pytest.mark.slow),
+        pytest.param("compareprofiles", no_profile, {"REPORT": "r.html"}, "profile.json", marks=pytest.mark.slow),
+        ("finetune", far_labels, {"MODEL": "m.safetensors", "REPORT": "report.html"}, "touches"),
+    ],
+)
+def test_bad_input_is_told_and_leaves_nothing(algorithm, bad, outputs, told, tmp_path, out, request):
+    written = {name: str(out / file) for name, file in outputs.items()}
+    assert told in fail(f"roadseg:{algorithm}", {**bad(tmp_path, request), **written})
+    assert list(out.iterdir()) == []

@@ -1,12 +1,64 @@
 """A web map as the image, through QGIS' own command line client and the real worker."""
 
+import math
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 from osgeo import gdal
 
 from scripts import headless
 
-from .webtiles import cut_tiles
+HALF_WORLD, TILE_PX = 20037508.342789244, 256
+ECCENTRICITY_SQUARED = 0.00669437999014  # of the WGS 84 ellipsoid
+
+
+@dataclass(frozen=True)
+class WebTiles:
+    """A layer of tiles in Web Mercator: its source, and a file of the same pixels."""
+
+    source: str
+    mosaic: str
+    extent: str
+    pixel_m: float
+
+
+def cut_tiles(image, folder, zoom):
+    """Warp an image to Web Mercator, cut it into PNG tiles, and return them."""
+    side = 2 * HALF_WORLD / 2**zoom
+    west, south, east, north = _bounds(gdal.Warp("", image, format="VRT", dstSRS="EPSG:3857"))
+    columns = range(math.floor((west + HALF_WORLD) / side), math.ceil((east + HALF_WORLD) / side))
+    rows = range(math.floor((HALF_WORLD - north) / side), math.ceil((HALF_WORLD - south) / side))
+    left, top = columns.start * side - HALF_WORLD, HALF_WORLD - rows.start * side
+    right, bottom = columns.stop * side - HALF_WORLD, HALF_WORLD - rows.stop * side
+    mosaic = gdal.Warp(
+        str(folder / "mosaic.tif"), image, dstSRS="EPSG:3857", dstAlpha=True, resampleAlg="bilinear",
+        outputBounds=(left, bottom, right, top), width=len(columns) * TILE_PX, height=len(rows) * TILE_PX,
+    )  # fmt: skip
+    for across, column in enumerate(columns):
+        for down, row in enumerate(rows):
+            path = folder / str(zoom) / str(column) / f"{row}.png"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            window = [across * TILE_PX, down * TILE_PX, TILE_PX, TILE_PX]
+            gdal.Translate(str(path), mosaic, format="PNG", srcWin=window)
+    url = f"{folder.as_uri()}/%7Bz%7D/%7Bx%7D/%7By%7D.png"
+    return WebTiles(
+        source=f"wms://type=xyz&url={url}&zmin={zoom}&zmax={zoom}",
+        mosaic=str(folder / "mosaic.tif"),
+        extent=f"{left},{right},{bottom},{top} [EPSG:3857]",
+        pixel_m=side / TILE_PX / _units_per_m((top + bottom) / 2),
+    )
+
+
+def _bounds(dataset):
+    west, x, _, north, _, y = dataset.GetGeoTransform()
+    return west, north + dataset.RasterYSize * y, west + dataset.RasterXSize * x, north
+
+
+def _units_per_m(y):
+    """Return how many units of Web Mercator a meter is from west to east."""
+    latitude = math.atan(math.sinh(y / 6378137))
+    return math.sqrt(1 - ECCENTRICITY_SQUARED * math.sin(latitude) ** 2) / math.cos(latitude)
 
 
 @pytest.fixture(scope="module")

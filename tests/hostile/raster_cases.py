@@ -55,20 +55,9 @@ def written(
     then: Optional[Callable[[Path], None]] = None,
     **profile: Any,
 ) -> dict[str, Any]:
-    """Write a GeoTIFF of the job's good values, changed, and damage it afterwards.
+    """Write a GeoTIFF of the job's good values, (bands, height, width), changed; `then` may damage the file.
 
-    Parameters
-    ----------
-    place : Place
-    job : str
-    change : callable
-        From and to values, (bands, height, width).
-    alone : bool
-        See `with_raster`.
-    then : callable, optional
-        Is given the file.
-    **profile
-        Of the file: `crs`, `transform`, and what GDAL takes.
+    The profile is that of the file: `crs`, `transform`, and what GDAL takes. `alone` as in `with_raster`.
     """
     path = place.bad / "hostile.tif"
     values = change(good_values(place, job))
@@ -78,9 +67,13 @@ def written(
     return with_raster(place, job, path, alone)
 
 
-def cases_of(name: str, jobs: tuple[str, ...], expect: str, spoil: Callable[..., dict], **options: Any) -> list[Case]:
-    """Return a case for each job; `spoil` is given the place and the job."""
-    return [Case(f"{job}, {name}", job, partial(spoil, job=job), expect, **options) for job in jobs]
+def cases_of(kinds: dict[str, Callable[..., dict]], jobs: tuple[str, ...], expect: str, **options: Any) -> list[Case]:
+    """Return a case for each kind of spoiling and each job; the function is given the place and the job."""
+    return [
+        Case(f"{job}, {name}", job, partial(spoil, job=job), expect, **options)
+        for name, spoil in kinds.items()
+        for job in jobs
+    ]
 
 
 NAMED = {"names": ("hostile",)}
@@ -98,19 +91,18 @@ def typed(place: Place, job: str, dtype: str) -> dict[str, Any]:
 
 
 REAL = ("int8", "uint16", "int16", "uint32", "int32", "uint64", "int64", "float32", "float64")
+COMPLEX = ("complex64", "complex128", "complex_int16")
+
+
+def _typed(dtypes: tuple[str, ...]) -> dict[str, Callable[..., dict]]:
+    return {f"{dtype} values": partial(typed, dtype=dtype) for dtype in dtypes}
+
+
 TYPES = [
-    *(
-        case
-        for dtype in REAL
-        for jobs, expect in ((("segment", "vectorize"), DONE), (("suggestlabels",), EITHER))
-        for case in cases_of(f"{dtype} values", jobs, expect, partial(typed, dtype=dtype))
-    ),
-    *(
-        case
-        for dtype in ("complex64", "complex128", "complex_int16")
-        for case in cases_of(f"{dtype} values", JOBS, REFUSED, partial(typed, dtype=dtype), **NAMED)
-    ),
-]  # fmt: skip
+    *cases_of(_typed(REAL), ("segment", "vectorize"), DONE),
+    *cases_of(_typed(REAL), ("suggestlabels",), EITHER),
+    *cases_of(_typed(COMPLEX), JOBS, REFUSED, **NAMED),
+]
 
 _FILLS = {
     "NaN alone": np.nan, "infinity alone": np.inf, "minus infinity alone": -np.inf, "the largest numbers": 3e38,
@@ -144,26 +136,19 @@ def scaled(place: Place, job: str, scale: float, offset: float) -> dict[str, Any
     return written(place, job, lambda values: (values > 0).astype("uint8"), then=mark)
 
 
+_SCALES = (0.0, np.nan, np.inf, -1.0, 1e-300, 1e300)
+_SCALED = {f"a scale of {scale:g}": partial(scaled, scale=scale, offset=0.0) for scale in _SCALES}
+_HUNDRED = {"a hundred bands": partial(written, change=lambda values: np.repeat(values[:1], 100, axis=0))}
 VALUES = [
-    *(case for name, value in _FILLS.items() for case in cases_of(name, JOBS, EITHER, partial(filled, value=value))),
-    *(
-        case
-        for name, value in _FILLS.items()
-        for case in cases_of(f"{name}, here and there", ("segment", *MAP_JOBS), EITHER, partial(speckled, value=value))
-    ),
-    *(
-        case
-        for scale in (0.0, np.nan, np.inf, -1.0, 1e-300, 1e300)
-        for case in cases_of(
-            f"a scale of {scale:g}", MAP_JOBS, EITHER, partial(scaled, scale=scale, offset=0.0)
-        )
-    ),
-    *cases_of("an offset of NaN", MAP_JOBS, EITHER, partial(scaled, scale=0.5, offset=np.nan)),
-    *cases_of("nodata everywhere", JOBS, EITHER, partial(written, change=np.zeros_like, nodata=0)),
+    *cases_of({name: partial(filled, value=value) for name, value in _FILLS.items()}, JOBS, EITHER),
     *cases_of(
-        "a hundred bands", JOBS, EITHER,
-        partial(written, change=lambda values: np.repeat(values[:1], 100, axis=0)), limit_s=60,
+        {f"{name}, here and there": partial(speckled, value=value) for name, value in _FILLS.items()},
+        ("segment", *MAP_JOBS), EITHER,
     ),
+    *cases_of(_SCALED, MAP_JOBS, EITHER),
+    *cases_of({"an offset of NaN": partial(scaled, scale=0.5, offset=np.nan)}, MAP_JOBS, EITHER),
+    *cases_of({"nodata everywhere": partial(written, change=np.zeros_like, nodata=0)}, JOBS, EITHER),
+    *cases_of(_HUNDRED, JOBS, EITHER, limit_s=60),
 ]  # fmt: skip
 
 
@@ -189,28 +174,19 @@ def virtual(place: Place, job: str, height: int, width: int, kind: str = "Byte")
 
 
 SMALL = ((1, 1), (1, 192), (192, 1), (2, 2), (31, 33), (7, 192))
+IMPOSSIBLE = ((0, 10), (-5, 10), (2**31 - 1, 2**31 - 1), (10**6, 10**6))
+THIN = ((1, 2**31 - 1), (2**31 - 1, 1))
+
+
+def _sized(write: Callable[..., dict], sizes: tuple[tuple[int, int], ...], name: str = "") -> dict[str, Callable]:
+    return {f"{name}{width} x {height} px": partial(write, height=height, width=width) for height, width in sizes}
+
+
 SIZES = [
-    *(
-        case
-        for height, width in SMALL
-        for case in cases_of(f"{width} x {height} px", JOBS, EITHER, partial(cropped, height=height, width=width))
-    ),
-    *(
-        case
-        for height, width in ((0, 10), (-5, 10), (2**31 - 1, 2**31 - 1), (10**6, 10**6))
-        for case in cases_of(
-            f"a virtual raster of {width} x {height} px", ALONE, REFUSED, partial(virtual, height=height, width=width)
-        )
-    ),
-    *(
-        case
-        for height, width in ((1, 2**31 - 1), (2**31 - 1, 1))
-        for case in cases_of(
-            f"a virtual raster of {width} x {height} px", MAP_JOBS, REFUSED,
-            partial(virtual, height=height, width=width),
-        )
-    ),
-]  # fmt: skip
+    *cases_of(_sized(cropped, SMALL), JOBS, EITHER),
+    *cases_of(_sized(virtual, IMPOSSIBLE, "a virtual raster of "), ALONE, REFUSED),
+    *cases_of(_sized(virtual, THIN, "a virtual raster of "), MAP_JOBS, REFUSED),
+]
 
 CENTERS = {"EPSG:3857": (1490000, 6890000), "EPSG:4326": (13.38, 52.52), "EPSG:2263": (1e6, 2e5), "EPSG:3031": (0, 1e6)}
 NOWHERE = {
@@ -247,20 +223,14 @@ ODD = {
         for (crs, center), side in zip(CENTERS.items(), (1.6, 1e-5, 3.0, 1.0))
     },
 }
+_NOWHERE = {f"a raster {name}": partial(written, **profile) for name, profile in NOWHERE.items()}
+_ODD = {f"a raster {name}": partial(written, alone=True, **profile) for name, profile in ODD.items()}
+_TINY = {"a raster with pixels of 2 mm": _ODD.pop("a raster with pixels of 2 mm")}
 GEOREFERENCES = [
-    *(
-        case
-        for name, profile in NOWHERE.items()
-        for case in cases_of(f"a raster {name}", JOBS, REFUSED, partial(written, **profile), **NAMED)
-    ),
-    *(
-        case
-        for name, profile in ODD.items()
-        for case in cases_of(
-            f"a raster {name}", ALONE, EITHER if "mm" in name else DONE, partial(written, alone=True, **profile)
-        )
-    ),
-]  # fmt: skip
+    *cases_of(_NOWHERE, JOBS, REFUSED, **NAMED),
+    *cases_of(_ODD, ALONE, DONE),
+    *cases_of(_TINY, ALONE, EITHER),
+]
 
 
 def as_file(place: Place, job: str, write: Callable[[Path, Place], Optional[Path]], name: str) -> dict[str, Any]:
@@ -332,17 +302,15 @@ SUSPICIOUS = {
     "a virtual raster with code": ("hostile.vrt", vrt(PYTHON_FUNCTION)),
     "a virtual raster of a host that is down": ("hostile.vrt", vrt(source("/vsicurl/http://127.0.0.1:9/town.tif"))),
 }
+
+
+def _files(kinds: dict[str, tuple[str, Callable[[Path, Place], Optional[Path]]]]) -> dict[str, Callable[..., dict]]:
+    return {f"{what} for a raster": partial(as_file, write=write, name=name) for what, (name, write) in kinds.items()}
+
+
 CONTENTS = [
-    *(
-        case
-        for name, (file, write) in NO_RASTERS.items()
-        for case in cases_of(f"{name} for a raster", JOBS, REFUSED, partial(as_file, write=write, name=file), **NAMED)
-    ),
-    *(
-        case
-        for name, (file, write) in SUSPICIOUS.items()
-        for case in cases_of(f"{name} for a raster", ("vectorize",), EITHER, partial(as_file, write=write, name=file))
-    ),
+    *cases_of(_files(NO_RASTERS), JOBS, REFUSED, **NAMED),
+    *cases_of(_files(SUSPICIOUS), ("vectorize",), EITHER),
 ]
 
 # Ways of storing a raster, each damaged differently by the same bytes.
@@ -382,10 +350,13 @@ DAMAGED = [
     for stored, profile in STORED.items()
     for number in range(5)
     for case in cases_of(
-        f"{stored}, other bytes in the {where}, {number}" if where != "cut off" else f"{stored}, cut off, {number}",
+        {
+            f"{stored}, {'' if where == 'cut off' else 'other bytes in the '}{where}, {number}": partial(
+                damaged, where=where, number=number, profile=profile
+            )
+        },
         (("segment", "vectorize"), ("suggestlabels",), ("evaluate",))[number % 3],
         EITHER,
-        partial(damaged, where=where, number=number, profile=profile),
     )
 ]
 

@@ -72,12 +72,13 @@ def rewritten(
 
 
 def cases_of(
-    name: str, roles: Iterable[tuple[str, str]], expect: str, spoil: Callable[..., dict], **options: Any
+    kinds: dict[str, Callable[..., dict]], roles: Iterable[tuple[str, str]], expect: str, **options: Any
 ) -> list[Case]:
-    """Return a case for each role; `spoil` is given the place and the role."""
+    """Return a case for each kind of spoiling and each role; the function is given the place and the role."""
     return [
-        Case(f"{job} {field}, {name}", job, partial(spoil, role=(job, field)), expect, **options)
-        for job, field in roles
+        Case(f"{role[0]} {role[1]}, {name}", role[0], partial(spoil, role=role), expect, **options)
+        for name, spoil in kinds.items()
+        for role in roles
     ]
 
 
@@ -120,18 +121,17 @@ SAME = {
     "with heights": lambda layer: layer.to_crs("EPSG:4979"),
     "in the neighboring zone": lambda layer: layer.to_crs("EPSG:32632"),
 }
+
+
+def _changed(changes: dict[str, Callable]) -> dict[str, Callable[..., dict]]:
+    return {name: partial(rewritten, change=change) for name, change in changes.items()}
+
+
+NAMED = {"names": ("hostile",)}
 CRSS = [
-    *(
-        case
-        for name, change in WRONG_CRS.items()
-        for case in cases_of(name, ROLES, REFUSED, partial(rewritten, change=change), names=("hostile",))
-    ),
-    *(
-        case
-        for name, change in ELSEWHERE.items()
-        for case in cases_of(name, QUICK, EITHER, partial(rewritten, change=change))
-    ),
-    *(case for name, change in SAME.items() for case in cases_of(name, QUICK, DONE, partial(rewritten, change=change))),
+    *cases_of(_changed(WRONG_CRS), ROLES, REFUSED, **NAMED),
+    *cases_of(_changed(ELSEWHERE), QUICK, EITHER),
+    *cases_of(_changed(SAME), QUICK, DONE),
 ]
 
 
@@ -183,36 +183,29 @@ WORLD = {
     "a line where the image's CRS ends": [LineString([(105, 0), (105.5, 0.01)])],
     "points at both poles": [shapely.Point(0, 90), shapely.Point(0, -90)],
 }
+
+
+def _shaped(
+    kinds: dict[str, list[BaseGeometry]], crs: str, added: bool = False, ending: str = ""
+) -> dict[str, Callable[..., dict]]:
+    return {
+        f"{name}{ending}": partial(of_shapes, shapes=shapes, added=added, crs=crs) for name, shapes in kinds.items()
+    }
+
+
 GEOMETRIES = [
-    *(
-        case
-        for name, shapes in SHAPES.items()
-        for case in cases_of(name, QUICK, EITHER, partial(of_shapes, shapes=shapes, added=False, crs=UTM))
-    ),
-    *(
-        case
-        for name, shapes in WORLD.items()
-        for added in (False, True)
-        for case in cases_of(
-            f"{name}{' besides' if added else ''}", QUICK, EITHER,
-            partial(of_shapes, shapes=shapes, added=added, crs="EPSG:4326"),
-        )
-    ),
-]  # fmt: skip
+    *cases_of(_shaped(SHAPES, UTM), QUICK, EITHER),
+    *cases_of(_shaped(WORLD, "EPSG:4326"), QUICK, EITHER),
+    *cases_of(_shaped(WORLD, "EPSG:4326", True, " besides"), QUICK, EITHER),
+]
 
 FIELDS: dict[str, dict[str, Any]] = {
     "a field geom": {"geom": "x"},
     "a field geometry": {"geometry": "x"},
     "fields that differ in case": {"Name": "x", "name": "y", "NAME": 1},
-    "fields of the output": {
-        "length_m": "x",
-        "component": "x",
-        "change": 1,
-        "status": 2,
-        "osmid": "x",
-        "u": 1,
-        "key": 2,
-    },
+    "fields of the output": dict.fromkeys(("length_m", "component", "osmid"), "x")
+    | {"change": 1, "u": 1}
+    | {"status": 2, "key": 2},
     "a field fid of text": {"FID": "x"},
     "lists": {"list": [1, 2, 3]},
     "objects": {"object": {"a": {"b": [1, None]}}},
@@ -244,7 +237,7 @@ UNCERTAIN = ("dates", "control characters")
 ATTRIBUTES = [
     case
     for name, fields in FIELDS.items()
-    for case in cases_of(name, CARRYING, EITHER if name in UNCERTAIN else DONE, partial(with_fields, fields=fields))
+    for case in cases_of({name: partial(with_fields, fields=fields)}, CARRYING, EITHER if name in UNCERTAIN else DONE)
 ]
 
 NO_WIDTHS = {
@@ -263,8 +256,8 @@ WIDTHS = [
     case
     for name, value in NO_WIDTHS.items()
     for case in cases_of(
-        f"a width that is {name}", [("evaluate", "roads")], REFUSED if value > 1000 else DONE,
-        partial(with_width, value=value),
+        {f"a width that is {name}": partial(with_width, value=value)}, [("evaluate", "roads")],
+        REFUSED if value > 1000 else DONE,
     )
 ]  # fmt: skip
 
@@ -327,20 +320,9 @@ NO_LAYERS: dict[str, Callable[[Path, Place], Optional[str]]] = {
     "a filter that lets nothing through": lambda path, place: f"{place.goods.roads}|subset=fid = -1 AND 'hostile' = ''",
     "a password": lambda path, place: "PG:host=/nowhere dbname=hostile password=secret",
 }
-FILES = [
-    *(
-        case
-        for name, (file, text) in TEXTS.items()
-        for case in cases_of(
-            f"{name} for a layer", ROLES, REFUSED, partial(as_text, text=text, name=file), names=("hostile",)
-        )
-    ),
-    *(
-        case
-        for name, write in NO_LAYERS.items()
-        for case in cases_of(f"{name} for a layer", ROLES, REFUSED, partial(as_file, write=write), names=("hostile",))
-    ),
-]  # fmt: skip
+_TEXTS = {f"{what} for a layer": partial(as_text, text=text, name=name) for what, (name, text) in TEXTS.items()}
+_NO_LAYERS = {f"{what} for a layer": partial(as_file, write=write) for what, write in NO_LAYERS.items()}
+FILES = cases_of(_TEXTS | _NO_LAYERS, ROLES, REFUSED, **NAMED)
 
 
 def damaged(place: Place, role: tuple[str, str], suffix: str, number: int) -> dict[str, Any]:
@@ -363,9 +345,10 @@ DAMAGED = [
     for suffix in (".gpkg", ".geojson", ".fgb", ".shp")
     for number in range(12)
     for case in cases_of(
-        f"a damaged {suffix[1:]}, {number}", [QUICK[(number + 5 * part) % len(QUICK)] for part in range(2)], EITHER,
-        partial(damaged, suffix=suffix, number=number),
+        {f"a damaged {suffix[1:]}, {number}": partial(damaged, suffix=suffix, number=number)},
+        [QUICK[(number + 5 * part) % len(QUICK)] for part in range(2)],
+        EITHER,
     )
-]  # fmt: skip
+]
 
 CASES = [*CRSS, *GEOMETRIES, *ATTRIBUTES, *WIDTHS, *FILES, *DAMAGED]
