@@ -70,22 +70,6 @@ def test_waiting_for_a_process_that_has_closed_its_outputs_costs_no_time():
     assert time.process_time() - began < 0.5
 
 
-def test_the_environment_is_cleaned(monkeypatch):
-    monkeypatch.setenv("PYTHONPATH", "/nowhere")
-    monkeypatch.setenv("PROJ_LIB", "/nowhere")
-    monkeypatch.setenv("GDAL_DATA", "/nowhere")
-    monkeypatch.setenv("HTTPS_PROXY", "http://proxy")
-    out, _, _ = run_python("import os; print(*sorted(os.environ))")
-    names = out[0].split()
-    assert "HTTPS_PROXY" in names
-    assert not {"PYTHONPATH", "PROJ_LIB", "GDAL_DATA"} & set(names)
-
-
-def test_a_program_that_is_not_there():
-    with pytest.raises(RuntimeEnvironmentError, match=r"/no/such/python cannot be started"):
-        ChildProcess("/no/such/python", [])
-
-
 def test_killing_does_not_reach_beyond_the_process():
     bystander = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
     with ChildProcess(sys.executable, ["-c", "import time; time.sleep(60)"]) as process:
@@ -152,29 +136,10 @@ def test_a_process_and_its_children_end_where_the_one_that_started_them_is_kille
 
 
 def test_what_belongs_to_qgis_goes_and_what_tells_of_networks_stays():
-    kept = {
-        "PATH": "/usr/bin",
-        "HOME": "/home/x",
-        "HTTPS_PROXY": "http://proxy",
-        "SSL_CERT_FILE": "/etc/certs",
-        "PIP_INDEX_URL": "https://mirror",
-        "REQUESTS_CA_BUNDLE": "/etc/certs",
-        "ROADSEG_PYTHON": "/opt/python",
-    }
-    gone = {
-        "PYTHONHOME": "/opt/qgis",
-        "PYTHONPATH": "/opt/qgis/python",
-        "PythonPath": "C:\\qgis",
-        "PROJ_LIB": "/opt/qgis/proj",
-        "PROJ_DATA": "/opt/qgis/proj",
-        "GDAL_DATA": "/opt/qgis/gdal",
-        "GDAL_DRIVER_PATH": "/opt/qgis/gdal",
-        "LD_LIBRARY_PATH": "/opt/qgis/lib",
-        "LD_PRELOAD": "/opt/qgis/lib/x.so",
-        "DYLD_LIBRARY_PATH": "/opt/qgis/lib",
-        "QT_PLUGIN_PATH": "/opt/qgis/qt",
-        "QGIS_PREFIX_PATH": "/opt/qgis",
-        "VIRTUAL_ENV": "/opt/venv",
-        "OSGEO4W_ROOT": "C:\\OSGeo4W",
-    }
-    assert cleaned({**kept, **gone}) == kept
+    kept = ("PATH", "HOME", "HTTPS_PROXY", "SSL_CERT_FILE", "PIP_INDEX_URL", "REQUESTS_CA_BUNDLE", "ROADSEG_PYTHON")
+    gone = (
+        "PYTHONHOME", "PYTHONPATH", "PythonPath", "PROJ_LIB", "PROJ_DATA", "GDAL_DATA", "GDAL_DRIVER_PATH",
+        "LD_LIBRARY_PATH", "LD_PRELOAD", "DYLD_LIBRARY_PATH", "QT_PLUGIN_PATH", "QGIS_PREFIX_PATH", "VIRTUAL_ENV",
+        "OSGEO4W_ROOT",
+    )  # fmt: skip
+    assert cleaned(dict.fromkeys(kept + gone, "/opt/qgis")) == dict.fromkeys(kept, "/opt/qgis")
