@@ -94,6 +94,29 @@ def draw(layer, wkt=LINE):
     return feature
 
 
+def learn(session, layers, wait_for):
+    """Draw a road, and wait until the worker has got it."""
+    draw(layers["roads"])
+    wait_for(lambda: changes(session))
+
+
+def stop(session, wait_for):
+    session.panel.stop.click()
+    wait_for(lambda: session.panel.phase == IDLE)
+
+
+@pytest.fixture
+def missing(session, layers, window, wait_for):
+    """A session that goes on without the road that it has learned, which was not saved; the message offers it."""
+    learn(session, layers, wait_for)
+    stop(session, wait_for)
+    layers["roads"].rollBack()
+    session.panel.resume.click()
+    wait_for(lambda: messages(window) and "are missing from the layers" in messages(window)[0])
+    assert layers["roads"].featureCount() == 0
+    return session
+
+
 def overlay(live):
     return live.control._overlay.layer if live.control._overlay else None
 
@@ -140,8 +163,7 @@ def test_the_overlay_follows_the_predictions_as_one_layer_below_the_labels(sessi
     assert canvas.center().distance(center) < 2
 
     assert QgsProject.instance().write(str(tmp_path / "saved.qgs"))
-    session.panel.stop.click()
-    wait_for(lambda: session.panel.phase == IDLE)
+    stop(session, wait_for)
     opened = QgsProject()
     assert opened.read(str(tmp_path / "saved.qgs"))
     assert all(layer.isValid() for layer in opened.mapLayers().values())
@@ -181,8 +203,7 @@ def test_the_layer_for_what_is_no_road_is_made_where_it_is_missing(
 
 def test_stopping_ends_the_worker_and_takes_the_overlay_away_but_no_label(session, layers, window, wait_for):
     wait_for(lambda: overlay(session) is not None)
-    draw(layers["roads"])
-    wait_for(lambda: changes(session))
+    learn(session, layers, wait_for)
     worker = session.control._session.process_id
     session.panel.stop.click()
     assert session.panel.phase == STOPPING
@@ -197,8 +218,7 @@ def test_stopping_ends_the_worker_and_takes_the_overlay_away_but_no_label(sessio
 
 
 def test_a_worker_that_is_killed_is_told_and_going_on_takes_up_where_it_was(session, layers, window, wait_for):
-    draw(layers["roads"])
-    wait_for(lambda: changes(session))
+    learn(session, layers, wait_for)
     os.killpg(session.control._session.process_id, signal.SIGKILL)
     wait_for(lambda: session.panel.phase == IDLE)
     assert "The system killed the worker" in session.panel.state.text()
@@ -213,18 +233,22 @@ def test_a_worker_that_is_killed_is_told_and_going_on_takes_up_where_it_was(sess
     assert [change["id"] for change in changes(session)] == ["1", "2"]  # the first road is known already
 
 
-def test_what_was_not_saved_can_be_put_back_into_its_layer(session, layers, window, wait_for):
-    draw(layers["roads"])
-    wait_for(lambda: changes(session))
-    session.panel.stop.click()
-    wait_for(lambda: session.panel.phase == IDLE)
-    layers["roads"].rollBack()
-    session.panel.resume.click()
-    wait_for(lambda: messages(window) and "are missing from the layers" in messages(window)[0])
-    assert layers["roads"].featureCount() == 0
+def test_what_was_not_saved_can_be_put_back_into_its_layer(missing, layers, window, wait_for):
     button(window).click()
     wait_for(lambda: layers["roads"].featureCount() == 1)
-    wait_for(lambda: changes(session)[-1]["geometry"] == LINE)
+    wait_for(lambda: changes(missing)[-1]["geometry"] == LINE)
+
+
+def test_putting_back_after_the_image_has_gone_does_nothing(missing, layers, window):
+    QgsProject.instance().removeMapLayer(layers["image"].id())
+    button(window).click()
+    assert layers["roads"].featureCount() == 0
+
+
+def test_what_cannot_be_put_back_is_told(missing, layers, window):
+    layers["roads"].setReadOnly(True)
+    button(window).click()
+    assert "The layer roads cannot be edited" in messages(window)[0]
 
 
 def test_a_worker_that_fails_says_why_and_what_to_do(live, layers, window, play_runtime, wait_for):
@@ -247,8 +271,7 @@ def test_without_an_image_nothing_starts(live):
 
 
 def test_a_label_layer_that_is_removed_is_told_and_what_was_drawn_stays_learned(session, layers, wait_for):
-    draw(layers["roads"])
-    wait_for(lambda: changes(session))
+    learn(session, layers, wait_for)
     layers["roads"].commitChanges()
     QgsProject.instance().removeMapLayer(layers["roads"].id())
     assert "The layer roads was removed" in session.panel.problem.text()
@@ -264,8 +287,7 @@ def test_the_image_that_is_removed_ends_the_session(session, layers, wait_for):
 
 def test_another_project_ends_the_session_without_a_word_of_an_error(session, layers, window, wait_for):
     wait_for(lambda: overlay(session) is not None)
-    draw(layers["roads"])
-    wait_for(lambda: changes(session))
+    learn(session, layers, wait_for)
     layers["roads"].commitChanges()
     worker = session.control._session.process_id
     QgsProject.instance().clear()
@@ -277,39 +299,12 @@ def test_another_project_ends_the_session_without_a_word_of_an_error(session, la
 def test_a_session_that_is_being_stopped_is_not_killed_by_another_project(session, layers, wait_for, monkeypatch):
     killed = []
     monkeypatch.setattr(LiveClient, "kill", lambda self: killed.append(self))
-    draw(layers["roads"])
-    wait_for(lambda: changes(session))
+    learn(session, layers, wait_for)
     layers["roads"].commitChanges()
     session.panel.stop.click()
     QgsProject.instance().clear()
     wait_for(lambda: session.panel.phase == IDLE)
     assert killed == [] and commands(session)[-1] == "stop"
-
-
-def test_putting_back_after_the_image_has_gone_does_nothing(session, layers, window, wait_for):
-    draw(layers["roads"])
-    wait_for(lambda: changes(session))
-    session.panel.stop.click()
-    wait_for(lambda: session.panel.phase == IDLE)
-    layers["roads"].rollBack()
-    session.panel.resume.click()
-    wait_for(lambda: messages(window) and "are missing from the layers" in messages(window)[0])
-    QgsProject.instance().removeMapLayer(layers["image"].id())
-    button(window).click()
-    assert layers["roads"].featureCount() == 0
-
-
-def test_what_cannot_be_put_back_is_told(session, layers, window, wait_for):
-    draw(layers["roads"])
-    wait_for(lambda: changes(session))
-    session.panel.stop.click()
-    wait_for(lambda: session.panel.phase == IDLE)
-    layers["roads"].rollBack()
-    layers["roads"].setReadOnly(True)
-    session.panel.resume.click()
-    wait_for(lambda: messages(window) and "are missing from the layers" in messages(window)[0])
-    button(window).click()
-    assert "The layer roads cannot be edited" in messages(window)[0]
 
 
 def test_a_session_that_ends_while_a_file_is_asked_for_keeps_nothing_and_says_so(
@@ -332,11 +327,9 @@ def test_unloading_the_plugin_waits_for_the_worker(session):
 
 
 def test_resuming_loads_the_layers_that_the_project_does_not_have(session, layers, wait_for):
-    draw(layers["roads"])
-    wait_for(lambda: changes(session))
+    learn(session, layers, wait_for)
     layers["roads"].commitChanges()
-    session.panel.stop.click()
-    wait_for(lambda: session.panel.phase == IDLE)
+    stop(session, wait_for)
     QgsProject.instance().clear()
     session.panel.resume.click()
     wait_for(lambda: commands(session).count("learn") == 2)
@@ -412,8 +405,7 @@ def test_a_layer_that_only_qgis_can_read_is_rendered_as_far_as_the_map_shows_it(
 
 
 def test_a_session_in_which_nothing_was_drawn_leaves_nothing(session, wait_for, tmp_path):
-    session.panel.stop.click()
-    wait_for(lambda: session.panel.phase == IDLE)
+    stop(session, wait_for)
     assert list((tmp_path / "live").iterdir()) == [] and not session.panel.can_resume
 
 
@@ -435,8 +427,7 @@ def test_a_suspended_worker_is_told_of_and_stopping_continues_it(session, layers
     session.control._session._notice_s = 0.5
     os.killpg(session.control._session.process_id, signal.SIGSTOP)
     wait_for(lambda: "is suspended; it goes on when it is continued" in session.panel.problem.text())
-    session.panel.stop.click()
-    wait_for(lambda: session.panel.phase == IDLE)
+    stop(session, wait_for)
 
 
 def test_old_sessions_lose_their_models_but_never_their_labels(tmp_path):

@@ -33,6 +33,9 @@ TABLE = {
     "profile": {"INPUT": "image", "MODEL": "model", "REPORT": ".html", "TRACE": ".json"},
     "compareprofiles": {"INPUT": "profile", "BEFORE": "profile", "REPORT": ".html"},
 }
+# Algorithms share the code that runs their worker: these stand for all, which `make test-hostile` tries.
+STANDING = ("finetune", "segment", "cleannetwork", "makescene")
+EACH = [pytest.param(name, marks=() if name in STANDING else pytest.mark.slow) for name in TABLE]
 WITH_LAYERS_IN = sorted(name for name, values in TABLE.items() if {"lines", "area"} & set(map(str, values.values())))
 WITH_LAYERS_OUT = sorted(name for name, values in TABLE.items() if str(values.get("OUTPUT"))[1:] in ("gpkg", "geojson"))
 

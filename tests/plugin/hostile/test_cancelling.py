@@ -9,12 +9,12 @@ from qgis.core import QgsCoordinateReferenceSystem, QgsExpression, QgsReferenced
 from ..support.acting import Ear, run, wait_until_gone
 from ..support.parts import ANSWER
 from ..support.tiles import ALL, paint_tiles, tile_layer
-from .conftest import ALL_OUTPUTS, TABLE, WITH_LAYERS_IN, WITH_LAYERS_OUT
+from .conftest import ALL_OUTPUTS, EACH, TABLE, WITH_LAYERS_IN, WITH_LAYERS_OUT
 
 STOPPED = "Stopped before it was finished; no output was written."
 
 
-@pytest.mark.parametrize("algorithm", [*TABLE, "createlabellayers", "setupruntime"])
+@pytest.mark.parametrize("algorithm", [*EACH, "createlabellayers", "setupruntime"])
 def test_before_its_work(algorithm, values_of, told, play_runtime, image, place):
     play_runtime(ANSWER)
     ear = Ear()
@@ -61,7 +61,7 @@ def test_while_a_layer_is_rendered(algorithm, values_of, told, play_runtime, tmp
     assert STOPPED in told(algorithm, values, Ear(cancel_on="Rendering the layer"))
 
 
-@pytest.mark.parametrize("algorithm", TABLE)
+@pytest.mark.parametrize("algorithm", EACH)
 def test_while_the_worker_starts(algorithm, values_of, told, play_runtime, tmp_path):
     started = tmp_path / "started"
     play_runtime(f"open({str(started)!r}, 'w').write(str(os.getpid())); sys.stdin.read()")
@@ -79,7 +79,7 @@ def test_while_the_worker_starts(algorithm, values_of, told, play_runtime, tmp_p
     assert wait_until_gone(int(started.read_text()))
 
 
-@pytest.mark.parametrize("algorithm", TABLE)
+@pytest.mark.parametrize("algorithm", EACH)
 def test_while_the_worker_works(algorithm, values_of, told, play_runtime):
     play_runtime("""
 child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])

@@ -8,7 +8,7 @@ from qgis.PyQt.QtCore import QMetaType
 
 from ..support.acting import Ear, run
 from ..support.parts import ANSWER
-from .conftest import ALL_OUTPUTS, TABLE
+from .conftest import ALL_OUTPUTS, EACH
 
 KILL, SEGFAULT = 9, 11
 TOLD = {
@@ -35,7 +35,7 @@ def test_a_worker_that_is_killed_is_told_and_leaves_nothing(phase, number, value
     assert TOLD[number] in text and text.rstrip().endswith(".")
 
 
-@pytest.mark.parametrize("algorithm", TABLE)
+@pytest.mark.parametrize("algorithm", EACH)
 def test_in_each_algorithm_a_crash_is_told_with_a_remedy(algorithm, values_of, told, play_runtime):
     play_runtime('send("heartbeat")\nos.kill(os.getpid(), 11)')
     text = told(algorithm, values_of(algorithm))

@@ -4,6 +4,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from osgeo import gdal
 from qgis.core import (
     QgsCoordinateReferenceSystem,
     QgsFeature,
@@ -73,23 +74,25 @@ def test_a_layer_in_memory_is_written_with_the_fields_that_are_needed(drawn, con
     assert curve.length() == pytest.approx(5 * 3.14159, rel=1e-3)
 
 
-def test_only_what_is_selected_is_written(drawn, context, tmp_path):
-    drawn.selectByExpression("width > 2")
-    value = QgsProcessingFeatureSourceDefinition(drawn.id(), selectedFeaturesOnly=True)
-    exchange.write_source(source_of(value, context), [], tmp_path / "roads.gpkg", context)
-    assert written(tmp_path / "roads.gpkg").featureCount() == 2
+def select(layer):
+    layer.selectByExpression("width > 2")
+    return QgsProcessingFeatureSourceDefinition(layer.id(), selectedFeaturesOnly=True)
 
 
-def test_only_what_the_layers_filter_lets_through_is_written(drawn, context, tmp_path):
-    drawn.setSubsetString("width > 3")
-    exchange.write_source(source_of(drawn.id(), context), [], tmp_path / "roads.gpkg", context)
-    assert written(tmp_path / "roads.gpkg").featureCount() == 1
+def filter_out(layer):
+    layer.setSubsetString("width > 3")
+    return layer.id()
 
 
-def test_a_layer_without_features_is_written_empty(drawn, context, tmp_path):
-    drawn.dataProvider().truncate()
-    exchange.write_source(source_of(drawn.id(), context), [], tmp_path / "roads.gpkg", context)
-    assert written(tmp_path / "roads.gpkg").featureCount() == 0
+def empty(layer):
+    layer.dataProvider().truncate()
+    return layer.id()
+
+
+@pytest.mark.parametrize(("choose", "count"), [(select, 2), (filter_out, 1), (empty, 0)])
+def test_only_what_is_selected_or_let_through_is_written(drawn, context, tmp_path, choose, count):
+    exchange.write_source(source_of(choose(drawn), context), [], tmp_path / "roads.gpkg", context)
+    assert written(tmp_path / "roads.gpkg").featureCount() == count
 
 
 def test_a_layer_without_crs_is_named(context, tmp_path):
@@ -135,8 +138,6 @@ def test_rasters_are_handed_on_by_their_path(image, monkeypatch):
 
 
 def test_subdatasets_are_handed_on_as_they_stand(image, tmp_path):
-    from osgeo import gdal
-
     path = tmp_path / "two.gpkg"
     gdal.Translate(str(path), str(image), format="GPKG", creationOptions=["RASTER_TABLE=one"])
     gdal.Translate(str(path), str(image), format="GPKG", creationOptions=["RASTER_TABLE=two", "APPEND_SUBDATASET=YES"])
@@ -147,8 +148,6 @@ def test_subdatasets_are_handed_on_as_they_stand(image, tmp_path):
 
 
 def test_subdatasets_of_a_relative_file_get_its_whole_path(image, tmp_path, monkeypatch):
-    from osgeo import gdal
-
     gdal.Translate(str(tmp_path / "two pages.tif"), str(image))
     gdal.Translate(str(tmp_path / "two pages.tif"), str(image), creationOptions=["APPEND_SUBDATASET=YES"])
     gdal.Translate(str(tmp_path / "bands.nc"), str(image), format="netCDF")
@@ -177,8 +176,6 @@ def test_rasters_with_options_are_refused(image):
 
 
 def test_rasters_in_memory_or_behind_a_login_are_refused(image):
-    from osgeo import gdal
-
     gdal.FileFromMemBuffer("/vsimem/bild.tif", image.read_bytes())
     with pytest.raises(ImageryError, match="The layer Bild is in QGIS' memory"):
         exchange.raster_path(QgsRasterLayer("/vsimem/bild.tif", "Bild"))
@@ -189,8 +186,6 @@ def test_rasters_in_memory_or_behind_a_login_are_refused(image):
 
 
 def test_a_file_of_several_rasters_is_no_image(image, tmp_path):
-    from osgeo import gdal
-
     path = str(tmp_path / "bands.nc")
     gdal.Translate(path, str(image), format="netCDF")
     with pytest.raises(ImageryError, match=r"bands\.nc holds several layers.*such as NETCDF"):

@@ -183,11 +183,7 @@ def mask_of(image, classes):
 
 @pytest.mark.parametrize(
     ("classes", "renderer"),
-    [
-        ("primary,track", "categorizedSymbol"),
-        ("track,track", "RuleRenderer"),
-        ("paved,dirt", "RuleRenderer"),
-    ],
+    [("primary,track", "categorizedSymbol"), ("track,track", "RuleRenderer"), ("paved,dirt", "RuleRenderer")],
 )
 def test_roads_arrive_by_class_where_they_are_of_several_that_maps_know(
     play_runtime, image, tmp_path, qgis_app, no_iface, classes, renderer

@@ -68,11 +68,7 @@ def test_a_map_service_is_rendered_in_pieces_that_it_gives(tmp_path, map_service
 
 
 @pytest.mark.parametrize(
-    "answer",
-    [
-        (200, "application/vnd.ogc.se_xml", b"<ServiceExceptionReport/>"),
-        (404, "text/html", b"gone"),
-    ],
+    "answer", [(200, "application/vnd.ogc.se_xml", b"<ServiceExceptionReport/>"), (404, "text/html", b"gone")]
 )
 def test_a_map_service_that_fails_is_an_error(tmp_path, map_service, answer):
     layer = wms_layer(map_service(lambda query: answer))

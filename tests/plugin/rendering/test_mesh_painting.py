@@ -40,8 +40,7 @@ def test_a_mesh_looks_as_it_is_styled(mesh, tmp_path):
 def test_data_that_were_added_to_the_mesh_are_painted_too(mesh, tmp_path):
     depths = tmp_path / "depths.dat"
     depths.write_text(
-        'DATASET\nOBJTYPE "mesh2d"\nBEGSCL\nND 4\nNC 1\nNAME "depth"\nTS 0 0\n70\n70\n70\n70\nENDDS\n',
-        encoding="ascii",
+        'DATASET\nOBJTYPE "mesh2d"\nBEGSCL\nND 4\nNC 1\nNAME "depth"\nTS 0 0\n70\n70\n70\n70\nENDDS\n', encoding="ascii"
     )
     assert mesh.addDatasets(str(depths))
     show_gray(mesh, group=1)

@@ -151,10 +151,7 @@ def test_without_a_choice_the_packages_that_are_installed_are_kept(only_python, 
 def test_packages_that_are_chosen_and_cannot_be_had_are_an_error(only_python):
     python = only_python("3 14")
     ipex = runtime.REQUIREMENT_SETS["ipex"]
-    for base, words in (
-        (None, "no Python 3.10 to 3.13 .*ipex"),
-        (python, "is not a Python 3.10 to 3.13.*ipex"),
-    ):
+    for base, words in ((None, "no Python 3.10 to 3.13 .*ipex"), (python, "is not a Python 3.10 to 3.13.*ipex")):
         with pytest.raises(RuntimeEnvironmentError, match=words) as why:
             build.find_base(ipex, base)
         assert "Or choose native under Packages." in why.value.remedy

@@ -6,13 +6,7 @@ from pathlib import Path
 import pytest
 from roadseg.qgis_roadseg.runtime import client
 from roadseg.qgis_roadseg.runtime.client import WorkerClient
-from roadseg.training_core.errors import (
-    Cancelled,
-    ImageryError,
-    RoadSegError,
-    RuntimeEnvironmentError,
-    WorkerError,
-)
+from roadseg.training_core.errors import Cancelled, ImageryError, RoadSegError, RuntimeEnvironmentError, WorkerError
 from roadseg.training_core.jobs import FineTune, Segment
 
 from ..support.acting import Ear, wait_until_gone

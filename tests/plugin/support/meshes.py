@@ -1,11 +1,6 @@
 """A mesh whose picture is known: a square of 100 m that gets brighter from its lower left to its upper right."""
 
-from qgis.core import (
-    QgsColorRampShader,
-    QgsCoordinateReferenceSystem,
-    QgsMeshLayer,
-    QgsRectangle,
-)
+from qgis.core import QgsColorRampShader, QgsCoordinateReferenceSystem, QgsMeshLayer, QgsRectangle
 from qgis.PyQt.QtGui import QColor
 
 SQUARE = QgsRectangle(390000, 5820000, 390100, 5820100)

@@ -175,11 +175,7 @@ def test_a_bad_row_of_a_batch_does_not_stop_the_rest(image, tmp_path, batch):
     rows = [
         {"INPUT": path, "OUTPUT": str(tmp_path / f"{number}.gpkg"), "EXTENT": extent}
         for number, (path, extent) in enumerate(
-            [
-                (str(tmp_path / "missing.tif"), None),
-                (str(image), "0,1,0,1 [EPSG:32645]"),
-                (str(image), None),
-            ]
+            [(str(tmp_path / "missing.tif"), None), (str(image), "0,1,0,1 [EPSG:32645]"), (str(image), None)]
         )
     ]
     told = batch("createlabellayers", rows)
