@@ -37,7 +37,7 @@ from qgis.core import (  # noqa: E402
 from qgis.PyQt import sip  # noqa: E402
 from qgis.PyQt.QtWidgets import QTextEdit  # noqa: E402
 
-from .support.acting import PLAY, Ear  # noqa: E402
+from .support.acting import PLAY, Ear, options_in, saved_job  # noqa: E402
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -97,6 +97,18 @@ def play_runtime(tmp_path, monkeypatch):
         return python
 
     return make
+
+
+@pytest.fixture
+def received(play_runtime, tmp_path):
+    """Return a function that has a worker play a part, and returns what gives the options of the job that it got."""
+
+    def play(lines):
+        lines, job = saved_job(lines, tmp_path)
+        play_runtime(lines)
+        return lambda: options_in(job)
+
+    return play
 
 
 @pytest.fixture

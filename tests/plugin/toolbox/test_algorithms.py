@@ -15,7 +15,7 @@ from qgis.core import (
     edit,
 )
 
-from ..support.acting import Ear, failure, memory_layer, options_in, run, run_in_task, saved_job
+from ..support.acting import Ear, failure, memory_layer, run, run_in_task
 from ..support.parts import ANSWER, FINETUNE, NETWORK, REGION, SEGMENT, WRITE
 
 pytestmark = pytest.mark.usefixtures("provider", "qgis_new_project")
@@ -45,30 +45,28 @@ def test_vectorize_into_memory_without_nodes(play_runtime, image):
     assert result["OUTPUT"].featureCount() == 2
 
 
-def test_vectorize_with_classes_and_without(play_runtime, image, tmp_path):
-    lines, job = saved_job(NETWORK, tmp_path)
-    play_runtime(lines)
-    for classes, received in ((None, ""), ("", ""), (str(image), str(image)), (QgsRasterLayer(str(image)), str(image))):
+def test_vectorize_with_classes_and_without(received, image, tmp_path):
+    options_in_job = received(NETWORK)
+    for classes, expected in ((None, ""), ("", ""), (str(image), str(image)), (QgsRasterLayer(str(image)), str(image))):
         run("vectorize", {"INPUT": str(image), "CLASSES": classes, "OUTPUT": "TEMPORARY_OUTPUT"})
-        assert options_in(job)["classes"] == received
+        assert options_in_job()["classes"] == expected
     missing = str(tmp_path / "none.tif")
     assert "none.tif" in failure("vectorize", {"INPUT": str(image), "CLASSES": missing, "OUTPUT": "TEMPORARY_OUTPUT"})
 
 
-def test_exportnetwork_hands_on_all_fields_and_wants_something_to_write(play_runtime, tmp_path):
-    lines, job = saved_job(
-        "import shutil; shutil.copy(job()['options']['lines'], " + repr(str(tmp_path / "handed on.gpkg")) + ")\n"
-        + 'send("result", result={"nodes": 2, "edges": 2, "length_m": 10.0, "components": 1})\n',
-        tmp_path,
-    )  # fmt: skip
-    play_runtime(lines)
+def test_exportnetwork_hands_on_all_fields_and_wants_something_to_write(received, tmp_path):
+    options_in_job = received(f"""
+import shutil
+shutil.copy(job()["options"]["lines"], {str(tmp_path / "handed on.gpkg")!r})
+send("result", result={{"nodes": 2, "edges": 2, "length_m": 10.0, "components": 1}})
+""")
     fields = "&field=speed:double&field=name:string&field=bridge:string"
     roads = memory_layer("LineString", "Straßen", "LineString (350001 3059999, 350011 3059999)", fields)
     graph = str(tmp_path / "Graph ß.graphml")
     values = {"INPUT": roads, "SPEED_FIELD": "speed", "BRIDGE_FIELD": "bridge"}
     result = run("exportnetwork", {**values, "GRAPHML": graph})
     assert result == {"GRAPHML": graph, "NODES": 2, "EDGES": 2, "LENGTH_M": 10, "COMPONENTS": 1}
-    options = options_in(job)
+    options = options_in_job()
     assert (options["graphml"], options["geopackage"]) == (graph, "")
     assert (options["lines_speed_field"], options["lines_bridge_field"]) == ("speed", "bridge")
     handed_on = QgsVectorLayer(str(tmp_path / "handed on.gpkg"), "", "ogr")
@@ -84,42 +82,33 @@ def test_vectorize_into_a_table_of_a_geopackage(play_runtime, image, tmp_path):
     assert not (tmp_path / "all.qml").exists()
 
 
-def test_cleannetwork_hands_on_all_fields_that_a_file_can_hold(play_runtime, tmp_path):
+def test_cleannetwork_hands_on_all_fields_that_a_file_can_hold(received, tmp_path):
     keep = "shutil.copy(job()['options']['lines'], " + repr(str(tmp_path / "lines.gpkg")) + ")"
-    lines, job = saved_job(f"import shutil; {keep}\n{NETWORK}", tmp_path)
-    play_runtime(lines)
-    kinds = {
-        "fid": "integer",
-        "name": "string",
-        "oneway": "bool",
-        "lanes": "integer",
-        "built": "date",
-        "refs": "string[]",
-    }
-    fields = "".join(f"&field={name}:{kind}" for name, kind in kinds.items())
+    options_in_job = received(f"import shutil; {keep}\n{NETWORK}")
+    kinds = ("fid:integer", "name:string", "oneway:bool", "lanes:integer", "built:date", "refs:string[]")
+    fields = "".join(f"&field={kind}" for kind in kinds)
     layer = memory_layer("LineString", "Straßen", "LineString (350001 3059999, 350011 3059999)", fields)
     with edit(layer):
         layer.changeAttributeValues(1, {0: 7, 1: "Ä", 2: True, 3: 2})
     result = run("cleannetwork", {"INPUT": layer, "BRIDGE_FIELD": "name", "OUTPUT": "TEMPORARY_OUTPUT", "GAP_M": 3})
     assert (result["COUNT"], result["LENGTH_M"]) == (2, 20)
     assert result["OUTPUT"].featureCount() == 2
-    options = options_in(job)
+    options = options_in_job()
     assert (options["gap_m"], options["snap_m"], options["lines_bridge_field"]) == (3, 5, "name")
     handed = QgsVectorLayer(str(tmp_path / "lines.gpkg"), "", "ogr")
     assert [field.name() for field in handed.fields()] == ["fid", "name", "oneway", "lanes", "built"]
     assert next(handed.getFeatures()).attributes()[1:4] == ["Ä", True, 2]
 
 
-def test_extractroads(play_runtime, image, tmp_path, model):
-    lines, job = saved_job(NETWORK, tmp_path)
-    play_runtime(lines)
+def test_extractroads(received, image, tmp_path, model):
+    options_in_job = received(NETWORK)
     area = memory_layer(
         "Polygon", "Gebiet", "Polygon ((350000 3059990, 350010 3059990, 350010 3060000, 350000 3059990))"
     )
     values = {"INPUT": str(image), "MODEL": model, "AOI": area, "OUTPUT": "TEMPORARY_OUTPUT", "SPUR_M": 3, "HALO": "96"}
     result = run("extractroads", {**values, "MASK": str(tmp_path / "mask.tif")})
     assert set(result) == {"OUTPUT", "MASK", "COUNT", "LENGTH_M", "ENGINE"}
-    options = options_in(job)
+    options = options_in_job()
     assert options["raster"] == str(image)
     assert options["model"] == model
     assert options["spur_m"] == 3
@@ -157,9 +146,8 @@ send("result", result={"apls": {"score": 0.5}, "apls_time": None, "topo": {"f1":
 """
 
 
-def test_scorenetwork_hands_each_layers_own_fields_on(play_runtime, tmp_path):
-    lines, job = saved_job(WRITE + ERRORS, tmp_path)
-    play_runtime(lines)
+def test_scorenetwork_hands_each_layers_own_fields_on(received, tmp_path):
+    options_in_job = received(WRITE + ERRORS)
     road = "LineString (350000 3059990, 350010 3059990)"
     truth = memory_layer("LineString", "Wahrheit", road, "&field=bridge:string&field=mph:string&field=name:string")
     found = memory_layer("LineStringZ", "Gefunden", "LineStringZ (350000 3059990 5, 350010 3059990 6)", "&field=v:int")
@@ -170,7 +158,7 @@ def test_scorenetwork_hands_each_layers_own_fields_on(play_runtime, tmp_path):
     }  # fmt: skip
     result = run("scorenetwork", values)
     assert (result["APLS_SCORE"], result["APLS_TIME_SCORE"], result["TOPO_F1"]) == (0.5, None, 0.25)
-    options = options_in(job)
+    options = options_in_job()
     assert (options["truth_bridge_field"], options["proposal_bridge_field"]) == ("bridge", "")
     assert (options["truth_speed_field"], options["proposal_speed_field"]) == ("mph", "v")
     assert (options["speed_unit"], options["snap_m"]) == ("mph", 6)
@@ -196,9 +184,8 @@ send("result", result={"lost": {"length_m": 10.0, "share": 0.5}, "routes": {"cut
 """
 
 
-def test_comparenetworks_hands_whole_layers_on_and_styles_both_results(play_runtime, tmp_path):
-    lines, job = saved_job(WRITE + CHANGES, tmp_path)
-    play_runtime(lines)
+def test_comparenetworks_hands_whole_layers_on_and_styles_both_results(received, tmp_path):
+    options_in_job = received(WRITE + CHANGES)
     road = "LineString (350000 3059990, 350010 3059990)"
     values = {
         "BEFORE": memory_layer("LineString", "Vorher", road, "&field=ref:string&field=lanes:int"),
@@ -210,7 +197,7 @@ def test_comparenetworks_hands_whole_layers_on_and_styles_both_results(play_runt
     result = run("comparenetworks", values)
     assert (result["LOST_LENGTH_M"], result["LOST_SHARE"], result["ROUTES_CUT_OFF"]) == (10, 0.5, 1)
     assert result["INTACT_SHARE"] is None
-    options = options_in(job)
+    options = options_in_job()
     assert (options["places_name_field"], options["routes_on"], options["align"]) == ("name", "remaining", False)
     statuses = {"cut off", "interrupted", "longer", "never connected", "no road near", "newly reachable", "reachable"}
     for name, words in (("OUTPUT", {"lost", "displaced", "new", "intact"}), ("REACHED", statuses)):
@@ -227,9 +214,8 @@ def test_relative_paths_are_meant_from_where_qgis_runs(play_runtime, image, tmp_
     assert (tmp_path / "mask.tif").is_file()
 
 
-def test_finetune(play_runtime, image, tmp_path):
-    lines, job = saved_job(FINETUNE, tmp_path)
-    play_runtime(lines)
+def test_finetune(received, image, tmp_path):
+    options_in_job = received(FINETUNE)
     roads = memory_layer("LineString", "Straßen", "LineString (350001 3059999, 350011 3059999)", "&field=width:double")
     values = {"INPUT": [str(image), QgsRasterLayer(str(image))], "ROADS": roads, "WIDTH_FIELD": "width", "BANDS": "1,3"}
     outputs = {"MODEL": str(tmp_path / "model.safetensors"), "REPORT": str(tmp_path / "report.html")}
@@ -239,14 +225,14 @@ def test_finetune(play_runtime, image, tmp_path):
         "VALIDATION_PRECISION": 0.7, "VALIDATION_RECALL": 0.8,
         "ENGINE": "native",
     }  # fmt: skip
-    options = options_in(job)
+    options = options_in_job()
     assert options["rasters"] == [str(image), str(image)]
     assert (options["width_field"], options["bands"], options["minutes"]) == ("width", [1, 3], 1)
     assert options["aoi"] == options["sure_field"] == "" and options["base_model"] == "starter"
 
 
-def test_evaluate(play_runtime, image, tmp_path, model):
-    lines, job = saved_job("""
+def test_evaluate(received, image, tmp_path, model):
+    options_in_job = received("""
 options = job()["options"]
 for name in ("report", "scores"):
     open(options[name], "w").close()
@@ -256,8 +242,7 @@ best = {"threshold": 0.4, **pixel}
 images = [{"name": "a.tif", "pixels": 100}]
 send("result", result={"pixel": pixel, "relaxed": relaxed, "best": best, "pixels": 100, "road_share": 0.25,
                        "images": images, "engine": "native", "precision": "bf16"})
-""", tmp_path)  # fmt: skip
-    play_runtime(lines)
+""")
     roads = memory_layer("LineString", "Straßen", "LineString (350001 3059999, 350011 3059999)")
     values = {"INPUT": [str(image)], "ROADS": roads, "MODEL": model, "TOLERANCE_M": 5, "PRECISION": "fp32"}
     outputs = {"REPORT": str(tmp_path / "Bericht ß.html"), "SCORES": str(tmp_path / "scores.json")}
@@ -267,29 +252,27 @@ send("result", result={"pixel": pixel, "relaxed": relaxed, "best": best, "pixels
         "RELAXED_F1": 0.9, "RELAXED_PRECISION": 0.91, "RELAXED_RECALL": 0.89,
         "BEST_THRESHOLD": 0.4, "BEST_F1": 0.6, "PIXELS": 100, "ROAD_SHARE": 0.25, "ENGINE": "native",
     }  # fmt: skip
-    options = options_in(job)
+    options = options_in_job()
     assert options["rasters"] == [str(image)] and options["model"] == model and options["tolerance_m"] == 5
     assert (options["report"], options["scores"], options["precision"]) == (*outputs.values(), "fp32")
 
 
-def test_evaluate_without_files(play_runtime, image, tmp_path, model):
-    lines, job = saved_job(ANSWER, tmp_path)
-    play_runtime(lines)
+def test_evaluate_without_files(received, image, model):
+    options_in_job = received(ANSWER)
     roads = memory_layer("LineString", "Straßen", "LineString (350001 3059999, 350011 3059999)")
     result = run("evaluate", {"INPUT": [str(image)], "ROADS": roads, "MODEL": model, "SCORES": "TEMPORARY_OUTPUT"})
     assert result["SCORES"].endswith(".json") and "REPORT" not in result
-    assert options_in(job)["scores"] == result["SCORES"] and options_in(job)["report"] == ""
+    assert options_in_job()["scores"] == result["SCORES"] and options_in_job()["report"] == ""
 
 
-def test_exportmodel(play_runtime, tmp_path, model):
-    lines, job = saved_job("""
+def test_exportmodel(received, tmp_path, model):
+    options_in_job = received("""
 open(job()["options"]["onnx"], "w").close()
 send("result", result={"onnx": job()["options"]["onnx"], "megabytes": 97.9})
-""", tmp_path)  # fmt: skip
-    play_runtime(lines)
+""")
     path = str(tmp_path / "Modell ß 2.onnx")
     assert run("exportmodel", {"INPUT": model, "OUTPUT": path, "TILE_PX": 1024}) == {"OUTPUT": path, "MEGABYTES": 97.9}
-    assert options_in(job) == {"model": model, "onnx": path, "tile_px": 1024}
+    assert options_in_job() == {"model": model, "onnx": path, "tile_px": 1024}
 
 
 def region_values(scenes, tmp_path, model):
@@ -299,16 +282,15 @@ def region_values(scenes, tmp_path, model):
     }  # fmt: skip
 
 
-def test_mapregion_tells_its_numbers_its_report_and_its_index(play_runtime, image, tmp_path, model):
-    lines, job = saved_job(REGION, tmp_path)
-    play_runtime(lines)
+def test_mapregion_tells_its_numbers_its_report_and_its_index(received, image, tmp_path, model):
+    options_in_job = received(REGION)
     folder, ear = tmp_path / "Bezirk ß", Ear()
     result = run("mapregion", region_values([image], tmp_path, model), ear)
     assert (result["SCENES"], result["DONE"], result["FAILED"], result["COUNT"], result["LENGTH_M"]) == (1, 1, 0, 2, 20)
     assert (result["REPORT"], result["INDEX"]) == (str(folder / "report.html"), str(folder / "index.gpkg"))
     assert QgsVectorLayer(result["OUTPUT"], "roads", "ogr").featureCount() == 2
     assert "failed" not in ear.text
-    assert (options_in(job)["rasters"], options_in(job)["folder"]) == ([str(image)], str(folder))
+    assert (options_in_job()["rasters"], options_in_job()["folder"]) == ([str(image)], str(folder))
 
 
 def test_mapregion_warns_of_the_scenes_that_failed_the_first_five_by_name(play_runtime, image, tmp_path, model):
@@ -324,10 +306,9 @@ def test_mapregion_warns_of_the_scenes_that_failed_the_first_five_by_name(play_r
 
 
 def test_mapregion_takes_a_source_relative_to_where_qgis_is_and_an_address_as_it_is(
-    play_runtime, tmp_path, model, monkeypatch
+    received, tmp_path, model, monkeypatch
 ):
-    lines, job = saved_job(REGION, tmp_path)
-    play_runtime(lines)
+    options_in_job = received(REGION)
     monkeypatch.chdir(tmp_path)
     values = region_values([], tmp_path, model)
     sources = {
@@ -335,40 +316,38 @@ def test_mapregion_takes_a_source_relative_to_where_qgis_is_and_an_address_as_it
         "https://example.org/items.json": "https://example.org/items.json",
         "/vsis3/bucket/scenes/*.tif": "/vsis3/bucket/scenes/*.tif",
     }
-    for given, received in sources.items():
+    for given, expected in sources.items():
         run("mapregion", {**values, "SOURCE": given})
-        assert options_in(job)["source"] == received
+        assert options_in_job()["source"] == expected
         (tmp_path / "Bezirk ß" / "index.gpkg").unlink()
     assert "No scenes are given" in failure("mapregion", values)
     assert "tcp://" in failure("mapregion", {**values, "SOURCE": "scenes", "SCHEDULER": "host:8786"})
 
 
-def test_mergemodels(play_runtime, image, tmp_path, model):
-    lines, job = saved_job("""
+def test_mergemodels(received, image, tmp_path, model):
+    options_in_job = received("""
 open(job()["options"]["model"], "w").close()
 send("result", result={"model": job()["options"]["model"], "shares": [0.5, 0.5], "threshold": 0.45, "chips": 64})
-""", tmp_path)  # fmt: skip
-    play_runtime(lines)
+""")
     path = str(tmp_path / "beide ß.safetensors")
     values = {"INPUT": [model, str(tmp_path / "süd.safetensors")], "OUTPUT": path}
     result = run("mergemodels", {**values, "RASTERS": [str(image)], "WEIGHTS": "2, 1"})
     assert result == {"OUTPUT": path, "THRESHOLD": 0.45, "CHIPS": 64}
-    options = options_in(job)
+    options = options_in_job()
     assert (options["models"], options["weights"]) == (values["INPUT"], [2.0, 1.0])
     assert (options["rasters"], options["model"]) == ([str(image)], path)
     run("mergemodels", values)
-    assert options_in(job)["rasters"] == options_in(job)["weights"] == []
+    assert options_in_job()["rasters"] == options_in_job()["weights"] == []
     assert "one model" in failure("mergemodels", {**values, "INPUT": [model]})
     assert "weights" in failure("mergemodels", {**values, "WEIGHTS": "1"})
     assert "INPUT" in failure("mergemodels", {"OUTPUT": path})
 
 
-def test_quantize(play_runtime, image, tmp_path, model):
-    lines, job = saved_job("""
+def test_quantize(received, image, tmp_path, model):
+    options_in_job = received("""
 open(job()["options"]["onnx"], "w").close()
 send("result", result={"agreement": 0.997, "megabytes": 24.6, "full_precision": []})
-""", tmp_path)  # fmt: skip
-    play_runtime(lines)
+""")
     path = str(tmp_path / "klein.onnx")
     result = run("quantize", {"INPUT": [str(image)], "MODEL": model, "OUTPUT": path, "CHIPS": 8})
     assert result == {
@@ -377,20 +356,19 @@ send("result", result={"agreement": 0.997, "megabytes": 24.6, "full_precision": 
         "MEGABYTES": 24.6,
         **dict.fromkeys(("IOU", "IOU_BEFORE", "APLS", "APLS_BEFORE")),
     }
-    options = options_in(job)
+    options = options_in_job()
     assert (options["rasters"], options["model"], options["chips"]) == ([str(image)], model, 8)
     assert options["roads"] == options["aoi"] == ""
 
 
-def test_a_stopped_finetune_hands_on_the_best_model_where_it_is_to_be_kept(play_runtime, image, tmp_path):
-    lines, job = saved_job("""
+def test_a_stopped_finetune_hands_on_the_best_model_where_it_is_to_be_kept(received, image, tmp_path):
+    options_in_job = received("""
 send("log", message="Step 30")
 sys.stdin.read()
 for name in ("model", "report"):
     open(job()["options"][name], "w").close()
 send("result", result={"stopped": True, "steps": 30, "validation": {"f1": 0.6}})
-""", tmp_path)  # fmt: skip
-    play_runtime(lines)
+""")
     roads = memory_layer("LineString", "Straßen", "LineString (350001 3059999, 350011 3059999)")
     values = {"INPUT": [str(image)], "ROADS": roads, "KEEP_BEST": True}
     outputs = {"MODEL": str(tmp_path / "model.safetensors"), "REPORT": str(tmp_path / "report.html")}
@@ -400,7 +378,7 @@ send("result", result={"stopped": True, "steps": 30, "validation": {"f1": 0.6}})
     assert {name: result[name] for name in outputs} == outputs
     assert (result["STEPS"], result["VALIDATION_F1"]) == (30, 0.6)
     assert f"the best model so far is in {outputs['MODEL']}, {outputs['REPORT']}" in ear.text
-    options = options_in(job)
+    options = options_in_job()
     assert (options["keep_best"], options["resume"]) == (True, False)
 
 

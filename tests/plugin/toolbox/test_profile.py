@@ -5,7 +5,7 @@ import os
 import pytest
 from qgis.core import QgsRasterLayer
 
-from ..support.acting import failure, options_in, run, saved_job
+from ..support.acting import failure, run
 from ..support.tiles import paint_tiles, tile_layer
 
 pytestmark = pytest.mark.usefixtures("provider", "qgis_new_project")
@@ -29,18 +29,6 @@ for name in ("report", "differences"):
         open(options[name], "w").close()
 send("result", result={"step_before_s": 0.5, "step_after_s": 0.25, "ratio": 0.5})
 """
-
-
-@pytest.fixture
-def received(play_runtime, tmp_path):
-    """Return a function that has a worker play its part, and returns what it was given."""
-
-    def play(lines):
-        lines, job = saved_job(lines, tmp_path)
-        play_runtime(lines)
-        return lambda: options_in(job)
-
-    return play
 
 
 def test_this_computer_is_profiled_with_nothing_given(received, tmp_path):

@@ -1,30 +1,9 @@
 import pytest
 from qgis.core import QgsApplication, QgsProcessingAlgorithm, QgsProcessingException
 
-IDS = {
-    "setupruntime",
-    "profile",
-    "compareprofiles",
-    "createlabellayers",
-    "finetune",
-    "evaluate",
-    "suggestlabels",
-    "exportmodel",
-    "quantize",
-    "mergemodels",
-    "makescene",
-    "segment",
-    "vectorize",
-    "extractroads",
-    "mapregion",
-    "cleannetwork",
-    "scorenetwork",
-    "exportnetwork",
-    "comparenetworks",
-    "maproads",
-    "finetuneandmap",
-    "updateosm",
-}
+from . import test_conventions
+
+IDS = set().union(*test_conventions.IDS.values())
 
 
 def test_the_algorithms_are_listed_without_a_runtime(provider, no_runtime):

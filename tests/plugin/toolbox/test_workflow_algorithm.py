@@ -17,7 +17,7 @@ from roadseg.qgis_roadseg.toolbox.workflow_algorithm import FOLDER, WorkflowAlgo
 
 from scripts import processing_models
 
-from ..support.acting import Ear, failure, memory_layer, options_in, run, run_in_task, saved_job
+from ..support.acting import Ear, failure, memory_layer, run, run_in_task
 from ..support.parts import CHANGES, FINETUNE, NETWORK, SEGMENT
 
 pytestmark = pytest.mark.usefixtures("provider", "qgis_new_project")
@@ -54,21 +54,19 @@ def test_every_step_takes_what_the_model_gives_it(provider, name, play_runtime):
     assert model.validate() == (True, [])
 
 
-def test_maproads_hands_the_probability_on_and_styles_what_it_makes(play_runtime, image, tmp_path, model):
-    lines, job = saved_job(play_of(STEPS), tmp_path)
-    play_runtime(lines)
+def test_maproads_hands_the_probability_on_and_styles_what_it_makes(received, image, tmp_path, model):
+    options_in_job = received(play_of(STEPS))
     roads, probability = tmp_path / "roads.gpkg", tmp_path / "probability.tif"
     values = {"INPUT": str(image), "MODEL": model, "THRESHOLD": 0.3}
     result = run("maproads", {**values, "OUTPUT": str(roads), "PROBABILITY": str(probability)})
     assert (result["OUTPUT"], result["PROBABILITY"]) == (str(roads), str(probability))
-    assert (options_in(job)["raster"], options_in(job)["threshold"]) == (str(probability), 0.3)
+    assert (options_in_job()["raster"], options_in_job()["threshold"]) == (str(probability), 0.3)
     assert QgsVectorLayer(str(roads), "roads", "ogr").featureCount() == 2
     assert roads.with_suffix(".qml").is_file() and probability.with_suffix(".qml").is_file()
 
 
-def test_finetuneandmap_maps_with_the_model_that_it_has_learned(play_runtime, image, tmp_path):
-    lines, job = saved_job(play_of(STEPS), tmp_path)
-    play_runtime(lines)
+def test_finetuneandmap_maps_with_the_model_that_it_has_learned(received, image, tmp_path):
+    options_in_job = received(play_of(STEPS))
     roads = memory_layer("LineString", "Drawn", ROAD, "&field=width_m:double")
     learned = tmp_path / "town.safetensors"
     values = {"INPUT": str(image), "ROADS": roads, "WIDTH_FIELD": "width_m", "MINUTES": 1}
@@ -76,19 +74,18 @@ def test_finetuneandmap_maps_with_the_model_that_it_has_learned(play_runtime, im
     result = run("finetuneandmap", {**values, **outputs})
     assert (result["MODEL"], result["REPORT"]) == (outputs["MODEL"], outputs["REPORT"])
     assert result["OUTPUT"].featureCount() == 2
-    assert (options_in(job)["raster"], options_in(job)["model"]) == (str(image), str(learned))
+    assert (options_in_job()["raster"], options_in_job()["model"]) == (str(image), str(learned))
 
 
-def test_updateosm_compares_within_the_extent(play_runtime, image, tmp_path, model):
-    lines, job = saved_job(play_of({"extractroads": NETWORK, "comparenetworks": CHANGES}), tmp_path)
-    play_runtime(lines)
+def test_updateosm_compares_within_the_extent(received, image, tmp_path, model):
+    options_in_job = received(play_of({"extractroads": NETWORK, "comparenetworks": CHANGES}))
     before = memory_layer("LineString", "OSM", ROAD, "&field=highway:string")
     values = {"INPUT": str(image), "MODEL": model, "BEFORE": before, "EXTENT": str(image), "TOLERANCE_M": 4}
     outputs = {name: "TEMPORARY_OUTPUT" for name in ("OUTPUT", "ROADS")}
     result = run("updateosm", {**values, **outputs, "REPORT": str(tmp_path / "report.html")})
     assert [feature["change"] for feature in result["OUTPUT"].getFeatures()] == ["lost"]
     assert result["ROADS"].featureCount() == 2
-    options = options_in(job)
+    options = options_in_job()
     assert options["aoi"] and options["tolerance_m"] == 4
     assert "EXTENT" in failure("updateosm", {**values, **outputs, "EXTENT": None})
 
