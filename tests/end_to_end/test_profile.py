@@ -8,6 +8,7 @@ import pytest
 from scripts import headless
 
 
+@pytest.mark.slow  # its job and its algorithm are shown by core/pipelines and plugin/toolbox
 def test_this_computer_is_profiled_and_is_as_fast_as_itself(tmp_path):
     profile, trace, report, differences = (
         str(tmp_path / name) for name in ("Profil ß.json", "trace.json", "report.html", "differences.html")
