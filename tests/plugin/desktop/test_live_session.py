@@ -245,8 +245,13 @@ def test_putting_back_after_the_image_has_gone_does_nothing(missing, layers, win
     assert layers["roads"].featureCount() == 0
 
 
-def test_what_cannot_be_put_back_is_told(missing, layers, window):
+def test_what_cannot_be_put_back_is_told(session, layers, window, wait_for):
+    learn(session, layers, wait_for)
+    stop(session, wait_for)
+    layers["roads"].rollBack()
     layers["roads"].setReadOnly(True)
+    session.panel.resume.click()
+    wait_for(lambda: messages(window) and "are missing from the layers" in messages(window)[0])
     button(window).click()
     assert "The layer roads cannot be edited" in messages(window)[0]
 
