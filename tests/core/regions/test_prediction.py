@@ -83,7 +83,7 @@ def planned(paths, model, folder, block_px=96, aoi=None, **others):
     catalog = read_catalog(paths, card.input, None, Reporter())
     assert not catalog.problems
     sample = plan_image(catalog.scenes[0].path, None, card.input)
-    predicting, _ = choose_settings(job, network, card, lambda: sample, 0, Reporter())
+    predicting, _ = choose_settings(job, network, card, lambda: [sample], 0, Reporter())
     planner = Planner(str(folder), predicting, card, block_px, aoi)
     mosaics = find_mosaics(catalog.scenes, predicting.halo_px, card.resolution_m)
     return planner, [planner.plan(mosaic, normalized_bands(mosaic, card.input)[0]) for mosaic in mosaics]
