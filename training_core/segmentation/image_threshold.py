@@ -90,9 +90,10 @@ def _sampled_counts(plans: Sequence[ImagePlan], wanted: ModelInput, predictor: P
 def _windows(plan: ImagePlan, count: int) -> Iterator[tuple[int, int, int, int]]:
     """Yield column, row, width and height of windows in the part to segment, row by row."""
     left, top, width, height = plan.window
-    columns = max(1, min(round((count * width / height) ** 0.5), count))
-    for down in range(count // columns):
-        for across in range(columns):
-            column = left + int((across + 0.5) * width / columns - _SIDE_PX / 2)
-            row = top + int((down + 0.5) * height / (count // columns) - _SIDE_PX / 2)
-            yield max(left, column), max(top, row), min(_SIDE_PX, width), min(_SIDE_PX, height)
+    side = min(_SIDE_PX, width), min(_SIDE_PX, height)
+    # No more than cover the image.
+    columns = max(1, min(round((count * width / height) ** 0.5), count, -(-width // _SIDE_PX)))
+    rows = max(1, min(count // columns, -(-height // _SIDE_PX)))
+    for row in np.linspace(top, top + height - side[1], rows, dtype=int):
+        for column in np.linspace(left, left + width - side[0], columns, dtype=int):
+            yield int(column), int(row), *side

@@ -6,6 +6,7 @@ import rasterio
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.core.support.rasters import write_raster
 from training_core.events import Log, Reporter, Warning
 from training_core.jobs import ExtractRoads, MapRegion, Segment
 from training_core.models.loading import load_weights
@@ -78,6 +79,15 @@ def test_an_uncertain_model_finds_its_roads_and_a_number_of_the_persons_wins(tow
         found = dataset.read(1) == 1
     assert (found & town.truth).sum() / (found | town.truth).sum() > 0.8
     assert segment.run(replace(job, threshold=0.7), Reporter())["threshold"] == 0.7
+
+
+@pytest.mark.parametrize(("across", "down"), [(6, 1), (1, 6), (3, 2)])
+def test_an_image_of_any_shape_is_sampled_within_its_borders(town, uncertain, tmp_path, across, down):
+    with rasterio.open(town.raster) as dataset:
+        values, crs = np.tile(dataset.read(), (1, down, across)), dataset.crs
+    raster = write_raster(tmp_path / "image.tif", values[:, :-30, :-20], crs)
+    job = Segment(raster=raster, model=uncertain, mask=str(tmp_path / "mask.tif"), **COMPUTE)
+    assert 0.05 < segment.run(job, Reporter())["threshold"] < 0.6
 
 
 def test_segment_extract_and_a_region_choose_alike(town, uncertain, tmp_path):
