@@ -70,7 +70,7 @@ def test_advice_that_options_apply_is_tried(tmp_path, monkeypatch):
 def test_report_and_trace_are_written(profiled):
     result, _, _ = profiled
     with open(result["report"], encoding="utf-8") as file:
-        assert "encoder.layer4" in file.read()
+        assert "encoder.model.blocks" in file.read()
     with open(result["trace"], encoding="utf-8") as file:
         assert json.load(file)["traceEvents"]
 
