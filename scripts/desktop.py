@@ -118,7 +118,7 @@ def _run(command: list[str], env: dict[str, str], log: Any, limit_s: float) -> i
 def timings(seen: dict[str, Any]) -> str:
     """Return a table of the steps' durations, and of the longest time without response in each."""
     rows = [
-        f"{name:<16}{each['seconds']:>8.1f} s{each['longest_gap_s']:>10.3f} s{each['longest_work_s']:>8.3f} s"
+        f"{name:<16}{each['seconds']:>8.1f} s{each['max_gap_s']:>10.3f} s{each['max_work_s']:>8.3f} s"
         for name, each in seen["steps"].items()
     ]
     return "\n".join([f"{'step':<16}{'took':>10}{'no answer':>12}{'working':>10}", *rows])

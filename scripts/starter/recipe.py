@@ -126,7 +126,7 @@ TAUGHT = replace(
     is_mean=True,
     seed=2,
 )
-# From an encoder learned on ImageNet. Chips of many ground sizes, so that the resolution can be chosen by score.
+# From an encoder learned on ImageNet. Only towns are taught; the lines of Massachusetts are not moved.
 FROM_IMAGENET = replace(
     ON_GROUND,
     encoder="efficientnet_lite0",

@@ -49,7 +49,7 @@ class Stage(QObject):
     def __init__(self, told: Path, limit_s: float) -> None:
         super().__init__()
         self.seen = {"steps": {}, "error": "", "exceptions": []}
-        self.longest_gap_s = self.longest_work_s = 0.0
+        self.max_gap_s = self.max_work_s = 0.0
         self._told = told
         self._wait, self._deadline = None, 0.0
         self._last = self._began = time.monotonic()
@@ -72,16 +72,16 @@ class Stage(QObject):
         """Note that a step begins, and how the last one went."""
         now = time.monotonic()
         if self._step:
-            longest = {"longest_gap_s": self.longest_gap_s, "longest_work_s": self.longest_work_s}
+            longest = {"max_gap_s": self.max_gap_s, "max_work_s": self.max_work_s}
             took = {"seconds": now - self._began, **longest}
             self.seen["steps"][self._step] = {name: round(value, 3) for name, value in took.items()}
         self._step, self._began = name, now
-        self.longest_gap_s = self.longest_work_s = 0.0
+        self.max_gap_s = self.max_work_s = 0.0
 
     def _tick(self) -> None:
         now = time.monotonic()
-        self.longest_gap_s = max(self.longest_gap_s, now - self._last - TICK_MS / 1000)
-        self.longest_work_s = max(self.longest_work_s, time.thread_time() - self._last_worked_s)
+        self.max_gap_s = max(self.max_gap_s, now - self._last - TICK_MS / 1000)
+        self.max_work_s = max(self.max_work_s, time.thread_time() - self._last_worked_s)
         try:
             self._go_on(now)
         except StopIteration:

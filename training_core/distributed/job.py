@@ -43,7 +43,7 @@ def execute_on_ranks(job: Job, reporter: Reporter) -> dict[str, Any]:
         )
     if environment.is_rank():
         return _run_as_started(job, reporter)
-    count = count_processes(job.processes, job.threads, job.most_processes)
+    count = count_processes(job.processes, job.threads, job.max_processes)
     if job.processes == AUTO:  # whole pipelines
         count = max(job.pipeline_stages, count - count % job.pipeline_stages)
     if count == 1:

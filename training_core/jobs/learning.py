@@ -140,7 +140,7 @@ class FineTune(LabelOptions, RecipeOptions, ProcessOptions, ComputeOptions):
     )
 
     @property
-    def most_processes(self) -> int:
+    def max_processes(self) -> int:
         """Maximum number of processes with work in each step: whole images are divided into tiles."""
         if self.sample == IMAGE:
             return MAX_PROCESSES
@@ -167,10 +167,10 @@ class FineTune(LabelOptions, RecipeOptions, ProcessOptions, ComputeOptions):
     def _check_processes(self) -> None:
         if self.pipeline_stages > 1:
             self._check_pipeline()
-        if self.processes == AUTO or int(self.processes) <= self.most_processes:
+        if self.processes == AUTO or int(self.processes) <= self.max_processes:
             return
         raise JobError(
-            f"{self.processes} processes (processes) cannot divide a step of {self.most_processes} batches.",
+            f"{self.processes} processes (processes) cannot divide a step of {self.max_processes} batches.",
             f"Raise accumulation to a multiple of {self.processes}, or lower the number of processes.",
         )
 

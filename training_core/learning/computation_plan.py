@@ -21,7 +21,7 @@ from ..models.engines import TRAINING, NativeEngine, choose_engine, choose_preci
 from .checkpoint import Checkpoint
 from .fitted_recipe import Fit, TrialSteps, fit_recipe, has_choice
 from .pipeline.plan import plan_pipeline, require_pipelines
-from .training_memory import TRIED_RECOMPUTING, MemoryPlan, most_bytes, plan_memory
+from .training_memory import TRIED_RECOMPUTING, MemoryPlan, max_bytes, plan_memory
 from .whole_images.tiles import TilePlan, plan_tiles
 
 # A trial of the engines takes some ten steps; where fewer than these are given, they are better spent on training.
@@ -125,7 +125,7 @@ def _plan_stages(
     require_pipelines(job, stages, ranks)
     for is_recomputing in TRIED_RECOMPUTING[job.recompute]:
         plan = plan_pipeline(architecture, engine, job, chip_px, is_recomputing, stages, ranks // stages)
-        largest_bytes, limit_bytes = max(plan.stage_bytes), most_bytes(local_ranks)
+        largest_bytes, limit_bytes = max(plan.stage_bytes), max_bytes(local_ranks)
         if largest_bytes <= limit_bytes:
             reporter.log(
                 f"A pipeline of {stages} stages with {', '.join(map(str, plan.balance))} parts of the network, at most "

@@ -74,9 +74,9 @@ class Footprint:
         chips = self.chip_bytes_per_px * pixels * accumulation
         return int(self._other_bytes + step + chips)
 
-    def most_px(self, most_bytes: int) -> int:
+    def most_px(self, max_bytes: int) -> int:
         """Return how many pixels a batch may have within a number of bytes of the process; 0 if none fits."""
-        free = most_bytes - self._other_bytes - self.fixed_bytes
+        free = max_bytes - self._other_bytes - self.fixed_bytes
         return max(0, int((free / (GAPS * self.bytes_per_px + self.chip_bytes_per_px)).min()))
 
     @property
@@ -170,7 +170,7 @@ def plan_memory(
         There is too little memory; the remedy names settings that fit.
     """
     each = f" for each of {processes} processes" if processes > 1 else ""
-    limit_bytes, bound_bytes = most_bytes(processes), _bound_bytes(architecture, recipe, chip_px)
+    limit_bytes, bound_bytes = max_bytes(processes), _bound_bytes(architecture, recipe, chip_px)
     if architecture.is_resnet_unet and bound_bytes <= limit_bytes:
         log(
             f"Training needs less than {bound_bytes / 1e9:.1f} GB of memory{each}; {limit_bytes / 1e9:.1f} GB are "
@@ -181,7 +181,7 @@ def plan_memory(
     ways = TRIED_RECOMPUTING[recipe.recompute]
     for is_recomputing in ways if architecture.is_resnet_unet else (False,):
         footprint = measure_footprint(architecture, engine, recipe, is_recomputing)
-        limit_bytes = most_bytes(processes) - sent_bytes
+        limit_bytes = max_bytes(processes) - sent_bytes
         peak_bytes = footprint.peak_bytes(recipe.batch_size, chip_px, recipe.accumulation)
         need = f"{peak_bytes / 1e9:.1f} GB of memory{each}{', recomputing activations' * is_recomputing}"
         if peak_bytes <= limit_bytes:
@@ -212,7 +212,7 @@ def _weights_bytes(architecture: Architecture) -> int:
     return sum(tensor.nbytes for tensor in weights_without_memory(architecture).values())
 
 
-def most_bytes(processes: int = 1) -> int:
+def max_bytes(processes: int = 1) -> int:
     """Return the largest size that this process may reach if a number of them share the machine."""
     available = psutil.Process().memory_info().rss + int(SHARE_OF_FREE * available_bytes() / processes)
     limit = environment.memory_bytes()

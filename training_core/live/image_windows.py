@@ -27,7 +27,7 @@ class ImageWindows:
     def __init__(self, image: Image) -> None:
         self._image, self.grid, self.name = image, image.grid, image.name
         self._squares: OrderedDict[tuple[int, int], tuple[np.ndarray, np.ndarray]] = OrderedDict()
-        self.most_bytes = int(min(MAX_BYTES, MEMORY_FRACTION * available_bytes()))
+        self.max_bytes = int(min(MAX_BYTES, MEMORY_FRACTION * available_bytes()))
         self.held_bytes = 0
 
     def read(self, column: int, row: int, width: int, height: int) -> tuple[np.ndarray, np.ndarray]:
@@ -60,7 +60,7 @@ class ImageWindows:
             self.held_bytes += _bytes(square)
         self._squares.move_to_end((down, across))
         # Drop the squares that were not used for longest.
-        while self.held_bytes > self.most_bytes and len(self._squares) > 1:
+        while self.held_bytes > self.max_bytes and len(self._squares) > 1:
             self.held_bytes -= _bytes(self._squares.popitem(last=False)[1])
         return square
 

@@ -75,15 +75,15 @@ def _shortest_spurs(graph: Graph, spur_m: float, surroundings: Surroundings) -> 
 
 def prune_unlikely(
     graph: Graph,
-    longest_m: float,
+    max_length_m: float,
     least: float,
     probability_of: Callable[[Graph, np.ndarray], np.ndarray],
     surroundings: Surroundings,
 ) -> tuple[Graph, Removed]:
     """Return the graph without dead ends that are unlikely roads: of each junction the least likely one, in two rounds.
 
-    No path between other roads is lost. Dead ends longer than `longest_m` or at the edge of the data stay, as do those
-    with a probability of `least` or more. `probability_of` leads from a graph and (k,) int64 sorted numbers of its
+    No path between other roads is lost. Dead ends longer than `max_length_m`, at the edge of the data, or with a
+    probability of `least` or more stay. `probability_of` leads from a graph and (k,) int64 sorted numbers of its
     edges to their (k,) float64 road probability; NaN is unknown.
     """
     removed = Removed.none()
@@ -91,7 +91,7 @@ def prune_unlikely(
         # Candidates: short edges with an end of degree 1, none of which the edge of the data cuts off.
         is_end, is_cut_off = graph.degree == 1, surroundings.is_data_edge(graph.nodes)
         is_dead_end = (is_end & ~is_cut_off)[graph.edges]
-        short = is_dead_end.any(axis=1) & (graph.lengths() < longest_m)
+        short = is_dead_end.any(axis=1) & (graph.lengths() < max_length_m)
         dead = np.flatnonzero(short & ~(is_end & is_cut_off)[graph.edges].any(axis=1))
         probability = probability_of(graph, dead)
         dead, probability = dead[probability < least], probability[probability < least]

@@ -69,13 +69,13 @@ class Links:
 
 
 def join_likely(
-    graph: Graph, reach_m: float, least_probability: float, surroundings: Surroundings
+    graph: Graph, reach_m: float, min_probability: float, surroundings: Surroundings
 ) -> tuple[Graph, Links]:
     """Return the graph with dead ends joined where a road is likely, and all links that were considered.
 
     Each dead end is joined once, the likeliest links first. A link ends where it first meets a road that is not a
     bridge. Its ends lie within `reach_m` and not at the edge of the data, and the probability of a road along it is at
-    least `least_probability`, 0 to 1. A new edge has the origin of the road that it extends.
+    least `min_probability`, 0 to 1. A new edge has the origin of the road that it extends.
     """
     ends = _without_crowds(dead_ends(graph, surroundings), reach_m)
     if reach_m <= 0 or not len(ends.node):
@@ -83,7 +83,7 @@ def join_likely(
     links = _candidates(graph, ends, reach_m, surroundings)
     features = _features(graph, ends, links)
     links = replace(links, features=features, probability=link_probability(features))
-    links = _chosen(graph, ends, links, least_probability)
+    links = _chosen(graph, ends, links, min_probability)
     return _joined(graph, ends, links, surroundings), links
 
 
@@ -171,10 +171,10 @@ def _features(graph: Graph, ends: DeadEnds, links: Links) -> dict[str, np.ndarra
     return link_features(paths, turn, links.other < 0, stub_m)
 
 
-def _chosen(graph: Graph, ends: DeadEnds, links: Links, least_probability: float) -> Links:
+def _chosen(graph: Graph, ends: DeadEnds, links: Links, min_probability: float) -> Links:
     """Return the links with their outcomes."""
     outcome = np.full(len(links.paths), UNLIKELY, dtype=Links.none().outcome.dtype)
-    likely = np.flatnonzero(links.probability >= least_probability)
+    likely = np.flatnonzero(links.probability >= min_probability)
     outcome[likely] = OTHER
     near = likely[_is_connected_nearby(graph, ends, links, likely)]
     outcome[near] = CONNECTED

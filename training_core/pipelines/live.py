@@ -83,9 +83,9 @@ def _resolution_m(job: Live, card: ModelCard, own_m: float) -> float:
 def _log_setup(windows: ImageWindows, base: BaseModel, engine: NativeEngine, reporter: Reporter) -> None:
     """Log what the session works at, and how much memory it takes at most."""
     weights = sum(each.numel() * each.element_size() for each in base.weights.values())
-    most_bytes = windows.most_bytes + _COPIES * weights + _STEP_BYTES
+    max_bytes = windows.max_bytes + _COPIES * weights + _STEP_BYTES
     grid = windows.grid
     reporter.log(
         f"{windows.name}: {grid.width} x {grid.height} px at {grid.resolution_m:.2f} m, {engine.precision}; memory for "
-        f"the model, a step and image windows up to {most_bytes / 1e9:.1f} GB, besides drawn labels and the view."
+        f"the model, a step and image windows up to {max_bytes / 1e9:.1f} GB, besides drawn labels and the view."
     )

@@ -23,8 +23,8 @@ from .work_plan import ImagePlan
 
 # Sampled windows, which are spread evenly over all images, and their side: some seconds of computation.
 _WINDOWS, _SIDE_PX = 16, 512
-# Fraction of road in most towns, and the lowest threshold for it. Both were chosen on ground that was left out of a
-# training (benchmarks/README.md).
+# Fraction of road to which the threshold is lowered, and the lowest threshold. Both were chosen by the table in
+# benchmarks/README.md: on ground that a training left out, that of the starter, and tiles without roads.
 _USUAL_ROAD, _LOWEST = 0.06, 0.05
 # With less road, or more, an image is not of a town that the model knows.
 _MIN_ROAD, _MAX_ROAD = 0.005, 0.5
@@ -57,7 +57,7 @@ def chosen_threshold(counts: np.ndarray) -> Optional[float]:
 
     If probabilities are calibrated, those of the pixels from a threshold on sum up to the expected hits, and all of
     them to the expected road; see Lipton et al., "Optimal thresholding of classifiers to maximize F1 measure", 2014. On
-    unknown ground they are too low. There the threshold is lowered until as many pixels are road as in most towns.
+    unknown ground they are too low. There the threshold is lowered until `_USUAL_ROAD` of the pixels are road.
 
     Parameters
     ----------

@@ -28,10 +28,10 @@ def test_a_window_holds_what_the_file_holds_and_beyond_it_nothing(desk, column, 
     np.testing.assert_array_equal(values, padded[(slice(None), *window)])
 
 
-@pytest.mark.parametrize("most_bytes", [1, 1 << 20])
-def test_the_cache_is_bounded_and_what_it_holds_is_not_read_again(desk, monkeypatch, most_bytes):
+@pytest.mark.parametrize("max_bytes", [1, 1 << 20])
+def test_the_cache_is_bounded_and_what_it_holds_is_not_read_again(desk, monkeypatch, max_bytes):
     monkeypatch.setattr(image_windows, "SQUARE_PX", 64)
-    monkeypatch.setattr(image_windows, "MAX_BYTES", most_bytes)
+    monkeypatch.setattr(image_windows, "MAX_BYTES", max_bytes)
     reads = []
 
     class Counted:
@@ -44,5 +44,5 @@ def test_the_cache_is_bounded_and_what_it_holds_is_not_read_again(desk, monkeypa
     windows = ImageWindows(Counted())
     for _ in range(3):
         windows.read(0, 0, SIDE_PX, SIDE_PX)
-        assert windows.held_bytes <= max(most_bytes, 4 * 64 * 64)
-    assert len(reads) == (9 if most_bytes > 9 * 4 * 64 * 64 else 27)
+        assert windows.held_bytes <= max(max_bytes, 4 * 64 * 64)
+    assert len(reads) == (9 if max_bytes > 9 * 4 * 64 * 64 else 27)

@@ -178,11 +178,11 @@ STREET = lines(
 
 
 @pytest.mark.parametrize(
-    ("numbers", "longest_m", "left_m"),
+    ("numbers", "max_length_m", "left_m"),
     [((20,), 60, 222 - 20), ((20, 30), 60, 222 - 50), ((12,), 60, 222 - 12), ((20,), 19, 222), ((), 60, 222)],
 )
-def test_unlikely_dead_ends_and_lonely_lines_go(numbers, longest_m, left_m):
-    pruned, removed = prune_unlikely(STREET, longest_m, 0.5, unlikely(*numbers), Surroundings())
+def test_unlikely_dead_ends_and_lonely_lines_go(numbers, max_length_m, left_m):
+    pruned, removed = prune_unlikely(STREET, max_length_m, 0.5, unlikely(*numbers), Surroundings())
     assert pruned.lengths().sum() == pytest.approx(left_m)
     assert shapely.length(removed.shapes).sum() == pytest.approx(STREET.lengths().sum() - left_m)
 

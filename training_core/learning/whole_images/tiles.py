@@ -18,7 +18,7 @@ from ...jobs import StepOptions
 from ...models.architectures import Architecture
 from ...models.engines import NativeEngine
 from ...segmentation.halo import image_halo_px
-from ..training_memory import TRIED_RECOMPUTING, Footprint, exchange_bytes, measure_footprint, most_bytes
+from ..training_memory import TRIED_RECOMPUTING, Footprint, exchange_bytes, max_bytes, measure_footprint
 
 # Smaller cores would be all halo: of 256 px with a halo of 544 px, E is 28.
 MIN_CORE_PX = 256
@@ -87,12 +87,12 @@ def plan_tiles(
         footprint = measure_footprint(architecture, engine, measured, is_recomputing)
         # Buffers of the exchange count as a part of the process.
         footprint = dataclasses.replace(footprint, process_bytes=footprint.process_bytes + sent_bytes)
-        plans += _fitting(footprint, TilePlan(0, halo_px, is_recomputing), shapes, ranks, most_bytes(processes))
+        plans += _fitting(footprint, TilePlan(0, halo_px, is_recomputing), shapes, ranks, max_bytes(processes))
         least_bytes.append(_peak_bytes(footprint, TilePlan(MIN_CORE_PX, halo_px), shapes))
     if not plans:
         raise ResourceError(
             f"The smallest tiles of whole images, {MIN_CORE_PX} px with a halo of {halo_px} px, need "
-            f"{min(least_bytes) / 1e9:.1f} GB of memory; {most_bytes(processes) / 1e9:.1f} GB are available to "
+            f"{min(least_bytes) / 1e9:.1f} GB of memory; {max_bytes(processes) / 1e9:.1f} GB are available to "
             "each process.",
             "Learn from chips (sample), start fewer processes (processes), or close other programs.",
         )

@@ -3,7 +3,7 @@ import pytest
 
 from training_core.errors import JobError, ResourceError
 from training_core.jobs import StepOptions
-from training_core.learning.training_memory import Footprint, most_bytes
+from training_core.learning.training_memory import Footprint, max_bytes
 from training_core.learning.whole_images import tiles as image_tiles
 from training_core.learning.whole_images.tiles import TilePlan, plan_tiles
 from training_core.models.architectures import Architecture
@@ -27,7 +27,7 @@ def room(monkeypatch):
     monkeypatch.setattr(image_tiles, "measure_footprint", footprint)
     monkeypatch.setattr(image_tiles, "exchange_bytes", lambda architecture, ranks: EXCHANGE_BYTES * (ranks > 1))
     monkeypatch.setattr(image_tiles, "image_halo_px", lambda architecture: HALO_PX)
-    return lambda size: monkeypatch.setattr(image_tiles, "most_bytes", lambda processes: size // processes)
+    return lambda size: monkeypatch.setattr(image_tiles, "max_bytes", lambda processes: size // processes)
 
 
 def plan(*shapes, recipe=FROZEN, **others):
@@ -113,4 +113,4 @@ def test_a_footprint_tells_how_many_pixels_fit():
 def test_processes_share_the_memory(monkeypatch):
     monkeypatch.setenv("ROADSEG_MEMORY_GB", "3")
     monkeypatch.setattr("training_core.learning.training_memory.available_bytes", lambda: 10**12)
-    assert [most_bytes(), most_bytes(3)] == [3 * 10**9, 10**9]
+    assert [max_bytes(), max_bytes(3)] == [3 * 10**9, 10**9]
