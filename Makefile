@@ -40,10 +40,14 @@ package: build/qgis-venv.stamp
 # labels towns that have no labels. Some 50 minutes on one core.
 GROUND ?= ../shared/data/real
 ENCODER ?= ../shared/weights/efficientnet_lite0_imagenet.safetensors
+FROM_IMAGENET := build/starter_from_imagenet
 .PHONY: starter-resnet34
 starter: build/runtime-python.txt
+	"$$(cat build/runtime-python.txt)" -m scripts.starter.pretrain $(FROM_IMAGENET)_full.safetensors \
+	    $(FROM_IMAGENET).safetensors --recipe imagenet --start $(ENCODER) --ground $(GROUND) \
+	    --teacher resources/starter/roads_resnet34.safetensors
 	"$$(cat build/runtime-python.txt)" -m scripts.starter.pretrain build/starter.safetensors \
-	    resources/starter/roads.safetensors --recipe imagenet --start $(ENCODER) --ground $(GROUND) \
+	    resources/starter/roads.safetensors --recipe styled --start $(FROM_IMAGENET)_full.safetensors --ground $(GROUND) \
 	    --teacher resources/starter/roads_resnet34.safetensors
 
 # Trains the starter on ResNet34: on generated scenes, then on scenes and real ground, then with that model as a teacher.

@@ -1,6 +1,6 @@
-"""How images of the same ground may differ: colors, haze, blur, sharpening, noise, coarse pixels and JPEG.
+"""How images of the same ground may differ: colors, haze, blur, sharpening, noise, coarse pixels, JPEG, and style.
 
-Scope: chips as normalized arrays. Independent of where they come from.
+Scope: chips as normalized arrays, and features of a network. Independent of where they come from.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 from scipy.ndimage import gaussian_filter, zoom
+from torch import nn
 from torchvision.io import decode_image, encode_jpeg
 
 from scripts.starter.recipe import Recipe
@@ -51,6 +52,53 @@ def coarse(image: np.ndarray, factor: float) -> np.ndarray:
     blurred = gaussian_filter(image, (0, radius_px, radius_px))
     small = np.stack([zoom(band, few / side, order=1, grid_mode=True, mode="nearest") for band in blurred])
     return np.stack([zoom(band, side / few, order=1, grid_mode=True, mode="nearest") for band in small])
+
+
+def recolored(images: np.ndarray, recipe: Recipe, rng: np.random.Generator) -> np.ndarray:
+    """Return the chips of a step, some with the colors of others, or negative.
+
+    A chip gets mean and covariance of its bands between its own and another's (Reinhard et al., "Color transfer between
+    images", 2001), so that no source has colors of its own. A negative has bright roads where they were dark.
+
+    Parameters
+    ----------
+    images : ndarray (batch, 3, side, side), float32
+        0 where nothing is known.
+    """
+    flat = images.reshape(len(images), 3, -1)
+    means = flat.mean(2)
+    roots = [np.linalg.cholesky(np.cov(chip) + 1e-2 * np.eye(3)) for chip in flat]
+    found = images.copy()
+    for number, image in enumerate(images):
+        if rng.random() < recipe.recolored_share:
+            other, part = int(rng.integers(len(images))), rng.uniform(0, 1)
+            root = (1 - part) * roots[number] + part * roots[other]
+            mean = (1 - part) * means[number] + part * means[other]
+            whitened = np.linalg.solve(roots[number], flat[number] - means[number][:, None])
+            colored = (root @ whitened + mean[:, None]).reshape(image.shape)
+            found[number] = np.where((image != 0).any(0), colored, 0)
+        if rng.random() < recipe.negative_share:
+            found[number] = -found[number]
+    return found
+
+
+def mix_styles(layer: nn.Module, share: float) -> None:
+    """Have a layer mix the style of the chips of a step, mean and deviation of each channel, in a share of the steps.
+
+    Only in training. See Zhou et al., "Domain generalization with MixStyle", ICLR 2021.
+    """
+
+    def mix(module: nn.Module, _inputs: object, features: torch.Tensor) -> torch.Tensor:
+        if not module.training or torch.rand(()) > share:
+            return features
+        mean = features.mean((2, 3), keepdim=True).detach()
+        deviation = (features.var((2, 3), keepdim=True) + 1e-5).sqrt().detach()
+        order = torch.randperm(len(features))
+        own = torch.distributions.Beta(0.3, 0.3).sample((len(features), 1, 1, 1))
+        normalized = (features - mean) / deviation
+        return normalized * deviation.lerp(deviation[order], 1 - own) + mean.lerp(mean[order], 1 - own)
+
+    layer.register_forward_hook(mix)
 
 
 def _colored(image: np.ndarray, recipe: Recipe, rng: np.random.Generator) -> np.ndarray:

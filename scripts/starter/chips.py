@@ -12,7 +12,7 @@ import torch
 from scipy.ndimage import gaussian_filter
 from torch.nn.functional import grid_sample
 
-from scripts.starter.appearance import coarse, varied
+from scripts.starter.appearance import coarse, recolored, varied
 from scripts.starter.real_ground import ROADLESS, TOWNS, Ground
 from scripts.starter.recipe import Recipe
 from scripts.starter.worlds import World
@@ -37,7 +37,7 @@ def draw_batch(recipe: Recipe, worlds: list[World], grounds: dict[str, list[Grou
     rng = np.random.default_rng([recipe.seed, 1, number])
     chips = [_draw(recipe, worlds, grounds, rng) for _ in range(recipe.batch_size)]
     images, labels = zip(*chips)
-    return np.stack(images), np.stack(labels)
+    return recolored(np.stack(images), recipe, rng), np.stack(labels)
 
 
 def _draw(recipe: Recipe, worlds: list[World], grounds: dict[str, list[Ground]], rng: np.random.Generator) -> Chip:

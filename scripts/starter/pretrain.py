@@ -20,6 +20,7 @@ import torch
 from safetensors import safe_open
 from safetensors.torch import save_file
 
+from scripts.starter.appearance import mix_styles
 from scripts.starter.chips import draw_batch
 from scripts.starter.held_out import BANDS as NORMALIZED
 from scripts.starter.held_out import (
@@ -32,7 +33,7 @@ from scripts.starter.held_out import (
     score,
 )
 from scripts.starter.real_ground import ATTRIBUTION, LABELED, SHANGHAI, TOWNS, Ground, read_ground, read_towns
-from scripts.starter.recipe import FROM_IMAGENET, ON_GROUND, ON_SCENES, TAUGHT, Recipe
+from scripts.starter.recipe import FROM_IMAGENET, ON_GROUND, ON_SCENES, STYLED, TAUGHT, Recipe
 from scripts.starter.teacher import taught
 from scripts.starter.worlds import World, make_worlds
 from training_core.events import Reporter
@@ -55,7 +56,7 @@ from training_core.system.machine import versions
 LOG_STEPS = 50
 # Typical of 8-bit images; each image is normalized by its own statistics.
 BANDS = tuple(Band(name, 110.0, 45.0) for name in ("red", "green", "blue"))
-RECIPES = {"scenes": ON_SCENES, "ground": ON_GROUND, "taught": TAUGHT, "imagenet": FROM_IMAGENET}
+RECIPES = {"scenes": ON_SCENES, "ground": ON_GROUND, "taught": TAUGHT, "imagenet": FROM_IMAGENET, "styled": STYLED}
 _HEAD = "segmentation_head.0."
 _BEST = "best."
 
@@ -185,6 +186,10 @@ class Run:
         model = build_network(self.architecture)
         if base := read_base_model(start, UNET, recipe.encoder, Reporter()):
             model.load_state_dict(base.weights)
+        if recipe.mixed_styles_share:
+            layers = model.encoder.model
+            for layer in (layers.bn1, *layers.blocks[:2]):
+                mix_styles(layer, recipe.mixed_styles_share)
         self._start = {name: tensor.clone() for name, tensor in model.state_dict().items()}
         self.trainer = Trainer(model, self.engine, options, averaging=recipe.averaging)
         if checkpoint.exists():
