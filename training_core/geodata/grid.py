@@ -29,6 +29,8 @@ from ..errors import ImageryError, RoadSegError
 
 GEOGRAPHIC = CRS.from_epsg(4326)
 ELLIPSOID = Geod(ellps="WGS84")
+# A plane in true meters, for pixels whose place is not known; nothing is written there.
+NOWHERE = CRS.from_proj4("+proj=aeqd +lat_0=0 +lon_0=0 +datum=WGS84 +units=m")
 # Within this factor of the wanted resolution, an image's own grid is used, so that the output needs no resampling.
 OWN_GRID_TOLERANCE = 0.25
 # Map coordinates on Earth are smaller, in any unit; PROJ may hang on larger ones.
@@ -124,14 +126,21 @@ def _mapping(transform: Affine) -> Callable[[np.ndarray], np.ndarray]:
     return mapped
 
 
-def grid_of(dataset: DatasetReader) -> Grid:
-    """Return a dataset's own grid.
+def is_georeferenced(dataset: DatasetReader) -> bool:
+    """Whether a dataset says where it lies."""
+    return dataset.crs is not None and not (dataset.transform.is_degenerate or dataset.transform == Affine.identity())
+
+
+def grid_of(dataset: DatasetReader, pixel_m: float = 0.0) -> Grid:
+    """Return a dataset's own grid; one without georeference gets square pixels of `pixel_m`, nowhere in particular.
 
     Raises
     ------
     ImageryError
         The dataset has no CRS or georeference, is not on Earth, or its pixels are of absurd size or number.
     """
+    if pixel_m and not is_georeferenced(dataset):
+        return Grid(NOWHERE, Affine.scale(pixel_m, -pixel_m), dataset.width, dataset.height)
     if dataset.crs is None:
         raise ImageryError(
             f"{dataset.name} has no coordinate reference system.", "Set it in the layer's properties or with gdal_edit."

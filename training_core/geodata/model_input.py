@@ -57,10 +57,14 @@ def find_bands(dataset: DatasetReader, wanted: ModelInput) -> tuple[int, ...]:
 
 
 @contextmanager
-def open_for_model(path: str, wanted: ModelInput) -> Iterator[tuple[Image, tuple[Band, ...]]]:
-    """Open a raster for a model: the image at the model's resolution, and the bands with which to normalize it."""
-    with open_raster(path) as dataset, Image(dataset, find_bands(dataset, wanted), wanted.resolution_m) as image:
-        yield image, measure_scaling(image, wanted.bands) if wanted.scaling == IMAGE else wanted.bands
+def open_for_model(path: str, wanted: ModelInput, pixel_m: float = 0.0) -> Iterator[tuple[Image, tuple[Band, ...]]]:
+    """Open a raster for a model: the image at the model's resolution, and the bands with which to normalize it.
+
+    One without georeference has pixels of `pixel_m`.
+    """
+    with open_raster(path) as dataset:
+        with Image(dataset, find_bands(dataset, wanted), wanted.resolution_m, pixel_m) as image:
+            yield image, measure_scaling(image, wanted.bands) if wanted.scaling == IMAGE else wanted.bands
 
 
 def measure_scaling(image: Image, bands: tuple[Band, ...]) -> tuple[Band, ...]:

@@ -5,6 +5,7 @@ Scope: raster files, resampling, what can be wrong with a file. Independent of r
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import rasterio
 from rasterio.enums import ColorInterp, MaskFlags, Resampling
-from rasterio.errors import RasterioError
+from rasterio.errors import NotGeoreferencedWarning, RasterioError
 from rasterio.io import DatasetReader
 from rasterio.vrt import WarpedVRT
 from rasterio.windows import Window
@@ -53,7 +54,10 @@ def open_raster(path: str) -> Iterator[DatasetReader]:
     """
     require_openable(path, path, ImageryError)
     try:
-        with rasterio.open(path) as dataset:
+        with ExitStack() as stack:
+            with warnings.catch_warnings():  # what needs a georeference says so
+                warnings.simplefilter("ignore", NotGeoreferencedWarning)
+                dataset = stack.enter_context(rasterio.open(path))
             if not dataset.count:
                 inner = ", ".join(dataset.subdatasets[:5])
                 remedy = f"It holds other rasters: give one of {inner}." if inner else "Give a raster with bands."
@@ -135,13 +139,15 @@ def match_bands(dataset: DatasetReader, bands: tuple[Band, ...]) -> tuple[int, .
 class Image:
     """Bands of a raster, numbered from 1, resampled to a ground resolution. A context manager.
 
-    `resolution_m` 0 means the raster's own.
+    `resolution_m` 0 means the raster's own. `pixel_m` is the pixel size of rasters without georeference.
     """
 
-    def __init__(self, dataset: DatasetReader, indexes: tuple[int, ...], resolution_m: float = 0.0) -> None:
+    def __init__(
+        self, dataset: DatasetReader, indexes: tuple[int, ...], resolution_m: float = 0.0, pixel_m: float = 0.0
+    ) -> None:
         self.name = dataset.name
         self.indexes = list(indexes)
-        full = grid_of(dataset)
+        full = grid_of(dataset, pixel_m)
         self.grid = grid_at(full, resolution_m)
         self._closing = ExitStack()
         self._source = dataset if self.grid is full else self._closing.enter_context(_warped(dataset, self.grid, full))
@@ -174,6 +180,8 @@ def _warped(dataset: DatasetReader, grid: Grid, full: Grid) -> WarpedVRT:
     )
     return WarpedVRT(
         dataset,
+        src_crs=full.crs,
+        src_transform=full.transform,
         crs=grid.crs,
         transform=grid.transform,
         width=grid.width,

@@ -53,6 +53,7 @@ from .shared import (
     THREADS_VARIABLE,
     UNKNOWN,
     LabelOptions,
+    MaskOptions,
     NetworkOptions,
     ProcessOptions,
     SegmentOptions,

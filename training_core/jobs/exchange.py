@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from ..errors import JobError
 from .option import MODEL_OUTPUT, MODELS, NUMBERS, ONNX_OUTPUT, RASTERS, VECTOR, Job, advanced_option, option
-from .shared import LabelOptions, ThreadOptions, model_option
+from .shared import MaskOptions, ThreadOptions, model_option
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class ExportModel(OnnxOptions):
 
 
 @dataclass(frozen=True)
-class Quantize(LabelOptions, OnnxOptions, ThreadOptions):
+class Quantize(MaskOptions, OnnxOptions, ThreadOptions):
     """Quantize a model to 8-bit integers (INT8), which is faster, and check that it still finds the same roads.
 
     Post-training quantization to an ONNX file, which runs faster and has down to a quarter of the size. Half of the
@@ -84,9 +84,9 @@ class Quantize(LabelOptions, OnnxOptions, ThreadOptions):
                 "Places without a road (no_road) need drawn roads (roads).",
                 "Give the roads that are drawn around them, or leave out these places.",
             )
-        if self.aoi and not self.roads:
+        if self.aoi and not (self.roads or self.masks):
             raise JobError(
-                "An area of interest (aoi) needs drawn roads (roads).",
+                "An area of interest (aoi) needs drawn roads (roads) or label masks (masks).",
                 "Give the roads that are drawn in it, or leave out the area of interest.",
             )
 

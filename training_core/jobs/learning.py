@@ -36,6 +36,7 @@ from .shared import (
     MAX_PROCESSES,
     ComputeOptions,
     LabelOptions,
+    MaskOptions,
     ProcessOptions,
     SegmentOptions,
     ThreadOptions,
@@ -47,7 +48,7 @@ _AOI_HELP = "Polygons in which every road is drawn, so that all other pixels in 
 
 
 @dataclass(frozen=True)
-class FineTune(LabelOptions, RecipeOptions, ProcessOptions, ComputeOptions):
+class FineTune(MaskOptions, RecipeOptions, ProcessOptions, ComputeOptions):
     """Fine-tune a road segmentation model on roads drawn in images.
 
     Trains on roads drawn as lines or polygons, best within an area of interest in which every road is drawn, starting
@@ -62,9 +63,7 @@ class FineTune(LabelOptions, RecipeOptions, ProcessOptions, ComputeOptions):
     title: ClassVar[str] = "Fine-tune a model"
 
     rasters: tuple[str, ...] = option((), "Images", "Images in which the roads are drawn.", kind=RASTERS, required=True)
-    roads: str = option(
-        "", "Drawn roads", "Road center-lines or road polygons drawn on the images.", kind=VECTOR, required=True
-    )
+    roads: str = option("", "Drawn roads", "Road center-lines or road polygons drawn on the images.", kind=VECTOR)
     aoi: str = option("", "Area of interest", _AOI_HELP, kind=VECTOR)
     base_model: str = option(
         STARTER,
@@ -148,6 +147,12 @@ class FineTune(LabelOptions, RecipeOptions, ProcessOptions, ComputeOptions):
 
     def _check_together(self) -> None:
         super()._check_together()
+        self._require_labels()
+        if self.masks and (self.class_field or self.speed_field):
+            raise JobError(
+                "Label masks (masks) have no fields for classes (class_field, speed_field).",
+                "Give drawn roads (roads) instead, or leave the fields out.",
+            )
         self._check_processes()
         if self.sample == IMAGE and self.batch_norm != "frozen":
             raise JobError(
@@ -246,7 +251,7 @@ class Live(LabelOptions, ThreadOptions):
 
 
 @dataclass(frozen=True)
-class Evaluate(LabelOptions, SegmentOptions):
+class Evaluate(MaskOptions, SegmentOptions):
     """Evaluate a model against drawn roads: IoU, F1, precision and recall.
 
     Compares predicted with true roads, best in an area that the model was not trained on: another part of the town, or
@@ -258,7 +263,6 @@ class Evaluate(LabelOptions, SegmentOptions):
     title: ClassVar[str] = "Evaluate a model"
 
     rasters: tuple[str, ...] = option((), "Images", "Images to evaluate on.", kind=RASTERS, required=True)
-    roads: str = option("", "Drawn roads", "True roads, as lines or polygons.", kind=VECTOR, required=True)
     aoi: str = option("", "Area of interest", "Polygons in which every road is drawn.", kind=VECTOR)
     model: str = model_option()
     tolerance_m: float = option(
@@ -270,6 +274,10 @@ class Evaluate(LabelOptions, SegmentOptions):
     )
     report: str = option("", "Report", "HTML report of the scores to write.", kind=HTML_OUTPUT)
     scores: str = option("", "Scores", "JSON file of the scores to write.", kind=JSON_OUTPUT)
+
+    def _check_together(self) -> None:
+        super()._check_together()
+        self._require_labels()
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..errors import JobError, shown
-from .option import FIELD, MODEL, STARTERS_HELP, VECTOR, Job, advanced_option, option
+from .option import FIELD, MODEL, NUMBERS, RASTERS, STARTERS_HELP, VECTOR, Job, advanced_option, option
 
 # Environment variables with the thread and memory limits of jobs that set none themselves.
 THREADS_VARIABLE, MEMORY_VARIABLE = "ROADSEG_THREADS", "ROADSEG_MEMORY_GB"
@@ -143,6 +143,63 @@ class LabelOptions(Job):
         unit="m",
         within=(1, 10000),
     )
+
+
+@dataclass(frozen=True)
+class MaskOptions(LabelOptions):
+    """Options of every job that takes label masks in place of drawn roads."""
+
+    roads: str = option("", "Drawn roads", "True roads, as lines or polygons.", kind=VECTOR)
+    masks: tuple[str, ...] = option(
+        (),
+        "Label masks",
+        "Rasters with a value for road, in place of drawn roads: one for each image with the same name, as in "
+        "images/tile_1.tif and masks/tile_1.png, or any that lie over the images on the map.",
+        kind=RASTERS,
+    )
+    road_values: tuple[int, ...] = advanced_option(
+        (),
+        "Road values",
+        "Values of the label masks that are road. By default 1 or 255 beside 0; 127, 128 or 255 beside 1 is ignored.",
+        kind=NUMBERS,
+        within=(0, 65535),
+    )
+    ignored_values: tuple[int, ...] = advanced_option(
+        (),
+        "Ignored values",
+        "Values of the label masks that are neither road nor background, if road values are given.",
+        kind=NUMBERS,
+        within=(0, 65535),
+    )
+    pixel_m: float = advanced_option(
+        0.0,
+        "Pixel size",
+        "Ground size of the pixels of images without georeference, which need label masks.",
+        unit="m",
+        within=(0, 100),
+    )
+
+    def _check_together(self) -> None:
+        super()._check_together()
+        if self.masks and self.roads:
+            raise JobError("There are both drawn roads (roads) and label masks (masks).", "Leave one of them out.")
+        if self.masks and self.no_road:
+            raise JobError(
+                "Places without a road (no_road) need drawn roads (roads).",
+                "Leave them out: what is not road in a label mask is background.",
+            )
+        for name in ("road_values", "ignored_values", "pixel_m"):
+            if getattr(self, name) and not self.masks:
+                raise JobError(f"The option {name} needs label masks (masks).", "Give the masks, or leave it out.")
+        if self.ignored_values and not self.road_values:
+            raise JobError("Ignored values (ignored_values) need road values (road_values).", "Give both.")
+
+    def _require_labels(self) -> None:
+        """Raise JobError if there are neither drawn roads nor label masks."""
+        if not (self.roads or self.masks):
+            raise JobError(
+                "Drawn roads (roads) are missing.", "Give roads drawn on the images, or label masks (masks)."
+            )
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,159 @@
+"""Label masks: their values, the images that they belong to, and their pixels on an image's grid."""
+
+import numpy as np
+import pytest
+import rasterio
+from affine import Affine
+from rasterio.crs import CRS
+
+from training_core.errors import LabelError
+from training_core.events import Reporter
+from training_core.geodata.grid import grid_of
+from training_core.geodata.pixel_codes import BACKGROUND, IGNORE, ROAD
+from training_core.geodata.rasters import open_raster
+from training_core.jobs import Evaluate
+from training_core.labels.label_masks import read_masks
+
+UTM = CRS.from_epsg(32645)
+SIDE_PX = 40
+
+
+def write(path, values, transform=None, crs=UTM, **options):
+    """Write a raster, (height, width) or (bands, height, width); without a transform it has no place."""
+    path.parent.mkdir(exist_ok=True)
+    values = np.atleast_3d(values.T).T
+    place = {"transform": transform, "crs": crs} if transform else {}
+    count, height, width = values.shape
+    with rasterio.open(
+        path, "w", count=count, height=height, width=width, dtype=values.dtype, **place, **options
+    ) as file:
+        file.write(values)
+    return str(path)
+
+
+def at(column, row):
+    return Affine(0.5, 0, 500_000 + column * 0.5, 0, -0.5, 3_000_000 - row * 0.5)
+
+
+def mask_of(values=(0, 255), side_px=SIDE_PX):
+    mask = np.full((side_px, side_px), values[0], dtype=np.uint8)
+    mask[10:16] = values[1]
+    if len(values) > 2:
+        mask[30:] = values[2]
+    return mask
+
+
+def image_in(folder, name, column=0, row=0):
+    return write(folder / "images" / name, np.ones((3, SIDE_PX, SIDE_PX), np.uint8), at(column, row), driver="GTiff")
+
+
+def options(masks, **others):
+    return Evaluate(masks=tuple(masks), **others)
+
+
+def labels_of(masks, images, image=None, grid=None, reporter=None, **others):
+    image = image or images[0]
+    read = read_masks(options(masks, **others), "", images, reporter or Reporter())
+    if grid is None:
+        with open_raster(image) as dataset:
+            grid = grid_of(dataset, others.get("pixel_m", 0.0))
+    labels = read.burn(grid, image)
+    return labels and labels.values
+
+
+@pytest.mark.parametrize(
+    ("values", "meant"),
+    [
+        ((0, 1), (BACKGROUND, ROAD)),
+        ((0, 255), (BACKGROUND, ROAD)),
+        ((0, 1, 255), (BACKGROUND, ROAD, IGNORE)),
+        ((0, 255, 127), (BACKGROUND, ROAD, IGNORE)),
+        ((0, 255, 128), (BACKGROUND, ROAD, IGNORE)),
+    ],
+)
+def test_usual_values_need_no_options(tmp_path, values, meant):
+    image = image_in(tmp_path, "a.tif")
+    mask = write(tmp_path / "masks" / "a.png", mask_of(values), driver="PNG")
+    found = labels_of([mask], [image])
+    for value, label in zip(values, meant):
+        assert (found[mask_of(values) == value] == label).all()
+
+
+def test_other_values_are_asked_for_and_taken_as_given(tmp_path):
+    image = image_in(tmp_path, "a.tif")
+    mask = write(tmp_path / "masks" / "a.tif", mask_of((2, 6, 9)), at(0, 0), driver="GTiff")
+    with pytest.raises(LabelError, match=r"a\.tif has values whose meaning is not known: 2, 6, 9\.") as caught:
+        labels_of([mask], [image])
+    assert "(road_values)" in caught.value.remedy
+    found = labels_of([mask], [image], road_values=(6,), ignored_values=(9,))
+    assert (found[12] == ROAD).all() and (found[35] == IGNORE).all() and (found[0] == BACKGROUND).all()
+
+
+def test_three_bands_alike_are_one_and_colors_are_refused(tmp_path):
+    image = image_in(tmp_path, "a.tif")
+    gray = write(tmp_path / "masks" / "a.png", np.stack([mask_of()] * 3), driver="PNG")
+    assert (labels_of([gray], [image])[12] == ROAD).all()
+    colored = np.stack([mask_of(), mask_of((255, 0)), mask_of()])
+    with pytest.raises(LabelError, match="3 bands that differ"):
+        labels_of([write(tmp_path / "colored" / "a.png", colored, driver="PNG")], [image])
+
+
+def test_masks_belong_to_images_by_name_and_the_others_are_told(tmp_path):
+    images = [image_in(tmp_path, name) for name in ("town_7_sat.tif", "town_8_sat.tif", "town_9_sat.tif")]
+    masks = [
+        write(tmp_path / "masks" / name, mask_of(), driver="PNG")
+        for name in ("mask_town_7.png", "town-8-mask.png", "town_6_mask.png")
+    ]
+    reporter = Reporter()
+    read = read_masks(options(masks), "", images, reporter)
+    assert read.of_image == {images[0]: [masks[0]], images[1]: [masks[1]]}
+    assert any("town_9_sat.tif" in text for text in reporter.warnings)
+    assert any("town_6_mask.png" in text for text in reporter.warnings)
+    two = write(tmp_path / "masks" / "town_7_label.png", mask_of(), driver="PNG")
+    with pytest.raises(LabelError, match="Two label masks have the same name"):
+        read_masks(options([*masks, two]), "", images, Reporter())
+
+
+def test_masks_belong_to_images_by_place_and_are_resampled_to_their_pixels(tmp_path):
+    """One mask of 1 m pixels lies over two images of 0.5 m, and another one far away."""
+    images = [image_in(tmp_path, "left.tif"), image_in(tmp_path, "right.tif", SIDE_PX)]
+    whole = np.zeros((SIDE_PX // 2, SIDE_PX), np.uint8)
+    whole[5:8] = 1
+    whole[:, SIDE_PX // 2 :] = 0
+    whole[0, SIDE_PX // 2] = 1
+    mask = write(tmp_path / "masks" / "town.tif", whole, at(0, 0) @ Affine.scale(2), driver="GTiff")
+    far = write(tmp_path / "masks" / "village.tif", whole, at(9000, 9000), driver="GTiff")
+    left, right = (labels_of([mask, far], images, image) for image in images)
+    assert (left == np.kron(whole[:, :20], np.ones((2, 2), np.uint8))).all()
+    assert (right == np.kron(whole[:, 20:], np.ones((2, 2), np.uint8))).all() and right[:2, :2].all()
+
+
+def test_beyond_a_mask_nothing_is_labeled(tmp_path):
+    image = image_in(tmp_path, "a.tif")
+    mask = write(tmp_path / "masks" / "a.tif", mask_of(side_px=20), at(-5, 3), driver="GTiff")
+    found = labels_of([mask], [image])
+    expected = np.full((SIDE_PX, SIDE_PX), IGNORE)
+    expected[3:23, :15] = np.where(mask_of(side_px=20) == 255, ROAD, BACKGROUND)[:, 5:]
+    assert (found == expected).all()
+
+
+def test_a_shift_by_whole_pixels_is_noticed(tmp_path):
+    image = image_in(tmp_path, "a.tif")
+    mask = write(tmp_path / "masks" / "a.tif", mask_of(), at(2, -1), driver="GTiff")
+    reporter = Reporter()
+    labels_of([mask], [image], reporter=reporter)
+    assert any("2 columns and -1 rows beside" in text for text in reporter.warnings)
+
+
+def test_a_mask_without_place_needs_the_pixels_of_its_image(tmp_path):
+    image = image_in(tmp_path, "a.tif")
+    mask = write(tmp_path / "masks" / "a.png", mask_of(side_px=30), driver="PNG")
+    with pytest.raises(LabelError, match="30 x 30 pixels, but its image .* has 40 x 40"):
+        labels_of([mask], [image])
+
+
+def test_masks_of_nothing_here_are_refused(tmp_path):
+    image = image_in(tmp_path, "a.tif")
+    mask = write(tmp_path / "masks" / "b.tif", mask_of(), at(9000, 0), driver="GTiff")
+    with pytest.raises(LabelError, match="None of the 1 label masks belongs"):
+        labels_of([mask], [image])

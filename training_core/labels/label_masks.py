@@ -1,0 +1,296 @@
+"""Label masks: rasters whose values say which pixels are road, matched to the images that they label.
+
+Scope: files of masks, the meaning of their values, and their pixels on an image's grid. Independent of the image's
+values and of the model.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Optional
+
+import geopandas
+import numpy as np
+import shapely
+from rasterio.enums import ColorInterp, Resampling
+from rasterio.io import DatasetReader
+from rasterio.vrt import WarpedVRT
+from rasterio.warp import transform_geom
+from rasterio.windows import Window
+
+from ..errors import LabelError
+from ..events import Reporter
+from ..geodata.grid import GEOGRAPHIC, Grid, grid_of, is_georeferenced, shared_offset
+from ..geodata.pixel_codes import BACKGROUND, IGNORE, ROAD
+from ..geodata.rasterize import burn_shapes, ground_shapes
+from ..geodata.rasters import open_raster
+from ..geodata.sources import source_name
+from ..geodata.vectors import read_area
+from ..jobs import MaskOptions
+from ..system import large_arrays
+from .label_raster import Labels
+
+# Sets of values that masks have: of all, which are road, and which are ignored.
+_USUAL_VALUES = (
+    ({0, 1}, {1}, set()),
+    ({0, 255}, {255}, set()),
+    ({0, 1, 255}, {1}, {255}),
+    ({0, 127, 255}, {255}, {127}),
+    ({0, 128, 255}, {255}, {128}),
+)
+# Number of masks, spread evenly over all, whose values tell what they mean.
+_SAMPLED = 16
+# Parts of a file name that tell a mask from its image.
+_ROLE = re.compile(r"(?<![a-z])(masks?|labels?|gt|truth|annotations?|sat|images?|img|rgb)(?![a-z])")
+_MAX_SHOWN = 8
+
+
+@dataclass(frozen=True)
+class MaskValues:
+    """The values of masks that are road, ignored or background."""
+
+    road: frozenset[int]
+    ignored: frozenset[int]
+    background: frozenset[int]
+
+    def to_labels(self, values: np.ndarray, path: str) -> np.ndarray:
+        """Return labels, uint8, of the same shape as a mask's values, (height, width), any number type.
+
+        Raises
+        ------
+        LabelError
+            The meaning of a value is not known.
+        """
+        present = np.unique(values)
+        unknown = [value for value in present if value not in self.road | self.ignored | self.background]
+        if unknown:
+            raise _unknown_values(path, unknown)
+        labels = np.full(values.shape, BACKGROUND, dtype=np.uint8)
+        labels[np.isin(values, list(self.road))] = ROAD
+        labels[np.isin(values, list(self.ignored))] = IGNORE
+        return labels
+
+
+@dataclass(frozen=True)
+class LabelMasks:
+    """The masks of each image, what their values mean, and the area of interest, outside of which they do not count.
+
+    `pixel_m` is the pixel size of images without georeference.
+    """
+
+    of_image: dict[str, list[str]]
+    values: MaskValues
+    aoi: Optional[geopandas.GeoDataFrame] = None
+    pixel_m: float = 0.0
+
+    def burn(self, grid: Grid, image: str) -> Optional[Labels]:
+        """Return the labels of an image on a grid, IGNORE where no mask is; None if nothing on it is labeled."""
+        labels = large_arrays.allocate((grid.height, grid.width), np.uint8)
+        labels[:] = IGNORE
+        area = None if self.aoi is None else ground_shapes(self.aoi, grid)
+        for path in self.of_image.get(image, ()):
+            with _on_grid(path, image, grid, self.pixel_m) as mask:
+                for rows in large_arrays.strips(grid.height, grid.width):
+                    window = Window(0, rows.start, grid.width, rows.stop - rows.start)
+                    is_covered = mask.dataset_mask(window=window) > 0
+                    if area is not None:
+                        is_covered &= burn_shapes(area, grid, (0, rows.start, grid.width, rows.stop - rows.start))
+                    values = _gray(mask.read(window=window, masked=False)[: _image_bands(mask)], path)
+                    labels[rows][is_covered] = self.values.to_labels(values[is_covered], path)
+        return Labels(0, 0, labels) if (labels != IGNORE).any() else None
+
+
+def read_masks(options: MaskOptions, aoi: str, images: Sequence[str], reporter: Reporter) -> LabelMasks:
+    """Match masks to the images that they label, by name or else by place, and find out what their values mean.
+
+    Raises
+    ------
+    LabelError
+        No mask belongs to an image, two do by their names, or the meaning of the values is not known.
+    ImageryError
+        A mask cannot be read.
+    """
+    masks = options.masks
+    of_image = _by_name(masks, images) or _by_place(masks, images)
+    if not of_image:
+        raise LabelError(
+            f"None of the {len(masks)} label masks belongs to one of the {len(images)} images, such as "
+            f"{source_name(masks[0])} to {source_name(images[0])}: neither their names nor their places agree.",
+            "Give mask and image the same name, as in images/tile_1.tif and masks/tile_1.png, or georeference both.",
+        )
+    used = [path for paths in of_image.values() for path in paths]
+    _warn_of_unmatched([path for path in images if path not in of_image], "images have no label mask", reporter)
+    _warn_of_unmatched(sorted({*masks} - {*used}), "label masks belong to no image", reporter)
+    values = mask_values(used, options)
+    reporter.log(
+        f"{len(used)} label masks of {len(of_image)} images; road is {_listed(sorted(values.road))}"
+        + (f", ignored {_listed(sorted(values.ignored))}" if values.ignored else "")
+        + "."
+    )
+    _warn_of_shift(of_image, reporter)
+    return LabelMasks(of_image, values, read_area(aoi) if aoi else None, options.pixel_m)
+
+
+def mask_values(paths: Sequence[str], options: MaskOptions) -> MaskValues:
+    """Return what the values of masks mean: as given, or as those that occur in a sample of them tell.
+
+    Raises
+    ------
+    LabelError
+        They occur in none of the usual combinations, and `options.road_values` does not say which are road.
+    """
+    sample = _sample(paths)
+    present: set[int] = set()
+    for path in sample:
+        with open_raster(path) as dataset:
+            for rows in large_arrays.strips(dataset.height, dataset.width):
+                window = Window(0, rows.start, dataset.width, rows.stop - rows.start)
+                values = np.unique(_gray(dataset.read(window=window)[: _image_bands(dataset)], path))
+                if len(values) > 256 or (values != np.rint(values)).any():
+                    raise _unknown_values(path, values)
+                present |= set(values.astype(int).tolist())
+    if options.road_values:
+        road, ignored = frozenset(options.road_values), frozenset(options.ignored_values)
+        return MaskValues(road, ignored, frozenset(range(256)) | present - road - ignored)
+    for usual, road, ignored in _USUAL_VALUES:
+        if present <= usual:
+            return MaskValues(frozenset(road), frozenset(ignored), frozenset(usual - road - ignored))
+    raise _unknown_values(sample[0], sorted(present))
+
+
+def _unknown_values(path: str, values: Sequence[float]) -> LabelError:
+    return LabelError(
+        f"The label mask {path} has values whose meaning is not known: {_listed(values)}.",
+        "Say which values are road (road_values), and which are ignored (ignored_values). JPEG blurs the values of a "
+        "mask: save it as PNG or GeoTIFF.",
+    )
+
+
+def _listed(values: Sequence[float]) -> str:
+    return ", ".join(f"{value:g}" for value in values[:_MAX_SHOWN]) + (" ..." if len(values) > _MAX_SHOWN else "")
+
+
+def _warn_of_unmatched(paths: Sequence[str], what: str, reporter: Reporter) -> None:
+    if paths:
+        names = ", ".join(source_name(path) for path in paths[:_MAX_SHOWN])
+        more = " ..." if len(paths) > _MAX_SHOWN else ""
+        reporter.warning(f"{len(paths)} {what}; they are left out: {names}{more}.")
+
+
+def _warn_of_shift(of_image: dict[str, list[str]], reporter: Reporter) -> None:
+    """Warn of a mask of its image's size and resolution that lies a few pixels beside it: one of the two is wrong."""
+    for image in _sample(sorted(of_image)):
+        for path in of_image[image]:
+            with open_raster(path) as dataset, open_raster(image) as of:
+                is_alike = is_georeferenced(dataset) and is_georeferenced(of) and dataset.shape == of.shape
+                offset = shared_offset(grid_of(of), grid_of(dataset)) if is_alike and dataset.crs == of.crs else None
+            if offset and offset != (0, 0):
+                reporter.warning(
+                    f"The label mask {path} has the size of its image {image}, but lies {offset[0]} columns and "
+                    f"{offset[1]} rows beside it. If it should lie on it, correct the georeference of one of the two."
+                )
+                return
+
+
+def _sample(paths: Sequence[str]) -> Sequence[str]:
+    """Return some of many paths, evenly spread."""
+    return paths[:: -(-len(paths) // _SAMPLED)]
+
+
+def _by_name(masks: Sequence[str], images: Sequence[str]) -> dict[str, list[str]]:
+    """Return the mask of each image with the same name, but for words such as `mask` or `sat` in it."""
+    by_key: dict[str, str] = {}
+    for path in masks:
+        first = by_key.setdefault(_key(path), path)
+        if first != path:
+            raise LabelError(
+                f"Two label masks have the same name: {first} and {path}.", "Keep one of them for each image."
+            )
+    return {path: [by_key[_key(path)]] for path in images if _key(path) in by_key}
+
+
+def _key(path: str) -> str:
+    return re.sub(r"[\W_]+", "_", _ROLE.sub("", Path(path).stem.lower())).strip("_")
+
+
+def _by_place(masks: Sequence[str], images: Sequence[str]) -> dict[str, list[str]]:
+    """Return the masks that overlap each image on the map."""
+    outlines = [_outline(path) for path in masks]
+    placed = [number for number, outline in enumerate(outlines) if outline is not None]
+    tree = shapely.STRtree([outlines[number] for number in placed])
+    found = {}
+    for path in images:
+        outline = _outline(path)
+        pairs = [] if outline is None else sorted(tree.query(outline, predicate="overlaps").tolist())
+        pairs += [] if outline is None else sorted(tree.query(outline, predicate="contains").tolist())
+        pairs += [] if outline is None else sorted(tree.query(outline, predicate="within").tolist())
+        if pairs:
+            found[path] = [masks[placed[number]] for number in sorted(set(pairs))]
+    return found
+
+
+def _outline(path: str) -> Optional[shapely.Polygon]:
+    """Return the border of a raster in degrees, or None if it has no place on the map."""
+    with open_raster(path) as dataset:
+        if not is_georeferenced(dataset):
+            return None
+        grid = grid_of(dataset)
+    return shapely.geometry.shape(transform_geom(grid.crs, GEOGRAPHIC, shapely.geometry.mapping(grid.outline)))
+
+
+@contextmanager
+def _on_grid(path: str, image: str, grid: Grid, pixel_m: float) -> Iterator[WarpedVRT]:
+    """Open a mask on a grid by nearest neighbor; one without georeference has the pixels of its image.
+
+    Raises
+    ------
+    LabelError
+        It has none, and another size than its image.
+    """
+    with open_raster(path) as dataset, open_raster(image) as of:
+        own, pixels = grid_of(of, pixel_m), (dataset.width, dataset.height)
+        if is_georeferenced(dataset) and is_georeferenced(of):
+            own = grid_of(dataset)
+        elif pixels != (own.width, own.height):
+            raise LabelError(
+                f"The label mask {path} has {pixels[0]} x {pixels[1]} pixels, but its image {image} has {own.width} x "
+                f"{own.height}.",
+                "Give a mask with the pixels of its image, or georeference it.",
+            )
+        with WarpedVRT(
+            dataset,
+            src_crs=own.crs,
+            src_transform=own.transform,
+            src_nodata=None,  # often declared for the background, to see through it
+            crs=grid.crs,
+            transform=grid.transform,
+            width=grid.width,
+            height=grid.height,
+            resampling=Resampling.nearest,
+            add_alpha=True,
+        ) as warped:
+            yield warped
+
+
+def _image_bands(dataset: DatasetReader) -> int:
+    return sum(color != ColorInterp.alpha for color in dataset.colorinterp)
+
+
+def _gray(bands: np.ndarray, path: str) -> np.ndarray:
+    """Return the values, (height, width), of a mask of one band, or of several that are alike.
+
+    Raises
+    ------
+    LabelError
+        They differ.
+    """
+    if any((band != bands[0]).any() for band in bands[1:]):
+        raise LabelError(
+            f"The label mask {path} has {len(bands)} bands that differ: it is a colored picture.",
+            "Give masks with one value for each class.",
+        )
+    return bands[0]
