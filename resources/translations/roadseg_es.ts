@@ -248,6 +248,10 @@
         <translation>Vías dibujadas</translation>
     </message>
     <message>
+        <source>Label masks</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>Road width field</source>
         <translation>Campo del ancho de vía</translation>
     </message>
@@ -314,6 +318,18 @@
     <message>
         <source>Background distance (m)</source>
         <translation>Distancia de fondo (m)</translation>
+    </message>
+    <message>
+        <source>Road values</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Ignored values</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Pixel size (m)</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>Bands</source>

@@ -28,12 +28,14 @@ MIN_KNOWN = 0.5
 class ModelInput:
     """The input specification of a model: bands in order, ground size of the pixels, and one of SCALINGS.
 
-    Mean and deviation of the bands are those of the training images, also if the scaling is `image`.
+    Mean and deviation of the bands are those of the training images, also if the scaling is `image`. `pixel_m` is the
+    pixel size of images without georeference, which are refused if it is 0.
     """
 
     bands: tuple[Band, ...]
     resolution_m: float
     scaling: str = MODEL
+    pixel_m: float = 0.0
 
 
 def find_bands(dataset: DatasetReader, wanted: ModelInput) -> tuple[int, ...]:
@@ -57,13 +59,10 @@ def find_bands(dataset: DatasetReader, wanted: ModelInput) -> tuple[int, ...]:
 
 
 @contextmanager
-def open_for_model(path: str, wanted: ModelInput, pixel_m: float = 0.0) -> Iterator[tuple[Image, tuple[Band, ...]]]:
-    """Open a raster for a model: the image at the model's resolution, and the bands with which to normalize it.
-
-    One without georeference has pixels of `pixel_m`.
-    """
+def open_for_model(path: str, wanted: ModelInput) -> Iterator[tuple[Image, tuple[Band, ...]]]:
+    """Open a raster for a model: the image at the model's resolution, and the bands with which to normalize it."""
     with open_raster(path) as dataset:
-        with Image(dataset, find_bands(dataset, wanted), wanted.resolution_m, pixel_m) as image:
+        with Image(dataset, find_bands(dataset, wanted), wanted.resolution_m, wanted.pixel_m) as image:
             yield image, measure_scaling(image, wanted.bands) if wanted.scaling == IMAGE else wanted.bands
 
 

@@ -35,7 +35,7 @@ from ..system import large_arrays
 from .label_raster import Labels
 
 # Sets of values that masks have: of all, which are road, and which are ignored.
-_USUAL_VALUES = (
+_USUAL_VALUES: tuple[tuple[set[int], set[int], set[int]], ...] = (
     ({0, 1}, {1}, set()),
     ({0, 255}, {255}, set()),
     ({0, 1, 255}, {1}, {255}),
@@ -88,7 +88,13 @@ class LabelMasks:
     pixel_m: float = 0.0
 
     def burn(self, grid: Grid, image: str) -> Optional[Labels]:
-        """Return the labels of an image on a grid, IGNORE where no mask is; None if nothing on it is labeled."""
+        """Return the labels of an image on a grid, IGNORE where no mask is; None if nothing on it is labeled.
+
+        Raises
+        ------
+        LabelError
+            A mask has another size than its image, other values than those known, or bands that differ.
+        """
         labels = large_arrays.allocate((grid.height, grid.width), np.uint8)
         labels[:] = IGNORE
         area = None if self.aoi is None else ground_shapes(self.aoi, grid)
@@ -151,14 +157,15 @@ def mask_values(paths: Sequence[str], options: MaskOptions) -> MaskValues:
                 window = Window(0, rows.start, dataset.width, rows.stop - rows.start)
                 values = np.unique(_gray(dataset.read(window=window)[: _image_bands(dataset)], path))
                 if len(values) > 256 or (values != np.rint(values)).any():
-                    raise _unknown_values(path, values)
+                    raise _unknown_values(path, values.tolist())
                 present |= set(values.astype(int).tolist())
     if options.road_values:
         road, ignored = frozenset(options.road_values), frozenset(options.ignored_values)
         return MaskValues(road, ignored, frozenset(range(256)) | present - road - ignored)
-    for usual, road, ignored in _USUAL_VALUES:
+    for usual, of_road, of_ignored in _USUAL_VALUES:
         if present <= usual:
-            return MaskValues(frozenset(road), frozenset(ignored), frozenset(usual - road - ignored))
+            background = usual - of_road - of_ignored
+            return MaskValues(frozenset(of_road), frozenset(of_ignored), frozenset(background))
     raise _unknown_values(sample[0], sorted(present))
 
 

@@ -5,9 +5,9 @@ Scope: rasters, vector layers and their labels. Independent of the model.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Optional
+from typing import ClassVar, Optional, Union
 
 import geopandas
 import numpy as np
@@ -33,8 +33,9 @@ from ..geodata.rasters import (
 from ..geodata.road_classes import RoadClass, find_classes
 from ..geodata.sources import source_name
 from ..geodata.vectors import read_area, read_layer, read_polygons, require_fields, require_geometry
-from ..jobs import LabelOptions
+from ..jobs import LabelOptions, MaskOptions
 from ..system import large_arrays
+from .label_masks import LabelMasks, read_masks
 from .label_raster import Labels, burn_labels, own_widths_m
 
 # Fewer labeled pixels than this are refused.
@@ -60,10 +61,15 @@ class Drawing:
     classes: tuple[RoadClass, ...] = ()
     class_numbers: Optional[np.ndarray] = None
     no_road: Optional[geopandas.GeoDataFrame] = None
+    pixel_m: ClassVar[float] = 0.0
 
-    def burn(self, grid: Grid) -> Optional[Labels]:
-        """Return the labels on a grid, or None where nothing is labeled."""
+    def burn(self, grid: Grid, image: str = "") -> Optional[Labels]:
+        """Return the labels on a grid, the same for every image there, or None where nothing is labeled."""
         return burn_labels(grid, self.roads, self.aoi, self.options, self.class_numbers, self.no_road)
+
+
+# What images are labeled by.
+Truth = Union[Drawing, LabelMasks]
 
 
 @dataclass(frozen=True)
@@ -85,6 +91,21 @@ class LabeledImage:
     bands: tuple[Band, ...]
     classes: Optional[np.ndarray] = None
     block_px: int = 256
+
+
+def read_truth(
+    job: MaskOptions, aoi: str, images: Sequence[str], reporter: Reporter, class_field: str = "", speed_field: str = ""
+) -> Truth:
+    """Read the drawn roads of a job, or the label masks that it has in place of them; see `read_drawing`.
+
+    Raises
+    ------
+    LabelError
+        A layer or mask cannot be used.
+    """
+    if job.masks:
+        return read_masks(job, aoi, images, reporter)
+    return read_drawing(job.roads, aoi, job, class_field, speed_field)
 
 
 def read_drawing(roads: str, aoi: str, options: LabelOptions, class_field: str = "", speed_field: str = "") -> Drawing:
@@ -121,7 +142,7 @@ def _check_widths(drawn: geopandas.GeoDataFrame, field: str, path: str) -> None:
 
 def read_labeled_images(
     paths: tuple[str, ...],
-    drawing: Drawing,
+    truth: Truth,
     resolution_m: float,
     bands: tuple[int, ...],
     known_bands: tuple[Band, ...],
@@ -149,24 +170,29 @@ def read_labeled_images(
                     f"{path} has {len(indexes)} bands, but {images[0].name} has {len(images[0].bands)}.",
                     "Choose the bands to train on (bands), or images with the same ones.",
                 )
-            with Image(dataset, tuple(indexes), resolution_m) as image:
+            with Image(dataset, tuple(indexes), resolution_m, truth.pixel_m) as image:
                 resolution_m = resolution_m or image.grid.resolution_m
-                labeled = _read_labeled(image, drawing, tuple(indexes.values()), reporter)
+                labeled = _read_labeled(image, truth, tuple(indexes.values()), reporter)
                 grids.append(image.grid)
         if labeled is None:
-            reporter.warning(f"No drawn road or area of interest touches {path}; it is left out.")
+            reporter.warning(without_labels(path))
         else:
             images.append(labeled)
     if not images:
         raise nothing_labeled(paths)
-    _require_labels(images, drawing, grids)
+    _require_labels(images, truth, grids)
     return images
+
+
+def without_labels(path: str) -> str:
+    """Return the warning that an image is left out."""
+    return f"No drawn road, label mask or area of interest touches {path}; it is left out."
 
 
 def nothing_labeled(paths: tuple[str, ...]) -> LabelError:
     """Return the error that none of the images has both data and labels anywhere."""
     return LabelError(
-        f"Neither a drawn road nor the area of interest touches {' or '.join(paths)} where there is data.",
+        f"Neither drawn roads or label masks nor the area of interest touch {' or '.join(paths)} where there is data.",
         "Check the coordinate systems of the layers.",
     )
 
@@ -184,8 +210,8 @@ def _bands_to_read(
         return choose_bands(dataset, ())
 
 
-def _read_labeled(image: Image, drawing: Drawing, names: tuple[str, ...], reporter: Reporter) -> Optional[LabeledImage]:
-    labels = drawing.burn(image.grid)
+def _read_labeled(image: Image, truth: Truth, names: tuple[str, ...], reporter: Reporter) -> Optional[LabeledImage]:
+    labels = truth.burn(image.grid, image.name)
     if labels is None:
         return None
     training = labels.values
@@ -223,20 +249,22 @@ def count_labels(labels: np.ndarray) -> tuple[int, int]:
     return sum(int((part != IGNORE).sum()) for part in parts), sum(int((part == ROAD).sum()) for part in parts)
 
 
-def _require_labels(images: list[LabeledImage], drawing: Drawing, grids: list[Grid]) -> None:
+def _require_labels(images: list[LabeledImage], truth: Truth, grids: list[Grid]) -> None:
     names = " or ".join(image.name for image in images)
     labeled, road = map(sum, zip(*(count_labels(image.training) for image in images)))
     if not road:
-        on_image = max(
-            int(shapely.intersects(ground_shapes(drawing.roads, grid), _extent(grid)).sum()) for grid in grids
-        )
-        if drawing.aoi is not None and on_image:
+        if isinstance(truth, LabelMasks):
             raise LabelError(
-                f"No drawn road lies on {names}, within the area of interest: {on_image} of {drawing.roads_name} lie "
-                f"on the image, but outside {drawing.aoi_name}.",
+                f"The label masks show no road on {names}.", "Check which of their values are road (road_values)."
+            )
+        on_image = max(int(shapely.intersects(ground_shapes(truth.roads, grid), _extent(grid)).sum()) for grid in grids)
+        if truth.aoi is not None and on_image:
+            raise LabelError(
+                f"No drawn road lies on {names}, within the area of interest: {on_image} of {truth.roads_name} lie "
+                f"on the image, but outside {truth.aoi_name}.",
                 "Draw the area around roads that are drawn, or check both layers' coordinate systems.",
             )
-        within = "" if drawing.aoi is None else ", within the area of interest"
+        within = "" if truth.aoi is None else ", within the area of interest"
         raise LabelError(f"No drawn road lies on {names}{within}.", "Draw some roads there.")
     if labeled < MIN_LABELED_PX:
         raise LabelError(

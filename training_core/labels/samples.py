@@ -18,7 +18,7 @@ from ..geodata.rasters import Band, Image, normalize, require_normal
 from ..geodata.tiling import STRIDE_PX, Tile, round_up
 from ..jobs import Quantize
 from .label_raster import Labels
-from .labeled_images import nothing_labeled, read_drawing
+from .labeled_images import Truth, nothing_labeled, read_truth, without_labels
 
 
 @dataclass(frozen=True)
@@ -48,10 +48,11 @@ def collect_samples(job: Quantize, wanted_input: ModelInput, reporter: Reporter)
     """
     rng = np.random.default_rng(job.seed)
     samples: list[Sample] = []
+    truth = read_truth(job, job.aoi, job.rasters, reporter) if job.roads or job.masks else None
     for number, path in enumerate(job.rasters):
         wanted = -(-(job.chips - len(samples)) // (len(job.rasters) - number))
-        samples += _samples_of(path, job, wanted_input, wanted, rng, reporter)
-    if not samples and job.roads:
+        samples += _samples_of(path, job, truth, wanted_input, wanted, rng, reporter)
+    if not samples and truth:
         raise nothing_labeled(job.rasters)
     if not samples:
         raise ImageryError(f"{' and '.join(job.rasters)} have hardly any data.", "Choose other images.")
@@ -60,12 +61,18 @@ def collect_samples(job: Quantize, wanted_input: ModelInput, reporter: Reporter)
 
 
 def _samples_of(
-    path: str, job: Quantize, wanted_input: ModelInput, wanted: int, rng: np.random.Generator, reporter: Reporter
+    path: str,
+    job: Quantize,
+    truth: Optional[Truth],
+    wanted_input: ModelInput,
+    wanted: int,
+    rng: np.random.Generator,
+    reporter: Reporter,
 ) -> list[Sample]:
     with open_for_model(path, wanted_input) as (image, bands):
-        labels = read_drawing(job.roads, job.aoi, job).burn(image.grid) if job.roads else None
-        if job.roads and labels is None:
-            reporter.warning(f"No drawn road or area of interest touches {path}; it is left out.")
+        labels = truth.burn(image.grid, path) if truth else None
+        if truth and labels is None:
+            reporter.warning(without_labels(path))
             return []
         side_px = round_up(job.chip_px)
         tiles = _crops(image.grid.width, image.grid.height, side_px)
@@ -74,9 +81,9 @@ def _samples_of(
             if len(samples) == wanted:
                 break
             reporter.check_cancelled()
-            truth = _truth(tiles[index], labels) if labels is not None else None
-            if truth is None or (truth != IGNORE).any():
-                sample = _read(image, tiles[index], bands, truth)
+            labeled = _truth(tiles[index], labels) if labels is not None else None
+            if labeled is None or (labeled != IGNORE).any():
+                sample = _read(image, tiles[index], bands, labeled)
                 samples += [sample] if sample.known.mean() >= MIN_KNOWN else []
         return samples
 

@@ -16,7 +16,7 @@ from ..geodata.rasters import Band, open_raster
 from ..system import large_arrays
 from .label_checks import check_labels
 from .label_raster import near_edges
-from .labeled_images import Drawing, LabeledImage, read_labeled_images, with_common_scaling
+from .labeled_images import Drawing, LabeledImage, Truth, read_labeled_images, with_common_scaling
 from .validation_split import split_for_validation
 
 # An image is not upsampled by more than this, each way, for its base model: it would show no more than before.
@@ -29,7 +29,7 @@ EDGE_M = 0.5
 
 def read_training_images(
     paths: tuple[str, ...],
-    drawing: Drawing,
+    truth: Truth,
     resolution_m: float,
     bands: tuple[int, ...],
     base_bands: tuple[Band, ...],
@@ -38,13 +38,14 @@ def read_training_images(
     reporter: Reporter,
 ) -> list[LabeledImage]:
     """Return the images, see `read_labeled_images`, with a fraction of labels, `held_out`, split off for validation."""
-    images = read_labeled_images(paths, drawing, resolution_m, bands, base_bands, reporter)
+    images = read_labeled_images(paths, truth, resolution_m, bands, base_bands, reporter)
     images = split_for_validation(with_common_scaling(images), held_out, _BLOCK_PX, seed)
-    reporter.progress(0.01, "Comparing the drawn roads with the images")
-    check_labels(images, drawing, reporter)
-    if drawing.classes:
-        names = ", ".join(f"{road_class.name} ({road_class.speed_kmh:g} km/h)" for road_class in drawing.classes)
-        reporter.log(f"Training on {len(drawing.classes)} road classes: {names}.")
+    if isinstance(truth, Drawing):
+        reporter.progress(0.01, "Comparing the drawn roads with the images")
+        check_labels(images, truth, reporter)
+        if truth.classes:
+            names = ", ".join(f"{road_class.name} ({road_class.speed_kmh:g} km/h)" for road_class in truth.classes)
+            reporter.log(f"Training on {len(truth.classes)} road classes: {names}.")
     return [ignore_edges(image, EDGE_M) for image in images]
 
 
@@ -63,12 +64,12 @@ def ignore_edges(image: LabeledImage, edge_m: float) -> LabeledImage:
     return replace(image, training=training)
 
 
-def training_resolution_m(wanted_m: float, base_m: float, path: str, reporter: Reporter) -> float:
+def training_resolution_m(wanted_m: float, base_m: float, path: str, pixel_m: float, reporter: Reporter) -> float:
     """Return the ground resolution to train at, `wanted_m` unless 0, or else `base_m`; 0 for the first image's own."""
     if wanted_m or not base_m:
         return wanted_m
     with open_raster(path) as dataset:
-        own_m = grid_of(dataset).resolution_m
+        own_m = grid_of(dataset, pixel_m).resolution_m
     if own_m <= MAX_ENLARGEMENT * base_m:
         return base_m
     reporter.warning(

@@ -21,7 +21,7 @@ MAX_ROWS = 200
 
 def run(job: Evaluate, reporter: Reporter) -> dict[str, Any]:
     """Do the job; see `jobs.Evaluate`."""
-    with Outputs([*with_sources(job.rasters), job.roads, job.aoi, job.no_road, job.model]) as outputs:
+    with Outputs([*with_sources(job.rasters), *job.masks, job.roads, job.aoi, job.no_road, job.model]) as outputs:
         paths = {name: getattr(job, name) for name in ("report", "scores") if getattr(job, name)}
         staged = {name: outputs.stage(path) for name, path in paths.items()}
         evaluation = Evaluation(job, reporter)

@@ -19,7 +19,7 @@ from ..distributed.training import start_training, train
 from ..events import Reporter
 from ..geodata.sources import with_sources
 from ..jobs import FineTune
-from ..labels.labeled_images import read_drawing
+from ..labels.labeled_images import Drawing, read_truth
 from ..labels.training_images import read_training_images, training_resolution_m
 from ..learning.checkpoint import checkpoint_path, identify, read_former
 from ..learning.computation_plan import plan_computation, plan_from_document
@@ -62,7 +62,7 @@ def _follow(job: FineTune, reporter: Reporter, group: Group) -> dict[str, Any]:
 
 def _lead(job: FineTune, reporter: Reporter, group: Group) -> dict[str, Any]:
     """Do the job, with the help of the other ranks if there are any."""
-    with Outputs([*with_sources(job.rasters), job.roads, job.aoi, job.no_road, job.base_model]) as outputs:
+    with Outputs([*with_sources(job.rasters), *job.masks, job.roads, job.aoi, job.no_road, job.base_model]) as outputs:
         model_path = outputs.stage(job.model)
         report_path = outputs.stage(job.report) if job.report else None
         began_s = time.perf_counter()
@@ -107,18 +107,19 @@ def _set_up(job: FineTune, reporter: Reporter, group: Group) -> tuple[Setup, Tra
         card = base and base.card
         base_m, base_bands = (card.resolution_m, card.bands) if card else (0.0, ())
         reporter.progress(0.0, "Reading images and drawn roads")
-        drawing = read_drawing(job.roads, job.aoi, job, job.class_field, job.speed_field)
-        resolution_m = training_resolution_m(job.resolution_m, base_m, job.rasters[0], reporter)
+        truth = read_truth(job, job.aoi, job.rasters, reporter, job.class_field, job.speed_field)
+        drawn_classes = truth.classes if isinstance(truth, Drawing) else ()
+        resolution_m = training_resolution_m(job.resolution_m, base_m, job.rasters[0], job.pixel_m, reporter)
         images = read_training_images(
-            job.rasters, drawing, resolution_m, job.bands, base_bands, job.validation_share, job.seed, reporter
+            job.rasters, truth, resolution_m, job.bands, base_bands, job.validation_share, job.seed, reporter
         )
-        if card and card.classes and not drawing.classes:
+        if card and card.classes and not drawn_classes:
             reporter.warning("The drawn roads have no classes: those of the base model are kept, but not trained.")
         identity = identify(job, images)
         former = read_former(checkpoint_path(job.model), job.resume, identity, reporter) if group.leads else None
     names = tuple(band.name for band in images[0].bands)
     architecture = base.architecture if base else architecture_for(job.architecture, job.encoder)
-    start = start_model(base, architecture, names, drawing.classes, job.base_model)
+    start = start_model(base, architecture, names, drawn_classes, job.base_model)
     require_alike(group, {**versions(), **identity, "initial weights": weights_sha256(start.network.state_dict())})
     plan = None
     with agreed(group):

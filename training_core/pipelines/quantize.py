@@ -79,7 +79,7 @@ def run(job: Quantize, reporter: Reporter) -> dict[str, Any]:
         The model cannot be read, is quantized already, or does not find the same roads when quantized.
     """
     torch.set_num_threads(job.threads or torch.get_num_threads())
-    with Outputs([job.model, *with_sources(job.rasters), job.roads, job.aoi, job.no_road]) as outputs:
+    with Outputs([job.model, *with_sources(job.rasters), *job.masks, job.roads, job.aoi, job.no_road]) as outputs:
         path = outputs.stage(job.onnx)
         model, card = load_graph(job.model)
         if is_quantized(model):
@@ -87,7 +87,7 @@ def run(job: Quantize, reporter: Reporter) -> dict[str, Any]:
         if not processor.has_vnni():
             reporter.log(WITHOUT_VNNI)
         reporter.progress(0.01, "Reading the images")
-        samples = collect_samples(job, card.input, reporter)
+        samples = collect_samples(job, replace(card.input, pixel_m=job.pixel_m), reporter)
         measured, checked = samples[::2], samples[1::2] or samples
         quantized, full_precision, comparison = _quantize(model, card, measured, checked, reporter)
         quantization = {

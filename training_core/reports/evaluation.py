@@ -12,8 +12,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Optional
 
+import geopandas
 import numpy as np
 
 from ..errors import LabelError
@@ -27,7 +28,7 @@ from ..geodata.sources import source_name
 from ..geodata.tiling import tile_grid
 from ..jobs import Evaluate
 from ..labels.label_raster import Labels
-from ..labels.labeled_images import Drawing, read_drawing
+from ..labels.labeled_images import Truth, read_truth, without_labels
 from ..models.loading import load_model
 from ..models.model_card import ModelCard
 from ..segmentation.image_threshold import spread
@@ -59,17 +60,18 @@ class Evaluation:
 
     def __post_init__(self) -> None:
         with self._timed("loading"):
-            self._drawing: Drawing = read_drawing(self.job.roads, self.job.aoi, self.job)
+            self._truth: Truth = read_truth(self.job, self.job.aoi, self.job.rasters, self.reporter)
             model, card = load_model(self.job.model)
-            samples = [plan_image(raster, None, card.input) for raster in spread(self.job.rasters)]
+            self._input = replace(card.input, pixel_m=self.job.pixel_m)
+            samples = [plan_image(raster, None, self._input) for raster in spread(self.job.rasters)]
             self._segmenter: Segmenter = prepare_segmenter(model, card, samples, self.job, self.reporter)
 
     def add_image(self, path: str, reporter: Reporter) -> None:
         """Predict the labeled part of an image and add its counts."""
-        with open_for_model(path, self._segmenter.card.input) as (image, bands):
-            labels = self._drawing.burn(image.grid)
+        with open_for_model(path, self._input) as (image, bands):
+            labels = self._truth.burn(image.grid, path)
             if labels is None:
-                reporter.warning(f"No drawn road or area of interest touches {path}; it is left out.")
+                reporter.warning(without_labels(path))
                 return
             with self._timed("predicting"):
                 predictor = replace(self._segmenter.predictor, bands=bands)
@@ -140,7 +142,7 @@ class Evaluation:
         self.summaries.append(
             ImageSummary(source_name(path), width, height, grid.resolution_m, float(known.mean()), road_share)
         )
-        for number, part, inside in _areas(self._drawing, grid, labels):
+        for number, part, inside in _areas(self._truth.aoi, grid, labels):
             self.reporter.check_cancelled()
             self.areas[number] += _tally(probability[part], truth[part], matches.window(part), inside)
 
@@ -165,17 +167,19 @@ def _tally(probability: np.ndarray, truth: np.ndarray, matches: RelaxedMatches, 
     return Tally(confusion, matches.counts(where))
 
 
-def _areas(drawing: Drawing, grid: Grid, labels: Labels) -> Iterator[tuple[int, tuple[slice, slice], np.ndarray]]:
+def _areas(
+    aoi: Optional[geopandas.GeoDataFrame], grid: Grid, labels: Labels
+) -> Iterator[tuple[int, tuple[slice, slice], np.ndarray]]:
     """Yield the polygons of an area of interest that lie on a grid, if there are several.
 
     Each comes with its number in the layer, from 1, the rows and columns of the labels that it touches, and its mask in
     these.
     """
-    if drawing.aoi is None or len(drawing.aoi) < 2:
+    if aoi is None or len(aoi) < 2:
         return
-    for number in range(1, len(drawing.aoi) + 1):
+    for number in range(1, len(aoi) + 1):
         try:
-            window, shape = limit_to(grid, drawing.aoi.iloc[[number - 1]])
+            window, shape = limit_to(grid, aoi.iloc[[number - 1]])
         except LabelError:  # it lies on another image
             continue
         column, row, width, height = window

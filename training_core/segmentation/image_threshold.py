@@ -15,7 +15,7 @@ from typing import Optional, TypeVar
 import numpy as np
 
 from ..events import Reporter
-from ..geodata.model_input import ModelInput, open_for_model
+from ..geodata.model_input import open_for_model
 from ..geodata.pixel_codes import CERTAIN, lowest_byte, to_byte
 from ..models.model_card import ModelCard
 from .inference import Predictor
@@ -39,7 +39,7 @@ def spread(images: Sequence[_T]) -> list[_T]:
 
 def image_threshold(images: Sequence[ImagePlan], card: ModelCard, predictor: Predictor, reporter: Reporter) -> float:
     """Return the threshold for some images, or the model's own, with a warning, if none is plausible."""
-    counts = _sampled_counts(images, card.input, predictor)
+    counts = _sampled_counts(images, predictor)
     reporter.check_cancelled()
     threshold = chosen_threshold(counts)
     if threshold is None:
@@ -73,11 +73,11 @@ def chosen_threshold(counts: np.ndarray) -> Optional[float]:
     return threshold if _MIN_ROAD <= fraction <= _MAX_ROAD else None
 
 
-def _sampled_counts(plans: Sequence[ImagePlan], wanted: ModelInput, predictor: Predictor) -> np.ndarray:
+def _sampled_counts(plans: Sequence[ImagePlan], predictor: Predictor) -> np.ndarray:
     """Return how many pixels of a sample have each probability, by bytes: (255,) int64."""
     counts = np.zeros(CERTAIN + 1, dtype=np.int64)
     for plan in plans:
-        with open_for_model(plan.raster, wanted) as (image, bands):
+        with open_for_model(plan.raster, plan.input) as (image, bands):
             normalized = replace(predictor, bands=bands)
             for window in _windows(plan, max(1, _WINDOWS // len(plans))):
                 values, known = image.read(*window)

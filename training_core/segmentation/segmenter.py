@@ -152,7 +152,7 @@ def _measured_halo_px(
         return USUAL_HALO_PX
     side = min(SAMPLE_PX, tile_memory.core_px(predictor, 0, _budget(options)))
     width, height = min(side, grid.width), min(side, grid.height)
-    with open_for_model(raster, card.input) as (image, bands):
+    with open_for_model(raster, sample.input) as (image, bands):
         piece = image.read((grid.width - width) // 2, (grid.height - height) // 2, width, height)
     if min(width, height) < 2 * USUAL_HALO_PX or piece[1].mean() < MIN_KNOWN:
         reporter.log(

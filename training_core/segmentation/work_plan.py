@@ -66,6 +66,7 @@ class ImagePlan:
     raster: str
     grid: Grid
     area: Optional[Area]
+    input: ModelInput
     results: Results = Results()
 
     @property
@@ -105,7 +106,7 @@ def plan_image(
     with open_raster(raster) as dataset:
         _, own = fitting(dataset, wanted, raster)
         grid = grid_at(own, wanted.resolution_m)
-    return ImagePlan(raster, grid, None if aoi is None else Area(grid, aoi, raster), results)
+    return ImagePlan(raster, grid, None if aoi is None else Area(grid, aoi, raster), wanted, results)
 
 
 def fitting(dataset: DatasetReader, wanted: ModelInput, raster: str) -> tuple[tuple[int, ...], Grid]:
@@ -116,7 +117,7 @@ def fitting(dataset: DatasetReader, wanted: ModelInput, raster: str) -> tuple[tu
     ImageryError
         The image lacks bands of the model, or is far coarser than the model's resolution.
     """
-    indexes, own = find_bands(dataset, wanted), grid_of(dataset)
+    indexes, own = find_bands(dataset, wanted), grid_of(dataset, wanted.pixel_m)
     own_m, resolution_m = own.resolution_m, wanted.resolution_m
     if own_m > MAX_ENLARGEMENT * resolution_m:
         width, height = (round(size * own_m / resolution_m) for size in (own.width, own.height))

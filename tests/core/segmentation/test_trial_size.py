@@ -3,16 +3,18 @@ from affine import Affine
 from rasterio.crs import CRS
 
 from training_core.geodata.grid import Grid
+from training_core.geodata.model_input import ModelInput
 from training_core.geodata.tiling import tile_grid
 from training_core.models.engines import ENGINES, TRIAL_STEPS
 from training_core.segmentation.tile_memory import MAX_TRIAL_SHARE, MIN_TRIAL_PX, trial_size
 from training_core.segmentation.work_plan import ImagePlan
 
+INPUT = ModelInput((), 1.0)
 PLENTY_BYTES, VAST_PX = 64 * 10**9, 10**11
 
 
 def image(width, height):
-    return ImagePlan("image.tif", Grid(CRS.from_epsg(32633), Affine(1, 0, 0, 0, -1, 0), width, height), None)
+    return ImagePlan("image.tif", Grid(CRS.from_epsg(32633), Affine(1, 0, 0, 0, -1, 0), width, height), None, INPUT)
 
 
 @pytest.mark.parametrize(("core_px", "halo_px"), [(2048, 128), (1024, 544), (512, 0)])

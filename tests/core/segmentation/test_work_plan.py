@@ -31,11 +31,12 @@ from training_core.segmentation.work_plan import (
 
 ROOT = Path(__file__).parents[3]
 RGB = tuple(Band(name) for name in ("red", "green", "blue"))
+INPUT = ModelInput(RGB, 1.0)
 
 
 def plan_of(width, height, **results):
     grid = Grid(CRS.from_string(UTM), NORTH_UP, width, height)
-    return ImagePlan("image.tif", grid, None, Results(**results))
+    return ImagePlan("image.tif", grid, None, INPUT, Results(**results))
 
 
 def never():
@@ -47,7 +48,7 @@ def never():
 def test_tiles_are_counted_without_making_them(tmp_path, core_px, corners):
     grid = Grid(CRS.from_string(UTM), NORTH_UP, 300, 250)
     area = Area(grid, read_area(write_layer(tmp_path / "aoi.gpkg", on_map(box(*corners))))) if corners else None
-    plan = ImagePlan("image.tif", grid, area)
+    plan = ImagePlan("image.tif", grid, area, INPUT)
     assert plan.tile_count(core_px, 32) == len(plan.tiles(core_px, 32)) > 0
     assert plan.px == (plan.window[2] * plan.window[3] if corners else 300 * 250)
 

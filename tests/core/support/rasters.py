@@ -16,14 +16,19 @@ NORTH_UP = Affine(1, 0, 390000, 0, -1, 5820000)
 
 
 def write_raster(
-    path: Path, values: np.ndarray, crs: str | None = UTM, transform: Affine = NORTH_UP, **profile: object
+    path: Path,
+    values: np.ndarray,
+    crs: str | None = UTM,
+    transform: Affine | None = NORTH_UP,
+    driver: str = "GTiff",
+    **profile: object,
 ) -> str:
     values = np.asarray(values)
     if values.ndim == 2:
         values = values[None]
     count, height, width = values.shape
     with rasterio.open(
-        path, "w", driver="GTiff", crs=crs, transform=transform, width=width, height=height, count=count,
+        path, "w", driver=driver, crs=crs, transform=transform, width=width, height=height, count=count,
         dtype=values.dtype, **profile,
     ) as dataset:  # fmt: skip
         dataset.write(values)
