@@ -249,7 +249,7 @@
     </message>
     <message>
         <source>Label masks</source>
-        <translation type="unfinished"></translation>
+        <translation>Labelmasken</translation>
     </message>
     <message>
         <source>Road width field</source>
@@ -321,15 +321,15 @@
     </message>
     <message>
         <source>Road values</source>
-        <translation type="unfinished"></translation>
+        <translation>Werte für Straße</translation>
     </message>
     <message>
         <source>Ignored values</source>
-        <translation type="unfinished"></translation>
+        <translation>Ignorierte Werte</translation>
     </message>
     <message>
         <source>Pixel size (m)</source>
-        <translation type="unfinished"></translation>
+        <translation>Pixelgröße (m)</translation>
     </message>
     <message>
         <source>Bands</source>

@@ -249,7 +249,7 @@
     </message>
     <message>
         <source>Label masks</source>
-        <translation type="unfinished"></translation>
+        <translation>Masques d'étiquettes</translation>
     </message>
     <message>
         <source>Road width field</source>
@@ -321,15 +321,15 @@
     </message>
     <message>
         <source>Road values</source>
-        <translation type="unfinished"></translation>
+        <translation>Valeurs de route</translation>
     </message>
     <message>
         <source>Ignored values</source>
-        <translation type="unfinished"></translation>
+        <translation>Valeurs ignorées</translation>
     </message>
     <message>
         <source>Pixel size (m)</source>
-        <translation type="unfinished"></translation>
+        <translation>Taille de pixel (m)</translation>
     </message>
     <message>
         <source>Bands</source>

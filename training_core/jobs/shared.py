@@ -167,7 +167,7 @@ class MaskOptions(LabelOptions):
     ignored_values: tuple[int, ...] = advanced_option(
         (),
         "Ignored values",
-        "Values of the label masks that are neither road nor background, if road values are given.",
+        "Values of the label masks that are neither road nor background.",
         kind=NUMBERS,
         within=(0, 65535),
     )
@@ -188,11 +188,6 @@ class MaskOptions(LabelOptions):
                 "Places without a road (no_road) need drawn roads (roads).",
                 "Leave them out: what is not road in a label mask is background.",
             )
-        for name in ("road_values", "ignored_values", "pixel_m"):
-            if getattr(self, name) and not self.masks:
-                raise JobError(f"The option {name} needs label masks (masks).", "Give the masks, or leave it out.")
-        if self.ignored_values and not self.road_values:
-            raise JobError("Ignored values (ignored_values) need road values (road_values).", "Give both.")
 
     def _require_labels(self) -> None:
         """Raise JobError if there are neither drawn roads nor label masks."""

@@ -159,13 +159,14 @@ def mask_values(paths: Sequence[str], options: MaskOptions) -> MaskValues:
                 if len(values) > 256 or (values != np.rint(values)).any():
                     raise _unknown_values(path, values.tolist())
                 present |= set(values.astype(int).tolist())
+    ignored = frozenset(options.ignored_values)
     if options.road_values:
-        road, ignored = frozenset(options.road_values), frozenset(options.ignored_values)
+        road = frozenset(options.road_values)
         return MaskValues(road, ignored, frozenset(range(256)) | present - road - ignored)
     for usual, of_road, of_ignored in _USUAL_VALUES:
-        if present <= usual:
-            background = usual - of_road - of_ignored
-            return MaskValues(frozenset(of_road), frozenset(of_ignored), frozenset(background))
+        if present - ignored <= usual:
+            background = usual - of_road - of_ignored - ignored
+            return MaskValues(frozenset(of_road) - ignored, ignored | of_ignored, frozenset(background))
     raise _unknown_values(sample[0], sorted(present))
 
 

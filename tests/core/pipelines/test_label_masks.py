@@ -92,9 +92,7 @@ def test_masks_without_road_are_refused(town, tmp_path):
     [
         ({}, r"Drawn roads \(roads\) are missing"),
         ({"roads": "r.gpkg", "masks": ["m.tif"]}, "Leave one of them out"),
-        ({"roads": "r.gpkg", "pixel_m": 0.5}, r"pixel_m needs label masks"),
         ({"masks": ["m.tif"], "no_road": "n.gpkg"}, r"no_road\) need drawn roads"),
-        ({"masks": ["m.tif"], "ignored_values": [3]}, r"need road values"),
     ],
 )
 def test_options_that_contradict_each_other_are_refused(options, reason):

@@ -125,7 +125,7 @@ def test_what_is_needed_comes_first_and_what_is_rare_and_written_last(provider):
 
 def test_layers_come_before_their_fields_and_these_before_numbers(provider):
     found = [parameter.name() for parameter in provider.algorithm("finetune").parameterDefinitions()]
-    assert found[:7] == ["INPUT", "ROADS", "AOI", "NO_ROAD", "WIDTH_FIELD", "MINUTES", "WIDTH_M"]
+    assert found[:8] == ["INPUT", "ROADS", "MASKS", "AOI", "NO_ROAD", "WIDTH_FIELD", "MINUTES", "WIDTH_M"]
 
 
 def test_meters_are_meters_on_layers_in_degrees_too(provider):

@@ -57,7 +57,7 @@ def test_defaults_ranges_and_units(pages):
     assert "| `WIDTH_M` | Road width (m) | number | 6 | from 0.5 to 100 m |" in page
     assert "| `STEPS` | Steps | whole number | 0 | from 0 to 100000000 |" in page
     assert "| `ENGINE` | Engine | one of `auto`, `native`, `ipex` | `auto` |" in page
-    assert "| `ROADS` | Drawn roads | lines or polygons | required |" in page
+    assert "| `ROADS` | Drawn roads | lines or polygons | none |" in page
     assert "| `KEEP_BEST` | Keep the best when stopped | yes or no | no |" in page
 
 
