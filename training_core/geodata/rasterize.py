@@ -10,9 +10,11 @@ from collections.abc import Iterable
 
 import geopandas
 import numpy as np
+import pyproj
 import shapely
 from affine import Affine
 from pyproj import CRS
+from pyproj.exceptions import ProjError
 from rasterio.features import rasterize
 from shapely.geometry import box
 from shapely.geometry.base import BaseGeometry
@@ -32,6 +34,23 @@ def ground_shapes(layer: geopandas.GeoDataFrame, grid: Grid) -> np.ndarray:
     is_area = shapely.get_dimensions(shapes) == 2
     shapes[is_area] = valid(shapes[is_area])
     return shapes
+
+
+def near(layer: geopandas.GeoDataFrame, grid: Grid, margin_m: float = 0.0) -> np.ndarray:
+    """Return the rows of a layer, (n,) int64, whose bounding boxes come within a distance of a grid.
+
+    Of thousands of shapes beside thousands of images, each image then takes its own alone. The layer keeps its index.
+    """
+    column, row = (math.ceil(margin_m / side_m) + 1 for side_m in grid.pixel_m)
+    outline = grid.window(-column, -row, grid.width + 2 * column, grid.height + 2 * row).outline
+    try:
+        crs = pyproj.Transformer.from_crs(crs_of(grid), layer.crs, always_xy=True)
+        west, south, east, north = crs.transform_bounds(*outline.bounds)
+    except ProjError:
+        west = south = east = north = np.nan
+    if not np.isfinite([west, south, east, north]).all() or west > east:  # beyond the CRS, or the antimeridian
+        return np.arange(len(layer))
+    return np.sort(layer.sindex.query(box(west, south, east, north)))
 
 
 def limit_to(

@@ -6,10 +6,12 @@ Scope: common mistakes in drawing, and their warnings. Independent of the model.
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 
 import geopandas
 import numpy as np
 import shapely
+from rasterio.crs import CRS
 from shapely.geometry.base import BaseGeometry
 
 from ..events import Reporter
@@ -40,11 +42,11 @@ def check_labels(images: list[LabeledImage], drawing: Drawing, reporter: Reporte
         _report_balance(image, labeled, road, reporter)
     grid = images[0].grid
     roads = ground_shapes(drawing.roads, grid)
-    if drawing.aoi is not None:
-        areas = ground_shapes(drawing.aoi, grid)
+    areas = np.zeros(0, dtype=object) if drawing.aoi is None else ground_shapes(drawing.aoi, grid)
+    if len(areas):
         _warn_of_roads_outside(roads, areas, drawing, reporter)
         _warn_of_empty_polygons(roads, areas, images, drawing, reporter)
-    _warn_of_few_roads(roads, images, drawing, reporter)
+    _warn_of_few_roads(roads, areas, images, drawing, reporter)
     most_road = np.argsort([-road for _, road in counts], kind="stable")[:MAX_MEASURED_IMAGES]
     for number in sorted(most_road):
         reporter.check_cancelled()
@@ -73,9 +75,8 @@ def _report_balance(image: LabeledImage, labeled: int, road: int, reporter: Repo
 
 def _warn_of_roads_outside(roads: np.ndarray, areas: np.ndarray, drawing: Drawing, reporter: Reporter) -> None:
     pieces, road = in_short_pieces(roads)
-    inside = shapely.intersection(pieces, shapely.union_all(areas))
     length_m = _lengths_m(roads, drawing.options.width_m)
-    inside_m = np.bincount(road, _lengths_m(inside, drawing.options.width_m), minlength=len(roads))
+    inside_m = np.bincount(road, _lengths_m(_inside(pieces, areas), drawing.options.width_m), minlength=len(roads))
     outside_m = length_m.sum() - inside_m.sum()
     if outside_m > MAX_FRACTION_OUTSIDE * length_m.sum():
         reporter.warning(
@@ -83,6 +84,16 @@ def _warn_of_roads_outside(roads: np.ndarray, areas: np.ndarray, drawing: Drawin
             f"{drawing.aoi_name}, {(inside_m == 0).sum()} of {len(roads)} roads entirely; they are not trained on. "
             "Where every road is drawn, extend the area of interest."
         )
+
+
+def _inside(shapes: np.ndarray, areas: np.ndarray) -> np.ndarray:
+    """Return the parts of shapes in any of some areas, (n,) object, without the union of all areas: that takes long."""
+    shape, area = shapely.STRtree(areas).query(shapes, predicate="intersects")
+    inside = np.full(len(shapes), shapely.GeometryCollection(), dtype=object)
+    inside[shape] = shapely.intersection(shapes[shape], areas[area])
+    for number in np.flatnonzero(np.bincount(shape, minlength=len(shapes)) > 1):
+        inside[number] = shapely.intersection(shapes[number], shapely.union_all(areas[area[shape == number]]))
+    return inside
 
 
 def _lengths_m(shapes: np.ndarray, width_m: float) -> np.ndarray:
@@ -94,7 +105,7 @@ def _warn_of_empty_polygons(
     roads: np.ndarray, areas: np.ndarray, images: list[LabeledImage], drawing: Drawing, reporter: Reporter
 ) -> None:
     tree = shapely.STRtree(roads)
-    is_on_image = shapely.intersects(areas, _image_extent(images))
+    is_on_image = _touch(areas, _outlines(images))
     empty = [number for number, area in enumerate(areas, 1) if not len(tree.query(area, predicate="intersects"))]
     empty = [number for number in empty if is_on_image[number - 1]]
     if empty:
@@ -105,11 +116,11 @@ def _warn_of_empty_polygons(
         )
 
 
-def _warn_of_few_roads(roads: np.ndarray, images: list[LabeledImage], drawing: Drawing, reporter: Reporter) -> None:
-    area = _image_extent(images)
-    if drawing.aoi is not None:
-        area = area.intersection(shapely.union_all(ground_shapes(drawing.aoi, images[0].grid)))
-    used = roads[is_sure(drawing.roads, drawing.options) & shapely.intersects(roads, area)]
+def _warn_of_few_roads(
+    roads: np.ndarray, areas: np.ndarray, images: list[LabeledImage], drawing: Drawing, reporter: Reporter
+) -> None:
+    labeled = _inside(_outlines(images), areas) if len(areas) else _outlines(images)
+    used = roads[is_sure(drawing.roads, drawing.options) & _touch(roads, labeled)]
     count = int(shapely.get_num_geometries(used).sum())
     if count < ENOUGH_ROADS:
         reporter.warning(
@@ -118,11 +129,20 @@ def _warn_of_few_roads(roads: np.ndarray, images: list[LabeledImage], drawing: D
         )
 
 
-def _image_extent(images: list[LabeledImage]) -> BaseGeometry:
-    """Return the union of the labeled parts of all images, in the ground meters of the first."""
-    grid = images[0].grid
-    outlines = [geopandas.GeoDataFrame(geometry=[image.grid.outline], crs=image.grid.crs) for image in images]
-    return shapely.union_all([shape for outline in outlines for shape in ground_shapes(outline, grid)])
+def _touch(shapes: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """Return which shapes touch any of the others: (n,) bool."""
+    touching = np.zeros(len(shapes), dtype=bool)
+    touching[shapely.STRtree(others).query(shapes, predicate="intersects")[0]] = True
+    return touching
+
+
+def _outlines(images: list[LabeledImage]) -> np.ndarray:
+    """Return the labeled parts of all images, (n,) object, in the ground meters of the first."""
+    of_crs: dict[CRS, list[BaseGeometry]] = defaultdict(list)
+    for image in images:
+        of_crs[image.grid.crs].append(image.grid.outline)
+    layers = [geopandas.GeoDataFrame(geometry=outlines, crs=crs) for crs, outlines in of_crs.items()]
+    return np.concatenate([ground_shapes(layer, images[0].grid) for layer in layers])
 
 
 def _warn_of_offset(image: LabeledImage, drawing: Drawing, reporter: Reporter) -> None:

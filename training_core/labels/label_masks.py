@@ -107,7 +107,17 @@ class LabelMasks:
                         is_covered &= burn_shapes(area, grid, (0, rows.start, grid.width, rows.stop - rows.start))
                     values = _gray(mask.read(window=window, masked=False)[: _image_bands(mask)], path)
                     labels[rows][is_covered] = self.values.to_labels(values[is_covered], path)
-        return Labels(0, 0, labels) if (labels != IGNORE).any() else None
+        return _labeled_part(labels)
+
+
+def _labeled_part(labels: np.ndarray) -> Optional[Labels]:
+    """Return the smallest rectangle with all that is labeled, or None where nothing is."""
+    parts = large_arrays.strips(*labels.shape)
+    rows = np.concatenate([(labels[part] != IGNORE).any(axis=1) for part in parts]).nonzero()[0]
+    columns = np.any([(labels[part] != IGNORE).any(axis=0) for part in parts], axis=0).nonzero()[0]
+    if not rows.size:
+        return None
+    return Labels(int(columns[0]), int(rows[0]), labels[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1])
 
 
 def read_masks(options: MaskOptions, aoi: str, images: Sequence[str], reporter: Reporter) -> LabelMasks:

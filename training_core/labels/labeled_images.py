@@ -18,7 +18,7 @@ from ..errors import ImageryError, LabelError
 from ..events import Reporter
 from ..geodata.grid import Grid
 from ..geodata.pixel_codes import IGNORE, ROAD
-from ..geodata.rasterize import ground_shapes
+from ..geodata.rasterize import ground_shapes, near
 from ..geodata.rasters import (
     Band,
     Image,
@@ -65,7 +65,12 @@ class Drawing:
 
     def burn(self, grid: Grid, image: str = "") -> Optional[Labels]:
         """Return the labels on a grid, the same for every image there, or None where nothing is labeled."""
-        return burn_labels(grid, self.roads, self.aoi, self.options, self.class_numbers, self.no_road)
+        # A road reaches as far as its width, and the background around it.
+        reach_m = MAX_ROAD_WIDTH_M / 2 if self.options.width_field else self.options.width_m
+        row = near(self.roads, grid, reach_m + self.options.background_m)
+        aoi, no_road = (layer if layer is None else layer.iloc[near(layer, grid)] for layer in (self.aoi, self.no_road))
+        numbers = None if self.class_numbers is None else self.class_numbers[row]
+        return burn_labels(grid, self.roads.iloc[row], aoi, self.options, numbers, no_road)
 
 
 # What images are labeled by.

@@ -58,7 +58,10 @@ def labels_of(masks, images, image=None, grid=None, reporter=None, **others):
         with open_raster(image) as dataset:
             grid = grid_of(dataset, others.get("pixel_m", 0.0))
     labels = read.burn(grid, image)
-    return labels and labels.values
+    values = np.full((grid.height, grid.width), IGNORE, dtype=np.uint8)
+    height, width = labels.values.shape
+    values[labels.row : labels.row + height, labels.column : labels.column + width] = labels.values
+    return values
 
 
 @pytest.mark.parametrize(
@@ -135,6 +138,9 @@ def test_beyond_a_mask_nothing_is_labeled(tmp_path):
     expected = np.full((SIDE_PX, SIDE_PX), IGNORE)
     expected[3:23, :15] = np.where(mask_of(side_px=20) == 255, ROAD, BACKGROUND)[:, 5:]
     assert (found == expected).all()
+    with open_raster(image) as dataset:
+        part = read_masks(options([mask]), "", [image], Reporter()).burn(grid_of(dataset), image)
+    assert (part.column, part.row, part.values.shape) == (0, 3, (20, 15))
 
 
 def test_a_shift_by_whole_pixels_is_noticed(tmp_path):

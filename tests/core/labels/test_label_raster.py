@@ -14,6 +14,7 @@ from training_core.geodata.pixel_codes import BACKGROUND, IGNORE, ROAD
 from training_core.geodata.rasterize import limit_to
 from training_core.jobs import LabelOptions
 from training_core.labels.label_raster import burn_labels
+from training_core.labels.labeled_images import Drawing
 from training_core.labels.validation_split import choose_blocks
 
 UTM = CRS.from_epsg(32633)
@@ -218,3 +219,21 @@ def test_real_roads_are_burned_where_the_pavement_is(real_data):
     expected_m2 = (roads.to_crs(32645).length * roads["width_m"]).sum()
     assert (labels.values == ROAD).sum() * x_m * y_m == pytest.approx(expected_m2, rel=0.1)
     assert labels.values.shape[0] * y_m == pytest.approx(370, abs=5)
+
+
+@pytest.mark.parametrize("has_area", [True, False])
+@pytest.mark.parametrize("crs", ["EPSG:32633", "EPSG:4326"])
+def test_each_image_takes_the_shapes_near_it_alone_and_gets_the_same_labels(has_area, crs, monkeypatch):
+    """The labels are those of all shapes of a country, but only the few near the image are buffered."""
+    rng, corner = np.random.default_rng(0), np.array([X, Y - 50])
+    starts = corner + np.concatenate([rng.uniform(-150, 350, (60, 2)), rng.uniform(-50_000, 50_000, (500, 2))])
+    lines = [LineString([start, start + rng.uniform(-80, 80, 2)]) for start in starts]
+    blocks = [box(X + 60 * each, Y - 70, X + 60 * each + 50, Y - 10) for each in range(-1000, 1000)]
+    roads, area = layer(*lines).to_crs(crs), layer(*blocks).to_crs(crs) if has_area else None
+    whole = burn_labels(grid(), roads, area, OPTIONS)
+    sizes, buffer = [], shapely.buffer
+    monkeypatch.setattr(shapely, "buffer", lambda shapes, *rest, **named: (
+        sizes.append(np.size(shapes)), buffer(shapes, *rest, **named))[1])  # fmt: skip
+    found = Drawing(roads, area, OPTIONS).burn(grid())
+    assert (found.column, found.row) == (whole.column, whole.row) and sizes and max(sizes) < 100
+    np.testing.assert_array_equal(found.values, whole.values)
