@@ -157,5 +157,6 @@ STYLED = replace(
     recolored_share=0.5,
     negative_share=0.15,
     mixed_styles_share=0.5,
+    validation_steps=3500,
     seed=4,
 )
