@@ -5,6 +5,7 @@ Scope: rasters, vector layers and their labels. Independent of the model.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Optional, Union
@@ -41,6 +42,8 @@ from .label_raster import Labels, burn_labels, own_widths_m
 # Fewer labeled pixels than this are refused.
 MIN_LABELED_PX = 1000
 _BAND_SAMPLE_PX = 1_000_000
+# Progress of a job when its images are read.
+READ_FRACTION = 0.01
 # No road is wider: larger numbers have another unit, or stand for an unknown width.
 MAX_ROAD_WIDTH_M = 1000.0
 
@@ -166,8 +169,12 @@ def read_labeled_images(
     """
     images: list[LabeledImage] = []
     grids: list[Grid] = []
-    for path in paths:
+    began_s = time.monotonic()
+    for number, path in enumerate(paths):
         reporter.check_cancelled()
+        left_s = (time.monotonic() - began_s) / max(number, 1) * (len(paths) - number)
+        left = f"; reading the others takes about {left_s:.0f} s" if number else ""
+        reporter.progress(READ_FRACTION * number / len(paths), f"Reading image {number + 1} of {len(paths)}{left}")
         with open_raster(path) as dataset:
             indexes = _bands_to_read(dataset, bands, known_bands, reporter)
             if images and len(indexes) != len(images[0].bands):

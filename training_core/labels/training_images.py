@@ -16,7 +16,7 @@ from ..geodata.rasters import Band, open_raster
 from ..system import large_arrays
 from .label_checks import check_labels
 from .label_raster import near_edges
-from .labeled_images import Drawing, LabeledImage, Truth, read_labeled_images, with_common_scaling
+from .labeled_images import READ_FRACTION, Drawing, LabeledImage, Truth, read_labeled_images, with_common_scaling
 from .validation_split import split_for_validation
 
 # An image is not upsampled by more than this, each way, for its base model: it would show no more than before.
@@ -41,7 +41,7 @@ def read_training_images(
     images = read_labeled_images(paths, truth, resolution_m, bands, base_bands, reporter)
     images = split_for_validation(with_common_scaling(images), held_out, _BLOCK_PX, seed)
     if isinstance(truth, Drawing):
-        reporter.progress(0.01, "Comparing the drawn roads with the images")
+        reporter.progress(READ_FRACTION, "Comparing the drawn roads with the images")
         check_labels(images, truth, reporter)
         if truth.classes:
             names = ", ".join(f"{road_class.name} ({road_class.speed_kmh:g} km/h)" for road_class in truth.classes)
