@@ -30,7 +30,7 @@ from .option import (
     advanced_option,
     option,
 )
-from .recipe import IMAGE, MIN_CHIP_PX, RecipeOptions
+from .recipe import IMAGE, MIN_CHIP_PX, MUCH_LABELED, RecipeOptions
 from .shared import (
     AUTO,
     MAX_PROCESSES,
@@ -109,7 +109,7 @@ class FineTune(MaskOptions, RecipeOptions, ProcessOptions, ComputeOptions):
         "Weight interpolation",
         "Interpolate between the weights of the base model and the fine-tuned ones: the model keeps more of what the "
         "base model knows of other ground. The choice auto takes 70 % or 85 % of the way, if validation scores as well "
-        "there; no takes the fine-tuned weights as they are.",
+        f"there and less than {MUCH_LABELED} are labeled; no takes the fine-tuned weights as they are.",
         choices=("auto", "no"),
     )
     validation_share: float = advanced_option(

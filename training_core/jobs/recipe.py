@@ -18,6 +18,9 @@ BY_PACE = -1
 USUAL_CHIP_PX, SMALL_CHIP_PX, MIN_CHIP_PX = 192, 128, 64
 # Factor on the learning rate of a fine-tuned encoder, so that it forgets less of other ground (benchmarks/README.md).
 CAREFUL_RATE = 0.1
+# From that many labeled pixels on, what is drawn shows so much ground that learning it whole wins more than it forgets.
+MUCH_LABELED_PX = 10_000_000
+MUCH_LABELED = f"{MUCH_LABELED_PX // 1_000_000} megapixels"
 # Batch size that learning rates are stated for.
 REFERENCE_BATCH = 4
 
@@ -106,7 +109,8 @@ class RecipeOptions(StepOptions):
         0.0,
         "Encoder learning rate",
         f"Factor on the learning rate for the encoder. 0 chooses: {CAREFUL_RATE:g} where a RoadSeg model is fine-tuned "
-        "on bands and classes that it knows, so that it forgets less of other ground, else 1.",
+        f"on bands and classes that it knows, and less than {MUCH_LABELED} are labeled, so that it forgets less of "
+        "other ground; else 1.",
         within=(0, 1),
     )
     seed: int = advanced_option(

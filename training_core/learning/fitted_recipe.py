@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from ..jobs import FineTune, StepOptions
-from ..jobs.recipe import BY_PACE, CAREFUL_RATE, CHIPS, SMALL_CHIP_PX, USUAL_CHIP_PX
+from ..jobs.recipe import BY_PACE, CAREFUL_RATE, CHIPS, MUCH_LABELED_PX, SMALL_CHIP_PX, USUAL_CHIP_PX
 from ..models.architectures import Architecture, build_network
 from ..models.engines import NativeEngine
 from ..models.recompute import recompute_activations
@@ -36,12 +36,12 @@ class Fit:
     reason: str = ""
 
 
-def encoder_rate(job: FineTune, knows_roads: bool) -> float:
+def encoder_rate(job: FineTune, knows_roads: bool, labeled_px: int) -> float:
     """Return the factor on the encoder's learning rate: the job's, or the usual one if the job leaves it open.
 
-    That depends on whether the whole network already knows the same bands and classes.
+    That depends on whether the whole network already knows the same bands and classes, and how much is labeled.
     """
-    is_careful = knows_roads and job.pipeline_stages == 1
+    is_careful = knows_roads and job.pipeline_stages == 1 and labeled_px < MUCH_LABELED_PX
     return job.encoder_rate or (CAREFUL_RATE if is_careful else 1.0)
 
 

@@ -12,9 +12,9 @@ from pathlib import Path
 import torch
 
 from ..events import Reporter
-from ..geodata.pixel_codes import IGNORE
 from ..geodata.sources import source_name
 from ..jobs import FineTune
+from ..jobs.recipe import MUCH_LABELED_PX
 from ..models.model_card import ModelCard
 from ..segmentation.halo import AGREEMENT, middles, sufficient_halo_px
 from ..segmentation.inference import Predictor
@@ -38,7 +38,8 @@ _STORED = ("batch_size", "accumulation", "optimizer", "learning_rate", "encoder_
 
 def interpolate(setup: Setup, training: Training, reporter: Reporter) -> None:
     """Replace the best weights by some between the base model's and them, if these validate about as well."""
-    if not setup.start.base_weights or setup.job.interpolation == "no":
+    is_open = setup.start.base_weights and setup.job.interpolation != "no"
+    if not is_open or setup.labeled_px >= MUCH_LABELED_PX:
         return
     before = training.best.scores.f1
     for fraction in FRACTIONS:
@@ -82,7 +83,7 @@ def describe(
         chip_px=setup.chip_px,
         training={
             "images": [source_name(image.name) for image in images],
-            "labeled_px": int(sum((image.training != IGNORE).sum() for image in images)),
+            "labeled_px": setup.labeled_px,
             "minutes": round(history.elapsed_s / 60, 2),
             "steps": history.step,
             **{name: getattr(job, name) for name in _STORED},

@@ -49,7 +49,10 @@ class StartModel:
 
 @dataclass(frozen=True)
 class Setup:
-    """All that a fine-tune works with: images split into training and validation, and its identity, see `identify`."""
+    """All that a fine-tune works with: images split into training and validation, and its identity, see `identify`.
+
+    `labeled_px` are the pixels to train on.
+    """
 
     job: FineTune
     images: list[LabeledImage]
@@ -57,6 +60,7 @@ class Setup:
     chip_px: int
     plan: ComputationPlan
     identity: dict[str, Any]
+    labeled_px: int
 
 
 def start_model(

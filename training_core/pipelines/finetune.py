@@ -19,7 +19,7 @@ from ..distributed.training import start_training, train
 from ..events import Reporter
 from ..geodata.sources import with_sources
 from ..jobs import FineTune
-from ..labels.labeled_images import Drawing, read_truth
+from ..labels.labeled_images import Drawing, count_labels, read_truth
 from ..labels.training_images import read_training_images, training_resolution_m
 from ..learning.checkpoint import checkpoint_path, identify, read_former
 from ..learning.computation_plan import plan_computation, plan_from_document
@@ -129,9 +129,10 @@ def _set_up(job: FineTune, reporter: Reporter, group: Group) -> tuple[Setup, Tra
                 group.local_size,
             )  # fmt: skip
     plan = plan_from_document(group.broadcast_document(plan and dataclasses.asdict(plan)))
-    rate, options = encoder_rate(job, start.knows_roads), cast(dict[str, Any], plan.fit.options)
+    labeled_px = sum(count_labels(image.training)[0] for image in images)
+    rate, options = encoder_rate(job, start.knows_roads, labeled_px), cast(dict[str, Any], plan.fit.options)
     job = dataclasses.replace(job, encoder_rate=rate, **options)
-    setup = Setup(job, images, start, chip_side_px(job.chip_px, images), plan, identity)
+    setup = Setup(job, images, start, chip_side_px(job.chip_px, images), plan, identity, labeled_px)
     training = start_training(setup, former, reporter.part(0.02, 0.98), group)
     training.history.fitted = plan.fit.options
     training.history.notes += [plan.fit.reason] if plan.fit.reason else []

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from training_core.jobs import FineTune
-from training_core.jobs.recipe import CAREFUL_RATE
+from training_core.jobs.recipe import CAREFUL_RATE, MUCH_LABELED_PX
 from training_core.learning.fitted_recipe import (
     ENOUGH_STEPS,
     ENOUGH_STEPS_FROM_RANDOM,
@@ -49,18 +49,19 @@ def test_one_option_that_is_settled_leaves_the_other_to_the_pace():
 
 
 @pytest.mark.parametrize(
-    ("options", "knows_roads", "rate"),
+    ("options", "knows_roads", "labeled_px", "rate"),
     [
-        ({}, True, CAREFUL_RATE),
-        ({}, False, 1.0),
-        ({"encoder_rate": 0.5}, True, 0.5),
-        ({"encoder_rate": 1.0}, True, 1.0),
-        ({"pipeline_stages": 2}, True, 1.0),
+        ({}, True, MUCH_LABELED_PX - 1, CAREFUL_RATE),
+        ({}, True, MUCH_LABELED_PX, 1.0),
+        ({}, False, 1000, 1.0),
+        ({"encoder_rate": 0.5}, True, 1000, 0.5),
+        ({"encoder_rate": 0.1}, True, MUCH_LABELED_PX, 0.1),
+        ({"pipeline_stages": 2}, True, 1000, 1.0),
     ],
     ids=str,
 )
-def test_an_encoder_that_knows_roads_learns_slowly_unless_the_job_settles_it(options, knows_roads, rate):
-    assert encoder_rate(dataclasses.replace(JOB, **options), knows_roads) == rate
+def test_an_encoder_that_knows_roads_learns_slowly_from_little_ground(options, knows_roads, labeled_px, rate):
+    assert encoder_rate(dataclasses.replace(JOB, **options), knows_roads, labeled_px) == rate
 
 
 @pytest.mark.parametrize("is_recomputing", [False, True])
