@@ -126,7 +126,8 @@ def _parse_source(path: str) -> tuple[str, dict]:
     """Return the file in a path as QGIS writes it, and layer and filter as arguments of pyogrio."""
     file, *parts = QGIS_PART.split(path)
     asked = dict(zip((key.lower() for key in parts[::2]), parts[1::2]))
-    where: dict = {"layer": asked.get("layername", int(asked.get("layerid", 0)))}
+    first = "lines" if file.lower().endswith((".osm", ".pbf")) else int(asked.get("layerid", 0))
+    where: dict = {"layer": asked.get("layername", first)}
     if asked.get("subset"):
         where["where"] = asked["subset"]
     return file, where

@@ -36,6 +36,7 @@ from ..geodata.sources import source_name
 from ..geodata.vectors import read_area, read_layer, read_polygons, require_fields, require_geometry
 from ..jobs import LabelOptions, MaskOptions
 from ..system import large_arrays
+from . import osm_roads
 from .label_masks import LabelMasks, read_masks
 from .label_raster import Labels, burn_labels, own_widths_m
 
@@ -119,7 +120,8 @@ def read_truth(
 def read_drawing(roads: str, aoi: str, options: LabelOptions, class_field: str = "", speed_field: str = "") -> Drawing:
     """Read drawn roads, and the area of interest unless its name is empty.
 
-    For the fields of the roads' classes, see `road_classes.find_classes`. Neither means a model without classes.
+    For the fields of the roads' classes, see `road_classes.find_classes`. Neither means a model without classes. Of an
+    extract of OpenStreetMap, the tags give the fields.
 
     Raises
     ------
@@ -127,6 +129,13 @@ def read_drawing(roads: str, aoi: str, options: LabelOptions, class_field: str =
         A layer cannot be used, or a field is missing.
     """
     drawn = read_layer(roads, "drawn roads")
+    if osm_roads.is_extract(drawn, roads):
+        drawn = osm_roads.roads_of(drawn, roads)
+        width_field, sure_field = (
+            options.width_field or osm_roads.WIDTH_FIELD,
+            options.sure_field or osm_roads.SURE_FIELD,
+        )
+        options = replace(options, width_field=width_field, sure_field=sure_field)
     require_geometry(drawn, ("lines", "polygons"), roads, "drawn roads")
     require_fields(drawn, (options.width_field, options.sure_field, class_field, speed_field), roads, "drawn roads")
     if options.width_field:

@@ -1,0 +1,81 @@
+"""Extracts of OpenStreetMap as drawn roads."""
+
+from pathlib import Path
+
+import geopandas
+import numpy as np
+import pytest
+from shapely.geometry import LineString, Point
+
+from tests.core.labels.test_label_raster import UTM, X, Y
+from tests.core.support.rasters import NORTH_UP
+from training_core.errors import LabelError
+from training_core.geodata.grid import Grid
+from training_core.geodata.pixel_codes import IGNORE, ROAD
+from training_core.jobs import LabelOptions
+from training_core.labels.labeled_images import read_drawing
+
+# Tags of ways, each 10 m below the one before.
+WAYS = (
+    {"highway": "residential"},
+    {"highway": "primary_link", "lanes": "2"},
+    {"highway": "service", "width": "12 ft"},
+    {"highway": "tertiary", "tunnel": "yes"},
+    {"highway": "construction", "construction": "primary"},
+    {"highway": "footway", "surface": "gravel"},
+    {"waterway": "river"},
+    {"highway": "proposed"},
+)
+
+
+def lines():
+    return [LineString([(X + 10, Y - 10 - 10 * row), (X + 190, Y - 10 - 10 * row)]) for row in range(len(WAYS))]
+
+
+def osm_file(path, ways=WAYS):
+    """Write an extract in the XML of OpenStreetMap."""
+    nodes, texts = [], []
+    for number, (tags, line) in enumerate(zip(ways, geopandas.GeoSeries(lines(), crs=UTM.to_wkt()).to_crs(4326))):
+        for end, (x, y) in enumerate(line.coords):
+            nodes.append(f'<node id="{2 * number + end + 1}" lat="{y:.9f}" lon="{x:.9f}"/>')
+        inner = "".join(f'<tag k="{key}" v="{value}"/>' for key, value in tags.items())
+        texts.append(f'<way id="{number + 1}"><nd ref="{2 * number + 1}"/><nd ref="{2 * number + 2}"/>{inner}</way>')
+    path.write_text(f'<osm version="0.6">{"".join(nodes)}{"".join(texts)}</osm>', encoding="utf-8")
+    return str(path)
+
+
+def geojson(path):
+    """Write the same ways as overpass turbo exports them, with a point among them."""
+    tags = [{**way, "@id": f"way/{number}"} for number, way in enumerate(WAYS)] + [{"@id": "node/1"}]
+    layer = geopandas.GeoDataFrame(tags, geometry=[*lines(), Point(X, Y)], crs=UTM.to_wkt())
+    layer.to_crs(4326).to_file(path, driver="GeoJSON")
+    return str(path)
+
+
+@pytest.mark.parametrize(("write", "name"), [(osm_file, "town.osm"), (geojson, "town.geojson")])
+def test_ways_are_as_wide_as_their_tags_say_and_what_cannot_be_seen_is_ignored(tmp_path, write, name):
+    drawing = read_drawing(write(tmp_path / name), "", LabelOptions(background_m=5), class_field="road_class")
+    assert drawing.roads["road_class"].tolist() == [
+        "residential", "primary", "service", "tertiary", "construction", "footway",
+    ]  # fmt: skip
+    assert drawing.roads["width_m"].to_numpy() == pytest.approx([6, 6.5, 3.6576, 7, 3, 3])
+    assert {road_class.name for road_class in drawing.classes} >= {"residential", "primary", "service"}
+    values = drawing.burn(Grid(UTM, NORTH_UP, 200, 100))
+    column = np.full(100, IGNORE)
+    column[values.row : values.row + len(values.values)] = values.values[:, 100]
+    for row, widths in ((10, (6,)), (20, (6, 7)), (30, (3, 4))):
+        assert (column[row - 4 : row + 4] == ROAD).sum() in widths
+    assert (column[38:42] == IGNORE).all() and (column[49:51] == IGNORE).all() and (column[59:61] == IGNORE).all()
+
+
+def test_an_extract_without_roads_is_refused(tmp_path):
+    with pytest.raises(LabelError, match="without any road"):
+        read_drawing(osm_file(tmp_path / "river.osm", WAYS[6:]), "", LabelOptions())
+
+
+@pytest.mark.parametrize("name", ["town.osm", "town.osm.pbf"])
+def test_a_damaged_extract_is_refused_by_name(tmp_path, name):
+    whole = Path(osm_file(tmp_path / "whole.osm"))
+    (tmp_path / name).write_bytes(whole.read_bytes()[:700])
+    with pytest.raises(LabelError, match=name):
+        read_drawing(str(tmp_path / name), "", LabelOptions())
