@@ -37,7 +37,7 @@ package: build/qgis-venv.stamp
 	@$(QGIS_PYTHON) -m scripts.package
 
 # Trains the starter from an encoder learned on ImageNet, on scenes and the real ground in GROUND; the one on ResNet34
-# labels towns that have no labels. Some 50 minutes on one core.
+# labels towns that have no labels. Some two hours on one core.
 GROUND ?= ../shared/data/real
 ENCODER ?= ../shared/weights/efficientnet_lite0_imagenet.safetensors
 FROM_IMAGENET := build/starter_from_imagenet
