@@ -51,6 +51,8 @@ def collect_samples(job: Quantize, wanted_input: ModelInput, reporter: Reporter)
     truth = read_truth(job, job.aoi, job.rasters, reporter) if job.roads or job.masks else None
     for number, path in enumerate(job.rasters):
         wanted = -(-(job.chips - len(samples)) // (len(job.rasters) - number))
+        if not wanted:
+            break  # each image before has given one
         samples += _samples_of(path, job, truth, wanted_input, wanted, rng, reporter)
     if not samples and truth:
         raise nothing_labeled(job.rasters)

@@ -11,12 +11,11 @@ from typing import Any, Optional
 
 import geopandas
 import numpy as np
-import shapely
 
 from ..errors import ImageryError
 from ..events import Reporter
 from ..geodata.grid import Grid, grid_of
-from ..geodata.rasterize import burn_shapes, ground_shapes
+from ..geodata.rasterize import burn_shapes, ground_shapes, near
 from ..geodata.rasters import open_raster
 from ..geodata.road_raster import band_raster
 from ..geodata.sources import with_sources
@@ -74,5 +73,5 @@ def _burner(labeled: Optional[geopandas.GeoDataFrame], grid: Grid) -> Optional[C
     """Return a function that rasterizes the labeled polygons by strips: (rows, width), bool."""
     if labeled is None:
         return None
-    shape = shapely.union_all(ground_shapes(labeled, grid))
-    return lambda first_row, count: burn_shapes([shape], grid, (0, first_row, grid.width, count))
+    shapes = ground_shapes(labeled.iloc[near(labeled, grid)], grid)
+    return lambda first_row, count: burn_shapes(shapes, grid, (0, first_row, grid.width, count))

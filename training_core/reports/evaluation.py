@@ -22,7 +22,7 @@ from ..events import Reporter
 from ..geodata.grid import Grid
 from ..geodata.model_input import open_for_model
 from ..geodata.pixel_codes import IGNORE, NO_DATA, ROAD, reaches
-from ..geodata.rasterize import burn_shapes, limit_to
+from ..geodata.rasterize import burn_shapes, limit_to, near
 from ..geodata.rasters import Image
 from ..geodata.sources import source_name
 from ..geodata.tiling import tile_grid
@@ -177,14 +177,14 @@ def _areas(
     """
     if aoi is None or len(aoi) < 2:
         return
-    for number in range(1, len(aoi) + 1):
+    for number in near(aoi, grid) + 1:
         try:
             window, shape = limit_to(grid, aoi.iloc[[number - 1]])
-        except LabelError:  # it lies on another image
+        except LabelError:  # it lies beside the image
             continue
         column, row, width, height = window
         top, left = row - labels.row, column - labels.column
-        yield number, (slice(top, top + height), slice(left, left + width)), burn_shapes([shape], grid, window)
+        yield int(number), (slice(top, top + height), slice(left, left + width)), burn_shapes([shape], grid, window)
 
 
 def _predict_labeled(

@@ -201,7 +201,7 @@ def test_what_cannot_be_looked_at_is_refused(town, planted, tmp_path):
     with pytest.raises(ImageryError, match="hardly any data"):
         quantize.run(job, Reporter())
     far = write_layer(tmp_path / "far.gpkg", on_map(box(9000, 9000, 9100, 9100)))
-    with pytest.raises(LabelError, match="Neither a drawn road"):
+    with pytest.raises(LabelError, match="Neither drawn roads"):
         quantize.run(job_of(town, planted, tmp_path / "o.onnx", roads=far), Reporter())
     assert not (tmp_path / "o.onnx").exists()
     with pytest.raises(JobError, match=r"drawn roads \(roads\)"):
