@@ -69,7 +69,7 @@ def far_labels(tmp_path, request):
         pytest.param("segment", cut_image, {"MASK": "mask.tif"}, "image.tif", marks=pytest.mark.slow),
         pytest.param("extractroads", no_model, {"OUTPUT": "r.gpkg"}, "bad.safetensors", marks=pytest.mark.slow),
         pytest.param("compareprofiles", no_profile, {"REPORT": "r.html"}, "profile.json", marks=pytest.mark.slow),
-        ("finetune", far_labels, {"MODEL": "m.safetensors", "REPORT": "report.html"}, "touches"),
+        ("finetune", far_labels, {"MODEL": "m.safetensors", "REPORT": "report.html"}, "area of interest touch"),
     ],
 )
 def test_bad_input_is_told_and_leaves_nothing(algorithm, bad, outputs, told, tmp_path, out, request):
