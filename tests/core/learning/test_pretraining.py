@@ -4,6 +4,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import rasterio
+import torch
 from safetensors.torch import load_file, save_file
 
 from training_core.geodata.pixel_codes import BACKGROUND, IGNORE, ROAD
@@ -14,7 +15,7 @@ from training_core.segmentation.pixel_metrics import Confusion
 
 ROOT = Path(__file__).parents[3]
 
-from scripts.starter.appearance import coarse, varied  # noqa: E402
+from scripts.starter.appearance import coarse, mix_styles, recolored, varied  # noqa: E402
 from scripts.starter.chips import draw_batch, resample  # noqa: E402
 from scripts.starter.held_out import (  # noqa: E402  # noqa: E402
     THRESHOLDS,
@@ -41,7 +42,7 @@ from scripts.starter.real_ground import (  # noqa: E402
     read_ground,
     roadless_tiles,
 )
-from scripts.starter.recipe import ON_GROUND, Recipe  # noqa: E402
+from scripts.starter.recipe import ON_GROUND, STYLED, Recipe  # noqa: E402
 from scripts.starter.teacher import moved_lines, probability, sure_labels  # noqa: E402
 from scripts.starter.worlds import World, make_world, make_worlds  # noqa: E402
 
@@ -373,3 +374,27 @@ def test_coarse_pixels_show_less():
     rough = [np.abs(np.diff(each, axis=2)).mean() for each in (image, coarse(image, 1.5), coarse(image, 4.0))]
     assert rough[0] > 1.2 * rough[1] > 1.5 * rough[2]
     assert coarse(image[:, :90, :90], 3.7).shape == (3, 90, 90)
+
+
+def test_chips_exchange_colors_but_not_what_is_unknown():
+    rng = np.random.default_rng(0)
+    chips = rng.normal(0, 1, (2, 3, 64, 64)).astype(np.float32)
+    chips[1] = chips[1] * 0.2 + 2
+    chips[:, :, :8] = 0
+    assert (recolored(chips, replace(STYLED, recolored_share=0, negative_share=0), rng) == chips).all()
+    assert (recolored(chips, replace(STYLED, recolored_share=0, negative_share=1), rng) == -chips).all()
+    found = recolored(chips, replace(STYLED, recolored_share=1, negative_share=0), np.random.default_rng(1))
+    assert (found[:, :, :8] == 0).all() and not np.allclose(found, chips)
+    means, own = found[:, :, 8:].mean((2, 3)), chips[:, :, 8:].mean((2, 3))
+    assert (means >= own.min(0) - 0.1).all() and (means <= own.max(0) + 0.1).all()
+
+
+def test_styles_are_mixed_while_training_alone():
+    torch.manual_seed(0)
+    layer, chips = torch.nn.Identity(), torch.randn(4, 8, 6, 6) * torch.arange(1, 5)[:, None, None, None]
+    mix_styles(layer, share=1.0)
+    mixed = layer.train()(chips)
+    assert not torch.allclose(mixed, chips)
+    normalized = [(each - each.mean((2, 3), keepdim=True)) / each.std((2, 3), keepdim=True) for each in (mixed, chips)]
+    torch.testing.assert_close(*normalized, atol=1e-3, rtol=1e-3)
+    assert torch.equal(layer.eval()(chips), chips)
