@@ -21,7 +21,7 @@ from rich.progress import BarColumn, Progress, TextColumn
 from rich.table import Table
 
 from . import events, worker
-from .errors import JobError, RoadSegError
+from .errors import ImageryError, JobError, RoadSegError
 from .jobs import JOBS, RASTERS, Job, OptionField, describe_range, from_json, from_options
 from .system.processor import prepare_process
 
@@ -90,6 +90,8 @@ def _plain(value: Any) -> str:
 
 
 _SEVERAL = "Takes several values side by side, or is repeated."
+# Where the rasters are in a folder of training data, by field.
+_PARTS = {"rasters": ("images", "chips"), "masks": ("masks", "binarymasks", "labels", "annotations.json")}
 _SEVERAL_FILES = (
     'A folder stands for its rasters, a quoted pattern ("tiles/*.tif", "tiles/**/*.tif") for the files it matches.'
 )
@@ -182,14 +184,18 @@ def _job(job_type: type[Job], options: dict[str, Any]) -> Job:
     ImageryError
         A folder holds no raster, or a pattern matches no file.
     """
-    job = from_options(job_type, options)
-    inputs = {field.name: options[field.name] for field in job.option_fields() if field.option.kind == RASTERS}
-    if not any(inputs.values()):
+    return _with_rasters(from_options(job_type, options))
+
+
+def _with_rasters(job: Job) -> Job:
+    """Return a job whose folders and patterns of rasters are expanded; see `_job`."""
+    inputs = {field.name: getattr(job, field.name) for field in job.option_fields() if field.option.kind == RASTERS}
+    if all(os.path.isfile(path) for paths in inputs.values() for path in paths):
         return job
     prepare_process(getattr(job, "threads", 0))  # before rasterio is loaded
     from .geodata.sources import expand
 
-    return dataclasses.replace(job, **{name: expand(values) for name, values in inputs.items()})
+    return dataclasses.replace(job, **{name: expand(values, _PARTS.get(name, ())) for name, values in inputs.items()})
 
 
 def _run_with_events(job_type: type[Job], options: dict[str, Any]) -> int:
@@ -233,8 +239,8 @@ for _job_type in JOBS.values():
 def run_job_file(job_file: Path) -> None:
     """Run the job in JOB_FILE: events on standard output; closing standard input cancels."""
     try:
-        job = from_json(_read_job_file(job_file))
-    except JobError as error:
+        job = _with_rasters(from_json(_read_job_file(job_file)))
+    except (JobError, ImageryError) as error:
         _refuse(error)
     worker.run_for_client(job)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from qgis.core import (
     Qgis,
@@ -69,6 +70,13 @@ def raster_path(layer: QgsMapLayer) -> str:
             "Export the area that you need to a GeoTIFF file (the layer's menu, Export, Save As) and choose that.",
         )
     return _absolute(layer.source())
+
+
+def training_data(values: Any) -> list[str]:
+    """Return those of a parameter's values, one or a list, that are folders or, by their ending, COCO annotations."""
+    given = values if isinstance(values, (list, tuple)) else [values]
+    texts = [each for each in given if isinstance(each, str)]
+    return [path for path in texts if os.path.isdir(path) or path.lower().endswith(".json")]
 
 
 def check_no_container(path: str) -> None:

@@ -114,7 +114,7 @@ class JobAlgorithm(RoadSegAlgorithm):
 
     def checkParameterValues(self, parameters: dict[str, Any], context: QgsProcessingContext) -> tuple[bool, str]:
         """Return whether the values are valid, with a message if not; layers and files are opened later."""
-        fine, message = super().checkParameterValues(parameters, context)
+        fine, message = super().checkParameterValues(self._layers_alone(parameters), context)
         if not fine:
             return False, message
         try:
@@ -261,10 +261,22 @@ class JobAlgorithm(RoadSegAlgorithm):
             if field.option.kind == jobs.VECTOR_OUTPUT:
                 exchange.check_destination(sink_destination(value, context))
 
+    def _layers_alone(self, parameters: dict[str, Any]) -> dict[str, Any]:
+        """Return the values without folders and annotations among rasters: the worker finds what is in them."""
+        changed = {}
+        for name in map(self._name, self._fields(jobs.RASTERS)):
+            given = parameters.get(name)
+            files = exchange.training_data(given)
+            if files:
+                changed[name] = [] if isinstance(given, str) else [each for each in given if each not in files]
+        return {**parameters, **changed}
+
     def _raster_paths(self, field: OptionField, parameters: dict[str, Any], context: QgsProcessingContext) -> Any:
         name = self._name(field)
         if field.is_list:
-            return tuple(map(exchange.raster_path, self.parameterAsLayerList(parameters, name, context)))
+            files = exchange.training_data(parameters.get(name))
+            layers = self.parameterAsLayerList(self._layers_alone(parameters), name, context)
+            return (*map(os.path.abspath, files), *map(exchange.raster_path, layers))
         if not field.option.required and not parameters.get(name):
             return ""
         layer = self.parameterAsRasterLayer(parameters, name, context)

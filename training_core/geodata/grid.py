@@ -6,6 +6,7 @@ Scope: coordinate reference systems, affine transforms, geodesic lengths. Indepe
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -44,6 +45,10 @@ MAX_PX = 10**12
 MAX_DEG = (540.0, 90.0 + 1e-6)
 # Grids share their pixels if these lie on each other to this fraction of a pixel.
 SAME_PX = 0.01
+
+# Names of tiles of fAIr, which may have no georeference: column, row and zoom level of the web's tile pyramid.
+_FAIR_TILE = re.compile(r"OAM-(\d{1,9})-(\d{1,9})-(\d{1,2})\.[^/\\]+")
+_WEB_MERCATOR, _HALF_WORLD = CRS.from_epsg(3857), 20037508.342789244
 
 # Column, row, width and height, in pixels.
 Window = tuple[int, int, int, int]
@@ -128,7 +133,19 @@ def _mapping(transform: Affine) -> Callable[[np.ndarray], np.ndarray]:
 
 def is_georeferenced(dataset: DatasetReader) -> bool:
     """Whether a dataset says where it lies."""
-    return dataset.crs is not None and not (dataset.transform.is_degenerate or dataset.transform == Affine.identity())
+    crs, transform = _place(dataset)
+    return crs is not None and not (transform.is_degenerate or transform == Affine.identity())
+
+
+def _place(dataset: DatasetReader) -> tuple[Optional[CRS], Affine]:
+    """Return the CRS and transform of a dataset: its own or, of a tile of fAIr without them, those of its name."""
+    found = _FAIR_TILE.fullmatch(re.split(r"[/\\]", dataset.name)[-1])
+    if dataset.crs is not None or not found:
+        return dataset.crs, dataset.transform
+    column, row, zoom = map(int, found.groups())
+    side = 2 * _HALF_WORLD / 2**zoom
+    corner = Affine.translation(column * side - _HALF_WORLD, _HALF_WORLD - row * side)
+    return _WEB_MERCATOR, corner @ Affine.scale(side / dataset.width, -side / dataset.height)
 
 
 def grid_of(dataset: DatasetReader, pixel_m: float = 0.0) -> Grid:
@@ -141,13 +158,14 @@ def grid_of(dataset: DatasetReader, pixel_m: float = 0.0) -> Grid:
     """
     if pixel_m and not is_georeferenced(dataset):
         return Grid(NOWHERE, Affine.scale(pixel_m, -pixel_m), dataset.width, dataset.height)
-    if dataset.crs is None:
+    crs, transform = _place(dataset)
+    if crs is None:
         raise ImageryError(
             f"{dataset.name} has no coordinate reference system.", "Set it in the layer's properties or with gdal_edit."
         )
-    if dataset.transform.is_degenerate or dataset.transform == Affine.identity():
+    if transform.is_degenerate or transform == Affine.identity():
         raise ImageryError(f"{dataset.name} has no georeference.", "Georeference it first.")
-    grid = Grid(dataset.crs, dataset.transform, dataset.width, dataset.height)
+    grid = Grid(crs, transform, dataset.width, dataset.height)
     if grid.width * grid.height > MAX_PX:
         raise ImageryError(
             f"{dataset.name} has {grid.width:,} x {grid.height:,} pixels, more than the {MAX_PX:,} that can be used.",

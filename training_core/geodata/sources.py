@@ -10,7 +10,7 @@ import os
 import re
 import stat
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import rasterio
@@ -61,8 +61,10 @@ def _is_stream(path: str) -> bool:
     return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
 
 
-def expand(inputs: Iterable[str]) -> tuple[str, ...]:
+def expand(inputs: Iterable[str], parts: Sequence[str] = ()) -> tuple[str, ...]:
     """Return the rasters that inputs name, each once and in order: folders and glob patterns are expanded.
+
+    Of a folder with one of the `parts`, names of folders or files, the first of these is taken.
 
     Anything else that GDAL opens, such as an address, stays. A file whose name looks like a pattern is that file. The
     matches of a pattern are sorted; `**` also matches subfolders.
@@ -72,12 +74,13 @@ def expand(inputs: Iterable[str]) -> tuple[str, ...]:
     ImageryError
         A folder holds no raster, or a pattern matches no file.
     """
-    return tuple(dict.fromkeys(raster for source in inputs for raster in _rasters_of(source)))
+    return tuple(dict.fromkeys(raster for source in inputs for raster in _rasters_of(source, parts)))
 
 
-def _rasters_of(source: str) -> list[str]:
+def _rasters_of(source: str, parts: Sequence[str] = ()) -> list[str]:
     if os.path.isdir(source):
-        return rasters_in(source)
+        inner = next((path for path in (os.path.join(source, part) for part in parts) if os.path.exists(path)), "")
+        return _rasters_of(inner) if inner else rasters_in(source)
     is_remote = "://" in source or source.startswith("/vsi")
     if is_remote or os.path.exists(source) or not glob.has_magic(source):
         return [source]

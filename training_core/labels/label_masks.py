@@ -7,9 +7,9 @@ values and of the model.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Optional
 
@@ -32,6 +32,7 @@ from ..geodata.sources import source_name
 from ..geodata.vectors import read_area
 from ..jobs import MaskOptions
 from ..system import large_arrays
+from .coco import CocoImage, is_coco, read_coco
 from .label_raster import Labels
 
 # Sets of values that masks have: of all, which are road, and which are ignored.
@@ -79,13 +80,15 @@ class MaskValues:
 class LabelMasks:
     """The masks of each image, what their values mean, and the area of interest, outside of which they do not count.
 
-    `pixel_m` is the pixel size of images without georeference.
+    `pixel_m` is the pixel size of images without georeference. Masks in COCO files have names such as
+    `annotations.json/tile_1.tif`, by which `drawn` has them.
     """
 
     of_image: dict[str, list[str]]
     values: MaskValues
     aoi: Optional[geopandas.GeoDataFrame] = None
     pixel_m: float = 0.0
+    drawn: dict[str, CocoImage] = field(default_factory=dict)
 
     def burn(self, grid: Grid, image: str) -> Optional[Labels]:
         """Return the labels of an image on a grid, IGNORE where no mask is; None if nothing on it is labeled.
@@ -99,7 +102,7 @@ class LabelMasks:
         labels[:] = IGNORE
         area = None if self.aoi is None else ground_shapes(self.aoi, grid)
         for path in self.of_image.get(image, ()):
-            with _on_grid(path, image, grid, self.pixel_m) as mask:
+            with _open(path, self.drawn) as dataset, _on_grid(dataset, path, image, grid, self.pixel_m) as mask:
                 for rows in large_arrays.strips(grid.height, grid.width):
                     window = Window(0, rows.start, grid.width, rows.stop - rows.start)
                     is_covered = mask.dataset_mask(window=window) > 0
@@ -130,8 +133,9 @@ def read_masks(options: MaskOptions, aoi: str, images: Sequence[str], reporter: 
     ImageryError
         A mask cannot be read.
     """
-    masks = options.masks
-    of_image = _by_name(masks, images) or _by_place(masks, images)
+    drawn = {name: image for path in options.masks if is_coco(path) for name, image in read_coco(path).items()}
+    masks = [*(path for path in options.masks if not is_coco(path)), *drawn]
+    of_image = _by_name(masks, images) or _by_place([path for path in masks if path not in drawn], images)
     if not of_image:
         raise LabelError(
             f"None of the {len(masks)} label masks belongs to one of the {len(images)} images, such as "
@@ -141,18 +145,26 @@ def read_masks(options: MaskOptions, aoi: str, images: Sequence[str], reporter: 
     used = [path for paths in of_image.values() for path in paths]
     _warn_of_unmatched([path for path in images if path not in of_image], "images have no label mask", reporter)
     _warn_of_unmatched(sorted({*masks} - {*used}), "label masks belong to no image", reporter)
-    values = mask_values(used, options)
+    values = mask_values(used, options, drawn)
     reporter.log(
         f"{len(used)} label masks of {len(of_image)} images; road is {_listed(sorted(values.road))}"
         + (f", ignored {_listed(sorted(values.ignored))}" if values.ignored else "")
         + "."
     )
-    _warn_of_shift(of_image, reporter)
-    return LabelMasks(of_image, values, read_area(aoi) if aoi else None, options.pixel_m)
+    _warn_of_shift(of_image, drawn, reporter)
+    return LabelMasks(of_image, values, read_area(aoi) if aoi else None, options.pixel_m, drawn)
 
 
-def mask_values(paths: Sequence[str], options: MaskOptions) -> MaskValues:
+@contextmanager
+def _open(path: str, drawn: Mapping[str, CocoImage]) -> Iterator[DatasetReader]:
+    with drawn[path].open() if path in drawn else open_raster(path) as dataset:
+        yield dataset
+
+
+def mask_values(paths: Sequence[str], options: MaskOptions, drawn: Mapping[str, CocoImage]) -> MaskValues:
     """Return what the values of masks mean: as given, or as those that occur in a sample of them tell.
+
+    A declared nodata value is ignored, unless it is 0, which is often declared to see through the background.
 
     Raises
     ------
@@ -161,15 +173,17 @@ def mask_values(paths: Sequence[str], options: MaskOptions) -> MaskValues:
     """
     sample = _sample(paths)
     present: set[int] = set()
+    nodata: set[int] = set()
     for path in sample:
-        with open_raster(path) as dataset:
+        with _open(path, drawn) as dataset:
+            nodata |= {int(value) for value in dataset.nodatavals if value and float(value).is_integer()}
             for rows in large_arrays.strips(dataset.height, dataset.width):
                 window = Window(0, rows.start, dataset.width, rows.stop - rows.start)
                 values = np.unique(_gray(dataset.read(window=window)[: _image_bands(dataset)], path))
                 if len(values) > 256 or (values != np.rint(values)).any():
                     raise _unknown_values(path, values.tolist())
                 present |= set(values.astype(int).tolist())
-    ignored = frozenset(options.ignored_values)
+    ignored = frozenset(options.ignored_values) | nodata - {*options.road_values}
     if options.road_values:
         road = frozenset(options.road_values)
         return MaskValues(road, ignored, frozenset(range(256)) | present - road - ignored)
@@ -199,13 +213,14 @@ def _warn_of_unmatched(paths: Sequence[str], what: str, reporter: Reporter) -> N
         reporter.warning(f"{len(paths)} {what}; they are left out: {names}{more}.")
 
 
-def _warn_of_shift(of_image: dict[str, list[str]], reporter: Reporter) -> None:
+def _warn_of_shift(of_image: dict[str, list[str]], drawn: Mapping[str, CocoImage], reporter: Reporter) -> None:
     """Warn of a mask of its image's size and resolution that lies a few pixels beside it: one of the two is wrong."""
     for image in _sample(sorted(of_image)):
-        for path in of_image[image]:
+        for path in (each for each in of_image[image] if each not in drawn):
             with open_raster(path) as dataset, open_raster(image) as of:
                 is_alike = is_georeferenced(dataset) and is_georeferenced(of) and dataset.shape == of.shape
-                offset = shared_offset(grid_of(of), grid_of(dataset)) if is_alike and dataset.crs == of.crs else None
+                grids = (grid_of(of), grid_of(dataset)) if is_alike else ()
+                offset = shared_offset(*grids) if grids and grids[0].crs == grids[1].crs else None
             if offset and offset != (0, 0):
                 reporter.warning(
                     f"The label mask {path} has the size of its image {image}, but lies {offset[0]} columns and "
@@ -261,7 +276,7 @@ def _outline(path: str) -> Optional[shapely.Polygon]:
 
 
 @contextmanager
-def _on_grid(path: str, image: str, grid: Grid, pixel_m: float) -> Iterator[WarpedVRT]:
+def _on_grid(dataset: DatasetReader, path: str, image: str, grid: Grid, pixel_m: float) -> Iterator[WarpedVRT]:
     """Open a mask on a grid by nearest neighbor; one without georeference has the pixels of its image.
 
     Raises
@@ -269,7 +284,7 @@ def _on_grid(path: str, image: str, grid: Grid, pixel_m: float) -> Iterator[Warp
     LabelError
         It has none, and another size than its image.
     """
-    with open_raster(path) as dataset, open_raster(image) as of:
+    with open_raster(image) as of:
         own, pixels = grid_of(of, pixel_m), (dataset.width, dataset.height)
         if is_georeferenced(dataset) and is_georeferenced(of):
             own = grid_of(dataset)

@@ -34,9 +34,11 @@ _TAG = re.compile(r'"((?:[^"\\]|\\.)*)"=>"((?:[^"\\]|\\.)*)"')
 
 
 def is_extract(layer: geopandas.GeoDataFrame, path: str) -> bool:
-    """Whether a layer holds ways of OpenStreetMap: of its own formats, or with its tags and identifiers."""
+    """Whether a layer holds ways of OpenStreetMap: of its own formats, or lines with its tags and identifiers."""
     suffix = Path(QGIS_PART.split(path)[0]).suffix.lower()
-    return suffix in (".osm", ".pbf") or ("highway" in layer and any(key in layer for key in ("osm_id", "@id")))
+    has_tags = "highway" in layer and any(key in layer for key in ("osm_id", "@id"))
+    has_lines = (shapely.get_dimensions(layer.geometry.to_numpy()) == 1).any()
+    return suffix in (".osm", ".pbf") or bool(has_tags and has_lines)
 
 
 def roads_of(layer: geopandas.GeoDataFrame, path: str) -> geopandas.GeoDataFrame:

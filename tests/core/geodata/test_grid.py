@@ -1,11 +1,14 @@
+import numpy as np
 import pytest
 from affine import Affine
 from pyproj import Geod
 from rasterio.crs import CRS
 from shapely.geometry import LineString
 
+from tests.core.support.rasters import write_raster
 from training_core.errors import ImageryError
-from training_core.geodata.grid import Grid, grid_at
+from training_core.geodata.grid import Grid, grid_at, grid_of, is_georeferenced
+from training_core.geodata.rasters import open_raster
 
 UTM = CRS.from_epsg(32633)
 WEB_MERCATOR = CRS.from_epsg(3857)
@@ -66,3 +69,21 @@ def test_metric_frame_measures_meters_on_a_geographic_grid():
 def test_a_window_begins_at_its_pixel():
     own = grid(UTM, Affine(0.5, 0, 500000, 0, -0.5, 5800000))
     assert own.window(10, 20, 5, 5).transform @ (0, 0) == (500005, 5799990)
+
+
+@pytest.mark.filterwarnings("ignore:Dataset has no geotransform")
+def test_a_tile_of_fair_without_georeference_lies_where_its_name_says(tmp_path):
+    """At zoom level 10, tile 512, 511 touches the middle of the world: it lies northeast of it, 1/1024 of its width."""
+    pixels = np.zeros((3, 256, 256), np.uint8)
+    path = write_raster(tmp_path / "OAM-512-511-10.png", pixels, driver="PNG", transform=None, crs=None)
+    with open_raster(path) as dataset:
+        assert is_georeferenced(dataset)
+        found = grid_of(dataset)
+    assert found.crs == CRS.from_epsg(3857)
+    assert found.outline.bounds == pytest.approx((0, 0, 39135.76, 39135.76), abs=0.01)
+    own = write_raster(tmp_path / "OAM-512-511-10.tif", pixels)
+    with open_raster(own) as dataset:
+        assert grid_of(dataset).transform == dataset.transform
+    other = write_raster(tmp_path / "OAM-1-1.png", pixels, driver="PNG", transform=None, crs=None)
+    with open_raster(other) as dataset:
+        assert not is_georeferenced(dataset)

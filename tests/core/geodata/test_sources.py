@@ -161,3 +161,13 @@ def test_a_folder_without_a_raster_or_a_pattern_without_a_match_is_an_error(tmp_
         expand([str(tmp_path)])
     with pytest.raises(ImageryError, match=r"No file matches the pattern .*/\*\.tif"):
         expand([str(tmp_path / "*.tif")])
+
+
+def test_a_folder_of_training_data_stands_for_the_part_that_is_asked_for(tmp_path):
+    for kind in ("images", "labels"):
+        (tmp_path / kind).mkdir()
+        write_raster(tmp_path / kind / "a.tif", np.zeros((1, 8, 8), np.uint8))
+    (tmp_path / "annotations.json").write_text("{}")
+    assert expand([str(tmp_path)], ("chips", "images")) == (str(tmp_path / "images" / "a.tif"),)
+    assert expand([str(tmp_path)], ("masks", "labels", "annotations.json")) == (str(tmp_path / "labels" / "a.tif"),)
+    assert expand([str(tmp_path)], ("annotations.json",)) == (str(tmp_path / "annotations.json"),)

@@ -265,6 +265,18 @@ def test_evaluate_without_files(received, image, model):
     assert options_in_job()["scores"] == result["SCORES"] and options_in_job()["report"] == ""
 
 
+def test_evaluate_hands_on_folders_and_annotations_of_masks(received, image, model, tmp_path):
+    options_in_job = received(ANSWER)
+    annotations = tmp_path / "annotations.json"
+    annotations.write_text("{}")
+    values = {"INPUT": [str(image)], "MODEL": model, "SCORES": "TEMPORARY_OUTPUT"}
+    for masks in ([str(annotations), str(tmp_path), str(image)], [str(tmp_path)]):
+        run("evaluate", {**values, "MASKS": masks})
+        assert options_in_job()["masks"] == masks
+    run("evaluate", {**values, "MASKS": str(tmp_path)})
+    assert options_in_job()["masks"] == [str(tmp_path)]
+
+
 def test_exportmodel(received, tmp_path, model):
     options_in_job = received("""
 open(job()["options"]["onnx"], "w").close()
