@@ -5,6 +5,7 @@ from .comparenetworks import CompareNetworks
 from .compareprofiles import CompareProfiles
 from .createlabellayers import CreateLabelLayers
 from .evaluate import Evaluate
+from .exportchips import ExportChips
 from .exportmodel import ExportModel
 from .exportnetwork import ExportNetwork
 from .extractroads import ExtractRoads
@@ -28,6 +29,7 @@ ALGORITHMS = (
     FineTune,
     Evaluate,
     SuggestLabels,
+    ExportChips,
     ExportModel,
     Quantize,
     MergeModels,

@@ -83,6 +83,18 @@ EXAMPLES = {
         "MEAN_UNCERTAINTY",
         ("Where to label next",),
     ),
+    "exportchips": Example(
+        {
+            "INPUT": ["town.tif"],
+            "ROADS": "roads.gpkg",
+            "AOI": "area.gpkg",
+            "WIDTH_FIELD": "width_m",
+            "FORMAT": "coco",
+            "FOLDER": "chips",
+        },
+        "CHIPS",
+        ("Training data of other programs",),
+    ),
     "exportmodel": Example(
         {"INPUT": "town.safetensors", "OUTPUT": "town.onnx"}, "MEGABYTES", ("Giving a model to others",)
     ),

@@ -492,6 +492,42 @@
         <translation>Mittlere Unsicherheit der Szene</translation>
     </message>
     <message>
+        <source>Export training chips</source>
+        <translation>Trainings-Bildchips exportieren</translation>
+    </message>
+    <message>
+        <source>tiles,patches,dataset,training data,coco,stac,esri,arcgis,label,mask,deep learning,road</source>
+        <translation>kacheln,ausschnitte,datensatz,trainingsdaten,coco,stac,esri,arcgis,label,maske,deep learning,straße</translation>
+    </message>
+    <message>
+        <source>Folder</source>
+        <translation>Ordner</translation>
+    </message>
+    <message>
+        <source>Format</source>
+        <translation>Format</translation>
+    </message>
+    <message>
+        <source>Overlap (px)</source>
+        <translation>Überlappung (px)</translation>
+    </message>
+    <message>
+        <source>Minimum labeled fraction</source>
+        <translation>Mindestanteil gezeichneter Pixel</translation>
+    </message>
+    <message>
+        <source>Number of chips</source>
+        <translation>Anzahl der Bildchips</translation>
+    </message>
+    <message>
+        <source>Images with chips</source>
+        <translation>Bilder mit Bildchips</translation>
+    </message>
+    <message>
+        <source>Fraction of labeled pixels</source>
+        <translation>Anteil der gezeichneten Pixel</translation>
+    </message>
+    <message>
         <source>Export a model</source>
         <translation>Modell exportieren</translation>
     </message>
@@ -742,10 +778,6 @@
     <message>
         <source>Scenes</source>
         <translation>Szenen</translation>
-    </message>
-    <message>
-        <source>Folder</source>
-        <translation>Ordner</translation>
     </message>
     <message>
         <source>Folder or index of scenes</source>

@@ -492,6 +492,42 @@
         <translation>Incertidumbre media de la escena</translation>
     </message>
     <message>
+        <source>Export training chips</source>
+        <translation>Exportar recortes de entrenamiento</translation>
+    </message>
+    <message>
+        <source>tiles,patches,dataset,training data,coco,stac,esri,arcgis,label,mask,deep learning,road</source>
+        <translation>teselas,recortes,conjunto de datos,datos de entrenamiento,coco,stac,esri,arcgis,etiqueta,máscara,aprendizaje profundo,carretera,vía</translation>
+    </message>
+    <message>
+        <source>Folder</source>
+        <translation>Carpeta</translation>
+    </message>
+    <message>
+        <source>Format</source>
+        <translation>Formato</translation>
+    </message>
+    <message>
+        <source>Overlap (px)</source>
+        <translation>Solapamiento (px)</translation>
+    </message>
+    <message>
+        <source>Minimum labeled fraction</source>
+        <translation>Proporción etiquetada mínima</translation>
+    </message>
+    <message>
+        <source>Number of chips</source>
+        <translation>Número de recortes</translation>
+    </message>
+    <message>
+        <source>Images with chips</source>
+        <translation>Imágenes con recortes</translation>
+    </message>
+    <message>
+        <source>Fraction of labeled pixels</source>
+        <translation>Proporción de píxeles etiquetados</translation>
+    </message>
+    <message>
         <source>Export a model</source>
         <translation>Exportar un modelo</translation>
     </message>
@@ -742,10 +778,6 @@
     <message>
         <source>Scenes</source>
         <translation>Escenas</translation>
-    </message>
-    <message>
-        <source>Folder</source>
-        <translation>Carpeta</translation>
     </message>
     <message>
         <source>Folder or index of scenes</source>

@@ -492,6 +492,42 @@
         <translation>Incertitude moyenne de la scène</translation>
     </message>
     <message>
+        <source>Export training chips</source>
+        <translation>Exporter des vignettes d'entraînement</translation>
+    </message>
+    <message>
+        <source>tiles,patches,dataset,training data,coco,stac,esri,arcgis,label,mask,deep learning,road</source>
+        <translation>tuiles,vignettes,jeu de données,données d'entraînement,coco,stac,esri,arcgis,étiquette,masque,apprentissage profond,route</translation>
+    </message>
+    <message>
+        <source>Folder</source>
+        <translation>Dossier</translation>
+    </message>
+    <message>
+        <source>Format</source>
+        <translation>Format</translation>
+    </message>
+    <message>
+        <source>Overlap (px)</source>
+        <translation>Recouvrement (px)</translation>
+    </message>
+    <message>
+        <source>Minimum labeled fraction</source>
+        <translation>Part étiquetée minimale</translation>
+    </message>
+    <message>
+        <source>Number of chips</source>
+        <translation>Nombre de vignettes</translation>
+    </message>
+    <message>
+        <source>Images with chips</source>
+        <translation>Images avec des vignettes</translation>
+    </message>
+    <message>
+        <source>Fraction of labeled pixels</source>
+        <translation>Part de pixels étiquetés</translation>
+    </message>
+    <message>
         <source>Export a model</source>
         <translation>Exporter un modèle</translation>
     </message>
@@ -565,7 +601,7 @@
     </message>
     <message>
         <source>Measured image chips</source>
-        <translation>Vignettes d’image mesurées</translation>
+        <translation>Vignettes d'image mesurées</translation>
     </message>
     <message>
         <source>Make a scene</source>
@@ -742,10 +778,6 @@
     <message>
         <source>Scenes</source>
         <translation>Scènes</translation>
-    </message>
-    <message>
-        <source>Folder</source>
-        <translation>Dossier</translation>
     </message>
     <message>
         <source>Folder or index of scenes</source>
@@ -1649,7 +1681,7 @@
     </message>
     <message>
         <source>The field {field} of {layer} is not used; choose it as {label} if it is one.</source>
-        <translation>Le champ {field} de {layer} n’est pas utilisé ; choisissez-le comme {label} si c’en est un.</translation>
+        <translation>Le champ {field} de {layer} n'est pas utilisé ; choisissez-le comme {label} si c'en est un.</translation>
     </message>
     <message>
         <source>Stopped as requested; the best model so far is in {files}</source>

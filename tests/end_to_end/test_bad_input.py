@@ -12,7 +12,7 @@ FAR_LINE = "LINESTRING (490002 5819990, 490040 5819980)"
 ALGORITHMS = (
     "setupruntime", "createlabellayers", "finetune", "evaluate", "suggestlabels", "exportmodel", "quantize",
     "makescene", "segment", "vectorize", "extractroads", "cleannetwork", "scorenetwork", "exportnetwork",
-    "comparenetworks", "profile", "compareprofiles", "mergemodels", "mapregion",
+    "comparenetworks", "profile", "compareprofiles", "mergemodels", "mapregion", "exportchips",
 )  # fmt: skip
 
 

@@ -59,6 +59,7 @@ from .shared import (
     SegmentOptions,
 )
 from .starter import has_starter, model_path, with_model_paths
+from .training_data import COCO, ESRI, GEOTIFF, ExportChips
 
 JOBS: dict[str, type[Job]] = {
     job.name: job
@@ -77,6 +78,7 @@ JOBS: dict[str, type[Job]] = {
         ExportModel,
         Quantize,
         MergeModels,
+        ExportChips,
         MakeScene,
         Profile,
         CompareProfiles,

@@ -154,7 +154,8 @@ class MaskOptions(LabelOptions):
         (),
         "Label masks",
         "Rasters with a value for road, in place of drawn roads: one for each image with the same name, as in "
-        "images/tile_1.tif and masks/tile_1.png, or any that lie over the images on the map.",
+        "images/tile_1.tif and masks/tile_1.png, or any that lie over the images on the map. Or COCO annotations "
+        "(annotations.json).",
         kind=RASTERS,
     )
     road_values: tuple[int, ...] = advanced_option(

@@ -14,7 +14,7 @@ import pandas
 import shapely
 from scipy.ndimage import binary_dilation, binary_erosion
 
-from ..geodata.grid import Grid
+from ..geodata.grid import Grid, Window, common_window
 from ..geodata.pixel_codes import BACKGROUND, IGNORE, ROAD
 from ..geodata.rasterize import burn_shapes, ground_shapes, pixel_window
 from ..geodata.shapes import in_short_pieces
@@ -33,6 +33,19 @@ class Labels:
     row: int
     values: np.ndarray
     classes: Optional[np.ndarray] = None
+
+    def within(self, window: Window) -> np.ndarray:
+        """Return the labels of a window (column, row, width, height) of the grid: (height, width), uint8."""
+        height, width = self.values.shape
+        column, row, common_width, common_height = common_window(window, (self.column, self.row, width, height))
+        values = np.full((window[3], window[2]), IGNORE, dtype=np.uint8)
+        rows, columns = (
+            np.arange(first, first + count) for first, count in ((row, common_height), (column, common_width))
+        )
+        values[np.ix_(rows - window[1], columns - window[0])] = self.values[
+            np.ix_(rows - self.row, columns - self.column)
+        ]
+        return values
 
 
 @dataclass(frozen=True)

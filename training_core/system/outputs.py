@@ -75,16 +75,28 @@ class Outputs:
             by another name, one of the outputs.
         """
         final = Path(destination).absolute()
-        try:
+        with _explained(destination):
             self._check(final, destination)
             final.parent.mkdir(parents=True, exist_ok=True)
             final = Path(os.path.realpath(final.parent)) / final.name
             return self._staged.get(final) or self._add(final)
-        except (OSError, ValueError) as error:  # of a name with a null character
-            raise OutputError(
-                f"{destination} cannot be written ({_why(error)}).",
-                "Choose another folder or name, or make room on the disk.",
-            ) from error
+
+    def stage_folder(self, destination: str) -> Path:
+        """Return a temporary folder to write files to; all of it appears as `destination` when the job is done.
+
+        Raises
+        ------
+        OutputError
+            The folder cannot be made, or the destination is there and is not an empty folder.
+        """
+        with _explained(destination):
+            final = Path(os.path.realpath(destination))
+            if final.exists() and not (final.is_dir() and not any(final.iterdir())):
+                raise OutputError(f"{destination} is not an empty folder.", "Give a new folder, or an empty one.")
+            final.parent.mkdir(parents=True, exist_ok=True)
+            temporary = self._add(final)
+            temporary.mkdir()
+            return temporary
 
     def _check(self, final: Path, destination: str) -> None:
         files = (Path(f"{final}{ending}") for ending in ("", *SIDECARS))
@@ -111,7 +123,8 @@ class Outputs:
     def _sync(self) -> None:
         for final, temporary in self._staged.items():
             try:
-                sync(temporary)
+                for file in filter(Path.is_file, temporary.rglob("*")) if temporary.is_dir() else [temporary]:
+                    sync(file)
             except OSError as error:
                 raise OutputError(
                     f"{final} could not be written ({_why(error)}).",
@@ -123,6 +136,8 @@ class Outputs:
         try:
             for final, temporary in self._staged.items():
                 former = _keep(final, temporary)
+                if temporary.is_dir() and final.is_dir():  # an empty one, which Windows would not replace
+                    final.rmdir()
                 os.replace(temporary, final)
                 placed.append((final, former))
         except OSError as error:
@@ -196,6 +211,17 @@ def _names_of(path: Path) -> set[Union[Path, tuple[int, int]]]:
         if status.st_ino:  # some file systems of Windows have none
             names.add((status.st_dev, status.st_ino))
     return names
+
+
+@contextmanager
+def _explained(destination: str) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, ValueError) as error:  # of a name with a null character
+        raise OutputError(
+            f"{destination} cannot be written ({_why(error)}).",
+            "Choose another folder or name, or make room on the disk.",
+        ) from error
 
 
 def _why(error: Exception) -> str:

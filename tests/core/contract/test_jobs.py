@@ -66,6 +66,12 @@ FILLED = {
         "before_speed_field": "speed",  # of which both layers have one, or none
         "after_speed_field": "speed",
     },
+    "exportchips": {
+        "rasters": ["image.tif"],
+        "roads": "roads.gpkg",
+        "folder": "chips",
+        "chip_px": 4096,  # more than any overlap
+    },
     "exportmodel": {"model": "model.safetensors", "onnx": "model.onnx"},
     "mergemodels": {
         "models": ["a.safetensors", "b.safetensors"],

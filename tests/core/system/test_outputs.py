@@ -346,3 +346,21 @@ def test_a_link_to_itself_is_left_to_its_reader_as_an_input_and_refused_as_a_fol
     loop.symlink_to(loop)
     with pytest.raises(OutputError, match="loop"), Outputs([]) as outputs:
         outputs.stage(str(loop / "out.tif"))
+
+
+def test_a_folder_appears_as_a_whole_or_not_at_all(tmp_path):
+    final = tmp_path / "new" / "chips"
+    with pytest.raises(ValueError, match="broken"), Outputs() as outputs:
+        (outputs.stage_folder(str(final)) / "a").write_text("half")
+        raise ValueError("broken")
+    assert list((tmp_path / "new").iterdir()) == []
+    final.mkdir()
+    with Outputs() as outputs:
+        folder = outputs.stage_folder(str(final))
+        (folder / "inner").mkdir()
+        (folder / "inner" / "a").write_text("done")
+        assert list(final.iterdir()) == []
+    assert [str(path.relative_to(final)) for path in sorted(final.rglob("*"))] == ["inner", "inner/a"]
+    assert list((tmp_path / "new").iterdir()) == [final]
+    with pytest.raises(OutputError, match="is not an empty folder"), Outputs() as outputs:
+        outputs.stage_folder(str(final))

@@ -24,8 +24,8 @@ GROUPS = {
 IDS = {
     "runtime": {"setupruntime", "profile", "compareprofiles"},
     "training": {
-        "createlabellayers", "finetune", "evaluate", "suggestlabels", "exportmodel", "quantize", "mergemodels",
-        "makescene",
+        "createlabellayers", "finetune", "evaluate", "suggestlabels", "exportchips", "exportmodel", "quantize",
+        "mergemodels", "makescene",
     },
     "roads": {"segment", "vectorize", "extractroads", "mapregion"},
     "network": {"cleannetwork", "scorenetwork", "exportnetwork", "comparenetworks"},

@@ -134,6 +134,7 @@ def test_what_is_written_where_nothing_is_said():
         "makescene": {"RASTER", "OUTPUT"},
         "segment": {"MASK"},
         "exportnetwork": {"GRAPHML"},
+        "exportchips": set(),
     }
     assert {name: created(name) for name in ALGORITHMS} == expected
 
