@@ -14,7 +14,7 @@ class ExportChips(JobAlgorithm):
     job_type = jobs.ExportChips
     group_id = "training"
     keywords = "tiles,patches,dataset,training data,coco,stac,esri,arcgis,label,mask,deep learning,road"
-    renamed: ClassVar = {"rasters": "INPUT"}
+    renamed: ClassVar = {"rasters": "INPUT", "folder": "OUTPUT"}
     numbers: ClassVar = {
         "chips": "Number of chips",
         "images": "Images with chips",

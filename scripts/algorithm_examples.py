@@ -90,7 +90,7 @@ EXAMPLES = {
             "AOI": "area.gpkg",
             "WIDTH_FIELD": "width_m",
             "FORMAT": "coco",
-            "FOLDER": "chips",
+            "OUTPUT": "chips",
         },
         "CHIPS",
         ("Training data of other programs",),

@@ -43,6 +43,8 @@ _TYPES = {
     "rasterDestination": "raster file",
     "string": "text",
     "outputFile": "file",
+    "folderDestination": "folder",
+    "outputFolder": "folder",
     "outputHtml": "HTML file",
     "outputNumber": "number",
     "outputRaster": "raster file",

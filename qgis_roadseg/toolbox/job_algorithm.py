@@ -347,7 +347,7 @@ class JobAlgorithm(RoadSegAlgorithm):
             field.name: self.parameterAsOutputLayer(parameters, self._name(field), context)
             for field in self._fields(jobs.RASTER_OUTPUT)
         }
-        for field in self._fields(*jobs.FILE_OUTPUTS):
+        for field in self._fields(jobs.FOLDER_OUTPUT, *jobs.FILE_OUTPUTS):
             paths[field.name] = self.parameterAsFileOutput(parameters, self._name(field), context)
         return {name: path for name, path in paths.items() if path}
 

@@ -21,6 +21,7 @@ from qgis.core import (
     QgsProcessingParameterField,
     QgsProcessingParameterFile,
     QgsProcessingParameterFileDestination,
+    QgsProcessingParameterFolderDestination,
     QgsProcessingParameterMultipleLayers,
     QgsProcessingParameterNumber,
     QgsProcessingParameterRasterDestination,
@@ -198,6 +199,7 @@ _MAKERS: dict[str, Callable[..., QgsProcessingParameterDefinition]] = {
     jobs.VECTOR_OUTPUT: lambda field, common, renamed: QgsProcessingParameterFeatureSink(
         **common, type=_SINK_TYPES[field.name]
     ),
+    jobs.FOLDER_OUTPUT: lambda field, common, renamed: QgsProcessingParameterFolderDestination(**common),
     **dict.fromkeys(_FILE_FILTERS, _file),
 }
 

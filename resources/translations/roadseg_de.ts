@@ -500,10 +500,6 @@
         <translation>kacheln,ausschnitte,datensatz,trainingsdaten,coco,stac,esri,arcgis,label,maske,deep learning,straße</translation>
     </message>
     <message>
-        <source>Folder</source>
-        <translation>Ordner</translation>
-    </message>
-    <message>
         <source>Format</source>
         <translation>Format</translation>
     </message>
@@ -514,6 +510,10 @@
     <message>
         <source>Minimum labeled fraction</source>
         <translation>Mindestanteil gezeichneter Pixel</translation>
+    </message>
+    <message>
+        <source>Folder</source>
+        <translation>Ordner</translation>
     </message>
     <message>
         <source>Number of chips</source>

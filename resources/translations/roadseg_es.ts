@@ -500,10 +500,6 @@
         <translation>teselas,recortes,conjunto de datos,datos de entrenamiento,coco,stac,esri,arcgis,etiqueta,máscara,aprendizaje profundo,carretera,vía</translation>
     </message>
     <message>
-        <source>Folder</source>
-        <translation>Carpeta</translation>
-    </message>
-    <message>
         <source>Format</source>
         <translation>Formato</translation>
     </message>
@@ -514,6 +510,10 @@
     <message>
         <source>Minimum labeled fraction</source>
         <translation>Proporción etiquetada mínima</translation>
+    </message>
+    <message>
+        <source>Folder</source>
+        <translation>Carpeta</translation>
     </message>
     <message>
         <source>Number of chips</source>

@@ -500,10 +500,6 @@
         <translation>tuiles,vignettes,jeu de données,données d'entraînement,coco,stac,esri,arcgis,étiquette,masque,apprentissage profond,route</translation>
     </message>
     <message>
-        <source>Folder</source>
-        <translation>Dossier</translation>
-    </message>
-    <message>
         <source>Format</source>
         <translation>Format</translation>
     </message>
@@ -514,6 +510,10 @@
     <message>
         <source>Minimum labeled fraction</source>
         <translation>Part étiquetée minimale</translation>
+    </message>
+    <message>
+        <source>Folder</source>
+        <translation>Dossier</translation>
     </message>
     <message>
         <source>Number of chips</source>

@@ -107,7 +107,7 @@ class Goods:
                 "changes": str(out / "changes.gpkg"), "reached": str(out / "reached.gpkg"),
                 "report": str(out / "report.html"), "numbers": str(out / "numbers.json"),
             },
-            "exportchips": {**labels, "folder": str(out.parent / "chips"), "chip_px": 96},
+            "exportchips": {**labels, "folder": str(out / "chips"), "chip_px": 96},
             "exportmodel": {"model": self.model, "onnx": onnx},
             "quantize": {"model": self.sure_model, "rasters": [self.raster], "onnx": onnx, "threads": 1},
             "mergemodels": {

@@ -50,6 +50,7 @@ _OUTPUTS = {
     ".graphml": ("exportnetwork", "graphml"),
     ".onnx": ("exportmodel", "onnx"),
     ".safetensors": ("finetune", "model"),
+    "": ("exportchips", "folder"),
 }
 # By format: a job, its input, and the good file.
 _INPUTS: dict[str, tuple[str, str, str]] = {

@@ -105,7 +105,10 @@ def claimed(job: str, options: dict[str, Any]) -> list[str]:
 def check_result(job: str, options: dict[str, Any], result: dict[str, Any]) -> None:
     """Check that all that a result claims exists and reads."""
     for path in claimed(job, options):
-        assert Path(path).is_file(), f"{path} is not there: {result}"
+        assert Path(path).exists(), f"{path} is not there: {result}"
+        if Path(path).is_dir():
+            assert any(Path(path).iterdir())
+            continue
         suffix = Path(path).suffix.lower()
         with TemporaryDirectory() as folder:
             plain = Path(folder, f"plain{suffix}")  # since readers may stumble over a hostile name

@@ -30,7 +30,7 @@ class Reference:
     @property
     def bytes(self) -> int:
         """The size of all outputs together."""
-        return sum(path.stat().st_size for path in self.outputs.values())
+        return sum(file.stat().st_size for path in self.outputs.values() for file in (path, *path.rglob("*")))
 
 
 class References:
@@ -84,6 +84,9 @@ def _is_same(found: Any, expected: Any) -> bool:
 def _content(path: Path) -> dict[str, Any]:
     """Return the contents of an output by names, without times."""
     suffix = path.suffix.lower()
+    if path.is_dir():
+        inner = {str(file.relative_to(path)): file for file in path.rglob("*") if file.is_file()}
+        return {f"{name} {key}": value for name, file in inner.items() for key, value in _content(file).items()}
     if suffix == ".tif":
         with rasterio.open(path) as dataset:
             return {"pixels": dataset.read(), "overviews": dataset.overviews(1), "tags": str(dataset.tags(1))}
@@ -99,7 +102,7 @@ def _content(path: Path) -> dict[str, Any]:
         document = json.loads(path.read_text())
         if document.get("format") == "roadseg-profile-1" or "traceEvents" in document:  # measured each time
             return {name: str(type(value)) for name, value in document.items()}
-        return {name: str(value) for name, value in document.items() if "timings" not in name}
+        return {name: str(value) for name, value in document.items() if name != "features" and "timings" not in name}
     return {"text": "" if suffix == ".html" else path.read_text(encoding="utf-8")}  # a report contains durations
 
 

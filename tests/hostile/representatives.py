@@ -23,9 +23,10 @@ REPRESENTATIVES = {
     "jobs": (
         "finetune, rasters", "segment, raster", "vectorize, raster", "extractroads, model", "mapregion, folder",
         "cleannetwork, lines", "evaluate, roads", "suggestlabels, labeled", "scorenetwork, truth",
-        "exportnetwork, lines", "comparenetworks, places", "exportmodel, onnx", "quantize, rasters",
-        "mergemodels, models", "makescene, size_px", "profile, what", "compareprofiles, before", "live, raster",
-        "job file: UTF-16", "job file: version 2", "job file: job 'drive'", "job file: an unknown field '__class__'",
+        "exportnetwork, lines", "comparenetworks, places", "exportchips, chip_px", "exportmodel, onnx",
+        "quantize, rasters", "mergemodels, models", "makescene, size_px", "profile, what", "compareprofiles, before",
+        "live, raster", "job file: UTF-16", "job file: version 2", "job file: job 'drive'",
+        "job file: an unknown field '__class__'",
         "job file: NaN for a number", "job file: nested by 900", "job file: cut to 50%", "job file: fuzzed 0",
     ),
     "merging": (
@@ -39,7 +40,7 @@ REPRESENTATIVES = {
     ),
     "names": (
         "vectorize writes .gpkg, semicolon", "vectorize writes .fgb, newline", "segment writes .tif, quotes",
-        "exportmodel writes .onnx, emoji", "exportnetwork writes .graphml, 255 bytes",
+        "exportmodel writes .onnx, emoji", "exportchips writes , newline", "exportnetwork writes .graphml, 255 bytes",
         "cleannetwork reads .geojson, pipe", "compareprofiles reads .json, not UTF-8",
     ),
     "profiles": (

@@ -78,7 +78,8 @@ def test_the_result_is_whole_or_there_is_none(case, references, goods: Goods, se
     disk_bytes = temporary_bytes = 0
     if case.kind == "file size":
         fraction, more = _ROOMS[case.amount]
-        size = reference.outputs[Path(options[case.output]).name].stat().st_size
+        output = reference.outputs[Path(options[case.output]).name]
+        size = max(file.stat().st_size for file in (output.rglob("*") if output.is_dir() else [output]))
         limits["limits"] = {"FSIZE": max(1, int(fraction * size) + more)}
     elif case.kind == "disk":
         disk_bytes = max(int(_DISKS[case.amount] * reference.bytes), 2 * _PAGE_BYTES)  # for what is there before
@@ -93,7 +94,8 @@ def test_the_result_is_whole_or_there_is_none(case, references, goods: Goods, se
             (tmp_path / "temporary" / "all there is").write_bytes(bytes(_PAGE_BYTES))
         (tmp_path / "out" / "neighbor.txt").write_text("former")
         for path in claimed(case.job, options)[:1]:
-            Path(path).write_text("former")
+            if not reference.outputs[Path(path).name].is_dir():
+                Path(path).write_text("former")
         before = snapshot(tmp_path / "out")
         outcome = run(server, tmp_path / "job", job_document(case.job, options), cpu_s=120, wall_s=480, **limits)
         if outcome.is_done:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import random
+import shutil
 import signal
 import threading
 import time
@@ -101,6 +102,8 @@ def run_again(job: str, options: dict, server: ForkServer, folder: Path, referen
     """Run a job again, from its checkpoint if there is one, and check that it ends as if nothing had happened."""
     folder.mkdir()
     out = Path(claimed(job, options)[0]).parent
+    for whole in filter(Path.is_dir, map(Path, claimed(job, options))):  # it was done before, and is never replaced
+        shutil.rmtree(whole)
     resumed = {"resume": True} if (out / CHECKPOINT).exists() else {}
     outcome = run(server, folder, job_document(job, options | resumed), cpu_s=120, wall_s=480)
     assert outcome.is_done, outcome

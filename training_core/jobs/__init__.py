@@ -17,6 +17,7 @@ from .option import (
     FIELD,
     FILE_OUTPUTS,
     FOLDER,
+    FOLDER_OUTPUT,
     FORMAT_VERSION,
     GEOPACKAGE_OUTPUT,
     GRAPHML_OUTPUT,

@@ -29,6 +29,8 @@ RASTER_OUTPUT, VECTOR_OUTPUT = "raster output", "vector output"
 MODEL_OUTPUT, ONNX_OUTPUT = "model output", "onnx output"
 HTML_OUTPUT, JSON_OUTPUT = "html output", "json output"
 GRAPHML_OUTPUT, GEOPACKAGE_OUTPUT = "graphml output", "geopackage output"
+# A new folder, in contrast to FOLDER, which may hold files of earlier runs.
+FOLDER_OUTPUT = "folder output"
 # In place of a model file: the models that are shipped with RoadSeg.
 STARTER, STARTER_RESNET34 = STARTERS = "starter", "starter-resnet34"
 STARTERS_HELP = f"{STARTER} for the pretrained model that comes with RoadSeg ({STARTER_RESNET34}: on ResNet34)"
@@ -40,7 +42,7 @@ _LAYERS = (RASTER, RASTERS, VECTOR)
 _LATE = ("no_road",)
 # Files that only the worker writes.
 FILE_OUTPUTS = (MODEL_OUTPUT, ONNX_OUTPUT, HTML_OUTPUT, JSON_OUTPUT, GRAPHML_OUTPUT, GEOPACKAGE_OUTPUT)
-OUTPUT_KINDS = (RASTER_OUTPUT, VECTOR_OUTPUT, *FILE_OUTPUTS)
+OUTPUT_KINDS = (RASTER_OUTPUT, VECTOR_OUTPUT, FOLDER_OUTPUT, *FILE_OUTPUTS)
 
 
 @dataclass(frozen=True)

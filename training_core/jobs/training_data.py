@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..errors import JobError
-from .option import FOLDER, RASTERS, VECTOR, option
+from .option import FOLDER_OUTPUT, RASTERS, VECTOR, option
 from .shared import MaskOptions
 
 GEOTIFF, COCO, ESRI = "geotiff", "coco", "esri"
@@ -28,7 +28,7 @@ class ExportChips(MaskOptions):
 
     rasters: tuple[str, ...] = option((), "Images", "Images to cut chips from.", kind=RASTERS, required=True)
     aoi: str = option("", "Area of interest", "Polygons in which every road is drawn.", kind=VECTOR)
-    folder: str = option("", "Folder", "Folder to write, a new or an empty one.", kind=FOLDER, required=True)
+    folder: str = option("", "Folder", "Folder to write, a new or an empty one.", kind=FOLDER_OUTPUT, required=True)
     format: str = option(
         GEOTIFF,
         "Format",

@@ -18,7 +18,7 @@ TABLE = {
     "finetune": {"INPUT": ["image"], "ROADS": "lines", "AOI": "area", "MODEL": ".safetensors", "REPORT": ".html"},
     "evaluate": {"INPUT": ["image"], "ROADS": "lines", "AOI": "area", "MODEL": "model", "REPORT": ".html"},
     "suggestlabels": {"INPUT": "image", "LABELED": "area", "OUTPUT": ".gpkg"},
-    "exportchips": {"INPUT": ["image"], "ROADS": "lines", "AOI": "area", "FOLDER": "folder"},
+    "exportchips": {"INPUT": ["image"], "ROADS": "lines", "AOI": "area", "OUTPUT": "folder"},
     "exportmodel": {"INPUT": "model", "OUTPUT": ".onnx"},
     "quantize": {"INPUT": ["image"], "MODEL": "model", "ROADS": "lines", "OUTPUT": ".onnx"},
     "mergemodels": {"INPUT": ["model", "model"], "RASTERS": ["image"], "OUTPUT": ".safetensors"},

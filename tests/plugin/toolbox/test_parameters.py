@@ -80,7 +80,7 @@ TYPES = {
     jobs.VECTOR: "source", jobs.FIELD: "field",
     **dict.fromkeys((jobs.MODEL, jobs.PROFILE, jobs.FOLDER), "file"),
     **dict.fromkeys((jobs.BANDS, jobs.NUMBERS, str), "string"),
-    jobs.RASTER_OUTPUT: "rasterDestination", jobs.VECTOR_OUTPUT: "sink",
+    jobs.RASTER_OUTPUT: "rasterDestination", jobs.VECTOR_OUTPUT: "sink", jobs.FOLDER_OUTPUT: "folderDestination",
     **dict.fromkeys(jobs.FILE_OUTPUTS, "fileDestination"),
     bool: "boolean", int: "number", float: "number",
 }  # fmt: skip
@@ -134,7 +134,6 @@ def test_what_is_written_where_nothing_is_said():
         "makescene": {"RASTER", "OUTPUT"},
         "segment": {"MASK"},
         "exportnetwork": {"GRAPHML"},
-        "exportchips": set(),
     }
     assert {name: created(name) for name in ALGORITHMS} == expected
 
