@@ -86,6 +86,20 @@ def test_evaluating_gives_scores_a_report_and_json(ground, tmp_path):
     assert f"{result['PIXEL_F1']:.3f}" in page and "://" not in re.sub(r'xmlns(:\w+)?="[^"]*"', "", page)
 
 
+def test_chips_in_the_form_of_coco_are_scored_as_the_image_is(ground, tmp_path):
+    roads = {"ROADS": str(ground.roads), "WIDTH_FIELD": "width_m"}
+    chips = tmp_path / "Ausschnitte ß"
+    values = {"INPUT": [str(ground.image)], **roads, "FORMAT": "coco", "CHIP_PX": 256, "OUTPUT": str(chips)}
+    result = headless.run("roadseg:exportchips", values)
+    assert (result["CHIPS"], result["IMAGES"], result["OUTPUT"]) == (4, 1, str(chips))
+    images = sorted(map(str, (chips / "images").iterdir()))
+    labels = {"INPUT": images, "MASKS": [str(chips / "annotations.json")]}
+    of_chips = headless.run("roadseg:evaluate", {**labels, "MODEL": str(ground.model)})
+    of_image = headless.run("roadseg:evaluate", {"INPUT": values["INPUT"], **roads, "MODEL": str(ground.model)})
+    assert of_chips["PIXELS"] == of_image["PIXELS"]
+    assert of_chips["ROAD_SHARE"] == pytest.approx(of_image["ROAD_SHARE"])
+
+
 def test_segment_then_vectorize_lie_on_the_image(ground, segmented, tmp_path):
     mask, probability, roads = segmented["MASK"], segmented["PROBABILITY"], str(tmp_path / "roads.gpkg")
     assert segmented["MEGAPIXELS_PER_S"] > 0 and segmented["OVERHEAD"] >= 1

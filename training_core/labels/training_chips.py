@@ -6,6 +6,7 @@ Scope: pixels, windows and GeoTIFFs. Independent of the formats' indexes and of 
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Any, Optional
 import numpy as np
 import rasterio
 from rasterio.enums import ColorInterp
+from rasterio.errors import NotGeoreferencedWarning
 
 from ..errors import OutputError
 from ..geodata.geotiff import named_errors
@@ -80,9 +82,10 @@ def cut_chips(
 
 
 def _starts(begin: int, length: int, size: int, side_px: int, step_px: int) -> list[int]:
-    """Return where chips begin along a side of an image of which a part is labeled."""
-    last = min(max(begin, begin + length - side_px), size - side_px)
-    return [] if last < 0 else sorted({*range(min(begin, last), last, step_px), last})
+    """Return where chips begin along a side of an image that touch its labeled part."""
+    last = size - side_px
+    starts = sorted({*range(0, last, step_px), last}) if last >= 0 else []
+    return [start for start in starts if begin - side_px < start < begin + length]
 
 
 def write_chip(chip: Chip, bands: Bands, image: Path, mask: Optional[Path]) -> None:
@@ -104,7 +107,8 @@ def write_chip(chip: Chip, bands: Bands, image: Path, mask: Optional[Path]) -> N
 def _write(path: Path, values: np.ndarray, known: np.ndarray, bands: Optional[Bands], profile: dict[str, Any]) -> None:
     count, height, width = values.shape
     size = {"count": count, "height": height, "width": width, "dtype": values.dtype}
-    with named_errors(path), rasterio.Env(GDAL_TIFF_INTERNAL_MASK=True):
+    with named_errors(path), rasterio.Env(GDAL_TIFF_INTERNAL_MASK=True), warnings.catch_warnings():
+        warnings.simplefilter("ignore", NotGeoreferencedWarning)  # as some images are
         with rasterio.open(path, "w", driver="GTiff", compress="deflate", **size, **profile) as dataset:
             if bands:
                 dataset.colorinterp = bands.colors
