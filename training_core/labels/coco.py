@@ -56,7 +56,7 @@ class _Annotation:
 
 @dataclass(frozen=True)
 class _Document:
-    images: list[_Image]
+    images: Annotated[list[_Image], Limits(1)]
     categories: list[_Category]
     annotations: list[_Annotation]
 

@@ -93,7 +93,16 @@ def test_damaged_files_are_refused(tmp_path):
     whole = coco(tmp_path, ([BAR], 0))
     text = (tmp_path / "annotations.json").read_text()
     other_image = text.replace('"image_id": 7', '"image_id": 8')
-    for damaged in (text[:-20], "", "[]", text.replace("images", "pictures"), other_image, text.replace("40", "4e9")):
+    without_images = json.dumps({**json.loads(text), "images": [], "annotations": []})
+    for damaged in (
+        without_images,
+        text[:-20],
+        "",
+        "[]",
+        text.replace("images", "pictures"),
+        other_image,
+        text.replace("40", "4e9"),
+    ):
         (tmp_path / "annotations.json").write_text(damaged)
         with pytest.raises(LabelError, match=r"annotations\.json cannot be read"):
             read_coco(whole)

@@ -102,7 +102,7 @@ def test_only_chips_with_enough_labels_are_written(tmp_path, town):
     half = write_layer(tmp_path / "half.gpkg", on_map(box(0, 0, SIDE_PX, 60)))
     given = {**town.labeled, "aoi": half}
     assert export(tmp_path / "any", **given)["chips"] == 8
-    assert export(tmp_path / "whole", min_labeled=1.0, **given)["chips"] == 8
+    assert export(tmp_path / "whole", min_labeled=1.0, **given)["chips"] == 4
     given["aoi"] = write_layer(tmp_path / "strip.gpkg", on_map(box(0, 0, SIDE_PX, 24)))
     assert export(tmp_path / "strip", **given)["labeled_share"] == pytest.approx(0.5)
     with pytest.raises(LabelError, match=r"No chip of 48 px has labels on town\.tif"):
