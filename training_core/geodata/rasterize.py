@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from typing import Optional
 
 import geopandas
 import numpy as np
@@ -41,16 +42,22 @@ def near(layer: geopandas.GeoDataFrame, grid: Grid, margin_m: float = 0.0) -> np
 
     Of thousands of shapes beside thousands of images, each image then takes its own alone. The layer keeps its index.
     """
+    surroundings = box_around(grid, layer.crs, margin_m)
+    return np.arange(len(layer)) if surroundings is None else np.sort(layer.sindex.query(surroundings))
+
+
+def box_around(grid: Grid, crs: CRS, margin_m: float) -> Optional[BaseGeometry]:
+    """Return the bounding box, in a CRS, of all within a distance of a grid; None if there is none in that CRS."""
     column, row = (math.ceil(margin_m / side_m) + 1 for side_m in grid.pixel_m)
     outline = grid.window(-column, -row, grid.width + 2 * column, grid.height + 2 * row).outline
     try:
-        crs = pyproj.Transformer.from_crs(crs_of(grid), layer.crs, always_xy=True)
-        west, south, east, north = crs.transform_bounds(*outline.bounds)
+        to_crs = pyproj.Transformer.from_crs(crs_of(grid), crs, always_xy=True)
+        west, south, east, north = to_crs.transform_bounds(*outline.bounds)
     except ProjError:
         west = south = east = north = np.nan
     if not np.isfinite([west, south, east, north]).all() or west > east:  # beyond the CRS, or the antimeridian
-        return np.arange(len(layer))
-    return np.sort(layer.sindex.query(box(west, south, east, north)))
+        return None
+    return box(west, south, east, north)
 
 
 def limit_to(

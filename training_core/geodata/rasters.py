@@ -72,6 +72,18 @@ def open_raster(path: str) -> Iterator[DatasetReader]:
         ) from error
 
 
+def read_grid(path: str) -> Grid:
+    """Return the own grid of a raster.
+
+    Raises
+    ------
+    ImageryError
+        See `open_raster` and `grid_of`.
+    """
+    with open_raster(path) as dataset:
+        return grid_of(dataset)
+
+
 def first_cause(error: BaseException) -> str:
     """Return the message of the error that an error, and those before it, were raised from, with a full stop."""
     while error.__cause__ is not None:

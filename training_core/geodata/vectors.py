@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import partial
+from typing import Any
 
 import geopandas
 import numpy as np
@@ -15,33 +16,45 @@ import pyproj
 import shapely
 from pyproj.exceptions import ProjError
 from shapely.errors import ShapelyError
+from shapely.geometry.base import BaseGeometry
 
 from ..errors import LabelError
-from .grid import MAX_COORDINATE, MAX_DEG
+from .grid import MAX_COORDINATE, MAX_DEG, Grid
+from .rasterize import box_around
 from .shapes import MAX_CROSSINGS, TooManyCrossings, check_crossings
 from .sources import QGIS_PART, require_openable
 
 _DIMENSION_NAMES = {"points": 0, "lines": 1, "polygons": 2}
 _GEOGRAPHIC = pyproj.CRS("EPSG:4326")
+# Layers of at most so many features are read whole: that takes a second, and thousands of images are not opened for it.
+MAX_WHOLE = 50_000
+# So many features are read to tell where a layer lies: the first may have no geometry.
+_FEW = 100
 
 
-def read_layer(path: str, purpose: str) -> geopandas.GeoDataFrame:
+def read_layer(path: str, purpose: str, images: Iterable[Grid] = (), margin_m: float = 0.0) -> geopandas.GeoDataFrame:
     """Return a vector layer, flat, all of it on Earth, without features that have no geometry.
 
     All input layers are read here, so GEOS and PROJ never meet NaN, infinity or a coordinate outside the layer's CRS. A
     path may have a layer and a filter in it as QGIS writes them: `roads.gpkg|layername=roads`. `purpose` names the
     layer in messages: `drawn roads`.
 
+    Of a layer with more than `MAX_WHOLE` features, or a number that only reading tells, as in extracts of
+    OpenStreetMap, only those that come within a distance, `margin_m`, of any of some images' grids are read.
+
     Raises
     ------
     LabelError
-        The layer cannot be read, has no CRS or no feature with a geometry, has a coordinate that is not on Earth, or a
-        polygon that crosses itself far more often than a drawn one.
+        The layer cannot be read, has no CRS, no feature with a geometry or none near the images, has a coordinate that
+        is not on Earth, or a polygon that crosses itself far more often than a drawn one.
     """
     require_openable(path, f"The {purpose} ({path})", LabelError)
     try:
         file, where = _parse_source(path)
+        where.update(_near(file, where["layer"], images, margin_m))
         layer = pyogrio.read_dataframe(file, force_2d=True, **where)
+        if "mask" in where and layer.empty:
+            _refuse_elsewhere(path, purpose, where["mask"], margin_m)
     except ShapelyError as error:
         raise LabelError(
             f"A geometry of the {purpose} ({path}) cannot be used: {str(error).strip().rstrip('.')}.",
@@ -66,6 +79,31 @@ def read_layer(path: str, purpose: str) -> geopandas.GeoDataFrame:
     shapes = layer.geometry.to_numpy()
     refuse_tangles(shapes[shapely.get_dimensions(shapes) == 2], path, purpose)
     return layer
+
+
+def _near(file: str, layer: str | int, images: Iterable[Grid], margin_m: float) -> dict[str, Any]:
+    """Return the surroundings of images as an argument of pyogrio, if only what lies there is to be read of a layer."""
+    about = pyogrio.read_info(file, layer=layer) if images else {}
+    if not about.get("crs") or 0 <= about["features"] <= MAX_WHOLE:
+        return {}
+    boxes = [box_around(grid, pyproj.CRS(about["crs"]), margin_m) for grid in images]
+    return {"mask": shapely.union_all(boxes)} if boxes and None not in boxes else {}
+
+
+def _refuse_elsewhere(path: str, purpose: str, surroundings: BaseGeometry, margin_m: float) -> None:
+    """Raise LabelError if a layer has features, none of which lies in the surroundings of the images."""
+    file, where = _parse_source(path)
+    first = pyogrio.read_dataframe(file, force_2d=True, max_features=_FEW, **where)
+    shapes = first.geometry[~(first.geometry.isna() | first.geometry.is_empty)]
+    if len(shapes):
+        points = shapely.centroid([shapes.iloc[0], surroundings])
+        places = geopandas.GeoSeries(points, crs=first.crs).to_crs(_GEOGRAPHIC)
+        here, there = (f"longitude {place.x:.2f}, latitude {place.y:.2f}" for place in places)
+        raise LabelError(
+            f"Nothing of the {purpose} ({path}) lies within {margin_m:g} m of the images: the first feature is at "
+            f"{here}, but the images are at {there}.",
+            "Give a layer of the ground that the images show, or set the right coordinate reference systems.",
+        )
 
 
 def refuse_tangles(shapes: np.ndarray, path: str, purpose: str) -> None:

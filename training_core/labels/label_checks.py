@@ -80,7 +80,7 @@ def _warn_of_roads_outside(roads: np.ndarray, areas: np.ndarray, drawing: Drawin
     outside_m = length_m.sum() - inside_m.sum()
     if outside_m > MAX_FRACTION_OUTSIDE * length_m.sum():
         reporter.warning(
-            f"{outside_m:,.0f} m of the {length_m.sum():,.0f} m of road in {drawing.roads_name} lie outside "
+            f"{outside_m:,.0f} m of the {length_m.sum():,.0f} m of road read from {drawing.roads_name} lie outside "
             f"{drawing.aoi_name}, {(inside_m == 0).sum()} of {len(roads)} roads entirely; they are not trained on. "
             "Where every road is drawn, extend the area of interest."
         )

@@ -6,7 +6,7 @@ Scope: rasters, vector layers and their labels. Independent of the model.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Optional, Union
 
@@ -28,6 +28,7 @@ from ..geodata.rasters import (
     measure_bands,
     normalize,
     open_raster,
+    read_grid,
     require_computable,
     require_normal,
 )
@@ -47,6 +48,8 @@ _BAND_SAMPLE_PX = 1_000_000
 READ_FRACTION = 0.01
 # No road is wider: larger numbers have another unit, or stand for an unknown width.
 MAX_ROAD_WIDTH_M = 1000.0
+# Roads are read so much farther around an image than they reach.
+_MARGIN_M = 100.0
 
 
 @dataclass(frozen=True)
@@ -114,21 +117,30 @@ def read_truth(
     """
     if job.masks:
         return read_masks(job, aoi, images, reporter)
-    return read_drawing(job.roads, aoi, job, class_field, speed_field)
+    return read_drawing(job.roads, aoi, job, class_field, speed_field, map(read_grid, images))
 
 
-def read_drawing(roads: str, aoi: str, options: LabelOptions, class_field: str = "", speed_field: str = "") -> Drawing:
+def read_drawing(
+    roads: str,
+    aoi: str,
+    options: LabelOptions,
+    class_field: str = "",
+    speed_field: str = "",
+    images: Iterable[Grid] = (),
+) -> Drawing:
     """Read drawn roads, and the area of interest unless its name is empty.
 
-    For the fields of the roads' classes, see `road_classes.find_classes`. Neither means a model without classes. Of an
-    extract of OpenStreetMap, the tags give the fields.
+    Of a large layer, roads that can reach into none of the grids of `images` are left out. For the fields of the roads'
+    classes, see `road_classes.find_classes`. Neither means a model without classes. Of an extract of OpenStreetMap, the
+    tags give the fields.
 
     Raises
     ------
     LabelError
         A layer cannot be used, or a field is missing.
     """
-    drawn = read_layer(roads, "drawn roads")
+    margin_m = MAX_ROAD_WIDTH_M / 2 + options.background_m + _MARGIN_M
+    drawn = read_layer(roads, "drawn roads", images, margin_m)
     if osm_roads.is_extract(drawn, roads):
         drawn = osm_roads.roads_of(drawn, roads)
         width_field, sure_field = (

@@ -58,7 +58,8 @@ def roads_of(layer: geopandas.GeoDataFrame, path: str) -> geopandas.GeoDataFrame
     kept = layer[is_line & (is_sure | is_unsure)].reset_index(drop=True)
     if kept.empty:
         raise LabelError(
-            f"The drawn roads ({path}) are an extract of OpenStreetMap without any road (highway).",
+            f"The drawn roads ({path}) are an extract of OpenStreetMap without any road (highway) where the images "
+            "lie.",
             "Give an extract of the ground that the images show.",
         )
     kind = _tag(kept, "highway").str.removesuffix("_link")

@@ -53,7 +53,7 @@ def first_labels(job: Live, grid: Grid) -> tuple[Change, ...]:
         )
     changes: list[Change] = []
     if job.roads:
-        drawing = read_drawing(job.roads, job.aoi, job)
+        drawing = read_drawing(job.roads, job.aoi, job, images=[grid])
         changes += _roads(drawing, grid)
         areas = {AOI: drawing.aoi, NO_ROAD: drawing.no_road}
     else:

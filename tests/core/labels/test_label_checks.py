@@ -59,7 +59,7 @@ def test_roads_outside_of_the_area_are_counted(town, tmp_path):
     _, warnings = check([town.raster], town.roads, aoi)
     total_m = sum(road.length for road in ROADS)
     outside_m = SIDE_PX + 2 * (SIDE_PX - 90)  # the road across, and what is south of row 90
-    found = re.search(r"([\d,]+) m of the ([\d,]+) m of road in town_roads\.gpkg lie outside half\.gpkg, (\d) of 4",
+    found = re.search(r"([\d,]+) m of the ([\d,]+) m of road read from town_roads\.gpkg lie outside half\.gpkg, (\d) of 4",
                       warnings[0])  # fmt: skip
     # Ground meters are 0.04 % apart from those of UTM.
     assert float(found[1].replace(",", "")) == pytest.approx(outside_m, rel=0.01)

@@ -5,6 +5,9 @@ from pathlib import Path
 import geopandas
 import numpy as np
 import pytest
+import shapely
+from affine import Affine
+from rasterio.crs import CRS
 from shapely.geometry import LineString, Point
 
 from tests.core.labels.test_label_raster import UTM, X, Y
@@ -32,10 +35,11 @@ def lines():
     return [LineString([(X + 10, Y - 10 - 10 * row), (X + 190, Y - 10 - 10 * row)]) for row in range(len(WAYS))]
 
 
-def osm_file(path, ways=WAYS):
+def osm_file(path, ways=WAYS, shapes=()):
     """Write an extract in the XML of OpenStreetMap."""
     nodes, texts = [], []
-    for number, (tags, line) in enumerate(zip(ways, geopandas.GeoSeries(lines(), crs=UTM.to_wkt()).to_crs(4326))):
+    places = geopandas.GeoSeries(list(shapes) or lines(), crs=UTM.to_wkt()).to_crs(4326)
+    for number, (tags, line) in enumerate(zip(ways, places)):
         for end, (x, y) in enumerate(line.coords):
             nodes.append(f'<node id="{2 * number + end + 1}" lat="{y:.9f}" lon="{x:.9f}"/>')
         inner = "".join(f'<tag k="{key}" v="{value}"/>' for key, value in tags.items())
@@ -79,3 +83,43 @@ def test_a_damaged_extract_is_refused_by_name(tmp_path, name):
     (tmp_path / name).write_bytes(whole.read_bytes()[:700])
     with pytest.raises(LabelError, match=name):
         read_drawing(str(tmp_path / name), "", LabelOptions())
+
+
+def streets(count, extent_m):
+    """Return lines of 100 m in random places and directions, and tags that make them as wide as roads get."""
+    rng = np.random.default_rng(0)
+    places = np.array([X, Y]) + rng.uniform(-extent_m, extent_m, (count, 2))
+    turns = rng.uniform(0, 2 * np.pi, count)
+    ends = places + 100 * np.column_stack([np.cos(turns), np.sin(turns)])
+    return [LineString(both) for both in zip(places, ends)], [{"highway": "primary", "width": "100"}] * count
+
+
+@pytest.mark.parametrize("name", ["country.osm", "country.gpkg"])
+def test_of_a_large_layer_only_the_roads_near_the_images_are_read_and_the_labels_are_the_same(
+    tmp_path, monkeypatch, name
+):
+    monkeypatch.setattr("training_core.geodata.vectors.MAX_WHOLE", 10)
+    shapes, tags = streets(1000, 3000)
+    path = str(tmp_path / name)
+    if name.endswith("osm"):
+        osm_file(tmp_path / name, tags, shapes)
+    else:
+        geopandas.GeoDataFrame({"width_m": 100.0}, geometry=shapes, crs=UTM.to_wkt(), index=range(1000)).to_file(path)
+    options = LabelOptions(width_field="width_m", background_m=20)
+    images = [Grid(UTM, NORTH_UP, 200, 100), Grid(UTM, NORTH_UP @ Affine.translation(2000, 0), 100, 100)]
+    whole, near = (read_drawing(path, "", options, images=grids) for grids in ([], images))
+    assert len(whole.roads) == 1000
+    reaching, around = (
+        shapely.distance(shapes, shapely.union_all([grid.outline for grid in images])) < reach_m
+        for reach_m in (500 + 20, 1000)
+    )
+    assert reaching.sum() <= len(near.roads) <= around.sum() < 400
+    for grid in images:
+        assert np.array_equal(near.burn(grid).values, whole.burn(grid).values)
+
+
+def test_an_extract_of_other_ground_is_refused_with_both_places(tmp_path):
+    image = Grid(CRS.from_epsg(4326), Affine(1e-5, 0, 85.5, 0, -1e-5, 27.6), 100, 100)
+    places = r"town\.osm.*longitude 13\.38, latitude 52\.52.*longitude 85\.50, latitude 27\.60"
+    with pytest.raises(LabelError, match=places):
+        read_drawing(osm_file(tmp_path / "town.osm"), "", LabelOptions(), images=[image])
