@@ -59,8 +59,8 @@ def test_roads_outside_of_the_area_are_counted(town, tmp_path):
     _, warnings = check([town.raster], town.roads, aoi)
     total_m = sum(road.length for road in ROADS)
     outside_m = SIDE_PX + 2 * (SIDE_PX - 90)  # the road across, and what is south of row 90
-    found = re.search(r"([\d,]+) m of the ([\d,]+) m of road read from town_roads\.gpkg lie outside half\.gpkg, (\d) of 4",
-                      warnings[0])  # fmt: skip
+    words = r"([\d,]+) m of the ([\d,]+) m of road read from town_roads\.gpkg lie outside half\.gpkg, (\d) of 4"
+    found = re.search(words, warnings[0])
     # Ground meters are 0.04 % apart from those of UTM.
     assert float(found[1].replace(",", "")) == pytest.approx(outside_m, rel=0.01)
     assert float(found[2].replace(",", "")) == pytest.approx(total_m, rel=0.01)
