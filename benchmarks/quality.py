@@ -34,7 +34,7 @@ from shapely.geometry import box
 from training_core.events import Reporter
 from training_core.geodata.rasters import normalize
 from training_core.jobs import FineTune
-from training_core.labels.labeled_images import read_drawing, read_labeled_images
+from training_core.labels.labeled_images import find_images, read_drawing, read_labeled_image
 from training_core.models.architectures import Architecture
 from training_core.models.model_card import ModelCard
 from training_core.models.model_file import save_model
@@ -151,7 +151,8 @@ def train_plainly(
     """Train with the plain script on the very same pixels, which it is given ready-made."""
     job = FineTune(**scene.options)
     drawing = read_drawing(scene.roads, scene.trained, job)
-    (image,) = read_labeled_images((scene.raster,), drawing, 0.0, (), (), Reporter())
+    (part,) = find_images((scene.raster,), drawing, 0.0, (), (), Reporter())
+    image = read_labeled_image(part, drawing, Reporter())
     arrays, weights, model = folder / "arrays.npz", folder / "weights.safetensors", folder / "plain.safetensors"
     np.savez(arrays, image=normalize(image.values, image.known, image.bands), label=image.training)
     script = str(Path(__file__).with_name("plain_script.py"))

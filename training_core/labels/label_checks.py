@@ -47,18 +47,35 @@ def check_labels(images: list[LabeledImage], drawing: Drawing, reporter: Reporte
         _warn_of_roads_outside(roads, areas, drawing, reporter)
         _warn_of_empty_polygons(roads, areas, images, drawing, reporter)
     _warn_of_few_roads(roads, areas, images, drawing, reporter)
-    most_road = np.argsort([-road for _, road in counts], kind="stable")[:MAX_MEASURED_IMAGES]
+    _warn_of_offsets(images, [road for _, road in counts], drawing, reporter)
+
+
+def check_sample(images: list[LabeledImage], drawing: Drawing, reporter: Reporter) -> None:
+    """Log how much of a sample of many images is labeled, and warn of an unusual fraction of road, and of offsets.
+
+    What takes all drawn roads to tell is left out, so that it takes the same time for any number of them.
+    """
+    counts = [count_labels(image.training) for image in images]
+    labeled, road = map(sum, zip(*counts))
+    _report_fraction(f"a sample of {len({image.name for image in images})} images", "", labeled, road, reporter)
+    _warn_of_offsets(images, [road for _, road in counts], drawing, reporter)
+
+
+def _warn_of_offsets(images: list[LabeledImage], road_px: list[int], drawing: Drawing, reporter: Reporter) -> None:
+    most_road = np.argsort([-px for px in road_px], kind="stable")[:MAX_MEASURED_IMAGES]
     for number in sorted(most_road):
         reporter.check_cancelled()
         _warn_of_offset(images[number], drawing, reporter)
 
 
 def _report_balance(image: LabeledImage, labeled: int, road: int, reporter: Reporter) -> None:
-    name, fraction = source_name(image.name), road / max(labeled, 1)
-    reporter.log(
-        f"{name}: {image.grid.width} x {image.grid.height} px at {image.grid.resolution_m:.2f} m, "
-        f"{labeled:,} labeled px, {fraction:.1%} of them road"
-    )
+    size = f"{image.grid.width} x {image.grid.height} px at {image.grid.resolution_m:.2f} m, "
+    _report_fraction(source_name(image.name), size, labeled, road, reporter)
+
+
+def _report_fraction(name: str, size: str, labeled: int, road: int, reporter: Reporter) -> None:
+    fraction = road / max(labeled, 1)
+    reporter.log(f"{name}: {size}{labeled:,} labeled px, {fraction:.1%} of them road")
     low, high = USUAL_ROAD_FRACTION
     if fraction < low:
         reporter.warning(

@@ -112,6 +112,10 @@ class LabelMasks:
                     labels[rows][is_covered] = self.values.to_labels(values[is_covered], path)
         return _labeled_part(labels)
 
+    def may_label(self, grid: Grid, image: str) -> bool:
+        """Whether an image has a mask."""
+        return image in self.of_image
+
 
 def _labeled_part(labels: np.ndarray) -> Optional[Labels]:
     """Return the smallest rectangle with all that is labeled, or None where nothing is."""

@@ -17,7 +17,7 @@ from rasterio.io import DatasetReader
 
 from ..errors import ImageryError, LabelError
 from ..events import Reporter
-from ..geodata.grid import Grid
+from ..geodata.grid import Grid, grid_at, grid_of
 from ..geodata.pixel_codes import IGNORE, ROAD
 from ..geodata.rasterize import ground_shapes, near
 from ..geodata.rasters import (
@@ -50,6 +50,7 @@ READ_FRACTION = 0.01
 MAX_ROAD_WIDTH_M = 1000.0
 # Roads are read so much farther around an image than they reach.
 _MARGIN_M = 100.0
+_MAX_NAMED = 8
 
 
 @dataclass(frozen=True)
@@ -72,12 +73,21 @@ class Drawing:
 
     def burn(self, grid: Grid, image: str = "") -> Optional[Labels]:
         """Return the labels on a grid, the same for every image there, or None where nothing is labeled."""
-        # A road reaches as far as its width, and the background around it.
-        reach_m = MAX_ROAD_WIDTH_M / 2 if self.options.width_field else self.options.width_m
-        row = near(self.roads, grid, reach_m + self.options.background_m)
+        row = near(self.roads, grid, self._reach_m)
         aoi, no_road = (layer if layer is None else layer.iloc[near(layer, grid)] for layer in (self.aoi, self.no_road))
         numbers = None if self.class_numbers is None else self.class_numbers[row]
         return burn_labels(grid, self.roads.iloc[row], aoi, self.options, numbers, no_road)
+
+    def may_label(self, grid: Grid, image: str = "") -> bool:
+        """Whether anything drawn is near a grid, so that it takes burning to know whether something is labeled."""
+        layers = (self.roads, self.aoi, self.no_road)
+        return any(layer is not None and len(near(layer, grid, self._reach_m)) for layer in layers)
+
+    @property
+    def _reach_m(self) -> float:
+        # A road reaches as far as its width, and the background around it.
+        widest_m = MAX_ROAD_WIDTH_M / 2 if self.options.width_field else self.options.width_m
+        return widest_m + self.options.background_m
 
 
 # What images are labeled by.
@@ -169,19 +179,91 @@ def _check_widths(drawn: geopandas.GeoDataFrame, field: str, path: str) -> None:
         )
 
 
-def read_labeled_images(
-    paths: tuple[str, ...],
+@dataclass(frozen=True)
+class ImagePart:
+    """A part of an image file, or all of it, of which the header alone has been read.
+
+    `bands` are the names of those to read, by their number. `grid` is that of the part, which begins at `column` and
+    `row` of the image at a ground resolution of `resolution_m`; 0 is the image's own.
+    """
+
+    path: str
+    bands: dict[int, str]
+    resolution_m: float
+    grid: Grid
+    column: int = 0
+    row: int = 0
+
+    @property
+    def px(self) -> int:
+        """The number of its pixels."""
+        return self.grid.width * self.grid.height
+
+    def split(self, side_px: int) -> list["ImagePart"]:
+        """Return it in parts of at most `side_px` each way."""
+        width, height = self.grid.width, self.grid.height
+        return [
+            replace(
+                self,
+                grid=self.grid.window(column, row, min(side_px, width - column), min(side_px, height - row)),
+                column=self.column + column,
+                row=self.row + row,
+            )
+            for row in range(0, height, side_px)
+            for column in range(0, width, side_px)
+        ]
+
+
+def find_images(
+    paths: Sequence[str],
     truth: Truth,
     resolution_m: float,
     bands: tuple[int, ...],
     known_bands: tuple[Band, ...],
     reporter: Reporter,
-) -> list[LabeledImage]:
-    """Read the labeled parts of images, at least one; all labels are training labels, until they are split.
+) -> list[ImagePart]:
+    """Return the images that may be labeled, at least one, from their headers.
 
-    Images without labels, or without the base model's bands (`known_bands`), are left out with a warning. The ground
-    size of a pixel is `resolution_m`; 0 takes the first image's own. `bands` are numbers of bands to read; if empty,
-    those of `known_bands`, or all but alpha.
+    Those without labels are left out with a warning. The ground size of a pixel is `resolution_m`; 0 takes the first
+    image's own. `bands` are numbers of bands to read; if empty, those of the base model (`known_bands`), or all but
+    alpha.
+
+    Raises
+    ------
+    ImageryError, LabelError
+        An image cannot be used, or none may be labeled.
+    """
+    found: list[ImagePart] = []
+    left_out: list[str] = []
+    for number, path in enumerate(paths):
+        reporter.check_cancelled()
+        reporter.progress(0.0, f"Opening image {number + 1} of {len(paths)}")
+        with open_raster(path) as dataset:
+            indexes = _bands_to_read(dataset, bands, known_bands, reporter)
+            part = ImagePart(path, indexes, resolution_m, grid_at(grid_of(dataset, truth.pixel_m), resolution_m))
+        if found and len(indexes) != len(found[0].bands):
+            raise ImageryError(
+                f"{path} has {len(indexes)} bands, but {found[0].path} has {len(found[0].bands)}.",
+                "Choose the bands to train on (bands), or images with the same ones.",
+            )
+        resolution_m = resolution_m or part.grid.resolution_m
+        if truth.may_label(part.grid, path):
+            found.append(part)
+        else:
+            left_out.append(path)
+    if not found:
+        raise nothing_labeled(paths)
+    if left_out:
+        reporter.warning(without_labels(*left_out))
+    return found
+
+
+def read_labeled_images(
+    parts: Sequence[ImagePart], truth: Truth, reporter: Reporter, is_enough: Callable[..., bool] = lambda images: False
+) -> tuple[list[LabeledImage], int]:
+    """Read parts of images until they are enough; return those that are labeled, at least one, and how many were read.
+
+    All labels are training labels, until they are split.
 
     Raises
     ------
@@ -189,43 +271,41 @@ def read_labeled_images(
         An image or the drawing cannot be used, or no road is drawn on any image.
     """
     images: list[LabeledImage] = []
-    grids: list[Grid] = []
-    began_s = time.monotonic()
-    for number, path in enumerate(paths):
-        reporter.check_cancelled()
-        left_s = (time.monotonic() - began_s) / max(number, 1) * (len(paths) - number)
-        left = f"; reading the others takes about {left_s:.0f} s" if number else ""
-        reporter.progress(READ_FRACTION * number / len(paths), f"Reading image {number + 1} of {len(paths)}{left}")
-        with open_raster(path) as dataset:
-            indexes = _bands_to_read(dataset, bands, known_bands, reporter)
-            if images and len(indexes) != len(images[0].bands):
-                raise ImageryError(
-                    f"{path} has {len(indexes)} bands, but {images[0].name} has {len(images[0].bands)}.",
-                    "Choose the bands to train on (bands), or images with the same ones.",
-                )
-            with Image(dataset, tuple(indexes), resolution_m, truth.pixel_m) as image:
-                resolution_m = resolution_m or image.grid.resolution_m
-                labeled = _read_labeled(image, truth, tuple(indexes.values()), reporter)
-                grids.append(image.grid)
-        if labeled is None:
-            reporter.warning(without_labels(path))
-        else:
-            images.append(labeled)
+    without: list[str] = []
+    began_s, count = time.monotonic(), 0
+    for part in parts:
+        if is_enough(images):
+            break
+        left_s = (time.monotonic() - began_s) / max(count, 1) * (len(parts) - count)
+        left = f"; reading the others takes at most {left_s:.0f} s" if count else ""
+        reporter.progress(READ_FRACTION * count / len(parts), f"Reading image {count + 1} of {len(parts)}{left}")
+        image = read_labeled_image(part, truth, reporter)
+        images += [image] if image else []
+        without += [] if image else [part.path]
+        count += 1
     if not images:
-        raise nothing_labeled(paths)
-    _require_labels(images, truth, grids)
-    return images
+        raise nothing_labeled([part.path for part in parts])
+    if without:
+        reporter.warning(without_labels(*without))
+    _require_labels(images, truth, [part.grid for part in parts])
+    return images, count
 
 
-def without_labels(path: str) -> str:
-    """Return the warning that an image is left out."""
-    return f"No drawn road, label mask or area of interest touches {path}; it is left out."
+def without_labels(*paths: str) -> str:
+    """Return the warning that images are left out."""
+    left_out = "it is left out" if len(paths) == 1 else f"these {len(paths)} images are left out"
+    return f"No drawn road, label mask or area of interest touches {_some(paths)}; {left_out}."
 
 
-def nothing_labeled(paths: tuple[str, ...]) -> LabelError:
+def _some(paths: Sequence[str]) -> str:
+    """Return paths as a text, the first few of many."""
+    return " or ".join(paths[:_MAX_NAMED]) + (" or others" if len(paths) > _MAX_NAMED else "")
+
+
+def nothing_labeled(paths: Sequence[str]) -> LabelError:
     """Return the error that none of the images has both data and labels anywhere."""
     return LabelError(
-        f"Neither drawn roads or label masks nor the area of interest touch {' or '.join(paths)} where there is data.",
+        f"Neither drawn roads or label masks nor the area of interest touch {_some(paths)} where there is data.",
         "Check the coordinate systems of the layers.",
     )
 
@@ -243,10 +323,23 @@ def _bands_to_read(
         return choose_bands(dataset, ())
 
 
-def _read_labeled(image: Image, truth: Truth, names: tuple[str, ...], reporter: Reporter) -> Optional[LabeledImage]:
-    labels = truth.burn(image.grid, image.name)
+def read_labeled_image(part: ImagePart, truth: Truth, reporter: Reporter) -> Optional[LabeledImage]:
+    """Read the labeled rectangle of a part of an image; None if nothing with data is labeled.
+
+    Raises
+    ------
+    ImageryError, LabelError
+        The image or its labels cannot be used.
+    """
+    labels = truth.burn(part.grid, part.path)
     if labels is None:
         return None
+    with open_raster(part.path) as dataset:
+        with Image(dataset, tuple(part.bands), part.resolution_m, truth.pixel_m) as image:
+            return _read(image, part, labels, reporter)
+
+
+def _read(image: Image, part: ImagePart, labels: Labels, reporter: Reporter) -> Optional[LabeledImage]:
     training = labels.values
     height, width = training.shape
     values = np.empty(0)
@@ -255,21 +348,21 @@ def _read_labeled(image: Image, truth: Truth, names: tuple[str, ...], reporter: 
     samples, extremes = [], []
     for rows in large_arrays.strips(height, width, multiple=256):
         reporter.check_cancelled()
-        window = (labels.column, labels.row + rows.start, width, rows.stop - rows.start)
-        part, known[rows] = image.read(*window)
+        top = part.row + labels.row + rows.start
+        strip, known[rows] = image.read(part.column + labels.column, top, width, rows.stop - rows.start)
         if not rows.start:
-            values = large_arrays.allocate((len(part), height, width), part.dtype)
-        values[:, rows] = part
+            values = large_arrays.allocate((len(strip), height, width), strip.dtype)
+        values[:, rows] = strip
         training[rows][~known[rows]] = IGNORE
-        usable = part[:, known[rows]]
+        usable = strip[:, known[rows]]
         samples.append(usable[:, ::step])
         extremes += [usable.min(axis=1), usable.max(axis=1)] if usable.size else []
     validation = large_arrays.allocate((height, width), np.uint8)
     validation[:] = IGNORE
     if not any((training[rows] != IGNORE).any() for rows in large_arrays.strips(height, width)):
         return None
-    grid = image.grid.window(labels.column, labels.row, width, height)
-    bands = measure_bands(names, samples)
+    grid = part.grid.window(labels.column, labels.row, width, height)
+    bands = measure_bands(tuple(part.bands.values()), samples)
     require_computable(bands, image.name)
     ends = np.stack(extremes, axis=1)[:, None]
     require_normal(normalize(ends, np.ones(ends.shape[1:], bool), bands), ends.dtype, bands, image.name)
@@ -283,7 +376,7 @@ def count_labels(labels: np.ndarray) -> tuple[int, int]:
 
 
 def _require_labels(images: list[LabeledImage], truth: Truth, grids: list[Grid]) -> None:
-    names = " or ".join(image.name for image in images)
+    names = _some(list(dict.fromkeys(image.name for image in images)))
     labeled, road = map(sum, zip(*(count_labels(image.training) for image in images)))
     if not road:
         if isinstance(truth, LabelMasks):

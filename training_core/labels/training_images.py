@@ -5,7 +5,9 @@ Scope: the steps from files to labeled images, each in a module of its own. Inde
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Optional
 
 import numpy as np
 
@@ -13,40 +15,97 @@ from ..events import Reporter
 from ..geodata.grid import grid_of
 from ..geodata.pixel_codes import IGNORE, ROAD
 from ..geodata.rasters import Band, open_raster
+from ..jobs import FineTune
+from ..jobs.recipe import IMAGE
 from ..system import large_arrays
-from .label_checks import check_labels
+from .label_checks import check_labels, check_sample
 from .label_raster import near_edges
-from .labeled_images import READ_FRACTION, Drawing, LabeledImage, Truth, read_labeled_images, with_common_scaling
+from .labeled_images import (
+    READ_FRACTION,
+    Drawing,
+    ImagePart,
+    LabeledImage,
+    Truth,
+    count_labels,
+    find_images,
+    read_labeled_image,
+    read_labeled_images,
+    with_common_scaling,
+)
 from .validation_split import split_for_validation
 
 # An image is not upsampled by more than this, each way, for its base model: it would show no more than before.
 MAX_ENLARGEMENT = 4.0
+# So few images, or so few pixels, are all read before the first step. Of more, a sample of their parts is.
+FEW_IMAGES, SAMPLE_PX, PART_PX, ENOUGH_WITH_ROAD = 8, 1 << 25, 1024, 8
 # Side of the blocks of which some are held out.
 _BLOCK_PX = 256
 # Distance from the edge of a drawn road, on the ground, within which labels are ignored: a drawn width is never exact.
 EDGE_M = 0.5
 
 
+@dataclass(frozen=True)
+class TrainingImages:
+    """Images in memory, some of whose labels are held out, and others, read when it is their turn to be learned from.
+
+    The images in memory are all there are, or a random sample of their parts: then the number of labeled pixels is
+    estimated from it. `paths` are of all images. `read` returns one of the others with its labels.
+    """
+
+    in_memory: list[LabeledImage]
+    labeled_px: int
+    paths: list[str]
+    others: list[ImagePart] = field(default_factory=list)
+    read: Callable[[ImagePart], Optional[LabeledImage]] = lambda part: None
+
+
 def read_training_images(
-    paths: tuple[str, ...],
-    truth: Truth,
-    resolution_m: float,
-    bands: tuple[int, ...],
-    base_bands: tuple[Band, ...],
-    held_out: float,
-    seed: int,
-    reporter: Reporter,
-) -> list[LabeledImage]:
-    """Return the images, see `read_labeled_images`, with a fraction of labels, `held_out`, split off for validation."""
-    images = read_labeled_images(paths, truth, resolution_m, bands, base_bands, reporter)
-    images = split_for_validation(with_common_scaling(images), held_out, _BLOCK_PX, seed)
+    job: FineTune, truth: Truth, resolution_m: float, base_bands: tuple[Band, ...], reporter: Reporter
+) -> TrainingImages:
+    """Return the images of a job, a fraction of the labels of those in memory split off for validation.
+
+    Raises
+    ------
+    ImageryError, LabelError
+        See `find_images` and `read_labeled_images`.
+    """
+    images = find_images(job.rasters, truth, resolution_m, job.bands, base_bands, reporter)
+    is_sampled = len(images) > FEW_IMAGES and sum(image.px for image in images) > SAMPLE_PX and job.sample != IMAGE
+    parts = shuffled_parts(images, max(PART_PX, job.chip_px), job.seed) if is_sampled else images
+    read, count = read_labeled_images(parts, truth, reporter, is_sample if is_sampled else lambda images: False)
+    read = split_for_validation(with_common_scaling(read), job.validation_share, _BLOCK_PX, job.seed)
     if isinstance(truth, Drawing):
         reporter.progress(READ_FRACTION, "Comparing the drawn roads with the images")
-        check_labels(images, truth, reporter)
+        (check_sample if is_sampled else check_labels)(read, truth, reporter)
         if truth.classes:
             names = ", ".join(f"{road_class.name} ({road_class.speed_kmh:g} km/h)" for road_class in truth.classes)
             reporter.log(f"Training on {len(truth.classes)} road classes: {names}.")
-    return [ignore_edges(image, EDGE_M) for image in images]
+    in_memory = [ignore_edges(image, EDGE_M) for image in read]
+    labeled_px, bands = sum(count_labels(image.training)[0] for image in in_memory), read[0].bands
+
+    def read_other(part: ImagePart) -> Optional[LabeledImage]:
+        image = read_labeled_image(part, truth, reporter.silent())
+        return image and ignore_edges(replace(image, bands=bands), EDGE_M)
+
+    return TrainingImages(
+        in_memory=in_memory,
+        labeled_px=labeled_px * sum(part.px for part in parts) // sum(part.px for part in parts[:count]),
+        paths=[image.path for image in images] if is_sampled else [image.name for image in read],
+        others=parts[count:],
+        read=read_other,
+    )
+
+
+def shuffled_parts(images: list[ImagePart], side_px: int, seed: int) -> list[ImagePart]:
+    """Return the parts of all images, of at most `side_px` each way, in random order."""
+    parts = [part for image in images for part in image.split(side_px)]
+    return [parts[number] for number in np.random.default_rng(seed).permutation(len(parts))]
+
+
+def is_sample(images: list[LabeledImage]) -> bool:
+    """Whether images are enough to validate and to normalize by: some with road, and many pixels."""
+    with_road = sum(bool(count_labels(image.training)[1]) for image in images)
+    return with_road >= ENOUGH_WITH_ROAD and sum(image.known.size for image in images) >= SAMPLE_PX
 
 
 def ignore_edges(image: LabeledImage, edge_m: float) -> LabeledImage:

@@ -24,9 +24,10 @@ from safetensors.torch import save_file
 
 from ..errors import JobError, shown
 from ..events import Reporter
+from ..geodata.sources import source_name
 from ..jobs import RecipeOptions
 from ..jobs.json_fields import parse
-from ..labels.labeled_images import LabeledImage
+from ..labels.training_images import TrainingImages
 from ..models.engines import BF16, FP32, NativeEngine, ipex_is_loaded, training_engine, why_not_ipex
 from ..models.model_file import read_safetensors
 from ..segmentation.pixel_metrics import Confusion
@@ -68,11 +69,16 @@ def checkpoint_path(model: str) -> Path:
     return Path(f"{model}.checkpoint")
 
 
-def identify(recipe: RecipeOptions, images: list[LabeledImage]) -> dict[str, Any]:
-    """Return the identity of a training: its recipe, and a digest of images and labels, whatever their paths."""
+def identify(recipe: RecipeOptions, images: TrainingImages) -> dict[str, Any]:
+    """Return the identity of a training: its recipe, and a digest of images and labels, whatever their folders.
+
+    Of images that are not in memory, names and grids count.
+    """
     names = [field.name for field in RecipeOptions.option_fields() if field.name not in _FREE]
     digest = hashlib.sha256()
-    for image in images:
+    for part in images.others:
+        digest.update(repr((source_name(part.path), part.grid)).encode())
+    for image in images.in_memory:
         digest.update(repr((image.values.shape, image.bands)).encode())
         for array in (image.training, image.validation, image.classes, image.values[:, ::8, ::8]):
             if array is not None:

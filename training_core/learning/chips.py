@@ -16,6 +16,7 @@ import numpy as np
 from ..geodata.pixel_codes import IGNORE, ROAD
 from ..geodata.rasters import Band
 from ..labels.labeled_images import LabeledImage
+from ..labels.shuffle_buffer import ShuffleBuffer
 from ..segmentation.inference import turned
 from ..system.large_arrays import strips
 from ..system.prefetch import ahead
@@ -30,10 +31,12 @@ MAX_CENTERS = 500_000
 class ChipSampler:
     """Draws batches of augmented chips, half of them centered on road pixels; the same seed draws the same chips."""
 
-    def __init__(self, images: list[LabeledImage], size_px: int, seed: int) -> None:
-        self._images, self._size_px, self._seed = images, size_px, seed
-        pools = [_find_centers(image.training) for image in images]
-        self._roads, self._labeled = [roads for roads, _ in pools], [labeled for _, labeled in pools]
+    def __init__(
+        self, images: list[LabeledImage], size_px: int, seed: int, others: Optional[ShuffleBuffer] = None
+    ) -> None:
+        self._bands, self._size_px, self._seed, self._others = images[0].bands, size_px, seed, others
+        self._in_memory = [_source_of(image) for image in images]
+        self._at_hand: dict[int, _Source] = {}
 
     def batch(
         self, number: int, count: int, assigned: Optional[Sequence[int]] = None, has_images: bool = True
@@ -45,19 +48,37 @@ class ChipSampler:
         size), uint8: BACKGROUND, ROAD or IGNORE, and for road of a known class ROAD + its number.
         """
         assigned, side = range(count) if assigned is None else assigned, self._size_px
-        chips = np.zeros((len(assigned) * has_images, len(self._images[0].bands), side, side), dtype=np.float32)
+        chips = np.zeros((len(assigned) * has_images, len(self._bands), side, side), dtype=np.float32)
         labels = np.full((len(assigned), side, side), IGNORE, dtype=np.uint8)
+        sources, weights = self._sources(number)
         for wanted, chip, label in zip_longest(assigned, chips, labels):
-            self._draw(np.random.default_rng([self._seed, number, wanted]), chip, label)
+            self._draw(sources, weights, np.random.default_rng([self._seed, number, wanted]), chip, label)
         return chips, labels
 
-    def _draw(self, rng: np.random.Generator, chip: Optional[np.ndarray], label: np.ndarray) -> None:
+    def _sources(self, batch: int) -> tuple[list["_Source"], np.ndarray]:
+        """Return the images to draw a batch from, and how many each stands for, (n,), float64."""
+        if self._others is None:
+            return self._in_memory, np.ones(len(self._in_memory))
+        images = self._others.at_hand(batch)
+        self._at_hand = {turn: self._at_hand.get(turn) or _source_of(image) for turn, image in images.items()}
+        weights = [1.0] * len(self._in_memory) + [self._others.weight(batch)] * len(images)
+        return [*self._in_memory, *self._at_hand.values()], np.array(weights)
+
+    def _draw(
+        self,
+        sources: list["_Source"],
+        weights: np.ndarray,
+        rng: np.random.Generator,
+        chip: Optional[np.ndarray],
+        label: np.ndarray,
+    ) -> None:
         """Fill a chip (bands, size, size) of zeros, if there is one, and its labels (size, size) of IGNORE."""
         # The center: of all images' road pixels, or of all labeled ones, each pixel is as likely.
-        pools = self._roads if rng.random() < ROAD_CHIP_FRACTION else self._labeled
-        weights = np.array([pool.total for pool in pools], dtype=float)
+        is_road = rng.random() < ROAD_CHIP_FRACTION
+        pools = [source.roads if is_road else source.labeled for source in sources]
+        weights = weights * [pool.total for pool in pools]
         number = rng.choice(len(pools), p=weights / weights.sum())
-        image, centers = self._images[number], pools[number].centers
+        image, centers = sources[number].image, pools[number].centers
         center = divmod(int(centers[rng.integers(len(centers))]), image.training.shape[1])
         window = self._window(image.training.shape, center, rng)
         # The augmentation; everything is written through a turned view, so that nothing is copied twice.
@@ -92,6 +113,19 @@ class _Pool:
 
     centers: np.ndarray
     total: int
+
+
+@dataclass(frozen=True)
+class _Source:
+    """An image, and the centers that chips of it may have: those on road, and all that are labeled."""
+
+    image: LabeledImage
+    roads: _Pool
+    labeled: _Pool
+
+
+def _source_of(image: LabeledImage) -> _Source:
+    return _Source(image, *_find_centers(image.training))
 
 
 def _find_centers(labels: np.ndarray) -> tuple[_Pool, _Pool]:

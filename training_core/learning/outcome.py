@@ -39,7 +39,7 @@ _STORED = ("batch_size", "accumulation", "optimizer", "learning_rate", "encoder_
 def interpolate(setup: Setup, training: Training, reporter: Reporter) -> None:
     """Replace the best weights by some between the base model's and them, if these validate about as well."""
     is_open = setup.start.base_weights and setup.job.interpolation != "no"
-    if not is_open or setup.labeled_px >= MUCH_LABELED_PX:
+    if not is_open or setup.training_images.labeled_px >= MUCH_LABELED_PX:
         return
     before = training.best.scores.f1
     for fraction in FRACTIONS:
@@ -82,8 +82,8 @@ def describe(
         threshold=training.best.threshold,
         chip_px=setup.chip_px,
         training={
-            "images": [source_name(image.name) for image in images],
-            "labeled_px": setup.labeled_px,
+            "images": [source_name(path) for path in setup.training_images.paths],
+            "labeled_px": setup.training_images.labeled_px,
             "minutes": round(history.elapsed_s / 60, 2),
             "steps": history.step,
             **{name: getattr(job, name) for name in _STORED},

@@ -17,6 +17,8 @@ from ..geodata.tiling import round_up
 from ..jobs import FineTune
 from ..jobs.recipe import USUAL_CHIP_PX
 from ..labels.labeled_images import LabeledImage
+from ..labels.shuffle_buffer import ShuffleBuffer
+from ..labels.training_images import TrainingImages
 from ..models.architectures import Architecture, adapt_first_layer, adapt_head, build_network, build_uninitialized
 from ..models.base_model import BaseModel
 from ..models.engines import NativeEngine
@@ -49,18 +51,19 @@ class StartModel:
 
 @dataclass(frozen=True)
 class Setup:
-    """All that a fine-tune works with: images split into training and validation, and its identity, see `identify`.
-
-    `labeled_px` are the pixels to train on.
-    """
+    """All that a fine-tune works with: images, the model that it starts from, and its identity, see `identify`."""
 
     job: FineTune
-    images: list[LabeledImage]
+    training_images: TrainingImages
     start: StartModel
     chip_px: int
     plan: ComputationPlan
     identity: dict[str, Any]
-    labeled_px: int
+
+    @property
+    def images(self) -> list[LabeledImage]:
+        """The images in memory, of whose labels some are held out."""
+        return self.training_images.in_memory
 
 
 def start_model(
@@ -103,8 +106,9 @@ def batches_of(setup: Setup, training: Training) -> Batches:
     job = setup.job
     if setup.plan.tiles:
         return draw_images(ImageSampler(setup.images, job.seed), job.accumulation, training.history.step)
-    sampler, chips = ChipSampler(setup.images, setup.chip_px, job.seed), job.batch_size * job.accumulation
-    trainer = training.trainer
+    images, trainer, chips = setup.training_images, training.trainer, job.batch_size * job.accumulation
+    others = ShuffleBuffer(images.others, images.read, job.seed) if images.others else None
+    sampler = ChipSampler(images.in_memory, setup.chip_px, job.seed, others)
     return prefetch(
         sampler, chips, training.history.step, assigned=trainer.assigned_chips, has_images=trainer.takes_images
     )

@@ -19,7 +19,7 @@ from ..distributed.training import start_training, train
 from ..events import Reporter
 from ..geodata.sources import with_sources
 from ..jobs import FineTune
-from ..labels.labeled_images import Drawing, count_labels, read_truth
+from ..labels.labeled_images import Drawing, read_truth
 from ..labels.training_images import read_training_images, training_resolution_m
 from ..learning.checkpoint import checkpoint_path, identify, read_former
 from ..learning.computation_plan import plan_computation, plan_from_document
@@ -110,12 +110,11 @@ def _set_up(job: FineTune, reporter: Reporter, group: Group) -> tuple[Setup, Tra
         truth = read_truth(job, job.aoi, job.rasters, reporter, job.class_field, job.speed_field)
         drawn_classes = truth.classes if isinstance(truth, Drawing) else ()
         resolution_m = training_resolution_m(job.resolution_m, base_m, job.rasters[0], job.pixel_m, reporter)
-        images = read_training_images(
-            job.rasters, truth, resolution_m, job.bands, base_bands, job.validation_share, job.seed, reporter
-        )
+        training_images = read_training_images(job, truth, resolution_m, base_bands, reporter)
+        images = training_images.in_memory
         if card and card.classes and not drawn_classes:
             reporter.warning("The drawn roads have no classes: those of the base model are kept, but not trained.")
-        identity = identify(job, images)
+        identity = identify(job, training_images)
         former = read_former(checkpoint_path(job.model), job.resume, identity, reporter) if group.leads else None
     names = tuple(band.name for band in images[0].bands)
     architecture = base.architecture if base else architecture_for(job.architecture, job.encoder)
@@ -129,10 +128,9 @@ def _set_up(job: FineTune, reporter: Reporter, group: Group) -> tuple[Setup, Tra
                 group.local_size,
             )  # fmt: skip
     plan = plan_from_document(group.broadcast_document(plan and dataclasses.asdict(plan)))
-    labeled_px = sum(count_labels(image.training)[0] for image in images)
-    rate, options = encoder_rate(job, start.knows_roads, labeled_px), cast(dict[str, Any], plan.fit.options)
-    job = dataclasses.replace(job, encoder_rate=rate, **options)
-    setup = Setup(job, images, start, chip_side_px(job.chip_px, images), plan, identity, labeled_px)
+    rate = encoder_rate(job, start.knows_roads, training_images.labeled_px)
+    job = dataclasses.replace(job, encoder_rate=rate, **cast(dict[str, Any], plan.fit.options))
+    setup = Setup(job, training_images, start, chip_side_px(job.chip_px, images), plan, identity)
     training = start_training(setup, former, reporter.part(0.02, 0.98), group)
     training.history.fitted = plan.fit.options
     training.history.notes += [plan.fit.reason] if plan.fit.reason else []

@@ -14,7 +14,7 @@ from training_core.errors import LabelError
 from training_core.events import Log, Reporter, Warning
 from training_core.jobs import LabelOptions
 from training_core.labels.label_checks import check_labels
-from training_core.labels.labeled_images import read_drawing, read_labeled_images
+from training_core.labels.labeled_images import find_images, read_drawing, read_labeled_images
 from training_core.labels.validation_split import split_for_validation
 
 OPTIONS = LabelOptions(width_m=ROAD_M)
@@ -24,7 +24,8 @@ def check(rasters, roads, aoi="", options=OPTIONS):
     """Return what is logged and warned of before training."""
     events = []
     drawing = read_drawing(str(roads), str(aoi), options)
-    images = read_labeled_images(tuple(map(str, rasters)), drawing, 0.0, (), (), Reporter())
+    parts = find_images(tuple(map(str, rasters)), drawing, 0.0, (), (), Reporter())
+    images, _ = read_labeled_images(parts, drawing, Reporter())
     check_labels(split_for_validation(images, 0.2, 256, 0), drawing, Reporter(events.append))
     return tuple([event.message for event in events if isinstance(event, kind)] for kind in (Log, Warning))
 

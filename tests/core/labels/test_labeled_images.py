@@ -19,7 +19,7 @@ from training_core.events import Reporter
 from training_core.geodata.pixel_codes import IGNORE, ROAD
 from training_core.geodata.rasters import Band
 from training_core.jobs import LabelOptions
-from training_core.labels.labeled_images import read_drawing, read_labeled_images
+from training_core.labels.labeled_images import find_images, read_drawing, read_labeled_images
 from training_core.labels.validation_split import split_for_validation
 from training_core.learning.chips import ChipSampler
 from training_core.models.architectures import Architecture, adapt_first_layer, build_network
@@ -29,7 +29,8 @@ ROOT = Path(__file__).parents[3]
 
 def read(raster, roads, aoi="", options=None, bands=(), known_bands=(), reporter=None):
     drawing = read_drawing(str(roads), str(aoi), options or LabelOptions(width_m=ROAD_M))
-    return read_labeled_images((str(raster),), drawing, 0.0, bands, known_bands, reporter or Reporter())
+    parts = find_images((str(raster),), drawing, 0.0, bands, known_bands, reporter or Reporter())
+    return read_labeled_images(parts, drawing, reporter or Reporter())[0]
 
 
 def amounts_of_road(images):
