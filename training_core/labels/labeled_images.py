@@ -259,11 +259,15 @@ def find_images(
 
 
 def read_labeled_images(
-    parts: Sequence[ImagePart], truth: Truth, reporter: Reporter, is_enough: Callable[..., bool] = lambda images: False
+    parts: Sequence[ImagePart],
+    truth: Truth,
+    reporter: Reporter,
+    is_enough: Optional[Callable[[list[LabeledImage]], bool]] = None,
 ) -> tuple[list[LabeledImage], int]:
-    """Read parts of images until they are enough; return those that are labeled, at least one, and how many were read.
+    """Read images, or parts of them until they are enough; return those labeled, at least one, and how many were read.
 
-    All labels are training labels, until they are split.
+    All labels are training labels, until they are split. Of images that are all read, those without labels are warned
+    of.
 
     Raises
     ------
@@ -274,7 +278,7 @@ def read_labeled_images(
     without: list[str] = []
     began_s, count = time.monotonic(), 0
     for part in parts:
-        if is_enough(images):
+        if is_enough and is_enough(images):
             break
         left_s = (time.monotonic() - began_s) / max(count, 1) * (len(parts) - count)
         left = f"; reading the others takes at most {left_s:.0f} s" if count else ""
@@ -285,7 +289,7 @@ def read_labeled_images(
         count += 1
     if not images:
         raise nothing_labeled([part.path for part in parts])
-    if without:
+    if without and not is_enough:
         reporter.warning(without_labels(*without))
     _require_labels(images, truth, [part.grid for part in parts])
     return images, count

@@ -72,7 +72,7 @@ def read_training_images(
     images = find_images(job.rasters, truth, resolution_m, job.bands, base_bands, reporter)
     is_sampled = len(images) > FEW_IMAGES and sum(image.px for image in images) > SAMPLE_PX and job.sample != IMAGE
     parts = shuffled_parts(images, max(PART_PX, job.chip_px), job.seed) if is_sampled else images
-    read, count = read_labeled_images(parts, truth, reporter, is_sample if is_sampled else lambda images: False)
+    read, count = read_labeled_images(parts, truth, reporter, is_sample if is_sampled else None)
     read = split_for_validation(with_common_scaling(read), job.validation_share, _BLOCK_PX, job.seed)
     if isinstance(truth, Drawing):
         reporter.progress(READ_FRACTION, "Comparing the drawn roads with the images")
@@ -104,8 +104,9 @@ def shuffled_parts(images: list[ImagePart], side_px: int, seed: int) -> list[Ima
 
 def is_sample(images: list[LabeledImage]) -> bool:
     """Whether images are enough to validate and to normalize by: some with road, and many pixels."""
-    with_road = sum(bool(count_labels(image.training)[1]) for image in images)
-    return with_road >= ENOUGH_WITH_ROAD and sum(image.known.size for image in images) >= SAMPLE_PX
+    if sum(image.known.size for image in images) < SAMPLE_PX:
+        return False
+    return sum(bool(count_labels(image.training)[1]) for image in images) >= ENOUGH_WITH_ROAD
 
 
 def ignore_edges(image: LabeledImage, edge_m: float) -> LabeledImage:
