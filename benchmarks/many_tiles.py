@@ -1,9 +1,11 @@
-"""Fine-tuning on many tiles with masks: how long the set-up takes, by the number of tiles, and what memory.
+"""Fine-tuning on many tiles with masks, and predicting them: time and memory by the number of tiles.
 
 Run with the runtime's Python: `$(make -s runtime-python) -m benchmarks.many_tiles --tiles 10 100`. The tiles are parts
-of one generated scene, side by side, each with its roads as a mask; the labels are the masks, or the polygons that
-rasterio makes of them. Set-up is from the start of the process to the first step. Beside it, a PyTorch DataLoader
-reads chips of the same tiles and masks.
+of generated scenes, side by side, each with its roads as a mask; the labels are the masks, or the polygons that
+rasterio makes of them. Seconds are from the start of the process to the first
+step, or to the last prediction; steps, predicted tiles or batches a second follow. Beside it, a PyTorch DataLoader
+reads chips of the same tiles and masks. With `--into FOLDER`, tiles and masks are only written, for trials of one's
+own.
 """
 
 from __future__ import annotations
@@ -36,7 +38,7 @@ from training_core.labels.labeled_images import read_drawing
 from training_core.pipelines import makescene
 
 CHIP_PX, BATCH = 128, 4
-HEADER = "tiles  labels    set-up   s a tile  steps/s  memory   F1"
+HEADER = "tiles  what      seconds   s a tile   a second  memory   F1"
 
 
 def main() -> None:
@@ -45,7 +47,12 @@ def main() -> None:
     parser.add_argument("--tiles", type=int, nargs="+", default=[10, 100])
     parser.add_argument("--tile-px", type=int, default=512)
     parser.add_argument("--steps", type=int, default=20)
+    parser.add_argument("--into", type=Path, help="only write that many tiles and their masks, into this new folder")
     arguments = parser.parse_args()
+    if arguments.into:
+        arguments.into.mkdir()
+        make_tiles(arguments.into, arguments.tiles[0], arguments.tile_px)
+        return
     print(HEADER, flush=True)
     for count in arguments.tiles:
         with tempfile.TemporaryDirectory() as name:
@@ -53,6 +60,7 @@ def main() -> None:
             make_tiles(folder, count, arguments.tile_px)
             for labels in ("masks", "polygons"):
                 fine_tune(folder, count, labels, arguments.steps)
+            predict(folder, count)
             load_plainly(folder, count)
 
 
@@ -112,6 +120,17 @@ def fine_tune(folder: Path, count: int, labels: str, steps: int) -> None:
     f1 = result["validation"]["f1"]
     print(f"{count:5}  {labels:8} {first_s:6.1f} s  {first_s / count:8.3f}  {pace:7.2f}  {memory_gb:4.1f} GB  {f1:.3f}",
           flush=True)  # fmt: skip
+
+
+def predict(folder: Path, count: int) -> None:
+    """Segment all tiles with the model, and print how long it took, and the tiles a second."""
+    asked = {"rasters": str(folder / "images"), "model": str(folder / "model.safetensors")}
+    began_s = time.perf_counter()
+    for _ in events_of("segment", {**asked, "folder": str(folder / "predicted")}):
+        pass
+    took_s = time.perf_counter() - began_s
+    assert len(list((folder / "predicted").glob("*.tif"))) == count
+    print(f"{count:5}  segment  {took_s:6.1f} s  {took_s / count:8.3f}  {count / took_s:7.2f}", flush=True)
 
 
 class Tiles(Dataset):
