@@ -17,7 +17,6 @@ from ..geodata.pixel_codes import IGNORE
 from ..geodata.rasters import Band, Image, normalize, require_normal
 from ..geodata.tiling import STRIDE_PX, Tile, round_up
 from ..jobs import Quantize
-from .label_raster import Labels
 from .labeled_images import Truth, nothing_labeled, read_truth, without_labels
 
 
@@ -83,9 +82,10 @@ def _samples_of(
             if len(samples) == wanted:
                 break
             reporter.check_cancelled()
-            labeled = _truth(tiles[index], labels) if labels is not None else None
+            tile = tiles[index]
+            labeled = labels.within((tile.column, tile.row, tile.width, tile.height)) if labels else None
             if labeled is None or (labeled != IGNORE).any():
-                sample = _read(image, tiles[index], bands, labeled)
+                sample = _read(image, tile, bands, labeled)
                 samples += [sample] if sample.known.mean() >= MIN_KNOWN else []
         return samples
 
@@ -97,23 +97,6 @@ def _crops(width: int, height: int, side_px: int) -> list[Tile]:
         for row in range(0, height, side_px)
         for column in range(0, width, side_px)
     ]
-
-
-def _truth(tile: Tile, labels: Labels) -> np.ndarray:
-    """Return a tile's labels, (height, width), uint8; IGNORE outside the labeled part."""
-    truth = np.full((tile.height, tile.width), IGNORE, dtype=np.uint8)
-    height, width = labels.values.shape
-    rows = range(max(tile.row, labels.row), min(tile.row + tile.height, labels.row + height))
-    columns = range(max(tile.column, labels.column), min(tile.column + tile.width, labels.column + width))
-    if rows and columns:
-        truth[_span(rows, tile.row), _span(columns, tile.column)] = labels.values[
-            _span(rows, labels.row), _span(columns, labels.column)
-        ]
-    return truth
-
-
-def _span(numbers: range, origin: int) -> slice:
-    return slice(numbers.start - origin, numbers.stop - origin)
 
 
 def _read(image: Image, tile: Tile, bands: tuple[Band, ...], truth: Optional[np.ndarray]) -> Sample:
