@@ -35,15 +35,9 @@ from ..system import large_arrays
 from .coco import CocoImage, is_coco, read_coco
 from .label_raster import Labels
 
-# Sets of values that masks have: of all, which are road, and which are ignored.
-_USUAL_VALUES: tuple[tuple[set[int], set[int], set[int]], ...] = (
-    ({0, 1}, {1}, set()),
-    ({0, 255}, {255}, set()),
-    ({0, 1, 255}, {1}, {255}),
-    ({0, 127, 255}, {255}, {127}),
-    ({0, 128, 255}, {255}, {128}),
-)
-# Number of masks, spread evenly over all, whose values tell what they mean.
+# Values that masks have beside 0: which are road, and which are ignored.
+_USUAL_VALUES: tuple[tuple[set[int], set[int]], ...] = (({255}, {127, 128}), ({1}, {255}))
+# Number of masks, spread evenly over all, whose values tell what they mean; more where these are all 0.
 _SAMPLED = 16
 # Parts of a file name that tell a mask from its image.
 _ROLE = re.compile(r"(?<![a-z])(masks?|labels?|gt|truth|annotations?|sat|images?|img|rgb)(?![a-z])")
@@ -147,8 +141,8 @@ def read_masks(options: MaskOptions, aoi: str, images: Sequence[str], reporter: 
             "Give mask and image the same name, as in images/tile_1.tif and masks/tile_1.png, or georeference both.",
         )
     used = [path for paths in of_image.values() for path in paths]
-    _warn_of_unmatched([path for path in images if path not in of_image], "images have no label mask", reporter)
-    _warn_of_unmatched(sorted({*masks} - {*used}), "label masks belong to no image", reporter)
+    _warn_of_unmatched([path for path in images if path not in of_image], "Images without a label mask", reporter)
+    _warn_of_unmatched(sorted({*masks} - {*used}), "Label masks of no image", reporter)
     values = mask_values(used, options, drawn)
     reporter.log(
         f"{len(used)} label masks of {len(of_image)} images; road is {_listed(sorted(values.road))}"
@@ -175,27 +169,46 @@ def mask_values(paths: Sequence[str], options: MaskOptions, drawn: Mapping[str, 
     LabelError
         They occur in none of the usual combinations, and `options.road_values` does not say which are road.
     """
-    sample = _sample(paths)
-    present: set[int] = set()
-    nodata: set[int] = set()
-    for path in sample:
+    given, ignored = frozenset(options.road_values), frozenset(options.ignored_values)
+    seen: frozenset[int] = frozenset()
+    for number, path in enumerate(_spread(paths)):
+        if number >= _SAMPLED and (given or seen - ignored - {0}):
+            break
         with _open(path, drawn) as dataset:
-            nodata |= {int(value) for value in dataset.nodatavals if value and float(value).is_integer()}
-            for rows in large_arrays.strips(dataset.height, dataset.width):
-                window = Window(0, rows.start, dataset.width, rows.stop - rows.start)
-                values = np.unique(_gray(dataset.read(window=window)[: _image_bands(dataset)], path))
-                if len(values) > 256 or (values != np.rint(values)).any():
-                    raise _unknown_values(path, values.tolist())
-                present |= set(values.astype(int).tolist())
-    ignored = frozenset(options.ignored_values) | nodata - {*options.road_values}
-    if options.road_values:
-        road = frozenset(options.road_values)
-        return MaskValues(road, ignored, frozenset(range(256)) | present - road - ignored)
-    for usual, of_road, of_ignored in _USUAL_VALUES:
-        if present - ignored <= usual:
-            background = usual - of_road - of_ignored - ignored
-            return MaskValues(frozenset(of_road) - ignored, ignored | of_ignored, frozenset(background))
-    raise _unknown_values(sample[0], sorted(present))
+            nodata = {int(value) for value in dataset.nodatavals if value and float(value).is_integer()}
+            values = _values_of(dataset, path)
+        seen, ignored = seen | values, ignored | nodata - given
+        if not given and _usual(seen - ignored) is None:
+            raise _unknown_values(path, sorted(values))
+    if given:
+        return MaskValues(given, ignored, frozenset(range(256)) | seen - given - ignored)
+    of_road, of_ignored = _usual(seen - ignored) or (set(), set())
+    return MaskValues(frozenset(of_road) - ignored, ignored | of_ignored, frozenset({0}) - ignored)
+
+
+def _values_of(dataset: DatasetReader, path: str) -> set[int]:
+    """Return the values of a mask.
+
+    Raises
+    ------
+    LabelError
+        They are far too many, or no whole numbers.
+    """
+    found: set[int] = set()
+    for rows in large_arrays.strips(dataset.height, dataset.width):
+        window = Window(0, rows.start, dataset.width, rows.stop - rows.start)
+        values = np.unique(_gray(dataset.read(window=window)[: _image_bands(dataset)], path))
+        if len(values) > 256 or (values != np.rint(values)).any():
+            raise _unknown_values(path, values.tolist())
+        found |= set(values.astype(int).tolist())
+    return found
+
+
+def _usual(values: frozenset[int]) -> Optional[tuple[set[int], set[int]]]:
+    """Return which values are road and which are ignored beside some that occur; None if these are not usual."""
+    if values <= {0}:
+        return {1}, set()
+    return next((each for each in _USUAL_VALUES if values <= {0}.union(*each)), None)
 
 
 def _unknown_values(path: str, values: Sequence[float]) -> LabelError:
@@ -207,19 +220,20 @@ def _unknown_values(path: str, values: Sequence[float]) -> LabelError:
 
 
 def _listed(values: Sequence[float]) -> str:
-    return ", ".join(f"{value:g}" for value in values[:_MAX_SHOWN]) + (" ..." if len(values) > _MAX_SHOWN else "")
+    more = " and others" if len(values) > _MAX_SHOWN else ""
+    return ", ".join(f"{value:g}" for value in values[:_MAX_SHOWN]) + more
 
 
 def _warn_of_unmatched(paths: Sequence[str], what: str, reporter: Reporter) -> None:
     if paths:
         names = ", ".join(source_name(path) for path in paths[:_MAX_SHOWN])
-        more = " ..." if len(paths) > _MAX_SHOWN else ""
-        reporter.warning(f"{len(paths)} {what}; they are left out: {names}{more}.")
+        more = " and others" if len(paths) > _MAX_SHOWN else ""
+        reporter.warning(f"{what} are left out ({len(paths)}): {names}{more}.")
 
 
 def _warn_of_shift(of_image: dict[str, list[str]], drawn: Mapping[str, CocoImage], reporter: Reporter) -> None:
     """Warn of a mask of its image's size and resolution that lies a few pixels beside it: one of the two is wrong."""
-    for image in _sample(sorted(of_image)):
+    for image in _spread(sorted(of_image))[:_SAMPLED]:
         for path in (each for each in of_image[image] if each not in drawn):
             with open_raster(path) as dataset, open_raster(image) as of:
                 is_alike = is_georeferenced(dataset) and is_georeferenced(of) and dataset.shape == of.shape
@@ -233,9 +247,10 @@ def _warn_of_shift(of_image: dict[str, list[str]], drawn: Mapping[str, CocoImage
                 return
 
 
-def _sample(paths: Sequence[str]) -> Sequence[str]:
-    """Return some of many paths, evenly spread."""
-    return paths[:: -(-len(paths) // _SAMPLED)]
+def _spread(paths: Sequence[str]) -> list[str]:
+    """Return paths in an order in which the first `_SAMPLED` are spread evenly over all."""
+    step = -(-len(paths) // _SAMPLED)
+    return [path for start in range(step) for path in paths[start::step]]
 
 
 def _by_name(masks: Sequence[str], images: Sequence[str]) -> dict[str, list[str]]:
@@ -255,10 +270,22 @@ def _key(path: str) -> str:
 
 
 def _by_place(masks: Sequence[str], images: Sequence[str]) -> dict[str, list[str]]:
-    """Return the masks that overlap each image on the map."""
-    outlines = [_outline(path) for path in masks]
-    placed = [number for number, outline in enumerate(outlines) if outline is not None]
-    tree = shapely.STRtree([outlines[number] for number in placed])
+    """Return the masks that overlap each image on the map.
+
+    Raises
+    ------
+    LabelError
+        Two masks have the same place, so that it is not known which of them is right.
+    """
+    placed = {path: outline for path in masks if (outline := _outline(path)) is not None}
+    first_there: dict[bytes, str] = {}
+    for path, outline in placed.items():
+        first = first_there.setdefault(outline.wkb, path)
+        if first != path:
+            raise LabelError(
+                f"Two label masks have the same place: {first} and {path}.", "Keep one of them for each image."
+            )
+    there, tree = list(placed), shapely.STRtree(list(placed.values()))
     found = {}
     for path in images:
         outline = _outline(path)
@@ -266,7 +293,7 @@ def _by_place(masks: Sequence[str], images: Sequence[str]) -> dict[str, list[str
         pairs += [] if outline is None else sorted(tree.query(outline, predicate="contains").tolist())
         pairs += [] if outline is None else sorted(tree.query(outline, predicate="within").tolist())
         if pairs:
-            found[path] = [masks[placed[number]] for number in sorted(set(pairs))]
+            found[path] = [there[number] for number in sorted(set(pairs))]
     return found
 
 

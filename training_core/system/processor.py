@@ -213,6 +213,7 @@ def prepare_process(threads: int = 0) -> None:
     for variable in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
         os.environ[variable] = str(count)
     os.environ["GDAL_CACHEMAX"] = str(GDAL_CACHE_MB)
+    os.environ["GDAL_PNG_WHOLE_IMAGE_OPTIM"] = "NO"  # with it, a PNG that is cut off reads as noise, without an error
     limit_waiting()
     for variable in FOREIGN_DATA:
         os.environ.pop(variable, None)

@@ -112,6 +112,15 @@ def test_an_unreadable_or_truncated_raster_is_named(tmp_path):
         Image(dataset, (1, 2, 3)).read(0, 0, 500, 500)
 
 
+def test_a_png_that_is_cut_off_is_not_read_as_noise(tmp_path):
+    path = tmp_path / "mask.png"
+    rows = np.random.default_rng(0).random((200, 1)) < 0.5
+    write_raster(path, np.repeat(rows * 255, 200, axis=1).astype("uint8")[None], driver="PNG")
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+    with pytest.raises(ImageryError, match=r"mask\.png"), open_raster(str(path)) as dataset:
+        dataset.read()
+
+
 def test_a_raster_without_crs_is_refused_with_a_remedy(tmp_path):
     path = write_raster(tmp_path / "image.tif", np.zeros((4, 4), "uint8"), crs=None)
     with open_raster(path) as dataset, pytest.raises(ImageryError, match="Set it"):

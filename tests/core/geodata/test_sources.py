@@ -155,6 +155,14 @@ def test_a_damaged_raster_and_one_without_georeference_are_not_left_out_in_silen
     assert not recwarn.list
 
 
+def test_of_many_files_that_are_no_rasters_few_are_tried(tiles, monkeypatch):
+    for number in range(500):
+        (tiles / f"{number}.txt").touch()
+    tried, rasterio_open = [], rasterio.open
+    monkeypatch.setattr(rasterio, "open", lambda path, *rest, **options: tried.append(path) or rasterio_open(path))
+    assert names(tiles) == ["a.tif", "b.tif"] and len(tried) <= 110
+
+
 def test_a_folder_without_a_raster_or_a_pattern_without_a_match_is_an_error(tmp_path):
     (tmp_path / "notes.txt").write_text("no raster")
     with pytest.raises(ImageryError, match=f"folder {tmp_path} holds no raster"):

@@ -92,6 +92,38 @@ def test_other_values_are_asked_for_and_taken_as_given(tmp_path):
     assert (found[12] == ROAD).all() and (found[35] == IGNORE).all() and (found[0] == BACKGROUND).all()
 
 
+def test_the_mask_with_unknown_values_is_named_among_others(tmp_path):
+    images = [image_in(tmp_path, name) for name in ("a.tif", "b.tif", "c.tif")]
+    masks = [
+        write(tmp_path / "masks" / name, mask_of(values), driver="PNG")
+        for name, values in (("a.png", (0, 1)), ("b.png", (0, 7)), ("c.png", (0, 1)))
+    ]
+    with pytest.raises(LabelError, match=r"b\.png has values whose meaning is not known: 0, 7\."):
+        labels_of(masks, images)
+
+
+def with_one_other(folder, values, other):
+    """Return 40 images and their masks, of which one that is not in the sample has other values."""
+    images = [image_in(folder, f"{number}.tif") for number in range(40)]
+    of = [other if number == 20 else values for number in range(40)]
+    return images, [write(folder / "masks" / f"{n}.png", mask_of(each), driver="PNG") for n, each in enumerate(of)]
+
+
+@pytest.mark.parametrize(
+    ("values", "other", "meant"),
+    [((0, 0), (0, 255), ROAD), ((0, 0), (0, 1), ROAD), ((0, 1), (0, 255), IGNORE), ((0, 255), (0, 127), IGNORE)],
+)
+def test_a_value_that_only_one_of_many_masks_has_is_understood(tmp_path, values, other, meant):
+    images, masks = with_one_other(tmp_path, values, other)
+    assert (labels_of(masks, images, images[20])[12] == meant).all()
+
+
+def test_a_value_that_contradicts_the_others_is_refused_by_the_name_of_its_mask(tmp_path):
+    images, masks = with_one_other(tmp_path, (0, 255), (0, 1))
+    with pytest.raises(LabelError, match=r"20\.png has values whose meaning is not known: 1\."):
+        labels_of(masks, images, images[20])
+
+
 def test_three_bands_alike_are_one_and_colors_are_refused(tmp_path):
     image = image_in(tmp_path, "a.tif")
     gray = write(tmp_path / "masks" / "a.png", np.stack([mask_of()] * 3), driver="PNG")
@@ -129,6 +161,15 @@ def test_masks_belong_to_images_by_place_and_are_resampled_to_their_pixels(tmp_p
     left, right = (labels_of([mask, far], images, image) for image in images)
     assert (left == np.kron(whole[:, :20], np.ones((2, 2), np.uint8))).all()
     assert (right == np.kron(whole[:, 20:], np.ones((2, 2), np.uint8))).all() and right[:2, :2].all()
+
+
+def test_two_masks_of_the_same_place_are_refused(tmp_path):
+    image = image_in(tmp_path, "town.tif")
+    masks = [
+        write(tmp_path / "masks" / name, mask_of(), at(0, 0), driver="GTiff") for name in ("roads.tif", "houses.tif")
+    ]
+    with pytest.raises(LabelError, match=r"same place: .*roads\.tif and .*houses\.tif"):
+        labels_of(masks, [image])
 
 
 def test_beyond_a_mask_nothing_is_labeled(tmp_path):
