@@ -332,6 +332,10 @@
         <translation>Pixelgröße (m)</translation>
     </message>
     <message>
+        <source>Move roads onto the images</source>
+        <translation>Straßen auf die Bilder verschieben</translation>
+    </message>
+    <message>
         <source>Bands</source>
         <translation>Kanäle</translation>
     </message>

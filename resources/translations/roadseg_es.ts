@@ -332,6 +332,10 @@
         <translation>Tamaño de píxel (m)</translation>
     </message>
     <message>
+        <source>Move roads onto the images</source>
+        <translation>Mover las vías sobre las imágenes</translation>
+    </message>
+    <message>
         <source>Bands</source>
         <translation>Bandas</translation>
     </message>

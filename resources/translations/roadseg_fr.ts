@@ -332,6 +332,10 @@
         <translation>Taille de pixel (m)</translation>
     </message>
     <message>
+        <source>Move roads onto the images</source>
+        <translation>Déplacer les routes sur les images</translation>
+    </message>
+    <message>
         <source>Bands</source>
         <translation>Bandes</translation>
     </message>

@@ -75,6 +75,12 @@ class FineTune(MaskOptions, RecipeOptions, ProcessOptions, ComputeOptions):
     )
     model: str = option("", "Model", "Model file to write.", kind=MODEL_OUTPUT, required=True)
     report: str = option("", "Report", "HTML report of the training to write.", kind=HTML_OUTPUT)
+    move_roads: bool = advanced_option(
+        False,
+        "Move roads onto the images",
+        "Drawn roads that lie beside those in an image, as often those of OpenStreetMap, are moved onto them before "
+        "training: all roads of an image by one offset, which is measured, and only if it is significant.",
+    )
     class_field: str = advanced_option(
         "",
         "Road class field",
@@ -152,6 +158,11 @@ class FineTune(MaskOptions, RecipeOptions, ProcessOptions, ComputeOptions):
             raise JobError(
                 "Label masks (masks) have no fields for classes (class_field, speed_field).",
                 "Give drawn roads (roads) instead, or leave the fields out.",
+            )
+        if self.masks and self.move_roads:
+            raise JobError(
+                "Label masks (masks) cannot be moved onto the images (move_roads).",
+                "Give drawn roads (roads) instead, or leave them where they are.",
             )
         self._check_processes()
         if self.sample == IMAGE and self.batch_norm != "frozen":

@@ -166,12 +166,14 @@ def _warn_of_offset(image: LabeledImage, drawing: Drawing, reporter: Reporter) -
     offset_m = measure_offset(image)
     if offset_m is None:
         return
-    east_m, north_m = offset_m
-    direction = round(math.atan2(north_m, east_m) / (math.pi / 4)) % len(_DIRECTIONS)
-    distance_m = math.hypot(east_m, north_m)
+    distance_m, there, back = math.hypot(*offset_m), direction(*offset_m), direction(-offset_m[0], -offset_m[1])
     reporter.warning(
-        f"The roads in {drawing.roads_name} seem to be offset by about {distance_m:.0f} m to the "
-        f"{_DIRECTIONS[direction]} from the roads in {source_name(image.name)}. Check the coordinate systems of both, "
-        f"or move the layer about {distance_m:.0f} m to the {_DIRECTIONS[direction - 4]}: a model trained on offset "
-        "roads is wrong."
+        f"The roads in {drawing.roads_name} seem to be offset by about {distance_m:.0f} m to the {there} from the "
+        f"roads in {source_name(image.name)}. Check the coordinate systems of both, or move the layer about "
+        f"{distance_m:.0f} m to the {back}: a model trained on offset roads is wrong."
     )
+
+
+def direction(east_m: float, north_m: float) -> str:
+    """Return the name of the nearest of eight directions."""
+    return _DIRECTIONS[round(math.atan2(north_m, east_m) / (math.pi / 4)) % len(_DIRECTIONS)]

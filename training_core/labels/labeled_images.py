@@ -19,7 +19,7 @@ from ..errors import ImageryError, LabelError
 from ..events import Reporter
 from ..geodata.grid import Grid, grid_at, grid_of
 from ..geodata.pixel_codes import IGNORE, ROAD
-from ..geodata.rasterize import ground_shapes, near
+from ..geodata.rasterize import ground_shapes, near, translated
 from ..geodata.rasters import (
     Band,
     Image,
@@ -48,8 +48,8 @@ _BAND_SAMPLE_PX = 1_000_000
 READ_FRACTION = 0.01
 # No road is wider: larger numbers have another unit, or stand for an unknown width.
 MAX_ROAD_WIDTH_M = 1000.0
-# Roads are read so much farther around an image than they reach.
-_MARGIN_M = 100.0
+# No road is moved by more. Roads are read so much farther around an image than they reach.
+MAX_MOVE_M = 100.0
 _MAX_NAMED = 8
 
 
@@ -58,7 +58,8 @@ class Drawing:
     """Drawn roads, the area of interest, within which all roads are drawn, and the names of both files for messages.
 
     The classes are empty without a class or speed field. The number of a road's class, (roads,), uint8, is from 1, or 0
-    if not known. The only roads in `no_road` are the drawn ones.
+    if not known. The only roads in `no_road` are the drawn ones. `move_of` leads from the path of an image to how far
+    the roads are moved for it, in meters east and north, at most MAX_MOVE_M together.
     """
 
     roads: geopandas.GeoDataFrame
@@ -69,14 +70,18 @@ class Drawing:
     classes: tuple[RoadClass, ...] = ()
     class_numbers: Optional[np.ndarray] = None
     no_road: Optional[geopandas.GeoDataFrame] = None
+    move_of: Optional[Callable[[str], tuple[float, float]]] = None
     pixel_m: ClassVar[float] = 0.0
 
     def burn(self, grid: Grid, image: str = "") -> Optional[Labels]:
-        """Return the labels on a grid, the same for every image there, or None where nothing is labeled."""
+        """Return the labels on a grid, the same for every image there unless moved; None where nothing is labeled."""
         row = near(self.roads, grid, self._reach_m)
+        roads = self.roads.iloc[row]
+        if self.move_of:
+            roads = translated(roads, grid, *self.move_of(image))
         aoi, no_road = (layer if layer is None else layer.iloc[near(layer, grid)] for layer in (self.aoi, self.no_road))
         numbers = None if self.class_numbers is None else self.class_numbers[row]
-        return burn_labels(grid, self.roads.iloc[row], aoi, self.options, numbers, no_road)
+        return burn_labels(grid, roads, aoi, self.options, numbers, no_road)
 
     def may_label(self, grid: Grid, image: str = "") -> bool:
         """Whether anything drawn is near a grid, so that it takes burning to know whether something is labeled."""
@@ -87,7 +92,7 @@ class Drawing:
     def _reach_m(self) -> float:
         # A road reaches as far as its width, and the background around it.
         widest_m = MAX_ROAD_WIDTH_M / 2 if self.options.width_field else self.options.width_m
-        return widest_m + self.options.background_m
+        return widest_m + self.options.background_m + (MAX_MOVE_M if self.move_of else 0.0)
 
 
 # What images are labeled by.
@@ -149,7 +154,7 @@ def read_drawing(
     LabelError
         A layer cannot be used, or a field is missing.
     """
-    margin_m = MAX_ROAD_WIDTH_M / 2 + options.background_m + _MARGIN_M
+    margin_m = MAX_ROAD_WIDTH_M / 2 + options.background_m + MAX_MOVE_M
     drawn = read_layer(roads, "drawn roads", images, margin_m)
     if osm_roads.is_extract(drawn, roads):
         drawn = osm_roads.roads_of(drawn, roads)

@@ -19,6 +19,7 @@ from ..jobs import FineTune
 from ..jobs.recipe import IMAGE
 from ..system import large_arrays
 from .label_checks import check_labels, check_sample
+from .label_moves import move_onto
 from .label_raster import near_edges
 from .labeled_images import (
     READ_FRACTION,
@@ -70,6 +71,8 @@ def read_training_images(
         See `find_images` and `read_labeled_images`.
     """
     images = find_images(job.rasters, truth, resolution_m, job.bands, base_bands, reporter)
+    if job.move_roads and isinstance(truth, Drawing):
+        truth = move_onto(images, truth, reporter)
     is_sampled = len(images) > FEW_IMAGES and sum(image.px for image in images) > SAMPLE_PX and job.sample != IMAGE
     parts = shuffled_parts(images, max(PART_PX, job.chip_px), job.seed) if is_sampled else images
     read, count = read_labeled_images(parts, truth, reporter, is_sample if is_sampled else None)

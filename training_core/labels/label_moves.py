@@ -1,0 +1,51 @@
+"""Moves of drawn roads: by their offset from the roads in each image, so that they lie on these.
+
+Scope: which offset each image has. Independent of how it is measured and how labels are burned.
+
+Measured on Banepa (northwest, 53 roads; south, 59), and two scenes of Las Vegas (9 and 38 roads), moved by 5 m: the IoU
+of the labels with those that were not moved is 0.24, 0.28, 0.31 and 0.34; after the move by the offset 0.85, 0.82, 0.84
+and 0.56 (the last layer does not lie on its roads within a meter itself). Moving each road by itself to where the
+starter sees it within 8 m helps roads that each have an offset of 3 to 6 m of their own (0.23, 0.35, 0.38, 0.39 become
+0.79, 0.78, 0.69, 0.49), but harms those that are right within 3 m (0.64 to 0.67 become 0.49 to 0.76) and exact ones (1
+becomes 0.51 to 0.80): it is left out.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ..events import Reporter
+from ..geodata.sources import source_name
+from .label_checks import direction
+from .label_offset import measure_offset
+from .labeled_images import Drawing, ImagePart, read_labeled_image
+
+# The offset is measured in steps of about a meter; that of a smaller one is none.
+LEAST_M = 1.0
+
+
+def move_onto(images: Sequence[ImagePart], drawing: Drawing, reporter: Reporter) -> Drawing:
+    """Return a drawing whose roads are moved onto those in each of some whole images, if the offset is significant.
+
+    An image is read and measured when its labels are first burned.
+    """
+    image_of = {image.path: image for image in images}
+
+    @functools.cache
+    def move_of(path: str) -> tuple[float, float]:
+        image = read_labeled_image(image_of[path], drawing, reporter.silent())
+        offset_m = image and measure_offset(image, LEAST_M)
+        if not offset_m:
+            reporter.log(f"{source_name(path)}: no significant offset of the drawn roads; they are not moved.")
+            return 0.0, 0.0
+        east_m, north_m = -offset_m[0], -offset_m[1]
+        reporter.log(
+            f"{source_name(path)}: the drawn roads are moved by {math.hypot(east_m, north_m):.1f} m to the "
+            f"{direction(east_m, north_m)}."
+        )
+        return east_m, north_m
+
+    return replace(drawing, move_of=move_of)
