@@ -5,6 +5,7 @@ Scope: rasters, vector layers and their labels. Independent of the model.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -51,6 +52,8 @@ MAX_ROAD_WIDTH_M = 1000.0
 # No road is moved by more. Roads are read so much farther around an image than they reach.
 MAX_MOVE_M = 100.0
 _MAX_NAMED = 8
+# A sample of parts is large enough if so many of them have road.
+ENOUGH_WITH_ROAD = 8
 
 
 @dataclass(frozen=True)
@@ -264,15 +267,12 @@ def find_images(
 
 
 def read_labeled_images(
-    parts: Sequence[ImagePart],
-    truth: Truth,
-    reporter: Reporter,
-    is_enough: Optional[Callable[[list[LabeledImage]], bool]] = None,
+    parts: Sequence[ImagePart], truth: Truth, reporter: Reporter, sample_px: float = math.inf
 ) -> tuple[list[LabeledImage], int]:
-    """Read images, or parts of them until they are enough; return those labeled, at least one, and how many were read.
+    """Read images or parts of them; return those that are labeled, at least one, and how many were read.
 
-    All labels are training labels, until they are split. Of images that are all read, those without labels are warned
-    of.
+    All labels are training labels, until they are split. Reading ends after `sample_px` labeled pixels, if
+    `ENOUGH_WITH_ROAD` parts have road. Where all are read, images without labels are warned of.
 
     Raises
     ------
@@ -281,20 +281,25 @@ def read_labeled_images(
     """
     images: list[LabeledImage] = []
     without: list[str] = []
-    began_s, count = time.monotonic(), 0
-    for part in parts:
-        if is_enough and is_enough(images):
+    began_s, count, read_px, with_road = time.monotonic(), 0, 0, 0
+    for count, part in enumerate(parts):
+        if read_px >= sample_px and with_road >= ENOUGH_WITH_ROAD:
             break
-        left_s = (time.monotonic() - began_s) / max(count, 1) * (len(parts) - count)
-        left = f"; reading the others takes at most {left_s:.0f} s" if count else ""
-        reporter.progress(READ_FRACTION * count / len(parts), f"Reading image {count + 1} of {len(parts)}{left}")
+        done = min(1.0, max(read_px / sample_px, count / len(parts)))
+        left = f"; {(time.monotonic() - began_s) * (1 - done) / done:.0f} s left" if done else ""
+        reporter.progress(READ_FRACTION * done, f"Reading images: {done:.0%}{left}")
         image = read_labeled_image(part, truth, reporter)
-        images += [image] if image else []
-        without += [] if image else [part.path]
-        count += 1
+        if image is None:
+            without.append(part.path)
+            continue
+        images.append(image)
+        read_px += image.known.size
+        with_road += bool(count_labels(image.training)[1])
+    else:
+        count = len(parts)
     if not images:
         raise nothing_labeled([part.path for part in parts])
-    if without and not is_enough:
+    if without and sample_px == math.inf:
         reporter.warning(without_labels(*without))
     _require_labels(images, truth, [part.grid for part in parts])
     return images, count

@@ -5,6 +5,7 @@ Scope: the steps from files to labeled images, each in a module of its own. Inde
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Optional
@@ -38,7 +39,7 @@ from .validation_split import split_for_validation
 # An image is not upsampled by more than this, each way, for its base model: it would show no more than before.
 MAX_ENLARGEMENT = 4.0
 # So few images, or so few pixels, are all read before the first step. Of more, a sample of their parts is.
-FEW_IMAGES, SAMPLE_PX, PART_PX, ENOUGH_WITH_ROAD = 8, 1 << 25, 1024, 8
+FEW_IMAGES, SAMPLE_PX, PART_PX = 8, 1 << 25, 1024
 # Side of the blocks of which some are held out.
 _BLOCK_PX = 256
 # Distance from the edge of a drawn road, on the ground, within which labels are ignored: a drawn width is never exact.
@@ -75,7 +76,7 @@ def read_training_images(
         truth = move_onto(images, truth, reporter)
     is_sampled = len(images) > FEW_IMAGES and sum(image.px for image in images) > SAMPLE_PX and job.sample != IMAGE
     parts = shuffled_parts(images, max(PART_PX, job.chip_px), job.seed) if is_sampled else images
-    read, count = read_labeled_images(parts, truth, reporter, is_sample if is_sampled else None)
+    read, count = read_labeled_images(parts, truth, reporter, SAMPLE_PX if is_sampled else math.inf)
     read = split_for_validation(with_common_scaling(read), job.validation_share, _BLOCK_PX, job.seed)
     if isinstance(truth, Drawing):
         reporter.progress(READ_FRACTION, "Comparing the drawn roads with the images")
@@ -103,13 +104,6 @@ def shuffled_parts(images: list[ImagePart], side_px: int, seed: int) -> list[Ima
     """Return the parts of all images, of at most `side_px` each way, in random order."""
     parts = [part for image in images for part in image.split(side_px)]
     return [parts[number] for number in np.random.default_rng(seed).permutation(len(parts))]
-
-
-def is_sample(images: list[LabeledImage]) -> bool:
-    """Whether images are enough to validate and to normalize by: some with road, and many pixels."""
-    if sum(image.known.size for image in images) < SAMPLE_PX:
-        return False
-    return sum(bool(count_labels(image.training)[1]) for image in images) >= ENOUGH_WITH_ROAD
 
 
 def ignore_edges(image: LabeledImage, edge_m: float) -> LabeledImage:
