@@ -5,8 +5,11 @@ Scope: the tags of a layer that GDAL has read. Independent of images and pixels.
 
 from __future__ import annotations
 
+import json
 import re
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import geopandas
 import numpy as np
@@ -30,13 +33,16 @@ _METERS = {"": 1.0, "m": 1.0, "ft": 0.3048, "'": 0.3048}
 _WIDTH = re.compile(r"(\d+(?:\.\d+)?)\s*(m|ft|')?")
 # GDAL puts the tags without a column of their own here, as "key"=>"value".
 _OTHER_TAGS = "other_tags"
+# The tags of a GeoJSON feature as one object, as HOT's raw data and fAIr have them.
+_NESTED_TAGS = "tags"
 _TAG = re.compile(r'"((?:[^"\\]|\\.)*)"=>"((?:[^"\\]|\\.)*)"')
 
 
 def is_extract(layer: geopandas.GeoDataFrame, path: str) -> bool:
     """Whether a layer holds ways of OpenStreetMap: of its own formats, or lines with its tags and identifiers."""
     suffix = Path(QGIS_PART.split(path)[0]).suffix.lower()
-    has_tags = "highway" in layer and any(key in layer for key in ("osm_id", "@id"))
+    has_highway = "highway" in layer or (_NESTED_TAGS in layer and (_tag(layer, "highway") != "").any())
+    has_tags = has_highway and any(key in layer for key in ("osm_id", "@id"))
     has_lines = (shapely.get_dimensions(layer.geometry.to_numpy()) == 1).any()
     return suffix in (".osm", ".pbf") or bool(has_tags and has_lines)
 
@@ -80,9 +86,19 @@ def _tag(layer: geopandas.GeoDataFrame, key: str) -> pandas.Series:
     """Return the values of a tag, as texts; empty where there is none."""
     if key in layer:
         return layer[key].fillna("").astype(str)
-    if _OTHER_TAGS not in layer:
-        return pandas.Series("", index=layer.index)
-    return layer[_OTHER_TAGS].fillna("").map(lambda text: dict(_TAG.findall(text)).get(key, ""))
+    if _OTHER_TAGS in layer:
+        return layer[_OTHER_TAGS].fillna("").map(lambda text: dict(_TAG.findall(text)).get(key, ""))
+    if _NESTED_TAGS in layer:
+        return layer[_NESTED_TAGS].map(lambda tags: str(_object(tags).get(key, "")))
+    return pandas.Series("", index=layer.index)
+
+
+def _object(value: object) -> dict[str, Any]:
+    """Return an object of JSON, which pyogrio may have left as a text; empty where it is none."""
+    if isinstance(value, str):
+        with suppress(ValueError):
+            value = json.loads(value)
+    return value if isinstance(value, dict) else {}
 
 
 def _meters(text: str) -> float:

@@ -56,7 +56,18 @@ def geojson(path):
     return str(path)
 
 
-@pytest.mark.parametrize(("write", "name"), [(osm_file, "town.osm"), (geojson, "town.geojson")])
+def nested(path):
+    """Write the same ways with their tags as an object, as fAIr and HOT's raw data have them."""
+    of_ways = {"osm_id": range(len(WAYS)), "tags": list(WAYS)}
+    geopandas.GeoDataFrame(of_ways, geometry=lines(), crs=UTM.to_wkt()).to_crs(4326).to_file(path, driver="GeoJSON")
+    assert '"tags": { "highway"' in Path(path).read_text()
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("write", "name"),
+    [(osm_file, "town.osm"), (geojson, "town.geojson"), (nested, "osm_features_town.geojson")],
+)
 def test_ways_are_as_wide_as_their_tags_say_and_what_cannot_be_seen_is_ignored(tmp_path, write, name):
     drawing = read_drawing(write(tmp_path / name), "", LabelOptions(background_m=5), class_field="road_class")
     assert drawing.roads["road_class"].tolist() == [
