@@ -9,9 +9,8 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Optional
 
@@ -21,36 +20,9 @@ from ...training_core.errors import Cancelled, RuntimeEnvironmentError
 from .locks import is_in_use, lock_at
 from .process import POSIX, RUN_MODULE, RUN_PROGRAM, run_to_end
 from .runtime import MODULES, REQUIREMENT_SETS, RequirementSet, check, interpreter, managed_set, named, preferred_sets
+from .sources import CUDA, Sources, check_room, choose, pip_has_index, tell_megabytes, told_of_cuda
 
 _PRINT_VERSION = "import sys; print(*sys.version_info[:2])"
-
-
-@dataclass(frozen=True)
-class Sources:
-    """Package indexes or wheels to install from; empty fields leave it to the configuration of pip or uv.
-
-    Parameters
-    ----------
-    index_url : str
-        A package index instead of the configured one.
-    extra_index_url : str
-        An additional package index, such as one of CPU-only builds.
-    wheels : str
-        Path of a folder of wheels to use instead of any index.
-    """
-
-    index_url: str = ""
-    extra_index_url: str = ""
-    wheels: str = ""
-
-    def arguments(self) -> list[str]:
-        """Return the arguments that pip and uv share."""
-        arguments = ["--no-index", "--find-links", self.wheels] if self.wheels else []
-        if self.index_url:
-            arguments += ["--index-url", self.index_url]
-        if self.extra_index_url:
-            arguments += ["--extra-index-url", self.extra_index_url]
-        return arguments
 
 
 def set_up(
@@ -118,10 +90,10 @@ def add(
         return check(python, modules, feedback.isCanceled)
     except RuntimeEnvironmentError:
         _report(feedback, 10, f"Installing {', '.join(each.name for each in added)}")
-    steps = _uv_steps if _uses_uv() else _pip_steps
-    _, install = steps(python, python.parent.parent, [*sources.arguments(), *_files_of(*added)])
+    steps = _uv_steps if _uses_uv(python) else _pip_steps
+    _, install = steps(python, python.parent.parent)
     with _explaining_wheels(sources, added[0], python):
-        run_to_end(install[0], install[1:], feedback.pushConsoleInfo, feedback.isCanceled)
+        _run([*install, *sources.arguments(), *_files_of(*added)], feedback)
     _report(feedback, 90, "Checking")
     return check(python, modules, feedback.isCanceled)
 
@@ -147,14 +119,29 @@ def build(
         raise RuntimeEnvironmentError(f"The folder of wheels {sources.wheels} does not exist.")
     with _build_folder(requirements.folder) as folder:
         _report(feedback, 5, f"Making an environment with {base}")
-        steps = _uv_steps if _uses_uv() else _pip_steps
-        make, install = steps(base, folder, [*sources.arguments(), *_files_of(requirements, *added)])
-        run_to_end(make[0], make[1:], feedback.pushConsoleInfo, feedback.isCanceled)
-        _report(feedback, 10, "Installing packages; this takes some minutes")
+        uses_uv = _uses_uv(base)
+        make, install = (_uv_steps if uses_uv else _pip_steps)(base, folder)
+        _run(make, feedback)
+        index, amount = choose(sources, base if uses_uv else interpreter(folder), feedback)  # whose pip is configured
+        check_room(amount, folder, feedback)
+        _report(feedback, 10, "Downloading packages; this takes some minutes")
+        tell = tell_megabytes(amount, feedback)
         with _explaining_wheels(sources, requirements, base):
-            run_to_end(install[0], install[1:], feedback.pushConsoleInfo, feedback.isCanceled)
+            if index:
+                # By itself, so that torch and torchvision never come from different indexes: the next step finds both.
+                try:
+                    _run([*install, "--index-url", index, *requirements.pytorch], feedback, tell)
+                except RuntimeEnvironmentError as error:
+                    feedback.pushWarning(f"{error.message}\n{told_of_cuda()}")
+                    check_room(CUDA, folder, feedback)
+                    tell = tell_megabytes(CUDA, feedback)
+            _run([*install, *sources.arguments(), *_files_of(requirements, *added)], feedback, tell)
         _report(feedback, 90, "Checking")
         return check(interpreter(folder), _modules_of(requirements, *added), feedback.isCanceled)
+
+
+def _run(command: list[str], feedback: QgsProcessingFeedback, on_line: Optional[Callable[[str], None]] = None) -> None:
+    run_to_end(command[0], command[1:], on_line or feedback.pushConsoleInfo, feedback.isCanceled)
 
 
 def choose_set(base: Optional[Path], feedback: QgsProcessingFeedback) -> RequirementSet:
@@ -235,28 +222,28 @@ def _modules_of(*sets: RequirementSet) -> list[str]:
     return [module for each in sets for module in each.modules]
 
 
-def _uses_uv() -> bool:
-    # uv ignores pip's configuration: where that names an index by a variable, pip is used.
-    variables = ("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_FIND_LINKS", "PIP_CONFIG_FILE", "PIP_NO_INDEX")
-    return shutil.which("uv") is not None and not any(os.environ.get(name) for name in variables)
+def _uses_uv(python: Path) -> bool:
+    # uv ignores pip's configuration: where that names an index, pip is used.
+    return shutil.which("uv") is not None and not pip_has_index(python)
 
 
-def _uv_steps(base: Path, folder: Path, what: list[str]) -> tuple[list[str], list[str]]:
+def _uv_steps(base: Path, folder: Path) -> tuple[list[str], list[str]]:
+    """Return the commands that make an environment, and that install into it what follows."""
     lead = [str(base), "-I", "-c", RUN_PROGRAM] if POSIX else []
     uv = [*lead, str(shutil.which("uv"))]
     # As pip does, take the best version of all indexes, not of the first one with the package.
     options = ["--no-progress", "--index-strategy", "unsafe-best-match"]
     return (
         [*uv, "venv", "--no-progress", "--python", str(base), str(folder)],
-        [*uv, "pip", "install", "--python", str(interpreter(folder)), *options, *what],
+        [*uv, "pip", "install", "--python", str(interpreter(folder)), *options],
     )
 
 
-def _pip_steps(base: Path, folder: Path, what: list[str]) -> tuple[list[str], list[str]]:
+def _pip_steps(base: Path, folder: Path) -> tuple[list[str], list[str]]:
     options = ["--no-input", "--progress-bar", "off", "--disable-pip-version-check"]
     return (
         [str(base), "-I", "-c", RUN_MODULE, "venv", str(folder)],
-        [str(interpreter(folder)), "-I", "-c", RUN_MODULE, "pip", "install", *options, *what],
+        [str(interpreter(folder)), "-I", "-c", RUN_MODULE, "pip", "install", *options],
     )
 
 

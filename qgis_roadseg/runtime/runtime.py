@@ -65,6 +65,11 @@ class RequirementSet:
         return RESOURCES / "runtime" / f"{self.name}.txt"
 
     @property
+    def pytorch(self) -> list[str]:
+        """The requirements torch and torchvision, which must come from one index."""
+        return [line for line in self.file.read_text(encoding="utf-8").splitlines() if line.startswith("torch")]
+
+    @property
     def folder(self) -> Path:
         """The managed environment's folder, whose name holds a hash of the requirements."""
         requirements = self.file.read_bytes() + self.file.with_name("common.txt").read_bytes()
@@ -85,8 +90,13 @@ FLEET = RequirementSet("fleet", ("dask", "distributed", "bokeh", "cryptography",
 
 def preferred_sets() -> list[RequirementSet]:
     """Return the requirement sets that this system can have, the best first; the Python is not looked at."""
-    has_extension = sys.platform == "linux" and platform.machine() == "x86_64"  # Intel's, for PyTorch
-    return [REQUIREMENT_SETS[name] for name in (("ipex", "native") if has_extension else ("native",))]
+    # Intel's extension exists for no other system.
+    return [REQUIREMENT_SETS[name] for name in (("ipex", "native") if is_linux_x86_64() else ("native",))]
+
+
+def is_linux_x86_64() -> bool:
+    """Return whether this is Linux on a 64-bit processor of Intel's or AMD's kind."""
+    return sys.platform == "linux" and platform.machine() == "x86_64"
 
 
 def managed_folder() -> Path:

@@ -4,12 +4,13 @@ from pathlib import Path
 
 import pytest
 from roadseg.qgis_roadseg.runtime import build, runtime
-from roadseg.qgis_roadseg.runtime.build import Sources, set_up
+from roadseg.qgis_roadseg.runtime.build import set_up
 from roadseg.qgis_roadseg.runtime.runtime import RequirementSet
+from roadseg.qgis_roadseg.runtime.sources import Sources
 from roadseg.training_core.errors import Cancelled, RuntimeEnvironmentError
 
 from ..support.acting import Ear
-from ..support.wheels import make_wheel
+from ..support.wheels import make_wheel, no_own_index
 
 BASE = Path(sys.base_prefix, "bin", "python3")
 
@@ -180,20 +181,9 @@ def test_a_named_python_is_only_checked(tiny, play_runtime, monkeypatch, ear):
     assert versions["modules"] == [*runtime.MODULES, *runtime.FLEET.modules]
 
 
-def test_where_packages_come_from():
-    assert Sources().arguments() == []
-    assert Sources(wheels="/w").arguments() == ["--no-index", "--find-links", "/w"]
-    sources = Sources(index_url="https://mirror.example.org", extra_index_url="https://cpu.example.org")
-    assert sources.arguments() == [
-        "--index-url", "https://mirror.example.org", "--extra-index-url", "https://cpu.example.org",
-    ]  # fmt: skip
-
-
 def test_uv_is_used_where_present_unless_pip_is_told_where_from(tiny, tmp_path, monkeypatch, ear):
-    for name in list(os.environ):
-        if name.startswith("PIP_"):
-            monkeypatch.delenv(name)
-    assert not build._uses_uv() or build.shutil.which("uv")
+    no_own_index(monkeypatch, tmp_path)
+    assert not build._uses_uv(BASE) or build.shutil.which("uv")
     uv = tmp_path / "bin" / "uv"
     uv.parent.mkdir()
     uv.write_text('#!/bin/sh\necho uv "$@"\n[ "$1" = venv ] || exit 7\n')
@@ -204,5 +194,6 @@ def test_uv_is_used_where_present_unless_pip_is_told_where_from(tiny, tmp_path, 
     assert f"uv venv --no-progress --python {BASE}" in ear.text
     assert "--extra-index-url https://cpu.example.org -r" in ear.text
     assert left(tiny) == []
+    assert build._uses_uv(BASE)
     monkeypatch.setenv("PIP_INDEX_URL", "https://mirror.example.org")
-    assert not build._uses_uv()
+    assert not build._uses_uv(BASE)

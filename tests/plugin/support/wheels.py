@@ -1,18 +1,20 @@
 """A package of one module as a wheel, and a requirement set of that package alone."""
 
+import os
 import zipfile
 
 from roadseg.qgis_roadseg.runtime import runtime
 from roadseg.qgis_roadseg.runtime.runtime import RequirementSet
 
 
-def make_wheel(folder, code="__version__ = '1.2'", extra=(), name="tiny", version="1.2"):
+def make_wheel(folder, code="__version__ = '1.2'", extra=(), name="tiny", version="1.2", requires=()):
     """Write the wheel into a folder, with further files by their names in the archive; return the folder's path."""
-    folder.mkdir(exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     info = f"{name}-{version}.dist-info"
     files = {
         f"{name}.py": code,
-        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n",
+        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
+        + "".join(f"Requires-Dist: {each}\n" for each in requires),
         f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: x\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
         **dict(extra),
     }
@@ -32,3 +34,12 @@ def tiny_set(folder, set_attribute=setattr):
     set_attribute(runtime, "RESOURCES", folder)
     set_attribute(runtime, "REQUIREMENT_SETS", {"tiny": requirements})
     return requirements
+
+
+def no_own_index(monkeypatch, folder):
+    """Take away what pip and uv are told about indexes, by variables and files."""
+    for name in list(os.environ):
+        if name.startswith(("PIP_", "UV_")):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(folder))
