@@ -17,6 +17,7 @@ from qgis.core import (
 )
 
 from ..qgis_roadseg.runtime import build, runtime
+from ..qgis_roadseg.runtime.sources import CPU, CUDA, Sources
 from ..qgis_roadseg.toolbox.algorithm import RoadSegAlgorithm, help_text
 
 
@@ -46,12 +47,12 @@ class SetUpRuntime(RoadSegAlgorithm):
             ),
             self.tr(
                 "Package set: ipex is PyTorch 2.8 with the Intel extension, for Linux; native is the newest PyTorch; "
-                "auto takes ipex where it can be installed."
+                "auto takes ipex on Linux with an Intel processor that has AVX-512 or AMX, and native elsewhere."
             ),
         )
         self._add(
             QgsProcessingParameterString(self.EXTRA_INDEX_URL, self.tr("Extra index URL"), optional=True),
-            self.tr("Additional package index, such as PyTorch's index of CPU-only builds."),
+            self.tr("Additional package index, such as your organization's."),
         )
         self._add(
             QgsProcessingParameterString(self.INDEX_URL, self.tr("Index URL"), optional=True),
@@ -76,7 +77,7 @@ class SetUpRuntime(RoadSegAlgorithm):
         )
         self._add(
             QgsProcessingParameterFile(self.PYTHON, self.tr("Base Python"), optional=True),
-            self.tr("Python interpreter to build the runtime with; by default that of QGIS or one on the PATH."),
+            self.tr("Python interpreter to build the runtime with; by default QGIS' own, or another one that works."),
             advanced=True,
         )
         self.addOutput(QgsProcessingOutputString(self.PYTHON, self.tr("The runtime's Python")))
@@ -96,10 +97,11 @@ class SetUpRuntime(RoadSegAlgorithm):
 
     def shortHelpString(self) -> str:
         """Return the help."""
-        what = self.tr(
+        what = (
             "Installs the Python environment that RoadSeg computes in, outside of QGIS and of the plugin's folder. It "
-            "is needed once, downloads several gigabytes, and takes a few minutes. An existing runtime that works is "
-            "kept."
+            f"is needed once, downloads {CPU.download_gb} to {CUDA.download_gb} GB, and takes a few minutes. On Linux, "
+            "PyTorch comes from its own index of CPU builds if that can be reached, unless you name an index or wheels "
+            "here, or an index in the configuration of pip or uv. An existing runtime that works is kept."
         )
         return help_text(what, self.parameterDefinitions())
 
@@ -108,7 +110,7 @@ class SetUpRuntime(RoadSegAlgorithm):
     ) -> dict[str, Any]:
         """Find a working runtime, or build one."""
         requirements = runtime.REQUIREMENT_SETS.get(self.parameterAsEnumString(parameters, self.REQUIREMENTS, context))
-        sources = build.Sources(
+        sources = Sources(
             self.parameterAsString(parameters, self.INDEX_URL, context),
             self.parameterAsString(parameters, self.EXTRA_INDEX_URL, context),
             self._path(parameters, self.WHEELS, context),

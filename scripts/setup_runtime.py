@@ -4,5 +4,5 @@ from __future__ import annotations
 
 from scripts.headless import run, say
 
-say("Checking the runtime; if it is missing, it is built now (about 7 GB, some minutes) ...")
+say("Checking the runtime; if it is missing, it is built now (2.3 to 8.4 GB, some minutes) ...")
 print(run("roadseg:setupruntime", {})["PYTHON"])

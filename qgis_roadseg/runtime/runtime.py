@@ -22,6 +22,7 @@ from ..translation import tr
 from .process import run_to_end
 
 VARIABLE = "ROADSEG_PYTHON"
+CPUINFO = Path("/proc/cpuinfo")
 REMEDY = (
     "Run Set up runtime in the toolbox (group Runtime), or name a Python that has it in RoadSeg's settings or in the "
     f"variable {VARIABLE}."
@@ -89,9 +90,18 @@ FLEET = RequirementSet("fleet", ("dask", "distributed", "bokeh", "cryptography",
 
 
 def preferred_sets() -> list[RequirementSet]:
-    """Return the requirement sets that this system can have, the best first; the Python is not looked at."""
-    # Intel's extension exists for no other system.
-    return [REQUIREMENT_SETS[name] for name in (("ipex", "native") if is_linux_x86_64() else ("native",))]
+    """Return the requirement sets that suit this machine, the best first; the Python is not looked at."""
+    names = ("ipex", "native") if is_linux_x86_64() and _profits_from_extension() else ("native",)
+    return [REQUIREMENT_SETS[name] for name in names]
+
+
+def _profits_from_extension() -> bool:
+    """Return whether the processor is one that Intel made its extension for: its own, with AVX-512 or AMX."""
+    try:
+        processor = CPUINFO.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return False
+    return "GenuineIntel" in processor and any(feature in processor for feature in ("avx512f", "amx_tile"))
 
 
 def is_linux_x86_64() -> bool:

@@ -112,6 +112,8 @@ def only_python(no_runtime, tmp_path, monkeypatch):
 
     monkeypatch.setattr(sys, "platform", "linux")
     monkeypatch.setattr(runtime.platform, "machine", lambda: "x86_64")
+    monkeypatch.setattr(runtime, "CPUINFO", tmp_path / "cpuinfo")
+    runtime.CPUINFO.write_text("vendor_id : GenuineIntel\nflags : fpu avx2 avx512f\n")
     monkeypatch.setattr(build, "build", lambda requirements, *_: {"built": requirements.name})
     return leave
 

@@ -46,6 +46,26 @@ def test_of_several_the_one_set_up_last_counts(no_runtime):
     assert runtime.find() == runtime.interpreter(IPEX.folder)
 
 
+@pytest.mark.parametrize(
+    ("system", "processor", "expected"),
+    [
+        ("linux", "vendor_id : GenuineIntel\nflags : sse2 avx2 avx512f avx512_vnni", ["ipex", "native"]),
+        ("linux", "vendor_id : GenuineIntel\nflags : sse2 avx2 amx_tile", ["ipex", "native"]),
+        ("linux", "vendor_id : GenuineIntel\nflags : sse2 avx2 avx_vnni", ["native"]),
+        ("linux", "vendor_id : AuthenticAMD\nflags : sse2 avx2 avx512f", ["native"]),
+        ("linux", None, ["native"]),
+        ("darwin", "vendor_id : GenuineIntel\nflags : avx512f", ["native"]),
+    ],
+)
+def test_the_extension_is_for_the_processors_it_was_made_for(monkeypatch, tmp_path, system, processor, expected):
+    monkeypatch.setattr(sys, "platform", system)
+    monkeypatch.setattr(runtime.platform, "machine", lambda: "x86_64")
+    monkeypatch.setattr(runtime, "CPUINFO", tmp_path / "cpuinfo")
+    if processor is not None:
+        runtime.CPUINFO.write_text(processor)
+    assert [each.name for each in runtime.preferred_sets()] == expected
+
+
 def test_the_variable_counts_before_the_setting_and_that_before_the_managed_one(
     qgis_app, no_runtime, tmp_path, monkeypatch
 ):
