@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -19,10 +18,9 @@ from qgis.core import QgsProcessingFeedback
 from ...training_core.errors import Cancelled, RuntimeEnvironmentError
 from .locks import is_in_use, lock_at
 from .process import POSIX, RUN_MODULE, RUN_PROGRAM, run_to_end
-from .runtime import MODULES, REQUIREMENT_SETS, RequirementSet, check, interpreter, managed_set, named, preferred_sets
+from .pythons import fits_any, fitting, none_found, reason_of, version_of, versions
+from .runtime import MODULES, RequirementSet, check, interpreter, managed_set, named, preferred_sets
 from .sources import CUDA, Sources, check_room, choose, pip_has_index, tell_megabytes, told_of_cuda
-
-_PRINT_VERSION = "import sys; print(*sys.version_info[:2])"
 
 
 def set_up(
@@ -114,15 +112,11 @@ def build(
     Cancelled
         The user stopped it; nothing is left behind.
     """
-    base = find_base(requirements, base)
     if sources.wheels and not Path(sources.wheels).is_dir():
         raise RuntimeEnvironmentError(f"The folder of wheels {sources.wheels} does not exist.")
     with _build_folder(requirements.folder) as folder:
-        _report(feedback, 5, f"Making an environment with {base}")
-        uses_uv = _uses_uv(base)
-        make, install = (_uv_steps if uses_uv else _pip_steps)(base, folder)
-        _run(make, feedback)
-        index, amount = choose(sources, base if uses_uv else interpreter(folder), feedback)  # whose pip is configured
+        base, install, configured = _make_environment(requirements, base, folder, feedback)
+        index, amount = choose(sources, configured, feedback)
         check_room(amount, folder, feedback)
         _report(feedback, 10, "Downloading packages; this takes some minutes")
         tell = tell_megabytes(amount, feedback)
@@ -140,6 +134,41 @@ def build(
         return check(interpreter(folder), _modules_of(requirements, *added), feedback.isCanceled)
 
 
+def _make_environment(
+    requirements: RequirementSet, base: Optional[Path], folder: Path, feedback: QgsProcessingFeedback
+) -> tuple[Path, list[str], Path]:
+    """Make a virtual environment with the first Python that can, and tell why others cannot.
+
+    Returns
+    -------
+    base : Path
+        That Python.
+    install : list of str
+        Command that installs into the environment what follows.
+    configured : Path
+        The Python whose pip tells how the person has configured pip.
+    """
+    refused: dict[Path, str] = {}
+
+    def refuse(python: Path, reason: str) -> None:
+        refused[python] = reason
+        feedback.pushInfo(f"{python} is passed over: {reason}.")
+
+    for python in fitting(requirements, base, refuse):
+        _report(feedback, 5, f"Making an environment with {python}")
+        uses_uv = _uses_uv(python)
+        make, install = (_uv_steps if uses_uv else _pip_steps)(python, folder)
+        try:
+            _run(make, feedback)
+        except RuntimeEnvironmentError as error:
+            refuse(python, reason_of(error))
+            shutil.rmtree(folder)
+            folder.mkdir()
+        else:
+            return python, install, python if uses_uv else interpreter(folder)
+    raise none_found(requirements, base, refused)
+
+
 def _run(command: list[str], feedback: QgsProcessingFeedback, on_line: Optional[Callable[[str], None]] = None) -> None:
     run_to_end(command[0], command[1:], on_line or feedback.pushConsoleInfo, feedback.isCanceled)
 
@@ -147,71 +176,16 @@ def _run(command: list[str], feedback: QgsProcessingFeedback, on_line: Optional[
 def choose_set(base: Optional[Path], feedback: QgsProcessingFeedback) -> RequirementSet:
     """Return the best requirement set that there is a Python for; a set that is passed over is named in a warning."""
     best, *others = preferred_sets()
-    if _fitting_python(best, base) is not None:
+    if fits_any(best, base):
         return best
     for other in others:
-        if _fitting_python(other, base) is not None:
+        if fits_any(other, base):
             feedback.pushWarning(
-                f"The packages of {best.name} need Python {_range(best)}, which was not found: those of {other.name} "
+                f"The packages of {best.name} need Python {versions(best)}, which was not found: those of {other.name} "
                 "are installed instead."
             )
             return other
     return others[-1] if others else best
-
-
-def find_base(requirements: RequirementSet, base: Optional[Path]) -> Path:
-    """Return a Python to build upon: the given one, else the one that QGIS is built upon, else one on the PATH.
-
-    Raises
-    ------
-    RuntimeEnvironmentError
-        None has a fitting version.
-    """
-    python = _fitting_python(requirements, base)
-    if python is not None:
-        return python
-    others = [each.name for each in REQUIREMENT_SETS.values() if _fitting_python(each, base) is not None]
-    remedy = f" Or choose {' or '.join(others)} under Packages." if others else ""
-    if base is not None:
-        raise RuntimeEnvironmentError(
-            f"{base} is not a Python {_range(requirements)}, as the packages of {requirements.name} need it.",
-            f"Name another one under Base Python, or none.{remedy}",
-        )
-    raise RuntimeEnvironmentError(
-        f"There is no Python {_range(requirements)} to build the runtime upon, as the packages of {requirements.name} "
-        "need it.",
-        f"Install one, or name it under Base Python.{remedy}",
-    )
-
-
-def _fitting_python(requirements: RequirementSet, base: Optional[Path]) -> Optional[Path]:
-    """Return the first Python of a version that the packages exist for: the given one, or any on this machine."""
-    candidates = _installed_pythons(requirements) if base is None else [base]
-    return next((each for each in candidates if _fits(_version(each), requirements)), None)
-
-
-def _installed_pythons(requirements: RequirementSet) -> list[Path]:
-    names = [f"python3.{minor}" for minor in range(requirements.pythons[1][1], requirements.pythons[0][1] - 1, -1)]
-    own = Path(sys.base_prefix, "python.exe" if os.name == "nt" else "bin/python3")
-    on_path = [Path(found) for found in map(shutil.which, ["python3", *names, "python"]) if found]
-    return list(filter(Path.is_file, [own, *on_path]))
-
-
-def _version(python: Path) -> tuple[int, ...]:
-    """Return the Python's major and minor version; empty where it does not run."""
-    try:
-        return tuple(map(int, run_to_end(python, ["-I", "-B", "-c", _PRINT_VERSION]).split()))
-    except (RuntimeEnvironmentError, ValueError):
-        return ()
-
-
-def _fits(version: tuple[int, ...], requirements: RequirementSet) -> bool:
-    oldest, newest = requirements.pythons
-    return oldest <= version <= newest
-
-
-def _range(requirements: RequirementSet) -> str:
-    return " to ".join(f"{major}.{minor}" for major, minor in requirements.pythons)
 
 
 def _files_of(*sets: RequirementSet) -> list[str]:
@@ -255,7 +229,7 @@ def _explaining_wheels(sources: Sources, requirements: RequirementSet, base: Pat
     except RuntimeEnvironmentError as error:
         if not sources.wheels:
             raise
-        python = "python" + ".".join(map(str, _version(base)))
+        python = "python{}.{}".format(*version_of(base))
         raise RuntimeEnvironmentError(
             f"{error.message}\n",
             f"{sources.wheels} must hold all packages for this system and {python}. On a connected machine with both: "

@@ -1,0 +1,172 @@
+"""Pythons to build a runtime upon: QGIS' own and those that are installed, one after another.
+
+Scope: interpreters, their places and versions. Independent of packages and of how an environment is made.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+import time
+from collections.abc import Callable, Iterator
+from itertools import chain
+from pathlib import Path
+from typing import Optional
+
+from ...training_core.errors import Cancelled, RuntimeEnvironmentError
+from .process import run_to_end
+from .runtime import REQUIREMENT_SETS, RequirementSet
+
+ANSWER_S = 20  # within which a Python says its version; on a cold disk it may take seconds
+_PRINT_VERSION = "import struct, sys; print(*sys.version_info[:2], struct.calcsize('P') * 8)"
+# Where Homebrew and the installers of python.org put them on macOS; QGIS is not started with a shell's PATH there.
+MAC_FOLDERS = (
+    "/opt/homebrew/bin",
+    "/usr/local/bin",
+    "/Library/Frameworks/Python.framework/Versions/3.{minor}/bin",
+)
+_CONDAS = ("~/miniforge3", "~/miniconda3", "~/anaconda3", "/opt/conda")
+_WINDOWS_PATH = re.compile(r"[A-Za-z]:\\.*\.exe")
+# Words of an interpreter's last output, and what they mean.
+_REASONS = {
+    "ensurepip": "it lacks the module ensurepip (on Debian and Ubuntu install the package python3-venv)",
+    "encodings": "it does not find its own standard library",
+    "No module named venv": "it lacks the module venv",
+}
+
+
+def fitting(requirements: RequirementSet, base: Optional[Path], refuse: Callable[[Path, str], None]) -> Iterator[Path]:
+    """Yield the Pythons of a version that the packages exist for: of the given one, or of all on this machine.
+
+    Each of the others that is met is handed to `refuse`, with the reason.
+    """
+    for python in installed(requirements) if base is None else [base]:
+        reason = _refusal(python, requirements)
+        if reason:
+            refuse(python, reason)
+        else:
+            yield python
+
+
+def fits_any(requirements: RequirementSet, base: Optional[Path]) -> bool:
+    """Return whether there is a Python of a version that the packages exist for."""
+    return next(fitting(requirements, base, lambda *_: None), None) is not None
+
+
+def installed(requirements: RequirementSet) -> Iterator[Path]:
+    """Yield the Pythons on this machine, each once: QGIS' own, PATH, launcher, Homebrew, Framework, uv's, conda's."""
+    minors = range(requirements.pythons[1][1], requirements.pythons[0][1] - 1, -1)
+    places = (_of_qgis, _on_path, _of_launcher, _on_mac, _of_uv, _of_conda)
+    seen = set()
+    for python in chain.from_iterable(find(minors) for find in places):
+        real = os.path.realpath(python)
+        if real not in seen and python.is_file():
+            seen.add(real)
+            yield python
+
+
+def listed(listing: str) -> list[Path]:
+    """Return the Pythons in what the launcher of Windows lists."""
+    return [Path(each) for each in _WINDOWS_PATH.findall(listing)]
+
+
+def version_of(python: Path) -> tuple[int, int, int]:
+    """Return the Python's major and minor version, and the bits of its addresses.
+
+    Raises
+    ------
+    RuntimeEnvironmentError
+        It does not run; the message ends in its output.
+    """
+    end = time.monotonic() + ANSWER_S
+    try:
+        said = run_to_end(python, ["-I", "-B", "-c", _PRINT_VERSION], is_cancelled=lambda: time.monotonic() > end)
+        major, minor, bits = map(int, said.split())
+    except Cancelled as error:
+        raise RuntimeEnvironmentError("it does not answer") from error
+    except ValueError as error:
+        raise RuntimeEnvironmentError("it is no Python") from error
+    return major, minor, bits
+
+
+def reason_of(error: RuntimeEnvironmentError) -> str:
+    """Return in one line why an interpreter has failed."""
+    last_line = error.message.strip().splitlines()[-1]
+    return next((reason for word, reason in _REASONS.items() if word in error.message), last_line)
+
+
+def none_found(requirements: RequirementSet, base: Optional[Path], refused: dict[Path, str]) -> RuntimeEnvironmentError:
+    """Return the error that says why none of the Pythons can be taken."""
+    others = [each.name for each in REQUIREMENT_SETS.values() if each != requirements and fits_any(each, base)]
+    remedy = f" Or choose {' or '.join(others)} under Packages." if others else ""
+    if base is not None:
+        return RuntimeEnvironmentError(
+            f"{base} cannot be taken: {refused[base]}. The packages of {requirements.name} need Python "
+            f"{versions(requirements)}.",
+            f"Name another one under Base Python, or none.{remedy}",
+        )
+    tried = "".join(f"\n{python}: {reason}" for python, reason in refused.items())
+    return RuntimeEnvironmentError(
+        f"There is no Python {versions(requirements)} to build the runtime upon, as the packages of "
+        f"{requirements.name} need it. Tried:{tried}\n",
+        f"Install one, or name it under Base Python.{remedy}",
+    )
+
+
+def versions(requirements: RequirementSet) -> str:
+    """Return the range of Pythons that the packages exist for, as text."""
+    return " to ".join(f"{major}.{minor}" for major, minor in requirements.pythons)
+
+
+def _refusal(python: Path, requirements: RequirementSet) -> str:
+    try:
+        *version, bits = version_of(python)
+    except RuntimeEnvironmentError as error:
+        return reason_of(error)
+    oldest, newest = requirements.pythons
+    if not oldest <= tuple(version) <= newest:
+        return f"it is Python {'.'.join(map(str, version))}, not {versions(requirements)}"
+    return "" if bits == 64 else f"it is a program of {bits} bits, for which there are no packages"
+
+
+def _of_qgis(minors: range) -> list[Path]:
+    return [Path(sys.base_prefix, "python.exe" if os.name == "nt" else "bin/python3")]
+
+
+def _on_path(minors: range) -> list[Path]:
+    names = ["python3", *(f"python3.{minor}" for minor in minors), "python"]
+    return [Path(found) for found in map(shutil.which, names) if found]
+
+
+def _of_launcher(minors: range) -> list[Path]:
+    return listed(_said("py", "-0p"))
+
+
+def _on_mac(minors: range) -> list[Path]:
+    if sys.platform != "darwin":
+        return []
+    return [Path(folder.format(minor=minor), f"python3.{minor}") for minor in minors for folder in MAC_FOLDERS]
+
+
+def _of_uv(minors: range) -> list[Path]:
+    folder = _said("uv", "python", "dir").strip()
+    name = "python.exe" if os.name == "nt" else "bin/python3"
+    return [each for minor in minors for each in Path(folder).glob(f"cpython-3.{minor}.*/{name}") if folder]
+
+
+def _of_conda(minors: range) -> list[Path]:
+    name = "python.exe" if os.name == "nt" else "bin/python3"
+    conda = os.environ.get("CONDA_EXE")
+    roots = [*([Path(conda).parent.parent] if conda else []), *(Path(each).expanduser() for each in _CONDAS)]
+    return [root / name for root in roots]
+
+
+def _said(program: str, *arguments: str) -> str:
+    """Return what a program says, nothing where there is none or it fails."""
+    path = shutil.which(program)
+    try:
+        return run_to_end(path, arguments) if path else ""
+    except RuntimeEnvironmentError:
+        return ""
