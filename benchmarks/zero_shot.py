@@ -28,7 +28,7 @@ from benchmarks.quality import make_scenes
 from scripts.starter.real_ground import DUBAI, LABELED, MASSACHUSETTS, ROADLESS, SHANGHAI, Ground, read_ground
 from training_core.events import Reporter
 from training_core.geodata.grid import grid_of
-from training_core.geodata.pixel_codes import CERTAIN, IGNORE, NO_DATA, ROAD, lowest_byte
+from training_core.geodata.pixel_codes import CERTAIN, IGNORE, NO_DATA, lowest_byte
 from training_core.jobs import Evaluate, Segment, model_path
 from training_core.labels.labeled_images import read_drawing
 from training_core.pipelines import segment
@@ -134,8 +134,7 @@ def score(
         mask = (probability >= lowest_byte(level)) & (probability != NO_DATA)
         return relaxed_matches(mask, truth, tolerance_m, pixel_m).counts()
 
-    at = [counts(level) for level in THRESHOLDS] if (truth == ROAD).any() else []
-    return Scored(threshold, counts(threshold), at, int((truth != IGNORE).sum()))
+    return Scored(threshold, counts(threshold), [counts(level) for level in THRESHOLDS], int((truth != IGNORE).sum()))
 
 
 def show(name: str, images: Sequence[Scored]) -> None:
@@ -144,10 +143,8 @@ def show(name: str, images: Sequence[Scored]) -> None:
         return
     total = sum((each.counts for each in images), RelaxedCounts())
     thresholds = f"{np.mean([each.threshold for each in images]):.2f}"
-    best = ""
-    if images[0].at:
-        f1 = [sum(found, RelaxedCounts()).f1 for found in zip(*(each.at for each in images))]
-        best = f"{THRESHOLDS[int(np.argmax(f1))]:8.2f} {max(f1):6.3f}"
+    f1 = [sum(found, RelaxedCounts()).f1 for found in zip(*(each.at for each in images))]
+    best = f"{THRESHOLDS[int(np.argmax(f1))]:8.2f} {max(f1):6.3f}" if max(f1) else ""
     false_road = (total.predicted - total.correct) / max(1, sum(each.labeled_px for each in images))
     print(
         f"{name:15} {len(images):6d} {thresholds:>10} {total.f1:11.3f} {total.precision:10.3f} {total.recall:7.3f} "
