@@ -72,6 +72,18 @@ def make_ground(folder):
 
 
 @pytest.fixture(scope="session")
+def evaluated(ground, tmp_path_factory):
+    """What evaluate returned for the scene, with its report and scores; do not write there."""
+
+    def evaluate(folder):
+        values = {"INPUT": [str(ground.image)], "ROADS": str(ground.roads), "WIDTH_FIELD": "width_m"}
+        outputs = {"REPORT": str(folder / "report.html"), "SCORES": str(folder / "scores.json")}
+        return headless.run("roadseg:evaluate", {**values, "MODEL": str(ground.model), **outputs})
+
+    return make_once(tmp_path_factory, "evaluated", evaluate)
+
+
+@pytest.fixture(scope="session")
 def segmented(ground, tmp_path_factory):
     """The scene's mask and probability, and what segment returned; do not write there."""
 

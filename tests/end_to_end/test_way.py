@@ -3,6 +3,7 @@
 import json
 import re
 from html.parser import HTMLParser
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -64,19 +65,8 @@ def test_fine_tuning_learns_and_tells_its_numbers(ground):
     assert "://" not in re.sub(r'xmlns(:\w+)?="[^"]*"', "", report)
 
 
-def test_evaluating_gives_scores_a_report_and_json(ground, tmp_path):
-    report, scores = tmp_path / "report.html", tmp_path / "scores.json"
-    result = headless.run(
-        "roadseg:evaluate",
-        {
-            "INPUT": [str(ground.image)],
-            "ROADS": str(ground.roads),
-            "WIDTH_FIELD": "width_m",
-            "MODEL": str(ground.model),
-            "REPORT": str(report),
-            "SCORES": str(scores),
-        },
-    )
+def test_evaluating_gives_scores_a_report_and_json(ground, evaluated):
+    result, report, scores = evaluated, Path(evaluated["REPORT"]), Path(evaluated["SCORES"])
     assert 0 < result["PIXEL_IOU"] < result["PIXEL_F1"] <= result["RELAXED_F1"] <= 1
     assert result["BEST_F1"] >= result["PIXEL_F1"] > 0.3
     document = json.loads(scores.read_text(encoding="utf-8"))
@@ -86,18 +76,17 @@ def test_evaluating_gives_scores_a_report_and_json(ground, tmp_path):
     assert f"{result['PIXEL_F1']:.3f}" in page and "://" not in re.sub(r'xmlns(:\w+)?="[^"]*"', "", page)
 
 
-def test_chips_in_the_form_of_coco_are_scored_as_the_image_is(ground, tmp_path):
-    roads = {"ROADS": str(ground.roads), "WIDTH_FIELD": "width_m"}
+def test_chips_in_the_form_of_coco_are_scored_as_the_image_is(ground, evaluated, tmp_path):
     chips = tmp_path / "Ausschnitte ß"
-    values = {"INPUT": [str(ground.image)], **roads, "FORMAT": "coco", "CHIP_PX": 256, "OUTPUT": str(chips)}
+    roads = {"INPUT": [str(ground.image)], "ROADS": str(ground.roads), "WIDTH_FIELD": "width_m"}
+    values = {**roads, "FORMAT": "coco", "CHIP_PX": 256, "OUTPUT": str(chips)}
     result = headless.run("roadseg:exportchips", values)
     assert (result["CHIPS"], result["IMAGES"], result["OUTPUT"]) == (4, 1, str(chips))
     images = sorted(map(str, (chips / "images").iterdir()))
     labels = {"INPUT": images, "MASKS": [str(chips / "annotations.json")]}
     of_chips = headless.run("roadseg:evaluate", {**labels, "MODEL": str(ground.model)})
-    of_image = headless.run("roadseg:evaluate", {"INPUT": values["INPUT"], **roads, "MODEL": str(ground.model)})
-    assert of_chips["PIXELS"] == of_image["PIXELS"]
-    assert of_chips["ROAD_SHARE"] == pytest.approx(of_image["ROAD_SHARE"])
+    assert of_chips["PIXELS"] == evaluated["PIXELS"]
+    assert of_chips["ROAD_SHARE"] == pytest.approx(evaluated["ROAD_SHARE"])
 
 
 def test_segment_then_vectorize_lie_on_the_image(ground, segmented, tmp_path):
@@ -190,6 +179,7 @@ def test_an_exported_model_finds_the_same_roads(ground, segmented, tmp_path):
     assert (masks[0] != masks[1]).mean() < 1e-3
 
 
+@pytest.mark.slow
 def test_two_models_of_the_starter_become_one(ground, tmp_path):
     roads = {"ROADS": str(ground.roads), "WIDTH_FIELD": "width_m"}
     models = [str(ground.model), str(tmp_path / "Süd.safetensors")]

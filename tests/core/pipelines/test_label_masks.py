@@ -5,13 +5,17 @@ import pytest
 from rasterio.errors import NotGeoreferencedWarning
 
 from tests.core.support.rasters import write_raster
-from tests.core.support.towns import ROAD_M, image_of, true_roads
+from tests.core.support.towns import RGB, ROAD_M, image_of, true_roads
 from training_core.errors import ImageryError, JobError, LabelError
 from training_core.events import Reporter
+from training_core.geodata.model_input import ModelInput
+from training_core.geodata.pixel_codes import ROAD
+from training_core.geodata.rasters import Band
 from training_core.jobs import Evaluate, FineTune, Quantize, Segment, from_options
+from training_core.labels.samples import collect_samples
 from training_core.models.loading import load_network
 from training_core.models.model_file import weights_sha256
-from training_core.pipelines import evaluate, finetune, quantize, segment
+from training_core.pipelines import evaluate, finetune, segment
 
 pytestmark = [
     pytest.mark.usefixtures("enough_memory"),
@@ -67,18 +71,12 @@ def test_pictures_without_a_place_are_never_put_on_the_map(chips, learned, tmp_p
     assert not list(tmp_path.iterdir())
 
 
-def test_a_model_is_quantized_with_masks(chips, learned_onnx, tmp_path):
-    job = Quantize(
-        model=learned_onnx,
-        rasters=(chips["images"],),
-        masks=(chips["masks"],),
-        pixel_m=1.0,
-        onnx=str(tmp_path / "int8.onnx"),
-        chips=4,
-        chip_px=64,
-        threads=1,
-    )
-    assert "iou" in str(quantize.run(job, Reporter()))
+def test_samples_for_quantizing_have_the_labels_of_the_masks(chips):
+    job = Quantize(rasters=(chips["images"],), masks=(chips["masks"],), pixel_m=1.0, chips=4, chip_px=64)
+    samples = collect_samples(job, ModelInput(tuple(map(Band, RGB)), 1.0, pixel_m=1.0), Reporter())
+    for sample in samples:
+        assert (sample.images[0, 0] > 120).tolist() == (sample.truth == ROAD).tolist()
+    assert len(samples) == 4 and any((sample.truth == ROAD).any() for sample in samples)
 
 
 def test_masks_without_road_are_refused(town, tmp_path):

@@ -24,6 +24,7 @@ STEPS = 12
 def job_on(town, folder, name, **options):
     defaults = {
         "rasters": (town.raster,), "roads": town.roads, "aoi": town.aoi, "base_model": "", "width_m": ROAD_M,
+        "encoder": "resnet18",
         "engine": "native", "precision": "fp32", "chip_px": 64, "batch_size": 1, "accumulation": 2, "steps": STEPS,
         "frozen_stages": 0, "model": str(folder / f"{name}.safetensors"), "threads": 2,
     }  # fmt: skip
@@ -75,6 +76,7 @@ def run_rank_with_many_checkpoints(*arguments):
     run_rank(*arguments)
 
 
+@pytest.mark.slow
 def test_a_killed_rank_ends_the_job_with_its_name_and_the_checkpoint(town, tmp_path, monkeypatch):
     monkeypatch.setattr(distributed_job, "run_rank", run_rank_with_many_checkpoints)
     with pytest.raises(WorkerError, match=r"rank 1 of 2 on .+ was killed by SIGKILL"):
