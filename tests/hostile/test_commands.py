@@ -71,17 +71,16 @@ def _fuzzed(line: bytes, number: int) -> bytes:
     return bytes(content).replace(b"\n", b" ")
 
 
-@pytest.mark.parametrize("kind", ["malformed", "harmless", pytest.param("fuzzed", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kind", ["known", pytest.param("fuzzed", marks=pytest.mark.slow)])
 def test_whatever_is_sent_the_session_goes_on(goods, tmp_path, kind):
     options = goods.options("live", tmp_path / "out")
-    lines = {"malformed": LINES, "harmless": HARMLESS}.get(kind) or {
-        f"{number}": _fuzzed(line, number)
-        for number, line in enumerate([*HARMLESS.values(), _labels().encode()] * 25)
-        if len(line) < 1000
-    }
+    lines = [*LINES.values(), *HARMLESS.values()]
+    if kind == "fuzzed":
+        sound = [*HARMLESS.values(), _labels().encode()] * 25
+        lines = [_fuzzed(line, number) for number, line in enumerate(sound) if len(line) < 1000]
     with LiveWorker(from_options(Live, {**options, "folder": str(tmp_path / "session")}), tmp_path) as worker:
         worker.wait_for(events.State, state="waiting")
-        for line in lines.values():
+        for line in lines:
             worker.write(line)
         worker.send("labels", sequence=99, changes=[{**_ROAD, "id": "good"}])
         worker.send("stop")
@@ -89,5 +88,6 @@ def test_whatever_is_sent_the_session_goes_on(goods, tmp_path, kind):
         assert worker.end() == 0 and result["roads"] >= 1
         warnings = [event.message for event in worker.all_of(events.Warning)]
         assert all(len(message) < 2000 and "Traceback" not in message for message in warnings)
-        assert kind != "malformed" or len(warnings) == len(LINES)
+        # Of the harmless lines one is told, too: the long one crosses itself too often.
+        assert kind != "known" or len(warnings) == len(LINES) + 1
         assert not worker.all_of(events.Error) and "Traceback" not in worker.errors

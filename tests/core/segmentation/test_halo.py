@@ -26,7 +26,9 @@ class Looking(nn.Module):
 
     def __init__(self, distance_px):
         super().__init__()
-        self.window = nn.MaxPool2d(2 * distance_px + 1, stride=1, padding=distance_px)
+        side_px = 2 * distance_px + 1
+        down = nn.MaxPool2d((side_px, 1), stride=1, padding=(distance_px, 0))
+        self.window = nn.Sequential(down, nn.MaxPool2d((1, side_px), stride=1, padding=(0, distance_px)))
 
     def forward(self, images):
         return 10 * self.window(images)
