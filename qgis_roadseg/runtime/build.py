@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Optional
@@ -17,6 +17,7 @@ from qgis.core import QgsProcessingFeedback
 
 from ...training_core.errors import Cancelled, RuntimeEnvironmentError
 from .locks import is_in_use, lock_at
+from .network import handed_on, without_credentials
 from .process import POSIX, RUN_MODULE, RUN_PROGRAM, run_to_end
 from .pythons import fits_any, fitting, none_found, reason_of, version_of, versions
 from .runtime import MODULES, RequirementSet, check, interpreter, managed_set, named, preferred_sets
@@ -91,7 +92,8 @@ def add(
     steps = _uv_steps if _uses_uv(python) else _pip_steps
     _, install = steps(python, python.parent.parent)
     with _explaining_wheels(sources, added[0], python):
-        _run([*install, *sources.arguments(), *_files_of(*added)], feedback)
+        command = [*install, *sources.arguments(), *_files_of(*added)]
+        _run(command, feedback, feedback.pushConsoleInfo, handed_on(python))
     _report(feedback, 90, "Checking")
     return check(python, modules, feedback.isCanceled)
 
@@ -117,6 +119,7 @@ def build(
     with _build_folder(requirements.folder) as folder:
         base, install, configured = _make_environment(requirements, base, folder, feedback)
         index, amount = choose(sources, configured, feedback)
+        variables = handed_on(configured)
         check_room(amount, folder, feedback)
         _report(feedback, 10, "Downloading packages; this takes some minutes")
         tell = tell_megabytes(amount, feedback)
@@ -124,12 +127,12 @@ def build(
             if index:
                 # By itself, so that torch and torchvision never come from different indexes: the next step finds both.
                 try:
-                    _run([*install, "--index-url", index, *requirements.pytorch], feedback, tell)
+                    _run([*install, "--index-url", index, *requirements.pytorch], feedback, tell, variables)
                 except RuntimeEnvironmentError as error:
                     feedback.pushWarning(f"{error.message}\n{told_of_cuda()}")
                     check_room(CUDA, folder, feedback)
                     tell = tell_megabytes(CUDA, feedback)
-            _run([*install, *sources.arguments(), *_files_of(requirements, *added)], feedback, tell)
+            _run([*install, *sources.arguments(), *_files_of(requirements, *added)], feedback, tell, variables)
         _report(feedback, 90, "Checking")
         return check(interpreter(folder), _modules_of(requirements, *added), feedback.isCanceled)
 
@@ -159,7 +162,7 @@ def _make_environment(
         uses_uv = _uses_uv(python)
         make, install = (_uv_steps if uses_uv else _pip_steps)(python, folder)
         try:
-            _run(make, feedback)
+            _run(make, feedback, feedback.pushConsoleInfo, {})
         except RuntimeEnvironmentError as error:
             refuse(python, reason_of(error))
             shutil.rmtree(folder)
@@ -169,8 +172,15 @@ def _make_environment(
     raise none_found(requirements, base, refused)
 
 
-def _run(command: list[str], feedback: QgsProcessingFeedback, on_line: Optional[Callable[[str], None]] = None) -> None:
-    run_to_end(command[0], command[1:], on_line or feedback.pushConsoleInfo, feedback.isCanceled)
+def _run(
+    command: list[str], feedback: QgsProcessingFeedback, on_line: Callable[[str], None], variables: Mapping[str, str]
+) -> None:
+    """Run a tool that may name an address with a password, and tell its lines without that."""
+    program, *arguments = command
+    try:
+        run_to_end(program, arguments, lambda line: on_line(without_credentials(line)), feedback.isCanceled, variables)
+    except RuntimeEnvironmentError as error:
+        raise RuntimeEnvironmentError(without_credentials(error.message), error.remedy) from None
 
 
 def choose_set(base: Optional[Path], feedback: QgsProcessingFeedback) -> RequirementSet:

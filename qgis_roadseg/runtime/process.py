@@ -232,8 +232,9 @@ def run_to_end(
     arguments: Sequence[str],
     on_line: Callable[[str], None] = lambda line: None,
     is_cancelled: Callable[[], bool] = lambda: False,
+    variables: Optional[Mapping[str, str]] = None,
 ) -> str:
-    """Run a program to its end, and return its standard output.
+    """Run a program to its end, with these environment variables added, and return its standard output.
 
     Raises
     ------
@@ -244,7 +245,7 @@ def run_to_end(
     """
     out: list[str] = []
     last_lines: deque[str] = deque(maxlen=LAST_LINES)
-    with ChildProcess(program, arguments) as process:
+    with ChildProcess(program, arguments, variables=variables) as process:
         process.close_input()
         running = True
         while running:

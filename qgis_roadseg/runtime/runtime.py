@@ -9,6 +9,7 @@ import hashlib
 import json
 import os
 import platform
+import re
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -27,6 +28,13 @@ REMEDY = (
     "Run Set up runtime in the toolbox (group Runtime), or name a Python that has it in RoadSeg's settings or in the "
     f"variable {VARIABLE}."
 )
+WINDOWS_REMEDY = (
+    "A library that PyTorch needs is missing in Windows, or too old: install the newest Microsoft Visual C++ "
+    "Redistributable for x64 (https://aka.ms/vs/17/release/vc_redist.x64.exe), restart Windows, and run Set up runtime "
+    "again."
+)
+# Library not found, function not found in it, and its initialization failed; the rest of the text is in any language.
+_LIBRARY_OF_WINDOWS = re.compile(r"\[WinError (126|127|1114)\]|DLL load failed")
 
 MODULES = (
     "torch", "torchvision", "segmentation_models_pytorch", "numpy", "scipy", "affine", "rasterio", "pyproj", "shapely",
@@ -208,4 +216,5 @@ def check(
         last_line = run_to_end(python, arguments, is_cancelled=is_cancelled).splitlines()[-1]
         return json.loads(last_line)
     except (RuntimeEnvironmentError, IndexError, ValueError) as error:
-        raise RuntimeEnvironmentError(f"{python} does not work as RoadSeg's runtime: {error}", REMEDY) from error
+        remedy = WINDOWS_REMEDY if _LIBRARY_OF_WINDOWS.search(str(error)) else REMEDY
+        raise RuntimeEnvironmentError(f"{python} does not work as RoadSeg's runtime: {error}", remedy) from error

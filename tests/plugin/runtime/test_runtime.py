@@ -100,6 +100,24 @@ def test_the_check_tells_what_is_missing():
         runtime.check(Path(sys.executable), ["no_such_module"])
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "OSError: [WinError 126] Das angegebene Modul wurde nicht gefunden. Error loading c10.dll",
+        "OSError: [WinError 127] The specified procedure could not be found.",
+        "OSError: [WinError 1114] A dynamic link library (DLL) initialization routine failed.",
+        "ImportError: DLL load failed while importing _C: The specified module could not be found.",
+    ],
+)
+def test_missing_libraries_of_windows_are_explained(tmp_path, said):
+    python = tmp_path / "python"
+    python.write_text(f"#!/bin/sh\necho '{said}' >&2\nexit 1\n")
+    python.chmod(0o755)
+    with pytest.raises(RuntimeEnvironmentError, match=r"(WinError|DLL)") as why:
+        runtime.check(python)
+    assert "Visual C++ Redistributable" in why.value.remedy
+
+
 @pytest.mark.parametrize("program", ["/bin/true", "/bin/echo"])
 def test_what_is_no_python_does_not_pass(program):
     with pytest.raises(RuntimeEnvironmentError, match="does not work as"):
