@@ -161,7 +161,8 @@ class MaskOptions(LabelOptions):
     road_values: tuple[int, ...] = advanced_option(
         (),
         "Road values",
-        "Values of the label masks that are road. By default 1 or 255 beside 0; 127, 128 or 255 beside 1 is ignored.",
+        "Values of the label masks that are road. By default 1 or 255 beside 0. Beside 1, 255 is ignored; beside 255, "
+        "127 and 128 are.",
         kind=NUMBERS,
         within=(0, 65535),
     )
