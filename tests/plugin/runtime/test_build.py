@@ -110,6 +110,8 @@ def only_python(no_runtime, tmp_path, monkeypatch):
         monkeypatch.setenv("PATH", str(python.parent))
         return python
 
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("CONDA_EXE", raising=False)
     monkeypatch.setattr(sys, "platform", "linux")
     monkeypatch.setattr(runtime.platform, "machine", lambda: "x86_64")
     monkeypatch.setattr(runtime, "CPUINFO", tmp_path / "cpuinfo")
