@@ -32,6 +32,11 @@ def run(job: Evaluate, reporter: Reporter) -> dict[str, Any]:
         if not evaluation.total.confusion.count:
             raise nothing_labeled(job.rasters)
         document = evaluation.to_document()
+        if not document["road_share"]:
+            reporter.warning(
+                f"The labels, such as {(*job.masks, job.roads)[0]}, show no road on the images, so that F1 and recall "
+                "are 0 whatever the model finds. Check the layers and, of masks, which values are road (road_values)."
+            )
         reporter.check_cancelled()
         if "scores" in staged:
             staged["scores"].write_text(json.dumps(document, indent=1), encoding="utf-8")

@@ -154,6 +154,14 @@ def test_each_image_and_all_of_them_have_scores_and_one_without_data_or_labels_i
     assert result["road_share"] == pytest.approx(road / result["pixels"], abs=0.005)
 
 
+def test_labels_without_any_road_are_warned_of(town, planted, tmp_path):
+    events = []
+    mask = write_raster(tmp_path / "town.tif", np.zeros((SIDE_PX, SIDE_PX), "uint8"))
+    result = score(Reporter(events.append), rasters=(town.raster,), masks=(mask,), model=planted)
+    (warning,) = [event.message for event in events if isinstance(event, Warning)]
+    assert result["road_share"] == 0 and f"{mask}, show no road on the images" in warning
+
+
 def test_each_polygon_of_the_area_has_scores(town, planted, tmp_path):
     boxes = [box(30, 20, 100, 110), box(100, 90, 190, 180), box(5000, 0, 5100, 50), box(90, 100, 110, 120)]
     result = score(**on_town(town, planted, aoi=write_layer(tmp_path / "aoi.gpkg", *map(on_map, boxes))))
