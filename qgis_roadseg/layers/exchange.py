@@ -56,10 +56,12 @@ def why_no_file(layer: QgsMapLayer) -> str:
 def raster_path(layer: QgsMapLayer) -> str:
     """Return the layer's dataset name for GDAL, with an absolute path: that path, or the name of a subdataset.
 
+    A CRS that the user has assigned to the layer, in QGIS alone, is part of the name: vrt://town.tif?a_srs=EPSG:32645.
+
     Raises
     ------
     ImageryError
-        GDAL cannot open the layer by a dataset name, or the file holds several rasters.
+        GDAL cannot open the layer by a dataset name, or not with the layer's CRS, or the file holds several rasters.
     """
     if not isinstance(layer, QgsRasterLayer):
         check_no_container(layer.source())
@@ -69,7 +71,15 @@ def raster_path(layer: QgsMapLayer) -> str:
             f"The layer {layer.name()} {why}: only QGIS can read it.",
             "Export the area that you need to a GeoTIFF file (the layer's menu, Export, Save As) and choose that.",
         )
-    return _absolute(layer.source())
+    path, crs = absolute(layer.source()), layer.crs()
+    if not crs.isValid() or crs == layer.dataProvider().crs():
+        return path
+    if "?" in path:  # where GDAL takes options to begin
+        raise ImageryError(
+            f"The layer {layer.name()} has a coordinate reference system in QGIS that its file has not.",
+            "Assign it to the file (Raster > Projections > Assign Projection).",
+        )
+    return f"vrt://{path}?a_srs={crs.authid() if crs.authid().startswith('EPSG:') else crs.toWkt()}"
 
 
 def training_data(values: Any) -> list[str]:
@@ -94,7 +104,7 @@ def check_no_container(path: str) -> None:
         raise ImageryError(f"{path} holds several layers.", f"Choose one of its rasters, such as {rasters[0]}{mesh}.")
 
 
-def _absolute(source: str) -> str:
+def absolute(source: str) -> str:
     """Return a source with an absolute path, also within the name of a subdataset: NETCDF:"a.nc":red."""
     if os.path.exists(source):
         return os.path.abspath(source)

@@ -159,12 +159,16 @@ def grid_of(dataset: DatasetReader, pixel_m: float = 0.0) -> Grid:
     if pixel_m and not is_georeferenced(dataset):
         return Grid(NOWHERE, Affine.scale(pixel_m, -pixel_m), dataset.width, dataset.height)
     crs, transform = _place(dataset)
+    if not is_georeferenced(dataset):
+        _require_no_model(dataset)
     if crs is None:
         raise ImageryError(
             f"{dataset.name} has no coordinate reference system.", "Set it in the layer's properties or with gdal_edit."
         )
     if transform.is_degenerate or transform == Affine.identity():
-        raise ImageryError(f"{dataset.name} has no georeference.", "Georeference it first.")
+        raise ImageryError(
+            f"{dataset.name} has no georeference.", "Georeference it, for example with QGIS' Georeferencer."
+        )
     grid = Grid(crs, transform, dataset.width, dataset.height)
     if grid.width * grid.height > MAX_PX:
         raise ImageryError(
@@ -180,6 +184,32 @@ def grid_of(dataset: DatasetReader, pixel_m: float = 0.0) -> Grid:
             f"{COARSEST_M / 1000:g} km can be used.",
         )
     return grid
+
+
+def _require_no_model(dataset: DatasetReader) -> None:
+    """Check that a dataset without georeference is not placed by control points or RPCs, by which QGIS shows it.
+
+    It would be resampled to another number of pixels, which must be the same for masks, mosaics and other machines.
+
+    Raises
+    ------
+    ImageryError
+        It is.
+    """
+    tool = "Raster > Projections > Warp (Reproject) in QGIS"
+    points = dataset.gcps[0]
+    if points:
+        raise ImageryError(
+            f"{dataset.name} is georeferenced by {len(points)} ground control points alone.",
+            f"Warp it to a file with {tool}, and give that.",
+        )
+    if dataset.rpcs is not None:
+        raise ImageryError(
+            f"{dataset.name} is georeferenced by RPCs (rational polynomial coefficients) alone, which need the "
+            "height of the ground.",
+            f"Orthorectify it to a file with {tool}, with the additional parameters -rpc -to RPC_DEM= and the path of "
+            "an elevation model, and give that.",
+        )
 
 
 def _places(grid: Grid, points: list[tuple[float, float]], name: str) -> tuple[list[float], list[float]]:

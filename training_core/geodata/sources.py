@@ -17,7 +17,7 @@ import rasterio
 from rasterio.errors import NotGeoreferencedWarning, RasterioError
 
 from ..errors import ImageryError, RoadSegError, without_passwords
-from ..system.outputs import files_in
+from ..system.outputs import files_in, without_options
 
 # What QGIS appends to a file's path, such as "roads.gpkg|layername=roads|subset=lanes > 1".
 QGIS_PART = re.compile(r"\|(layername|layerid|subset|geometrytype|option:[^=|]*|uniqueGeometryType)=", re.IGNORECASE)
@@ -29,7 +29,7 @@ _TRIED = 100
 
 def source_name(source: str) -> str:
     """Return the file name of a source such as `roads.gpkg|layername=roads` for messages, without passwords."""
-    return Path(QGIS_PART.split(without_passwords(source))[0]).name
+    return Path(QGIS_PART.split(without_passwords(without_options(source)))[0]).name
 
 
 def require_openable(source: str, name: str, error_type: type[RoadSegError]) -> None:
@@ -142,7 +142,7 @@ def with_sources(rasters: Iterable[str]) -> tuple[str, ...]:
 
     One that cannot be opened stands for itself; empty names are skipped.
     """
-    named = set(filter(None, rasters))
+    named = set(map(without_options, filter(None, rasters)))
     files: dict[str, None] = {}
     waiting = list(named)
     while waiting:

@@ -27,6 +27,7 @@ from ..geodata.rasterize import ground_shapes, pixel_window
 from ..geodata.rasters import band_names, open_raster
 from ..geodata.sources import with_sources
 from ..segmentation.work_plan import fitting
+from ..system.outputs import without_options
 from .scene_sources import gdal_path
 
 # How an image marks missing data: it has none, or by a value of all bands, by alpha, by a mask, or otherwise.
@@ -112,6 +113,7 @@ def read_catalog(
 
 def scene_name(path: str) -> str:
     """Return the name of a scene: its file's without the ending, allowed as a file name on any system."""
+    path = without_options(path)
     plain = without_passwords(path).split("?")[0] if path.startswith("/vsi") else path
     stem, dot, ending = re.split(r"[\\/]", plain)[-1].rpartition(".")
     stem = stem if dot and ":" not in ending else stem + dot + ending  # as in NETCDF:"heights.nc":Band1

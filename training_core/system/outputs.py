@@ -192,14 +192,20 @@ def replaced(path: Path) -> Iterator[Path]:
 def files_in(path: str) -> list[str]:
     """Return the files that a path may refer to: itself, and the file of the layer or raster that it names.
 
-    QGIS writes town.gpkg|layername=roads, GDAL GPKG:town.gpkg:image, GTIFF_DIR:2:town.tif, NETCDF:"town.nc":Band1 or
-    /vsizip/images.zip/town.tif.
+    QGIS writes town.gpkg|layername=roads, GDAL GPKG:town.gpkg:image, GTIFF_DIR:2:town.tif, NETCDF:"town.nc":Band1,
+    /vsizip/images.zip/town.tif or vrt://town.tif?a_srs=EPSG:32645.
     """
+    path = without_options(path)
     parts = path.replace('"', "").split(":")
     ranges = combinations(range(len(parts) + 1), 2)  # since a path may hold a colon itself
     inner = re.sub(r"^(/vsi\w+/)+", "", path)
     archives = map(str, Path(inner.strip("{}")).parents) if inner != path else ()
     return [path, path.partition("|")[0], *(":".join(parts[begin:end]) for begin, end in ranges), *archives]
+
+
+def without_options(source: str) -> str:
+    """Return the raster that a source such as vrt://town.tif?a_srs=EPSG:32645 refers to; any other one as it is."""
+    return re.sub(r"^vrt://([^?]*).*", r"\1", source, flags=re.DOTALL)
 
 
 def _names_of(path: Path) -> set[Union[Path, tuple[int, int]]]:

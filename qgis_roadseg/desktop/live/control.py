@@ -337,7 +337,7 @@ class LiveControl(QObject):
 
     def _create_labels(self, image: QgsMapLayer) -> None:
         """Ask for a file, make label layers in it, and begin."""
-        beside = exchange.raster_path(image) if not exchange.why_no_file(image) else str(Path.home() / "labels")
+        beside = exchange.absolute(image.source()) if not exchange.why_no_file(image) else str(Path.home() / "labels")
         title, start = tr("Where to store the labels"), str(Path(beside).with_suffix("")) + " labels.gpkg"
         path, _ = QFileDialog.getSaveFileName(self._panel, title, start, "GeoPackage (*.gpkg)")
         if not path:

@@ -67,7 +67,7 @@ class Corrections(QObject):
         super().__init__()
         self._window, self._panel, self._session, self._watcher = window, panel, session, watcher
         self._crs = image.crs()
-        self._image_file = "" if exchange.why_no_file(image) else exchange.raster_path(image)
+        self._image_file = "" if exchange.why_no_file(image) else exchange.absolute(image.source())
         self._waiting: list[str] = []  # for the layer of places without road, which is being made
         self._canvas = window.mapCanvas()
         self._tool = CorrectingTool(self._canvas)

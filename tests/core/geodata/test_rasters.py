@@ -1,11 +1,15 @@
 import re
+import warnings
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import rasterio
 from affine import Affine
+from rasterio.control import GroundControlPoint
 from rasterio.enums import ColorInterp
+from rasterio.errors import NotGeoreferencedWarning
+from rasterio.rpc import RPC
 
 from tests.core.support.rasters import NORTH_UP, UTM, write_raster
 from training_core.errors import ImageryError
@@ -125,6 +129,27 @@ def test_a_raster_without_crs_is_refused_with_a_remedy(tmp_path):
     path = write_raster(tmp_path / "image.tif", np.zeros((4, 4), "uint8"), crs=None)
     with open_raster(path) as dataset, pytest.raises(ImageryError, match="Set it"):
         Image(dataset, (1,))
+
+
+def test_a_raster_that_qgis_shows_by_a_model_is_refused_with_qgis_tool_for_it(tmp_path):
+    corners = [(0, 0), (0, 4), (4, 0), (4, 4)]
+    points = [GroundControlPoint(row, column, 390000 + column, 5820000 - row) for row, column in corners]
+    scale, ratio = {f"{axis}_{of}": 1.0 for axis in ("lat", "long") for of in ("off", "scale")}, [1.0] + 19 * [0.0]
+    sensor = RPC(
+        height_off=0, height_scale=1, line_off=2, line_scale=2, samp_off=2, samp_scale=2, **scale,
+        line_num_coeff=ratio, line_den_coeff=ratio, samp_num_coeff=ratio, samp_den_coeff=ratio,
+    )  # fmt: skip
+    for place, crs, said, remedy in (
+        ({"gcps": points}, UTM, "by 4 ground control points alone", r"Warp \(Reproject\) in QGIS, and give that"),
+        ({"rpcs": sensor}, None, "by RPCs", "RPC_DEM="),
+        ({}, UTM, "has no georeference", "Georeferencer"),
+    ):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", NotGeoreferencedWarning)
+            path = write_raster(tmp_path / "image.tif", np.ones((4, 4), "uint8"), crs=crs, transform=None, **place)
+        with open_raster(path) as dataset, pytest.raises(ImageryError, match=said) as refused:
+            Image(dataset, (1,))
+        assert re.search(remedy, refused.value.remedy)
 
 
 @pytest.mark.parametrize("dtype", ["complex64", "complex128", "complex_int16"])

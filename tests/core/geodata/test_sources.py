@@ -7,15 +7,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 import rasterio
+from rasterio.crs import CRS
 from rasterio.errors import NotGeoreferencedWarning
 from rasterio.shutil import copy
 from shapely import Point
 
-from tests.core.support.rasters import write_layer, write_raster
-from training_core.errors import ImageryError, LabelError
+from tests.core.support.rasters import NORTH_UP, write_layer, write_raster
+from training_core.errors import ImageryError, LabelError, OutputError
+from training_core.geodata.grid import grid_of
 from training_core.geodata.rasters import open_raster
 from training_core.geodata.sources import expand, rasters_in, source_name, with_sources
 from training_core.geodata.vectors import read_layer
+from training_core.system.outputs import Outputs
 
 
 def open_image(source):
@@ -153,6 +156,22 @@ def test_a_damaged_raster_and_one_without_georeference_are_not_left_out_in_silen
     recwarn.clear()
     assert names(tiles) == ["a.tif", "b.tif", "c.tif"]
     assert not recwarn.list
+
+
+@pytest.mark.parametrize("crs", ["EPSG:32633", CRS.from_proj4("+proj=tmerc +lon_0=14 +x_0=390000").to_wkt()])
+def test_a_raster_with_another_crs_in_its_name_is_read_with_it_and_still_an_input(tmp_path, crs):
+    values = np.arange(16, dtype="uint8").reshape(1, 4, 4)
+    path = write_raster(tmp_path / "town 1.tif", values, crs=None)
+    before, named = (tmp_path / "town 1.tif").read_bytes(), f"vrt://{path}?a_srs={crs}"
+    assert expand([named]) == (named,)
+    with open_raster(named) as dataset:
+        assert grid_of(dataset).crs == CRS.from_user_input(crs) and grid_of(dataset).transform == NORTH_UP
+        assert np.array_equal(dataset.read(), values)
+    assert source_name(named) == "town 1.tif"
+    assert with_sources([named]) == (path,)
+    with pytest.raises(OutputError, match="is an input of this job"), Outputs([named]) as outputs:
+        outputs.stage(path)
+    assert (tmp_path / "town 1.tif").read_bytes() == before
 
 
 def test_of_many_files_that_are_no_rasters_few_are_tried(tiles, monkeypatch):

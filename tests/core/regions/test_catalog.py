@@ -143,6 +143,7 @@ def test_thousands_of_bad_paths_are_as_many_problems():
     [
         ("/data/Straße 7.b.tif", "Straße 7.b"),
         ("/vsicurl/https://x.org/a.tif?token=se.cr/et", "a"),
+        ("vrt:///data/a.tif?a_srs=EPSG:32645", "a"),
         ("GTIFF_DIR:2:/data/a.tif", "a"),
         ('NETCDF:"x.nc":Band1', "NETCDF__x.nc__Band1"),
         ("/data/..tif", "scene"),

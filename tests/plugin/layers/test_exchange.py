@@ -137,6 +137,22 @@ def test_rasters_are_handed_on_by_their_path(image, monkeypatch):
     assert exchange.raster_path(QgsRasterLayer(image.name)) == str(image)
 
 
+def test_a_crs_that_only_the_layer_has_is_handed_on_with_it(image, tmp_path):
+    plain = str(tmp_path / "plain.tif")
+    gdal.GetDriverByName("GTiff").Create(plain, 4, 4).SetGeoTransform((350000, 0.5, 0, 3060000, 0, -0.5))
+    layer = QgsRasterLayer(plain)
+    assert exchange.raster_path(layer) == plain  # the worker refuses it
+    layer.setCrs(QgsCoordinateReferenceSystem("EPSG:32645"))
+    assert exchange.raster_path(layer) == f"vrt://{plain}?a_srs=EPSG:32645"
+    site = QgsCoordinateReferenceSystem.fromProj("+proj=tmerc +lon_0=87 +x_0=1000 +datum=WGS84")
+    layer.setCrs(site)
+    named = QgsCoordinateReferenceSystem(exchange.raster_path(layer).partition("?a_srs=")[2])
+    assert named.isValid() and "+proj=tmerc +lat_0=0 +lon_0=87 +k=1 +x_0=1000" in named.toProj()
+    with_own = QgsRasterLayer(str(image))
+    with_own.setCrs(QgsCoordinateReferenceSystem("EPSG:25832"))  # against the file's
+    assert exchange.raster_path(with_own) == f"vrt://{image}?a_srs=EPSG:25832"
+
+
 def test_subdatasets_are_handed_on_as_they_stand(image, tmp_path):
     path = tmp_path / "two.gpkg"
     gdal.Translate(str(path), str(image), format="GPKG", creationOptions=["RASTER_TABLE=one"])
@@ -200,6 +216,13 @@ def test_rasters_within_an_archive_are_handed_on_as_they_stand(image, tmp_path):
         layer = QgsRasterLayer(name, "Bild")
         assert layer.isValid()
         assert exchange.raster_path(layer) == name
+
+
+def test_a_layers_own_crs_on_a_name_with_options_is_refused_with_the_remedy(qgis_app):
+    layer = QgsRasterLayer("/vsicurl/http://127.0.0.1:1/bild.tif?a=1", "Bild")
+    layer.setCrs(QgsCoordinateReferenceSystem("EPSG:32645"))
+    with pytest.raises(ImageryError, match="The layer Bild has a coordinate reference system in QGIS that its file"):
+        exchange.raster_path(layer)
 
 
 def test_a_raster_in_a_database_takes_qgis(qgis_app):
