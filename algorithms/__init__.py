@@ -15,6 +15,7 @@ from .mapregion import MapRegion
 from .mergemodels import MergeModels
 from .profile import Profile
 from .quantize import Quantize
+from .reportproblem import ReportProblem
 from .scorenetwork import ScoreNetwork
 from .segment import Segment
 from .setupruntime import SetUpRuntime
@@ -25,6 +26,7 @@ ALGORITHMS = (
     SetUpRuntime,
     Profile,
     CompareProfiles,
+    ReportProblem,
     CreateLabelLayers,
     FineTune,
     Evaluate,

@@ -26,11 +26,12 @@ _PAGES = "blob/main/docs/algorithms"
 
 def page_url(algorithm: str) -> str:
     """Return the URL of an algorithm's page."""
-    return f"{_repository()}/{_PAGES}/{algorithm}.md"
+    return f"{metadata('repository').rstrip('/')}/{_PAGES}/{algorithm}.md"
 
 
 @functools.cache
-def _repository() -> str:
-    metadata = configparser.ConfigParser(interpolation=None)
-    metadata.read(ROOT / "metadata.txt", encoding="utf-8")
-    return metadata["general"]["repository"].rstrip("/")
+def metadata(key: str) -> str:
+    """Return an entry of the plugin's metadata."""
+    parser = configparser.ConfigParser(interpolation=None)
+    parser.read(ROOT / "metadata.txt", encoding="utf-8")
+    return parser["general"][key]

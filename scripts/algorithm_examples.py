@@ -37,6 +37,7 @@ EXAMPLES = {
         "RATIO",
         ("Where the time goes",),
     ),
+    "reportproblem": Example({"OUTPUT": "report.txt"}, "OUTPUT", ("Troubleshooting",)),
     "createlabellayers": Example(
         {"INPUT": "town.tif", "CLASSES": "paved,unpaved", "OUTPUT": "labels.gpkg"},
         "AOI",

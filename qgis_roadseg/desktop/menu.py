@@ -63,6 +63,7 @@ class Menu:
             self._separator(),
             self._status,
             self._action("settings", tr("Settings…"), "/mActionOptions.svg", self._show_settings),
+            self._algorithm_action("reportproblem", "/mActionHelpContents.svg"),
         ]
         for action in self._actions:
             self._window.addPluginToRasterMenu(NAME, action)

@@ -21,6 +21,7 @@ from qgis.PyQt.QtGui import QIcon
 from ...training_core.errors import Cancelled, RoadSegError
 from ..paths import GROUP_ICONS, page_url
 from ..runtime.feedback import cancelling_signals
+from ..runtime.run_log import LoggedFeedback, RunLog
 from ..translation import tr
 
 # The groups of the toolbox by id; ids of groups and algorithms never change.
@@ -110,7 +111,15 @@ class InToolbox:
 
 
 class RoadSegAlgorithm(InToolbox, QgsProcessingAlgorithm):
-    """An algorithm of the RoadSeg provider, written in Python."""
+    """An algorithm of the RoadSeg provider, written in Python.
+
+    Attributes
+    ----------
+    is_logged : bool
+        Whether its runs replace the log of the last run.
+    """
+
+    is_logged = True
 
     def createInstance(self) -> "RoadSegAlgorithm":
         """Return a new instance, as Processing wants one per run."""
@@ -140,13 +149,23 @@ class RoadSegAlgorithm(InToolbox, QgsProcessingAlgorithm):
     def _attempt(
         self, parameters: dict[str, Any], context: QgsProcessingContext, feedback: QgsProcessingFeedback
     ) -> tuple[dict[str, Any], str]:
-        """See InToolbox; a run of qgis_process can be canceled by a signal."""
+        """See InToolbox; the run is logged, and one of qgis_process can be canceled by a signal."""
+        with cancelling_signals(feedback):
+            if not self.is_logged:
+                return self._run(parameters, context, feedback)
+            with RunLog(f"{self.id()} {parameters}") as log:
+                results, error = self._run(parameters, context, LoggedFeedback(log, feedback))
+                log.write(f"Error: {error}" if error else "Done.")
+            return results, error
+
+    def _run(
+        self, parameters: dict[str, Any], context: QgsProcessingContext, feedback: QgsProcessingFeedback
+    ) -> tuple[dict[str, Any], str]:
         if self._preparation_error:
             return {}, self._preparation_error
         if feedback.isCanceled():
             return {}, str(Cancelled())
-        with cancelling_signals(feedback):
-            return super()._attempt(parameters, context, feedback)
+        return super()._attempt(parameters, context, feedback)
 
     def _prepare(
         self, parameters: dict[str, Any], context: QgsProcessingContext, feedback: QgsProcessingFeedback

@@ -196,6 +196,18 @@
         <translation>Verhältnis der Zeiten, nachher zu vorher</translation>
     </message>
     <message>
+        <source>Report a problem</source>
+        <translation>Problem melden</translation>
+    </message>
+    <message>
+        <source>bug,error,issue,support,log,versions,diagnostics</source>
+        <translation>Fehler,Problem,Meldung,Hilfe,Protokoll,Versionen,Diagnose</translation>
+    </message>
+    <message>
+        <source>With paths of data</source>
+        <translation>Mit Pfaden der Daten</translation>
+    </message>
+    <message>
         <source>Training</source>
         <translation>Training</translation>
     </message>
@@ -1206,6 +1218,18 @@
     <message>
         <source>The label layers are in a temporary file that QGIS deletes when it closes. Choose a file to keep them.</source>
         <translation>Die Layer liegen in einer temporären Datei, die beim Schließen von QGIS gelöscht wird. Wählen Sie eine Datei, um sie zu behalten.</translation>
+    </message>
+    <message>
+        <source>The report is {path}. Read it, and attach it to a new issue: {address}</source>
+        <translation>Der Bericht ist {path}. Lesen Sie ihn durch und hängen Sie ihn an eine neue Fehlermeldung an: {address}</translation>
+    </message>
+    <message>
+        <source>Importing the packages of the runtime</source>
+        <translation>Pakete der Laufzeitumgebung werden importiert</translation>
+    </message>
+    <message>
+        <source>Text files (*.txt)</source>
+        <translation>Textdateien (*.txt)</translation>
     </message>
     <message>
         <source>RoadSeg's runtime is {python}: {version}</source>

@@ -196,6 +196,18 @@
         <translation>Cociente de los tiempos, después entre antes</translation>
     </message>
     <message>
+        <source>Report a problem</source>
+        <translation>Informar de un problema</translation>
+    </message>
+    <message>
+        <source>bug,error,issue,support,log,versions,diagnostics</source>
+        <translation>error,fallo,problema,incidencia,ayuda,registro,versiones,diagnóstico</translation>
+    </message>
+    <message>
+        <source>With paths of data</source>
+        <translation>Con rutas de los datos</translation>
+    </message>
+    <message>
         <source>Training</source>
         <translation>Entrenamiento</translation>
     </message>
@@ -1206,6 +1218,18 @@
     <message>
         <source>The label layers are in a temporary file that QGIS deletes when it closes. Choose a file to keep them.</source>
         <translation>Las capas de etiquetas están en un archivo temporal que se borra al cerrar QGIS. Elija un archivo para conservarlas.</translation>
+    </message>
+    <message>
+        <source>The report is {path}. Read it, and attach it to a new issue: {address}</source>
+        <translation>El informe es {path}. Léalo y adjúntelo a una nueva incidencia: {address}</translation>
+    </message>
+    <message>
+        <source>Importing the packages of the runtime</source>
+        <translation>Importando los paquetes del entorno de ejecución</translation>
+    </message>
+    <message>
+        <source>Text files (*.txt)</source>
+        <translation>Archivos de texto (*.txt)</translation>
     </message>
     <message>
         <source>RoadSeg's runtime is {python}: {version}</source>

@@ -196,6 +196,18 @@
         <translation>Rapport des durées, après sur avant</translation>
     </message>
     <message>
+        <source>Report a problem</source>
+        <translation>Signaler un problème</translation>
+    </message>
+    <message>
+        <source>bug,error,issue,support,log,versions,diagnostics</source>
+        <translation>bogue,erreur,problème,signalement,aide,journal,versions,diagnostic</translation>
+    </message>
+    <message>
+        <source>With paths of data</source>
+        <translation>Avec les chemins des données</translation>
+    </message>
+    <message>
         <source>Training</source>
         <translation>Entraînement</translation>
     </message>
@@ -1206,6 +1218,18 @@
     <message>
         <source>The label layers are in a temporary file that QGIS deletes when it closes. Choose a file to keep them.</source>
         <translation>Les couches d'étiquettes sont dans un fichier temporaire, supprimé à la fermeture de QGIS. Choisissez un fichier pour les conserver.</translation>
+    </message>
+    <message>
+        <source>The report is {path}. Read it, and attach it to a new issue: {address}</source>
+        <translation>Le rapport est {path}. Lisez-le et joignez-le à un nouveau signalement : {address}</translation>
+    </message>
+    <message>
+        <source>Importing the packages of the runtime</source>
+        <translation>Importation des paquets de l’environnement d’exécution</translation>
+    </message>
+    <message>
+        <source>Text files (*.txt)</source>
+        <translation>Fichiers texte (*.txt)</translation>
     </message>
     <message>
         <source>RoadSeg's runtime is {python}: {version}</source>

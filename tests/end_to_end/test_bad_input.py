@@ -1,6 +1,7 @@
 """What bad input gets, through QGIS' own command line client: words for a person, a failed exit, and no output."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -12,7 +13,7 @@ FAR_LINE = "LINESTRING (490002 5819990, 490040 5819980)"
 ALGORITHMS = (
     "setupruntime", "createlabellayers", "finetune", "evaluate", "suggestlabels", "exportmodel", "quantize",
     "makescene", "segment", "vectorize", "extractroads", "cleannetwork", "scorenetwork", "exportnetwork",
-    "comparenetworks", "profile", "compareprofiles", "mergemodels", "mapregion", "exportchips",
+    "comparenetworks", "profile", "compareprofiles", "mergemodels", "mapregion", "exportchips", "reportproblem",
 )  # fmt: skip
 
 
@@ -40,6 +41,8 @@ def test_without_a_runtime_all_is_listed_and_a_run_says_what_to_do(tmp_path, out
     said = fail("roadseg:vectorize", {"INPUT": image, "OUTPUT": str(out / "roads.gpkg")}, **nowhere)
     assert "Set up runtime" in said
     assert list(out.iterdir()) == []
+    report = headless.run("roadseg:reportproblem", {"OUTPUT": str(out / "report.txt")}, **nowhere)["OUTPUT"]
+    assert "RoadSeg has no runtime yet." in Path(report).read_text(encoding="utf-8")
 
 
 def cut_image(tmp_path, request):

@@ -22,6 +22,7 @@ from ...paths import ROOT
 from ...runtime.client import FINISH_S, NOTICE_S, SILENCE_S, TEMPORARY, WORKER
 from ...runtime.locks import in_use
 from ...runtime.process import LAST_LINES, ChildProcess
+from ...runtime.run_log import RunLog
 from ...runtime.supervision import RunningClock, death, error_of, silence_error, silence_notice
 from ...translation import tr
 
@@ -95,6 +96,7 @@ class LiveClient(QObject):
         own = {**variables, **dict.fromkeys(TEMPORARY, str(self._temporary))}
         with ExitStack() as stack:
             stack.enter_context(in_use(Path(python)))
+            self._log = stack.enter_context(RunLog(f"live {job.to_json()}"))
             self._process = ChildProcess(python, [*WORKER, str(folder / _JOB_FILE)], program_folder, own)
             self._held = stack.pop_all()
         self._process.call_on_output(self._hear)
@@ -194,7 +196,9 @@ class LiveClient(QObject):
         """Read the worker's output, and notice its end."""
         was_running = self._process.is_running
         lines = self._process.take()
-        self._last_lines.extend(lines.err)
+        for line in lines.err:
+            self._last_lines.append(line)
+            self._log.write(line)
         for line in lines.out:
             self._decode(line)
         if not was_running and not self._is_over:
@@ -213,6 +217,8 @@ class LiveClient(QObject):
             self._stopped_s = self._clock.now_s  # from here on it has the grace of one that exits
             self._process.close_input()
         else:
+            if isinstance(event, (events.Log, events.Warning)):
+                self._log.write(event.message)
             self.received.emit(event)
 
     def _end(self) -> None:
@@ -220,18 +226,20 @@ class LiveClient(QObject):
         self._timer.stop()
         ending = self._process.ending
         self._process.begin_kill()  # which reaches children that it may have left
-        self._clean_up()
         last = self._last
         if isinstance(last, events.Result):
-            self.ended.emit(last.result)
+            end = last.result
         elif isinstance(last, events.Error):
-            self.ended.emit(error_of(last))
+            end = error_of(last)
         elif last is not None:
-            self.ended.emit(last)
+            end = last
         elif self._stopped_s is not None:
-            self.ended.emit(Cancelled())
+            end = Cancelled()
         else:
-            self.ended.emit(death(ending, self._last_lines))
+            end = death(ending, self._last_lines)
+        self._log.write("Done." if isinstance(last, events.Result) else f"Error: {end}")
+        self._clean_up()
+        self.ended.emit(end)
 
     def _clean_up(self) -> None:
         self._held.close()

@@ -91,7 +91,8 @@ def test_the_window_of_these_tests_has_what_that_of_qgis_has():
 def test_the_menu_and_the_toolbar_have_few_entries(window, menu):
     texts = [action.text() for action in entries(window) if not action.isSeparator()]
     assert texts[:4] == ["Fine-tune a model…", "Segment roads…", "Extract roads…", "Compare road networks…"]
-    assert texts[4:6] == ["RoadSeg live", "Try it on a generated scene"] and texts[7:] == ["Settings…"]
+    assert texts[4:6] == ["RoadSeg live", "Try it on a generated scene"]
+    assert texts[7:] == ["Settings…", "Report a problem…"]
     (toolbar,) = window.mainWindow().findChildren(QToolBar)
     assert [action.text() for action in toolbar.actions()] == texts[:5]
     icons = {action.icon().pixmap(24, 24).toImage().cacheKey() for action in toolbar.actions()}

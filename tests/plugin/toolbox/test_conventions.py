@@ -22,7 +22,7 @@ GROUPS = {
 }
 # Ids stay for ever, since models and scripts of other people hold them.
 IDS = {
-    "runtime": {"setupruntime", "profile", "compareprofiles"},
+    "runtime": {"setupruntime", "profile", "compareprofiles", "reportproblem"},
     "training": {
         "createlabellayers", "finetune", "evaluate", "suggestlabels", "exportchips", "exportmodel", "quantize",
         "mergemodels", "makescene",
@@ -118,7 +118,7 @@ def test_what_is_needed_comes_first_and_what_is_rare_and_written_last(provider):
         found = algorithm.parameterDefinitions()
         places = [(parameter.isDestination(), bool(parameter.flags() & RARE)) for parameter in found]
         assert places == sorted(places), algorithm.name()
-        if algorithm.name() not in ("setupruntime", "makescene"):  # which take no layer
+        if algorithm.name() not in ("setupruntime", "makescene", "reportproblem"):  # which take no layer
             assert found[0].name() == "INPUT", algorithm.name()
         assert sum(not rare and not written for written, rare in places) <= 20, algorithm.name()
 

@@ -10,7 +10,7 @@ def test_the_algorithms_are_listed_without_a_runtime(provider, no_runtime):
     assert {algorithm.name() for algorithm in provider.algorithms()} == IDS
     for algorithm in provider.algorithms():
         able, message = algorithm.canExecute()
-        assert able == (algorithm.name() in ("setupruntime", "createlabellayers"))
+        assert able == (algorithm.name() in ("setupruntime", "createlabellayers", "reportproblem"))
         assert able or "Run Set up runtime" in message
 
 

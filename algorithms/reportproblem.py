@@ -1,0 +1,81 @@
+"""Processing algorithm *Report a problem*: a text file to attach to a report of a bug."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from qgis.core import (
+    QgsProcessingContext,
+    QgsProcessingFeedback,
+    QgsProcessingParameterBoolean,
+    QgsProcessingParameterFileDestination,
+)
+from qgis.PyQt.QtCore import QIODevice, QSaveFile
+
+from ..qgis_roadseg.paths import metadata
+from ..qgis_roadseg.runtime.problem_report import problem_report
+from ..qgis_roadseg.toolbox.algorithm import RoadSegAlgorithm, help_text
+from ..training_core.errors import OutputError
+
+
+class ReportProblem(RoadSegAlgorithm):
+    """Nothing in; what developers ask first out."""
+
+    group_id = "runtime"
+    keywords = "bug,error,issue,support,log,versions,diagnostics"
+    is_logged = False
+
+    PATHS = "PATHS"
+    OUTPUT = "OUTPUT"
+
+    def initAlgorithm(self, config: Any = None) -> None:
+        """Declare parameters and outputs."""
+        self._add(
+            QgsProcessingParameterBoolean(self.PATHS, self.tr("With paths of data"), False),
+            self.tr(
+                "Keep the paths of your files; otherwise each becomes a number and its ending. Passwords and addresses "
+                "beyond the name of the server are left out in any case."
+            ),
+        )
+        self._add(
+            QgsProcessingParameterFileDestination(self.OUTPUT, self.tr("Report"), self.tr("Text files (*.txt)")),
+            self.tr("Text file to write."),
+        )
+
+    def name(self) -> str:
+        """Return the id."""
+        return "reportproblem"
+
+    def displayName(self) -> str:
+        """Return the name in the toolbox."""
+        return self.tr("Report a problem")
+
+    def shortDescription(self) -> str:
+        """Return the tooltip in the toolbox."""
+        return self.tr("Write a text file with what developers need to know about a problem.")
+
+    def shortHelpString(self) -> str:
+        """Return the help."""
+        what = self.tr(
+            "The file has the versions of RoadSeg, QGIS and the system, the processor with its instruction sets, "
+            "memory, the runtime with its packages, RoadSeg's settings, and the log of the last run with its error, "
+            "even if QGIS crashed in it. Run it right after the problem. It also works where the runtime is broken or "
+            "missing. Nothing is sent: read the file, and attach it to your report."
+        )
+        return help_text(what, self.parameterDefinitions())
+
+    def _work(
+        self, parameters: dict[str, Any], context: QgsProcessingContext, feedback: QgsProcessingFeedback
+    ) -> dict[str, Any]:
+        """Write the report."""
+        path = self.parameterAsFileOutput(parameters, self.OUTPUT, context)
+        feedback.setProgressText(self.tr("Importing the packages of the runtime"))
+        text = problem_report(self.parameterAsBoolean(parameters, self.PATHS, context), feedback.isCanceled)
+        file = QSaveFile(path)
+        data = text.encode("utf-8", "backslashreplace")
+        written = file.open(QIODevice.OpenModeFlag.WriteOnly) and file.write(data) == len(data) and file.commit()
+        if not written:
+            raise OutputError(f"{path} cannot be written: {file.errorString()}.", "Choose another folder.")
+        message = self.tr("The report is {path}. Read it, and attach it to a new issue: {address}")
+        feedback.pushInfo(message.format(path=path, address=metadata("tracker")))
+        return {self.OUTPUT: path}
