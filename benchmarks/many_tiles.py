@@ -34,7 +34,7 @@ from benchmarks.quality import events_of
 from training_core.events import Reporter
 from training_core.geodata.grid import grid_of
 from training_core.jobs import LabelOptions, MakeScene
-from training_core.labels.labeled_images import read_drawing
+from training_core.labels.drawing import read_drawing
 from training_core.pipelines import makescene
 
 CHIP_PX, BATCH = 128, 4

@@ -34,7 +34,8 @@ from shapely.geometry import box
 from training_core.events import Reporter
 from training_core.geodata.rasters import normalize
 from training_core.jobs import FineTune
-from training_core.labels.labeled_images import find_images, read_drawing, read_labeled_image
+from training_core.labels.drawing import read_drawing
+from training_core.labels.labeled_images import find_images, read_labeled_image
 from training_core.models.architectures import Architecture
 from training_core.models.model_card import ModelCard
 from training_core.models.model_file import save_model

@@ -30,7 +30,7 @@ from training_core.events import Reporter
 from training_core.geodata.grid import grid_of
 from training_core.geodata.pixel_codes import CERTAIN, IGNORE, NO_DATA, lowest_byte
 from training_core.jobs import Evaluate, Segment, model_path
-from training_core.labels.labeled_images import read_drawing
+from training_core.labels.drawing import read_drawing
 from training_core.pipelines import segment
 from training_core.segmentation.pixel_metrics import Confusion, RelaxedCounts, relaxed_matches
 

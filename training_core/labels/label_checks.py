@@ -18,9 +18,10 @@ from ..events import Reporter
 from ..geodata.rasterize import ground_shapes
 from ..geodata.shapes import in_short_pieces
 from ..geodata.sources import source_name
+from .drawing import Drawing
 from .label_offset import measure_offset
 from .label_raster import is_sure
-from .labeled_images import Drawing, LabeledImage, count_labels
+from .labeled_images import LabeledImage, count_labels
 
 USUAL_ROAD_FRACTION = (0.005, 0.5)
 MAX_FRACTION_OUTSIDE = 0.05

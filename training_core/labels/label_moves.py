@@ -17,9 +17,10 @@ from dataclasses import replace
 
 from ..events import Reporter
 from ..geodata.sources import source_name
+from .drawing import Drawing
 from .label_checks import direction
 from .label_offset import measure_offset
-from .labeled_images import Drawing, ImagePart, read_labeled_image
+from .labeled_images import ImagePart, read_labeled_image
 
 # The offset is measured in steps of about a meter; that of a smaller one is none.
 LEAST_M = 1.0

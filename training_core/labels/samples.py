@@ -17,7 +17,8 @@ from ..geodata.pixel_codes import IGNORE
 from ..geodata.rasters import Band, Image, normalize, require_normal
 from ..geodata.tiling import STRIDE_PX, Tile, round_up
 from ..jobs import Quantize
-from .labeled_images import Truth, nothing_labeled, read_truth, without_labels
+from .drawing import Truth, read_truth
+from .labeled_images import nothing_labeled, without_labels
 
 
 @dataclass(frozen=True)

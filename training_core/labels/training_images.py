@@ -19,15 +19,14 @@ from ..geodata.rasters import Band, open_raster
 from ..jobs import FineTune
 from ..jobs.recipe import IMAGE
 from ..system import large_arrays
+from .drawing import Drawing, Truth
 from .label_checks import check_labels, check_sample
 from .label_moves import move_onto
 from .label_raster import near_edges
 from .labeled_images import (
     READ_FRACTION,
-    Drawing,
     ImagePart,
     LabeledImage,
-    Truth,
     count_labels,
     find_images,
     read_labeled_image,

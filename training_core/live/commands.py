@@ -19,7 +19,7 @@ from ..geodata.grid import MAX_COORDINATE
 from ..geodata.shapes import TooManyCrossings, check_crossings
 from ..jobs.json_fields import PATH, Limits, parse, read
 from ..jobs.option import MAX_TEXT
-from ..labels.labeled_images import MAX_ROAD_WIDTH_M
+from ..labels.drawing import MAX_ROAD_WIDTH_M
 from ..system.input_lines import MAX_LINE_BYTES, TOO_LONG
 
 ROADS, AOI, NO_ROAD = "roads", "aoi", "no_road"

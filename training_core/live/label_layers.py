@@ -25,8 +25,8 @@ from ..geodata.rasterize import crs_of
 from ..geodata.shapes import projected
 from ..geodata.vectors import read_area, read_polygons
 from ..jobs import Live
+from ..labels.drawing import Drawing, read_drawing
 from ..labels.label_raster import is_sure, own_widths_m
-from ..labels.labeled_images import Drawing, read_drawing
 from .commands import AOI, NO_ROAD, ROADS, Change
 from .drawn_labels import BLOCK_PX, DrawnLabels, Feature
 

@@ -16,7 +16,8 @@ from ..geodata.sources import source_name, with_sources
 from ..jobs import COCO, ESRI, GEOTIFF, ExportChips
 from ..labels.chip_indexes import EsriIndex, StacIndex
 from ..labels.coco import CocoIndex
-from ..labels.labeled_images import Truth, read_truth, without_labels
+from ..labels.drawing import Truth, read_truth
+from ..labels.labeled_images import without_labels
 from ..labels.training_chips import Bands, Chip, cut_chips, write_chip
 from ..system.outputs import Outputs
 

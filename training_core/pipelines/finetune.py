@@ -19,7 +19,7 @@ from ..distributed.training import start_training, train
 from ..events import Reporter
 from ..geodata.sources import with_sources
 from ..jobs import FineTune
-from ..labels.labeled_images import Drawing, read_truth
+from ..labels.drawing import Drawing, read_truth
 from ..labels.training_images import read_training_images, training_resolution_m
 from ..learning.checkpoint import checkpoint_path, identify, read_former
 from ..learning.computation_plan import plan_computation, plan_from_document

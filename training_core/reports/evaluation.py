@@ -27,8 +27,9 @@ from ..geodata.rasters import Image
 from ..geodata.sources import source_name
 from ..geodata.tiling import tile_grid
 from ..jobs import Evaluate
+from ..labels.drawing import Truth, read_truth
 from ..labels.label_raster import Labels
-from ..labels.labeled_images import Truth, read_truth, without_labels
+from ..labels.labeled_images import without_labels
 from ..models.loading import load_model
 from ..models.model_card import ModelCard
 from ..segmentation.image_threshold import spread

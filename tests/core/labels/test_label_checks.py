@@ -13,8 +13,9 @@ from tests.core.support.towns import ROAD_M, ROADS, SIDE_PX, image_of, make_town
 from training_core.errors import LabelError
 from training_core.events import Log, Reporter, Warning
 from training_core.jobs import LabelOptions
+from training_core.labels.drawing import read_drawing
 from training_core.labels.label_checks import check_labels
-from training_core.labels.labeled_images import find_images, read_drawing, read_labeled_images
+from training_core.labels.labeled_images import find_images, read_labeled_images
 from training_core.labels.validation_split import split_for_validation
 
 OPTIONS = LabelOptions(width_m=ROAD_M)

@@ -14,7 +14,7 @@ from training_core.errors import JobError
 from training_core.events import Log, Reporter
 from training_core.geodata.pixel_codes import IGNORE, ROAD
 from training_core.jobs import FineTune
-from training_core.labels.labeled_images import read_truth
+from training_core.labels.drawing import read_truth
 from training_core.labels.training_images import read_training_images
 
 

@@ -13,8 +13,8 @@ from training_core.geodata.grid import Grid
 from training_core.geodata.pixel_codes import BACKGROUND, IGNORE, ROAD
 from training_core.geodata.rasterize import limit_to
 from training_core.jobs import LabelOptions
+from training_core.labels.drawing import Drawing
 from training_core.labels.label_raster import burn_labels
-from training_core.labels.labeled_images import Drawing
 from training_core.labels.validation_split import choose_blocks
 
 UTM = CRS.from_epsg(32633)

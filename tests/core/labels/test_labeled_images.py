@@ -19,7 +19,8 @@ from training_core.events import Reporter
 from training_core.geodata.pixel_codes import IGNORE, ROAD
 from training_core.geodata.rasters import Band
 from training_core.jobs import LabelOptions
-from training_core.labels.labeled_images import find_images, read_drawing, read_labeled_images
+from training_core.labels.drawing import read_drawing
+from training_core.labels.labeled_images import find_images, read_labeled_images
 from training_core.labels.validation_split import split_for_validation
 from training_core.learning.chips import ChipSampler
 from training_core.models.architectures import Architecture, adapt_first_layer, build_network

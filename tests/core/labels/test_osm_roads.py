@@ -16,7 +16,7 @@ from training_core.errors import LabelError
 from training_core.geodata.grid import Grid
 from training_core.geodata.pixel_codes import IGNORE, ROAD
 from training_core.jobs import LabelOptions
-from training_core.labels.labeled_images import read_drawing
+from training_core.labels.drawing import read_drawing
 
 # Tags of ways, each 10 m below the one before.
 WAYS = (

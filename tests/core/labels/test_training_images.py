@@ -13,7 +13,7 @@ from training_core.errors import ImageryError
 from training_core.events import Reporter
 from training_core.geodata.pixel_codes import IGNORE, ROAD
 from training_core.jobs import FineTune
-from training_core.labels.labeled_images import read_truth
+from training_core.labels.drawing import read_truth
 from training_core.labels.training_images import read_training_images
 from training_core.models.loading import load_weights
 from training_core.pipelines import finetune

@@ -14,7 +14,7 @@ from training_core.geodata.grid import Grid
 from training_core.geodata.pixel_codes import BACKGROUND, IGNORE, ROAD
 from training_core.geodata.vector_output import write_layers
 from training_core.jobs import LabelOptions
-from training_core.labels.labeled_images import read_drawing
+from training_core.labels.drawing import read_drawing
 from training_core.live.commands import Change
 from training_core.live.drawn_labels import DrawnLabels
 from training_core.live.label_layers import kept_labels

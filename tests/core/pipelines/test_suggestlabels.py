@@ -20,7 +20,7 @@ from training_core.geodata.grid import Grid
 from training_core.geodata.pixel_codes import BACKGROUND, IGNORE, ROAD
 from training_core.geodata.road_raster import array_raster
 from training_core.jobs import LabelOptions, SuggestLabels
-from training_core.labels.labeled_images import read_drawing
+from training_core.labels.drawing import read_drawing
 from training_core.labels.patch_selection import suggest
 from training_core.labels.uncertainty import MIN_KNOWN_FRACTION, entropy, measure_blocks, patches_of
 from training_core.pipelines.suggestlabels import run
