@@ -15,12 +15,12 @@ _VALUE = r"""(?:'(?:[^'\\]|\\.)*'|"[^"]*"|[^\s&|]+?(?=[,;][\w.-]+\s*=|['").,:;]*
 _SECRETS = (
     # Of databases and addresses: password=..., &token=..., header.Authorization=...
     re.compile(
-        r"(?i)((?:\b[\w-]*(?:password|passwd|pwd|token|secret|signature|credential|api_?key|authorization)|\bsig"
+        r"(?i)((?:(?<![\w-])[\w-]*(?:password|passwd|pwd|token|secret|signature|credential|api_?key|authorization)|\bsig"
         rf"|\bheader\.[\w-]+)\s*=\s*){_VALUE}"
     ),
     # Before the @ of an address, after the user, also where that address is part of another one.
     re.compile(r"(://[^\s/:@]*:)[^\s/]+(?=@)"),
-    re.compile(r"(?i)(%3A%2F%2F[^\s&]*?%3A)[^\s&]+?(?=%40)"),
+    re.compile(r"(?i)(%3A%2F%2F(?:(?!%3A)[^\s&])*%3A)[^\s&]+?(?=%40)"),
 )
 
 

@@ -17,9 +17,9 @@ _QUOTED = rf"""(?<=")(?:{_START})[^"\n]*(?=")|(?<=')(?:{_START})[^'\n]*(?=')"""
 _FOLDERS = r"""(?:[^\\/\n'"<>|*?]*[^\\/\n'"<>|*?\s][\\/]+)*"""
 _NAME = r"""(?:(?:[^\\/\n'"<>|:;,.]|\.(?!\s)){0,80}?\.[A-Za-z]\w{0,7}\b|[^\s\\/'"<>|,;()]*)"""
 _PLAIN = rf"(?<![\w.)\]/\\<~]){_START}{_FOLDERS}{_NAME}"
-_RELATIVE = r"(?<![\w/\\])[\w.-]+(?:[\\/]+[\w.-]+)*[\\/]+[\w.-]*\.[A-Za-z]\w{1,7}\b"
+_RELATIVE = r"(?<![\w./\\-])[\w.-]+(?:[\\/]+[\w.-]+)*[\\/]+[\w.-]*\.[A-Za-z]\w{1,7}\b"
 _ADDRESS = (
-    r"""\b(?P<scheme>[A-Za-z][\w+.-]*)(?:://|%3A%2F%2F)(?:[^\s/@'"&]*(?:@|%40))?(?P<host>[^\s/?#'"%&]*)[^\s'"]*"""
+    r"""\b(?P<scheme>[A-Za-z][\w+.-]{0,15})(?:://|%3A%2F%2F)(?:[^\s/@'"&]*(?:@|%40))?(?P<host>[^\s/?#'"%&]*)[^\s'"]*"""
 )
 _HIDDEN = re.compile(rf"(?P<address>{_ADDRESS})|(?P<path>{_QUOTED}|{_PLAIN}|{_RELATIVE})", re.IGNORECASE)
 _ADDRESSES = re.compile(_ADDRESS, re.IGNORECASE)
@@ -54,7 +54,7 @@ def shareable(text: str, kept: Iterable[Path] = (), with_paths: bool = False) ->
     text = _HIDDEN.sub(replaced, text)
     for path, number in numbers.items():
         name = path.rpartition("/")[2]
-        if len(name) >= _MIN_NAME:
+        if len(name) >= _MIN_NAME and name in text:
             text = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", lambda _, number=number: number, text)
     return _without_home(text)
 

@@ -1,3 +1,4 @@
+import time
 from pathlib import Path
 
 import pytest
@@ -44,3 +45,13 @@ def test_with_paths_secrets_are_hidden_still():
     text = f"{HOME}/a.tif, vrt:///b.tif?a_srs=EPSG:1, /vsicurl/https://x.org/c.tif?token=T0KEN, password=S3CRET"
     shown = "~/a.tif, vrt:///b.tif?a_srs=EPSG:1, /vsicurl/https://x.org/… password=***"
     assert shareable(text, with_paths=True) == shown
+
+
+@pytest.mark.parametrize(
+    "part", ["a.", "a-", "/a ", "a/", "'/a b ", "https://", "%3A%2F%2F", "/data/{n}/town {n}.tif\n"]
+)
+def test_a_long_line_takes_no_long_time(part):
+    line = "".join(part.format(n=number) for number in range(20_000 // len(part)))
+    began_s = time.perf_counter()
+    shareable(line)
+    assert time.perf_counter() - began_s < 3
