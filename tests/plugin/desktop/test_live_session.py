@@ -22,6 +22,7 @@ from roadseg.qgis_roadseg.desktop.live.client import LiveClient
 from roadseg.qgis_roadseg.desktop.live.panel import IDLE, PAUSED, RUNNING, STOPPING
 from roadseg.qgis_roadseg.desktop.menu import Live
 from roadseg.qgis_roadseg.runtime import runtime
+from roadseg.qgis_roadseg.runtime.run_log import log_file
 from roadseg.training_core import jobs
 
 from ..support.acting import wait_until_gone
@@ -256,12 +257,16 @@ def test_what_cannot_be_put_back_is_told(session, layers, window, wait_for):
     assert "The layer roads cannot be edited" in messages(window)[0]
 
 
-def test_a_worker_that_fails_says_why_and_what_to_do(live, layers, window, play_runtime, wait_for):
+def test_a_worker_that_fails_says_why_and_what_to_do(
+    live, layers, window, play_runtime, wait_for, monkeypatch, tmp_path
+):
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     play_runtime('send("error", code="output", message="The disk is full.", remedy="Make room.")')
     live.panel.start.click()
     wait_for(lambda: live.panel.phase == IDLE)
     assert "The disk is full. Make room." in live.panel.state.text()
     assert "The disk is full. Make room." in messages(window)[0]
+    assert log_file().read_text(encoding="utf-8").endswith("Error: The disk is full. Make room.\n")
 
 
 def test_without_a_runtime_the_panel_says_so(live, layers, window, no_runtime):

@@ -27,7 +27,7 @@ from qgis.core import (
 from roadseg.qgis_roadseg.rendering import block_loader
 from roadseg.training_core.jobs import starter
 
-from ..support.acting import Ear, run_in_task, write_model
+from ..support.acting import Ear, run, run_in_task, write_model
 from ..support.meshes import SQUARE, mesh_layer, write_mesh
 from ..support.tiles import ALL, COLUMN, ROW, paint_tiles, tile_extent, tile_layer, tile_source
 
@@ -393,3 +393,14 @@ def test_what_web_maps_need_is_said_in_the_help():
     names = [parameter.name() for parameter in algorithm.parameterDefinitions()]
     assert names.index("EXTENT") < names.index("MASK")
     assert "web map" in algorithm.shortHelpString()
+
+
+def test_a_crs_that_only_the_layer_has_reaches_the_worker(received, model, tmp_path):
+    options = received('open(job()["options"]["mask"], "w").close()\nsend("result", result={})')
+    path = str(tmp_path / "plain.tif")
+    gdal.GetDriverByName("GTiff").Create(path, 4, 4).SetGeoTransform((350000, 0.5, 0, 3060000, 0, -0.5))
+    layer = QgsRasterLayer(path, "plain")
+    layer.setCrs(UTM)
+    QgsProject.instance().addMapLayer(layer)
+    run("segment", {"INPUT": layer.id(), "MODEL": model, "MASK": str(tmp_path / "mask.tif")})
+    assert options()["raster"] == f"vrt://{path}?a_srs=EPSG:32645"
