@@ -32,7 +32,7 @@ def test_the_demo_comes_as_layers_to_learn_from(seen):
 
 def test_the_dialog_asks_for_what_matters_first(seen):
     labels = [label.removesuffix(" [optional]") for label in seen["finetune_labels"]]
-    assert labels[:5] == ["Images", "Drawn roads", "Area of interest", "No road here", "Road width field"]
+    assert labels[:5] == ["Images", "Drawn roads", "Label masks", "Area of interest", "No road here"]
     assert labels.index("Time budget (min)") < labels.index("Model") < labels.index("Report")
     assert "Learning rate" not in labels  # which is folded away
 
