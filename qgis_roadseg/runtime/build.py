@@ -121,7 +121,7 @@ def build(
         index, amount = choose(sources, configured, feedback)
         variables = handed_on(configured)
         check_room(amount, folder, feedback)
-        _report(feedback, 10, "Downloading packages; this takes some minutes")
+        _report(feedback, 10, "Installing packages; this takes some minutes")
         tell = tell_megabytes(amount, feedback)
         with _explaining_wheels(sources, requirements, base):
             if index:

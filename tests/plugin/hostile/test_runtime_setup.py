@@ -23,7 +23,7 @@ import sys
 sys.dont_write_bytecode = True
 sys.path[:0] = [{PLUGINS!r}, {str(ROOT)!r}]
 from pathlib import Path
-from qgis.core import QgsProcessingFeedback
+from qgis.core import QgsApplication, QgsProcessingFeedback
 from roadseg.qgis_roadseg.runtime.build import Sources, set_up
 from tests.plugin.support.wheels import tiny_set
 
@@ -33,6 +33,8 @@ class Waiting(QgsProcessingFeedback):
             print("waits", flush=True)
             sys.stdin.readline()
 
+application = QgsApplication([], False)
+application.initQgis()
 print(set_up(tiny_set(Path(sys.argv[1])), Sources(wheels=sys.argv[2]), None, False, Waiting())[0])
 """
 
