@@ -62,9 +62,7 @@ def main() -> None:
     arguments = parser.parse_args()
     images = held_out_ground(arguments.every, arguments.without)
     for model in arguments.models:
-        print(
-            f"\n{model}\nground          images  threshold  relaxed F1  precision  recall  best at     F1  false road"
-        )
+        print(f"\n{model}\n{HEADER}")
         confusion = Confusion()
         for source in TOLERANCE_M:
             scored = []

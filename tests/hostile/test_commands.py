@@ -88,6 +88,6 @@ def test_whatever_is_sent_the_session_goes_on(goods, tmp_path, kind):
         assert worker.end() == 0 and result["roads"] >= 1
         warnings = [event.message for event in worker.all_of(events.Warning)]
         assert all(len(message) < 2000 and "Traceback" not in message for message in warnings)
-        # Of the harmless lines one is told, too: the long one crosses itself too often.
+        # One of the harmless lines is warned of, too: the long one crosses itself too often.
         assert kind != "known" or len(warnings) == len(LINES) + 1
         assert not worker.all_of(events.Error) and "Traceback" not in worker.errors

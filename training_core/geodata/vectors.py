@@ -26,9 +26,9 @@ from .sources import QGIS_PART, require_openable
 
 _DIMENSION_NAMES = {"points": 0, "lines": 1, "polygons": 2}
 _GEOGRAPHIC = pyproj.CRS("EPSG:4326")
-# Layers of at most so many features are read whole: that takes a second, and thousands of images are not opened for it.
+# Maximum number of features of a layer that is read whole: it takes a second, and thousands of images stay closed.
 MAX_WHOLE = 50_000
-# So many features are read to tell where a layer lies: the first may have no geometry.
+# Number of features read to find where a layer lies: the first may have no geometry.
 _FEW = 100
 
 

@@ -63,8 +63,8 @@ def check_sample(images: list[LabeledImage], drawing: Drawing, reporter: Reporte
 
 
 def _warn_of_offsets(images: list[LabeledImage], road_px: list[int], drawing: Drawing, reporter: Reporter) -> None:
-    most_road = np.argsort([-px for px in road_px], kind="stable")[:MAX_MEASURED_IMAGES]
-    for number in sorted(most_road):
+    measured = np.argsort([-px for px in road_px], kind="stable")[:MAX_MEASURED_IMAGES]
+    for number in sorted(measured):
         reporter.check_cancelled()
         _warn_of_offset(images[number], drawing, reporter)
 

@@ -22,8 +22,8 @@ from .label_checks import direction
 from .label_offset import measure_offset
 from .labeled_images import ImagePart, read_labeled_image
 
-# The offset is measured in steps of about a meter; that of a smaller one is none.
-LEAST_M = 1.0
+# Smaller offsets do not count: they are measured in steps of about a meter.
+MIN_MOVE_M = 1.0
 
 
 def move_onto(images: Sequence[ImagePart], drawing: Drawing, reporter: Reporter) -> Drawing:
@@ -36,7 +36,7 @@ def move_onto(images: Sequence[ImagePart], drawing: Drawing, reporter: Reporter)
     @functools.cache
     def move_of(path: str) -> tuple[float, float]:
         image = read_labeled_image(image_of[path], drawing, reporter.silent())
-        offset_m = image and measure_offset(image, LEAST_M)
+        offset_m = image and measure_offset(image, MIN_MOVE_M)
         if not offset_m:
             reporter.log(f"{source_name(path)}: no significant offset of the drawn roads; they are not moved.")
             return 0.0, 0.0

@@ -59,10 +59,10 @@ class _Sums:
         return _Sums(*(mine + others for mine, others in zip(vars(self).values(), vars(other).values())))
 
 
-def measure_offset(image: LabeledImage, least_m: Optional[float] = None) -> Optional[tuple[float, float]]:
+def measure_offset(image: LabeledImage, min_offset_m: Optional[float] = None) -> Optional[tuple[float, float]]:
     """Return the offset (east, north), in meters, of the drawn roads from those in the image, if it is significant.
 
-    One of less than `least_m` is none; by default TOLERANCE_M, or the width of a road.
+    The minimum offset that counts is by default TOLERANCE_M, or the width of a road.
     """
     x_m, y_m = image.grid.pixel_m
     if max(x_m, y_m) > COARSEST_M:
@@ -93,17 +93,17 @@ def measure_offset(image: LabeledImage, least_m: Optional[float] = None) -> Opti
     across, down = columns * factors[1], rows * factors[0]
     east_m, north_m = ground.a * across + ground.b * down, ground.d * across + ground.e * down
     tolerance_m = max(TOLERANCE_M, width_m)
-    return _find_shift(_determination(total), east_m, north_m, tolerance_m, least_m or tolerance_m)
+    return _find_shift(_determination(total), east_m, north_m, tolerance_m, min_offset_m or tolerance_m)
 
 
 def _find_shift(
-    determination: np.ndarray, east_m: np.ndarray, north_m: np.ndarray, tolerance_m: float, least_m: float
+    determination: np.ndarray, east_m: np.ndarray, north_m: np.ndarray, tolerance_m: float, min_offset_m: float
 ) -> Optional[tuple[float, float]]:
     """Return minus the shift with the highest R², if it is large and significant; arrays (rows, columns)."""
     if not np.isfinite(determination).any():
         return None
     best = np.unravel_index(np.nanargmax(determination), determination.shape)
-    is_near_zero = np.hypot(east_m, north_m) <= least_m
+    is_near_zero = np.hypot(east_m, north_m) <= min_offset_m
     is_elsewhere = np.hypot(east_m - east_m[best], north_m - north_m[best]) > tolerance_m
     without, rival = (np.nanmax(determination[where], initial=0) for where in (is_near_zero, is_elsewhere))
     highest, usual = determination[best], np.nanmedian(determination)

@@ -19,7 +19,7 @@ from ..errors import ImageryError, LabelError
 from ..events import Reporter
 from ..geodata.grid import Grid, grid_at, grid_of
 from ..geodata.pixel_codes import IGNORE, ROAD
-from ..geodata.rasterize import ground_shapes
+from ..geodata.rasterize import ground_shapes, near
 from ..geodata.rasters import (
     Band,
     Image,
@@ -32,7 +32,7 @@ from ..geodata.rasters import (
     require_normal,
 )
 from ..system import large_arrays
-from .drawing import Truth
+from .drawing import Drawing, Truth
 from .label_masks import LabelMasks
 from .label_raster import Labels
 
@@ -178,7 +178,7 @@ def read_labeled_images(
     else:
         count = len(parts)
     if not images:
-        raise nothing_labeled([part.path for part in parts])
+        raise nothing_labeled(list(dict.fromkeys(without)))
     if without and sample_px == math.inf:
         reporter.warning(without_labels(*without))
     _require_labels(images, truth, [part.grid for part in parts])
@@ -277,7 +277,7 @@ def _require_labels(images: list[LabeledImage], truth: Truth, grids: list[Grid])
             raise LabelError(
                 f"The label masks show no road on {names}.", "Check which of their values are road (road_values)."
             )
-        on_image = max(int(shapely.intersects(ground_shapes(truth.roads, grid), _extent(grid)).sum()) for grid in grids)
+        on_image = max(_roads_on(grid, truth) for grid in grids)
         if truth.aoi is not None and on_image:
             raise LabelError(
                 f"No drawn road lies on {names}, within the area of interest: {on_image} of {truth.roads_name} lie "
@@ -293,8 +293,9 @@ def _require_labels(images: list[LabeledImage], truth: Truth, grids: list[Grid])
         )
 
 
-def _extent(grid: Grid) -> shapely.Polygon:
-    return grid.to_metric(grid.outline)
+def _roads_on(grid: Grid, drawing: Drawing) -> int:
+    nearby = drawing.roads.iloc[near(drawing.roads, grid)]
+    return int(shapely.intersects(ground_shapes(nearby, grid), grid.to_metric(grid.outline)).sum())
 
 
 def with_common_scaling(images: list[LabeledImage]) -> list[LabeledImage]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Optional
 
 import numpy as np
@@ -56,8 +56,8 @@ class TrainingImages:
     in_memory: list[LabeledImage]
     labeled_px: int
     paths: list[str]
-    others: list[ImagePart] = field(default_factory=list)
-    read: Callable[[ImagePart], Optional[LabeledImage]] = lambda part: None
+    others: list[ImagePart]
+    read: Callable[[ImagePart], Optional[LabeledImage]]
 
 
 def read_training_images(

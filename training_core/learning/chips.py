@@ -9,7 +9,7 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from itertools import count as count_from
 from itertools import zip_longest
-from typing import Optional
+from typing import Any, Optional
 
 import numpy as np
 
@@ -32,11 +32,14 @@ class ChipSampler:
     """Draws batches of augmented chips, half of them centered on road pixels; the same seed draws the same chips."""
 
     def __init__(
-        self, images: list[LabeledImage], size_px: int, seed: int, others: Optional[ShuffleBuffer] = None
+        self,
+        images: list[LabeledImage],
+        size_px: int,
+        seed: int,
+        others: Optional[ShuffleBuffer[Any, "ChipSource"]] = None,
     ) -> None:
         self._bands, self._size_px, self._seed, self._others = images[0].bands, size_px, seed, others
-        self._in_memory = [_source_of(image) for image in images]
-        self._at_hand: dict[int, _Source] = {}
+        self._in_memory = [source_of(image) for image in images]
 
     def batch(
         self, number: int, count: int, assigned: Optional[Sequence[int]] = None, has_images: bool = True
@@ -55,18 +58,17 @@ class ChipSampler:
             self._draw(sources, weights, np.random.default_rng([self._seed, number, wanted]), chip, label)
         return chips, labels
 
-    def _sources(self, batch: int) -> tuple[list["_Source"], np.ndarray]:
+    def _sources(self, batch: int) -> tuple[list["ChipSource"], np.ndarray]:
         """Return the images to draw a batch from, and how many each stands for, (n,), float64."""
         if self._others is None:
             return self._in_memory, np.ones(len(self._in_memory))
-        images = self._others.at_hand(batch)
-        self._at_hand = {turn: self._at_hand.get(turn) or _source_of(image) for turn, image in images.items()}
-        weights = [1.0] * len(self._in_memory) + [self._others.weight(batch)] * len(images)
-        return [*self._in_memory, *self._at_hand.values()], np.array(weights)
+        others = self._others.at_hand(batch)
+        weights = [1.0] * len(self._in_memory) + [self._others.weight(batch)] * len(others)
+        return [*self._in_memory, *others], np.array(weights)
 
     def _draw(
         self,
-        sources: list["_Source"],
+        sources: list["ChipSource"],
         weights: np.ndarray,
         rng: np.random.Generator,
         chip: Optional[np.ndarray],
@@ -116,7 +118,7 @@ class _Pool:
 
 
 @dataclass(frozen=True)
-class _Source:
+class ChipSource:
     """An image, and the centers that chips of it may have: those on road, and all that are labeled."""
 
     image: LabeledImage
@@ -124,8 +126,9 @@ class _Source:
     labeled: _Pool
 
 
-def _source_of(image: LabeledImage) -> _Source:
-    return _Source(image, *_find_centers(image.training))
+def source_of(image: LabeledImage) -> ChipSource:
+    """Return an image with the centers of its chips."""
+    return ChipSource(image, *_find_centers(image.training))
 
 
 def _find_centers(labels: np.ndarray) -> tuple[_Pool, _Pool]:

@@ -16,7 +16,7 @@ from ..geodata.road_classes import RoadClass
 from ..geodata.tiling import round_up
 from ..jobs import FineTune
 from ..jobs.recipe import USUAL_CHIP_PX
-from ..labels.labeled_images import LabeledImage
+from ..labels.labeled_images import ImagePart, LabeledImage
 from ..labels.shuffle_buffer import ShuffleBuffer
 from ..labels.training_images import TrainingImages
 from ..models.architectures import Architecture, adapt_first_layer, adapt_head, build_network, build_uninitialized
@@ -25,7 +25,7 @@ from ..models.engines import NativeEngine
 from ..models.loading import load_into
 from ..models.model_file import weights_sha256
 from ..segmentation.inference import Predictor
-from .chips import ChipSampler, prefetch
+from .chips import ChipSampler, ChipSource, prefetch, source_of
 from .computation_plan import ComputationPlan
 from .training_loop import Batches, Training
 from .whole_images.samples import ImageSampler, draw_images
@@ -107,7 +107,12 @@ def batches_of(setup: Setup, training: Training) -> Batches:
     if setup.plan.tiles:
         return draw_images(ImageSampler(setup.images, job.seed), job.accumulation, training.history.step)
     images, trainer, chips = setup.training_images, training.trainer, job.batch_size * job.accumulation
-    others = ShuffleBuffer(images.others, images.read, job.seed) if images.others else None
+
+    def read(part: ImagePart) -> Optional[ChipSource]:
+        image = images.read(part)
+        return None if image is None else source_of(image)
+
+    others = ShuffleBuffer(images.others, read, job.seed) if images.others else None
     sampler = ChipSampler(images.in_memory, setup.chip_px, job.seed, others)
     return prefetch(
         sampler, chips, training.history.step, assigned=trainer.assigned_chips, has_images=trainer.takes_images

@@ -6,6 +6,7 @@ import geopandas
 import numpy as np
 import pytest
 from affine import Affine
+from shapely import affinity
 from shapely.geometry import LineString, MultiPolygon, box
 
 from tests.core.support.rasters import NORTH_UP, write_layer, write_raster
@@ -14,20 +15,20 @@ from training_core.errors import LabelError
 from training_core.events import Log, Reporter, Warning
 from training_core.jobs import LabelOptions
 from training_core.labels.drawing import read_drawing
-from training_core.labels.label_checks import check_labels
+from training_core.labels.label_checks import check_labels, check_sample
 from training_core.labels.labeled_images import find_images, read_labeled_images
 from training_core.labels.validation_split import split_for_validation
 
 OPTIONS = LabelOptions(width_m=ROAD_M)
 
 
-def check(rasters, roads, aoi="", options=OPTIONS):
+def check(rasters, roads, aoi="", options=OPTIONS, checked=check_labels):
     """Return what is logged and warned of before training."""
     events = []
     drawing = read_drawing(str(roads), str(aoi), options)
     parts = find_images(tuple(map(str, rasters)), drawing, 0.0, (), (), Reporter())
     images, _ = read_labeled_images(parts, drawing, Reporter())
-    check_labels(split_for_validation(images, 0.2, 256, 0), drawing, Reporter(events.append))
+    checked(split_for_validation(images, 0.2, 256, 0), drawing, Reporter(events.append))
     return tuple([event.message for event in events if isinstance(event, kind)] for kind in (Log, Warning))
 
 
@@ -133,6 +134,14 @@ def test_a_layer_that_lies_off_the_image_is_warned_of(town, tmp_path, wind):
     _, warnings = check([town.raster], tmp_path / "moved.gpkg")
     (message,) = offsets(warnings)
     assert 25 <= float(re.match(OFFSET.format(r"moved\.gpkg", wind, r"town\.tif"), message)[1]) <= 35
+
+
+def test_a_sample_tells_balance_and_offset_but_not_which_roads_lie_outside(town, tmp_path):
+    aoi = write_layer(tmp_path / "half.gpkg", on_map(box(0, 0, SIDE_PX, 120)))
+    moved = write_layer(tmp_path / "moved.gpkg", *(on_map(affinity.translate(road, 20, 0)) for road in ROADS))
+    logs, warnings = check([town.raster], moved, aoi, checked=check_sample)
+    assert len(logs) == 1 and re.match(r"a sample of 1 images: [\d,]+ labeled px, [\d.]+% of them road", logs[0])
+    assert offsets(warnings) == warnings and len(warnings) == 1
 
 
 def test_the_offset_is_measured_on_the_ground_in_whatever_grid(town, tmp_path):

@@ -37,7 +37,7 @@ def tiny_set(folder, set_attribute=setattr):
 
 
 def no_own_index(monkeypatch, folder):
-    """Take away what pip and uv are told about indexes, by variables and files."""
+    """Remove the package indexes that pip and uv are configured with, by variables and files."""
     for name in list(os.environ):
         if name.startswith(("PIP_", "UV_")):
             monkeypatch.delenv(name)
