@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
 .PHONY: demo docs pictures package starter test test-core test-plugin test-package test-end-to-end test-slow \
-    test-hostile test-gui lint runtime-python clean
+    test-hostile test-gui test-ltr test-sid lint runtime-python clean
 
 export QT_QPA_PLATFORM := offscreen
 export PYTHONDONTWRITEBYTECODE := 1
@@ -97,6 +97,13 @@ test-hostile: build/core-test-packages.stamp build/qgis-venv.stamp
 # QGIS' own window under Xvfb; no part of `make test`, since how long a window may be dead is a matter of the machine.
 test-gui: build/qgis-venv.stamp build/screen.stamp build/runtime-python.txt
 	$(QGIS_PYTHON) $(PYTEST) tests/gui
+
+# What depends on QGIS, with that of other Debian suites: the long term release, and the newest with the newest Python.
+# Needs root, 2.3 GB each, and three minutes to install a suite the first time.
+test-ltr: SUITE := trixie-backports
+test-sid: SUITE := sid
+test-ltr test-sid: build/qgis-venv.stamp build/runtime-python.txt
+	scripts/in_debian.sh $(SUITE) test-plugin test-package test-end-to-end test-gui
 
 # Prints the path of the runtime's Python, building the runtime first where it is missing.
 runtime-python: build/runtime-python.txt

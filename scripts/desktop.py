@@ -82,7 +82,8 @@ def act(folder: Path, plan: dict[str, Any], limit_s: float) -> dict[str, Any]:
     (profile / "python" / "plugins").mkdir(parents=True)
     (profile / "python" / "plugins" / "roadseg").symlink_to(ROOT, target_is_directory=True)
     (profile / "QGIS").mkdir()
-    (profile / "QGIS" / "QGIS3.ini").write_text(SETTINGS)
+    for version in (3, 4):  # each reads its own
+        (profile / "QGIS" / f"QGIS{version}.ini").write_text(SETTINGS)
     seen = folder / "seen.json"
     paths = {"seen": str(seen), "pictures": str(folder), "limit_s": limit_s}
     (folder / "plan.json").write_text(json.dumps({**plan, **paths}))

@@ -4,7 +4,7 @@
 # from the machine's own.
 set -eu
 
-minimum=33400
+minimum=34000
 packages="qgis python3-qgis python3-venv python3-pip"
 
 installed_qgis_version() { # as QGIS counts: 3.40.6 -> 34006
@@ -22,7 +22,7 @@ all_installed() {
 explain() {
     cat >&2 <<'TEXT'
 RoadSeg needs these on the PATH, and can install them by itself only on Debian 12:
-  - QGIS 3.34 or newer with its command line client qgis_process and its Python modules
+  - QGIS 3.40 or newer with its command line client qgis_process and its Python modules
   - /usr/bin/python3, the Python that imports qgis, with the venv module
 Install them with your system's packages (see qgis.org for your system), then run make again.
 TEXT
@@ -64,4 +64,4 @@ add_backports_source
 $as_root apt-get update -q || echo "Some apt sources did not answer; going on with the others." >&2
 # shellcheck disable=SC2086  # the package names are words on purpose
 DEBIAN_FRONTEND=noninteractive $as_root apt-get install -q -y --no-install-recommends -t "$VERSION_CODENAME-backports" $packages
-all_installed || { echo "QGIS 3.34 or newer was not to be had from $VERSION_CODENAME-backports." >&2; exit 1; }
+all_installed || { echo "QGIS 3.40 or newer was not to be had from $VERSION_CODENAME-backports." >&2; exit 1; }

@@ -12,7 +12,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 from qgis.core import (
-    Qgis,
     QgsMapLayer,
     QgsProcessingContext,
     QgsProcessingFeedback,
@@ -26,7 +25,6 @@ from ..paths import RESOURCES
 from ..translation import tr
 
 GROUP = "RoadSeg"
-_GROUPS_SINCE = 33200  # older versions have one group for all results, in the user's settings
 
 # Styles with a categorized variant, for lines with a class.
 _BY_CLASS = {"roads": "roadsbyclass"}
@@ -72,8 +70,7 @@ def set_name_and_group(destination: str, label: str, source_name: str, context: 
     if context.willLoadLayerOnCompletion(destination):
         details = context.layerToLoadOnCompletionDetails(destination)
         details.name = f"{label} ({source_name})" if source_name else label
-        if Qgis.QGIS_VERSION_INT >= _GROUPS_SINCE:
-            details.groupName = GROUP
+        details.groupName = GROUP
 
 
 def source_name_of(layer_name: str) -> str:

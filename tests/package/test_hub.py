@@ -10,7 +10,7 @@ METADATA = {
     "name": "Roads",
     "description": "Finds roads.",
     "version": "1.0",
-    "qgisMinimumVersion": "3.34",
+    "qgisMinimumVersion": "3.40",
     "qgisMaximumVersion": "4.99",
     "hasProcessingProvider": "yes",
     "about": "Finds roads. External dependencies: none.",

@@ -50,9 +50,10 @@ def test_a_job_runs_in_a_fresh_profile_on_the_core_that_was_installed(installed,
     python = tmp_path / "python"
     python.write_text(f'#!/bin/sh\npwd > "{tmp_path}/started in"\nexec "{runtime.find()}" "$@"\n')
     python.chmod(0o755)
-    settings = profiles / "profiles" / "default" / "QGIS" / "QGIS3.ini"
-    settings.parent.mkdir()
-    settings.write_text("[PythonPlugins]\nroadseg=true\n")  # what a tick in the plugin manager writes
+    settings = profiles / "profiles" / "default" / "QGIS"
+    settings.mkdir()
+    for name in ("QGIS3.ini", "QGIS4.ini"):  # what a tick in the plugin manager writes
+        (settings / name).write_text("[PythonPlugins]\nroadseg=true\n")
     write_road(tmp_path / "mask.tif")
     values = {"INPUT": str(tmp_path / "mask.tif"), "OUTPUT": str(tmp_path / "roads.gpkg")}
     done = subprocess.run(

@@ -178,15 +178,20 @@ def profile(tmp_path):
 
 
 @pytest.fixture
-def batch(monkeypatch, qgis_app):
-    """Return a function that runs rows of an algorithm in Processing's own batch dialog, and returns what it told."""
-    from processing.gui.BatchAlgorithmDialog import BatchAlgorithmDialog
-
+def no_iface(monkeypatch):
+    """Leave Processing without QGIS' window, as in a script: that of pytest-qgis gives views that are none."""
     for module in ("ParametersPanel", "BatchPanel", "Postprocessing", "BatchAlgorithmDialog"):
         monkeypatch.setattr(f"processing.gui.{module}.iface", None)
 
+
+@pytest.fixture
+def batch(no_iface, qgis_app):
+    """Return a function that runs rows of an algorithm in Processing's own batch dialog, and returns what it told."""
+    from processing.gui.BatchAlgorithmDialog import BatchAlgorithmDialog
+
     def execute(name, rows, seconds=30):
         dialog = BatchAlgorithmDialog(QgsApplication.processingRegistry().createAlgorithmById(f"roadseg:{name}"))
+        dialog.show()  # one that nobody sees deletes itself when it is done
         dialog.execute(rows)
         end = time.monotonic() + seconds
         told = ""

@@ -39,11 +39,6 @@ def load(name, values, outputs, application):
     return {node.layer().name(): node.layer() for node in group.findLayers()}
 
 
-@pytest.fixture
-def no_iface(monkeypatch):
-    monkeypatch.setattr("processing.gui.Postprocessing.iface", None)
-
-
 def test_segments_results_arrive_grouped_named_and_styled(play_runtime, image, tmp_path, model, qgis_app, no_iface):
     play_runtime(SEGMENT)
     outputs = {"MASK": str(tmp_path / "a.tif"), "PROBABILITY": "TEMPORARY_OUTPUT"}
@@ -259,12 +254,10 @@ def test_each_row_of_a_batch_is_named_for_its_own_image(play_runtime, image, tmp
     assert {node.layer().name() for node in group.findLayers()} == {"Road mask (Bonn)", "Road mask (Köln)"}
 
 
-def test_a_batch_is_filled_from_a_folders_images(image, tmp_path, model, monkeypatch, provider):
+def test_a_batch_is_filled_from_a_folders_images(image, tmp_path, model, provider, no_iface):
     from processing.gui.BatchAlgorithmDialog import BatchAlgorithmDialog
     from processing.gui.BatchPanel import BatchPanelFillWidget
 
-    for module in ("ParametersPanel", "BatchPanel", "Postprocessing", "BatchAlgorithmDialog"):
-        monkeypatch.setattr(f"processing.gui.{module}.iface", None)
     paths = [str(shutil.copyfile(image, tmp_path / f"{name}.tif")) for name in ("a", "b", "c")]
     dialog = BatchAlgorithmDialog(provider.algorithm("segment").create())
     panel, context = dialog.mainWidget(), QgsProcessingContext()

@@ -154,7 +154,7 @@ def test_an_extent_beside_the_image_is_refused(image, tmp_path):
     assert not (tmp_path / "labels.gpkg").exists()
 
 
-def test_all_layers_come_onto_the_map_in_order_and_with_their_styles(image, tmp_path, qgis_app):
+def test_all_layers_come_onto_the_map_in_order_and_with_their_styles(image, tmp_path, qgis_app, no_iface):
     """As the toolbox does it: made in another thread, then loaded and styled here."""
     from processing.gui.Postprocessing import handleAlgorithmResults
 
