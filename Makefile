@@ -103,7 +103,7 @@ test-gui: build/qgis-venv.stamp build/screen.stamp build/runtime-python.txt
 test-ltr: SUITE := trixie-backports
 test-sid: SUITE := sid
 test-ltr test-sid: build/qgis-venv.stamp build/runtime-python.txt
-	scripts/in_debian.sh $(SUITE) test-plugin test-package test-end-to-end test-gui
+	scripts/in_debian.sh $(SUITE) $(MAKEOVERRIDES) test-plugin test-package test-end-to-end test-gui
 
 # Prints the path of the runtime's Python, building the runtime first where it is missing.
 runtime-python: build/runtime-python.txt
