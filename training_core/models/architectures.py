@@ -17,6 +17,7 @@ from ..errors import JobError, ModelFileError, shown
 from ..jobs import STARTER_RESNET34
 from ..jobs.architectures import ARCHITECTURES, EFFICIENTNET, ENCODERS, FPN, RESNETS, UNET, UNET_PLUS_PLUS, USUAL
 from .decoder import DecoderBlock
+from .depthwise import speed_up_depthwise
 
 # The library that builds it. Loading it takes seconds, in which a job can read its images; see `preload`.
 LIBRARY = "segmentation_models_pytorch"
@@ -147,6 +148,7 @@ def build_network(architecture: Architecture) -> nn.Module:
     if architecture.name == UNET:
         model.decoder.blocks = nn.ModuleList(map(DecoderBlock, model.decoder.blocks))
     _make_tileable(model, architecture.name)
+    speed_up_depthwise(model)
     return model.to(memory_format=torch.channels_last)
 
 
