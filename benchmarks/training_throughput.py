@@ -5,7 +5,7 @@ convolution forward and backward, over the shapes of a ResNet34-UNet, in BF16 an
 of its own precision. ONEDNN_MAX_CPU_ISA=AVX2 ATEN_CPU_CAPABILITY=avx2 in the environment makes the processor one of
 that class (AVX512_CORE and avx512: without BF16), for which --precision fp32 leaves BF16 out. The loops are real
 ones: chips drawn from an image, jittered and turned, losses, optimizer, averaged weights, progress reported. They and
-the plain script, each in a process of its own, take turns, and the medians count.
+the plain script, each in a process of its own, take turns, and the medians count. The loops may have another encoder.
 """
 
 from __future__ import annotations
@@ -42,6 +42,7 @@ def main() -> None:
     parser.add_argument("--batch-size", type=int, default=4)
     parser.add_argument("--steps", type=int, default=8)
     parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--encoder", default="resnet34", help="of the loops; the plain script has ResNet34")
     parser.add_argument("--precision", choices=("fp32", "bf16"), nargs="+", default=["fp32", "bf16"])
     parser.add_argument("--measure", help="measure one loop in this process, or 'peak fp32'; for this script itself")
     arguments = parser.parse_args()
@@ -60,6 +61,8 @@ def compare(arguments: argparse.Namespace, folder: Path) -> None:
     print(processor.name() + (f", used as {isa}" if isa else ""), flush=True)
     prepare_arrays(folder / "arrays.npz", 2 * arguments.size_px)
     loops = {name: options for name, options in LOOPS.items() if options["precision"] in arguments.precision}
+    if not arguments.encoder.startswith("resnet"):
+        loops = {name: options for name, options in loops.items() if "recompute" not in options}
     peaks: dict[str, list[tuple[float, float]]] = {precision: [] for precision in arguments.precision}
     speeds: dict[str, list[float]] = {name: [] for name in ("plain script", *loops)}
     for _ in range(arguments.rounds):
@@ -71,14 +74,15 @@ def compare(arguments: argparse.Namespace, folder: Path) -> None:
     best = {precision: [max(each) for each in zip(*rates)] for precision, rates in peaks.items()}
     for precision, (forward, both) in best.items():
         print(f"{precision.upper()} convolution peak: {both:.0f} GFLOP/s forward and backward, {forward:.0f} forward")
-    print(f"ResNet34-UNet, batch {arguments.batch_size}, {arguments.size_px} px, whole loop; of the U-Net as defined")
+    shape = f"batch {arguments.batch_size}, {arguments.size_px} px, whole loop"
+    print(f"U-Net on {arguments.encoder}, {shape}; shares of a peak are those of ResNet34's operations")
     print(f"{'loop':30} images/s  of plain  of peak")
     plain = statistics.median(speeds["plain script"])
     for name, values in speeds.items():
         speed = statistics.median(values)
         rate = speed * FLOP_PER_PX * arguments.size_px**2 / 1e9
         precision = loops[name]["precision"] if name in loops else "fp32"
-        share = f"{rate / best[precision][1]:8.0%}" if precision in best else ""
+        share = f"{rate / best[precision][1]:8.0%}" if precision in best and arguments.encoder == "resnet34" else ""
         print(f"{name:30} {speed:8.2f} {speed / plain:7.2f} x {share}")
 
 
@@ -102,7 +106,7 @@ def speed_of_plain_script(arrays: Path, arguments: argparse.Namespace) -> float:
 def ask(question: list[str], arguments: argparse.Namespace) -> str:
     """Return what this script prints in a process of its own."""
     shape = [f"--size-px={arguments.size_px}", f"--batch-size={arguments.batch_size}", f"--steps={arguments.steps}"]
-    command = [sys.executable, __file__, *question, *shape]
+    command = [sys.executable, __file__, *question, *shape, f"--encoder={arguments.encoder}"]
     return subprocess.run(command, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
 
 
@@ -183,7 +187,7 @@ def speed_of_loop(arguments: argparse.Namespace, options: dict[str, object]) -> 
     )
     recipe = FineTune(batch_size=arguments.batch_size, chip_px=arguments.size_px, steps=arguments.steps, **options)
     torch.manual_seed(0)
-    network = build_network(Architecture())
+    network = build_network(Architecture(encoder=arguments.encoder))
     if recipe.recompute == "yes":
         recompute_activations(network)
     training = Training(
