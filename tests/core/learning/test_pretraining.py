@@ -398,3 +398,4 @@ def test_styles_are_mixed_while_training_alone():
     normalized = [(each - each.mean((2, 3), keepdim=True)) / each.std((2, 3), keepdim=True) for each in (mixed, chips)]
     torch.testing.assert_close(*normalized, atol=1e-3, rtol=1e-3)
     assert torch.equal(layer.eval()(chips), chips)
+    assert layer.train()(chips.bfloat16()).dtype == torch.bfloat16
