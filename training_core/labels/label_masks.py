@@ -32,6 +32,7 @@ from ..geodata.sources import source_name
 from ..geodata.vectors import read_area
 from ..jobs import MaskOptions
 from ..system import large_arrays
+from ..system.file_systems import same_name
 from .coco import CocoImage, is_coco, read_coco
 from .label_raster import Labels
 
@@ -266,7 +267,7 @@ def _by_name(masks: Sequence[str], images: Sequence[str]) -> dict[str, list[str]
 
 
 def _key(path: str) -> str:
-    return re.sub(r"[\W_]+", "_", _ROLE.sub("", Path(path).stem.lower())).strip("_")
+    return re.sub(r"[\W_]+", "_", _ROLE.sub("", same_name(Path(path).stem))).strip("_")
 
 
 def _by_place(masks: Sequence[str], images: Sequence[str]) -> dict[str, list[str]]:

@@ -27,6 +27,7 @@ from ..segmentation.image_threshold import spread
 from ..segmentation.result_rasters import ResultWriter
 from ..segmentation.segmenter import Segmenter, prepare_segmenter, require_classes, seconds_per_px, segmented
 from ..segmentation.work_plan import ImagePlan, Results, check_size, describe_work, no_data, plan_image
+from ..system.file_systems import same_name
 from ..system.outputs import Outputs
 
 
@@ -110,9 +111,9 @@ def _targets(job: Segment) -> list[tuple[str, Results]]:
     for raster in job.rasters:
         stem, number = f"{Path(raster).stem}_roads", 2
         name = stem
-        while name.casefold() in taken:  # some file systems take "A" and "a" for one
+        while same_name(name) in taken:
             name, number = f"{stem}_{number}", number + 1
-        taken.add(name.casefold())
+        taken.add(same_name(name))
         targets.append((raster, Results(str(Path(job.folder) / f"{name}.tif"))))
     return targets
 

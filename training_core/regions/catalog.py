@@ -27,6 +27,7 @@ from ..geodata.rasterize import ground_shapes, pixel_window
 from ..geodata.rasters import band_names, open_raster
 from ..geodata.sources import with_sources
 from ..segmentation.work_plan import fitting
+from ..system.file_systems import same_name
 from ..system.outputs import without_options
 from .scene_sources import gdal_path
 
@@ -102,7 +103,7 @@ def read_catalog(
         elif isinstance(entry, Problem):
             problems.append(entry)
         else:
-            first = scenes.setdefault(entry.name.casefold(), entry)  # some file systems take "A" and "a" for one
+            first = scenes.setdefault(same_name(entry.name), entry)
             if first is not entry:
                 shared = f"{path} has the same name as {first.path}, and so would its mask; it is left out."
                 problems.append(

@@ -21,6 +21,7 @@ import numpy as np
 
 from ..errors import OutputError
 from ..jobs.private_folders import PrivateFolder, remove_leftovers
+from ..system.file_systems import patiently
 from ..system.staging import NO_ROOM, sync, sync_folder
 
 KEY_DIGITS = 24
@@ -89,7 +90,7 @@ class Store:
                 temporary = folder / final.name
                 writer(temporary)
                 sync(temporary)
-                os.replace(temporary, final)
+                patiently(os.replace, temporary, final)
                 sync_folder(final.parent)
         except OSError as error:
             problem, advice = f"{final} cannot be written ({error.strerror or error}).", _UNREACHABLE

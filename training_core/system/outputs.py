@@ -17,6 +17,7 @@ from typing import Optional, Union
 
 from ..errors import OutputError
 from . import shutdown
+from .file_systems import patiently
 from .staging import NO_ROOM, StagingFolder, sync
 
 # Sidecar files of other programs, which would be wrong for the new file.
@@ -138,7 +139,7 @@ class Outputs:
                 former = _keep(final, temporary)
                 if temporary.is_dir() and final.is_dir():  # an empty one, which Windows would not replace
                     final.rmdir()
-                os.replace(temporary, final)
+                patiently(os.replace, temporary, final)
                 placed.append((final, former))
         except OSError as error:
             for earlier, former in placed:
@@ -184,7 +185,7 @@ def replaced(path: Path) -> Iterator[Path]:
         temporary = folder.add(path.name)
         yield temporary
         sync(temporary)
-        os.replace(temporary, path)
+        patiently(os.replace, temporary, path)
     finally:
         folder.remove()
 
