@@ -18,7 +18,7 @@ class DepthwiseConv2d(nn.Conv2d):
     """A depthwise convolution that computes in FP32 where it is trained in BF16."""
 
     def forward(self, input: Tensor) -> Tensor:
-        """Return the convolved features, (batch, channels, height, width), of the dtype that the base class returns."""
+        """Return the input, (batch, channels, height, width), convolved; both are float32 or bfloat16."""
         if not self.training or input.dtype != torch.bfloat16:
             return super().forward(input)
         with torch.autocast("cpu", enabled=False):
