@@ -23,6 +23,9 @@ else:
 LOCK = ".lock"
 # Where a file system has no locks, folders that have not changed for this long are leftovers.
 OLD_S = 2 * 86400.0
+# Newer Pythons make 0o700 an access list on Windows, which files keep when they are moved out of the folder: in a
+# shared folder, nobody else could read a finished output. There the list of the parent is inherited.
+_MODE = 0o777 if sys.platform == "win32" else 0o700
 
 
 class PrivateFolder:
@@ -40,7 +43,7 @@ class PrivateFolder:
         self._lock: Optional[int] = None
         while True:
             self.path = parent / f"{prefix}{os.getpid()}-{secrets.token_hex(8)}{suffix}"
-            self.path.mkdir(0o700)
+            self.path.mkdir(_MODE)
             try:
                 if self._take_lock():
                     return
