@@ -21,7 +21,7 @@ from .errors import Cancelled
 from .events import Event, Reporter
 from .jobs import Job, ProcessOptions, with_model_paths
 from .system import environment, shutdown
-from .system.input_lines import InputLines
+from .system.input_lines import InputLines, chunks_of
 
 HEARTBEAT_S = 2.0
 # Time limits after the client has closed the pipe: for the next tile or step, for uninterruptible sections, and, if the
@@ -165,9 +165,8 @@ def _watch_stdin(
     if lines:
         lines.read(0, cancelled.set)
     else:
-        with contextlib.suppress(OSError):  # standard input is closed
-            while os.read(0, 4096):
-                pass
+        for _ in chunks_of(0):
+            pass
         cancelled.set()
     threading.Event().wait(_patience_s(job))
     shutdown.clean_up(GRACE_S)

@@ -9,6 +9,8 @@ from __future__ import annotations
 import contextlib
 import os
 import queue
+import sys
+import time
 from collections.abc import Callable, Iterator
 from typing import Optional
 
@@ -18,6 +20,18 @@ MAX_LINE_BYTES = 16 << 20
 MAX_WAITING = 256
 TOO_LONG = b""
 _CHUNK_BYTES = 1 << 16
+_LOOK_S = 0.05
+
+if sys.platform == "win32":
+    import msvcrt
+    from _winapi import PeekNamedPipe
+
+    def _look(descriptor: int) -> bool:
+        return PeekNamedPipe(msvcrt.get_osfhandle(descriptor), 0)[0] != 0
+
+    _has_come: Optional[Callable[[int], bool]] = _look
+else:
+    _has_come = None
 
 
 class InputLines:
@@ -51,20 +65,37 @@ class InputLines:
         self._lines.put(None)
 
 
+def chunks_of(descriptor: int) -> Iterator[bytes]:
+    """Yield what comes from a file descriptor, until it ends or turns out to be closed.
+
+    On Windows a thread that is blocked in reading a pipe blocks all who ask for the pipe's state, as libraries do of
+    standard input while they are loaded: `import numpy` would not return until the client writes. So there the pipe is
+    looked at until something has come.
+    """
+    with contextlib.suppress(OSError):  # it is closed
+        while True:
+            with contextlib.suppress(OSError):  # it has ended or is no pipe, and reading does not block
+                while _has_come is not None and not _has_come(descriptor):
+                    time.sleep(_LOOK_S)
+            chunk = os.read(descriptor, _CHUNK_BYTES)
+            if not chunk:
+                return
+            yield chunk
+
+
 def _lines_of(descriptor: int) -> Iterator[bytes]:
     """Yield the lines of a file descriptor that are not empty; TOO_LONG for one that is too long."""
     begun, is_too_long = bytearray(), False
-    with contextlib.suppress(OSError):  # standard input is closed
-        while chunk := os.read(descriptor, _CHUNK_BYTES):
-            *ends, rest = chunk.split(b"\n")
-            for end in ends:
-                begun += end
-                is_too_long = is_too_long or len(begun) > MAX_LINE_BYTES
-                if is_too_long or begun.strip():
-                    yield TOO_LONG if is_too_long else bytes(begun)
-                begun, is_too_long = bytearray(), False
-            begun += rest
-            if len(begun) > MAX_LINE_BYTES:
-                begun, is_too_long = bytearray(), True
+    for chunk in chunks_of(descriptor):
+        *ends, rest = chunk.split(b"\n")
+        for end in ends:
+            begun += end
+            is_too_long = is_too_long or len(begun) > MAX_LINE_BYTES
+            if is_too_long or begun.strip():
+                yield TOO_LONG if is_too_long else bytes(begun)
+            begun, is_too_long = bytearray(), False
+        begun += rest
+        if len(begun) > MAX_LINE_BYTES:
+            begun, is_too_long = bytearray(), True
     if begun.strip():
         yield bytes(begun)
