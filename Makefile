@@ -99,7 +99,7 @@ test-gui: build/qgis-venv.stamp build/screen.stamp build/runtime-python.txt
 	$(QGIS_PYTHON) $(PYTEST) tests/gui
 
 # What depends on QGIS, with that of other Debian suites: the long term release, and the newest with the newest Python.
-# Needs root, 2.3 GB each, and three minutes to install a suite the first time.
+# Needs root, 2.5 GB each, and three minutes to install a suite the first time.
 test-ltr: SUITE := trixie-backports
 test-sid: SUITE := sid
 test-ltr test-sid: build/qgis-venv.stamp build/runtime-python.txt

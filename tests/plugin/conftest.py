@@ -179,14 +179,14 @@ def profile(tmp_path):
 
 @pytest.fixture
 def no_iface(monkeypatch):
-    """Leave Processing without QGIS' window, as in a script: that of pytest-qgis gives views that are none."""
+    """Leave Processing without an iface, as in a script: the layer tree view of pytest-qgis' is not one of QGIS."""
     for module in ("ParametersPanel", "BatchPanel", "Postprocessing", "BatchAlgorithmDialog"):
         monkeypatch.setattr(f"processing.gui.{module}.iface", None)
 
 
 @pytest.fixture
 def batch(no_iface, qgis_app):
-    """Return a function that runs rows of an algorithm in Processing's own batch dialog, and returns what it told."""
+    """Return a function that runs rows of an algorithm in Processing's own batch dialog, and returns its log."""
     from processing.gui.BatchAlgorithmDialog import BatchAlgorithmDialog
 
     def execute(name, rows, seconds=30):

@@ -1,8 +1,8 @@
 """Depthwise convolutions whose gradients are fast in BF16.
 
-oneDNN has kernels in BF16 for the gradients of 3 x 3 depthwise convolutions of stride 1 alone; others take three to ten
-times as long as in FP32 (benchmarks/README.md), half of a training step of EfficientNet-Lite0 with AMX. They have few
-products, so that FP32 costs little.
+oneDNN, as of PyTorch 2.8, has fast kernels in BF16 for the gradients of 3 x 3 depthwise convolutions of stride 1 alone;
+others take 4 to 13 times as long as in FP32, half of a training step of EfficientNet-Lite0 with AMX
+(benchmarks/README.md). They have few products, so that FP32 costs little.
 
 Scope: one layer; names and shapes of its parameters stay. Independent of the rest of the model.
 """

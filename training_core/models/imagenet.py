@@ -17,7 +17,7 @@ from typing import Any
 
 from ..errors import RuntimeEnvironmentError
 from ..events import Reporter
-from ..system.file_systems import patiently
+from ..system.file_systems import replace
 from .architectures import TIMM, Architecture
 
 # The registry of the library: which repository, at which revision.
@@ -73,7 +73,7 @@ def fetch_encoder(encoder: str, reporter: Reporter) -> Path:
             reporter.log(f"The license of these weights: {_license(hub, options)} ({place['repo_id']}).")
             partial = path.with_suffix(f".{os.getpid()}.part")
             shutil.move(fetched, partial)
-            patiently(os.replace, partial, path)
+            replace(partial, path)
     except (OSError, ValueError, RuntimeError, hub.errors.HTTPError) as error:
         raise RuntimeEnvironmentError(
             f"The weights of {encoder}, pretrained on ImageNet, cannot be fetched: {error}.",

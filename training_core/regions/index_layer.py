@@ -11,7 +11,6 @@ time, so a change that cannot be written is only a warning.
 from __future__ import annotations
 
 import contextlib
-import os
 import shutil
 import sqlite3
 import threading
@@ -32,7 +31,7 @@ from shapely.geometry.base import BaseGeometry
 from ..errors import OutputError, without_passwords
 from ..events import Reporter
 from ..geodata.vector_output import CREATION_OPTIONS
-from ..system.file_systems import patiently
+from ..system.file_systems import replace
 from ..system.outputs import replaced
 from ..system.staging import StagingFolder, sync
 
@@ -211,7 +210,7 @@ def _make(path: Path, crs: CRS, scenes: Sequence[IndexedScene]) -> None:
             )
             if not _refilled(path, new):
                 sync(new)
-                patiently(os.replace, new, path)
+                replace(new, path)
                 for ending in ("-wal", "-shm", "-journal"):  # of the file that was there
                     path.with_name(path.name + ending).unlink(missing_ok=True)
         finally:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -21,7 +20,7 @@ import numpy as np
 
 from ..errors import OutputError
 from ..jobs.private_folders import PrivateFolder, remove_leftovers
-from ..system.file_systems import patiently
+from ..system.file_systems import replace
 from ..system.staging import NO_ROOM, sync, sync_folder
 
 KEY_DIGITS = 24
@@ -90,7 +89,7 @@ class Store:
                 temporary = folder / final.name
                 writer(temporary)
                 sync(temporary)
-                patiently(os.replace, temporary, final)
+                replace(temporary, final)
                 sync_folder(final.parent)
         except OSError as error:
             problem, advice = f"{final} cannot be written ({error.strerror or error}).", _UNREACHABLE

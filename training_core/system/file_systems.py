@@ -1,23 +1,23 @@
-"""What file systems of Windows and macOS do otherwise than those of Linux: equal names, files that others hold open.
+"""How file systems of Windows and macOS differ from those of Linux: names that are the same, files that are open.
 
-Scope: names and moves. Independent of what files hold.
+Scope: names, and moving files into place. Independent of what files hold.
 """
 
 from __future__ import annotations
 
+import os
 import time
 import unicodedata
-from collections.abc import Callable
-from typing import Any
+from pathlib import Path
 
 PATIENCE_S, PAUSE_S = 2.0, 0.05
 
 
-def patiently(act: Callable[..., object], *paths: Any) -> None:
-    """Rename or remove files, and try again for PATIENCE_S as long as another program holds one of them open.
+def replace(new: Path, final: Path) -> None:
+    """Move a file or folder into place, and try again for PATIENCE_S as long as another program holds one of them open.
 
-    Windows lets nobody else rename, replace or remove an open file, and programs that search for viruses, index or
-    back up open each new file for moments.
+    Windows lets nobody rename or replace a file that another program has open, and programs that search for viruses,
+    index or back up open each new file for moments.
 
     Raises
     ------
@@ -27,7 +27,7 @@ def patiently(act: Callable[..., object], *paths: Any) -> None:
     end_s = time.monotonic() + PATIENCE_S
     while True:
         try:
-            act(*paths)
+            os.replace(new, final)
             return
         except PermissionError:
             if time.monotonic() > end_s:

@@ -17,7 +17,7 @@ from typing import Optional, Union
 
 from ..errors import OutputError
 from . import shutdown
-from .file_systems import patiently
+from .file_systems import replace
 from .staging import NO_ROOM, StagingFolder, sync
 
 # Sidecar files of other programs, which would be wrong for the new file.
@@ -139,7 +139,7 @@ class Outputs:
                 former = _keep(final, temporary)
                 if temporary.is_dir() and final.is_dir():  # an empty one, which Windows would not replace
                     final.rmdir()
-                patiently(os.replace, temporary, final)
+                replace(temporary, final)
                 placed.append((final, former))
         except OSError as error:
             for earlier, former in placed:
@@ -185,7 +185,7 @@ def replaced(path: Path) -> Iterator[Path]:
         temporary = folder.add(path.name)
         yield temporary
         sync(temporary)
-        patiently(os.replace, temporary, path)
+        replace(temporary, path)
     finally:
         folder.remove()
 

@@ -134,10 +134,10 @@ def test_three_bands_alike_are_one_and_colors_are_refused(tmp_path):
 
 
 def test_masks_belong_to_images_by_name_and_the_others_are_told(tmp_path):
-    images = [image_in(tmp_path, name) for name in ("town_7_sat.tif", "town_8_sat.tif", "town_9_sat.tif")]
+    images = [image_in(tmp_path, name) for name in ("town_7_sat.tif", "caf\u00e9_8_sat.tif", "town_9_sat.tif")]
     masks = [
         write(tmp_path / "masks" / name, mask_of(), driver="PNG")
-        for name in ("mask_town_7.png", "town-8-mask.png", "town_6_mask.png")
+        for name in ("mask_town_7.png", "cafe\u0301-8-mask.png", "town_6_mask.png")
     ]
     reporter = Reporter()
     read = read_masks(options(masks), "", images, reporter)

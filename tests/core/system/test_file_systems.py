@@ -3,17 +3,17 @@ import os
 import pytest
 
 from training_core.system import file_systems
-from training_core.system.file_systems import patiently, same_name
+from training_core.system.file_systems import replace, same_name
 from training_core.system.outputs import replaced
 
 
 def test_an_output_waits_until_another_program_closes_the_new_file(tmp_path, monkeypatch):
-    refusals, replace = iter(range(3)), os.replace
+    refusals, move = iter(range(3)), os.replace
 
     def held_open(*paths):
         if next(refusals, None) is not None:
             raise PermissionError(13, "Access is denied")
-        replace(*paths)
+        move(*paths)
 
     monkeypatch.setattr(os, "replace", held_open)
     with replaced(tmp_path / "roads.txt") as temporary:
@@ -21,14 +21,14 @@ def test_an_output_waits_until_another_program_closes_the_new_file(tmp_path, mon
     assert [path.name for path in tmp_path.iterdir()] == ["roads.txt"]
 
 
-def test_patience_ends(monkeypatch):
-    monkeypatch.setattr(file_systems, "PATIENCE_S", 0.1)
-
-    def refuse():
+def test_a_file_that_stays_open_is_an_error(tmp_path, monkeypatch):
+    def refuse(*paths):
         raise PermissionError(13, "Access is denied")
 
+    monkeypatch.setattr(file_systems, "PATIENCE_S", 0.1)
+    monkeypatch.setattr(os, "replace", refuse)
     with pytest.raises(PermissionError):
-        patiently(refuse)
+        replace(tmp_path / "new", tmp_path / "final")
 
 
 def test_names_that_macos_or_windows_takes_for_one_are_the_same():
