@@ -6,7 +6,6 @@ Scope: layers, forms, files. Independent of Processing. Labels are precious, so 
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import count
@@ -28,6 +27,8 @@ from qgis.core import (
 
 from ...training_core.errors import OutputError
 from ...training_core.jobs import LabelOptions
+from ...training_core.jobs.file_systems import replace
+from ...training_core.jobs.private_folders import PrivateFolder
 from ..paths import RESOURCES
 
 ROADS, AOI, NO_ROAD = "roads", "aoi", "no_road"
@@ -108,13 +109,16 @@ def write_label_layers(
     """
     check_new(path)
     try:
-        with tempfile.TemporaryDirectory(prefix=".roadseg-", dir=Path(path).parent) as folder:
-            draft = os.path.join(folder, f"labels{_SUFFIX}")
-            _write_tables(draft, wanted, transforms)
-            _store_form(draft, ROADS, lambda layer: _make_road_form(layer, wanted, tr))
+        folder = PrivateFolder(Path(path).parent, ".roadseg-", ".part")
+        try:
+            draft = folder.path / f"labels{_SUFFIX}"
+            _write_tables(str(draft), wanted, transforms)
+            _store_form(str(draft), ROADS, lambda layer: _make_road_form(layer, wanted, tr))
             for name in (AOI, NO_ROAD):
-                _store_form(draft, name, _make_area_form)
-            os.rename(draft, path)
+                _store_form(str(draft), name, _make_area_form)
+            replace(draft, Path(path))
+        finally:
+            folder.remove()
     except OSError as error:
         raise OutputError(f"{path} cannot be written ({error.strerror}).", "Choose another folder.") from error
 

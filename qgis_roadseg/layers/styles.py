@@ -5,7 +5,6 @@ Scope: style files in resources/styles, Processing's loading of layers. Independ
 
 from __future__ import annotations
 
-import os
 import shutil
 import uuid
 from collections.abc import Callable
@@ -21,6 +20,7 @@ from qgis.core import (
 )
 
 from ...training_core import jobs
+from ...training_core.jobs.file_systems import replace
 from ..paths import RESOURCES
 from ..translation import tr
 
@@ -144,7 +144,7 @@ def _put_beside(file: Path, style: Path) -> None:
     draft = beside.with_name(f".{uuid.uuid4().hex}.qml")
     try:
         shutil.copyfile(style, draft)
-        os.replace(draft, beside)
+        replace(draft, beside)
     finally:
         draft.unlink(missing_ok=True)
 

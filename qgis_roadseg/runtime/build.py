@@ -16,6 +16,7 @@ from typing import Optional
 from qgis.core import QgsProcessingFeedback
 
 from ...training_core.errors import Cancelled, RuntimeEnvironmentError
+from ...training_core.jobs.file_systems import replace
 from .locks import is_in_use, lock_at
 from .network import handed_on, without_credentials
 from .process import POSIX, RUN_MODULE, RUN_PROGRAM, run_to_end
@@ -287,11 +288,11 @@ def _replace(final: Path, built: Path) -> None:
     former = built.with_name(f"{built.name}-former")
     try:
         if final.exists():
-            final.rename(former)
-        built.rename(final)
+            replace(final, former)
+        replace(built, final)
     except OSError as error:
         if former.exists() and not final.exists():
-            former.rename(final)
+            replace(former, final)
         raise RuntimeEnvironmentError(
             f"{final} cannot be replaced ({error.strerror}).", "Stop the jobs that use it and try again."
         ) from error

@@ -18,6 +18,7 @@ from rasterio.io import DatasetReader, DatasetWriter
 from rasterio.windows import Window
 
 from ..errors import OutputError
+from ..jobs.file_systems import remove
 from .grid import Grid
 from .pixel_codes import NO_DATA
 from .tiling import Tile
@@ -73,7 +74,7 @@ class BandFile:
         with named_errors(self._path):
             self.dataset.close()
             rasterio.shutil.copy(self._draft, self._path, driver="COG", overview_resampling=self._resampling, **layout)
-            self._draft.unlink()
+            remove(self._draft)
         check_geotiff(self._path, self._sum)
 
     def close(self) -> None:

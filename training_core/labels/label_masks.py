@@ -31,8 +31,8 @@ from ..geodata.rasters import open_raster
 from ..geodata.sources import source_name
 from ..geodata.vectors import read_area
 from ..jobs import MaskOptions
+from ..jobs.file_systems import same_name
 from ..system import large_arrays
-from ..system.file_systems import same_name
 from .coco import CocoImage, is_coco, read_coco
 from .label_raster import Labels
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from ..errors import RuntimeEnvironmentError
 from ..events import Reporter
-from ..system.file_systems import replace
+from ..jobs.file_systems import replace
 from .architectures import TIMM, Architecture
 
 # The registry of the library: which repository, at which revision.

@@ -21,13 +21,13 @@ from ..geodata.pixel_codes import NO_DATA, ROAD
 from ..geodata.sources import with_sources
 from ..geodata.vectors import read_area
 from ..jobs import Segment
+from ..jobs.file_systems import same_name
 from ..models.loading import load_model
 from ..models.model_card import ModelCard
 from ..segmentation.image_threshold import spread
 from ..segmentation.result_rasters import ResultWriter
 from ..segmentation.segmenter import Segmenter, prepare_segmenter, require_classes, seconds_per_px, segmented
 from ..segmentation.work_plan import ImagePlan, Results, check_size, describe_work, no_data, plan_image
-from ..system.file_systems import same_name
 from ..system.outputs import Outputs
 
 

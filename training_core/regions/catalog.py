@@ -26,8 +26,8 @@ from ..geodata.model_input import ModelInput
 from ..geodata.rasterize import ground_shapes, pixel_window
 from ..geodata.rasters import band_names, open_raster
 from ..geodata.sources import with_sources
+from ..jobs.file_systems import same_name
 from ..segmentation.work_plan import fitting
-from ..system.file_systems import same_name
 from ..system.outputs import without_options
 from .scene_sources import gdal_path
 

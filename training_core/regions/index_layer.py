@@ -31,7 +31,7 @@ from shapely.geometry.base import BaseGeometry
 from ..errors import OutputError, without_passwords
 from ..events import Reporter
 from ..geodata.vector_output import CREATION_OPTIONS
-from ..system.file_systems import replace
+from ..jobs.file_systems import replace
 from ..system.outputs import replaced
 from ..system.staging import StagingFolder, sync
 

@@ -19,8 +19,8 @@ from zipfile import BadZipFile
 import numpy as np
 
 from ..errors import OutputError
+from ..jobs.file_systems import replace
 from ..jobs.private_folders import PrivateFolder, remove_leftovers
-from ..system.file_systems import replace
 from ..system.staging import NO_ROOM, sync, sync_folder
 
 KEY_DIGITS = 24

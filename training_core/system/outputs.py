@@ -16,8 +16,8 @@ from types import TracebackType
 from typing import Optional, Union
 
 from ..errors import OutputError
+from ..jobs.file_systems import remove, replace
 from . import shutdown
-from .file_systems import replace
 from .staging import NO_ROOM, StagingFolder, sync
 
 # Sidecar files of other programs, which would be wrong for the new file.
@@ -150,7 +150,7 @@ class Outputs:
         for final, _ in placed:
             for sidecar in (f"{final}{ending}" for ending in SIDECARS):
                 if os.path.lexists(sidecar):  # also where this name would be too long
-                    os.unlink(sidecar)
+                    _remove_sidecar(final, Path(sidecar))
 
     def _discard(self) -> None:
         for folder in list(self._folders.values()):
@@ -243,6 +243,17 @@ def _keep(final: Path, temporary: Path) -> Optional[Path]:
     except OSError:  # no such file, or a file system without hard links
         return None
     return former
+
+
+def _remove_sidecar(final: Path, sidecar: Path) -> None:
+    try:
+        remove(sidecar)
+    except OSError as error:
+        raise OutputError(
+            f"{final} is written, but {sidecar.name}, which belonged to the file before it, cannot be removed "
+            f"({_why(error)}).",
+            "Close the program that uses it, and delete it: programs would take it for a part of the new file.",
+        ) from error
 
 
 def _undo(final: Path, former: Optional[Path]) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Optional
 
 from ..jobs import private_folders
+from ..jobs.file_systems import remove
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 PREFIX, PART = ".roadseg-", ".part"
@@ -61,7 +62,7 @@ class StagingFolder:
         self._count += 1
         temporary = self._reachable() / f"{self._token}{self._count}{suffix}"
         temporary.write_bytes(b"\0" * 4096)  # fails at once on a full disk
-        temporary.unlink()
+        remove(temporary)
         return temporary
 
     def _reachable(self) -> Path:

@@ -24,6 +24,7 @@ from qgis.gui import QgsMapCanvas
 
 from ....training_core.errors import ImageryError, JobError, ModelFileError, RoadSegError
 from ....training_core.jobs import model_path
+from ....training_core.jobs.file_systems import replace
 from ...layers import work_area
 from ...rendering import mesh_painting, rendering
 from ...toolbox.model_files import read_resolution_m
@@ -125,7 +126,7 @@ class ImageRendering(QgsTask):
         draft = self._path.with_name(f".{self._path.name}")
         try:
             rendering.render(self._provider, self._frame, draft, self._feedback)
-            draft.replace(self._path)
+            replace(draft, self._path)
         except (RoadSegError, OSError) as error:
             draft.unlink(missing_ok=True)
             self._error = error

@@ -23,6 +23,7 @@ from qgis.core import (
 from qgis.gui import QgsMapCanvas
 from qgis.PyQt.QtCore import QObject, QTimer
 
+from ....training_core.jobs.file_systems import replace
 from ...layers.styles import style_file
 from ...translation import tr
 from .session_store import SHOWN
@@ -144,7 +145,7 @@ class LiveOverlay(QObject):
         with contextlib.suppress(OSError):  # then the saved project names a file that may be gone
             draft = kept.with_name(f".{kept.name}")
             shutil.copyfile(self._shown, draft)
-            draft.replace(kept)
+            replace(draft, kept)
             layer.setDataSource(str(kept), layer.name(), "gdal", QgsDataProvider.ProviderOptions(), False)
 
 

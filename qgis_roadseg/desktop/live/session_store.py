@@ -20,6 +20,7 @@ from qgis.core import QgsGeometry
 
 from ....training_core.errors import OutputError
 from ....training_core.jobs import parse
+from ....training_core.jobs.file_systems import replace
 from ...layers.label_layers import NAMES
 from ...paths import data_folder
 from ...runtime.locks import lock_at
@@ -71,7 +72,7 @@ class SessionStore:
         draft = self.path / f".{uuid.uuid4().hex}"
         try:
             draft.write_text(json.dumps(choices, indent=1), encoding="utf-8")
-            draft.replace(self.path / CHOICES)
+            replace(draft, self.path / CHOICES)
         except OSError as error:
             raise OutputError(f"{self.path} cannot be written ({error.strerror}).", "Make room on its disk.") from error
 

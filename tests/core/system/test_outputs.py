@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from training_core.errors import OutputError
-from training_core.jobs import private_folders
+from training_core.jobs import file_systems, private_folders
 from training_core.system.outputs import Outputs, replaced
 
 ROOT = Path(__file__).parents[3]
@@ -70,6 +70,16 @@ def test_a_destination_is_replaced_with_all_that_belonged_to_it(tmp_path):
         outputs.stage(str(tmp_path / "roads.gpkg")).write_text("new")
     assert (tmp_path / "roads.gpkg").read_text() == "new"
     assert files(tmp_path) == ["roads.gpkg", "roads.gpkg2", "roads.qml"]
+
+
+def test_what_belonged_to_a_former_file_and_stays_is_named(tmp_path, monkeypatch):
+    (tmp_path / "roads.gpkg-wal").mkdir()  # cannot be unlinked, as one that is open on Windows
+    monkeypatch.setattr(file_systems, "PATIENCE_S", 0)
+    with pytest.raises(OutputError, match=r"roads\.gpkg is written, but roads\.gpkg-wal, .* cannot be removed") as why:
+        with Outputs() as outputs:
+            outputs.stage(str(tmp_path / "roads.gpkg")).write_text("new")
+    assert "delete it" in why.value.remedy
+    assert (tmp_path / "roads.gpkg").read_text() == "new"
 
 
 def test_where_one_cannot_be_put_in_place_none_is(tmp_path):

@@ -9,6 +9,8 @@ from roadseg.qgis_roadseg.runtime.runtime import RequirementSet
 from roadseg.qgis_roadseg.runtime.sources import Sources
 from roadseg.training_core.errors import Cancelled, RuntimeEnvironmentError
 
+from tests.held_files import hold_files
+
 from ..support.acting import Ear
 from ..support.wheels import make_wheel, no_own_index
 
@@ -177,6 +179,14 @@ def test_two_builds_at_once(tiny, ear):
         build._build_folder(tiny.folder),
     ):
         pass
+
+
+def test_a_runtime_is_put_in_place_as_soon_as_no_program_looks_at_it(tiny, monkeypatch):
+    tiny.folder.mkdir(parents=True)
+    hold_files(monkeypatch, refusals=3)
+    with build._build_folder(tiny.folder) as folder:
+        (folder / "new").touch()
+    assert (tiny.folder / "new").is_file() and left(tiny) == [tiny.folder.name]
 
 
 def test_a_named_python_is_only_checked(tiny, play_runtime, monkeypatch, ear):

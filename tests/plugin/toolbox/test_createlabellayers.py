@@ -19,6 +19,8 @@ from qgis.core import (
     edit,
 )
 
+from tests.held_files import hold_files
+
 from ..support.acting import Ear, failure, run, run_in_task
 from ..support.meshes import mesh_layer
 
@@ -101,6 +103,13 @@ def test_what_is_drawn_is_never_lost(image, tmp_path):
     told = failure("createlabellayers", {"INPUT": str(image), "OUTPUT": str(path)})
     assert f"{path} exists already" in told and "Choose another name" in told
     assert opened(path, "roads").featureCount() == opened(path, "aoi").featureCount() == 1
+
+
+def test_the_file_appears_as_soon_as_no_program_looks_at_it(image, tmp_path, monkeypatch):
+    hold_files(monkeypatch, refusals=3)
+    path = tmp_path / "labels.gpkg"
+    run("createlabellayers", {"INPUT": str(image), "OUTPUT": str(path)})
+    assert opened(path, "roads").isValid() and list(tmp_path.glob("*labels*")) == [path]
 
 
 @pytest.mark.parametrize("name", ["labels.shp", "labels"])

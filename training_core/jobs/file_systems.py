@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import time
 import unicodedata
+from collections.abc import Callable
 from pathlib import Path
 
 PATIENCE_S, PAUSE_S = 2.0, 0.05
@@ -16,19 +17,33 @@ PATIENCE_S, PAUSE_S = 2.0, 0.05
 def replace(new: Path, final: Path) -> None:
     """Move a file or folder into place, and try again for PATIENCE_S as long as another program holds one of them open.
 
-    Windows lets nobody rename or replace a file that another program has open, and programs that search for viruses,
-    index or back up open each new file for moments.
+    Windows lets nobody move, replace or remove a file that another program has open, and programs that search for
+    viruses, index or back up open each new file for moments.
 
     Raises
     ------
     OSError
         It is not possible.
     """
+    _patiently(lambda: os.replace(new, final))
+
+
+def remove(path: Path) -> None:
+    """Remove a file, with the same patience.
+
+    Raises
+    ------
+    OSError
+        It is not possible.
+    """
+    _patiently(lambda: os.unlink(path))
+
+
+def _patiently(act: Callable[[], None]) -> None:
     end_s = time.monotonic() + PATIENCE_S
     while True:
         try:
-            os.replace(new, final)
-            return
+            return act()
         except PermissionError:
             if time.monotonic() > end_s:
                 raise

@@ -1,0 +1,35 @@
+"""What Windows and macOS do otherwise: files held open, and names that are one or none."""
+
+import pytest
+
+from tests.held_files import hold_files
+from training_core.jobs import file_systems
+from training_core.jobs.file_systems import remove, replace, same_name
+from training_core.system.outputs import replaced
+
+
+def test_an_output_waits_until_another_program_closes_the_new_file(tmp_path, monkeypatch):
+    hold_files(monkeypatch, refusals=3)
+    with replaced(tmp_path / "roads.txt") as temporary:
+        temporary.write_text("roads")
+    assert [path.name for path in tmp_path.iterdir()] == ["roads.txt"]
+
+
+def test_a_file_goes_as_soon_as_no_program_holds_it(tmp_path, monkeypatch):
+    (tmp_path / "roads.txt").touch()
+    hold_files(monkeypatch, refusals=3)
+    remove(tmp_path / "roads.txt")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("act", [lambda path: replace(path, path.with_name("final")), remove])
+def test_a_file_that_stays_open_is_an_error(act, tmp_path, monkeypatch):
+    (tmp_path / "new").touch()
+    monkeypatch.setattr(file_systems, "PATIENCE_S", 0.1)
+    hold_files(monkeypatch, refusals=1000)
+    with pytest.raises(PermissionError):
+        act(tmp_path / "new")
+
+
+def test_names_that_macos_or_windows_takes_for_one_are_the_same():
+    assert same_name("Cafe\u0301_ROADS") == same_name("caf\u00e9_roads") != same_name("cafe_roads")
