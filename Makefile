@@ -69,6 +69,8 @@ lint: build/core-test-packages.stamp
 	PYTHONPATH=build/core-test-packages "$$(cat build/runtime-python.txt)" -m ruff check --no-cache .
 	PYTHONPATH=build/core-test-packages "$$(cat build/runtime-python.txt)" -m ruff format --no-cache --check .
 	PYTHONPATH=build/core-test-packages "$$(cat build/runtime-python.txt)" -m mypy --cache-dir build/mypy-cache
+	PYTHONPATH=build/core-test-packages "$$(cat build/runtime-python.txt)" -m mypy --cache-dir build/mypy-cache-windows \
+	    --platform win32
 
 test-core: build/core-test-packages.stamp
 	PYTHONPATH=build/core-test-packages "$$(cat build/runtime-python.txt)" $(PYTEST) $(THREE) -m "not slow" \

@@ -77,7 +77,7 @@ def run_for_client(job: Job) -> NoReturn:
     """Run the job for a client: only events on standard output; standard input carries commands, its end cancels."""
     cancelled = threading.Event()
     sink = EventWriter(claim_stdout(), cancelled)
-    if hasattr(os, "setpgid") and os.getpid() != os.getsid(0):
+    if sys.platform != "win32" and os.getpid() != os.getsid(0):
         os.setpgid(0, 0)  # so that the client can end this process and its children together
     listen_to_signals(cancelled)
     lines = InputLines() if job.takes_commands else None

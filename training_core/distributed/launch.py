@@ -73,7 +73,8 @@ def launch(target: Target, text: str, places: list[Place], reporter: Reporter) -
         A rank was killed, died or hung.
     """
     kills = kills_for_memory()
-    with tempfile.TemporaryDirectory(prefix="roadseg_") as folder, _started(target, text, places, folder) as ranks:
+    scratch = tempfile.TemporaryDirectory(prefix="roadseg_", ignore_cleanup_errors=True)
+    with scratch as folder, _started(target, text, places, folder) as ranks:
         _watch(ranks, reporter)
         if isinstance(ranks[0].last, events.Result):
             return ranks[0].last.result

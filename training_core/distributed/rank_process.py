@@ -17,6 +17,8 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 from .. import events
 from ..system import processor
 from ..system.placement import Place, settle
@@ -25,7 +27,7 @@ HEARTBEAT_S = 1.0
 # Longer than any rank waits for another one: reading large images, or a step where memory is short.
 TIMEOUT_S = 3600.0
 CANCEL = b"cancel"
-LOOPBACK = "lo"
+LOCAL = "127.0.0.1"
 # Does a rank's part of a job. Takes the job's text, the sink of its events, whether it is cancelled, and what joins the
 # group; sends a result or an error as its last event.
 Target = Callable[[str, Callable[[events.Event], None], Callable[[], bool], Any], None]
@@ -34,6 +36,12 @@ Target = Callable[[str, Callable[[events.Event], None], Callable[[], bool], Any]
 def log_path(folder: Path, rank: int) -> Path:
     """Return the file with the output and errors that a rank's libraries have written."""
     return folder / f"rank_{rank}.log"
+
+
+def loopback() -> str:
+    """Return the name of the loopback interface: lo on Linux, lo0 on macOS, and some words on Windows."""
+    interfaces = psutil.net_if_addrs().items()
+    return next((name for name, addresses in interfaces if any(each.address == LOCAL for each in addresses)), "lo")
 
 
 def run_rank(rank: int, folder: str, pipes: list[Connection], ranks: list[Place], target: Target, text: str) -> None:
@@ -71,7 +79,7 @@ def _join(rank: int, size: int, folder: str) -> Any:
 
     from .group import join
 
-    os.environ["GLOO_SOCKET_IFNAME"] = LOOPBACK
+    os.environ["GLOO_SOCKET_IFNAME"] = loopback()
     torch.set_num_threads(int(os.environ["OMP_NUM_THREADS"]))
     store = distributed.FileStore(str(Path(folder) / "store"), size)
     return join(store, rank, size, timeout_s=TIMEOUT_S)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import itertools
 import os
 import platform
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -24,7 +25,7 @@ from torch import distributed
 from ..errors import RoadSegError, WorkerError
 from ..system.environment import RESTARTS, number
 from .group import Group, LostRankError, join
-from .rank_process import LOOPBACK, TIMEOUT_S
+from .rank_process import LOCAL, TIMEOUT_S, loopback
 
 BEAT_S, SILENCE_S = 1.0, 8.0
 # How long a rank waits for the others to be started.
@@ -48,8 +49,8 @@ def joined(fail: Callable[[RoadSegError], None]) -> Iterator[Group]:
     """
     rank, size = number("RANK"), number("WORLD_SIZE", 1)
     address = f"{os.environ['MASTER_ADDR']}:{os.environ['MASTER_PORT']}"
-    if os.environ["MASTER_ADDR"] in ("localhost", "127.0.0.1", "::1"):
-        os.environ.setdefault("GLOO_SOCKET_IFNAME", LOOPBACK)
+    if os.environ["MASTER_ADDR"] in ("localhost", LOCAL, "::1"):
+        os.environ.setdefault("GLOO_SOCKET_IFNAME", loopback())
     try:
         store = _meet(rank, size)
         group = join(store, rank, size, number("LOCAL_WORLD_SIZE", size), TIMEOUT_S)
@@ -128,5 +129,6 @@ def _connect(is_held: bool, timeout_s: float) -> distributed.TCPStore:
     """Return the store itself where this process holds it, or else a connection to it."""
     address, port = os.environ["MASTER_ADDR"], number("MASTER_PORT")
     return distributed.TCPStore(
-        address, port, is_master=is_held, timeout=timedelta(seconds=timeout_s), wait_for_workers=False
-    )
+        address, port, is_master=is_held, timeout=timedelta(seconds=timeout_s), wait_for_workers=False,
+        use_libuv=sys.platform != "win32",
+    )  # fmt: skip  # PyTorch's wheels for Windows lack that library

@@ -6,12 +6,19 @@ Scope: names, and moving files into place. Independent of what files hold.
 from __future__ import annotations
 
 import os
+import re
+import sys
 import time
 import unicodedata
 from collections.abc import Callable
-from pathlib import Path
+from pathlib import Path, PureWindowsPath
 
 PATIENCE_S, PAUSE_S = 2.0, 0.05
+# On Windows: characters that mean something else, ends that are cut off, and devices, also with an extension.
+_IMPOSSIBLE = re.compile(
+    r'.*[<>:"|?*\x00-\x1f].*|.*[. ]|(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[0-9¹²³]) *(\..*)?',
+    re.IGNORECASE | re.DOTALL,
+)
 
 
 def replace(new: Path, final: Path) -> None:
@@ -43,7 +50,8 @@ def _patiently(act: Callable[[], None]) -> None:
     end_s = time.monotonic() + PATIENCE_S
     while True:
         try:
-            return act()
+            act()
+            return
         except PermissionError:
             if time.monotonic() > end_s:
                 raise
@@ -53,3 +61,11 @@ def _patiently(act: Callable[[], None]) -> None:
 def same_name(name: str) -> str:
     """Return a key that two names share if a file system takes them for one: of other case, or decomposed accents."""
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
+
+
+def impossible_name(path: str, system: str = sys.platform) -> str:
+    """Return the part of a path that no file of this system can be called, or nothing; only Windows has such."""
+    if system != "win32":
+        return ""
+    pure = PureWindowsPath(path)
+    return next((part for part in pure.parts[bool(pure.anchor) :] if part != ".." and _IMPOSSIBLE.fullmatch(part)), "")

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Optional
 
 from ..errors import JobError, shown
+from .file_systems import impossible_name
 
 FORMAT_VERSION = 1
 # No system has longer paths.
@@ -141,7 +142,7 @@ class Job:
         return sorted(fields, key=_dialog_order)
 
     def validate(self) -> None:
-        """Check every field, that no two outputs are the same file, and that all fields fit each other.
+        """Check every field, that outputs have possible names and are different files, and that all fields fit.
 
         Raises
         ------
@@ -157,12 +158,20 @@ class Job:
         """Raise JobError if valid values do not fit each other, or have another form than their type demands."""
 
     def _check_outputs(self) -> None:
-        """Raise JobError if two outputs are the same file; only vector layers may be in one file."""
+        """Raise JobError if a name is impossible, or two outputs are the same file, which only vector layers may be."""
         taken: dict[Any, OptionField] = {}
         for field in self.option_fields():
             path = getattr(self, field.name)
             if field.option.kind not in OUTPUT_KINDS or not path:
                 continue
+            impossible = impossible_name(path)
+            if impossible:
+                raise JobError(
+                    f"{field.option.label} ({field.name}) is {shown(path)}, but nothing can be called "
+                    f"{shown(impossible)} on Windows.",
+                    'Choose a name without < > : " | ? * that does not end in a dot or space and is no device such as '
+                    "CON or NUL.",
+                )
             other = taken.setdefault(_file_at(path), field)
             if other is not field and {other.option.kind, field.option.kind} != {VECTOR_OUTPUT}:
                 both = " and ".join(f"{each.option.label} ({each.name})" for each in (other, field))

@@ -63,7 +63,7 @@ def fetch_encoder(encoder: str, reporter: Reporter) -> Path:
     reporter.log(f"Fetching {encoder}, pretrained on ImageNet, from {url}.")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=path.parent) as folder:
+        with tempfile.TemporaryDirectory(dir=path.parent, ignore_cleanup_errors=True) as folder:
             options = {**place, "local_dir": folder, "etag_timeout": _TIMEOUT_S}
             expected = hub.get_hf_file_metadata(url, timeout=_TIMEOUT_S).etag
             fetched = Path(hub.hf_hub_download(filename=_FILE, tqdm_class=_progress_class(reporter), **options))

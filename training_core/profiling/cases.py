@@ -66,7 +66,7 @@ def _image_path(job: Profile, scene_m: float, reporter: Reporter) -> Iterator[st
     side_px = round_up(max(_SCENE_PX, job.tile_px))
     times = -(-side_px // _SCENE_PX)
     pixels = np.tile(scene.image, (1, times, times))[:, :side_px, :side_px]
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         path = str(Path(folder, "generated scene.tif"))
         shape = {"count": len(pixels), "width": side_px, "height": side_px, "dtype": pixels.dtype}
         place = {"crs": SCENE_CRS, "transform": scene.transform, "photometric": "rgb"}

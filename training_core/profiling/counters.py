@@ -43,14 +43,17 @@ class Reading:
 def read() -> Reading:
     """Return the totals of the system so far."""
     process, cores = psutil.Process().cpu_times(), psutil.cpu_times()
-    used = None if sys.platform == "win32" else resource.getrusage(resource.RUSAGE_SELF)
+    faults, waits = None, None
+    if sys.platform != "win32":
+        used = resource.getrusage(resource.RUSAGE_SELF)
+        faults, waits = used.ru_minflt, used.ru_nivcsw
     idle_s = cores.idle + getattr(cores, "iowait", 0.0)
     # Time as a guest is part of user time already.
     busy_s = sum(cores) - idle_s - getattr(cores, "guest", 0.0) - getattr(cores, "guest_nice", 0.0)
     return Reading(
         time.perf_counter(),
-        used.ru_minflt if used else None,
-        used.ru_nivcsw if used else None,
+        faults,
+        waits,
         process.user,
         process.system,
         busy_s,

@@ -130,7 +130,7 @@ def write_trace(path: Path, runs: Sequence[Measured]) -> None:
 
 
 def _trace_document(measured: Measured) -> dict[str, Any]:
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         written = Path(folder, "trace.json")
         measured.profiler.export_chrome_trace(str(written))
         try:

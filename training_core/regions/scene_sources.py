@@ -63,8 +63,7 @@ def find_scenes(rasters: Sequence[str], source: str = "") -> list[str]:
 
 def gdal_path(path: str) -> str:
     """Return a path as GDAL opens it from anywhere, also from within a virtual raster: absolute, or below /vsi...."""
-    if path.startswith("file://"):
-        path = path[len("file://") :]
+    path = re.sub(r"^file://(/(?=[A-Za-z]:))?", "", path)  # file:///C:/town.tif
     scheme, is_address, rest = path.partition("://")
     if is_address and scheme.lower() in _PREFIXES:
         return _PREFIXES[scheme.lower()] + rest

@@ -10,7 +10,7 @@ import math
 import os
 import shutil
 import tempfile
-from typing import BinaryIO
+from typing import IO
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -61,7 +61,7 @@ def strips(height: int, width: int, multiple: int = 1) -> list[slice]:
     return [slice(top, min(top + rows, height)) for top in range(0, height, rows)]
 
 
-def _reserve(file: BinaryIO, size_bytes: int) -> None:
+def _reserve(file: IO[bytes], size_bytes: int) -> None:
     """Reserve the disk space now: a mapped file that meets a full disk later kills the process (SIGBUS)."""
     if hasattr(os, "posix_fallocate"):
         try:

@@ -24,6 +24,10 @@ from .staging import NO_ROOM, StagingFolder, sync
 SIDECARS = ("-journal", "-wal", "-shm", ".aux.xml", ".ovr", ".msk")
 
 
+# Between the parts of a name of GDAL's, not behind the letter of a drive.
+_COLON = re.compile(r"(?<!\b[A-Za-z]):|:(?![\\/])")
+
+
 class Outputs:
     """A job's outputs: written under temporary names, renamed together when the job is done, removed if it fails.
 
@@ -197,7 +201,7 @@ def files_in(path: str) -> list[str]:
     /vsizip/images.zip/town.tif or vrt://town.tif?a_srs=EPSG:32645.
     """
     path = without_options(path)
-    parts = path.replace('"', "").split(":")
+    parts = _COLON.split(path.replace('"', ""))
     ranges = combinations(range(len(parts) + 1), 2)  # since a path may hold a colon itself
     inner = re.sub(r"^(/vsi\w+/)+", "", path)
     archives = map(str, Path(inner.strip("{}")).parents) if inner != path else ()

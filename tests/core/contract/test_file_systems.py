@@ -4,7 +4,7 @@ import pytest
 
 from tests.held_files import hold_files
 from training_core.jobs import file_systems
-from training_core.jobs.file_systems import remove, replace, same_name
+from training_core.jobs.file_systems import impossible_name, remove, replace, same_name
 from training_core.system.outputs import replaced
 
 
@@ -33,3 +33,25 @@ def test_a_file_that_stays_open_is_an_error(act, tmp_path, monkeypatch):
 
 def test_names_that_macos_or_windows_takes_for_one_are_the_same():
     assert same_name("Cafe\u0301_ROADS") == same_name("caf\u00e9_roads") != same_name("cafe_roads")
+
+
+@pytest.mark.parametrize(
+    ("path", "part"),
+    [
+        (r"C:\maps\NUL.tif", "NUL.tif"),
+        ("C:/maps/com1 .gpkg", "com1 .gpkg"),
+        (r"C:\maps\CON\roads.gpkg", "CON"),
+        (r"C:\maps\roads:2.gpkg", "roads:2.gpkg"),
+        (r"\\server\maps\what?.tif", "what?.tif"),
+        (r"maps \roads.gpkg", "maps "),
+        (r"maps\roads.", "roads."),
+        (r"C:\maps\..\console\com10.tif", ""),
+        (r"\\server\maps\COM.gpkg", ""),
+        (r"\\?\C:\maps\roads.gpkg", ""),
+        ("C:roads.gpkg", ""),
+        (r".\Straßen auf 2 Blättern.v1.gpkg", ""),
+    ],
+)
+def test_names_that_windows_does_not_have(path, part):
+    assert impossible_name(path, "win32") == part
+    assert impossible_name(path, "linux") == impossible_name(path, "darwin") == ""

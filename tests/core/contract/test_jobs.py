@@ -5,6 +5,8 @@ import json
 import math
 import os
 import pickle
+from functools import partial
+from importlib import import_module
 
 import pytest
 from hypothesis import given
@@ -18,6 +20,7 @@ from training_core.jobs import (
     ExportNetwork,
     ExtractRoads,
     FineTune,
+    Job,
     MakeScene,
     MapRegion,
     Profile,
@@ -27,6 +30,7 @@ from training_core.jobs import (
     from_json,
     from_options,
 )
+from training_core.jobs.file_systems import impossible_name
 
 EVERY_JOB = pytest.mark.parametrize("job", JOBS.values(), ids=JOBS)
 
@@ -286,6 +290,17 @@ def test_two_outputs_in_one_file_by_two_names_are_refused(tmp_path):
             from_options(MakeScene, {"raster": str(tmp_path / one), "roads": str(tmp_path / other)})
         assert refused.value.remedy
     assert from_options(MakeScene, {"raster": str(tmp_path / "real/a"), "roads": str(tmp_path / "real/b")})
+
+
+def test_outputs_that_windows_would_send_to_a_device_are_refused_there(monkeypatch):
+    outputs = {"raster": r"C:\maps\aux.tif", "roads": r"C:\maps\roads.gpkg"}
+    assert from_options(MakeScene, outputs)
+    monkeypatch.setattr(import_module(Job.__module__), "impossible_name", partial(impossible_name, system="win32"))
+    with pytest.raises(
+        JobError, match=r"\(raster\) is .*aux\.tif', but nothing can be called 'aux\.tif' on Windows"
+    ) as why:
+        from_options(MakeScene, outputs)
+    assert "CON or NUL" in why.value.remedy
 
 
 @pytest.mark.parametrize("what", ["training", "both"])

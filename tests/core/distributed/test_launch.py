@@ -2,12 +2,14 @@ import json
 import os
 import re
 import threading
+from types import SimpleNamespace
 
 import psutil
 import pytest
 
 from tests.core.support.rank_parts import play
 from training_core import events
+from training_core.distributed import rank_process
 from training_core.distributed.launch import launch
 from training_core.errors import RoadSegError
 from training_core.events import Reporter
@@ -61,3 +63,13 @@ def test_a_stopped_job_stops_all_ranks():
         play_parts("wait", "wait", reporter=Reporter(is_cancelled=stopped.is_set))
     assert failed.value.code == "cancelled" and str(failed.value) == "Stopped."
     assert os.environ["OMP_NUM_THREADS"] == "1"
+
+
+@pytest.mark.parametrize("name", ["lo", "lo0", "Loopback Pseudo-Interface 1"])
+def test_ranks_meet_on_this_machine_alone_whatever_the_system_calls_that(name, monkeypatch):
+    others = {"eth0": "192.168.1.2", name: "127.0.0.1", "wlan0": "10.0.0.1"}
+    addresses = {
+        each: [SimpleNamespace(address="::1"), SimpleNamespace(address=other)] for each, other in others.items()
+    }
+    monkeypatch.setattr(rank_process.psutil, "net_if_addrs", lambda: addresses)
+    assert rank_process.loopback() == name

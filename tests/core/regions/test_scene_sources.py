@@ -176,3 +176,4 @@ def test_addresses_are_given_as_gdal_opens_them_within_virtual_rasters(tmp_path,
     monkeypatch.chdir(tmp_path)
     assert gdal_path("a.tif") == gdal_path(f"file://{tmp_path}/a.tif") == str(tmp_path / "a.tif")
     assert gdal_path("GTIFF_DIR:1:a.tif") == "GTIFF_DIR:1:a.tif"
+    assert gdal_path("file:///C:/maps/a.tif") == "C:/maps/a.tif"

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from training_core.errors import OutputError
 from training_core.jobs import file_systems, private_folders
-from training_core.system.outputs import Outputs, replaced
+from training_core.system.outputs import Outputs, files_in, replaced
 
 ROOT = Path(__file__).parents[3]
 NAMES = [
@@ -182,6 +182,12 @@ def test_an_input_is_not_written_over(tmp_path, form):
         with pytest.raises(OutputError, match=r"is an input of this job"), Outputs([form.format(source)]) as outputs:
             outputs.stage(str(destination))
     assert source.read_text() == "drawn by hand" and files(tmp_path) == ["link.gpkg", "roads.gpkg"]
+
+
+@pytest.mark.parametrize("path", [r"D:\maps\a.tif", "D:/maps/a.tif"])
+def test_the_letter_of_a_drive_stays_with_its_path(path):
+    for source in (path, f'NETCDF:"{path}":Band1', f"GTIFF_DIR:2:{path}", f"GPKG:{path}:image"):
+        assert path in files_in(source) and path[2:] not in files_in(source)
 
 
 def test_an_input_by_another_link_and_what_goes_with_an_output_are_not_written_over(tmp_path):
