@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import pickle
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+from training_core.jobs.private_folders import is_locked_now
 
 
 def make_once(tmp_path_factory: Any, name: str, make: Callable[[Path], Any]) -> Any:
@@ -15,8 +17,9 @@ def make_once(tmp_path_factory: Any, name: str, make: Callable[[Path], Any]) -> 
     base = tmp_path_factory.getbasetemp()
     folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / name
     kept = folder.with_name(f"{name}.pickle")
-    with open(folder.with_name(f"{name}.lock"), "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with open(folder.with_name(f"{name}.lock"), "a") as lock:
+        while not is_locked_now(lock.fileno()):
+            time.sleep(0.1)
         if not kept.exists():
             folder.mkdir(exist_ok=True)
             kept.write_bytes(pickle.dumps(make(folder)))

@@ -64,7 +64,7 @@ class PrivateFolder:
         file = self.path / LOCK
         self._lock = os.open(file, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
         try:
-            return _is_locked_now(self._lock) and file.exists()
+            return is_locked_now(self._lock) and file.exists()
         except OSError:  # a file system without locks
             os.close(self._lock)
             self._lock = None
@@ -101,7 +101,7 @@ def _removed(folder: Path) -> bool:
             return True
         return False
     try:
-        is_leftover = _is_locked_now(lock)
+        is_leftover = is_locked_now(lock)
         if is_leftover:
             shutil.rmtree(folder, ignore_errors=True)
     finally:
@@ -111,7 +111,7 @@ def _removed(folder: Path) -> bool:
     return is_leftover
 
 
-def _is_locked_now(handle: int) -> bool:
+def is_locked_now(handle: int) -> bool:
     """Lock an open file if no one else has locked it, and return whether that was possible.
 
     Raises

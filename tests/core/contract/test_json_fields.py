@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.core.support.systems import make_pipe
 from training_core.jobs.json_fields import COMPLETE, EXACT, PATH, PRINTABLE, Key, Limits, parse, parse_file, read
 
 
@@ -113,6 +114,6 @@ def test_a_file_is_read_within_its_limit(tmp_path):
         with pytest.raises(ValueError):
             parse_file(path, 1000)
     path.unlink()
-    os.mkfifo(path)
+    make_pipe(path)
     with pytest.raises(ValueError, match="regular file"):
         parse_file(path, 1000)

@@ -13,6 +13,7 @@ from rasterio.shutil import copy
 from shapely import Point
 
 from tests.core.support.rasters import NORTH_UP, write_layer, write_raster
+from tests.core.support.systems import make_pipe
 from training_core.errors import ImageryError, LabelError, OutputError
 from training_core.geodata.grid import grid_of
 from training_core.geodata.rasters import open_raster
@@ -42,11 +43,11 @@ def refusal(opened, error_type, source):
 
 @OPENED
 def test_pipes_links_to_them_sockets_and_devices_are_refused_at_once_by_name(tmp_path, opened, error_type):
-    os.mkfifo(tmp_path / "pipe.tif")
+    make_pipe(tmp_path / "pipe.tif")
     assert "pipe.tif" in refusal(opened, error_type, str(tmp_path / "pipe.tif"))
     assert "pipe.tif" in refusal(opened, error_type, f"{tmp_path / 'pipe.tif'}|layername=roads")
     assert "pipe.tif" in refusal(opened, error_type, f"GTIFF_DIR:1:{tmp_path / 'pipe.tif'}")
-    os.mkfifo(tmp_path / "pipe")
+    make_pipe(tmp_path / "pipe")
     (tmp_path / "link.tif").symlink_to(tmp_path / "pipe")
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(str(tmp_path / "socket"))
@@ -72,7 +73,7 @@ def test_a_raster_whose_name_is_not_utf_8_is_not_left_out_of_its_folder(tmp_path
 
 
 def test_what_cannot_be_opened_is_made_of_itself_and_not_waited_for(tmp_path):
-    os.mkfifo(tmp_path / "pipe.tif")
+    make_pipe(tmp_path / "pipe.tif")
     bad = (str(tmp_path / "pipe.tif"), str(tmp_path / os.fsdecode(b"stra\xdfe.tif")), "a\0b.tif")
     assert set(with_sources(bad)) == set(bad)
 

@@ -12,6 +12,7 @@ from safetensors import safe_open
 from safetensors.torch import save_file
 
 from tests.core.support.disks import no_more_than
+from tests.core.support.systems import make_pipe
 from training_core.errors import Cancelled, JobError
 from training_core.events import Metric, Reporter, Warning
 from training_core.jobs import FineTune
@@ -345,7 +346,7 @@ def test_a_checkpoint_whose_document_is_no_plain_json_is_refused(tmp_path, text)
         read_checkpoint(path)
 
 
-@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir, lambda path: path.write_bytes(b"\xff" * 100)])
+@pytest.mark.parametrize("make", [make_pipe, os.mkdir, lambda path: path.write_bytes(b"\xff" * 100)])
 def test_what_is_no_checkpoint_at_all_is_refused(tmp_path, make):
     path = tmp_path / "model.safetensors.checkpoint"
     make(path)

@@ -1,11 +1,10 @@
 """A drawing session through a real worker process, as a panel holds it: draw, erase, pause, keep, kill, resume."""
 
-import os
-import signal
 import time
 
 import geopandas
 import numpy as np
+import psutil
 import pytest
 import rasterio
 from shapely.geometry import LineString, box
@@ -69,10 +68,7 @@ def seen_at(prediction, shape):
 
 
 def busy_s(worker):
-    ticks = os.sysconf("SC_CLK_TCK")
-    with open(f"/proc/{worker.process.pid}/stat") as file:
-        fields = file.read().rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / ticks
+    return sum(psutil.Process(worker.process.pid).cpu_times()[:2])
 
 
 def test_a_person_draws_erases_pauses_keeps_and_goes_on_after_a_crash(scene, tmp_path):
@@ -119,8 +115,8 @@ def test_a_person_draws_erases_pauses_keeps_and_goes_on_after_a_crash(scene, tmp
             assert time.monotonic() < deadline
             time.sleep(0.2)
         time.sleep(6)  # labels are written every few seconds
-        worker.process.send_signal(signal.SIGKILL)
-        assert worker.end() == -signal.SIGKILL
+        worker.process.kill()
+        assert worker.end() != 0
 
     with LiveWorker(job, tmp_path) as worker:
         worker.send("view", extent=extent_of(raster))

@@ -7,6 +7,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
+from tests.core.support.systems import make_pipe
 from training_core.errors import ModelFileError
 from training_core.geodata.rasters import Band
 from training_core.models.architectures import Architecture, adapt_first_layer, build_network
@@ -97,7 +98,7 @@ DAMAGES = {
     "of another shape": saved_with(**{HEAD_BIAS: torch.zeros(7)}),
     "of size zero": saved_with(**{"encoder.conv1.weight": torch.zeros(64, 0, 7, 7)}),
     "with another tensor": saved_with(**{"extra" * 100: torch.zeros(3)}),
-    "a pipe": lambda path, saved: os.mkfifo(path),
+    "a pipe": lambda path, saved: make_pipe(path),
     "a folder": lambda path, saved: path.mkdir(),
     "too large": lambda path, saved: (path.touch(), os.truncate(path, 1 << 31)),
     "missing": lambda path, saved: None,

@@ -8,6 +8,7 @@ import pytest
 import torch
 from onnx import TensorProto, helper, numpy_helper
 
+from tests.core.support.systems import make_pipe
 from tests.core.support.towns import RGB, plant_model
 from training_core.errors import ModelFileError
 from training_core.events import Reporter
@@ -155,7 +156,7 @@ def _not_written(path):
           for content in (b"", b"hello", b"PK\x03\x04", b"\x80\x02}q\x00.")),
         (_not_written, "cannot be opened"),
         (lambda path: (path.touch(), os.truncate(path, 1 << 31)), "too large"),
-        (os.mkfifo, "is no file"),  # and not waited for
+        (make_pipe, "is no file"),  # and not waited for
     ],
 )  # fmt: skip
 def test_other_files_are_refused(tmp_path, write, words):

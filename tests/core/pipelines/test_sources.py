@@ -1,6 +1,5 @@
 """Images that are no plain file: virtual rasters, and rasters within a file that holds several."""
 
-import os
 import zipfile
 
 import numpy as np
@@ -10,6 +9,7 @@ from affine import Affine
 from rasterio.shutil import copy
 
 from tests.core.support.rasters import NORTH_UP, write_mosaic, write_raster
+from tests.core.support.systems import make_pipe
 from tests.core.support.towns import SIDE_PX, image_of, plant_model, true_roads
 from training_core.errors import OutputError
 from training_core.events import Reporter
@@ -152,7 +152,7 @@ def test_each_raster_stands_for_itself_and_what_it_is_made_of(tmp_path, image):
     part = tmp_path / "part.tif"
     write_raster(part, image)
     mosaic = write_mosaic(tmp_path / "a.vrt", {part: (0, 0)}, SIDE_PX)
-    os.mkfifo(tmp_path / "pipe.tif")
+    make_pipe(tmp_path / "pipe.tif")
     given = [
         mosaic,
         "",

@@ -14,6 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 from tests.core.support.rasters import write_raster
+from tests.core.support.systems import needs_linux, needs_posix
 from training_core.cli import main
 from training_core.jobs import JOBS, RASTERS, describe_range
 
@@ -145,6 +146,7 @@ def test_what_is_done_in_part_ends_with_status_3_and_names_what_failed_and_why()
     assert len(json.loads(with_events.stdout.splitlines()[-1])["result"]["failures"]) == 7
 
 
+@needs_posix
 @pytest.mark.parametrize(("closed", "mode"), [("<&-", []), ("</dev/null", ["--events"])])
 def test_standard_input_is_not_needed(closed, mode):
     ran = run("act", "--part", "look", *mode, shell=closed)
@@ -201,16 +203,18 @@ def start_work(folder, *mode, ignored=(), **streams):
 PIPES = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
 
 
-@pytest.mark.parametrize(("number", "mode"), [(signal.SIGINT, []), (signal.SIGTERM, ["--events"]), (signal.SIGHUP, [])])
-def test_a_signal_stops_the_job(tmp_path, mode, number):
+@needs_posix
+@pytest.mark.parametrize(("name", "mode"), [("SIGINT", []), ("SIGTERM", ["--events"]), ("SIGHUP", [])])
+def test_a_signal_stops_the_job(tmp_path, mode, name):
     running = start_work(tmp_path, *mode, **PIPES)
-    running.send_signal(number)
+    running.send_signal(signal.Signals[name])
     out, error = running.communicate(timeout=60)
     assert running.returncode == 130
     assert "no output was written" in (out if mode else error) and "Traceback" not in error
     assert list(tmp_path.iterdir()) == []
 
 
+@needs_posix
 def test_a_job_under_nohup_goes_on_when_the_terminal_goes(tmp_path):
     running = start_work(tmp_path, ignored=(signal.SIGHUP,), **PIPES)
     running.send_signal(signal.SIGHUP)
@@ -221,6 +225,7 @@ def test_a_job_under_nohup_goes_on_when_the_terminal_goes(tmp_path):
     assert running.returncode == 130
 
 
+@needs_posix
 def test_a_terminal_that_goes_stops_the_job_as_a_signal_does(tmp_path):
     ours, its = os.openpty()
     running = start_work(tmp_path, stdin=its, stdout=its, stderr=its)
@@ -232,6 +237,7 @@ def test_a_terminal_that_goes_stops_the_job_as_a_signal_does(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@needs_linux
 @pytest.mark.parametrize("arguments", [["--help"], ["segment", "--help"], ["act", "--loud", "--events"]])
 def test_help_or_a_refusal_that_cannot_be_written_is_a_failure_in_a_line(arguments):
     ran = run(*arguments, shell=">/dev/full")

@@ -7,6 +7,7 @@ import threading
 import psutil
 import pytest
 
+from tests.core.support.systems import needs_posix
 from tests.core.support.towns import ROAD_M
 from training_core.distributed import job as distributed_job
 from training_core.distributed.job import execute_on_ranks, run_rank
@@ -57,6 +58,7 @@ def ranks():
     return [process for process in psutil.Process().children() if "spawn_main" in " ".join(process.cmdline())]
 
 
+@needs_posix
 @pytest.mark.slow
 def test_a_training_goes_on_to_the_same_model_after_a_rank_hung_and_another_was_killed(town, tmp_path):
     alone = job_on(town, tmp_path, "alone", threads=1)
@@ -76,6 +78,7 @@ def run_rank_with_many_checkpoints(*arguments):
     run_rank(*arguments)
 
 
+@needs_posix
 @pytest.mark.slow
 def test_a_killed_rank_ends_the_job_with_its_name_and_the_checkpoint(town, tmp_path, monkeypatch):
     monkeypatch.setattr(distributed_job, "run_rank", run_rank_with_many_checkpoints)

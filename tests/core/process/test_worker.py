@@ -15,6 +15,7 @@ import pytest
 
 from tests.core.support.actor import Act, Listen
 from tests.core.support.rasters import write_raster
+from tests.core.support.systems import make_pipe, needs_linux, needs_posix
 from training_core import events, worker
 from training_core.errors import LabelError
 from training_core.jobs import Segment, Vectorize
@@ -147,6 +148,7 @@ def test_nothing_follows_the_last_event(monkeypatch):
         assert isinstance(told[-1], events.Error)
 
 
+@needs_posix
 @pytest.mark.parametrize("closing", ["the client", "SIGTERM", "SIGINT"])
 def test_a_stopped_job_says_so_and_leaves_nothing(tmp_path, closing):
     process = play(tmp_path, "work", tmp_path / "out.tif")
@@ -197,6 +199,7 @@ def test_a_job_that_takes_commands_hears_them_and_has_the_time_to_finish_when_th
     assert logs == ["one", "Straße नेपाल", "three without an end"]
 
 
+@needs_posix
 def test_what_is_said_to_a_job_that_takes_no_commands_is_passed_over(tmp_path):
     process = play(tmp_path, "finish")
     process.wait_for(events.Progress)
@@ -208,6 +211,7 @@ def test_what_is_said_to_a_job_that_takes_no_commands_is_passed_over(tmp_path):
     assert process.end(20)[0] == 0
 
 
+@needs_posix
 def test_a_client_that_dies_stops_its_worker(tmp_path):
     reading, writing = os.pipe()
     client = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"], pass_fds=[writing])
@@ -251,6 +255,7 @@ def test_what_must_not_be_cut_off_is_finished_before_the_process_is_ended(tmp_pa
     assert (tmp_path / "out.tif").read_text() == "whole"
 
 
+@needs_posix
 def test_without_standard_input_there_is_nobody_to_work_for(tmp_path):
     path = job_file(tmp_path, Act(part="work", output=str(tmp_path / "out.tif")))
     for closed in ("<&-", "</dev/null"):
@@ -266,6 +271,7 @@ def test_without_standard_input_there_is_nobody_to_work_for(tmp_path):
         assert files(tmp_path) == []
 
 
+@needs_posix
 def test_a_killed_worker_leaves_nothing_that_looks_finished(tmp_path):
     (tmp_path / "out.tif").write_text("former")
     process = play(tmp_path, "work", tmp_path / "out.tif")
@@ -328,13 +334,14 @@ def test_a_bad_job_file_is_told_as_an_event(tmp_path, content, words):
     assert process.errors == ""
 
 
+@needs_posix
 @pytest.mark.parametrize("kind", ["folder", "pipe", "huge", "device"])
 def test_what_cannot_be_a_job_file_is_told_as_an_event(tmp_path, kind):
     path = Path("/dev/zero") if kind == "device" else tmp_path / "job.json"
     if kind == "folder":
         path.mkdir()
     elif kind == "pipe":
-        os.mkfifo(path)
+        make_pipe(path)
     elif kind == "huge":
         path.touch()
         os.truncate(path, 1 << 34)
@@ -343,6 +350,7 @@ def test_what_cannot_be_a_job_file_is_told_as_an_event(tmp_path, kind):
     assert ("too large" if kind == "huge" else "not a regular file") in told[-1].message
 
 
+@needs_linux
 def test_the_process_is_set_up_before_anything_computes_and_leads_its_group_or_session(tmp_path):
     _, told = play(tmp_path, "look").end()
     assert told[-1].result["loaded"] == [] and told[-1].result["leads_group"] is True
@@ -351,6 +359,7 @@ def test_the_process_is_set_up_before_anything_computes_and_leads_its_group_or_s
     assert status == 0 and told[-1].result["leads_group"] is True
 
 
+@needs_posix
 def test_a_worker_whose_reader_has_gone_stops_says_so_and_leaves_nothing(tmp_path):
     path = job_file(tmp_path, Act(part="work", output=str(tmp_path / "out.tif")))
     running = subprocess.Popen(
@@ -368,6 +377,7 @@ def test_a_worker_whose_reader_has_gone_stops_says_so_and_leaves_nothing(tmp_pat
     running.stderr.close()
 
 
+@needs_linux
 @pytest.mark.parametrize("part", ["chatter", "work", "refuse"])
 def test_a_worker_whose_standard_output_is_full_fails_and_says_so_once(tmp_path, part):
     path = job_file(tmp_path, Act(part=part, output=str(tmp_path / "out.tif")))
@@ -382,6 +392,7 @@ def test_a_worker_whose_standard_output_is_full_fails_and_says_so_once(tmp_path,
     assert files(tmp_path) == []
 
 
+@needs_posix
 @pytest.mark.parametrize("closed", [">&-", ">&- 2>&-"])
 def test_a_worker_without_standard_output_does_not_begin(tmp_path, closed):
     path = job_file(tmp_path, Act(part="work", output=str(tmp_path / "out.tif")))
@@ -393,6 +404,7 @@ def test_a_worker_without_standard_output_does_not_begin(tmp_path, closed):
     assert ran.stderr == ("" if "2>" in closed else "Standard output, to which events are written, is closed.\n")
 
 
+@needs_posix
 def test_without_standard_error_events_are_written_all_the_same(tmp_path):
     path = job_file(tmp_path, Act(part="chatter"))
     ran = subprocess.run(

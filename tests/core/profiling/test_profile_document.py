@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.core.support.profiles import make_profile, make_run
+from tests.core.support.systems import make_pipe
 from training_core.errors import JobError, ResourceError
 from training_core.profiling.profile import (
     Advice,
@@ -206,7 +207,7 @@ def test_only_files_of_a_readable_size_are_opened(tmp_path):
     with pytest.raises(JobError, match="50 MB"):
         read_profile(str(path))
     pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
+    make_pipe(pipe)
     for path in (pipe, tmp_path, "/dev/zero"):
         with pytest.raises(JobError, match="not a regular file"):
             read_profile(str(path))

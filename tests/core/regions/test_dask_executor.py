@@ -1,6 +1,5 @@
 import os
 import random
-import signal
 import threading
 import time
 from contextlib import closing
@@ -11,6 +10,7 @@ import psutil
 import pytest
 
 from tests.core.support import toy_work
+from tests.core.support.systems import KILL
 from tests.core.support.toy_work import task
 
 pytest.importorskip("distributed.client", reason="Dask (the requirement set fleet) is not there")
@@ -310,4 +310,4 @@ def test_kills_at_random_moments_leave_the_bytes_of_an_undisturbed_run(tmp_path)
 def _kill_now_and_then(draw, stopped):
     while not stopped.wait(draw.uniform(0.5, 3.0)):
         for process in draw.sample(worker_processes(), 1):
-            os.kill(process.pid, signal.SIGKILL)
+            os.kill(process.pid, KILL)

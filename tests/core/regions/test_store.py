@@ -1,8 +1,6 @@
 import hashlib
 import json
 import multiprocessing
-import os
-import signal
 import time
 from pathlib import Path
 
@@ -10,9 +8,10 @@ import pytest
 
 from tests.core.support.disks import no_more_than
 from training_core.errors import ImageryError, OutputError
+from training_core.jobs import private_folders
 from training_core.regions.store import Store, content_key
 
-_SPAWN = multiprocessing.get_context("fork")
+_SPAWN = multiprocessing.get_context("spawn")
 
 
 def write_text(text):
@@ -116,7 +115,7 @@ def test_what_a_killed_process_has_left_is_removed_at_the_next_start(tmp_path):
     writer = _SPAWN.Process(target=_write_slowly, args=(tmp_path, "a", began))
     writer.start()
     assert began.wait(20)
-    os.kill(writer.pid, signal.SIGKILL)
+    writer.kill()
     writer.join()
     store = Store(tmp_path)
     assert not store.has("predict", "same", ".txt")
@@ -126,21 +125,27 @@ def test_what_a_killed_process_has_left_is_removed_at_the_next_start(tmp_path):
     assert store.remove_leftovers() == 0
 
 
-def test_a_job_killed_at_any_moment_leaves_whole_files_only(tmp_path):
+def test_a_job_killed_at_any_moment_leaves_whole_files_only(tmp_path, monkeypatch):
     """Each file is written as JSON of its own length; what is there after a kill can be read."""
     for delay_s in (0.005, 0.02, 0.04, 0.08):
-        writer = _SPAWN.Process(target=_write_many, args=(tmp_path,))
+        began = _SPAWN.Event()
+        writer = _SPAWN.Process(target=_write_many, args=(tmp_path, began))
         writer.start()
+        assert began.wait(20)
         time.sleep(delay_s)
-        os.kill(writer.pid, signal.SIGKILL)
+        writer.kill()
         writer.join()
         for path in (tmp_path / "work").glob("predict/*.json"):
             assert len(json.loads(path.read_text())) == 2000
+    monkeypatch.setattr(
+        private_folders, "OLD_S", -1
+    )  # one killed as it was made or removed has no lock: it must be old
     Store(tmp_path).remove_leftovers()
     assert list((tmp_path / "work" / "partial").iterdir()) == []
 
 
-def _write_many(folder):
+def _write_many(folder, began):
     store = Store(folder)
+    began.set()
     for number in range(10_000):
         store.write("predict", f"k{number}", ".json", write_text(json.dumps(["x" * 20] * 2000)))

@@ -172,7 +172,7 @@ def play_look(job: Act, reporter: Reporter) -> dict[str, Any]:
         "bands": list(job.bands),
         "loaded": [name for name in ("torch", "numpy") if name in sys.modules],
         "threads": os.environ.get("OMP_NUM_THREADS"),
-        "leads_group": os.getpgid(0) == os.getpid(),
+        "leads_group": sys.platform != "win32" and os.getpgid(0) == os.getpid(),
     }
 
 

@@ -72,7 +72,7 @@ class Processes:
 def end(process):
     """Kill a process with its children."""
     with suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
+        os.killpg(process.pid, signal.SIGKILL) if os.name == "posix" else process.kill()
     process.wait()
 
 

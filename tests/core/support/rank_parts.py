@@ -8,6 +8,7 @@ import time
 
 import torch
 
+from tests.core.support.systems import KILL
 from training_core import events
 
 
@@ -27,7 +28,7 @@ def play(text, send, is_cancelled, join):
         return
     elif part == "die":
         print("last words", file=sys.stderr, flush=True)
-        os.kill(os.getpid(), signal.SIGKILL)
+        os.kill(os.getpid(), KILL)
     elif part == "stop":
         os.kill(os.getpid(), signal.SIGSTOP)
     elif part == "wait":

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import torch
 
-# Children are forked from a server that has loaded these, so that each begins at once.
-_CONTEXT = multiprocessing.get_context("forkserver")
-_CONTEXT.set_forkserver_preload(["torch.distributed", "segmentation_models_pytorch", "timm.optim"])
+# Where there is a fork, children come from a server that has loaded these, so that each begins at once.
+_CONTEXT = multiprocessing.get_context("forkserver" if hasattr(os, "fork") else "spawn")
+if hasattr(os, "fork"):
+    _CONTEXT.set_forkserver_preload(["torch.distributed", "segmentation_models_pytorch", "timm.optim"])
 TIMEOUT_S = 300
 
 

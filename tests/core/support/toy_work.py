@@ -3,9 +3,9 @@
 import errno
 import hashlib
 import os
-import signal
 import time
 
+from tests.core.support.systems import KILL
 from training_core.errors import ImageryError, ModelFileError
 from training_core.regions.executors import Task
 from training_core.regions.store import Store
@@ -58,7 +58,7 @@ def _die(mark=""):
         except FileExistsError:
             return {"value": "survived"}
     time.sleep(0.1)
-    os.kill(os.getpid(), signal.SIGKILL)
+    os.kill(os.getpid(), KILL)
 
 
 def _damaged():

@@ -1,10 +1,8 @@
 """Lines of standard input: whole, in order, bounded, and their end."""
 
-import fcntl
 import os
 import select
 import struct
-import termios
 import threading
 
 import pytest
@@ -18,7 +16,7 @@ def way(request, monkeypatch):
     """Read in each way; where the reader looks first, a read that would block is an error."""
     if request.param == "blocking":
         return
-    read = os.read
+    fcntl, termios, read = pytest.importorskip("fcntl"), pytest.importorskip("termios"), os.read
 
     def has_come(descriptor):  # PeekNamedPipe likewise raises BrokenPipeError at the end
         if struct.unpack("i", fcntl.ioctl(descriptor, termios.FIONREAD, b"0000"))[0]:

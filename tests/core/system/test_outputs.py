@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.core.support.systems import needs_linux, needs_posix
 from training_core.errors import OutputError
 from training_core.jobs import file_systems, private_folders
 from training_core.system.outputs import Outputs, files_in, replaced
@@ -121,6 +122,7 @@ def test_a_relative_destination_stays_where_it_was_when_asked_for(tmp_path, monk
     assert files(tmp_path) == ["a"]
 
 
+@needs_posix
 def test_a_killed_run_leaves_nothing_that_looks_finished_and_the_next_one_cleans_up(tmp_path):
     killed = subprocess.run(
         [
@@ -241,6 +243,7 @@ def refused(destination):
     return refusal.value.message
 
 
+@needs_linux
 def test_a_folder_a_device_and_what_lies_below_a_file_are_no_destinations(tmp_path):
     assert refused(tmp_path) == f"{tmp_path} is a folder."
     assert refused("/") == "/ is a folder."
