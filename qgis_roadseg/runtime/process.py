@@ -23,6 +23,7 @@ POLL_MS = 100
 LAST_LINES = 20
 MAX_LINE = 1 << 20
 POSIX = os.name == "posix"
+SYSTEM_ENCODING = "utf-8" if POSIX else "mbcs"  # Windows' code page, in which pip and the launcher name paths
 
 # Prologue of a Python that is to end with all of its children: it leads a process group, which kill() reaches, and
 # kills the group when its parent has gone.
@@ -65,7 +66,7 @@ class LineReader:
         self._begun = b""
 
     def feed(self, data: bytes) -> list[str]:
-        """Return the lines that these bytes complete, decoded as UTF-8."""
+        """Return the lines that these bytes complete, decoded as UTF-8, or else as the system's programs write."""
         first, *others = data.split(b"\n")
         if not others:
             self._begun += first[: self._longest - len(self._begun)]
@@ -81,7 +82,12 @@ class LineReader:
         return [self._text(line)] if line else []
 
     def _text(self, line: bytes) -> str:
-        return line[: self._longest].decode("utf-8", errors="replace").rstrip("\r")
+        line = line[: self._longest]
+        try:
+            text = line.decode("utf-8")
+        except UnicodeDecodeError:
+            text = line.decode(SYSTEM_ENCODING, errors="replace")
+        return text.rstrip("\r")
 
 
 class Lines(NamedTuple):

@@ -21,6 +21,7 @@ from .runtime import REQUIREMENT_SETS, RequirementSet
 
 ANSWER_S = 20  # within which a Python says its version; on a cold disk it may take seconds
 _PRINT_VERSION = "import struct, sys; print(*sys.version_info[:2], struct.calcsize('P') * 8)"
+APPLES = Path("/usr/bin/python3")
 # Where Homebrew and the installers of python.org put them on macOS; QGIS is not started with a shell's PATH there.
 MAC_FOLDERS = (
     "/opt/homebrew/bin",
@@ -121,6 +122,8 @@ def versions(requirements: RequirementSet) -> str:
 
 
 def _refusal(python: Path, requirements: RequirementSet) -> str:
+    if sys.platform == "darwin" and python == APPLES:
+        return "it is Apple's, which is too old, or opens a dialog where Apple's developer tools are not installed"
     try:
         *version, bits = version_of(python)
     except RuntimeEnvironmentError as error:

@@ -4,6 +4,7 @@ import sys
 import time
 
 import pytest
+from roadseg.qgis_roadseg.runtime import process
 from roadseg.qgis_roadseg.runtime.process import RUN_MODULE, ChildProcess, Ending, LineReader, cleaned, run_to_end
 from roadseg.training_core.errors import Cancelled, RuntimeEnvironmentError
 
@@ -47,6 +48,12 @@ def test_a_line_without_end_does_not_fill_the_memory():
 
 def test_bytes_that_are_no_text_are_shown_as_such():
     assert LineReader().feed(b"\xff\xfe\n") == ["\ufffd\ufffd"]
+
+
+def test_programs_that_write_in_the_code_page_of_windows_are_understood(monkeypatch):
+    monkeypatch.setattr(process, "SYSTEM_ENCODING", "cp1252")
+    text = "C:\\Users\\Müller\n"
+    assert LineReader().feed(text.encode("cp1252")) == LineReader().feed(text.encode()) == ["C:\\Users\\Müller"]
 
 
 def test_both_outputs_and_the_status_are_heard():

@@ -82,6 +82,16 @@ def test_the_first_python_that_works_is_taken_and_each_refusal_told(machine, tin
     assert runtime.find().is_file()  # the one built before is kept
 
 
+def test_the_python_of_apple_is_never_started_since_it_may_open_a_dialog(machine, tmp_path, monkeypatch):
+    apples = machine("bin/python3", f"touch {tmp_path}/dialog; echo 3 12 64")
+    monkeypatch.setattr(pythons, "APPLES", apples)
+    monkeypatch.setattr(sys, "platform", "darwin")
+    refused, requirements = {}, runtime.RequirementSet("any", (), ((3, 12), (3, 12)))
+    monkeypatch.setattr(pythons, "MAC_FOLDERS", ())
+    assert list(pythons.fitting(requirements, None, refused.__setitem__)) == []
+    assert "opens a dialog" in refused[apples] and not (tmp_path / "dialog").exists()
+
+
 def test_pythons_are_looked_for_where_installers_put_them(machine, tmp_path, monkeypatch):
     requirements = runtime.RequirementSet("any", (), ((3, 12), (3, 13)))
     assert list(pythons.installed(requirements)) == []
