@@ -9,20 +9,23 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Optional
 
 from qgis.core import QgsProcessingFeedback
+from qgis.PyQt.QtCore import QLockFile
 
 from ...training_core.errors import Cancelled, RuntimeEnvironmentError
 from ...training_core.jobs.file_systems import replace
 from .locks import is_in_use, lock_at
-from .network import handed_on, without_credentials
+from .network import handed_on, remedy_of, was_cut_off, without_credentials
 from .process import POSIX, RUN_MODULE, RUN_PROGRAM, run_to_end
-from .pythons import fits_any, fitting, none_found, reason_of, version_of, versions
+from .pythons import NoPython, fitting, none_found, reason_of, version_of
 from .runtime import MODULES, RequirementSet, check, interpreter, managed_set, named, preferred_sets
 from .sources import CUDA, Sources, check_room, choose, pip_has_index, tell_megabytes, told_of_cuda
+
+RETRIES = 3  # after a connection that broke
 
 
 def set_up(
@@ -38,7 +41,7 @@ def set_up(
     Parameters
     ----------
     requirements : RequirementSet, optional
-        What to install; None keeps the set that is installed, or else takes the best one that can be had.
+        What to install; None keeps the set that is installed, or else takes the best one that there is a Python for.
     added : sequence of RequirementSet
         Installed into the same environment, where they are not yet in it.
 
@@ -54,9 +57,28 @@ def set_up(
         feedback.pushInfo(f"{named_python} is named as the runtime's Python; nothing is built.")
         modules = [*MODULES, *_modules_of(*added)]
         return named_python, check(named_python, modules, is_cancelled=feedback.isCanceled)
-    if requirements is None:
-        installed = None if force else managed_set()
-        requirements = installed or choose_set(base, feedback)
+    *better, last = [requirements] if requirements else _sets_in_order(force)
+    for each in better:
+        try:
+            return _set_up(each, sources, base, force, feedback, added)
+        except NoPython as error:
+            feedback.pushWarning(f"{error.message.strip()}\nAnother set of packages is tried.")
+    return _set_up(last, sources, base, force, feedback, added)
+
+
+def _sets_in_order(force: bool) -> list[RequirementSet]:
+    installed = None if force else managed_set()
+    return [*([installed] if installed else []), *(each for each in preferred_sets() if each != installed)]
+
+
+def _set_up(
+    requirements: RequirementSet,
+    sources: Sources,
+    base: Optional[Path],
+    force: bool,
+    feedback: QgsProcessingFeedback,
+    added: Sequence[RequirementSet],
+) -> tuple[Path, dict[str, str]]:
     python = interpreter(requirements.folder)
     if python.is_file() and not force:
         try:
@@ -65,11 +87,12 @@ def set_up(
             feedback.pushWarning(f"{error.message}\nIt is rebuilt.")
         else:
             versions.update(add(python, added, sources, feedback) if added else {})
-            os.utime(requirements.folder)  # the one set up last is the one used
+            with suppress(OSError):  # whoever may not write there has not set up another one either
+                os.utime(requirements.folder)  # the one set up last is the one used
             return python, versions
     versions = build(requirements, sources, base, feedback, added)
-    if named_python is not None:
-        feedback.pushWarning(f"{named_python} is named as the runtime's Python, and takes precedence over this one.")
+    if named() is not None:
+        feedback.pushWarning(f"{named()} is named as the runtime's Python, and takes precedence over this one.")
     return python, versions
 
 
@@ -94,7 +117,7 @@ def add(
     _, install = steps(python, python.parent.parent)
     with _explaining_wheels(sources, added[0], python):
         command = [*install, *sources.arguments(), *_files_of(*added)]
-        _run(command, feedback, feedback.pushConsoleInfo, handed_on(python))
+        _install(command, feedback, feedback.pushConsoleInfo, handed_on(python))
     _report(feedback, 90, "Checking")
     return check(python, modules, feedback.isCanceled)
 
@@ -128,12 +151,12 @@ def build(
             if index:
                 # By itself, so that torch and torchvision never come from different indexes: the next step finds both.
                 try:
-                    _run([*install, "--index-url", index, *requirements.pytorch], feedback, tell, variables)
+                    _install([*install, "--index-url", index, *requirements.pytorch], feedback, tell, variables)
                 except RuntimeEnvironmentError as error:
                     feedback.pushWarning(f"{error.message}\n{told_of_cuda()}")
                     check_room(CUDA, folder, feedback)
                     tell = tell_megabytes(CUDA, feedback)
-            _run([*install, *sources.arguments(), *_files_of(requirements, *added)], feedback, tell, variables)
+            _install([*install, *sources.arguments(), *_files_of(requirements, *added)], feedback, tell, variables)
         _report(feedback, 90, "Checking")
         return check(interpreter(folder), _modules_of(requirements, *added), feedback.isCanceled)
 
@@ -166,11 +189,25 @@ def _make_environment(
             _run(make, feedback, feedback.pushConsoleInfo, {})
         except RuntimeEnvironmentError as error:
             refuse(python, reason_of(error))
-            shutil.rmtree(folder)
-            folder.mkdir()
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir(exist_ok=True)
         else:
             return python, install, python if uses_uv else interpreter(folder)
     raise none_found(requirements, base, refused)
+
+
+def _install(
+    command: list[str], feedback: QgsProcessingFeedback, on_line: Callable[[str], None], variables: Mapping[str, str]
+) -> None:
+    """Run a tool that downloads, and once more each time the connection broke: what has come is in its cache."""
+    for retries_left in reversed(range(RETRIES + 1)):
+        try:
+            _run(command, feedback, on_line, variables)
+            break
+        except RuntimeEnvironmentError as error:
+            if not retries_left or "--no-index" in command or not was_cut_off(error.message):
+                raise
+            feedback.pushWarning("The connection broke. The download is continued.")
 
 
 def _run(
@@ -181,22 +218,8 @@ def _run(
     try:
         run_to_end(program, arguments, lambda line: on_line(without_credentials(line)), feedback.isCanceled, variables)
     except RuntimeEnvironmentError as error:
-        raise RuntimeEnvironmentError(without_credentials(error.message), error.remedy) from None
-
-
-def choose_set(base: Optional[Path], feedback: QgsProcessingFeedback) -> RequirementSet:
-    """Return the best requirement set that there is a Python for; a set that is passed over is named in a warning."""
-    best, *others = preferred_sets()
-    if fits_any(best, base):
-        return best
-    for other in others:
-        if fits_any(other, base):
-            feedback.pushWarning(
-                f"The packages of {best.name} need Python {versions(best)}, which was not found: those of {other.name} "
-                "are installed instead."
-            )
-            return other
-    return others[-1] if others else best
+        remedy = remedy_of(error.message) or error.remedy
+        raise RuntimeEnvironmentError(without_credentials(error.message), remedy) from None
 
 
 def _files_of(*sets: RequirementSet) -> list[str]:
@@ -255,9 +278,11 @@ def _build_folder(final: Path) -> Iterator[Path]:
     try:
         final.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise RuntimeEnvironmentError(f"{final.parent} cannot be created ({error.strerror}).") from error
+        raise _unwritable(final.parent, error.strerror) from error
     lock = lock_at(final.with_name(f".{final.name}.lock"))
     if not lock.tryLock(0):
+        if lock.error() != QLockFile.LockError.LockFailedError:
+            raise _unwritable(final.parent, "no file can be created in it")
         raise RuntimeEnvironmentError(f"{final} is being built by another QGIS.", "Wait for it, or stop it there.")
     try:
         _check_unused(final)
@@ -273,6 +298,13 @@ def _build_folder(final: Path) -> Iterator[Path]:
             shutil.rmtree(folder, ignore_errors=True)
     finally:
         lock.unlock()
+
+
+def _unwritable(folder: Path, reason: str) -> RuntimeEnvironmentError:
+    return RuntimeEnvironmentError(
+        f"RoadSeg cannot write to {folder}, where the runtime belongs ({reason}).",
+        "Make the folder writable or room on its disk, or name a Python that has all packages in RoadSeg's settings.",
+    )
 
 
 def _check_unused(environment: Path) -> None:

@@ -1,7 +1,7 @@
 """The network as QGIS is set to use it, for tools that download: proxy with password, the system's certificates.
 
-Scope: environment variables of pip and uv. Independent of packages. Passwords are handed on by variables alone, which
-neither a log nor a list of processes shows.
+Scope: environment variables of pip and uv, and their errors. Independent of packages. Passwords are handed on by
+variables alone, which neither a log nor a list of processes shows.
 """
 
 from __future__ import annotations
@@ -28,6 +28,21 @@ _CREDENTIALS = re.compile(r"://[^/\s]*@")
 # pip has the package truststore since the first of these, and uses it without being told since the second.
 _ASKED_FOR_TRUSTSTORE = ((23, 3), (24, 2))
 
+# pip before 25.1 takes a wheel that was cut off for whole: its content or hash is wrong then. Newer ones say it.
+_CUT_OFF = re.compile(r" is invalid\.$|DO NOT MATCH THE HASHES|IncompleteRead|Read timed out|incomplete-download", re.M)
+_REMEDIES = {
+    re.compile(r"407 .*Proxy Authentication Required|proxy authorization required"): (
+        "The proxy asks for a user and a password: choose an authentication in QGIS under Settings > Options > "
+        "Network > Use proxy for web access, and run Set up runtime again."
+    ),
+    re.compile(r"CERTIFICATE_VERIFY_FAILED|invalid peer certificate"): (
+        "The certificate of the index, or of a proxy that reads along, is not trusted. Ask your administrator for the "
+        "certificate that issued it; add it to those of the system, or name its file in the variables PIP_CERT and "
+        "SSL_CERT_FILE and start QGIS again."
+    ),
+    _CUT_OFF: "The connection broke. Run Set up runtime again: packages that have come are not downloaded again.",
+}
+
 
 def handed_on(python: Path) -> dict[str, str]:
     """Return environment variables for pip and uv; what is set already stays as it is.
@@ -37,7 +52,11 @@ def handed_on(python: Path) -> dict[str, str]:
     python : Path
         The Python whose pip is to run, if one does.
     """
-    variables = {"UV_SYSTEM_CERTS": "1", "UV_NATIVE_TLS": "1", **_proxy()}
+    variables = {
+        **{"UV_SYSTEM_CERTS": "1", "UV_NATIVE_TLS": "1", "UV_HTTP_TIMEOUT": "60"},
+        **{"PIP_DEFAULT_TIMEOUT": "60", "PIP_RESUME_RETRIES": "20"},  # the latter from 25.1; others do not read it
+        **_proxy(),
+    }
     if _must_ask_for_truststore(python):
         variables["PIP_USE_FEATURE"] = "truststore"
     return {name: value for name, value in variables.items() if not os.environ.get(name)}
@@ -46,6 +65,16 @@ def handed_on(python: Path) -> dict[str, str]:
 def without_credentials(text: str) -> str:
     """Return a text in which the addresses have no user and no password."""
     return _CREDENTIALS.sub("://***@", text)
+
+
+def was_cut_off(said: str) -> bool:
+    """Return whether pip has said that a download ended early; uv tries again by itself."""
+    return _CUT_OFF.search(said) is not None
+
+
+def remedy_of(said: str) -> str:
+    """Return what helps against an error of the network that pip or uv has said; empty for others."""
+    return next((remedy for words, remedy in _REMEDIES.items() if words.search(said)), "")
 
 
 def _proxy() -> dict[str, str]:

@@ -38,6 +38,10 @@ _REASONS = {
 }
 
 
+class NoPython(RuntimeEnvironmentError):
+    """None of the Pythons can be taken for a requirement set."""
+
+
 def fitting(requirements: RequirementSet, base: Optional[Path], refuse: Callable[[Path, str], None]) -> Iterator[Path]:
     """Yield the Pythons of a version that the packages exist for: of the given one, or of all on this machine.
 
@@ -98,18 +102,20 @@ def reason_of(error: RuntimeEnvironmentError) -> str:
     return next((reason for word, reason in _REASONS.items() if word in error.message), last_line)
 
 
-def none_found(requirements: RequirementSet, base: Optional[Path], refused: dict[Path, str]) -> RuntimeEnvironmentError:
+def none_found(requirements: RequirementSet, base: Optional[Path], refused: dict[Path, str]) -> NoPython:
     """Return the error that says why none of the Pythons can be taken."""
-    others = [each.name for each in REQUIREMENT_SETS.values() if each != requirements and fits_any(each, base)]
+    others = [each.name for each in REQUIREMENT_SETS.values() if fits_any(each, base)]
+    if requirements.name in others:  # not the version is wrong
+        others = []
     remedy = f" Or choose {' or '.join(others)} under Packages." if others else ""
     if base is not None:
-        return RuntimeEnvironmentError(
+        return NoPython(
             f"{base} cannot be taken: {refused[base]}. The packages of {requirements.name} need Python "
             f"{versions(requirements)}.",
             f"Name another one under Base Python, or none.{remedy}",
         )
     tried = "".join(f"\n{python}: {reason}" for python, reason in refused.items())
-    return RuntimeEnvironmentError(
+    return NoPython(
         f"There is no Python {versions(requirements)} to build the runtime upon, as the packages of "
         f"{requirements.name} need it. Tried:{tried}\n",
         f"Install one, or name it under Base Python.{remedy}",

@@ -176,16 +176,15 @@ def _lacking(amount: Amount, folder: Path) -> str:
 
 def tell_megabytes(amount: Amount, feedback: QgsProcessingFeedback) -> Callable[[str], None]:
     """Return a function that logs each line of pip or uv, and counts the megabytes of downloads that it names."""
-    megabytes = 0.0
+    megabytes: dict[str, float] = {}  # by file: one that was cut off comes again
 
     def tell(line: str) -> None:
-        nonlocal megabytes
         feedback.pushConsoleInfo(line)
         found = _DOWNLOAD.search(line)
         if found:
-            megabytes += float(found[2]) * _MEGABYTES[found[3]]
-            total = max(1.0, amount.download_gb * 1000)
-            feedback.setProgress(10 + 75 * min(1.0, megabytes / total))
-            feedback.setProgressText(f"Downloading {found[1]}: {megabytes:.0f} of about {total:.0f} MB")
+            megabytes[found[1]] = float(found[2]) * _MEGABYTES[found[3]]
+            done, total = sum(megabytes.values()), max(1.0, amount.download_gb * 1000)
+            feedback.setProgress(10 + 75 * min(1.0, done / total))
+            feedback.setProgressText(f"Downloading {found[1]}: {done:.0f} of about {total:.0f} MB")
 
     return tell

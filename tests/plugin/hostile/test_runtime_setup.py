@@ -33,6 +33,8 @@ class Waiting(QgsProcessingFeedback):
             print("waits", flush=True)
             sys.stdin.readline()
 
+    pushConsoleInfo = setProgressText
+
 application = QgsApplication([], False)
 application.initQgis()
 print(set_up(tiny_set(Path(sys.argv[1])), Sources(wheels=sys.argv[2]), None, False, Waiting())[0])
@@ -67,7 +69,7 @@ def assert_works(requirements, wheels, ear):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("text", ["Making", "Installing", "Checking"])
+@pytest.mark.parametrize("text", ["Making", "Installing packages", "Processing", "Checking"])
 def test_a_build_that_was_killed_is_done_anew(text, tiny, other, tmp_path, ear):
     wheels = make_wheel(tmp_path / "wheels")
     killed = other(wheels, text)
@@ -100,7 +102,7 @@ def test_a_runtime_of_which_a_part_was_deleted_is_built_anew(what, tiny, tmp_pat
 @pytest.mark.slow
 def test_two_qgis_do_not_build_one_runtime_at_once(tiny, other, tmp_path, ear):
     wheels = make_wheel(tmp_path / "wheels")
-    first = other(wheels, "Installing")
+    first = other(wheels, "Installing packages")
     with pytest.raises(
         RuntimeEnvironmentError, match=r"is being built by another QGIS. Wait for it, or stop it there."
     ):
@@ -109,6 +111,15 @@ def test_two_qgis_do_not_build_one_runtime_at_once(tiny, other, tmp_path, ear):
     assert told.strip() == str(runtime.interpreter(tiny.folder))
     assert_works(tiny, wheels, ear)
     assert "Installing" not in ear.text  # the other one's is used
+
+
+@pytest.mark.parametrize("folder", ["self", "absent"])
+def test_a_folder_that_cannot_be_written_is_named(folder, tiny, tmp_path):
+    tiny.folder.parent.parent.mkdir(parents=True)
+    tiny.folder.parent.symlink_to(f"/proc/{folder}")  # where nobody can make a file
+    with pytest.raises(RuntimeEnvironmentError, match=f"cannot write to {tiny.folder.parent}, where") as why:
+        set_up(tiny, Sources(wheels=make_wheel(tmp_path / "wheels")), None, False, Ear())
+    assert why.value.remedy.startswith("Make the folder writable or room on its disk")
 
 
 def test_a_runtime_in_which_a_job_runs_is_not_replaced(tiny, tmp_path):

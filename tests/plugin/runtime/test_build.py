@@ -99,14 +99,24 @@ def test_a_base_that_does_not_fit(tiny, ear):
     assert left(tiny) == []
 
 
+NO_VENV = "echo No module named venv >&2; exit 1"
+PLAYED = """#!/bin/sh
+case "$*" in
+    *calcsize*) echo {version} 64;;
+    *import_module*) echo '{{}}';;
+    *" venv "*) for last; do :; done; {venv};;
+esac
+"""
+
+
 @pytest.fixture
 def only_python(no_runtime, tmp_path, monkeypatch):
-    """Return a function that leaves one Python on the machine, of the given version."""
+    """Return a function that leaves one Python on the machine, of the given version, beside those of other names."""
 
-    def leave(version):
-        python = tmp_path / "usr" / "bin" / "python3"
+    def leave(version, name="python3", venv='/bin/mkdir -p "$last/bin" && /bin/cp "$0" "$last/bin/python"'):
+        python = tmp_path / "usr" / "bin" / name
         python.parent.mkdir(parents=True, exist_ok=True)
-        python.write_text(f"#!/bin/sh\necho {version} 64\n")
+        python.write_text(PLAYED.format(version=version, venv=venv))
         python.chmod(0o755)
         monkeypatch.setattr(sys, "base_prefix", str(tmp_path / "usr"))
         monkeypatch.setenv("PATH", str(python.parent))
@@ -122,41 +132,53 @@ def only_python(no_runtime, tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def no_build(monkeypatch):
-    monkeypatch.setattr(build, "build", lambda requirements, *_: {"built": requirements.name})
+def built(tmp_path):
+    """Return a function that sets up a runtime, and returns its requirement set and the warnings."""
+
+    def build_one(requirements=None, base=None, force=True):
+        ear = Ear()
+        ear.pushWarning = warnings.append
+        python, _ = set_up(requirements, Sources(wheels=str(tmp_path)), base, force, ear)
+        told = "".join(warnings)
+        warnings.clear()
+        return python.parent.parent.name.partition("-")[0], told
+
+    warnings = []
+    return build_one
 
 
-def built(requirements, base=None, force=False):
-    ear = Ear()
-    _, versions = set_up(requirements, Sources(), base, force, ear)
-    return versions["built"], ear.text
-
-
-def test_without_a_choice_the_packages_are_those_that_the_python_can_have(only_python, no_build, monkeypatch):
+def test_without_a_choice_the_packages_are_those_that_the_python_can_have(only_python, built, monkeypatch):
     only_python("3 13")
-    assert built(None) == ("ipex", "")
+    assert built() == ("ipex", "")
     newer = only_python("3 14")
-    name, told = built(None)
+    name, told = built()
     assert name == "native"
-    assert "ipex need Python 3.10 to 3.13, which was not found: those of native are installed" in told
-    assert built(None, newer) == (name, told)
+    assert "There is no Python 3.10 to 3.13" in told and "ipex" in told and told.endswith("of packages is tried.")
+    assert built(base=newer)[0] == "native"
     only_python("3 9")
-    assert built(None) == ("native", "")  # whose build then fails and says which Python it needs
+    with pytest.raises(RuntimeEnvironmentError, match=r"no Python 3.10 to 3.14 .*native"):
+        built()
     only_python("3 13")
-    assert built(None, newer)[0] == "ipex"  # the same file, another version
     monkeypatch.setattr(runtime.platform, "machine", lambda: "aarch64")
-    assert built(None) == ("native", "")
+    assert built()[0] == "native"
 
 
-def test_without_a_choice_the_packages_that_are_installed_are_kept(only_python, no_build, monkeypatch):
+def test_without_a_choice_packages_are_tried_that_another_python_can_have(only_python, built):
+    only_python("3 13", venv=NO_VENV)
+    only_python("3 14", name="python3.14")
+    name, told = built()
+    assert name == "native" and "python3: it lacks the module venv" in told
+    only_python("3 14", name="python3.14", venv=NO_VENV)
+    with pytest.raises(RuntimeEnvironmentError, match=r"(?s)native need it.*python3.14: it lacks the module") as why:
+        built()
+    assert "Or choose" not in why.value.remedy
+
+
+def test_without_a_choice_the_packages_that_are_installed_are_kept(only_python, built):
     only_python("3 13")
-    native = runtime.REQUIREMENT_SETS["native"]
-    python = runtime.interpreter(native.folder)
-    python.parent.mkdir(parents=True)
-    python.touch()
-    monkeypatch.setattr(build, "check", lambda *_: {"torch": "2.9"})
-    assert set_up(None, Sources(), None, False, Ear()) == (python, {"torch": "2.9"})
-    assert built(None, force=True)[0] == "ipex"
+    assert built(runtime.REQUIREMENT_SETS["native"]) == ("native", "")
+    assert built(force=False) == ("native", "")
+    assert built()[0] == "ipex"
 
 
 def test_packages_that_are_chosen_and_cannot_be_had_are_an_error(only_python):
