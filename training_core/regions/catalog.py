@@ -26,7 +26,7 @@ from ..geodata.model_input import ModelInput
 from ..geodata.rasterize import ground_shapes, pixel_window
 from ..geodata.rasters import band_names, open_raster
 from ..geodata.sources import with_sources
-from ..jobs.file_systems import same_name
+from ..jobs.file_systems import impossible_name, same_name
 from ..segmentation.work_plan import fitting
 from ..system.outputs import without_options
 from .scene_sources import gdal_path
@@ -119,6 +119,7 @@ def scene_name(path: str) -> str:
     stem, dot, ending = re.split(r"[\\/]", plain)[-1].rpartition(".")
     stem = stem if dot and ":" not in ending else stem + dot + ending  # as in NETCDF:"heights.nc":Band1
     name = re.sub(r'[<>:"/\\|?*\x00-\x1f]', "_", stem).strip(" .") or "scene"
+    name = f"_{name}" if impossible_name(name, "win32") else name  # of a device, as NUL
     return name.encode("utf-8", "replace")[:_MAX_NAME_BYTES].decode("utf-8", "ignore")
 
 

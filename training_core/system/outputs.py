@@ -264,6 +264,6 @@ def _undo(final: Path, former: Optional[Path]) -> None:
     """Roll back a destination to what it was."""
     with contextlib.suppress(OSError):
         if former is None:
-            final.unlink()
+            remove(final)
         else:
-            os.replace(former, final)
+            replace(former, final)

@@ -147,6 +147,7 @@ def test_thousands_of_bad_paths_are_as_many_problems():
         ("GTIFF_DIR:2:/data/a.tif", "a"),
         ('NETCDF:"x.nc":Band1', "NETCDF__x.nc__Band1"),
         ("/data/..tif", "scene"),
+        ("/data/Aux.v2.tif", "_Aux.v2"),
         ("/data/a\nb<c>.tif", "a_b_c_"),
         ("/data/" + "ä" * 120 + ".tif", "ä" * 100),
     ],
