@@ -5,6 +5,7 @@ Scope: QGIS' layers, sources and sinks. Independent of the worker.
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -31,6 +32,7 @@ from qgis.core import (
 from qgis.PyQt.QtCore import QMetaType
 
 from ...training_core.errors import Cancelled, ImageryError, LabelError, OutputError, WorkerError
+from ...training_core.jobs.file_systems import remove
 from .snapshot import read
 
 # Field types that every format can hold, besides numbers and dates; lists and maps are not among them.
@@ -279,7 +281,8 @@ def remove_result(destination: str) -> None:
     if destination.lower().endswith(".shp"):
         QgsVectorFileWriter.deleteShapeFile(destination)
     else:
-        Path(destination).unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # it is not there, or on Windows still open: why it is removed matters more
+            remove(Path(destination))
 
 
 def check_destination(destination: str) -> None:

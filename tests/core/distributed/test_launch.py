@@ -8,6 +8,7 @@ import psutil
 import pytest
 
 from tests.core.support.rank_parts import play
+from tests.core.support.systems import needs_posix
 from training_core import events
 from training_core.distributed import rank_process
 from training_core.distributed.launch import launch
@@ -37,12 +38,17 @@ def test_rank_0_reports_for_all_and_its_result_is_the_jobs():
 @pytest.mark.parametrize(
     ("parts", "code", "message"),
     [
-        (("lose", "die"), "worker", r"Process \d+ \(rank 1 of 2 on .+\) was killed by SIGKILL\."),
+        pytest.param(
+            ("lose", "die"),
+            "worker",
+            r"Process \d+ \(rank 1 of 2 on .+\) was killed by SIGKILL\.",
+            marks=needs_posix,
+        ),
         pytest.param(
             ("lose", "stop"),
             "worker",
             r"\(rank 1 of 2 on .+\) has not answered for \d+ s, and was killed\.",
-            marks=pytest.mark.slow,
+            marks=[needs_posix, pytest.mark.slow],
         ),
         (("lose", "fail"), "labels", r"\(rank 1 of 2 on .+\): No road is drawn\."),
         pytest.param(("fail", "lose"), "labels", r"^No road is drawn\. Draw some\.$", marks=pytest.mark.slow),
