@@ -36,6 +36,15 @@ design-pictures: build/runtime-python.txt
 package: build/qgis-venv.stamp
 	@$(QGIS_PYTHON) -m scripts.package
 
+# A folder of wheels for a machine without internet, of any platform that scripts/wheels.py names.
+.PHONY: wheels
+PLATFORM ?= win_amd64
+PYTHON ?= 3.12
+SET ?= native
+TO ?= build/wheels
+wheels: build/qgis-venv.stamp
+	@$(QGIS_PYTHON) -m scripts.wheels "$(PLATFORM)" "$(PYTHON)" "$(SET)" "$(TO)"
+
 # Trains the starter from an encoder learned on ImageNet, on scenes and the real ground in GROUND; the one on ResNet34
 # labels towns that have no labels. Some two hours on one core.
 GROUND ?= ../shared/data/real
