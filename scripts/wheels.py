@@ -1,7 +1,7 @@
 """Fills a folder with the wheels of a runtime, for another platform and Python than this machine's.
 
-uv resolves for that platform, since pip evaluates markers such as `sys_platform == "win32"` for the Python that runs it;
-pip then downloads exactly that.
+uv resolves for that platform, since pip evaluates markers such as `sys_platform == "win32"` for the Python that runs
+it; pip then downloads exactly that.
 """
 
 from __future__ import annotations
