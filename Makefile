@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
 .PHONY: demo docs pictures package starter test test-core test-plugin test-package test-end-to-end test-slow \
-    test-hostile test-gui test-ltr test-sid lint runtime-python clean
+    test-other-set test-hostile test-gui test-ltr test-sid lint runtime-python clean
 
 export QT_QPA_PLATFORM := offscreen
 export PYTHONDONTWRITEBYTECODE := 1
@@ -72,6 +72,9 @@ starter-resnet34: build/runtime-python.txt
 	    resources/starter/roads_resnet34.safetensors --recipe taught --start $(TEACHER)_full.safetensors --ground $(GROUND) \
 	    --teacher $(TEACHER).safetensors
 
+# Threads that wait give way to the other processes: two that spin beside a third are several times slower.
+test-core test-plugin test-package test-end-to-end test-slow test-other-set test-hostile test-gui: export OMP_WAIT_POLICY := passive
+
 test: lint test-core test-plugin test-package test-end-to-end
 
 lint: build/core-test-packages.stamp
@@ -95,9 +98,14 @@ test-end-to-end: build/qgis-venv.stamp build/runtime-python.txt
 	$(QGIS_PYTHON) $(PYTEST) $(THREE) -m "not slow" tests/end_to_end
 
 # What takes long and shows what changes rarely; no part of `make test`.
-test-slow: build/core-test-packages.stamp build/qgis-venv.stamp
+test-slow: build/core-test-packages.stamp build/qgis-venv.stamp test-other-set
 	PYTHONPATH=build/core-test-packages "$$(cat build/runtime-python.txt)" $(PYTEST) $(THREE) -m slow tests/core
 	$(QGIS_PYTHON) $(PYTEST) $(THREE) -m slow tests/end_to_end
+
+# Models and learning with the requirement set that `auto` does not take on this machine: native, or else ipex.
+test-other-set: build/core-test-packages.stamp build/other-set-python.txt
+	PYTHONPATH=build/core-test-packages "$$(cat build/other-set-python.txt)" $(PYTEST) $(THREE) -m "not slow" \
+	    tests/core/models tests/core/learning
 
 # All hostile input, of which `make test` tries a fixed set; kills at random moments, and inputs that change while they
 # are read, which it leaves out.
@@ -141,6 +149,11 @@ build/qgis-venv.stamp: build/qgis.stamp tests/plugin/requirements.txt
 build/runtime-python.txt: build/qgis.stamp $(addprefix resources/runtime/, ipex.txt native.txt common.txt) \
     $(shell [ -x "$$(cat build/runtime-python.txt 2>/dev/null)" ] || echo always)
 	@/usr/bin/python3 -m scripts.setup_runtime > $@
+
+# In a data folder of its own, as the set that was set up last is the one used.
+build/other-set-python.txt: build/runtime-python.txt
+	@XDG_DATA_HOME="$(abspath build/other-set)" /usr/bin/python3 -m scripts.setup_runtime \
+	    $$(grep -q /native- $< && echo ipex || echo native) > $@
 
 # Beside the runtime, so that the runtime stays what a person has.
 build/core-test-packages.stamp: build/runtime-python.txt tests/core/requirements.txt

@@ -123,6 +123,11 @@ class SetUpRuntime(RoadSegAlgorithm):
         feedback.pushInfo(self.tr("RoadSeg's runtime is {python}: {version}").format(python=python, version=version))
         return {self.PYTHON: str(python), self.VERSION: version}
 
+    def postProcessAlgorithm(self, context: QgsProcessingContext, feedback: QgsProcessingFeedback) -> dict[str, Any]:
+        """Tell the window, in whose thread this runs."""
+        self.provider().runtime_ready.emit()
+        return {}
+
     def _path(self, parameters: dict[str, Any], name: str, context: QgsProcessingContext) -> str:
         text = self.parameterAsString(parameters, name, context)
         return os.path.abspath(text) if text else ""

@@ -32,11 +32,12 @@ class RoadSegPlugin:
 
     def initGui(self) -> None:
         """Start in a window: the provider, and a menu with a toolbar."""
-        from .desktop.menu import Menu  # which only a window has the libraries for
+        from .desktop import first_result, menu  # which only a window has the libraries for
 
         self.initProcessing()
-        self._menu = Menu(self.iface)
+        self._menu = menu.Menu(self.iface)
         self._menu.add()
+        self.provider.runtime_ready.connect(lambda: first_result.offer(self.iface))
 
     def unload(self) -> None:
         """Remove the menu from the window, and the provider from the registry, which deletes it."""

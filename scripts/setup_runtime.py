@@ -1,8 +1,13 @@
-"""Builds the runtime with the plugin's own algorithm, if there is none, and prints the path of its Python."""
+"""Builds the runtime with the plugin's own algorithm, if there is none, and prints the path of its Python.
+
+The requirement set may be named: `python3 -m scripts.setup_runtime native`.
+"""
 
 from __future__ import annotations
+
+import sys
 
 from scripts.headless import run, say
 
 say("Checking the runtime; if it is missing, it is built now (2.3 to 8.4 GB, some minutes) ...")
-print(run("roadseg:setupruntime", {})["PYTHON"])
+print(run("roadseg:setupruntime", {"REQUIREMENTS": sys.argv[1] if sys.argv[1:] else "auto"})["PYTHON"])

@@ -29,12 +29,24 @@ def open_dialog(window: QgisInterface, algorithm: str, values: Optional[Mapping[
     values : mapping, optional
         Initial values by parameter, which take precedence over the project's.
     """
+    if _can_run(window, algorithm):
+        start = demo_project.starting_values(QgsProject.instance(), algorithm)
+        processing.execAlgorithmDialog(f"roadseg:{algorithm}", {**start, **(values or {})})
+
+
+def run_in_dialog(window: QgisInterface, algorithm: str, values: Mapping[str, Any]) -> None:
+    """Open an algorithm's dialog with these values and run it at once; or show why it cannot run yet."""
+    if _can_run(window, algorithm):
+        dialog = processing.createAlgorithmDialog(f"roadseg:{algorithm}", dict(values))
+        dialog.show()
+        dialog.runButton().click()
+
+
+def _can_run(window: QgisInterface, algorithm: str) -> bool:
     able, why = QgsApplication.processingRegistry().algorithmById(f"roadseg:{algorithm}").canExecute()
     if not able:
         show_missing_runtime(window, why)
-        return
-    start = demo_project.starting_values(QgsProject.instance(), algorithm)
-    processing.execAlgorithmDialog(f"roadseg:{algorithm}", {**start, **(values or {})})
+    return able
 
 
 def show_missing_runtime(window: QgisInterface, why: str) -> None:

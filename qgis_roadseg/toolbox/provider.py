@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from qgis.core import QgsProcessingAlgorithm, QgsProcessingProvider
+from qgis.PyQt.QtCore import pyqtSignal
 from qgis.PyQt.QtGui import QIcon
 
 from ..paths import ICON
@@ -21,6 +22,8 @@ def make_algorithms(types: Sequence[type[QgsProcessingAlgorithm]]) -> list[QgsPr
 
 class RoadSegProvider(QgsProcessingProvider):
     """RoadSeg in the toolbox."""
+
+    runtime_ready = pyqtSignal()  # Set up runtime has succeeded
 
     def __init__(self, types: Sequence[type[QgsProcessingAlgorithm]]) -> None:
         super().__init__()

@@ -1260,6 +1260,18 @@
         <translation>Laufzeitumgebung einrichten…</translation>
     </message>
     <message>
+        <source>Ready to extract the roads of a satellite layer.</source>
+        <translation>Bereit, die Straßen eines Satellitenbilds zu extrahieren.</translation>
+    </message>
+    <message>
+        <source>The map shows no image. Add a satellite layer first.</source>
+        <translation>Die Karte zeigt kein Bild. Fügen Sie zuerst ein Satellitenbild hinzu.</translation>
+    </message>
+    <message>
+        <source>Extract roads in this view</source>
+        <translation>Straßen in dieser Ansicht extrahieren</translation>
+    </message>
+    <message>
         <source>F1 on held-out blocks</source>
         <translation>F1 auf zurückgehaltenen Blöcken</translation>
     </message>

@@ -1260,6 +1260,18 @@
         <translation>Configurar el entorno de ejecución…</translation>
     </message>
     <message>
+        <source>Ready to extract the roads of a satellite layer.</source>
+        <translation>Todo listo para extraer las vías de una capa satelital.</translation>
+    </message>
+    <message>
+        <source>The map shows no image. Add a satellite layer first.</source>
+        <translation>El mapa no muestra ninguna imagen. Añada primero una capa satelital.</translation>
+    </message>
+    <message>
+        <source>Extract roads in this view</source>
+        <translation>Extraer las vías de esta vista</translation>
+    </message>
+    <message>
         <source>F1 on held-out blocks</source>
         <translation>F1 en bloques reservados</translation>
     </message>

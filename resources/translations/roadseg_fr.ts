@@ -1260,6 +1260,18 @@
         <translation>Installer l'environnement d'exécution…</translation>
     </message>
     <message>
+        <source>Ready to extract the roads of a satellite layer.</source>
+        <translation>Prêt à extraire les routes d’une couche satellite.</translation>
+    </message>
+    <message>
+        <source>The map shows no image. Add a satellite layer first.</source>
+        <translation>La carte ne montre aucune image. Ajoutez d’abord une couche satellite.</translation>
+    </message>
+    <message>
+        <source>Extract roads in this view</source>
+        <translation>Extraire les routes de cette vue</translation>
+    </message>
+    <message>
         <source>F1 on held-out blocks</source>
         <translation>F1 sur les blocs réservés</translation>
     </message>

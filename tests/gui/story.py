@@ -28,6 +28,7 @@ def tell(stage: Stage, plan: dict) -> Iterator[Until]:
     pictures = Path(plan["pictures"])
     yield from start(stage)
     yield from try_it(stage, plan, pictures)
+    yield from first_result(stage, pictures)
     yield from fine_tune(stage, plan, pictures)
     yield from segment(stage, pictures)
     yield from vectorize(stage, pictures)
@@ -65,10 +66,28 @@ def try_it(stage: Stage, plan: dict, pictures: Path) -> Iterator[Until]:
     hands.picture(iface.mainWindow(), pictures / "tutorial_demo.png")
 
 
+def first_result(stage: Stage, pictures: Path) -> Iterator[Until]:
+    """Set up the runtime, from the menu, and extract roads in view by one click; the packages are there already."""
+    stage.step("first result")
+    hands.choose("roadseg_runtime")
+    yield opened()
+    form = dialog()
+    hands.click(form.runButton())
+    yield from finish(stage, "setup", form)
+    yield from hands.draw_map()
+    hands.picture(iface.mainWindow(), pictures / "tutorial_first_result.png")
+    hands.press("Extract roads in this view")
+    yield opened()
+    yield from finish(stage, "first_result", dialog())
+    yield from hands.draw_map()
+    hands.picture(iface.mainWindow(), pictures / "first_result.png")
+    QgsProject.instance().removeMapLayer(layer("Roads"))
+
+
 def fine_tune(stage: Stage, plan: dict, pictures: Path) -> Iterator[Until]:
-    """Fine-tune a model on the drawn roads, from the message's button."""
+    """Fine-tune a model on the drawn roads, from the menu: QGIS clears messages when an algorithm starts."""
     stage.step("fine-tune")
-    hands.press("Fine-tune a model…")
+    hands.choose("roadseg_finetune")
     yield opened()
     form = dialog()
     form.resize(900, 800)

@@ -6,7 +6,7 @@ import pytest
 
 # QGIS' own dialogs take some tenths of a second to be built; a window that is dead for longer feels broken.
 MAX_GAP_S = 2.0
-STEPS = ["start", "scene", "fine-tune", "segment", "vectorize", "route", "batch", "model"]
+STEPS = ["start", "scene", "first result", "fine-tune", "segment", "vectorize", "route", "batch", "model"]
 
 
 def names(layer_tree):
@@ -28,6 +28,12 @@ def test_a_fresh_profile_has_the_menu_and_the_toolbox(seen):
 
 def test_the_demo_comes_as_layers_to_learn_from(seen):
     assert seen["demo_layers"] == ["Area of interest", "Drawn roads", "True roads", "Generated scene"]
+
+
+def test_one_click_after_set_up_gives_the_roads_in_view(seen):
+    assert "nothing is built" in seen["setup"]["log"]
+    assert seen["first_result"]["results"]["COUNT"] > 0
+    assert "'MODEL' : 'starter'" in seen["first_result"]["log"]
 
 
 def test_the_dialog_asks_for_what_matters_first(seen):

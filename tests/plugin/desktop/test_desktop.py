@@ -1,15 +1,17 @@
 """RoadSeg in a window: its menu, its toolbar, its page of settings, and the demo."""
 
+import json
 import os
 import sys
 import time
 
 import pytest
-from qgis.core import QgsApplication, QgsProject, QgsSettings
+from qgis.core import QgsApplication, QgsProject, QgsRasterLayer, QgsRectangle, QgsSettings
 from qgis.gui import QgisInterface, QgsBrowserGuiModel
 from qgis.PyQt.QtCore import QTimer
 from qgis.PyQt.QtWidgets import QApplication, QDialog, QToolBar
 from roadseg.qgis_roadseg import settings
+from roadseg.qgis_roadseg.desktop import first_result
 from roadseg.qgis_roadseg.desktop.menu import ALGORITHMS, Menu
 from roadseg.qgis_roadseg.desktop.settings_page import PAGE, SettingsPage
 from roadseg.qgis_roadseg.layers import demo_project
@@ -205,6 +207,38 @@ def test_a_scene_that_fails_is_told(window, menu, play_runtime, qgis_app):
     entry(window, "try").trigger()
     assert wait_for(lambda: "The disk is full. Make room." in messages(window)[0], qgis_app)
     assert QgsProject.instance().title() == ""
+
+
+def test_one_click_extracts_the_roads_in_view_with_the_starter(window, play_runtime, tmp_path, qgis_app):
+    sent = tmp_path / "sent.json"
+    play_runtime(f"""
+from osgeo import ogr
+given = job()["options"]
+area = ogr.Open(given["aoi"])
+with open({str(tmp_path / "part")!r}, "w") as file:
+    json.dump([given["raster"], given["model"], *area.GetLayer().GetExtent()], file)
+os.replace(file.name, {str(sent)!r})
+send("error", code="output", message="The disk is full.", remedy="")
+""")
+    image, _ = write_scene(tmp_path)
+    layer = QgsRasterLayer(image, "scene")
+    QgsProject.instance().addMapLayer(layer)
+    first_result.offer(window)
+    button(window).click()
+    assert "shows no image" in messages(window)[0]
+    canvas = window.mapCanvas()
+    canvas.setLayers([layer])
+    canvas.setDestinationCrs(layer.crs())
+    canvas.setExtent(QgsRectangle(500_100, 5_400_100, 500_200, 5_400_175))
+    seen = canvas.extent()  # of the shape of the canvas
+    button(window).click()
+    assert wait_for(sent.is_file, qgis_app)
+    raster, model, *extent = json.loads(sent.read_text())
+    assert (raster, model) == (image, "starter")
+    assert extent == pytest.approx([seen.xMinimum(), seen.xMaximum(), seen.yMinimum(), seen.yMaximum()])
+    (dialog,) = [each for each in QApplication.topLevelWidgets() if hasattr(each, "runButton") and each.isVisible()]
+    assert wait_for(lambda: dialog.wasExecuted() or dialog.runButton().isEnabled(), qgis_app)
+    dialog.close()
 
 
 def test_unloading_stops_a_scene_that_is_being_generated(window, tmp_path, play_runtime, qgis_app):

@@ -53,6 +53,9 @@ class Window:
     def mapCanvas(self):  # noqa: N802
         return self._canvas
 
+    def activeLayer(self):  # noqa: N802
+        return self._active
+
     def setActiveLayer(self, layer):  # noqa: N802
         self._active = layer
         return True

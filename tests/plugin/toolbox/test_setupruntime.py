@@ -9,14 +9,17 @@ from ..support.acting import failure, run
 pytestmark = pytest.mark.usefixtures("provider", "qgis_new_project")
 
 
-def test_setupruntime_finds_the_one_that_is_named(play_runtime, monkeypatch):
+def test_setupruntime_finds_the_one_that_is_named_and_tells_the_window(play_runtime, provider):
     play_runtime('print(json.dumps({"python": "3.11.2", "torch": "2.8.0"}))')
+    told = []
+    provider.runtime_ready.connect(lambda: told.append("ready"))
     result = run("setupruntime", {})
+    assert told == ["ready"]
     assert result["PYTHON"] == os.environ["ROADSEG_PYTHON"]
     assert result["VERSION"] == "python 3.11.2, torch 2.8.0"
 
 
-def test_setupruntime_tells_what_failed(no_runtime, monkeypatch):
+def test_setupruntime_tells_what_failed(no_runtime, provider, monkeypatch):
     from roadseg.qgis_roadseg.runtime import build
     from roadseg.training_core.errors import RuntimeEnvironmentError
 
