@@ -340,8 +340,10 @@ def any_options(job):
     fields = [field for field in job.option_fields() if field.option.kind not in OUTPUT_KINDS]
     fields = [field for field in fields if job is not Segment or field.name not in ("rasters", "folder")]
     fields = [field for field in fields if job is not Profile or field.name != "what"]  # since OpenVINO does not train
-    # What several processes share must be enough for them, and whole images need frozen batch normalization.
-    fields = [field for field in fields if field.name not in ("pipeline_stages", "sample", "accumulation")]
+    # What processes or chips share must be enough for them, and whole images need frozen batch normalization.
+    fields = [
+        field for field in fields if field.name not in ("pipeline_stages", "sample", "accumulation", "overlap_px")
+    ]
     fields = [field for field in fields if field.name != "masks"]  # in place of drawn roads
     given_ = st.fixed_dictionaries({}, optional={field.name: values_of(field) for field in fields})
     return given_.map(lambda options: (job, {**FILLED[job.name], **options}))
