@@ -35,6 +35,7 @@ _REASONS = {
     "ensurepip": "it lacks the module ensurepip (on Debian and Ubuntu install the package python3-venv)",
     "encodings": "it does not find its own standard library",
     "No module named venv": "it lacks the module venv",
+    "pyenv help global": "it stands for a version that pyenv does not use (pyenv global)",
 }
 
 

@@ -26,6 +26,10 @@ available.
 
 Failing command: $last/bin/python3"; exit 1;; esac
 exec {BASE} "$@" """
+PYENV = """echo "pyenv: python3.9: command not found
+
+Note: See 'pyenv help global' for tips on allowing multiple
+      Python versions to be found at the same time." >&2; exit 127"""
 NOT_INSTALLED = 'echo "Python was not found; run without arguments to install from the Microsoft Store"; exit 9'
 
 
@@ -62,7 +66,7 @@ def test_the_first_python_that_works_is_taken_and_each_refusal_told(machine, tin
         machine("bin/python3.12", "echo 3 6 64"): "it is Python 3.6, not 3.8 to 3.14",
         machine("bin/python3.11", NOT_INSTALLED): "Python was not found",
         machine("bin/python3.10", "echo hello"): "it is no Python",
-        machine("bin/python3.9", "exit 0"): "it is no Python",
+        machine("bin/python3.9", PYENV): "it stands for a version that pyenv does not use (pyenv global)",
         machine("bin/python3.8", "kill -9 $$"): "was killed by signal 9",
     }
     works = machine("bin/python", f'exec {BASE} "$@"')
