@@ -6,8 +6,8 @@ import sys
 import time
 
 import pytest
-from qgis.core import QgsApplication, QgsProject, QgsRasterLayer, QgsRectangle, QgsSettings
-from qgis.gui import QgisInterface, QgsBrowserGuiModel
+from qgis.core import QgsApplication, QgsLayerTreeModel, QgsProject, QgsRasterLayer, QgsRectangle, QgsSettings
+from qgis.gui import QgisInterface, QgsBrowserGuiModel, QgsLayerTreeView
 from qgis.PyQt.QtCore import QTimer
 from qgis.PyQt.QtWidgets import QApplication, QDialog, QToolBar
 from roadseg.qgis_roadseg import settings
@@ -56,6 +56,9 @@ def browser(qgis_iface, monkeypatch):
     """Give Processing's dialogs what they want of the window that pytest-qgis plays, and does not have."""
     model = QgsBrowserGuiModel()
     monkeypatch.setattr(qgis_iface, "browserModel", lambda: model, raising=False)
+    view = QgsLayerTreeView()
+    view.setModel(QgsLayerTreeModel(QgsProject.instance().layerTreeRoot()))
+    monkeypatch.setattr(qgis_iface, "layerTreeView", lambda: view)
 
 
 def wait_for(is_so, application, seconds=60):

@@ -145,7 +145,7 @@ def test_a_download_that_is_cut_off_is_continued(index, tool, tiny, tmp_path, mo
 
 def test_a_certificate_that_nobody_trusts_is_told(index, tool, tiny, tmp_path, monkeypatch):
     key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
-    subject = ["-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1"]
+    subject = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"]
     made = ["-nodes", "-newkey", "rsa:2048", "-keyout", key, "-out", certificate]
     subprocess.run(["openssl", "req", "-x509", *subject, *made], check=True, capture_output=True)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -153,7 +153,7 @@ def test_a_certificate_that_nobody_trusts_is_told(index, tool, tiny, tmp_path, m
     index.server.socket = context.wrap_socket(index.server.socket, server_side=True)
     monkeypatch.setenv("PIP_RETRIES", "0")
     with pytest.raises(RuntimeEnvironmentError) as why:
-        build.build(tiny, Sources(index_url=f"https://127.0.0.1:{index.server.server_port}"), BASE, Ear())
+        build.build(tiny, Sources(index_url=f"https://localhost:{index.server.server_port}"), BASE, Ear())
     assert "is not trusted" in why.value.remedy and "PIP_CERT and SSL_CERT_FILE" in why.value.remedy
 
 
