@@ -38,10 +38,10 @@ package: build/qgis-venv.stamp
 
 # A folder of wheels for a machine without internet, of any platform that scripts/wheels.py names.
 .PHONY: wheels
-PLATFORM ?= win_amd64
-PYTHON ?= 3.12
-SET ?= native
-TO ?= build/wheels
+PLATFORM := win_amd64
+PYTHON := 3.12
+SET := native
+TO := build/wheels
 wheels: build/qgis-venv.stamp
 	@$(QGIS_PYTHON) -m scripts.wheels "$(PLATFORM)" "$(PYTHON)" "$(SET)" "$(TO)"
 

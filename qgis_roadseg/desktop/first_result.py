@@ -22,7 +22,7 @@ def offer(window: QgisInterface) -> None:
         _show(window, text, Qgis.MessageLevel.Success)
 
 
-def extract(window: QgisInterface) -> None:
+def _extract(window: QgisInterface) -> None:
     """Extract roads with the starter from the active image, or else the topmost, within the map's extent."""
     layer = _image(window)
     if layer is None:
@@ -39,4 +39,4 @@ def _image(window: QgisInterface) -> Optional[QgsMapLayer]:
 
 
 def _show(window: QgisInterface, text: str, level: Qgis.MessageLevel) -> None:
-    show_message(window, text, level, (tr("Extract roads in this view"), lambda: extract(window)))
+    show_message(window, text, level, (tr("Extract roads in this view"), lambda: _extract(window)))

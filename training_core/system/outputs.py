@@ -22,8 +22,6 @@ from .staging import NO_ROOM, StagingFolder, sync
 
 # Sidecar files of other programs, which would be wrong for the new file.
 SIDECARS = ("-journal", "-wal", "-shm", ".aux.xml", ".ovr", ".msk")
-
-
 # Between the parts of a name of GDAL's, not behind the letter of a drive.
 _COLON = re.compile(r"(?<!\b[A-Za-z]):|:(?![\\/])")
 

@@ -137,9 +137,8 @@ def test_a_job_killed_at_any_moment_leaves_whole_files_only(tmp_path, monkeypatc
         writer.join()
         for path in (tmp_path / "work").glob("predict/*.json"):
             assert len(json.loads(path.read_text())) == 2000
-    monkeypatch.setattr(
-        private_folders, "OLD_S", -1
-    )  # one killed as it was made or removed has no lock: it must be old
+    # A folder whose process was killed as it was made or removed has no lock: only its age tells that it is left.
+    monkeypatch.setattr(private_folders, "OLD_S", -1)
     Store(tmp_path).remove_leftovers()
     assert list((tmp_path / "work" / "partial").iterdir()) == []
 

@@ -72,7 +72,10 @@ class Processes:
 def end(process):
     """Kill a process with its children."""
     with suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL) if os.name == "posix" else process.kill()
+        if os.name == "posix":
+            os.killpg(process.pid, signal.SIGKILL)
+        else:
+            process.kill()
     process.wait()
 
 
