@@ -24,7 +24,6 @@ from benchmarks.quality import DATA, Scene, halves, make_scenes, run_core
 from benchmarks.zero_shot import GROUND, georeferenced, predicted
 from scripts.starter.real_ground import DUBAI, MASSACHUSETTS, ROAD, Ground, read_ground
 from training_core.geodata.pixel_codes import CERTAIN, NO_DATA
-from training_core.models.loading import load_weights
 from training_core.scenes.plan.layouts import LAYOUTS
 from training_core.scenes.scene import SCENE_CRS, plan_scene
 
@@ -137,9 +136,9 @@ def segment_tuned(layout: str, made: Callable[[], tuple[Path, Path]], folder: Pa
 
 
 def segment(image: Path, model: str, path: Path, aoi: str = "") -> float:
-    """Write the probability of road in an image, and return the model's threshold."""
-    run_core("segment", {"raster": str(image), "probability": str(path), "model": model, "aoi": aoi})
-    return load_weights(model)[1].threshold
+    """Write the probability of road in an image, and return the threshold that was taken."""
+    asked = {"raster": str(image), "probability": str(path), "model": model, "aoi": aoi}
+    return float(run_core("segment", asked)["threshold"])
 
 
 def segment_elsewhere(scene: Scene, folder: Path, path: Path) -> float:

@@ -341,7 +341,8 @@ class NetworkOptions(CleaningOptions):
     link_probability: float = advanced_option(
         0.2,
         "Probability of links",
-        "Minimum probability that a road runs along such a link, by its length, turn, and mean and worst evidence.",
+        "Minimum probability that a road runs along such a link, by its length and turn, and by the evidence along and "
+        "next to it.",
         within=(0.01, 1),
     )
     stub_m: float = advanced_option(

@@ -95,7 +95,7 @@ def _paths_between_components(
     paths = surroundings.paths(ends[:, 0], ends[:, 1])
     at_road, no_turn = np.ones(len(paths), dtype=bool), np.zeros(len(paths))
     component = components[_nearest_edges(graph, shapely.points(ends[:, 0]))]
-    return paths.shapes(), link_probability(link_features(paths, no_turn, at_road, length_m[component]))
+    return paths.shapes(), link_probability(link_features(paths, no_turn, at_road, length_m[component], surroundings))
 
 
 def _to_nearest_others(graph: Graph, apart: np.ndarray) -> np.ndarray:

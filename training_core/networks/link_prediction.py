@@ -30,18 +30,21 @@ _SOURCES = 64  # of shortest paths at a time
 
 # The worst evidence is the least mean of this number of consecutive vertices.
 _WINDOW = 3
+# Evidence beside a link is the mean at so many places along it, so far to both sides.
+_PLACES, _BESIDE_M = 16, 5.0
 # Of the features; see `link_features`.
 COEFFICIENTS = {
-    "constant": 1.368,
-    "length": -0.176,
-    "log_length": -0.477,
-    "turn": -1.079,
-    "turn_squared": -0.008,
-    "bend": 2.188,
-    "mean_evidence": 0.494,
-    "worst_evidence": 0.415,
-    "is_road": -0.527,
-    "log_stub": 0.306,
+    "constant": -0.670,
+    "length": 0.040,
+    "log_length": -0.993,
+    "turn": -1.323,
+    "turn_squared": 0.491,
+    "bend": -1.729,
+    "mean_evidence": 0.774,
+    "worst_evidence": 0.356,
+    "beside": -0.908,
+    "is_road": 0.387,
+    "log_stub": 0.433,
 }
 
 JOINED = "joined"
@@ -81,7 +84,7 @@ def join_likely(
     if reach_m <= 0 or not len(ends.node):
         return graph, Links.none()
     links = _candidates(graph, ends, reach_m, surroundings)
-    features = _features(graph, ends, links)
+    features = _features(graph, ends, links, surroundings)
     links = replace(links, features=features, probability=link_probability(features))
     links = _chosen(graph, ends, links, min_probability)
     return _joined(graph, ends, links, surroundings), links
@@ -157,7 +160,7 @@ def _cut_where_they_meet(graph: Graph, ends: DeadEnds, links: Links) -> Links:
     return replace(links, edge=edge, other=other, paths=links.paths.cut(until_m))
 
 
-def _features(graph: Graph, ends: DeadEnds, links: Links) -> dict[str, np.ndarray]:
+def _features(graph: Graph, ends: DeadEnds, links: Links, surroundings: Surroundings) -> dict[str, np.ndarray]:
     """Return the features of each link; see `link_features`."""
     paths = links.paths
     first, last = paths.points[paths.offsets[:-1]], paths.points[paths.offsets[1:] - 1]
@@ -168,7 +171,7 @@ def _features(graph: Graph, ends: DeadEnds, links: Links) -> dict[str, np.ndarra
     # The shorter of the roads that end there.
     stub_m = lengths_m[ends.edge[links.end]]
     stub_m = np.where(links.other >= 0, np.minimum(stub_m, lengths_m[ends.edge[links.other]]), stub_m)
-    return link_features(paths, turn, links.other < 0, stub_m)
+    return link_features(paths, turn, links.other < 0, stub_m, surroundings)
 
 
 def _chosen(graph: Graph, ends: DeadEnds, links: Links, min_probability: float) -> Links:
@@ -231,7 +234,9 @@ def link_probability(features: dict[str, np.ndarray]) -> np.ndarray:
     return 1 / (1 + np.exp(-score))
 
 
-def link_features(paths: Paths, turn: np.ndarray, is_road: np.ndarray, stub_m: np.ndarray) -> dict[str, np.ndarray]:
+def link_features(
+    paths: Paths, turn: np.ndarray, is_road: np.ndarray, stub_m: np.ndarray, surroundings: Surroundings
+) -> dict[str, np.ndarray]:
     """Return the features of each link, (k,) float64, by name.
 
     Lengths are in tens of meters or logarithms, turns in radians, evidence as in `Paths`. The roads at a link's ends
@@ -252,9 +257,23 @@ def link_features(paths: Paths, turn: np.ndarray, is_road: np.ndarray, stub_m: n
         "bend": length_m / np.maximum(chord_m, 1e-9) - 1,
         "mean_evidence": mean,
         "worst_evidence": worst,
+        "beside": _evidence_beside(paths, surroundings),
         "is_road": is_road.astype(np.float64),
         "log_stub": np.log(np.clip(stub_m, 2, 200)),
     }
+
+
+def _evidence_beside(paths: Paths, surroundings: Surroundings) -> np.ndarray:
+    """Return the mean evidence next to each path, which is low where a road stands out: (k,) float64."""
+    lines = paths.shapes()
+    along = shapely.length(lines)[:, None] * np.linspace(0, 1, _PLACES + 1)
+    cuts = shapely.get_coordinates(shapely.line_interpolate_point(lines[:, None], along)).reshape(*along.shape, 2)
+    chord, middle = np.diff(cuts, axis=1), (cuts[:, 1:] + cuts[:, :-1]) / 2
+    chord_m = np.maximum(np.hypot(chord[..., 0], chord[..., 1]), 1e-9)[..., None]
+    aside = _BESIDE_M * np.stack([-chord[..., 1], chord[..., 0]], axis=-1) / chord_m
+    places = np.stack([middle + aside, middle - aside], axis=1)
+    evidence = surroundings.evidence(surroundings.probability(places.reshape(-1, 2)))
+    return evidence.reshape(len(paths), 2 * _PLACES).mean(axis=1)
 
 
 def _mean_and_worst(paths: Paths) -> tuple[np.ndarray, np.ndarray]:

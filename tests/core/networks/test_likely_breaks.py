@@ -4,25 +4,13 @@ import numpy as np
 import pytest
 import shapely
 
-from tests.core.support.graphs import lines
+from tests.core.support.graphs import evident, lines
 from training_core.networks.chains import join_chains
 from training_core.networks.cleaning import Removed
 from training_core.networks.graph import EMPTY
 from training_core.networks.likely_breaks import APART, DEAD_END, GAP, likely_breaks
 from training_core.networks.link_prediction import Links, join_likely
-from training_core.networks.paths import Paths
 from training_core.networks.surroundings import Surroundings
-
-
-def evident(evidence):
-    """Straight paths, everywhere with the same evidence of road."""
-
-    def paths(starts, ends):
-        share = np.linspace(0, 1, 11)[:, None]
-        points = np.concatenate([start + share * (end - start) for start, end in zip(starts, ends)] or [starts])
-        return Paths(points, 11 * np.arange(len(starts) + 1), np.full(len(points), float(evidence)))
-
-    return Surroundings(paths=paths)
 
 
 def found(graph, evidence=-5.0, removed=None):

@@ -4,24 +4,12 @@ import numpy as np
 import pytest
 import shapely
 
-from tests.core.support.graphs import lines
+from tests.core.support.graphs import evident, lines
 from training_core.networks.chains import join_chains
 from training_core.networks.link_prediction import CONNECTED, JOINED, OTHER, UNLIKELY, join_likely
 from training_core.networks.paths import Paths, straight_paths
-from training_core.networks.surroundings import Surroundings
 
 REACH_M, LEAST = 45.0, 0.3
-
-
-def evident(evidence, **known):
-    """Straight paths, everywhere with the same evidence of road."""
-
-    def paths(starts, ends):
-        share = np.linspace(0, 1, 11)[:, None]
-        points = np.concatenate([start + share * (end - start) for start, end in zip(starts, ends)] or [starts])
-        return Paths(points, 11 * np.arange(len(starts) + 1), np.full(len(points), float(evidence)))
-
-    return Surroundings(paths=paths, **known)
 
 
 def joined(graph, evidence=0.0, reach_m=REACH_M, **known):
@@ -39,6 +27,11 @@ def test_a_gap_is_joined_where_the_image_shows_road_and_not_beyond_the_reach():
     for reach_m in (39.0, 0.0):
         graph, links = joined(broken, reach_m=reach_m)
         assert len(graph.edges) == 2 and len(links.paths) == 0
+
+
+def test_a_gap_is_not_joined_where_all_around_is_as_likely_a_road():
+    broken = lines([(0, 0), (80, 0)], [(120, 0), (200, 0)])
+    assert [joined(broken, beside=beside)[1].outcome.tolist() for beside in (-4.0, 0.0)] == [[JOINED], [UNLIKELY]]
 
 
 def test_a_side_road_meets_the_first_road_ahead_in_a_junction():

@@ -7,6 +7,8 @@ import numpy as np
 from training_core.extraction.thinning import thin
 from training_core.extraction.tracing import trace
 from training_core.networks.graph import Graph
+from training_core.networks.paths import Paths
+from training_core.networks.surroundings import Surroundings
 
 
 def traced(size, *strokes):
@@ -24,3 +26,18 @@ def lines(*coordinates):
     ends = np.column_stack([offsets[:-1], offsets[1:] - 1])
     nodes, numbers = np.unique(points[ends.ravel()], axis=0, return_inverse=True)
     return Graph(nodes, numbers.reshape(-1, 2), points, offsets)
+
+
+def evident(evidence, beside=-4.0, **known):
+    """Straight paths, everywhere with the same evidence of road, and with that of all places next to them."""
+    probability = 1 / (1 + np.exp(-beside))
+
+    def paths(starts, ends):
+        share = np.linspace(0, 1, 11)[:, None]
+        points = np.concatenate([start + share * (end - start) for start, end in zip(starts, ends)] or [starts])
+        return Paths(points, 11 * np.arange(len(starts) + 1), np.full(len(points), float(evidence)))
+
+    def everywhere(points):
+        return np.full(len(points), probability)
+
+    return Surroundings(paths=paths, probability=everywhere, threshold=0.5, **known)
