@@ -80,9 +80,9 @@ test: lint test-core test-plugin test-package test-end-to-end
 lint: build/core-test-packages.stamp
 	PYTHONPATH=build/core-test-packages "$$(cat build/runtime-python.txt)" -m ruff check --no-cache .
 	PYTHONPATH=build/core-test-packages "$$(cat build/runtime-python.txt)" -m ruff format --no-cache --check .
-	PYTHONPATH=build/core-test-packages "$$(cat build/runtime-python.txt)" -m mypy --cache-dir build/mypy-cache
+	PYTHONPATH=build/core-test-packages "$$(cat build/runtime-python.txt)" -m mypy --cache-dir build/mypy-cache & \
 	PYTHONPATH=build/core-test-packages "$$(cat build/runtime-python.txt)" -m mypy --cache-dir build/mypy-cache-windows \
-	    --platform win32
+	    --platform win32 && wait $$!
 
 test-core: build/core-test-packages.stamp
 	PYTHONPATH=build/core-test-packages "$$(cat build/runtime-python.txt)" $(PYTEST) $(THREE) -m "not slow" \
@@ -100,6 +100,7 @@ test-end-to-end: build/qgis-venv.stamp build/runtime-python.txt
 # What takes long and shows what changes rarely; no part of `make test`.
 test-slow: build/core-test-packages.stamp build/qgis-venv.stamp test-other-set
 	PYTHONPATH=build/core-test-packages "$$(cat build/runtime-python.txt)" $(PYTEST) $(THREE) -m slow tests/core
+	$(QGIS_PYTHON) $(PYTEST) $(THREE) -m slow tests/plugin
 	$(QGIS_PYTHON) $(PYTEST) $(THREE) -m slow tests/end_to_end
 
 # Models and learning with the requirement set that `auto` does not take on this machine: native, or else ipex.

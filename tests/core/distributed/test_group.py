@@ -1,6 +1,7 @@
 import re
 import sys
 
+import pytest
 import torch
 
 from tests.core.support.collectives import agree, split_up, sum_gradients, talk
@@ -28,6 +29,7 @@ def test_one_rank_alone_needs_no_other():
     assert torch.equal(found["tensors"]["weights"], torch.arange(3.0)[:, None])
 
 
+@pytest.mark.slow
 def test_divided_ranks_are_groups_of_their_own_whose_first_rank_collects():
     for rank, (place, size, numbers, collected, everywhere) in enumerate(run_ranks(split_up, 4)):
         first = rank - place
@@ -64,6 +66,7 @@ def test_gradients_of_all_rounds_are_summed_on_all_ranks():
         assert sent_bytes in (3 * 2 * 9 * 4, 2 * 2 * 9 * 4)  # slices of 9 values to two others; rank 2 sends them twice
 
 
+@pytest.mark.slow
 def test_compressed_gradients_travel_in_half_the_bytes_and_are_summed_in_fp32():
     results = run_ranks(sum_gradients, 3, True)
     for weight, bias, sent_bytes in results:

@@ -118,7 +118,8 @@ def test_an_output_that_cannot_be_written_is_refused_before_anything_is_measured
     assert not any(isinstance(message, Log) for message in messages)
 
 
-@pytest.mark.parametrize("checks", [4, *(pytest.param(count, marks=pytest.mark.slow) for count in (1, 12))])
+@pytest.mark.slow
+@pytest.mark.parametrize("checks", [1, 4, 12])
 def test_a_stop_at_any_time_leaves_nothing(tmp_path, checks):
     left = iter(range(checks))
     reporter = Reporter(is_cancelled=lambda: next(left, None) is None)

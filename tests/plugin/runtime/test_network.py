@@ -72,7 +72,7 @@ def proxy(qgis_app, tmp_path, monkeypatch):
     manager.setFallbackProxyAndExcludes(QNetworkProxy(), [], [])
 
 
-@pytest.fixture(params=["pip", "uv"])
+@pytest.fixture(params=[pytest.param("pip", marks=pytest.mark.slow), "uv"])
 def tool(request, monkeypatch, tmp_path):
     """Each of the tools that install, which do not wait."""
     no_own_index(monkeypatch, tmp_path)

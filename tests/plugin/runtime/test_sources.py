@@ -50,7 +50,7 @@ def torch_set(no_runtime, tmp_path, monkeypatch):
     return RequirementSet("torches", ("torch", "torchvision", "tiny"), ((3, 9), (3, 99)))
 
 
-@pytest.fixture(params=["pip", "uv"])
+@pytest.fixture(params=[pytest.param("pip", marks=pytest.mark.slow), "uv"])
 def tool(request, torch_set, monkeypatch):
     """Each of the tools that install."""
     if request.param == "uv":
