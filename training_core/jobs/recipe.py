@@ -19,7 +19,7 @@ USUAL_CHIP_PX, SMALL_CHIP_PX, MIN_CHIP_PX = 192, 128, 64
 # Factor on the learning rate of a fine-tuned encoder, so that it forgets less of other ground (benchmarks/README.md).
 CAREFUL_RATE = 0.1
 # From that many labeled pixels on, what is drawn shows so much ground that learning it whole wins more than it forgets.
-MUCH_LABELED_PX = 10_000_000
+MUCH_LABELED_PX = 5_000_000
 MUCH_LABELED = f"{MUCH_LABELED_PX // 1_000_000} megapixels"
 # Batch size that learning rates are stated for.
 REFERENCE_BATCH = 4
