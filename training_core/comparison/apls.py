@@ -38,6 +38,8 @@ from ..networks.shortest_paths import path_costs_on
 SNAP_M, SPACING_M = 4.0, 50.0
 # An edge shorter than this fraction of the spacing has only its nodes as control points.
 _SHORTEST = 0.75
+# A path is routable in the other graph if their lengths differ by no more than this fraction, and by rounding.
+_ROUTABLE = 0.1 + 1e-9
 # Path lengths in memory at once: from a block of control points to all nodes, and from a few to all others.
 _BLOCK, _ROWS = 4_000_000, 500_000
 
@@ -47,7 +49,7 @@ class Direction:
     """How well the other graph has the shortest paths of one graph: from 0 to 1; 0 without paths.
 
     `points` are control points, of which `snapped` snap to the other graph. `paths` are pairs of them that a path
-    connects, of which `missing` have none in the other graph.
+    connects, of which `missing` have none in the other graph, and `routable` one of at most 10 % more or less.
     """
 
     score: float
@@ -55,6 +57,7 @@ class Direction:
     snapped: int
     paths: int
     missing: int
+    routable: int
 
 
 @dataclass(frozen=True)
@@ -109,11 +112,11 @@ def _compare(
 ) -> Direction:
     """Return the path similarity in the direction from a graph to another."""
     if not len(graph.graph.edges):
-        return Direction(0.0, 0, 0, 0, 0)
+        return Direction(0.0, 0, 0, 0, 0, 0)
     places, headings = control_places(graph, spacing_m)
     snapped, _ = other.nearest(graph.points_at(places), snap_m, headings)
     costs, other_costs = path_costs_on(graph, places, by_time), path_costs_on(other, snapped, by_time)
-    total, paths, missing = 0.0, 0, 0
+    sums = np.zeros(4)
     count = len(places)
     block = int(np.clip(_BLOCK // max(costs.node_count, other_costs.node_count, 1), 16, 1024))
     rows = max(1, _ROWS // count)
@@ -127,15 +130,15 @@ def _compare(
             first = int(sources[row])
             lengths = costs.between(sources[part], to_nodes[part], first)
             other_lengths = other_costs.between(sources[part], to_other_nodes[part], first)
-            sums = _differences(lengths, other_lengths)
-            total, paths, missing = total + sums[0], paths + sums[1], missing + sums[2]
+            sums += _differences(lengths, other_lengths)
     reporter.progress(1, "Comparing paths")
-    score = 1 - total / paths if paths else 0.0
-    return Direction(score, count, int((snapped.edge >= 0).sum()), paths, missing)
+    paths, missing, routable = map(int, sums[1:])
+    score = float(1 - sums[0] / paths) if paths else 0.0
+    return Direction(score, count, int((snapped.edge >= 0).sum()), paths, missing, routable)
 
 
-def _differences(lengths: np.ndarray, other_lengths: np.ndarray) -> tuple[float, int, int]:
-    """Return the sum of the differences, the number of paths, and the number of those that the other graph lacks.
+def _differences(lengths: np.ndarray, other_lengths: np.ndarray) -> np.ndarray:
+    """Return the sum of the differences, and the number of all paths, of missing and of routable ones: (4,) float64.
 
     The first column is the first row's own place. Each pair counts once, right of that diagonal. Computes in place.
     """
@@ -150,8 +153,9 @@ def _differences(lengths: np.ndarray, other_lengths: np.ndarray) -> tuple[float,
         np.abs(other_lengths, out=other_lengths)
         other_lengths /= lengths
     np.fmin(other_lengths, 1, out=other_lengths)
+    routable = linked & (other_lengths <= _ROUTABLE)
     other_lengths[~linked] = 0
-    return float(other_lengths.sum()), int(np.count_nonzero(linked)), int(np.count_nonzero(linked & lost))
+    return np.array([other_lengths.sum(), *map(np.count_nonzero, (linked, linked & lost, routable))])
 
 
 # Tiles lie around the point where this plane touches the ellipsoid, so that a unit is a meter there.

@@ -150,11 +150,13 @@ def summary_sentences(document: dict[str, Any]) -> list[str]:
     """Return each score in a sentence, with the distances and the sampling that it depends on."""
     sentences = []
     for apls in filter(None, (document["apls"], document["apls_time"])):
+        routable = apls["truth_in_proposal"]["routable"] / max(1, apls["truth_in_proposal"]["paths"])
         sentences.append(
             f"APLS by {apls['weight']} {apls['score']:.4f}: harmonic mean of {apls['truth_in_proposal']['score']:.4f} "
             f"(paths of the truth in the proposal) and {apls['proposal_in_truth']['score']:.4f} (paths of "
             f"the proposal in the truth); snap distance {apls['snap_m']:g} m, control points at nodes and at most "
-            f"{apls['spacing_m']:g} m apart."
+            f"{apls['spacing_m']:g} m apart. {routable:.1%} of the paths of the truth are "
+            "routable: the proposal has one that differs by 10 % at most."
         )
     topo, lines, relaxed = document["topo"], document["lines"], document["relaxed"]
     sentences.append(

@@ -64,7 +64,15 @@ def test_half_of_a_line():
     score = apls(roads_of(LINE), roads_of([(0, 0), (50, 0)]))
     assert directions(score) == pytest.approx((1 / 3, 1))
     assert score.score == pytest.approx(0.5)
-    assert (score.truth_in_proposal.paths, score.truth_in_proposal.missing) == (3, 2)
+    there = score.truth_in_proposal
+    assert (there.paths, there.missing, there.routable) == (3, 2, 1)
+
+
+@pytest.mark.parametrize(("length_m", "routable"), [(30, 1), (33, 1), (33.1, 0)])
+def test_a_path_is_routable_if_there_is_one_a_tenth_longer_at_most(length_m, routable):
+    apex_m = ((length_m / 2) ** 2 - 15**2) ** 0.5
+    score = apls(roads_of([(0, 0), (30, 0)]), roads_of([(0, 0), (15, apex_m), (30, 0)]))
+    assert (score.truth_in_proposal.paths, score.truth_in_proposal.routable) == (1, routable)
 
 
 def test_a_link_between_two_parts_is_cut():
