@@ -153,7 +153,7 @@ def test_the_raster_of_classes_says_the_likeliest_where_a_road_is(two_classes, t
 def test_lines_get_their_classes_in_one_go_as_one_after_the_other(two_classes, tmp_path):
     raster = write_raster(tmp_path / "town.tif", image_of(true_roads()), photometric="rgb")
     common = {"raster": raster, "model": two_classes[0], "engine": "native", "precision": "fp32", "threads": 1}
-    crumbs = {"min_area_m2": 0.0, "min_length_m": 5.0, "threshold": 0.5}
+    crumbs = {"min_area_m2": 0.0, "min_length_m": 5.0, "threshold": 0.5, "stub_m": 0.0}
     paths = {name: str(tmp_path / f"{name}.tif") for name in ("probability", "classes")}
     at_once = {"classes": str(tmp_path / "same.tif"), "roads": str(tmp_path / "at_once.gpkg")}
     done = extractroads.run(ExtractRoads(**common, **at_once, **crumbs), Reporter())
