@@ -30,8 +30,8 @@ _SOURCES = 64  # of shortest paths at a time
 
 # The worst evidence is the least mean of this number of consecutive vertices.
 _WINDOW = 3
-# Evidence beside a link is the mean at so many places along it, so far to both sides.
-_PLACES, _BESIDE_M = 16, 5.0
+# Samples of the evidence beside a link: their number on each side, and their distance from it.
+_SAMPLES, _BESIDE_M = 16, 5.0
 # Of the features; see `link_features`.
 COEFFICIENTS = {
     "constant": -0.670,
@@ -241,9 +241,11 @@ def link_features(
 
     Lengths are in tens of meters or logarithms, turns in radians, evidence as in `Paths`. The roads at a link's ends
     turn into it by `turn` degrees, (k,) float64, the larger angle. It ends on a road, not at a dead end, if `is_road`,
-    (k,) bool. The shorter road that ends there is `stub_m` long, (k,) float64.
+    (k,) bool. The shorter road that ends there is `stub_m` long, (k,) float64. `surroundings` know the
+    evidence beside the link.
     """
-    length_m = shapely.length(paths.shapes())
+    lines = paths.shapes()
+    length_m = shapely.length(lines)
     first, last = paths.points[paths.offsets[:-1]], paths.points[paths.offsets[1:] - 1]
     chord_m = np.hypot(*(last - first).T)
     mean, worst = _mean_and_worst(paths)
@@ -257,23 +259,22 @@ def link_features(
         "bend": length_m / np.maximum(chord_m, 1e-9) - 1,
         "mean_evidence": mean,
         "worst_evidence": worst,
-        "beside": _evidence_beside(paths, surroundings),
+        "beside": _evidence_beside(lines, surroundings),
         "is_road": is_road.astype(np.float64),
         "log_stub": np.log(np.clip(stub_m, 2, 200)),
     }
 
 
-def _evidence_beside(paths: Paths, surroundings: Surroundings) -> np.ndarray:
-    """Return the mean evidence next to each path, which is low where a road stands out: (k,) float64."""
-    lines = paths.shapes()
-    along = shapely.length(lines)[:, None] * np.linspace(0, 1, _PLACES + 1)
+def _evidence_beside(lines: np.ndarray, surroundings: Surroundings) -> np.ndarray:
+    """Return the mean evidence next to each of (k,) lines, which is low where a road stands out: (k,) float64."""
+    along = shapely.length(lines)[:, None] * np.linspace(0, 1, _SAMPLES + 1)
     cuts = shapely.get_coordinates(shapely.line_interpolate_point(lines[:, None], along)).reshape(*along.shape, 2)
     chord, middle = np.diff(cuts, axis=1), (cuts[:, 1:] + cuts[:, :-1]) / 2
     chord_m = np.maximum(np.hypot(chord[..., 0], chord[..., 1]), 1e-9)[..., None]
     aside = _BESIDE_M * np.stack([-chord[..., 1], chord[..., 0]], axis=-1) / chord_m
     places = np.stack([middle + aside, middle - aside], axis=1)
     evidence = surroundings.evidence(surroundings.probability(places.reshape(-1, 2)))
-    return evidence.reshape(len(paths), 2 * _PLACES).mean(axis=1)
+    return evidence.reshape(len(lines), 2 * _SAMPLES).mean(axis=1)
 
 
 def _mean_and_worst(paths: Paths) -> tuple[np.ndarray, np.ndarray]:
