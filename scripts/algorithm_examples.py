@@ -153,7 +153,7 @@ EXAMPLES = {
         ("Map a region", "What the results hold"),
     ),
     "cleannetwork": Example(
-        {"INPUT": "streets.gpkg", "BRIDGE_FIELD": "bridge", "OUTPUT": "network.gpkg"},
+        {"INPUT": "streets.gpkg", "BRIDGES": "bridges.gpkg", "OUTPUT": "network.gpkg"},
         "COMPONENTS",
         ("Lines that you have already",),
     ),

@@ -62,6 +62,7 @@ _SOURCE_TYPES = {
     "truth": [_LINE],
     "proposal": [_LINE],
     "lines": [_LINE],
+    "bridges": [_LINE],
     "before": [_LINE],
     "after": [_LINE],
     "places": [_POINT],

@@ -864,6 +864,10 @@
         <translation>Linien</translation>
     </message>
     <message>
+        <source>Known bridges</source>
+        <translation>Bekannte Brücken</translation>
+    </message>
+    <message>
         <source>Bridge field of the lines</source>
         <translation>Brückenfeld der Linien</translation>
     </message>

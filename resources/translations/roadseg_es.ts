@@ -864,6 +864,10 @@
         <translation>Líneas</translation>
     </message>
     <message>
+        <source>Known bridges</source>
+        <translation>Puentes conocidos</translation>
+    </message>
+    <message>
         <source>Bridge field of the lines</source>
         <translation>Campo de puentes de las líneas</translation>
     </message>

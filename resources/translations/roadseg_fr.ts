@@ -864,6 +864,10 @@
         <translation>Lignes</translation>
     </message>
     <message>
+        <source>Known bridges</source>
+        <translation>Ponts connus</translation>
+    </message>
+    <message>
         <source>Bridge field of the lines</source>
         <translation>Champ des ponts des lignes</translation>
     </message>

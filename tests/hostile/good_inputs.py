@@ -88,7 +88,7 @@ class Goods:
                 **_NATIVE, "rasters": [self.raster], "model": self.model, "aoi": self.aoi,
                 "folder": str(out.parent / "region"), "roads": network["roads"],
             },
-            "cleannetwork": {"lines": self.roads, **network},
+            "cleannetwork": {"lines": self.roads, "bridges": self.after, **network},
             "evaluate": {**labels, **_NATIVE, "model": self.model, **report},
             "suggestlabels": {
                 "raster": self.probability, "labeled": self.labeled, "patch_m": 32.0, "count": 2,

@@ -245,6 +245,13 @@ class CleanNetwork(NodingOptions, CleaningOptions):
 
     lines: str = option("", "Lines", "Lines to clean.", kind=VECTOR, required=True)
     lines_bridge_field: str = bridge_option("lines")
+    bridges: str = option(
+        "",
+        "Known bridges",
+        "Lines along bridges over other roads, drawn or from OpenStreetMap; with a field bridge, only those that it "
+        "marks. What runs along one, within 6 m, becomes a bridge (fields bridge and layer) without junctions on it.",
+        kind=VECTOR,
+    )
     join_lines: bool = option(
         False,
         "Join lines",

@@ -146,7 +146,7 @@ def lines_in(plane: pyproj.CRS, layer: geopandas.GeoDataFrame, fields: LineField
     shapes = shapely.remove_repeated_points(shapely.force_2d(shapes))
     is_line = shapely.length(shapes) > 0
     shapes, feature = shapes[is_line], feature[is_line].astype(np.int64)
-    bridge = layer[fields.bridge].map(_is_bridge).to_numpy(dtype=bool) if fields.bridge else np.zeros(len(layer), bool)
+    bridge = layer[fields.bridge].map(is_bridge).to_numpy(dtype=bool) if fields.bridge else np.zeros(len(layer), bool)
     speed = np.full(len(layer), np.nan)
     if fields.speed:
         speed = pandas.to_numeric(layer[fields.speed], errors="coerce").to_numpy(dtype=np.float64)
@@ -185,7 +185,8 @@ def with_speeds(lines: Lines, name: str, path: str, speed_field: str, reporter: 
     return lines.with_median_speed() if unknown.any() else lines
 
 
-def _is_bridge(value: object) -> bool:
+def is_bridge(value: object) -> bool:
+    """Return whether a value of a bridge field marks a bridge: 1, yes, true, or a kind of bridge."""
     text = str(value).strip().lower()
     try:
         return float(text) == 1

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, Optional
 
 import geopandas
 import numpy as np
+import pandas
 import pyproj
 import shapely
 
@@ -23,34 +24,54 @@ from ..networks.cleaning import drop_short_components, prune_spurs, simplify
 from ..networks.gaps import join_gaps, snap_ends
 from ..networks.graph import Graph
 from ..networks.junctions import consolidate_junctions
-from ..networks.lines import LineFields, Lines, lines_in, read_line_layer, shared_plane
+from ..networks.lines import LineFields, Lines, is_bridge, lines_in, read_line_layer, shared_plane
 from ..networks.network_tables import SPEED, TRAVEL_TIME, Network, layer_paths, to_tables, write_network
 from ..networks.noding import node_lines
+from ..networks.overpasses import lay_bridges
 from ..networks.surroundings import Surroundings
 from ..system.outputs import Outputs
 
 _PURPOSE = "lines to clean"
 # Columns that are computed.
 _RECOMPUTED = {"length_m", "component"}
+_BRIDGE_TAGS = {"bridge": "yes", "layer": "1"}
 
 
 def run(job: CleanNetwork, reporter: Reporter) -> dict[str, Any]:
     """Run the job and return its result; see `jobs.CleanNetwork`."""
     paths = layer_paths(job)
-    with Outputs(inputs=[job.lines]) as outputs:
+    with Outputs(inputs=[job.lines, job.bridges]) as outputs:
         staged = {name: outputs.stage(path) for name, path in paths.items()}
         reporter.progress(0, "Reading")
         layer = read_line_layer(job.lines, _PURPOSE, LineFields(bridge=job.lines_bridge_field))
-        cleaned = clean_layer(layer, job, reporter.part(0.1, 0.9))
+        bridges = read_bridges(job.bridges) if job.bridges else None
+        cleaned = clean_layer(layer, job, reporter.part(0.1, 0.9), bridges)
         reporter.progress(0.9, "Writing")
         numbers = write_network(cleaned, staged)
     return {**paths, **numbers}
 
 
-def clean_layer(layer: geopandas.GeoDataFrame, job: CleanNetwork, reporter: Reporter) -> Network:
+def read_bridges(path: str) -> geopandas.GeoDataFrame:
+    """Return a layer of bridges in its own CRS: all of its lines, or those that a field `bridge` marks.
+
+    Raises
+    ------
+    LabelError
+        As `lines.read_line_layer`.
+    """
+    layer = read_line_layer(path, "bridges", LineFields())
+    return layer[layer["bridge"].map(is_bridge).astype(bool)] if "bridge" in layer.columns else layer
+
+
+def clean_layer(
+    layer: geopandas.GeoDataFrame,
+    job: CleanNetwork,
+    reporter: Reporter,
+    bridges: Optional[geopandas.GeoDataFrame] = None,
+) -> Network:
     """Return the clean network of a layer's lines, in the layer's CRS; paths in the job are not read.
 
-    A part of a line has the line's fields and direction.
+    A part of a line has the line's fields and direction. Roads on `bridges` have OpenStreetMap's tags of a bridge.
 
     Raises
     ------
@@ -59,20 +80,49 @@ def clean_layer(layer: geopandas.GeoDataFrame, job: CleanNetwork, reporter: Repo
     """
     plane = shared_plane(layer, of=job.lines)
     lines = lines_in(plane, layer, LineFields(bridge=job.lines_bridge_field))
+    laid = None
+    if bridges is not None:
+        lines, laid = _with_bridges(lines, bridges, plane, job, reporter)
     graph = clean_lines(lines, job, reporter)
     to_map = pyproj.Transformer.from_crs(plane, layer.crs, always_xy=True)
     recomputed = _RECOMPUTED | ({TRAVEL_TIME} if SPEED in layer.columns else set())
     rows = layer.iloc[lines.feature[graph.origin]]
+    columns = {name: rows[field].array for name, field in carried_fields(layer, recomputed).items()}
     cleaned = to_tables(
         graph,
         lambda points: np.column_stack(to_map.transform(*points.T)),
         layer.crs,
-        {name: rows[field].array for name, field in carried_fields(layer, recomputed).items()},
+        columns if laid is None else _tagged(columns, laid[graph.origin]),
     )
     if not len(cleaned.roads):
         reporter.warning("No lines are left: the network is empty.")
     reporter.progress(1, f"{len(cleaned.roads)} roads")
     return cleaned
+
+
+def _with_bridges(
+    lines: Lines, bridges: geopandas.GeoDataFrame, plane: pyproj.CRS, job: CleanNetwork, reporter: Reporter
+) -> tuple[Lines, np.ndarray]:
+    """Return the lines with bridges laid over them, and which of them are these bridges: (n,) bool."""
+    shapes = lines_in(plane, bridges, LineFields()).shapes
+    laid, is_laid = lay_bridges(lines, shapes)
+    if not is_laid.all():
+        reporter.warning(
+            f"Along {(~is_laid).sum():,} of {len(shapes):,} bridges ({job.bridges}) runs no line; they are left out."
+        )
+    return laid, np.arange(len(laid)) >= len(laid) - is_laid.sum()
+
+
+def _tagged(columns: dict[str, Any], is_bridge: np.ndarray) -> dict[str, Any]:
+    """Return the columns of roads with tags of OpenStreetMap on bridges, as text: `bridge` and `layer`."""
+    spelled = {name.lower(): name for name in columns}
+    tagged = dict(columns)
+    for tag, value in _BRIDGE_TAGS.items():
+        name = spelled.get(tag, tag)
+        held = columns.get(name, np.full(len(is_bridge), None))
+        texts = [None if pandas.isna(each) else str(each) for each in held]
+        tagged[name] = np.where(is_bridge, value, np.array(texts, dtype=object))
+    return tagged
 
 
 def clean_lines(lines: Lines, job: CleanNetwork, reporter: Reporter) -> Graph:
