@@ -10,6 +10,7 @@ from .exportmodel import ExportModel
 from .exportnetwork import ExportNetwork
 from .extractroads import ExtractRoads
 from .finetune import FineTune
+from .makechallenge import MakeChallenge
 from .makescene import MakeScene
 from .mapregion import MapRegion
 from .mergemodels import MergeModels
@@ -44,4 +45,5 @@ ALGORITHMS = (
     ScoreNetwork,
     ExportNetwork,
     CompareNetworks,
+    MakeChallenge,
 )

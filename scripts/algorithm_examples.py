@@ -190,6 +190,11 @@ EXAMPLES = {
         "LOST_LENGTH_M",
         ("What has changed after a disaster",),
     ),
+    "makechallenge": Example(
+        {"INPUT": "changes.gpkg", "EARLIER": "last_year.geojson", "OUTPUT": "challenge.geojson"},
+        "TASKS",
+        ("Tasks for MapRoulette",),
+    ),
     "maproads": Example(
         {
             "INPUT": "town.tif",

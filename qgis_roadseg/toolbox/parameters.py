@@ -43,9 +43,10 @@ HTML_FILTER = "HTML file (*.html)"
 JSON_FILTER = "JSON file (*.json)"
 GRAPHML_FILTER = "GraphML file (*.graphml)"
 GEOPACKAGE_FILTER = "GeoPackage (*.gpkg)"
+CHALLENGE_FILTER = "Line-by-line GeoJSON (*.geojson)"
 
 # Kinds of fields whose value is a path that Processing does not open.
-_PATHS = (jobs.MODEL, jobs.MODELS, jobs.PROFILE, jobs.FOLDER)
+_PATHS = (jobs.MODEL, jobs.MODELS, jobs.PROFILE, jobs.CHALLENGE, jobs.FOLDER)
 # Kinds of lists of numbers, which are typed as text.
 _NUMBERS = (jobs.BANDS, jobs.NUMBERS)
 # Geometry types of vector fields by name, as the job does not state them.
@@ -68,6 +69,7 @@ _SOURCE_TYPES = {
     "places": [_POINT],
     "origins": [_POINT],
     "damage": [_POLYGON],
+    "layer": [_LINE, _POINT],
 }
 _SINK_TYPES = {
     "roads": _LINE,
@@ -88,6 +90,7 @@ _FILE_FILTERS = {
     jobs.JSON_OUTPUT: JSON_FILTER,
     jobs.GRAPHML_OUTPUT: GRAPHML_FILTER,
     jobs.GEOPACKAGE_OUTPUT: GEOPACKAGE_FILTER,
+    jobs.CHALLENGE_OUTPUT: CHALLENGE_FILTER,
 }
 
 
@@ -191,6 +194,9 @@ _MAKERS: dict[str, Callable[..., QgsProcessingParameterDefinition]] = {
     ),
     jobs.PROFILE: lambda field, common, renamed: QgsProcessingParameterFile(
         **common, fileFilter=f"{JSON_FILTER};;{ANY_FILTER}"
+    ),
+    jobs.CHALLENGE: lambda field, common, renamed: QgsProcessingParameterFile(
+        **common, fileFilter=f"{CHALLENGE_FILTER};;{ANY_FILTER}"
     ),
     # An existing folder for logs; as a destination, it would be a new one each time.
     jobs.FOLDER: lambda field, common, renamed: QgsProcessingParameterFile(

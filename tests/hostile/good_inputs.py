@@ -37,6 +37,8 @@ class Goods:
         Its true roads.
     after : str
         Its roads but one.
+    changes : str
+        Its roads as new ones.
     places : str
         Points on its roads, with a field `name`.
     labeled : str
@@ -56,6 +58,7 @@ class Goods:
     mask: str
     probability: str
     after: str
+    changes: str
     places: str
     labeled: str
     sure_model: str
@@ -107,6 +110,7 @@ class Goods:
                 "changes": str(out / "changes.gpkg"), "reached": str(out / "reached.gpkg"),
                 "report": str(out / "report.html"), "numbers": str(out / "numbers.json"),
             },
+            "makechallenge": {"layer": self.changes, "challenge": str(out / "challenge.geojson")},
             "exportchips": {**labels, "folder": str(out / "chips"), "chip_px": 96},
             "exportmodel": {"model": self.model, "onnx": onnx},
             "quantize": {"model": self.sure_model, "rasters": [self.raster], "onnx": onnx, "threads": 1},
@@ -145,6 +149,7 @@ def make_goods(folder: Path) -> Goods:
         mask=write_raster(folder / "mask.tif", truth.astype(np.uint8), nodata=NO_DATA),
         probability=write_raster(folder / "probability.tif", probability.astype(np.float32)),
         after=write_layer(folder / "after.gpkg", *map(on_map, ROADS[:-1])),
+        changes=write_layer(folder / "changes.gpkg", *map(on_map, ROADS), change=["new"] * len(ROADS)),
         places=write_layer(
             folder / "places.gpkg", on_map(Point(48, 5)), on_map(Point(SIDE_PX - 5, 100)), name=["north", "east"]
         ),

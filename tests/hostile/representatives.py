@@ -23,7 +23,8 @@ REPRESENTATIVES = {
     "jobs": (
         "finetune, rasters", "segment, raster", "vectorize, raster", "extractroads, model", "mapregion, folder",
         "cleannetwork, lines", "evaluate, roads", "suggestlabels, labeled", "scorenetwork, truth",
-        "exportnetwork, lines", "comparenetworks, places", "exportchips, chip_px", "exportmodel, onnx",
+        "exportnetwork, lines", "comparenetworks, places", "makechallenge, layer", "exportchips, chip_px",
+        "exportmodel, onnx",
         "quantize, rasters", "mergemodels, models", "makescene, size_px", "profile, what", "compareprofiles, before",
         "live, raster", "job file: UTF-16", "job file: version 2", "job file: job 'drive'",
         "job file: an unknown field '__class__'",

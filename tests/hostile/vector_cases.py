@@ -26,7 +26,7 @@ LINES, AREAS, POINTS = "lines", "areas", "points"
 ROLES = {
     ("evaluate", "roads"): LINES, ("finetune", "roads"): LINES, ("cleannetwork", "lines"): LINES,
     ("exportnetwork", "lines"): LINES, ("scorenetwork", "truth"): LINES, ("scorenetwork", "proposal"): LINES,
-    ("comparenetworks", "before"): LINES, ("comparenetworks", "after"): LINES,
+    ("comparenetworks", "before"): LINES, ("comparenetworks", "after"): LINES, ("makechallenge", "layer"): LINES,
     ("evaluate", "aoi"): AREAS, ("finetune", "aoi"): AREAS, ("segment", "aoi"): AREAS, ("extractroads", "aoi"): AREAS,
     ("mapregion", "aoi"): AREAS,
     ("suggestlabels", "labeled"): AREAS, ("scorenetwork", "aoi"): AREAS, ("comparenetworks", "aoi"): AREAS,
@@ -51,7 +51,8 @@ def good_layer(place: Place, role: tuple[str, str]) -> geopandas.GeoDataFrame:
     """Return a good layer for a role."""
     goods = place.goods
     source = {LINES: goods.roads, AREAS: goods.aoi, POINTS: goods.places}[ROLES[role]]
-    source = goods.labeled if role[1] == "labeled" else source  # where all is labeled, nothing is left to suggest
+    # Where all is labeled, nothing is left to suggest; tasks are of changes alone.
+    source = {"labeled": goods.labeled, "layer": goods.changes}.get(role[1], source)
     return pyogrio.read_dataframe(source)
 
 

@@ -7,6 +7,7 @@ Scope: what a job takes, and its JSON form. Independent of how a job is done; st
 from __future__ import annotations
 
 from ..errors import JobError, shown
+from .challenges import MakeChallenge
 from .exchange import ExportModel, MergeModels, Quantize
 from .json_fields import parse
 from .learning import Evaluate, FineTune, Live, MakeScene, SuggestLabels
@@ -14,6 +15,8 @@ from .mapping import CleanNetwork, ExtractRoads, MapRegion, Segment, Vectorize
 from .networks import METERS_PER_SECOND, CompareNetworks, ExportNetwork, ScoreNetwork
 from .option import (
     BANDS,
+    CHALLENGE,
+    CHALLENGE_OUTPUT,
     FIELD,
     FILE_OUTPUTS,
     FOLDER,
@@ -76,6 +79,7 @@ JOBS: dict[str, type[Job]] = {
         ScoreNetwork,
         ExportNetwork,
         CompareNetworks,
+        MakeChallenge,
         ExportModel,
         Quantize,
         MergeModels,

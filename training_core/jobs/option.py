@@ -26,6 +26,8 @@ RASTER, RASTERS, BANDS = "raster", "rasters", "bands"
 NUMBERS = "numbers"
 VECTOR, FIELD = "vector", "field"
 MODEL, MODELS, FOLDER, PROFILE = "model", "models", "folder", "profile"
+# A file of tasks for MapRoulette.
+CHALLENGE, CHALLENGE_OUTPUT = "challenge", "challenge output"
 RASTER_OUTPUT, VECTOR_OUTPUT = "raster output", "vector output"
 MODEL_OUTPUT, ONNX_OUTPUT = "model output", "onnx output"
 HTML_OUTPUT, JSON_OUTPUT = "html output", "json output"
@@ -42,7 +44,9 @@ _LAYERS = (RASTER, RASTERS, VECTOR)
 # Shared options, which a dataclass has before its own, but which matter less than those.
 _LATE = ("no_road",)
 # Files that only the worker writes.
-FILE_OUTPUTS = (MODEL_OUTPUT, ONNX_OUTPUT, HTML_OUTPUT, JSON_OUTPUT, GRAPHML_OUTPUT, GEOPACKAGE_OUTPUT)
+FILE_OUTPUTS = (
+    MODEL_OUTPUT, ONNX_OUTPUT, HTML_OUTPUT, JSON_OUTPUT, GRAPHML_OUTPUT, GEOPACKAGE_OUTPUT, CHALLENGE_OUTPUT
+)  # fmt: skip
 OUTPUT_KINDS = (RASTER_OUTPUT, VECTOR_OUTPUT, FOLDER_OUTPUT, *FILE_OUTPUTS)
 
 

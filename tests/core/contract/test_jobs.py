@@ -70,6 +70,7 @@ FILLED = {
         "before_speed_field": "speed",  # of which both layers have one, or none
         "after_speed_field": "speed",
     },
+    "makechallenge": {"layer": "changes.gpkg", "challenge": "challenge.geojson"},
     "exportchips": {
         "rasters": ["image.tif"],
         "roads": "roads.gpkg",

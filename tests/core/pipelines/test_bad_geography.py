@@ -46,6 +46,10 @@ def options_of(job, folder, town, model):
             "before": roads, "after": roads, "aoi": area, "changes": gpkg, "places": spots, "origins": spots,
             "damage": area, "reached": str(folder / "reached.gpkg"),
         },
+        "makechallenge": {
+            "layer": write_layer(folder / "changes.gpkg", *ROADS, change=["new", "lost"]),
+            "challenge": str(folder / "out.geojson"),
+        },
     }[job]  # fmt: skip
 
 
@@ -58,6 +62,7 @@ LAYERS = [
     ("exportnetwork", "lines"),
     *(("scorenetwork", field) for field in ("truth", "proposal", "aoi")),
     *(("comparenetworks", field) for field in ("before", "after", "aoi", "places", "origins", "damage")),
+    ("makechallenge", "layer"),
 ]
 
 

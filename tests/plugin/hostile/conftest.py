@@ -31,6 +31,7 @@ TABLE = {
     "scorenetwork": {"INPUT": "lines", "TRUTH": "lines", "AOI": "area", "OUTPUT": ".gpkg"},
     "exportnetwork": {"INPUT": "lines", "GRAPHML": ".graphml"},
     "comparenetworks": {"INPUT": "lines", "BEFORE": "lines", "OUTPUT": ".gpkg"},
+    "makechallenge": {"INPUT": "lines", "OUTPUT": ".json"},
     "profile": {"INPUT": "image", "MODEL": "model", "REPORT": ".html", "TRACE": ".json"},
     "compareprofiles": {"INPUT": "profile", "BEFORE": "profile", "REPORT": ".html"},
 }
@@ -49,7 +50,8 @@ for name, path in options.items():
     if name in ("roads", "nodes", "suggestions", "errors", "changes", "reached") and path and not os.path.exists(path):
         write(path, name, ogr.wkbLineString, {"length_m": ogr.OFTReal},
               [("LINESTRING (350001 3059999, 350011 3059999)", {"length_m": 10.0})] * 300)
-    elif name in ("mask", "report", "model", "onnx", "graphml", "raster") and path and not os.path.exists(path):
+    elif name in ("mask", "report", "model", "onnx", "graphml", "challenge", "raster") and path \
+            and not os.path.exists(path):
         open(path, "w").close()
 """
 )

@@ -23,7 +23,9 @@ PHASES = {
     "at work": 'send("progress", fraction=0.5, message="Tile 1 of 2")\n',
     "with a child": 'subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])\n',
     "within a line": 'print(\'{"event": "result", "result\', end="", flush=True)\n',
-    "when its layers are written": ALL_OUTPUTS.replace('"mask", "report", "model", "onnx", "graphml", "raster"', ""),
+    "when its layers are written": ALL_OUTPUTS.replace(
+        '"mask", "report", "model", "onnx", "graphml", "challenge", "raster"', ""
+    ),
 }
 
 

@@ -28,7 +28,7 @@ IDS = {
         "mergemodels", "makescene",
     },
     "roads": {"segment", "vectorize", "extractroads", "mapregion"},
-    "network": {"cleannetwork", "scorenetwork", "exportnetwork", "comparenetworks"},
+    "network": {"cleannetwork", "scorenetwork", "exportnetwork", "comparenetworks", "makechallenge"},
     "workflows": {"maproads", "finetuneandmap", "updateosm"},
 }  # fmt: skip
 RARE = QgsProcessingParameterDefinition.Flag.FlagAdvanced

@@ -1,0 +1,90 @@
+"""Ids of tasks: the same for the same place on the next run, and never those of another place."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+from training_core.comparison.task_ids import is_task_id, make_ids
+
+METERS_PER_DEGREE = 6_378_137 * np.pi / 180
+
+
+def moved(places, east_m, north_m):
+    """Places moved by meters on a sphere."""
+    at = np.array(places, dtype=float)
+    at[:, 1] += north_m / METERS_PER_DEGREE
+    at[:, 0] += east_m / METERS_PER_DEGREE / np.cos(np.radians(at[:, 1]))
+    return at
+
+
+def scattered(count):
+    """Places all over the inhabited world, a kilometer and more from each other, and a change of each."""
+    rng = np.random.default_rng(5)
+    grid = np.stack(np.meshgrid(np.arange(-170, 170, 2.0), np.arange(-60, 70, 2.0)), axis=-1).reshape(-1, 2)
+    places = rng.choice(grid, count, replace=False) + rng.uniform(0, 1.9, (count, 2))
+    return places, rng.choice(["new", "lost", "gap not joined"], count).tolist()
+
+
+def test_an_id_says_what_and_where_and_is_none_of_openstreetmap():
+    ids, kept = make_ids(["new", "gap not joined"], np.array([(13.40494, 52.51921), (-0.00001, -7.5)]))
+    assert ids == ["new_52.5192_13.4049", "gap-not-joined_-7.5000_0.0000"] and kept == 0
+    # What MapRoulette takes for an element of OpenStreetMap (AsIdentifiableFeature.isValidId).
+    element = re.compile(r"^(node|way|relation|n|r|w)?/?\d+$")
+    assert all(is_task_id(each) and not element.match(each) for each in ids)
+
+
+def test_places_that_moved_by_10_cm_keep_their_ids_but_for_few_at_a_border_of_the_rounding():
+    places, changes = scattered(4000)
+    angle = np.random.default_rng(6).uniform(0, 2 * np.pi, len(places))
+    next_places = moved(places, 0.1 * np.cos(angle), 0.1 * np.sin(angle))
+    ids, again = make_ids(changes, places)[0], make_ids(changes, next_places)[0]
+    share = np.mean(np.array(ids) == np.array(again))
+    # A step of 0.1 m in any direction crosses a border of cells of 11 m by 11 m or less with 1.2 % or more.
+    assert 0.95 < share < 0.995
+    with_earlier, kept = make_ids(changes, next_places, ids)
+    assert with_earlier == ids and kept == len(ids)
+
+
+def test_a_place_at_a_border_keeps_its_id_with_the_earlier_challenge_only():
+    border = np.array([(13.40495, 52.51925)])
+    west, east = moved(border, -0.1, 0), moved(border, 0.1, 0)
+    (before,), (after,) = make_ids(["new"], west)[0], make_ids(["new"], east)[0]
+    assert before != after
+    assert make_ids(["new"], east, [before]) == ([before], 1)
+
+
+@pytest.mark.parametrize("longitude", [180.0, -180.0, 179.99999])
+def test_a_place_on_the_antimeridian_is_the_same_from_either_side(longitude):
+    ids = make_ids(["lost"], np.array([(longitude, -16.8)]))[0]
+    assert ids == ["lost_-16.8000_180.0000"]
+    assert make_ids(["lost"], np.array([(-179.9999, -16.8)]), ids) == (ids, 1)
+
+
+def test_another_change_or_a_place_farther_than_20_m_is_another_task():
+    place = np.array([(13.0, 52.0)])
+    earlier = make_ids(["new"], place)[0]
+    assert make_ids(["new"], moved(place, 19, 0), earlier) == (earlier, 1)
+    assert make_ids(["new"], moved(place, 21, 0), earlier)[1] == 0
+    assert make_ids(["lost"], place, earlier)[1] == 0
+
+
+def test_no_two_tasks_have_the_same_id_and_what_is_done_hands_its_id_on_to_none():
+    # Two carriageways in one cell of the rounding, and two lines that cross in their middles.
+    places = np.array([(13.00001, 52.00001), (13.00003, 52.00001), (14.0, 53.0), (14.0, 53.0)])
+    ids = make_ids(["new"] * 4, places)[0]
+    assert len(set(ids)) == 4 and all(map(is_task_id, ids))
+    done, left = ids[:2]
+    for earlier in ([], ids):
+        assert make_ids(["new"], places[1:2], earlier)[0] != [done]
+    assert make_ids(["new"], places[1:2], ids) == ([left], 1)
+
+
+def test_a_new_task_in_the_cell_of_an_earlier_one_gets_an_id_of_its_own():
+    place = np.array([(13.0, 0.0)])
+    earlier = ["new_0.0000_13.0000"]
+    both = np.concatenate([place, moved(place, 0, 5)])
+    ids, kept = make_ids(["new", "new"], both, earlier)
+    assert ids[0] == earlier[0] and ids[1] != ids[0] and kept == 1

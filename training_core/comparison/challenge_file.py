@@ -1,0 +1,127 @@
+"""Files of tasks for MapRoulette: line-by-line GeoJSON, written and read.
+
+Scope: the form of a line, and geometries as RFC 7946 wants them. Independent of what tasks are made of.
+
+Each line is a record separator (RFC 7464) and a FeatureCollection that is one task. MapRoulette names a task by the
+member `id` of its first feature, and on a rebuild updates the task of the same name in place of adding one
+(https://learn.maproulette.org/documentation/line-by-line-geojson, `taskNameFromJsValue` and `create_update_task` of
+maproulette-backend). An id must be text, and other than those of OpenStreetMap's elements (12, way/12, w12).
+"""
+
+from __future__ import annotations
+
+import json
+import stat
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import geopandas
+import numpy as np
+import shapely
+from shapely.geometry.base import BaseGeometry
+
+from ..errors import LabelError
+from ..jobs.json_fields import Limits, parse, read
+from .task_ids import is_task_id
+
+RECORD_SEPARATOR = "\x1e"
+# A challenge of MapRoulette has no more tasks (max_tasks_per_challenge).
+MAX_TASKS = 50_000
+_MAX_BYTES = 1_000_000_000
+# Decimals of degrees: a centimeter, as RFC 7946 proposes; of meters, and of fractions.
+_DEGREE_DIGITS = 7
+_DIGITS = {"length_m": 1, "offset_m": 1, "probability": 3, "paths_share": 6}
+
+
+@dataclass(frozen=True)
+class _Feature:
+    id: Annotated[str, Limits(0, 1000)] = ""
+
+
+@dataclass(frozen=True)
+class _Task:
+    features: Annotated[tuple[_Feature, ...], Limits(1)]
+
+
+def write_challenge(path: Path, tasks: geopandas.GeoDataFrame, ids: Sequence[str]) -> None:
+    """Write tasks (see `make_tasks`) with their ids as a file of one line for each."""
+    with open(path, "w", encoding="ascii", newline="\n") as file:
+        file.writelines(f"{RECORD_SEPARATOR}{line}\n" for line in _lines(tasks, ids))
+
+
+def _lines(tasks: geopandas.GeoDataFrame, ids: Sequence[str]) -> Iterator[str]:
+    numbers = [tasks[name].round(digits).tolist() for name, digits in _DIGITS.items()]
+    texts = [tasks[name].tolist() for name in ("instruction", "change", "priority")]
+    shapes = shapely.transform(cut_at_antimeridian(tasks.geometry.to_numpy()), lambda at: at.round(_DEGREE_DIGITS))
+    for name, shape, (instruction, change, priority), values in zip(
+        ids, shapely.to_geojson(shapes), zip(*texts), zip(*numbers)
+    ):
+        properties = {"instruction": instruction, "change": change, "priority": priority}
+        # JSON has no NaN.
+        properties |= {key: value for key, value in zip(_DIGITS, values) if np.isfinite(value)}
+        feature = {"type": "Feature", "id": name, "geometry": json.loads(shape), "properties": properties}
+        yield json.dumps({"type": "FeatureCollection", "features": [feature]}, separators=(",", ":"), allow_nan=False)
+
+
+def cut_at_antimeridian(shapes: np.ndarray) -> np.ndarray:
+    """Return shapes in longitude and latitude, (n,) object, with lines cut where they cross the antimeridian.
+
+    A line crosses it where two vertices are more than 180 degrees apart. It becomes a `MultiLineString` (RFC 7946,
+    3.1.9).
+    """
+    points, owner = shapely.get_coordinates(shapes, return_index=True)
+    crosses = (np.abs(np.diff(points[:, 0])) > 180) & (np.diff(owner) == 0)
+    cut = shapes.copy()
+    for number in np.unique(owner[:-1][crosses]):
+        cut[number] = _halves(shapes[number])
+    return cut
+
+
+def _halves(line: BaseGeometry) -> BaseGeometry:
+    """Return the parts of a line on both sides of the antimeridian."""
+    longitude, latitude = shapely.get_coordinates(line).T
+    whole = shapely.linestrings(np.unwrap(longitude, period=360), latitude)
+    turns = np.array([-360.0, 0.0, 360.0])
+    parts = shapely.intersection(whole, shapely.box(turns - 180, -90, turns + 180, 90))
+    moved = [shapely.transform(part, lambda at, turn=turn: at - (turn, 0)) for part, turn in zip(parts, turns)]
+    lines = shapely.get_parts(moved)
+    return shapely.multilinestrings(lines[shapely.length(lines) > 0])
+
+
+def read_task_ids(path: str) -> list[str]:
+    """Return the ids of the tasks in a challenge of unknown origin, those of RoadSeg alone, each once.
+
+    Raises
+    ------
+    LabelError
+        It cannot be read, is not a regular file or far too large, or is no challenge that RoadSeg wrote.
+    """
+    remedy = "Choose a file that Make a MapRoulette challenge has written."
+    try:
+        status = Path(path).stat()
+        if not stat.S_ISREG(status.st_mode):  # reading a pipe or a device might never end
+            raise ValueError("it is not a regular file")
+        if status.st_size > _MAX_BYTES:
+            raise ValueError(f"it has more than {_MAX_BYTES / 1e9:g} GB")
+        with open(path, encoding="utf-8") as file:
+            tasks = [_read_task(line, number) for number, line in enumerate(file, 1) if line.strip()]
+    except OSError as error:
+        raise LabelError(f"The earlier challenge {path} cannot be read ({error.strerror}).", remedy) from error
+    except ValueError as error:  # also of a path with a null character
+        reason = "it is not text" if isinstance(error, UnicodeDecodeError) else str(error).rstrip(".")
+        raise LabelError(f"{path} is not a challenge, or is damaged: {reason}.", remedy) from error
+    ids = dict.fromkeys(task.features[0].id for task in tasks)
+    known = [each for each in ids if is_task_id(each)]
+    if not known:
+        raise LabelError(f"{path} has no task with an id of RoadSeg.", remedy)
+    return known
+
+
+def _read_task(line: str, number: int) -> _Task:
+    name = f"line {number}"
+    try:
+        return read(_Task, parse(line.lstrip(RECORD_SEPARATOR)), name)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"{name} is not JSON") from error

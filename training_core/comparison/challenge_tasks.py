@@ -1,0 +1,168 @@
+"""Tasks for mappers from the changes or the likely breaks of a network: places that a person checks in a minute.
+
+Scope: which stretches and points become tasks, their length, priority and instruction. Independent of files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+
+import geopandas
+import numpy as np
+import pandas
+import shapely
+
+from ..errors import LabelError
+from ..geodata.parallel_arrays import ranges
+from ..geodata.vectors import require_geometry
+from ..jobs import MakeChallenge
+from ..networks.chains import join_chains
+from ..networks.likely_breaks import APART, DEAD_END, GAP
+from ..networks.lines import LineFields, lines_in, make_lines, shared_plane
+from ..networks.noding import node_lines
+from ..networks.road_graph import as_drawn
+
+PURPOSE = "changes or likely breaks"
+NEW, LOST, DISPLACED = "new", "lost", "displaced"
+PRIORITIES = ("high", "medium", "low")
+_WGS84 = "EPSG:4326"
+# Ends of stretches closer together than this continue each other.
+_JOIN_M = 0.5
+# Longer than the way around the Earth no road is, nor a gap.
+_MAX_LENGTH_M = 4e7
+# What a mapper is to do, by change; the measure is a length, or the offset of a displaced road.
+_INSTRUCTIONS = {
+    NEW: "The image shows a road here{measure} that the map lacks. If you see it, too, draw it and choose its class.",
+    LOST: "The map has a road here{measure} that the image does not show. It may only be hidden, as under trees: "
+    "change the map only if you see that the road is gone.",
+    DISPLACED: "The image shows this road beside its place on the map{measure}. Check the offset of your imagery "
+    "first, and move the road if it is misplaced.",
+    GAP: "Two roads end near each other here{measure} and may be connected. If you see a road between them, draw it.",
+    DEAD_END: "A dead-end road{measure} may be missing here. If you see it, draw it.",
+    APART: "A road here is not connected with the nearest other one{measure}. If you see a road between them, draw it.",
+}
+
+
+def make_tasks(layer: geopandas.GeoDataFrame, job: MakeChallenge) -> tuple[geopandas.GeoDataFrame, int]:
+    """Return the tasks of a layer, the most important first, and the number of stretches that are too short for one.
+
+    Tasks are lines or points in longitude and latitude of WGS 84 with the columns `change`, `length_m`, `offset_m`,
+    `probability` of a road there and `paths_share` (NaN where unknown), `priority`, `instruction`, and `longitude` and
+    `latitude` of their middle.
+
+    Raises
+    ------
+    LabelError
+        The layer holds neither changes nor likely breaks, or none of which a task is made.
+    """
+    if "change" in layer.columns:
+        require_geometry(layer, ("lines",), job.layer, PURPOSE)
+        tasks, too_short = _stretches(layer, job)
+    elif "kind" in layer.columns:
+        require_geometry(layer, ("points",), job.layer, PURPOSE)
+        tasks, too_short = _breaks(layer), 0
+    else:
+        raise LabelError(
+            f"The {PURPOSE} ({job.layer}) have neither a field 'change' nor a field 'kind'.",
+            "Choose a layer of changes that Compare road networks wrote, or of likely breaks.",
+        )
+    if tasks.empty:
+        reason = f"; {too_short} are shorter than {job.min_length_m:g} m" if too_short else ""
+        raise LabelError(
+            f"Nothing of the {PURPOSE} ({job.layer}) makes a task{reason}.",
+            "Choose a layer with new or lost stretches or likely breaks, include displaced ones (displaced), or lower "
+            "the shortest stretch (min_length_m).",
+        )
+    return _by_priority(tasks), too_short
+
+
+def _stretches(layer: geopandas.GeoDataFrame, job: MakeChallenge) -> tuple[geopandas.GeoDataFrame, int]:
+    """Return the tasks of a layer of changes, and the number of its stretches that are too short."""
+    plane = shared_plane(layer, of=job.layer)
+    lines = lines_in(plane, layer, LineFields())
+    change = _words(layer["change"], (NEW, LOST, *([DISPLACED] if job.displaced else [])))
+    parts, kinds, features, too_short = [], [], [], 0
+    for kind in sorted(set(change) - {""}):
+        chosen = np.flatnonzero(change[lines.feature] == kind)
+        # As bridges, lines are connected at their ends alone, and never split.
+        graph, line = node_lines(make_lines(lines.shapes[chosen], np.ones(len(chosen))), _JOIN_M, PURPOSE)
+        graph = join_chains(replace(graph, origin=line))
+        is_long = graph.lengths() >= job.min_length_m
+        too_short += int((~is_long).sum())
+        shapes, of = _split(graph.shapes()[is_long], job.max_length_m)
+        parts.append(shapes)
+        kinds.append(np.full(len(shapes), kind, dtype=object))
+        features.append(lines.feature[chosen][graph.origin][is_long][of])
+    shapes, changes, feature = (
+        np.concatenate([np.zeros(0, dtype=kind), *each])
+        for kind, each in ((object, parts), (object, kinds), (np.int64, features))
+    )
+    columns = {
+        "change": changes,
+        "length_m": shapely.length(shapes),
+        "offset_m": np.where(changes == DISPLACED, _numbers(layer, "offset_m", _MAX_LENGTH_M)[feature], np.nan),
+        "probability": np.where(changes == NEW, _numbers(layer, "road_probability", 1)[feature], np.nan),
+        "paths_share": np.full(len(shapes), np.nan),
+    }
+    return _with_middles(geopandas.GeoDataFrame(columns, geometry=shapes, crs=plane)), too_short
+
+
+def _split(shapes: np.ndarray, longest_m: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return lines in equal parts that are short enough, (k,) object, and the line of each, (k,) int64."""
+    counts = np.ceil(shapely.length(shapes) / longest_m).astype(np.int64)
+    line = np.repeat(np.arange(len(shapes)), counts)
+    part_m = (shapely.length(shapes) / counts)[line]
+    number = ranges(np.zeros_like(counts), counts)
+    return as_drawn(make_lines(shapes)).lines_at(line, part_m * number, part_m * (number + 1)), line
+
+
+def _breaks(layer: geopandas.GeoDataFrame) -> geopandas.GeoDataFrame:
+    """Return the tasks of a layer of likely breaks."""
+    kind = _words(layer["kind"], (GAP, DEAD_END, APART))
+    columns = {
+        "change": kind,
+        "length_m": _numbers(layer, "length_m", _MAX_LENGTH_M),
+        "offset_m": np.nan,
+        "probability": _numbers(layer, "probability", 1),
+        "paths_share": _numbers(layer, "paths_share", 1),
+    }
+    points = shapely.centroid(layer.geometry.to_numpy())  # of several points in one feature, too
+    tasks = geopandas.GeoDataFrame(columns, geometry=points, crs=layer.crs)
+    return _with_middles(tasks[kind != ""])
+
+
+def _words(values: pandas.Series, known: Collection[str]) -> np.ndarray:
+    """Return which of some known words each value is, (n,) object; empty for others, of which nothing is taken over."""
+    words = [str(value).strip().lower() for value in values]
+    return np.array([word if word in known else "" for word in words], dtype=object)
+
+
+def _numbers(layer: geopandas.GeoDataFrame, name: str, largest: float) -> np.ndarray:
+    """Return a field's numbers from 0 to `largest`, (n,) float64; NaN for others, and without the field."""
+    if name not in layer.columns:
+        return np.full(len(layer), np.nan)
+    values = pandas.to_numeric(layer[name], errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
+    return np.where((values >= 0) & (values <= largest), values, np.nan)
+
+
+def _with_middles(tasks: geopandas.GeoDataFrame) -> geopandas.GeoDataFrame:
+    """Return tasks in WGS 84 with longitude and latitude of their centroids, which do not depend on directions."""
+    middles = geopandas.GeoSeries(shapely.centroid(tasks.geometry.to_numpy()), crs=tasks.crs).to_crs(_WGS84)
+    return tasks.to_crs(_WGS84).assign(longitude=middles.x.to_numpy(), latitude=middles.y.to_numpy())
+
+
+def _by_priority(tasks: geopandas.GeoDataFrame) -> geopandas.GeoDataFrame:
+    """Return tasks with priority and instruction in order of importance; each priority has a third of them.
+
+    Important is where many shortest paths change, or else where much road is likely.
+    """
+    expected_m = tasks["length_m"].fillna(0) * tasks["probability"].fillna(1)
+    places = (tasks["latitude"], tasks["longitude"], tasks["change"])
+    order = np.lexsort((*places, -expected_m.round(3), -tasks["paths_share"].fillna(-1)))
+    tasks = tasks.iloc[order].reset_index(drop=True)
+    priority = np.array(PRIORITIES, dtype=object)[3 * np.arange(len(tasks)) // len(tasks)]
+    measures_m = tasks["length_m"].where(tasks["change"] != DISPLACED, tasks["offset_m"])
+    measures = ["" if np.isnan(each) else f" (about {each:.0f} m)" for each in measures_m]
+    instructions = [_INSTRUCTIONS[kind].format(measure=each) for kind, each in zip(tasks["change"], measures)]
+    return tasks.assign(priority=priority, instruction=instructions)

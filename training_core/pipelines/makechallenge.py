@@ -1,0 +1,57 @@
+"""The job makechallenge: changes or likely breaks of a network as tasks for MapRoulette.
+
+Scope: the order of steps. Tasks are made in `challenge_tasks`, their ids in `task_ids`, the file in `challenge_file`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from ..comparison.challenge_file import MAX_TASKS, read_task_ids, write_challenge
+from ..comparison.challenge_tasks import PURPOSE, make_tasks
+from ..comparison.task_ids import make_ids
+from ..errors import OutputError
+from ..events import Reporter
+from ..geodata.vectors import read_layer
+from ..jobs import MakeChallenge
+from ..system.outputs import Outputs
+
+
+def run(job: MakeChallenge, reporter: Reporter) -> dict[str, Any]:
+    """Run the job and return its result; see `jobs.MakeChallenge`.
+
+    Raises
+    ------
+    OutputError
+        The challenge has another name than MapRoulette takes.
+    LabelError
+        As `make_tasks` and `read_task_ids`.
+    """
+    if Path(job.challenge).suffix.lower() not in (".geojson", ".json"):
+        raise OutputError(f"MapRoulette does not take files called {job.challenge}.", "End its name in .geojson.")
+    with Outputs(inputs=[job.layer, job.earlier]) as outputs:
+        staged = outputs.stage(job.challenge)
+        reporter.progress(0, "Reading")
+        layer = read_layer(job.layer, PURPOSE)
+        earlier = read_task_ids(job.earlier) if job.earlier else []
+        reporter.check_cancelled()
+        reporter.progress(0.3, "Making tasks")
+        tasks, too_short = make_tasks(layer, job)
+        ids, kept = make_ids(tasks["change"].tolist(), tasks[["longitude", "latitude"]].to_numpy(), earlier)
+        reporter.check_cancelled()
+        reporter.progress(0.7, "Writing")
+        write_challenge(staged, tasks, ids)
+    if len(tasks) > MAX_TASKS:
+        reporter.warning(
+            f"The challenge has {len(tasks):,} tasks, and MapRoulette takes {MAX_TASKS:,}. Make challenges of parts of "
+            "the area, or raise the shortest stretch (min_length_m)."
+        )
+    reporter.log(_summary(tasks["change"].value_counts().to_dict(), too_short, job))
+    return {"challenge": job.challenge, "tasks": len(tasks), "kept": kept, "too_short": too_short}
+
+
+def _summary(counts: dict[str, int], too_short: int, job: MakeChallenge) -> str:
+    made = ", ".join(f"{count:,} {change}" for change, count in counts.items())
+    left_out = f" Stretches below {job.min_length_m:g} m, left out: {too_short:,}." if too_short else ""
+    return f"Tasks: {made}.{left_out}"
