@@ -1188,6 +1188,46 @@
         <translation>Orte mit unveränderter Route</translation>
     </message>
     <message>
+        <source>Make a MapRoulette challenge</source>
+        <translation>MapRoulette-Challenge erstellen</translation>
+    </message>
+    <message>
+        <source>maproulette,openstreetmap,osm,task,challenge,mapper,check,change,break,geojson,road</source>
+        <translation>maproulette,openstreetmap,osm,aufgabe,challenge,mapper,prüfen,veränderung,lücke,geojson,straße</translation>
+    </message>
+    <message>
+        <source>Changes or likely breaks</source>
+        <translation>Veränderungen oder mögliche Lücken im Netz</translation>
+    </message>
+    <message>
+        <source>Earlier challenge</source>
+        <translation>Frühere Challenge</translation>
+    </message>
+    <message>
+        <source>Displaced roads</source>
+        <translation>Versetzte Straßen</translation>
+    </message>
+    <message>
+        <source>Longest stretch (m)</source>
+        <translation>Längster Abschnitt (m)</translation>
+    </message>
+    <message>
+        <source>Challenge</source>
+        <translation>Challenge</translation>
+    </message>
+    <message>
+        <source>Number of tasks</source>
+        <translation>Anzahl der Aufgaben</translation>
+    </message>
+    <message>
+        <source>Tasks with the id of an earlier one</source>
+        <translation>Aufgaben mit der Kennung einer früheren</translation>
+    </message>
+    <message>
+        <source>Stretches left out as too short</source>
+        <translation>Als zu kurz ausgelassene Abschnitte</translation>
+    </message>
+    <message>
         <source>Workflows</source>
         <translation>Arbeitsabläufe</translation>
     </message>

@@ -1188,6 +1188,46 @@
         <translation>Lugares con la ruta sin cambios</translation>
     </message>
     <message>
+        <source>Make a MapRoulette challenge</source>
+        <translation>Crear un desafío de MapRoulette</translation>
+    </message>
+    <message>
+        <source>maproulette,openstreetmap,osm,task,challenge,mapper,check,change,break,geojson,road</source>
+        <translation>maproulette,openstreetmap,osm,tarea,desafío,mapeador,revisar,cambio,corte,geojson,carretera,vía</translation>
+    </message>
+    <message>
+        <source>Changes or likely breaks</source>
+        <translation>Cambios o posibles cortes</translation>
+    </message>
+    <message>
+        <source>Earlier challenge</source>
+        <translation>Desafío anterior</translation>
+    </message>
+    <message>
+        <source>Displaced roads</source>
+        <translation>Vías desplazadas</translation>
+    </message>
+    <message>
+        <source>Longest stretch (m)</source>
+        <translation>Tramo más largo (m)</translation>
+    </message>
+    <message>
+        <source>Challenge</source>
+        <translation>Desafío</translation>
+    </message>
+    <message>
+        <source>Number of tasks</source>
+        <translation>Número de tareas</translation>
+    </message>
+    <message>
+        <source>Tasks with the id of an earlier one</source>
+        <translation>Tareas con el identificador de una anterior</translation>
+    </message>
+    <message>
+        <source>Stretches left out as too short</source>
+        <translation>Tramos omitidos por ser demasiado cortos</translation>
+    </message>
+    <message>
         <source>Workflows</source>
         <translation>Flujos de trabajo</translation>
     </message>

@@ -1188,6 +1188,46 @@
         <translation>Lieux dont l'itinéraire est inchangé</translation>
     </message>
     <message>
+        <source>Make a MapRoulette challenge</source>
+        <translation>Créer un défi MapRoulette</translation>
+    </message>
+    <message>
+        <source>maproulette,openstreetmap,osm,task,challenge,mapper,check,change,break,geojson,road</source>
+        <translation>maproulette,openstreetmap,osm,tâche,défi,contributeur,vérifier,changement,coupure,geojson,route</translation>
+    </message>
+    <message>
+        <source>Changes or likely breaks</source>
+        <translation>Changements ou coupures probables</translation>
+    </message>
+    <message>
+        <source>Earlier challenge</source>
+        <translation>Défi précédent</translation>
+    </message>
+    <message>
+        <source>Displaced roads</source>
+        <translation>Routes déplacées</translation>
+    </message>
+    <message>
+        <source>Longest stretch (m)</source>
+        <translation>Plus long tronçon (m)</translation>
+    </message>
+    <message>
+        <source>Challenge</source>
+        <translation>Défi</translation>
+    </message>
+    <message>
+        <source>Number of tasks</source>
+        <translation>Nombre de tâches</translation>
+    </message>
+    <message>
+        <source>Tasks with the id of an earlier one</source>
+        <translation>Tâches avec l'identifiant d'une tâche précédente</translation>
+    </message>
+    <message>
+        <source>Stretches left out as too short</source>
+        <translation>Tronçons omis car trop courts</translation>
+    </message>
+    <message>
         <source>Workflows</source>
         <translation>Chaînes de traitement</translation>
     </message>
