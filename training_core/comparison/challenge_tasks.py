@@ -29,6 +29,8 @@ PRIORITIES = ("high", "medium", "low")
 _WGS84 = "EPSG:4326"
 # Ends of stretches closer together than this continue each other.
 _JOIN_M = 0.5
+# Far more than a challenge may have, so that a few lines around a country do not fill the memory.
+MAX_PARTS = 1_000_000
 # Longer than the way around the Earth no road is, nor a gap.
 _MAX_LENGTH_M = 4e7
 # What a mapper is to do, by change; the measure is a length, or the offset of a displaced road.
@@ -54,7 +56,7 @@ def make_tasks(layer: geopandas.GeoDataFrame, job: MakeChallenge) -> tuple[geopa
     Raises
     ------
     LabelError
-        The layer holds neither changes nor likely breaks, or none of which a task is made.
+        The layer holds neither changes nor likely breaks, none of which a task is made, or more than `MAX_PARTS`.
     """
     if "change" in layer.columns:
         require_geometry(layer, ("lines",), job.layer, PURPOSE)
@@ -90,7 +92,7 @@ def _stretches(layer: geopandas.GeoDataFrame, job: MakeChallenge) -> tuple[geopa
         graph = join_chains(replace(graph, origin=line))
         is_long = graph.lengths() >= job.min_length_m
         too_short += int((~is_long).sum())
-        shapes, of = _split(graph.shapes()[is_long], job.max_length_m)
+        shapes, of = _split(graph.shapes()[is_long], job)
         parts.append(shapes)
         kinds.append(np.full(len(shapes), kind, dtype=object))
         features.append(lines.feature[chosen][graph.origin][is_long][of])
@@ -108,9 +110,15 @@ def _stretches(layer: geopandas.GeoDataFrame, job: MakeChallenge) -> tuple[geopa
     return _with_middles(geopandas.GeoDataFrame(columns, geometry=shapes, crs=plane)), too_short
 
 
-def _split(shapes: np.ndarray, longest_m: float) -> tuple[np.ndarray, np.ndarray]:
+def _split(shapes: np.ndarray, job: MakeChallenge) -> tuple[np.ndarray, np.ndarray]:
     """Return lines in equal parts that are short enough, (k,) object, and the line of each, (k,) int64."""
-    counts = np.ceil(shapely.length(shapes) / longest_m).astype(np.int64)
+    counts = np.ceil(shapely.length(shapes) / job.max_length_m).astype(np.int64)
+    if counts.sum() > MAX_PARTS:
+        raise LabelError(
+            f"The {PURPOSE} ({job.layer}) have {counts.sum():,} stretches of {job.max_length_m:g} m, and at most "
+            f"{MAX_PARTS:,} can be tasks.",
+            "Raise the longest stretch (max_length_m), or take a part of the layer.",
+        )
     line = np.repeat(np.arange(len(shapes)), counts)
     part_m = (shapely.length(shapes) / counts)[line]
     number = ranges(np.zeros_like(counts), counts)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
+from itertools import count
 
 import numpy as np
 from scipy.spatial import KDTree
@@ -52,13 +53,11 @@ def make_ids(changes: Sequence[str], places: np.ndarray, earlier: Sequence[str] 
         counts = Counter(rounded)
         ids |= {task: name for task, name in zip(left, rounded) if counts[name] == 1 and name not in taken}
     # The middles of crossing lines may be the same place.
-    taken.update(ids.values())
+    last: Counter[str] = Counter()
     for task in (task for task in range(len(names)) if task not in ids):
-        number, name = 2, _id_at(names[task], places[task], _FINE_DIGITS)
-        while f"{name}_{number}" in taken:
-            number += 1
-        ids[task] = f"{name}_{number}"
-        taken.add(ids[task])
+        name = _id_at(names[task], places[task], _FINE_DIGITS)
+        last[name] = next(number for number in count(last[name] + 1) if f"{name}_{number}" not in taken)
+        ids[task] = f"{name}_{last[name]}"
     return [ids[task] for task in range(len(names))], kept
 
 

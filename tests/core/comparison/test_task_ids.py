@@ -82,6 +82,15 @@ def test_no_two_tasks_have_the_same_id_and_what_is_done_hands_its_id_on_to_none(
     assert make_ids(["new"], places[1:2], ids) == ([left], 1)
 
 
+def test_any_number_of_tasks_at_one_place_have_ids_of_their_own():
+    places = np.full((2000, 2), 13.0)
+    ids = make_ids(["new"] * 2000, places)[0]
+    again, kept = make_ids(["new"] * 2000, places, ids)
+    assert len(set(ids)) == len(set(again)) == 2000
+    # Each other's nearest are only two of them, and the others are new.
+    assert kept == 1 and len({*ids, *again}) == 3999
+
+
 def test_a_new_task_in_the_cell_of_an_earlier_one_gets_an_id_of_its_own():
     place = np.array([(13.0, 0.0)])
     earlier = ["new_0.0000_13.0000"]

@@ -226,6 +226,7 @@ def test_a_challenge_larger_than_maproulette_takes_is_warned_of(tmp_path, monkey
 ROAD = line((0, 0), (100, 0))
 
 
+@pytest.mark.filterwarnings("ignore:'crs' was not provided")
 @pytest.mark.parametrize(
     ("source", "reason"),
     [
@@ -244,6 +245,16 @@ def test_a_layer_without_tasks_is_refused_and_writes_nothing(tmp_path, source, r
     with pytest.raises(LabelError, match=rf"changes\.gpkg.*{reason}") as refused:
         challenge(tmp_path, tmp_path / "changes.gpkg")
     assert refused.value.remedy and files(tmp_path) == ["changes.gpkg"]
+
+
+def test_more_tasks_than_anyone_could_want_are_refused_before_they_are_made(tmp_path, monkeypatch):
+    monkeypatch.setattr("training_core.comparison.challenge_tasks.MAX_PARTS", 10)
+    source = write_layer(
+        tmp_path / "changes.gpkg", *(line((0, y), (1900, y)) for y in (0, 90, 180)), change=["new"] * 3
+    )
+    with pytest.raises(LabelError, match=r"changes\.gpkg.* 12 stretches of 500 m, and at most 10 .*\(max_length_m\)"):
+        challenge(tmp_path, source)
+    assert files(tmp_path) == ["changes.gpkg"]
 
 
 TASK = '{"type":"FeatureCollection","features":[{"type":"Feature","id":%s}]}'

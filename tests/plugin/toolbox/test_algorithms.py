@@ -6,6 +6,7 @@ import shutil
 import pytest
 from qgis.core import (
     QgsApplication,
+    QgsFeature,
     QgsProcessingContext,
     QgsProcessingFeatureSourceDefinition,
     QgsProcessingOutputLayerDefinition,
@@ -72,6 +73,26 @@ send("result", result={{"nodes": 2, "edges": 2, "length_m": 10.0, "components": 
     handed_on = QgsVectorLayer(str(tmp_path / "handed on.gpkg"), "", "ogr")
     assert {"speed", "name", "bridge"} <= {field.name() for field in handed_on.fields()}
     assert "nothing to write" in failure("exportnetwork", values)
+
+
+def test_makechallenge_hands_on_accepted_features_with_all_fields(received, tmp_path):
+    options_in_job = received(f"""
+import shutil
+shutil.copy(job()["options"]["layer"], {str(tmp_path / "handed on.gpkg")!r})
+send("result", result={{"tasks": 1, "kept": 1, "too_short": 0}})
+""")
+    fields = "&field=change:string&field=road_probability:double&field=accepted:bool"
+    changes = memory_layer("LineString", "Changes", "LineString (350001 3059999, 350011 3059999)", fields)
+    with edit(changes):
+        changes.changeAttributeValues(1, {0: "new", 1: 0.75, 2: True})
+        changes.addFeature(QgsFeature(changes.fields()))
+    accepted = QgsProcessingFeatureSourceDefinition(changes.id(), filterExpression='"accepted"')
+    challenge = str(tmp_path / "Aufgaben ß.geojson")
+    result = run("makechallenge", {"INPUT": accepted, "EARLIER": "earlier.geojson", "OUTPUT": challenge})
+    assert result == {"OUTPUT": challenge, "TASKS": 1, "KEPT": 1, "TOO_SHORT": 0}
+    assert options_in_job()["earlier"] == os.path.abspath("earlier.geojson")
+    (feature,) = QgsVectorLayer(str(tmp_path / "handed on.gpkg"), "", "ogr").getFeatures()
+    assert (feature["change"], feature["road_probability"]) == ("new", 0.75)
 
 
 def test_vectorize_into_a_table_of_a_geopackage(play_runtime, image, tmp_path):
