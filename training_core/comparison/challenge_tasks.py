@@ -18,6 +18,7 @@ from ..geodata.parallel_arrays import ranges
 from ..geodata.vectors import require_geometry
 from ..jobs import MakeChallenge
 from ..networks.chains import join_chains
+from ..networks.graph import Graph
 from ..networks.likely_breaks import APART, DEAD_END, GAP
 from ..networks.lines import LineFields, lines_in, make_lines, shared_plane
 from ..networks.noding import node_lines
@@ -27,8 +28,9 @@ PURPOSE = "changes or likely breaks"
 NEW, LOST, DISPLACED = "new", "lost", "displaced"
 PRIORITIES = ("high", "medium", "low")
 _WGS84 = "EPSG:4326"
-# Ends of stretches closer together than this continue each other.
-_JOIN_M = 0.5
+# Stretches continue each other where their ends are closer together than this, and turn by less, measured over a few
+# meters: at a junction with a road that has not changed, two roads may begin.
+_JOIN_M, _TURN_DEG, _TURN_M = 0.5, 45.0, 5.0
 # Far more than a challenge may have, so that a few lines around a country do not fill the memory.
 MAX_PARTS = 1_000_000
 # Longer than the way around the Earth no road is, nor a gap.
@@ -89,7 +91,7 @@ def _stretches(layer: geopandas.GeoDataFrame, job: MakeChallenge) -> tuple[geopa
         chosen = np.flatnonzero(change[lines.feature] == kind)
         # As bridges, lines are connected at their ends alone, and never split.
         graph, line = node_lines(make_lines(lines.shapes[chosen], np.ones(len(chosen))), _JOIN_M, PURPOSE)
-        graph = join_chains(replace(graph, origin=line))
+        graph = join_chains(replace(graph, origin=line), _turns_sharply(graph))
         is_long = graph.lengths() >= job.min_length_m
         too_short += int((~is_long).sum())
         shapes, of = _split(graph.shapes()[is_long], job)
@@ -108,6 +110,19 @@ def _stretches(layer: geopandas.GeoDataFrame, job: MakeChallenge) -> tuple[geopa
         "paths_share": np.full(len(shapes), np.nan),
     }
     return _with_middles(geopandas.GeoDataFrame(columns, geometry=shapes, crs=plane)), too_short
+
+
+def _turns_sharply(graph: Graph) -> np.ndarray:
+    """Return at which nodes of degree 2 the edges do not continue each other, (n,) bool; any value at others."""
+    shapes, ends_m = graph.shapes(), np.minimum(_TURN_M, graph.lengths() / 2)
+    leaving = np.zeros((len(graph.edges), 2, 2))
+    for end, along_m in enumerate((ends_m, -ends_m)):  # negative distances are from the end
+        near = shapely.get_coordinates(shapely.line_interpolate_point(shapes, along_m))
+        leaving[:, end] = near - graph.nodes[graph.edges[:, end]]
+    unit = leaving.reshape(-1, 2) / np.maximum(np.hypot(*leaving.reshape(-1, 2).T), 1e-9)[:, None]
+    # Two unit vectors away from a node cancel each other if the road goes straight on.
+    rest = np.column_stack([np.bincount(graph.edges.ravel(), axis, minlength=len(graph.nodes)) for axis in unit.T])
+    return np.hypot(*rest.T) > 2 * np.sin(np.radians(_TURN_DEG) / 2)
 
 
 def _split(shapes: np.ndarray, job: MakeChallenge) -> tuple[np.ndarray, np.ndarray]:

@@ -108,6 +108,13 @@ def test_roads_that_meet_or_cross_stay_apart_and_those_of_different_changes_too(
     assert challenge(tmp_path, source)[0]["tasks"] == 7
 
 
+@pytest.mark.parametrize(("angle", "tasks"), [(0, 1), (40, 1), (-40, 1), (50, 2), (90, 2), (-170, 2)])
+def test_a_road_that_turns_where_another_one_may_begin_is_two(tmp_path, angle, tasks):
+    turned = 100 * np.array([np.cos(np.radians(angle)), np.sin(np.radians(angle))])
+    source = write_layer(tmp_path / "changes.gpkg", line((0, 0), (-80, 0)), line(turned, (0, 0)), change=["new"] * 2)
+    assert challenge(tmp_path, source)[0]["tasks"] == tasks
+
+
 def test_displaced_and_short_stretches_are_tasks_by_choice(tmp_path):
     events = []
     source = write_layer(
