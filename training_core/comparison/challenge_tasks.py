@@ -72,9 +72,9 @@ def make_tasks(layer: geopandas.GeoDataFrame, job: MakeChallenge) -> tuple[geopa
             "Choose a layer of changes that Compare road networks wrote, or of likely breaks.",
         )
     if tasks.empty:
-        reason = f"; {too_short} are shorter than {job.min_length_m:g} m" if too_short else ""
+        reason = f"; stretches shorter than {job.min_length_m:g} m: {too_short:,}" if too_short else ""
         raise LabelError(
-            f"Nothing of the {PURPOSE} ({job.layer}) makes a task{reason}.",
+            f"There is nothing in the {PURPOSE} ({job.layer}) to make a task of{reason}.",
             "Choose a layer with new or lost stretches or likely breaks, include displaced ones (displaced), or lower "
             "the shortest stretch (min_length_m).",
         )
@@ -86,7 +86,7 @@ def _stretches(layer: geopandas.GeoDataFrame, job: MakeChallenge) -> tuple[geopa
     plane = shared_plane(layer, of=job.layer)
     lines = lines_in(plane, layer, LineFields())
     change = _words(layer["change"], (NEW, LOST, *([DISPLACED] if job.displaced else [])))
-    parts, kinds, features, too_short = [], [], [], 0
+    parts, too_short = [(np.zeros(0, dtype=object), np.zeros(0, dtype=object), np.zeros(0, dtype=np.int64))], 0
     for kind in sorted(set(change) - {""}):
         chosen = np.flatnonzero(change[lines.feature] == kind)
         # As bridges, lines are connected at their ends alone, and never split.
@@ -95,13 +95,9 @@ def _stretches(layer: geopandas.GeoDataFrame, job: MakeChallenge) -> tuple[geopa
         is_long = graph.lengths() >= job.min_length_m
         too_short += int((~is_long).sum())
         shapes, of = _split(graph.shapes()[is_long], job)
-        parts.append(shapes)
-        kinds.append(np.full(len(shapes), kind, dtype=object))
-        features.append(lines.feature[chosen][graph.origin][is_long][of])
-    shapes, changes, feature = (
-        np.concatenate([np.zeros(0, dtype=kind), *each])
-        for kind, each in ((object, parts), (object, kinds), (np.int64, features))
-    )
+        feature = lines.feature[chosen][graph.origin][is_long][of]
+        parts.append((shapes, np.full(len(shapes), kind, dtype=object), feature))
+    shapes, changes, feature = map(np.concatenate, zip(*parts))
     columns = {
         "change": changes,
         "length_m": shapely.length(shapes),
@@ -150,8 +146,10 @@ def _breaks(layer: geopandas.GeoDataFrame) -> geopandas.GeoDataFrame:
         "probability": _numbers(layer, "probability", 1),
         "paths_share": _numbers(layer, "paths_share", 1),
     }
-    points = shapely.centroid(layer.geometry.to_numpy())  # of several points in one feature, too
-    tasks = geopandas.GeoDataFrame(columns, geometry=points, crs=layer.crs)
+    # A feature may have several points, and a layer longitudes beyond 180 degrees.
+    longitude, latitude = shapely.get_coordinates(shapely.centroid(layer.geometry.to_crs(_WGS84).to_numpy())).T
+    points = shapely.points((longitude + 180) % 360 - 180, latitude)
+    tasks = geopandas.GeoDataFrame(columns, geometry=points, crs=_WGS84)
     return _with_middles(tasks[kind != ""])
 
 
