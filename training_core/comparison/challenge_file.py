@@ -29,7 +29,8 @@ from .task_ids import is_task_id
 RECORD_SEPARATOR = "\x1e"
 # A challenge of MapRoulette has no more tasks (max_tasks_per_challenge).
 MAX_TASKS = 50_000
-_MAX_BYTES = 1_000_000_000
+# What a file, and a line of it, may have: far more than MapRoulette takes, and a task of 10 km.
+_MAX_BYTES, _MAX_LINE = 300_000_000, 5_000_000
 # Decimals of degrees: a centimeter, as RFC 7946 proposes; of meters, and of fractions.
 _DEGREE_DIGITS = 7
 _DIGITS = {"length_m": 1, "offset_m": 1, "probability": 3, "paths_share": 6}
@@ -104,24 +105,24 @@ def read_task_ids(path: str) -> list[str]:
         if not stat.S_ISREG(status.st_mode):  # reading a pipe or a device might never end
             raise ValueError("it is not a regular file")
         if status.st_size > _MAX_BYTES:
-            raise ValueError(f"it has more than {_MAX_BYTES / 1e9:g} GB")
+            raise ValueError(f"it has more than {_MAX_BYTES / 1e6:g} MB")
         with open(path, encoding="utf-8") as file:
-            tasks = [_read_task(line, number) for number, line in enumerate(file, 1) if line.strip()]
+            lines = enumerate(iter(lambda: file.readline(_MAX_LINE), ""), 1)
+            ids = dict.fromkeys(_read_id(line, number) for number, line in lines if line.strip())
     except OSError as error:
         raise LabelError(f"The earlier challenge {path} cannot be read ({error.strerror}).", remedy) from error
     except ValueError as error:  # also of a path with a null character
         reason = "it is not text" if isinstance(error, UnicodeDecodeError) else str(error).rstrip(".")
         raise LabelError(f"{path} is not a challenge, or is damaged: {reason}.", remedy) from error
-    ids = dict.fromkeys(task.features[0].id for task in tasks)
     known = [each for each in ids if is_task_id(each)]
     if not known:
         raise LabelError(f"{path} has no task with an id of RoadSeg.", remedy)
     return known
 
 
-def _read_task(line: str, number: int) -> _Task:
+def _read_id(line: str, number: int) -> str:
     name = f"line {number}"
     try:
-        return read(_Task, parse(line.lstrip(RECORD_SEPARATOR)), name)
+        return read(_Task, parse(line.lstrip(RECORD_SEPARATOR)), name).features[0].id
     except json.JSONDecodeError as error:
         raise ValueError(f"{name} is not JSON") from error
