@@ -98,8 +98,9 @@ test-end-to-end: build/qgis-venv.stamp build/runtime-python.txt
 	$(QGIS_PYTHON) $(PYTEST) $(THREE) -m "not slow" tests/end_to_end
 
 # What takes long and shows what changes rarely; no part of `make test`.
-test-slow: build/core-test-packages.stamp build/qgis-venv.stamp test-other-set
+test-slow: build/core-test-packages.stamp build/stac-test-packages.stamp build/qgis-venv.stamp test-other-set
 	PYTHONPATH=build/core-test-packages "$$(cat build/runtime-python.txt)" $(PYTEST) $(THREE) -m slow tests/core
+	PYTHONPATH=build/core-test-packages:build/stac-test-packages "$$(cat build/runtime-python.txt)" $(PYTEST) tests/stac
 	$(QGIS_PYTHON) $(PYTEST) $(THREE) -m slow tests/plugin
 	$(QGIS_PYTHON) $(PYTEST) $(THREE) -m slow tests/end_to_end
 
@@ -160,6 +161,13 @@ build/other-set-python.txt: build/runtime-python.txt
 build/core-test-packages.stamp: build/runtime-python.txt tests/core/requirements.txt
 	rm -rf build/core-test-packages
 	"$$(cat build/runtime-python.txt)" -m pip install --quiet --target build/core-test-packages -r tests/core/requirements.txt
+	@touch $@
+
+# Apart from them, since they bring a numpy of their own.
+build/stac-test-packages.stamp: build/runtime-python.txt tests/stac/requirements.txt
+	rm -rf build/stac-test-packages
+	"$$(cat build/runtime-python.txt)" -m pip install --quiet --target build/stac-test-packages \
+	    -r tests/stac/requirements.txt
 	@touch $@
 
 .PHONY: always

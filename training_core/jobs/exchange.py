@@ -9,7 +9,18 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..errors import JobError
-from .option import MODEL_OUTPUT, MODELS, NUMBERS, ONNX_OUTPUT, RASTERS, VECTOR, Job, advanced_option, option
+from .option import (
+    JSON_OUTPUT,
+    MODEL_OUTPUT,
+    MODELS,
+    NUMBERS,
+    ONNX_OUTPUT,
+    RASTERS,
+    VECTOR,
+    Job,
+    advanced_option,
+    option,
+)
 from .shared import MaskOptions, ThreadOptions, model_option
 
 
@@ -40,6 +51,13 @@ class ExportModel(OnnxOptions):
     title: ClassVar[str] = "Export a model"
 
     model: str = model_option()
+    stac_item: str = option(
+        "",
+        "STAC item",
+        "JSON file to write, which describes the model to catalogs and other programs in the terms of STAC MLM: bands, "
+        "normalization, classes, license and attribution.",
+        kind=JSON_OUTPUT,
+    )
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ FORMAT = "roadseg-model-1"
 MAX_HALO_PX = 4096
 # Wider than anything that a training or a drawing gives.
 _FINEST_M, _COARSEST_M, _MAX_CHIP_PX = 1e-4, 1e6, 65536
-_STAC_EXTENSION = "https://stac-extensions.github.io/mlm/v1.5.0/schema.json"
+MLM_SCHEMA = "https://stac-extensions.github.io/mlm/v1.5.2/schema.json"
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class ModelCard:
         scaling = [{"type": "z-score", "mean": band.mean, "stddev": band.std} for band in self.bands]
         return {
             "format": FORMAT,
-            "stac_extensions": [_STAC_EXTENSION],
+            "stac_extensions": [MLM_SCHEMA],
             "mlm:name": "RoadSeg roads",
             "mlm:architecture": self.architecture.name,
             "mlm:framework": "pytorch",

@@ -119,8 +119,11 @@ def _deepness_notes(card: ModelCard, tile_px: int) -> dict[str, Any]:
     """Return the metadata that the QGIS plugin Deepness reads.
 
     It normalizes by (value / 255 - mean) / std, and needs square tiles of a fixed side, whose name differs between its
-    guide and its code. It removes small segments by erosion, which would cut thin roads, so that is switched off.
+    guide and its code. It removes small segments by erosion, which would cut thin roads, so that is switched off. Of
+    several channels it takes the largest, which means nothing for a model of road classes: that gets none.
     """
+    if card.classes:
+        return {}
     sides = {"tiles_size": tile_px, "tile_size": tile_px} if tile_px else {}
     overlap = round(100 * 2 * (card.halo_px or USUAL_HALO_PX) / tile_px) if tile_px else 0
     return {

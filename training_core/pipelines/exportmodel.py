@@ -1,10 +1,11 @@
-"""The job exportmodel: a model as an ONNX file.
+"""The job exportmodel: a model as an ONNX file, and its STAC item.
 
 Scope: from one file to the other. Independent of what they contain.
 """
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from ..events import Reporter
@@ -13,6 +14,7 @@ from ..geodata.tiling import round_up
 from ..jobs import ExportModel
 from ..models.loading import load_network
 from ..models.onnx_file import export_onnx, save_onnx
+from ..models.stac_item import stac_item
 from ..system.outputs import Outputs
 
 
@@ -20,16 +22,25 @@ def run(job: ExportModel, reporter: Reporter) -> dict[str, Any]:
     """Do the job; see `jobs.ExportModel`."""
     with Outputs([job.model]) as outputs:
         path = outputs.stage(job.onnx)
+        item = outputs.stage(job.stac_item) if job.stac_item else None
         unet, card = load_network(job.model)
         if card.scaling == IMAGE:
             reporter.warning(
                 "RoadSeg normalizes values for this model by the mean and deviation of each image. Other programs get "
                 "those of the training images, and do well only on images like these."
             )
+        if card.classes:
+            reporter.warning(
+                "The plugin Deepness cannot run this model: it takes the largest of several channels, but those of "
+                "road classes count only where the first one, road, is above the threshold."
+            )
         reporter.progress(0.2, "Tracing the model")
         model = export_onnx(unet)
         reporter.check_cancelled()
         reporter.progress(0.8, "Writing the file")
         save_onnx(path, model, card, round_up(job.tile_px))
+        if item:
+            document = stac_item(card, path, job.onnx, job.stac_item)
+            item.write_text(json.dumps(document, indent=1), encoding="utf-8")
         size = path.stat().st_size
-    return {"onnx": job.onnx, "megabytes": size / 1e6}
+    return {"onnx": job.onnx, **({"stac_item": job.stac_item} if item else {}), "megabytes": size / 1e6}

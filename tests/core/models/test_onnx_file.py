@@ -11,14 +11,16 @@ from onnx import TensorProto, helper, numpy_helper
 from tests.core.support.systems import make_pipe
 from tests.core.support.towns import RGB, plant_model
 from training_core.errors import ModelFileError
-from training_core.events import Reporter
+from training_core.events import Reporter, Warning
 from training_core.geodata.rasters import Band
+from training_core.geodata.road_classes import RoadClass
 from training_core.jobs import ExportModel, FineTune
 from training_core.jobs.architectures import EFFICIENTNET
 from training_core.models.architectures import Architecture, build_network
 from training_core.models.engines import FP32, NativeEngine
 from training_core.models.loading import load_model, load_network
 from training_core.models.model_card import ModelCard
+from training_core.models.model_file import save_model
 from training_core.models.onnx_file import export_onnx, read_onnx, save_onnx
 from training_core.pipelines import exportmodel, finetune
 
@@ -111,6 +113,18 @@ def test_deepness_finds_what_it_wants(exported):
     batch = deepness.astype(np.float32).transpose(2, 0, 1)[None]
     (found,) = session.run(None, {source.name: batch})
     assert found.min() >= 0 and found.max() <= 1
+
+
+def test_a_model_of_road_classes_is_no_segmentor_of_deepness(tmp_path):
+    """It would take the largest channel of road and its classes, and find no name for the last of them."""
+    architecture = Architecture(encoder=EFFICIENTNET, classes=2)
+    card = ModelCard(architecture, tuple(map(Band, RGB)), 0.5, classes=(RoadClass("track", 20),))
+    model, path = str(tmp_path / "model.safetensors"), str(tmp_path / "model.onnx")
+    save_model(tmp_path / "model.safetensors", build_network(architecture).state_dict(), card)
+    told = []
+    exportmodel.run(ExportModel(model=model, onnx=path, tile_px=96), Reporter(told.append))
+    assert notes(path) == {"roadseg": card.to_document()} and read_onnx(path)[1] == card
+    assert any("Deepness cannot run this model" in event.message for event in told if isinstance(event, Warning))
 
 
 def require_side(path, side, overlap, bands=3):

@@ -1,0 +1,117 @@
+import hashlib
+import json
+from dataclasses import replace
+from datetime import datetime, timedelta, timezone
+from urllib.parse import unquote
+
+import numpy as np
+import onnxruntime
+import pytest
+
+from tests.core.support.towns import RGB, plant_model
+from training_core.events import Reporter
+from training_core.geodata.model_input import IMAGE
+from training_core.geodata.road_classes import RoadClass
+from training_core.jobs import ExportModel
+from training_core.models.loading import load_model
+from training_core.models.stac_item import stac_item
+from training_core.pipelines import exportmodel
+
+
+def export(model, onnx, item, **options):
+    result = exportmodel.run(ExportModel(model=str(model), onnx=str(onnx), stac_item=str(item), **options), Reporter())
+    assert result["stac_item"] == str(item)
+    return json.loads(item.read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory):
+    """A model of four bands as an ONNX file, and its item in another folder; do not write there."""
+    folder = tmp_path_factory.mktemp("exported")
+    model = plant_model(folder / "model.safetensors", (*RGB, "nir"))
+    onnx = folder / "Straße #1 100%.onnx"
+    return onnx, export(model, onnx, folder / "catalog" / "stac-item.json", tile_px=96)
+
+
+def of_card(exported, **changes):
+    """Return the properties of the item that the exported model would have with another card."""
+    onnx, _ = exported
+    card = replace(load_model(str(onnx))[1], **changes)
+    return stac_item(card, onnx, str(onnx), str(onnx.parent / "stac-item.json"))["properties"]
+
+
+def test_who_follows_the_item_finds_the_file_whole(exported):
+    onnx, item = exported
+    (asset,) = item["assets"].values()
+    content = (onnx.parent / "catalog" / unquote(asset["href"])).read_bytes()
+    assert content == onnx.read_bytes() and asset["file:size"] == len(content)
+    assert asset["file:checksum"] == "1220" + hashlib.sha256(content).hexdigest()  # multihash: SHA2-256 of 32 bytes
+    assert "mlm:model" in asset["roles"] and asset["mlm:artifact_type"] == "onnx"
+    assert "#" not in asset["href"] and " " not in asset["href"]
+
+
+def test_who_does_what_the_item_says_gets_a_probability(exported):
+    onnx, item = exported
+    (source,), (target,) = item["properties"]["mlm:input"], item["properties"]["mlm:output"]
+    assert source["bands"] == [*RGB, "nir"] and source["input"]["shape"] == [-1, 4, 96, 96]
+    values = np.random.default_rng(0).integers(0, 256, (4, 96, 96))
+    scaled = [(band - each["mean"]) / each["stddev"] for band, each in zip(values, source["value_scaling"])]
+    np.testing.assert_allclose(scaled, (values - 80.0) / 40.0)  # the statistics of a planted model
+    session = onnxruntime.InferenceSession(str(onnx), providers=["CPUExecutionProvider"])
+    (found,) = session.run([target["name"]], {source["name"]: np.array([scaled], source["input"]["data_type"])})
+    assert target["result"]["shape"] == [-1, *found.shape[1:]] and found.dtype == target["result"]["data_type"]
+    assert 0 <= found.min() < found.max() <= 1
+    assert [each["name"] for each in target["classification:classes"]] == ["background", "road"]
+
+
+def test_the_item_has_a_place_and_a_time(exported):
+    """STAC wants a time that is not null unless there are a start and an end."""
+    _, item = exported
+    (ring,) = item["geometry"]["coordinates"]
+    assert ring[0] == ring[-1]
+    assert item["bbox"] == [*map(min, zip(*ring)), *map(max, zip(*ring))] == [-180, -90, 180, 90]
+    made = datetime.strptime(item["properties"]["datetime"], "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=timezone.utc)
+    assert abs(datetime.now(timezone.utc) - made) < timedelta(minutes=10)
+
+
+def test_a_free_size_is_told_as_such(planted, tmp_path):
+    item = export(planted, tmp_path / "model.onnx", tmp_path / "stac-item.json", tile_px=0)
+    assert item["assets"]["model"]["href"] == "model.onnx" and item["id"] == "model"
+    assert item["properties"]["mlm:input"][0]["input"]["shape"] == [-1, 3, -1, -1]
+
+
+def test_license_and_attribution_are_those_of_the_card(exported):
+    plain = of_card(exported)
+    assert "license" not in plain and "providers" not in plain
+    found = of_card(exported, license="CC-BY-4.0", training={"attribution": {"town": "Town of X (CC BY 4.0)"}})
+    assert found["license"] == "CC-BY-4.0"
+    assert found["providers"] == [{"name": "town", "description": "Town of X (CC BY 4.0)"}]
+
+
+def test_the_item_says_where_the_image_decides(exported):
+    def told(properties):
+        return properties["mlm:input"][0]["description"] + properties["mlm:output"][0]["description"]
+
+    assert "each image" not in told(of_card(exported)) and "threshold" not in told(of_card(exported))
+    by_image = told(of_card(exported, scaling=IMAGE, threshold_by_image=True))
+    assert "normalizes each image" in by_image and "threshold by the image" in by_image
+
+
+@pytest.mark.parametrize(
+    ("training", "told"),
+    [
+        ({}, {"mlm:pretrained": True}),
+        ({"base_model": "starter"}, {"mlm:pretrained": True, "mlm:pretrained_source": "starter"}),
+        ({"base_model": ""}, {"mlm:pretrained": False, "mlm:pretrained_source": None}),
+        ({"base_model": ["?"]}, {"mlm:pretrained": True}),
+    ],
+)
+def test_the_item_tells_from_what_the_training_began(exported, training, told):
+    found = of_card(exported, training=training)
+    assert {name: value for name, value in found.items() if name.startswith("mlm:pretrained")} == told
+
+
+def test_road_classes_are_named(exported):
+    (output,) = of_card(exported, classes=(RoadClass("dirt track", 20),))["mlm:output"]
+    assert output["classification:classes"][2] == {"value": 2, "name": "dirt track", "description": "dirt track"}
+    assert "each road class" in output["description"]
