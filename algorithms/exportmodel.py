@@ -9,10 +9,10 @@ from ..training_core import jobs
 
 
 class ExportModel(JobAlgorithm):
-    """A model in; an ONNX file out."""
+    """A model in; an ONNX file and its STAC item out."""
 
     job_type = jobs.ExportModel
     group_id = "training"
-    keywords = "onnx,deepness,share,convert,save,model,road"
+    keywords = "onnx,deepness,stac,mlm,share,convert,save,model,road"
     renamed: ClassVar = {"model": "INPUT", "onnx": "OUTPUT"}
     numbers: ClassVar = {"megabytes": "File size (MB)"}

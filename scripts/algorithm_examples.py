@@ -97,7 +97,9 @@ EXAMPLES = {
         ("Training data of other programs",),
     ),
     "exportmodel": Example(
-        {"INPUT": "town.safetensors", "OUTPUT": "town.onnx"}, "MEGABYTES", ("Giving a model to others",)
+        {"INPUT": "town.safetensors", "OUTPUT": "town.onnx", "STAC_ITEM": "stac-item.json"},
+        "MEGABYTES",
+        ("Giving a model to others",),
     ),
     "quantize": Example(
         {

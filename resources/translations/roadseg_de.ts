@@ -548,12 +548,16 @@
         <translation>Modell exportieren</translation>
     </message>
     <message>
-        <source>onnx,deepness,share,convert,save,model,road</source>
-        <translation>onnx,deepness,weitergeben,umwandeln,speichern,modell,straße</translation>
+        <source>onnx,deepness,stac,mlm,share,convert,save,model,road</source>
+        <translation>onnx,deepness,stac,mlm,weitergeben,umwandeln,speichern,modell,straße</translation>
     </message>
     <message>
         <source>ONNX model</source>
         <translation>ONNX-Modell</translation>
+    </message>
+    <message>
+        <source>STAC item</source>
+        <translation>STAC-Item</translation>
     </message>
     <message>
         <source>File size (MB)</source>

@@ -548,12 +548,16 @@
         <translation>Exportar un modelo</translation>
     </message>
     <message>
-        <source>onnx,deepness,share,convert,save,model,road</source>
-        <translation>onnx,deepness,compartir,convertir,guardar,modelo,carretera,vía</translation>
+        <source>onnx,deepness,stac,mlm,share,convert,save,model,road</source>
+        <translation>onnx,deepness,stac,mlm,compartir,convertir,guardar,modelo,carretera,vía</translation>
     </message>
     <message>
         <source>ONNX model</source>
         <translation>Modelo ONNX</translation>
+    </message>
+    <message>
+        <source>STAC item</source>
+        <translation>Ítem STAC</translation>
     </message>
     <message>
         <source>File size (MB)</source>

@@ -548,12 +548,16 @@
         <translation>Exporter un modèle</translation>
     </message>
     <message>
-        <source>onnx,deepness,share,convert,save,model,road</source>
-        <translation>onnx,deepness,partager,convertir,enregistrer,modèle,route</translation>
+        <source>onnx,deepness,stac,mlm,share,convert,save,model,road</source>
+        <translation>onnx,deepness,stac,mlm,partager,convertir,enregistrer,modèle,route</translation>
     </message>
     <message>
         <source>ONNX model</source>
         <translation>Modèle ONNX</translation>
+    </message>
+    <message>
+        <source>STAC item</source>
+        <translation>Élément STAC</translation>
     </message>
     <message>
         <source>File size (MB)</source>

@@ -305,7 +305,7 @@ send("result", result={"onnx": job()["options"]["onnx"], "megabytes": 97.9})
 """)
     path = str(tmp_path / "Modell ß 2.onnx")
     assert run("exportmodel", {"INPUT": model, "OUTPUT": path, "TILE_PX": 1024}) == {"OUTPUT": path, "MEGABYTES": 97.9}
-    assert options_in_job() == {"model": model, "onnx": path, "tile_px": 1024}
+    assert options_in_job() == {"model": model, "onnx": path, "stac_item": "", "tile_px": 1024}
 
 
 def region_values(scenes, tmp_path, model):
