@@ -18,6 +18,7 @@ from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 
 from tests.hostile.cases import EITHER, REFUSED, Case, Place
+from training_core.models.onnx_file import set_side
 
 SEED = 20261122
 # Jobs that read a model, and the field that names it; every spoiled file is given to one of them, in turns.
@@ -260,6 +261,18 @@ def _of_graph(change: Callable[[ModelProto], object]) -> Callable[[Place, Path],
     return write
 
 
+def _of_deepness(change: Callable[[ModelProto], object]) -> Callable[[ModelProto], object]:
+    """Return a change to the same model as another program would have made it, with the metadata of Deepness alone."""
+
+    def change_foreign(model: ModelProto) -> None:
+        notes = {note.key: note.value for note in model.metadata_props if note.key != "roadseg"}
+        onnx.helper.set_model_props(model, notes)
+        set_side(model, 64)
+        change(model)
+
+    return change_foreign
+
+
 def _of_note(text: str) -> Callable[[ModelProto], object]:
     def change(model: ModelProto) -> None:
         for note in model.metadata_props:
@@ -425,6 +438,14 @@ ONNX_FILES = {
     "nested messages": lambda place, path: path.write_bytes(b"\x3a\x80\x08" * 50_000),
     **{what: _of_graph(change) for what, change in GRAPHS.items()},
 }  # fmt: skip
+# Of the metadata, each text in the place of each value.
+_DEEPNESS = {
+    "nothing": lambda model: None,
+    **{what: change for what, change in GRAPHS.items() if not what.startswith("document")},
+    **{f"{key} is {what}": lambda model, key=key, text=text: onnx.helper.set_model_props(
+           model, {**{note.key: note.value for note in model.metadata_props}, key: text})
+       for key in ("class_names", "resolution", "standardization_std") for what, text in TEXTS.items()},
+}  # fmt: skip
 # Variations of other programs that write ONNX, which RoadSeg accepts.
 _ONNX_MAY_PASS = {"a function", "no version", "an unknown version"}
 
@@ -449,4 +470,5 @@ CASES = [
     *_in_turns({f"fuzzed {number}": _fuzzed(number, False) for number in range(12)}, lambda what: EITHER),
     *_onnx_cases(ONNX_FILES, False),
     *_onnx_cases({f"fuzzed {number}": _fuzzed_onnx(number) for number in range(40)}, True),
+    *_onnx_cases({f"of Deepness, {what}": _of_graph(_of_deepness(change)) for what, change in _DEEPNESS.items()}, True),
 ]

@@ -27,7 +27,7 @@ from ..errors import JobError
 from ..system import processor
 from .folding import folded
 from .onnx_file import OnnxModel, export_onnx, serialized
-from .openvino_model import CLEAR_WIN, OpenvinoModel, why_not_openvino
+from .openvino_model import CLEAR_WIN, OpenvinoModel, SquareModel, why_not_openvino
 
 AUTO = "auto"
 # Below this fraction of the speed in FP32, BF16 is not chosen.
@@ -152,7 +152,8 @@ class OpenvinoEngine(Engine[OpenvinoModel]):
         graph = model if isinstance(model, OnnxModel) else serialized(export_onnx(model))
         rest_precision = BF16 if processor.has_bf16_unit() else FP32  # of the layers that are not quantized
         precision = rest_precision if self.precision == INT8 else self.precision
-        return OpenvinoModel(graph, precision, torch.get_num_threads())
+        make = SquareModel if graph.side_px else OpenvinoModel
+        return make(graph, precision, torch.get_num_threads())
 
     def probability(self, prepared: OpenvinoModel, images: Tensor) -> Tensor:
         """Return the probability of each pixel and channel, (batch, channels, height, width), float32."""
@@ -164,6 +165,8 @@ class OpenvinoEngine(Engine[OpenvinoModel]):
 
     def settle_batches(self, prepared: OpenvinoModel, images: Tensor, log: Callable[[str], None]) -> int:
         """Return the faster number of streams for batches (batch, bands, height, width), float32."""
+        if isinstance(prepared, SquareModel):
+            return 1
         whole_s, parallel_s, streams = prepared.settle_batches(images.numpy())
         times = f"{len(images)} images: {1000 * whole_s:.0f} ms as one batch, {1000 * parallel_s:.0f} ms"
         log(f"{times} side by side; " + (f"{streams} at once." if streams > 1 else "as one batch, then."))

@@ -17,8 +17,9 @@ from ..errors import ModelFileError, shown
 from ..jobs.json_fields import parse
 from . import model_file
 from .architectures import build_uninitialized
+from .deepness import is_from_deepness, read_deepness
 from .model_card import ModelCard, card_from_text
-from .onnx_file import OnnxModel, export_onnx, is_onnx, read_onnx, serialized
+from .onnx_file import OnnxModel, checked_onnx, export_onnx, is_onnx, parse_onnx, read_onnx, serialized
 
 Weights = dict[str, torch.Tensor]
 
@@ -29,10 +30,11 @@ def load_model(path: str) -> tuple[nn.Module | OnnxModel, ModelCard]:
     Raises
     ------
     ModelFileError
-        The file cannot be read, or is not a RoadSeg model.
+        The file cannot be read, or is not a model that RoadSeg runs.
     """
     if is_onnx(path):
-        graph, card = read_onnx(path)
+        parsed = parse_onnx(path)
+        graph, card = (read_deepness if is_from_deepness(parsed) else checked_onnx)(parsed, path)
         return serialized(graph), card
     return load_network(path)
 

@@ -19,7 +19,7 @@ from .architectures import Architecture
 FORMAT = "roadseg-model-1"
 MAX_HALO_PX = 4096
 # Wider than anything that a training or a drawing gives.
-_FINEST_M, _COARSEST_M, _MAX_CHIP_PX = 1e-4, 1e6, 65536
+FINEST_M, COARSEST_M, _MAX_CHIP_PX = 1e-4, 1e6, 65536
 MLM_SCHEMA = "https://stac-extensions.github.io/mlm/v1.5.2/schema.json"
 
 
@@ -154,7 +154,7 @@ class _Document:
 
     inputs: Annotated[tuple[_Input], Key("mlm:input")]
     architecture: Annotated[Architecture, Key("roadseg:architecture"), EXACT, COMPLETE]
-    resolution_m: Annotated[float, Key("roadseg:resolution_m"), Limits(_FINEST_M, _COARSEST_M)]
+    resolution_m: Annotated[float, Key("roadseg:resolution_m"), Limits(FINEST_M, COARSEST_M)]
     threshold: Annotated[float, Key("roadseg:threshold"), Limits(0, 1)]
     training: Annotated[dict[str, Any], Key("roadseg:training")]
     metrics: Annotated[dict[str, Any], Key("roadseg:metrics")]

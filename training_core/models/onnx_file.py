@@ -33,11 +33,13 @@ OPSET = 17
 _OLDEST_OPSET = 13
 # A quantized U-Net on the largest encoder has some 2000 nodes.
 _MAX_NODES = 20_000
+# Larger squares than any program tiles images into.
+MAX_SIDE_PX = 8192
 # For an image of _TRIED_PX squared, a layer returns at most this number of values for each of its pixels.
 _TRIED_PX, _MAX_PER_PX = 64, 1024
-_CARD_KEY = "roadseg"
+CARD_KEY = "roadseg"
 _QUANTIZING = frozenset({"QuantizeLinear", "DequantizeLinear"})
-_LAYERS = _QUANTIZING | {
+LAYERS = _QUANTIZING | {
     "Add", "BatchNormalization", "Cast", "Clip", "Concat", "Constant", "ConstantOfShape", "Conv", "Div", "Equal", "Erf",
     "Expand", "Gather", "GlobalAveragePool", "Identity", "InstanceNormalization", "LayerNormalization", "MatMul",
     "MaxPool", "Mod", "Mul", "ReduceSum", "Relu", "Reshape", "Resize", "Shape", "Sigmoid", "Slice", "Softmax",
@@ -47,10 +49,14 @@ _LAYERS = _QUANTIZING | {
 
 @dataclass(frozen=True)
 class OnnxModel:
-    """A model as a serialized graph, from batches of normalized images of any size to probability."""
+    """A model as a serialized graph, from batches of normalized images to probability.
+
+    Images may have any size, or are single squares of `side_px`, if that is not 0.
+    """
 
     content: bytes
     is_quantized: bool
+    side_px: int = 0
 
 
 def is_onnx(path: str) -> bool:
@@ -59,23 +65,36 @@ def is_onnx(path: str) -> bool:
 
 
 def read_onnx(path: str) -> tuple[ModelProto, ModelCard]:
-    """Return the model of an ONNX file, with batch, height and width made dynamic, and its card.
+    """Return the RoadSeg model of an ONNX file; see `checked_onnx`.
 
     Raises
     ------
     ModelFileError
         The file cannot be read, or is not a RoadSeg model.
     """
-    model = _parse(path)
+    return checked_onnx(parse_onnx(path), path)
+
+
+def checked_onnx(model: ModelProto, path: str) -> tuple[ModelProto, ModelCard]:
+    """Return a RoadSeg model, with batch, height and width made dynamic, and its card.
+
+    Raises
+    ------
+    ModelFileError
+        It is not a RoadSeg model, or damaged.
+    """
     card = _read_card(model, path)
-    _check_graph(model, card, path)
-    _set_side(model, 0)
+    check_layers(model, path, LAYERS)
+    _check_ends(model, card, path)
+    check_numbers_and_shapes(model, path, _TRIED_PX)
+    set_side(model, 0)
     return model, card
 
 
 def serialized(model: ModelProto) -> OnnxModel:
     """Return a model in the form that engines run."""
-    return OnnxModel(model.SerializeToString(), is_quantized(model))
+    side_px = model.graph.input[0].type.tensor_type.shape.dim[-1].dim_value
+    return OnnxModel(model.SerializeToString(), is_quantized(model), side_px)
 
 
 def is_quantized(model: ModelProto) -> bool:
@@ -108,8 +127,8 @@ def save_onnx(path: Path, model: ModelProto, card: ModelCard, tile_px: int) -> N
     """Write a model with its card to one file, for programs that use square tiles of `tile_px`, or any (0)."""
     written = ModelProto()
     written.CopyFrom(model)
-    _set_side(written, tile_px)
-    notes = {_CARD_KEY: card.to_document(), **_deepness_notes(card, tile_px)}
+    set_side(written, tile_px)
+    notes = {CARD_KEY: card.to_document(), **_deepness_notes(card, tile_px)}
     onnx.helper.set_model_props(written, {key: json.dumps(value) for key, value in notes.items()})
     onnx.checker.check_model(written)
     path.write_bytes(written.SerializeToString())
@@ -139,10 +158,10 @@ def _deepness_notes(card: ModelCard, tile_px: int) -> dict[str, Any]:
     }
 
 
-def _set_side(model: ModelProto, side_px: int, batch: int = 0) -> None:
+def set_side(model: ModelProto, side_px: int, batch: int = 0) -> None:
     """Declare the size of a model's input and output: squares of a side, in batches of a size; 0 for any.
 
-    The graph itself works for any size.
+    The graph itself, of a RoadSeg model, works for any size.
     """
     del model.graph.value_info[:]
     for value in (model.graph.input[0], model.graph.output[0]):
@@ -154,7 +173,14 @@ def _set_side(model: ModelProto, side_px: int, batch: int = 0) -> None:
                 extent.dim_param = name
 
 
-def _parse(path: str) -> ModelProto:
+def parse_onnx(path: str) -> ModelProto:
+    """Return the model of an ONNX file; nothing in it has been checked.
+
+    Raises
+    ------
+    ModelFileError
+        The file cannot be read.
+    """
     check_file(path)
     try:
         model = ModelProto.FromString(Path(path).read_bytes())
@@ -170,7 +196,7 @@ def _parse(path: str) -> ModelProto:
 
 
 def _read_card(model: ModelProto, path: str) -> ModelCard:
-    texts = [note.value for note in model.metadata_props if note.key == _CARD_KEY]
+    texts = [note.value for note in model.metadata_props if note.key == CARD_KEY]
     if not texts:
         raise ModelFileError(f"{path} is an ONNX file, but no RoadSeg model.", "Choose one made by Export a model.")
     if len(texts) > 1:
@@ -178,8 +204,14 @@ def _read_card(model: ModelProto, path: str) -> ModelCard:
     return card_from_text(texts[0], path)[0]
 
 
-def _check_graph(model: ModelProto, card: ModelCard, path: str) -> None:
-    """Raise ModelFileError unless the graph matches the card, is self-contained, and has only known layer types."""
+def check_layers(model: ModelProto, path: str, layers: frozenset[str]) -> None:
+    """Check that a graph is self-contained, and has only layers of known types.
+
+    Raises
+    ------
+    ModelFileError
+        It is not, or has others.
+    """
     graph = model.graph
     if len(graph.node) > _MAX_NODES:
         raise ModelFileError(
@@ -191,7 +223,7 @@ def _check_graph(model: ModelProto, card: ModelCard, path: str) -> None:
         raise ModelFileError(
             f"{path} keeps its weights in other files, which RoadSeg does not follow.", "Export the model to one file."
         )
-    foreign = {node.op_type for node in graph.node if node.domain not in ("", "ai.onnx") or node.op_type not in _LAYERS}
+    foreign = {node.op_type for node in graph.node if node.domain not in ("", "ai.onnx") or node.op_type not in layers}
     hidden = any(each.HasField("g") or each.graphs or each.HasField("sparse_tensor") for each in attributes)
     if foreign or hidden or model.functions or model.training_info or graph.sparse_initializer:
         what = f" ({', '.join(shown(name)[1:-1] for name in sorted(foreign)[:5])})" if foreign else ""
@@ -204,12 +236,27 @@ def _check_graph(model: ModelProto, card: ModelCard, path: str) -> None:
             f"{path} is written in a version of the ONNX operators that RoadSeg does not know ({shown(opsets)}).",
             f"Choose one made by Export a model, which writes version {OPSET}.",
         )
+
+
+def _check_ends(model: ModelProto, card: ModelCard, path: str) -> None:
+    """Raise ModelFileError unless the graph takes and returns what the card says."""
+    graph = model.graph
     ends = [(INPUT, card.architecture.in_channels, graph.input), (OUTPUT, card.architecture.classes, graph.output)]
     is_fitting = all(len(values) == 1 and _is_image(values[0], name, channels) for name, channels, values in ends)
     if not is_fitting or graph.node[-1].op_type != "Sigmoid" or list(graph.node[-1].output) != [OUTPUT]:
         raise ModelFileError(f"The graph in {path} does not match its description.", "Copy it again.")
+
+
+def check_numbers_and_shapes(model: ModelProto, path: str, side_px: int) -> None:
+    """Check that weights are numbers, and that layers fit together for squares of a side, and are not too large.
+
+    Raises
+    ------
+    ModelFileError
+        They are not, or do not.
+    """
     _check_weights(model, path)
-    _check_shapes(model, path)
+    _check_shapes(model, path, side_px)
 
 
 def _check_weights(model: ModelProto, path: str) -> None:
@@ -236,15 +283,15 @@ def _check_weights(model: ModelProto, path: str) -> None:
             )
 
 
-def _check_shapes(model: ModelProto, path: str) -> None:
-    """Raise ModelFileError unless layers and weights fit together, for an image of a fixed size.
+def _check_shapes(model: ModelProto, path: str, side_px: int) -> None:
+    """Raise ModelFileError unless layers and weights fit together, for squares of a side.
 
     The output of a layer must not be much larger than in RoadSeg's models, and that of the network as large as the
     image.
     """
     tried = ModelProto()
     tried.CopyFrom(model)
-    _set_side(tried, _TRIED_PX, batch=1)
+    set_side(tried, side_px, batch=1)
     try:
         onnx.checker.check_model(tried)
         inferred = onnx.shape_inference.infer_shapes(tried, check_type=True, strict_mode=True, data_prop=True).graph
@@ -253,7 +300,7 @@ def _check_shapes(model: ModelProto, path: str) -> None:
     sizes = [
         math.prod(extent.dim_value for extent in value.type.tensor_type.shape.dim) for value in inferred.value_info
     ]
-    if max(sizes, default=0) > _MAX_PER_PX * _TRIED_PX**2:
+    if max(sizes, default=0) > _MAX_PER_PX * side_px**2:
         raise ModelFileError(
             f"A layer of {path} returns far more than any of a RoadSeg model.", "Choose one made by Export a model."
         )

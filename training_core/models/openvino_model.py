@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Optional
 import numpy as np
 
 from ..errors import ModelFileError
+from ..geodata.tiling import STRIDE_PX, tile_grid
 from .onnx_file import INPUT, OnnxModel
 
 if TYPE_CHECKING:
@@ -112,6 +113,39 @@ class OpenvinoModel:
         if (result.shape[0], *result.shape[2:]) != (images.shape[0], *images.shape[2:]):
             raise ModelFileError("The ONNX model does not return a value for each pixel.", "Choose another model.")
         return result.copy()  # the request, to which the array belongs, is reused
+
+
+class SquareModel(OpenvinoModel):
+    """A model that takes one square of its side at a time: larger images are computed in squares that overlap."""
+
+    def __init__(self, model: OnnxModel, precision: str, threads: int) -> None:
+        super().__init__(model, precision, threads)
+        self._side_px = model.side_px
+
+    def expect(self, shape: tuple[int, ...]) -> None:
+        """Do nothing: the model is compiled for the shape that it takes."""
+
+    def probability(self, images: np.ndarray) -> np.ndarray:
+        """Return the probability of each pixel, (batch, 1, height, width), float32; see `OpenvinoModel`.
+
+        Images are (batch, bands, height, width), float32. Where a square is larger than its image, it is 0, the mean.
+        """
+        side_px, (height, width) = self._side_px, images.shape[2:]
+        halo_px = square_halo_px(side_px)
+        core_px = (side_px - 2 * halo_px) // STRIDE_PX * STRIDE_PX
+        result = np.empty((len(images), 1, height, width), np.float32)
+        for number, image in enumerate(images):
+            for tile in tile_grid(width, height, core_px, halo_px):
+                left, top, across, down = tile.read_window
+                square = np.zeros((1, len(image), side_px, side_px), np.float32)
+                square[0, :, :down, :across] = image[:, top : top + down, left : left + across]
+                result[(number, 0, *tile.destination)] = super().probability(square)[(0, 0, *tile.core)]
+        return result
+
+
+def square_halo_px(side_px: int) -> int:
+    """Return by how much squares of a side overlap the core of each, in pixels: a quarter, a multiple of the stride."""
+    return side_px // 4 // STRIDE_PX * STRIDE_PX
 
 
 def _compute_side_by_side(queue: openvino.AsyncInferQueue, images: np.ndarray) -> np.ndarray:

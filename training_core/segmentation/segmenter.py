@@ -20,6 +20,7 @@ from ..events import Reporter
 from ..geodata.model_input import MIN_KNOWN, open_for_model
 from ..geodata.tiling import USUAL_HALO_PX, Tile, round_up
 from ..jobs import Evaluate, ExtractRoads, MapRegion, Segment, SegmentOptions
+from ..models.deepness import UNKNOWN
 from ..models.engines import INT8, Engine, choose_engine, engines_for
 from ..models.model_card import ModelCard
 from ..models.onnx_file import OnnxModel
@@ -138,6 +139,10 @@ def require_classes(path: str, card: ModelCard, model: str) -> None:
 def _known_halo_px(card: ModelCard, options: SegmentOptions) -> Optional[int]:
     """Return the halo in pixels, a multiple of the stride, that an option asks for; None where it must be measured."""
     if options.halo == "exact":
+        if card.architecture.name == UNKNOWN:
+            raise JobError(
+                "No exact halo (halo) is known for a model of Deepness.", "Choose auto or a number of pixels."
+            )
         return image_halo_px(card.architecture)
     return (card.halo_px or None) if options.halo == "auto" else round_up(int(options.halo))
 
