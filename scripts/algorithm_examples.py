@@ -233,4 +233,18 @@ EXAMPLES = {
         "OUTPUT",
         ("Workflows", "What has changed after a disaster"),
     ),
+    "changedroads": Example(
+        {
+            "INPUT": "after.tif",
+            "IMAGE_BEFORE": "before.tif",
+            "MODEL": "town.safetensors",
+            "EXTENT": "after.tif",
+            "PLACES": "villages.gpkg",
+            "OUTPUT": "changes.gpkg",
+            "REACHED": "reached.gpkg",
+            "REPORT": "changes.html",
+        },
+        "OUTPUT",
+        ("Workflows", "What has changed after a disaster"),
+    ),
 }

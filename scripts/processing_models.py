@@ -36,24 +36,27 @@ class Step:
     Parameters
     ----------
     algorithm : str
-        Its id; the part behind the colon names the step.
+        Its id; the part behind the colon names the step, unless it is named.
     given : mapping of str to str
         Its parameters mapped to the model's; the last step that takes one defines its label and help.
     handed_on : mapping of str to tuple
         Its parameters that take a result of an earlier step: (step, result).
     results : mapping of str to str
         The model's outputs mapped to its own.
+    named : str
+        Name of the step where an algorithm is run twice.
     """
 
     algorithm: str
     given: Mapping[str, str]
     handed_on: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     results: Mapping[str, str] = field(default_factory=dict)
+    named: str = ""
 
     @property
     def name(self) -> str:
         """Name of the step."""
-        return self.algorithm.partition(":")[2]
+        return self.named or self.algorithm.partition(":")[2]
 
 
 @dataclass(frozen=True)
@@ -70,6 +73,8 @@ class Model:
         The model's parameters, in order.
     required : mapping of str to str
         Parameters that are optional in their step, but not in the model, with their help.
+    labels : mapping of str to str
+        Labels of parameters and outputs that differ from those of their steps.
     """
 
     title: str
@@ -79,6 +84,7 @@ class Model:
     steps: tuple[Step, ...]
     parameters: tuple[str, ...]
     required: Mapping[str, str] = field(default_factory=dict)
+    labels: Mapping[str, str] = field(default_factory=dict)
 
 
 def _same(*names: str) -> dict[str, str]:
@@ -141,6 +147,45 @@ MODELS = {
         ("INPUT", "MODEL", "BEFORE", "EXTENT", "TOLERANCE_M", "DISPLACED_M"),
         required={"EXTENT": "Extent of the image, in which roads are extracted and compared."},
     ),
+    "changedroads": Model(
+        "What changed after the event",
+        "Extract the roads of an image before and of one after an event, and compare them: Extract roads twice, then "
+        "Compare road networks.",
+        "Takes two images, such as those before and after a flood or an earthquake, and one model for both. Each "
+        "stretch within the extent is classified as intact, displaced, lost or new, the offset between the images is "
+        "removed, and places that are cut off or have longer routes are found. A road that one image does not show may "
+        "only be hidden, as under clouds or trees: check lost ones against the image after.",
+        "disaster,damage,flood,earthquake,before,after,change,lost,blocked,access,deep learning,workflow,road",
+        (
+            Step("native:extenttolayer", {"INPUT": "EXTENT"}),
+            Step(
+                "roadseg:extractroads",
+                {"INPUT": "IMAGE_BEFORE", **_same("MODEL", "EXTENT")},
+                results={"ROADS_BEFORE": "OUTPUT"},
+                named="before",
+            ),
+            Step(
+                "roadseg:extractroads",
+                _same("INPUT", "MODEL", "EXTENT"),
+                results={"ROADS_AFTER": "OUTPUT"},
+                named="after",
+            ),
+            Step(
+                "roadseg:comparenetworks",
+                _same("PLACES", "ORIGINS", "TOLERANCE_M", "DISPLACED_M"),
+                {"BEFORE": ("before", "OUTPUT"), "INPUT": ("after", "OUTPUT"), "AOI": ("extenttolayer", "OUTPUT")},
+                _same("OUTPUT", "REACHED", "REPORT"),
+            ),
+        ),
+        ("INPUT", "IMAGE_BEFORE", "MODEL", "EXTENT", "PLACES", "ORIGINS", "TOLERANCE_M", "DISPLACED_M"),
+        required={"EXTENT": "Extent that both images show, in which roads are extracted and compared."},
+        labels={
+            "IMAGE_BEFORE": "Image before",
+            "INPUT": "Image after",
+            "ROADS_BEFORE": "Roads before",
+            "ROADS_AFTER": "Roads after",
+        },
+    ),
 }
 
 
@@ -168,6 +213,7 @@ def _definition(plan: Model, parameter: str) -> QgsProcessingParameterDefinition
     own = next(name for name, given in step.given.items() if given == parameter)
     definition = _algorithm(step).parameterDefinition(own).clone()
     definition.setName(parameter)
+    definition.setDescription(plan.labels.get(parameter, definition.description()))
     if parameter in plan.required:
         definition.setFlags(definition.flags() & ~_FLAGS.FlagOptional)
         definition.setHelp(plan.required[parameter])
@@ -189,7 +235,7 @@ def _child(plan: Model, step: Step, place: QPointF) -> QgsProcessingModelChildAl
 
 def _output(plan: Model, step: Step, name: str, place: QPointF) -> QgsProcessingModelOutput:
     own = step.results[name]
-    label = _algorithm(step).parameterDefinition(own).description()
+    label = plan.labels.get(name, _algorithm(step).parameterDefinition(own).description())
     output = QgsProcessingModelOutput(name, label)
     output.setDescription(label)
     output.setChildId(step.name)

@@ -1236,6 +1236,22 @@
         <translation>Arbeitsabläufe</translation>
     </message>
     <message>
+        <source>What changed after the event</source>
+        <translation>Was sich nach dem Ereignis geändert hat</translation>
+    </message>
+    <message>
+        <source>disaster,damage,flood,earthquake,before,after,change,lost,blocked,access,deep learning,workflow,road</source>
+        <translation>Katastrophe,Schaden,Hochwasser,Erdbeben,vorher,nachher,Änderung,verloren,gesperrt,Erreichbarkeit,Deep Learning,Arbeitsablauf,Straße</translation>
+    </message>
+    <message>
+        <source>Image after</source>
+        <translation>Bild nachher</translation>
+    </message>
+    <message>
+        <source>Image before</source>
+        <translation>Bild vorher</translation>
+    </message>
+    <message>
         <source>Fine-tune and map roads</source>
         <translation>Modell nachtrainieren und Straßen kartieren</translation>
     </message>

@@ -1236,6 +1236,22 @@
         <translation>Flujos de trabajo</translation>
     </message>
     <message>
+        <source>What changed after the event</source>
+        <translation>Qué cambió tras el evento</translation>
+    </message>
+    <message>
+        <source>disaster,damage,flood,earthquake,before,after,change,lost,blocked,access,deep learning,workflow,road</source>
+        <translation>desastre,daño,inundación,terremoto,antes,después,cambio,perdido,bloqueado,acceso,aprendizaje profundo,flujo de trabajo,carretera</translation>
+    </message>
+    <message>
+        <source>Image after</source>
+        <translation>Imagen posterior</translation>
+    </message>
+    <message>
+        <source>Image before</source>
+        <translation>Imagen anterior</translation>
+    </message>
+    <message>
         <source>Fine-tune and map roads</source>
         <translation>Ajustar un modelo y cartografiar vías</translation>
     </message>

@@ -1236,6 +1236,22 @@
         <translation>Chaînes de traitement</translation>
     </message>
     <message>
+        <source>What changed after the event</source>
+        <translation>Ce qui a changé après l’événement</translation>
+    </message>
+    <message>
+        <source>disaster,damage,flood,earthquake,before,after,change,lost,blocked,access,deep learning,workflow,road</source>
+        <translation>catastrophe,dégât,inondation,séisme,avant,après,changement,perdu,bloqué,accès,apprentissage profond,chaîne de traitement,route</translation>
+    </message>
+    <message>
+        <source>Image after</source>
+        <translation>Image après</translation>
+    </message>
+    <message>
+        <source>Image before</source>
+        <translation>Image avant</translation>
+    </message>
+    <message>
         <source>Fine-tune and map roads</source>
         <translation>Affiner un modèle et cartographier les routes</translation>
     </message>

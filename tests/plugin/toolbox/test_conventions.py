@@ -29,7 +29,7 @@ IDS = {
     },
     "roads": {"segment", "vectorize", "extractroads", "mapregion"},
     "network": {"cleannetwork", "scorenetwork", "exportnetwork", "comparenetworks", "makechallenge"},
-    "workflows": {"maproads", "finetuneandmap", "updateosm"},
+    "workflows": {"maproads", "finetuneandmap", "updateosm", "changedroads"},
 }  # fmt: skip
 RARE = QgsProcessingParameterDefinition.Flag.FlagAdvanced
 SENTENCE = re.compile(r"[A-Z0-9].*[.]", re.DOTALL)

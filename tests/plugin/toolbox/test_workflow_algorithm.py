@@ -1,5 +1,7 @@
 """The models of the toolbox: made of the algorithms as they are, run step by step, and shown in a dialog."""
 
+import shutil
+
 import pytest
 from qgis.core import (
     QgsApplication,
@@ -88,6 +90,21 @@ def test_updateosm_compares_within_the_extent(received, image, tmp_path, model):
     options = options_in_job()
     assert options["aoi"] and options["tolerance_m"] == 4
     assert "EXTENT" in failure("updateosm", {**values, **outputs, "EXTENT": None})
+
+
+def test_changedroads_compares_the_roads_of_both_images(received, image, tmp_path, model):
+    later, seen = shutil.copy(image, tmp_path / "later.tif"), tmp_path / "rasters.txt"
+    noted = f"open({str(seen)!r}, 'a').write(job()['options']['raster'] + chr(10))\n{NETWORK}"
+    options_in_job = received(play_of({"extractroads": noted, "comparenetworks": CHANGES}))
+    values = {"IMAGE_BEFORE": str(image), "INPUT": str(later), "MODEL": model, "EXTENT": str(image)}
+    places = memory_layer("Point", "Places", "Point (350001 3059999)")
+    outputs = {name: str(tmp_path / f"{name.lower()}.gpkg") for name in ("OUTPUT", "ROADS_BEFORE", "ROADS_AFTER")}
+    result = run("changedroads", {**values, **outputs, "PLACES": places})
+    assert [feature["change"] for feature in QgsVectorLayer(result["OUTPUT"]).getFeatures()] == ["lost"]
+    assert seen.read_text().split("\n")[:2] == [str(image), str(later)]
+    options = options_in_job()
+    assert options["before"] and options["after"] and options["aoi"] and options["places"]
+    assert all(QgsVectorLayer(result[name]).featureCount() == 2 for name in ("ROADS_BEFORE", "ROADS_AFTER"))
 
 
 def test_a_step_that_fails_says_why_and_ends_the_model(play_runtime, image, tmp_path, model):
