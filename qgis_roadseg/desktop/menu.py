@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Optional
 
-from qgis.core import QgsApplication
+from qgis.core import QgsApplication, QgsProject
 from qgis.gui import QgisInterface
 from qgis.PyQt.QtCore import Qt
 from qgis.PyQt.QtGui import QIcon
@@ -21,6 +21,7 @@ from ..runtime import runtime
 from ..translation import tr
 from .demo import Demo
 from .dialogs import SET_UP, open_dialog
+from .field_sheet import make_sheet
 from .live.control import LiveControl
 from .live.panel import LivePanel
 from .live.session_store import sessions_folder
@@ -60,6 +61,7 @@ class Menu:
             live,
             self._separator(),
             self._action("try", tr("Try it on a generated scene"), "/mActionPlay.svg", self._demo.start),
+            self._action("sheet", tr("Field sheet…"), "/mActionNewLayout.svg", self._open_sheet),
             self._separator(),
             self._status,
             self._action("settings", tr("Settings…"), "/mActionOptions.svg", self._show_settings),
@@ -112,6 +114,12 @@ class Menu:
         self._status.setStatusTip(str(status.python or ""))
         icon = "/mIconSuccess.svg" if status.is_ready else "/mIconWarning.svg"
         self._status.setIcon(QgsApplication.getThemeIcon(icon))
+
+    def _open_sheet(self) -> None:
+        """Open the layout designer with what the map shows."""
+        canvas = self._window.mapCanvas()
+        crs = canvas.mapSettings().destinationCrs()
+        self._window.openLayoutDesigner(make_sheet(QgsProject.instance(), canvas.layers(), canvas.extent(), crs))
 
     def _show_settings(self) -> None:
         self._window.showOptionsDialog(self._window.mainWindow(), PAGE)

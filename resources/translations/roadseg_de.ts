@@ -1324,6 +1324,14 @@
         <translation>Laufzeitumgebung einrichten…</translation>
     </message>
     <message>
+        <source>Roads found in imagery: check them on the ground.</source>
+        <translation>In Bildern gefundene Straßen: vor Ort prüfen.</translation>
+    </message>
+    <message>
+        <source>Field sheet</source>
+        <translation>Feldblatt</translation>
+    </message>
+    <message>
         <source>Ready to extract the roads of a satellite layer.</source>
         <translation>Bereit, die Straßen eines Satellitenbilds zu extrahieren.</translation>
     </message>
@@ -1646,6 +1654,10 @@
     <message>
         <source>Try it on a generated scene</source>
         <translation>An einer erzeugten Szene ausprobieren</translation>
+    </message>
+    <message>
+        <source>Field sheet…</source>
+        <translation>Feldblatt…</translation>
     </message>
     <message>
         <source>Settings…</source>

@@ -1324,6 +1324,14 @@
         <translation>Configurar el entorno de ejecución…</translation>
     </message>
     <message>
+        <source>Roads found in imagery: check them on the ground.</source>
+        <translation>Vías halladas en imágenes: compruébelas sobre el terreno.</translation>
+    </message>
+    <message>
+        <source>Field sheet</source>
+        <translation>Hoja de campo</translation>
+    </message>
+    <message>
         <source>Ready to extract the roads of a satellite layer.</source>
         <translation>Todo listo para extraer las vías de una capa satelital.</translation>
     </message>
@@ -1646,6 +1654,10 @@
     <message>
         <source>Try it on a generated scene</source>
         <translation>Probar con una escena generada</translation>
+    </message>
+    <message>
+        <source>Field sheet…</source>
+        <translation>Hoja de campo…</translation>
     </message>
     <message>
         <source>Settings…</source>

@@ -1324,6 +1324,14 @@
         <translation>Installer l'environnement d'exécution…</translation>
     </message>
     <message>
+        <source>Roads found in imagery: check them on the ground.</source>
+        <translation>Routes trouvées sur des images : à vérifier sur le terrain.</translation>
+    </message>
+    <message>
+        <source>Field sheet</source>
+        <translation>Feuille de terrain</translation>
+    </message>
+    <message>
         <source>Ready to extract the roads of a satellite layer.</source>
         <translation>Prêt à extraire les routes d’une couche satellite.</translation>
     </message>
@@ -1646,6 +1654,10 @@
     <message>
         <source>Try it on a generated scene</source>
         <translation>Essayer sur une scène générée</translation>
+    </message>
+    <message>
+        <source>Field sheet…</source>
+        <translation>Feuille de terrain…</translation>
     </message>
     <message>
         <source>Settings…</source>

@@ -6,7 +6,17 @@ import sys
 import time
 
 import pytest
-from qgis.core import QgsApplication, QgsLayerTreeModel, QgsProject, QgsRasterLayer, QgsRectangle, QgsSettings
+from qgis.core import (
+    QgsApplication,
+    QgsLayerTreeModel,
+    QgsLayoutExporter,
+    QgsLayoutItemLegend,
+    QgsLayoutItemMap,
+    QgsProject,
+    QgsRasterLayer,
+    QgsRectangle,
+    QgsSettings,
+)
 from qgis.gui import QgisInterface, QgsBrowserGuiModel, QgsLayerTreeView
 from qgis.PyQt.QtCore import QTimer
 from qgis.PyQt.QtWidgets import QApplication, QDialog, QToolBar
@@ -17,7 +27,7 @@ from roadseg.qgis_roadseg.desktop.settings_page import PAGE, SettingsPage
 from roadseg.qgis_roadseg.layers import demo_project
 from roadseg.qgis_roadseg.settings import Settings
 
-from ..support.acting import wait_until_gone
+from ..support.acting import memory_layer, wait_until_gone
 from ..support.scene import write_scene
 from ..support.window import Window, button, entries, entry, left_behind, messages
 
@@ -97,11 +107,38 @@ def test_the_menu_and_the_toolbar_have_few_entries(window, menu):
     texts = [action.text() for action in entries(window) if not action.isSeparator()]
     assert texts[:4] == ["Fine-tune a model…", "Segment roads…", "Extract roads…", "Compare road networks…"]
     assert texts[4:6] == ["RoadSeg live", "Try it on a generated scene"]
-    assert texts[7:] == ["Settings…", "Report a problem…"]
+    assert (texts[6], texts[8:]) == ("Field sheet…", ["Settings…", "Report a problem…"])
     (toolbar,) = window.mainWindow().findChildren(QToolBar)
     assert [action.text() for action in toolbar.actions()] == texts[:5]
     icons = {action.icon().pixmap(24, 24).toImage().cacheKey() for action in toolbar.actions()}
     assert len(icons) == len(ALGORITHMS) + 1 and not any(action.icon().isNull() for action in toolbar.actions())
+
+
+def test_a_field_sheet_has_what_the_map_shows_and_prints(window, menu, image, tmp_path):
+    raster = QgsRasterLayer(str(image), "Image")
+    roads = memory_layer("LineString", "Roads", "LineString (350001 3059999, 350011 3059990)")
+    QgsProject.instance().addMapLayers([raster, roads])
+    canvas = window.mapCanvas()
+    canvas.setDestinationCrs(raster.crs())
+    canvas.setLayers([roads, raster])
+    canvas.setExtent(raster.extent())
+    for _ in range(2):
+        entry(window, "sheet").trigger()
+    sheet, other = window.layouts
+    assert [each.name() for each in QgsProject.instance().layoutManager().layouts()] == [sheet.name(), other.name()]
+    (shown,) = (item for item in sheet.items() if isinstance(item, QgsLayoutItemMap))
+    (legend,) = (item for item in sheet.items() if isinstance(item, QgsLayoutItemLegend))
+    assert shown.layers() == [roads, raster] and shown.extent().contains(raster.extent())
+    assert [each.name() for each in legend.model().rootGroup().findLayers()] == ["Roads"]
+    pdf = tmp_path / "sheet.pdf"
+    QgsLayoutExporter(sheet).exportToPdf(str(pdf), QgsLayoutExporter.PdfExportSettings())
+    assert pdf.read_bytes().startswith(b"%PDF")
+
+
+def test_a_field_sheet_of_an_empty_map_opens_too(window, menu):
+    window.mapCanvas().setExtent(QgsRectangle())
+    entry(window, "sheet").trigger()
+    assert len(window.layouts) == 1
 
 
 def test_an_entry_opens_its_algorithm(window, menu, play_runtime):

@@ -19,6 +19,7 @@ class Window:
         self._active = None
         self.factories = []
         self.shown_pages = []
+        self.layouts = []
         self.keeps_its_project = False
 
     def mainWindow(self):  # noqa: N802
@@ -68,6 +69,9 @@ class Window:
 
     def showOptionsDialog(self, parent, page):  # noqa: N802
         self.shown_pages.append(page)
+
+    def openLayoutDesigner(self, layout):  # noqa: N802
+        self.layouts.append(layout)
 
     def newProject(self, asks):  # noqa: N802
         assert asks

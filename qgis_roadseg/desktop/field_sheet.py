@@ -1,0 +1,146 @@
+"""Field sheet: what the map shows as a print layout of one page, with legend, scale bar and coordinates in its frame.
+
+Scope: the layout. Independent of the window that opens it; QGIS' layout designer edits and exports it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import chain, count
+
+from qgis.core import (
+    QgsApplication,
+    QgsCoordinateReferenceSystem,
+    QgsLayoutItem,
+    QgsLayoutItemLabel,
+    QgsLayoutItemLegend,
+    QgsLayoutItemMap,
+    QgsLayoutItemMapGrid,
+    QgsLayoutItemPicture,
+    QgsLayoutItemScaleBar,
+    QgsLayoutPoint,
+    QgsLayoutSize,
+    QgsMapLayer,
+    QgsPrintLayout,
+    QgsProject,
+    QgsRectangle,
+    QgsUnitTypes,
+    QgsVectorLayer,
+)
+from qgis.PyQt.QtCore import QRectF
+
+from ..translation import tr
+
+# Places on a page of A4 in landscape, in mm.
+_TITLE, _MAP, _FOOT = QRectF(10, 8, 277, 10), QRectF(16, 24, 265, 164), QRectF(10, 198, 277, 8)
+_LEGEND, _SCALE, _NORTH = QRectF(19, 27, 60, 40), QRectF(19, 171, 60, 14), QRectF(264, 27, 14, 14)
+_NORTH_ARROW = "arrows/NorthArrow_02.svg"
+# About as many lines of coordinates across the map.
+_GRID_LINES = 5
+_TITLE_PT, _NOTE_PT, _COORDINATES_PT = 16, 8, 7
+
+
+def make_sheet(
+    project: QgsProject, layers: Sequence[QgsMapLayer], extent: QgsRectangle, crs: QgsCoordinateReferenceSystem
+) -> QgsPrintLayout:
+    """Add a layout with layers, the topmost first, within an extent to a project, and return it.
+
+    The project's other layouts stay as they are.
+    """
+    manager, title = project.layoutManager(), tr("Field sheet")
+    names = {layout.name() for layout in manager.layouts()}
+    layout = QgsPrintLayout(project)
+    layout.initializeDefaults()
+    layout.setName(next(name for name in chain([title], (f"{title} {n}" for n in count(2))) if name not in names))
+    shown = _add_map(layout, layers, extent, crs)
+    _add_label(layout, project.title() or title, _TITLE, _TITLE_PT)
+    note = tr("Roads found in imagery: check them on the ground.")
+    _add_label(layout, f"{note} [% format_date(now(), 'yyyy-MM-dd') %] · {crs.authid()}", _FOOT, _NOTE_PT)
+    _add_legend(layout, shown, [layer for layer in layers if isinstance(layer, QgsVectorLayer)])
+    _add_scale(layout, shown)
+    arrow = QgsLayoutItemPicture(layout)
+    arrow.setPicturePath(QgsApplication.pkgDataPath() + f"/svg/{_NORTH_ARROW}")
+    arrow.setLinkedMap(shown)
+    _place(arrow, _NORTH)
+    layout.addLayoutItem(arrow)
+    manager.addLayout(layout)
+    return layout
+
+
+def _add_map(
+    layout: QgsPrintLayout, layers: Sequence[QgsMapLayer], extent: QgsRectangle, crs: QgsCoordinateReferenceSystem
+) -> QgsLayoutItemMap:
+    shown = QgsLayoutItemMap(layout)
+    _place(shown, _MAP)
+    shown.setCrs(crs)
+    shown.setLayers(list(layers))  # these alone, whatever the project shows later
+    shown.setKeepLayerSet(True)
+    shown.setFrameEnabled(True)
+    layout.addLayoutItem(shown)
+    if not extent.isEmpty():  # as where nothing has been loaded yet
+        shown.zoomToExtent(extent)
+        _add_coordinates(shown)
+    return shown
+
+
+def _add_coordinates(shown: QgsLayoutItemMap) -> None:
+    grid = QgsLayoutItemMapGrid("coordinates", shown)
+    interval = _round_interval(shown.extent().width() / _GRID_LINES)
+    grid.setIntervalX(interval)
+    grid.setIntervalY(interval)
+    grid.setStyle(QgsLayoutItemMapGrid.GridStyle.FrameAnnotationsOnly)
+    grid.setAnnotationEnabled(True)
+    grid.setAnnotationPrecision(max(0, -math.floor(math.log10(interval))))
+    small = grid.annotationTextFormat()
+    small.setSize(_COORDINATES_PT)
+    grid.setAnnotationTextFormat(small)
+    for side in (QgsLayoutItemMapGrid.BorderSide.Left, QgsLayoutItemMapGrid.BorderSide.Right):
+        grid.setAnnotationDirection(QgsLayoutItemMapGrid.AnnotationDirection.Vertical, side)
+    shown.grids().addGrid(grid)
+
+
+def _round_interval(about: float) -> float:
+    """Return the largest of 1, 2 and 5 times a power of ten that is not above a number above 0."""
+    power = 10.0 ** math.floor(math.log10(about))
+    return max(step * power for step in (1, 2, 5) if step * power <= about)
+
+
+def _add_legend(layout: QgsPrintLayout, shown: QgsLayoutItemMap, layers: Sequence[QgsVectorLayer]) -> None:
+    legend = QgsLayoutItemLegend(layout)
+    legend.setLinkedMap(shown)
+    legend.setAutoUpdateModel(False)
+    root = legend.model().rootGroup()
+    root.clear()
+    for layer in layers:
+        root.addLayer(layer)
+    legend.setBackgroundEnabled(True)
+    legend.setFrameEnabled(True)
+    _place(legend, _LEGEND)
+    layout.addLayoutItem(legend)
+    legend.adjustBoxSize()
+
+
+def _add_scale(layout: QgsPrintLayout, shown: QgsLayoutItemMap) -> None:
+    bar = QgsLayoutItemScaleBar(layout)
+    bar.setStyle("Single Box")
+    bar.setLinkedMap(shown)
+    bar.applyDefaultSize(QgsUnitTypes.DistanceUnit.DistanceMeters)
+    bar.setBackgroundEnabled(True)
+    _place(bar, _SCALE)
+    layout.addLayoutItem(bar)
+
+
+def _add_label(layout: QgsPrintLayout, text: str, place: QRectF, size_pt: float) -> None:
+    label = QgsLayoutItemLabel(layout)
+    label.setText(text)
+    style = label.textFormat()
+    style.setSize(size_pt)
+    label.setTextFormat(style)
+    _place(label, place)
+    layout.addLayoutItem(label)
+
+
+def _place(item: QgsLayoutItem, at: QRectF) -> None:
+    item.attemptMove(QgsLayoutPoint(at.x(), at.y()))
+    item.attemptResize(QgsLayoutSize(at.width(), at.height()))
