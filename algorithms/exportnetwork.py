@@ -9,11 +9,11 @@ from ..training_core import jobs
 
 
 class ExportNetwork(JobAlgorithm):
-    """Lines in; a graph for NetworkX and OSMnx out, as GraphML and on request as GeoPackage."""
+    """Lines in; a graph for NetworkX and OSMnx out, as GraphML and on request as GeoPackage or for OpenStreetMap."""
 
     job_type = jobs.ExportNetwork
     group_id = "network"
-    keywords = "osmnx,networkx,graphml,routing,shortest path,graph,network,line,road"
+    keywords = "openstreetmap,osm,josm,osrm,valhalla,osmnx,networkx,graphml,routing,shortest path,graph,line,road"
     renamed: ClassVar = {
         "lines": "INPUT",
         "lines_bridge_field": "BRIDGE_FIELD",

@@ -39,7 +39,7 @@ _LIBRARY_OF_WINDOWS = re.compile(r"\[WinError (126|127|1114)\]|DLL load failed")
 MODULES = (
     "torch", "torchvision", "segmentation_models_pytorch", "numpy", "scipy", "affine", "rasterio", "pyproj", "shapely",
     "pandas", "geopandas", "pyogrio", "safetensors", "psutil", "click", "rich", "jinja2", "matplotlib",
-    "timm", "networkx", "onnx", "onnxruntime", "openvino",
+    "timm", "networkx", "osmium", "onnx", "onnxruntime", "openvino",
 )  # fmt: skip
 
 _PRINT_VERSIONS = """

@@ -44,6 +44,7 @@ JSON_FILTER = "JSON file (*.json)"
 GRAPHML_FILTER = "GraphML file (*.graphml)"
 GEOPACKAGE_FILTER = "GeoPackage (*.gpkg)"
 CHALLENGE_FILTER = "Line-by-line GeoJSON (*.geojson)"
+OSM_FILTER = "OpenStreetMap file (*.osm *.osm.pbf)"
 
 # Kinds of fields whose value is a path that Processing does not open.
 _PATHS = (jobs.MODEL, jobs.MODELS, jobs.PROFILE, jobs.CHALLENGE, jobs.FOLDER)
@@ -91,6 +92,7 @@ _FILE_FILTERS = {
     jobs.GRAPHML_OUTPUT: GRAPHML_FILTER,
     jobs.GEOPACKAGE_OUTPUT: GEOPACKAGE_FILTER,
     jobs.CHALLENGE_OUTPUT: CHALLENGE_FILTER,
+    jobs.OSM_OUTPUT: OSM_FILTER,
 }
 
 

@@ -12,7 +12,7 @@ from .exchange import ExportModel, MergeModels, Quantize
 from .json_fields import parse
 from .learning import Evaluate, FineTune, Live, MakeScene, SuggestLabels
 from .mapping import CleanNetwork, ExtractRoads, MapRegion, Segment, Vectorize
-from .networks import METERS_PER_SECOND, CompareNetworks, ExportNetwork, ScoreNetwork
+from .networks import DOUBTFUL_BELOW, METERS_PER_SECOND, CompareNetworks, ExportNetwork, ScoreNetwork
 from .option import (
     BANDS,
     CHALLENGE,
@@ -32,6 +32,7 @@ from .option import (
     MODELS,
     NUMBERS,
     ONNX_OUTPUT,
+    OSM_OUTPUT,
     OUTPUT_KINDS,
     PROFILE,
     RASTER,

@@ -15,6 +15,7 @@ from .option import (
     GRAPHML_OUTPUT,
     HTML_OUTPUT,
     JSON_OUTPUT,
+    OSM_OUTPUT,
     VECTOR,
     VECTOR_OUTPUT,
     Job,
@@ -24,6 +25,8 @@ from .option import (
 
 # Conversion factors to meters per second, by unit of speed.
 METERS_PER_SECOND = {"km/h": 1 / 3.6, "mph": 0.44704, "m/s": 1.0}
+# Probability below which a line asks a mapper for a check: it is more likely no road than one.
+DOUBTFUL_BELOW = 0.5
 
 
 def bridge_option(whose: str) -> str:
@@ -175,11 +178,15 @@ class ScoreNetwork(GraphOptions):
 
 @dataclass(frozen=True)
 class ExportNetwork(GraphOptions):
-    """Export road lines as a routable graph for NetworkX and OSMnx.
+    """Export road lines as a routable graph for NetworkX and OSMnx, or as an OpenStreetMap file for routers and JOSM.
 
     Builds a directed graph with lengths and travel times from any layer of lines, as GraphML and as a GeoPackage of
     nodes and edges. Lines are split where they meet; bridges and one-way roads are respected. QGIS' own network
     analysis needs no such file: it takes the lines as they are, with speed_kmh as the speed field.
+
+    The OpenStreetMap file has one way per line, with shared nodes at junctions and the tags highway, oneway, bridge,
+    width, layer, name, ref, surface, lanes, maxspeed and source. Its objects are new ones with negative ids. Nothing is
+    uploaded: whoever does so must first check every road, see the guide.
     """
 
     name: ClassVar[str] = "exportnetwork"
@@ -224,11 +231,21 @@ class ExportNetwork(GraphOptions):
         "GeoPackage to write, with the layers nodes and edges in the schema of OSMnx.",
         kind=GEOPACKAGE_OUTPUT,
     )
+    osm: str = option(
+        "",
+        "OpenStreetMap file",
+        "File to write that ends in .osm, as JOSM and OSMnx read it, or in .osm.pbf, as OSRM and Valhalla do. Lines "
+        f"with a road_probability (or, for want of it, a confidence) below {DOUBTFUL_BELOW:g} get the tag fixme.",
+        kind=OSM_OUTPUT,
+    )
 
     def _check_together(self) -> None:
         super()._check_together()
-        if not (self.graphml or self.geopackage):
-            raise JobError("There is nothing to write.", "Give a graph (graphml) or nodes and edges (geopackage).")
+        if not (self.graphml or self.geopackage or self.osm):
+            raise JobError(
+                "There is nothing to write.",
+                "Give a graph (graphml), nodes and edges (geopackage) or an OpenStreetMap file (osm).",
+            )
 
 
 @dataclass(frozen=True)

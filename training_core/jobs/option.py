@@ -31,7 +31,7 @@ CHALLENGE, CHALLENGE_OUTPUT = "challenge", "challenge output"
 RASTER_OUTPUT, VECTOR_OUTPUT = "raster output", "vector output"
 MODEL_OUTPUT, ONNX_OUTPUT = "model output", "onnx output"
 HTML_OUTPUT, JSON_OUTPUT = "html output", "json output"
-GRAPHML_OUTPUT, GEOPACKAGE_OUTPUT = "graphml output", "geopackage output"
+GRAPHML_OUTPUT, GEOPACKAGE_OUTPUT, OSM_OUTPUT = "graphml output", "geopackage output", "osm output"
 # A new folder, in contrast to FOLDER, which may hold files of earlier runs.
 FOLDER_OUTPUT = "folder output"
 # In place of a model file: the models that are shipped with RoadSeg.
@@ -45,7 +45,8 @@ _LAYERS = (RASTER, RASTERS, VECTOR)
 _LATE = ("no_road",)
 # Files that only the worker writes.
 FILE_OUTPUTS = (
-    MODEL_OUTPUT, ONNX_OUTPUT, HTML_OUTPUT, JSON_OUTPUT, GRAPHML_OUTPUT, GEOPACKAGE_OUTPUT, CHALLENGE_OUTPUT
+    MODEL_OUTPUT, ONNX_OUTPUT, HTML_OUTPUT, JSON_OUTPUT, GRAPHML_OUTPUT, GEOPACKAGE_OUTPUT, OSM_OUTPUT,
+    CHALLENGE_OUTPUT,
 )  # fmt: skip
 OUTPUT_KINDS = (RASTER_OUTPUT, VECTOR_OUTPUT, FOLDER_OUTPUT, *FILE_OUTPUTS)
 

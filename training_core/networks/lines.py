@@ -186,7 +186,7 @@ def with_speeds(lines: Lines, name: str, path: str, speed_field: str, reporter: 
 
 
 def is_bridge(value: object) -> bool:
-    """Return whether a value of a bridge field marks a bridge: 1, yes, true, or a kind of bridge."""
+    """Return whether a value of a bridge field marks a bridge; see `LineFields`."""
     text = str(value).strip().lower()
     try:
         return float(text) == 1

@@ -1,4 +1,4 @@
-"""The job exportnetwork: a layer of road lines as a routable graph, in GraphML or GeoPackage.
+"""The job exportnetwork: a layer of road lines as a routable graph, in GraphML, GeoPackage or OSM.
 
 Scope: reading and writing of files. The network is made in `line_export`.
 """
@@ -14,6 +14,7 @@ from ..geodata.vector_output import check_vector_output, write_layers
 from ..jobs import ExportNetwork
 from ..networks.line_export import PURPOSE, export_layer, line_fields, write_graphml
 from ..networks.lines import read_line_layer
+from ..networks.osm_file import check_osm_output, ways_of, write_osm
 from ..system.outputs import Outputs
 
 
@@ -23,14 +24,15 @@ def run(job: ExportNetwork, reporter: Reporter) -> dict[str, Any]:
     Raises
     ------
     OutputError
-        A path ends in no format that can be written.
+        A path ends in no format that can be written, or there is no room.
     LabelError
-        As `export_layer`.
+        As `export_layer` and `ways_of`.
     """
     _check_outputs(job)
     with Outputs(inputs=[job.lines]) as outputs:
         graphml = outputs.stage(job.graphml) if job.graphml else None
         geopackage = outputs.stage(job.geopackage) if job.geopackage else None
+        osm = outputs.stage(job.osm) if job.osm else None
         reporter.progress(0, "Reading")
         layer = read_line_layer(job.lines, PURPOSE, line_fields(job))
         network, numbers = export_layer(layer, job, reporter.part(0.1, 0.7))
@@ -40,7 +42,9 @@ def run(job: ExportNetwork, reporter: Reporter) -> dict[str, Any]:
             write_graphml(network, graphml)
         if geopackage:
             write_layers(geopackage, network.layers, {"nodes": "Point", "edges": "LineString"})
-    paths = {"graphml": job.graphml, "geopackage": job.geopackage}
+        if osm:
+            write_osm(ways_of(network, job.lines_bridge_field, job.lines), osm)
+    paths = {"graphml": job.graphml, "geopackage": job.geopackage, "osm": job.osm}
     return {**{name: path for name, path in paths.items() if path}, **numbers}
 
 
@@ -49,3 +53,5 @@ def _check_outputs(job: ExportNetwork) -> None:
         raise OutputError(f"{job.graphml} is in no format that RoadSeg writes graphs in.", "End its name in .graphml.")
     if job.geopackage:
         check_vector_output(job.geopackage, 2)
+    if job.osm:
+        check_osm_output(job.osm)

@@ -1,0 +1,198 @@
+"""A routable network as an OpenStreetMap file: nodes shared at junctions, ways with tags, XML or PBF.
+
+Scope: numbering, tags and limits of OpenStreetMap's database. Independent of how the network was made; nothing is sent.
+
+All objects are new, so their ids are negative, and none has a version. The formats are described at
+https://wiki.openstreetmap.org/wiki/JOSM_file_format and https://wiki.openstreetmap.org/wiki/PBF_Format, the limits at
+https://wiki.openstreetmap.org/wiki/API_v0.6.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import geopandas
+import numpy as np
+import pandas
+import shapely
+
+from ..errors import LabelError, OutputError
+from ..jobs import DOUBTFUL_BELOW
+from ..system.machine import roadseg_version
+from .line_export import Routable
+from .lines import is_bridge
+from .network_tables import osm_tags
+
+ENDINGS = (".osm", ".osm.pbf")
+# By suffix: the formats as libosmium calls them. Editors expect `visible` of each object of an XML file.
+_FORMATS = {".osm": "osm,force_visible_flag=true", ".pbf": "pbf"}
+# Decimals of degrees that the database stores.
+PLACE_DIGITS = 7
+MAX_WAY_NODES, MAX_CHARACTERS, MAX_LAYER = 2000, 255, 5
+# Values of https://wiki.openstreetmap.org/wiki/Key:bridge that a field may hold; others become yes.
+_BRIDGES = frozenset(("aqueduct", "boardwalk", "cantilever", "covered", "low_water_crossing", "movable", "viaduct"))
+# Fields that are tags as they stand.
+_TAGS = ("name", "ref", "surface", "lanes", "maxspeed", "source")
+# Roads that count as one-way without a tag.
+_ONE_WAY_UNLESS_TAGGED = ("motorway", "motorway_link")
+_UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
+
+
+@dataclass(frozen=True)
+class Ways:
+    """Ways along nodes, which are shared where ways meet."""
+
+    places: np.ndarray  # (n, 2) float64: longitude and latitude of each node in degrees, to `PLACE_DIGITS`
+    refs: np.ndarray  # (p,) int64: the nodes of each way, as rows of `places`, way after way
+    offsets: np.ndarray  # (m + 1,) int64: way i has the refs from offsets[i] to before offsets[i + 1]
+    tags: list[dict[str, str]]  # of each way
+
+    def parts(self) -> Iterator[tuple[list[int], dict[str, str]]]:
+        """Yield the nodes and tags of ways; those of more than `MAX_WAY_NODES` in parts that share a node."""
+        refs, step = self.refs.tolist(), MAX_WAY_NODES - 1
+        for begin, end, tags in zip(self.offsets[:-1].tolist(), self.offsets[1:].tolist(), self.tags):
+            for start in range(begin, end - 1, step):
+                yield refs[start : min(start + step + 1, end)], tags
+
+
+def check_osm_output(path: str) -> None:
+    """Check that a path ends in a format of OpenStreetMap's, and that the runtime can write it.
+
+    Raises
+    ------
+    OutputError
+        It cannot.
+    """
+    if not path.lower().endswith(ENDINGS):
+        raise OutputError(f"{path} is in no format of OpenStreetMap's.", f"End its name in {' or '.join(ENDINGS)}.")
+    if find_spec("osmium") is None:
+        raise OutputError(
+            f"{path} cannot be written: the runtime has no osmium.",
+            "Run Set up runtime (group Runtime), or install the package osmium in the Python that RoadSeg runs with.",
+        )
+
+
+def ways_of(network: Routable, bridge_field: str, of: str) -> Ways:
+    """Return each road of a network as one way, one-way roads in their direction.
+
+    Vertices that become the same place are dropped, and with them loops shorter than that. `bridge_field` is the field
+    of bridges, or empty. `of` names the layer in errors.
+
+    Raises
+    ------
+    LabelError
+        A road crosses the antimeridian, which no way may do.
+    """
+    roads = network.edges[~network.edges["reversed"]]
+    shapes = shapely.transform(roads.geometry.to_numpy(), lambda points: np.round(points, PLACE_DIGITS))
+    shapes = shapely.remove_repeated_points(shapes)
+    is_way = (roads["u"] != roads["v"]).to_numpy() | (shapely.length(shapes) > 0)
+    roads, shapes = roads[is_way], shapes[is_way]
+    _refuse_antimeridian(shapes, of)
+    points, way = shapely.get_coordinates(shapes, return_index=True)
+    offsets = np.concatenate([[0], np.cumsum(np.bincount(way, minlength=len(shapes)))])
+    is_shared = np.zeros(len(points), dtype=bool)
+    is_shared[offsets[:-1]] = is_shared[offsets[1:] - 1] = True
+    refs = np.empty(len(points), dtype=np.int64)
+    refs[is_shared] = roads[["u", "v"]].to_numpy().ravel() - 1
+    refs[~is_shared] = len(network.nodes) + np.arange(np.count_nonzero(~is_shared))
+    nodes = np.round(network.nodes[["x", "y"]].to_numpy(), PLACE_DIGITS)
+    return Ways(np.concatenate([nodes, points[~is_shared]]), refs, offsets, way_tags(roads, bridge_field))
+
+
+def _refuse_antimeridian(shapes: np.ndarray, of: str) -> None:
+    west, _, east, _ = shapely.bounds(shapes).T
+    crossing = int((east - west > 180).sum())
+    if crossing:
+        raise LabelError(
+            f"{crossing:,} lines of {of} cross the antimeridian (180° of longitude), as no way of OpenStreetMap may.",
+            "Clip the lines to either side of it, and export each side to a file of its own.",
+        )
+
+
+def way_tags(roads: geopandas.GeoDataFrame, bridge_field: str = "") -> list[dict[str, str]]:
+    """Return the tags of each road from the columns of `Routable.edges`.
+
+    They are those of `network_tables.osm_tags`, with `width_m` for want of a `width`; fields named as usual tags; and
+    `oneway`, `bridge` and `layer`. Roads that are probably none have a `fixme`.
+    """
+    width_m = _numbers(roads, "width").fillna(_numbers(roads, "width_m"))
+    classes = roads["highway"].to_numpy() if "highway" in roads else None
+    tags: dict[str, Any] = {**osm_tags(width_m.where(width_m > 0).to_numpy(), classes)}
+    is_two_way = np.where(np.isin(tags["highway"].astype(str), _ONE_WAY_UNLESS_TAGGED), "no", "")
+    tags["oneway"] = np.where(roads["oneway"], "yes", is_two_way)
+    if bridge_field in roads:
+        tags["bridge"] = roads[bridge_field].map(_bridge).to_numpy()
+    layer = _numbers(roads, "layer")  # which may also be a name of another kind of layer
+    tags["layer"] = [f"{value:.0f}" if value and value in range(-MAX_LAYER, MAX_LAYER + 1) else "" for value in layer]
+    for key in _TAGS:
+        if key in roads:
+            own = roads[key].map(_text, na_action="ignore").fillna("").to_numpy()
+            tags[key] = np.where(own != "", own, tags.get(key, ""))
+    probability = _numbers(roads, "road_probability").fillna(_numbers(roads, "confidence"))
+    tags["fixme"] = [_doubt(value) if value < DOUBTFUL_BELOW else "" for value in probability]
+    values = [np.asarray(column, dtype=object).tolist() for column in tags.values()]
+    return [{key: value for key, value in zip(tags, row) if value} for row in zip(*values)]
+
+
+def _numbers(roads: geopandas.GeoDataFrame, name: str) -> pandas.Series:
+    """Return a column as float64; NaN for what is no number, or without the column."""
+    column = roads[name] if name in roads else pandas.Series(np.nan, index=roads.index)
+    return pandas.to_numeric(column, errors="coerce").astype(np.float64)
+
+
+def _text(value: Any) -> str:
+    """Return a value as that of a tag: on one line, without control characters, within `MAX_CHARACTERS`."""
+    text = f"{value:g}" if isinstance(value, float) else str(value)  # whole numbers are floats where others are missing
+    return " ".join(_UNPRINTABLE.sub(" ", text).split())[:MAX_CHARACTERS].rstrip()
+
+
+def _bridge(value: Any) -> str:
+    kind = str(value).strip().lower()
+    return (kind if kind in _BRIDGES else "yes") if is_bridge(value) else ""
+
+
+def _doubt(probability: float) -> str:
+    return f"uncertain road (probability {probability:.2f}): check it against imagery"
+
+
+def write_osm(ways: Ways, path: str | Path) -> None:
+    """Write ways to a file, replacing it: PBF where its suffix is .pbf, XML where it is .osm.
+
+    Objects are in ascending order of their ids, as routers demand. The header asks editors to warn before an upload.
+
+    Raises
+    ------
+    OutputError
+        There is no room.
+    """
+    import osmium
+    from osmium.osm.mutable import Node, Way
+
+    header = osmium.io.Header()
+    header.set("generator", f"RoadSeg {roadseg_version()}")
+    header.set("xml_josm_upload", "false")
+    count, parts = len(ways.places), list(ways.parts())
+    file = osmium.io.File(str(path), _FORMATS[Path(path).suffix.lower()])
+    writer = osmium.SimpleWriter(file, header=header, overwrite=True)
+    try:
+        for node, place in enumerate(ways.places.tolist(), start=-count):
+            writer.add_node(Node(id=node, visible=True, location=place))
+        for way, (refs, tags) in enumerate(parts, start=-len(parts)):
+            writer.add_way(Way(id=way, visible=True, nodes=[ref - count for ref in refs], tags=tags))
+        writer.close()
+    except RuntimeError as error:
+        _leak(writer)
+        raise OutputError(f"{path} could not be written ({error}).", "Make room, or choose another folder.") from error
+
+
+def _leak(writer: Any) -> None:
+    """Keep a writer that has failed forever: where it is destroyed, libosmium writes again, and ends the process."""
+    import ctypes
+
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(writer))
