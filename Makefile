@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
 .PHONY: demo docs pictures package starter test test-core test-plugin test-package test-end-to-end test-slow \
-    test-other-set test-hostile test-gui test-ltr test-sid lint runtime-python clean
+    test-routers test-other-set test-hostile test-gui test-ltr test-sid lint runtime-python clean
 
 export QT_QPA_PLATFORM := offscreen
 export PYTHONDONTWRITEBYTECODE := 1
@@ -109,6 +109,12 @@ test-other-set: build/core-test-packages.stamp build/other-set-python.txt
 	PYTHONPATH=build/core-test-packages "$$(cat build/other-set-python.txt)" $(PYTEST) $(THREE) -m "not slow" \
 	    tests/core/models tests/core/learning
 
+# OpenStreetMap files in OSMnx and Valhalla, which are no part of the runtime. Of Valhalla's wheel, for Python 3.12 or
+# newer, only the programs are used; they run beside any Python.
+test-routers: build/core-test-packages.stamp build/router-packages.stamp
+	PYTHONPATH=build/router-packages:build/core-test-packages "$$(cat build/runtime-python.txt)" $(PYTEST) -m slow \
+	    tests/core/pipelines/test_osm_routers.py
+
 # All hostile input, of which `make test` tries a fixed set; kills at random moments, and inputs that change while they
 # are read, which it leaves out.
 test-hostile: build/core-test-packages.stamp build/qgis-venv.stamp
@@ -168,6 +174,13 @@ build/stac-test-packages.stamp: build/runtime-python.txt tests/stac/requirements
 	rm -rf build/stac-test-packages
 	"$$(cat build/runtime-python.txt)" -m pip install --quiet --target build/stac-test-packages \
 	    -r tests/stac/requirements.txt
+	@touch $@
+
+build/router-packages.stamp: build/runtime-python.txt
+	rm -rf build/router-packages
+	"$$(cat build/runtime-python.txt)" -m pip install --quiet --no-deps --target build/router-packages osmnx
+	"$$(cat build/runtime-python.txt)" -m pip install --quiet --no-deps --target build/router-packages \
+	    --only-binary=:all: --python-version 3.12 --abi abi3 --platform manylinux_2_28_x86_64 pyvalhalla
 	@touch $@
 
 .PHONY: always

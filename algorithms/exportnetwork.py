@@ -13,7 +13,7 @@ class ExportNetwork(JobAlgorithm):
 
     job_type = jobs.ExportNetwork
     group_id = "network"
-    keywords = "openstreetmap,osm,josm,osrm,valhalla,osmnx,networkx,graphml,routing,shortest path,graph,line,road"
+    keywords = "openstreetmap,josm,osrm,valhalla,osmnx,networkx,graphml,routing,shortest path,graph,network,line,road"
     renamed: ClassVar = {
         "lines": "INPUT",
         "lines_bridge_field": "BRIDGE_FIELD",

@@ -165,7 +165,7 @@ def _type(parameter: QgsProcessingParameterDefinition) -> str:
     if kind == "multilayer" and parameter.layerType() == _SOURCE.TypeFile:
         return "files"
     if kind in ("file", "fileDestination"):
-        patterns = re.findall(r"\*\.(\w+)", parameter.fileFilter())
+        patterns = re.findall(r"\*\.([\w.]+)", parameter.fileFilter())
         return " ".join(["file", *(f"`.{pattern}`" for pattern in patterns)])
     return _TYPES[kind]
 

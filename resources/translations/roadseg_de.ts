@@ -1004,8 +1004,8 @@
         <translation>Straßennetz für Routing exportieren</translation>
     </message>
     <message>
-        <source>osmnx,networkx,graphml,routing,shortest path,graph,network,line,road</source>
-        <translation>osmnx,networkx,graphml,routing,kürzester weg,graph,straßennetz,netzwerk,linie,straße</translation>
+        <source>openstreetmap,josm,osrm,valhalla,osmnx,networkx,graphml,routing,shortest path,graph,network,line,road</source>
+        <translation>openstreetmap,josm,osrm,valhalla,osmnx,networkx,graphml,routing,kürzester weg,graph,straßennetz,netzwerk,linie,straße</translation>
     </message>
     <message>
         <source>One-way field of the lines</source>
@@ -1030,6 +1030,10 @@
     <message>
         <source>Nodes and edges</source>
         <translation>Knoten und Kanten</translation>
+    </message>
+    <message>
+        <source>OpenStreetMap file</source>
+        <translation>OpenStreetMap-Datei</translation>
     </message>
     <message>
         <source>Number of nodes</source>

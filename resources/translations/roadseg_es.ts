@@ -1004,8 +1004,8 @@
         <translation>Exportar una red para rutas</translation>
     </message>
     <message>
-        <source>osmnx,networkx,graphml,routing,shortest path,graph,network,line,road</source>
-        <translation>osmnx,networkx,graphml,rutas,camino más corto,grafo,red,línea,carretera,vía</translation>
+        <source>openstreetmap,josm,osrm,valhalla,osmnx,networkx,graphml,routing,shortest path,graph,network,line,road</source>
+        <translation>openstreetmap,josm,osrm,valhalla,osmnx,networkx,graphml,rutas,camino más corto,grafo,red,línea,carretera,vía</translation>
     </message>
     <message>
         <source>One-way field of the lines</source>
@@ -1030,6 +1030,10 @@
     <message>
         <source>Nodes and edges</source>
         <translation>Nodos y aristas</translation>
+    </message>
+    <message>
+        <source>OpenStreetMap file</source>
+        <translation>Archivo de OpenStreetMap</translation>
     </message>
     <message>
         <source>Number of nodes</source>

@@ -1004,8 +1004,8 @@
         <translation>Exporter un réseau pour le calcul d'itinéraires</translation>
     </message>
     <message>
-        <source>osmnx,networkx,graphml,routing,shortest path,graph,network,line,road</source>
-        <translation>osmnx,networkx,graphml,itinéraire,plus court chemin,graphe,réseau,ligne,route</translation>
+        <source>openstreetmap,josm,osrm,valhalla,osmnx,networkx,graphml,routing,shortest path,graph,network,line,road</source>
+        <translation>openstreetmap,josm,osrm,valhalla,osmnx,networkx,graphml,itinéraire,plus court chemin,graphe,réseau,ligne,route</translation>
     </message>
     <message>
         <source>One-way field of the lines</source>
@@ -1030,6 +1030,10 @@
     <message>
         <source>Nodes and edges</source>
         <translation>Nœuds et arêtes</translation>
+    </message>
+    <message>
+        <source>OpenStreetMap file</source>
+        <translation>Fichier OpenStreetMap</translation>
     </message>
     <message>
         <source>Number of nodes</source>

@@ -185,8 +185,9 @@ class ExportNetwork(GraphOptions):
     analysis needs no such file: it takes the lines as they are, with speed_kmh as the speed field.
 
     The OpenStreetMap file has one way per line, with shared nodes at junctions and the tags highway, oneway, bridge,
-    width, layer, name, ref, surface, lanes, maxspeed and source. Its objects are new ones with negative ids. Nothing is
-    uploaded: whoever does so must first check every road, see the guide.
+    width, layer, name, ref, surface, lanes, maxspeed and source. In .osm its objects have the negative ids of new ones;
+    in .osm.pbf, for routers, ids count from 1. Nothing is uploaded: whoever does so must first check every road, see
+    the guide.
     """
 
     name: ClassVar[str] = "exportnetwork"

@@ -2,8 +2,9 @@
 
 Scope: numbering, tags and limits of OpenStreetMap's database. Independent of how the network was made; nothing is sent.
 
-All objects are new, so their ids are negative, and none has a version. The formats are described at
-https://wiki.openstreetmap.org/wiki/JOSM_file_format and https://wiki.openstreetmap.org/wiki/PBF_Format, the limits at
+All objects are new, so none has a version. In XML, for editors, their ids are negative. In PBF, for routers, they are
+positive, since OSRM takes no others; JOSM refuses objects with such an id and without a version. For the formats see
+https://wiki.openstreetmap.org/wiki/JOSM_file_format and https://wiki.openstreetmap.org/wiki/PBF_Format, for the limits
 https://wiki.openstreetmap.org/wiki/API_v0.6.
 """
 
@@ -164,7 +165,7 @@ def _doubt(probability: float) -> str:
 def write_osm(ways: Ways, path: str | Path) -> None:
     """Write ways to a file, replacing it: PBF where its suffix is .pbf, XML where it is .osm.
 
-    Objects are in ascending order of their ids, as routers demand. The header asks editors to warn before an upload.
+    Objects are in ascending order of their ids, as Valhalla demands. The header asks JOSM to warn before an upload.
 
     Raises
     ------
@@ -177,14 +178,15 @@ def write_osm(ways: Ways, path: str | Path) -> None:
     header = osmium.io.Header()
     header.set("generator", f"RoadSeg {roadseg_version()}")
     header.set("xml_josm_upload", "false")
-    count, parts = len(ways.places), list(ways.parts())
-    file = osmium.io.File(str(path), _FORMATS[Path(path).suffix.lower()])
+    suffix, parts = Path(path).suffix.lower(), list(ways.parts())
+    node, way = (-len(ways.places), -len(parts)) if suffix == ".osm" else (1, 1)  # the first ids
+    file = osmium.io.File(str(path), _FORMATS[suffix])
     writer = osmium.SimpleWriter(file, header=header, overwrite=True)
     try:
-        for node, place in enumerate(ways.places.tolist(), start=-count):
-            writer.add_node(Node(id=node, visible=True, location=place))
-        for way, (refs, tags) in enumerate(parts, start=-len(parts)):
-            writer.add_way(Way(id=way, visible=True, nodes=[ref - count for ref in refs], tags=tags))
+        for row, place in enumerate(ways.places.tolist()):
+            writer.add_node(Node(id=node + row, visible=True, location=place))
+        for row, (refs, tags) in enumerate(parts):
+            writer.add_way(Way(id=way + row, visible=True, nodes=[node + ref for ref in refs], tags=tags))
         writer.close()
     except RuntimeError as error:
         _leak(writer)

@@ -44,7 +44,7 @@ def exported(folder, layer, name="roads.osm", **options):
     ]  # fmt: skip
     for is_node in (True, False):
         ids = [each[0] for each in objects if each[2] == is_node]
-        assert ids == list(range(-len(ids), 0))
+        assert ids == list(range(1, len(ids) + 1) if path.endswith("pbf") else range(-len(ids), 0))
     assert not any(each[1] for each in objects)  # new ones have no version
     return {each[0]: each[3] for each in objects if each[2]}, [each[3:] for each in objects if not each[2]]
 
