@@ -103,6 +103,7 @@ class Goods:
             },
             "exportnetwork": {
                 "lines": self.roads, "graphml": str(out / "roads.graphml"), "geopackage": str(out / "graph.gpkg"),
+                "osm": str(out / "roads.osm"),
             },
             "comparenetworks": {
                 "before": self.roads, "after": self.after, "aoi": self.aoi, "places": self.places,

@@ -48,6 +48,7 @@ _OUTPUTS = {
     ".json": ("scorenetwork", "scores"),
     ".html": ("scorenetwork", "report"),
     ".graphml": ("exportnetwork", "graphml"),
+    ".osm": ("exportnetwork", "osm"),
     ".onnx": ("exportmodel", "onnx"),
     ".safetensors": ("finetune", "model"),
     "": ("exportchips", "folder"),

@@ -16,6 +16,7 @@ from typing import Any
 import geopandas
 import networkx
 import onnx
+import osmium
 import rasterio
 from safetensors import safe_open
 
@@ -155,4 +156,5 @@ _READERS = {
     ".html": _read_page,
     ".json": lambda path: json.loads(Path(path).read_text(encoding="utf-8")),
     ".graphml": networkx.read_graphml,
+    ".osm": lambda path: list(osmium.FileProcessor(osmium.io.File(path, "osm"))),
 }
