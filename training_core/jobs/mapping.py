@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..errors import JobError, shown
+from .date_interval import parse_interval
 from .networks import NodingOptions, bridge_option
 from .option import (
     FOLDER,
@@ -182,8 +183,21 @@ class MapRegion(NetworkOptions, SegmentOptions):
     source: str = option(
         "",
         "Folder or index of scenes",
-        "More scenes: a folder, a pattern such as /data/*.tif, a tile index (a vector file with a field location), or "
-        "a STAC item collection (JSON).",
+        "More scenes: a folder, a pattern such as /data/*.tif, a tile index (a vector file with a field location), a "
+        "STAC item collection (JSON), or the http or https address of a STAC item, collection, catalog or API.",
+    )
+    dates: str = option(
+        "",
+        "Dates",
+        "Of STAC, only items of these dates: an interval such as 2024-09-01/2024-09-30 or 2024-09-27/.., or one day; "
+        "empty for all.",
+    )
+    max_cloud_percent: float = option(
+        100.0,
+        "Largest cloud cover",
+        "Of STAC, only items with at most this cloud cover, and those that do not state any.",
+        unit="%",
+        within=(0, 100),
     )
     model: str = model_option(STARTER)
     aoi: str = option("", "Area of interest", "Polygons outside of which nothing is mapped.", kind=VECTOR)
@@ -224,6 +238,13 @@ class MapRegion(NetworkOptions, SegmentOptions):
                 "No scenes are given.",
                 "Give images (rasters), or a folder, a pattern or an index of scenes (source).",
             )
+        try:
+            parse_interval(self.dates)
+        except ValueError as error:
+            raise JobError(
+                f"Dates (dates) is {shown(self.dates)}.",
+                "Give an interval such as 2024-09-01/2024-09-30, ../2024-09-30 or 2024-09-27/..",
+            ) from error
         if self.scheduler and not self.scheduler.startswith(SCHEDULER_PROTOCOLS):
             raise JobError(
                 f"Dask scheduler (scheduler) is {shown(self.scheduler)}.",

@@ -22,6 +22,7 @@ from ..geodata.sources import with_sources
 from ..geodata.vector_output import check_vector_output, write_in_parts
 from ..geodata.vectors import read_area
 from ..jobs import MapRegion
+from ..jobs.date_interval import parse_interval
 from ..models.loading import load_model
 from ..regions.catalog import read_catalog
 from ..regions.executors import Executor, Handlers, Needs, open_executor
@@ -32,6 +33,7 @@ from ..regions.prediction import choose_settings, prepare
 from ..regions.progress import NetworkSummary, RegionProgress
 from ..regions.region_plan import Planner, RegionPlan, nothing_to_map, plan_region
 from ..regions.scene_sources import find_scenes
+from ..regions.stac_items import make_filter
 from ..regions.store import Store
 from ..regions.task_handlers import perform
 from ..reports.maps import RoadSketch
@@ -95,7 +97,8 @@ def _plan(job: MapRegion, reporter: Reporter) -> tuple[RegionPlan, list[str]]:
     """Return the plan of the region, and the paths of all images."""
     model, card = load_model(job.model)
     aoi = read_area(job.aoi) if job.aoi else None
-    paths = find_scenes(job.rasters, job.source)
+    wanted = make_filter(aoi, parse_interval(job.dates), job.max_cloud_percent)
+    paths = find_scenes(job.rasters, job.source, wanted, reporter)
     catalog = read_catalog(paths, card.input, aoi, reporter.part(0, 0.4))
     if not catalog.scenes:
         raise nothing_to_map(catalog.problems)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -36,6 +37,8 @@ FULL, NODATA, ALPHA, MASK, OTHER = "full", "nodata", "alpha", "mask", "other"
 # Files are opened in threads, since other machines take most of the time to answer.
 _READERS = 8
 _MAX_NAME_BYTES = 200
+# So many folders are looked at to tell scenes of the same name apart.
+_MAX_FOLDERS = 4
 _COLORS = {color: color.name for color in (ColorInterp.gray, ColorInterp.red, ColorInterp.green, ColorInterp.blue)}
 
 
@@ -94,7 +97,8 @@ def read_catalog(
     scenes: dict[str, Scene] = {}
     problems: list[Problem] = []
     outside: list[str] = []
-    for number, (path, image) in enumerate(_read_all(paths, wanted), 1):
+    names = dict(zip(paths, scene_names(paths)))
+    for number, (path, image) in enumerate(_read_all(names, wanted), 1):
         reporter.check_cancelled()
         reporter.progress(number / len(paths), f"Image {number:,} of {len(paths):,} read")
         entry = _within(image, aoi) if isinstance(image, Scene) and aoi is not None else image
@@ -107,50 +111,72 @@ def read_catalog(
             if first is not entry:
                 shared = f"{path} has the same name as {first.path}, and so would its mask; it is left out."
                 problems.append(
-                    _problem(path, ImageryError(shared, "Rename one of the files, or map them in two jobs."))
+                    _problem(
+                        path, entry.name, ImageryError(shared, "Rename one of the files, or map them in two jobs.")
+                    )
                 )
     return Catalog(tuple(scenes.values()), tuple(problems), tuple(outside))
 
 
-def scene_name(path: str) -> str:
-    """Return the name of a scene: its file's without the ending, allowed as a file name on any system."""
+def scene_names(paths: Sequence[str]) -> list[str]:
+    """Return the names of scenes; of images on servers, with as many of their folders as tell them apart.
+
+    Open data often has the same name in the folder of each tile or date, and nobody can rename it.
+    """
+    names = [scene_name(path) for path in paths]
+    for folders in range(1, _MAX_FOLDERS + 1):
+        counts = Counter(map(same_name, names))
+        names = [
+            scene_name(path, folders) if counts[same_name(name)] > 1 and path.startswith("/vsi") else name
+            for path, name in zip(paths, names)
+        ]
+    return names
+
+
+def scene_name(path: str, folders: int = 0) -> str:
+    """Return the name of a scene: its file's without the ending, allowed as a file name on any system.
+
+    The names of so many of its folders come first.
+    """
     path = without_options(path)
     plain = without_passwords(path).split("?")[0] if path.startswith("/vsi") else path
-    stem, dot, ending = re.split(r"[\\/]", plain)[-1].rpartition(".")
+    *above, file = re.split(r"[\\/]", plain)
+    stem, dot, ending = file.rpartition(".")
     stem = stem if dot and ":" not in ending else stem + dot + ending  # as in NETCDF:"heights.nc":Band1
-    name = re.sub(r'[<>:"/\\|?*\x00-\x1f]', "_", stem).strip(" .") or "scene"
+    named = "_".join([*above[max(0, len(above) - folders) :], stem])
+    name = re.sub(r'[<>:"/\\|?*\x00-\x1f]', "_", named).strip(" .") or "scene"
     name = f"_{name}" if impossible_name(name, "win32") else name  # of a device, as NUL
     return name.encode("utf-8", "replace")[:_MAX_NAME_BYTES].decode("utf-8", "ignore")
 
 
-def _read_all(paths: Sequence[str], wanted: ModelInput) -> Iterator[tuple[str, Scene | Problem]]:
-    """Yield each path in the given order with its scene or problem."""
+def _read_all(names: dict[str, str], wanted: ModelInput) -> Iterator[tuple[str, Scene | Problem]]:
+    """Yield each path in the given order with its scene or problem, which get the path's name."""
     readers = ThreadPoolExecutor(_READERS)
     try:
-        yield from zip(paths, readers.map(lambda path: _read(path, wanted), paths))
+        yield from zip(names, readers.map(lambda path: _read(path, names[path], wanted), names))
     finally:
         readers.shutdown(cancel_futures=True)
 
 
-def _read(path: str, wanted: ModelInput) -> Scene | Problem:
+def _read(path: str, name: str, wanted: ModelInput) -> Scene | Problem:
     try:
-        return _scene(gdal_path(path), wanted)
+        return _scene(gdal_path(path), name, wanted)
     except RoadSegError as error:
-        return _problem(path, error)
+        return _problem(path, name, error)
     except Exception as error:  # a damaged file may break a library in any way, and must not end the job
         unforeseen = f"{path} cannot be read ({type(error).__name__}: {str(error).rstrip('.')})."
-        return _problem(path, ImageryError(unforeseen, "Check that the file was copied whole."))
+        return _problem(path, name, ImageryError(unforeseen, "Check that the file was copied whole."))
 
 
-def _problem(path: str, error: RoadSegError) -> Problem:
-    return Problem(without_passwords(path), scene_name(path), error.code, error.message, error.remedy)
+def _problem(path: str, name: str, error: RoadSegError) -> Problem:
+    return Problem(without_passwords(path), name, error.code, error.message, error.remedy)
 
 
-def _scene(path: str, wanted: ModelInput) -> Scene:
+def _scene(path: str, name: str, wanted: ModelInput) -> Scene:
     with open_raster(path) as dataset:
         indexes, grid = fitting(dataset, wanted, path)
         bands = tuple(_band(dataset, number) for number in band_names(dataset))
-        return Scene(path, scene_name(path), grid, indexes, _version(path, dataset), bands, _masking(dataset))
+        return Scene(path, name, grid, indexes, _version(path, dataset), bands, _masking(dataset))
 
 
 def _band(dataset: DatasetReader, number: int) -> SceneBand:
@@ -188,5 +214,5 @@ def _within(scene: Scene, aoi: geopandas.GeoDataFrame) -> Scene | Problem | None
         shape = shapely.union_all(ground_shapes(aoi, scene.grid))
         window = pixel_window(np.array([shape]), scene.grid)
     except RoadSegError as error:
-        return _problem(scene.path, error)
+        return _problem(scene.path, scene.name, error)
     return scene if window[2] and window[3] else None

@@ -1,4 +1,4 @@
-"""Sources of scenes: files, folders, patterns, tile indexes and STAC item collections, as a list of rasters.
+"""Sources of scenes: files, folders, patterns, tile indexes, and STAC in files or on the web, as a list of rasters.
 
 Indexes and collections are untrusted: their paths are later opened as rasters, and used for nothing else. Scope: paths.
 Independent of the content of rasters.
@@ -8,26 +8,28 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Optional
+from urllib.parse import urlsplit
 
 import pyogrio
 
-from ..errors import ImageryError, shown
+from ..errors import ImageryError
+from ..events import Reporter
 from ..geodata.rasters import open_raster
 from ..geodata.sources import QGIS_PART, expand, require_openable
 from ..jobs.json_fields import parse
+from .stac_catalog import find_images
+from .stac_items import ALL_ITEMS, ItemFilter, ItemImages
+from .web_json import MAX_JSON_BYTES, is_web_address
 
 # The field in which a tile index, as gdaltindex makes it, has the path of each tile.
 LOCATION = "location"
-# A collection of a hundred thousand items has some 300 MB.
-MAX_JSON_BYTES = 1 << 30
 _JSON_SUFFIXES = (".json", ".geojson")
 _VECTOR_SUFFIXES = (".gpkg", ".shp", ".fgb", ".geojson", ".json", ".gml", ".sqlite", ".tab")
-# Media types of GeoTIFFs, cloud optimized or not, and roles of images in a collection, the best first.
-_GEOTIFF = re.compile(r"image/(tiff|vnd\.stac\.geotiff)\b")
-_ROLES = ("visual", "data")
+# The last part of an address, if it is that of a file other than JSON.
+_OTHER_FILE = re.compile(r"\.(?!json$|geojson$)[a-z]\w{1,4}$", re.IGNORECASE)
 # GDAL's file systems by the schemes of addresses.
 _PREFIXES = {
     "http": "/vsicurl/http://",
@@ -39,12 +41,18 @@ _PREFIXES = {
 }
 
 
-def find_scenes(rasters: Sequence[str], source: str = "") -> list[str]:
+def find_scenes(
+    rasters: Sequence[str],
+    source: str = "",
+    wanted: ItemFilter = ALL_ITEMS,
+    reporter: Optional[Reporter] = None,
+) -> list[str]:
     """Return the rasters that a job names, each once, in the order given.
 
-    Each entry, and the source if not empty, is a raster that GDAL opens, a folder, a pattern, a tile index or a STAC
-    item collection. A virtual raster (VRT) is one image. The rasters of a folder or a pattern are in natural order (2
-    before 10), those of an index or a collection in its own.
+    Each entry, and the source if not empty, is a raster that GDAL opens, a folder, a pattern, a tile index, a STAC item
+    collection or the web address of STAC; of these, only the `wanted` items count. A virtual raster (VRT) is one image.
+    The rasters of a folder or a pattern are in natural order (2 before 10), those of an index or a collection in its
+    own.
 
     Raises
     ------
@@ -53,7 +61,7 @@ def find_scenes(rasters: Sequence[str], source: str = "") -> list[str]:
     """
     found: dict[str, str] = {}
     for given in filter(None, (*rasters, source)):
-        for path in _scenes_of(given):
+        for path in _scenes_of(given, wanted, reporter or Reporter()):
             path = gdal_path(path)
             found.setdefault(os.path.realpath(path) if os.path.exists(path) else path, path)
     if not found:
@@ -76,14 +84,21 @@ def natural_key(path: str) -> list[tuple[int, int, str]]:
     return [(1, int(part), part) if part.isdecimal() else (0, 0, part.casefold()) for part in parts]
 
 
-def _scenes_of(given: str) -> list[str]:
+def is_stac_address(given: str) -> bool:
+    """Whether a text is a web address that STAC may have: of JSON, or without the ending of a file."""
+    return is_web_address(given) and not _OTHER_FILE.search(urlsplit(given).path)
+
+
+def _scenes_of(given: str, wanted: ItemFilter, reporter: Reporter) -> list[str]:
+    if is_stac_address(given):
+        return find_images(given, wanted, reporter)
     require_openable(given, given, ImageryError)
     file = QGIS_PART.split(given)[0]
     if os.path.isfile(file):
         if file.lower().endswith(_JSON_SUFFIXES):
             collection = _read_collection(file)
             if collection is not None:
-                return _rasters_of_items(collection, file)
+                return _rasters_of_items(collection, file, wanted, reporter)
         if file.lower().endswith(_VECTOR_SUFFIXES):
             tiles = _rasters_of_index(given, file)
             if tiles is not None:
@@ -166,51 +181,11 @@ def _read_collection(path: str) -> Optional[list[Any]]:
     return items
 
 
-def _rasters_of_items(items: list[Any], path: str) -> list[str]:
-    folder = os.path.dirname(os.path.abspath(path))
-    found = [_placed(href, folder) for item in items for href in _image_of(item, path)]
-    if not found:
-        raise ImageryError(
-            f"No item of {path} has an asset that is an image (role data or visual, or a GeoTIFF).",
-            "Give a collection of images.",
-        )
-    return found
-
-
-def _image_of(item: Any, path: str) -> Iterator[str]:
-    """Yield the address of an item's image, if it has one.
-
-    Raise ImageryError if it has several, of which none is more of an image than the others.
-    """
-    assets = item.get("assets") if isinstance(item, dict) else None
-    ranked: dict[int, dict[str, str]] = {}
-    for name, asset in assets.items() if isinstance(assets, dict) else ():
-        rank = _rank(asset)
-        if rank is not None:
-            ranked.setdefault(rank, {})[name] = asset["href"]
-    if not ranked:
-        return
-    best = ranked[min(ranked)]
-    if len(set(best.values())) > 1:
-        raise ImageryError(
-            f"The item {shown(item.get('id'))} of {path} has several images: {', '.join(map(shown, best))}.",
-            "Give the image files themselves, or a collection with one image for each item.",
-        )
-    yield next(iter(best.values()))
-
-
-def _rank(asset: Any) -> Optional[int]:
-    """Return how likely an asset is the image of its item, from 0 for the likeliest; None if it is not an image."""
-    if not isinstance(asset, dict) or not isinstance(asset.get("href"), str) or not asset["href"].strip():
-        return None
-    roles, media = asset.get("roles"), asset.get("type")
-    roles = roles if isinstance(roles, list) else []
-    media = media if isinstance(media, str) else ""
-    is_raster = bool(_GEOTIFF.match(media)) or not media or media.startswith("image/")
-    for rank, role in enumerate(_ROLES):
-        if role in roles and is_raster:
-            return rank
-    return len(_ROLES) if not roles and _GEOTIFF.match(media) else None
+def _rasters_of_items(items: list[Any], path: str, wanted: ItemFilter, reporter: Reporter) -> list[str]:
+    folder, images = os.path.dirname(os.path.abspath(path)), ItemImages(wanted)
+    for item in items:
+        images.add(item, path, lambda href: _placed(href, folder))
+    return images.checked(path, reporter)
 
 
 def _placed(path: str, folder: str) -> str:

@@ -20,8 +20,15 @@ from . import allocator, environment
 GDAL_CACHE_MB = 256
 # Data and plugins of another program's copies of GDAL and PROJ. The runtime's packages bring their own.
 FOREIGN_DATA = ("PROJ_LIB", "PROJ_DATA", "GDAL_DATA", "GDAL_DRIVER_PATH")
-# Otherwise GDAL waits without end for a silent server. Users who want other limits set these variables.
-HTTP_LIMITS = {"GDAL_HTTP_CONNECTTIMEOUT": "30", "GDAL_HTTP_LOW_SPEED_TIME": "60", "GDAL_HTTP_LOW_SPEED_LIMIT": "1"}
+# Otherwise GDAL waits without end for a silent server, and gives up at once one that is busy. Users who want other
+# limits set these variables.
+HTTP_LIMITS = {
+    "GDAL_HTTP_CONNECTTIMEOUT": "30",
+    "GDAL_HTTP_LOW_SPEED_TIME": "60",
+    "GDAL_HTTP_LOW_SPEED_LIMIT": "1",
+    "GDAL_HTTP_MAX_RETRY": "4",
+    "GDAL_HTTP_RETRY_DELAY": "1",
+}
 # Instruction sets that decide between engines and precisions, by their names in Linux; the last two are ARM's.
 RELEVANT = ("amx_bf16", "amx_int8", "avx512_bf16", "avx512_vnni", "avx_vnni", "avx512f", "avx2", "bf16", "i8mm")
 WITH_BF16 = frozenset({"amx_bf16", "avx512_bf16", "bf16"})
@@ -198,7 +205,7 @@ def core_count() -> int:
 
 
 def limit_waiting() -> None:
-    """Make GDAL give up servers that do not answer, or stop sending."""
+    """Make GDAL try again where a server is busy, and give up one that does not answer, or stops sending."""
     for variable, value in HTTP_LIMITS.items():
         os.environ.setdefault(variable, value)
 

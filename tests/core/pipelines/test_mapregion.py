@@ -2,6 +2,7 @@
 
 import json
 import re
+from pathlib import Path
 
 import geopandas
 import numpy as np
@@ -144,6 +145,28 @@ def test_scenes_behind_addresses_are_mapped_as_those_on_the_disk(land, learned, 
             assert np.array_equal(remote.read(1), local.read(1)) and local.read(1).any()
 
 
+def test_items_behind_an_address_are_mapped_though_their_server_is_busy(land, learned, tmp_path, monkeypatch):
+    monkeypatch.setenv("GDAL_HTTP_RETRY_DELAY", "0.01")
+    folder = Path(cut(land, tmp_path / "site", {"after_busy": (0, 0, 96, 96), "before": (288, 0, 96, 96)}))
+    for name, day in (("after_busy", "2024-09-28"), ("before", "2024-09-20")):
+        image = {"href": f"./{name}.tif", "type": "image/tiff; application=geotiff", "roles": ["visual"]}
+        item = {
+            "type": "Feature",
+            "id": name,
+            "properties": {"datetime": f"{day}T00:00:00Z"},
+            "assets": {"image": image},
+        }
+        (folder / f"{name}.json").write_text(json.dumps(item))
+    links = [{"rel": "item", "href": f"{name}.json"} for name in ("before", "after_busy")]
+    (folder / "catalog.json").write_text(json.dumps({"type": "Catalog", "links": links}))
+    with serving(folder) as address:
+        source = f"{address}/catalog.json"
+        result = map_region(tmp_path / "out", source=source, dates="2024-09-27/..", model=learned.model)
+    assert (result["done"], result["failed"], result["partial"]) == (1, 0, False)
+    with rasterio.open(tmp_path / "out/masks/after_busy_mask.tif") as mask:
+        assert (mask.read(1) == 1).any()
+
+
 def test_only_what_has_changed_is_mapped_again(land, learned, tmp_path):
     source = cut(land, tmp_path / "scenes", {"a": (0, 0, 96, 96), "b": (384, 384, 96, 96)})
     options = {"source": source, "model": learned.model}
@@ -232,6 +255,7 @@ def test_a_scene_in_another_crs_joins_the_same_network(land, learned, tmp_path):
         ({"source": "/nowhere/*.tif"}, ImageryError),
         ({"source": "", "rasters": ()}, JobError),
         ({"scheduler": "localhost:8786"}, JobError),
+        ({"dates": "September"}, JobError),
         ({"roads": "roads.txt"}, OutputError),
     ],
 )

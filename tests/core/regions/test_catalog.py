@@ -14,7 +14,7 @@ from tests.core.support.scenes import RGB, cut, noise, wanted
 from training_core.errors import Cancelled
 from training_core.events import Progress, Reporter
 from training_core.geodata.model_input import IMAGE
-from training_core.regions.catalog import read_catalog, scene_name
+from training_core.regions.catalog import read_catalog, scene_name, scene_names
 
 IMAGE_PX = noise(20, 30)
 
@@ -154,3 +154,16 @@ def test_thousands_of_bad_paths_are_as_many_problems():
 )
 def test_names_are_such_as_files_may_have(path, name):
     assert scene_name(path) == name
+
+
+def test_images_of_a_server_with_the_same_name_are_told_apart_by_their_folders():
+    tiles = "/vsicurl/https://x.org/ard/46"
+    paths = [
+        f"{tiles}/012/2024-09-01/A-visual.tif",
+        f"{tiles}/012/2024-09-27/a-visual.tif?t=1",
+        f"{tiles}/013/2024-09-27/A-visual.tif",
+    ]
+    paths += [f"{tiles}/B.tif", "/data/1/C.tif", "/data/2/C.tif"]
+    assert scene_names(paths) == [
+        "2024-09-01_A-visual", "012_2024-09-27_a-visual", "013_2024-09-27_A-visual", "B", "C", "C"
+    ]  # fmt: skip

@@ -35,9 +35,16 @@ class QuietHandler(http.server.BaseHTTPRequestHandler):
 
 
 class FileHandler(QuietHandler):
-    """Answers requests for a file, or for a range of its bytes."""
+    """Answers requests for a file, or for a range of its bytes; every second one for a file named busy by 503."""
+
+    asked = 0
 
     def answer(self, has_body):
+        if "busy" in self.path:
+            FileHandler.asked += 1
+            if FileHandler.asked % 2:
+                self.send_error(503)
+                return
         path = Path(sys.argv[1], self.path.lstrip("/"))
         if not path.is_file():
             self.send_error(404)

@@ -1,0 +1,32 @@
+from datetime import datetime, timezone
+
+import pytest
+
+from training_core.jobs.date_interval import ALL_TIME, parse_interval
+
+
+def utc(*parts):
+    return datetime(*parts, tzinfo=timezone.utc)
+
+
+def test_a_date_means_its_whole_day_and_two_dots_an_open_end():
+    days = parse_interval("2024-09-01/2024-09-30")
+    assert days.start == utc(2024, 9, 1) and utc(2024, 9, 30, 23, 59, 59) < days.end < utc(2024, 10, 1)
+    assert parse_interval("2024-09-27").overlaps(parse_interval("2024-09-27T23:59:59Z"))
+    assert not parse_interval("2024-09-28/..").overlaps(parse_interval("2024-09-28T00:30:00+02:00"))
+    assert parse_interval("../2024-09-28").overlaps(parse_interval("2024-09-28T12:00:00.1234567Z"))
+    assert parse_interval("") == ALL_TIME
+
+
+def test_an_api_is_given_times_of_utc():
+    assert parse_interval("2024-09-01/..").rfc3339() == "2024-09-01T00:00:00Z/.."
+    assert parse_interval("/2024-09-01T02:00:00+02:00").rfc3339() == "../2024-09-01T00:00:00Z"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["..", "../..", "/", "2024", "2024-13-01", "2024-09-02/2024-09-01", "1/2/3", "2024-09-01/2024-09-02/..", "ü"],
+)
+def test_what_is_no_interval_is_refused(text):
+    with pytest.raises(ValueError):
+        parse_interval(text)

@@ -1,0 +1,169 @@
+"""JSON documents from web servers, which are not trusted: within bounds of time and size, with retries.
+
+Scope: HTTP. Independent of what the documents mean. Proxies are those that the environment names.
+"""
+
+from __future__ import annotations
+
+import http.client
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass
+from email.message import Message
+from typing import Any, Optional
+from urllib.parse import urlsplit
+
+from ..errors import ImageryError
+from ..jobs.json_fields import parse
+
+# A collection of a hundred thousand items has some 300 MB.
+MAX_JSON_BYTES = 1 << 30
+# Within a document, a server may be silent for SILENCE_S; the whole of it must arrive within DOCUMENT_S.
+SILENCE_S = 30.0
+DOCUMENT_S = 300.0
+# Seconds before each further try, where the server does not name them; it is not waited longer than the last.
+RETRY_S = (1.0, 4.0, 16.0)
+_PASSING = (408, 429, 500, 502, 503, 504)
+_NEED_LOGIN = (401, 402, 403)
+_PIECE_BYTES = 1 << 16
+_OFFLINE = "Check the address and the connection; a proxy is taken from the variables http_proxy and https_proxy."
+
+
+@dataclass(frozen=True)
+class WebDocument:
+    """A JSON object, the address from which it came after redirections, and its size."""
+
+    address: str
+    content: dict[str, Any]
+    size_bytes: int
+
+
+def _make_opener() -> urllib.request.OpenerDirector:
+    """Return an opener for http and https alone; that of the library also reads files."""
+    opener = urllib.request.OpenerDirector()
+    for handler in (
+        urllib.request.ProxyHandler,
+        urllib.request.UnknownHandler,
+        urllib.request.HTTPHandler,
+        urllib.request.HTTPSHandler,
+        urllib.request.HTTPDefaultErrorHandler,
+        urllib.request.HTTPRedirectHandler,
+        urllib.request.HTTPErrorProcessor,
+    ):
+        opener.add_handler(handler())
+    return opener
+
+
+def is_web_address(text: str) -> bool:
+    """Whether a text is an http or https address with a host."""
+    try:
+        parts = urlsplit(text)
+        return parts.scheme in ("http", "https") and bool(parts.hostname)
+    except ValueError:
+        return False
+
+
+def fetch_json(address: str, max_bytes: int) -> WebDocument:
+    """Return the JSON object behind an http or https address.
+
+    Raises
+    ------
+    ImageryError
+        The server cannot be reached, refuses, sends more than `max_bytes` or something else, or takes too long.
+    """
+    last: Exception = OSError("no answer")
+    for wait_s in (0.0, *RETRY_S):
+        time.sleep(max(wait_s, min(_asked_wait_s(last), RETRY_S[-1])))
+        try:
+            found_at, content = _fetch(address, max_bytes)
+            return WebDocument(found_at, _parsed(content, address), len(content))
+        except urllib.error.HTTPError as error:
+            if error.code not in _PASSING:
+                raise _refused(address, error) from error
+            last = error
+        except (OSError, http.client.HTTPException, ValueError) as error:  # ValueError: no address at all
+            last = error
+            if not _is_passing(error):
+                break
+    raise ImageryError(f"{address} cannot be read: {_reason(last)}.", _OFFLINE) from last
+
+
+def _fetch(address: str, max_bytes: int) -> tuple[str, bytes]:
+    request = urllib.request.Request(address, headers={"Accept": "application/geo+json, application/json"})
+    with _make_opener().open(request, timeout=SILENCE_S) as response:
+        promised = int(response.headers.get("Content-Length") or -1)
+        if promised > max_bytes:
+            raise _too_large(address, max_bytes)
+        content = bytearray()
+        for piece in _pieces(response):
+            content += piece
+            if len(content) > max_bytes:
+                raise _too_large(address, max_bytes)
+        if promised > len(content):
+            raise ConnectionError(f"it ended after {len(content):,} of {promised:,} bytes")
+        return response.geturl(), bytes(content)
+
+
+def _pieces(response: Any) -> Iterator[bytes]:
+    """Yield what arrives, until all has or the time is over."""
+    until_s = time.monotonic() + DOCUMENT_S
+    while piece := response.read1(_PIECE_BYTES):
+        yield piece
+        if time.monotonic() > until_s:
+            raise TimeoutError(f"it took longer than {DOCUMENT_S:g} s")
+
+
+def _parsed(content: bytes, address: str) -> dict[str, Any]:
+    try:
+        document = parse(content.decode("utf-8-sig"))
+    except ValueError as error:
+        kind = "a web page" if content.lstrip()[:1] == b"<" else f"no JSON ({str(error).rstrip('.')})"
+        raise ImageryError(
+            f"{address} is {kind}, not a document of STAC.",
+            "Give the address of an item, a collection, a catalog or a STAC API itself, not of a page that shows it; "
+            "before the address of an image, put /vsicurl/.",
+        ) from error
+    if not isinstance(document, dict):
+        raise ImageryError(f"{address} is no document of STAC.", "Give an item, a collection, a catalog or a STAC API.")
+    return document
+
+
+def _is_passing(error: Exception) -> bool:
+    """Whether another try may help: the connection broke or was slow, in contrast to an unknown host."""
+    cause = error.reason if isinstance(error, urllib.error.URLError) else error
+    return isinstance(cause, (ConnectionError, TimeoutError, http.client.HTTPException)) and not isinstance(
+        cause, (ConnectionRefusedError, http.client.InvalidURL)
+    )
+
+
+def _asked_wait_s(error: Exception) -> float:
+    headers: Optional[Message] = error.headers if isinstance(error, urllib.error.HTTPError) else None
+    asked = headers.get("Retry-After", "") if headers else ""
+    return float(asked) if asked.isdecimal() and len(asked) < 6 else 0.0
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, urllib.error.HTTPError):
+        return f"the server answers {error.code}, also after {len(RETRY_S)} retries"
+    cause = error.reason if isinstance(error, urllib.error.URLError) else error
+    if isinstance(cause, TimeoutError):
+        return f"the server is too slow ({cause})"
+    return str(cause).rstrip(".") or type(cause).__name__
+
+
+def _refused(address: str, error: urllib.error.HTTPError) -> ImageryError:
+    if error.code in _NEED_LOGIN:
+        return ImageryError(
+            f"{address} is not open: the server answers {error.code}.",
+            "Servers that need a login, or signed addresses, are not supported: take an open one, or download the "
+            "images.",
+        )
+    return ImageryError(f"{address} cannot be read: the server answers {error.code}.", _OFFLINE)
+
+
+def _too_large(address: str, max_bytes: int) -> ImageryError:
+    return ImageryError(
+        f"{address} has more than {max_bytes / 1e6:,.0f} MB.", "Give a smaller area of interest or range of dates."
+    )
