@@ -804,6 +804,14 @@
         <translation>Ordner oder Index von Szenen</translation>
     </message>
     <message>
+        <source>Dates</source>
+        <translation>Zeitraum</translation>
+    </message>
+    <message>
+        <source>Largest cloud cover (%)</source>
+        <translation>Größte Wolkenbedeckung (%)</translation>
+    </message>
+    <message>
         <source>Dask scheduler</source>
         <translation>Dask-Scheduler</translation>
     </message>

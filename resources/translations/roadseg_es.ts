@@ -804,6 +804,14 @@
         <translation>Carpeta o índice de escenas</translation>
     </message>
     <message>
+        <source>Dates</source>
+        <translation>Fechas</translation>
+    </message>
+    <message>
+        <source>Largest cloud cover (%)</source>
+        <translation>Nubosidad máxima (%)</translation>
+    </message>
+    <message>
         <source>Dask scheduler</source>
         <translation>Planificador de Dask</translation>
     </message>

@@ -804,6 +804,14 @@
         <translation>Dossier ou index de scènes</translation>
     </message>
     <message>
+        <source>Dates</source>
+        <translation>Dates</translation>
+    </message>
+    <message>
+        <source>Largest cloud cover (%)</source>
+        <translation>Couverture nuageuse maximale (%)</translation>
+    </message>
+    <message>
         <source>Dask scheduler</source>
         <translation>Planificateur Dask</translation>
     </message>

@@ -17,7 +17,7 @@ _EARLIEST, _LATEST = datetime.min.replace(tzinfo=timezone.utc), datetime.max.rep
 
 @dataclass(frozen=True)
 class DateInterval:
-    """The time from `start` to `end`, both included; all of it by default."""
+    """The time from `start` to `end` in UTC, both included; all of it by default."""
 
     start: datetime = _EARLIEST
     end: datetime = _LATEST
@@ -29,7 +29,7 @@ class DateInterval:
     def rfc3339(self) -> str:
         """Return the interval as a STAC API takes it."""
         return "/".join(
-            ".." if each in (_EARLIEST, _LATEST) else each.astimezone(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+            ".." if each in (_EARLIEST, _LATEST) else each.replace(tzinfo=None).isoformat(timespec="seconds") + "Z"
             for each in (self.start, self.end)
         )
 
@@ -66,4 +66,7 @@ def _moment(text: str, of_day: time) -> datetime:
     if len(text) == len("2024-09-01"):
         return datetime.combine(date.fromisoformat(text), of_day, timezone.utc)
     moment = datetime.fromisoformat(_FRACTION.sub("", re.sub("[zZ]$", "+00:00", text)))
-    return moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)
+    try:
+        return (moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)).astimezone(timezone.utc)
+    except OverflowError as error:
+        raise ValueError("it is beyond all years") from error

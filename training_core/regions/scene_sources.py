@@ -84,13 +84,13 @@ def natural_key(path: str) -> list[tuple[int, int, str]]:
     return [(1, int(part), part) if part.isdecimal() else (0, 0, part.casefold()) for part in parts]
 
 
-def is_stac_address(given: str) -> bool:
+def _is_stac_address(given: str) -> bool:
     """Whether a text is a web address that STAC may have: of JSON, or without the ending of a file."""
     return is_web_address(given) and not _OTHER_FILE.search(urlsplit(given).path)
 
 
 def _scenes_of(given: str, wanted: ItemFilter, reporter: Reporter) -> list[str]:
-    if is_stac_address(given):
+    if _is_stac_address(given):
         return find_images(given, wanted, reporter)
     require_openable(given, given, ImageryError)
     file = QGIS_PART.split(given)[0]

@@ -16,6 +16,7 @@ from typing import Any, Optional
 import geopandas
 import numpy as np
 import shapely
+from pyproj.exceptions import ProjError
 from shapely.geometry.base import BaseGeometry
 
 from ..errors import ImageryError, shown
@@ -29,7 +30,7 @@ _ROLES = ("visual", "data")
 _CLOUD_COVER = ("eo:cloud_cover", "tile:clouds_percent")
 _TIMES = ("start_datetime", "end_datetime")
 _LONGITUDE_LATITUDE = "EPSG:4326"
-# Straight edges of an area bend when they are taken to longitude and latitude; images are looked at exactly later.
+# Edges of an area bend when they are taken to longitude and latitude; the images themselves are looked at later.
 _MARGIN_DEG = 0.001
 # Why items are left out.
 OUTSIDE, OTHER_DATES, CLOUDY = "outside of the area of interest", "of other dates", "too cloudy"
@@ -86,8 +87,19 @@ ALL_ITEMS = ItemFilter()
 
 def make_filter(aoi: Optional[geopandas.GeoDataFrame], dates: DateInterval, max_cloud_percent: float) -> ItemFilter:
     """Return the filter for an area of interest in any CRS, dates, and the largest cloud cover in percent."""
-    area = None if aoi is None else shapely.union_all(aoi.to_crs(_LONGITUDE_LATITUDE).geometry).buffer(_MARGIN_DEG)
-    return ItemFilter(area, dates, max_cloud_percent)
+    return ItemFilter(None if aoi is None else _in_degrees(aoi), dates, max_cloud_percent)
+
+
+def _in_degrees(aoi: geopandas.GeoDataFrame) -> Optional[BaseGeometry]:
+    """Return an area of interest with a margin; None where it has no shape there, as across the antimeridian."""
+    try:
+        shapes = aoi.to_crs(_LONGITUDE_LATITUDE).geometry.to_numpy()
+    except ProjError:
+        return None
+    west, south, east, north = shapely.total_bounds(shapes)
+    if not np.isfinite([west, south, east, north]).all() or east - west > 180:
+        return None
+    return shapely.union_all(shapely.buffer(shapes, _MARGIN_DEG))
 
 
 @dataclass
@@ -119,7 +131,13 @@ class ItemImages:
             self.addresses.append(image)
 
     def checked(self, path: str, reporter: Reporter) -> list[str]:
-        """Return the addresses, and log what was left out; raise ImageryError if there are none."""
+        """Return the addresses, and log what was left out.
+
+        Raises
+        ------
+        ImageryError
+            There are none.
+        """
         reasons = ", ".join(f"{count:,} {reason}" for reason, count in self.left_out.items()) or "there are none"
         if not self.addresses:
             raise ImageryError(

@@ -13,10 +13,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from email.message import Message
 from typing import Any, Optional
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from ..errors import ImageryError
-from ..jobs.json_fields import parse
+from ..jobs.json_fields import CONTROL_CHARACTERS, parse
 
 # A collection of a hundred thousand items has some 300 MB.
 MAX_JSON_BYTES = 1 << 30
@@ -27,6 +27,8 @@ DOCUMENT_S = 300.0
 RETRY_S = (1.0, 4.0, 16.0)
 _PASSING = (408, 429, 500, 502, 503, 504)
 _NEED_LOGIN = (401, 402, 403)
+# What stands for itself in an address (RFC 3986), and the sign of what is already quoted.
+_RESERVED = ":/?#[]@!$&'()*+,;=~%"
 _PIECE_BYTES = 1 << 16
 _OFFLINE = "Check the address and the connection; a proxy is taken from the variables http_proxy and https_proxy."
 
@@ -57,12 +59,13 @@ def _make_opener() -> urllib.request.OpenerDirector:
 
 
 def is_web_address(text: str) -> bool:
-    """Whether a text is an http or https address with a host."""
+    """Whether a text is an http or https address with a host, and can be shown."""
     try:
         parts = urlsplit(text)
-        return parts.scheme in ("http", "https") and bool(parts.hostname)
-    except ValueError:
+        has_host = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # as of a port that is no number
         return False
+    return has_host and not CONTROL_CHARACTERS.search(text)
 
 
 def fetch_json(address: str, max_bytes: int) -> WebDocument:
@@ -73,6 +76,8 @@ def fetch_json(address: str, max_bytes: int) -> WebDocument:
     ImageryError
         The server cannot be reached, refuses, sends more than `max_bytes` or something else, or takes too long.
     """
+    if "@" in urlsplit(address).netloc:
+        raise ImageryError(f"{address} has a user's name or password.", "Only servers without a login are supported.")
     last: Exception = OSError("no answer")
     for wait_s in (0.0, *RETRY_S):
         time.sleep(max(wait_s, min(_asked_wait_s(last), RETRY_S[-1])))
@@ -83,15 +88,19 @@ def fetch_json(address: str, max_bytes: int) -> WebDocument:
             if error.code not in _PASSING:
                 raise _refused(address, error) from error
             last = error
-        except (OSError, http.client.HTTPException, ValueError) as error:  # ValueError: no address at all
+        except (ConnectionError, TimeoutError, http.client.HTTPException) as error:
             last = error
-            if not _is_passing(error):
+        except (OSError, ValueError) as error:  # ValueError: a host that cannot be named
+            last = error
+            if not isinstance(_cause(error), (ConnectionResetError, TimeoutError)):
                 break
     raise ImageryError(f"{address} cannot be read: {_reason(last)}.", _OFFLINE) from last
 
 
 def _fetch(address: str, max_bytes: int) -> tuple[str, bytes]:
-    request = urllib.request.Request(address, headers={"Accept": "application/geo+json, application/json"})
+    request = urllib.request.Request(
+        quote(address, _RESERVED), headers={"Accept": "application/geo+json, application/json"}
+    )
     with _make_opener().open(request, timeout=SILENCE_S) as response:
         promised = int(response.headers.get("Content-Length") or -1)
         if promised > max_bytes:
@@ -130,12 +139,8 @@ def _parsed(content: bytes, address: str) -> dict[str, Any]:
     return document
 
 
-def _is_passing(error: Exception) -> bool:
-    """Whether another try may help: the connection broke or was slow, in contrast to an unknown host."""
-    cause = error.reason if isinstance(error, urllib.error.URLError) else error
-    return isinstance(cause, (ConnectionError, TimeoutError, http.client.HTTPException)) and not isinstance(
-        cause, (ConnectionRefusedError, http.client.InvalidURL)
-    )
+def _cause(error: Exception) -> object:
+    return error.reason if isinstance(error, urllib.error.URLError) else error
 
 
 def _asked_wait_s(error: Exception) -> float:
@@ -147,7 +152,7 @@ def _asked_wait_s(error: Exception) -> float:
 def _reason(error: Exception) -> str:
     if isinstance(error, urllib.error.HTTPError):
         return f"the server answers {error.code}, also after {len(RETRY_S)} retries"
-    cause = error.reason if isinstance(error, urllib.error.URLError) else error
+    cause = _cause(error)
     if isinstance(cause, TimeoutError):
         return f"the server is too slow ({cause})"
     return str(cause).rstrip(".") or type(cause).__name__

@@ -328,6 +328,8 @@ def values_of(field):
         values = st.sampled_from(["auto", "1"])  # more must have as many batches to share
     elif field.name == "scheduler":
         values = st.sampled_from(["", "tcp://host:8786", "tls://host:8786"])
+    elif field.name == "dates":
+        values = st.sampled_from(["", "2024-09-27", "../2024-09-27T10:00:00Z"])
     elif field.name == "halo":
         values = st.sampled_from(["auto", "exact"]) | st.integers(0, 4096).map(str)
     else:

@@ -287,3 +287,17 @@ def test_a_server_that_goes_on_for_ever_is_left(site, monkeypatch):
 def test_a_server_that_is_not_there_is_named_at_once():
     with pytest.raises(ImageryError, match="http://127.0.0.1:9/.*refused"):
         find_scenes([], "http://127.0.0.1:9/catalog.json", ItemFilter())
+
+
+def test_a_password_in_an_address_is_not_shown():
+    with pytest.raises(ImageryError, match="user's name or password") as caught:
+        find_scenes([], "http://me:S3CRET@127.0.0.1:9/catalog.json")
+    assert "S3CRET" not in str(caught.value)
+
+
+def test_an_area_across_the_antimeridian_leaves_out_nothing(tmp_path):
+    area = geopandas.GeoSeries([box(3_330_000, -10_000, 3_350_000, 10_000)], crs="EPSG:3832").to_crs("EPSG:4326")
+    assert area.total_bounds[2] - area.total_bounds[0] > 350  # as degrees have it
+    path = write_layer(tmp_path / "aoi.gpkg", box(3_330_000, -10_000, 3_350_000, 10_000), crs="EPSG:3832")
+    wanted = make_filter(read_area(path), parse_interval(""), 100.0)
+    assert not wanted.objection(item("east", box(179.99, 0, 180, 0.01)))
