@@ -16,7 +16,7 @@ from urllib.parse import parse_qs, urlencode, urljoin, urlsplit
 from ..errors import ImageryError
 from ..events import Reporter
 from .stac_items import ItemFilter, ItemImages
-from .web_json import MAX_JSON_BYTES, WebDocument, fetch_json, is_web_address
+from .web_json import MAX_JSON_BYTES, SMALLER, ByteBudget, WebDocument, fetch_json, is_web_address
 
 # More images than any job maps, and the documents of a static catalog of that size.
 MAX_ITEMS = 100_000
@@ -25,7 +25,6 @@ MAX_DOCUMENTS = 200_000
 _READERS = 8
 # Items of a page that an API is asked for. Some cannot send more than a few megabytes at once.
 _PAGE_ITEMS = 100
-_SMALLER = "Give a smaller area of interest (aoi) or range of dates (dates), or the address of one collection."
 # How addresses of an API end under which it searches; relations of links to them, of a collection and of its root.
 _SEARCHES = ("/items", "/search")
 _QUERIES = ("items", "search")
@@ -48,37 +47,32 @@ def find_images(address: str, wanted: ItemFilter, reporter: Reporter) -> list[st
         A document cannot be read or is no STAC; the server does not come to an end; or no item is left.
     """
     images = ItemImages(wanted)
-    level, seen, size_bytes, item_count = [_Link(_asked(address, wanted))], {address}, 0, 0
+    level, seen, item_count = [_Link(_asked(address, wanted))], {address}, 0
+    fetch = partial(fetch_json, budget=ByteBudget(MAX_JSON_BYTES))
     readers = ThreadPoolExecutor(_READERS)
     try:
         while level:
             links: list[_Link] = []
-            fetch = partial(fetch_json, max_bytes=MAX_JSON_BYTES - size_bytes)
             for document in readers.map(fetch, (link.address for link in level)):
                 reporter.check_cancelled()
                 items = _items_of(document)
-                size_bytes, item_count = size_bytes + document.size_bytes, item_count + len(items)
+                item_count += len(items)
                 links += _links_of(document, wanted) if items or not _is_page(document) else ()
                 for item in items:
                     _add_image(images, item, document)
             level = [*_unseen(links, seen)]
-            _require_end(address, len(seen), item_count, size_bytes)
+            _require_end(address, len(seen), item_count)
             reporter.progress(0, f"{len(images.addresses):,} images found in {item_count:,} items")
     finally:
         readers.shutdown(cancel_futures=True)
     return images.checked(address, reporter)
 
 
-def _require_end(address: str, documents: int, items: int, size_bytes: int) -> None:
+def _require_end(address: str, documents: int, items: int) -> None:
     """Raise ImageryError if a server sends, or promises, more than any job needs."""
-    found = {
-        f"{MAX_ITEMS:,} items": items > MAX_ITEMS,
-        f"{MAX_DOCUMENTS:,} documents": documents > MAX_DOCUMENTS,
-        f"{MAX_JSON_BYTES / 1e9:.1f} GB": size_bytes > MAX_JSON_BYTES,
-    }
-    for bound, is_passed in found.items():
-        if is_passed:
-            raise ImageryError(f"{address} leads to more than {bound}.", _SMALLER)
+    for count, most, what in ((items, MAX_ITEMS, "items"), (documents, MAX_DOCUMENTS, "documents")):
+        if count > most:
+            raise ImageryError(f"{address} leads to more than {most:,} {what}.", SMALLER)
 
 
 def _asked(address: str, wanted: ItemFilter) -> str:

@@ -99,7 +99,9 @@ def _in_degrees(aoi: geopandas.GeoDataFrame) -> Optional[BaseGeometry]:
     west, south, east, north = shapely.total_bounds(shapes)
     if not np.isfinite([west, south, east, north]).all() or east - west > 180:
         return None
-    return shapely.union_all(shapely.buffer(shapes, _MARGIN_DEG))
+    area: BaseGeometry = shapely.union_all(shapely.buffer(shapes, _MARGIN_DEG))
+    shapely.prepare(area)
+    return area
 
 
 @dataclass

@@ -6,6 +6,7 @@ Scope: HTTP. Independent of what the documents mean. Proxies are those that the 
 from __future__ import annotations
 
 import http.client
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -30,16 +31,29 @@ _NEED_LOGIN = (401, 402, 403)
 # What stands for itself in an address (RFC 3986), and the sign of what is already quoted.
 _RESERVED = ":/?#[]@!$&'()*+,;=~%"
 _PIECE_BYTES = 1 << 16
+SMALLER = "Give a smaller area of interest (aoi) or range of dates (dates), or the address of one collection."
 _OFFLINE = "Check the address and the connection; a proxy is taken from the variables http_proxy and https_proxy."
 
 
 @dataclass(frozen=True)
 class WebDocument:
-    """A JSON object, the address from which it came after redirections, and its size."""
+    """A JSON object, and the address from which it came after redirections."""
 
     address: str
     content: dict[str, Any]
-    size_bytes: int
+
+
+class ByteBudget:
+    """How many bytes may still arrive, in all threads together."""
+
+    def __init__(self, left_bytes: int) -> None:
+        self.left_bytes = left_bytes
+        self._lock = threading.Lock()
+
+    def take(self, count: int) -> None:
+        """Take bytes that have arrived from what is left, which becomes negative when there were too many."""
+        with self._lock:
+            self.left_bytes -= count
 
 
 def _make_opener() -> urllib.request.OpenerDirector:
@@ -68,13 +82,13 @@ def is_web_address(text: str) -> bool:
     return has_host and not CONTROL_CHARACTERS.search(text)
 
 
-def fetch_json(address: str, max_bytes: int) -> WebDocument:
+def fetch_json(address: str, budget: ByteBudget) -> WebDocument:
     """Return the JSON object behind an http or https address.
 
     Raises
     ------
     ImageryError
-        The server cannot be reached, refuses, sends more than `max_bytes` or something else, or takes too long.
+        The server cannot be reached, refuses, sends more than the budget or something else, or takes too long.
     """
     if "@" in urlsplit(address).netloc:
         raise ImageryError(f"{address} has a user's name or password.", "Only servers without a login are supported.")
@@ -82,8 +96,8 @@ def fetch_json(address: str, max_bytes: int) -> WebDocument:
     for wait_s in (0.0, *RETRY_S):
         time.sleep(max(wait_s, min(_asked_wait_s(last), RETRY_S[-1])))
         try:
-            found_at, content = _fetch(address, max_bytes)
-            return WebDocument(found_at, _parsed(content, address), len(content))
+            found_at, content = _fetch(address, budget)
+            return WebDocument(found_at, _parsed(content, address))
         except urllib.error.HTTPError as error:
             if error.code not in _PASSING:
                 raise _refused(address, error) from error
@@ -97,19 +111,20 @@ def fetch_json(address: str, max_bytes: int) -> WebDocument:
     raise ImageryError(f"{address} cannot be read: {_reason(last)}.", _OFFLINE) from last
 
 
-def _fetch(address: str, max_bytes: int) -> tuple[str, bytes]:
+def _fetch(address: str, budget: ByteBudget) -> tuple[str, bytes]:
     request = urllib.request.Request(
         quote(address, _RESERVED), headers={"Accept": "application/geo+json, application/json"}
     )
     with _make_opener().open(request, timeout=SILENCE_S) as response:
         promised = int(response.headers.get("Content-Length") or -1)
-        if promised > max_bytes:
-            raise _too_large(address, max_bytes)
         content = bytearray()
         for piece in _pieces(response):
             content += piece
-            if len(content) > max_bytes:
-                raise _too_large(address, max_bytes)
+            budget.take(len(piece))
+            if max(promised - len(content), 0) > budget.left_bytes:
+                raise ImageryError(
+                    f"{address} exceeds the {MAX_JSON_BYTES / 1e9:.1f} GB that a source may have.", SMALLER
+                )
         if promised > len(content):
             raise ConnectionError(f"it ended after {len(content):,} of {promised:,} bytes")
         return response.geturl(), bytes(content)
@@ -166,9 +181,3 @@ def _refused(address: str, error: urllib.error.HTTPError) -> ImageryError:
             "images.",
         )
     return ImageryError(f"{address} cannot be read: the server answers {error.code}.", _OFFLINE)
-
-
-def _too_large(address: str, max_bytes: int) -> ImageryError:
-    return ImageryError(
-        f"{address} has more than {max_bytes / 1e6:,.0f} MB.", "Give a smaller area of interest or range of dates."
-    )
