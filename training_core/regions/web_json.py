@@ -6,6 +6,7 @@ Scope: HTTP. Independent of what the documents mean. Proxies are those that the 
 from __future__ import annotations
 
 import http.client
+import ssl
 import threading
 import time
 import urllib.error
@@ -13,6 +14,7 @@ import urllib.request
 from collections.abc import Iterator
 from dataclasses import dataclass
 from email.message import Message
+from functools import cache
 from typing import Any, Optional
 from urllib.parse import quote, urlsplit
 
@@ -30,6 +32,7 @@ _PASSING = (408, 429, 500, 502, 503, 504)
 _NEED_LOGIN = (401, 402, 403)
 # What stands for itself in an address (RFC 3986), and the sign of what is already quoted.
 _RESERVED = ":/?#[]@!$&'()*+,;=~%"
+_HEADERS = {"Accept": "application/geo+json, application/json", "User-Agent": "RoadSeg"}
 _PIECE_BYTES = 1 << 16
 SMALLER = "Give a smaller area of interest (aoi) or range of dates (dates), or the address of one collection."
 _OFFLINE = "Check the address and the connection; a proxy is taken from the variables http_proxy and https_proxy."
@@ -56,19 +59,20 @@ class ByteBudget:
             self.left_bytes -= count
 
 
-def _make_opener() -> urllib.request.OpenerDirector:
-    """Return an opener for http and https alone; that of the library also reads files."""
+@cache
+def _opener() -> urllib.request.OpenerDirector:
+    """Return an opener for http and https alone, since that of the library also reads files; certificates load once."""
     opener = urllib.request.OpenerDirector()
     for handler in (
-        urllib.request.ProxyHandler,
-        urllib.request.UnknownHandler,
-        urllib.request.HTTPHandler,
-        urllib.request.HTTPSHandler,
-        urllib.request.HTTPDefaultErrorHandler,
-        urllib.request.HTTPRedirectHandler,
-        urllib.request.HTTPErrorProcessor,
+        urllib.request.ProxyHandler(),
+        urllib.request.UnknownHandler(),
+        urllib.request.HTTPHandler(),
+        urllib.request.HTTPSHandler(context=ssl.create_default_context()),
+        urllib.request.HTTPDefaultErrorHandler(),
+        urllib.request.HTTPRedirectHandler(),
+        urllib.request.HTTPErrorProcessor(),
     ):
-        opener.add_handler(handler())
+        opener.add_handler(handler)
     return opener
 
 
@@ -112,10 +116,8 @@ def fetch_json(address: str, budget: ByteBudget) -> WebDocument:
 
 
 def _fetch(address: str, budget: ByteBudget) -> tuple[str, bytes]:
-    request = urllib.request.Request(
-        quote(address, _RESERVED), headers={"Accept": "application/geo+json, application/json"}
-    )
-    with _make_opener().open(request, timeout=SILENCE_S) as response:
+    request = urllib.request.Request(quote(address, _RESERVED), headers=_HEADERS)
+    with _opener().open(request, timeout=SILENCE_S) as response:
         promised = int(response.headers.get("Content-Length") or -1)
         content = bytearray()
         for piece in _pieces(response):
@@ -176,7 +178,7 @@ def _reason(error: Exception) -> str:
 def _refused(address: str, error: urllib.error.HTTPError) -> ImageryError:
     if error.code in _NEED_LOGIN:
         return ImageryError(
-            f"{address} is not open: the server answers {error.code}.",
+            f"{address} is not there, or not open to all: the server answers {error.code}.",
             "Servers that need a login, or signed addresses, are not supported: take an open one, or download the "
             "images.",
         )
