@@ -10,13 +10,13 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Optional
+from typing import Any, Optional, Union
 from urllib.parse import parse_qs, urlencode, urljoin, urlsplit
 
 from ..errors import ImageryError
 from ..events import Reporter
 from .stac_items import ItemFilter, ItemImages
-from .web_json import MAX_JSON_BYTES, SMALLER, ByteBudget, WebDocument, fetch_json, is_web_address
+from .web_json import MAX_JSON_BYTES, SMALLER, ByteBudget, WebDocument, fetch_json, is_web_address, quoted
 
 # More images than any job maps, and the documents of a static catalog of that size.
 MAX_ITEMS = 100_000
@@ -47,14 +47,18 @@ def find_images(address: str, wanted: ItemFilter, reporter: Reporter) -> list[st
         A document cannot be read or is no STAC; the server does not come to an end; or no item is left.
     """
     images = ItemImages(wanted)
-    level, seen, item_count = [_Link(_asked(address, wanted))], {address}, 0
-    fetch = partial(fetch_json, budget=ByteBudget(MAX_JSON_BYTES))
+    level = [_Link(quoted(_asked(address, wanted)))]
+    seen, item_count = {level[0].address}, 0
+    read = partial(_read, budget=ByteBudget(MAX_JSON_BYTES))
     readers = ThreadPoolExecutor(_READERS)
     try:
         while level:
             links: list[_Link] = []
-            for document in readers.map(fetch, (link.address for link in level)):
+            for document in readers.map(read, level):
                 reporter.check_cancelled()
+                if isinstance(document, ImageryError):
+                    images.leave_out(document, reporter)
+                    continue
                 items = _items_of(document)
                 item_count += len(items)
                 links += _links_of(document, wanted) if items or not _is_page(document) else ()
@@ -66,6 +70,16 @@ def find_images(address: str, wanted: ItemFilter, reporter: Reporter) -> list[st
     finally:
         readers.shutdown(cancel_futures=True)
     return images.checked(address, reporter)
+
+
+def _read(link: _Link, budget: ByteBudget) -> Union[WebDocument, ImageryError]:
+    """Return the document of a link, or the error of one item, without which others can be mapped."""
+    try:
+        return fetch_json(link.address, budget)
+    except ImageryError as error:
+        if link.relation != "item":
+            raise
+        return error
 
 
 def _require_end(address: str, documents: int, items: int) -> None:
@@ -147,9 +161,12 @@ def _add_image(images: ItemImages, item: Any, document: WebDocument) -> None:
 
 
 def _located(href: Any, base: str) -> Optional[str]:
-    """Return the absolute address of a link or asset; None for anything but http and https, such as local files."""
+    """Return the absolute address of a link or asset, quoted as GDAL needs it.
+
+    None for anything but http and https, such as local files.
+    """
     try:
         address = urljoin(base, href.strip()) if isinstance(href, str) else ""
     except ValueError:  # no address, as http://[
         return None
-    return address if is_web_address(address) else None
+    return quoted(address) if is_web_address(address) else None

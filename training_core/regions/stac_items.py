@@ -32,8 +32,11 @@ _TIMES = ("start_datetime", "end_datetime")
 _LONGITUDE_LATITUDE = "EPSG:4326"
 # Edges of an area bend when they are taken to longitude and latitude; the images themselves are looked at later.
 _MARGIN_DEG = 0.001
+# Where more items than these cannot be read, their server is at fault.
+_MAX_UNREADABLE = 20
 # Why items are left out.
 OUTSIDE, OTHER_DATES, CLOUDY = "outside of the area of interest", "of other dates", "too cloudy"
+UNREADABLE = "that cannot be read"
 NO_IMAGE = "without an image that may be opened (role data or visual, or a GeoTIFF; of a server: at http or https)"
 
 
@@ -131,6 +134,13 @@ class ItemImages:
             self.left_out[objection or NO_IMAGE] += 1
         else:
             self.addresses.append(image)
+
+    def leave_out(self, error: ImageryError, reporter: Reporter) -> None:
+        """Leave out an item that cannot be read, with a warning; raise its error if there are too many of them."""
+        self.left_out[UNREADABLE] += 1
+        if self.left_out[UNREADABLE] > _MAX_UNREADABLE:
+            raise error
+        reporter.warning(f"{error} The item is left out.")
 
     def checked(self, path: str, reporter: Reporter) -> list[str]:
         """Return the addresses, and log what was left out.

@@ -86,6 +86,11 @@ def is_web_address(text: str) -> bool:
     return has_host and not CONTROL_CHARACTERS.search(text)
 
 
+def quoted(address: str) -> str:
+    """Return an address without spaces and other characters that must be quoted; those that are remain."""
+    return quote(address, _RESERVED)
+
+
 def fetch_json(address: str, budget: ByteBudget) -> WebDocument:
     """Return the JSON object behind an http or https address.
 
@@ -116,7 +121,7 @@ def fetch_json(address: str, budget: ByteBudget) -> WebDocument:
 
 
 def _fetch(address: str, budget: ByteBudget) -> tuple[str, bytes]:
-    request = urllib.request.Request(quote(address, _RESERVED), headers=_HEADERS)
+    request = urllib.request.Request(quoted(address), headers=_HEADERS)
     with _opener().open(request, timeout=SILENCE_S) as response:
         promised = int(response.headers.get("Content-Length") or -1)
         content = bytearray()

@@ -16,7 +16,7 @@ from shapely.geometry import box, mapping
 from tests.core.support.http_files import QuietHandler
 from tests.core.support.rasters import write_layer
 from training_core.errors import ImageryError
-from training_core.events import Log, Reporter
+from training_core.events import Log, Reporter, Warning
 from training_core.geodata.vectors import read_area
 from training_core.jobs.date_interval import parse_interval
 from training_core.regions import stac_catalog, web_json
@@ -181,6 +181,8 @@ def test_only_images_on_the_web_are_taken_from_the_web(site):
     jp2 = {"href": "s3://b/c.jp2", "type": "image/jp2", "roles": ["visual"]}
     site.pages["/items.json"] = page(*local, {**item("web"), "assets": {"jp2": jp2, **item("web")["assets"]}})
     assert site.find("/items.json") == ["/web.tif"]
+    site.pages["/items.json"] = page(item("ä b"), item("%C3%A4%20c"))
+    assert site.find("/items.json") == ["/%C3%A4%20b.tif", "/%C3%A4%20c.tif"]
 
 
 @pytest.mark.parametrize("status, headers", [(503, {}), (429, {"Retry_After": "0"})])
@@ -270,6 +272,16 @@ def test_a_server_that_misbehaves_is_an_error_that_names_the_address(site, monke
     with pytest.raises(ImageryError, match=message) as caught:
         site.find("/hostile")
     assert site.address in caught.value.message and caught.value.remedy
+
+
+def test_some_items_that_cannot_be_read_do_not_stop_the_others(site):
+    heard = []
+    site.pages = {"/c.json": node("Collection", "a.json", "b.json", relation="item"), "/b.json": item("b")}
+    assert site.find("/c.json", reporter=Reporter(heard.append)) == ["/b.tif"]
+    assert ["/a.json" in event.message for event in heard if isinstance(event, Warning)] == [True]
+    site.pages["/c.json"] = node("Collection", "b.json", *(f"{number}.json" for number in range(21)), relation="item")
+    with pytest.raises(ImageryError, match="answers 404"):
+        site.find("/c.json")
 
 
 def test_a_server_that_goes_on_for_ever_is_left(site, monkeypatch):
