@@ -1,4 +1,4 @@
-"""Parallel arrays: dataclasses of arrays concatenated field by field, and several ranges as one array.
+"""Parallel arrays: dataclasses of arrays concatenated by field, several ranges as one array, the first of each group.
 
 Scope: NumPy arrays. Independent of what they mean.
 """
@@ -27,3 +27,12 @@ def ranges(begins: np.ndarray, counts: np.ndarray, steps: np.ndarray | None = No
     # Position within its range: the running number less the start of the range.
     within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
     return np.repeat(begins, counts) + (within if steps is None else np.repeat(steps, counts) * within)
+
+
+def first_of_each(group: np.ndarray, *keys: np.ndarray) -> np.ndarray:
+    """Return the index of the least of each group by keys, the first of which counts most: (groups,) int64.
+
+    They are in the order of groups. Group and keys are (n,), int64 or float64.
+    """
+    order = np.lexsort((*keys[::-1], group))
+    return order[np.unique(group[order], return_index=True)[1]]

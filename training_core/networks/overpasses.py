@@ -15,6 +15,7 @@ import shapely
 from shapely.geometry import LineString
 from shapely.ops import substring
 
+from ..geodata.parallel_arrays import first_of_each
 from .lines import Lines
 
 # Traced lines lie within this distance of a bridge as it is drawn.
@@ -45,7 +46,7 @@ def lay_bridges(lines: Lines, bridges: np.ndarray) -> tuple[Lines, np.ndarray]:
     laid = np.unique(along.bridge)
     if not len(laid):
         return lines, np.zeros(len(bridges), dtype=bool)
-    longest = along.line[_last_of_each(along.bridge, along.end_m - along.begin_m)]
+    longest = along.line[first_of_each(along.bridge, along.begin_m - along.end_m)]
     decks = np.array([_deck(bridges[bridge], lines.shapes, along, bridge) for bridge in laid], dtype=object)
     rest, line = _without(lines.shapes, along)
     parted = lines.parted(np.concatenate([rest, decks]), np.concatenate([line, longest]))
@@ -64,12 +65,6 @@ def _stretches_along(shapes: np.ndarray, bridges: np.ndarray) -> _Stretches:
     runs = ahead_m >= _ALONG * shapely.length(parts)
     at_m = [shapely.line_locate_point(shapes[line], end)[runs] for end in ends]
     return _Stretches(bridge[runs], line[runs], np.minimum(*at_m), np.maximum(*at_m))
-
-
-def _last_of_each(group: np.ndarray, key: np.ndarray) -> np.ndarray:
-    """Return the index of the greatest key of each group, in the order of groups."""
-    order = np.lexsort((key, group))
-    return order[np.append(np.diff(group[order]) > 0, True)]
 
 
 def _deck(bridge: LineString, shapes: np.ndarray, along: _Stretches, number: int) -> LineString:

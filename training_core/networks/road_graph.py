@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 import shapely
 
-from ..geodata.parallel_arrays import ranges
+from ..geodata.parallel_arrays import first_of_each, ranges
 from .chains import find_chains, join
 from .graph import Graph
 from .lines import Lines
@@ -170,13 +170,13 @@ class RoadGraph:
         spot, along_m = self._project(points[point], vertex)
         gap_m = np.hypot(*(spot - points[point]).T)
         edge = self.graph.owner[vertex]
-        nearest = _first_of_each(point, gap_m, edge)
+        nearest = first_of_each(point, gap_m, edge)
         best = np.full(len(points), -1)
         best[point[nearest]] = nearest
         # Among all segments at that place the one whose edge is most like the point's road.
         here = np.flatnonzero(np.hypot(*(spot - spot[best[point]]).T) <= _EQUAL_M)
         unlike = self._unlikeness(vertex, edge, along_m, None if headings is None else headings[point])
-        chosen = here[_first_of_each(point[here], unlike[here], edge[here])]
+        chosen = here[first_of_each(point[here], unlike[here], edge[here])]
         matched = point[chosen]
         places.edge[matched], places.along_m[matched] = edge[chosen], along_m[chosen]
         distance_m[matched] = gap_m[chosen]
@@ -207,12 +207,6 @@ class RoadGraph:
         aside = 1 - np.abs((step * headings).sum(axis=1)) / self.graph.steps[vertex]
         at_node = (along_m <= _EQUAL_M) | (along_m >= self.length_m[edge] - _EQUAL_M)
         return np.where(np.isnan(headings[:, 0]), ~at_node, np.round(aside, 6))
-
-
-def _first_of_each(group: np.ndarray, *keys: np.ndarray) -> np.ndarray:
-    """Return the index of the least of each group by keys, the first of which counts most."""
-    order = np.lexsort((*keys[::-1], group))
-    return order[np.unique(group[order], return_index=True)[1]]
 
 
 def places_along(roads: RoadGraph, spacing_m: float) -> Places:

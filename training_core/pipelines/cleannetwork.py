@@ -1,6 +1,7 @@
 """The job cleannetwork: a layer of road lines from any source, cleaned to a topologically sound network.
 
-Scope: the order of the steps, and how fields are carried over to the parts of lines. Independent of rasters.
+Scope: the order of the steps, how fields are carried over to the parts of lines, and the tags of known bridges.
+Independent of rasters.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ FULL, NODATA, ALPHA, MASK, OTHER = "full", "nodata", "alpha", "mask", "other"
 # Files are opened in threads, since other machines take most of the time to answer.
 _READERS = 8
 _MAX_NAME_BYTES = 200
-# So many folders are looked at to tell scenes of the same name apart.
+# Maximum number of parent folders in a name, which distinguish scenes of the same file name.
 _MAX_FOLDERS = 4
 _COLORS = {color: color.name for color in (ColorInterp.gray, ColorInterp.red, ColorInterp.green, ColorInterp.blue)}
 
@@ -136,7 +136,7 @@ def scene_names(paths: Sequence[str]) -> list[str]:
 def scene_name(path: str, folders: int = 0) -> str:
     """Return the name of a scene: its file's without the ending, allowed as a file name on any system.
 
-    The names of so many of its folders come first.
+    It is preceded by the names of `folders` parent folders.
     """
     path = without_options(path)
     plain = without_passwords(path).split("?")[0] if path.startswith("/vsi") else path
