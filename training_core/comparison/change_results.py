@@ -20,8 +20,10 @@ from ..geodata.vectors import carried_fields
 from ..jobs import CompareNetworks
 from ..system.machine import versions
 from .accessibility import PlaceRoutes
-from .changes import DISPLACED, ChangeSegments, Limits, classify_changes
+from .attachment import attach
+from .changes import DISPLACED, UNMATCHED, ChangeSegments, Limits, classify_changes
 from .network_pair import AFTER, BEFORE, Pair
+from .review import REVIEW
 
 # The names of INTACT, DISPLACED and UNMATCHED in the network before and in that after.
 NAMES = {BEFORE: ("intact", "displaced", "lost"), AFTER: ("intact", "displaced", "new")}
@@ -41,19 +43,32 @@ def parts_of(segments: dict[str, ChangeSegments]) -> dict[str, np.ndarray]:
     return parts
 
 
-def to_layer(pair: Pair, segments: dict[str, ChangeSegments]) -> geopandas.GeoDataFrame:
+def to_layer(pair: Pair, segments: dict[str, ChangeSegments], job: CompareNetworks) -> geopandas.GeoDataFrame:
     """Return the segments with their change and the fields of their lines, in the CRS of the roads before.
 
-    They are all segments of the network before, where they were drawn, and the new ones of the network after.
+    They are all segments of the network before, where they were drawn, and the new ones of the network after, attached
+    to them.
+
+    Raises
+    ------
+    LabelError
+        As `attach`.
     """
-    tables = [_table(pair, segments[name], name) for name in NAMES]
+    before, after = segments[BEFORE].lines, segments[AFTER].lines
+    kind = segments[AFTER].kind
+    new = after.parted(after.shapes[kind == UNMATCHED], np.flatnonzero(kind == UNMATCHED))
+    shapes = {BEFORE: before.shapes, AFTER: new.shapes}
+    if job.attach_m:
+        matched = after.shapes[kind != UNMATCHED]
+        shapes[AFTER], shapes[BEFORE] = attach(new, matched, before, job.attach_m, job.join_m)
+    tables = [_table(pair, segments[name], name, shapes[name]) for name in NAMES]
     spelled = {name.lower(): name for name in tables[0].columns}  # no format has both Name and name
     tables[1] = tables[1].rename(columns={name: spelled.get(name.lower(), name) for name in tables[1].columns})
     return pandas.concat(_of_like_types(*tables), ignore_index=True)
 
 
-def _table(pair: Pair, segments: ChangeSegments, name: str) -> geopandas.GeoDataFrame:
-    """Return the segments of one network that the layer shows."""
+def _table(pair: Pair, segments: ChangeSegments, name: str, shapes: np.ndarray) -> geopandas.GeoDataFrame:
+    """Return the segments of one network that the layer shows, with their shapes, (n,) object."""
     layer = pair.layers[name]
     by_feature_m = np.zeros((len(layer), 3))
     np.add.at(by_feature_m, segments.roads.lines.feature, segments.lengths_by_line())
@@ -63,7 +78,8 @@ def _table(pair: Pair, segments: ChangeSegments, name: str) -> geopandas.GeoData
     feature = segments.lines.feature[shown]
     made = {
         "change": change[shown],
-        "length_m": segments.length_m[shown],
+        REVIEW: np.full(len(feature), None),
+        "length_m": shapely.length(shapes),
         "offset_m": segments.offset_m[shown],
         "network": np.full(len(feature), name.split()[-1]),
         "line": feature + 1,
@@ -72,8 +88,7 @@ def _table(pair: Pair, segments: ChangeSegments, name: str) -> geopandas.GeoData
             for change in CHANGES
         },
     }
-    shapes = segments.lines.shapes[shown]
-    if name == BEFORE and pair.shift.taken_off:
+    if pair.shift.taken_off:
         shapes = shapely.transform(shapes, lambda points: points - pair.shift.vector_m)
     fields = {name: layer[field].to_numpy()[feature] for name, field in carried_fields(layer, made).items()}
     return geopandas.GeoDataFrame({**made, **fields}, geometry=shapes, crs=pair.plane).to_crs(pair.layers[BEFORE].crs)

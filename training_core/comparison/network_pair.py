@@ -85,7 +85,7 @@ def read_pair(job: CompareNetworks, reporter: Reporter) -> Pair:
     layers = {name: read_line_layer(path, name, fields[name]) for name, path in paths.items()}
     area = read_area(job.aoi) if job.aoi else None
     plane = shared_plane(*layers.values(), of=" and ".join(paths.values()))
-    lines = {name: lines_in(plane, layer, fields[name]) for name, layer in layers.items()}
+    lines = {name: _roads_of(lines_in(plane, layer, fields[name]), layer) for name, layer in layers.items()}
     for name, path in paths.items():
         if not len(lines[name]):
             raise LabelError(f"The {name} ({path}) have no line of any length.", "Choose another layer.")
@@ -111,6 +111,14 @@ def read_pair(job: CompareNetworks, reporter: Reporter) -> Pair:
         if not len(lines[AFTER]):
             reporter.warning("There are no roads after in the area of interest: all roads there count as lost.")
     return Pair(layers, roads, outside, shift, plane)
+
+
+def _roads_of(lines: Lines, layer: geopandas.GeoDataFrame) -> Lines:
+    """Return the lines of a layer; of an extract of OpenStreetMap, as GDAL reads it, only those with a `highway`."""
+    if not {"osm_id", "highway"}.issubset(layer.columns):
+        return lines
+    is_road = np.flatnonzero(layer["highway"].fillna("").astype(str).to_numpy()[lines.feature] != "")
+    return lines.parted(lines.shapes[is_road], is_road)
 
 
 def _check_overlap(lines: dict[str, Lines], paths: dict[str, str]) -> None:

@@ -318,6 +318,14 @@ class CompareNetworks(GraphOptions):
         unit="m",
         within=(0, 300),
     )
+    attach_m: float = option(
+        10.0,
+        "Attaching distance",
+        "Maximum distance at which ends of new roads are attached to a road before: where the network after goes on, or "
+        "a dead end points at that road. Crossings become vertices, too. 0 leaves new roads as they are.",
+        unit="m",
+        within=(0, 100),
+    )
     place_m: float = option(
         100.0,
         "Distance of places",
@@ -365,7 +373,11 @@ class CompareNetworks(GraphOptions):
         within=(0, 1000),
     )
     changes: str = option(
-        "", "Changes", "Change layer to write: lines with `change` intact, displaced, lost or new.", kind=VECTOR_OUTPUT
+        "",
+        "Changes",
+        "Change layer to write: lines with `change` intact, displaced, lost or new, and an empty `review` to set to "
+        "accepted or rejected.",
+        kind=VECTOR_OUTPUT,
     )
     reached: str = option(
         "",

@@ -12,7 +12,7 @@ import pytest
 import shapely
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from shapely import MultiPoint
+from shapely import LineString, MultiPoint
 
 from tests.core.support.browser import Page
 from tests.core.support.disasters import ALL_OUTPUTS, GRID, X, Y, line, run
@@ -95,7 +95,8 @@ def test_roads_beyond_the_new_image_are_warned_of_without_an_area(tmp_path, grid
 
 
 def test_a_shift_of_the_whole_layer_is_removed(tmp_path, grid, write):
-    aside = [shapely.affinity.translate(line(*way), 7, -4) for way in GRID if way != GRID[5]]
+    link = [(0, 105), (70, 105)]
+    aside = [shapely.affinity.translate(line(*way), 7, -4) for way in (*GRID, link) if way != GRID[5]]
     after = write("after", *aside)
     reporter = Reporter()
     result = run(tmp_path, grid, after, reporter)
@@ -105,9 +106,40 @@ def test_a_shift_of_the_whole_layer_is_removed(tmp_path, grid, write):
     changes = geopandas.read_file(result["changes"])
     lost = changes.geometry[changes["change"] == "lost"].iloc[0]
     assert lost.bounds == pytest.approx((X + 70, Y, X + 70, Y + 210), abs=0.01)  # where it was drawn
+    new = changes.geometry[changes["change"] == "new"].iloc[0]
+    assert new.bounds == pytest.approx((X, Y + 105, X + 70, Y + 105), abs=0.05)  # beside the roads before
     result = run(tmp_path, grid, after, reporter, align=False)
     assert not result["shift"]["taken_off"] and result["displaced"]["share"] == pytest.approx(3 / 8)
     assert "7.1 m to the east and 3.8 m to the south" in reporter.warnings[0]
+
+
+def test_a_new_road_shares_vertices_with_the_roads_that_it_leaves_and_crosses(tmp_path, grid, write):
+    road = [(6, 100), (6, 35), (140, 35)]  # from a road that was drawn 6 m beside it, across another, to a third
+    after = write("after", *(line(*way) for way in GRID if way[0] != (0, 0)), line((6, 0), (6, 210)), line(*road[1:]))
+    changes = geopandas.read_file(run(tmp_path, grid, after, align=False)["changes"])
+    assert changes["review"].isna().all()
+    (new,) = changes.geometry[changes["change"] == "new"]
+    before = shapely.get_coordinates(changes.geometry[changes["network"] == "before"].to_numpy())
+    for place in [(0, 35), (70, 35), (140, 35)]:
+        (at,) = np.flatnonzero(np.hypot(*(shapely.get_coordinates(new) - np.add(place, (X, Y))).T) < 0.05)
+        assert (before == shapely.get_coordinates(new)[at]).all(axis=1).any()
+    changes = geopandas.read_file(run(tmp_path, grid, after, align=False, attach_m=0)["changes"])
+    assert changes.geometry[changes["change"] == "new"].iloc[0].equals_exact(line(*road[1:]), 1e-3)
+
+
+def test_of_an_extract_of_openstreetmap_only_highways_are_roads(tmp_path, write):
+    node = '<node id="{}" version="1" lat="{}" lon="13.4"/>'
+    way = '<way id="{0}" version="1"><nd ref="{0}1"/><nd ref="{0}2"/><tag k="{1}" v="{2}"/></way>'
+    nodes = "".join(
+        node.format(f"{number}{end}", 52.5 + number / 1e3 + end / 2e3) for number in (1, 2) for end in (1, 2)
+    )
+    ways = way.format(1, "highway", "track") + way.format(2, "barrier", "fence")
+    before = tmp_path / "before.osm"
+    before.write_text(f'<osm version="0.6">{nodes}{ways}</osm>', encoding="utf-8")
+    after = write_layer(tmp_path / "after.gpkg", LineString([(13.4, 52.5), (13.4, 52.503)]), crs="EPSG:4326")
+    changes = geopandas.read_file(run(tmp_path, str(before), after)["changes"])
+    assert changes["highway"][changes["network"] == "before"].tolist() == ["track"]
+    assert changes["line"][changes["network"] == "before"].tolist() == [1]
 
 
 def test_a_bridge_that_is_gone_cuts_off_what_lies_beyond(tmp_path, river):

@@ -1,0 +1,37 @@
+"""The review of a layer of changes: what people have accepted or rejected, and what of it is exported.
+
+Scope: the field and its values. Independent of what is exported, and to where.
+"""
+
+from __future__ import annotations
+
+import geopandas
+
+from ..errors import LabelError
+
+# The field that people set to one of the two; empty where nobody has decided.
+REVIEW, ACCEPTED, REJECTED = "review", "accepted", "rejected"
+
+
+def without_rejected(layer: geopandas.GeoDataFrame, purpose: str, path: str) -> geopandas.GeoDataFrame:
+    """Return the accepted features of a layer of changes where any is accepted or rejected, otherwise the layer.
+
+    `purpose` is the layer in messages.
+
+    Raises
+    ------
+    LabelError
+        Features are rejected, and none is accepted.
+    """
+    if REVIEW not in layer.columns or "change" not in layer.columns:
+        return layer
+    decisions = layer[REVIEW].fillna("").astype(str).str.strip().str.lower()
+    if not decisions.isin((ACCEPTED, REJECTED)).any():
+        return layer
+    accepted = layer[decisions == ACCEPTED].reset_index(drop=True)
+    if accepted.empty:
+        raise LabelError(
+            f"Features of the {purpose} ({path}) are {REJECTED}, and none is {ACCEPTED}.",
+            f"Set the field {REVIEW!r} of what is to be exported to {ACCEPTED!r}, or empty it everywhere.",
+        )
+    return accepted
