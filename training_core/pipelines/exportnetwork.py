@@ -8,6 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from ..comparison.review import without_rejected
 from ..errors import OutputError
 from ..events import Reporter
 from ..geodata.vector_output import check_vector_output, write_layers
@@ -26,7 +27,7 @@ def run(job: ExportNetwork, reporter: Reporter) -> dict[str, Any]:
     OutputError
         A path ends in no format that can be written, or there is no room.
     LabelError
-        As `export_layer` and `ways_of`.
+        As `without_rejected`, `export_layer` and `ways_of`.
     """
     _check_outputs(job)
     with Outputs(inputs=[job.lines]) as outputs:
@@ -34,7 +35,7 @@ def run(job: ExportNetwork, reporter: Reporter) -> dict[str, Any]:
         geopackage = outputs.stage(job.geopackage) if job.geopackage else None
         osm = outputs.stage(job.osm) if job.osm else None
         reporter.progress(0, "Reading")
-        layer = read_line_layer(job.lines, PURPOSE, line_fields(job))
+        layer = without_rejected(read_line_layer(job.lines, PURPOSE, line_fields(job)), PURPOSE, job.lines)
         network, numbers = export_layer(layer, job, reporter.part(0.1, 0.7))
         reporter.check_cancelled()
         reporter.progress(0.7, "Writing")

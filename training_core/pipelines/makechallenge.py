@@ -10,6 +10,7 @@ from typing import Any
 
 from ..comparison.challenge_file import MAX_TASKS, read_task_ids, write_challenge
 from ..comparison.challenge_tasks import PURPOSE, make_tasks
+from ..comparison.review import without_rejected
 from ..comparison.task_ids import make_ids
 from ..errors import OutputError
 from ..events import Reporter
@@ -26,14 +27,14 @@ def run(job: MakeChallenge, reporter: Reporter) -> dict[str, Any]:
     OutputError
         The challenge has another name than MapRoulette takes.
     LabelError
-        As `make_tasks` and `read_task_ids`.
+        As `without_rejected`, `make_tasks` and `read_task_ids`.
     """
     if Path(job.challenge).suffix.lower() not in (".geojson", ".json"):
         raise OutputError(f"MapRoulette does not take files called {job.challenge}.", "End its name in .geojson.")
     with Outputs(inputs=[job.layer, job.earlier]) as outputs:
         staged = outputs.stage(job.challenge)
         reporter.progress(0, "Reading")
-        layer = read_layer(job.layer, PURPOSE)
+        layer = without_rejected(read_layer(job.layer, PURPOSE), PURPOSE, job.layer)
         earlier = read_task_ids(job.earlier) if job.earlier else []
         reporter.check_cancelled()
         reporter.progress(0.3, "Making tasks")
