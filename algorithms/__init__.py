@@ -5,6 +5,7 @@ from .comparenetworks import CompareNetworks
 from .compareprofiles import CompareProfiles
 from .createlabellayers import CreateLabelLayers
 from .evaluate import Evaluate
+from .exportchanges import ExportChanges
 from .exportchips import ExportChips
 from .exportmodel import ExportModel
 from .exportnetwork import ExportNetwork
@@ -46,4 +47,5 @@ ALGORITHMS = (
     ExportNetwork,
     CompareNetworks,
     MakeChallenge,
+    ExportChanges,
 )

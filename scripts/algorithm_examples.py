@@ -197,6 +197,11 @@ EXAMPLES = {
         "TASKS",
         ("Tasks for MapRoulette",),
     ),
+    "exportchanges": Example(
+        {"INPUT": "changes.gpkg", "EXTRACT": "town.osm.pbf", "OUTPUT": "town.osc"},
+        "ROADS",
+        ("Changes for OpenStreetMap",),
+    ),
     "maproads": Example(
         {
             "INPUT": "town.tif",

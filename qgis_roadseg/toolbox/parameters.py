@@ -45,9 +45,10 @@ GRAPHML_FILTER = "GraphML file (*.graphml)"
 GEOPACKAGE_FILTER = "GeoPackage (*.gpkg)"
 CHALLENGE_FILTER = "Line-by-line GeoJSON (*.geojson)"
 OSM_FILTER = "OpenStreetMap file (*.osm *.osm.pbf)"
+OSC_FILTER = "OsmChange file (*.osc)"
 
 # Kinds of fields whose value is a path that Processing does not open.
-_PATHS = (jobs.MODEL, jobs.MODELS, jobs.PROFILE, jobs.CHALLENGE, jobs.FOLDER)
+_PATHS = (jobs.MODEL, jobs.MODELS, jobs.PROFILE, jobs.CHALLENGE, jobs.OSM_EXTRACT, jobs.FOLDER)
 # Kinds of lists of numbers, which are typed as text.
 _NUMBERS = (jobs.BANDS, jobs.NUMBERS)
 # Geometry types of vector fields by name, as the job does not state them.
@@ -71,6 +72,7 @@ _SOURCE_TYPES = {
     "origins": [_POINT],
     "damage": [_POLYGON],
     "layer": [_LINE, _POINT],
+    "changes": [_LINE],
 }
 _SINK_TYPES = {
     "roads": _LINE,
@@ -93,6 +95,7 @@ _FILE_FILTERS = {
     jobs.GEOPACKAGE_OUTPUT: GEOPACKAGE_FILTER,
     jobs.CHALLENGE_OUTPUT: CHALLENGE_FILTER,
     jobs.OSM_OUTPUT: OSM_FILTER,
+    jobs.OSC_OUTPUT: OSC_FILTER,
 }
 
 
@@ -199,6 +202,9 @@ _MAKERS: dict[str, Callable[..., QgsProcessingParameterDefinition]] = {
     ),
     jobs.CHALLENGE: lambda field, common, renamed: QgsProcessingParameterFile(
         **common, fileFilter=f"{CHALLENGE_FILTER};;{ANY_FILTER}"
+    ),
+    jobs.OSM_EXTRACT: lambda field, common, renamed: QgsProcessingParameterFile(
+        **common, fileFilter=f"{OSM_FILTER};;{ANY_FILTER}"
     ),
     # An existing folder for logs; as a destination, it would be a new one each time.
     jobs.FOLDER: lambda field, common, renamed: QgsProcessingParameterFile(

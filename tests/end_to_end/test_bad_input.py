@@ -14,7 +14,7 @@ ALGORITHMS = (
     "setupruntime", "createlabellayers", "finetune", "evaluate", "suggestlabels", "exportmodel", "quantize",
     "makescene", "segment", "vectorize", "extractroads", "cleannetwork", "scorenetwork", "exportnetwork",
     "comparenetworks", "profile", "compareprofiles", "mergemodels", "mapregion", "exportchips", "reportproblem",
-    "makechallenge",
+    "makechallenge", "exportchanges",
 )  # fmt: skip
 
 

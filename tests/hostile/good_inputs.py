@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import geopandas
 import numpy as np
 from shapely.geometry import Point, box
 
-from tests.core.support.rasters import write_layer, write_raster
+from tests.core.support.osm_changes import write_extract
+from tests.core.support.rasters import UTM, write_layer, write_raster
 from tests.core.support.towns import ROADS, SIDE_PX, make_town, on_map, plant_model, true_roads
 from training_core.geodata.pixel_codes import NO_DATA
 from training_core.models.loading import load_network
@@ -39,6 +41,8 @@ class Goods:
         Its roads but one.
     changes : str
         Its roads as new ones.
+    extract : str
+        Its roads but one as ways of OpenStreetMap.
     places : str
         Points on its roads, with a field `name`.
     labeled : str
@@ -59,6 +63,7 @@ class Goods:
     probability: str
     after: str
     changes: str
+    extract: str
     places: str
     labeled: str
     sure_model: str
@@ -112,6 +117,7 @@ class Goods:
                 "report": str(out / "report.html"), "numbers": str(out / "numbers.json"),
             },
             "makechallenge": {"layer": self.changes, "challenge": str(out / "challenge.geojson")},
+            "exportchanges": {"changes": self.changes, "extract": self.extract, "osc": str(out / "town.osc")},
             "exportchips": {**labels, "folder": str(out / "chips"), "chip_px": 96},
             "exportmodel": {"model": self.model, "onnx": onnx},
             "quantize": {"model": self.sure_model, "rasters": [self.raster], "onnx": onnx, "threads": 1},
@@ -151,6 +157,9 @@ def make_goods(folder: Path) -> Goods:
         probability=write_raster(folder / "probability.tif", probability.astype(np.float32)),
         after=write_layer(folder / "after.gpkg", *map(on_map, ROADS[:-1])),
         changes=write_layer(folder / "changes.gpkg", *map(on_map, ROADS), change=["new"] * len(ROADS)),
+        extract=write_extract(
+            folder / "extract.osm", geopandas.GeoSeries(map(on_map, ROADS[:-1]), crs=UTM).to_crs("EPSG:4326")
+        ),
         places=write_layer(
             folder / "places.gpkg", on_map(Point(48, 5)), on_map(Point(SIDE_PX - 5, 100)), name=["north", "east"]
         ),

@@ -157,4 +157,5 @@ _READERS = {
     ".json": lambda path: json.loads(Path(path).read_text(encoding="utf-8")),
     ".graphml": networkx.read_graphml,
     ".osm": lambda path: list(osmium.FileProcessor(osmium.io.File(path, "osm"))),
+    ".osc": lambda path: list(osmium.FileProcessor(osmium.io.File(path, "osc"))),
 }

@@ -19,12 +19,16 @@ REPRESENTATIVES = {
         "checkpoint: nan in state.optimizer.3.exp_avg", "checkpoint: format is None", "checkpoint: document: NaN",
         "checkpoint: a folder",
     ),
+    "extracts": (
+        "extract: of entities in entities", "extract: bytes that are no PBF", "extract: a pipe", "extract: fuzzed 0",
+        "extract: every way twice",
+    ),
     "good": ("vectorize, nothing is spoiled", "exportmodel, nothing is spoiled", "makescene, nothing is spoiled"),
     "jobs": (
         "finetune, rasters", "segment, raster", "vectorize, raster", "extractroads, model", "mapregion, folder",
         "cleannetwork, lines", "evaluate, roads", "suggestlabels, labeled", "scorenetwork, truth",
-        "exportnetwork, lines", "comparenetworks, places", "makechallenge, layer", "exportchips, chip_px",
-        "exportmodel, onnx",
+        "exportnetwork, lines", "comparenetworks, places", "makechallenge, layer", "exportchanges, extract",
+        "exportchips, chip_px", "exportmodel, onnx",
         "quantize, rasters", "mergemodels, models", "makescene, size_px", "profile, what", "compareprofiles, before",
         "live, raster", "job file: UTF-16", "job file: version 2", "job file: job 'drive'",
         "job file: an unknown field '__class__'",

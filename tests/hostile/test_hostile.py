@@ -8,6 +8,7 @@ from tests.hostile import (
     merge_cases,
     model_cases,
     name_cases,
+    osm_cases,
     profile_cases,
     raster_cases,
     vector_cases,
@@ -19,6 +20,7 @@ from training_core.jobs import JOBS
 CASES = {
     "bounds": bound_cases.CASES,
     "checkpoints": checkpoint_cases.CASES,
+    "extracts": osm_cases.CASES,
     "good": good_cases.CASES,
     "jobs": job_cases.CASES,
     "merging": merge_cases.CASES,

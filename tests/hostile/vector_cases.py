@@ -27,6 +27,7 @@ ROLES = {
     ("evaluate", "roads"): LINES, ("finetune", "roads"): LINES, ("cleannetwork", "lines"): LINES,
     ("exportnetwork", "lines"): LINES, ("scorenetwork", "truth"): LINES, ("scorenetwork", "proposal"): LINES,
     ("comparenetworks", "before"): LINES, ("comparenetworks", "after"): LINES, ("makechallenge", "layer"): LINES,
+    ("exportchanges", "changes"): LINES,
     ("evaluate", "aoi"): AREAS, ("finetune", "aoi"): AREAS, ("segment", "aoi"): AREAS, ("extractroads", "aoi"): AREAS,
     ("mapregion", "aoi"): AREAS,
     ("suggestlabels", "labeled"): AREAS, ("scorenetwork", "aoi"): AREAS, ("comparenetworks", "aoi"): AREAS,
@@ -52,7 +53,7 @@ def good_layer(place: Place, role: tuple[str, str]) -> geopandas.GeoDataFrame:
     goods = place.goods
     source = {LINES: goods.roads, AREAS: goods.aoi, POINTS: goods.places}[ROLES[role]]
     # Where all is labeled, nothing is left to suggest; tasks are of changes alone.
-    source = {"labeled": goods.labeled, "layer": goods.changes}.get(role[1], source)
+    source = {"labeled": goods.labeled, "layer": goods.changes, "changes": goods.changes}.get(role[1], source)
     return pyogrio.read_dataframe(source)
 
 

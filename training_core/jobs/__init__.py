@@ -7,7 +7,7 @@ Scope: what a job takes, and its JSON form. Independent of how a job is done; st
 from __future__ import annotations
 
 from ..errors import JobError, shown
-from .challenges import MakeChallenge
+from .challenges import ExportChanges, MakeChallenge
 from .exchange import ExportModel, MergeModels, Quantize
 from .json_fields import parse
 from .learning import Evaluate, FineTune, Live, MakeScene, SuggestLabels
@@ -32,6 +32,8 @@ from .option import (
     MODELS,
     NUMBERS,
     ONNX_OUTPUT,
+    OSC_OUTPUT,
+    OSM_EXTRACT,
     OSM_OUTPUT,
     OUTPUT_KINDS,
     PROFILE,
@@ -81,6 +83,7 @@ JOBS: dict[str, type[Job]] = {
         ExportNetwork,
         CompareNetworks,
         MakeChallenge,
+        ExportChanges,
         ExportModel,
         Quantize,
         MergeModels,

@@ -1,6 +1,6 @@
-"""The job that turns changes or likely breaks of a network into tasks for the mappers of OpenStreetMap.
+"""Jobs that hand changes of a network to the mappers of OpenStreetMap: as tasks, and as a file for an editor.
 
-Scope: the fields and their texts. Independent of the form of tasks; standard library only.
+Scope: the fields and their texts. Independent of the form of either; standard library only.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from .option import CHALLENGE, CHALLENGE_OUTPUT, VECTOR, Job, option
+from .option import CHALLENGE, CHALLENGE_OUTPUT, OSC_OUTPUT, OSM_EXTRACT, VECTOR, Job, option
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class MakeChallenge(Job):
     Takes the changes of Compare road networks, or the likely breaks of Extract roads, Vectorize roads or Clean road
     network, and writes the line-by-line GeoJSON that MapRoulette takes for a challenge. Each task has an instruction,
     a length, a priority, and an id by which MapRoulette knows it again when the challenge is rebuilt. Selected or
-    filtered features alone become tasks.
+    filtered features alone become tasks; where any is accepted or rejected in the field review, only the accepted ones.
     """
 
     name: ClassVar[str] = "makechallenge"
@@ -59,3 +59,34 @@ class MakeChallenge(Job):
     challenge: str = option(
         "", "Challenge", "Line-by-line GeoJSON file to write.", kind=CHALLENGE_OUTPUT, required=True
     )
+
+
+@dataclass(frozen=True)
+class ExportChanges(Job):
+    """Export new roads as a change file for OpenStreetMap (.osc), connected to the ways of an extract.
+
+    Takes the changes of Compare road networks, and the extract that they were found with. Where any line is accepted or
+    rejected in the field review, only the accepted new roads are exported, otherwise all. They are ways with negative
+    ids and the tags of the OpenStreetMap files of Export a network for routing. Where one is attached to a road before,
+    it shares the node there, or a new node is put into that way. Nothing else is changed, and lost roads are not
+    deleted. Nothing is uploaded: whoever does so must first check every road, see the guide.
+    """
+
+    name: ClassVar[str] = "exportchanges"
+    title: ClassVar[str] = "Export changes for OpenStreetMap"
+
+    changes: str = option(
+        "",
+        "Changes",
+        "Lines with `change` as Compare road networks writes them, all of them, not only the new ones; in any CRS.",
+        kind=VECTOR,
+        required=True,
+    )
+    extract: str = option(
+        "",
+        "Extract of OpenStreetMap",
+        "The roads before as a file in .osm or .osm.pbf, with the versions of its ways.",
+        kind=OSM_EXTRACT,
+        required=True,
+    )
+    osc: str = option("", "Change file", "OsmChange file to write, for JOSM.", kind=OSC_OUTPUT, required=True)

@@ -321,8 +321,8 @@ class CompareNetworks(GraphOptions):
     attach_m: float = option(
         10.0,
         "Attaching distance",
-        "Maximum distance at which ends of new roads are attached to a road before: where the network after goes on, or "
-        "a dead end points at that road. Crossings become vertices, too. 0 leaves new roads as they are.",
+        "Maximum distance at which ends of new roads are attached to a road before: those where the network after goes "
+        "on, and dead ends that point at it. Crossings become vertices, too. 0 leaves new roads as they are.",
         unit="m",
         within=(0, 100),
     )

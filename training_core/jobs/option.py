@@ -28,6 +28,8 @@ VECTOR, FIELD = "vector", "field"
 MODEL, MODELS, FOLDER, PROFILE = "model", "models", "folder", "profile"
 # A file of tasks for MapRoulette.
 CHALLENGE, CHALLENGE_OUTPUT = "challenge", "challenge output"
+# A file of OpenStreetMap as such, not as a layer, which has neither nodes nor versions; and a change of it.
+OSM_EXTRACT, OSC_OUTPUT = "osm extract", "osc output"
 RASTER_OUTPUT, VECTOR_OUTPUT = "raster output", "vector output"
 MODEL_OUTPUT, ONNX_OUTPUT = "model output", "onnx output"
 HTML_OUTPUT, JSON_OUTPUT = "html output", "json output"
@@ -46,7 +48,7 @@ _LATE = ("no_road",)
 # Files that only the worker writes.
 FILE_OUTPUTS = (
     MODEL_OUTPUT, ONNX_OUTPUT, HTML_OUTPUT, JSON_OUTPUT, GRAPHML_OUTPUT, GEOPACKAGE_OUTPUT, OSM_OUTPUT,
-    CHALLENGE_OUTPUT,
+    CHALLENGE_OUTPUT, OSC_OUTPUT,
 )  # fmt: skip
 OUTPUT_KINDS = (RASTER_OUTPUT, VECTOR_OUTPUT, FOLDER_OUTPUT, *FILE_OUTPUTS)
 

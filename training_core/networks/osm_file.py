@@ -71,9 +71,20 @@ def check_osm_output(path: str) -> None:
     """
     if not path.lower().endswith(ENDINGS):
         raise OutputError(f"{path} is in no format of OpenStreetMap's.", f"End its name in {' or '.join(ENDINGS)}.")
+    require_osmium(path)
+
+
+def require_osmium(path: str) -> None:
+    """Check that the runtime can read and write files of OpenStreetMap.
+
+    Raises
+    ------
+    OutputError
+        It has no osmium.
+    """
     if find_spec("osmium") is None:
         raise OutputError(
-            f"{path} cannot be written: the runtime has no osmium.",
+            f"{path} cannot be read or written: the runtime has no osmium.",
             "Run Set up runtime (group Runtime), or install the package osmium in the Python that RoadSeg runs with.",
         )
 
@@ -133,7 +144,7 @@ def way_tags(roads: geopandas.GeoDataFrame, bridge_field: str = "") -> list[dict
     tags["layer"] = [f"{value:.0f}" if value and value in range(-MAX_LAYER, MAX_LAYER + 1) else "" for value in layer]
     for key in _TAGS:
         if key in roads:
-            own = roads[key].map(_text, na_action="ignore").fillna("").to_numpy()
+            own = roads[key].map(_text, na_action="ignore").astype(object).fillna("").to_numpy()
             tags[key] = np.where(own != "", own, tags.get(key, ""))
     probability = _numbers(roads, "road_probability").fillna(_numbers(roads, "confidence"))
     tags["fixme"] = [_doubt(value) if value < DOUBTFUL_BELOW else "" for value in probability]

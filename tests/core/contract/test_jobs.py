@@ -71,6 +71,7 @@ FILLED = {
         "after_speed_field": "speed",
     },
     "makechallenge": {"layer": "changes.gpkg", "challenge": "challenge.geojson"},
+    "exportchanges": {"changes": "changes.gpkg", "extract": "town.osm", "osc": "town.osc"},
     "exportchips": {
         "rasters": ["image.tif"],
         "roads": "roads.gpkg",

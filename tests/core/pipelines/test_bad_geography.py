@@ -50,6 +50,10 @@ def options_of(job, folder, town, model):
             "layer": write_layer(folder / "changes.gpkg", *ROADS, change=["new", "lost"]),
             "challenge": str(folder / "out.geojson"),
         },
+        "exportchanges": {
+            "changes": write_layer(folder / "changes.gpkg", *ROADS, change=["new", "lost"]), "extract": "town.osm",
+            "osc": str(folder / "out.osc"),
+        },
     }[job]  # fmt: skip
 
 
@@ -63,6 +67,7 @@ LAYERS = [
     *(("scorenetwork", field) for field in ("truth", "proposal", "aoi")),
     *(("comparenetworks", field) for field in ("before", "after", "aoi", "places", "origins", "damage")),
     ("makechallenge", "layer"),
+    ("exportchanges", "changes"),
 ]
 
 

@@ -32,6 +32,7 @@ TABLE = {
     "exportnetwork": {"INPUT": "lines", "GRAPHML": ".graphml"},
     "comparenetworks": {"INPUT": "lines", "BEFORE": "lines", "OUTPUT": ".gpkg"},
     "makechallenge": {"INPUT": "lines", "OUTPUT": ".json"},
+    "exportchanges": {"INPUT": "lines", "EXTRACT": "profile", "OUTPUT": ".osc"},
     "profile": {"INPUT": "image", "MODEL": "model", "REPORT": ".html", "TRACE": ".json"},
     "compareprofiles": {"INPUT": "profile", "BEFORE": "profile", "REPORT": ".html"},
 }

@@ -28,7 +28,7 @@ IDS = {
         "mergemodels", "makescene",
     },
     "roads": {"segment", "vectorize", "extractroads", "mapregion"},
-    "network": {"cleannetwork", "scorenetwork", "exportnetwork", "comparenetworks", "makechallenge"},
+    "network": {"cleannetwork", "scorenetwork", "exportnetwork", "comparenetworks", "makechallenge", "exportchanges"},
     "workflows": {"maproads", "finetuneandmap", "updateosm", "changedroads"},
 }  # fmt: skip
 RARE = QgsProcessingParameterDefinition.Flag.FlagAdvanced

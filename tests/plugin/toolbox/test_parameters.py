@@ -15,7 +15,7 @@ from roadseg.training_core.errors import JobError
 
 # Those that run a job.
 ALGORITHMS = {each.job_type.name: each for each in algorithms.ALGORITHMS if hasattr(each, "job_type")}
-PATHS = (jobs.MODEL, jobs.MODELS, jobs.PROFILE, jobs.CHALLENGE, jobs.FOLDER)
+PATHS = (jobs.MODEL, jobs.MODELS, jobs.PROFILE, jobs.CHALLENGE, jobs.OSM_EXTRACT, jobs.FOLDER)
 
 pytestmark = pytest.mark.usefixtures("provider")
 
@@ -78,7 +78,7 @@ def test_what_is_left_alone_has_the_jobs_default(algorithm):
 TYPES = {
     jobs.RASTER: ("layer", "raster"), jobs.RASTERS: "multilayer", jobs.MODELS: "multilayer",
     jobs.VECTOR: "source", jobs.FIELD: "field",
-    **dict.fromkeys((jobs.MODEL, jobs.PROFILE, jobs.CHALLENGE, jobs.FOLDER), "file"),
+    **dict.fromkeys((jobs.MODEL, jobs.PROFILE, jobs.CHALLENGE, jobs.OSM_EXTRACT, jobs.FOLDER), "file"),
     **dict.fromkeys((jobs.BANDS, jobs.NUMBERS, str), "string"),
     jobs.RASTER_OUTPUT: "rasterDestination", jobs.VECTOR_OUTPUT: "sink", jobs.FOLDER_OUTPUT: "folderDestination",
     **dict.fromkeys(jobs.FILE_OUTPUTS, "fileDestination"),
@@ -154,6 +154,7 @@ def test_files_are_named_for_what_is_in_them():
     assert definitions("exportnetwork")["GRAPHML"].defaultFileExtension() == "graphml"
     assert definitions("exportnetwork")["GEOPACKAGE"].defaultFileExtension() == "gpkg"
     assert definitions("makechallenge")["OUTPUT"].defaultFileExtension() == "geojson"
+    assert definitions("exportchanges")["OUTPUT"].defaultFileExtension() == "osc"
 
 
 def test_models_to_merge_are_files_and_their_weights_are_numbers():

@@ -1,0 +1,175 @@
+"""New roads as a change of OpenStreetMap (OsmChange): ways to create, and ways whose nodes they share.
+
+Scope: which nodes are shared, and the text of the file. Independent of how roads were found; nothing is sent.
+
+A new road is connected where a vertex of it lies on a way of the extract: it shares the way's node there, or else a new
+node, which is put into that way. A way that is modified keeps its version, by which OpenStreetMap refuses a change of
+what somebody else has changed since, its tags, and its nodes. Nothing is deleted. For the format see
+https://wiki.openstreetmap.org/wiki/OsmChange. New objects have negative ids and no version.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from xml.sax.saxutils import quoteattr
+
+import numpy as np
+import shapely
+from scipy.spatial import cKDTree
+
+from ..errors import LabelError
+from ..geodata.grid import ELLIPSOID
+from ..system.machine import roadseg_version
+from .osm_extract import PURPOSE, Extract
+from .osm_file import MAX_WAY_NODES, PLACE_DIGITS
+
+# A vertex this close to a way lies on it. Places are stored to about a centimeter.
+SAME_M = 0.05
+_NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+@dataclass(frozen=True)
+class Meetings:
+    """Where places lie on the ways of an extract.
+
+    The (n,) int64 `node` is the id of the node at each place; 0 where there is none. `inserted` has, by the number of a
+    place without one, the ways on which it lies: the way, the position of the ref before it, and how far it is from it.
+    """
+
+    node: np.ndarray
+    inserted: dict[int, list[tuple[int, int, float]]] = field(default_factory=dict)
+
+    @property
+    def ways(self) -> int:
+        """Number of ways that get a node."""
+        return len({way for ways in self.inserted.values() for way, _, _ in ways})
+
+    def met(self) -> np.ndarray:
+        """Return which places lie on a way: (n,) bool."""
+        met = self.node != 0
+        met[list(self.inserted)] = True
+        return met
+
+
+def meet(places: np.ndarray, extract: Extract) -> Meetings:
+    """Return where places, (n, 2) float64 longitude and latitude in degrees, lie on the ways of an extract."""
+    middle = np.radians(places[:, 1].min() + places[:, 1].max()) / 2
+    per_degree_m = np.radians(ELLIPSOID.a) * np.array([np.cos(middle), 1.0])
+    known = np.flatnonzero(np.isfinite(extract.places[:, 0]))
+    points, at = extract.places * per_degree_m, places * per_degree_m
+    gap_m, nearest = cKDTree(points[known]).query(at, distance_upper_bound=SAME_M)
+    is_node = np.isfinite(gap_m)
+    node = np.zeros(len(places), dtype=np.int64)
+    node[is_node] = extract.refs[known[nearest[is_node]]]
+    # The straight segments of ways, by the ref that each begins at.
+    way = np.repeat(np.arange(len(extract.ids)), np.diff(extract.offsets))
+    begins = known[:-1][(np.diff(known) == 1) & (way[known[:-1]] == way[known[1:]])]
+    segments = shapely.linestrings(np.stack([points[begins], points[begins + 1]], axis=1))
+    free = np.flatnonzero(~is_node)
+    place, segment = shapely.STRtree(segments).query(shapely.points(at[free]), predicate="dwithin", distance=SAME_M)
+    place, begin = free[place], begins[segment]
+    away_m = np.hypot(*(at[place] - points[begin]).T)
+    inserted = defaultdict(list)
+    for number, *where in zip(place.tolist(), way[begin].tolist(), begin.tolist(), away_m.tolist()):
+        inserted[number].append(tuple(where))
+    return Meetings(node, dict(inserted))
+
+
+def check_junctions(junctions: np.ndarray, extract: Extract, path: str) -> None:
+    """Check that places where new roads are attached, (n, 2) float64 in degrees, lie on the ways of an extract.
+
+    Raises
+    ------
+    LabelError
+        One does not.
+    """
+    missing = int((~meet(junctions, extract).met()).sum()) if len(junctions) else 0
+    if missing:
+        raise LabelError(
+            f"{missing:,} of {len(junctions):,} places where new roads are attached to roads before lie on no way of "
+            f"the {PURPOSE} ({path}).",
+            "The extract is another than the roads before, or has changed: run Compare road networks with it, and "
+            "review its changes.",
+        )
+
+
+def change_lines(
+    parts: Iterable[tuple[list[int], dict[str, str]]], places: list[list[float]], meetings: Meetings, extract: Extract
+) -> Iterator[str]:
+    """Yield the lines of an OsmChange file that creates ways, and puts their nodes into ways of an extract.
+
+    Parameters
+    ----------
+    parts : iterable of (list of int, dict)
+        Places and tags of the ways, as of `Ways.parts`.
+    places : list of (float, float)
+        Longitude and latitude in degrees.
+
+    Raises
+    ------
+    LabelError
+        A way to be modified has no version or is not of OpenStreetMap, would have too many nodes, or has characters
+        that XML cannot hold.
+    """
+    ids: dict[int, int] = {}
+    ways: list[str] = []
+    yield '<?xml version="1.0" encoding="UTF-8"?>'
+    yield f'<osmChange version="0.6" generator="RoadSeg {roadseg_version()}">'
+    yield "<create>"
+    for row, tags in parts:
+        refs: list[int] = []
+        for place in row:
+            ref = int(meetings.node[place]) or ids.get(place)
+            if not ref:
+                ref = ids[place] = -len(ids) - 1
+                longitude, latitude = places[place]
+                yield f'<node id="{ref}" lat="{latitude:.{PLACE_DIGITS}f}" lon="{longitude:.{PLACE_DIGITS}f}"/>'
+            if not refs or refs[-1] != ref:
+                refs.append(ref)
+        if len(refs) > 1:
+            ways.append(_way(f'id="{-len(ways) - 1}"', refs, tags))
+    yield from ways
+    yield "</create>"
+    modified = defaultdict(list)
+    for place, ref in ids.items():
+        for way, begin, away_m in meetings.inserted.get(place, ()):
+            modified[way].append((begin, away_m, ref))
+    if modified:
+        yield "<modify>"
+        yield from (_modified(extract, way, sorted(nodes)) for way, nodes in sorted(modified.items()))
+        yield "</modify>"
+    yield "</osmChange>"
+
+
+def _modified(extract: Extract, way: int, nodes: list[tuple[int, float, int]]) -> str:
+    """Return a way of an extract with nodes put into it: for each the ref before it, how far that is, and its id."""
+    number, version = int(extract.ids[way]), int(extract.versions[way])
+    if version < 1 or number < 1:
+        raise LabelError(
+            f"Way {number} of the {PURPOSE}, to which a new road is attached, has no version, so it cannot be changed.",
+            "Give an extract with metadata (in Overpass: out meta), of objects that are in OpenStreetMap.",
+        )
+    first, last = int(extract.offsets[way]), int(extract.offsets[way + 1])
+    refs = extract.refs[first:last].tolist()
+    if len(refs) + len(nodes) > MAX_WAY_NODES:
+        raise LabelError(
+            f"Way {number} would have more than the {MAX_WAY_NODES:,} nodes that OpenStreetMap takes.",
+            "Split it in OpenStreetMap first, or reject the new roads that are attached to it.",
+        )
+    for begin, _, ref in reversed(nodes):
+        refs.insert(begin - first + 1, ref)
+    return _way(f'id="{number}" version="{version}"', refs, extract.tags[way])
+
+
+def _way(attributes: str, refs: list[int], tags: dict[str, str]) -> str:
+    for text in (text for tag in tags.items() for text in tag):
+        if _NOT_IN_XML.search(text):
+            raise LabelError(
+                f"A way ({attributes}) has the tag {text!r}, which XML cannot hold.", "Correct it in OpenStreetMap."
+            )
+    nodes = "".join(f'<nd ref="{ref}"/>' for ref in refs)
+    texts = "".join(f"<tag k={quoteattr(key)} v={quoteattr(value)}/>" for key, value in tags.items())
+    return f"<way {attributes}>{nodes}{texts}</way>"

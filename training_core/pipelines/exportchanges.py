@@ -1,0 +1,98 @@
+"""The job exportchanges: new roads of a layer of changes as an OsmChange file, connected to the ways of an extract.
+
+Scope: the order of steps. Roads are noded in `line_export`, connected and written in `osm_change`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import geopandas
+import numpy as np
+import shapely
+
+from ..comparison.challenge_tasks import NEW
+from ..comparison.review import without_rejected
+from ..errors import LabelError, OutputError
+from ..events import Reporter
+from ..geodata.vectors import require_fields
+from ..jobs import ExportChanges, ExportNetwork
+from ..networks.line_export import export_layer
+from ..networks.lines import LineFields, read_line_layer
+from ..networks.osm_change import change_lines, check_junctions, meet
+from ..networks.osm_extract import read_extract
+from ..networks.osm_file import PLACE_DIGITS, ways_of
+from ..system.outputs import Outputs
+
+PURPOSE = "changes"
+# Fields that are chosen for a network by hand, and taken here if the layer has them.
+_BRIDGE, _ONE_WAY = "bridge", "oneway"
+# New roads are connected already, so noding must not move a junction off its way.
+_JOIN_M = 0.01
+# Roads of the extract within about a hundred meters of new roads are read.
+_MARGIN_DEG = 0.001
+
+
+def run(job: ExportChanges, reporter: Reporter) -> dict[str, Any]:
+    """Run the job and return its result; see `jobs.ExportChanges`.
+
+    Raises
+    ------
+    OutputError
+        The file has another ending than .osc, or there is no room.
+    LabelError
+        There is no new road to export, or as `read_line_layer`, `without_rejected`, `read_extract`, `check_junctions`
+        and `change_lines`.
+    """
+    if not job.osc.lower().endswith(".osc"):
+        raise OutputError(f"{job.osc} is no name of a change file.", "End its name in .osc.")
+    with Outputs(inputs=[job.changes, job.extract]) as outputs:
+        staged = outputs.stage(job.osc)
+        reporter.progress(0, "Reading")
+        layer = read_line_layer(job.changes, PURPOSE, LineFields())
+        require_fields(layer, ["change"], job.changes, PURPOSE)
+        new = _new_roads(layer, job)
+        reporter.check_cancelled()
+        reporter.progress(0.2, "Splitting lines where they meet")
+        fields = {f"lines_{name}_field": name for name in (_BRIDGE, _ONE_WAY) if name in new.columns}
+        export = ExportNetwork(lines=job.changes, join_m=_JOIN_M, **fields)
+        network, numbers = export_layer(new, export, reporter.silent())  # which speaks of routing
+        ways = ways_of(network, _BRIDGE, job.changes)
+        reporter.check_cancelled()
+        reporter.progress(0.5, "Reading the extract")
+        low, high = ways.places.min(axis=0) - _MARGIN_DEG, ways.places.max(axis=0) + _MARGIN_DEG
+        extract = read_extract(job.extract, (*low, *high))
+        reporter.check_cancelled()
+        reporter.progress(0.8, "Connecting")
+        check_junctions(_shared_places(new, layer), extract, job.extract)
+        meetings = meet(ways.places, extract)
+        with staged.open("w", encoding="utf-8", newline="\n") as file:
+            lines = change_lines(ways.parts(), ways.places.tolist(), meetings, extract)
+            file.writelines(f"{line}\n" for line in lines)
+    counts = {"roads": len(network.edges) - int(network.edges["reversed"].sum()), "joined": int(meetings.met().sum())}
+    reporter.log(
+        f"New roads: {counts['roads']:,}, connected to ways of the extract in {counts['joined']:,} places. Nothing is "
+        "uploaded: check every road over imagery first."
+    )
+    return {"osc": job.osc, **counts, "modified": meetings.ways, "length_m": numbers["length_m"]}
+
+
+def _new_roads(layer: geopandas.GeoDataFrame, job: ExportChanges) -> geopandas.GeoDataFrame:
+    chosen = without_rejected(layer, PURPOSE, job.changes)
+    new = chosen[chosen["change"].astype(str).str.strip().str.lower() == NEW].reset_index(drop=True)
+    if new.empty:
+        raise LabelError(
+            f"The {PURPOSE} ({job.changes}) have no new road to export.",
+            "Choose a layer of changes that Compare road networks wrote, and accept the new roads that are right.",
+        )
+    return new
+
+
+def _shared_places(new: geopandas.GeoDataFrame, layer: geopandas.GeoDataFrame) -> np.ndarray:
+    """Return the vertices that new roads have in common with roads before: (n, 2) float64 degrees."""
+    before = layer[layer["change"].astype(str).str.strip().str.lower() != NEW]
+    places = [
+        np.unique(shapely.get_coordinates(lines.geometry.to_crs("EPSG:4326")).round(PLACE_DIGITS), axis=0)
+        for lines in (new, before)
+    ]
+    return places[0][np.isin(places[0] @ (1, 1j), places[1] @ (1, 1j))]
