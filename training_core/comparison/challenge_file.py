@@ -5,17 +5,20 @@ Scope: the form of a line, and geometries as RFC 7946 wants them. Independent of
 Each line is a record separator (RFC 7464) and a FeatureCollection that is one task. MapRoulette names a task by the
 member `id` of its first feature, and on a rebuild updates the task of the same name in place of adding one
 (https://learn.maproulette.org/documentation/line-by-line-geojson, `taskNameFromJsValue` and `create_update_task` of
-maproulette-backend). An id must be text, and other than those of OpenStreetMap's elements (12, way/12, w12).
+maproulette-backend). An id must be text, and other than those of OpenStreetMap's elements (12, way/12, w12). A change
+that a task proposes is loaded into the mapper's editor
+(https://learn.maproulette.org/documentation/creating-cooperative-challenges).
 """
 
 from __future__ import annotations
 
+import base64
 import json
 import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import geopandas
 import numpy as np
@@ -46,13 +49,28 @@ class _Task:
     features: Annotated[tuple[_Feature, ...], Limits(1)]
 
 
-def write_challenge(path: Path, tasks: geopandas.GeoDataFrame, ids: Sequence[str]) -> None:
-    """Write tasks (see `make_tasks`) with their ids as a file of one line for each."""
+def write_challenge(
+    path: Path, tasks: geopandas.GeoDataFrame, ids: Sequence[str], proposals: Sequence[str] | None = None
+) -> None:
+    """Write tasks (see `make_tasks`) with their ids and the changes that they propose as a file of one line for each.
+
+    Proposals are OsmChange files as text; empty for none.
+    """
     with open(path, "w", encoding="ascii", newline="\n") as file:
-        file.writelines(f"{RECORD_SEPARATOR}{line}\n" for line in _lines(tasks, ids))
+        for line, proposal in zip(_lines(tasks, ids), proposals or [""] * len(tasks)):
+            task = line | ({"cooperativeWork": _cooperative_work(proposal)} if proposal else {})
+            text = json.dumps(task, separators=(",", ":"), allow_nan=False)
+            file.write(f"{RECORD_SEPARATOR}{text}\n")
 
 
-def _lines(tasks: geopandas.GeoDataFrame, ids: Sequence[str]) -> Iterator[str]:
+def _cooperative_work(change: str) -> dict[str, Any]:
+    """Return an OsmChange file as the member of a task: version 2 of the form, and its type 2, a change file."""
+    content = base64.b64encode(change.encode()).decode()
+    file = {"type": "xml", "format": "osc", "encoding": "base64", "content": content}
+    return {"meta": {"version": 2, "type": 2}, "file": file}
+
+
+def _lines(tasks: geopandas.GeoDataFrame, ids: Sequence[str]) -> Iterator[dict[str, Any]]:
     numbers = [tasks[name].round(digits).tolist() for name, digits in _DIGITS.items()]
     texts = [tasks[name].tolist() for name in ("instruction", "change", "priority")]
     shapes = shapely.transform(cut_at_antimeridian(tasks.geometry.to_numpy()), lambda at: at.round(_DEGREE_DIGITS))
@@ -63,7 +81,7 @@ def _lines(tasks: geopandas.GeoDataFrame, ids: Sequence[str]) -> Iterator[str]:
         # JSON has no NaN.
         properties |= {key: value for key, value in zip(_DIGITS, values) if np.isfinite(value)}
         feature = {"type": "Feature", "id": name, "geometry": json.loads(shape), "properties": properties}
-        yield json.dumps({"type": "FeatureCollection", "features": [feature]}, separators=(",", ":"), allow_nan=False)
+        yield {"type": "FeatureCollection", "features": [feature]}
 
 
 def cut_at_antimeridian(shapes: np.ndarray) -> np.ndarray:

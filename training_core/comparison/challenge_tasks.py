@@ -52,8 +52,8 @@ def make_tasks(layer: geopandas.GeoDataFrame, job: MakeChallenge) -> tuple[geopa
     """Return the tasks of a layer, the most important first, and the number of stretches that are too short for one.
 
     Tasks are lines or points in longitude and latitude of WGS 84 with the columns `change`, `length_m`, `offset_m`,
-    `probability` of a road there and `paths_share` (NaN where unknown), `priority`, `instruction`, and `longitude` and
-    `latitude` of their middle.
+    `probability` of a road there and `paths_share` (NaN where unknown), `feature` of the layer (of several the first),
+    `priority`, `instruction`, and `longitude` and `latitude` of their middle.
 
     Raises
     ------
@@ -104,6 +104,7 @@ def _stretches(layer: geopandas.GeoDataFrame, job: MakeChallenge) -> tuple[geopa
         "offset_m": np.where(changes == DISPLACED, _numbers(layer, "offset_m", _MAX_LENGTH_M)[feature], np.nan),
         "probability": np.where(changes == NEW, _numbers(layer, "road_probability", 1)[feature], np.nan),
         "paths_share": np.full(len(shapes), np.nan),
+        "feature": feature,
     }
     return _with_middles(geopandas.GeoDataFrame(columns, geometry=shapes, crs=plane)), too_short
 
@@ -145,6 +146,7 @@ def _breaks(layer: geopandas.GeoDataFrame) -> geopandas.GeoDataFrame:
         "offset_m": np.nan,
         "probability": _numbers(layer, "probability", 1),
         "paths_share": _numbers(layer, "paths_share", 1),
+        "feature": np.arange(len(layer)),
     }
     # A feature may have several points, and a layer longitudes beyond 180 degrees.
     longitude, latitude = shapely.get_coordinates(shapely.centroid(layer.geometry.to_crs(_WGS84).to_numpy())).T

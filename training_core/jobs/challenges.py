@@ -39,6 +39,13 @@ class MakeChallenge(Job):
         "keeps what is done.",
         kind=CHALLENGE,
     )
+    extract: str = option(
+        "",
+        "Extract of OpenStreetMap",
+        "The roads before as a file in .osm or .osm.pbf. With it, each task of a new road holds the road as a change "
+        "that is loaded into JOSM, connected to the ways of the extract. Give the whole layer of changes then.",
+        kind=OSM_EXTRACT,
+    )
     displaced: bool = option(
         False, "Displaced roads", "Make tasks of displaced stretches, too, not only of new and lost ones."
     )

@@ -16,6 +16,8 @@ from ..geodata.sources import require_openable
 from .osm_file import ENDINGS, PLACE_DIGITS, require_osmium
 
 PURPOSE = "extract of OpenStreetMap"
+# About a hundred meters.
+_MARGIN_DEG = 0.001
 # Longitude and latitude in the units of the database.
 Place = tuple[float, float]
 _NOWHERE = (float("nan"), float("nan"))
@@ -33,8 +35,8 @@ class Extract:
     offsets: np.ndarray  # (m + 1,) int64
 
 
-def read_extract(path: str, bounds: tuple[float, float, float, float]) -> Extract:
-    """Return the roads of an extract that come near a box: west, south, east and north in degrees.
+def read_extract(path: str, around: np.ndarray) -> Extract:
+    """Return the roads of an extract near the box around places: (n, 2) float64 longitude and latitude in degrees.
 
     Raises
     ------
@@ -49,7 +51,7 @@ def read_extract(path: str, bounds: tuple[float, float, float, float]) -> Extrac
     require_openable(path, name, LabelError)
     require_osmium(path)
     ids, versions, tags, refs, places, counts = [], [], [], [], [], []
-    for way, nodes in _ways(path, bounds, name):
+    for way, nodes in _ways(path, around, name):
         ids.append(way.id)
         versions.append(way.version)
         tags.append({tag.k: tag.v for tag in way.tags})
@@ -73,11 +75,12 @@ def read_extract(path: str, bounds: tuple[float, float, float, float]) -> Extrac
     )
 
 
-def _ways(path: str, bounds: tuple[float, float, float, float], name: str) -> Iterator[tuple[Any, list[Place]]]:
-    """Yield the roads in a box, each valid until the next one, with the places of their nodes; see `read_extract`."""
+def _ways(path: str, around: np.ndarray, name: str) -> Iterator[tuple[Any, list[Place]]]:
+    """Yield roads near places, each valid until the next one, with the places of their nodes; see `read_extract`."""
     import osmium
 
-    west, south, east, north = (round(degrees * 10**PLACE_DIGITS) for degrees in bounds)
+    west, south = (around.min(axis=0) - _MARGIN_DEG) * 10**PLACE_DIGITS
+    east, north = (around.max(axis=0) + _MARGIN_DEG) * 10**PLACE_DIGITS
     try:
         ways: Any = osmium.FileProcessor(path, osmium.osm.NODE | osmium.osm.WAY).with_locations()
         ways.with_filter(osmium.filter.EntityFilter(osmium.osm.WAY)).with_filter(osmium.filter.KeyFilter("highway"))

@@ -7,11 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import geopandas
-import numpy as np
-import shapely
-
-from ..comparison.challenge_tasks import NEW
+from ..comparison.osm_proposals import BRIDGE, ONE_WAY, new_roads, shared_places
 from ..comparison.review import without_rejected
 from ..errors import LabelError, OutputError
 from ..events import Reporter
@@ -21,16 +17,12 @@ from ..networks.line_export import export_layer
 from ..networks.lines import LineFields, read_line_layer
 from ..networks.osm_change import change_lines, check_junctions, meet
 from ..networks.osm_extract import read_extract
-from ..networks.osm_file import PLACE_DIGITS, ways_of
+from ..networks.osm_file import ways_of
 from ..system.outputs import Outputs
 
 PURPOSE = "changes"
-# Fields that are chosen for a network by hand, and taken here if the layer has them.
-_BRIDGE, _ONE_WAY = "bridge", "oneway"
 # New roads are connected already, so noding must not move a junction off its way.
 _JOIN_M = 0.01
-# Roads of the extract within about a hundred meters of new roads are read.
-_MARGIN_DEG = 0.001
 
 
 def run(job: ExportChanges, reporter: Reporter) -> dict[str, Any]:
@@ -51,20 +43,24 @@ def run(job: ExportChanges, reporter: Reporter) -> dict[str, Any]:
         reporter.progress(0, "Reading")
         layer = read_line_layer(job.changes, PURPOSE, LineFields())
         require_fields(layer, ["change"], job.changes, PURPOSE)
-        new = _new_roads(layer, job)
+        new = new_roads(without_rejected(layer, PURPOSE, job.changes))
+        if new.empty:
+            raise LabelError(
+                f"The {PURPOSE} ({job.changes}) have no new road to export.",
+                "Choose a layer of changes that Compare road networks wrote, and accept the new roads that are right.",
+            )
         reporter.check_cancelled()
         reporter.progress(0.2, "Splitting lines where they meet")
-        fields = {f"lines_{name}_field": name for name in (_BRIDGE, _ONE_WAY) if name in new.columns}
+        fields = {f"lines_{name}_field": name for name in (BRIDGE, ONE_WAY) if name in new.columns}
         export = ExportNetwork(lines=job.changes, join_m=_JOIN_M, **fields)
         network, numbers = export_layer(new, export, reporter.silent())  # which speaks of routing
-        ways = ways_of(network, _BRIDGE, job.changes)
+        ways = ways_of(network, BRIDGE, job.changes)
         reporter.check_cancelled()
         reporter.progress(0.5, "Reading the extract")
-        low, high = ways.places.min(axis=0) - _MARGIN_DEG, ways.places.max(axis=0) + _MARGIN_DEG
-        extract = read_extract(job.extract, (*low, *high))
+        extract = read_extract(job.extract, ways.places)
         reporter.check_cancelled()
         reporter.progress(0.8, "Connecting")
-        check_junctions(_shared_places(new, layer), extract, job.extract)
+        check_junctions(shared_places(new, layer), extract, job.extract)
         meetings = meet(ways.places, extract)
         with staged.open("w", encoding="utf-8", newline="\n") as file:
             lines = change_lines(ways.parts(), ways.places.tolist(), meetings, extract)
@@ -75,24 +71,3 @@ def run(job: ExportChanges, reporter: Reporter) -> dict[str, Any]:
         "uploaded: check every road over imagery first."
     )
     return {"osc": job.osc, **counts, "modified": meetings.ways, "length_m": numbers["length_m"]}
-
-
-def _new_roads(layer: geopandas.GeoDataFrame, job: ExportChanges) -> geopandas.GeoDataFrame:
-    chosen = without_rejected(layer, PURPOSE, job.changes)
-    new = chosen[chosen["change"].astype(str).str.strip().str.lower() == NEW].reset_index(drop=True)
-    if new.empty:
-        raise LabelError(
-            f"The {PURPOSE} ({job.changes}) have no new road to export.",
-            "Choose a layer of changes that Compare road networks wrote, and accept the new roads that are right.",
-        )
-    return new
-
-
-def _shared_places(new: geopandas.GeoDataFrame, layer: geopandas.GeoDataFrame) -> np.ndarray:
-    """Return the vertices that new roads have in common with roads before: (n, 2) float64 degrees."""
-    before = layer[layer["change"].astype(str).str.strip().str.lower() != NEW]
-    places = [
-        np.unique(shapely.get_coordinates(lines.geometry.to_crs("EPSG:4326")).round(PLACE_DIGITS), axis=0)
-        for lines in (new, before)
-    ]
-    return places[0][np.isin(places[0] @ (1, 1j), places[1] @ (1, 1j))]

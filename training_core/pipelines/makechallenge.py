@@ -1,6 +1,7 @@
 """The job makechallenge: changes or likely breaks of a network as tasks for MapRoulette.
 
-Scope: the order of steps. Tasks are made in `challenge_tasks`, their ids in `task_ids`, the file in `challenge_file`.
+Scope: the order of steps. Tasks are made in `challenge_tasks`, their ids in `task_ids`, the changes that they propose
+in `osm_proposals`, the file in `challenge_file`.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from typing import Any
 
 from ..comparison.challenge_file import MAX_TASKS, read_task_ids, write_challenge
 from ..comparison.challenge_tasks import PURPOSE, make_tasks
+from ..comparison.osm_proposals import propose
 from ..comparison.review import without_rejected
 from ..comparison.task_ids import make_ids
 from ..errors import OutputError
@@ -27,22 +29,26 @@ def run(job: MakeChallenge, reporter: Reporter) -> dict[str, Any]:
     OutputError
         The challenge has another name than MapRoulette takes.
     LabelError
-        As `without_rejected`, `make_tasks` and `read_task_ids`.
+        As `without_rejected`, `make_tasks`, `read_task_ids` and `propose`.
     """
     if Path(job.challenge).suffix.lower() not in (".geojson", ".json"):
         raise OutputError(f"MapRoulette does not take files called {job.challenge}.", "End its name in .geojson.")
-    with Outputs(inputs=[job.layer, job.earlier]) as outputs:
+    with Outputs(inputs=[job.layer, job.earlier, job.extract]) as outputs:
         staged = outputs.stage(job.challenge)
         reporter.progress(0, "Reading")
-        layer = without_rejected(read_layer(job.layer, PURPOSE), PURPOSE, job.layer)
+        layer = read_layer(job.layer, PURPOSE)
+        chosen = without_rejected(layer, PURPOSE, job.layer)
         earlier = read_task_ids(job.earlier) if job.earlier else []
         reporter.check_cancelled()
         reporter.progress(0.3, "Making tasks")
-        tasks, too_short = make_tasks(layer, job)
+        tasks, too_short = make_tasks(chosen, job)
         ids, kept = make_ids(tasks["change"].tolist(), tasks[["longitude", "latitude"]].to_numpy(), earlier)
         reporter.check_cancelled()
+        reporter.progress(0.5, "Proposing changes")
+        proposals = propose(tasks, chosen, layer, job.extract) if job.extract else None
+        reporter.check_cancelled()
         reporter.progress(0.7, "Writing")
-        write_challenge(staged, tasks, ids)
+        write_challenge(staged, tasks, ids, proposals)
     if len(tasks) > MAX_TASKS:
         reporter.warning(
             f"The challenge has {len(tasks):,} tasks, and MapRoulette takes {MAX_TASKS:,}. Make challenges of parts of "

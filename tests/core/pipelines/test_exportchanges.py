@@ -11,33 +11,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from shapely import LineString
 
-from tests.core.support.disasters import run as compare
-from tests.core.support.osm_changes import applied, read_extract, write_extract
-from tests.core.support.rasters import UTM, files
+from tests.core.support.osm_changes import AVENUE, ROAD, STREET, applied, changed, placed, read_extract, write_extract
+from tests.core.support.rasters import files
 from tests.core.support.road_graphs import town
 from training_core.errors import LabelError, RoadSegError
 from training_core.events import Reporter
 from training_core.jobs import ExportChanges
 from training_core.pipelines.exportchanges import run
 
-CORNER = (390000, 5820000)
-STREET, AVENUE = [(0, 0), (100, 0), (200, 0)], [(0, 100), (100, 100), (200, 100)]
-# From the inside of the street, past a vertex of the avenue, to a place where nothing is.
-ROAD = [(30, 4), (30, 60), (100, 96), (100, 180)]
 TAGS = [{"highway": "tertiary", "name": 'A "B" & <C>\U0001f6a7'}, {"highway": "residential"}]
-
-
-def placed(*coordinates, crs="EPSG:4326"):
-    shapes = [LineString(np.array(line, dtype=float) + CORNER) for line in coordinates]
-    return geopandas.GeoSeries(shapes, crs=UTM).to_crs(crs)
-
-
-def changed(folder, before=(STREET, AVENUE), after=(STREET, AVENUE, ROAD), tags=None, version=3, **fields):
-    """Return an extract, and the changes that the comparison with it finds."""
-    extract = write_extract(folder / "before.osm", placed(*before), tags, version)
-    path = str(folder / "after.gpkg")
-    geopandas.GeoDataFrame(fields, geometry=placed(*after, crs=UTM), crs=UTM).to_file(path)
-    return extract, compare(folder, extract, path, align=False)["changes"]
 
 
 def exported(folder, extract, changes):

@@ -5,19 +5,39 @@ from __future__ import annotations
 from pathlib import Path
 from xml.etree import ElementTree
 
+import geopandas
 import numpy as np
 import osmium
 import shapely
 from osmium.osm.mutable import Node, Way
 
+from tests.core.support.disasters import line
+from tests.core.support.disasters import run as compare
+from tests.core.support.rasters import UTM, write_layer
+
 FIRST_NODE, FIRST_WAY = 1000, 500
+STREET, AVENUE = [(0, 0), (100, 0), (200, 0)], [(0, 100), (100, 100), (200, 100)]
+# From the inside of the street, past a vertex of the avenue, to a place where nothing is.
+ROAD = [(30, 4), (30, 60), (100, 96), (100, 180)]
+
+
+def placed(*coordinates, crs="EPSG:4326"):
+    """Return lines in meters from a corner of the map."""
+    return geopandas.GeoSeries([line(*points) for points in coordinates], crs=UTM).to_crs(crs)
+
+
+def changed(folder, before=(STREET, AVENUE), after=(STREET, AVENUE, ROAD), tags=None, version=3, **fields):
+    """Return an extract, and the changes that the comparison with it finds."""
+    extract = write_extract(folder / "before.osm", placed(*before), tags, version)
+    path = write_layer(folder / "after.gpkg", *placed(*after, crs=UTM), **fields)
+    return extract, compare(folder, extract, path, align=False)["changes"]
 
 
 def write_extract(path, lines, tags=None, version=3):
     """Write lines in degrees as ways, with one node for each different vertex."""
     nodes, ways = {}, []
-    for line in lines:
-        at = map(tuple, np.round(shapely.get_coordinates(line), 7).tolist())
+    for each in lines:
+        at = map(tuple, np.round(shapely.get_coordinates(each), 7).tolist())
         ways.append([nodes.setdefault(place, FIRST_NODE + len(nodes)) for place in at])
     writer = osmium.SimpleWriter(str(path), overwrite=True)
     for place, number in nodes.items():

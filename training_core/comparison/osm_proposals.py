@@ -1,0 +1,81 @@
+"""Changes of OpenStreetMap that tasks propose: the new road of a task, connected to the ways of an extract.
+
+Scope: which lines and tags a task proposes, and where new roads meet those before. Independent of files.
+"""
+
+from __future__ import annotations
+
+import geopandas
+import numpy as np
+import shapely
+
+from ..networks.osm_change import change_lines, check_junctions, meet
+from ..networks.osm_extract import read_extract
+from ..networks.osm_file import PLACE_DIGITS, Ways, way_tags
+from .challenge_tasks import NEW
+
+# The field of bridges and of one-way roads in OpenStreetMap, and in what RoadSeg extracts.
+BRIDGE, ONE_WAY = "bridge", "oneway"
+
+
+def new_roads(changes: geopandas.GeoDataFrame) -> geopandas.GeoDataFrame:
+    """Return the new roads of a layer of changes."""
+    return changes[_is_new(changes)].reset_index(drop=True)
+
+
+def shared_places(new: geopandas.GeoDataFrame, changes: geopandas.GeoDataFrame) -> np.ndarray:
+    """Return the vertices that new roads have in common with the roads before: (n, 2) float64 in degrees."""
+    places = [
+        np.unique(shapely.get_coordinates(lines.geometry.to_crs("EPSG:4326")).round(PLACE_DIGITS), axis=0)
+        for lines in (new, changes[~_is_new(changes)])
+    ]
+    return places[0][np.isin(places[0] @ (1, 1j), places[1] @ (1, 1j))]
+
+
+def _is_new(changes: geopandas.GeoDataFrame) -> np.ndarray:
+    return (changes["change"].astype(str).str.strip().str.lower() == NEW).to_numpy()
+
+
+def propose(
+    tasks: geopandas.GeoDataFrame, chosen: geopandas.GeoDataFrame, changes: geopandas.GeoDataFrame, path: str
+) -> list[str]:
+    """Return the OsmChange file of each task as text; empty where none is proposed.
+
+    A task is of its own: where a road is cut into several, their ends are different nodes at one place.
+
+    Parameters
+    ----------
+    tasks : GeoDataFrame
+        As of `make_tasks`.
+    chosen, changes : GeoDataFrame
+        The lines that tasks were made of, and all lines of their layer.
+    path : str
+        The extract of OpenStreetMap.
+
+    Raises
+    ------
+    LabelError
+        As `read_extract`, `check_junctions` and `change_lines`.
+    """
+    shapes = tasks.geometry.to_numpy()
+    west, _, east, _ = shapely.bounds(shapes).T
+    # No way crosses the antimeridian.
+    rows = np.flatnonzero((tasks["change"] == NEW).to_numpy() & (east - west < 180))
+    texts = [""] * len(tasks)
+    if not len(rows):
+        return texts
+    points, way = shapely.get_coordinates(shapes[rows], return_index=True)
+    # Of each way, a place that it passes twice is one node.
+    places, refs = np.unique(np.column_stack([way, points.round(PLACE_DIGITS)]), axis=0, return_inverse=True)
+    places, offsets = places[:, 1:], np.concatenate([[0], np.cumsum(np.bincount(way, minlength=len(rows)))])
+    extract = read_extract(path, places)
+    check_junctions(shared_places(new_roads(chosen), changes), extract, path)
+    meetings, at = meet(places, extract), places.tolist()
+    # A task's line may run against its road, so that it proposes no direction.
+    roads = chosen.iloc[tasks["feature"].to_numpy()[rows]].reset_index(drop=True).assign(**{ONE_WAY: False})
+    tags = [{key: value for key, value in own.items() if key != ONE_WAY} for own in way_tags(roads, BRIDGE)]
+    for number, row in enumerate(rows):
+        own = refs.ravel()[offsets[number] : offsets[number + 1]]
+        parts = Ways(places, own, np.array([0, len(own)]), [tags[number]]).parts()
+        texts[row] = "\n".join(change_lines(parts, at, meetings, extract))
+    return texts
