@@ -1108,6 +1108,10 @@
         <translation>Größter Versatz (m)</translation>
     </message>
     <message>
+        <source>Attaching distance (m)</source>
+        <translation>Anschlussabstand (m)</translation>
+    </message>
+    <message>
         <source>Distance of places (m)</source>
         <translation>Fangabstand der Orte (m)</translation>
     </message>
@@ -1220,6 +1224,10 @@
         <translation>Frühere Challenge</translation>
     </message>
     <message>
+        <source>Extract of OpenStreetMap</source>
+        <translation>Auszug aus OpenStreetMap</translation>
+    </message>
+    <message>
         <source>Displaced roads</source>
         <translation>Versetzte Straßen</translation>
     </message>
@@ -1242,6 +1250,34 @@
     <message>
         <source>Stretches left out as too short</source>
         <translation>Als zu kurz ausgelassene Abschnitte</translation>
+    </message>
+    <message>
+        <source>Export changes for OpenStreetMap</source>
+        <translation>Änderungen für OpenStreetMap exportieren</translation>
+    </message>
+    <message>
+        <source>openstreetmap,osm,osc,osmchange,josm,conflation,new,missing,accepted,review,upload,line,road</source>
+        <translation>openstreetmap,osm,osc,osmchange,josm,abgleich,neu,fehlend,angenommen,prüfen,hochladen,linie,straße</translation>
+    </message>
+    <message>
+        <source>Change file</source>
+        <translation>Änderungsdatei</translation>
+    </message>
+    <message>
+        <source>New roads</source>
+        <translation>Neue Straßen</translation>
+    </message>
+    <message>
+        <source>Places where they are connected to ways of the extract</source>
+        <translation>Stellen, an denen sie mit Wegen des Auszugs verbunden sind</translation>
+    </message>
+    <message>
+        <source>Ways that get a node</source>
+        <translation>Wege, die einen Knoten erhalten</translation>
+    </message>
+    <message>
+        <source>Length of the new roads (m)</source>
+        <translation>Länge der neuen Straßen (m)</translation>
     </message>
     <message>
         <source>Workflows</source>

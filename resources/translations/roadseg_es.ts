@@ -1108,6 +1108,10 @@
         <translation>Mayor desplazamiento (m)</translation>
     </message>
     <message>
+        <source>Attaching distance (m)</source>
+        <translation>Distancia de conexión (m)</translation>
+    </message>
+    <message>
         <source>Distance of places (m)</source>
         <translation>Distancia de ajuste de los lugares (m)</translation>
     </message>
@@ -1220,6 +1224,10 @@
         <translation>Desafío anterior</translation>
     </message>
     <message>
+        <source>Extract of OpenStreetMap</source>
+        <translation>Extracto de OpenStreetMap</translation>
+    </message>
+    <message>
         <source>Displaced roads</source>
         <translation>Vías desplazadas</translation>
     </message>
@@ -1242,6 +1250,34 @@
     <message>
         <source>Stretches left out as too short</source>
         <translation>Tramos omitidos por ser demasiado cortos</translation>
+    </message>
+    <message>
+        <source>Export changes for OpenStreetMap</source>
+        <translation>Exportar cambios para OpenStreetMap</translation>
+    </message>
+    <message>
+        <source>openstreetmap,osm,osc,osmchange,josm,conflation,new,missing,accepted,review,upload,line,road</source>
+        <translation>openstreetmap,osm,osc,osmchange,josm,conflación,nuevo,faltante,aceptado,revisión,subir,línea,carretera,vía</translation>
+    </message>
+    <message>
+        <source>Change file</source>
+        <translation>Archivo de cambios</translation>
+    </message>
+    <message>
+        <source>New roads</source>
+        <translation>Vías nuevas</translation>
+    </message>
+    <message>
+        <source>Places where they are connected to ways of the extract</source>
+        <translation>Lugares donde se conectan con vías del extracto</translation>
+    </message>
+    <message>
+        <source>Ways that get a node</source>
+        <translation>Vías que reciben un nodo</translation>
+    </message>
+    <message>
+        <source>Length of the new roads (m)</source>
+        <translation>Longitud de las vías nuevas (m)</translation>
     </message>
     <message>
         <source>Workflows</source>

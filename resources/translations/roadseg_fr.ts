@@ -1108,6 +1108,10 @@
         <translation>Plus grand déplacement (m)</translation>
     </message>
     <message>
+        <source>Attaching distance (m)</source>
+        <translation>Distance de raccordement (m)</translation>
+    </message>
+    <message>
         <source>Distance of places (m)</source>
         <translation>Distance d'accrochage des lieux (m)</translation>
     </message>
@@ -1220,6 +1224,10 @@
         <translation>Défi précédent</translation>
     </message>
     <message>
+        <source>Extract of OpenStreetMap</source>
+        <translation>Extrait d'OpenStreetMap</translation>
+    </message>
+    <message>
         <source>Displaced roads</source>
         <translation>Routes déplacées</translation>
     </message>
@@ -1242,6 +1250,34 @@
     <message>
         <source>Stretches left out as too short</source>
         <translation>Tronçons omis car trop courts</translation>
+    </message>
+    <message>
+        <source>Export changes for OpenStreetMap</source>
+        <translation>Exporter des changements pour OpenStreetMap</translation>
+    </message>
+    <message>
+        <source>openstreetmap,osm,osc,osmchange,josm,conflation,new,missing,accepted,review,upload,line,road</source>
+        <translation>openstreetmap,osm,osc,osmchange,josm,conflation,nouveau,manquant,accepté,révision,envoyer,ligne,route</translation>
+    </message>
+    <message>
+        <source>Change file</source>
+        <translation>Fichier de changements</translation>
+    </message>
+    <message>
+        <source>New roads</source>
+        <translation>Nouvelles routes</translation>
+    </message>
+    <message>
+        <source>Places where they are connected to ways of the extract</source>
+        <translation>Endroits où elles sont reliées à des chemins de l'extrait</translation>
+    </message>
+    <message>
+        <source>Ways that get a node</source>
+        <translation>Chemins qui reçoivent un nœud</translation>
+    </message>
+    <message>
+        <source>Length of the new roads (m)</source>
+        <translation>Longueur des nouvelles routes (m)</translation>
     </message>
     <message>
         <source>Workflows</source>

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from osgeo import gdal, ogr
+from osgeo import gdal, ogr, osr
 
 from scripts import headless
 
@@ -167,6 +167,26 @@ def test_a_network_before_is_compared_with_the_one_after(ground, tmp_path):
     assert len(statuses) == len(lines) and statuses.count("cut off") == result["ROUTES_CUT_OFF"]
     assert (tmp_path / "changes.qml").is_file() and (tmp_path / "reached.qml").is_file()
     assert "changes of a road network" in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+def test_a_new_road_becomes_a_change_of_the_extract_that_it_was_found_with(tmp_path):
+    extract, after = tmp_path / "Straße 1.osm", str(tmp_path / "after.gpkg")
+    nodes = "".join(f'<node id="{number}" version="1" lat="52.5" lon="13.{number}"/>' for number in (400, 403))
+    way = '<way id="7" version="4"><nd ref="400"/><nd ref="403"/><tag k="highway" v="track"/></way>'
+    extract.write_text(f'<osm version="0.6">{nodes}{way}</osm>', encoding="utf-8")
+    reference = osr.SpatialReference()
+    reference.ImportFromEPSG(4326)
+    reference.SetAxisMappingStrategy(osr.OAMS_TRADITIONAL_GIS_ORDER)
+    ways = ("LINESTRING (13.4 52.5, 13.403 52.5)", "LINESTRING (13.401 52.50005, 13.401 52.501)")
+    write_shapes(after, reference, ogr.wkbLineString, map(ogr.CreateGeometryFromWkt, ways))
+    changes, osc = str(tmp_path / "changes.gpkg"), str(tmp_path / "Straße 1.osc")
+    values = {"BEFORE": f"{extract}|layername=lines", "INPUT": after, "OUTPUT": changes}
+    assert headless.run("roadseg:comparenetworks", values)["NEW_SHARE"] > 0
+    told = headless.run("roadseg:exportchanges", {"INPUT": changes, "EXTRACT": str(extract), "OUTPUT": osc})
+    assert told == {"OUTPUT": osc, "ROADS": 1, "JOINED": 1, "MODIFIED": 1, "LENGTH_M": pytest.approx(111, abs=1)}
+    text = Path(osc).read_text(encoding="utf-8")
+    assert '<way id="7" version="4"><nd ref="400"/><nd ref="-1"/><nd ref="403"/>' in text
+    assert '<node id="-1" lat="52.5000000" lon="13.4010000"/>' in text
 
 
 @pytest.mark.slow

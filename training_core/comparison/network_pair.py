@@ -11,7 +11,7 @@ registration of multiple range images", Image and Vision Computing 10 (1992)), f
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Optional
 
 import geopandas
@@ -33,6 +33,8 @@ BEFORE, AFTER = "roads before", "roads after"
 _WARNED_SHIFT, _WARNED_BEYOND = 0.4, 0.05
 # Networks with extents farther apart cover different areas.
 _SAME_AREA_M = 1000.0
+# In the tags that GDAL gives no field of their own: what is not at the level of the ground.
+_BRIDGE_TAG = r'"(?:bridge|tunnel)"=>"(?!no")'
 # Search distance when a shift is measured, as a multiple of the job's `reach_m`.
 _REACH = 2.0
 
@@ -114,11 +116,15 @@ def read_pair(job: CompareNetworks, reporter: Reporter) -> Pair:
 
 
 def _roads_of(lines: Lines, layer: geopandas.GeoDataFrame) -> Lines:
-    """Return the lines of a layer; of an extract of OpenStreetMap, as GDAL reads it, only those with a `highway`."""
+    """Return the lines of a layer; of an extract of OpenStreetMap, as GDAL reads it, the highways with their bridges."""
     if not {"osm_id", "highway"}.issubset(layer.columns):
         return lines
     is_road = np.flatnonzero(layer["highway"].fillna("").astype(str).to_numpy()[lines.feature] != "")
-    return lines.parted(lines.shapes[is_road], is_road)
+    roads = lines.parted(lines.shapes[is_road], is_road)
+    if "other_tags" not in layer.columns:
+        return roads
+    is_bridge = layer["other_tags"].fillna("").astype(str).str.contains(_BRIDGE_TAG).to_numpy(dtype=bool)
+    return replace(roads, bridge=roads.bridge | is_bridge[roads.feature])
 
 
 def _check_overlap(lines: dict[str, Lines], paths: dict[str, str]) -> None:

@@ -16,6 +16,7 @@ from shapely import LineString, MultiPoint
 
 from tests.core.support.browser import Page
 from tests.core.support.disasters import ALL_OUTPUTS, GRID, X, Y, line, run
+from tests.core.support.osm_changes import write_extract
 from tests.core.support.rasters import UTM, write_layer
 from tests.core.support.road_graphs import town
 from training_core.comparison.change_results import summary_sentences
@@ -127,19 +128,19 @@ def test_a_new_road_shares_vertices_with_the_roads_that_it_leaves_and_crosses(tm
     assert changes.geometry[changes["change"] == "new"].iloc[0].equals_exact(line(*road[1:]), 1e-3)
 
 
-def test_of_an_extract_of_openstreetmap_only_highways_are_roads(tmp_path, write):
-    node = '<node id="{}" version="1" lat="{}" lon="13.4"/>'
-    way = '<way id="{0}" version="1"><nd ref="{0}1"/><nd ref="{0}2"/><tag k="{1}" v="{2}"/></way>'
-    nodes = "".join(
-        node.format(f"{number}{end}", 52.5 + number / 1e3 + end / 2e3) for number in (1, 2) for end in (1, 2)
-    )
-    ways = way.format(1, "highway", "track") + way.format(2, "barrier", "fence")
-    before = tmp_path / "before.osm"
-    before.write_text(f'<osm version="0.6">{nodes}{ways}</osm>', encoding="utf-8")
-    after = write_layer(tmp_path / "after.gpkg", LineString([(13.4, 52.5), (13.4, 52.503)]), crs="EPSG:4326")
-    changes = geopandas.read_file(run(tmp_path, str(before), after)["changes"])
-    assert changes["highway"][changes["network"] == "before"].tolist() == ["track"]
-    assert changes["line"][changes["network"] == "before"].tolist() == [1]
+def test_of_an_extract_of_openstreetmap_highways_are_roads_and_bridges_stay_bridges(tmp_path):
+    fence, track = {"barrier": "fence"}, {"highway": "track"}
+    tags = [fence, track, {**track, "bridge": "yes"}, {**track, "bridge": "no"}]
+    rows = [LineString([(13.4, 52.5 + row / 1e3), (13.41, 52.5 + row / 1e3)]) for row in range(4)]
+    before = write_extract(tmp_path / "before.osm", rows, tags)
+    across = LineString([(13.405, 52.4995), (13.405, 52.5035)])
+    after = write_layer(tmp_path / "after.gpkg", *rows, across, crs="EPSG:4326")
+    changes = geopandas.read_file(run(tmp_path, before, after)["changes"])
+    old, new = (changes[changes["network"] == network] for network in ("before", "after"))
+    assert old["line"].tolist() == [2, 3, 4] and set(old["change"]) == {"intact"}
+    assert [shapely.get_num_points(shape) for shape in old.geometry] == [3, 2, 3]
+    crossed = shapely.get_coordinates(new.geometry[new["line"] == 5].to_numpy())[1:-1, 1]
+    assert crossed == pytest.approx([52.501, 52.503])
 
 
 def test_a_bridge_that_is_gone_cuts_off_what_lies_beyond(tmp_path, river):
