@@ -23,6 +23,8 @@ from ..networks.road_graph import Places, RoadGraph, as_drawn
 
 # A junction this close to a vertex of the road before is at that vertex.
 _VERTEX_M = 1.0
+# What is attached to a road lies on it, but for rounding.
+_ON_ROAD_M = 1e-6
 # Vertices of one line closer together than this, along it, are one.
 _SAME_M = 1e-3
 # Largest angle between a dead end's direction, measured over a few meters, and the way to a road ahead of it.
@@ -103,9 +105,18 @@ def _with_attached_ends(
     points = np.concatenate([junctions.places[end < count], drawn.graph.points[stays], junctions.places[end >= count]])
     order = np.argsort(owners, kind="stable")
     shapes = shapely.linestrings(points[order], indices=owners[order])
-    # A line so short that both ends would be at one place stays as it is.
-    whole = shapely.length(shapes) > 0
-    return np.where(whole, shapes, new.shapes), junctions.select(whole[end % count])
+    # What would fall onto a road, as a short line beside it, stays as it is.
+    falls = _lie_on(shapes, roads) & ~_lie_on(new.shapes, roads)
+    return np.where(falls, new.shapes, shapes), junctions.select(~falls[end % count])
+
+
+def _lie_on(shapes: np.ndarray, roads: RoadGraph) -> np.ndarray:
+    """Return which lines, (n,) object, lie on roads, by three places of each: (n,) bool."""
+    places = shapely.line_interpolate_point(
+        np.repeat(shapes, 3), np.tile((0.25, 0.5, 0.75), len(shapes)), normalized=True
+    )
+    away_m = roads.nearest(shapely.get_coordinates(places), _VERTEX_M)[1]
+    return np.isfinite(away_m).reshape(-1, 3).all(axis=1)
 
 
 def _kinds_of_ends(new: Lines, matched: np.ndarray, ends: np.ndarray, join_m: float) -> tuple[np.ndarray, np.ndarray]:
@@ -154,8 +165,9 @@ def _crossings(new: RoadGraph, roads: RoadGraph, junctions: _Vertices) -> tuple[
     along_m = roads.along_m[road] + np.hypot(*(points - roads.graph.points[road]).T)
     crossed = _junctions(roads, Places(roads.graph.owner[road], along_m))
     owner, line_m = new.graph.owner[line], new.along_m[line] + np.hypot(*(points - new.graph.points[line]).T)
-    # Ends that touch a road are attached already.
-    inner = (line_m > _VERTEX_M) & (line_m < new.length_m[owner] - _VERTEX_M)
+    # Ends on a road are attached already.
+    starts, lasts = np.isfinite(roads.nearest(new.graph.nodes, _ON_ROAD_M)[1]).reshape(-1, 2).T
+    inner = ((line_m > _VERTEX_M) | ~starts[owner]) & ((line_m < new.length_m[owner] - _VERTEX_M) | ~lasts[owner])
     return _Vertices(owner, line_m, crossed.places).select(inner), crossed.select(inner)
 
 

@@ -37,8 +37,8 @@ MAX_PARTS = 1_000_000
 _MAX_LENGTH_M = 4e7
 # What a mapper is to do, by change; the measure is a length, or the offset of a displaced road.
 _INSTRUCTIONS = {
-    NEW: "The image shows a road here{measure} that the map lacks. If you see it, too, draw it, or check it if it is drawn "
-    "already, and choose its class.",
+    NEW: "The image shows a road here{measure} that the map lacks. If you see it, too, draw it, or check it if it is "
+    "drawn already, and choose its class.",
     LOST: "The map has a road here{measure} that the image does not show. It may only be hidden, as under trees: "
     "change the map only if you see that the road is gone.",
     DISPLACED: "The image shows this road beside its place on the map{measure}. Check the offset of your imagery "

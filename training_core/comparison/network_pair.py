@@ -116,7 +116,7 @@ def read_pair(job: CompareNetworks, reporter: Reporter) -> Pair:
 
 
 def _roads_of(lines: Lines, layer: geopandas.GeoDataFrame) -> Lines:
-    """Return the lines of a layer; of an extract of OpenStreetMap, as GDAL reads it, the highways with their bridges."""
+    """Return the lines of a layer; of an extract of OpenStreetMap, as GDAL reads it, highways with their bridges."""
     if not {"osm_id", "highway"}.issubset(layer.columns):
         return lines
     is_road = np.flatnonzero(layer["highway"].fillna("").astype(str).to_numpy()[lines.feature] != "")

@@ -1,6 +1,6 @@
 """Changes of OpenStreetMap that tasks propose: the new road of a task, connected to the ways of an extract.
 
-Scope: which lines and tags a task proposes, and where new roads meet those before. Independent of files.
+Scope: which lines and tags a task proposes, and whether an extract is the one that was compared.
 """
 
 from __future__ import annotations
@@ -9,13 +9,20 @@ import geopandas
 import numpy as np
 import shapely
 
+from ..errors import LabelError
+from ..networks.lines import LineFields, lines_in, shared_plane
 from ..networks.osm_change import change_lines, check_junctions, meet
-from ..networks.osm_extract import read_extract
+from ..networks.osm_extract import PURPOSE, Extract, read_extract
 from ..networks.osm_file import PLACE_DIGITS, Ways, way_tags
+from ..networks.road_graph import as_drawn
+from .buffer_matching import matched_intervals
 from .challenge_tasks import NEW
 
 # The field of bridges and of one-way roads in OpenStreetMap, and in what RoadSeg extracts.
 BRIDGE, ONE_WAY = "bridge", "oneway"
+_WGS84 = "EPSG:4326"
+# A new road has been mapped where a way runs along more than this share of it: this near, and as parallel.
+_ALONG_SHARE, _ALONG_M, _ALONG_DEG = 0.8, 3.0, 15.0
 
 
 def new_roads(changes: geopandas.GeoDataFrame) -> geopandas.GeoDataFrame:
@@ -23,10 +30,42 @@ def new_roads(changes: geopandas.GeoDataFrame) -> geopandas.GeoDataFrame:
     return changes[_is_new(changes)].reset_index(drop=True)
 
 
-def shared_places(new: geopandas.GeoDataFrame, changes: geopandas.GeoDataFrame) -> np.ndarray:
+def check_extract(new: geopandas.GeoDataFrame, changes: geopandas.GeoDataFrame, extract: Extract, path: str) -> None:
+    """Check that an extract is the one in which the new roads of a layer of changes are missing.
+
+    Raises
+    ------
+    LabelError
+        The roads that they are attached to have changed, or a new road has been mapped since.
+    """
+    check_junctions(_shared_places(new, changes), extract, path)
+    plane = shared_plane(new)
+    lines, ways = (as_drawn(lines_in(plane, layer, LineFields())) for layer in (new, _layer_of(extract)))
+    along = matched_intervals(lines, ways, _ALONG_M, _ALONG_DEG)
+    along_m = np.bincount(along.edge, along.end_m - along.begin_m, minlength=len(lines.lines))
+    mapped = np.unique(lines.lines.feature[along_m > _ALONG_SHARE * lines.length_m])
+    if len(mapped):
+        place = shapely.point_on_surface(new.geometry.to_crs(_WGS84).iloc[mapped[0]])
+        raise LabelError(
+            f"{len(mapped):,} new roads run along a way of the {PURPOSE} ({path}), so they have been mapped since: one "
+            f"at longitude {place.x:.5f}, latitude {place.y:.5f}.",
+            "Compare road networks with this extract, or reject these roads.",
+        )
+
+
+def _layer_of(extract: Extract) -> geopandas.GeoDataFrame:
+    """Return the ways of an extract, as far as it has their nodes."""
+    way = np.repeat(np.arange(len(extract.ids)), np.diff(extract.offsets))
+    known = np.isfinite(extract.places[:, 0])
+    known &= (np.bincount(way[known], minlength=len(extract.ids)) > 1)[way]
+    _, row = np.unique(way[known], return_inverse=True)
+    return geopandas.GeoDataFrame(geometry=shapely.linestrings(extract.places[known], indices=row), crs=_WGS84)
+
+
+def _shared_places(new: geopandas.GeoDataFrame, changes: geopandas.GeoDataFrame) -> np.ndarray:
     """Return the vertices that new roads have in common with the roads before: (n, 2) float64 in degrees."""
     places = [
-        np.unique(shapely.get_coordinates(lines.geometry.to_crs("EPSG:4326")).round(PLACE_DIGITS), axis=0)
+        np.unique(shapely.get_coordinates(lines.geometry.to_crs(_WGS84)).round(PLACE_DIGITS), axis=0)
         for lines in (new, changes[~_is_new(changes)])
     ]
     return places[0][np.isin(places[0] @ (1, 1j), places[1] @ (1, 1j))]
@@ -55,7 +94,7 @@ def propose(
     Raises
     ------
     LabelError
-        As `read_extract`, `check_junctions` and `change_lines`.
+        As `read_extract`, `check_extract` and `change_lines`.
     """
     shapes = tasks.geometry.to_numpy()
     west, _, east, _ = shapely.bounds(shapes).T
@@ -69,7 +108,7 @@ def propose(
     places, refs = np.unique(np.column_stack([way, points.round(PLACE_DIGITS)]), axis=0, return_inverse=True)
     places, offsets = places[:, 1:], np.concatenate([[0], np.cumsum(np.bincount(way, minlength=len(rows)))])
     extract = read_extract(path, places)
-    check_junctions(shared_places(new_roads(chosen), changes), extract, path)
+    check_extract(new_roads(chosen), changes, extract, path)
     meetings, at = meet(places, extract), places.tolist()
     # A task's line may run against its road, so that it proposes no direction.
     roads = chosen.iloc[tasks["feature"].to_numpy()[rows]].reset_index(drop=True).assign(**{ONE_WAY: False})

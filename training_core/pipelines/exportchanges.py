@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..comparison.osm_proposals import BRIDGE, ONE_WAY, new_roads, shared_places
+from ..comparison.osm_proposals import BRIDGE, ONE_WAY, check_extract, new_roads
 from ..comparison.review import without_rejected
 from ..errors import LabelError, OutputError
 from ..events import Reporter
@@ -15,7 +15,7 @@ from ..geodata.vectors import require_fields
 from ..jobs import ExportChanges, ExportNetwork
 from ..networks.line_export import export_layer
 from ..networks.lines import LineFields, read_line_layer
-from ..networks.osm_change import change_lines, check_junctions, meet
+from ..networks.osm_change import change_lines, meet
 from ..networks.osm_extract import read_extract
 from ..networks.osm_file import ways_of
 from ..system.outputs import Outputs
@@ -33,7 +33,7 @@ def run(job: ExportChanges, reporter: Reporter) -> dict[str, Any]:
     OutputError
         The file has another ending than .osc, or there is no room.
     LabelError
-        There is no new road to export, or as `read_line_layer`, `without_rejected`, `read_extract`, `check_junctions`
+        There is no new road to export, or as `read_line_layer`, `without_rejected`, `read_extract`, `check_extract`
         and `change_lines`.
     """
     if not job.osc.lower().endswith(".osc"):
@@ -60,7 +60,7 @@ def run(job: ExportChanges, reporter: Reporter) -> dict[str, Any]:
         extract = read_extract(job.extract, ways.places)
         reporter.check_cancelled()
         reporter.progress(0.8, "Connecting")
-        check_junctions(shared_places(new, layer), extract, job.extract)
+        check_extract(new, layer, extract, job.extract)
         meetings = meet(ways.places, extract)
         with staged.open("w", encoding="utf-8", newline="\n") as file:
             lines = change_lines(ways.parts(), ways.places.tolist(), meetings, extract)

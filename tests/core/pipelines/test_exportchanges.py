@@ -110,6 +110,7 @@ def test_applied_to_any_town_no_road_but_the_new_ones_is_another(tmp_path, seed)
     [
         ({"version": 0}, "Way 500 of the extract .* has no version"),
         ({"moved": 3}, "of 2 places where new roads are attached .* lie on no way of"),
+        ({"mapped": ROAD}, r"1 new roads run along a way .* at longitude 13\.3\d+, latitude 52\.5"),
         ({"moved": 9000}, "has no road where the new roads lie"),
         ({"text": "<osm"}, "cannot be read"),
         ({"text": '<osm version="0.6"></osm>'}, "has no road where"),
@@ -123,6 +124,8 @@ def test_an_extract_that_does_not_fit_is_refused_and_nothing_is_written(tmp_path
     path = tmp_path / spoil.get("name", "before.osm")
     if "moved" in spoil:
         write_extract(path, placed(*(np.add(line, (0, spoil["moved"])) for line in (STREET, AVENUE))))
+    elif "mapped" in spoil:
+        write_extract(path, placed(STREET, AVENUE, spoil["mapped"]))
     elif "twice" in spoil:
         write_extract(path, placed(STREET, AVENUE))
         path.write_text(path.read_text().replace('way id="501"', 'way id="500"'))
