@@ -21,8 +21,9 @@ from .challenge_tasks import NEW
 # The field of bridges and of one-way roads in OpenStreetMap, and in what RoadSeg extracts.
 BRIDGE, ONE_WAY = "bridge", "oneway"
 _WGS84 = "EPSG:4326"
-# A new road has been mapped where a way runs along more than this share of it: this near, and as parallel.
-_ALONG_SHARE, _ALONG_M, _ALONG_DEG = 0.8, 3.0, 15.0
+# A new road has been mapped where a way, this near and as parallel, runs along more than a share of it and a length:
+# where a road forks off, the first meters are beside the other one.
+_ALONG_M, _ALONG_DEG, _ALONG_SHARE, _ALONG_LENGTH_M = 3.0, 15.0, 0.8, 25.0
 
 
 def new_roads(changes: geopandas.GeoDataFrame) -> geopandas.GeoDataFrame:
@@ -43,7 +44,7 @@ def check_extract(new: geopandas.GeoDataFrame, changes: geopandas.GeoDataFrame, 
     lines, ways = (as_drawn(lines_in(plane, layer, LineFields())) for layer in (new, _layer_of(extract)))
     along = matched_intervals(lines, ways, _ALONG_M, _ALONG_DEG)
     along_m = np.bincount(along.edge, along.end_m - along.begin_m, minlength=len(lines.lines))
-    mapped = np.unique(lines.lines.feature[along_m > _ALONG_SHARE * lines.length_m])
+    mapped = np.unique(lines.lines.feature[along_m > np.maximum(_ALONG_SHARE * lines.length_m, _ALONG_LENGTH_M)])
     if len(mapped):
         place = shapely.point_on_surface(new.geometry.to_crs(_WGS84).iloc[mapped[0]])
         raise LabelError(
