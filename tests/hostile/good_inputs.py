@@ -42,7 +42,7 @@ class Goods:
     changes : str
         Its roads as new ones.
     extract : str
-        Its roads but one as ways of OpenStreetMap.
+        Roads beside its own as ways of OpenStreetMap.
     places : str
         Points on its roads, with a field `name`.
     labeled : str
@@ -158,7 +158,7 @@ def make_goods(folder: Path) -> Goods:
         after=write_layer(folder / "after.gpkg", *map(on_map, ROADS[:-1])),
         changes=write_layer(folder / "changes.gpkg", *map(on_map, ROADS), change=["new"] * len(ROADS)),
         extract=write_extract(
-            folder / "extract.osm", geopandas.GeoSeries(map(on_map, ROADS[:-1]), crs=UTM).to_crs("EPSG:4326")
+            folder / "extract.osm", geopandas.GeoSeries(map(on_map, ROADS), crs=UTM).translate(7, 7).to_crs("EPSG:4326")
         ),
         places=write_layer(
             folder / "places.gpkg", on_map(Point(48, 5)), on_map(Point(SIDE_PX - 5, 100)), name=["north", "east"]

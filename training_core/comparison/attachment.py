@@ -70,7 +70,7 @@ def attach(
     roads = as_drawn(before.parted(before.shapes[at_grade], at_grade))
     shapes, junctions = _with_attached_ends(new, matched, roads, within_m, join_m)
     attached = as_drawn(make_lines(shapes, new.bridge))
-    crossings, crossed = _crossings(attached, roads, junctions)
+    crossings, crossed = _crossings(attached, roads)
     inserted = concatenated(junctions, crossed)
     shapes_before = before.shapes.copy()
     shapes_before[at_grade] = _with_vertices(roads, inserted)
@@ -142,7 +142,7 @@ def _junctions(roads: RoadGraph, places: Places) -> _Vertices:
     )
 
 
-def _crossings(new: RoadGraph, roads: RoadGraph, junctions: _Vertices) -> tuple[_Vertices, _Vertices]:
+def _crossings(new: RoadGraph, roads: RoadGraph) -> tuple[_Vertices, _Vertices]:
     """Return where new lines cross roads at other places than their ends: the vertices of both, k each."""
     limit, count = max(MAX_MEETINGS, MAX_MEETINGS_PER_SEGMENT * len(new.graph.points)), 0
     found = []

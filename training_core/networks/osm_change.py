@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from xml.sax.saxutils import quoteattr
 
 import numpy as np
@@ -27,7 +27,7 @@ from .osm_extract import PURPOSE, Extract
 from .osm_file import MAX_WAY_NODES, PLACE_DIGITS
 
 # A vertex this close to a way lies on it. Places are stored to about a centimeter.
-SAME_M = 0.05
+_SAME_M = 0.05
 _NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -40,7 +40,7 @@ class Meetings:
     """
 
     node: np.ndarray
-    inserted: dict[int, list[tuple[int, int, float]]] = field(default_factory=dict)
+    inserted: dict[int, list[tuple[int, int, float]]]
 
     @property
     def ways(self) -> int:
@@ -60,7 +60,7 @@ def meet(places: np.ndarray, extract: Extract) -> Meetings:
     per_degree_m = np.radians(ELLIPSOID.a) * np.array([np.cos(middle), 1.0])
     known = np.flatnonzero(np.isfinite(extract.places[:, 0]))
     points, at = extract.places * per_degree_m, places * per_degree_m
-    gap_m, nearest = cKDTree(points[known]).query(at, distance_upper_bound=SAME_M)
+    gap_m, nearest = cKDTree(points[known]).query(at, distance_upper_bound=_SAME_M)
     is_node = np.isfinite(gap_m)
     node = np.zeros(len(places), dtype=np.int64)
     node[is_node] = extract.refs[known[nearest[is_node]]]
@@ -69,7 +69,7 @@ def meet(places: np.ndarray, extract: Extract) -> Meetings:
     begins = known[:-1][(np.diff(known) == 1) & (way[known[:-1]] == way[known[1:]])]
     segments = shapely.linestrings(np.stack([points[begins], points[begins + 1]], axis=1))
     free = np.flatnonzero(~is_node)
-    place, segment = shapely.STRtree(segments).query(shapely.points(at[free]), predicate="dwithin", distance=SAME_M)
+    place, segment = shapely.STRtree(segments).query(shapely.points(at[free]), predicate="dwithin", distance=_SAME_M)
     place, begin = free[place], begins[segment]
     away_m = np.hypot(*(at[place] - points[begin]).T)
     inserted = defaultdict(list)
@@ -111,8 +111,7 @@ def change_lines(
     Raises
     ------
     LabelError
-        A way to be modified has no version or is not of OpenStreetMap, would have too many nodes, or has characters
-        that XML cannot hold.
+        A way to be modified has no version or would have too many nodes, or a tag has characters that XML cannot hold.
     """
     ids: dict[int, int] = {}
     ways: list[str] = []
@@ -147,10 +146,10 @@ def change_lines(
 def _modified(extract: Extract, way: int, nodes: list[tuple[int, float, int]]) -> str:
     """Return a way of an extract with nodes put into it: for each the ref before it, how far that is, and its id."""
     number, version = int(extract.ids[way]), int(extract.versions[way])
-    if version < 1 or number < 1:
+    if version < 1:
         raise LabelError(
             f"Way {number} of the {PURPOSE}, to which a new road is attached, has no version, so it cannot be changed.",
-            "Give an extract with metadata (in Overpass: out meta), of objects that are in OpenStreetMap.",
+            "Give an extract with metadata (in Overpass: out meta).",
         )
     first, last = int(extract.offsets[way]), int(extract.offsets[way + 1])
     refs = extract.refs[first:last].tolist()

@@ -41,7 +41,8 @@ def read_extract(path: str, around: np.ndarray) -> Extract:
     Raises
     ------
     LabelError
-        The file is no extract, or cannot be read; it has a way twice, as the history of ways does; or no road is there.
+        The file is no extract, or cannot be read; it has new objects, or a way twice, as the history of ways does; or
+        no road is there.
     OutputError
         The runtime cannot read it.
     """
@@ -58,6 +59,10 @@ def read_extract(path: str, around: np.ndarray) -> Extract:
         refs += [node.ref for node in way.nodes]
         places += nodes
         counts.append(len(nodes))
+    if min(ids, default=1) < 1 or min(refs, default=1) < 1:
+        raise LabelError(
+            f"{name} has objects that are not in OpenStreetMap, with ids below 1.", "Give it as OpenStreetMap has it."
+        )
     if len(set(ids)) < len(ids):
         raise LabelError(f"{name} has a way more than once.", "Give an extract of the present, without its history.")
     if not ids:
