@@ -14,7 +14,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from xml.sax.saxutils import quoteattr
+from html import escape
 
 import numpy as np
 import shapely
@@ -28,6 +28,7 @@ from .osm_file import MAX_WAY_NODES, PLACE_DIGITS
 
 # A vertex this close to a way lies on it. Places are stored to about a centimeter.
 _SAME_M = 0.05
+_WHITE_SPACE = {ord(each): f"&#{ord(each)};" for each in "\t\n\r"}
 _NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -170,5 +171,10 @@ def _way(attributes: str, refs: list[int], tags: dict[str, str]) -> str:
                 f"A way ({attributes}) has the tag {text!r}, which XML cannot hold.", "Correct it in OpenStreetMap."
             )
     nodes = "".join(f'<nd ref="{ref}"/>' for ref in refs)
-    texts = "".join(f"<tag k={quoteattr(key)} v={quoteattr(value)}/>" for key, value in tags.items())
+    texts = "".join(f'<tag k="{_escaped(key)}" v="{_escaped(value)}"/>' for key, value in tags.items())
     return f"<way {attributes}>{nodes}{texts}</way>"
+
+
+def _escaped(text: str) -> str:
+    """Return a text as the value of an attribute, in which a reader would make spaces of line breaks and tabs."""
+    return escape(text).translate(_WHITE_SPACE)

@@ -19,7 +19,7 @@ from training_core.events import Reporter
 from training_core.jobs import ExportChanges
 from training_core.pipelines.exportchanges import run
 
-TAGS = [{"highway": "tertiary", "name": 'A "B" & <C>\U0001f6a7'}, {"highway": "residential"}]
+TAGS = [{"highway": "tertiary", "name": 'A "B" & <C>\n\tD\U0001f6a7'}, {"highway": "residential"}]
 
 
 def exported(folder, extract, changes):
