@@ -1,4 +1,4 @@
-"""RoadSeg's menu under Raster, its toolbar, settings page and live panel: added to a window, and removed.
+"""RoadSeg's menu under Raster, its toolbar, settings page and panels: added to a window, and removed.
 
 Scope: entries and icons. Independent of their targets.
 """
@@ -25,6 +25,7 @@ from .field_sheet import make_sheet
 from .live.control import LiveControl
 from .live.panel import LivePanel
 from .live.session_store import sessions_folder
+from .review.control import Review
 from .settings_page import PAGE, SettingsPageFactory
 
 NAME = "RoadSeg"
@@ -46,6 +47,7 @@ class Menu:
         self._window = window
         self._demo = Demo(window, demo_folder or demo_project.folder())
         self._live = Live(window, live_folder or sessions_folder())
+        self._review = Review(window)
         self._factory = SettingsPageFactory()
         self._actions: list[QAction] = []
         self._status: Optional[QAction] = None
@@ -59,6 +61,7 @@ class Menu:
         self._actions = [
             *algorithms,
             live,
+            self._action("review", tr("Review changes"), "/algorithms/mAlgorithmCheckGeometry.svg", self._review.begin),
             self._separator(),
             self._action("try", tr("Try it on a generated scene"), "/mActionPlay.svg", self._demo.start),
             self._action("sheet", tr("Field sheet…"), "/mActionNewLayout.svg", self._open_sheet),
@@ -80,6 +83,7 @@ class Menu:
         """Remove all of it from the window."""
         self._demo.stop()
         self._live.close()
+        self._review.close()
         self._window.rasterMenu().aboutToShow.disconnect(self._update_status)
         self._window.unregisterOptionsWidgetFactory(self._factory)
         self._window.mainWindow().removeToolBar(self._toolbar)

@@ -9,6 +9,19 @@
     </categories>
     <symbols>
       <symbol type="line" name="0" alpha="1" clip_to_extent="1" force_rhr="0">
+        <data_defined_properties>
+          <Option type="Map">
+            <Option type="QString" name="name" value=""/>
+            <Option type="Map" name="properties">
+              <Option type="Map" name="alpha">
+                <Option type="bool" name="active" value="true"/>
+                <Option type="QString" name="expression" value="if(attribute('review') = 'rejected', 25, 100)"/>
+                <Option type="int" name="type" value="3"/>
+              </Option>
+            </Option>
+            <Option type="QString" name="type" value="collection"/>
+          </Option>
+        </data_defined_properties>
         <layer class="SimpleLine" enabled="1" locked="0" pass="0">
           <Option type="Map">
             <Option type="QString" name="line_color" value="255,255,255,255"/>
@@ -29,6 +42,19 @@
         </layer>
       </symbol>
       <symbol type="line" name="1" alpha="1" clip_to_extent="1" force_rhr="0">
+        <data_defined_properties>
+          <Option type="Map">
+            <Option type="QString" name="name" value=""/>
+            <Option type="Map" name="properties">
+              <Option type="Map" name="alpha">
+                <Option type="bool" name="active" value="true"/>
+                <Option type="QString" name="expression" value="if(attribute('review') = 'rejected', 25, 100)"/>
+                <Option type="int" name="type" value="3"/>
+              </Option>
+            </Option>
+            <Option type="QString" name="type" value="collection"/>
+          </Option>
+        </data_defined_properties>
         <layer class="SimpleLine" enabled="1" locked="0" pass="0">
           <Option type="Map">
             <Option type="QString" name="line_color" value="255,255,255,255"/>
@@ -49,6 +75,19 @@
         </layer>
       </symbol>
       <symbol type="line" name="2" alpha="1" clip_to_extent="1" force_rhr="0">
+        <data_defined_properties>
+          <Option type="Map">
+            <Option type="QString" name="name" value=""/>
+            <Option type="Map" name="properties">
+              <Option type="Map" name="alpha">
+                <Option type="bool" name="active" value="true"/>
+                <Option type="QString" name="expression" value="if(attribute('review') = 'rejected', 25, 100)"/>
+                <Option type="int" name="type" value="3"/>
+              </Option>
+            </Option>
+            <Option type="QString" name="type" value="collection"/>
+          </Option>
+        </data_defined_properties>
         <layer class="SimpleLine" enabled="1" locked="0" pass="0">
           <Option type="Map">
             <Option type="QString" name="line_color" value="255,255,255,255"/>

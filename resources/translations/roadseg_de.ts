@@ -1700,6 +1700,10 @@
         <translation>{rate:.1f} Schritte pro Sekunde</translation>
     </message>
     <message>
+        <source>Review changes</source>
+        <translation>Veränderungen prüfen</translation>
+    </message>
+    <message>
         <source>Try it on a generated scene</source>
         <translation>An einer erzeugten Szene ausprobieren</translation>
     </message>
@@ -1714,6 +1718,106 @@
     <message>
         <source>Runtime: {status}…</source>
         <translation>Laufzeitumgebung: {status}…</translation>
+    </message>
+    <message>
+        <source>Select the result of Compare road networks in the layer panel.</source>
+        <translation>Wählen Sie im Layerbedienfeld das Ergebnis von „Straßennetze vergleichen“.</translation>
+    </message>
+    <message>
+        <source>The layer {layer} is not a layer of changes: it needs lines with the field “{field}”.</source>
+        <translation>Der Layer {layer} enthält keine Veränderungen: dazu braucht er Linien mit dem Feld „{field}“.</translation>
+    </message>
+    <message>
+        <source>No layer is selected.</source>
+        <translation>Kein Layer ist ausgewählt.</translation>
+    </message>
+    <message>
+        <source>Export it to a GeoPackage (its menu, Export), and review that.</source>
+        <translation>Exportieren Sie ihn in ein GeoPackage (sein Menü, Export) und prüfen Sie dieses.</translation>
+    </message>
+    <message>
+        <source>Rename it, so that the review gets a field of its own.</source>
+        <translation>Benennen Sie es um, damit die Prüfung ein eigenes Feld bekommt.</translation>
+    </message>
+    <message>
+        <source>The review cannot be written to the layer {layer} ({reason}).</source>
+        <translation>Die Prüfung kann nicht in den Layer {layer} geschrieben werden ({reason}).</translation>
+    </message>
+    <message>
+        <source>Close other programs that use its file, and make room on the disk.</source>
+        <translation>Schließen Sie andere Programme, die seine Datei benutzen, und schaffen Sie Platz auf dem Datenträger.</translation>
+    </message>
+    <message>
+        <source>The layer {layer} is read-only, so no review can be written to it.</source>
+        <translation>Der Layer {layer} ist schreibgeschützt; die Prüfung kann nicht hineingeschrieben werden.</translation>
+    </message>
+    <message>
+        <source>The field “{field}” of the layer {layer} holds no text.</source>
+        <translation>Das Feld „{field}“ des Layers {layer} enthält keinen Text.</translation>
+    </message>
+    <message>
+        <source>This layer is temporary, and its review with it: save it by Make Permanent in its menu.</source>
+        <translation>Dieser Layer ist temporär und mit ihm die Prüfung: sichern Sie ihn mit „Dauerhaft machen“ in seinem Menü.</translation>
+    </message>
+    <message>
+        <source>All is reviewed: {accepted} accepted, {rejected} rejected.</source>
+        <translation>Alles ist geprüft: {accepted} angenommen, {rejected} abgelehnt.</translation>
+    </message>
+    <message>
+        <source>The layer has no new, lost or displaced roads, so there is nothing to review.</source>
+        <translation>Der Layer hat keine neuen, verlorenen oder verschobenen Straßen; es gibt nichts zu prüfen.</translation>
+    </message>
+    <message>
+        <source>Lines were deleted meanwhile; they are left out.</source>
+        <translation>Inzwischen wurden Linien gelöscht; sie werden ausgelassen.</translation>
+    </message>
+    <message>
+        <source>&lt;b&gt;New road&lt;/b&gt;, {length}. Accept if the image shows a road here.</source>
+        <translation>&lt;b&gt;Neue Straße&lt;/b&gt;, {length}. Nehmen Sie sie an, wenn das Bild hier eine Straße zeigt.</translation>
+    </message>
+    <message>
+        <source>&lt;b&gt;Lost road&lt;/b&gt;, {length}. Accept if the image shows that the road is gone.</source>
+        <translation>&lt;b&gt;Verlorene Straße&lt;/b&gt;, {length}. Nehmen Sie das an, wenn das Bild zeigt, dass die Straße fort ist.</translation>
+    </message>
+    <message>
+        <source>&lt;b&gt;Displaced road&lt;/b&gt;, {length}. Accept if the image shows the road beside the line.</source>
+        <translation>&lt;b&gt;Verschobene Straße&lt;/b&gt;, {length}. Nehmen Sie das an, wenn das Bild die Straße neben der Linie zeigt.</translation>
+    </message>
+    <message>
+        <source>The layer {layer} was removed, which ends the review.</source>
+        <translation>Der Layer {layer} wurde entfernt; damit endet die Prüfung.</translation>
+    </message>
+    <message>
+        <source>The layer is being edited. Save or discard its edits, and the review goes on.</source>
+        <translation>Der Layer wird gerade bearbeitet. Speichern oder verwerfen Sie die Änderungen, dann geht die Prüfung weiter.</translation>
+    </message>
+    <message>
+        <source>{reviewed} of {total} reviewed, {left} left</source>
+        <translation>{reviewed} von {total} geprüft, {left} übrig</translation>
+    </message>
+    <message>
+        <source>Accept</source>
+        <translation>Annehmen</translation>
+    </message>
+    <message>
+        <source>Reject</source>
+        <translation>Ablehnen</translation>
+    </message>
+    <message>
+        <source>Skip</source>
+        <translation>Überspringen</translation>
+    </message>
+    <message>
+        <source>Back</source>
+        <translation>Zurück</translation>
+    </message>
+    <message>
+        <source>Zoom to the line</source>
+        <translation>Zur Linie zoomen</translation>
+    </message>
+    <message>
+        <source>Select a layer of changes, and choose Review changes.</source>
+        <translation>Wählen Sie einen Layer mit Veränderungen aus und dann „Veränderungen prüfen“.</translation>
     </message>
     <message>
         <source>Python</source>

@@ -1700,6 +1700,10 @@
         <translation>{rate:.1f} pasos por segundo</translation>
     </message>
     <message>
+        <source>Review changes</source>
+        <translation>Revisar cambios</translation>
+    </message>
+    <message>
         <source>Try it on a generated scene</source>
         <translation>Probar con una escena generada</translation>
     </message>
@@ -1714,6 +1718,106 @@
     <message>
         <source>Runtime: {status}…</source>
         <translation>Entorno de ejecución: {status}…</translation>
+    </message>
+    <message>
+        <source>Select the result of Compare road networks in the layer panel.</source>
+        <translation>Seleccione el resultado de «Comparar redes viarias» en el panel de capas.</translation>
+    </message>
+    <message>
+        <source>The layer {layer} is not a layer of changes: it needs lines with the field “{field}”.</source>
+        <translation>La capa {layer} no es una capa de cambios: necesita líneas con el campo «{field}».</translation>
+    </message>
+    <message>
+        <source>No layer is selected.</source>
+        <translation>No hay ninguna capa seleccionada.</translation>
+    </message>
+    <message>
+        <source>Export it to a GeoPackage (its menu, Export), and review that.</source>
+        <translation>Expórtela a un GeoPackage (su menú, Exportar) y revise este.</translation>
+    </message>
+    <message>
+        <source>Rename it, so that the review gets a field of its own.</source>
+        <translation>Cámbiele el nombre para que la revisión tenga un campo propio.</translation>
+    </message>
+    <message>
+        <source>The review cannot be written to the layer {layer} ({reason}).</source>
+        <translation>La revisión no se puede escribir en la capa {layer} ({reason}).</translation>
+    </message>
+    <message>
+        <source>Close other programs that use its file, and make room on the disk.</source>
+        <translation>Cierre otros programas que usen su archivo y libere espacio en el disco.</translation>
+    </message>
+    <message>
+        <source>The layer {layer} is read-only, so no review can be written to it.</source>
+        <translation>La capa {layer} es de solo lectura, así que no se puede escribir en ella ninguna revisión.</translation>
+    </message>
+    <message>
+        <source>The field “{field}” of the layer {layer} holds no text.</source>
+        <translation>El campo «{field}» de la capa {layer} no contiene texto.</translation>
+    </message>
+    <message>
+        <source>This layer is temporary, and its review with it: save it by Make Permanent in its menu.</source>
+        <translation>Esta capa es temporal, y con ella su revisión: guárdela con «Hacer permanente» en su menú.</translation>
+    </message>
+    <message>
+        <source>All is reviewed: {accepted} accepted, {rejected} rejected.</source>
+        <translation>Todo está revisado: {accepted} aceptados, {rejected} rechazados.</translation>
+    </message>
+    <message>
+        <source>The layer has no new, lost or displaced roads, so there is nothing to review.</source>
+        <translation>La capa no tiene vías nuevas, perdidas ni desplazadas: no hay nada que revisar.</translation>
+    </message>
+    <message>
+        <source>Lines were deleted meanwhile; they are left out.</source>
+        <translation>Entretanto se eliminaron líneas; se omiten.</translation>
+    </message>
+    <message>
+        <source>&lt;b&gt;New road&lt;/b&gt;, {length}. Accept if the image shows a road here.</source>
+        <translation>&lt;b&gt;Vía nueva&lt;/b&gt;, {length}. Acepte si la imagen muestra aquí una vía.</translation>
+    </message>
+    <message>
+        <source>&lt;b&gt;Lost road&lt;/b&gt;, {length}. Accept if the image shows that the road is gone.</source>
+        <translation>&lt;b&gt;Vía perdida&lt;/b&gt;, {length}. Acepte si la imagen muestra que la vía ya no existe.</translation>
+    </message>
+    <message>
+        <source>&lt;b&gt;Displaced road&lt;/b&gt;, {length}. Accept if the image shows the road beside the line.</source>
+        <translation>&lt;b&gt;Vía desplazada&lt;/b&gt;, {length}. Acepte si la imagen muestra la vía al lado de la línea.</translation>
+    </message>
+    <message>
+        <source>The layer {layer} was removed, which ends the review.</source>
+        <translation>La capa {layer} se quitó, y con eso termina la revisión.</translation>
+    </message>
+    <message>
+        <source>The layer is being edited. Save or discard its edits, and the review goes on.</source>
+        <translation>La capa se está editando. Guarde o descarte sus ediciones y la revisión continuará.</translation>
+    </message>
+    <message>
+        <source>{reviewed} of {total} reviewed, {left} left</source>
+        <translation>{reviewed} de {total} revisados, quedan {left}</translation>
+    </message>
+    <message>
+        <source>Accept</source>
+        <translation>Aceptar</translation>
+    </message>
+    <message>
+        <source>Reject</source>
+        <translation>Rechazar</translation>
+    </message>
+    <message>
+        <source>Skip</source>
+        <translation>Omitir</translation>
+    </message>
+    <message>
+        <source>Back</source>
+        <translation>Atrás</translation>
+    </message>
+    <message>
+        <source>Zoom to the line</source>
+        <translation>Acercar a la línea</translation>
+    </message>
+    <message>
+        <source>Select a layer of changes, and choose Review changes.</source>
+        <translation>Seleccione una capa de cambios y elija «Revisar cambios».</translation>
     </message>
     <message>
         <source>Python</source>

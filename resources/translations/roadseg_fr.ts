@@ -1700,6 +1700,10 @@
         <translation>{rate:.1f} étapes par seconde</translation>
     </message>
     <message>
+        <source>Review changes</source>
+        <translation>Vérifier les changements</translation>
+    </message>
+    <message>
         <source>Try it on a generated scene</source>
         <translation>Essayer sur une scène générée</translation>
     </message>
@@ -1714,6 +1718,106 @@
     <message>
         <source>Runtime: {status}…</source>
         <translation>Environnement d'exécution : {status}…</translation>
+    </message>
+    <message>
+        <source>Select the result of Compare road networks in the layer panel.</source>
+        <translation>Sélectionnez le résultat de « Comparer des réseaux routiers » dans le panneau des couches.</translation>
+    </message>
+    <message>
+        <source>The layer {layer} is not a layer of changes: it needs lines with the field “{field}”.</source>
+        <translation>La couche {layer} n'est pas une couche de changements : il lui faut des lignes avec le champ « {field} ».</translation>
+    </message>
+    <message>
+        <source>No layer is selected.</source>
+        <translation>Aucune couche n'est sélectionnée.</translation>
+    </message>
+    <message>
+        <source>Export it to a GeoPackage (its menu, Export), and review that.</source>
+        <translation>Exportez-la dans un GeoPackage (son menu, Exporter), et vérifiez celui-ci.</translation>
+    </message>
+    <message>
+        <source>Rename it, so that the review gets a field of its own.</source>
+        <translation>Renommez-le, pour que la vérification ait son propre champ.</translation>
+    </message>
+    <message>
+        <source>The review cannot be written to the layer {layer} ({reason}).</source>
+        <translation>La vérification ne peut pas être écrite dans la couche {layer} ({reason}).</translation>
+    </message>
+    <message>
+        <source>Close other programs that use its file, and make room on the disk.</source>
+        <translation>Fermez les autres programmes qui utilisent son fichier, et libérez de la place sur le disque.</translation>
+    </message>
+    <message>
+        <source>The layer {layer} is read-only, so no review can be written to it.</source>
+        <translation>La couche {layer} est en lecture seule : aucune vérification ne peut y être écrite.</translation>
+    </message>
+    <message>
+        <source>The field “{field}” of the layer {layer} holds no text.</source>
+        <translation>Le champ « {field} » de la couche {layer} ne contient pas de texte.</translation>
+    </message>
+    <message>
+        <source>This layer is temporary, and its review with it: save it by Make Permanent in its menu.</source>
+        <translation>Cette couche est temporaire, et sa vérification avec elle : enregistrez-la par « Rendre permanent » dans son menu.</translation>
+    </message>
+    <message>
+        <source>All is reviewed: {accepted} accepted, {rejected} rejected.</source>
+        <translation>Tout est vérifié : {accepted} acceptés, {rejected} rejetés.</translation>
+    </message>
+    <message>
+        <source>The layer has no new, lost or displaced roads, so there is nothing to review.</source>
+        <translation>La couche n'a pas de routes nouvelles, perdues ou déplacées : il n'y a rien à vérifier.</translation>
+    </message>
+    <message>
+        <source>Lines were deleted meanwhile; they are left out.</source>
+        <translation>Des lignes ont été supprimées entre-temps ; elles sont laissées de côté.</translation>
+    </message>
+    <message>
+        <source>&lt;b&gt;New road&lt;/b&gt;, {length}. Accept if the image shows a road here.</source>
+        <translation>&lt;b&gt;Route nouvelle&lt;/b&gt;, {length}. Acceptez si l'image montre une route ici.</translation>
+    </message>
+    <message>
+        <source>&lt;b&gt;Lost road&lt;/b&gt;, {length}. Accept if the image shows that the road is gone.</source>
+        <translation>&lt;b&gt;Route perdue&lt;/b&gt;, {length}. Acceptez si l'image montre que la route a disparu.</translation>
+    </message>
+    <message>
+        <source>&lt;b&gt;Displaced road&lt;/b&gt;, {length}. Accept if the image shows the road beside the line.</source>
+        <translation>&lt;b&gt;Route déplacée&lt;/b&gt;, {length}. Acceptez si l'image montre la route à côté de la ligne.</translation>
+    </message>
+    <message>
+        <source>The layer {layer} was removed, which ends the review.</source>
+        <translation>La couche {layer} a été retirée, ce qui met fin à la vérification.</translation>
+    </message>
+    <message>
+        <source>The layer is being edited. Save or discard its edits, and the review goes on.</source>
+        <translation>La couche est en cours d'édition. Enregistrez ou abandonnez ses modifications, et la vérification reprend.</translation>
+    </message>
+    <message>
+        <source>{reviewed} of {total} reviewed, {left} left</source>
+        <translation>{reviewed} sur {total} vérifiés, {left} restants</translation>
+    </message>
+    <message>
+        <source>Accept</source>
+        <translation>Accepter</translation>
+    </message>
+    <message>
+        <source>Reject</source>
+        <translation>Rejeter</translation>
+    </message>
+    <message>
+        <source>Skip</source>
+        <translation>Passer</translation>
+    </message>
+    <message>
+        <source>Back</source>
+        <translation>Retour</translation>
+    </message>
+    <message>
+        <source>Zoom to the line</source>
+        <translation>Zoomer sur la ligne</translation>
+    </message>
+    <message>
+        <source>Select a layer of changes, and choose Review changes.</source>
+        <translation>Sélectionnez une couche de changements, puis choisissez « Vérifier les changements ».</translation>
     </message>
     <message>
         <source>Python</source>

@@ -12,7 +12,7 @@ from qgis.core import QgsLineSymbol, QgsProject
 from qgis.PyQt.QtCore import QPoint, Qt, QTimer
 from qgis.PyQt.QtGui import QImage
 from qgis.PyQt.QtTest import QTest
-from qgis.PyQt.QtWidgets import QAbstractButton, QAction, QLabel, QProgressBar, QTextEdit, QTreeView, QWidget
+from qgis.PyQt.QtWidgets import QAbstractButton, QAction, QLabel, QProgressBar, QShortcut, QTextEdit, QTreeView, QWidget
 from qgis.utils import iface
 
 from tests.gui.stage import Until, open_dialogs
@@ -29,6 +29,14 @@ def click(button: QWidget) -> None:
 def choose(name: str) -> None:
     """Choose an entry of RoadSeg's menu by its object name."""
     QTimer.singleShot(0, iface.mainWindow().findChild(QAction, name).trigger)
+
+
+def single_keys() -> list[str]:
+    """Return the letters that QGIS itself takes as shortcuts."""
+    window = iface.mainWindow()
+    keys = [each.shortcut() for each in window.findChildren(QAction) if "roadseg" not in each.objectName()]
+    keys += [each.key() for each in window.findChildren(QShortcut)]
+    return sorted({key.toString() for key in keys if len(key.toString()) == 1})
 
 
 def press(words: str) -> None:

@@ -45,6 +45,7 @@ def start(stage: Stage) -> Iterator[Until]:
     yield Until(lambda: QgsApplication.processingRegistry().providerById("roadseg"), "the plugin is loaded")
     menu = next(each.menu() for each in iface.rasterMenu().actions() if each.text() == "RoadSeg")
     stage.seen["menu"] = [action.text() for action in menu.actions() if action.text()]
+    stage.seen["keys"] = hands.single_keys()
     if not hands.toolbox().isVisible():
         plugins["processing"].toolboxAction.trigger()
     yield Until(lambda: hands.toolbox().isVisible(), "the toolbox is there")

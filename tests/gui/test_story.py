@@ -26,6 +26,11 @@ def test_a_fresh_profile_has_the_menu_and_the_toolbox(seen):
     assert set(seen["toolbox"]["Roads"]) >= {"Extract roads", "Segment roads", "Vectorize roads"}
 
 
+def test_the_keys_of_a_review_are_none_of_qgis(seen):
+    assert "S" in seen["keys"]  # which toggles snapping
+    assert not set("AXNBZ") & set(seen["keys"])
+
+
 def test_the_demo_comes_as_layers_to_learn_from(seen):
     assert seen["demo_layers"] == ["Area of interest", "Drawn roads", "True roads", "Generated scene"]
 

@@ -19,7 +19,7 @@ from qgis.core import (
 )
 from qgis.gui import QgisInterface, QgsBrowserGuiModel, QgsLayerTreeView
 from qgis.PyQt.QtCore import QTimer
-from qgis.PyQt.QtWidgets import QApplication, QDialog, QToolBar
+from qgis.PyQt.QtWidgets import QApplication, QDialog, QDockWidget, QToolBar
 from roadseg.qgis_roadseg import settings
 from roadseg.qgis_roadseg.desktop import first_result
 from roadseg.qgis_roadseg.desktop.menu import ALGORITHMS, Menu
@@ -106,8 +106,8 @@ def test_the_window_of_these_tests_has_what_that_of_qgis_has():
 def test_the_menu_and_the_toolbar_have_few_entries(window, menu):
     texts = [action.text() for action in entries(window) if not action.isSeparator()]
     assert texts[:4] == ["Fine-tune a model…", "Segment roads…", "Extract roads…", "Compare road networks…"]
-    assert texts[4:6] == ["RoadSeg live", "Try it on a generated scene"]
-    assert (texts[6], texts[8:]) == ("Field sheet…", ["Settings…", "Report a problem…"])
+    assert texts[4:7] == ["RoadSeg live", "Review changes", "Try it on a generated scene"]
+    assert (texts[7], texts[9:]) == ("Field sheet…", ["Settings…", "Report a problem…"])
     (toolbar,) = window.mainWindow().findChildren(QToolBar)
     assert [action.text() for action in toolbar.actions()] == texts[:5]
     icons = {action.icon().pixmap(24, 24).toImage().cacheKey() for action in toolbar.actions()}
@@ -139,6 +139,15 @@ def test_a_field_sheet_of_an_empty_map_opens_too(window, menu):
     assert window.mapCanvas().extent().isEmpty()
     entry(window, "sheet").trigger()
     assert len(window.layouts) == 1
+
+
+def test_the_review_is_of_the_layer_that_is_current(window, menu):
+    entry(window, "review").trigger()
+    assert "No layer is selected" in messages(window)[0]
+    window.setActiveLayer(memory_layer("LineString", "Changes", "LineString (0 0, 9 9)", "&field=change:string"))
+    entry(window, "review").trigger()
+    (dock,) = window.mainWindow().findChildren(QDockWidget)
+    assert dock.windowTitle() == "Review changes"
 
 
 def test_an_entry_opens_its_algorithm(window, menu, play_runtime):

@@ -7,13 +7,17 @@ from osgeo import gdal
 from qgis.core import (
     Qgis,
     QgsApplication,
+    QgsMapRendererSequentialJob,
+    QgsMapSettings,
     QgsProcessingContext,
     QgsProcessingOutputLayerDefinition,
     QgsProject,
     QgsRasterLayer,
+    QgsRectangle,
     QgsRenderContext,
     QgsVectorLayer,
 )
+from qgis.PyQt.QtCore import QSize
 from roadseg.qgis_roadseg.layers.styles import set_style, source_name_of
 from roadseg.qgis_roadseg.paths import RESOURCES
 
@@ -154,6 +158,29 @@ def test_a_class_that_is_unknown_or_not_told_has_a_look_too():
     other = look_of_a_class("paved")
     assert other == look_of_a_class(None) == look_of_a_class("") == look_of_a_road("roadsbyclass", width_m=5.0)
     assert other not in [look_of_a_class(name) for name in ("motorway", "residential", "unclassified", "path")]
+
+
+def paint(**values):
+    """Return how dark a change with such values is painted on white, at its darkest."""
+    fields = "".join(f"&field={name}:string" for name in values)
+    layer = memory_layer("LineString", "changes", "LineString (350000 3060000, 350010 3060000)", fields)
+    layer.dataProvider().changeAttributeValues({1: dict(enumerate(values.values()))})
+    layer.loadNamedStyle(str(RESOURCES / "styles" / "changes.qml"))
+    settings = QgsMapSettings()
+    settings.setLayers([layer])
+    settings.setDestinationCrs(layer.crs())
+    settings.setExtent(QgsRectangle(350002, 3059999, 350008, 3060001))
+    settings.setOutputSize(QSize(60, 20))
+    job = QgsMapRendererSequentialJob(settings)
+    job.start()
+    job.waitForFinished()
+    return 255 - min(job.renderedImage().pixelColor(30, row).red() for row in range(20))
+
+
+def test_changes_that_were_rejected_are_faint_and_no_field_is_needed_for_the_others():
+    new = paint(change="new")
+    assert new == paint(change="new", review=None) == paint(change="new", review="accepted") > 200
+    assert 20 < paint(change="new", review="rejected") < 80
 
 
 # Lines of the classes that the mask's folder is named for.

@@ -1,0 +1,194 @@
+"""The review of a layer of changes: joins its lines, the panel and the map.
+
+Scope: what follows from what. Independent of how lines are read and written.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Optional
+
+from qgis.core import (
+    Qgis,
+    QgsCoordinateTransform,
+    QgsDistanceArea,
+    QgsFeature,
+    QgsPointXY,
+    QgsProject,
+    QgsVectorLayer,
+)
+from qgis.gui import QgisInterface
+from qgis.PyQt.QtCore import Qt
+
+from ....training_core.errors import RoadSegError
+from ...translation import tr
+from ..dialogs import show_message
+from .changed_lines import ACCEPTED, CHANGE, DISPLACED, LOST, NEW, REJECTED, ChangedLines, check_layer
+from .map_view import LineView
+from .panel import ACCEPT, BACK, REJECT, SKIP, ReviewPanel
+
+_VERDICT_OF = {ACCEPT: ACCEPTED, REJECT: REJECTED}
+
+
+class Review:
+    """The review in a window: one layer at a time."""
+
+    def __init__(self, window: QgisInterface) -> None:
+        self._window = window
+        self.panel: Optional[ReviewPanel] = None
+        self._view: Optional[LineView] = None
+        self._layer: Optional[QgsVectorLayer] = None
+        self._lines: Optional[ChangedLines] = None
+        self._line: Optional[int] = None
+        self._place = QgsPointXY()
+        self._connections: list[Any] = []
+
+    def begin(self) -> None:
+        """Review the current layer from the middle of the map on; or say why that cannot be."""
+        try:
+            layer = check_layer(self._window.activeLayer())
+        except RoadSegError as error:
+            show_message(self._window, str(error), Qgis.MessageLevel.Warning)
+            return
+        self.end()
+        self._open_panel()
+        self._layer = layer
+        self._connections = [
+            (signal, signal.connect(act))
+            for signal, act in (
+                (QgsProject.instance().layersWillBeRemoved, self._on_removed),
+                (layer.editingStarted, self._read),
+                (layer.editingStopped, self._read),
+                (layer.dataSourceChanged, self._read),
+                (self._window.mapCanvas().destinationCrsChanged, self._read),
+            )
+        ]
+        self._read()
+        self._window.mapCanvas().setFocus()
+
+    def end(self) -> None:
+        """Let go of the layer; the next review of it goes on with the lines that are left."""
+        for signal, connection in self._connections:
+            signal.disconnect(connection)
+        self._connections = []
+        self._layer = self._lines = self._line = None
+        if self.panel is not None:
+            self._view.clear()
+            self.panel.show_layer("")
+            self.panel.show_line("")
+
+    def close(self) -> None:
+        """Remove the panel: the plugin is unloaded."""
+        self.end()
+        if self.panel is not None:
+            self.panel.close_for_good()
+            self._view.close()
+            self._window.removeDockWidget(self.panel)
+            self.panel.deleteLater()
+            self.panel = self._view = None
+
+    def _open_panel(self) -> None:
+        if self.panel is None:
+            canvas = self._window.mapCanvas()
+            self.panel, self._view = ReviewPanel(canvas, self._window.mainWindow()), LineView(canvas)
+            self.panel.asked.connect(self._on_asked)
+            self.panel.closed.connect(self.end)
+            self._window.addDockWidget(Qt.DockWidgetArea.RightDockWidgetArea, self.panel)
+        self.panel.setUserVisible(True)
+
+    def _read(self) -> None:
+        """Read the lines as they are now, and begin where the map is; wait while someone edits the layer."""
+        canvas = self._window.mapCanvas()
+        try:
+            layer = check_layer(self._layer)  # which may have got another source
+        except RoadSegError as error:
+            self.end()
+            self.panel.tell(str(error))
+            return
+        note = tr("This layer is temporary, and its review with it: save it by Make Permanent in its menu.")
+        self.panel.show_layer(layer.name(), note if layer.isTemporary() else "")
+        self._lines = self._line = None
+        if layer.isEditable():
+            self._view.clear()
+            self.panel.show_line(tr("The layer is being edited. Save or discard its edits, and the review goes on."))
+            return
+        self._lines = ChangedLines(layer, canvas.mapSettings().destinationCrs())
+        self._place = canvas.center()
+        self._go_on()
+
+    def _on_asked(self, what: str) -> None:
+        self.panel.tell("")
+        try:
+            if what == BACK:
+                self._show(self._lines.back())
+            elif not self._lines.feature(self._line).isValid():
+                self._read_again()
+            elif what == SKIP:
+                self._lines.skip(self._line)
+                self._go_on()
+            elif what in _VERDICT_OF:
+                self._lines.decide(self._line, _VERDICT_OF[what])
+                self._go_on()
+            else:
+                self._view.zoom()
+        except RoadSegError as error:
+            self.panel.tell(str(error))
+
+    def _go_on(self) -> None:
+        """Show the nearest line that is left: so one neighborhood is reviewed after the other."""
+        line = self._lines.nearest(self._place)
+        if line is not None:
+            self._show(line)
+            return
+        self._line = None
+        self._view.clear()
+        verdicts = list(self._lines.verdicts.values())
+        if verdicts:
+            text = tr("All is reviewed: {accepted} accepted, {rejected} rejected.")
+            text = text.format(accepted=verdicts.count(ACCEPTED), rejected=verdicts.count(REJECTED))
+        else:
+            text = tr("The layer has no new, lost or displaced roads, so there is nothing to review.")
+        self._offer(text)
+
+    def _show(self, line: int) -> None:
+        """Show a line on the map, and what is asked about it."""
+        feature = self._lines.feature(line)
+        if not feature.isValid():
+            self._read_again()
+            return
+        self._line = line
+        geometry = feature.geometry()
+        geometry.transform(self._to_map())
+        self._view.show(geometry)
+        self._place = geometry.boundingBox().center()
+        self._offer(self._question(feature))
+
+    def _read_again(self) -> None:
+        self._read()
+        self.panel.tell(tr("Lines were deleted meanwhile; they are left out."))
+
+    def _offer(self, text: str) -> None:
+        self.panel.show_line(text, self._line is not None, self._lines.can_go_back)
+        total = len(self._lines.verdicts)
+        self.panel.show_progress(total - self._lines.left, total)
+
+    def _to_map(self) -> QgsCoordinateTransform:
+        crs = self._window.mapCanvas().mapSettings().destinationCrs()
+        return QgsCoordinateTransform(self._layer.crs(), crs, QgsProject.instance())
+
+    def _question(self, feature: QgsFeature) -> str:
+        measure = QgsDistanceArea()
+        measure.setSourceCrs(self._layer.crs(), QgsProject.instance().transformContext())
+        measure.setEllipsoid("WGS84")
+        words = {
+            NEW: tr("<b>New road</b>, {length}. Accept if the image shows a road here."),
+            LOST: tr("<b>Lost road</b>, {length}. Accept if the image shows that the road is gone."),
+            DISPLACED: tr("<b>Displaced road</b>, {length}. Accept if the image shows the road beside the line."),
+        }
+        return words[feature[CHANGE]].format(length=f"{measure.measureLength(feature.geometry()):,.0f} m")
+
+    def _on_removed(self, layer_ids: list[str]) -> None:
+        if self._layer.id() in layer_ids:
+            text = tr("The layer {layer} was removed, which ends the review.")
+            text = text.format(layer=self._layer.name())
+            self.end()
+            self.panel.tell(text)

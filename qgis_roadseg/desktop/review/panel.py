@@ -1,0 +1,159 @@
+"""The panel "Review changes": the line to check, what can be said of it, with keys, and how many lines are left.
+
+Scope: widgets, their words and keys. Independent of layers.
+"""
+
+from __future__ import annotations
+
+import html
+from functools import partial
+from typing import Optional
+
+from qgis.core import QgsApplication
+from qgis.gui import QgsDockWidget, QgsGui, QgsMapCanvas, QgsMapTool
+from qgis.PyQt.QtCore import Qt, pyqtSignal
+from qgis.PyQt.QtWidgets import (
+    QAction,
+    QGridLayout,
+    QLabel,
+    QProgressBar,
+    QSizePolicy,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from ...translation import tr
+
+ACCEPT, REJECT, SKIP, BACK, ZOOM = "accept", "reject", "skip", "back", "zoom"
+# Letters that QGIS leaves free: its own single keys are R, S and T, and those of digitizing.
+KEYS = {ACCEPT: "A", REJECT: "X", SKIP: "N", BACK: "B", ZOOM: "Z"}
+_ICONS = {
+    ACCEPT: "/mIconSuccess.svg",
+    REJECT: "/mTaskCancel.svg",
+    SKIP: "/mActionNext.svg",
+    BACK: "/mActionUndo.svg",
+    ZOOM: "/mActionZoomTo.svg",
+}
+
+
+class ReviewPanel(QgsDockWidget):
+    """The dock widget.
+
+    Its keys work where it or the map has the focus, except while a tool of the map digitizes: that has keys of its own.
+    They are in QGIS' keyboard shortcuts, where they can be changed.
+
+    Signals
+    -------
+    asked(str)
+        A button or a key was pressed: accept, reject, skip, back or zoom.
+    """
+
+    asked = pyqtSignal(str)
+
+    def __init__(self, canvas: QgsMapCanvas, parent: Optional[QWidget] = None) -> None:
+        super().__init__(tr("Review changes"), parent)
+        self.setObjectName("RoadSegReview")  # by which QGIS remembers its place
+        self._canvas = canvas
+        self.layer, self.line, self.note, self.problem = (_label() for _ in range(4))
+        self.problem.setTextFormat(Qt.TextFormat.PlainText)
+        self.problem.setStyleSheet("color: #b00020")
+        self.progress = QProgressBar()
+        self.actions_by_name = {name: self._action(name, text) for name, text in _texts().items()}
+        self._lay_out()
+        canvas.mapToolSet.connect(self._on_tool)
+        self._on_tool(canvas.mapTool())
+        self.show_line("")
+        self.show_layer("")
+
+    def show_layer(self, name: str, note: str = "") -> None:
+        """Show which layer is reviewed; none without a name."""
+        self.layer.setText(
+            f"<b>{html.escape(name)}</b>" if name else tr("Select a layer of changes, and choose Review changes.")
+        )
+        self.note.setText(note)
+        self.note.setVisible(bool(note))
+        self.progress.setVisible(bool(name))
+        self.tell("")
+
+    def show_line(self, text: str, can_decide: bool = False, can_go_back: bool = False) -> None:
+        """Show what is asked about the line on the map, and offer what can be said."""
+        self.line.setText(text)
+        for name, action in self.actions_by_name.items():
+            action.setEnabled(can_go_back if name == BACK else can_decide)
+
+    def show_progress(self, reviewed: int, total: int) -> None:
+        """Show how many lines are reviewed, and left."""
+        self.progress.setRange(0, max(total, 1))
+        self.progress.setValue(reviewed)
+        words = tr("{reviewed} of {total} reviewed, {left} left")
+        self.progress.setFormat(words.format(reviewed=reviewed, total=total, left=total - reviewed))
+
+    def tell(self, problem: str) -> None:
+        """Show a problem and its remedy; empty text hides it."""
+        self.problem.setText(problem)
+        self.problem.setVisible(bool(problem))
+
+    def close_for_good(self) -> None:
+        """Take the keys away: the plugin is unloaded."""
+        self._canvas.mapToolSet.disconnect(self._on_tool)
+        for action in self.actions_by_name.values():
+            self._canvas.removeAction(action)
+            QgsGui.shortcutsManager().unregisterAction(action)
+
+    def _action(self, name: str, text: str) -> QAction:
+        action = QAction(QgsApplication.getThemeIcon(_ICONS[name]), f"{tr('Review changes')}: {text}", self)
+        action.setObjectName(f"roadseg_review_{name}")
+        action.setShortcutContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+        action.triggered.connect(partial(self.asked.emit, name))
+        QgsGui.shortcutsManager().registerAction(action, KEYS[name])
+        action.changed.connect(partial(_show_key, action, text))
+        _show_key(action, text)
+        self.addAction(action)
+        return action
+
+    def _on_tool(self, tool: Optional[QgsMapTool]) -> None:
+        is_digitizing = tool is not None and bool(tool.flags() & QgsMapTool.Flag.EditTool)
+        for action in self.actions_by_name.values():
+            self._canvas.removeAction(action) if is_digitizing else self._canvas.addAction(action)
+
+    def _lay_out(self) -> None:
+        buttons = QGridLayout()
+        for (row, column), action in zip(((0, 0), (0, 1), (1, 0), (1, 1), (2, 0)), self.actions_by_name.values()):
+            button = QToolButton()
+            button.setDefaultAction(action)
+            button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+            button.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+            buttons.addWidget(button, row, column, 1, 2 if row == 2 else 1)
+        page = QWidget()
+        column = QVBoxLayout(page)
+        for widget in (self.layer, self.progress, self.line):
+            column.addWidget(widget)
+        column.addLayout(buttons)
+        column.addWidget(self.problem)
+        column.addWidget(self.note)
+        column.addStretch()
+        self.setWidget(page)
+
+
+def _show_key(action: QAction, text: str) -> None:
+    shown = f"{text} ({action.shortcut().toString()})"
+    if action.iconText() != shown:
+        action.setIconText(shown)
+
+
+def _texts() -> dict[str, str]:
+    return {
+        ACCEPT: tr("Accept"),
+        REJECT: tr("Reject"),
+        SKIP: tr("Skip"),
+        BACK: tr("Back"),
+        ZOOM: tr("Zoom to the line"),
+    }
+
+
+def _label() -> QLabel:
+    label = QLabel()
+    label.setWordWrap(True)
+    label.setTextFormat(Qt.TextFormat.RichText)
+    return label

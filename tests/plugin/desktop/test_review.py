@@ -1,0 +1,348 @@
+"""A layer of changes under review: in which order lines come, what is written when, keys, and what is refused."""
+
+import sqlite3
+
+import pytest
+from qgis.core import (
+    QgsCoordinateReferenceSystem,
+    QgsCoordinateTransformContext,
+    QgsFeature,
+    QgsFeatureRequest,
+    QgsGeometry,
+    QgsPointXY,
+    QgsProject,
+    QgsRasterLayer,
+    QgsRectangle,
+    QgsVectorFileWriter,
+    QgsVectorLayer,
+    QgsVectorLayerCache,
+)
+from qgis.gui import QgsMapTool, QgsMapToolPan
+from qgis.PyQt.QtCore import Qt
+from qgis.PyQt.QtTest import QTest
+from qgis.PyQt.QtWidgets import QApplication
+from roadseg.qgis_roadseg.desktop.review.control import Review
+
+from ..support.acting import memory_layer
+from ..support.window import Window, left_behind, messages
+
+pytestmark = pytest.mark.usefixtures("qgis_new_project")
+
+# From west to east; the second is not reviewed, and the last is far away and long.
+ROADS = [
+    ("new", "350000 3060000, 350020 3060000"),
+    ("intact", "350050 3060000, 350070 3060000"),
+    ("lost", "350100 3060000, 350120 3060000"),
+    ("displaced", "350210 3060000, 350230 3060000"),
+    ("new", "352000 3060000, 358000 3060000"),
+]
+ROAD = "LineString (350001 3059999, 350011 3059999)"
+NEAR_LOST = QgsPointXY(350115, 3060000)
+
+
+def write(path, fields="", roads=ROADS):
+    """Write changes to a GeoPackage, in which a line's id is its place in the list, from 1."""
+    layer = QgsVectorLayer(f"LineString?crs=epsg:32645&field=change:string{fields}", "changes", "memory")
+    for change, points in roads:
+        line = QgsFeature(layer.fields())
+        line["change"] = change
+        line.setGeometry(QgsGeometry.fromWkt(f"LineString ({points})"))
+        layer.dataProvider().addFeature(line)
+    options = QgsVectorFileWriter.SaveVectorOptions()
+    options.layerName = "changes"
+    QgsVectorFileWriter.writeAsVectorFormatV3(layer, str(path), QgsCoordinateTransformContext(), options)
+
+
+def review_in(path):
+    """Return the field `review` by id, as another program finds it in the file."""
+    database = sqlite3.connect(path)
+    try:
+        return dict(database.execute("select fid, review from changes where review is not null"))
+    finally:
+        database.close()
+
+
+@pytest.fixture
+def path(tmp_path):
+    path = tmp_path / "changes.gpkg"
+    write(path)
+    return path
+
+
+@pytest.fixture
+def layer(path):
+    layer = QgsVectorLayer(str(path), "Changes", "ogr")
+    QgsProject.instance().addMapLayer(layer)
+    return layer
+
+
+@pytest.fixture
+def window(layer, qgis_app):
+    window = Window()
+    window.mainWindow().setCentralWidget(window.mapCanvas())
+    window.mainWindow().resize(900, 500)
+    window.mainWindow().show()
+    QApplication.setActiveWindow(window.mainWindow())
+    qgis_app.processEvents()
+    canvas = window.mapCanvas()
+    canvas.setDestinationCrs(QgsCoordinateReferenceSystem("EPSG:32645"))
+    canvas.setLayers([layer])
+    canvas.setExtent(QgsRectangle.fromCenterAndSize(NEAR_LOST, 200, 100))
+    canvas.zoomScale(1000)
+    window.setActiveLayer(layer)
+    return window
+
+
+@pytest.fixture
+def review(window):
+    review = Review(window)
+    yield review
+    review.close()
+    assert left_behind(window) == []
+
+
+def press(review, keys):
+    for key in keys:
+        QTest.keyClick(review._window.mapCanvas(), getattr(Qt.Key, f"Key_{key}"))
+
+
+def shown(review):
+    """Return what is asked, without its words, and how many lines are reviewed and left."""
+    kind = review.panel.line.text().partition("<b>")[2].partition(" ")[0]
+    return kind, review.panel.progress.value(), review.panel.progress.maximum() - review.panel.progress.value()
+
+
+def test_the_next_line_is_the_nearest_and_each_verdict_is_in_the_file_at_once(review, path):
+    review.begin()
+    assert shown(review) == ("Lost", 0, 4)
+    press(review, "A")
+    assert shown(review) == ("New", 1, 3) and "20 m" in review.panel.line.text()
+    assert review_in(path) == {3: "accepted"}
+    press(review, "XA")
+    assert shown(review) == ("New", 3, 1) and "6,0" in review.panel.line.text()
+    press(review, "X")
+    assert review_in(path) == {3: "accepted", 1: "rejected", 4: "accepted", 5: "rejected"}
+    assert "All is reviewed: 2 accepted, 2 rejected." in review.panel.line.text()
+    press(review, "AX")  # there is no line that this could mean
+    assert len(review_in(path)) == 4
+
+
+def test_going_back_takes_the_verdict_away_and_what_is_skipped_comes_last(review, path):
+    review.begin()
+    press(review, "AX")
+    assert shown(review) == ("Displaced", 2, 2)
+    press(review, "B")
+    assert shown(review) == ("New", 1, 3) and review_in(path) == {3: "accepted"}
+    press(review, "NAA")
+    assert shown(review) == ("New", 3, 1) and review_in(path) == {3: "accepted", 4: "accepted", 5: "accepted"}
+    press(review, "BBB")
+    assert shown(review) == ("New", 1, 3) and review_in(path) == {3: "accepted"}
+    press(review, "BBBB")
+    assert shown(review) == ("Lost", 0, 4) and review_in(path) == {}
+
+
+def test_a_later_review_goes_on_with_what_is_left(review, window, path):
+    review.begin()
+    press(review, "AX")
+    review.panel.close()
+    press(review, "AX")
+    assert len(review_in(path)) == 2
+    other = Review(window)
+    other.begin()
+    assert shown(other)[1:] == (2, 2)
+    other.close()
+    review.begin()
+    assert shown(review)[1:] == (2, 2) and review.panel.isVisible()
+
+
+def test_the_keys_work_in_map_and_panel_but_not_while_a_tool_digitizes(review, window, path):
+    class Digitizing(QgsMapTool):
+        def flags(self):
+            return QgsMapTool.Flag.EditTool
+
+    review.begin()
+    canvas = window.mapCanvas()
+    tools = Digitizing(canvas), QgsMapToolPan(canvas)
+    canvas.setMapTool(tools[0])
+    press(review, "A")
+    assert shown(review)[1] == 0
+    canvas.setMapTool(tools[1])
+    press(review, "A")
+    assert shown(review)[1] == 1
+    review.panel.setFocus()
+    QTest.keyClick(review.panel, Qt.Key.Key_X)
+    assert shown(review)[1] == 2
+    canvas.unsetMapTool(tools[1])
+
+
+def test_the_map_keeps_a_scale_that_suits_and_finds_one_where_it_does_not(review, window):
+    canvas = window.mapCanvas()
+    review.begin()
+    canvas.zoomScale(1000)
+    press(review, "A")
+    assert round(canvas.scale()) == 1000 and canvas.center().distance(QgsPointXY(350010, 3060000)) < 1
+    press(review, "AA")  # the last line is 6 km long
+    assert all(canvas.extent().contains(QgsPointXY(east, 3060000)) for east in (352000, 358000))
+    press(review, "B")
+    assert round(canvas.scale()) == 2000 and canvas.center().distance(QgsPointXY(350220, 3060000)) < 1
+    canvas.setCenter(QgsPointXY(360000, 3060000))
+    press(review, "Z")
+    assert canvas.center().distance(QgsPointXY(350220, 3060000)) < 1
+
+
+def test_lines_in_degrees_are_near_each_other_as_on_the_map(review, window, layer, tmp_path):
+    # At 60 degrees north 0.015 degrees to the east are nearer than 0.01 to the north.
+    path = tmp_path / "degrees.gpkg"
+    north, east = ("lost", "10 60.01, 10 60.0101"), ("displaced", "10.015 60, 10.0151 60")
+    write(path, roads=[("new", "10 60, 10.0001 60"), north, east])
+    degrees = QgsVectorLayer(str(path), "Degrees", "ogr")
+    degrees.setCrs(QgsCoordinateReferenceSystem("EPSG:4326"))
+    QgsProject.instance().addMapLayer(degrees)
+    canvas = window.mapCanvas()
+    canvas.setDestinationCrs(QgsCoordinateReferenceSystem("EPSG:25832"))
+    canvas.setCenter(QgsPointXY(555776, 6651832))
+    window.setActiveLayer(degrees)
+    review.begin()
+    kinds = [shown(review)[0]]
+    for _ in range(2):
+        press(review, "A")
+        kinds.append(shown(review)[0])
+    assert kinds == ["New", "Displaced", "Lost"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "spoil", "why"),
+    [
+        ("", lambda layer: layer.setReadOnly(True), "Changes is read-only"),
+        ("&field=review:integer", lambda layer: None, "field “review” of the layer Changes holds no text"),
+    ],
+)
+def test_a_layer_that_cannot_take_a_review_is_refused(review, window, path, layer, fields, spoil, why):
+    QgsProject.instance().removeMapLayer(layer.id())
+    path.unlink()
+    write(path, fields)
+    spoiled = QgsVectorLayer(str(path), "Changes", "ogr")
+    spoil(spoiled)
+    QgsProject.instance().addMapLayer(spoiled)
+    window.setActiveLayer(spoiled)
+    review.begin()
+    assert why in messages(window)[0] and review.panel is None
+
+
+def test_a_layer_in_a_format_that_is_not_written_is_refused(review, window, tmp_path):
+    table = tmp_path / "changes.csv"
+    table.write_text('wkt,change\n"LineString (350000 3060000, 350020 3060000)",new\n')
+    text = QgsVectorLayer(f"{table.as_uri()}?type=csv&wktField=wkt&crs=epsg:32645", "Table", "delimitedtext")
+    assert text.isValid()
+    window.setActiveLayer(text)
+    review.begin()
+    assert "The layer Table is read-only" in messages(window)[0] and "Export it" in messages(window)[0]
+
+
+def test_what_is_no_layer_of_changes_is_refused(review, window, image):
+    others = [
+        QgsRasterLayer(str(image), "Image"),
+        memory_layer("LineString", "Roads", ROAD),
+        memory_layer("Point", "Breaks", "Point (350001 3059999)", "&field=change:string"),
+        None,
+    ]
+    for other in others:
+        window.setActiveLayer(other)
+        review.begin()
+        assert ("is not a layer of changes" if other else "No layer is selected") in messages(window)[0]
+    assert review.panel is None
+
+
+def test_a_layer_without_changes_has_nothing_to_review(review, window):
+    window.setActiveLayer(memory_layer("LineString", "Same", ROAD, "&field=change:string"))
+    review.begin()
+    assert "nothing to review" in review.panel.line.text()
+    press(review, "AXNBZ")
+    assert shown(review)[1] == 0
+
+
+def test_while_someone_edits_the_layer_the_review_waits_and_goes_on_with_what_is_there_then(review, layer, path):
+    review.begin()
+    press(review, "A")
+    layer.startEditing()
+    layer.deleteFeature(1)
+    line = QgsFeature(layer.fields())
+    line["change"] = "lost"
+    line.setGeometry(QgsGeometry.fromWkt("LineString (350130 3060000, 350140 3060000)"))
+    layer.addFeature(line)
+    assert "is being edited" in review.panel.line.text()
+    press(review, "AXNBZ")
+    assert review_in(path) == {3: "accepted"} and len(layer.editBuffer().addedFeatures()) == 1
+    assert layer.commitChanges()
+    assert shown(review) == ("Lost", 1, 3)
+    press(review, "A")
+    assert review_in(path) == {3: "accepted", 6: "accepted"}
+
+
+def test_a_line_that_another_program_has_deleted_is_left_out(review, path):
+    review.begin()
+    database = sqlite3.connect(path)
+    database.execute("drop trigger if exists rtree_changes_geom_delete")
+    database.execute("drop trigger if exists rtree_changes_geom_delete2")
+    database.execute("delete from changes where fid = 3")
+    database.commit()
+    database.close()
+    press(review, "A")
+    assert shown(review) == ("New", 0, 3) and "left out" in review.panel.problem.text()
+
+
+def test_a_verdict_that_cannot_be_written_is_told_and_asked_for_again(review, path):
+    review.begin()
+    press(review, "A")
+    database = sqlite3.connect(path)
+    database.execute("begin exclusive")
+    press(review, "X")
+    database.rollback()
+    database.close()
+    assert "cannot be written to the layer Changes" in review.panel.problem.text()
+    assert shown(review) == ("New", 1, 3)
+    press(review, "X")
+    assert review.panel.problem.text() == "" and review_in(path) == {3: "accepted", 1: "rejected"}
+
+
+def test_a_layer_that_is_removed_ends_the_review(review, layer):
+    review.begin()
+    QgsProject.instance().removeMapLayer(layer.id())
+    assert "The layer Changes was removed" in review.panel.problem.text()
+    press(review, "AXNBZ")
+
+
+def test_an_attribute_table_that_is_open_shows_the_verdict(review, layer):
+    review.begin()
+    press(review, "A")  # which adds the field
+    cache = QgsVectorLayerCache(layer, 10)
+    cache.setFullCache(True)
+    press(review, "X")
+    assert [line["review"] for line in cache.getFeatures(QgsFeatureRequest(1))] == ["rejected"]
+
+
+def test_a_temporary_layer_is_reviewed_and_said_to_be_temporary(review, window):
+    scratch = memory_layer("LineString", "Scratch", ROAD, "&field=change:string")
+    scratch.dataProvider().changeAttributeValues({1: {0: "lost"}})
+    window.setActiveLayer(scratch)
+    review.begin()
+    assert "Make Permanent" in review.panel.note.text()
+    press(review, "X")
+    assert [line["review"] for line in scratch.getFeatures()] == ["rejected"]
+
+
+def test_a_layer_that_gets_another_source_is_read_again(review, window, layer, tmp_path):
+    review.begin()
+    press(review, "A")
+    write(tmp_path / "other.gpkg", roads=ROADS[:2])
+    layer.setDataSource(str(tmp_path / "other.gpkg"), "Changes", "ogr")
+    assert shown(review) == ("New", 0, 1)
+    press(review, "X")
+    assert review_in(tmp_path / "other.gpkg") == {1: "rejected"}
+
+
+def test_a_source_without_changes_ends_the_review(review, layer):
+    review.begin()
+    layer.setDataSource("LineString?crs=epsg:32645", "Changes", "memory")
+    assert "Changes is not a layer of changes" in review.panel.problem.text()
+    press(review, "AXNBZ")
