@@ -234,9 +234,10 @@ EXAMPLES = {
             "ROADS": "town_roads.gpkg",
             "OUTPUT": "changes.gpkg",
             "REPORT": "changes.html",
+            "CHALLENGE": "challenge.geojson",
         },
         "OUTPUT",
-        ("Workflows", "What has changed after a disaster"),
+        ("Workflows", "What has changed after a disaster", "Tasks for MapRoulette"),
     ),
     "changedroads": Example(
         {

@@ -91,6 +91,10 @@ def _same(*names: str) -> dict[str, str]:
     return {name: name for name in names}
 
 
+_CHALLENGE = Step(
+    "roadseg:makechallenge", {}, {"INPUT": ("comparenetworks", "OUTPUT")}, results={"CHALLENGE": "OUTPUT"}
+)
+
 MODELS = {
     "maproads": Model(
         "Map roads with a model",
@@ -143,9 +147,11 @@ MODELS = {
                 {"INPUT": ("extractroads", "OUTPUT"), "AOI": ("extenttolayer", "OUTPUT")},
                 _same("OUTPUT", "REPORT"),
             ),
+            _CHALLENGE,
         ),
         ("INPUT", "MODEL", "BEFORE", "EXTENT", "TOLERANCE_M", "DISPLACED_M"),
         required={"EXTENT": "Extent of the image, in which roads are extracted and compared."},
+        labels={"CHALLENGE": "MapRoulette challenge"},
     ),
     "changedroads": Model(
         "What changed after the event",
@@ -176,6 +182,7 @@ MODELS = {
                 {"BEFORE": ("before", "OUTPUT"), "INPUT": ("after", "OUTPUT"), "AOI": ("extenttolayer", "OUTPUT")},
                 _same("OUTPUT", "REACHED", "REPORT"),
             ),
+            _CHALLENGE,
         ),
         ("INPUT", "IMAGE_BEFORE", "MODEL", "EXTENT", "PLACES", "ORIGINS", "TOLERANCE_M", "DISPLACED_M"),
         required={"EXTENT": "Extent that both images show, in which roads are extracted and compared."},
@@ -184,6 +191,7 @@ MODELS = {
             "INPUT": "Image after",
             "ROADS_BEFORE": "Roads before",
             "ROADS_AFTER": "Roads after",
+            "CHALLENGE": "MapRoulette challenge",
         },
     ),
 }

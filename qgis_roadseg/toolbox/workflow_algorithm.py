@@ -5,6 +5,7 @@ Scope: loading, translation and naming of models. Independent of single models.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from qgis.core import (
@@ -23,6 +24,9 @@ FOLDER = RESOURCES / "models"
 
 # Keys of a model's help, besides its parameters' names; Model Designer uses the first two.
 SUMMARY, DESCRIPTION, KEYWORDS = "SHORT_DESCRIPTION", "ALG_DESC", "KEYWORDS"
+
+# Outputs that are made on request alone, of steps that always make them.
+ON_REQUEST = ("CHALLENGE",)
 
 
 def workflow_names() -> list[str]:
@@ -54,6 +58,9 @@ class WorkflowAlgorithm(InToolbox, QgsProcessingModelAlgorithm):
                 output.setName(_output_key(parameter))
                 parameter.setName(_output_key(parameter))
                 parameter.setCreateByDefault(parameter.createByDefault() or bool(parameter.defaultValue()))
+                if parameter.name() in ON_REQUEST:
+                    parameter.setFlags(parameter.flags() | QgsProcessingParameterDefinition.Flag.FlagOptional)
+                    parameter.setCreateByDefault(False)
             else:
                 parameter.setHelp(self.tr(words[parameter.name()]))
 
@@ -80,14 +87,23 @@ class WorkflowAlgorithm(InToolbox, QgsProcessingModelAlgorithm):
     def _work(
         self, parameters: dict[str, Any], context: QgsProcessingContext, feedback: QgsProcessingFeedback
     ) -> dict[str, Any]:
-        """Run the steps; intermediate outputs are made even if they are not requested."""
+        """Run the steps that the requested outputs need, with intermediate outputs that are not requested."""
         needed = {each.name(): each.defaultValue() for each in self.destinationParameterDefinitions()}
-        wanted = {name: value for name, value in parameters.items() if value is not None}
+        wanted = {name: value for name, value in parameters.items() if value not in (None, "")}
+        self._leave_out_steps(wanted)
         filled = {name: value for name, value in needed.items() if value is not None}
         results = QgsProcessingModelAlgorithm.processAlgorithm(self, {**filled, **wanted}, context, feedback)
         for parameter in self.destinationParameterDefinitions():
             set_name_and_group(results.get(parameter.name(), ""), parameter.description(), self._source_name, context)
         return results
+
+    def _leave_out_steps(self, wanted: Collection[str]) -> None:
+        """Deactivate the steps of which nothing is wanted, nor handed on to a step of which something is."""
+        steps = self.childAlgorithms()
+        asked = {name for name, step in steps.items() if not step.modelOutputs().keys().isdisjoint(wanted)}
+        needed = asked.union(*map(self.dependsOnChildAlgorithms, asked))
+        for name in steps.keys() - needed:
+            self.childAlgorithm(name).setActive(False)
 
     def name(self) -> str:
         """Return the id, which is the file's name."""

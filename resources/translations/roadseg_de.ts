@@ -1300,6 +1300,10 @@
         <translation>Bild vorher</translation>
     </message>
     <message>
+        <source>MapRoulette challenge</source>
+        <translation>MapRoulette-Challenge</translation>
+    </message>
+    <message>
         <source>Fine-tune and map roads</source>
         <translation>Modell nachtrainieren und Straßen kartieren</translation>
     </message>

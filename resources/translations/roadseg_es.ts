@@ -1300,6 +1300,10 @@
         <translation>Imagen anterior</translation>
     </message>
     <message>
+        <source>MapRoulette challenge</source>
+        <translation>Desafío de MapRoulette</translation>
+    </message>
+    <message>
         <source>Fine-tune and map roads</source>
         <translation>Ajustar un modelo y cartografiar vías</translation>
     </message>

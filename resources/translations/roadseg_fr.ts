@@ -1300,6 +1300,10 @@
         <translation>Image avant</translation>
     </message>
     <message>
+        <source>MapRoulette challenge</source>
+        <translation>Défi MapRoulette</translation>
+    </message>
+    <message>
         <source>Fine-tune and map roads</source>
         <translation>Affiner un modèle et cartographier les routes</translation>
     </message>

@@ -189,6 +189,20 @@ def test_a_new_road_becomes_a_change_of_the_extract_that_it_was_found_with(tmp_p
     assert '<node id="-1" lat="52.5000000" lon="13.4010000"/>' in text
 
 
+def test_what_is_new_or_lost_on_an_image_becomes_tasks(ground, tmp_path):
+    reference, lines = lines_of(str(ground.roads))
+    before = str(tmp_path / "osm.gpkg")
+    no_road = ogr.CreateGeometryFromWkt("LINESTRING (500010 5400010, 500240 5400200)")
+    write_shapes(before, reference, ogr.wkbLineString, [*(line for _, line in lines[::2]), no_road])
+    changes, challenge = str(tmp_path / "changes.gpkg"), tmp_path / "challenge.geojson"
+    values = {"INPUT": str(ground.image), "MODEL": str(ground.model), "BEFORE": before, "EXTENT": str(ground.image)}
+    outputs = {"OUTPUT": changes, "ROADS": str(tmp_path / "roads.gpkg"), "CHALLENGE": str(challenge)}
+    headless.run("roadseg:updateosm", {**values, **outputs})
+    kinds = {items["change"] for items, _ in lines_of(changes)[1]}
+    tasks = [json.loads(line.lstrip("\x1e"))["features"][0] for line in challenge.read_text().split("\n") if line]
+    assert {task["properties"]["change"] for task in tasks} == kinds & {"new", "lost"} == {"new", "lost"}
+
+
 @pytest.mark.slow
 def test_an_exported_model_finds_the_same_roads(ground, segmented, tmp_path):
     exported, mask = str(tmp_path / "town.onnx"), str(tmp_path / "mask.tif")

@@ -93,3 +93,10 @@ write(options["changes"], "changes", ogr.wkbLineString, {"change": ogr.OFTString
 send("result", result={"lost": {"length_m": 10.0, "share": 0.5}})
 """
 )
+
+# A challenge of one task.
+CHALLENGE = """
+with open(job()["options"]["challenge"], "w") as file:
+    file.write('{"type": "FeatureCollection", "features": []}')
+send("result", result={"tasks": 1, "kept": 0, "too_short": 0})
+"""

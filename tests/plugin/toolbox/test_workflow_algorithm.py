@@ -20,7 +20,7 @@ from roadseg.qgis_roadseg.toolbox.workflow_algorithm import FOLDER, WorkflowAlgo
 from scripts import processing_models
 
 from ..support.acting import Ear, failure, memory_layer, run, run_in_task
-from ..support.parts import CHANGES, FINETUNE, NETWORK, SEGMENT
+from ..support.parts import CHALLENGE, CHANGES, FINETUNE, NETWORK, SEGMENT
 
 pytestmark = pytest.mark.usefixtures("provider", "qgis_new_project")
 
@@ -105,6 +105,47 @@ def test_changedroads_compares_the_roads_of_both_images(received, image, tmp_pat
     assert [QgsVectorLayer(result[name]).featureCount() for name in ("ROADS_BEFORE", "ROADS_AFTER")] == [2, 1]
     options = options_in_job()
     assert options["before"] and options["after"] and options["aoi"] and options["places"]
+
+
+@pytest.fixture
+def jobs_run(play_runtime, tmp_path):
+    """Have a worker play the parts of all steps; return a function that gives the names of the jobs that were run."""
+    log = tmp_path / "jobs.txt"
+    parts = {**STEPS, "comparenetworks": CHANGES, "makechallenge": CHALLENGE}
+    play_runtime(f"""
+with open({str(log)!r}, "a") as file:
+    print(job()["job"], file=file)
+{play_of(parts)}
+""")
+    return lambda: log.read_text().split()
+
+
+def test_the_workflows_of_changes_make_a_challenge_of_them_where_one_is_wanted(jobs_run, image, tmp_path, model):
+    before = memory_layer("LineString", "OSM", ROAD)
+    values = {"INPUT": str(image), "MODEL": model, "EXTENT": str(image)}
+    challenge = str(tmp_path / "challenge.geojson")
+    for name, own in (("updateosm", {"BEFORE": before}), ("changedroads", {"IMAGE_BEFORE": str(image)})):
+        outputs = dict.fromkeys(("OUTPUT", "ROADS", "ROADS_BEFORE", "ROADS_AFTER"), "TEMPORARY_OUTPUT")
+        for nothing in ({}, {"CHALLENGE": None}, {"CHALLENGE": ""}):
+            result = run(name, {**values, **own, **outputs, **nothing})
+            assert jobs_run()[-1] == "comparenetworks" and "CHALLENGE" not in result
+        result = run(name, {**values, **own, **outputs, "CHALLENGE": challenge})
+        assert jobs_run()[-2:] == ["comparenetworks", "makechallenge"]
+        assert result["CHALLENGE"] == challenge and result["OUTPUT"].featureCount() == 1
+
+
+def test_a_challenge_can_be_all_that_is_wanted(jobs_run, image, tmp_path, model):
+    before = memory_layer("LineString", "OSM", ROAD)
+    challenge = tmp_path / "challenge.geojson"
+    values = {"INPUT": str(image), "MODEL": model, "EXTENT": str(image), "BEFORE": before}
+    run("updateosm", {**values, "ROADS": "TEMPORARY_OUTPUT", "CHALLENGE": str(challenge)})
+    assert challenge.is_file()
+
+
+def test_no_dialog_suggests_a_challenge(provider):
+    for name in ("updateosm", "changedroads"):
+        challenge = provider.algorithm(name).create().parameterDefinition("CHALLENGE")
+        assert challenge.flags() & challenge.Flag.FlagOptional and not challenge.createByDefault()
 
 
 def test_a_step_that_fails_says_why_and_ends_the_model(play_runtime, image, tmp_path, model):
