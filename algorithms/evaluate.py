@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from ..qgis_roadseg.toolbox.job_algorithm import JobAlgorithm
+from ..qgis_roadseg.toolbox.labeled_images_algorithm import LabeledImagesAlgorithm
 from ..training_core import jobs
 
 
-class Evaluate(JobAlgorithm):
+class Evaluate(LabeledImagesAlgorithm):
     """Images, true roads and a model in; scores and their report out."""
 
     job_type = jobs.Evaluate

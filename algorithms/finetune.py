@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from ..qgis_roadseg.toolbox.job_algorithm import JobAlgorithm
+from ..qgis_roadseg.toolbox.labeled_images_algorithm import LabeledImagesAlgorithm
 from ..training_core import jobs
 
 
-class FineTune(JobAlgorithm):
+class FineTune(LabeledImagesAlgorithm):
     """Images and drawn roads in; a model, its report and its scores out."""
 
     job_type = jobs.FineTune
     group_id = "training"
     keywords = "train,learn,model,deep learning,neural network,road"
     renamed: ClassVar = {"rasters": "INPUT"}
+    model_parameter = "BASE_MODEL"
     created = ("report",)
     numbers: ClassVar = {
         "images_per_s": "Images per second",

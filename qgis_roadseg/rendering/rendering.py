@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Union
@@ -88,16 +88,32 @@ def make_frame(
     ImageryError
         The extent is outside of the CRS' area of validity.
     """
+    pixel = resolution_m * units_per_m(layer_name, crs, extent, transforms)
+    width, height = max(1, round(extent.width() / pixel)), max(1, round(extent.height() / pixel))
+    left, top = extent.xMinimum(), extent.yMaximum()
+    covered = QgsRectangle(left, top - height * pixel, left + width * pixel, top)
+    return Frame(layer_name, crs, covered, width, height, resolution_m)
+
+
+def units_per_m(
+    layer_name: str,
+    crs: QgsCoordinateReferenceSystem,
+    extent: QgsRectangle,
+    transforms: QgsCoordinateTransformContext,
+) -> float:
+    """Return how many units of a CRS a meter is at an extent's center, in the direction in which it is the fewest.
+
+    Raises
+    ------
+    ImageryError
+        The extent is outside of the CRS' area of validity.
+    """
     x_m, y_m = _measure_m(extent, crs, transforms)
     if not (0 < x_m < math.inf and 0 < y_m < math.inf):
         raise ImageryError(
             f"The extent lies outside of the area of {layer_name}'s coordinate system.", "Choose another extent."
         )
-    pixel = resolution_m * min(extent.width() / x_m, extent.height() / y_m)
-    width, height = max(1, round(extent.width() / pixel)), max(1, round(extent.height() / pixel))
-    left, top = extent.xMinimum(), extent.yMaximum()
-    covered = QgsRectangle(left, top - height * pixel, left + width * pixel, top)
-    return Frame(layer_name, crs, covered, width, height, resolution_m)
+    return min(extent.width() / x_m, extent.height() / y_m)
 
 
 def _measure_m(
@@ -113,17 +129,20 @@ def _measure_m(
     return 1000 * x_m, 1000 * y_m
 
 
-def check_size(frame: Frame, layer: QgsMapLayer, folder: Union[str, Path]) -> None:
-    """Check before the work that a frame is of a reasonable size, and fits on the disk for temporary files.
+def check_size(frames: Sequence[Frame], layer: QgsMapLayer, folder: Union[str, Path]) -> None:
+    """Check before the work that a layer's frames are of a reasonable size, and fit on the disk for temporary files.
 
     Raises
     ------
     ResourceError
-        It is too large; the message has the numbers.
+        They are too large; the message has the numbers.
     """
-    pixels = frame.width * frame.height
-    tiles = -(-frame.width // WEB_TILE_PX) * -(-frame.height // WEB_TILE_PX)
-    what = f"{pixels / 1e9:,.2f} gigapixels of the layer {frame.layer_name} ({frame.size}, some {tiles:,} web tiles)"
+    pixels = sum(frame.width * frame.height for frame in frames)
+    tiles = sum(-(-frame.width // WEB_TILE_PX) * -(-frame.height // WEB_TILE_PX) for frame in frames)
+    size = (
+        frames[0].size if len(frames) == 1 else f"{len(frames):,} parts at {frames[0].resolution_m:g} m on the ground"
+    )
+    what = f"{pixels / 1e9:,.2f} gigapixels of the layer {layer.name()} ({size}, some {tiles:,} web tiles)"
     if pixels > MAX_GIGAPIXELS * 1e9:
         raise ResourceError(
             f"That would be {what}; at most {MAX_GIGAPIXELS} are allowed.",

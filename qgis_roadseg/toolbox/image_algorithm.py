@@ -144,7 +144,7 @@ class ImageAlgorithm(JobAlgorithm):
         extent = work_area.clip_to_layer(shape.boundingBox(), layer)
         resolution_m = self._resolution_m(layer, parameters, context)
         frame = rendering.make_frame(layer.name(), layer.crs(), extent, resolution_m, context.transformContext())
-        rendering.check_size(frame, layer, tempfile.gettempdir())
+        rendering.check_size([frame], layer, tempfile.gettempdir())
         return frame
 
     def _resolution_m(self, layer: QgsMapLayer, parameters: dict[str, Any], context: QgsProcessingContext) -> float:

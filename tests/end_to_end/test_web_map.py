@@ -9,6 +9,8 @@ from osgeo import gdal
 
 from scripts import headless
 
+from .conftest import write_layer
+
 HALF_WORLD, TILE_PX = 20037508.342789244, 256
 ECCENTRICITY_SQUARED = 0.00669437999014  # of the WGS 84 ellipsoid
 
@@ -92,6 +94,24 @@ def test_a_web_map_gives_the_roads_of_its_pixels(ground, tiles, tmp_path):
     values, wanted = mask.ReadAsArray(), expected.ReadAsArray()
     assert {0, 1, 255} == set(np.unique(values))
     assert (values == wanted).mean() > 0.99
+
+
+def test_a_web_map_is_learned_from_and_scored_as_a_file_of_its_pixels_is(ground, tiles, tmp_path):
+    west, south, east, north = _bounds(gdal.Open(str(ground.image)))
+    west, south, east, north = west + 20, south + 20, east - 20, north - 20
+    square = f"POLYGON (({west} {south}, {east} {south}, {east} {north}, {west} {north}, {west} {south}))"
+    area = write_layer(tmp_path / "area.gpkg", square)
+    labels = {"ROADS": str(ground.roads), "WIDTH_FIELD": "width_m", "AOI": area}
+    scores = {}
+    for image in (tiles.source, tiles.mosaic):
+        report = {"REPORT": str(tmp_path / "scores.html")}
+        scored = headless.run("roadseg:evaluate", {**labels, "INPUT": [image], "MODEL": str(ground.model), **report})
+        scores[image] = scored["PIXEL_F1"]
+    assert scores[tiles.source] == pytest.approx(scores[tiles.mosaic], abs=0.06)  # QGIS resamples in another way
+    learning = {"BASE_MODEL": str(ground.model), "STEPS": 2, "CHIP_PX": 128}
+    outputs = {"MODEL": str(tmp_path / "model.safetensors"), "REPORT": str(tmp_path / "report.html")}
+    learned = headless.run("roadseg:finetune", {**labels, **learning, "INPUT": [tiles.source], **outputs})
+    assert learned["STEPS"] == 2 and (tmp_path / "model.safetensors").is_file()
 
 
 @pytest.mark.slow

@@ -91,7 +91,7 @@ def frame_of_view(layer: QgsMapLayer, model: str, canvas: QgsMapCanvas, folder: 
             f"{MAX_MEGAPIXELS} megapixels of a layer that QGIS has to render.",
             "Zoom in, or export the area to a GeoTIFF file (the layer's menu, Export) and choose that.",
         )
-    rendering.check_size(frame, layer, folder)
+    rendering.check_size([frame], layer, folder)
     return frame
 
 

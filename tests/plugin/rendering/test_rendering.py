@@ -269,7 +269,7 @@ def test_an_absurd_size_is_refused_with_its_numbers(tmp_path):
     layer = tile_layer(NOTHING)
     frame = frame_of(layer, QgsRectangle(1400000, 6800000, 1600000, 7000000))
     with pytest.raises(ResourceError) as caught:
-        rendering.check_size(frame, layer, tmp_path)
+        rendering.check_size([frame], layer, tmp_path)
     pixels = frame.width * frame.height
     assert pixels > 20e9
     for number in (f"{pixels / 1e9:,.2f} gigapixels", f"{frame.width:,} x", "0.5 m", "web tiles", "at most 20"):
@@ -282,7 +282,7 @@ def test_more_than_the_disk_has_is_refused_with_its_numbers(tmp_path, monkeypatc
     free = shutil.disk_usage(tmp_path)._replace(free=1_500_000_000)
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: free)
     with pytest.raises(ResourceError, match=r"up to 2\.\d GB of temporary files; .* has 1\.5 GB free"):
-        rendering.check_size(frame, layer, tmp_path)
+        rendering.check_size([frame], layer, tmp_path)
 
 
 def test_a_layer_that_is_coarser_than_the_model_is_warned_of(tmp_path):

@@ -1,0 +1,238 @@
+"""Web maps among the images that are learned from or evaluated on, rendered around the labels; the worker is played."""
+
+import json
+import math
+import tempfile
+
+import pytest
+from osgeo import gdal
+from qgis.core import (
+    QgsApplication,
+    QgsFeature,
+    QgsGeometry,
+    QgsProcessingContext,
+    QgsProject,
+    QgsRectangle,
+    QgsVectorLayer,
+)
+from roadseg.qgis_roadseg.rendering import block_loader
+
+from ..support.acting import Ear, failure, run, run_in_task, write_model
+from ..support.tiles import COLUMN, LATITUDE, ROW, paint_tiles, tile_extent, tile_layer, tile_source
+
+pytestmark = pytest.mark.usefixtures("provider", "qgis_new_project")
+
+MIDDLE = tile_extent(COLUMN + 1, ROW + 1)
+AREA = MIDDLE.buffered(-30)
+# Web Mercator's units on a meter, in the middle of the tiles; pixels of 0.5 m, and what is rendered around labels.
+UNITS_PER_M = 1 / math.cos(math.radians(LATITUDE))
+RESOLUTION_M, MARGIN_M, BACKGROUND_M = 0.5, 128 * 0.5, 30
+
+
+@pytest.fixture(autouse=True)
+def temporary(tmp_path, monkeypatch):
+    """Return a folder of temporary files of this test's own."""
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    monkeypatch.setattr(block_loader, "WAITS_S", ())
+    return folder
+
+
+@pytest.fixture
+def tiles(tmp_path):
+    layer = tile_layer(paint_tiles(tmp_path / "tiles"))
+    QgsProject.instance().addMapLayer(layer)
+    return layer
+
+
+@pytest.fixture
+def seen(tmp_path, play_runtime):
+    """Return a folder in which a worker keeps its job and copies of its images."""
+    folder = tmp_path / "seen"
+    folder.mkdir()
+    play_runtime(f"""
+import shutil
+shutil.copy(sys.argv[-1], {str(folder / "job.json")!r})
+options = job()["options"]
+for number, path in enumerate(options["rasters"]):
+    shutil.copy(path, {str(folder)!r} + f"/{{number}}.tif")
+for name in ("model", "report"):
+    if options[name] and not os.path.exists(options[name]):
+        open(options[name], "w").close()
+send("result", result={{"steps": 1, "engine": "native", "validation": {{}}, "pixels": 9}})
+""")
+    return folder
+
+
+@pytest.fixture
+def values(tmp_path):
+    return {"BASE_MODEL": write_model(tmp_path / "base.safetensors", RESOLUTION_M), "MODEL": str(tmp_path / "new.st")}
+
+
+def shapes(kind, name, *geometries, crs="EPSG:3857"):
+    layer = QgsVectorLayer(f"{kind}?crs={crs}", name, "memory")
+    for geometry in geometries:
+        feature = QgsFeature()
+        feature.setGeometry(geometry)
+        layer.dataProvider().addFeature(feature)
+    layer.updateExtents()
+    QgsProject.instance().addMapLayer(layer)
+    return layer
+
+
+def areas(*extents):
+    return shapes("Polygon", "Gebiet", *map(QgsGeometry.fromRect, extents))
+
+
+def across(extent):
+    """Return a road due east through the middle of an extent."""
+    y = extent.center().y()
+    return QgsGeometry.fromWkt(f"LineString ({extent.xMinimum()} {y}, {extent.xMaximum()} {y})")
+
+
+def rasters_in(seen):
+    return json.loads((seen / "job.json").read_text(encoding="utf-8"))["options"]["rasters"]
+
+
+def bounds_in(seen, number=0):
+    """Return the bounds of an image that the worker was given."""
+    image = gdal.Open(str(seen / f"{number}.tif"))
+    west, x, _, north, _, y = image.GetGeoTransform()
+    return QgsRectangle(west, north + image.RasterYSize * y, west + image.RasterXSize * x, north)
+
+
+def assert_same_bounds(found, expected):
+    for side in ("xMinimum", "xMaximum", "yMinimum", "yMaximum"):
+        assert getattr(found, side)() == pytest.approx(getattr(expected, side)(), abs=1)
+
+
+def test_a_web_map_is_rendered_around_the_area_of_interest(tiles, seen, values, temporary):
+    roads = shapes("LineString", "Straßen", across(MIDDLE.buffered(2000)))  # beyond the area, which counts
+    run("finetune", {**values, "INPUT": [tiles], "ROADS": roads, "AOI": areas(AREA)})
+    assert_same_bounds(bounds_in(seen), AREA.buffered(MARGIN_M * UNITS_PER_M))
+    image = gdal.Open(str(seen / "0.tif"))
+    assert image.GetGeoTransform()[1] == pytest.approx(RESOLUTION_M * UNITS_PER_M, rel=0.01)
+    assert image.RasterCount == 4 and (image.ReadAsArray()[3] == 255).all()
+    assert list(temporary.iterdir()) == []
+
+
+def test_without_an_area_it_is_rendered_around_the_roads_and_their_background(tiles, seen, values):
+    (west, south), (east, north) = (13.4158, 52.5117), (13.4160, 52.5119)
+    road = QgsGeometry.fromWkt(f"LineString ({west} {south}, {east} {north})")
+    run("finetune", {**values, "INPUT": [tiles], "ROADS": shapes("LineString", "Straßen", road, crs="EPSG:4326")})
+    bounds = QgsRectangle(*mercator(west, south), *mercator(east, north))
+    assert_same_bounds(bounds_in(seen), bounds.buffered((MARGIN_M + BACKGROUND_M) * UNITS_PER_M))
+
+
+def mercator(longitude, latitude):
+    """Return a place in EPSG:3857, by its formula."""
+    return tuple(6378137 * each for each in (math.radians(longitude), math.asinh(math.tan(math.radians(latitude)))))
+
+
+def test_places_that_are_apart_become_images_of_their_own_and_near_ones_one(tiles, seen, values):
+    west, east = tile_extent(COLUMN, ROW).buffered(-60), tile_extent(COLUMN + 2, ROW).buffered(-60)
+    near_east = tile_extent(COLUMN + 2, ROW + 1).buffered(-60)
+    roads = shapes("LineString", "Straßen", across(MIDDLE))
+    run("finetune", {**values, "INPUT": [tiles], "ROADS": roads, "AOI": areas(east, near_east, west)})
+    margin = MARGIN_M * UNITS_PER_M
+    expected = QgsRectangle(east)
+    expected.combineExtentWith(near_east)
+    found = sorted((bounds_in(seen, number) for number in range(2)), key=QgsRectangle.xMinimum)
+    assert [path.rpartition("/")[2] for path in rasters_in(seen)] == ["Kacheln 1.tif", "Kacheln 2.tif"]
+    assert_same_bounds(found[0], west.buffered(margin))
+    assert_same_bounds(found[1], expected.buffered(margin))
+
+
+def test_places_without_road_are_rendered_too(tiles, seen, values):
+    other = tile_extent(COLUMN + 2, ROW + 1).buffered(-60)
+    roads, labeled = shapes("LineString", "Straßen", across(AREA)), {"AOI": areas(AREA), "NO_ROAD": areas(other)}
+    run("finetune", {**values, "INPUT": [tiles], "ROADS": roads, **labeled})
+    expected = QgsRectangle(AREA)
+    expected.combineExtentWith(other)
+    assert_same_bounds(bounds_in(seen), expected.buffered(MARGIN_M * UNITS_PER_M))
+
+
+def test_files_are_taken_as_they_are_beside_a_web_map(tiles, image, seen, values):
+    roads = shapes("LineString", "Straßen", across(AREA))
+    run("finetune", {**values, "INPUT": [tiles, str(image)], "ROADS": roads, "AOI": areas(AREA)})
+    assert rasters_in(seen)[0] == str(image) and len(rasters_in(seen)) == 2
+    run("finetune", {**values, "INPUT": [str(image)], "ROADS": roads})  # whose roads lie elsewhere
+    assert rasters_in(seen) == [str(image)]
+
+
+def test_the_resolution_can_be_given_and_else_is_that_of_the_base_model(tiles, seen, values):
+    labels = {"ROADS": shapes("LineString", "Straßen", across(AREA)), "AOI": areas(AREA)}
+    for own, resolution_m in (({"RESOLUTION_M": 1.0}, 1.0), ({}, 0.5), ({"BASE_MODEL": "", "RESOLUTION_M": 0.8}, 0.8)):
+        run("finetune", {**values, **labels, "INPUT": [tiles], **own})
+        side = gdal.Open(str(seen / "0.tif")).GetGeoTransform()[1]
+        assert side == pytest.approx(resolution_m * UNITS_PER_M, rel=0.01)
+    for base in ("imagenet", ""):
+        told = failure("finetune", {**values, **labels, "INPUT": [tiles], "BASE_MODEL": base})
+        assert "No ground resolution is known at which to render the layer Kacheln" in told
+        assert "give the ground resolution (RESOLUTION_M)" in told
+
+
+def test_evaluating_renders_at_the_resolution_of_its_model(tiles, seen, values, tmp_path):
+    model = write_model(tmp_path / "model.safetensors", 0.7)
+    labels = {"ROADS": shapes("LineString", "Straßen", across(AREA)), "AOI": areas(AREA)}
+    result = run("evaluate", {**labels, "INPUT": [tiles], "MODEL": model})
+    assert result["PIXELS"] == 9
+    assert gdal.Open(str(seen / "0.tif")).GetGeoTransform()[1] == pytest.approx(0.7 * UNITS_PER_M, rel=0.01)
+
+
+def test_a_web_map_without_labels_that_bound_it_is_refused(tiles, image, seen, values):
+    told = failure("finetune", {**values, "INPUT": [tiles], "MASKS": [str(image)]})
+    assert "The layer Kacheln comes from wms, and neither an area of interest nor drawn roads say where" in told
+    empty = shapes("LineString", "Leer")
+    told = failure("finetune", {**values, "INPUT": [tiles], "ROADS": empty})
+    assert "The labels lie outside of the layer Kacheln" in told
+    pole = shapes("LineString", "Pol", QgsGeometry.fromWkt("LineString (0 90, 1 90)"), crs="EPSG:4326")
+    told = failure("finetune", {**values, "INPUT": [tiles], "ROADS": pole})
+    assert "The labels lie outside of the layer Kacheln" in told
+    assert not (seen / "job.json").exists()
+
+
+def test_labels_of_a_whole_country_are_refused_with_the_numbers(tiles, seen, values):
+    roads = shapes("LineString", "Land", QgsGeometry.fromWkt("LineString (6 47, 15 55)"), crs="EPSG:4326")
+    told = failure("finetune", {**values, "INPUT": [tiles], "ROADS": roads})
+    assert "gigapixels of the layer Kacheln" in told and "at most 20 are allowed" in told
+
+
+def test_a_web_map_is_no_label_mask(tiles, image, values):
+    told = failure("finetune", {**values, "INPUT": [str(image)], "MASKS": [tiles]})
+    assert "The layer Kacheln comes from wms: only QGIS can read it." in told
+
+
+def test_a_service_that_is_not_there_leaves_nothing(seen, values, temporary):
+    layer = tile_layer("http://127.0.0.1:9/{z}/{x}/{y}.png")
+    QgsProject.instance().addMapLayer(layer)
+    roads = shapes("LineString", "Straßen", across(AREA))
+    told = failure("finetune", {**values, "INPUT": [layer], "ROADS": roads, "AOI": areas(AREA)})
+    assert "The layer Kacheln could not be loaded completely" in told
+    assert not (seen / "job.json").exists() and list(temporary.iterdir()) == []
+
+
+def test_an_error_of_the_worker_names_the_layer(tiles, values, play_runtime):
+    play_runtime('send("error", code="imagery", message=job()["options"]["rasters"][0] + " is dark.", remedy="Wait.")')
+    roads = shapes("LineString", "Straßen", across(AREA))
+    told = failure("finetune", {**values, "INPUT": [tiles], "ROADS": roads, "AOI": areas(AREA)})
+    assert "Kacheln is dark. Wait." in told
+
+
+def test_in_a_task_of_its_own_from_a_source_alone(tmp_path, seen, values, qgis_app):
+    """As the toolbox and qgis_process run it: prepared here, rendered and done in another thread."""
+    source = f"wms://{tile_source(paint_tiles(tmp_path / 'Kacheln ä'))}"
+    context, ear = QgsProcessingContext(), Ear()
+    context.setProject(QgsProject.instance())
+    algorithm = QgsApplication.processingRegistry().createAlgorithmById("roadseg:finetune")
+    labels = {"ROADS": shapes("LineString", "Straßen", across(AREA)).id(), "AOI": areas(AREA).id()}
+    ends = run_in_task(algorithm, {**values, **labels, "INPUT": [source]}, context, ear, qgis_app)
+    assert ends and ends[0][0], ear.text
+    assert (gdal.Open(str(seen / "0.tif")).ReadAsArray()[3] == 255).all()
+
+
+def test_the_help_says_that_web_maps_are_rendered():
+    for name in ("finetune", "evaluate"):
+        algorithm = QgsApplication.processingRegistry().createAlgorithmById(f"roadseg:{name}")
+        assert "rendered around the labels" in algorithm.shortHelpString()
