@@ -200,7 +200,7 @@ def test_lines_in_degrees_are_near_each_other_as_on_the_map(review, window, laye
     QgsProject.instance().addMapLayer(degrees)
     canvas = window.mapCanvas()
     canvas.setDestinationCrs(QgsCoordinateReferenceSystem("EPSG:25832"))
-    canvas.setCenter(QgsPointXY(555776, 6651832))
+    canvas.setExtent(QgsRectangle.fromCenterAndSize(QgsPointXY(555776, 6651832), 400, 200))
     window.setActiveLayer(degrees)
     review.begin()
     kinds = [shown(review)[0]]
