@@ -117,7 +117,7 @@ class LabeledImagesAlgorithm(JobAlgorithm):
     def _label_bounds(
         self, layer: QgsMapLayer, parameters: dict[str, Any], context: QgsProcessingContext
     ) -> list[QgsRectangle]:
-        """Return the bounds of labels on a layer: those of the area of interest or else of the roads, and of no road."""
+        """Return the bounds of labels on a layer: of the area of interest or else of the roads, and of no road."""
         area = AOI if parameters.get(AOI) else ROADS
         if not parameters.get(area):
             raise JobError(

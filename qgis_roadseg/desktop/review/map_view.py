@@ -5,9 +5,7 @@ Scope: the map canvas. Independent of what the line is.
 
 from __future__ import annotations
 
-from typing import Optional
-
-from qgis.core import Qgis, QgsGeometry, QgsPointXY, QgsRectangle
+from qgis.core import Qgis, QgsGeometry, QgsRectangle
 from qgis.gui import QgsMapCanvas, QgsRubberBand
 from qgis.PyQt.QtGui import QColor
 

@@ -105,7 +105,7 @@ class ReviewPanel(QgsDockWidget):
         action = QAction(QgsApplication.getThemeIcon(_ICONS[name]), f"{tr('Review changes')}: {text}", self)
         action.setObjectName(f"roadseg_review_{name}")
         action.setShortcutContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
-        action.triggered.connect(partial(self.asked.emit, name))
+        action.triggered.connect(lambda: self.asked.emit(name))
         QgsGui.shortcutsManager().registerAction(action, KEYS[name])
         action.changed.connect(partial(_show_key, action, text))
         _show_key(action, text)

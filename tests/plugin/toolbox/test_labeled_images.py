@@ -67,7 +67,8 @@ send("result", result={{"steps": 1, "engine": "native", "validation": {{}}, "pix
 
 @pytest.fixture
 def values(tmp_path):
-    return {"BASE_MODEL": write_model(tmp_path / "base.safetensors", RESOLUTION_M), "MODEL": str(tmp_path / "new.st")}
+    base = write_model(tmp_path / "base.safetensors", RESOLUTION_M)
+    return {"BASE_MODEL": base, "MODEL": str(tmp_path / "new.safetensors")}
 
 
 def shapes(kind, name, *geometries, crs="EPSG:3857"):
