@@ -1761,7 +1761,7 @@
     </message>
     <message>
         <source>This layer is temporary, and its review with it: save it by Make Permanent in its menu.</source>
-        <translation>Dieser Layer ist temporär und mit ihm die Prüfung: sichern Sie ihn mit „Dauerhaft machen“ in seinem Menü.</translation>
+        <translation>Dieser Layer ist temporär und mit ihm die Prüfung: sichern Sie ihn mit „Permanent machen“ in seinem Menü.</translation>
     </message>
     <message>
         <source>All is reviewed: {accepted} accepted, {rejected} rejected.</source>

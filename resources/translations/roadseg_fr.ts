@@ -1761,7 +1761,7 @@
     </message>
     <message>
         <source>This layer is temporary, and its review with it: save it by Make Permanent in its menu.</source>
-        <translation>Cette couche est temporaire, et sa vérification avec elle : enregistrez-la par « Rendre permanent » dans son menu.</translation>
+        <translation>Cette couche est temporaire, et sa vérification avec elle : enregistrez-la par « Convertir en couche permanente » dans son menu.</translation>
     </message>
     <message>
         <source>All is reviewed: {accepted} accepted, {rejected} rejected.</source>
