@@ -16,7 +16,6 @@ from qgis.core import (
     QgsProcessingException,
     QgsProcessingFeedback,
     QgsProcessingMultiStepFeedback,
-    QgsProcessingParameterDefinition,
     QgsRectangle,
 )
 
@@ -45,11 +44,6 @@ class LabeledImagesAlgorithm(JobAlgorithm):
     """
 
     model_parameter: ClassVar[str] = "MODEL"
-
-    def _make_parameters(self) -> list[QgsProcessingParameterDefinition]:
-        images, *others = super()._make_parameters()
-        images.setHelp(f"{images.help()} Web maps and other layers that are not files are rendered around the labels.")
-        return [images, *others]
 
     def checkParameterValues(self, parameters: dict[str, Any], context: QgsProcessingContext) -> tuple[bool, str]:
         """Return whether the values are valid, and web maps can be rendered, with a message if not."""

@@ -44,6 +44,7 @@ from .shared import (
     precision_option,
 )
 
+_WEB_MAPS_HELP = "In QGIS also web maps, which are rendered around the labels."
 _AOI_HELP = "Polygons in which every road is drawn, so that all other pixels in them are background."
 
 
@@ -62,7 +63,9 @@ class FineTune(MaskOptions, RecipeOptions, ProcessOptions, ComputeOptions):
     name: ClassVar[str] = "finetune"
     title: ClassVar[str] = "Fine-tune a model"
 
-    rasters: tuple[str, ...] = option((), "Images", "Images in which the roads are drawn.", kind=RASTERS, required=True)
+    rasters: tuple[str, ...] = option(
+        (), "Images", f"Images in which the roads are drawn. {_WEB_MAPS_HELP}", kind=RASTERS, required=True
+    )
     roads: str = option("", "Drawn roads", "Road center-lines or road polygons drawn on the images.", kind=VECTOR)
     aoi: str = option("", "Area of interest", _AOI_HELP, kind=VECTOR)
     base_model: str = option(
@@ -273,7 +276,9 @@ class Evaluate(MaskOptions, SegmentOptions):
     name: ClassVar[str] = "evaluate"
     title: ClassVar[str] = "Evaluate a model"
 
-    rasters: tuple[str, ...] = option((), "Images", "Images to evaluate on.", kind=RASTERS, required=True)
+    rasters: tuple[str, ...] = option(
+        (), "Images", f"Images to evaluate on. {_WEB_MAPS_HELP}", kind=RASTERS, required=True
+    )
     aoi: str = option("", "Area of interest", "Polygons in which every road is drawn.", kind=VECTOR)
     model: str = model_option()
     tolerance_m: float = option(

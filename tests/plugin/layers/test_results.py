@@ -7,7 +7,7 @@ from osgeo import gdal
 from qgis.core import (
     Qgis,
     QgsApplication,
-    QgsMapRendererSequentialJob,
+    QgsMapRendererCustomPainterJob,
     QgsMapSettings,
     QgsProcessingContext,
     QgsProcessingOutputLayerDefinition,
@@ -17,7 +17,8 @@ from qgis.core import (
     QgsRenderContext,
     QgsVectorLayer,
 )
-from qgis.PyQt.QtCore import QSize
+from qgis.PyQt.QtCore import QSize, Qt
+from qgis.PyQt.QtGui import QImage, QPainter
 from roadseg.qgis_roadseg.layers.styles import set_style, source_name_of
 from roadseg.qgis_roadseg.paths import RESOURCES
 
@@ -171,10 +172,12 @@ def paint(**values):
     settings.setDestinationCrs(layer.crs())
     settings.setExtent(QgsRectangle(350002, 3059999, 350008, 3060001))
     settings.setOutputSize(QSize(60, 20))
-    job = QgsMapRendererSequentialJob(settings)
-    job.start()
-    job.waitForFinished()
-    return 255 - min(job.renderedImage().pixelColor(30, row).red() for row in range(20))
+    image = QImage(settings.outputSize(), QImage.Format.Format_RGB32)
+    image.fill(Qt.GlobalColor.white)
+    painter = QPainter(image)
+    QgsMapRendererCustomPainterJob(settings, painter).renderSynchronously()
+    painter.end()
+    return 255 - min(image.pixelColor(30, row).red() for row in range(20))
 
 
 def test_changes_that_were_rejected_are_faint_and_no_field_is_needed_for_the_others():
