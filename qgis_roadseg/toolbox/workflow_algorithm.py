@@ -89,8 +89,8 @@ class WorkflowAlgorithm(InToolbox, QgsProcessingModelAlgorithm):
     ) -> dict[str, Any]:
         """Run the steps that the requested outputs need, with intermediate outputs that are not requested."""
         needed = {each.name(): each.defaultValue() for each in self.destinationParameterDefinitions()}
-        wanted = {name: value for name, value in parameters.items() if value not in (None, "")}
-        self._leave_out_steps(wanted)
+        wanted = {name: value for name, value in parameters.items() if value is not None}
+        self._leave_out_steps({name for name, value in wanted.items() if value != ""})
         filled = {name: value for name, value in needed.items() if value is not None}
         results = QgsProcessingModelAlgorithm.processAlgorithm(self, {**filled, **wanted}, context, feedback)
         for parameter in self.destinationParameterDefinitions():
