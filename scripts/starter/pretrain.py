@@ -42,8 +42,8 @@ from training_core.geodata.rasters import Band
 from training_core.jobs import RecipeOptions
 from training_core.learning.optimizers import rate_at
 from training_core.learning.trainer import Trainer
-from training_core.models.architectures import UNET, Architecture, build_network
-from training_core.models.base_model import read_base_model
+from training_core.models.architectures import UNET, build_network
+from training_core.models.base_model import architecture_for, read_base_model
 from training_core.models.engines import NativeEngine, choose_precision
 from training_core.models.loading import load_network
 from training_core.models.model_card import ModelCard
@@ -182,9 +182,10 @@ class Run:
         self.best_step, self._best_score, self._best = 0, -1.0, {}
         self.engine = engine
         options = RecipeOptions(batch_size=recipe.batch_size, chip_px=recipe.chip_px)
-        self.architecture = Architecture(encoder=recipe.encoder)
+        base = read_base_model(start, UNET, recipe.encoder, Reporter())
+        self.architecture = base.architecture if base else architecture_for(UNET, recipe.encoder)
         model = build_network(self.architecture)
-        if base := read_base_model(start, UNET, recipe.encoder, Reporter()):
+        if base:
             model.load_state_dict(base.weights)
         if recipe.mixed_styles_share:
             layers = model.encoder.model

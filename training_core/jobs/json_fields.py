@@ -61,9 +61,8 @@ class _Mark:
     name: str
 
 
-# For a dataclass: refuse members that are not fields of it, instead of passing over them; require also those fields
-# that have a default.
-EXACT, COMPLETE = _Mark("exact"), _Mark("complete")
+# For a dataclass: refuse members that are not fields of it, instead of passing over them.
+EXACT = _Mark("exact")
 # For a text: refuse control characters; or allow bytes that are not UTF-8, as os.fsdecode returns them.
 PRINTABLE, PATH = _Mark("printable"), _Mark("path")
 
@@ -109,7 +108,7 @@ def read(kind: type[_T], value: object, name: str = "", is_exact: bool = False) 
     """Return a JSON value of unknown origin, from `parse`, as a type; messages name the value by `name`.
 
     The type is a dataclass, int, float, bool, str, Any, or Literal, Optional, list, tuple, dict or Mapping of these;
-    Annotated with Limits, and in dataclasses with Key, EXACT, COMPLETE or PRINTABLE. A number must not be a truth
+    Annotated with Limits, and in dataclasses with Key, EXACT or PRINTABLE. A number must not be a truth
     value, nor an integer a float; lists become tuples where annotated as such. If `is_exact`, unknown members are
     refused, as by EXACT.
 
@@ -133,7 +132,7 @@ def _reader(kind: Any, notes: tuple[Any, ...] = ()) -> _Reader:
     if kind is Any:
         return lambda value, name: value
     if dataclasses.is_dataclass(kind):
-        return _dataclass_reader(kind, EXACT in notes, COMPLETE in notes)
+        return _dataclass_reader(kind, EXACT in notes)
     if kind is str:
         return _text_reader(limits or Limits(0, MAX_TEXT), notes)
     if kind is bool or origin is Literal:
@@ -155,7 +154,7 @@ def _container_reader(kind: Any, arguments: tuple[Any, ...], limits: Limits) -> 
     raise TypeError(f"{kind} cannot be read from JSON")
 
 
-def _dataclass_reader(kind: Any, is_exact: bool, is_complete: bool) -> _Reader:
+def _dataclass_reader(kind: Any, is_exact: bool) -> _Reader:
     hints = get_type_hints(kind, include_extras=True)
     keys, readers, optional = {}, {}, set()
     for field in dataclasses.fields(kind):
@@ -163,7 +162,7 @@ def _dataclass_reader(kind: Any, is_exact: bool, is_complete: bool) -> _Reader:
         keys[field.name] = next((note.name for note in notes if isinstance(note, Key)), field.name)
         readers[field.name] = _reader(hints[field.name])
         has_default = field.default is not dataclasses.MISSING or field.default_factory is not dataclasses.MISSING
-        if has_default and not is_complete:
+        if has_default:
             optional.add(field.name)
     known = set(keys.values())
 

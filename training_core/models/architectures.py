@@ -23,6 +23,11 @@ from .depthwise import speed_up_depthwise
 LIBRARY = "segmentation_models_pytorch"
 # A GeoTIFF cannot hold more.
 MAX_BANDS = 65535
+# Channels of the five blocks of a U-Net's decoder, from the coarsest: as the library has them, and those that are as
+# good on EfficientNet-Lite0, and faster (benchmarks/README.md).
+DECODER_CHANNELS = (256, 128, 64, 32, 16)
+NARROW_DECODER_CHANNELS = (128, 64, 48, 32, 16)
+_MAX_CHANNELS = 1024
 # Prefix of encoders that the library takes from timm, as the module `model` of one of its own.
 TIMM = "tu-"
 # The architectures and encoders that RoadSeg builds, for messages.
@@ -63,12 +68,16 @@ _KNOWN = {
 
 @dataclass(frozen=True)
 class Architecture:
-    """Names in ARCHITECTURES and ENCODERS, bands of the input, and channels of the logits (road counts as a class)."""
+    """Names in ARCHITECTURES and ENCODERS, bands of the input, and channels of the logits (road counts as a class).
+
+    `decoder_channels` are those of the five blocks of a U-Net's decoder, from the coarsest.
+    """
 
     name: str = USUAL[0]
     encoder: str = USUAL[1]
     in_channels: int = 3
     classes: int = 1
+    decoder_channels: tuple[int, ...] = DECODER_CHANNELS
 
     def validate(self) -> None:
         """Check that RoadSeg can build this.
@@ -85,6 +94,10 @@ class Architecture:
             )
         if not (1 <= self.in_channels <= MAX_BANDS and 1 <= self.classes <= 256):
             raise ModelFileError(f"A model cannot have {self.in_channels} bands and {self.classes} classes.")
+        channels = self.decoder_channels
+        is_possible = len(channels) == len(DECODER_CHANNELS) and all(1 <= each <= _MAX_CHANNELS for each in channels)
+        if not is_possible or (self.name != UNET and channels != DECODER_CHANNELS):
+            raise ModelFileError(f"The decoder of a {self.name} cannot have the channels {shown(channels)}.")
 
     @property
     def is_resnet_unet(self) -> bool:
@@ -139,11 +152,13 @@ class Architecture:
 def build_network(architecture: Architecture) -> nn.Module:
     """Return the network with random weights, channels last in memory, which is fast on CPUs."""
     architecture.validate()
+    decoder = {"decoder_channels": architecture.decoder_channels} if architecture.name == UNET else {}
     model = getattr(importlib.import_module(LIBRARY), architecture.name)(
         encoder_name=architecture.library_name,
         encoder_weights=None,
         in_channels=architecture.in_channels,
         classes=architecture.classes,
+        **decoder,
     )
     if architecture.name == UNET:
         model.decoder.blocks = nn.ModuleList(map(DecoderBlock, model.decoder.blocks))

@@ -16,8 +16,16 @@ from ..errors import JobError, ModelFileError
 from ..events import Reporter
 from ..geodata.road_classes import RoadClass
 from ..jobs import IMAGENET
-from ..jobs.architectures import ARCHITECTURES, AS_BASE, ENCODERS, USUAL
-from .architectures import TAKEN, TIMM, Architecture, build_network, weights_without_memory
+from ..jobs.architectures import ARCHITECTURES, AS_BASE, EFFICIENTNET, ENCODERS, UNET, USUAL
+from .architectures import (
+    DECODER_CHANNELS,
+    NARROW_DECODER_CHANNELS,
+    TAKEN,
+    TIMM,
+    Architecture,
+    build_network,
+    weights_without_memory,
+)
 from .imagenet import fetch_encoder
 from .loading import Weights, is_foreign, load_foreign_weights, load_weights
 from .model_card import ModelCard
@@ -87,7 +95,9 @@ def read_base_model(model: str, name: str, encoder: str, reporter: Reporter) -> 
 def architecture_for(name: str, encoder: str) -> Architecture:
     """Return the architecture without a base model: the one asked for, with the usual choice for `AS_BASE`."""
     usual_name, usual_encoder = USUAL
-    return Architecture(usual_name if name == AS_BASE else name, usual_encoder if encoder == AS_BASE else encoder)
+    name, encoder = usual_name if name == AS_BASE else name, usual_encoder if encoder == AS_BASE else encoder
+    is_narrow = (name, encoder) == (UNET, EFFICIENTNET)
+    return Architecture(name, encoder, decoder_channels=NARROW_DECODER_CHANNELS if is_narrow else DECODER_CHANNELS)
 
 
 def _made_elsewhere(found: Weights, usual: Architecture, path: str, reporter: Reporter) -> BaseModel:
@@ -95,7 +105,7 @@ def _made_elsewhere(found: Weights, usual: Architecture, path: str, reporter: Re
     is_whole = any(name.startswith(_HEAD) for name in found)
     found = {name: each for name, each in found.items() if not _in_encoder(name).startswith(_CLASSIFIERS)}
     for name, encoder in _candidates(usual, is_whole):
-        kind = Architecture(name, encoder)
+        kind = Architecture(name, encoder) if is_whole else architecture_for(name, encoder)
         named = found if is_whole else _as_encoder(found, kind)
         first = named.get(f"{kind.first_layer}.weight")
         if first is None or first.ndim != 4 or not first.shape[1]:

@@ -74,7 +74,8 @@ def _differences(first: ModelCard, other: ModelCard) -> Iterable[tuple[str, str,
         ("encoders", first.architecture.encoder, other.architecture.encoder),
     )
     yield from (each for each in names if each[1] != each[2])
-    pairs: tuple[tuple[str, Sequence[str] | str, Sequence[str] | str], ...] = (
+    pairs: tuple[tuple[str, Sequence[object] | str, Sequence[object] | str], ...] = (
+        ("decoders", first.architecture.decoder_channels, other.architecture.decoder_channels),
         ("bands", first.band_names, other.band_names),
         ("classes", _class_names(first), _class_names(other)),
         ("normalizations", first.scaling, other.scaling),

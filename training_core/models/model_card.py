@@ -13,8 +13,8 @@ from ..geodata.model_input import MODEL, SCALINGS, ModelInput
 from ..geodata.rasters import MAX_VALUE, MIN_STD, Band
 from ..geodata.road_classes import MAX_CLASSES, RoadClass, to_document
 from ..geodata.tiling import STRIDE_PX
-from ..jobs.json_fields import COMPLETE, EXACT, Key, Limits, parse, read
-from .architectures import Architecture
+from ..jobs.json_fields import EXACT, Key, Limits, parse, read
+from .architectures import DECODER_CHANNELS, Architecture
 
 FORMAT = "roadseg-model-1"
 MAX_HALO_PX = 4096
@@ -112,7 +112,10 @@ class ModelCard:
                     ],
                 }
             ],
-            "roadseg:architecture": asdict(self.architecture),
+            "roadseg:architecture": {
+                **asdict(self.architecture),
+                "decoder_channels": list(self.architecture.decoder_channels),
+            },
             "roadseg:scaling": self.scaling,
             "roadseg:resolution_m": self.resolution_m,
             "roadseg:threshold": self.threshold,
@@ -149,11 +152,22 @@ class _Shape:
 
 
 @dataclass(frozen=True)
+class _Architecture:
+    """See `Architecture`. Older files do not name the channels of their decoder, which are the library's."""
+
+    name: str
+    encoder: str
+    in_channels: int
+    classes: int
+    decoder_channels: tuple[int, ...] = DECODER_CHANNELS
+
+
+@dataclass(frozen=True)
 class _Document:
     """The members of a card's document that RoadSeg reads."""
 
     inputs: Annotated[tuple[_Input], Key("mlm:input")]
-    architecture: Annotated[Architecture, Key("roadseg:architecture"), EXACT, COMPLETE]
+    architecture: Annotated[_Architecture, Key("roadseg:architecture"), EXACT]
     resolution_m: Annotated[float, Key("roadseg:resolution_m"), Limits(FINEST_M, COARSEST_M)]
     threshold: Annotated[float, Key("roadseg:threshold"), Limits(0, 1)]
     training: Annotated[dict[str, Any], Key("roadseg:training")]
@@ -191,7 +205,7 @@ def card_from_text(text: str, path: str) -> tuple[ModelCard, dict[str, Any]]:
 
 def _card(document: _Document) -> ModelCard:
     """Return the card in a document; raise ValueError where parts of it do not fit together."""
-    architecture, classes, (image,) = document.architecture, document.classes, document.inputs
+    architecture, classes, (image,) = Architecture(**vars(document.architecture)), document.classes, document.inputs
     try:
         architecture.validate()
     except ModelFileError as error:

@@ -15,8 +15,8 @@ from training_core.errors import ModelFileError, RuntimeEnvironmentError
 from training_core.events import Log, Progress, Reporter
 from training_core.geodata.rasters import Band
 from training_core.jobs import IMAGENET
-from training_core.jobs.architectures import AS_BASE
-from training_core.models.architectures import Architecture, build_network
+from training_core.jobs.architectures import AS_BASE, EFFICIENTNET
+from training_core.models.architectures import NARROW_DECODER_CHANNELS, Architecture, build_network
 from training_core.models.base_model import read_base_model
 from training_core.models.imagenet import encoder_file, fetch_encoder
 from training_core.models.model_card import ModelCard
@@ -59,6 +59,15 @@ def test_an_encoder_becomes_part_of_a_model_with_a_random_decoder(tmp_path, pref
     assert base.band_names == ("red", "green", "blue")
     build_network(base.architecture).load_state_dict(base.weights)
     torch.testing.assert_close(base.weights["encoder.layer3.1.conv1.weight"], weights["layer3.1.conv1.weight"])
+
+
+def test_efficientnet_gets_a_narrow_decoder_unless_the_file_has_one(tmp_path):
+    unet = smp.Unet("tu-efficientnet_lite0", encoder_weights=None)
+    save_file(unet.encoder.state_dict(), tmp_path / "encoder.safetensors")
+    save_file(unet.state_dict(), tmp_path / "unet.safetensors")
+    narrow = Architecture(encoder=EFFICIENTNET, decoder_channels=NARROW_DECODER_CHANNELS)
+    assert read(tmp_path / "encoder.safetensors").architecture == narrow
+    assert read(tmp_path / "unet.safetensors").architecture == Architecture(encoder=EFFICIENTNET)
 
 
 def test_a_unet_of_the_library_for_other_bands_and_classes_keeps_all_but_its_head(tmp_path):

@@ -8,7 +8,7 @@ from training_core.errors import ModelFileError
 from training_core.geodata.model_input import IMAGE
 from training_core.geodata.rasters import Band
 from training_core.geodata.road_classes import RoadClass
-from training_core.models.architectures import Architecture
+from training_core.models.architectures import NARROW_DECODER_CHANNELS, Architecture
 from training_core.models.merging import (
     average_weights,
     check_mergeable,
@@ -75,6 +75,8 @@ def refusal(**changes):
     ("what", "changes"),
     [
         ("encoders differ (resnet18; resnet34)", {"architecture": Architecture(encoder="resnet34", in_channels=2)}),
+        ("decoders differ ((256, 128, 64, 32, 16); (128, 64, 48, 32, 16))",
+         {"architecture": replace(CARD.architecture, decoder_channels=NARROW_DECODER_CHANNELS)}),
         ("bands differ (('red', 'nir'); ('nir', 'red'))", {"bands": BANDS[::-1]}),
         ("classes differ ([]; ['track 20 km/h'])", {"classes": (RoadClass("track", 20.0),)}),
         ("normalizations differ ('model'; 'image')", {"scaling": IMAGE}),

@@ -12,7 +12,7 @@ from training_core.errors import ModelFileError
 from training_core.geodata.rasters import Band
 from training_core.models.architectures import Architecture, adapt_first_layer, build_network
 from training_core.models.loading import load_network, load_weights
-from training_core.models.model_card import ModelCard
+from training_core.models.model_card import ModelCard, card_from_text
 from training_core.models.model_file import save_model
 
 CARD = ModelCard(
@@ -40,6 +40,19 @@ def test_what_was_saved_is_loaded(saved):
     image = torch.randn(1, 2, 64, 64)
     with torch.inference_mode():
         torch.testing.assert_close(loaded(image), unet(image))
+
+
+def test_a_decoder_of_its_own_width_is_loaded(tmp_path):
+    card = replace(CARD, architecture=replace(CARD.architecture, decoder_channels=(32, 24, 16, 16, 8)))
+    save_model(tmp_path / "narrow.safetensors", build_network(card.architecture).state_dict(), card)
+    loaded, found = load_network(str(tmp_path / "narrow.safetensors"))
+    assert found == card and loaded.decoder.blocks[0].conv1[0].out_channels == 32
+
+
+def test_a_file_that_does_not_name_its_decoder_has_the_librarys():
+    document = CARD.to_document()
+    del document["roadseg:architecture"]["decoder_channels"]
+    assert card_from_text(json.dumps(document), "old.safetensors")[0] == CARD
 
 
 def test_the_name_of_a_base_model_need_not_be_utf_8(tmp_path, saved):
@@ -165,7 +178,9 @@ def test_a_missing_file_is_named(tmp_path):
         *(("roadseg:architecture", {"name": "Unet", "encoder": "resnet18", "in_channels": 2, "classes": 1, **part})
           for part in ({"in_channels": 2.0}, {"in_channels": "2"}, {"classes": True}, {"classes": 0},
                        {"classes": 10**9}, {"in_channels": 10**9}, {"in_channels": -2}, {"encoder": None},
-                       {"depth": 900})),
+                       {"depth": 900}, {"decoder_channels": [16] * 4}, {"decoder_channels": [0] * 5},
+                       {"decoder_channels": [10**9] * 5}, {"decoder_channels": ["16"] * 5},
+                       {"name": "FPN", "decoder_channels": [16] * 5})),
         *(("mlm:input", [{**CARD.to_document()["mlm:input"][0], **part}])
           for part in ({"bands": "rg"}, {"bands": ["red"]}, {"bands": ["red", 3]}, {"bands": ["red", "\ud800"]},
                        {"value_scaling": [{"mean": 0, "stddev": 1}]}, {"value_scaling": [{}, {}]},
