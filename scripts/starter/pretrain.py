@@ -13,6 +13,7 @@ import time
 from collections.abc import Collection
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +22,7 @@ from safetensors import safe_open
 from safetensors.torch import save_file
 
 from scripts.starter.appearance import mix_styles
+from scripts.starter.center_line_loss import loss_with_center_lines
 from scripts.starter.chips import draw_batch
 from scripts.starter.held_out import BANDS as NORMALIZED
 from scripts.starter.held_out import (
@@ -192,7 +194,8 @@ class Run:
             for layer in (layers.bn1, *layers.blocks[:2]):
                 mix_styles(layer, recipe.mixed_styles_share)
         self._start = {name: tensor.clone() for name, tensor in model.state_dict().items()}
-        self.trainer = Trainer(model, self.engine, options, averaging=recipe.averaging)
+        loss = partial(loss_with_center_lines, weight=recipe.center_line_weight)
+        self.trainer = Trainer(model, self.engine, options, averaging=recipe.averaging, loss=loss)
         if checkpoint.exists():
             self._resume()
 

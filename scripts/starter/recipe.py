@@ -55,6 +55,8 @@ class Recipe:
         Shares of the chips that get the colors of another chip of the step, or are negative.
     mixed_styles_share : float
         Share of the steps in which the encoder's first layers mix the styles of the chips.
+    center_line_weight : float
+        Of the recall of center-lines in the loss.
     ground_shares : dict of str to float
         Share of the chips from each source of real ground; the others are of scenes.
     is_mean : bool
@@ -98,6 +100,7 @@ class Recipe:
     recolored_share: float = 0.0
     negative_share: float = 0.0
     mixed_styles_share: float = 0.0
+    center_line_weight: float = 0.0
     ground_shares: dict[str, float] = field(default_factory=dict)
     is_mean: bool = False
     teacher_resolution_m: float = 0.5
@@ -157,6 +160,7 @@ STYLED = replace(
     recolored_share=0.5,
     negative_share=0.15,
     mixed_styles_share=0.5,
+    center_line_weight=0.2,
     validation_steps=3500,
     seed=4,
 )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
@@ -36,7 +36,7 @@ class Trainer:
 
     `encoder_rate` is a factor on the encoder's learning rate. `averaging` is the decay, from 0 to 1, of the average of
     the weights, which is validated and kept instead of the last ones; 0 for none. `clip_norm` limits the global norm of
-    a step's gradients; 0 for no limit.
+    a step's gradients; 0 for no limit. `loss` takes logits and labels as `training_loss` does.
 
     The trainer `is_intact` if all is as after the last step, also if the one since then has failed. `ordered_names` are
     those of the parameters that learn, in the order of the optimizer, whose state has their indices.
@@ -53,8 +53,10 @@ class Trainer:
         encoder_rate: float = 1.0,
         averaging: float = 0.0,
         clip_norm: float = 0.0,
+        loss: Callable[[Tensor, Tensor], Tensor] = training_loss,
     ) -> None:
         self._engine, self._recipe, self.strategy, self._clip_norm = engine, recipe, strategy, clip_norm
+        self._loss = loss
         freeze_stages(model, recipe.frozen_stages)
         optimizer = build_optimizer(model, recipe.optimizer, encoder_rate)
         names = {parameter: name for name, parameter in model.named_parameters()}
@@ -132,7 +134,7 @@ class Trainer:
     def _accumulate(self, chips: np.ndarray, labels: np.ndarray, fraction: float) -> float:
         """Add the gradients of a batch to those of the step; return its part of the loss of the step."""
         logits = self._engine.forward(self._model, torch.from_numpy(chips))
-        loss = training_loss(logits, torch.from_numpy(labels)) * fraction
+        loss = self._loss(logits, torch.from_numpy(labels)) * fraction
         if self._statistics:
             self._statistics.record()
         self.record_time("forward")
