@@ -25,7 +25,7 @@ from .work_plan import ImagePlan
 _WINDOWS, _SIDE_PX = 16, 512
 # Fraction of road to which the threshold is lowered, and the lowest threshold. Both were chosen by the table in
 # benchmarks/README.md: on ground that a training left out, that of the starter, and tiles without roads.
-_USUAL_ROAD, _LOWEST = 0.08, 0.05
+_USUAL_ROAD, _LOWEST = 0.05, 0.05
 # Where a lower F1 is expected, as on ground without roads, the threshold is not lowered.
 _SOME_F1 = 0.3
 # With less road, or more, an image is not of a town that the model knows.
