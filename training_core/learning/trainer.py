@@ -56,7 +56,7 @@ class Trainer:
         loss: Callable[[Tensor, Tensor], Tensor] = training_loss,
     ) -> None:
         self._engine, self._recipe, self.strategy, self._clip_norm = engine, recipe, strategy, clip_norm
-        self._loss = loss
+        self._batch_loss = loss
         freeze_stages(model, recipe.frozen_stages)
         optimizer = build_optimizer(model, recipe.optimizer, encoder_rate)
         names = {parameter: name for name, parameter in model.named_parameters()}
@@ -134,7 +134,7 @@ class Trainer:
     def _accumulate(self, chips: np.ndarray, labels: np.ndarray, fraction: float) -> float:
         """Add the gradients of a batch to those of the step; return its part of the loss of the step."""
         logits = self._engine.forward(self._model, torch.from_numpy(chips))
-        loss = self._loss(logits, torch.from_numpy(labels)) * fraction
+        loss = self._batch_loss(logits, torch.from_numpy(labels)) * fraction
         if self._statistics:
             self._statistics.record()
         self.record_time("forward")
