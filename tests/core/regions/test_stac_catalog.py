@@ -318,8 +318,15 @@ def test_an_area_across_the_antimeridian_leaves_out_nothing(tmp_path):
 
 
 JSON = st.recursive(
-    st.none() | st.booleans() | st.floats(allow_nan=False, allow_infinity=False) | st.integers(0, 10**20) | st.text(),
-    lambda inner: st.lists(inner) | st.dictionaries(st.sampled_from(("type", "href", "roles", "a")), inner),
+    st.none()
+    | st.booleans()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.integers(0, 10**20)
+    | st.text(max_size=8),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(st.sampled_from(("type", "href", "roles", "a")), inner, max_size=3)
+    ),
     max_leaves=6,
 )
 SHAPES = st.fixed_dictionaries(
