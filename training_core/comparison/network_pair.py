@@ -21,6 +21,7 @@ import shapely
 
 from ..errors import LabelError
 from ..events import Reporter
+from ..geodata.osm_tags import OTHER_TAGS, tag_values
 from ..geodata.vectors import read_area
 from ..jobs import CompareNetworks
 from ..networks.lines import LineFields, Lines, area_in, clipped, lines_in, read_line_layer, shared_plane, with_speeds
@@ -33,8 +34,6 @@ BEFORE, AFTER = "roads before", "roads after"
 _WARNED_SHIFT, _WARNED_BEYOND = 0.4, 0.05
 # Networks with extents farther apart cover different areas.
 _SAME_AREA_M = 1000.0
-# In the tags that GDAL gives no field of their own: what is not at the level of the ground.
-_BRIDGE_TAG = r'"(?:bridge|tunnel)"=>"(?!no")'
 # Search distance when a shift is measured, as a multiple of the job's `reach_m`.
 _REACH = 2.0
 
@@ -121,10 +120,10 @@ def _roads_of(lines: Lines, layer: geopandas.GeoDataFrame) -> Lines:
         return lines
     is_road = np.flatnonzero(layer["highway"].fillna("").astype(str).to_numpy()[lines.feature] != "")
     roads = lines.parted(lines.shapes[is_road], is_road)
-    if "other_tags" not in layer.columns:
+    if OTHER_TAGS not in layer.columns:
         return roads
-    is_bridge = layer["other_tags"].fillna("").astype(str).str.contains(_BRIDGE_TAG).to_numpy(dtype=bool)
-    return replace(roads, bridge=roads.bridge | is_bridge[roads.feature])
+    is_level = tag_values(layer, "bridge").isin(["", "no"]) & tag_values(layer, "tunnel").isin(["", "no"])
+    return replace(roads, bridge=roads.bridge | ~is_level.to_numpy()[roads.feature])
 
 
 def _check_overlap(lines: dict[str, Lines], paths: dict[str, str]) -> None:

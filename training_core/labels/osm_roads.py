@@ -5,11 +5,8 @@ Scope: the tags of a layer that GDAL has read. Independent of images and pixels.
 
 from __future__ import annotations
 
-import json
 import re
-from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import geopandas
 import numpy as np
@@ -17,6 +14,7 @@ import pandas
 import shapely
 
 from ..errors import LabelError
+from ..geodata.osm_tags import NESTED_TAGS, tag_values
 from ..geodata.sources import QGIS_PART
 
 CLASS_FIELD, WIDTH_FIELD, SURE_FIELD = "road_class", "width_m", "sure"
@@ -31,17 +29,12 @@ _UNSURE_WIDTH_M, _LANE_M = 3.0, 3.25
 _MAX_WIDTH_M = 100.0
 _METERS = {"": 1.0, "m": 1.0, "ft": 0.3048, "'": 0.3048}
 _WIDTH = re.compile(r"(\d+(?:\.\d+)?)\s*(m|ft|')?")
-# GDAL puts the tags without a column of their own here, as "key"=>"value".
-_OTHER_TAGS = "other_tags"
-# The tags of a GeoJSON feature as one object, as HOT's raw data and fAIr have them.
-_NESTED_TAGS = "tags"
-_TAG = re.compile(r'"((?:[^"\\]|\\.)*)"=>"((?:[^"\\]|\\.)*)"')
 
 
 def is_extract(layer: geopandas.GeoDataFrame, path: str) -> bool:
     """Whether a layer holds ways of OpenStreetMap: of its own formats, or lines with its tags and identifiers."""
     suffix = Path(QGIS_PART.split(path)[0]).suffix.lower()
-    has_highway = "highway" in layer or (_NESTED_TAGS in layer and (_tag(layer, "highway") != "").any())
+    has_highway = "highway" in layer or (NESTED_TAGS in layer and (tag_values(layer, "highway") != "").any())
     has_tags = has_highway and any(key in layer for key in ("osm_id", "@id"))
     has_lines = (shapely.get_dimensions(layer.geometry.to_numpy()) == 1).any()
     return suffix in (".osm", ".pbf") or bool(has_tags and has_lines)
@@ -59,7 +52,7 @@ def roads_of(layer: geopandas.GeoDataFrame, path: str) -> geopandas.GeoDataFrame
         There is no road.
     """
     is_line = shapely.get_dimensions(layer.geometry.to_numpy()) == 1
-    kind = _tag(layer, "highway").str.removesuffix("_link")
+    kind = tag_values(layer, "highway").str.removesuffix("_link")
     is_sure, is_unsure = kind.isin(_USUAL_WIDTH_M), kind.isin(_UNSURE)
     kept = layer[is_line & (is_sure | is_unsure)].reset_index(drop=True)
     if kept.empty:
@@ -68,37 +61,18 @@ def roads_of(layer: geopandas.GeoDataFrame, path: str) -> geopandas.GeoDataFrame
             "lie.",
             "Give an extract of the ground that the images show.",
         )
-    kind = _tag(kept, "highway").str.removesuffix("_link")
-    is_hidden = ~_tag(kept, "tunnel").isin(["", "no"]) | ~_tag(kept, "covered").isin(["", "no"])
-    lanes = pandas.to_numeric(_tag(kept, "lanes"), errors="coerce")
-    width_m = _tag(kept, "width").map(_meters).fillna(lanes * _LANE_M)
+    kind = tag_values(kept, "highway").str.removesuffix("_link")
+    is_hidden = ~tag_values(kept, "tunnel").isin(["", "no"]) | ~tag_values(kept, "covered").isin(["", "no"])
+    lanes = pandas.to_numeric(tag_values(kept, "lanes"), errors="coerce")
+    width_m = tag_values(kept, "width").map(_meters).fillna(lanes * _LANE_M)
     width_m = width_m.where(width_m.between(1, _MAX_WIDTH_M)).fillna(kind.map(_USUAL_WIDTH_M)).fillna(_UNSURE_WIDTH_M)
     fields = {
         CLASS_FIELD: kind,
         WIDTH_FIELD: width_m,
         SURE_FIELD: kind.isin(_USUAL_WIDTH_M) & ~is_hidden,
-        "surface": _tag(kept, "surface"),
+        "surface": tag_values(kept, "surface"),
     }
     return geopandas.GeoDataFrame(fields, geometry=kept.geometry)
-
-
-def _tag(layer: geopandas.GeoDataFrame, key: str) -> pandas.Series:
-    """Return the values of a tag, as texts; empty where there is none."""
-    if key in layer:
-        return layer[key].fillna("").astype(str)
-    if _OTHER_TAGS in layer:
-        return layer[_OTHER_TAGS].fillna("").map(lambda text: dict(_TAG.findall(text)).get(key, ""))
-    if _NESTED_TAGS in layer:
-        return layer[_NESTED_TAGS].map(lambda tags: str(_object(tags).get(key, "")))
-    return pandas.Series("", index=layer.index)
-
-
-def _object(value: object) -> dict[str, Any]:
-    """Return an object of JSON, which pyogrio may have left as a text; empty where it is none."""
-    if isinstance(value, str):
-        with suppress(ValueError):
-            value = json.loads(value)
-    return value if isinstance(value, dict) else {}
 
 
 def _meters(text: str) -> float:
