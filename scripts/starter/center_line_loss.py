@@ -1,4 +1,4 @@
-"""The loss of the starter's training: that of fine-tuning, and the recall of center-lines, so that roads connect.
+"""The loss of the starter's training: that of fine-tuning, and the recall of center-lines.
 
 Scope: logits and labels of a batch. Independent of the model and of what is trained on.
 """

@@ -152,7 +152,8 @@ FROM_IMAGENET = replace(
     ground_shares={"massachusetts": 0.25, "dubai": 0.2, "shanghai": 0.1, "roadless": 0.1, "towns": 0.07},
     seed=3,
 )
-# Chips exchange colors and styles, so that the network relies less on those of the sources: see benchmarks/README.md.
+# Chips exchange colors and styles, so that the network relies less on those of the sources, and the loss asks for the
+# recall of center-lines: see benchmarks/README.md.
 STYLED = replace(
     FROM_IMAGENET,
     steps=3500,
