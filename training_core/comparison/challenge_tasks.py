@@ -17,6 +17,7 @@ from ..errors import LabelError
 from ..geodata.parallel_arrays import ranges
 from ..geodata.vectors import require_geometry
 from ..jobs import MakeChallenge
+from ..jobs.networks import DISPLACED, LOST, NEW
 from ..networks.chains import join_chains
 from ..networks.graph import Graph
 from ..networks.likely_breaks import APART, DEAD_END, GAP
@@ -25,7 +26,6 @@ from ..networks.noding import node_lines
 from ..networks.road_graph import as_drawn
 
 PURPOSE = "changes or likely breaks"
-NEW, LOST, DISPLACED = "new", "lost", "displaced"
 PRIORITIES = ("high", "medium", "low")
 _WGS84 = "EPSG:4326"
 # Stretches continue each other where their ends are closer together than this, and turn by less, measured over a few

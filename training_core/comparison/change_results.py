@@ -18,12 +18,12 @@ from ..events import Reporter
 from ..geodata.vector_output import write_layers
 from ..geodata.vectors import carried_fields
 from ..jobs import CompareNetworks
+from ..jobs.networks import REVIEW
 from ..system.machine import versions
 from .accessibility import PlaceRoutes
 from .attachment import attach
 from .changes import DISPLACED, UNMATCHED, ChangeSegments, Limits, classify_changes
 from .network_pair import AFTER, BEFORE, Pair
-from .review import REVIEW
 
 # The names of INTACT, DISPLACED and UNMATCHED in the network before and in that after.
 NAMES = {BEFORE: ("intact", "displaced", "lost"), AFTER: ("intact", "displaced", "new")}

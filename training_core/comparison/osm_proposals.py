@@ -10,13 +10,13 @@ import numpy as np
 import shapely
 
 from ..errors import LabelError
+from ..jobs.networks import CHANGE, NEW
 from ..networks.lines import LineFields, lines_in, shared_plane
 from ..networks.osm_change import change_lines, check_junctions, meet
 from ..networks.osm_extract import PURPOSE, Extract, read_extract
 from ..networks.osm_file import PLACE_DIGITS, Ways, way_tags
 from ..networks.road_graph import as_drawn
 from .buffer_matching import matched_intervals
-from .challenge_tasks import NEW
 
 # The field of bridges and of one-way roads in OpenStreetMap, and in what RoadSeg extracts.
 BRIDGE, ONE_WAY = "bridge", "oneway"
@@ -73,7 +73,7 @@ def _shared_places(new: geopandas.GeoDataFrame, changes: geopandas.GeoDataFrame)
 
 
 def _is_new(changes: geopandas.GeoDataFrame) -> np.ndarray:
-    return (changes["change"].astype(str).str.strip().str.lower() == NEW).to_numpy()
+    return (changes[CHANGE].astype(str).str.strip().str.lower() == NEW).to_numpy()
 
 
 def propose(
@@ -100,7 +100,7 @@ def propose(
     shapes = tasks.geometry.to_numpy()
     west, _, east, _ = shapely.bounds(shapes).T
     # No way crosses the antimeridian.
-    rows = np.flatnonzero((tasks["change"] == NEW).to_numpy() & (east - west < 180))
+    rows = np.flatnonzero((tasks[CHANGE] == NEW).to_numpy() & (east - west < 180))
     texts = [""] * len(tasks)
     if not len(rows):
         return texts

@@ -1,6 +1,6 @@
 """The review of a layer of changes: what people have accepted or rejected, and what of it is exported.
 
-Scope: the field and its values. Independent of what is exported, and to where.
+Scope: the values of the field `review`, which is empty where nobody has decided. Independent of the exports.
 """
 
 from __future__ import annotations
@@ -8,9 +8,7 @@ from __future__ import annotations
 import geopandas
 
 from ..errors import LabelError
-
-# The field that people set to one of the two; empty where nobody has decided.
-REVIEW, ACCEPTED, REJECTED = "review", "accepted", "rejected"
+from ..jobs.networks import ACCEPTED, CHANGE, REJECTED, REVIEW
 
 
 def without_rejected(layer: geopandas.GeoDataFrame, purpose: str, path: str) -> geopandas.GeoDataFrame:
@@ -23,7 +21,7 @@ def without_rejected(layer: geopandas.GeoDataFrame, purpose: str, path: str) -> 
     LabelError
         Features are rejected, and none is accepted.
     """
-    if REVIEW not in layer.columns or "change" not in layer.columns:
+    if REVIEW not in layer.columns or CHANGE not in layer.columns:
         return layer
     decisions = layer[REVIEW].fillna("").astype(str).str.strip().str.lower()
     if not decisions.isin((ACCEPTED, REJECTED)).any():

@@ -13,6 +13,7 @@ from ..errors import LabelError, OutputError
 from ..events import Reporter
 from ..geodata.vectors import require_fields
 from ..jobs import ExportChanges, ExportNetwork
+from ..jobs.networks import CHANGE
 from ..networks.line_export import export_layer
 from ..networks.lines import LineFields, read_line_layer
 from ..networks.osm_change import change_lines, meet
@@ -42,7 +43,7 @@ def run(job: ExportChanges, reporter: Reporter) -> dict[str, Any]:
         staged = outputs.stage(job.osc)
         reporter.progress(0, "Reading")
         layer = read_line_layer(job.changes, PURPOSE, LineFields())
-        require_fields(layer, ["change"], job.changes, PURPOSE)
+        require_fields(layer, [CHANGE], job.changes, PURPOSE)
         new = new_roads(without_rejected(layer, PURPOSE, job.changes))
         if new.empty:
             raise LabelError(

@@ -22,12 +22,10 @@ from qgis.core import (
 from qgis.PyQt.QtCore import QMetaType
 
 from ....training_core.errors import LabelError, OutputError
+from ....training_core.jobs.networks import ACCEPTED, CHANGE, DISPLACED, LOST, NEW, REJECTED, REVIEW
 from ...translation import tr
 
-CHANGE, REVIEW = "change", "review"
-NEW, LOST, DISPLACED = "new", "lost", "displaced"
 CHECKED = (NEW, LOST, DISPLACED)
-ACCEPTED, REJECTED = "accepted", "rejected"
 VERDICTS = (ACCEPTED, REJECTED)
 
 _CAN = QgsVectorDataProvider.Capability

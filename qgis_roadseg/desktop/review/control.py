@@ -20,9 +20,10 @@ from qgis.gui import QgisInterface
 from qgis.PyQt.QtCore import Qt
 
 from ....training_core.errors import RoadSegError
+from ....training_core.jobs.networks import ACCEPTED, CHANGE, DISPLACED, LOST, NEW, REJECTED
 from ...translation import tr
 from ..dialogs import show_message
-from .changed_lines import ACCEPTED, CHANGE, DISPLACED, LOST, NEW, REJECTED, ChangedLines, check_layer
+from .changed_lines import ChangedLines, check_layer
 from .map_view import LineView
 from .panel import ACCEPT, BACK, REJECT, SKIP, ReviewPanel
 
