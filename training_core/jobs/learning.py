@@ -117,8 +117,8 @@ class FineTune(MaskOptions, RecipeOptions, ProcessOptions, ComputeOptions):
         "auto",
         "Weight interpolation",
         "Interpolate between the weights of the base model and the fine-tuned ones: the model keeps more of what the "
-        "base model knows of other ground. The choice auto takes 70 % or 85 % of the way, if validation scores as well "
-        f"there and less than {MUCH_LABELED} are labeled; no takes the fine-tuned weights as they are.",
+        "base model knows of other ground. The choice auto takes 70 % or 85 % of the way, if that costs little in "
+        f"validation and less than {MUCH_LABELED} are labeled; no takes the fine-tuned weights as they are.",
         choices=("auto", "no"),
     )
     validation_share: float = advanced_option(

@@ -47,6 +47,7 @@ class StartModel:
     attribution: dict[str, str]
     base_weights: dict[str, torch.Tensor]
     knows_roads: bool
+    threshold_by_image: bool = False
 
 
 @dataclass(frozen=True)
@@ -92,6 +93,7 @@ def start_model(
         attribution=base.card.attribution if base.card else {},
         base_weights={name: values.clone() for name, values in network.state_dict().items()} if is_whole else {},
         knows_roads=is_whole and base.band_names == names,
+        threshold_by_image=base.card is not None and base.card.threshold_by_image,
     )
 
 

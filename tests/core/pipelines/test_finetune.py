@@ -142,16 +142,21 @@ def test_a_base_model_passes_on_what_it_knows_and_its_encoder_learns_slowly(town
     assert (encoder / decoder).item() == pytest.approx(rate, rel=0.2)  # Adam moves each weight by about the rate
 
 
-def test_the_model_keeps_some_of_its_base_models_weights_where_that_costs_nothing(town, planted, tmp_path):
-    options = on_town(town, base_model=planted, steps=3, precision="fp32", learning_rate=1e-4)
+def test_the_model_keeps_some_of_its_base_models_weights_and_its_threshold_where_that_costs_little(
+    town, planted, tmp_path
+):
+    base, base_card = load_network(planted)
+    starter = str(tmp_path / "starter.safetensors")
+    save_model(Path(starter), base.state_dict(), dataclasses.replace(base_card, threshold_by_image=True))
+    options = on_town(town, base_model=starter, steps=3, precision="fp32", learning_rate=1e-4)
     _, tuned, plain = fine_tune(tmp_path / "plain", **options, interpolation="no")
     _, found, card = fine_tune(tmp_path / "interpolated", **options)
     (note,) = [note for note in card.training["notes"] if "interpolation" in note]
     share = int(re.search(r"(\d+)% of the way", note)[1]) / 100
-    base = load_network(planted)[0]
     for (name, value), start, end in zip(found.named_parameters(), base.parameters(), tuned.parameters()):
         torch.testing.assert_close(value, start.lerp(end, share), atol=1e-7, rtol=1e-5, msg=name)
     assert card.metrics["f1"] >= plain.metrics["f1"] - TOLERANCE
+    assert card.threshold_by_image and not plain.threshold_by_image
     assert not any("interpolation" in note for note in plain.training["notes"])
 
 
