@@ -191,8 +191,8 @@ def merged_card(
 ) -> ModelCard:
     """Return the card of a merged model, without scores: nothing has measured it.
 
-    The threshold is the mean of theirs, weighted by fractions with the sum 1. The halo is the largest, or unknown where
-    one is. `learned` counts labeled pixels; 0 where unknown.
+    The threshold is the mean of theirs, weighted by fractions with the sum 1, and by image where all are. The halo is
+    the largest, or unknown where one is. `learned` counts labeled pixels; 0 where unknown.
     """
     name, digest = next((_base(card) for card in cards if _base(card)[1]), _base(cards[0]))
     images = {image for card in cards for image in _texts(card.training.get("images"))}
@@ -211,6 +211,7 @@ def merged_card(
         cards[0],
         bands=bands,
         threshold=sum(fraction * card.threshold for fraction, card in zip(fractions, cards)),
+        threshold_by_image=all(card.threshold_by_image for card in cards),
         chip_px=max(card.chip_px for card in cards),
         halo_px=max(halos_px) if all(halos_px) else 0,
         training={

@@ -142,6 +142,13 @@ def test_the_merged_card_says_whence_it_came_and_claims_no_score():
     assert "not validated" in card.training["notes"][0]
 
 
+@pytest.mark.parametrize("chosen", [(True, True), (True, False), (False, True)])
+def test_a_merged_model_chooses_its_threshold_by_image_where_all_do(chosen):
+    cards = [replace(CARD, threshold_by_image=by_image) for by_image in chosen]
+    card = merged_card(cards, [0.5, 0.5], ["west", "east"], BANDS, [100, 300])
+    assert card.threshold_by_image == all(chosen)
+
+
 def test_whom_the_models_name_is_named_once_and_nothing_else():
     training = [{"attribution": {"lines": "© A"}}, {"attribution": {"lines": "© A", "images": "B", "other": 3}}, {}]
     cards = [replace(CARD, training=each) for each in training]
