@@ -235,8 +235,8 @@ class SegmentOptions(ComputeOptions):
     threshold: float = advanced_option(
         0.0,
         "Threshold",
-        "Minimum probability of a road pixel; 0 takes the threshold stored in the model, or for a starter and for "
-        "models that keep some of it the one that suits the images.",
+        "Minimum probability of a road pixel; 0 takes the threshold stored in the model, or, for a starter and a "
+        "model fine-tuned from it with interpolation, the one that suits the images.",
         within=(0, 1),
     )
 

@@ -30,8 +30,7 @@ EXTRAS_FRACTION = 0.05
 # zero-shot models", CVPR 2022; benchmarks/README.md has the gain here). The first is taken that validates about as well
 # as the fine-tuned model.
 FRACTIONS = (0.7, 0.85)
-# Cost in validation F1 that is accepted for that: held-out blocks lie among what was learned, and do not see what is
-# forgotten of all other ground.
+# Cost in validation F1 that is accepted for that: held-out blocks are in-distribution and do not measure forgetting.
 TOLERANCE = 0.05
 # Options of the recipe that are stored in the model file.
 _STORED = ("batch_size", "accumulation", "optimizer", "learning_rate", "encoder_rate", "frozen_stages", "seed")
@@ -39,7 +38,7 @@ _STORED = ("batch_size", "accumulation", "optimizer", "learning_rate", "encoder_
 
 def interpolate(setup: Setup, training: Training, reporter: Reporter) -> None:
     """Replace the best weights by some between the base model's and them, if these validate about as well."""
-    if not _is_interpolating(setup):
+    if not _keeps_base(setup):
         return
     before = training.best.scores.f1
     for fraction in FRACTIONS:
@@ -55,7 +54,8 @@ def interpolate(setup: Setup, training: Training, reporter: Reporter) -> None:
             return
 
 
-def _is_interpolating(setup: Setup) -> bool:
+def _keeps_base(setup: Setup) -> bool:
+    """Whether the model is to keep some of what its base model knows."""
     is_asked = setup.job.interpolation != "no" and setup.training_images.labeled_px < MUCH_LABELED_PX
     return bool(setup.start.base_weights) and is_asked
 
@@ -85,8 +85,8 @@ def describe(
         bands=images[0].bands,
         resolution_m=images[0].grid.resolution_m,
         threshold=training.best.threshold,
-        # What fits the drawn ground is too high elsewhere, as for the starter.
-        threshold_by_image=setup.start.threshold_by_image and _is_interpolating(setup),
+        # The threshold of the drawn ground is too high elsewhere, as that of the starter is.
+        threshold_by_image=setup.start.threshold_by_image and _keeps_base(setup),
         chip_px=setup.chip_px,
         training={
             "images": [source_name(path) for path in setup.training_images.paths],

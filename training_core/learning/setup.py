@@ -36,7 +36,8 @@ class StartModel:
     """The model that a fine-tune starts from; without a base model, its halo is 0 and its digest empty.
 
     The network has random weights where the base model has none. `base_weights`, (...), float32 or int64, are given if
-    all weights are the base model's. `knows_roads` is whether it knows all bands and classes.
+    all weights are the base model's. `knows_roads` is whether it knows all bands and classes; `threshold_by_image` is
+    that of its card.
     """
 
     network: nn.Module
@@ -47,7 +48,7 @@ class StartModel:
     attribution: dict[str, str]
     base_weights: dict[str, torch.Tensor]
     knows_roads: bool
-    threshold_by_image: bool = False
+    threshold_by_image: bool
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,7 @@ def start_model(
     architecture = dataclasses.replace(known, in_channels=len(names), classes=1 + len(classes))
     network = build_network(architecture)
     if base is None:
-        return StartModel(network, architecture, classes, 0, "", {}, {}, False)
+        return StartModel(network, architecture, classes, 0, "", {}, {}, False, False)
     weights = adapt_first_layer(base.weights, architecture.first_layer, base.band_names, names)
     old, new = (tuple(road_class.name for road_class in among) for among in (base.classes, classes))
     load_into(network, adapt_head(weights, network.state_dict(), old, new), source)
