@@ -23,11 +23,13 @@ from .work_plan import ImagePlan
 
 # Sampled windows, which are spread evenly over all images, and their side: some seconds of computation.
 _WINDOWS, _SIDE_PX = 16, 512
-# Fraction of road to which the threshold is lowered, and the lowest threshold. Both were chosen by the table in
-# benchmarks/README.md: on ground that a training left out, that of the starter, and tiles without roads.
+# Usual fraction of road, to which the threshold is lowered, and the lowest threshold. Both were chosen by the tables
+# in benchmarks/README.md: on ground that a training left out, that of the starter, and tiles without roads.
 _USUAL_ROAD, _LOWEST = 0.05, 0.05
 # Where a lower F1 is expected, as on ground without roads, the threshold is not lowered.
 _SOME_F1 = 0.3
+# From this expected F1 on, the expected fraction of road is believed if it is less.
+_SURE_F1 = 0.6
 # With less road, or more, an image is not of a town that the model knows.
 _MIN_ROAD, _MAX_ROAD = 0.005, 0.5
 _T = TypeVar("_T")
@@ -60,7 +62,8 @@ def chosen_threshold(counts: np.ndarray) -> Optional[float]:
     If probabilities are calibrated, those of the pixels from a threshold on sum up to the expected hits, and all of
     them to the expected road; see Lipton et al., "Optimal thresholding of classifiers to maximize F1 measure", 2014. On
     unknown ground they are too low. There the threshold is lowered until `_USUAL_ROAD` of the pixels are road, unless
-    so little is expected that there may be no road at all.
+    so little is expected that there may be no road at all. Where the model is sure of less road than that, it is
+    lowered until so much is road.
 
     Parameters
     ----------
@@ -72,7 +75,9 @@ def chosen_threshold(counts: np.ndarray) -> Optional[float]:
     f1 = 2 * road / np.maximum(pixels + road[0], 1)
     level = int(f1.argmax())
     if f1[level] >= _SOME_F1:
-        level = min(level, int(np.flatnonzero(pixels >= _USUAL_ROAD * pixels[0])[-1]))
+        usual = _USUAL_ROAD * pixels[0]
+        wanted = min(road[0], usual) if f1[level] >= _SURE_F1 else usual
+        level = min(level, int(np.flatnonzero(pixels >= wanted)[-1]))
     threshold = max(_LOWEST, level / CERTAIN)
     fraction = pixels[lowest_byte(threshold)] / max(1, pixels[0])
     return threshold if _MIN_ROAD <= fraction <= _MAX_ROAD else None
