@@ -35,7 +35,7 @@ from scripts.starter.held_out import (
     score,
 )
 from scripts.starter.real_ground import ATTRIBUTION, LABELED, SHANGHAI, TOWNS, Ground, read_ground, read_towns
-from scripts.starter.recipe import FROM_IMAGENET, ON_GROUND, ON_SCENES, STYLED, TAUGHT, Recipe
+from scripts.starter.recipe import FROM_IMAGENET, ON_GROUND, ON_SCENES, RESNET34, STYLED, TAUGHT, Recipe
 from scripts.starter.teacher import taught
 from scripts.starter.worlds import World, make_worlds
 from training_core.events import Reporter
@@ -58,7 +58,14 @@ from training_core.system.machine import versions
 LOG_STEPS = 50
 # Typical of 8-bit images; each image is normalized by its own statistics.
 BANDS = tuple(Band(name, 110.0, 45.0) for name in ("red", "green", "blue"))
-RECIPES = {"scenes": ON_SCENES, "ground": ON_GROUND, "taught": TAUGHT, "imagenet": FROM_IMAGENET, "styled": STYLED}
+RECIPES = {
+    "scenes": ON_SCENES,
+    "ground": ON_GROUND,
+    "taught": TAUGHT,
+    "resnet34": RESNET34,
+    "imagenet": FROM_IMAGENET,
+    "styled": STYLED,
+}
 _HEAD = "segmentation_head.0."
 _BEST = "best."
 
@@ -151,7 +158,7 @@ def train(run: "Run", drawn: dict[str, list], model: Path, compact: Path) -> Non
     weights[_HEAD + "bias"] = weights[_HEAD + "bias"] * scale + shift
     described = card(run, drawn, weights, (scale, shift))
     save_model(model, weights, described)
-    save_compact_model(compact, weights, described)
+    save_compact_model(compact, weights, described, run.recipe.largest_integer)
 
 
 class Run:

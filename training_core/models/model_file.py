@@ -24,8 +24,8 @@ MAX_BYTES, MAX_HEADER_BYTES = 1 << 30, 10_000_000
 MAX_WEIGHT = 1e15
 HEADER_KEY, STORAGE_KEY = "roadseg", "roadseg:storage"
 _VARIANCE = ".running_var"
-# Compact weights: each output channel of a convolution as integers up to _MAX_STEPS, times a scale of its own.
-STORAGE, _SCALE, _MAX_STEPS = "int8-per-output-channel", ".scale", 127
+# Compact weights: each output channel of a convolution as integers up to LARGEST, times a scale of its own.
+STORAGE, _SCALE, LARGEST = "int8-per-output-channel", ".scale", 127
 # The last layer, which is adapted to other classes.
 _LAST, _LAST_BIAS = "segmentation_head.0.weight", "segmentation_head.0.bias"
 
@@ -39,9 +39,9 @@ def save_model(path: Path, weights: dict[str, torch.Tensor], card: ModelCard) ->
     _write(path, tensors, card.to_document())
 
 
-def save_compact_model(path: Path, weights: dict[str, torch.Tensor], card: ModelCard) -> None:
+def save_compact_model(path: Path, weights: dict[str, torch.Tensor], card: ModelCard, largest: int = LARGEST) -> None:
     """Write weights, (...), float32 or int64, quantized to a quarter of the size; see `save_model` and `compact`."""
-    tensors = {name: tensor.contiguous() for name, tensor in compact(weights).items()}
+    tensors = {name: tensor.contiguous() for name, tensor in compact(weights, largest).items()}
     _write(path, tensors, {**card.to_document(), STORAGE_KEY: STORAGE})
 
 
@@ -145,21 +145,21 @@ def check_file(path: str) -> None:
         )
 
 
-def compact(weights: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+def compact(weights: dict[str, torch.Tensor], largest: int = LARGEST) -> dict[str, torch.Tensor]:
     """Return weights, (...), float32, by name, with convolutions quantized symmetrically, by output channel.
 
-    The scale of an output channel is its largest absolute weight divided by 127, so the rounding error is at most half
-    a scale. Convolutions, (out, in, height, width), become int8 from -127 to 127. Their scales, (out,), float32, are
-    under the name with `.scale`.
+    The scale of an output channel is its largest absolute weight divided by `largest`, so the rounding error is at
+    most half a scale. Convolutions, (out, in, height, width), become int8 from `-largest` to `largest`. Their
+    scales, (out,), float32, are under the name with `.scale`.
     """
     stored = {}
     for name, tensor in weights.items():
         if not _is_convolution(tensor):
             stored[name] = tensor
             continue
-        scale = tensor.detach().float().abs().amax(dim=(1, 2, 3)) / _MAX_STEPS
+        scale = tensor.detach().float().abs().amax(dim=(1, 2, 3)) / largest
         steps = tensor.detach().float() / torch.where(scale > 0, scale, 1.0)[:, None, None, None]
-        stored[name] = steps.round().clamp(-_MAX_STEPS, _MAX_STEPS).to(torch.int8)
+        stored[name] = steps.round().clamp(-largest, largest).to(torch.int8)
         stored[name + _SCALE] = scale
     return stored
 
