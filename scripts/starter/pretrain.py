@@ -158,7 +158,7 @@ def train(run: "Run", drawn: dict[str, list], model: Path, compact: Path) -> Non
     weights[_HEAD + "bias"] = weights[_HEAD + "bias"] * scale + shift
     described = card(run, drawn, weights, (scale, shift))
     save_model(model, weights, described)
-    save_compact_model(compact, weights, described, run.recipe.largest_integer)
+    save_compact_model(compact, weights, described, run.recipe.quant_max)
 
 
 class Run:

@@ -68,7 +68,7 @@ class Recipe:
         Sources that a teacher labels.
     validation_steps : int
         After how many steps the model is scored on held-out ground; 0 never.
-    largest_integer : int
+    quant_max : int
         Of the weights as they are shipped, see `compact`: small ones take less room in the plugin's zip.
     """
 
@@ -108,7 +108,7 @@ class Recipe:
     teacher_resolution_m: float = 0.5
     taught: tuple[str, ...] = ("massachusetts", "towns")
     validation_steps: int = 0
-    largest_integer: int = 127
+    quant_max: int = 127
     seed: int = 0
 
 
@@ -180,6 +180,6 @@ RESNET34 = replace(
     mixed_styles_share=0.0,
     ground_shares={"massachusetts": 0.3, "dubai": 0.22, "roadless": 0.1, "towns": 0.07},
     validation_steps=500,
-    largest_integer=47,
+    quant_max=47,
     seed=5,
 )

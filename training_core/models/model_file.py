@@ -24,8 +24,8 @@ MAX_BYTES, MAX_HEADER_BYTES = 1 << 30, 10_000_000
 MAX_WEIGHT = 1e15
 HEADER_KEY, STORAGE_KEY = "roadseg", "roadseg:storage"
 _VARIANCE = ".running_var"
-# Compact weights: each output channel of a convolution as integers up to LARGEST, times a scale of its own.
-STORAGE, _SCALE, LARGEST = "int8-per-output-channel", ".scale", 127
+# Compact weights: each output channel of a convolution as integers up to QUANT_MAX, times a scale of its own.
+STORAGE, _SCALE, QUANT_MAX = "int8-per-output-channel", ".scale", 127
 # The last layer, which is adapted to other classes.
 _LAST, _LAST_BIAS = "segmentation_head.0.weight", "segmentation_head.0.bias"
 
@@ -39,9 +39,11 @@ def save_model(path: Path, weights: dict[str, torch.Tensor], card: ModelCard) ->
     _write(path, tensors, card.to_document())
 
 
-def save_compact_model(path: Path, weights: dict[str, torch.Tensor], card: ModelCard, largest: int = LARGEST) -> None:
+def save_compact_model(
+    path: Path, weights: dict[str, torch.Tensor], card: ModelCard, quant_max: int = QUANT_MAX
+) -> None:
     """Write weights, (...), float32 or int64, quantized to a quarter of the size; see `save_model` and `compact`."""
-    tensors = {name: tensor.contiguous() for name, tensor in compact(weights, largest).items()}
+    tensors = {name: tensor.contiguous() for name, tensor in compact(weights, quant_max).items()}
     _write(path, tensors, {**card.to_document(), STORAGE_KEY: STORAGE})
 
 
@@ -145,11 +147,11 @@ def check_file(path: str) -> None:
         )
 
 
-def compact(weights: dict[str, torch.Tensor], largest: int = LARGEST) -> dict[str, torch.Tensor]:
+def compact(weights: dict[str, torch.Tensor], quant_max: int = QUANT_MAX) -> dict[str, torch.Tensor]:
     """Return weights, (...), float32, by name, with convolutions quantized symmetrically, by output channel.
 
-    The scale of an output channel is its largest absolute weight divided by `largest`, so the rounding error is at
-    most half a scale. Convolutions, (out, in, height, width), become int8 from `-largest` to `largest`. Their
+    The scale of an output channel is its largest absolute weight divided by `quant_max`, so the rounding error is at
+    most half a scale. Convolutions, (out, in, height, width), become int8 from `-quant_max` to `quant_max`. Their
     scales, (out,), float32, are under the name with `.scale`.
     """
     stored = {}
@@ -157,9 +159,9 @@ def compact(weights: dict[str, torch.Tensor], largest: int = LARGEST) -> dict[st
         if not _is_convolution(tensor):
             stored[name] = tensor
             continue
-        scale = tensor.detach().float().abs().amax(dim=(1, 2, 3)) / largest
+        scale = tensor.detach().float().abs().amax(dim=(1, 2, 3)) / quant_max
         steps = tensor.detach().float() / torch.where(scale > 0, scale, 1.0)[:, None, None, None]
-        stored[name] = steps.round().clamp(-largest, largest).to(torch.int8)
+        stored[name] = steps.round().clamp(-quant_max, quant_max).to(torch.int8)
         stored[name + _SCALE] = scale
     return stored
 

@@ -33,13 +33,13 @@ def stored(tmp_path_factory):
     return save_compactly(folder / "compact.safetensors", plain), plain
 
 
-@pytest.mark.parametrize("largest", [127, 47])
-def test_a_weight_is_at_most_half_a_step_from_what_it_was(largest):
+@pytest.mark.parametrize("quant_max", [127, 47])
+def test_a_weight_is_at_most_half_a_step_from_what_it_was(quant_max):
     weights = {"weight": torch.randn(6, 5, 3, 3) * torch.tensor([1e-4, 1e-2, 0.1, 1, 10, 0])[:, None, None, None]}
-    compacted = compact(weights, largest)
-    assert compacted["weight"].abs().max() == largest
+    compacted = compact(weights, quant_max)
+    assert compacted["weight"].abs().max() == quant_max
     expanded = expand(compacted, "a file")["weight"]
-    step = weights["weight"].abs().amax(dim=(1, 2, 3), keepdim=True) / largest
+    step = weights["weight"].abs().amax(dim=(1, 2, 3), keepdim=True) / quant_max
     assert ((expanded - weights["weight"]).abs() <= step / 2 * (1 + 1e-5)).all()
     assert (expanded[5] == 0).all()
     assert expanded.dtype == torch.float32
