@@ -5,6 +5,7 @@ Scope: topology and plane geometry. Independent of why an edge is added, of road
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Optional
 
 import numpy as np
@@ -137,7 +138,7 @@ def _cut(graph: Graph, vertex: np.ndarray, fraction: np.ndarray) -> Graph:
     )
 
 
-def cut_to_box(graph: Graph, box: tuple[float, float, float, float]) -> tuple[Graph, np.ndarray]:
+def cut_to_box(graph: Graph, box: Sequence[float]) -> tuple[Graph, np.ndarray]:
     """Return the part of a graph within a box, and the side on which each of its nodes was cut.
 
     Boxes that divide a plane without gap or overlap divide a graph in the same way. Origins are kept. A box is its

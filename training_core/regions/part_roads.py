@@ -28,6 +28,7 @@ from .store import read_arrays, write_arrays
 
 # Cores are cut neither at the borders of pixels nor in their middle, so that no road on the grid runs along a cut.
 _ASIDE_PX = 0.137
+_NOWHERE = (-np.inf, -np.inf, np.inf, np.inf)
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,8 +61,10 @@ def extract_part(
     traced = trace_roads(raster, pixel_m, options, reporter, within)
     # From meters in the window to pixels of the region, where the core is cut out.
     region = _moved(scaled(traced.graph, 1 / sides_m), begin)
-    left, top = core.column - 0.5 + _ASIDE_PX, core.row - 0.5 + _ASIDE_PX
-    cut, side = cut_to_box(region, (left, top, left + core.width, top + core.height))
+    # Nothing lies beyond a side without a margin, and a road along it may leave the grid by a fraction of a pixel.
+    bounds = np.array(core.bounds)
+    is_outer = bounds == window.bounds
+    cut, side = cut_to_box(region, np.where(is_outer, _NOWHERE, bounds - 0.5 + _ASIDE_PX))
     measures = measure_lines(scaled(_moved(cut, -begin), sides_m), traced.graph, traced.surroundings, pixel_m, classes)
     # The neighboring part has a vertex at the same cut, so neither counts.
     is_cut = np.zeros(len(cut.points), dtype=bool)

@@ -136,6 +136,13 @@ def test_a_road_along_a_seam_is_there_once():
         assert found["length_m"].iloc[0] == pytest.approx(SIZE_PX / 2, rel=0.01)
 
 
+def test_a_road_that_leaves_the_data_is_not_cut_at_their_border():
+    city = city_probability(1024, "organic", 2)[160:672, :512]  # a bend, centered, is a pixel left of the data
+    for turned in (city, city[:, ::-1], city.T, city.T[::-1]):
+        (found, joining), whole = joined(turned, cut_at([256], [256], 512, 512)), undivided(turned)
+        assert joining.mismatches == 0 and same_lines(found, whole) == (len(whole), 0)
+
+
 def test_short_components_go_by_their_length_in_all_parts():
     road = np.zeros((SIZE_PX, SIZE_PX), np.uint8)
     road[100:110, 600:680] = 254  # 40 m, 20 m in each part
