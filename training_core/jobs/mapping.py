@@ -269,8 +269,9 @@ class CleanNetwork(NodingOptions, CleaningOptions):
     bridges: str = option(
         "",
         "Known bridges",
-        "Lines along bridges over other roads, drawn or from OpenStreetMap; with a field bridge, only those that it "
-        "marks. What runs along one, within 6 m, becomes a bridge (fields bridge and layer) without junctions on it.",
+        "Lines along bridges over other roads, drawn or from OpenStreetMap; with a field bridge, or else layer, only "
+        "those that it marks (layer: above 0). What runs along one, within 6 m, becomes a bridge (fields bridge and "
+        "layer) without junctions on it.",
         kind=VECTOR,
     )
     join_lines: bool = option(

@@ -53,7 +53,9 @@ def run(job: CleanNetwork, reporter: Reporter) -> dict[str, Any]:
 
 
 def read_bridges(path: str) -> geopandas.GeoDataFrame:
-    """Return a layer of bridges in its own CRS: all of its lines, or those that a field `bridge` marks.
+    """Return a layer of bridges in its own CRS: all of its lines, or those that a field `bridge` or `layer` marks.
+
+    A line is marked by a bridge, or by a layer above 0 where the table has no field `bridge`.
 
     Raises
     ------
@@ -61,7 +63,11 @@ def read_bridges(path: str) -> geopandas.GeoDataFrame:
         As `lines.read_line_layer`.
     """
     layer = read_line_layer(path, "bridges", LineFields())
-    return layer[layer["bridge"].map(is_bridge).astype(bool)] if "bridge" in layer.columns else layer
+    if "bridge" in layer.columns:
+        return layer[layer["bridge"].map(is_bridge).astype(bool)]
+    if "layer" in layer.columns:
+        return layer[pandas.to_numeric(layer["layer"], errors="coerce") > 0]
+    return layer
 
 
 def clean_layer(
