@@ -50,9 +50,12 @@ def learned_onnx(learned, tmp_path_factory):
     from training_core.jobs import ExportModel
     from training_core.pipelines import exportmodel
 
-    path = str(tmp_path_factory.mktemp("onnx") / "town.onnx")
-    exportmodel.run(ExportModel(model=learned.model, onnx=path), Reporter())
-    return path
+    def export(folder):
+        path = str(folder / "town.onnx")
+        exportmodel.run(ExportModel(model=learned.model, onnx=path), Reporter())
+        return path
+
+    return make_once(tmp_path_factory, "onnx", export)
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from safetensors.torch import save_file
 
 from tests.core.support.disks import no_more_than
 from tests.core.support.systems import make_pipe
+from tests.shared_fixtures import make_once
 from training_core.errors import Cancelled, JobError
 from training_core.events import Metric, Reporter, Warning
 from training_core.jobs import FineTune
@@ -66,10 +67,14 @@ def job(town, planted):
 @pytest.fixture(scope="module")
 def uninterrupted(job, tmp_path_factory):
     """The weights and the result of a run that nothing cuts off."""
-    wanted = job(tmp_path_factory.mktemp("whole"))
-    result = finetune.run(wanted, Reporter())
-    assert not checkpoint_path(wanted.model).exists()
-    return load_weights(wanted.model)[0], result
+
+    def train(folder):
+        wanted = job(folder)
+        result = finetune.run(wanted, Reporter())
+        assert not checkpoint_path(wanted.model).exists()
+        return load_weights(wanted.model)[0], result
+
+    return make_once(tmp_path_factory, "uninterrupted", train)
 
 
 def stopping_after(validations):
@@ -153,10 +158,14 @@ def test_a_stop_before_any_validation_still_gives_a_validated_model(job, tmp_pat
 @pytest.fixture(scope="module")
 def stopped_once(job, tmp_path_factory):
     """A folder with the checkpoint of a run that was stopped, to copy."""
-    folder, (reporter, _) = tmp_path_factory.mktemp("stopped"), stopping_after(1)
-    with pytest.raises(Cancelled, match="with resume continues"):
-        finetune.run(job(folder), reporter)
-    return folder
+
+    def stop(folder):
+        reporter, _ = stopping_after(1)
+        with pytest.raises(Cancelled, match="with resume continues"):
+            finetune.run(job(folder), reporter)
+        return folder
+
+    return make_once(tmp_path_factory, "stopped", stop)
 
 
 @pytest.fixture

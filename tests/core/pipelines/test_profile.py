@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tests.core.support.rasters import write_raster
+from tests.shared_fixtures import make_once
 from training_core.errors import Cancelled, JobError, OutputError
 from training_core.events import Log, Reporter, Warning
 from training_core.jobs import Profile, from_options, with_model_paths
@@ -24,7 +25,11 @@ def run(reporter=None, **options):
 @pytest.fixture(scope="module")
 def profiled(tmp_path_factory):
     """The result of a whole profile, its document, and what was logged."""
-    folder, messages = tmp_path_factory.mktemp("profile"), []
+    return make_once(tmp_path_factory, "profile", profile_all)
+
+
+def profile_all(folder):
+    messages = []
     paths = {name: str(folder / f"{name}{suffix}") for name, suffix in
              (("report", ".html"), ("profile", ".json"), ("trace", "_trace.json"))}  # fmt: skip
     reporter = Reporter(lambda event: messages.append(event) if isinstance(event, (Log, Warning)) else None)

@@ -138,7 +138,7 @@ def test_a_road_along_a_seam_is_there_once():
 
 def test_a_road_that_leaves_the_data_is_not_cut_at_their_border():
     city = city_probability(1024, "organic", 2)[160:672, :512]  # a bend, centered, is a pixel left of the data
-    for turned in (city, city[:, ::-1], city.T, city.T[::-1]):
+    for turned in (city, city[:, ::-1].T):  # at the left and at the lower border
         (found, joining), whole = joined(turned, cut_at([256], [256], 512, 512)), undivided(turned)
         assert joining.mismatches == 0 and same_lines(found, whole) == (len(whole), 0)
 
