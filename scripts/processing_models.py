@@ -75,6 +75,8 @@ class Model:
         Parameters that are optional in their step, but not in the model, with their help.
     labels : mapping of str to str
         Labels of parameters and outputs that differ from those of their steps.
+    helps : mapping of str to str
+        Helps of parameters that differ from those of their steps.
     """
 
     title: str
@@ -85,6 +87,7 @@ class Model:
     parameters: tuple[str, ...]
     required: Mapping[str, str] = field(default_factory=dict)
     labels: Mapping[str, str] = field(default_factory=dict)
+    helps: Mapping[str, str] = field(default_factory=dict)
 
 
 def _same(*names: str) -> dict[str, str]:
@@ -126,9 +129,10 @@ MODELS = {
                 _same("INPUT", "ROADS", "AOI", "WIDTH_FIELD", "MINUTES", "WIDTH_M", "BASE_MODEL"),
                 results=_same("MODEL", "REPORT"),
             ),
-            Step("roadseg:extractroads", _same("INPUT"), {"MODEL": ("finetune", "MODEL")}, _same("OUTPUT")),
+            Step("roadseg:extractroads", _same("INPUT", "EXTENT"), {"MODEL": ("finetune", "MODEL")}, _same("OUTPUT")),
         ),
-        ("INPUT", "ROADS", "AOI", "WIDTH_FIELD", "MINUTES", "WIDTH_M", "BASE_MODEL"),
+        ("INPUT", "ROADS", "AOI", "WIDTH_FIELD", "MINUTES", "WIDTH_M", "BASE_MODEL", "EXTENT"),
+        helps={"EXTENT": "Rectangle to map. A layer that is not a file, such as a web map, needs one."},
     ),
     "updateosm": Model(
         "Update OSM: what is new or lost",
@@ -225,6 +229,8 @@ def _definition(plan: Model, parameter: str) -> QgsProcessingParameterDefinition
     if parameter in plan.required:
         definition.setFlags(definition.flags() & ~_FLAGS.FlagOptional)
         definition.setHelp(plan.required[parameter])
+    if parameter in plan.helps:
+        definition.setHelp(plan.helps[parameter])
     return definition
 
 

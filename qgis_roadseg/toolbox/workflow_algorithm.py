@@ -15,9 +15,12 @@ from qgis.core import (
     QgsProcessingParameterDefinition,
 )
 
+from ...training_core.errors import JobError
+from ..layers import exchange
 from ..layers.styles import set_name_and_group
 from ..paths import RESOURCES
 from .algorithm import InToolbox, help_text
+from .image_algorithm import AOI, EXTENT
 from .parameters import INPUT
 
 FOLDER = RESOURCES / "models"
@@ -75,6 +78,24 @@ class WorkflowAlgorithm(InToolbox, QgsProcessingModelAlgorithm):
             if able:
                 able, message = step.algorithm().canExecute()
         return able, message
+
+    def checkParameterValues(self, parameters: dict[str, Any], context: QgsProcessingContext) -> tuple[bool, str]:
+        """Return whether the values are valid, with a message if not: before the first step what a later one needs."""
+        fine, message = super().checkParameterValues(parameters, context)
+        layer = self.parameterAsLayer(parameters, INPUT, context)
+        why_no_file = "" if layer is None else exchange.why_no_file(layer)
+        if fine and why_no_file and self._has_step_by_extent() and not parameters.get(EXTENT):
+            return False, str(
+                JobError(f"The layer {layer.name()} {why_no_file}, and no extent is given.", "Give one (EXTENT).")
+            )
+        return fine, message
+
+    def _has_step_by_extent(self) -> bool:
+        """Whether a step takes an extent and no area of interest."""
+        return any(
+            EXTENT in sources and AOI not in sources
+            for sources in (step.parameterSources() for step in self.childAlgorithms().values())
+        )
 
     def prepareAlgorithm(
         self, parameters: dict[str, Any], context: QgsProcessingContext, feedback: QgsProcessingFeedback

@@ -116,9 +116,9 @@ def options_in(path):
     return json.loads(path.read_text(encoding="utf-8"))["options"]
 
 
-def memory_layer(kind, name, wkt, fields=""):
+def memory_layer(kind, name, wkt, fields="", crs="epsg:32645"):
     """Return a layer of one feature, which is in the project."""
-    layer = QgsVectorLayer(f"{kind}?crs=epsg:32645{fields}", name, "memory")
+    layer = QgsVectorLayer(f"{kind}?crs={crs}{fields}", name, "memory")
     feature = QgsFeature(layer.fields())
     feature.setGeometry(QgsGeometry.fromWkt(wkt))
     layer.dataProvider().addFeature(feature)

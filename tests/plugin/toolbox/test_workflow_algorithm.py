@@ -12,6 +12,7 @@ from qgis.core import (
     QgsProcessingModelOutput,
     QgsProcessingOutputLayerDefinition,
     QgsProject,
+    QgsReferencedRectangle,
     QgsVectorLayer,
 )
 from roadseg.qgis_roadseg import translation
@@ -19,8 +20,9 @@ from roadseg.qgis_roadseg.toolbox.workflow_algorithm import FOLDER, WorkflowAlgo
 
 from scripts import processing_models
 
-from ..support.acting import Ear, failure, memory_layer, run, run_in_task
+from ..support.acting import Ear, failure, memory_layer, run, run_in_task, write_model
 from ..support.parts import CHALLENGE, CHANGES, FINETUNE, NETWORK, SEGMENT
+from ..support.tiles import ALL, paint_tiles, square_extent, tile_layer
 
 pytestmark = pytest.mark.usefixtures("provider", "qgis_new_project")
 
@@ -77,6 +79,23 @@ def test_finetuneandmap_maps_with_the_model_that_it_has_learned(received, image,
     assert (result["MODEL"], result["REPORT"]) == (outputs["MODEL"], outputs["REPORT"])
     assert result["OUTPUT"].featureCount() == 2
     assert (options_in_job()["raster"], options_in_job()["model"]) == (str(image), str(learned))
+
+
+def test_finetuneandmap_takes_a_web_map_with_an_extent(play_runtime, tmp_path):
+    known = write_model(tmp_path / "known.safetensors", 0.5)
+    learn = FINETUNE.replace('open(options[name], "w").close()', f"__import__('shutil').copy({known!r}, options[name])")
+    extract = 'assert open(job()["options"]["raster"], "rb").read(2) == b"II"\n' + NETWORK
+    play_runtime(play_of({"finetune": learn, "extractroads": extract}))
+    layer = tile_layer(paint_tiles(tmp_path / "tiles"))
+    QgsProject.instance().addMapLayer(layer)
+    roads = memory_layer("Polygon", "Drawn", square_extent().asWktPolygon(), crs="epsg:3857")
+    learned = tmp_path / "town.safetensors"
+    values = {"INPUT": layer, "ROADS": roads, "BASE_MODEL": known, "MODEL": str(learned)}
+    values |= {"REPORT": str(tmp_path / "town.html"), "OUTPUT": "TEMPORARY_OUTPUT"}
+    told = failure("finetuneandmap", values)
+    assert "comes from wms, and no extent is given. Give one (EXTENT)." in told and not learned.exists()
+    result = run("finetuneandmap", {**values, "EXTENT": QgsReferencedRectangle(ALL, layer.crs())})
+    assert result["OUTPUT"].featureCount() == 2
 
 
 def test_updateosm_compares_within_the_extent(received, image, tmp_path, model):
