@@ -3,8 +3,9 @@
 Scope: weights, steps and learning rates. Independent of commands, files and the choice of chips.
 
 The learning rate is constant, since nobody knows when the session ends. The exponential moving average of the weights
-replaces its decay, and is shown and kept. Batch normalization keeps the base model's statistics, because the chips of
-the first minutes come from a few places. The encoder is frozen: steps take half as long, and learned as much
+replaces its decay. Weights between the base model's and that average are shown and kept, as in a fine-tune, so that
+less of other ground is forgotten. Batch normalization keeps the base model's statistics, because the chips of the first
+minutes come from a few places. The encoder is frozen: steps take half as long, and learned as much
 (benchmarks/experiments.md).
 
 Erased labels are forgotten in two ways. The weights move back toward the base model (L2-SP, Li et al., ICML 2018) by
@@ -27,6 +28,7 @@ from ..geodata.pixel_codes import BACKGROUND, CERTAIN, IGNORE, NO_DATA, ROAD
 from ..geodata.rasters import Band
 from ..geodata.tiling import Tile
 from ..jobs import StepOptions
+from ..learning.outcome import FRACTIONS, interpolated
 from ..learning.trainer import Trainer
 from ..learning.validation import BATCH_PX
 from ..models.architectures import build_uninitialized
@@ -143,15 +145,16 @@ class Learner:
         return model
 
     def shown(self) -> Predictor:
-        """Return the averaged model, which further steps do not change."""
+        """Return the model with `weights`, which further steps do not change."""
         if not self._since_reset:
             return self._base_predictor
-        with self._trainer.validating(self._bands) as predictor:
-            return Predictor(self._engine.prepare_inference(predictor.model), self._engine, self._bands)
+        model = self._base_network()
+        model.load_state_dict(self.weights())
+        return Predictor(self._engine.prepare_inference(model), self._engine, self._bands)
 
     def weights(self) -> dict[str, torch.Tensor]:
-        """Return copies of the averaged weights: (...), float32 or int64, by name."""
-        return self._trainer.weights()
+        """Return weights between the base model's and the averaged ones: (...), float32 or int64, by name."""
+        return interpolated(self._base.weights, self._trainer.weights(), FRACTIONS[0])
 
     def state_dict(self) -> dict[str, torch.Tensor]:
         """Return copies of all tensors that a step changes, (...), any dtype, by name."""

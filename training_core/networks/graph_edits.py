@@ -5,7 +5,6 @@ Scope: topology and plane geometry. Independent of why an edge is added, of road
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Optional
 
 import numpy as np
@@ -138,12 +137,12 @@ def _cut(graph: Graph, vertex: np.ndarray, fraction: np.ndarray) -> Graph:
     )
 
 
-def cut_to_box(graph: Graph, box: Sequence[float]) -> tuple[Graph, np.ndarray]:
+def cut_to_box(graph: Graph, box: np.ndarray) -> tuple[Graph, np.ndarray]:
     """Return the part of a graph within a box, and the side on which each of its nodes was cut.
 
-    Boxes that divide a plane without gap or overlap divide a graph in the same way. Origins are kept. A box is its
-    least x and y, greatest x and y, in the graph's unit; no line should run along a border. Sides, (n,) int8, are LEFT,
-    TOP, RIGHT or BOTTOM (y grows downward) for a node where a line was cut, else WITHIN.
+    Boxes that divide a plane without gap or overlap divide a graph in the same way. Origins are kept. A box, (4,)
+    float64, is its least x and y, greatest x and y, in the graph's unit or infinite; no line should run along a border.
+    Sides, (n,) int8, are LEFT, TOP, RIGHT or BOTTOM (y grows downward) for a node where a line was cut, else WITHIN.
     """
     edges, along, sides = _border_crossings(graph, box)
     split, nodes = split_edges(graph, edges, along)
@@ -158,9 +157,7 @@ def cut_to_box(graph: Graph, box: Sequence[float]) -> tuple[Graph, np.ndarray]:
     return select_edges(split, is_inside), side[is_used]
 
 
-def _border_crossings(
-    graph: Graph, box: tuple[float, float, float, float]
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _border_crossings(graph: Graph, box: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return where edges cross the lines of a box: the edge, how far along it, and the side, (k,) each."""
     owner, before_m, step_m = graph.owner, graph.along(), graph.steps
     edges, along, sides = [], [], []

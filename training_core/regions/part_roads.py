@@ -64,7 +64,8 @@ def extract_part(
     # Nothing lies beyond a side without a margin, and a road along it may leave the grid by a fraction of a pixel.
     bounds = np.array(core.bounds)
     is_outer = bounds == window.bounds
-    cut, side = cut_to_box(region, np.where(is_outer, _NOWHERE, bounds - 0.5 + _ASIDE_PX))
+    box = np.where(is_outer, _NOWHERE, bounds - 0.5 + _ASIDE_PX)
+    cut, side = cut_to_box(region, box)
     measures = measure_lines(scaled(_moved(cut, -begin), sides_m), traced.graph, traced.surroundings, pixel_m, classes)
     # The neighboring part has a vertex at the same cut, so neither counts.
     is_cut = np.zeros(len(cut.points), dtype=bool)

@@ -142,6 +142,8 @@ def test_a_model_that_learned_stays_as_shown_goes_on_from_its_state_and_forgets_
 
     name = "segmentation_head.0.weight"
     base, taught = desk.base.weights[name], learner.weights()[name]
+    averaged = learner.state_dict()[f"average.{name}"]
+    torch.testing.assert_close(taught, base + 0.7 * (averaged - base))
     learner.forget(300, 700)
     torch.testing.assert_close(learner.weights()[name], taught + 0.3 * (base - taught), rtol=1e-3, atol=1e-5)
 

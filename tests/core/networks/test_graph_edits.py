@@ -57,7 +57,7 @@ def test_a_link_through_a_junction_meets_all_its_roads_in_one_node():
 
 
 CROSS = lines([(5, 5), (25, 5)], [(5, 5), (5, -15)], [(5, 5), (-15, 5)], [(5, 5), (5, 25)])
-BOX = (0, 0, 10, 10)
+BOX = np.array([0.0, 0.0, 10.0, 10.0])
 
 
 def test_lines_end_on_the_sides_where_they_are_cut():
