@@ -97,7 +97,6 @@ def _card(setup: SessionSetup, learner: Learner, labels: DrawnLabels, kept: Trai
         bands=setup.bands,
         resolution_m=setup.grid.resolution_m,
         threshold=kept.threshold,
-        threshold_by_image=base.threshold_by_image,
         chip_px=CHIP_PX,
         halo_px=base.halo_px,
         training={

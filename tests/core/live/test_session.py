@@ -3,7 +3,6 @@
 import importlib
 import json
 import time
-from dataclasses import replace
 
 import geopandas
 import pytest
@@ -19,7 +18,6 @@ from training_core.jobs import Live, from_options
 from training_core.live import session as session_module
 from training_core.live import session_files
 from training_core.models.loading import load_weights
-from training_core.models.model_file import save_model
 
 DAY_S = 120.0
 
@@ -105,9 +103,7 @@ def play(town, planted, tmp_path, monkeypatch):
     return run
 
 
-def test_a_drawing_session_from_the_first_view_to_the_kept_model(play, planted, tmp_path):
-    base_model = tmp_path / "model.safetensors"
-    save_model(base_model, load_weights(planted)[0], replace(load_weights(planted)[1], threshold_by_image=True))
+def test_a_drawing_session_from_the_first_view_to_the_kept_model(play, tmp_path):
     model, report, kept_labels = (tmp_path / f"kept.{suffix}" for suffix in ("safetensors", "html", "gpkg"))
     result, player = play(
         (play.view, None),
@@ -116,7 +112,6 @@ def test_a_drawing_session_from_the_first_view_to_the_kept_model(play, planted, 
         (labels(2, c=("roads", ROADS[2])), learned(1)),
         ({"command": "keep", "model": str(model), "report": str(report), "labels": str(kept_labels)}, after_step(3)),
         ({"command": "stop"}, lambda event: isinstance(event, events.Kept)),
-        base_model=str(base_model),
     )
     assert result["roads"] == 3 and result["step"] >= 3 and result["folder"] == str(play.folder)
     assert [event.sequence for event in player.all_of(events.Learned)] == [1, 2]
@@ -130,9 +125,7 @@ def test_a_drawing_session_from_the_first_view_to_the_kept_model(play, planted, 
         assert list(dataset.bounds) == pytest.approx(predictions[-1].extent)
         assert dataset.read(1).max() < 255
     weights, card = load_weights(str(model))
-    assert (
-        card.threshold_by_image and card.training["steps"] >= 3 and card.training["base_model"] == "model.safetensors"
-    )
+    assert card.training["steps"] >= 3 and card.training["base_model"] == "model.safetensors"
     assert card.training["base_sha256"] and card.versions["roadseg"] and weights
     kept = player.all_of(events.Kept)[0]
     assert (kept.model, kept.report, kept.labels) == (str(model), str(report), str(kept_labels))
