@@ -71,8 +71,8 @@ class Model:
         In execution order.
     parameters : tuple of str
         The model's parameters, in order.
-    required : mapping of str to str
-        Parameters that are optional in their step, but not in the model, with their help.
+    required : tuple of str
+        Parameters that are optional in their step, but not in the model.
     labels : mapping of str to str
         Labels of parameters and outputs that differ from those of their steps.
     helps : mapping of str to str
@@ -85,7 +85,7 @@ class Model:
     keywords: str
     steps: tuple[Step, ...]
     parameters: tuple[str, ...]
-    required: Mapping[str, str] = field(default_factory=dict)
+    required: tuple[str, ...] = ()
     labels: Mapping[str, str] = field(default_factory=dict)
     helps: Mapping[str, str] = field(default_factory=dict)
 
@@ -154,7 +154,8 @@ MODELS = {
             _CHALLENGE,
         ),
         ("INPUT", "MODEL", "BEFORE", "EXTENT", "TOLERANCE_M", "DISPLACED_M"),
-        required={"EXTENT": "Extent of the image, in which roads are extracted and compared."},
+        required=("EXTENT",),
+        helps={"EXTENT": "Extent of the image, in which roads are extracted and compared."},
         labels={"CHALLENGE": "MapRoulette challenge"},
     ),
     "changedroads": Model(
@@ -189,7 +190,8 @@ MODELS = {
             _CHALLENGE,
         ),
         ("INPUT", "IMAGE_BEFORE", "MODEL", "EXTENT", "PLACES", "ORIGINS", "TOLERANCE_M", "DISPLACED_M"),
-        required={"EXTENT": "Extent that both images show, in which roads are extracted and compared."},
+        required=("EXTENT",),
+        helps={"EXTENT": "Extent that both images show, in which roads are extracted and compared."},
         labels={
             "IMAGE_BEFORE": "Image before",
             "INPUT": "Image after",
@@ -228,7 +230,6 @@ def _definition(plan: Model, parameter: str) -> QgsProcessingParameterDefinition
     definition.setDescription(plan.labels.get(parameter, definition.description()))
     if parameter in plan.required:
         definition.setFlags(definition.flags() & ~_FLAGS.FlagOptional)
-        definition.setHelp(plan.required[parameter])
     if parameter in plan.helps:
         definition.setHelp(plan.helps[parameter])
     return definition

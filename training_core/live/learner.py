@@ -3,9 +3,9 @@
 Scope: weights, steps and learning rates. Independent of commands, files and the choice of chips.
 
 The learning rate is constant, since nobody knows when the session ends. The exponential moving average of the weights
-replaces its decay. Weights between the base model's and that average are shown and kept, as in a fine-tune, so that
-less of other ground is forgotten. Batch normalization keeps the base model's statistics, because the chips of the first
-minutes come from a few places. The encoder is frozen: steps take half as long, and learned as much
+replaces its decay. What is shown and kept is interpolated between the base model and that average, as in a fine-tune,
+so that less of other ground is forgotten. Batch normalization keeps the base model's statistics, because the chips of
+the first minutes come from a few places. The encoder is frozen: steps take half as long, and learned as much
 (benchmarks/experiments.md).
 
 Erased labels are forgotten in two ways. The weights move back toward the base model (L2-SP, Li et al., ICML 2018) by
@@ -153,7 +153,7 @@ class Learner:
         return Predictor(self._engine.prepare_inference(model), self._engine, self._bands)
 
     def weights(self) -> dict[str, torch.Tensor]:
-        """Return weights between the base model's and the averaged ones: (...), float32 or int64, by name."""
+        """Return the base model's weights interpolated with the averaged ones: (...), float32 or int64, by name."""
         return interpolated(self._base.weights, self._trainer.weights(), FRACTIONS[0])
 
     def state_dict(self) -> dict[str, torch.Tensor]:
