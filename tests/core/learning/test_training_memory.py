@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from tests.shared_fixtures import make_once
 from training_core.errors import ResourceError
 from training_core.jobs import FineTune
 from training_core.learning import training_memory
@@ -21,13 +22,15 @@ ARCHITECTURE, ENGINE = Architecture(encoder="resnet18"), NativeEngine(FP32)
 
 
 @pytest.fixture(scope="module")
-def plain():
-    return measure_footprint(ARCHITECTURE, ENGINE, FineTune(), False)
+def plain(tmp_path_factory):
+    return make_once(tmp_path_factory, "plain", lambda _: measure_footprint(ARCHITECTURE, ENGINE, FineTune(), False))
 
 
 @pytest.fixture(scope="module")
-def recomputing():
-    return measure_footprint(ARCHITECTURE, ENGINE, FineTune(), True)
+def recomputing(tmp_path_factory):
+    return make_once(
+        tmp_path_factory, "recomputing", lambda _: measure_footprint(ARCHITECTURE, ENGINE, FineTune(), True)
+    )
 
 
 @pytest.fixture
@@ -64,17 +67,20 @@ def test_recomputing_takes_far_less_a_pixel(plain, recomputing):
     assert recomputing.peak_bytes(1, 1312) < plain.peak_bytes(1, 1312)
 
 
+@pytest.mark.slow
 def test_the_moments_of_the_optimizer_count(plain):
     of_sgd = measure_footprint(ARCHITECTURE, ENGINE, FineTune(optimizer="sgd"), False)
     difference = (plain.fixed_bytes[-1] - of_sgd.fixed_bytes[-1]) / (14_328_354 * 4)
     assert difference == pytest.approx(1, abs=0.1)
 
 
+@pytest.mark.slow
 def test_frozen_stages_take_less(plain):
     frozen = measure_footprint(ARCHITECTURE, ENGINE, FineTune(frozen_stages=5, base_model="b"), False)
     assert frozen.peak_bytes(4, 384) < plain.peak_bytes(4, 384)
 
 
+@pytest.mark.slow
 def test_the_estimate_leaves_the_draws_of_chance_alone():
     torch.manual_seed(7)
     expected = torch.rand(3)

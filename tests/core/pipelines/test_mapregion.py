@@ -18,6 +18,7 @@ from tests.core.support.cities import same_lines
 from tests.core.support.http_files import serving
 from tests.core.support.rasters import NORTH_UP, write_layer, write_raster
 from tests.core.support.towns import image_of, true_roads
+from tests.shared_fixtures import make_once
 from training_core.errors import Cancelled, ImageryError, JobError, OutputError
 from training_core.events import Reporter, Warning
 from training_core.extraction import sanity_checks
@@ -74,9 +75,12 @@ def known_throughput(monkeypatch):
 @pytest.fixture(scope="module")
 def mapped(land, learned, tmp_path_factory):
     """The towns as four scenes that overlap: the folder and the result."""
-    base = tmp_path_factory.mktemp("region")
-    source = cut(land, base / "scenes", FOUR)
-    return base, map_region(base / "out", source=source, model=learned.model, block_px=320, **EXACT)
+
+    def map_towns(folder):
+        source = cut(land, folder / "scenes", FOUR)
+        return folder, map_region(folder / "out", source=source, model=learned.model, block_px=320, **EXACT)
+
+    return make_once(tmp_path_factory, "region", map_towns)
 
 
 def test_scenes_that_overlap_give_the_network_of_the_undivided_image(land, learned, mapped, tmp_path):

@@ -11,6 +11,7 @@ from shapely import box
 
 from tests.core.support.rasters import write_layer, write_raster
 from tests.core.support.towns import RGB, ROAD_M, SIDE_PX, image_of, on_map, plant_model, true_roads
+from tests.shared_fixtures import make_once
 from training_core.comparison.apls import mean_apls
 from training_core.errors import ImageryError, JobError, LabelError, ModelFileError
 from training_core.events import Log, Reporter
@@ -36,10 +37,13 @@ def job_of(town, model, path, **options):
 @pytest.fixture(scope="module")
 def quantized(town, learned, tmp_path_factory):
     """The town's model with 8-bit integers, checked by its drawn roads, and the events; do not write there."""
-    path = tmp_path_factory.mktemp("quantized") / "town.onnx"
-    events = []
-    job = job_of(town, learned.model, path, roads=town.roads, aoi=town.aoi, width_m=ROAD_M, tile_px=96)
-    return str(path), quantize.run(job, Reporter(events.append)), events
+
+    def quantize_town(folder):
+        path, events = folder / "town.onnx", []
+        job = job_of(town, learned.model, path, roads=town.roads, aoi=town.aoi, width_m=ROAD_M, tile_px=96)
+        return str(path), quantize.run(job, Reporter(events.append)), events
+
+    return make_once(tmp_path_factory, "quantized", quantize_town)
 
 
 @pytest.fixture(scope="module")

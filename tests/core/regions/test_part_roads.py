@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from shapely.geometry import box
 
 from tests.core.support.cities import city_probability, grid_of_size, raster_of, same_lines
+from tests.shared_fixtures import make_once
 from training_core.errors import OutputError
 from training_core.events import Reporter
 from training_core.extraction.road_extraction import extract_network
@@ -76,13 +77,13 @@ def classes():
 
 
 @pytest.fixture(scope="module")
-def whole(city, classes):
-    return undivided(city, classes=classes)
+def whole(city, classes, tmp_path_factory):
+    return make_once(tmp_path_factory, "undivided", lambda _: undivided(city, classes=classes))
 
 
 @pytest.fixture(scope="module")
-def six_parts(city, classes):
-    return joined(city, cut_at([512, 1024], [640]), classes=classes)
+def six_parts(city, classes, tmp_path_factory):
+    return make_once(tmp_path_factory, "six parts", lambda _: joined(city, cut_at([512, 1024], [640]), classes=classes))
 
 
 def check_equal(found, joining, whole):

@@ -37,10 +37,8 @@ def test_wider_strips_show_what_lies_farther_away():
     assert measure_receptive_field(Window(1500, 3), 1) == ReceptiveField(1500, 3, 1504)
 
 
-@pytest.mark.parametrize(
-    ("encoder", "expected"),
-    [("resnet18", (311, 280, 288)), pytest.param("resnet34", (543, 512, 544), marks=pytest.mark.slow)],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("encoder", "expected"), [("resnet18", (311, 280, 288)), ("resnet34", (543, 512, 544))])
 def test_the_receptive_field_of_our_models(encoder, expected):
     model = build_network(Architecture(encoder=encoder)).eval()
     assert measure_receptive_field(model, 3) == ReceptiveField(*expected)
