@@ -11,8 +11,9 @@ comes out the same whatever else the machine does. What is there already is kept
 
 APLS is at a snap distance of 4 m, TOPO its F1, completeness and correctness at 5 m; offset is the mean distance from
 lines that are right to the true one. *single* and *several* are of wide roads: the share of places, away from
-junctions, where one line runs within the road's width, and where more do. s is the time of extraction. Means over the
-rasters of a group.
+junctions, where one line runs within the road's width, and where more do. *links* are likely links that were joined,
+and *right* those of them that lie within 4 m of a true road over 85 % of their length. s is the time of extraction.
+Means over the rasters of a group.
 """
 
 from __future__ import annotations
@@ -35,13 +36,17 @@ import shapely.ops
 from benchmarks.connecting_rasters import Case, prepare, read_cases
 from training_core.events import Reporter
 from training_core.jobs import ScoreNetwork, Vectorize
+from training_core.networks.link_prediction import JOINED
 from training_core.pipelines.scorenetwork import run as score_network
 from training_core.pipelines.vectorize import run as vectorize
 
 SEED = 100
 TOLERANCE_M, SAMPLE_M = 5.0, 2.0
+LINK_TOLERANCE_M, MIN_ON_LINK = 4.0, 0.85
 WIDE_M, EVERY_M, AWAY_M = 9.0, 10.0, 25.0
-HEAD = f"{'group':14} {'step':20} {'raster':26}   APLS   TOPO  compl.  corr.  offset  single several      s"
+HEAD = (
+    f"{'group':14} {'step':20} {'raster':26}   APLS   TOPO  compl.  corr.  offset  single several  links  right      s"
+)
 # Options that switch a step off.
 STEPS = {
     "all steps": {},
@@ -68,6 +73,8 @@ class Scores:
     offset_m: float
     single: float
     several: float
+    links: float
+    right_links: float
     seconds: float
 
 
@@ -86,10 +93,7 @@ def main() -> None:
         return
     changed = parsed(arguments.set)
     cases = [case for case in read_cases(arguments.folder) if case.group in (arguments.groups or [case.group])]
-    print(
-        f"{'group':14} {'step':20} {'raster':26}   APLS   TOPO  compl.  corr.  offset  single several      s",
-        flush=True,
-    )
+    print(HEAD, flush=True)
     for group in dict.fromkeys(case.group for case in cases):
         rasters = [case for case in cases if case.group == group]
         for step in arguments.steps:
@@ -111,34 +115,40 @@ def print_row(group: str, step: str, name: str, found: list[Scores]) -> None:
     columns = (np.array([getattr(each, field.name) for each in found]) for field in fields(Scores))
     known = (column[np.isfinite(column)] for column in columns)
     means = (float(values.mean()) if len(values) else float("nan") for values in known)
-    apls, topo, complete, correct, offset_m, single, several, seconds = means
+    apls, topo, complete, correct, offset_m, single, several, links, right, seconds = means
     numbers = f"{apls:6.3f} {topo:6.3f} {complete:7.3f} {correct:6.3f} {offset_m:7.2f} {single:7.3f} {several:7.3f}"
-    print(f"{group:14} {step:20} {name:26} {numbers} {seconds:6.2f}", flush=True)
+    print(f"{group:14} {step:20} {name:26} {numbers} {links:6.1f} {right:6.1f} {seconds:6.2f}", flush=True)
 
 
 def scored(case: Case, folder: Path, options: dict[str, object]) -> Scores:
     """Vectorize a raster, and score the network."""
-    lines = str(folder / "found.gpkg")
+    lines, links = str(folder / "found.gpkg"), str(folder / "links.gpkg")
     began_s = time.perf_counter()
-    job = Vectorize(raster=str(folder / case.raster), threshold=case.threshold, roads=lines)
+    job = Vectorize(raster=str(folder / case.raster), threshold=case.threshold, roads=lines, links=links)
     vectorize(replace(job, **options), Reporter())
-    return scores_of(case, folder, Path(lines), time.perf_counter() - began_s)
-
-
-def scores_of(case: Case, folder: Path, lines: Path, seconds: float) -> Scores:
-    """Score the network that was made of a raster, a layer of roads."""
+    seconds = time.perf_counter() - began_s
     truth, aoi = str(folder / case.truth), str(folder / case.aoi) if case.aoi else ""
     found = geopandas.read_file(lines, layer="roads")
     if found.empty:
-        return Scores(0.0, 0.0, 0.0, 0.0, float("nan"), float("nan"), float("nan"), seconds)
+        return Scores(0.0, 0.0, 0.0, 0.0, float("nan"), float("nan"), float("nan"), 0.0, 0.0, seconds)
     job = ScoreNetwork(truth=truth, proposal=str(lines), aoi=aoi, truth_bridge_field=case.bridge_field)
     scores = score_network(job, Reporter())
     apls, topo, matched = scores["apls"]["score"], scores["topo"]["f1"], scores["lines"]
     true = geopandas.read_file(truth).to_crs(found.estimate_utm_crs())
+    considered = geopandas.read_file(links, layer="links").to_crs(true.crs)
+    joined = considered[considered["outcome"] == JOINED]
+    right = links_along_roads(joined, true)
     true = true.clip(geopandas.read_file(aoi).to_crs(true.crs)) if aoi else true
     found = found.to_crs(true.crs)
     shares = apls, topo, matched["completeness"], matched["correctness"]
-    return Scores(*shares, offset_m(found, true), *along_wide_roads(found, true), seconds)
+    along = along_wide_roads(found, true)
+    return Scores(*shares, offset_m(found, true), *along, float(len(joined)), right, seconds)
+
+
+def links_along_roads(links: geopandas.GeoDataFrame, true: geopandas.GeoDataFrame) -> float:
+    """Return the number of links that follow true roads."""
+    near = true.buffer(LINK_TOLERANCE_M).union_all()
+    return float((links.intersection(near).length >= MIN_ON_LINK * links.length).sum())
 
 
 def offset_m(found: geopandas.GeoDataFrame, true: geopandas.GeoDataFrame) -> float:
