@@ -339,7 +339,7 @@ class NetworkOptions(CleaningOptions):
         within=(0, 100),
     )
     link_probability: float = advanced_option(
-        0.2,
+        0.35,
         "Probability of links",
         "Minimum probability that a road runs along such a link, by its length and turn, and by the evidence along and "
         "next to it.",
