@@ -299,14 +299,15 @@ def seen_road(shape, blind=None, faint=0.38, width=300, height=200):
 
 def test_a_long_gap_is_joined_along_the_road_that_the_probability_shows_and_else_stays():
     bend = LineString([(10, 60), (100, 60), (130, 70), (150, 95), (160, 180)])
+    options = Vectorize(link_probability=0.2)  # the road is too faint there for the usual one
     probability = seen_road(bend.buffer(4), box(118, 0, 146, 130))
-    found = extracted(None, probability=probability, options=Vectorize(link_probability=0.2))
+    found = extracted(None, probability=probability, options=options)
     assert len(found.roads) == 1
     line = in_pixels(found.roads.geometry.iloc[0], SQUARE_PIXELS)
     unseen = line.intersection(box(118, 0, 140, 130))
     assert max(bend.distance(Point(place)) for place in unseen.coords) < 1.5
     dark = seen_road(bend.buffer(4), box(118, 0, 146, 130), faint=0.02)
-    assert len(extracted(None, probability=dark, options=Vectorize(link_probability=0.2)).roads) == 2
+    assert len(extracted(None, probability=dark, options=options).roads) == 2
 
 
 def test_a_side_road_is_joined_with_its_main_road_across_a_shadow():
