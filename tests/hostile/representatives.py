@@ -16,8 +16,7 @@ REPRESENTATIVES = {
         "mapregion, an area that crosses itself everywhere",
     ),
     "checkpoints": (
-        "checkpoint: nan in state.optimizer.3.exp_avg", "checkpoint: format is None", "checkpoint: document: NaN",
-        "checkpoint: a folder",
+        "checkpoint: nan in state.optimizer.3.exp_avg", "checkpoint: format is None", "checkpoint: a folder",
     ),
     "extracts": (
         "extract: of entities in entities", "extract: bytes that are no PBF", "extract: a pipe", "extract: fuzzed 0",
@@ -71,7 +70,7 @@ REPRESENTATIVES = {
         "comparenetworks damage, deep coordinates for a layer",
         "exportnetwork lines, a filter that is no SQL for a layer", "a damaged gpkg, 3", "a damaged geojson, 1",
     ),
-    "file size": ("vectorize, half of roads, .gpkg", "vectorize, all but a byte of roads, .fgb"),
+    "file size": ("vectorize, all but a byte of roads, .fgb",),
     "disk": ("cleannetwork, a tenth, .gpkg",),
     "open files": ("exportnetwork, 20 open files, .gpkg",),
     "temporary folder": ("comparenetworks, missing, .gpkg",),

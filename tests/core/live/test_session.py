@@ -291,7 +291,7 @@ def test_a_loss_that_is_not_a_number_restarts_learning_and_then_pauses(play, mon
     assert "restarts from" in warnings[0] and "paused" in warnings[-1]
 
 
-@pytest.mark.parametrize("module", ["view", "scoring"])
+@pytest.mark.parametrize("module", ["view", pytest.param("scoring", marks=pytest.mark.slow)])
 def test_a_model_that_computes_no_numbers_restarts_and_then_rests(play, monkeypatch, module, tmp_path):
     tries = []
 

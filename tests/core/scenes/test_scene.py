@@ -152,6 +152,7 @@ def test_the_job_offers_every_biome_and_each_has_colors_of_its_own():
     assert all(abs(one - other).max() > 2 for one, other in combinations(colors, 2))
 
 
+@pytest.mark.slow
 def test_biomes_have_colors_of_their_own_are_built_as_densely_and_drawn_by_the_seed():
     share = {}
     for biome in ("himalayan", "desert"):
