@@ -4,16 +4,16 @@ Run with the runtime's Python: `$(make -s runtime-python) benchmarks/connecting.
 `--prepare`, which scores what lies in the folder. Preparing trains models and writes, for a scene of each of the seven
 plans, the perfect mask and what three models predict: a weak one (from random weights on one scene, half a minute), a
 middle one (two minutes), and a good one (the starter); and in the eastern half of each, what the starter predicts when
-it has learned the western one (tuned). With the real scenes of shared/data at hand, it adds what a fine-tune of five
-minutes predicts elsewhere: in Banepa's south after its north-west, in the eastern half of the north-west after the
-western one; and what the starter predicts on real ground that its training left out. All of it is by steps, so that it
-comes out the same whatever else the machine does. What is there already is kept.
+it has learned the western one (tuned). With the real scenes of shared/data at hand, it adds what a fine-tune
+predicts on held-out ground, with three seeds: in Banepa's south after its north-west, and in the eastern half of each
+scene after the western one; and what the starter predicts on real ground that its training held out. All of it is by
+steps, so that it comes out the same whatever else the machine does. What is there already is kept.
 
 APLS is at a snap distance of 4 m, TOPO its F1, completeness and correctness at 5 m; offset is the mean distance from
 lines that are right to the true one. *single* and *several* are of wide roads: the share of places, away from
 junctions, where one line runs within the road's width, and where more do. *links* are likely links that were joined,
-and *right* those of them that lie within 4 m of a true road over 85 % of their length. s is the time of extraction.
-Means over the rasters of a group.
+and *true* those of them that are roads (`scripts/networks/fit.py`). s is the time of extraction. Means over the rasters
+of a group.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ import shapely
 import shapely.ops
 
 from benchmarks.connecting_rasters import Case, prepare, read_cases
+from scripts.networks.fit import MIN_ON_LINK, are_roads
 from training_core.events import Reporter
 from training_core.jobs import ScoreNetwork, Vectorize
 from training_core.networks.link_prediction import JOINED
@@ -42,10 +43,9 @@ from training_core.pipelines.vectorize import run as vectorize
 
 SEED = 100
 TOLERANCE_M, SAMPLE_M = 5.0, 2.0
-LINK_TOLERANCE_M, MIN_ON_LINK = 4.0, 0.85
 WIDE_M, EVERY_M, AWAY_M = 9.0, 10.0, 25.0
 HEAD = (
-    f"{'group':14} {'step':20} {'raster':26}   APLS   TOPO  compl.  corr.  offset  single several  links  right      s"
+    f"{'group':14} {'step':20} {'raster':26}   APLS   TOPO  compl.  corr.  offset  single several  links   true      s"
 )
 # Options that switch a step off.
 STEPS = {
@@ -73,8 +73,8 @@ class Scores:
     offset_m: float
     single: float
     several: float
-    links: float
-    right_links: float
+    links: int
+    true_links: int
     seconds: float
 
 
@@ -115,9 +115,9 @@ def print_row(group: str, step: str, name: str, found: list[Scores]) -> None:
     columns = (np.array([getattr(each, field.name) for each in found]) for field in fields(Scores))
     known = (column[np.isfinite(column)] for column in columns)
     means = (float(values.mean()) if len(values) else float("nan") for values in known)
-    apls, topo, complete, correct, offset_m, single, several, links, right, seconds = means
+    apls, topo, complete, correct, offset_m, single, several, links, true_links, seconds = means
     numbers = f"{apls:6.3f} {topo:6.3f} {complete:7.3f} {correct:6.3f} {offset_m:7.2f} {single:7.3f} {several:7.3f}"
-    print(f"{group:14} {step:20} {name:26} {numbers} {links:6.1f} {right:6.1f} {seconds:6.2f}", flush=True)
+    print(f"{group:14} {step:20} {name:26} {numbers} {links:6.1f} {true_links:6.1f} {seconds:6.2f}", flush=True)
 
 
 def scored(case: Case, folder: Path, options: dict[str, object]) -> Scores:
@@ -130,25 +130,19 @@ def scored(case: Case, folder: Path, options: dict[str, object]) -> Scores:
     truth, aoi = str(folder / case.truth), str(folder / case.aoi) if case.aoi else ""
     found = geopandas.read_file(lines, layer="roads")
     if found.empty:
-        return Scores(0.0, 0.0, 0.0, 0.0, float("nan"), float("nan"), float("nan"), 0.0, 0.0, seconds)
+        return Scores(0.0, 0.0, 0.0, 0.0, float("nan"), float("nan"), float("nan"), 0, 0, seconds)
     job = ScoreNetwork(truth=truth, proposal=str(lines), aoi=aoi, truth_bridge_field=case.bridge_field)
     scores = score_network(job, Reporter())
     apls, topo, matched = scores["apls"]["score"], scores["topo"]["f1"], scores["lines"]
     true = geopandas.read_file(truth).to_crs(found.estimate_utm_crs())
     considered = geopandas.read_file(links, layer="links").to_crs(true.crs)
     joined = considered[considered["outcome"] == JOINED]
-    right = links_along_roads(joined, true)
+    true_links = are_roads(joined.geometry.to_numpy(), true.geometry.to_numpy(), MIN_ON_LINK).sum()
     true = true.clip(geopandas.read_file(aoi).to_crs(true.crs)) if aoi else true
     found = found.to_crs(true.crs)
     shares = apls, topo, matched["completeness"], matched["correctness"]
     along = along_wide_roads(found, true)
-    return Scores(*shares, offset_m(found, true), *along, float(len(joined)), right, seconds)
-
-
-def links_along_roads(links: geopandas.GeoDataFrame, true: geopandas.GeoDataFrame) -> float:
-    """Return the number of links that follow true roads."""
-    near = true.buffer(LINK_TOLERANCE_M).union_all()
-    return float((links.intersection(near).length >= MIN_ON_LINK * links.length).sum())
+    return Scores(*shares, offset_m(found, true), *along, len(joined), int(true_links), seconds)
 
 
 def offset_m(found: geopandas.GeoDataFrame, true: geopandas.GeoDataFrame) -> float:

@@ -35,7 +35,7 @@ SMALL_CHIPS = {"batch_size": "4", "chip_px": "128", "threads": "1"}
 # Steps of learning from random weights: half a minute and a minute and a half with AVX2 on two cores. The good model is
 # the starter.
 MODELS = {"weak": 100, "middle": 300, "good": 0}
-# Five minutes with AVX2 on two cores.
+# Of a fine-tune, as in "Seven kinds of ground" of README.md.
 ELSEWHERE = {"steps": "300", "batch_size": "4", "chip_px": "192", "threads": "1"}
 SEEDS = (0, 1, 2)
 STARTER = str(ROOT / "resources" / "starter" / "roads.safetensors")

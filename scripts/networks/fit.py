@@ -102,7 +102,7 @@ def links_of(case: Case, folder: Path) -> tuple[dict[str, np.ndarray], np.ndarra
     with open_raster(str(folder / case.raster)) as dataset:
         grid = grid_of(dataset)
         links = trace_roads(band_raster(dataset, case.threshold), grid.pixel_m, UNJOINED, Reporter()).links
-    return links.features, _are_roads(links.paths.shapes(), folder / case.truth, grid, MIN_ON_LINK)
+    return links.features, _true_roads(links.paths.shapes(), folder / case.truth, grid, MIN_ON_LINK)
 
 
 def roads_of(case: Case, folder: Path) -> tuple[dict[str, np.ndarray], np.ndarray]:
@@ -111,13 +111,21 @@ def roads_of(case: Case, folder: Path) -> tuple[dict[str, np.ndarray], np.ndarra
         grid = grid_of(dataset)
         traced = trace_roads(band_raster(dataset, case.threshold), grid.pixel_m, WITH_STUBS, Reporter())
         known = features(traced.graph, seen_along(traced.graph, traced.surroundings))
-    return known, _are_roads(traced.graph.shapes(), folder / case.truth, grid, MIN_ON_LINE)
+    return known, _true_roads(traced.graph.shapes(), folder / case.truth, grid, MIN_ON_LINE)
 
 
-def _are_roads(lines: np.ndarray, truth: Path, grid: Grid, min_fraction: float) -> np.ndarray:
-    """Return which lines, (k,) object, lie near true roads over at least a fraction of their length: (k,), bool."""
+def _true_roads(lines: np.ndarray, truth: Path, grid: Grid, min_fraction: float) -> np.ndarray:
+    """Return which lines, (k,) object in the plane of a raster's roads, are true roads: (k,), bool; see `are_roads`."""
     roads = geopandas.read_file(truth).to_crs(grid.crs).geometry
-    near = shapely.buffer(shapely.union_all(_in_plane(roads, grid)), TOLERANCE_M)
+    return are_roads(lines, _in_plane(roads, grid), min_fraction)
+
+
+def are_roads(lines: np.ndarray, roads: np.ndarray, min_fraction: float) -> np.ndarray:
+    """Return which lines lie near true roads over at least a fraction of their length: (k,), bool.
+
+    Lines, (k,), and roads, (n,) object, are in meters in the same plane.
+    """
+    near = shapely.buffer(shapely.union_all(roads), TOLERANCE_M)
     return shapely.length(shapely.intersection(lines, near)) >= min_fraction * shapely.length(lines)
 
 

@@ -21,16 +21,18 @@ BENCHMARK = Path(__file__).parents[3] / "benchmarks" / "training_memory.py"
 ARCHITECTURE, ENGINE = Architecture(encoder="resnet18"), NativeEngine(FP32)
 
 
+def footprint(is_recomputing):
+    return measure_footprint(ARCHITECTURE, ENGINE, FineTune(), is_recomputing)
+
+
 @pytest.fixture(scope="module")
 def plain(tmp_path_factory):
-    return make_once(tmp_path_factory, "plain", lambda _: measure_footprint(ARCHITECTURE, ENGINE, FineTune(), False))
+    return make_once(tmp_path_factory, "plain footprint", lambda _: footprint(False))
 
 
 @pytest.fixture(scope="module")
 def recomputing(tmp_path_factory):
-    return make_once(
-        tmp_path_factory, "recomputing", lambda _: measure_footprint(ARCHITECTURE, ENGINE, FineTune(), True)
-    )
+    return make_once(tmp_path_factory, "recomputing footprint", lambda _: footprint(True))
 
 
 @pytest.fixture
