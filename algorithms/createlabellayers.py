@@ -19,11 +19,12 @@ from qgis.core import (
     QgsProcessingParameterVectorDestination,
 )
 
-from ..qgis_roadseg.layers import exchange, label_layers, work_area
+from ..qgis_roadseg.layers import label_layers, work_area
+from ..qgis_roadseg.layers.destinations import check_destination
 from ..qgis_roadseg.layers.image_layer import extent_on, image_layer, image_parameter
+from ..qgis_roadseg.layers.results import sink_destination
 from ..qgis_roadseg.layers.styles import use_stored_style
 from ..qgis_roadseg.toolbox.algorithm import RoadSegAlgorithm, help_text
-from ..qgis_roadseg.toolbox.parameters import sink_destination
 from ..training_core.errors import RoadSegError
 
 _CLASSES = "motorway, primary, secondary, tertiary, residential, unclassified, service, track, path"
@@ -130,9 +131,9 @@ class CreateLabelLayers(RoadSegAlgorithm):
             if fine:
                 self._area(layer, parameters, context)
                 destination = sink_destination(parameters.get(self.OUTPUT), context)
-                if destination != QgsProcessing.TEMPORARY_OUTPUT:
-                    exchange.check_destination(os.path.abspath(destination))
-                    label_layers.check_new(destination)
+                if not destination.is_temporary:
+                    label_layers.check_new(destination.text)
+                    check_destination(destination)
         except (RoadSegError, QgsProcessingException) as error:
             return False, str(error)
         return fine, message
@@ -158,7 +159,7 @@ class CreateLabelLayers(RoadSegAlgorithm):
         label_layers.write_label_layers(path, self._wanted, context.transformContext(), self.tr)
         uris = {name: label_layers.layer_uri(path, name) for name in label_layers.NAMES}
         self._load(destination, uris, context)
-        if sink_destination(parameters.get(self.OUTPUT), context) == QgsProcessing.TEMPORARY_OUTPUT:
+        if sink_destination(parameters.get(self.OUTPUT), context).is_temporary:
             feedback.pushWarning(
                 self.tr(
                     "The label layers are in a temporary file that QGIS deletes when it closes. Choose a file to keep "

@@ -28,7 +28,7 @@ from ...training_core.errors import OutputError
 from ...training_core.jobs import has_starter
 from ..paths import data_folder
 from ..translation import tr
-from . import exchange
+from . import exchange, results
 
 # Values for makescene: with this seed and the layout mixed, both halves hold streets of all kinds.
 SCENE = {"SIZE_PX": 2048, "SEED": 3, "LAYOUT": "mixed"}
@@ -104,7 +104,7 @@ def _western_half(extent: QgsRectangle) -> QgsGeometry:
 
 def _write_parts(source: QgsVectorLayer, shape: QgsGeometry, path: Path) -> None:
     """Write a layer's lines, clipped to a shape."""
-    fields = exchange.result_fields(source)
+    fields = results.result_fields(source)
     context = QgsProcessingContext().transformContext()
     writer = exchange.create_writer(path, fields, source.wkbType(), source.crs(), context)
     for feature in source.getFeatures(shape.boundingBox()):

@@ -5,7 +5,6 @@ Scope: QGIS' layers, sources and sinks. Independent of the worker.
 
 from __future__ import annotations
 
-import contextlib
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -26,13 +25,11 @@ from qgis.core import (
     QgsProviderRegistry,
     QgsRasterLayer,
     QgsVectorFileWriter,
-    QgsVectorLayer,
     QgsWkbTypes,
 )
 from qgis.PyQt.QtCore import QMetaType
 
-from ...training_core.errors import Cancelled, ImageryError, LabelError, OutputError, WorkerError
-from ...training_core.jobs.file_systems import remove
+from ...training_core.errors import Cancelled, ImageryError, LabelError, OutputError
 from .snapshot import read
 
 # Field types that every format can hold, besides numbers and dates; lists and maps are not among them.
@@ -227,73 +224,3 @@ def _restored(crs: QgsCoordinateReferenceSystem) -> QgsCoordinateReferenceSystem
     restored = QgsCoordinateReferenceSystem(crs.authid())
     restored.setCoordinateEpoch(crs.coordinateEpoch())
     return restored if restored.isValid() else crs
-
-
-def open_result(path: Path) -> QgsVectorLayer:
-    """Open a layer that the worker has written.
-
-    Raises
-    ------
-    WorkerError
-        It cannot be opened.
-    """
-    layer = QgsVectorLayer(str(path), path.stem, "ogr")
-    if not layer.isValid():
-        raise WorkerError(f"The worker reported the layer {path.stem}, but has not written it.")
-    return layer
-
-
-def result_fields(layer: QgsVectorLayer) -> QgsFields:
-    """Return the layer's fields without the primary key that its file format has added."""
-    fields = QgsFields(layer.fields())
-    for index in sorted(layer.primaryKeyAttributes(), reverse=True):
-        fields.remove(index)
-    return fields
-
-
-def copy_features(
-    layer: QgsVectorLayer, fields: QgsFields, sink: QgsFeatureSink, is_cancelled: Callable[[], bool] = lambda: False
-) -> bool:
-    """Copy a layer's features to a sink.
-
-    Parameters
-    ----------
-    fields : QgsFields
-        The sink's fields, all of which the layer has.
-
-    Returns
-    -------
-    bool
-        Whether every feature was written: not where one could not be, or the user canceled.
-    """
-    names = fields.names()
-    for feature in layer.getFeatures():
-        copied = QgsFeature(fields)
-        copied.setGeometry(feature.geometry())
-        copied.setAttributes([feature[name] for name in names])
-        if is_cancelled() or not sink.addFeature(copied, QgsFeatureSink.Flag.FastInsert):
-            return False
-    return sink.flushBuffer()
-
-
-def remove_result(destination: str) -> None:
-    """Remove the file of a sink that is closed and was not filled; any other destination is left alone."""
-    if destination.lower().endswith(".shp"):
-        QgsVectorFileWriter.deleteShapeFile(destination)
-    else:
-        with contextlib.suppress(OSError):  # it is not there, or on Windows still open: why it is removed matters more
-            remove(Path(destination))
-
-
-def check_destination(destination: str) -> None:
-    """Check before the work that a sink's file can be written.
-
-    Raises
-    ------
-    OutputError
-        The destination is a path in a folder that is missing or not writable.
-    """
-    if os.path.isabs(destination):
-        folder = os.path.dirname(destination)
-        if not os.path.isdir(folder) or not os.access(folder, os.W_OK):
-            raise OutputError(f"{folder} cannot be written to.", "Choose another folder.")

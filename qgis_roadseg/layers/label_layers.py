@@ -28,7 +28,7 @@ from qgis.core import (
 from ...training_core.errors import OutputError
 from ...training_core.jobs import LabelOptions
 from ...training_core.jobs.file_systems import replace
-from ...training_core.jobs.private_folders import PrivateFolder
+from ...training_core.jobs.private_folders import BESIDE_OUTPUTS, PrivateFolder
 from ..paths import RESOURCES
 
 ROADS, AOI, NO_ROAD = "roads", "aoi", "no_road"
@@ -109,7 +109,7 @@ def write_label_layers(
     """
     check_new(path)
     try:
-        folder = PrivateFolder(Path(path).parent, ".roadseg-", ".part")
+        folder = PrivateFolder(Path(path).parent, *BESIDE_OUTPUTS)
         try:
             draft = folder.path / f"labels{_SUFFIX}"
             _write_tables(str(draft), wanted, transforms)

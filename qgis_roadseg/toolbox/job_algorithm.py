@@ -23,14 +23,14 @@ from qgis.core import (
     QgsProcessingParameterDefinition,
     QgsProcessingParameterFile,
     QgsProcessingUtils,
-    QgsVectorLayer,
 )
 
 from ...training_core import events, jobs
-from ...training_core.errors import Cancelled, OutputError, RoadSegError
+from ...training_core.errors import OutputError, RoadSegError
 from ...training_core.jobs import Job, OptionField, from_options
 from .. import settings
 from ..layers import exchange
+from ..layers.results import fill_sinks, open_result, sink_destination
 from ..layers.snapshot import take_source
 from ..layers.styles import fitting_style, set_name_and_group, set_style, source_name_of
 from ..runtime import runtime
@@ -38,7 +38,8 @@ from ..runtime.client import WorkerClient
 from ..runtime.locks import working_folder
 from . import model_files
 from .algorithm import RoadSegAlgorithm, help_text
-from .parameters import INPUT, is_plain, make_parameters, parameter_name, read_plain, sink_destination, usual_names
+from .output_checks import check_outputs
+from .parameters import INPUT, is_plain, make_parameters, parameter_name, read_plain, usual_names
 
 
 class JobAlgorithm(RoadSegAlgorithm):
@@ -133,6 +134,7 @@ class JobAlgorithm(RoadSegAlgorithm):
         self, parameters: dict[str, Any], context: QgsProcessingContext, feedback: QgsProcessingFeedback
     ) -> None:
         """Resolve settings, the runtime, layers and sources."""
+        check_outputs(self, parameters, context)  # again, since models do not check the values of their steps
         self._variables = settings.load(feedback.pushWarning).variables()
         self._python = runtime.find()
         self._rasters = {
@@ -161,22 +163,24 @@ class JobAlgorithm(RoadSegAlgorithm):
             results = {
                 field.name: str(folder / f"{field.name}.gpkg")
                 for field in self._fields(jobs.VECTOR_OUTPUT)
-                if sink_destination(parameters.get(self._name(field)), context)
+                if sink_destination(parameters.get(self._name(field)), context).text
             }
             options = {**self._plain_options(parameters, context), **self._rasters, **inputs, **results}
             options.update({name: os.path.abspath(path) for name, path in files.items()})
             answer = client.run(from_options(self.job_type, options))
-            sinks = self._fill_sinks(results, parameters, context, feedback)
+            layers = {name: open_result(Path(path)) for name, path in results.items()}
+            by_parameter = {parameter_name(name, self.renamed): layer for name, layer in layers.items()}
+            filled = fill_sinks(self, by_parameter, parameters, context, feedback.isCanceled)
         except RoadSegError as error:
             raise QgsProcessingException(self._with_layer_names(str(error), str(folder))) from error
-        destinations = {**files, **sinks}
+        destinations = {**files, **dict(zip(layers, filled.values()))}
         if answer.get("stopped"):
             files_text = ", ".join(destinations.values())
             feedback.pushInfo(
                 self.tr("Stopped as requested; the best model so far is in {files}").format(files=files_text)
             )
         styles = {
-            name: fitting_style(style, exchange.open_result(Path(results[name]))) if name in results else style
+            name: fitting_style(style, layers[name]) if name in layers else style
             for name, style in self.styles.items()
             if name in destinations
         }
@@ -258,8 +262,7 @@ class JobAlgorithm(RoadSegAlgorithm):
                 fine, message = self.provider().isSupportedOutputValue(value, self._parameter(field), context)
                 if not fine:
                     raise OutputError(message, "Give the file another extension.")
-            if field.option.kind == jobs.VECTOR_OUTPUT:
-                exchange.check_destination(sink_destination(value, context))
+        check_outputs(self, parameters, context)
 
     def _layers_alone(self, parameters: dict[str, Any]) -> dict[str, Any]:
         """Return the values without folders and annotations among rasters: the worker finds what is in them."""
@@ -350,47 +353,6 @@ class JobAlgorithm(RoadSegAlgorithm):
         for field in self._fields(jobs.FOLDER_OUTPUT, *jobs.FILE_OUTPUTS):
             paths[field.name] = self.parameterAsFileOutput(parameters, self._name(field), context)
         return {name: path for name, path in paths.items() if path}
-
-    def _fill_sinks(
-        self,
-        results: Mapping[str, str],
-        parameters: dict[str, Any],
-        context: QgsProcessingContext,
-        feedback: QgsProcessingFeedback,
-    ) -> dict[str, str]:
-        """Copy the worker's layers to Processing's sinks, all or none; return the destinations by field."""
-        begun: dict[str, str] = {}
-        try:
-            for field_name, path in results.items():
-                self._fill_sink(field_name, exchange.open_result(Path(path)), begun, parameters, context, feedback)
-        except (RoadSegError, QgsProcessingException):
-            for destination in begun.values():
-                exchange.remove_result(destination)
-            raise
-        return begun
-
-    def _fill_sink(
-        self,
-        field_name: str,
-        layer: QgsVectorLayer,
-        begun: dict[str, str],
-        parameters: dict[str, Any],
-        context: QgsProcessingContext,
-        feedback: QgsProcessingFeedback,
-    ) -> None:
-        """Copy a layer to its sink, whose destination is added to those begun."""
-        name, fields = parameter_name(field_name, self.renamed), exchange.result_fields(layer)
-        sink, destination = self.parameterAsSink(parameters, name, context, fields, layer.wkbType(), layer.sourceCrs())
-        if sink is None:
-            raise QgsProcessingException(self.invalidSinkError(parameters, name))
-        begun[field_name] = destination
-        is_complete = exchange.copy_features(layer, fields, sink, feedback.isCanceled)
-        message = "" if is_complete else self.writeFeatureError(sink, parameters, name)
-        del sink  # which closes the file
-        if not is_complete:
-            if feedback.isCanceled():
-                raise Cancelled("Stopped while the results were written to their layers, which were removed.")
-            raise OutputError(message, "Make room, or choose another folder.")
 
     def _with_layer_names(self, message: str, folder: str) -> str:
         for name, source in self._sources.items():

@@ -12,7 +12,6 @@ from typing import Any
 from qgis.core import (
     QgsProcessing,
     QgsProcessingContext,
-    QgsProcessingOutputLayerDefinition,
     QgsProcessingParameterBoolean,
     QgsProcessingParameterDefinition,
     QgsProcessingParameterEnum,
@@ -269,10 +268,3 @@ def _numbers(field: OptionField, text: str) -> tuple[int, ...]:
     except ValueError:
         kind = "whole numbers" if field.item_type is int else "numbers"
         raise JobError(f"{field.option.label} ({field.name}) is {text!r}.", f"Give {kind}, such as 1, 2, 3.") from None
-
-
-def sink_destination(value: Any, context: QgsProcessingContext) -> str:
-    """Return the destination of a sink as text; empty if none is given."""
-    if isinstance(value, QgsProcessingOutputLayerDefinition):
-        return value.sink.valueAsString(context.expressionContext(), "")[0]
-    return value or ""

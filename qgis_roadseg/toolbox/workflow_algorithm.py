@@ -15,12 +15,13 @@ from qgis.core import (
     QgsProcessingParameterDefinition,
 )
 
-from ...training_core.errors import JobError
+from ...training_core.errors import JobError, OutputError
 from ..layers import exchange
 from ..layers.styles import set_name_and_group
 from ..paths import RESOURCES
 from .algorithm import InToolbox, help_text
 from .image_algorithm import AOI, EXTENT
+from .output_checks import check_outputs
 from .parameters import INPUT
 
 FOLDER = RESOURCES / "models"
@@ -82,6 +83,11 @@ class WorkflowAlgorithm(InToolbox, QgsProcessingModelAlgorithm):
     def checkParameterValues(self, parameters: dict[str, Any], context: QgsProcessingContext) -> tuple[bool, str]:
         """Return whether the values are valid, with a message if not: before the first step what a later one needs."""
         fine, message = super().checkParameterValues(parameters, context)
+        try:
+            if fine:
+                check_outputs(self, parameters, context)
+        except OutputError as error:
+            return False, str(error)
         layer = self.parameterAsLayer(parameters, INPUT, context)
         why_no_file = "" if layer is None else exchange.why_no_file(layer)
         if fine and why_no_file and self._has_step_by_extent() and not parameters.get(EXTENT):

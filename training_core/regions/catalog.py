@@ -27,9 +27,9 @@ from ..geodata.model_input import ModelInput
 from ..geodata.rasterize import ground_shapes, pixel_window
 from ..geodata.rasters import band_names, open_raster
 from ..geodata.sources import with_sources
+from ..jobs.file_identity import without_options
 from ..jobs.file_systems import impossible_name, same_name
 from ..segmentation.work_plan import fitting
-from ..system.outputs import without_options
 from .scene_sources import gdal_path
 
 # How an image marks missing data: it has none, or by a value of all bands, by alpha, by a mask, or otherwise.

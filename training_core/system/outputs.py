@@ -7,23 +7,17 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from itertools import combinations
 from pathlib import Path
 from types import TracebackType
-from typing import Optional, Union
+from typing import Optional
 
 from ..errors import OutputError
+from ..jobs.file_identity import SIDECARS, files_in, identities
 from ..jobs.file_systems import remove, replace
 from . import shutdown
 from .staging import NO_ROOM, StagingFolder, sync
-
-# Sidecar files of other programs, which would be wrong for the new file.
-SIDECARS = ("-journal", "-wal", "-shm", ".aux.xml", ".ovr", ".msk")
-# Between the parts of a name of GDAL's, not behind the letter of a drive.
-_COLON = re.compile(r"(?<!\b[A-Za-z]):|:(?![\\/])")
 
 
 class Outputs:
@@ -36,7 +30,7 @@ class Outputs:
 
     def __init__(self, inputs: Iterable[str] = ()) -> None:
         paths = (Path(file) for path in inputs if path for file in files_in(path))
-        self._inputs = {name for path in paths for name in _names_of(path)}
+        self._inputs = {name for path in paths for name in identities(path)}
         self._folders: dict[Path, StagingFolder] = {}
         self._staged: dict[Path, Path] = {}
 
@@ -103,7 +97,7 @@ class Outputs:
 
     def _check(self, final: Path, destination: str) -> None:
         files = (Path(f"{final}{ending}") for ending in ("", *SIDECARS))
-        if any(name in self._inputs for file in files for name in _names_of(file)):
+        if any(name in self._inputs for file in files for name in identities(file)):
             raise OutputError(
                 f"{destination} is an input of this job and would be overwritten.", "Choose another name."
             )
@@ -190,36 +184,6 @@ def replaced(path: Path) -> Iterator[Path]:
         replace(temporary, path)
     finally:
         folder.remove()
-
-
-def files_in(path: str) -> list[str]:
-    """Return the files that a path may refer to: itself, and the file of the layer or raster that it names.
-
-    QGIS writes town.gpkg|layername=roads, GDAL GPKG:town.gpkg:image, GTIFF_DIR:2:town.tif, NETCDF:"town.nc":Band1,
-    /vsizip/images.zip/town.tif or vrt://town.tif?a_srs=EPSG:32645.
-    """
-    path = without_options(path)
-    parts = _COLON.split(path.replace('"', ""))
-    ranges = combinations(range(len(parts) + 1), 2)  # since a path may hold a colon itself
-    inner = re.sub(r"^(/vsi\w+/)+", "", path)
-    archives = map(str, Path(inner.strip("{}")).parents) if inner != path else ()
-    return [path, path.partition("|")[0], *(":".join(parts[begin:end]) for begin, end in ranges), *archives]
-
-
-def without_options(source: str) -> str:
-    """Return the raster that a source such as vrt://town.tif?a_srs=EPSG:32645 refers to; any other one as it is."""
-    return re.sub(r"^vrt://([^?]*).*", r"\1", source, flags=re.DOTALL)
-
-
-def _names_of(path: Path) -> set[Union[Path, tuple[int, int]]]:
-    """Return the identities of a file: its path without links and, if it exists, its number on its device."""
-    names: set[Union[Path, tuple[int, int]]] = set()
-    with contextlib.suppress(OSError, ValueError):
-        names.add(Path(os.path.realpath(path)))  # Path.resolve raises RuntimeError where links go round in circles
-        status = path.stat()
-        if status.st_ino:  # some file systems of Windows have none
-            names.add((status.st_dev, status.st_ino))
-    return names
 
 
 @contextmanager

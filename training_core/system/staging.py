@@ -17,7 +17,7 @@ from ..jobs import private_folders
 from ..jobs.file_systems import remove
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-PREFIX, PART = ".roadseg-", ".part"
+PART = ".part"
 # Suffixes by which libraries tell formats; others could mean something to them.
 _PLAIN_SUFFIX = re.compile(r"\.[A-Za-z0-9]{1,16}")
 # In a folder's name, what libraries take for a part of an address, or cannot encode.
@@ -38,7 +38,7 @@ class StagingFolder:
 
     def __init__(self, folder: Path) -> None:
         remove_leftovers(folder)
-        self._folder = private_folders.PrivateFolder(folder, PREFIX, PART)
+        self._folder = private_folders.PrivateFolder(folder, *private_folders.BESIDE_OUTPUTS)
         self._token = secrets.token_hex(6)
         self._count = 0
         self._handle: Optional[int] = None
@@ -84,7 +84,7 @@ class StagingFolder:
 
 def remove_leftovers(folder: Path) -> None:
     """Remove the staging folders that killed runs have left in a folder."""
-    private_folders.remove_leftovers(folder, PREFIX, PART)
+    private_folders.remove_leftovers(folder, *private_folders.BESIDE_OUTPUTS)
 
 
 def sync(path: Path) -> None:

@@ -1,7 +1,5 @@
-import os
 import threading
 import zipfile
-from pathlib import Path
 
 import pytest
 from osgeo import gdal
@@ -19,7 +17,7 @@ from qgis.core import (
     QgsVectorLayer,
 )
 from roadseg.qgis_roadseg.layers import exchange
-from roadseg.training_core.errors import ImageryError, LabelError, OutputError
+from roadseg.training_core.errors import ImageryError, LabelError
 
 pytestmark = pytest.mark.usefixtures("qgis_app")
 
@@ -233,17 +231,3 @@ def test_a_raster_in_a_database_takes_qgis(qgis_app):
 def test_rasters_on_a_server_are_handed_on_as_they_stand():
     layer = QgsRasterLayer("/vsicurl/http://127.0.0.1:1/bild.tif", "Bild")
     assert exchange.raster_path(layer) == "/vsicurl/http://127.0.0.1:1/bild.tif"
-
-
-def test_destinations_that_cannot_be_written_are_found_before_the_work(tmp_path):
-    for destination in ("", "memory:", "TEMPORARY_OUTPUT", "ogr:dbname='x' table=y", str(tmp_path / "x.gpkg")):
-        exchange.check_destination(destination)
-    with pytest.raises(OutputError, match="missing cannot be written to"):
-        exchange.check_destination(str(tmp_path / "missing" / "x.gpkg"))
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
-def test_a_folder_that_must_not_be_written_to(tmp_path):
-    Path(tmp_path).chmod(0o500)
-    with pytest.raises(OutputError):
-        exchange.check_destination(str(tmp_path / "x.gpkg"))

@@ -1,0 +1,140 @@
+"""Destinations of results, as Processing reads them from a text: files, tables of databases, or QGIS' memory.
+
+Scope: whether something can be written there, and what is there. Independent of features.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from qgis.core import (
+    QgsAbstractDatabaseProviderConnection,
+    QgsDataSourceUri,
+    QgsProcessing,
+    QgsProcessingUtils,
+    QgsProviderConnectionException,
+    QgsProviderRegistry,
+    QgsVectorFileWriter,
+)
+
+from ...training_core.errors import OutputError
+from .places import OGR, Place, place_of_output, place_of_table
+
+GEOPACKAGE = ".gpkg"
+_PROVIDER = re.compile(r"(.{3,}?):(.*)", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Destination:
+    """Where a result goes: to a file of its own, to a table, or to a temporary layer.
+
+    Parameters
+    ----------
+    text : str
+        What was given.
+    path : str
+        Absolute path of the file; empty for a database on a server and for a temporary layer.
+    provider : str
+        Key of the provider that makes a table; empty for a file of its own and for a temporary layer.
+    uri : str
+        The provider's name of the table.
+    """
+
+    text: str
+    path: str = ""
+    provider: str = ""
+    uri: str = ""
+
+    @property
+    def is_temporary(self) -> bool:
+        """Whether QGIS removes the layer at its end."""
+        return not self.path and not self.provider
+
+    @property
+    def table(self) -> str:
+        """The name of the table, without its schema; empty for a file of its own."""
+        return QgsDataSourceUri(self.uri).table()
+
+    def place(self) -> Place:
+        """Return where the result will be."""
+        return place_of_output(self.path, self.table) if self.path else place_of_table(QgsDataSourceUri(self.uri))
+
+    def exists(self) -> bool:
+        """Return whether something is there that would be replaced; raise OutputError if a database does not answer."""
+        if not self.provider:
+            return os.path.lexists(self.path)
+        return not (self.path and not os.path.exists(self.path)) and self.table_exists(self.table)
+
+    def table_exists(self, name: str) -> bool:
+        """Return whether the database has a table; raise OutputError if it does not answer."""
+        connection, schema = self.connect(), QgsDataSourceUri(self.uri).schema()
+        try:
+            return name in (each.tableName() for each in connection.tables(schema))
+        except QgsProviderConnectionException as error:
+            raise self._unreachable(str(error)) from error
+
+    def connect(self) -> QgsAbstractDatabaseProviderConnection:
+        """Return a connection to the database or GeoPackage; it is not used before something is asked of it.
+
+        Raises
+        ------
+        OutputError
+            QGIS has no such provider, or the provider no connections.
+        """
+        metadata = QgsProviderRegistry.instance().providerMetadata(self.provider)
+        try:
+            connection = None if metadata is None else metadata.createConnection(self.path or self.uri, {})
+        except QgsProviderConnectionException as error:
+            raise self._unreachable(str(error)) from error
+        if connection is None:
+            raise OutputError(f"QGIS cannot write to {self.text}.", "Choose a file, or a table of a database.")
+        return connection
+
+    def _unreachable(self, reason: str) -> OutputError:
+        return OutputError(f"{self.text} cannot be reached: {reason}", "Check the connection, or choose a file.")
+
+
+def destination_of(text: str) -> Destination:
+    """Return the destination that Processing reads from the text of a sink: a path, or ogr:, postgis: and the like."""
+    if text in ("", QgsProcessing.TEMPORARY_OUTPUT) or text.startswith("memory:"):
+        return Destination(text)
+    decoded, provider, uri = QgsProcessingUtils.decodeProviderKeyAndUri(text)
+    match = _PROVIDER.fullmatch(text)
+    if not decoded and match is None:
+        # Processing appends the ending where it does not know the one that is given.
+        known = QgsVectorFileWriter.driverForExtension(Path(text).suffix[1:])
+        return Destination(text, os.path.abspath(text if known else f"{text}{GEOPACKAGE}"))
+    if not decoded:
+        provider, uri = match.groups()
+    provider = "postgres" if provider == "postgis" else provider
+    path = os.path.abspath(QgsDataSourceUri(uri).database()) if provider in (OGR, "spatialite") else ""
+    return Destination(text, path, provider, uri)
+
+
+def check_destination(destination: Destination) -> None:
+    """Check before the work that a result can be written, as far as the file system and QGIS' providers tell.
+
+    Raises
+    ------
+    OutputError
+        A folder is missing or cannot be written to, the path is a folder, or the database cannot be reached.
+    """
+    if destination.provider and not destination.table:
+        raise OutputError(f"{destination.text} names no table.", "Choose a file, or a table of a database.")
+    if destination.provider == OGR and not destination.path.lower().endswith(GEOPACKAGE):
+        raise OutputError(
+            f"{destination.text} is a table of a file that is no GeoPackage.", "Choose a GeoPackage, or another file."
+        )
+    if destination.path:
+        folder = os.path.dirname(destination.path)
+        if not os.path.isdir(folder) or not os.access(folder, os.W_OK):
+            raise OutputError(f"{folder} cannot be written to.", "Choose another folder.")
+        if os.path.isdir(destination.path):
+            raise OutputError(f"{destination.path} is a folder.", "Give a file name.")
+        if os.path.exists(destination.path) and not os.access(destination.path, os.W_OK):
+            raise OutputError(f"{destination.path} is read-only.", "Choose another name.")
+    if destination.provider:
+        destination.exists()

@@ -1,0 +1,240 @@
+"""Drafts of results: written beside their destinations, and put in place together when all of them are complete.
+
+Scope: files and tables; what was there before stays until then, and comes back where one cannot be put in place.
+Independent of features.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+from contextlib import ExitStack
+from pathlib import Path
+
+from qgis.core import QgsDataSourceUri, QgsProcessingUtils, QgsProviderConnectionException, QgsProviderRegistry
+
+from ...training_core.errors import OutputError
+from ...training_core.jobs.file_identity import SIDECARS
+from ...training_core.jobs.file_systems import remove, replace
+from ...training_core.jobs.private_folders import BESIDE_OUTPUTS, PrivateFolder, remove_leftovers
+from .destinations import Destination
+from .places import OGR
+
+# Providers whose tables can be renamed by SQL, without their indexes and registration being lost.
+_RENAMED_BY_SQL = (OGR, "postgres")
+_STYLES = "layer_styles"
+
+
+class Draft:
+    """The draft of a temporary layer: the layer itself. A context manager: leaving it removes the draft.
+
+    Attributes
+    ----------
+    text : str
+        The destination to give Processing for the draft.
+    """
+
+    def __init__(self, destination: Destination) -> None:
+        self.destination = destination
+        self.text = destination.text
+
+    def __enter__(self) -> "Draft":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Remove what is left of the draft."""
+
+    def put_in_place(self, undo: ExitStack, written: str) -> str:
+        """Put the complete draft in place, and return the name of the layer.
+
+        Parameters
+        ----------
+        undo : ExitStack
+            Takes the steps back.
+        written : str
+            The name of the draft's layer.
+
+        Raises
+        ------
+        OutputError
+            What is there cannot be replaced.
+        """
+        return written
+
+    def finish(self) -> None:
+        """Remove what was there before, when all drafts are in place."""
+
+
+class FileDraft(Draft):
+    """The draft of a file and of those that belong to it, such as a Shapefile's, in a private folder beside them.
+
+    Parameters
+    ----------
+    destination : Destination
+        A file.
+    appends : bool
+        Whether features are appended to what is there.
+
+    Raises
+    ------
+    OutputError
+        The folder cannot be written to.
+    """
+
+    def __init__(self, destination: Destination, appends: bool) -> None:
+        super().__init__(destination)
+        self._final = Path(destination.path)
+        try:
+            remove_leftovers(self._final.parent, *BESIDE_OUTPUTS)
+            self._folder = PrivateFolder(self._final.parent, *BESIDE_OUTPUTS)
+            self._new, self._former = self._folder.path / "new", self._folder.path / "former"
+            for folder in (self._new, self._former):
+                folder.mkdir()
+            for file in self._present() if appends else ():
+                shutil.copy2(file, self._new)
+        except OSError as error:
+            raise self._error(error) from error
+        self.text = str(self._new / self._final.name)
+
+    def __exit__(self, *error: object) -> None:
+        self._folder.remove()
+
+    def put_in_place(self, undo: ExitStack, written: str) -> str:
+        """See Draft."""
+        try:
+            new, present = list(self._new.iterdir()), self._present()
+            for file in present:
+                kept = self._former / file.name
+                _keep(file, kept)
+                undo.callback(replace, kept, file)
+            for file in new:
+                final = self._final.with_name(file.name)
+                if final not in present:
+                    undo.callback(_remove, final)
+                replace(file, final)
+            for file in present:  # of a former file, and wrong for the new one
+                if file.name not in {each.name for each in new}:
+                    remove(file)
+        except OSError as error:
+            raise self._error(error) from error
+        return str(self._final)
+
+    def _present(self) -> list[Path]:
+        """Return those files that are there now."""
+        family = QgsProviderRegistry.instance().providerMetadata(OGR).sidecarFilesForUri(str(self._final))
+        names = [str(self._final), *family, *(f"{self._final}{ending}" for ending in SIDECARS)]
+        return [Path(name) for name in names if os.path.lexists(name)]
+
+    def _error(self, error: OSError) -> OutputError:
+        return OutputError(
+            f"{self._final} cannot be written ({error.strerror}).",
+            "Close the layer or program that uses it, make room, or choose another name.",
+        )
+
+
+class TableDraft(Draft):
+    """The draft of a table: a table of another name in the same database or GeoPackage.
+
+    Parameters
+    ----------
+    destination : Destination
+        A table.
+
+    Raises
+    ------
+    OutputError
+        The database cannot be reached, or tables of this kind of database cannot be replaced.
+    """
+
+    def __init__(self, destination: Destination) -> None:
+        super().__init__(destination)
+        self._connection = destination.connect()
+        self._uri = QgsDataSourceUri(destination.uri)
+        self._is_new_file = bool(destination.path) and not os.path.exists(destination.path)
+        self._replaces = destination.exists()
+        if self._replaces and destination.provider not in _RENAMED_BY_SQL:
+            raise OutputError(f"{destination.text} exists already.", "Choose another table.")
+        self._part, self._former = f"{destination.table}_roadseg_part", f"{destination.table}_roadseg_former"
+        draft = QgsDataSourceUri(destination.uri)
+        draft.setDataSource(draft.schema(), self._part, draft.geometryColumn(), draft.sql(), draft.keyColumn())
+        self.text = f"{destination.provider}:{draft.uri(False)}"
+
+    def __exit__(self, *error: object) -> None:
+        if self._is_new_file and error[0] is not None:
+            _remove(Path(self.destination.path))
+            return
+        with contextlib.suppress(OutputError, QgsProviderConnectionException):
+            if self.destination.table_exists(self._part):
+                self._drop(self._part)
+
+    def put_in_place(self, undo: ExitStack, written: str) -> str:
+        """See Draft."""
+        table = self.destination.table
+        try:
+            if self._replaces:
+                if self.destination.table_exists(self._former):  # of a run that was killed
+                    self._drop(self._former)
+                self._rename(table, self._former)
+                undo.callback(self._rename, self._former, table)
+            self._rename(self._part, table)
+            undo.callback(self._rename, table, self._part)
+        except QgsProviderConnectionException as error:
+            raise OutputError(
+                f"{self.destination.text} cannot be replaced: {error}", "Close the layer or program that uses it."
+            ) from error
+        if self.destination.provider == OGR:
+            return f"{self.destination.path}|layername={table}"
+        return QgsProcessingUtils.encodeProviderKeyAndUri(self.destination.provider, self.destination.uri)
+
+    def finish(self) -> None:
+        """See Draft; styles that were stored for the table stay those of the table."""
+        if not self._replaces:
+            return
+        with contextlib.suppress(OutputError, QgsProviderConnectionException):
+            if self.destination.table_exists(_STYLES):
+                self._connection.executeSql(
+                    f"UPDATE {_STYLES} SET f_table_name = {_quoted(self.destination.table, chr(39))} "
+                    f"WHERE f_table_name = {_quoted(self._former, chr(39))}"
+                )
+            self._drop(self._former)
+
+    def _rename(self, table: str, new: str) -> None:
+        self._connection.executeSql(f"ALTER TABLE {self._named(table)} RENAME TO {_quoted(new)}")
+
+    def _drop(self, table: str) -> None:
+        self._connection.dropVectorTable(self._uri.schema(), table)
+
+    def _named(self, table: str) -> str:
+        schema = self._uri.schema()
+        return f"{_quoted(schema)}.{_quoted(table)}" if schema else _quoted(table)
+
+
+def draft_of(destination: Destination, appends: bool) -> Draft:
+    """Return a draft of a destination; an append to a table goes into the table itself.
+
+    Raises
+    ------
+    OutputError
+        See FileDraft and TableDraft.
+    """
+    if destination.is_temporary or (appends and destination.provider):
+        return Draft(destination)
+    return TableDraft(destination) if destination.provider else FileDraft(destination, appends)
+
+
+def _quoted(name: str, mark: str = '"') -> str:
+    return mark + name.replace(mark, mark * 2) + mark
+
+
+def _keep(file: Path, kept: Path) -> None:
+    """Keep a file by another name, and leave it where it is."""
+    try:
+        os.link(file, kept)
+    except OSError:  # a file system without hard links
+        shutil.copy2(file, kept)
+
+
+def _remove(path: Path) -> None:
+    with contextlib.suppress(OSError):  # on Windows it may still be open: why it is removed matters more
+        remove(path)

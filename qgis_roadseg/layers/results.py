@@ -1,0 +1,219 @@
+"""Results: layers that the worker has written, copied to Processing's sinks, all or none.
+
+Scope: fields, features, and whether a format can hold them. Independent of what the results mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from qgis.core import (
+    Qgis,
+    QgsCoordinateReferenceSystem,
+    QgsFeature,
+    QgsFeatureSink,
+    QgsField,
+    QgsFields,
+    QgsGeometry,
+    QgsMemoryProviderUtils,
+    QgsProcessing,
+    QgsProcessingAlgorithm,
+    QgsProcessingContext,
+    QgsProcessingException,
+    QgsProcessingOutputLayerDefinition,
+    QgsProcessingUtils,
+    QgsVectorLayer,
+)
+from qgis.PyQt.QtCore import QMetaType
+
+from ...training_core.errors import Cancelled, OutputError, WorkerError
+from .destinations import Destination, destination_of
+from .drafts import Draft, draft_of
+
+# A feature of each type of sink, like those of results, to try a format with.
+_SAMPLES = {
+    QgsProcessing.SourceType.TypeVectorPoint: (Qgis.WkbType.Point, "Point (1 1)"),
+    QgsProcessing.SourceType.TypeVectorLine: (Qgis.WkbType.LineString, "LineString (1 1, 2 2)"),
+    QgsProcessing.SourceType.TypeVectorPolygon: (Qgis.WkbType.Polygon, "Polygon ((1 1, 2 1, 2 2, 1 1))"),
+}
+_SAMPLE_FIELDS = {"name": QMetaType.Type.QString, "length_m": QMetaType.Type.Double, "count": QMetaType.Type.LongLong}
+
+
+def open_result(path: Path) -> QgsVectorLayer:
+    """Open a layer that the worker has written.
+
+    Raises
+    ------
+    WorkerError
+        It cannot be opened.
+    """
+    layer = QgsVectorLayer(str(path), path.stem, "ogr")
+    if not layer.isValid():
+        raise WorkerError(f"The worker reported the layer {path.stem}, but has not written it.")
+    return layer
+
+
+def result_fields(layer: QgsVectorLayer) -> QgsFields:
+    """Return a layer's fields without the primary key that its file format has added."""
+    fields = QgsFields(layer.fields())
+    for index in sorted(layer.primaryKeyAttributes(), reverse=True):
+        fields.remove(index)
+    return fields
+
+
+def sink_destination(value: Any, context: QgsProcessingContext) -> Destination:
+    """Return the destination that is the value of an output parameter; a temporary one if none is given."""
+    if isinstance(value, QgsProcessingOutputLayerDefinition):
+        value = value.sink.valueAsString(context.expressionContext(), "")[0]
+    return destination_of(value if isinstance(value, str) else "")
+
+
+def fill_sinks(
+    algorithm: QgsProcessingAlgorithm,
+    layers: Mapping[str, QgsVectorLayer],
+    parameters: dict[str, Any],
+    context: QgsProcessingContext,
+    is_cancelled: Callable[[], bool],
+) -> dict[str, str]:
+    """Copy layers to the sinks of an algorithm, by parameter, and return the names of the layers there.
+
+    A destination holds the whole result or, where one result cannot be written, is as it was before.
+
+    Raises
+    ------
+    QgsProcessingException, OutputError
+        A sink cannot be made or written.
+    Cancelled
+        The user stopped it.
+    """
+    with ExitStack() as stack, ExitStack() as undo:
+        drafts = {name: stack.enter_context(_draft_of(parameters[name], context)) for name in layers}
+        written = {
+            name: _fill(algorithm, name, layer, drafts[name], parameters, context, is_cancelled)
+            for name, layer in layers.items()
+        }
+        placed = {name: draft.put_in_place(undo, written[name]) for name, draft in drafts.items()}
+        undo.pop_all()  # nothing is to be undone any more
+        for draft in drafts.values():
+            draft.finish()
+    for name, layer_name in placed.items():
+        if layer_name != written[name]:
+            _load_on_completion(algorithm, name, layer_name, parameters[name], context)
+    return placed
+
+
+def try_sink(
+    algorithm: QgsProcessingAlgorithm, name: str, parameters: dict[str, Any], context: QgsProcessingContext
+) -> None:
+    """Check before the work that the format of a sink's file can hold results: write a feature, and read it back.
+
+    Raises
+    ------
+    OutputError
+        It cannot.
+    """
+    value, kind = parameters.get(name), algorithm.parameterDefinition(name).dataType()
+    destination = sink_destination(value, context)
+    if destination.is_temporary or destination.provider or _appends(value):
+        return
+    with _draft_of(value, context) as draft:
+        try:
+            written = _fill(algorithm, name, _sample(*_SAMPLES[kind]), draft, parameters, context, lambda: False)
+        except QgsProcessingException as error:
+            reason = str(error).replace(draft.text, destination.text)
+            raise _unfit(destination, reason) from error
+        layer = QgsVectorLayer(written, name, "ogr")
+        if layer.featureCount() != 1 or not layer.isSpatial():
+            raise _unfit(destination, "It would lose their geometry.")
+
+
+def _unfit(destination: Destination, reason: str) -> OutputError:
+    return OutputError(f"{destination.text} cannot hold the results. {reason}", "Choose a GeoPackage (.gpkg).")
+
+
+def _sample(kind: Qgis.WkbType, shape: str) -> QgsVectorLayer:
+    fields = QgsFields()
+    for name, field_type in _SAMPLE_FIELDS.items():
+        fields.append(QgsField(name, field_type))
+    system = QgsCoordinateReferenceSystem("EPSG:4326")
+    layer = QgsMemoryProviderUtils.createMemoryLayer("sample", fields, kind, system)
+    feature = QgsFeature(fields)
+    feature.setGeometry(QgsGeometry.fromWkt(shape))
+    feature.setAttributes(["a", 1.5, 1])
+    layer.dataProvider().addFeature(feature)
+    return layer
+
+
+def _draft_of(value: Any, context: QgsProcessingContext) -> Draft:
+    return draft_of(sink_destination(value, context), _appends(value))
+
+
+def _appends(value: Any) -> bool:
+    """Whether features are appended to a layer that is there, which only scripts can ask for."""
+    return isinstance(value, QgsProcessingOutputLayerDefinition) and value.useRemapping()
+
+
+def _fill(
+    algorithm: QgsProcessingAlgorithm,
+    name: str,
+    layer: QgsVectorLayer,
+    draft: Draft,
+    parameters: dict[str, Any],
+    context: QgsProcessingContext,
+    is_cancelled: Callable[[], bool],
+) -> str:
+    """Copy a layer to a draft of its sink, and return the name of the draft's layer."""
+    fields = result_fields(layer)
+    values = {**parameters, name: _draft_value(parameters[name], draft)}
+    sink, written = algorithm.parameterAsSink(values, name, context, fields, layer.wkbType(), layer.sourceCrs())
+    if sink is None:
+        raise QgsProcessingException(algorithm.invalidSinkError(parameters, name))
+    features = _copies(layer, fields)
+    if type(draft) is Draft:  # all at once, since what is added stays
+        is_complete = not is_cancelled() and sink.addFeatures(list(features), QgsFeatureSink.Flag.FastInsert)
+    else:
+        flag = QgsFeatureSink.Flag.FastInsert
+        is_complete = all(not is_cancelled() and sink.addFeature(each, flag) for each in features)
+    is_complete = is_complete and sink.flushBuffer()
+    message = "" if is_complete else algorithm.writeFeatureError(sink, parameters, name)
+    del sink  # which closes the file
+    if not is_complete:
+        if is_cancelled():
+            raise Cancelled("Stopped while the results were written. Their layers are as they were before.")
+        raise OutputError(message.replace(draft.text, draft.destination.text), "Make room, or choose another folder.")
+    return written
+
+
+def _draft_value(value: Any, draft: Draft) -> Any:
+    """Return the value of a sink's parameter for its draft, which is not loaded into a project."""
+    if draft.text == draft.destination.text:
+        return value
+    definition = QgsProcessingOutputLayerDefinition(draft.text)
+    if isinstance(value, QgsProcessingOutputLayerDefinition):
+        definition.createOptions = value.createOptions
+        if value.useRemapping():
+            definition.setRemappingDefinition(value.remappingDefinition())
+    return definition
+
+
+def _load_on_completion(
+    algorithm: QgsProcessingAlgorithm, name: str, layer: str, value: Any, context: QgsProcessingContext
+) -> None:
+    """Have a layer that has been put in place loaded, where its parameter's value says so."""
+    if isinstance(value, QgsProcessingOutputLayerDefinition) and value.destinationProject is not None:
+        title = value.destinationName or algorithm.parameterDefinition(name).description()
+        hint = QgsProcessingUtils.LayerHint.Vector
+        details = QgsProcessingContext.LayerDetails(title, value.destinationProject, name, hint)
+        context.addLayerToLoadOnCompletion(layer, details)
+
+
+def _copies(layer: QgsVectorLayer, fields: QgsFields) -> Iterator[QgsFeature]:
+    names = fields.names()
+    for feature in layer.getFeatures():
+        copied = QgsFeature(fields)
+        copied.setGeometry(feature.geometry())
+        copied.setAttributes([feature[name] for name in names])
+        yield copied
