@@ -21,7 +21,7 @@ from qgis.core import (
 )
 
 from ...training_core.errors import OutputError
-from .places import OGR, Place, place_of_output, place_of_table
+from .places import OGR, Place, files_of_output, place_of_output, place_of_table
 
 GEOPACKAGE = ".gpkg"
 _PROVIDER = re.compile(r"(.{3,}?):(.*)", re.DOTALL)
@@ -65,16 +65,18 @@ class Destination:
     def exists(self) -> bool:
         """Return whether something is there that would be replaced; raise OutputError if a database does not answer."""
         if not self.provider:
-            return os.path.lexists(self.path)
+            return any(map(os.path.lexists, files_of_output(self.path)))
         return not (self.path and not os.path.exists(self.path)) and self.table_exists(self.table)
 
     def table_exists(self, name: str) -> bool:
         """Return whether the database has a table; raise OutputError if it does not answer."""
         connection, schema = self.connect(), QgsDataSourceUri(self.uri).schema()
         try:
-            return name in (each.tableName() for each in connection.tables(schema))
+            names = [each.tableName() for each in connection.tables(schema)]
         except QgsProviderConnectionException as error:
             raise self._unreachable(str(error)) from error
+        is_same = str.lower if self.path else str  # SQLite ignores case
+        return is_same(name) in map(is_same, names)
 
     def connect(self) -> QgsAbstractDatabaseProviderConnection:
         """Return a connection to the database or GeoPackage; it is not used before something is asked of it.
@@ -122,6 +124,8 @@ def check_destination(destination: Destination) -> None:
     OutputError
         A folder is missing or cannot be written to, the path is a folder, or the database cannot be reached.
     """
+    if destination.provider:
+        destination.connect()
     if destination.provider and not destination.table:
         raise OutputError(f"{destination.text} names no table.", "Choose a file, or a table of a database.")
     if destination.provider == OGR and not destination.path.lower().endswith(GEOPACKAGE):

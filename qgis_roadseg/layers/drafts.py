@@ -12,14 +12,13 @@ import shutil
 from contextlib import ExitStack
 from pathlib import Path
 
-from qgis.core import QgsDataSourceUri, QgsProcessingUtils, QgsProviderConnectionException, QgsProviderRegistry
+from qgis.core import QgsDataSourceUri, QgsProcessingUtils, QgsProviderConnectionException
 
 from ...training_core.errors import OutputError
-from ...training_core.jobs.file_identity import SIDECARS
 from ...training_core.jobs.file_systems import remove, replace
 from ...training_core.jobs.private_folders import BESIDE_OUTPUTS, PrivateFolder, remove_leftovers
 from .destinations import Destination
-from .places import OGR
+from .places import OGR, files_of_output
 
 # Providers whose tables can be renamed by SQL, without their indexes and registration being lost.
 _RENAMED_BY_SQL = (OGR, "postgres")
@@ -122,9 +121,7 @@ class FileDraft(Draft):
 
     def _present(self) -> list[Path]:
         """Return those files that are there now."""
-        family = QgsProviderRegistry.instance().providerMetadata(OGR).sidecarFilesForUri(str(self._final))
-        names = [str(self._final), *family, *(f"{self._final}{ending}" for ending in SIDECARS)]
-        return [Path(name) for name in names if os.path.lexists(name)]
+        return [Path(name) for name in files_of_output(str(self._final)) if os.path.lexists(name)]
 
     def _error(self, error: OSError) -> OutputError:
         return OutputError(

@@ -54,8 +54,9 @@ def places_of_layer(layer: QgsMapLayer) -> list[Place]:
 
 
 def places_of_text(text: str) -> list[Place]:
-    """Return the places that a path, or the name of a layer in a file, may mean."""
-    return [place for provider in (OGR, "gdal") for place in _places(provider, text)]
+    """Return the places that a path, or the name of a layer or raster in a file, means."""
+    of_layer = _places(OGR, text)
+    return of_layer if of_layer[0].table else _places("gdal", text)
 
 
 def place_of_table(uri: QgsDataSourceUri) -> Place:
@@ -64,10 +65,15 @@ def place_of_table(uri: QgsDataSourceUri) -> Place:
     return Place(frozenset([("database", uri.service() or uri.database())]), ".".join(names).lower())
 
 
-def place_of_output(path: str, table: str = "") -> Place:
-    """Return the place of a file to be written, or of a table in it, with the files that are replaced with the file."""
+def files_of_output(path: str) -> list[str]:
+    """Return a file to be written, and those that are written or removed with it, whether they exist or not."""
     family = QgsProviderRegistry.instance().providerMetadata(OGR).sidecarFilesForUri(path)
-    return Place(_names([path, *family, *(f"{path}{ending}" for ending in SIDECARS)]), table.lower())
+    return [path, *family, *(f"{path}{ending}" for ending in SIDECARS)]
+
+
+def place_of_output(path: str, table: str = "") -> Place:
+    """Return the place of a file to be written, or of a table in it."""
+    return Place(_names(files_of_output(path)), table.lower())
 
 
 def _places(provider: str, source: str) -> list[Place]:

@@ -65,8 +65,11 @@ def _outputs(
     found = []
     for definition in algorithm.destinationParameterDefinitions():
         destination = sink_destination(parameters.get(definition.name()), context)
-        if not destination.is_temporary:
-            found.append((definition, destination))
+        if destination.is_temporary:
+            continue
+        if not isinstance(definition, QgsProcessingParameterFeatureSink):  # a file of the very name
+            destination = Destination(destination.text, os.path.abspath(destination.text))
+        found.append((definition, destination))
     return found
 
 

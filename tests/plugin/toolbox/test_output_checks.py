@@ -1,0 +1,240 @@
+"""No algorithm writes over an input, or two outputs in one place: tables made from the declarations."""
+
+import os
+import shutil
+from itertools import combinations
+from pathlib import Path
+
+import pytest
+from qgis.core import QgsProcessingContext, QgsProcessingParameterFeatureSink, QgsProject, QgsVectorLayer
+from roadseg.qgis_roadseg.toolbox.output_checks import check_outputs
+from roadseg.training_core.errors import OutputError
+
+from ..support.declared import good_value, good_values, inputs_of, make_container, suffix
+
+pytestmark = pytest.mark.usefixtures("provider", "qgis_new_project")
+OVERWRITTEN, SAME = "is an input of this job and would be overwritten", "are the same file"
+# Create label layers never replaces a file, whosever it is.
+REFUSED = (OVERWRITTEN, "exists already")
+
+
+@pytest.fixture
+def container(tmp_path):
+    return make_container(tmp_path / "Stadt ä.gpkg")
+
+
+@pytest.fixture
+def context(qgis_new_project):
+    made = QgsProcessingContext()
+    made.setProject(QgsProject.instance())
+    return made
+
+
+def refusal(algorithm, values, context):
+    fine, told = algorithm.create().checkParameterValues(values, context)
+    return "" if fine else told
+
+
+def test_no_algorithm_writes_over_an_input(provider, play_runtime, container, model, context, tmp_path):
+    play_runtime("")
+    failures, count = [], 0
+    for algorithm in provider.algorithms():
+        for source in inputs_of(algorithm):
+            own = shutil.copy(container, str(tmp_path / "own ö.gpkg"))
+            other = shutil.copy(model, str(tmp_path / "own.safetensors"))
+            value = good_value(source, own, other)
+            for output in algorithm.destinationParameterDefinitions():
+                count += 1
+                destination = tmp_path / f"{count}{suffix(output)}"
+                destination.symlink_to(own if "own ö" in str(value) else other)
+                values = good_values(algorithm, container, model, tmp_path, source.name())
+                told = refusal(algorithm, {**values, source.name(): value, output.name(): str(destination)}, context)
+                if not any(words in told for words in REFUSED):
+                    failures.append(f"{algorithm.name()} {source.name()} {output.name()}: {told}")
+    assert failures == []
+    assert count > 150
+
+
+def test_no_two_outputs_of_an_algorithm_are_one_file(provider, play_runtime, container, model, context, tmp_path):
+    play_runtime("")
+    failures, count = [], 0
+    for algorithm in provider.algorithms():
+        for first, second in combinations(algorithm.destinationParameterDefinitions(), 2):
+            count += 1
+            one, other = (tmp_path / f"{count}{suffix(each)}" for each in (first, second))
+            if one != other:  # of other endings, but links may make them one
+                (tmp_path / f"{count}").touch()
+                for link in (one, other):
+                    link.symlink_to(tmp_path / f"{count}")
+            values = good_values(algorithm, container, model, tmp_path)
+            told = refusal(algorithm, {**values, first.name(): str(one), second.name(): str(other)}, context)
+            if SAME not in told:
+                failures.append(f"{algorithm.name()} {first.name()} {second.name()}: {told}")
+    assert failures == []
+    assert count >= 40
+
+
+def as_path(path):
+    return str(path)
+
+
+def relative(path):
+    return os.path.relpath(path)
+
+
+def as_link(path):
+    link = path.with_name("link.gpkg")
+    link.symlink_to(path)
+    return str(link)
+
+
+def as_hard_link(path):
+    link = path.with_name("hard.gpkg")
+    os.link(path, link)
+    return str(link)
+
+
+def as_table(name):
+    return lambda path: f"ogr:dbname='{path}' table=\"{name}\" (geom)"
+
+
+@pytest.mark.parametrize(
+    ("source", "destination", "told"),
+    [
+        ("{}|layername=lines", as_path, OVERWRITTEN),
+        ("{}|layername=lines", relative, OVERWRITTEN),
+        ("{}|layername=lines", as_link, OVERWRITTEN),
+        ("{}|layername=lines", as_hard_link, OVERWRITTEN),
+        ("{}|layername=lines", as_table("lines"), OVERWRITTEN),
+        ("{}|layername=lines", as_table("LINES"), OVERWRITTEN),
+        ("{}|layername=lines|subset=width_m > 1", as_table("lines"), OVERWRITTEN),
+        ("{}", as_table("lines"), OVERWRITTEN),  # one of its layers
+        ("{}", as_table("new"), ""),
+        ("{}|layername=lines", as_table("polygons"), ""),
+        ("{}|layername=lines", as_table("new"), ""),
+    ],
+)
+def test_a_layer_is_known_by_any_of_its_names(provider, container, context, source, destination, told):
+    values = {"INPUT": source.format(container), "OUTPUT": destination(Path(container))}
+    if not told:
+        check_outputs(provider.algorithm("cleannetwork"), values, context)
+        return
+    with pytest.raises(OutputError, match=told):
+        check_outputs(provider.algorithm("cleannetwork"), values, context)
+
+
+def layer_of_project(container):
+    layer = QgsVectorLayer(f"{container}|layername=lines", "Wege", "ogr")
+    QgsProject.instance().addMapLayer(layer)
+    return layer.id()
+
+
+def virtual_layer(container):
+    layer = QgsVectorLayer(f"?layer=ogr:{container}%7Clayername=lines:wege:UTF8&query=select * from wege", "v", "virtual")
+    assert layer.isValid()
+    QgsProject.instance().addMapLayer(layer)
+    return layer.id()
+
+
+@pytest.mark.parametrize("make", [layer_of_project, virtual_layer])
+def test_a_layer_of_the_project_counts_by_what_it_is_made_of(provider, container, context, make):
+    with pytest.raises(OutputError, match=OVERWRITTEN):
+        check_outputs(provider.algorithm("cleannetwork"), {"INPUT": make(container), "OUTPUT": container}, context)
+
+
+def in_a_mosaic(container):
+    mosaic = Path(container).with_suffix(".vrt")
+    mosaic.write_text(f"<VRTDataset><SourceFilename relativeToVRT='1'>GPKG:{Path(container).name}:image</SourceFilename>")
+    return str(mosaic)
+
+
+def in_a_folder(container):
+    return os.path.dirname(container)
+
+
+def an_image(container):
+    return f"GPKG:{container}:image"
+
+
+@pytest.mark.parametrize("make", [in_a_mosaic, in_a_folder, an_image])
+def test_an_image_that_shares_a_file_with_layers_is_not_lost_to_a_layer(provider, container, context, make):
+    values = {"INPUT": [make(container)], "OUTPUT": container}
+    with pytest.raises(OutputError, match=OVERWRITTEN):
+        check_outputs(provider.algorithm("mapregion"), values, context)
+    check_outputs(provider.algorithm("mapregion"), {**values, "OUTPUT": as_table("new")(container)}, context)
+
+
+def test_the_files_of_a_shapefile_are_its_own(provider, container, context, tmp_path):
+    (tmp_path / "places.dbf").write_bytes(b"")
+    values = {"INPUT": f"{container}|layername=lines", "OUTPUT": str(tmp_path / "places.shp")}
+    check_outputs(provider.algorithm("cleannetwork"), values, context)  # nothing of theirs is an input
+    with pytest.raises(OutputError, match=OVERWRITTEN):
+        check_outputs(provider.algorithm("cleannetwork"), {**values, "BRIDGES": str(tmp_path / "places.dbf")}, context)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "are_same"),
+    [
+        ("net.gpkg", "net.gpkg", True),
+        ("net", "net.gpkg", True),  # Processing appends the ending
+        ("net.gpkg", "ogr:dbname='{}/net.gpkg' table=\"nodes\" (geom)", True),
+        ("ogr:dbname='{}/net.gpkg' table=\"Nodes\" (geom)", "ogr:dbname='{}/net.gpkg' table=\"nodes\" (geom)", True),
+        ("ogr:dbname='{}/net.gpkg' table=\"roads\" (geom)", "ogr:dbname='{}/net.gpkg' table=\"nodes\" (geom)", False),
+        ("net.gpkg", "net.geojson", False),
+    ],
+)
+def test_two_tables_may_share_a_geopackage(provider, container, context, tmp_path, monkeypatch, first, second, are_same):
+    monkeypatch.chdir(tmp_path)
+    values = {"INPUT": f"{container}|layername=lines", "OUTPUT": first.format(tmp_path), "NODES": second.format(tmp_path)}
+    if not are_same:
+        check_outputs(provider.algorithm("cleannetwork"), values, context)
+        return
+    with pytest.raises(OutputError, match=SAME):
+        check_outputs(provider.algorithm("cleannetwork"), values, context)
+
+
+@pytest.mark.parametrize(
+    ("destination", "told"),
+    [
+        ("missing/roads.gpkg", "missing cannot be written to"),
+        ("ogr:dbname='missing/x.gpkg' table=\"roads\" (geom)", "missing cannot be written to"),
+        ("ogr:dbname='x.gpkg'", "names no table"),
+        ("ogr:dbname='x.sqlite' table=\"roads\" (geom)", "is no GeoPackage"),
+        ("postgis:dbname='x' host=127.0.0.1 port=1 password='secret' table=\"a\".\"b\" (geom)", "cannot be reached"),
+        ("nothing:such", "QGIS cannot write to nothing:such"),
+        ("roads.gpx", "cannot hold the results"),
+        ("roads.dxf", "cannot hold the results"),
+        ("roads.csv", "would lose their geometry"),
+        ("roads.xlsx", "would lose their geometry"),
+        ("folder.gpkg", "is a folder"),
+    ],
+)
+def test_a_destination_that_cannot_hold_roads_is_refused_and_nothing_is_left(
+    provider, container, context, tmp_path, monkeypatch, destination, told
+):
+    folder = tmp_path / "work"
+    (folder / "folder.gpkg").mkdir(parents=True)
+    monkeypatch.chdir(folder)
+    with pytest.raises(OutputError, match=told) as refused:
+        check_outputs(
+            provider.algorithm("cleannetwork"),
+            {"INPUT": f"{container}|layername=lines", "OUTPUT": destination},
+            context,
+        )
+    assert "secret" not in str(refused.value)
+    assert os.listdir(folder) == ["folder.gpkg"]
+
+
+@pytest.mark.parametrize("ending", ["gpkg", "shp", "geojson", "fgb", "gml", "kml", "tab", "sqlite"])
+def test_formats_that_hold_lines_with_attributes_are_accepted(provider, container, context, tmp_path, ending):
+    destination = tmp_path / f"roads.{ending}"
+    values = {"INPUT": f"{container}|layername=lines", "OUTPUT": str(destination)}
+    check_outputs(provider.algorithm("cleannetwork"), values, context)
+    assert not destination.exists()
+
+
+def test_every_sink_takes_its_own_kind_of_geometry(provider, context, tmp_path):
+    for algorithm in provider.algorithms():
+        for output in algorithm.destinationParameterDefinitions():
+            if isinstance(output, QgsProcessingParameterFeatureSink):
+                check_outputs(algorithm, {output.name(): str(tmp_path / "a.gpkg")}, context)
