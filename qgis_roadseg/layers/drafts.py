@@ -161,7 +161,7 @@ class TableDraft(Draft):
         if self._is_new_file and error[0] is not None:
             _remove(Path(self.destination.path))
             return
-        with contextlib.suppress(OutputError, QgsProviderConnectionException):
+        with contextlib.suppress(OutputError, QgsProviderConnectionException):  # else the next run removes it
             if self.destination.table_exists(self._part):
                 self._drop(self._part)
 

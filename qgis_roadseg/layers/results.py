@@ -14,6 +14,7 @@ from qgis.core import (
     Qgis,
     QgsCoordinateReferenceSystem,
     QgsFeature,
+    QgsFeatureRequest,
     QgsFeatureSink,
     QgsField,
     QgsFields,
@@ -39,6 +40,7 @@ _SAMPLES = {
     QgsProcessing.SourceType.TypeVectorLine: (Qgis.WkbType.LineString, "LineString (1 1, 2 2)"),
     QgsProcessing.SourceType.TypeVectorPolygon: (Qgis.WkbType.Polygon, "Polygon ((1 1, 2 1, 2 2, 1 1))"),
 }
+_MAKE_ROOM = "Make room, or choose another folder."
 _SAMPLE_FIELDS = {"name": QMetaType.Type.QString, "length_m": QMetaType.Type.Double, "count": QMetaType.Type.LongLong}
 
 
@@ -122,11 +124,9 @@ def try_sink(
     with _draft_of(value, context) as draft:
         try:
             written = _fill(algorithm, name, _sample(*_SAMPLES[kind]), draft, parameters, context, lambda: False)
-        except QgsProcessingException as error:
-            reason = str(error).replace(draft.text, destination.text)
-            raise _unfit(destination, reason) from error
-        layer = QgsVectorLayer(written, name, "ogr")
-        if layer.featureCount() != 1 or not layer.isSpatial():
+        except OutputError as error:
+            raise _unfit(destination, error.message) from error
+        if not QgsVectorLayer(written, name, "ogr").isSpatial():
             raise _unfit(destination, "It would lose their geometry.")
 
 
@@ -166,9 +166,13 @@ def _fill(
     is_cancelled: Callable[[], bool],
 ) -> str:
     """Copy a layer to a draft of its sink, and return the name of the draft's layer."""
-    fields = result_fields(layer)
+    fields, former_count = result_fields(layer), _count(draft.text) if _appends(parameters[name]) else 0
     values = {**parameters, name: _draft_value(parameters[name], draft)}
-    sink, written = algorithm.parameterAsSink(values, name, context, fields, layer.wkbType(), layer.sourceCrs())
+    try:
+        sink, written = algorithm.parameterAsSink(values, name, context, fields, layer.wkbType(), layer.sourceCrs())
+    except QgsProcessingException as error:
+        message = str(error).replace(draft.text, draft.destination.text)
+        raise OutputError(message, "Choose another destination, or close the program that uses it.") from error
     if sink is None:
         raise QgsProcessingException(algorithm.invalidSinkError(parameters, name))
     features = _copies(layer, fields)
@@ -183,8 +187,17 @@ def _fill(
     if not is_complete:
         if is_cancelled():
             raise Cancelled("Stopped while the results were written. Their layers are as they were before.")
-        raise OutputError(message.replace(draft.text, draft.destination.text), "Make room, or choose another folder.")
+        raise OutputError(message.replace(draft.text, draft.destination.text), _MAKE_ROOM)
+    if type(draft) is not Draft and _count(written) != former_count + layer.featureCount():
+        raise OutputError(f"{draft.destination.text} could not be written whole.", _MAKE_ROOM)
     return written
+
+
+def _count(name: str) -> int:
+    """Count the features of a layer by reading them, since not every driver of GDAL reports a full disk on closing."""
+    context = QgsProcessingContext()  # which owns the layer
+    layer = QgsProcessingUtils.mapLayerFromString(name, context)
+    return 0 if layer is None else sum(1 for _ in layer.getFeatures(QgsFeatureRequest().setNoAttributes()))
 
 
 def _draft_value(value: Any, draft: Draft) -> Any:
