@@ -78,6 +78,12 @@ def test_a_short_line_beside_a_road_that_would_fall_onto_it_stays(length_m):
     assert new == list(short.coords) and road == list(STREET.coords)
 
 
+def test_a_line_of_less_than_a_millimeter_keeps_both_ends():
+    crumb = LineString([(70, -0.0002), (70, 0.0003)])
+    (new,), (road,) = attached(crumb)
+    assert new == [(70, -0.0002), (70, 0), (70, 0.0003)] and (70, 0) in road
+
+
 @settings(max_examples=25, deadline=None)
 @given(st.integers(0, 10**6), st.floats(0, 12))
 def test_in_any_town_lines_that_share_a_place_share_a_vertex_and_nothing_else_has_moved(seed, shift_m):
