@@ -120,10 +120,10 @@ test-routers: build/core-test-packages.stamp build/router-packages.stamp
 	    tests/core/pipelines/test_osm_routers.py
 
 # All hostile input, of which `make test` tries a fixed set; kills at random moments, and inputs that change while they
-# are read, which it leaves out.
+# are read, which it leaves out. The plugin's run even where one of the core's fails.
 test-hostile: build/core-test-packages.stamp build/qgis-venv.stamp
-	PYTHONPATH=build/core-test-packages "$$(cat build/runtime-python.txt)" $(PYTEST) $(THREE) --all-cases tests/hostile
-	$(QGIS_PYTHON) $(PYTEST) $(THREE) tests/plugin/hostile
+	PYTHONPATH=build/core-test-packages "$$(cat build/runtime-python.txt)" $(PYTEST) $(THREE) --all-cases tests/hostile; \
+	core=$$?; $(QGIS_PYTHON) $(PYTEST) $(THREE) tests/plugin/hostile && exit $$core
 
 # QGIS' own window under Xvfb; no part of `make test`, since how long a window may be dead is a matter of the machine.
 test-gui: build/qgis-venv.stamp build/screen.stamp build/runtime-python.txt
