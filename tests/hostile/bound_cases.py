@@ -6,6 +6,7 @@ since lines can meet in as many places as they have pairs of segments, is refuse
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from typing import Any
 
@@ -102,18 +103,41 @@ def _track(place: Place) -> dict[str, Any]:
     return {"roads": write_layer(place.bad / "track.gpkg", shapely.LineString(points)), "width_m": 1.0}
 
 
+_MIDDLE = (NORTH_UP.c + SIDE_PX / 2, NORTH_UP.f - SIDE_PX / 2)
+
+
 def _area(points: np.ndarray) -> Callable[[Place], dict[str, Any]]:
+    return lambda place: {"aoi": write_layer(place.bad / "area.gpkg", shapely.Polygon(points + _MIDDLE))}
+
+
+def _coast(radius_m: float = 80.0) -> np.ndarray:
+    angles = np.linspace(0, 2 * np.pi, _VERTICES, endpoint=False)
+    out_m = radius_m * np.random.default_rng(0).uniform(1, 1.06, _VERTICES)
+    return out_m[:, None] * np.column_stack([np.cos(angles), np.sin(angles)])
+
+
+def _many_lines(field: str) -> Callable[[Place], dict[str, Any]]:
+    """Return what writes drawn roads of very many lines in an area of very many vertices."""
+
     def spoil(place: Place) -> dict[str, Any]:
-        around = (NORTH_UP.c + SIDE_PX / 2, NORTH_UP.f - SIDE_PX / 2)
-        return {"aoi": write_layer(place.bad / "area.gpkg", shapely.Polygon(points + around))}
+        begins = np.stack(np.meshgrid(np.arange(-75, 75, 2), np.arange(-75, 75, 2)), axis=-1).reshape(-1, 2) + _MIDDLE
+        lines = shapely.linestrings(np.stack([begins, begins + 0.5], axis=1))
+        return {field: write_layer(place.bad / "lines.gpkg", *lines), **_area(_coast())(place)}
 
     return spoil
 
 
-def _coast() -> np.ndarray:
-    angles = np.linspace(0, 2 * np.pi, _VERTICES, endpoint=False)
-    radius_m = 80 + np.random.default_rng(0).uniform(0, 5, _VERTICES)
-    return radius_m[:, None] * np.column_stack([np.cos(angles), np.sin(angles)])
+def _many_images(place: Place) -> dict[str, Any]:
+    """Return many images in the middle of a wide area of very many vertices."""
+    images = [place.bad / f"{number}.tif" for number in range(40)]
+    for image in images:
+        shutil.copy(place.goods.raster, image)
+    return {"rasters": [str(image) for image in images], **_area(_coast(8000.0))(place)}
+
+
+def _pavement(place: Place) -> dict[str, Any]:
+    """Return drawn roads that are one polygon of very many vertices, without an area of interest."""
+    return {"roads": write_layer(place.bad / "pavement.gpkg", shapely.Polygon(_coast(30.0) + _MIDDLE)), "aoi": ""}
 
 
 _OF_AREAS = ("finetune", "segment", "extractroads", "mapregion", "evaluate", "scorenetwork", "comparenetworks")
@@ -144,6 +168,18 @@ CASES = [
     *(
         Case(f"{job}, an area of {_VERTICES:,} vertices", job, _area(_coast()), DONE, limit_s=30)
         for job in _OF_AREAS
+    ),
+    *(
+        Case(f"{job}, 5,625 lines in an area of {_VERTICES:,} vertices", job, _many_lines(field), DONE, limit_s=30)
+        for job, field in (("finetune", "roads"), ("scorenetwork", "proposal"), ("comparenetworks", "after"))
+    ),
+    *(
+        Case(f"{job}, 40 images in an area of {_VERTICES:,} vertices", job, _many_images, DONE, limit_s=30)
+        for job in ("finetune", "mapregion", "evaluate")
+    ),
+    *(
+        Case(f"{job}, a road polygon of {_VERTICES:,} vertices", job, _pavement, DONE, limit_s=30, memory_bytes=2 << 30)
+        for job in ("finetune", "evaluate", "exportchips")
     ),
     *(
         Case(

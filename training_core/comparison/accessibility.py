@@ -98,6 +98,7 @@ def read_points(job: CompareNetworks, plane: pyproj.CRS) -> Optional[Points]:
     damage = None
     if job.damage:
         damage = area_in(plane, read_polygons(job.damage, "confirmed damage"))
+        shapely.prepare(damage)
     return Points(layer, names, points, damage)
 
 
@@ -307,7 +308,7 @@ def is_closed(before: ChangeSegments, damage: Optional[BaseGeometry]) -> np.ndar
     They are the lost ones or, with confirmed damage, those of them that touch it.
     """
     is_lost = ~before.is_matched
-    return is_lost if damage is None else is_lost & shapely.intersects(before.lines.shapes, damage)
+    return is_lost if damage is None else is_lost & shapely.intersects(damage, before.lines.shapes)
 
 
 def passable_roads(roads: ComparedRoads, damage: Optional[BaseGeometry], job: CompareNetworks) -> Lines:

@@ -30,11 +30,34 @@ def ground_shapes(layer: geopandas.GeoDataFrame, grid: Grid) -> np.ndarray:
 
     Shapes without a place in the grid's CRS are empty.
     """
-    shapes = projected(layer, crs_of(grid), grid.outline.bounds)
-    shapes = np.array([grid.to_metric(geometry) for geometry in shapes], dtype=object)
+    shapes = _in_meters(layer, grid)
     is_area = shapely.get_dimensions(shapes) == 2
     shapes[is_area] = valid(shapes[is_area])
     return shapes
+
+
+def shapes_on(layer: geopandas.GeoDataFrame, grid: Grid, margin_m: float = 0.0) -> np.ndarray:
+    """Return a layer's geometries as `ground_shapes` does, (n,) object, with polygons clipped to the grid and a margin.
+
+    So each image takes its part alone of an area of very many vertices. The layer's polygons are valid, as `read_layer`
+    returns them.
+    """
+    shapes = _in_meters(layer, grid)
+    is_area = shapely.get_dimensions(shapes) == 2
+    column, row = (math.ceil(margin_m / side_m) + 1 for side_m in grid.pixel_m)
+    window = (-column, -row, grid.width + 2 * column, grid.height + 2 * row)
+    shapes[is_area] = valid(shapely.clip_by_rect(shapes[is_area], *_ground_bounds(grid, window)))
+    return shapes
+
+
+def _in_meters(layer: geopandas.GeoDataFrame, grid: Grid) -> np.ndarray:
+    shapes = projected(layer, crs_of(grid), grid.outline.bounds)
+    return np.array([grid.to_metric(geometry) for geometry in shapes], dtype=object)
+
+
+def _ground_bounds(grid: Grid, window: tuple[int, int, int, int]) -> tuple[float, float, float, float]:
+    """Return left, bottom, right and top, in a grid's ground meters, of a window (column, row, width, height)."""
+    return grid.to_metric(grid.window(*window).outline).bounds
 
 
 def translated(layer: geopandas.GeoDataFrame, grid: Grid, east_m: float, north_m: float) -> geopandas.GeoDataFrame:
@@ -78,7 +101,7 @@ def limit_to(
     LabelError
         The area of interest is outside the grid.
     """
-    shape = shapely.union_all(ground_shapes(aoi, grid))
+    shape = shapely.union_all(shapes_on(aoi, grid))
     window = pixel_window(np.array([shape]), grid)
     if not window[2] or not window[3]:
         raise LabelError(f"The area of interest lies outside {image}.", "Check both layers' coordinate systems.")
@@ -91,11 +114,13 @@ def burn_shapes(shapes: Iterable[BaseGeometry], grid: Grid, window: tuple[int, i
     The window is column, row, width and height.
     """
     column, row, width, height = window
-    shapes = [shape for shape in shapes if not shape.is_empty]
-    if not shapes:
+    bounds = _ground_bounds(grid, (column - 1, row - 1, width + 2, height + 2))
+    parts = shapely.clip_by_rect(np.array(list(shapes), dtype=object), *bounds)
+    parts = parts[~shapely.is_empty(parts)]
+    if not len(parts):
         return np.zeros((height, width), dtype=bool)
     transform = grid.metric_transform @ Affine.translation(column, row)
-    return rasterize(shapes, out_shape=(height, width), transform=transform, dtype=np.uint8) > 0
+    return rasterize(parts, out_shape=(height, width), transform=transform, dtype=np.uint8) > 0
 
 
 def crs_of(grid: Grid) -> CRS:
@@ -105,11 +130,11 @@ def crs_of(grid: Grid) -> CRS:
 
 
 def pixel_window(shapes: np.ndarray, grid: Grid) -> tuple[int, int, int, int]:
-    """Return the window (column, row, width, height) of the pixels that shapes touch; size 0 where they touch none.
+    """Return the window (column, row, width, height) of the pixels that polygons touch; size 0 where they touch none.
 
-    Shapes are (n,) object in ground meters.
+    Polygons are (n,) object in ground meters.
     """
-    on_grid = shapely.intersection(grid.from_metric_to_pixels(shapes), box(0, 0, grid.width, grid.height))
+    on_grid = shapely.clip_by_rect(grid.from_metric_to_pixels(shapes), 0, 0, grid.width, grid.height)
     on_grid = on_grid[shapely.area(on_grid) > 0]
     if not len(on_grid):
         return 0, 0, 0, 0

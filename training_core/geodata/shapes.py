@@ -100,6 +100,37 @@ def in_short_pieces(shapes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.concatenate([pieces, shapes[others]])[order], shape[order]
 
 
+def around(shapes: np.ndarray, distance_m: float) -> np.ndarray:
+    """Return (k,) object polygons that together cover all within a distance of (n,) object polygons.
+
+    GEOS takes minutes and gigabytes to buffer a polygon of very many vertices that lie closer together than that. The
+    polygon itself and the buffers of the pieces of its rings cover the same ground.
+    """
+    is_large = shapely.get_num_coordinates(shapes) > _MIN_VERTICES
+    pieces, _ = in_short_pieces(shapely.boundary(shapes[is_large]))
+    rims = shapely.get_parts(shapely.union_all(shapely.buffer(pieces, distance_m, quad_segs=4)))
+    return np.concatenate([shapely.buffer(shapes[~is_large], distance_m, quad_segs=4), shapes[is_large], rims])
+
+
+def parts_in(shapes: np.ndarray, areas: np.ndarray) -> np.ndarray:
+    """Return the parts of shapes within any of some polygons, (n,) object; empty where there are none.
+
+    Of many shapes in an area of very many vertices, only those at its edge are cut. The union of all areas would take
+    long.
+    """
+    tree = shapely.STRtree(shapes)
+    inside = np.full(len(shapes), shapely.GeometryCollection(), dtype=object)
+    _, whole = tree.query(areas, predicate="covers")
+    inside[whole] = shapes[whole]
+    area, shape = tree.query(areas, predicate="intersects")
+    is_cut = ~np.isin(shape, whole)
+    area, shape = area[is_cut], shape[is_cut]
+    inside[shape] = shapely.intersection(shapes[shape], areas[area])
+    for number in np.flatnonzero(np.bincount(shape, minlength=len(shapes)) > 1):
+        inside[number] = shapely.intersection(shapes[number], shapely.union_all(areas[area[shape == number]]))
+    return inside
+
+
 def valid(shapes: np.ndarray) -> np.ndarray:
     """Return (n,) object polygons repaired where they cross themselves.
 

@@ -21,7 +21,7 @@ from shapely.geometry.base import BaseGeometry
 from ..errors import LabelError
 from .grid import MAX_COORDINATE, MAX_DEG, Grid
 from .rasterize import box_around
-from .shapes import MAX_CROSSINGS, TooManyCrossings, check_crossings
+from .shapes import MAX_CROSSINGS, TooManyCrossings, check_crossings, valid
 from .sources import QGIS_PART, require_openable
 
 _DIMENSION_NAMES = {"points": 0, "lines": 1, "polygons": 2}
@@ -33,7 +33,7 @@ _FEW = 100
 
 
 def read_layer(path: str, purpose: str, images: Iterable[Grid] = (), margin_m: float = 0.0) -> geopandas.GeoDataFrame:
-    """Return a vector layer, flat, all of it on Earth, without features that have no geometry.
+    """Return a vector layer, flat, all of it on Earth, polygons valid, without features that have no geometry.
 
     All input layers are read here, so GEOS and PROJ never meet NaN, infinity or a coordinate outside the layer's CRS. A
     path may have a layer and a filter in it as QGIS writes them: `roads.gpkg|layername=roads`. `purpose` names the
@@ -77,7 +77,9 @@ def read_layer(path: str, purpose: str, images: Iterable[Grid] = (), margin_m: f
         )
     _check_places(layer, path, purpose)
     shapes = layer.geometry.to_numpy()
-    refuse_tangles(shapes[shapely.get_dimensions(shapes) == 2], path, purpose)
+    wrong = np.flatnonzero((shapely.get_dimensions(shapes) == 2) & ~shapely.is_valid(shapes))
+    refuse_tangles(shapes[wrong], path, purpose)
+    layer.loc[wrong, layer.geometry.name] = valid(shapes[wrong])
     return layer
 
 

@@ -16,7 +16,7 @@ from shapely.geometry.base import BaseGeometry
 
 from ..events import Reporter
 from ..geodata.rasterize import ground_shapes
-from ..geodata.shapes import in_short_pieces
+from ..geodata.shapes import in_short_pieces, parts_in
 from ..geodata.sources import source_name
 from .drawing import Drawing
 from .label_offset import measure_offset
@@ -94,7 +94,7 @@ def _report_fraction(name: str, size: str, labeled: int, road: int, reporter: Re
 def _warn_of_roads_outside(roads: np.ndarray, areas: np.ndarray, drawing: Drawing, reporter: Reporter) -> None:
     pieces, road = in_short_pieces(roads)
     length_m = _lengths_m(roads, drawing.options.width_m)
-    inside_m = np.bincount(road, _lengths_m(_inside(pieces, areas), drawing.options.width_m), minlength=len(roads))
+    inside_m = np.bincount(road, _lengths_m(parts_in(pieces, areas), drawing.options.width_m), minlength=len(roads))
     outside_m = length_m.sum() - inside_m.sum()
     if outside_m > MAX_FRACTION_OUTSIDE * length_m.sum():
         reporter.warning(
@@ -102,16 +102,6 @@ def _warn_of_roads_outside(roads: np.ndarray, areas: np.ndarray, drawing: Drawin
             f"{drawing.aoi_name}, {(inside_m == 0).sum()} of {len(roads)} roads entirely; they are not trained on. "
             "Where every road is drawn, extend the area of interest."
         )
-
-
-def _inside(shapes: np.ndarray, areas: np.ndarray) -> np.ndarray:
-    """Return the parts of shapes in any of some areas, (n,) object, without the union of all areas: that takes long."""
-    shape, area = shapely.STRtree(areas).query(shapes, predicate="intersects")
-    inside = np.full(len(shapes), shapely.GeometryCollection(), dtype=object)
-    inside[shape] = shapely.intersection(shapes[shape], areas[area])
-    for number in np.flatnonzero(np.bincount(shape, minlength=len(shapes)) > 1):
-        inside[number] = shapely.intersection(shapes[number], shapely.union_all(areas[area[shape == number]]))
-    return inside
 
 
 def _lengths_m(shapes: np.ndarray, width_m: float) -> np.ndarray:
@@ -137,7 +127,7 @@ def _warn_of_empty_polygons(
 def _warn_of_few_roads(
     roads: np.ndarray, areas: np.ndarray, images: list[LabeledImage], drawing: Drawing, reporter: Reporter
 ) -> None:
-    labeled = _inside(_outlines(images), areas) if len(areas) else _outlines(images)
+    labeled = parts_in(_outlines(images), areas) if len(areas) else _outlines(images)
     used = roads[is_sure(drawing.roads, drawing.options) & _touch(roads, labeled)]
     count = int(shapely.get_num_geometries(used).sum())
     if count < ENOUGH_ROADS:
@@ -150,7 +140,7 @@ def _warn_of_few_roads(
 def _touch(shapes: np.ndarray, others: np.ndarray) -> np.ndarray:
     """Return which shapes touch any of the others: (n,) bool."""
     touching = np.zeros(len(shapes), dtype=bool)
-    touching[shapely.STRtree(others).query(shapes, predicate="intersects")[0]] = True
+    touching[shapely.STRtree(shapes).query(others, predicate="intersects")[1]] = True
     return touching
 
 

@@ -26,7 +26,7 @@ from ..errors import LabelError
 from ..events import Reporter
 from ..geodata.grid import GEOGRAPHIC, Grid, grid_of, is_georeferenced, shared_offset
 from ..geodata.pixel_codes import BACKGROUND, IGNORE, ROAD
-from ..geodata.rasterize import burn_shapes, ground_shapes
+from ..geodata.rasterize import burn_shapes, shapes_on
 from ..geodata.rasters import open_raster
 from ..geodata.sources import source_name
 from ..geodata.vectors import read_area
@@ -95,7 +95,7 @@ class LabelMasks:
         """
         labels = large_arrays.allocate((grid.height, grid.width), np.uint8)
         labels[:] = IGNORE
-        area = None if self.aoi is None else ground_shapes(self.aoi, grid)
+        area = None if self.aoi is None else shapes_on(self.aoi, grid)
         for path in self.of_image.get(image, ()):
             with _open(path, self.drawn) as dataset, _on_grid(dataset, path, image, grid, self.pixel_m) as mask:
                 for rows in large_arrays.strips(grid.height, grid.width):

@@ -16,8 +16,8 @@ from scipy.ndimage import binary_dilation, binary_erosion
 
 from ..geodata.grid import Grid, Window, common_window
 from ..geodata.pixel_codes import BACKGROUND, IGNORE, ROAD
-from ..geodata.rasterize import burn_shapes, ground_shapes, pixel_window
-from ..geodata.shapes import in_short_pieces
+from ..geodata.rasterize import burn_shapes, pixel_window, shapes_on
+from ..geodata.shapes import around, in_short_pieces
 from ..jobs import LabelOptions
 from ..system import large_arrays
 
@@ -89,7 +89,7 @@ def burn_labels(
     shapes, road = _road_shapes(roads, grid, options)
     sure = is_sure(roads, options)[road]
     known = _known_ground(shapes, aoi, grid, options)
-    free = np.zeros(0, dtype=object) if no_road is None else ground_shapes(no_road, grid)
+    free = np.zeros(0, dtype=object) if no_road is None else shapes_on(no_road, grid)
     ground = Ground(shapes, sure, known, free)
     column, row, width, height = pixel_window(np.concatenate([known, free]), grid)
     if not width or not height:
@@ -137,7 +137,8 @@ def _road_shapes(roads: geopandas.GeoDataFrame, grid: Grid, options: LabelOption
     if options.width_field:
         own = own_widths_m(roads, options.width_field)
         width_m = np.where(np.isnan(own), width_m, own)
-    shapes, road = in_short_pieces(ground_shapes(roads, grid))
+    reach_m = width_m.max(initial=0) / 2 + options.background_m
+    shapes, road = in_short_pieces(shapes_on(roads, grid, reach_m))
     is_line = shapely.get_dimensions(shapes) == 1
     shapes[is_line] = shapely.buffer(shapes[is_line], width_m[road[is_line]] / 2)
     return shapes, road
@@ -147,8 +148,8 @@ def _known_ground(
     shapes: np.ndarray, aoi: Optional[geopandas.GeoDataFrame], grid: Grid, options: LabelOptions
 ) -> np.ndarray:
     if aoi is None:
-        return shapely.buffer(shapes, options.background_m, quad_segs=4)
-    return ground_shapes(aoi, grid)
+        return around(shapes, options.background_m)
+    return shapes_on(aoi, grid)
 
 
 def near_edges(road: np.ndarray, known: np.ndarray, radius_px: int) -> np.ndarray:

@@ -28,7 +28,7 @@ import shapely
 from ..geodata.grid import Grid
 from ..geodata.pixel_codes import BACKGROUND, IGNORE, ROAD
 from ..geodata.rasterize import burn_shapes, pixel_window
-from ..geodata.shapes import in_short_pieces, valid
+from ..geodata.shapes import around, in_short_pieces, valid
 from ..jobs import LabelOptions
 from ..labels.label_raster import Ground
 from .commands import AOI, NO_ROAD, ROADS, Change
@@ -145,7 +145,7 @@ class DrawnLabels:
             pieces, _ = in_short_pieces(shape)
             shapes = shapely.buffer(pieces, (change.width_m or self._options.width_m) / 2)
         shapes = shapes[~shapely.is_empty(shapes)]
-        known = shapely.buffer(shapes, self._options.background_m, quad_segs=4) if change.layer == ROADS else shapes
+        known = around(shapes, self._options.background_m) if change.layer == ROADS else shapes
         return Feature(change, shapes, known, frozenset(self._blocks_of(shapes)))
 
     def _blocks_of(self, shapes: np.ndarray) -> list[Block]:

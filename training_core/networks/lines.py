@@ -20,7 +20,7 @@ from shapely.geometry.base import BaseGeometry
 
 from ..errors import LabelError
 from ..events import Reporter
-from ..geodata.shapes import projected, valid
+from ..geodata.shapes import parts_in, projected, valid
 from ..geodata.vectors import read_layer, refuse_tangles, require_fields, require_geometry
 from ..jobs import METERS_PER_SECOND
 
@@ -156,7 +156,7 @@ def lines_in(plane: pyproj.CRS, layer: geopandas.GeoDataFrame, fields: LineField
 
 def clipped(lines: Lines, area: BaseGeometry) -> Lines:
     """Return the parts of lines within an area in the same plane."""
-    inside = shapely.intersection(lines.shapes, area)
+    inside = parts_in(lines.shapes, np.array([area]))
     shapes, line = shapely.get_parts(inside, return_index=True)
     kept = (shapely.get_dimensions(shapes) == 1) & (shapely.length(shapes) > 0)
     return lines.parted(shapes[kept], line[kept])

@@ -15,7 +15,7 @@ import numpy as np
 from ..errors import ImageryError
 from ..events import Reporter
 from ..geodata.grid import Grid, grid_of
-from ..geodata.rasterize import burn_shapes, ground_shapes, near
+from ..geodata.rasterize import burn_shapes, near, shapes_on
 from ..geodata.rasters import open_raster
 from ..geodata.road_raster import band_raster
 from ..geodata.sources import with_sources
@@ -73,5 +73,5 @@ def _burner(labeled: Optional[geopandas.GeoDataFrame], grid: Grid) -> Optional[C
     """Return a function that rasterizes the labeled polygons by strips: (rows, width), bool."""
     if labeled is None:
         return None
-    shapes = ground_shapes(labeled.iloc[near(labeled, grid)], grid)
+    shapes = shapes_on(labeled.iloc[near(labeled, grid)], grid)
     return lambda first_row, count: burn_shapes(shapes, grid, (0, first_row, grid.width, count))

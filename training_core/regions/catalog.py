@@ -15,8 +15,6 @@ from dataclasses import dataclass
 from typing import Optional
 
 import geopandas
-import numpy as np
-import shapely
 from rasterio.enums import ColorInterp, MaskFlags
 from rasterio.io import DatasetReader
 
@@ -24,7 +22,7 @@ from ..errors import ImageryError, RoadSegError, without_passwords
 from ..events import Reporter
 from ..geodata.grid import Grid
 from ..geodata.model_input import ModelInput
-from ..geodata.rasterize import ground_shapes, pixel_window
+from ..geodata.rasterize import pixel_window, shapes_on
 from ..geodata.rasters import band_names, open_raster
 from ..geodata.sources import with_sources
 from ..jobs.file_identity import without_options
@@ -211,8 +209,7 @@ def _version(path: str, dataset: DatasetReader) -> str:
 def _within(scene: Scene, aoi: geopandas.GeoDataFrame) -> Scene | Problem | None:
     """Return a scene if the area of interest touches it, else None; a problem where that is unknown."""
     try:
-        shape = shapely.union_all(ground_shapes(aoi, scene.grid))
-        window = pixel_window(np.array([shape]), scene.grid)
+        window = pixel_window(shapes_on(aoi, scene.grid), scene.grid)
     except RoadSegError as error:
         return _problem(scene.path, scene.name, error)
     return scene if window[2] and window[3] else None

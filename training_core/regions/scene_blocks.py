@@ -23,7 +23,7 @@ from ..errors import OutputError
 from ..geodata.geotiff import named_errors
 from ..geodata.grid import Grid, Window, common_window
 from ..geodata.pixel_codes import NO_DATA, ROAD
-from ..geodata.rasterize import ground_shapes, pixel_window
+from ..geodata.rasterize import pixel_window, shapes_on
 from ..geodata.rasters import open_raster
 from ..geodata.road_classes import from_document
 from ..geodata.tiling import STRIDE_PX, Tile, round_up
@@ -74,20 +74,16 @@ class MosaicArea:
 
     def within(self, block: Block) -> Optional[str]:
         """Return the part of the area around a block, as hexadecimal WKB; None where it covers the whole block."""
-        to_ground = self.grid.metric_transform
-        left, top = block.column - 1, block.row - 1
-        right, bottom = block.column + block.width + 1, block.row + block.height + 1
-        corners = [to_ground @ point for point in ((left, top), (right, top), (right, bottom), (left, bottom))]
-        around = shapely.Polygon(corners)
-        if shapely.covers(self.shape, around):
-            return None
-        return shapely.to_wkb(shapely.intersection(self.shape, around), hex=True)
+        window = (block.column - 1, block.row - 1, block.width + 2, block.height + 2)
+        around = self.grid.to_metric(self.grid.window(*window).outline)
+        part = shapely.clip_by_rect(self.shape, *around.bounds)
+        return None if shapely.covers(part, around) else shapely.to_wkb(part, hex=True)
 
 
 def mosaic_area(mosaic: Mosaic, resolution_m: float, aoi: geopandas.GeoDataFrame) -> MosaicArea:
     """Return an area of interest, of polygons in any CRS, on a mosaic at the model's resolution (0: the mosaic's)."""
     grid = mosaic.grid_at(resolution_m)
-    shapes = ground_shapes(aoi, grid)
+    shapes = shapes_on(aoi, grid)
     return MosaicArea(grid, shapely.union_all(shapes), pixel_window(shapes, grid))
 
 

@@ -21,6 +21,7 @@ from shapely.geometry.base import BaseGeometry
 
 from ..errors import ImageryError, shown
 from ..events import Reporter
+from ..geodata.shapes import valid
 from ..jobs.date_interval import ALL_TIME, DateInterval, parse_interval
 
 # Media types of GeoTIFFs, cloud optimized or not, and roles of images in a collection, the best first.
@@ -75,14 +76,15 @@ class ItemFilter:
         """Return the parameters by which a STAC API searches for these items."""
         parameters = {}
         if self.area is not None:
-            corners = np.clip(self.area.bounds, (-180, -90, -180, -90), (180, 90, 180, 90))
+            corners = np.add(self.area.bounds, np.array([-1, -1, 1, 1]) * _MARGIN_DEG)
+            corners = np.clip(corners, (-180, -90, -180, -90), (180, 90, 180, 90))
             parameters["bbox"] = ",".join(f"{each:.6f}" for each in corners)
         if self.dates != ALL_TIME:
             parameters["datetime"] = self.dates.rfc3339()
         return parameters
 
     def _touches(self, place: Optional[BaseGeometry]) -> bool:
-        return self.area is None or place is None or bool(shapely.intersects(self.area, place))
+        return self.area is None or place is None or bool(shapely.dwithin(self.area, place, _MARGIN_DEG))
 
 
 ALL_ITEMS = ItemFilter()
@@ -94,7 +96,7 @@ def make_filter(aoi: Optional[geopandas.GeoDataFrame], dates: DateInterval, max_
 
 
 def _in_degrees(aoi: geopandas.GeoDataFrame) -> Optional[BaseGeometry]:
-    """Return an area of interest with a margin; None where it has no shape there, as across the antimeridian."""
+    """Return an area of interest; None where it has no shape there, as across the antimeridian."""
     try:
         shapes = aoi.to_crs(_LONGITUDE_LATITUDE).geometry.to_numpy()
     except ProjError:
@@ -102,7 +104,7 @@ def _in_degrees(aoi: geopandas.GeoDataFrame) -> Optional[BaseGeometry]:
     west, south, east, north = shapely.total_bounds(shapes)
     if not np.isfinite([west, south, east, north]).all() or east - west > 180:
         return None
-    area: BaseGeometry = shapely.union_all(shapely.buffer(shapes, _MARGIN_DEG))
+    area: BaseGeometry = shapely.union_all(valid(shapes))
     shapely.prepare(area)
     return area
 

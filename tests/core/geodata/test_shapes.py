@@ -5,12 +5,22 @@ import pyproj
 import pytest
 import rasterio
 import shapely
+from affine import Affine
+from rasterio.features import rasterize
 from shapely.geometry import LineString, MultiPolygon, box
 
 from tests.core.support.rasters import NORTH_UP, UTM, layer
 from training_core.geodata.grid import Grid
-from training_core.geodata.rasterize import burn_shapes, ground_shapes, limit_to
-from training_core.geodata.shapes import TooManyCrossings, check_crossings, in_short_pieces, projected, valid
+from training_core.geodata.rasterize import burn_shapes, ground_shapes, limit_to, shapes_on
+from training_core.geodata.shapes import (
+    TooManyCrossings,
+    around,
+    check_crossings,
+    in_short_pieces,
+    parts_in,
+    projected,
+    valid,
+)
 
 
 def tangle(vertices):
@@ -42,6 +52,29 @@ def test_a_bow_tie_is_both_of_its_triangles_and_pieces_hold_all_segments_once():
     bow_tie = shapely.Polygon([(0, 0), (10, 10), (10, 0), (0, 10)])
     ring = shapely.box(0, 0, 10, 10).difference(shapely.box(2, 2, 4, 4))
     assert [round(shape.area, 6) for shape in valid(np.array([bow_tie, ring]))] == [50, 96]
+
+
+def coast(vertices, radius_m, middle=(0.0, 0.0)):
+    """A jagged island."""
+    angles = np.linspace(0, 2 * np.pi, vertices, endpoint=False)
+    out_m = radius_m * np.random.default_rng(0).uniform(0.9, 1, vertices)
+    return shapely.Polygon(out_m[:, None] * np.column_stack([np.cos(angles), np.sin(angles)]) + middle)
+
+
+def test_around_polygons_is_what_their_buffers_cover():
+    with_hole = coast(2000, 20, (0, 300)).difference(box(-3, 297, 3, 303))
+    shapes = np.array([coast(2000, 50), box(200, 0, 210, 10), with_hole])
+    expected = shapely.union_all(shapely.buffer(shapes, 4, quad_segs=4))
+    found = shapely.union_all(around(shapes, 4))
+    assert shapely.symmetric_difference(found, expected).area < 1e-3 * expected.area
+
+
+def test_the_parts_in_areas_are_those_in_their_union():
+    lines = shapely.linestrings(np.random.default_rng(0).uniform(-70, 70, (300, 2, 2)))
+    areas = np.array([coast(500, 50), coast(300, 40, (20, 20)), box(-70, -70, -60, 0)])
+    inside, expected = parts_in(lines, areas), shapely.intersection(lines, shapely.union_all(areas))
+    assert 0 < shapely.is_empty(inside).sum() < (shapely.length(inside) < shapely.length(lines) - 1e-9).sum() < 300
+    assert shapely.length(inside) == pytest.approx(shapely.length(expected))
 
 
 GRID = Grid(rasterio.crs.CRS.from_epsg(32633), NORTH_UP, 200, 100)  # near Berlin, 13.4 E 52.5 N
@@ -82,3 +115,16 @@ def test_an_area_in_any_crs_has_finite_ground_shapes(crs):
     to_own = pyproj.Transformer.from_crs(DEGREES, crs, always_xy=True)
     wide = box(*to_own.transform(-75, 40), *to_own.transform(-73, 41))
     assert all_finite(ground_shapes(layer(wide, crs=crs), GRID))
+
+
+@pytest.mark.parametrize("turn_deg", [0, 30])
+def test_an_area_on_a_grid_is_the_whole_one_there_without_its_vertices_elsewhere(turn_deg):
+    grid = Grid(GRID.crs, GRID.transform @ Affine.rotation(turn_deg), 200, 100)
+    middle = shapely.centroid(grid.outline)
+    # Its shore goes through the grid.
+    area = layer(coast(20_000, 5000, (middle.x - 4750, middle.y)))
+    on_grid = shapes_on(area, grid)
+    there = burn_shapes(on_grid, grid, (0, 0, grid.width, grid.height))
+    whole = rasterize(ground_shapes(area, grid), there.shape, transform=grid.metric_transform)
+    assert 0.1 < there.mean() < 0.9 and np.array_equal(there, whole)
+    assert shapely.get_num_coordinates(on_grid)[0] < 2000 and shapely.is_valid(on_grid).all()

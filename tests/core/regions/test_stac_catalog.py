@@ -142,6 +142,12 @@ def test_an_area_of_interest_of_two_polygons_does_not_take_what_lies_between_the
     assert september.objection(between) and not september.objection(item("in it"))
 
 
+@pytest.mark.parametrize("gap_deg, is_wanted", [(0.0005, True), (0.002, False)])
+def test_an_item_hardly_beside_the_area_of_interest_is_looked_at(september, gap_deg, is_wanted):
+    beside = item("beside", box(10.05 + gap_deg, 50, 10.1, 50.1))
+    assert bool(september.objection(beside)) != is_wanted
+
+
 def test_a_collection_in_a_file_is_filtered_as_well(tmp_path, september):
     path = tmp_path / "items.json"
     path.write_text(json.dumps(page(*ITEMS.values())))
