@@ -24,6 +24,8 @@ from ...training_core.errors import OutputError
 from .places import OGR, Place, files_of_output, place_of_output, place_of_table
 
 GEOPACKAGE = ".gpkg"
+# Providers whose tables can be renamed by SQL without losing index and registration, so that a draft replaces them.
+_REPLACEABLE = (OGR, "postgres")
 _PROVIDER = re.compile(r"(.{3,}?):(.*)", re.DOTALL)
 
 
@@ -66,7 +68,8 @@ class Destination:
         """Return whether something is there that would be replaced; raise OutputError if a database does not answer."""
         if not self.provider:
             return any(map(os.path.lexists, files_of_output(self.path)))
-        return not (self.path and not os.path.exists(self.path)) and self.table_exists(self.table)
+        is_new_file = self.provider == OGR and not os.path.exists(self.path)
+        return not is_new_file and self.table_exists(self.table)
 
     def table_exists(self, name: str) -> bool:
         """Return whether the database has a table; raise OutputError if it does not answer."""
@@ -87,8 +90,9 @@ class Destination:
             QGIS has no such provider, or the provider no connections.
         """
         metadata = QgsProviderRegistry.instance().providerMetadata(self.provider)
+        name = self.path if self.provider == OGR else self.uri
         try:
-            connection = None if metadata is None else metadata.createConnection(self.path or self.uri, {})
+            connection = None if metadata is None else metadata.createConnection(name, {})
         except QgsProviderConnectionException as error:
             raise self._unreachable(str(error)) from error
         if connection is None:
@@ -122,7 +126,8 @@ def check_destination(destination: Destination) -> None:
     Raises
     ------
     OutputError
-        A folder is missing or cannot be written to, the path is a folder, or the database cannot be reached.
+        A folder is missing or cannot be written to, the path is a folder, the database cannot be reached, or its
+        tables cannot be replaced.
     """
     if destination.provider:
         destination.connect()
@@ -140,5 +145,5 @@ def check_destination(destination: Destination) -> None:
             raise OutputError(f"{destination.path} is a folder.", "Give a file name.")
         if os.path.exists(destination.path) and not os.access(destination.path, os.W_OK):
             raise OutputError(f"{destination.path} is read-only.", "Choose another name.")
-    if destination.provider:
-        destination.exists()
+    if destination.provider and destination.exists() and destination.provider not in _REPLACEABLE:
+        raise OutputError(f"{destination.text} exists already.", "Choose another table.")

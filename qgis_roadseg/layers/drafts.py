@@ -20,8 +20,6 @@ from ...training_core.jobs.private_folders import BESIDE_OUTPUTS, PrivateFolder,
 from .destinations import Destination
 from .places import OGR, files_of_output
 
-# Providers whose tables can be renamed by SQL, without their indexes and registration being lost.
-_RENAMED_BY_SQL = (OGR, "postgres")
 _STYLES = "layer_styles"
 
 
@@ -32,7 +30,11 @@ class Draft:
     ----------
     text : str
         The destination to give Processing for the draft.
+    is_apart : bool
+        Whether the draft is apart from its destination.
     """
+
+    is_apart = False
 
     def __init__(self, destination: Destination) -> None:
         self.destination = destination
@@ -81,6 +83,8 @@ class FileDraft(Draft):
         The folder cannot be written to.
     """
 
+    is_apart = True
+
     def __init__(self, destination: Destination, appends: bool) -> None:
         super().__init__(destination)
         self._final = Path(destination.path)
@@ -100,7 +104,13 @@ class FileDraft(Draft):
         self._folder.remove()
 
     def put_in_place(self, undo: ExitStack, written: str) -> str:
-        """See Draft."""
+        """See Draft.
+
+        Raises
+        ------
+        OutputError
+            Another program has a file open, or there is no room.
+        """
         try:
             new, present = list(self._new.iterdir()), self._present()
             for file in present:
@@ -141,21 +151,21 @@ class TableDraft(Draft):
     Raises
     ------
     OutputError
-        The database cannot be reached, or tables of this kind of database cannot be replaced.
+        The database cannot be reached.
     """
+
+    is_apart = True
 
     def __init__(self, destination: Destination) -> None:
         super().__init__(destination)
         self._connection = destination.connect()
         self._uri = QgsDataSourceUri(destination.uri)
-        self._is_new_file = bool(destination.path) and not os.path.exists(destination.path)
+        self._is_new_file = destination.provider == OGR and not os.path.exists(destination.path)
         self._replaces = destination.exists()
-        if self._replaces and destination.provider not in _RENAMED_BY_SQL:
-            raise OutputError(f"{destination.text} exists already.", "Choose another table.")
         self._part, self._former = f"{destination.table}_roadseg_part", f"{destination.table}_roadseg_former"
         draft = QgsDataSourceUri(destination.uri)
         draft.setDataSource(draft.schema(), self._part, draft.geometryColumn(), draft.sql(), draft.keyColumn())
-        self.text = f"{destination.provider}:{draft.uri(False)}"
+        self.text = _text_of(destination.provider, draft.uri(False))
 
     def __exit__(self, *error: object) -> None:
         if self._is_new_file and error[0] is not None:
@@ -166,7 +176,13 @@ class TableDraft(Draft):
                 self._drop(self._part)
 
     def put_in_place(self, undo: ExitStack, written: str) -> str:
-        """See Draft."""
+        """See Draft.
+
+        Raises
+        ------
+        OutputError
+            Another program locks the table, or something depends on it.
+        """
         table = self.destination.table
         try:
             if self._replaces:
@@ -182,7 +198,7 @@ class TableDraft(Draft):
             ) from error
         if self.destination.provider == OGR:
             return f"{self.destination.path}|layername={table}"
-        return QgsProcessingUtils.encodeProviderKeyAndUri(self.destination.provider, self.destination.uri)
+        return _text_of(self.destination.provider, self.destination.uri)
 
     def finish(self) -> None:
         """See Draft; styles that were stored for the table stay those of the table."""
@@ -218,6 +234,11 @@ def draft_of(destination: Destination, appends: bool) -> Draft:
     if destination.is_temporary or (appends and destination.provider):
         return Draft(destination)
     return TableDraft(destination) if destination.provider else FileDraft(destination, appends)
+
+
+def _text_of(provider: str, uri: str) -> str:
+    """Return the name of a table for Processing; only that of a file has but a colon behind the provider's key."""
+    return f"{OGR}:{uri}" if provider == OGR else QgsProcessingUtils.encodeProviderKeyAndUri(provider, uri)
 
 
 def _quoted(name: str, mark: str = '"') -> str:

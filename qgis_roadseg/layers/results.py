@@ -33,6 +33,7 @@ from qgis.PyQt.QtCore import QMetaType
 from ...training_core.errors import Cancelled, OutputError, WorkerError
 from .destinations import Destination, destination_of
 from .drafts import Draft, draft_of
+from .places import OGR
 
 # A feature of each type of sink, like those of results, to try a format with.
 _SAMPLES = {
@@ -40,8 +41,14 @@ _SAMPLES = {
     QgsProcessing.SourceType.TypeVectorLine: (Qgis.WkbType.LineString, "LineString (1 1, 2 2)"),
     QgsProcessing.SourceType.TypeVectorPolygon: (Qgis.WkbType.Polygon, "Polygon ((1 1, 2 1, 2 2, 1 1))"),
 }
+_ANOTHER = "Choose another destination, or close the program that uses it."
 _MAKE_ROOM = "Make room, or choose another folder."
-_SAMPLE_FIELDS = {"name": QMetaType.Type.QString, "length_m": QMetaType.Type.Double, "count": QMetaType.Type.LongLong}
+_SAMPLE_FIELDS = {
+    "name": QMetaType.Type.QString,
+    "length_m": QMetaType.Type.Double,
+    "count": QMetaType.Type.LongLong,
+    "sure": QMetaType.Type.Bool,
+}
 
 
 def open_result(path: Path) -> QgsVectorLayer:
@@ -52,7 +59,7 @@ def open_result(path: Path) -> QgsVectorLayer:
     WorkerError
         It cannot be opened.
     """
-    layer = QgsVectorLayer(str(path), path.stem, "ogr")
+    layer = QgsVectorLayer(str(path), path.stem, OGR)
     if not layer.isValid():
         raise WorkerError(f"The worker reported the layer {path.stem}, but has not written it.")
     return layer
@@ -86,7 +93,7 @@ def fill_sinks(
 
     Raises
     ------
-    QgsProcessingException, OutputError
+    OutputError
         A sink cannot be made or written.
     Cancelled
         The user stopped it.
@@ -110,7 +117,7 @@ def fill_sinks(
 def try_sink(
     algorithm: QgsProcessingAlgorithm, name: str, parameters: dict[str, Any], context: QgsProcessingContext
 ) -> None:
-    """Check before the work that the format of a sink's file can hold results: write a feature, and read it back.
+    """Check before the work that a file's format or a database can hold results: write a feature, and read it back.
 
     Raises
     ------
@@ -119,14 +126,14 @@ def try_sink(
     """
     value, kind = parameters.get(name), algorithm.parameterDefinition(name).dataType()
     destination = sink_destination(value, context)
-    if destination.is_temporary or destination.provider or _appends(value):
+    if destination.is_temporary or destination.provider == OGR or _appends(value):
         return
     with _draft_of(value, context) as draft:
         try:
             written = _fill(algorithm, name, _sample(*_SAMPLES[kind]), draft, parameters, context, lambda: False)
         except OutputError as error:
             raise _unfit(destination, error.message) from error
-        if not QgsVectorLayer(written, name, "ogr").isSpatial():
+        if destination.path and not QgsVectorLayer(written, name, OGR).isSpatial():
             raise _unfit(destination, "It would lose their geometry.")
 
 
@@ -142,7 +149,7 @@ def _sample(kind: Qgis.WkbType, shape: str) -> QgsVectorLayer:
     layer = QgsMemoryProviderUtils.createMemoryLayer("sample", fields, kind, system)
     feature = QgsFeature(fields)
     feature.setGeometry(QgsGeometry.fromWkt(shape))
-    feature.setAttributes(["a", 1.5, 1])
+    feature.setAttributes(["a", 1.5, 1, True])
     layer.dataProvider().addFeature(feature)
     return layer
 
@@ -166,31 +173,44 @@ def _fill(
     is_cancelled: Callable[[], bool],
 ) -> str:
     """Copy a layer to a draft of its sink, and return the name of the draft's layer."""
-    fields, former_count = result_fields(layer), _count(draft.text) if _appends(parameters[name]) else 0
+    fields, appends = result_fields(layer), _appends(parameters[name])
+    former_count = _count(draft.text) if appends and draft.is_apart else 0
     values = {**parameters, name: _draft_value(parameters[name], draft)}
+    context.expressionContext().setFields(fields)  # by which QGIS maps them where it appends to a table
     try:
         sink, written = algorithm.parameterAsSink(values, name, context, fields, layer.wkbType(), layer.sourceCrs())
     except QgsProcessingException as error:
         message = str(error).replace(draft.text, draft.destination.text)
-        raise OutputError(message, "Choose another destination, or close the program that uses it.") from error
+        raise OutputError(message, _ANOTHER) from error
     if sink is None:
-        raise QgsProcessingException(algorithm.invalidSinkError(parameters, name))
-    features = _copies(layer, fields)
-    if type(draft) is Draft:  # all at once, since what is added stays
-        is_complete = not is_cancelled() and sink.addFeatures(list(features), QgsFeatureSink.Flag.FastInsert)
-    else:
-        flag = QgsFeatureSink.Flag.FastInsert
-        is_complete = all(not is_cancelled() and sink.addFeature(each, flag) for each in features)
-    is_complete = is_complete and sink.flushBuffer()
-    message = "" if is_complete else algorithm.writeFeatureError(sink, parameters, name)
+        raise OutputError(algorithm.invalidSinkError(parameters, name), _ANOTHER)
+    all_at_once = appends and not draft.is_apart  # what is added there stays
+    is_whole = _copy(layer, fields, sink, all_at_once, is_cancelled)
+    message = "" if is_whole else algorithm.writeFeatureError(sink, parameters, name)
     del sink  # which closes the file
-    if not is_complete:
-        if is_cancelled():
-            raise Cancelled("Stopped while the results were written. Their layers are as they were before.")
+    if not is_whole and is_cancelled():
+        raise Cancelled("Stopped while the results were written. Their layers are as they were before.")
+    if not is_whole:
         raise OutputError(message.replace(draft.text, draft.destination.text), _MAKE_ROOM)
-    if type(draft) is not Draft and _count(written) != former_count + layer.featureCount():
+    if draft.is_apart and _count(written) != former_count + layer.featureCount():
         raise OutputError(f"{draft.destination.text} could not be written whole.", _MAKE_ROOM)
     return written
+
+
+def _copy(
+    layer: QgsVectorLayer,
+    fields: QgsFields,
+    sink: QgsFeatureSink,
+    all_at_once: bool,
+    is_cancelled: Callable[[], bool],
+) -> bool:
+    """Copy the features of a layer, and return whether all were written; all or none where they go in at once."""
+    flag, features = QgsFeatureSink.Flag.FastInsert, _copies(layer, fields)
+    if all_at_once:
+        is_whole = not is_cancelled() and sink.addFeatures(list(features), flag)
+    else:
+        is_whole = all(not is_cancelled() and sink.addFeature(each, flag) for each in features)
+    return is_whole and sink.flushBuffer()
 
 
 def _count(name: str) -> int:
@@ -202,7 +222,7 @@ def _count(name: str) -> int:
 
 def _draft_value(value: Any, draft: Draft) -> Any:
     """Return the value of a sink's parameter for its draft, which is not loaded into a project."""
-    if draft.text == draft.destination.text:
+    if not draft.is_apart:
         return value
     definition = QgsProcessingOutputLayerDefinition(draft.text)
     if isinstance(value, QgsProcessingOutputLayerDefinition):

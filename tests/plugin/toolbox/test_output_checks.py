@@ -130,7 +130,9 @@ def layer_of_project(container):
 
 
 def virtual_layer(container):
-    layer = QgsVectorLayer(f"?layer=ogr:{container}%7Clayername=lines:wege:UTF8&query=select * from wege", "v", "virtual")
+    layer = QgsVectorLayer(
+        f"?layer=ogr:{container}%7Clayername=lines:wege:UTF8&query=select * from wege", "v", "virtual"
+    )
     assert layer.isValid()
     QgsProject.instance().addMapLayer(layer)
     return layer.id()
@@ -144,7 +146,9 @@ def test_a_layer_of_the_project_counts_by_what_it_is_made_of(provider, container
 
 def in_a_mosaic(container):
     mosaic = Path(container).with_suffix(".vrt")
-    mosaic.write_text(f"<VRTDataset><SourceFilename relativeToVRT='1'>GPKG:{Path(container).name}:image</SourceFilename>")
+    mosaic.write_text(
+        f"<VRTDataset><SourceFilename relativeToVRT='1'>GPKG:{Path(container).name}:image</SourceFilename>"
+    )
     return str(mosaic)
 
 
@@ -183,9 +187,15 @@ def test_the_files_of_a_shapefile_are_its_own(provider, container, context, tmp_
         ("net.gpkg", "net.geojson", False),
     ],
 )
-def test_two_tables_may_share_a_geopackage(provider, container, context, tmp_path, monkeypatch, first, second, are_same):
+def test_two_tables_may_share_a_geopackage(
+    provider, container, context, tmp_path, monkeypatch, first, second, are_same
+):
     monkeypatch.chdir(tmp_path)
-    values = {"INPUT": f"{container}|layername=lines", "OUTPUT": first.format(tmp_path), "NODES": second.format(tmp_path)}
+    values = {
+        "INPUT": f"{container}|layername=lines",
+        "OUTPUT": first.format(tmp_path),
+        "NODES": second.format(tmp_path),
+    }
     if not are_same:
         check_outputs(provider.algorithm("cleannetwork"), values, context)
         return
