@@ -21,6 +21,7 @@ from qgis.core import (
 )
 
 from ...training_core.errors import OutputError
+from ...training_core.jobs.file_systems import is_read_only
 from .places import OGR, Place, files_of_output, place_of_output, place_of_table
 
 GEOPACKAGE = ".gpkg"
@@ -73,13 +74,16 @@ class Destination:
 
     def table_exists(self, name: str) -> bool:
         """Return whether the database has a table; raise OutputError if it does not answer."""
+        is_same = str.lower if self.path else str  # SQLite ignores case
+        return is_same(name) in map(is_same, self.tables())
+
+    def tables(self) -> list[str]:
+        """Return the names of the tables beside that of the result; raise OutputError if a database does not answer."""
         connection, schema = self.connect(), QgsDataSourceUri(self.uri).schema()
         try:
-            names = [each.tableName() for each in connection.tables(schema)]
+            return [each.tableName() for each in connection.tables(schema)]
         except QgsProviderConnectionException as error:
             raise self._unreachable(str(error)) from error
-        is_same = str.lower if self.path else str  # SQLite ignores case
-        return is_same(name) in map(is_same, names)
 
     def connect(self) -> QgsAbstractDatabaseProviderConnection:
         """Return a connection to the database or GeoPackage; it is not used before something is asked of it.
@@ -143,7 +147,7 @@ def check_destination(destination: Destination) -> None:
             raise OutputError(f"{folder} cannot be written to.", "Choose another folder.")
         if os.path.isdir(destination.path):
             raise OutputError(f"{destination.path} is a folder.", "Give a file name.")
-        if os.path.exists(destination.path) and not os.access(destination.path, os.W_OK):
+        if is_read_only(destination.path):
             raise OutputError(f"{destination.path} is read-only.", "Choose another name.")
     if destination.provider and destination.exists() and destination.provider not in _REPLACEABLE:
         raise OutputError(f"{destination.text} exists already.", "Choose another table.")

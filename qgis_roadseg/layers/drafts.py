@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
+import secrets
 import shutil
 from contextlib import ExitStack
 from pathlib import Path
@@ -88,16 +90,16 @@ class FileDraft(Draft):
     def __init__(self, destination: Destination, appends: bool) -> None:
         super().__init__(destination)
         self._final = Path(destination.path)
+        self._folder = _private_folder(self._final)
+        self._new, self._former = self._folder.path / "new", self._folder.path / "former"
         try:
-            remove_leftovers(self._final.parent, *BESIDE_OUTPUTS)
-            self._folder = PrivateFolder(self._final.parent, *BESIDE_OUTPUTS)
-            self._new, self._former = self._folder.path / "new", self._folder.path / "former"
             for folder in (self._new, self._former):
                 folder.mkdir()
             for file in self._present() if appends else ():
                 shutil.copy2(file, self._new)
         except OSError as error:
-            raise self._error(error) from error
+            self._folder.remove()
+            raise _unwritable(self._final, error) from error
         self.text = str(self._new / self._final.name)
 
     def __exit__(self, *error: object) -> None:
@@ -126,22 +128,18 @@ class FileDraft(Draft):
                 if file.name not in {each.name for each in new}:
                     remove(file)
         except OSError as error:
-            raise self._error(error) from error
+            raise _unwritable(self._final, error) from error
         return str(self._final)
 
     def _present(self) -> list[Path]:
         """Return those files that are there now."""
         return [Path(name) for name in files_of_output(str(self._final)) if os.path.lexists(name)]
 
-    def _error(self, error: OSError) -> OutputError:
-        return OutputError(
-            f"{self._final} cannot be written ({error.strerror}).",
-            "Close the layer or program that uses it, make room, or choose another name.",
-        )
-
 
 class TableDraft(Draft):
     """The draft of a table: a table of another name in the same database or GeoPackage.
+
+    Beside a GeoPackage lies a private folder meanwhile. So the next run knows the tables of runs that were killed.
 
     Parameters
     ----------
@@ -151,29 +149,48 @@ class TableDraft(Draft):
     Raises
     ------
     OutputError
-        The database cannot be reached.
+        The database cannot be reached, or the folder of the GeoPackage cannot be written to.
     """
 
     is_apart = True
 
     def __init__(self, destination: Destination) -> None:
         super().__init__(destination)
-        self._connection = destination.connect()
-        self._uri = QgsDataSourceUri(destination.uri)
+        self._connection, self._uri = destination.connect(), QgsDataSourceUri(destination.uri)
         self._is_new_file = destination.provider == OGR and not os.path.exists(destination.path)
+        token, self._folder = secrets.token_hex(8), None
+        if destination.provider == OGR:
+            self._folder = _private_folder(Path(destination.path))
+            token = _token_of(self._folder.path)
+            if not self._is_new_file:
+                self._remove_leftovers()
         self._replaces = destination.exists()
-        self._part, self._former = f"{destination.table}_roadseg_part", f"{destination.table}_roadseg_former"
+        self._part = f"{destination.table}_roadseg_{token}"
+        self._former = f"{self._part}_former"
         draft = QgsDataSourceUri(destination.uri)
         draft.setDataSource(draft.schema(), self._part, draft.geometryColumn(), draft.sql(), draft.keyColumn())
         self.text = _text_of(destination.provider, draft.uri(False))
 
     def __exit__(self, *error: object) -> None:
-        if self._is_new_file and error[0] is not None:
-            _remove(Path(self.destination.path))
-            return
         with contextlib.suppress(OutputError, QgsProviderConnectionException):  # else the next run removes it
-            if self.destination.table_exists(self._part):
+            if self._is_new_file and error[0] is not None:
+                _remove(Path(self.destination.path))
+            elif self.destination.table_exists(self._part):
                 self._drop(self._part)
+        if self._folder is not None:
+            self._folder.remove()
+
+    def _remove_leftovers(self) -> None:
+        """Drop the tables of runs that were killed, and give back its name to a table that one was to replace."""
+        table, folders = self.destination.table, Path(self.destination.path).parent.glob("*".join(BESIDE_OUTPUTS))
+        running = set(map(_token_of, folders))
+        for name in self.destination.tables():
+            match = re.fullmatch(rf"{re.escape(table)}_roadseg_([0-9a-f]+)(_former)?", name)
+            if match is not None and match[1] not in running:
+                if match[2] and not self.destination.exists():
+                    self._rename(name, table)
+                else:
+                    self._drop(name)
 
     def put_in_place(self, undo: ExitStack, written: str) -> str:
         """See Draft.
@@ -186,8 +203,6 @@ class TableDraft(Draft):
         table = self.destination.table
         try:
             if self._replaces:
-                if self.destination.table_exists(self._former):  # of a run that was killed
-                    self._drop(self._former)
                 self._rename(table, self._former)
                 undo.callback(self._rename, self._former, table)
             self._rename(self._part, table)
@@ -234,6 +249,27 @@ def draft_of(destination: Destination, appends: bool) -> Draft:
     if destination.is_temporary or (appends and destination.provider):
         return Draft(destination)
     return TableDraft(destination) if destination.provider else FileDraft(destination, appends)
+
+
+def _private_folder(final: Path) -> PrivateFolder:
+    """Return a private folder beside a file, and remove those of runs that were killed."""
+    try:
+        remove_leftovers(final.parent, *BESIDE_OUTPUTS)
+        return PrivateFolder(final.parent, *BESIDE_OUTPUTS)
+    except OSError as error:
+        raise _unwritable(final, error) from error
+
+
+def _token_of(folder: Path) -> str:
+    """Return the random part of a private folder's name."""
+    return folder.name.removesuffix(BESIDE_OUTPUTS[1]).rpartition("-")[2]
+
+
+def _unwritable(final: Path, error: OSError) -> OutputError:
+    return OutputError(
+        f"{final} cannot be written ({error.strerror}).",
+        "Close the layer or program that uses it, make room, or choose another name.",
+    )
 
 
 def _text_of(provider: str, uri: str) -> str:

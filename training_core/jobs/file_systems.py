@@ -5,6 +5,7 @@ Scope: names, and moving files into place. Independent of what files hold.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import sys
@@ -12,6 +13,7 @@ import time
 import unicodedata
 from collections.abc import Callable
 from pathlib import Path, PureWindowsPath
+from typing import Union
 
 PATIENCE_S, PAUSE_S = 2.0, 0.05
 # On Windows: characters that mean something else, ends that are cut off, and devices, also with an extension.
@@ -44,6 +46,16 @@ def remove(path: Path) -> None:
         It is not possible.
     """
     _patiently(lambda: os.unlink(path))
+
+
+def is_read_only(path: Union[str, Path]) -> bool:
+    """Return whether there is a file that its owner has protected, or that this user may not write to.
+
+    On POSIX systems, only the folder of a file decides whether the file can be replaced.
+    """
+    with contextlib.suppress(OSError, ValueError):
+        return not os.stat(path).st_mode & 0o222 or not os.access(path, os.W_OK)
+    return False
 
 
 def _patiently(act: Callable[[], None]) -> None:

@@ -15,7 +15,7 @@ from typing import Optional
 
 from ..errors import OutputError
 from ..jobs.file_identity import SIDECARS, files_in, identities
-from ..jobs.file_systems import remove, replace
+from ..jobs.file_systems import is_read_only, remove, replace
 from . import shutdown
 from .staging import NO_ROOM, StagingFolder, sync
 
@@ -105,6 +105,8 @@ class Outputs:
             raise OutputError(f"{destination} is a folder.", "Give a file name.")
         if final.exists() and not final.is_file():
             raise OutputError(f"{destination} is no file.", "Give a file name.")
+        if is_read_only(final):
+            raise OutputError(f"{destination} is read-only.", "Choose another name.")
 
     def _add(self, final: Path) -> Path:
         if final.parent not in self._folders:

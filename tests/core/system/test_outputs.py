@@ -57,6 +57,12 @@ def test_a_failed_run_leaves_nothing_but_what_was_there(tmp_path, name):
     assert (tmp_path / name).read_text() == "former"
 
 
+def test_a_file_that_is_protected_is_not_replaced(tmp_path):
+    (tmp_path / "a").touch(0o444)
+    with pytest.raises(OutputError, match="a is read-only"), Outputs() as outputs:
+        outputs.stage(str(tmp_path / "a"))
+
+
 def test_outputs_appear_together(tmp_path):
     with Outputs() as outputs:
         for name in ("a", "b"):

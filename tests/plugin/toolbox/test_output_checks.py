@@ -217,6 +217,8 @@ def test_two_tables_may_share_a_geopackage(
         ("roads.csv", "would lose their geometry"),
         ("roads.xlsx", "would lose their geometry"),
         ("folder.gpkg", "is a folder"),
+        ("protected.gpkg", "is read-only"),
+        ("ogr:dbname='protected.gpkg' table=\"roads\" (geom)", "is read-only"),
     ],
 )
 def test_a_destination_that_cannot_hold_roads_is_refused_and_nothing_is_left(
@@ -224,6 +226,7 @@ def test_a_destination_that_cannot_hold_roads_is_refused_and_nothing_is_left(
 ):
     folder = tmp_path / "work"
     (folder / "folder.gpkg").mkdir(parents=True)
+    (folder / "protected.gpkg").touch(0o444)
     monkeypatch.chdir(folder)
     with pytest.raises(OutputError, match=told) as refused:
         check_outputs(
@@ -232,7 +235,7 @@ def test_a_destination_that_cannot_hold_roads_is_refused_and_nothing_is_left(
             context,
         )
     assert "secret" not in str(refused.value)
-    assert os.listdir(folder) == ["folder.gpkg"]
+    assert sorted(os.listdir(folder)) == ["folder.gpkg", "protected.gpkg"]
 
 
 @pytest.mark.parametrize("ending", ["gpkg", "shp", "geojson", "fgb", "gml", "kml", "tab", "sqlite"])
