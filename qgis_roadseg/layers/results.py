@@ -189,7 +189,7 @@ def _fill(
     message = "" if is_whole else algorithm.writeFeatureError(sink, parameters, name)
     del sink  # which closes the file
     if not is_whole and is_cancelled():
-        raise Cancelled("Stopped while the results were written. Their layers are as they were before.")
+        raise Cancelled("Stopped while the results were written. No layer was changed.")
     if not is_whole:
         raise OutputError(message.replace(draft.text, draft.destination.text), _MAKE_ROOM)
     if draft.is_apart and _count(written) != former_count + layer.featureCount():
