@@ -8,18 +8,27 @@ from __future__ import annotations
 from typing import Any, Optional
 
 from qgis.core import (
+    Qgis,
     QgsGeometry,
     QgsMapLayer,
     QgsMeshLayer,
     QgsProcessing,
     QgsProcessingAlgorithm,
     QgsProcessingContext,
-    QgsProcessingException,
     QgsProcessingParameterMapLayer,
 )
 
 from ...training_core.errors import ImageryError
 from . import exchange, work_area
+
+_KINDS = {
+    Qgis.LayerType.Vector: "a vector layer",
+    Qgis.LayerType.VectorTile: "a layer of vector tiles",
+    Qgis.LayerType.PointCloud: "a point cloud",
+    Qgis.LayerType.Annotation: "an annotation layer",
+    Qgis.LayerType.Group: "a group",
+    Qgis.LayerType.TiledScene: "a tiled scene",
+}
 
 
 def image_parameter(name: str, label: str, help_text: str) -> QgsProcessingParameterMapLayer:
@@ -33,25 +42,48 @@ def image_parameter(name: str, label: str, help_text: str) -> QgsProcessingParam
 def image_layer(
     algorithm: QgsProcessingAlgorithm, name: str, parameters: dict[str, Any], context: QgsProcessingContext
 ) -> QgsMapLayer:
-    """Return the raster or mesh layer that is the value of an image parameter.
+    """Return the raster or mesh layer that is the value of a parameter.
+
+    A file that holds one raster beside layers of other kinds means the raster.
 
     Raises
     ------
-    QgsProcessingException
-        QGIS cannot open the value as a layer.
     ImageryError
-        It is a layer of another type, or a file that holds several rasters.
+        QGIS cannot open the value, or it is a layer of another kind, or a file that holds several rasters.
     """
     layer = algorithm.parameterAsRasterLayer(parameters, name, context)
-    if layer is not None:
+    if layer is not None and layer.isValid():
         return layer
-    exchange.check_no_container(str(parameters.get(name)))  # which might be opened as something else
+    if layer is not None:
+        raise ImageryError(f"The layer {layer.name()} cannot be shown.", "Check that its file or server is there.")
+    value = parameters.get(name)
+    exchange.check_no_container(str(value))  # which might be opened as something else
     layer = algorithm.parameterAsLayer(parameters, name, context)
     if layer is None:
-        raise QgsProcessingException(algorithm.invalidRasterError(parameters, name))
+        raise ImageryError(
+            f"{value} cannot be opened as an image.", "Check that it is there, and is a raster that QGIS can show."
+        )
     if not isinstance(layer, QgsMeshLayer):
-        raise ImageryError(f"The layer {layer.name()} is not an image.", "Choose a raster or mesh layer.")
+        raise ImageryError(
+            f"The layer {layer.name()} is {_KINDS.get(layer.type(), 'no raster')}, not an image.",
+            "Choose a raster or mesh layer.",
+        )
     return layer
+
+
+def image_layers(
+    algorithm: QgsProcessingAlgorithm, name: str, parameters: dict[str, Any], context: QgsProcessingContext
+) -> list[QgsMapLayer]:
+    """Return the raster and mesh layers that are the value of a parameter, one or a list; see `image_layer`.
+
+    Raises
+    ------
+    ImageryError
+        As for `image_layer`.
+    """
+    given = parameters.get(name)
+    values = given if isinstance(given, (list, tuple)) else [given]
+    return [image_layer(algorithm, name, {name: each}, context) for each in values if each not in (None, "")]
 
 
 def extent_on(

@@ -124,10 +124,15 @@ def read(source: QgsFeatureSource, request: QgsFeatureRequest) -> Iterator[QgsFe
 def take_source(
     algorithm: QgsProcessingAlgorithm, name: str, parameters: dict[str, Any], context: QgsProcessingContext
 ) -> Optional[QgsProcessingFeatureSource]:
-    """Return the source that is the value of a parameter, as it is now; call it in the main thread.
+    """Return the source that is the value of a parameter, as it is now, or None; call it in the main thread.
 
     The source that Processing itself returns holds the layer by its address: reading it after the user has removed the
     layer would crash QGIS.
+
+    Raises
+    ------
+    LabelError
+        The value is no vector layer, or a table without geometry.
     """
     source = algorithm.parameterAsSource(parameters, name, context)
     value = parameters.get(name)
@@ -135,6 +140,17 @@ def take_source(
     definition = value if is_defined else QgsProcessingFeatureSourceDefinition()
     its_layer = {name: definition.source if is_defined else value}
     layer = algorithm.parameterAsVectorLayer(its_layer, name, context)
+    if source is None and value not in (None, ""):
+        other = algorithm.parameterAsLayer(its_layer, name, context)
+        text = definition.source.valueAsString(context.expressionContext(), "")[0] if is_defined else value
+        named = text if other is None else f"The layer {other.name()}"
+        raise LabelError(f"{named} is no vector layer.", "Choose a layer of points, lines or polygons.")
+    if source is not None and source.wkbType() == Qgis.WkbType.NoGeometry:
+        raise LabelError(
+            f"The layer {source.sourceName()} is a table without geometry.",
+            "Choose a layer of points, lines or polygons. A CSV file is added as one by Layer > Add Layer > Add "
+            "Delimited Text Layer.",
+        )
     if source is None or layer is None:
         return source
     return ParameterSnapshot(LayerSnapshot(layer, definition.selectedFeaturesOnly), context, definition)

@@ -92,7 +92,6 @@ class ImageAlgorithm(JobAlgorithm):
     def checkParameterValues(self, parameters: dict[str, Any], context: QgsProcessingContext) -> tuple[bool, str]:
         """Return whether the values are valid, and extent and layer overlap, with a message if not."""
         try:
-            self._layer(parameters, context)  # first, as Processing does not name a missing file
             fine, message = super().checkParameterValues(parameters, context)
             if fine:
                 self._find_scope(parameters, context)
@@ -134,6 +133,10 @@ class ImageAlgorithm(JobAlgorithm):
         shape = work_area.intersection(extent, source, layer, context)
         frame = self._make_frame(layer, shape, parameters, context) if why_no_file else None
         return Scope(layer.name(), layer.crs(), shape, frame)
+
+    def _check_images(self, parameters: dict[str, Any], context: QgsProcessingContext) -> None:
+        """See JobAlgorithm; any image can be rendered."""
+        self._layer(parameters, context)
 
     def _layer(self, parameters: dict[str, Any], context: QgsProcessingContext) -> QgsMapLayer:
         return image_layer(self, INPUT, parameters, context)

@@ -30,6 +30,7 @@ from ...training_core.errors import OutputError, RoadSegError
 from ...training_core.jobs import Job, OptionField, from_options
 from .. import settings
 from ..layers import exchange
+from ..layers.image_layer import image_layers
 from ..layers.results import fill_sinks, open_result, sink_destination
 from ..layers.snapshot import take_source
 from ..layers.styles import fitting_style, set_name_and_group, set_style, source_name_of
@@ -115,6 +116,12 @@ class JobAlgorithm(RoadSegAlgorithm):
 
     def checkParameterValues(self, parameters: dict[str, Any], context: QgsProcessingContext) -> tuple[bool, str]:
         """Return whether the values are valid, with a message if not; layers and files are opened later."""
+        try:
+            self._check_images(parameters, context)  # before Processing, which would not name them
+            for name in map(self._name, self._fields(jobs.VECTOR)):
+                take_source(self, name, parameters, context)
+        except RoadSegError as error:
+            return False, str(error)
         fine, message = super().checkParameterValues(self._layers_alone(parameters), context)
         if not fine:
             return False, message
@@ -264,6 +271,11 @@ class JobAlgorithm(RoadSegAlgorithm):
                     raise OutputError(message, "Give the file another extension.")
         check_outputs(self, parameters, context)
 
+    def _check_images(self, parameters: dict[str, Any], context: QgsProcessingContext) -> None:
+        """Raise RoadSegError if an image is none, or none that the algorithm takes."""
+        for field in self._fields(jobs.RASTER, jobs.RASTERS):
+            self._raster_paths(field, parameters, context)
+
     def _layers_alone(self, parameters: dict[str, Any]) -> dict[str, Any]:
         """Return the values without folders and annotations among rasters: the worker finds what is in them."""
         changed = {}
@@ -276,17 +288,10 @@ class JobAlgorithm(RoadSegAlgorithm):
 
     def _raster_paths(self, field: OptionField, parameters: dict[str, Any], context: QgsProcessingContext) -> Any:
         name = self._name(field)
+        paths = map(exchange.raster_path, image_layers(self, name, self._layers_alone(parameters), context))
         if field.is_list:
-            files = exchange.training_data(parameters.get(name))
-            layers = self.parameterAsLayerList(self._layers_alone(parameters), name, context)
-            return (*map(os.path.abspath, files), *map(exchange.raster_path, layers))
-        if not field.option.required and not parameters.get(name):
-            return ""
-        layer = self.parameterAsRasterLayer(parameters, name, context)
-        if layer is None:
-            exchange.check_no_container(str(parameters.get(name)))
-            raise QgsProcessingException(self.invalidRasterError(parameters, name))
-        return exchange.raster_path(layer)
+            return (*map(os.path.abspath, exchange.training_data(parameters.get(name))), *paths)
+        return next(paths, "")
 
     def _write_inputs(
         self,

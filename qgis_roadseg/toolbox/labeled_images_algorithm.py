@@ -22,6 +22,7 @@ from qgis.core import (
 from ...training_core.errors import JobError, ModelFileError, RoadSegError
 from ...training_core.jobs import OptionField, model_path
 from ..layers import exchange, label_bounds, work_area
+from ..layers.image_layer import image_layers
 from ..layers.snapshot import take_source
 from ..rendering import mesh_painting, rendering
 from .job_algorithm import JobAlgorithm
@@ -138,7 +139,7 @@ class LabeledImagesAlgorithm(JobAlgorithm):
         return resolution_m
 
     def _layers(self, parameters: dict[str, Any], context: QgsProcessingContext) -> list[QgsMapLayer]:
-        return self.parameterAsLayerList(self._layers_alone(parameters), INPUT, context)
+        return image_layers(self, INPUT, self._layers_alone(parameters), context)
 
     def _raster_paths(self, field: OptionField, parameters: dict[str, Any], context: QgsProcessingContext) -> Any:
         files = [layer for layer in self._layers(parameters, context) if not exchange.why_no_file(layer)]

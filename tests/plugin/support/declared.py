@@ -90,17 +90,17 @@ def suffix(output):
 
 
 def good_values(algorithm, container, file, folder, chosen=""):
-    """Return values for all inputs of an algorithm that go with a chosen one, and for its outputs, in a folder."""
+    """Return values for all inputs of an algorithm that go with a chosen one, and for all outputs, in a folder."""
     left_out = _INSTEAD.get(chosen, _INSTEAD)
     values = {
         each.name(): good_value(each, container, file) for each in inputs_of(algorithm) if each.name() not in left_out
     }
     for parameter in algorithm.parameterDefinitions():
         name = parameter.name()
-        if parameter.flags() & _OPTIONAL or name in values:
-            continue
         if parameter.isDestination():
             values[name] = str(folder / f"{name}{suffix(parameter)}")
+        elif parameter.flags() & _OPTIONAL or name in values:
+            continue
         elif isinstance(parameter, QgsProcessingParameterFile):
             values[name] = str(folder)
         elif isinstance(parameter, QgsProcessingParameterField):

@@ -356,7 +356,7 @@ def test_what_a_mesh_lacks_is_said(mesh, seen, values, tmp_path):
 
 def test_a_layer_that_is_no_image_is_refused(seen, values):
     told = refusal({**values, "INPUT": polygons("Gebiet", MERCATOR, ALL)})
-    assert "The layer Gebiet is not an image. Choose a raster or mesh layer." in told
+    assert "The layer Gebiet is a vector layer, not an image. Choose a raster or mesh layer." in told
 
 
 def test_a_file_of_several_rasters_is_not_taken_for_a_mesh(image, seen, values, tmp_path):
