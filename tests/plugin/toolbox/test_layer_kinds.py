@@ -8,7 +8,6 @@ from qgis.core import (
     QgsPointCloudLayer,
     QgsProcessingContext,
     QgsProcessingParameterFeatureSource,
-    QgsProcessingParameterFile,
     QgsProject,
     QgsRasterLayer,
     QgsTiledSceneLayer,
