@@ -48,6 +48,14 @@ class InToolbox:
     group_id: str
     keywords: str
 
+    def checkParameterValues(self, parameters: dict[str, Any], context: QgsProcessingContext) -> tuple[bool, str]:
+        """Return whether the values are valid, with a message if not; QGIS ignores those of misspelled names."""
+        known = [each.name() for each in self.parameterDefinitions()]
+        unknown = [name for name in parameters if name not in known]
+        if unknown:
+            return False, f"There is no parameter {', '.join(unknown)}. Choose from {', '.join(known)}."
+        return super().checkParameterValues(parameters, context)
+
     def processAlgorithm(
         self, parameters: dict[str, Any], context: QgsProcessingContext, feedback: QgsProcessingFeedback
     ) -> dict[str, Any]:

@@ -5,7 +5,7 @@ Scope: registration of algorithms and workflows. Independent of single algorithm
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from qgis.core import QgsProcessingAlgorithm, QgsProcessingProvider
 from qgis.PyQt.QtCore import pyqtSignal
@@ -15,9 +15,14 @@ from ..paths import ICON
 from .workflow_algorithm import WorkflowAlgorithm, workflow_names
 
 
-def make_algorithms(types: Sequence[type[QgsProcessingAlgorithm]]) -> list[QgsProcessingAlgorithm]:
-    """Return an instance of each type, then the workflows, which are complete once the provider is registered."""
-    return [*(algorithm() for algorithm in types), *map(WorkflowAlgorithm, workflow_names())]
+def make_algorithms(types: Sequence[type[QgsProcessingAlgorithm]]) -> Iterator[QgsProcessingAlgorithm]:
+    """Yield an instance of each type, then the workflows.
+
+    A workflow lacks its outputs where the algorithms of its steps are not in a registered provider as it is made.
+    """
+    for algorithm in types:
+        yield algorithm()
+    yield from map(WorkflowAlgorithm, workflow_names())
 
 
 class RoadSegProvider(QgsProcessingProvider):

@@ -83,18 +83,23 @@ class WorkflowAlgorithm(InToolbox, QgsProcessingModelAlgorithm):
     def checkParameterValues(self, parameters: dict[str, Any], context: QgsProcessingContext) -> tuple[bool, str]:
         """Return whether the values are valid, with a message if not: before the first step what a later one needs."""
         fine, message = super().checkParameterValues(parameters, context)
+        if not fine:
+            return False, message
+        outputs = self.destinationParameterDefinitions()
+        if not any(parameters.get(each.name()) for each in outputs):
+            names = ", ".join(f"{each.description()} ({each.name()})" for each in outputs)
+            return False, str(JobError("There is nothing to write.", f"Give at least one of {names}."))
         try:
-            if fine:
-                check_outputs(self, parameters, context)
+            check_outputs(self, parameters, context)
         except OutputError as error:
             return False, str(error)
         layer = self.parameterAsLayer(parameters, INPUT, context)
         why_no_file = "" if layer is None else exchange.why_no_file(layer)
-        if fine and why_no_file and self._has_step_by_extent() and not parameters.get(EXTENT):
+        if why_no_file and self._has_step_by_extent() and not parameters.get(EXTENT):
             return False, str(
                 JobError(f"The layer {layer.name()} {why_no_file}, and no extent is given.", "Give one (EXTENT).")
             )
-        return fine, message
+        return True, ""
 
     def _has_step_by_extent(self) -> bool:
         """Whether a step takes an extent and no area of interest."""
@@ -114,7 +119,7 @@ class WorkflowAlgorithm(InToolbox, QgsProcessingModelAlgorithm):
     def _work(
         self, parameters: dict[str, Any], context: QgsProcessingContext, feedback: QgsProcessingFeedback
     ) -> dict[str, Any]:
-        """Run the steps that the requested outputs need, with intermediate outputs that are not requested."""
+        """Run the steps that the requested outputs need; return only these, as the others are temporary files."""
         needed = {each.name(): each.defaultValue() for each in self.destinationParameterDefinitions()}
         wanted = {name: value for name, value in parameters.items() if value is not None}
         self._leave_out_steps({name for name, value in wanted.items() if value != ""})
@@ -122,7 +127,7 @@ class WorkflowAlgorithm(InToolbox, QgsProcessingModelAlgorithm):
         results = QgsProcessingModelAlgorithm.processAlgorithm(self, {**filled, **wanted}, context, feedback)
         for parameter in self.destinationParameterDefinitions():
             set_name_and_group(results.get(parameter.name(), ""), parameter.description(), self._source_name, context)
-        return results
+        return {name: value for name, value in results.items() if name not in needed or wanted.get(name)}
 
     def _leave_out_steps(self, wanted: Collection[str]) -> None:
         """Deactivate the steps of which nothing is wanted, nor handed on to a step of which something is."""

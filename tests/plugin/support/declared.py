@@ -4,6 +4,7 @@ from osgeo import gdal, ogr, osr
 from qgis.core import (
     QgsProcessing,
     QgsProcessingParameterDefinition,
+    QgsProcessingParameterExtent,
     QgsProcessingParameterFeatureSource,
     QgsProcessingParameterField,
     QgsProcessingParameterFile,
@@ -105,4 +106,6 @@ def good_values(algorithm, container, file, folder, chosen=""):
             values[name] = str(folder)
         elif isinstance(parameter, QgsProcessingParameterField):
             values[name] = "width_m"
+        elif isinstance(parameter, QgsProcessingParameterExtent):
+            values[name] = "350000,350020,3059985,3060000 [EPSG:32645]"
     return values

@@ -12,6 +12,7 @@ from roadseg.qgis_roadseg.toolbox.job_algorithm import JobAlgorithm
 from roadseg.training_core import jobs
 
 from ..conftest import ROOT
+from ..support.declared import good_values, make_container
 
 GROUPS = {
     "runtime": "Runtime",
@@ -67,6 +68,14 @@ def test_every_algorithm_says_what_it_does_once(provider):
         what = long.split("\n\n")[0]
         assert SENTENCE.fullmatch(what), f"{name}: its job's docstring needs a second paragraph"
         assert short not in long, name  # both are shown by qgis_process
+
+
+def test_a_misspelled_parameter_is_refused_by_name(provider, model, tmp_path):
+    container = make_container(tmp_path / "town.gpkg")
+    for algorithm in provider.algorithms():
+        values = {**good_values(algorithm, container, model, tmp_path), "TRESHOLD": 0.5}
+        fine, told = algorithm.create().checkParameterValues(values, QgsProcessingContext())
+        assert not fine and "There is no parameter TRESHOLD. Choose from " in told, algorithm.name()
 
 
 def test_every_parameter_is_explained(provider):

@@ -21,6 +21,7 @@ from roadseg.qgis_roadseg.toolbox.workflow_algorithm import FOLDER, WorkflowAlgo
 from scripts import processing_models
 
 from ..support.acting import Ear, failure, memory_layer, run, run_in_task, write_model
+from ..support.declared import good_values, make_container
 from ..support.parts import CHALLENGE, CHANGES, FINETUNE, NETWORK, SEGMENT
 from ..support.tiles import ALL, paint_tiles, square_extent, tile_layer
 
@@ -143,8 +144,12 @@ def test_the_workflows_of_changes_make_a_challenge_of_them_where_one_is_wanted(j
     before = memory_layer("LineString", "OSM", ROAD)
     values = {"INPUT": str(image), "MODEL": model, "EXTENT": str(image)}
     challenge = str(tmp_path / "challenge.geojson")
-    for name, own in (("updateosm", {"BEFORE": before}), ("changedroads", {"IMAGE_BEFORE": str(image)})):
-        outputs = dict.fromkeys(("OUTPUT", "ROADS", "ROADS_BEFORE", "ROADS_AFTER"), "TEMPORARY_OUTPUT")
+    cases = {
+        "updateosm": ({"BEFORE": before}, ("OUTPUT", "ROADS")),
+        "changedroads": ({"IMAGE_BEFORE": str(image)}, ("OUTPUT", "ROADS_BEFORE", "ROADS_AFTER")),
+    }
+    for name, (own, names) in cases.items():
+        outputs = dict.fromkeys(names, "TEMPORARY_OUTPUT")
         for nothing in ({}, {"CHALLENGE": None}, {"CHALLENGE": ""}):
             result = run(name, {**values, **own, **outputs, **nothing})
             assert jobs_run()[-1] == "comparenetworks" and "CHALLENGE" not in result
@@ -159,6 +164,25 @@ def test_a_challenge_can_be_all_that_is_wanted(jobs_run, image, tmp_path, model)
     values = {"INPUT": str(image), "MODEL": model, "EXTENT": str(image), "BEFORE": before}
     run("updateosm", {**values, "ROADS": "TEMPORARY_OUTPUT", "CHALLENGE": str(challenge)})
     assert challenge.is_file()
+
+
+def test_a_result_that_nobody_asked_for_is_not_reported(jobs_run, image, tmp_path, model):
+    roads = tmp_path / "roads.gpkg"
+    result = run("maproads", {"INPUT": str(image), "MODEL": model, "OUTPUT": str(roads)})
+    assert [name for name in result if name in ("OUTPUT", "PROBABILITY")] == ["OUTPUT"]
+
+
+@pytest.mark.parametrize("name", processing_models.MODELS)
+def test_a_workflow_names_its_outputs_and_makes_at_least_one(provider, play_runtime, name, image, model, tmp_path):
+    play_runtime("")
+    algorithm = provider.algorithm(name)  # the one that qgis_process shows the help of
+    outputs = [each.name() for each in algorithm.destinationParameterDefinitions()]
+    assert outputs == [each.name() for each in algorithm.outputDefinitions()] and "OUTPUT" in outputs
+    values = good_values(algorithm, make_container(tmp_path / "town.gpkg"), model, tmp_path)
+    nothing = {key: value for key, value in values.items() if key not in outputs}
+    told = algorithm.create().checkParameterValues(nothing, QgsProcessingContext())[1]
+    assert "no value specified for parameter" in told or "Give at least one of " in told
+    assert "OUTPUT" in told
 
 
 def test_no_dialog_suggests_a_challenge(provider):
