@@ -21,6 +21,7 @@ from qgis.core import (
     QgsFields,
     QgsGeometry,
     QgsMapLayer,
+    QgsMultiBandColorRenderer,
     QgsProcessingContext,
     QgsProviderRegistry,
     QgsRasterLayer,
@@ -30,6 +31,7 @@ from qgis.core import (
 from qgis.PyQt.QtCore import QMetaType
 
 from ...training_core.errors import Cancelled, ImageryError, LabelError, OutputError
+from ...training_core.jobs.file_identity import files_in
 from .snapshot import read
 
 # Field types that every format can hold, besides numbers and dates; lists and maps are not among them.
@@ -43,8 +45,9 @@ def why_no_file(layer: QgsMapLayer) -> str:
         return "has no pixels of its own"
     if layer.providerType() != "gdal":
         return f"comes from {layer.providerType()}"
-    if "|" in source:
-        return f"is opened with extra options ({source.partition('|')[2]})"
+    options = QgsProviderRegistry.instance().decodeUri("gdal", source).get("openOptions")
+    if options:
+        return f"is opened with extra options ({', '.join(options)})"
     if source.startswith("PG:"):
         return "is in a database"
     if source.startswith("/vsimem/"):
@@ -55,12 +58,14 @@ def why_no_file(layer: QgsMapLayer) -> str:
 def raster_path(layer: QgsMapLayer) -> str:
     """Return the layer's dataset name for GDAL, with an absolute path: that path, or the name of a subdataset.
 
-    A CRS that the user has assigned to the layer, in QGIS alone, is part of the name: vrt://town.tif?a_srs=EPSG:32645.
+    A CRS and no data that the user has set for the layer, in QGIS alone, are part of the name:
+    vrt://town.tif?a_srs=EPSG:32645&a_nodata=0.
 
     Raises
     ------
     ImageryError
-        GDAL cannot open the layer by a dataset name, or not with the layer's CRS, or the file holds several rasters.
+        GDAL cannot open the layer by a dataset name, or not with the layer's CRS or no data, or the file holds several
+        rasters.
     """
     if not isinstance(layer, QgsRasterLayer):
         check_no_container(layer.source())
@@ -70,15 +75,71 @@ def raster_path(layer: QgsMapLayer) -> str:
             f"The layer {layer.name()} {why}: only QGIS can read it.",
             "Export the area that you need to a GeoTIFF file (the layer's menu, Export, Save As) and choose that.",
         )
-    path, crs = absolute(layer.source()), layer.crs()
-    if not crs.isValid() or crs == layer.dataProvider().crs():
+    path, crs, no_data = absolute(layer.source()), layer.crs(), _no_data(layer)
+    options = []
+    if crs.isValid() and crs != layer.dataProvider().crs():
+        options.append(f"a_srs={crs.authid() if crs.authid().startswith('EPSG:') else crs.toWkt()}")
+    if no_data:
+        options.append(f"a_nodata={no_data}")
+    if not options:
         return path
-    if "?" in path:  # where GDAL takes options to begin
+    is_connection = path.startswith("vrt://")
+    if "?" in path and not is_connection:  # where GDAL takes options to begin
         raise ImageryError(
-            f"The layer {layer.name()} has a coordinate reference system in QGIS that its file has not.",
-            "Assign it to the file (Raster > Projections > Assign Projection).",
+            f"The layer {layer.name()} has a coordinate reference system or no data in QGIS that its file has not.",
+            "Assign them to the file (Raster > Projections > Assign Projection; gdal_edit -a_nodata), or rename it.",
         )
-    return f"vrt://{path}?a_srs={crs.authid() if crs.authid().startswith('EPSG:') else crs.toWkt()}"
+    return f"{path if is_connection else f'vrt://{path}'}{'&' if '?' in path else '?'}{'&'.join(options)}"
+
+
+def _no_data(layer: QgsRasterLayer) -> str:
+    """Return the no data value that the user has set for a layer instead of its file's; empty if none is set.
+
+    `none` means that the file's own is unticked. NaN is no data anyway.
+
+    Raises
+    ------
+    ImageryError
+        There are several values, ranges, or bands of different ones, which GDAL cannot be told in a name.
+    """
+    provider = layer.dataProvider()
+    of_bands, are_set = set(), False
+    for band in range(1, layer.bandCount() + 1):
+        if provider.colorInterpretation(band) == Qgis.RasterColorInterpretation.AlphaBand:
+            continue
+        added = [(each.min(), each.max()) for each in provider.userNoDataValues(band)]
+        own, is_used = provider.sourceHasNoDataValue(band), provider.useSourceNoDataValue(band)
+        are_set = are_set or bool(added) or (own and not is_used)
+        value = provider.sourceNoDataValue(band)
+        ranges = [*added, (value, value)] if own and is_used else added
+        of_bands.add(frozenset(each for each in ranges if each[0] == each[0]))
+    if not are_set:
+        return ""
+    ranges = sorted(of_bands.pop())
+    if of_bands or len(ranges) > 1 or any(low != high for low, high in ranges):
+        raise ImageryError(
+            f"The layer {layer.name()} has several no data values in QGIS that its file has not, or others in each "
+            "band, or a range.",
+            "Export the layer to a GeoTIFF file (its menu, Export, Save As) and choose that.",
+        )
+    return f"{ranges[0][0]:.17g}" if ranges else "none"
+
+
+def band_order_note(layer: QgsMapLayer) -> str:
+    """Return a sentence on the bands of a layer that QGIS draws in another order than their file has; else nothing."""
+    renderer = layer.renderer() if isinstance(layer, QgsRasterLayer) else None
+    if not isinstance(renderer, QgsMultiBandColorRenderer):
+        return ""
+    drawn = renderer.redBand(), renderer.greenBand(), renderer.blueBand()
+    colors = Qgis.RasterColorInterpretation
+    named = [layer.dataProvider().colorInterpretation(band) for band in drawn if band > 0]
+    if drawn == (1, 2, 3) or named == [colors.RedBand, colors.GreenBand, colors.BlueBand]:
+        return ""
+    return (
+        f"QGIS draws the layer {layer.name()} with its bands {', '.join(map(str, drawn))} as red, green and blue. The "
+        "file does not name its bands so, and is read in its own order: band 1 as red, 2 as green, 3 as blue. If that "
+        "is wrong, set the color interpretation of the bands in the file (gdal_edit -colorinterp_1 blue and so on)."
+    )
 
 
 def training_data(values: Any) -> list[str]:
@@ -104,13 +165,12 @@ def check_no_container(path: str) -> None:
 
 
 def absolute(source: str) -> str:
-    """Return a source with an absolute path, also within the name of a subdataset: NETCDF:"a.nc":red."""
-    if os.path.exists(source):
-        return os.path.abspath(source)
-    for part in source.replace('"', ":").split(":")[1:]:
-        if part and os.path.exists(part):
-            return source if os.path.isabs(part) else source.replace(part, os.path.abspath(part), 1)
-    return source
+    """Return a source with an absolute path, also within the name of a subdataset or archive: NETCDF:"a.nc":red."""
+    files = [file for file in files_in(source) if file not in ("", ".") and os.path.exists(file)]
+    if not files or any(map(os.path.isabs, files)):
+        return source
+    file = max(files, key=len)
+    return source.replace(file, os.path.abspath(file), 1)
 
 
 def check_crs(source: QgsFeatureSource) -> None:

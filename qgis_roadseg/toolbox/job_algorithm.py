@@ -152,6 +152,10 @@ class JobAlgorithm(RoadSegAlgorithm):
             field.name: take_source(self, self._name(field), parameters, context) for field in self._fields(jobs.VECTOR)
         }
         self._source_name = self._name_of_input(parameters, context)
+        for name in map(self._name, self._fields(jobs.RASTER, jobs.RASTERS)):
+            for layer in image_layers(self, name, self._layers_alone(parameters), context):
+                if exchange.band_order_note(layer):
+                    feedback.pushInfo(exchange.band_order_note(layer))
 
     def _work(
         self, parameters: dict[str, Any], context: QgsProcessingContext, feedback: QgsProcessingFeedback

@@ -29,7 +29,7 @@ def files_in(path: str) -> list[str]:
     parts = _COLON.split(path.replace('"', ""))
     ranges = combinations(range(len(parts) + 1), 2)  # since a path may hold a colon itself
     inner = re.sub(r"^(/vsi\w+/)+", "", path)
-    archives = map(str, Path(inner.strip("{}")).parents) if inner != path else ()
+    archives = map(str, Path(re.sub("[{}]", "", inner)).parents) if inner != path else ()
     return [path, path.partition("|")[0], *(":".join(parts[begin:end]) for begin, end in ranges), *archives]
 
 

@@ -56,6 +56,13 @@ def test_nodata_not_a_number_and_alpha_say_where_data_is(tmp_path):
     np.testing.assert_array_equal(known, np.tile([False, False, True, True], (4, 1)))
 
 
+@pytest.mark.parametrize(("a_nodata", "known"), [("0", [0, 1, 1]), ("none", [1, 1, 1]), ("7", [1, 0, 1])])
+def test_no_data_that_qgis_names_replace_those_of_the_file(tmp_path, a_nodata, known):
+    path = write_raster(tmp_path / "image.tif", np.array([[[0, 7, 255]]], dtype=np.uint8), nodata=255)
+    with open_raster(f"vrt://{path}?a_nodata={a_nodata}") as dataset, Image(dataset, (1,)) as image:
+        assert image.read(0, 0, 3, 1)[1].tolist() == [list(map(bool, known))]
+
+
 def test_another_resolution_averages_and_keeps_the_extent_and_nodata(tmp_path):
     values = np.repeat(np.repeat(np.arange(16, dtype="uint8").reshape(4, 4), 4, axis=0), 4, axis=1)
     path = write_raster(tmp_path / "image.tif", values)

@@ -8,12 +8,14 @@ from qgis.core import (
     QgsFeature,
     QgsGeometry,
     QgsMeshLayer,
+    QgsMultiBandColorRenderer,
     QgsProcessingContext,
     QgsProcessingFeatureSourceDefinition,
     QgsProcessingParameterFeatureSource,
     QgsProcessingParameters,
     QgsProject,
     QgsRasterLayer,
+    QgsRasterRange,
     QgsVectorLayer,
 )
 from roadseg.qgis_roadseg.layers import exchange
@@ -176,6 +178,77 @@ def test_subdatasets_of_a_relative_file_get_its_whole_path(image, tmp_path, monk
         assert exchange.raster_path(layer) == whole
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["/vsizip/town.zip/inner/image.tif", "/vsizip/{town.zip}/inner/image.tif", "vrt://town.tif?bands=2,1", "town.tif"],
+)
+def test_a_relative_name_means_the_file_that_qgis_opens(image, tmp_path, monkeypatch, name):
+    with zipfile.ZipFile(tmp_path / "town.zip", "w") as archive:
+        archive.write(image, "inner/image.tif")
+    (tmp_path / "town.tif").write_bytes(image.read_bytes())
+    monkeypatch.chdir(tmp_path)
+    layer = QgsRasterLayer(name)
+    assert layer.isValid()
+    path = exchange.raster_path(layer)
+    monkeypatch.chdir("/")
+    assert str(tmp_path) in path and gdal.Open(path).RasterXSize == 40
+
+
+def test_a_bar_in_a_name_is_no_option(image, tmp_path):
+    path = str(tmp_path / "a|b.tif")
+    image.rename(path)
+    assert exchange.raster_path(QgsRasterLayer(path)) == path
+
+
+@pytest.fixture
+def collared(tmp_path):
+    """An image of one byte a pixel, with 0, 7, 8 and 255 in a column each, of which the file declares 255 as no data."""
+    path = str(tmp_path / "collar.tif")
+    dataset = gdal.GetDriverByName("GTiff").Create(path, 4, 1)
+    dataset.SetGeoTransform((350000, 0.5, 0, 3060000, 0, -0.5))
+    dataset.GetRasterBand(1).WriteRaster(0, 0, 4, 1, bytes([0, 7, 8, 255]))
+    dataset.GetRasterBand(1).SetNoDataValue(255)
+    del dataset  # which closes it
+    return QgsRasterLayer(path, "Bild")
+
+
+@pytest.mark.parametrize(
+    ("is_used", "added", "told"),
+    [
+        (True, [], ""),
+        (True, [255], "?a_nodata=255"),
+        (True, [float("nan")], "?a_nodata=255"),
+        (False, [], "?a_nodata=none"),
+        (False, [0], "?a_nodata=0"),
+        (False, [-9999.5], "?a_nodata=-9999.5"),
+    ],
+)
+def test_no_data_of_the_layer_are_handed_on_with_it(collared, is_used, added, told):
+    collared.dataProvider().setUseSourceNoDataValue(1, is_used)
+    collared.dataProvider().setUserNoDataValue(1, [QgsRasterRange(value, value) for value in added])
+    source = collared.source()
+    assert exchange.raster_path(collared) == (f"vrt://{source}{told}" if told else source)
+    if told:
+        collared.setCrs(QgsCoordinateReferenceSystem("EPSG:32645"))
+        assert exchange.raster_path(collared) == f"vrt://{source}?a_srs=EPSG:32645&{told[1:]}"
+
+
+@pytest.mark.parametrize(("is_used", "added"), [(True, [(0, 0)]), (False, [(0, 0), (8, 8)]), (False, [(0, 8)])])
+def test_no_data_that_no_name_can_hold_are_refused(collared, is_used, added):
+    collared.dataProvider().setUseSourceNoDataValue(1, is_used)
+    collared.dataProvider().setUserNoDataValue(1, [QgsRasterRange(*ends) for ends in added])
+    with pytest.raises(ImageryError, match="The layer Bild has several no data values") as refused:
+        exchange.raster_path(collared)
+    assert "Export the layer" in refused.value.remedy
+
+
+def test_bands_that_qgis_draws_in_another_order_are_told(image):
+    layer = QgsRasterLayer(str(image), "Bild")
+    assert exchange.band_order_note(layer) == ""
+    layer.setRenderer(QgsMultiBandColorRenderer(layer.dataProvider(), 3, 2, 1))
+    assert "the layer Bild with its bands 3, 2, 1" in exchange.band_order_note(layer)
+
+
 def test_rasters_of_other_providers_are_refused():
     layer = QgsRasterLayer("type=xyz&url=file:///{z}/{x}/{y}.png", "Kacheln", "wms")
     with pytest.raises(ImageryError, match=r"The layer Kacheln comes from wms.*GeoTIFF"):
@@ -185,7 +258,7 @@ def test_rasters_of_other_providers_are_refused():
 def test_rasters_with_options_are_refused(image):
     layer = QgsRasterLayer(f"{image}|option:NUM_THREADS=2", "Bild")
     assert layer.isValid()
-    with pytest.raises(ImageryError, match=r"The layer Bild is opened with extra options \(option:NUM_THREADS=2\)"):
+    with pytest.raises(ImageryError, match=r"The layer Bild is opened with extra options \(NUM_THREADS=2\)"):
         exchange.raster_path(layer)
 
 
@@ -219,7 +292,9 @@ def test_rasters_within_an_archive_are_handed_on_as_they_stand(image, tmp_path):
 def test_a_layers_own_crs_on_a_name_with_options_is_refused_with_the_remedy(qgis_app):
     layer = QgsRasterLayer("/vsicurl/http://127.0.0.1:1/bild.tif?a=1", "Bild")
     layer.setCrs(QgsCoordinateReferenceSystem("EPSG:32645"))
-    with pytest.raises(ImageryError, match="The layer Bild has a coordinate reference system in QGIS that its file"):
+    with pytest.raises(
+        ImageryError, match="The layer Bild has a coordinate reference system or no data in QGIS that its"
+    ):
         exchange.raster_path(layer)
 
 

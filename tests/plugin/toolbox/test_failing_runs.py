@@ -54,6 +54,20 @@ def test_an_image_that_only_lives_on_a_server_is_refused(play_runtime, tmp_path)
     assert "The layer Kacheln comes from wms" in failure("vectorize", {"INPUT": tiles, "OUTPUT": "TEMPORARY_OUTPUT"})
 
 
+def test_an_image_that_is_missing_among_others_is_named(play_runtime, image, tmp_path):
+    play_runtime(NETWORK)
+    roads = memory_layer("LineString", "Straßen", "LineString (350001 3059999, 350011 3059999)")
+    values = {"INPUT": [str(image), "/no/such.tif"], "ROADS": roads, "MODEL": str(tmp_path / "model.safetensors")}
+    assert "/no/such.tif cannot be opened as an image" in failure("finetune", values)
+
+
+def test_a_csv_without_geometry_is_called_what_it_is(play_runtime, tmp_path):
+    play_runtime(NETWORK)
+    (tmp_path / "wege.csv").write_text("id,breite\n1,5\n")
+    values = {"INPUT": str(tmp_path / "wege.csv"), "OUTPUT": str(tmp_path / "roads.gpkg")}
+    assert "The layer wege is a table without geometry" in failure("cleannetwork", values)
+
+
 def test_a_worker_that_forgets_its_lines(play_runtime, image, tmp_path):
     play_runtime(ANSWER)
     told = failure("vectorize", {"INPUT": str(image), "OUTPUT": str(tmp_path / "roads.gpkg")})
