@@ -72,9 +72,9 @@ def run(job: MapRegion, reporter: Reporter) -> dict[str, Any]:
         stack.callback(put_style, Path(index_path), False, reporter)
         executor = stack.enter_context(closing(_open_executor(job, region, reporter)))
         progress, sketch = RegionProgress(region, index, reporter), RoadSketch()
-        summary = NetworkSummary(region, sketch.add)
         with stages.timed("mapping scenes", 0.05, 0.8) as part:
             progress.map_scenes(executor, part)
+        summary = NetworkSummary(region.grid, progress.mapped, sketch.add)
         with stages.timed("extracting roads", 0.8, 0.97) as part:
             tables, mismatches = _extract_roads(job, region, progress, executor, part)
             write_in_parts(roads_path, "roads", summary.noted(tables), "LineString")

@@ -17,10 +17,13 @@ import shapely
 
 from ..events import Reporter
 from ..extraction.sanity_checks import is_too_dense
+from ..geodata.grid import Grid
+from ..geodata.parallel_arrays import ranges
 from .catalog import Problem
 from .executors import Executor, Outcome, Task
 from .index_layer import DONE, FAILED, RUNNING, IndexedScene, IndexLayer
 from .network_tasks import MappedScene
+from .region_grid import has_data, outline_on
 from .region_plan import RegionPlan, ScenePlan, rounds
 from .task_handlers import ASSEMBLE, MAP
 
@@ -28,6 +31,8 @@ from .task_handlers import ASSEMBLE, MAP
 _MAX_WARNINGS = 20
 # About the number of points in the report's curve of throughput.
 _POINTS = 200
+# Roads are counted by pieces of at most this length.
+_PIECE_M = 20.0
 # The time left follows from the last while: this long, and at least this number of tasks of each worker.
 _WINDOW_S, _WINDOW_TASKS = 600.0, 3
 
@@ -249,20 +254,21 @@ class RegionProgress:
 
 
 class NetworkSummary:
-    """Numbers of a network, counted while it is written, with the length of road by name of the scene.
+    """Numbers of a network, counted while it is written, with the length of road by name of the mapped scene.
 
     `see` is called with the lines of each part, (n,) object.
     """
 
-    def __init__(self, region: RegionPlan, see: Callable[[np.ndarray], None]) -> None:
+    def __init__(self, grid: Grid, scenes: Sequence[MappedScene], see: Callable[[np.ndarray], None]) -> None:
         self.count, self.length_m, self.components = 0, 0.0, 0
-        self.scene_m: dict[str, float] = {}
-        self._region, self._see = region, see
-        self._outlines = {plan.scene.name: region.outline(plan) for plan in region.plans}
+        self.scene_m = {scene.name: 0.0 for scene in scenes}
+        self._grid, self._see = grid, see
+        self._rasters = [scene.probability for scene in scenes]
+        self._outlines = [outline_on(grid, scene.grid) for scene in scenes]
 
     def noted(self, tables: Iterable[geopandas.GeoDataFrame]) -> Iterator[geopandas.GeoDataFrame]:
-        """Yield tables of lines, and count them; a line belongs to all scenes that show its middle."""
-        names, tree = list(self._outlines), shapely.STRtree(list(self._outlines.values()))
+        """Yield tables of lines, and count them; each piece of a line belongs to all scenes that have data there."""
+        tree = shapely.STRtree(self._outlines)
         for table in tables:
             if len(table):
                 lines, lengths_m = table.geometry.to_numpy(), table["length_m"].to_numpy()
@@ -270,17 +276,27 @@ class NetworkSummary:
                 self.length_m += float(lengths_m.sum())
                 self.components = max(self.components, int(table["component"].max()))
                 self._see(lines)
-                middles = shapely.line_interpolate_point(lines, 0.5, normalized=True)
-                line, scene = tree.query(middles, predicate="intersects")
-                for number, length_m in zip(scene.tolist(), lengths_m[line].tolist()):
-                    self.scene_m[names[number]] = self.scene_m.get(names[number], 0.0) + length_m
+                self._count_by_scene(lines, lengths_m, tree)
             yield table
+
+    def _count_by_scene(self, lines: np.ndarray, lengths_m: np.ndarray, outlines: shapely.STRtree) -> None:
+        counts = np.maximum(np.ceil(lengths_m / _PIECE_M), 1).astype(np.int64)
+        line = np.repeat(np.arange(len(lines)), counts)
+        middle = (ranges(np.zeros_like(counts), counts) + 0.5) / counts[line]
+        points = shapely.line_interpolate_point(lines[line], middle, normalized=True)
+        places = np.column_stack(~self._grid.transform @ tuple(shapely.get_coordinates(points).T))
+        piece, scene = outlines.query(shapely.points(places), predicate="intersects")
+        names = list(self.scene_m)
+        for number in np.unique(scene):
+            shown = piece[scene == number]
+            shown = shown[has_data(self._rasters[number], self._grid, places[shown])]
+            self.scene_m[names[number]] += float((lengths_m / counts)[line[shown]].sum())
 
     def noisy_scenes(self) -> list[str]:
         """Return the names of scenes with more roads than any town has."""
-        grid = self._region.grid
+        areas_m2 = shapely.area(self._grid.from_pixels_to_metric(np.array(self._outlines)))
         return [
             name
-            for name, outline in self._outlines.items()
-            if is_too_dense(self.scene_m.get(name, 0.0) / 1000, grid.to_metric(outline).area / 1e6)
+            for (name, length_m), area_m2 in zip(self.scene_m.items(), areas_m2)
+            if is_too_dense(length_m / 1000, area_m2 / 1e6)
         ]

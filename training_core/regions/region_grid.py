@@ -164,6 +164,15 @@ def read_best(grid: Grid, window: Part, views: Sequence[RegionView]) -> tuple[np
     return probability, classes
 
 
+def has_data(path: str, grid: Grid, places: np.ndarray) -> np.ndarray:
+    """Return at which places, (n, 2) float64 columns and rows of the region's grid, a raster has data: (n,) bool."""
+    column, row = np.floor(places).astype(np.int64).T
+    part = Part(int(row.min()), int(column.min()), int(np.ptp(row)) + 1, int(np.ptp(column)) + 1)
+    with open_raster(path) as dataset:
+        values = _Source(dataset, grid, Resampling.nearest).read(part)
+    return values[row - part.row, column - part.column] != NO_DATA
+
+
 def _opened(view: RegionView, grid: Grid, has_classes: bool, stack: ExitStack) -> list["_Source"]:
     """Return the probability of a scene, and its classes if asked."""
     wanted = [(view.probability, Resampling.bilinear), *([(view.classes, Resampling.nearest)] if has_classes else [])]

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import heapq
 
+import numpy as np
 import pytest
+from shapely import LineString
 
-from training_core.regions.progress import Throughput, WorkerThroughput
+from tests.core.support.rasters import NORTH_UP, layer, write_raster
+from training_core.geodata.rasters import read_grid
+from training_core.regions.network_tasks import MappedScene
+from training_core.regions.progress import NetworkSummary, Throughput, WorkerThroughput
 
 
 def play(throughput, workers, tasks, megapixels=10.0, pause_s=0.0):
@@ -83,3 +88,24 @@ def test_each_worker_has_the_throughput_of_its_own_work():
     throughput.add("a", 0, 5, now=30)
     assert throughput.by_worker == {"a": WorkerThroughput(2, 10, 25), "b": WorkerThroughput(1, 30, 10)}
     assert [worker.megapixels_per_s for worker in throughput.by_worker.values()] == [3, 0.4]
+
+
+def test_a_scene_has_the_length_of_the_roads_where_it_has_data(tmp_path):
+    whole = np.zeros((1, 200, 400), np.uint8)
+    west, none = whole.copy(), np.full_like(whole, 255)
+    west[:, :, 240:] = 255
+    scenes = []
+    for name, values in (("whole", whole), ("west", west), ("none", none)):
+        path = write_raster(tmp_path / f"{name}.tif", values)
+        scenes.append(MappedScene(name, "", read_grid(path), path, ""))
+    beside = NORTH_UP.translation(400 * NORTH_UP.a, 0) @ NORTH_UP
+    path = write_raster(tmp_path / "beside.tif", whole, transform=beside)
+    scenes.append(MappedScene("beside", "", read_grid(path), path, ""))
+    # From column 40 to 640, so that 200 pixels are in the west, 360 in the whole, and 240 beside.
+    road = LineString([NORTH_UP @ (40, 100), NORTH_UP @ (640, 100)])
+    pixel_m = NORTH_UP.a
+    summary, seen = NetworkSummary(scenes[0].grid, scenes, lambda lines: None), []
+    seen += summary.noted([layer(road, length_m=[600 * pixel_m], component=[1])])
+    expected = {"whole": 360, "west": 200, "none": 0, "beside": 240}
+    assert summary.scene_m == pytest.approx({name: px * pixel_m for name, px in expected.items()}, abs=20)
+    assert len(seen) == 1 and summary.length_m == 600 * pixel_m
