@@ -133,7 +133,7 @@ def read_task_ids(path: str) -> list[str]:
         reason = "it is not text" if isinstance(error, UnicodeDecodeError) else str(error).rstrip(".")
         raise LabelError(f"{path} is not a challenge, or is damaged: {reason}.", remedy) from error
     known = [each for each in ids if is_task_id(each)]
-    if not known:
+    if ids and not known:  # without a task, it is a challenge where nothing was to be done
         raise LabelError(f"{path} has no task with an id of RoadSeg.", remedy)
     return known
 

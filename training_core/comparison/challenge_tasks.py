@@ -5,7 +5,6 @@ Scope: which stretches and points become tasks, their length, priority and instr
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import replace
 
 import geopandas
@@ -14,16 +13,18 @@ import pandas
 import shapely
 
 from ..errors import LabelError
+from ..events import Reporter
 from ..geodata.parallel_arrays import ranges
-from ..geodata.vectors import require_geometry
+from ..geodata.vectors import require_geometry, with_names
 from ..jobs import MakeChallenge
-from ..jobs.networks import DISPLACED, LOST, NEW
+from ..jobs.change_words import CHANGE, CHANGES, DISPLACED, LOST, NEW
 from ..networks.chains import join_chains
 from ..networks.graph import Graph
-from ..networks.likely_breaks import APART, DEAD_END, GAP
+from ..networks.likely_breaks import APART, DEAD_END, GAP, KIND, KINDS
 from ..networks.lines import LineFields, lines_in, make_lines, shared_plane
 from ..networks.noding import node_lines
 from ..networks.road_graph import as_drawn
+from .review import known_only
 
 PURPOSE = "changes or likely breaks"
 PRIORITIES = ("high", "medium", "low")
@@ -49,36 +50,40 @@ _INSTRUCTIONS = {
 }
 
 
+def known_features(layer: geopandas.GeoDataFrame, job: MakeChallenge, reporter: Reporter) -> geopandas.GeoDataFrame:
+    """Return the lines of a layer with a known `change`, or its points with a known `kind`; see `known_only`.
+
+    Raises
+    ------
+    LabelError
+        The layer holds neither changes nor likely breaks.
+    """
+    layer = with_names(layer, (CHANGE, KIND), job.layer, PURPOSE)
+    for field, known, geometry in ((CHANGE, CHANGES, "lines"), (KIND, KINDS, "points")):
+        if field in layer.columns:
+            require_geometry(layer, (geometry,), job.layer, PURPOSE)
+            return known_only(layer, field, known, PURPOSE, job.layer, reporter)
+    if layer.empty:  # some formats keep no fields without features
+        return layer.assign(**{CHANGE: ""})
+    raise LabelError(
+        f"The {PURPOSE} ({job.layer}) have neither a field {CHANGE!r} nor a field {KIND!r}.",
+        "Choose a layer of changes that Compare road networks wrote, or of likely breaks.",
+    )
+
+
 def make_tasks(layer: geopandas.GeoDataFrame, job: MakeChallenge) -> tuple[geopandas.GeoDataFrame, int]:
     """Return the tasks of a layer, the most important first, and the number of stretches that are too short for one.
 
     Tasks are lines or points in longitude and latitude of WGS 84 with the columns `change`, `length_m`, `offset_m`,
     `probability` of a road there and `paths_share` (NaN where unknown), `feature` of the layer (of several the first),
-    `priority`, `instruction`, and `longitude` and `latitude` of their middle.
+    `priority`, `instruction`, and `longitude` and `latitude` of their middle. The layer is one of `known_features`.
 
     Raises
     ------
     LabelError
-        The layer holds neither changes nor likely breaks, none of which a task is made, or more than `MAX_PARTS`.
+        There are more than `MAX_PARTS`.
     """
-    if "change" in layer.columns:
-        require_geometry(layer, ("lines",), job.layer, PURPOSE)
-        tasks, too_short = _stretches(layer, job)
-    elif "kind" in layer.columns:
-        require_geometry(layer, ("points",), job.layer, PURPOSE)
-        tasks, too_short = _breaks(layer), 0
-    else:
-        raise LabelError(
-            f"The {PURPOSE} ({job.layer}) have neither a field 'change' nor a field 'kind'.",
-            "Choose a layer of changes that Compare road networks wrote, or of likely breaks.",
-        )
-    if tasks.empty:
-        reason = f"; stretches shorter than {job.min_length_m:g} m: {too_short:,}" if too_short else ""
-        raise LabelError(
-            f"There is nothing in the {PURPOSE} ({job.layer}) to make a task of{reason}.",
-            "Choose a layer with new or lost stretches or likely breaks, include displaced ones (displaced), or lower "
-            "the shortest stretch (min_length_m).",
-        )
+    tasks, too_short = _stretches(layer, job) if CHANGE in layer.columns else (_breaks(layer), 0)
     return _by_priority(tasks), too_short
 
 
@@ -86,10 +91,10 @@ def _stretches(layer: geopandas.GeoDataFrame, job: MakeChallenge) -> tuple[geopa
     """Return the tasks of a layer of changes, and the number of its stretches that are too short."""
     plane = shared_plane(layer, of=job.layer)
     lines = lines_in(plane, layer, LineFields())
-    change = _words(layer["change"], (NEW, LOST, *([DISPLACED] if job.displaced else [])))
+    change = layer[CHANGE].to_numpy()[lines.feature]
     parts, too_short = [(np.zeros(0, dtype=object), np.zeros(0, dtype=object), np.zeros(0, dtype=np.int64))], 0
-    for kind in sorted(set(change) - {""}):
-        chosen = np.flatnonzero(change[lines.feature] == kind)
+    for kind in sorted({NEW, LOST, *([DISPLACED] if job.displaced else [])}):
+        chosen = np.flatnonzero(change == kind)
         # As bridges, lines are connected at their ends alone, and never split.
         graph, line = node_lines(make_lines(lines.shapes[chosen], np.ones(len(chosen))), _JOIN_M, PURPOSE)
         graph = join_chains(replace(graph, origin=line), _turns_sharply(graph))
@@ -140,9 +145,8 @@ def _split(shapes: np.ndarray, job: MakeChallenge) -> tuple[np.ndarray, np.ndarr
 
 def _breaks(layer: geopandas.GeoDataFrame) -> geopandas.GeoDataFrame:
     """Return the tasks of a layer of likely breaks."""
-    kind = _words(layer["kind"], (GAP, DEAD_END, APART))
     columns = {
-        "change": kind,
+        "change": layer[KIND],
         "length_m": _numbers(layer, "length_m", _MAX_LENGTH_M),
         "offset_m": np.nan,
         "probability": _numbers(layer, "probability", 1),
@@ -153,13 +157,7 @@ def _breaks(layer: geopandas.GeoDataFrame) -> geopandas.GeoDataFrame:
     longitude, latitude = shapely.get_coordinates(shapely.centroid(layer.geometry.to_crs(_WGS84).to_numpy())).T
     points = shapely.points((longitude + 180) % 360 - 180, latitude)
     tasks = geopandas.GeoDataFrame(columns, geometry=points, crs=_WGS84)
-    return _with_middles(tasks[kind != ""])
-
-
-def _words(values: pandas.Series, known: Collection[str]) -> np.ndarray:
-    """Return which of some known words each value is, (n,) object; empty for others, of which nothing is taken over."""
-    words = [str(value).strip().lower() for value in values]
-    return np.array([word if word in known else "" for word in words], dtype=object)
+    return _with_middles(tasks)
 
 
 def _numbers(layer: geopandas.GeoDataFrame, name: str, largest: float) -> np.ndarray:

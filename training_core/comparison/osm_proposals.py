@@ -10,7 +10,7 @@ import numpy as np
 import shapely
 
 from ..errors import LabelError
-from ..jobs.networks import CHANGE, NEW
+from ..jobs.change_words import CHANGE, NEW
 from ..networks.lines import LineFields, lines_in, shared_plane
 from ..networks.osm_change import change_lines, check_junctions, meet
 from ..networks.osm_extract import PURPOSE, Extract, read_extract
@@ -27,8 +27,8 @@ _ALONG_M, _ALONG_DEG, _ALONG_SHARE, _ALONG_LENGTH_M = 3.0, 15.0, 0.8, 25.0
 
 
 def new_roads(changes: geopandas.GeoDataFrame) -> geopandas.GeoDataFrame:
-    """Return the new roads of a layer of changes."""
-    return changes[_is_new(changes)].reset_index(drop=True)
+    """Return the new roads of a layer of changes, whose words are known; see `known_only`."""
+    return changes[changes[CHANGE] == NEW].reset_index(drop=True)
 
 
 def check_extract(new: geopandas.GeoDataFrame, changes: geopandas.GeoDataFrame, extract: Extract, path: str) -> None:
@@ -67,13 +67,9 @@ def _shared_places(new: geopandas.GeoDataFrame, changes: geopandas.GeoDataFrame)
     """Return the vertices that new roads have in common with the roads before: (n, 2) float64 in degrees."""
     places = [
         np.unique(shapely.get_coordinates(lines.geometry.to_crs(_WGS84)).round(PLACE_DIGITS), axis=0)
-        for lines in (new, changes[~_is_new(changes)])
+        for lines in (new, changes[changes[CHANGE] != NEW])
     ]
     return places[0][np.isin(places[0] @ (1, 1j), places[1] @ (1, 1j))]
-
-
-def _is_new(changes: geopandas.GeoDataFrame) -> np.ndarray:
-    return (changes[CHANGE].astype(str).str.strip().str.lower() == NEW).to_numpy()
 
 
 def propose(

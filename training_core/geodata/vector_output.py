@@ -24,12 +24,13 @@ from pyproj.exceptions import ProjError
 
 from ..errors import OutputError
 
+PARQUET = ".parquet"
 # By suffix: the driver, and whether a file holds several layers.
 FORMATS = {
     ".gpkg": ("GPKG", True),
     ".geojson": ("GeoJSON", False),
     ".fgb": ("FlatGeobuf", False),
-    ".parquet": ("GeoParquet", False),
+    PARQUET: ("GeoParquet", False),
 }
 # Older versions of GDAL warn about GeoPackages of version 1.4, which has no advantage here.
 CREATION_OPTIONS = {"GPKG": {"VERSION": "1.3"}, "GeoJSON": {"RFC7946": "YES"}}
@@ -61,8 +62,8 @@ def check_vector_output(path: str, layer_count: int = 1) -> None:
     suffix = Path(path).suffix.lower()
     if suffix not in FORMATS:
         raise OutputError(f"{path} is in no format that RoadSeg writes.", f"End its name in {', '.join(FORMATS)}.")
-    if suffix == ".parquet":
-        _require_pyarrow(path)
+    if suffix == PARQUET:
+        require_pyarrow(path)
     if layer_count > 1 and not FORMATS[suffix][1]:
         raise OutputError(f"{path} can hold only one layer.", "Give each output a file of its own, or use .gpkg.")
 
@@ -217,8 +218,8 @@ def _has_features(path: Path, name: str, layer: Written, driver: str) -> bool:
 _GEOMETRY = "geometry"
 
 
-def _require_pyarrow(path: str) -> None:
-    """Check that the runtime can write GeoParquet.
+def require_pyarrow(path: str) -> None:
+    """Check that the runtime can read and write GeoParquet.
 
     Raises
     ------
@@ -227,7 +228,7 @@ def _require_pyarrow(path: str) -> None:
     """
     if find_spec("pyarrow") is None:
         raise OutputError(
-            f"{path} cannot be written: the runtime has no pyarrow (requirement set fleet).",
+            f"{path} cannot be read or written: the runtime has no pyarrow (requirement set fleet).",
             "Run Set up runtime with Many machines (fleet), or choose a GeoPackage.",
         )
 

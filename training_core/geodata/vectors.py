@@ -7,24 +7,31 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import partial
-from typing import Any
+from typing import Any, Optional
 
 import geopandas
 import numpy as np
+import pandas
 import pyogrio
 import pyproj
 import shapely
+from pyogrio.errors import FeatureError
 from pyproj.exceptions import ProjError
 from shapely.errors import ShapelyError
 from shapely.geometry.base import BaseGeometry
 
 from ..errors import LabelError
+from ..events import Reporter
 from .grid import MAX_COORDINATE, MAX_DEG, Grid
+from .osm_edits import without_deleted_ways
 from .rasterize import box_around
 from .shapes import MAX_CROSSINGS, TooManyCrossings, check_crossings, valid
 from .sources import QGIS_PART, require_openable
+from .vector_output import PARQUET, require_pyarrow
 
-_DIMENSION_NAMES = {"points": 0, "lines": 1, "polygons": 2}
+# By their names in messages: the dimensions of geometries, and what types of layers have in their names.
+_DIMENSIONS = {"points": 0, "lines": 1, "polygons": 2}
+_TYPES = {"points": "Point", "lines": "LineString", "polygons": "Polygon"}
 _GEOGRAPHIC = pyproj.CRS("EPSG:4326")
 # Maximum number of features of a layer that is read whole: it takes a second, and thousands of images stay closed.
 MAX_WHOLE = 50_000
@@ -32,12 +39,18 @@ MAX_WHOLE = 50_000
 _FEW = 100
 
 
-def read_layer(path: str, purpose: str, images: Iterable[Grid] = (), margin_m: float = 0.0) -> geopandas.GeoDataFrame:
+def read_layer(
+    path: str,
+    purpose: str,
+    reporter: Optional[Reporter] = None,
+    images: Iterable[Grid] = (),
+    margin_m: float = 0.0,
+) -> geopandas.GeoDataFrame:
     """Return a vector layer, flat, all of it on Earth, polygons valid, without features that have no geometry.
 
     All input layers are read here, so GEOS and PROJ never meet NaN, infinity or a coordinate outside the layer's CRS. A
     path may have a layer and a filter in it as QGIS writes them: `roads.gpkg|layername=roads`. `purpose` names the
-    layer in messages: `drawn roads`.
+    layer in messages: `drawn roads`. Where something is written of the layer, a reporter warns of heights.
 
     Of a layer with more than `MAX_WHOLE` features, or a number that only reading tells, as in extracts of
     OpenStreetMap, only those that come within a distance, `margin_m`, of any of some images' grids are read.
@@ -45,14 +58,16 @@ def read_layer(path: str, purpose: str, images: Iterable[Grid] = (), margin_m: f
     Raises
     ------
     LabelError
-        The layer cannot be read, has no CRS, no feature with a geometry or none near the images, has a coordinate that
-        is not on Earth, or a polygon that crosses itself far more often than a drawn one.
+        The layer cannot be read, has no CRS, features of which none has a geometry or is near the images, has a
+        coordinate that is not on Earth, or a polygon that crosses itself far more often than a drawn one.
+    OutputError
+        The runtime cannot read this format.
     """
     require_openable(path, f"The {purpose} ({path})", LabelError)
     try:
         file, where = _parse_source(path)
         where.update(_near(file, where["layer"], images, margin_m))
-        layer = pyogrio.read_dataframe(file, force_2d=True, **where)
+        layer = _features(file, where)
         if "mask" in where and layer.empty:
             _refuse_elsewhere(path, purpose, where["mask"], margin_m)
     except ShapelyError as error:
@@ -68,13 +83,14 @@ def read_layer(path: str, purpose: str, images: Iterable[Grid] = (), margin_m: f
         ) from error
     if not isinstance(layer, geopandas.GeoDataFrame):
         raise LabelError(f"The {purpose} ({path}) is a table without geometry.", "Choose a layer of lines or polygons.")
-    layer = layer[~(layer.geometry.isna() | layer.geometry.is_empty)].reset_index(drop=True)
-    if layer.empty:
-        raise LabelError(f"The {purpose} ({path}) has no features.", "Draw some, and save the layer's edits.")
+    has_shape = ~(layer.geometry.isna() | layer.geometry.is_empty)
+    if len(layer) and not has_shape.any():
+        raise LabelError(f"No feature of the {purpose} ({path}) has a geometry.", "Draw them, or choose another layer.")
     if layer.crs is None:
         raise LabelError(
             f"The {purpose} ({path}) has no coordinate reference system.", "Set it in the layer's properties."
         )
+    layer = _flat(layer[has_shape].reset_index(drop=True), path, purpose, reporter)
     _check_places(layer, path, purpose)
     shapes = layer.geometry.to_numpy()
     wrong = np.flatnonzero((shapely.get_dimensions(shapes) == 2) & ~shapely.is_valid(shapes))
@@ -83,9 +99,38 @@ def read_layer(path: str, purpose: str, images: Iterable[Grid] = (), margin_m: f
     return layer
 
 
+def _features(file: str, where: dict[str, Any]) -> pandas.DataFrame:
+    """Return the features of a file; those with a geometry, if any has one, as a GeoDataFrame."""
+    if file.lower().endswith(PARQUET):
+        require_pyarrow(file)
+        if "where" in where:
+            raise ValueError("a filter cannot be applied to GeoParquet")
+        return geopandas.read_parquet(file)
+    try:
+        layer = pyogrio.read_dataframe(file, **where)
+    except FeatureError as error:
+        if "OSM_USE_CUSTOM_INDEXING" not in str(error):
+            raise
+        # New objects of editors, and of RoadSeg, have negative ids, for which GDAL needs its slower index.
+        layer = pyogrio.read_dataframe(file, USE_CUSTOM_INDEXING="NO", **where)
+    return without_deleted_ways(layer, file)
+
+
+def _flat(
+    layer: geopandas.GeoDataFrame, path: str, purpose: str, reporter: Optional[Reporter]
+) -> geopandas.GeoDataFrame:
+    """Return a layer without heights; a reporter warns of those that are not 0."""
+    if not layer.has_z.any():
+        return layer
+    heights = shapely.get_coordinates(layer.geometry.to_numpy(), include_z=True)[:, 2]
+    if reporter and np.nan_to_num(heights).any():
+        reporter.warning(f"The {purpose} ({path}) have heights (Z), which are not carried over: results are flat.")
+    return layer.set_geometry(shapely.force_2d(layer.geometry.to_numpy()), crs=layer.crs)
+
+
 def _near(file: str, layer: str | int, images: Iterable[Grid], margin_m: float) -> dict[str, Any]:
     """Return the surroundings of images as an argument of pyogrio, if only what lies there is to be read of a layer."""
-    about = pyogrio.read_info(file, layer=layer) if images else {}
+    about = pyogrio.read_info(file, layer=layer) if images and not file.lower().endswith(PARQUET) else {}
     if not about.get("crs") or 0 <= about["features"] <= MAX_WHOLE:
         return {}
     boxes = [box_around(grid, pyproj.CRS(about["crs"]), margin_m) for grid in images]
@@ -95,7 +140,7 @@ def _near(file: str, layer: str | int, images: Iterable[Grid], margin_m: float) 
 def _refuse_elsewhere(path: str, purpose: str, surroundings: BaseGeometry, margin_m: float) -> None:
     """Raise LabelError if a layer has features, none of which lies in the surroundings of the images."""
     file, where = _parse_source(path)
-    first = pyogrio.read_dataframe(file, force_2d=True, max_features=_FEW, **where)
+    first = _features(file, {**where, "max_features": _FEW})
     shapes = first.geometry[~(first.geometry.isna() | first.geometry.is_empty)]
     if len(shapes):
         points = shapely.centroid([shapes.iloc[0], surroundings])
@@ -173,26 +218,76 @@ def _parse_source(path: str) -> tuple[str, dict]:
     return file, where
 
 
+def require_features(layer: geopandas.GeoDataFrame, path: str, purpose: str) -> None:
+    """Check that a layer has features.
+
+    Raises
+    ------
+    LabelError
+        It is empty.
+    """
+    if layer.empty:
+        raise LabelError(
+            f"The {purpose} ({path}) has no features.",
+            "Choose another layer, or another filter or selection of it. If it was drawn just now, save its edits; if a "
+            "job wrote it, nothing was found there.",
+        )
+
+
 def require_geometry(layer: geopandas.GeoDataFrame, allowed: tuple[str, ...], path: str, purpose: str) -> None:
     """Check that a layer holds only `points`, `lines` or `polygons`, as allowed, each including its multipart type.
 
     Raises
     ------
     LabelError
-        It holds other geometry.
+        It holds other geometry or, if it is empty, is made for other geometry.
     """
     shapes = layer.geometry.to_numpy()
-    fits = np.isin(shapely.get_dimensions(shapes), [_DIMENSION_NAMES[name] for name in allowed])
+    fits = np.isin(shapely.get_dimensions(shapes), [_DIMENSIONS[name] for name in allowed])
     fits &= layer.geom_type.to_numpy() != "GeometryCollection"
-    if not fits.all():
-        other = ", ".join(sorted(set(layer.geom_type[~fits])))
+    other = ", ".join(sorted(set(layer.geom_type[~fits])))
+    if layer.empty:
+        declared = _declared_type(path)
+        is_other = any(word in declared for name, word in _TYPES.items() if name not in allowed)
+        other = declared if is_other else ""
+    if other:
         raise LabelError(
             f"The {purpose} ({path}) must be {' or '.join(allowed)}, but it holds {other}.", "Choose another layer."
         )
 
 
+def _declared_type(path: str) -> str:
+    """Return the type of geometry that a layer is made for, as GDAL calls it; empty for any, and where it is unknown."""
+    file, where = _parse_source(path)
+    if file.lower().endswith(PARQUET):
+        return ""
+    return str(pyogrio.read_info(file, layer=where["layer"])["geometry_type"] or "")
+
+
+def with_names(layer: geopandas.GeoDataFrame, names: Iterable[str], path: str, purpose: str) -> geopandas.GeoDataFrame:
+    """Return a layer in which a field that differs from one of some names in case alone has that name.
+
+    Raises
+    ------
+    LabelError
+        Several fields are called so but for case.
+    """
+    renamed = {}
+    for name in names:
+        alike = [field for field in layer.columns if str(field).lower() == name.lower()]
+        if len(alike) > 1:
+            raise LabelError(
+                f"The {purpose} ({path}) have the fields {' and '.join(map(repr, alike))}, and only one can be {name!r}.",
+                "Remove or rename the other.",
+            )
+        renamed |= {field: name for field in alike}
+    return layer.rename(columns=renamed)
+
+
 def require_fields(layer: geopandas.GeoDataFrame, names: Iterable[str], path: str, purpose: str) -> None:
     """Check that a layer has fields of some names; empty names are skipped.
+
+    An empty layer may lack them, since some formats keep no fields without features.
 
     Raises
     ------
@@ -200,7 +295,7 @@ def require_fields(layer: geopandas.GeoDataFrame, names: Iterable[str], path: st
         A field is missing.
     """
     for name in filter(None, names):
-        if name not in layer.columns:
+        if name not in layer.columns and not layer.empty:
             fields = ", ".join(str(field) for field in layer.columns if field != layer.geometry.name)
             raise LabelError(f"The {purpose} ({path}) have no field {name!r}.", f"They have: {fields or 'no fields'}.")
 
@@ -211,9 +306,10 @@ def read_polygons(path: str, purpose: str) -> geopandas.GeoDataFrame:
     Raises
     ------
     LabelError
-        See `read_layer` and `require_geometry`.
+        See `read_layer`, `require_features` and `require_geometry`.
     """
     area = read_layer(path, purpose)
+    require_features(area, path, purpose)
     require_geometry(area, ("polygons",), path, purpose)
     return area
 

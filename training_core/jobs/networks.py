@@ -27,9 +27,6 @@ from .option import (
 METERS_PER_SECOND = {"km/h": 1 / 3.6, "mph": 0.44704, "m/s": 1.0}
 # Probability below which a line asks a mapper for a check: it is more likely no road than one.
 DOUBTFUL_BELOW = 0.5
-# In the layer of changes: the field of changes with those that people check, and the field of what they decide.
-CHANGE, NEW, LOST, DISPLACED = "change", "new", "lost", "displaced"
-REVIEW, ACCEPTED, REJECTED = "review", "accepted", "rejected"
 
 
 def bridge_option(whose: str) -> str:

@@ -19,7 +19,7 @@ from ..geodata.rasterize import near, translated
 from ..geodata.rasters import read_grid
 from ..geodata.road_classes import RoadClass, find_classes
 from ..geodata.sources import source_name
-from ..geodata.vectors import read_area, read_layer, read_polygons, require_fields, require_geometry
+from ..geodata.vectors import read_area, read_layer, read_polygons, require_features, require_fields, require_geometry
 from ..jobs import LabelOptions, MaskOptions
 from . import osm_roads
 from .label_masks import LabelMasks, read_masks
@@ -112,7 +112,8 @@ def read_drawing(
         A layer cannot be used, or a field is missing.
     """
     margin_m = MAX_ROAD_WIDTH_M / 2 + options.background_m + MAX_MOVE_M
-    drawn = read_layer(roads, "drawn roads", images, margin_m)
+    drawn = read_layer(roads, "drawn roads", images=images, margin_m=margin_m)
+    require_features(drawn, roads, "drawn roads")
     if osm_roads.is_extract(drawn, roads):
         drawn = osm_roads.roads_of(drawn, roads)
         width_field, sure_field = (

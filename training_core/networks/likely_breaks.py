@@ -19,7 +19,9 @@ from .link_prediction import UNLIKELY, Links, link_features, link_probability
 from .shortest_paths import path_costs
 from .surroundings import Surroundings
 
-GAP, DEAD_END, APART = "gap not joined", "dead end removed", "component apart"
+# The field of the kind of a break in their layer, and its words.
+KIND = "kind"
+GAP, DEAD_END, APART = KINDS = "gap not joined", "dead end removed", "component apart"
 
 # Number of places between which shortest paths run, evenly along all roads; sources and gaps at a time bound memory.
 _PLACES, _SOURCES, _GAPS = 128, 16, 64

@@ -10,6 +10,7 @@ a kilometer 10 km away, and by 16 cm in a kilometer at `MAX_RADIUS_M`.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Optional
 
 import geopandas
 import numpy as np
@@ -26,6 +27,14 @@ from ..jobs import METERS_PER_SECOND
 
 MAX_RADIUS_M = 200_000.0
 _GEOGRAPHIC = pyproj.CRS("EPSG:4326")
+# In which direction roads are open.
+BOTH, ALONG, AGAINST = 0, 1, -1
+# Values of a one-way field: OpenStreetMap has yes, no and -1, SpaceNet 1 for one way and 2 for both.
+DIRECTIONS = {
+    **dict.fromkeys(("yes", "true", "1"), ALONG),
+    **dict.fromkeys(("-1", "reverse"), AGAINST),
+    **dict.fromkeys(("no", "false", "0", "2", ""), BOTH),
+}
 # Values of a bridge field for roads that are not bridges. SpaceNet has 1 for a bridge, 2 for none and 3 for unknown;
 # OpenStreetMap has yes or a kind of bridge, and its shapefiles T and F.
 _NO_BRIDGE = {"", "no", "n", "false", "f", "none", "nan", "null", "<na>", "unknown"}
@@ -52,6 +61,7 @@ class Lines:
     feature: np.ndarray  # (n,) int64: the row of the layer that each is a part of
     bridge: np.ndarray  # (n,) bool: lines that meet others only at their ends
     speed_mps: np.ndarray  # (n,) float64: meters per second; NaN where unknown
+    direction: np.ndarray  # (n,) int64: BOTH, or ALONG or AGAINST its vertices on a one-way road
 
     def __len__(self) -> int:
         return len(self.shapes)
@@ -63,7 +73,7 @@ class Lines:
 
     def parted(self, shapes: np.ndarray, line: np.ndarray) -> Lines:
         """Return (k,) object parts with the attributes of the (k,) int64 lines that they belong to."""
-        return Lines(shapes, self.feature[line], self.bridge[line], self.speed_mps[line])
+        return Lines(shapes, self.feature[line], self.bridge[line], self.speed_mps[line], self.direction[line])
 
     def moved(self, by_m: np.ndarray) -> Lines:
         """Return the lines shifted east and north by meters, (2,) float64."""
@@ -78,18 +88,22 @@ class Lines:
 def make_lines(shapes: np.ndarray, bridge: np.ndarray | None = None, speed_mps: np.ndarray | None = None) -> Lines:
     """Return (n,) object `LineString`s in meters as Lines. Each is a feature of its own.
 
-    By default no line is a bridge and speeds are NaN. Shapes: (n,) bool, and (n,) float64 in meters per second.
+    By default no line is a bridge and speeds are NaN. Shapes: (n,) bool, and (n,) float64 in meters per second. All are
+    open in both directions.
     """
     return Lines(
         np.asarray(shapes, dtype=object),
         np.arange(len(shapes)),
         np.zeros(len(shapes), dtype=bool) if bridge is None else np.asarray(bridge, dtype=bool),
         np.full(len(shapes), np.nan) if speed_mps is None else np.asarray(speed_mps, dtype=np.float64),
+        np.full(len(shapes), BOTH),
     )
 
 
-def read_line_layer(path: str, purpose: str, fields: LineFields) -> geopandas.GeoDataFrame:
+def read_line_layer(path: str, purpose: str, fields: LineFields, reporter: Reporter) -> geopandas.GeoDataFrame:
     """Return a layer of lines, in its own CRS, that has some fields; see `vectors.read_layer`.
+
+    It may be empty: a job writes such a layer where it finds no road.
 
     Raises
     ------
@@ -97,7 +111,7 @@ def read_line_layer(path: str, purpose: str, fields: LineFields) -> geopandas.Ge
         The layer cannot be read, has other geometries than lines or lacks a field; or a line crosses itself far more
         often than a drawn one.
     """
-    layer = read_layer(path, purpose)
+    layer = read_layer(path, purpose, reporter)
     require_geometry(layer, ("lines",), path, purpose)
     require_fields(layer, (fields.bridge, fields.speed), path, purpose)
     refuse_tangles(layer.geometry.to_numpy(), path, purpose)
@@ -114,6 +128,7 @@ def shared_plane(*layers: geopandas.GeoDataFrame, of: str = "the layers") -> pyp
     """
     # The middle of the bounding box of directions from the Earth's center, which also works across the antimeridian.
     places = np.concatenate([shapely.get_coordinates(layer.geometry.to_crs(_GEOGRAPHIC)) for layer in layers])
+    places = places if len(places) else np.zeros((1, 2))  # for empty layers any plane does
     longitude, latitude = np.radians(places).T
     directions = np.column_stack(
         [np.cos(latitude) * np.cos(longitude), np.cos(latitude) * np.sin(longitude), np.sin(latitude)]
@@ -122,7 +137,8 @@ def shared_plane(*layers: geopandas.GeoDataFrame, of: str = "the layers") -> pyp
     x, y, z = (low + high) / 2
     middle = np.degrees([np.arctan2(y, x), np.arctan2(z, np.hypot(x, y))])
     plane = pyproj.CRS.from_dict({"proj": "aeqd", "lon_0": middle[0], "lat_0": middle[1], "datum": "WGS84"})
-    reach_m = max(np.hypot(*shapely.get_coordinates(layer.geometry.to_crs(plane)).T).max() for layer in layers)
+    reaches_m = (np.hypot(*shapely.get_coordinates(layer.geometry.to_crs(plane)).T) for layer in layers)
+    reach_m = max(each_m.max(initial=0) for each_m in reaches_m)
     if not reach_m <= MAX_RADIUS_M:
         raise LabelError(
             f"The lines of {of} reach {reach_m / 1000:,.0f} km from their middle, too far to measure in one plane.",
@@ -140,18 +156,21 @@ def area_in(plane: pyproj.CRS, layer: geopandas.GeoDataFrame) -> BaseGeometry:
 def lines_in(plane: pyproj.CRS, layer: geopandas.GeoDataFrame, fields: LineFields) -> Lines:
     """Return a layer's lines in the plane of `shared_plane`, parts of multi-part lines, without those of no length.
 
-    Speeds that are not numbers above 0 are unknown.
+    Speeds that are not numbers above 0 are unknown, and all lines are open in both directions. An empty layer may lack
+    the fields.
     """
     shapes, feature = shapely.get_parts(layer.geometry.to_crs(plane).to_numpy(), return_index=True)
     shapes = shapely.remove_repeated_points(shapely.force_2d(shapes))
     is_line = shapely.length(shapes) > 0
     shapes, feature = shapes[is_line], feature[is_line].astype(np.int64)
-    bridge = layer[fields.bridge].map(is_bridge).to_numpy(dtype=bool) if fields.bridge else np.zeros(len(layer), bool)
-    speed = np.full(len(layer), np.nan)
-    if fields.speed:
+    bridge, speed = np.zeros(len(layer), dtype=bool), np.full(len(layer), np.nan)
+    if fields.bridge in layer.columns:
+        bridge = layer[fields.bridge].map(is_bridge).to_numpy(dtype=bool)
+    if fields.speed in layer.columns:
         speed = pandas.to_numeric(layer[fields.speed], errors="coerce").to_numpy(dtype=np.float64)
         speed = np.where(np.isfinite(speed) & (speed > 0), speed, np.nan)
-    return Lines(shapes, feature, bridge[feature], speed[feature] * METERS_PER_SECOND[fields.speed_unit])
+    speed_mps = speed[feature] * METERS_PER_SECOND[fields.speed_unit]
+    return Lines(shapes, feature, bridge[feature], speed_mps, np.full(len(shapes), BOTH))
 
 
 def clipped(lines: Lines, area: BaseGeometry) -> Lines:
@@ -183,6 +202,13 @@ def with_speeds(lines: Lines, name: str, path: str, speed_field: str, reporter: 
             f"{unknown.sum():,} of {len(lines):,} {name} have no speed; they get the median of the others."
         )
     return lines.with_median_speed() if unknown.any() else lines
+
+
+def directions_of(values: pandas.Series) -> list[Optional[int]]:
+    """Return BOTH, ALONG or AGAINST for each value of a one-way field; None for one of no known meaning."""
+    # Whole numbers are read as floats where others are missing.
+    words = ("" if pandas.isna(value) else str(value).strip().lower().removesuffix(".0") for value in values)
+    return [DIRECTIONS.get(word) for word in words]
 
 
 def is_bridge(value: object) -> bool:

@@ -21,7 +21,7 @@ from ..geodata.grid import ELLIPSOID, GEOGRAPHIC
 from ..geodata.vector_output import check_vector_output, write_layers
 from ..jobs import METERS_PER_SECOND
 from .graph import Graph
-from .likely_breaks import Breaks
+from .likely_breaks import KIND, Breaks
 from .link_prediction import Links
 
 # Columns of lines with a known speed.
@@ -134,7 +134,7 @@ def break_table(breaks: Breaks, points: np.ndarray, crs: Any) -> geopandas.GeoDa
     """
     columns = {
         "rank": np.arange(1, len(points) + 1),
-        "kind": breaks.kind.astype(object),
+        KIND: breaks.kind.astype(object),
         "paths_share": breaks.paths_share,
         "probability": breaks.probability,
         "length_m": breaks.length_m,

@@ -8,12 +8,11 @@ from __future__ import annotations
 from typing import Any
 
 from ..comparison.osm_proposals import BRIDGE, ONE_WAY, check_extract, new_roads
-from ..comparison.review import without_rejected
+from ..comparison.review import known_only, without_rejected
 from ..errors import LabelError, OutputError
 from ..events import Reporter
-from ..geodata.vectors import require_fields
 from ..jobs import ExportChanges, ExportNetwork
-from ..jobs.networks import CHANGE
+from ..jobs.change_words import CHANGE, CHANGES
 from ..networks.line_export import export_layer
 from ..networks.lines import LineFields, read_line_layer
 from ..networks.osm_change import change_lines, meet
@@ -34,16 +33,16 @@ def run(job: ExportChanges, reporter: Reporter) -> dict[str, Any]:
     OutputError
         The file has another ending than .osc, or there is no room.
     LabelError
-        There is no new road to export, or as `read_line_layer`, `without_rejected`, `read_extract`, `check_extract`
-        and `change_lines`.
+        There is no new road to export, or as `read_line_layer`, `known_only`, `without_rejected`, `read_extract`,
+        `check_extract` and `change_lines`.
     """
     if not job.osc.lower().endswith(".osc"):
         raise OutputError(f"{job.osc} is no name of a change file.", "End its name in .osc.")
     with Outputs(inputs=[job.changes, job.extract]) as outputs:
         staged = outputs.stage(job.osc)
         reporter.progress(0, "Reading")
-        layer = read_line_layer(job.changes, PURPOSE, LineFields())
-        require_fields(layer, [CHANGE], job.changes, PURPOSE)
+        layer = read_line_layer(job.changes, PURPOSE, LineFields(), reporter)
+        layer = known_only(layer, CHANGE, CHANGES, PURPOSE, job.changes, reporter)
         new = new_roads(without_rejected(layer, PURPOSE, job.changes))
         if new.empty:
             raise LabelError(

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..comparison.challenge_file import MAX_TASKS, read_task_ids, write_challenge
-from ..comparison.challenge_tasks import PURPOSE, make_tasks
+from ..comparison.challenge_tasks import PURPOSE, known_features, make_tasks
 from ..comparison.osm_proposals import propose
 from ..comparison.review import without_rejected
 from ..comparison.task_ids import make_ids
@@ -29,14 +29,14 @@ def run(job: MakeChallenge, reporter: Reporter) -> dict[str, Any]:
     OutputError
         The challenge has another name than MapRoulette takes.
     LabelError
-        As `without_rejected`, `make_tasks`, `read_task_ids` and `propose`.
+        As `known_features`, `without_rejected`, `make_tasks`, `read_task_ids` and `propose`.
     """
     if Path(job.challenge).suffix.lower() not in (".geojson", ".json"):
         raise OutputError(f"MapRoulette does not take files called {job.challenge}.", "End its name in .geojson.")
     with Outputs(inputs=[job.layer, job.earlier, job.extract]) as outputs:
         staged = outputs.stage(job.challenge)
         reporter.progress(0, "Reading")
-        layer = read_layer(job.layer, PURPOSE)
+        layer = known_features(read_layer(job.layer, PURPOSE, reporter), job, reporter)
         chosen = without_rejected(layer, PURPOSE, job.layer)
         earlier = read_task_ids(job.earlier) if job.earlier else []
         reporter.check_cancelled()
@@ -54,11 +54,17 @@ def run(job: MakeChallenge, reporter: Reporter) -> dict[str, Any]:
             f"The challenge has {len(tasks):,} tasks, and MapRoulette takes {MAX_TASKS:,}. Make challenges of parts of "
             "the area, or raise the shortest stretch (min_length_m)."
         )
+    if tasks.empty:
+        reporter.warning(
+            f"There is nothing in the {PURPOSE} ({job.layer}) to make a task of: the challenge is empty. Tasks are made of "
+            "new and lost stretches of at least the shortest length (min_length_m), of displaced ones on request "
+            "(displaced), and of likely breaks."
+        )
     reporter.log(_summary(tasks["change"].value_counts().to_dict(), too_short, job))
     return {"challenge": job.challenge, "tasks": len(tasks), "kept": kept, "too_short": too_short}
 
 
 def _summary(counts: dict[str, int], too_short: int, job: MakeChallenge) -> str:
-    made = ", ".join(f"{count:,} {change}" for change, count in counts.items())
+    made = ", ".join(f"{count:,} {change}" for change, count in counts.items()) or "none"
     left_out = f" Stretches below {job.min_length_m:g} m, left out: {too_short:,}." if too_short else ""
     return f"Tasks: {made}.{left_out}"

@@ -22,7 +22,17 @@ from qgis.core import (
 from qgis.PyQt.QtCore import QMetaType
 
 from ....training_core.errors import LabelError, OutputError
-from ....training_core.jobs.networks import ACCEPTED, CHANGE, DISPLACED, LOST, NEW, REJECTED, REVIEW
+from ....training_core.jobs.change_words import (
+    ACCEPTED,
+    CHANGE,
+    DISPLACED,
+    LOST,
+    NEW,
+    REJECTED,
+    REVIEW,
+    verdict_of,
+    word_of,
+)
 from ...translation import tr
 
 CHECKED = (NEW, LOST, DISPLACED)
@@ -87,8 +97,8 @@ class ChangedLines:
         request.setSubsetOfAttributes([CHANGE, *([REVIEW] if has_review else [])], layer.fields())
         for line in layer.getFeatures(request):
             bounds = line.geometry().boundingBox()
-            if line[CHANGE] in CHECKED and not line.geometry().isEmpty() and bounds.isFinite():
-                self.verdicts[line.id()] = (line[REVIEW] or "") if has_review else ""
+            if word_of(line[CHANGE]) in CHECKED and not line.geometry().isEmpty() and bounds.isFinite():
+                self.verdicts[line.id()] = verdict_of(line[REVIEW] or None) if has_review else ""
                 self._places[line.id()] = bounds.center()
 
     @property

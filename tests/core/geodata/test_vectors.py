@@ -13,7 +13,8 @@ from shapely.geometry import LineString, MultiLineString, Point, Polygon
 from tests.core.support.rasters import UTM, layer, write_layer
 from training_core.errors import LabelError, OutputError
 from training_core.geodata.vector_output import check_vector_output, write_layers
-from training_core.geodata.vectors import carried_fields, read_layer, require_fields, require_geometry
+from training_core.events import Reporter
+from training_core.geodata.vectors import carried_fields, read_area, read_layer, require_fields, require_geometry
 from training_core.system.outputs import Outputs
 
 ROAD = LineString([(390000, 5820000), (390100, 5820050)])
@@ -55,12 +56,15 @@ def test_a_layer_in_a_file_is_found_by_its_name_its_number_and_a_filter_and_else
     assert not recwarn.list
 
 
-def test_features_without_geometry_are_left_out_and_heights_too(tmp_path):
-    high = LineString([(0, 0, 100), (1, 1, 120)])
-    path = write_layer(tmp_path / "roads.gpkg", high, None, LineString())
-    roads = read_layer(path, "drawn roads")
-    assert len(roads) == 1
-    assert not roads.has_z.any()
+@pytest.mark.parametrize(("heights", "count"), [((100, 120), 1), ((0, 0), 0), ((np.nan, np.nan), 0)])
+def test_features_without_geometry_are_left_out_and_heights_too_with_a_word(tmp_path, heights, count):
+    high = LineString([(0, 0, heights[0]), (1, 1, heights[1])])
+    path = write_layer(tmp_path / "roads.gpkg", high, high, None, LineString())
+    reporter = Reporter()
+    roads = read_layer(path, "drawn roads", reporter)
+    assert len(roads) == 2
+    assert not roads.has_z.any() and roads.geometry[0].equals(LineString([(0, 0), (1, 1)]))
+    assert len(reporter.warnings) == count and all(f"({path}) have heights (Z)" in each for each in reporter.warnings)
 
 
 def test_a_missing_file_a_wrong_layer_and_a_file_of_another_kind_are_refused(tmp_path):
@@ -81,16 +85,38 @@ def test_a_missing_file_a_wrong_layer_and_a_file_of_another_kind_are_refused(tmp
         assert caught.value.remedy
 
 
-def test_an_empty_layer_and_a_table_without_geometry_are_refused(tmp_path):
-    write_layers(tmp_path / "roads.gpkg", {"roads": empty()}, {"roads": "LineString"})
-    with pytest.raises(LabelError, match="no features"):
-        read_layer(str(tmp_path / "roads.gpkg"), "drawn roads")
-    path = write_layer(tmp_path / "nulls.gpkg", None, None)
-    with pytest.raises(LabelError, match=r"no features|without geometry"):
+def test_an_empty_layer_is_refused_where_features_are_needed_and_what_has_no_geometry_always(tmp_path):
+    path = str(tmp_path / "area.gpkg")
+    write_layers(path, {"area": empty()}, {"area": "Polygon"})
+    assert read_layer(path, "drawn roads").empty
+    with pytest.raises(LabelError, match=r"must be lines, but it holds Polygon"):
+        require_geometry(read_layer(path, "drawn roads"), ("lines",), path, "drawn roads")
+    with pytest.raises(LabelError, match=r"area of interest \(.*area\.gpkg\) has no features"):
+        read_area(path)
+    path = write_layer(tmp_path / "nulls.gpkg", None, LineString())
+    with pytest.raises(LabelError, match="No feature of the drawn roads .* has a geometry"):
         read_layer(path, "drawn roads")
     (tmp_path / "table.csv").write_text("a,b\n1,2\n")
     with pytest.raises(LabelError, match="without geometry"):
         read_layer(str(tmp_path / "table.csv"), "drawn roads")
+
+
+EDITED = """<osm version='0.6' generator='JOSM'>
+<node id='-1' action='modify' lat='52.5' lon='13.4' /><node id='-2' action='modify' lat='52.501' lon='13.4' />
+<node id='7' version='2' lat='52.5' lon='13.41' /><node id='8' version='2' lat='52.501' lon='13.41' />
+<way id='-5' action='modify'><nd ref='-1'/><nd ref='-2'/><nd ref='7'/>{tag}</way>
+<way id='6' timestamp='2020-01-01T00:00:00Z' action='delete' uid='9' version='3'><nd ref='7'/><nd ref='8'/>{tag}</way>
+<way id='9' action='modify' version='3'><nd ref='8'/><nd ref='7'/>{tag}</way>
+<way id='10' visible='false' version='3'><nd ref='8'/><nd ref='7'/>{tag}</way>
+</osm>"""
+
+
+def test_a_file_of_an_editor_has_the_new_roads_and_not_the_deleted_ones(tmp_path):
+    (tmp_path / "edited.osm").write_text(EDITED.format(tag="<tag k='highway' v='road'/>"))
+    roads = read_layer(str(tmp_path / "edited.osm"), "roads before")
+    assert dict(zip(roads["osm_id"], roads.geometry)) == {
+        "-5": LineString([(13.4, 52.5), (13.4, 52.501), (13.41, 52.5)]), "9": LineString([(13.41, 52.501), (13.41, 52.5)]),
+    }  # fmt: skip
 
 
 @pytest.mark.filterwarnings("ignore:.*crs")

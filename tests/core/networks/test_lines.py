@@ -9,6 +9,7 @@ import shapely
 from pyproj import Geod
 
 from training_core.errors import LabelError
+from training_core.events import Reporter
 from training_core.networks.lines import LineFields, clipped, lines_in, make_lines, read_line_layer, shared_plane
 
 NOTHING = LineFields()
@@ -100,17 +101,17 @@ def test_a_layer_without_the_field_of_points_or_that_lies_nowhere_is_refused_by_
     path = str(tmp_path / "roads.gpkg")
     layer_at(10, 50, name=["a", "b"]).to_file(path)
     with pytest.raises(LabelError, match=r"true roads .*roads\.gpkg\) have no field 'bridge'.*name"):
-        read_line_layer(path, "true roads", LineFields(bridge="bridge"))
+        read_line_layer(path, "true roads", LineFields(bridge="bridge"), Reporter())
     geopandas.GeoDataFrame(geometry=[shapely.Point(0, 0)], crs="EPSG:4326").to_file(path)
     with pytest.raises(LabelError, match="must be lines"):
-        read_line_layer(path, "true roads", NOTHING)
+        read_line_layer(path, "true roads", NOTHING, Reporter())
     path = str(tmp_path / "lost.gpkg")
     geopandas.GeoDataFrame(geometry=[shapely.LineString([(0, 95), (1, 96)])], crs="EPSG:3857").to_file(path)
-    read_line_layer(path, "true roads", NOTHING)  # near the origin
+    read_line_layer(path, "true roads", NOTHING, Reporter())  # near the origin
     shapes = [shapely.LineString([(1e30, 0), (1e30, 9)])]
     geopandas.GeoDataFrame(geometry=shapes, crs="EPSG:32633").to_file(path)
     with pytest.raises(LabelError, match=r"true roads .*lost\.gpkg\) reach outside"):
-        read_line_layer(path, "true roads", NOTHING)
+        read_line_layer(path, "true roads", NOTHING, Reporter())
 
 
 def test_lines_are_clipped_to_an_area_with_their_attributes():

@@ -244,21 +244,40 @@ ROAD = line((0, 0), (100, 0))
     ("source", "reason"),
     [
         (layer(ROAD, change=["new"]).set_crs(None, allow_override=True), "no coordinate reference system"),
-        (layer(ROAD, change=["new"]).iloc[:0], "has no features"),
-        (layer(ROAD, change=["intact"]), "nothing in"),
-        (layer(line((0, 0), (15, 0)), change=["new"]), r"task of; stretches shorter than 20 m: 1\. .*\(min_length_m\)"),
+        (layer(ROAD, change=["misplaced"]), r"without a known 'change': 1 of 1 \('misplaced'\)"),
         (layer(ROAD, name=["new"]), "neither a field 'change' nor a field 'kind'"),
         (layer(ROAD.centroid, change=["new"]), "must be lines"),
         (layer(ROAD, kind=["missed"]), "must be points"),
-        (layer(ROAD.centroid, kind=["missed"]), "nothing in"),
+        (layer(ROAD.centroid, kind=["missed"]), r"without a known 'kind': 1 of 1 \('missed'\)"),
     ],
 )
-def test_a_layer_without_tasks_is_refused_and_writes_nothing(tmp_path, source, reason):
+def test_a_layer_that_holds_no_changes_is_refused_and_writes_nothing(tmp_path, source, reason):
     source.to_file(tmp_path / "changes.gpkg")
     with pytest.raises(LabelError, match=reason) as refused:
         challenge(tmp_path, tmp_path / "changes.gpkg")
     assert "changes.gpkg" in refused.value.message and refused.value.remedy
     assert files(tmp_path) == ["changes.gpkg"]
+
+
+@pytest.mark.parametrize(
+    ("source", "too_short"),
+    [
+        (layer(ROAD, change=["new"]).iloc[:0], 0),
+        (layer(ROAD.centroid).iloc[:0], 0),  # as of formats that keep no fields without features
+        (layer(ROAD, change=["intact"]), 0),
+        (layer(line((0, 0), (15, 0)), change=["new"]), 1),
+    ],
+)
+def test_where_nothing_is_to_be_done_the_challenge_is_empty_and_serves_as_the_earlier_one(tmp_path, source, too_short):
+    source.to_file(tmp_path / "changes.gpkg")
+    path, events = str(tmp_path / "challenge.geojson"), []
+    job = MakeChallenge(layer=str(tmp_path / "changes.gpkg"), challenge=path)
+    result = run(job, Reporter(events.append))
+    assert (result["tasks"], result["too_short"], os.path.getsize(path)) == (0, too_short, 0)
+    (warning,) = (event.message for event in events if isinstance(event, Warning))
+    assert warning.startswith("There is nothing in the changes or likely breaks") and "(min_length_m)" in warning
+    source = write_layer(tmp_path / "now.gpkg", ROAD, Change=[" New"])
+    assert run(MakeChallenge(layer=source, challenge=path + ".json", earlier=path), Reporter())["tasks"] == 1
 
 
 def test_more_tasks_than_anyone_could_want_are_refused_before_they_are_made(tmp_path, monkeypatch):
@@ -277,7 +296,6 @@ TASK = '{"type":"FeatureCollection","features":[{"type":"Feature","id":%s}]}'
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("", "no task with an id of RoadSeg"),
         (TASK % '"way/12"', "no task with an id of RoadSeg"),
         ("\x1e" + TASK % "12", "an item of line 1 features id is 12, not text"),
         ("\x1e" + TASK % '"new_1.0000_2.0000"' + "\n\x1e{", "line 2 is not JSON"),

@@ -8,6 +8,7 @@ import pandas
 import rasterio
 import shapely
 
+from training_core.events import Reporter
 from training_core.networks.lines import LineFields, lines_in, make_lines, read_line_layer, shared_plane
 from training_core.networks.road_graph import contracted, make_road_graph
 
@@ -45,7 +46,7 @@ def town(seed, blocks=4, kept=0.8, shift_m=1.0):
 
 def vegas(folder):
     """The layers of the Las Vegas chip: its true roads, and those of a proposal that comes in pixels of the image."""
-    truth = read_line_layer(str(folder / "vegas_img0_roads.geojson"), "true roads", LineFields())
+    truth = read_line_layer(str(folder / "vegas_img0_roads.geojson"), "true roads", LineFields(), Reporter())
     with rasterio.open(folder / "vegas_img0_rgb.tif") as dataset:
         transform, crs = dataset.transform, dataset.crs
     texts = pandas.read_csv(folder / "vegas_img0_proposal_wkt.csv")["WKT_Pix"]
