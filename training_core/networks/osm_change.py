@@ -112,7 +112,7 @@ def change_lines(
     Raises
     ------
     LabelError
-        A way to be modified has no version or would have too many nodes, or a tag has characters that XML cannot hold.
+        A way to be modified would have too many nodes, or a tag has characters that XML cannot hold.
     """
     ids: dict[int, int] = {}
     ways: list[str] = []
@@ -147,11 +147,6 @@ def change_lines(
 def _modified(extract: Extract, way: int, nodes: list[tuple[int, float, int]]) -> str:
     """Return a way of an extract with nodes put into it: for each the ref before it, how far that is, and its id."""
     number, version = int(extract.ids[way]), int(extract.versions[way])
-    if version < 1:
-        raise LabelError(
-            f"Way {number} of the {PURPOSE}, to which a new road is attached, has no version, so it cannot be changed.",
-            "Give an extract with metadata (in Overpass: out meta).",
-        )
     first, last = int(extract.offsets[way]), int(extract.offsets[way + 1])
     refs = extract.refs[first:last].tolist()
     if len(refs) + len(nodes) > MAX_WAY_NODES:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import LabelError
+from ..geodata.osm_edits import has_edits
 from ..geodata.sources import require_openable
 from .osm_file import ENDINGS, PLACE_DIGITS, require_osmium
 
@@ -20,6 +21,7 @@ PURPOSE = "extract of OpenStreetMap"
 _MARGIN_DEG = 0.001
 # Longitude and latitude in the units of the database.
 Place = tuple[float, float]
+_REMEDY = "Download the area from OpenStreetMap again, and run Compare road networks with that."
 _NOWHERE = (float("nan"), float("nan"))
 
 
@@ -28,7 +30,7 @@ class Extract:
     """Ways with the key `highway`: way i has the refs from `offsets[i]` to before `offsets[i + 1]`."""
 
     ids: np.ndarray  # (m,) int64
-    versions: np.ndarray  # (m,) int64; 0 where the file has none
+    versions: np.ndarray  # (m,) int64, from 1
     tags: list[dict[str, str]]
     refs: np.ndarray  # (p,) int64: ids of nodes
     places: np.ndarray  # (p, 2) float64: their longitude and latitude in degrees, NaN where the file lacks the node
@@ -41,8 +43,8 @@ def read_extract(path: str, around: np.ndarray) -> Extract:
     Raises
     ------
     LabelError
-        The file is no extract, or cannot be read; it has new objects, or a way twice, as the history of ways does; or
-        no road is there.
+        The file is no extract, or cannot be read; it has new objects, or other edits; its ways have no versions, or it
+        has one twice, as the history of ways does; or no road is there.
     OutputError
         The runtime cannot read it.
     """
@@ -59,9 +61,17 @@ def read_extract(path: str, around: np.ndarray) -> Extract:
         refs += [node.ref for node in way.nodes]
         places += nodes
         counts.append(len(nodes))
-    if min(ids, default=1) < 1 or min(refs, default=1) < 1:
+    if has_edits(path) or min(ids, default=1) < 1 or min(refs, default=1) < 1:
         raise LabelError(
-            f"{name} has objects that are not in OpenStreetMap, with ids below 1.", "Give it as OpenStreetMap has it."
+            f"{name} has objects that are not in OpenStreetMap as they are here: new ones, with ids below 1, or edits that "
+            "are not uploaded.",
+            _REMEDY,
+        )
+    if min(versions, default=1) < 1:
+        raise LabelError(
+            f"{name} has {versions.count(0):,} ways without a version: it was made without metadata, or its objects and "
+            "their ids are not those of OpenStreetMap, as in files that RoadSeg exports.",
+            f"{_REMEDY} In Overpass, ask for the metadata (out meta).",
         )
     if len(set(ids)) < len(ids):
         raise LabelError(f"{name} has a way more than once.", "Give an extract of the present, without its history.")

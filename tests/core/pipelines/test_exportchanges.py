@@ -5,18 +5,21 @@ from __future__ import annotations
 import geopandas
 import networkx
 import numpy as np
+import pandas
 import pytest
 import shapely
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from shapely import LineString
 
+from tests.core.support.disasters import run as compare
 from tests.core.support.osm_changes import AVENUE, ROAD, STREET, applied, changed, placed, read_extract, write_extract
-from tests.core.support.rasters import files
+from tests.core.support.rasters import UTM, files, write_layer
 from tests.core.support.road_graphs import town
 from training_core.errors import LabelError, RoadSegError
 from training_core.events import Reporter
-from training_core.jobs import ExportChanges
+from training_core.jobs import ExportChanges, ExportNetwork, MakeChallenge
+from training_core.pipelines import exportnetwork, makechallenge
 from training_core.pipelines.exportchanges import run
 
 TAGS = [{"highway": "tertiary", "name": 'A "B" & <C>\n\tD\U0001f6a7'}, {"highway": "residential"}]
@@ -81,6 +84,24 @@ def test_lost_roads_and_rejected_ones_are_not_in_the_change(tmp_path):
         exported(tmp_path, extract, changes)
 
 
+@pytest.mark.parametrize("change", [None, "", "proposed"])
+def test_a_line_that_somebody_added_is_left_out_with_a_word_and_the_extract_is_not_blamed(tmp_path, change):
+    extract, changes = changed(tmp_path)
+    _, _, expected, _ = exported(tmp_path, extract, changes)
+    layer = geopandas.read_file(changes)
+    (new,) = layer[layer["change"] == "new"].geometry
+    end = new.coords[-1]  # where the new road leads to nothing
+    added = layer.iloc[:1].assign(change=change, geometry=[LineString([end, (end[0] + 40, end[1])])])
+    pandas.concat([layer, added]).to_file(changes)
+    reporter = Reporter()
+    run(ExportChanges(changes=changes, extract=extract, osc=str(tmp_path / "more.osc")), reporter)
+    assert applied(extract, tmp_path / "more.osc")[1] == expected
+    (warning,) = reporter.warnings
+    assert f"1 of {len(layer) + 1} ({repr(change) if change else 'empty'})" in warning and "left out" in warning
+    job = MakeChallenge(layer=changes, extract=extract, challenge=str(tmp_path / "tasks.geojson"))
+    assert makechallenge.run(job, Reporter())["tasks"] == 1
+
+
 @settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.integers(0, 10**6))
 def test_applied_to_any_town_no_road_but_the_new_ones_is_another(tmp_path, seed):
@@ -108,7 +129,10 @@ def test_applied_to_any_town_no_road_but_the_new_ones_is_another(tmp_path, seed)
 @pytest.mark.parametrize(
     ("spoil", "message"),
     [
-        ({"version": 0}, "Way 500 of the extract .* has no version"),
+        ({"version": 0}, r"has 2 ways without a version.* in files that RoadSeg exports\. .*out meta"),
+        ({"edit": ('<way id="501"', '<way action="modify" id="501"')}, "edits that are not uploaded"),
+        ({"edit": ('<node id="1000"', "<node id='1000' action='delete'")}, "edits that are not uploaded"),
+        ({"edit": ('"501"', '"-501"')}, "new ones, with ids below 1"),
         ({"moved": 3}, "of 2 places where new roads are attached .* lie on no way of"),
         ({"mapped": ROAD}, r"1 new roads run along a way .* at longitude 13\.3\d+, latitude 52\.5"),
         ({"moved": 9000}, "has no road where the new roads lie"),
@@ -129,6 +153,8 @@ def test_an_extract_that_does_not_fit_is_refused_and_nothing_is_written(tmp_path
     elif "twice" in spoil:
         write_extract(path, placed(STREET, AVENUE))
         path.write_text(path.read_text().replace('way id="501"', 'way id="500"'))
+    elif "edit" in spoil:
+        path.write_text(path.read_text().replace(*spoil["edit"]))
     elif "text" in spoil and spoil["text"] is None:
         path.unlink()
     elif "text" in spoil:
@@ -137,6 +163,19 @@ def test_an_extract_that_does_not_fit_is_refused_and_nothing_is_written(tmp_path
     with pytest.raises(LabelError, match=message) as caught:
         exported(tmp_path, str(path), changes)
     assert caught.value.remedy and files(tmp_path) == there
+
+
+@pytest.mark.parametrize(
+    ("name", "message"), [("own.osm", "with ids below 1"), ("own.osm.pbf", r"has 2 ways without a version")]
+)
+def test_a_network_that_was_exported_is_compared_but_is_no_extract(tmp_path, name, message):
+    streets, own = write_layer(tmp_path / "streets.gpkg", *placed(STREET, AVENUE, crs=UTM)), str(tmp_path / name)
+    exportnetwork.run(ExportNetwork(lines=streets, osm=own), Reporter())
+    after = write_layer(tmp_path / "after.gpkg", *placed(STREET, AVENUE, ROAD, crs=UTM))
+    result = compare(tmp_path, own, after, align=False)
+    assert result["intact"]["share"] == 1 and result["new"]["length_m"] == pytest.approx(LineString(ROAD).length, rel=0.01)
+    with pytest.raises(LabelError, match=message):
+        exported(tmp_path, own, result["changes"])
 
 
 def test_a_way_that_would_have_too_many_nodes_is_named(tmp_path):
