@@ -27,15 +27,14 @@ from ..jobs import METERS_PER_SECOND, ExportNetwork
 from ..system.machine import roadseg_version
 from .cleaning import component_lengths
 from .graph import select_edges
-from .lines import LineFields, Lines, lines_in, shared_plane
+from .lines import AGAINST, ALONG, BOTH, DIRECTIONS, LineFields, Lines, directions_of, lines_in, shared_plane
 from .network_tables import TRAVEL_TIME, to_tables
-from .noding import node_lines
+from .noding import node_roads
 
 PURPOSE = "lines to export"
 # Computed columns, and names of a layer's columns that OSMnx would misread.
 _MADE = ("osmid", "oneway", "reversed", "length", "speed_kph", "travel_time")
 RESERVED = frozenset((*_MADE, "u", "v", "key", "from", "to", "id", "fid", "geometry", "bearing", "grade", "grade_abs"))
-BOTH, ALONG, AGAINST = 0, 1, -1
 # Decimals of degrees, a tenth of a millimeter, for nodes and for the lines that meet there.
 PLACE_DIGITS = 9
 _NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -44,12 +43,6 @@ _GEOGRAPHIC = "EPSG:4326"
 _CLASS_FIELD = "highway"
 # True of a whole line, and not of its parts.
 _RECOMPUTED = {"length_m", TRAVEL_TIME, "component"}
-# Values of a one-way field: OpenStreetMap has yes, no and -1, SpaceNet 1 for one way and 2 for both.
-_DIRECTIONS = {
-    **dict.fromkeys(("yes", "true", "1"), ALONG),
-    **dict.fromkeys(("-1", "reverse"), AGAINST),
-    **dict.fromkeys(("no", "false", "0", "2", ""), BOTH),
-}
 
 
 def line_fields(job: ExportNetwork) -> LineFields:
@@ -73,15 +66,18 @@ def export_layer(
     require_fields(layer, (class_field, job.lines_oneway_field), job.lines, PURPOSE)
     plane = shared_plane(layer, of=job.lines)
     lines = lines_in(plane, layer, line_fields(job))
-    speed_kmh = _speeds_kmh(lines, layer[class_field] if class_field else None, job, reporter)
-    directions = _directions(layer, job, reporter)
+    speed_kmh = _speeds_kmh(lines, layer.get(class_field), job, reporter)
+    lines = replace(lines, direction=_directions(layer, job, reporter)[lines.feature])
     reporter.progress(0, "Splitting lines where they meet")
-    graph, line = node_lines(lines, job.join_m, f"{PURPOSE} ({job.lines})")
-    graph = replace(graph, origin=line)
-    if not len(graph.edges):
+    graph, line, direction = node_roads(lines, job.join_m, f"{PURPOSE} ({job.lines})")
+    graph = replace(graph, origin=np.arange(len(line)))
+    if len(layer) and not len(graph.edges):
         raise LabelError(f"The {PURPOSE} ({job.lines}) have no length.", "Choose another layer.")
-    if job.keep == "longest":
+    if layer.empty:
+        reporter.warning(f"The {PURPOSE} ({job.lines}) have no features: the network is empty.")
+    elif job.keep == "longest":
         graph = select_edges(graph, graph.edge_component == component_lengths(graph).argmax())
+    line, direction = line[graph.origin], direction[graph.origin]
     reporter.check_cancelled()
     reporter.progress(0.7, "Measuring roads")
     to_geographic = pyproj.Transformer.from_crs(plane, _GEOGRAPHIC, always_xy=True)
@@ -90,10 +86,10 @@ def export_layer(
         return np.round(np.column_stack(to_geographic.transform(*points.T)), PLACE_DIGITS)
 
     tables = to_tables(graph, place, _GEOGRAPHIC, {})
-    feature = lines.feature[graph.origin]
+    feature = lines.feature[line]
     columns = {"osmid": feature + 1, **_columns(layer, feature, class_field)}
-    roads = _measured(tables.roads, columns, None if speed_kmh is None else speed_kmh[graph.origin])
-    network = to_routable(place(graph.nodes), graph.edges, roads, directions[feature])
+    roads = _measured(tables.roads, columns, None if speed_kmh is None else speed_kmh[line])
+    network = to_routable(place(graph.nodes), graph.edges, roads, direction)
     numbers = {name: tables.numbers[name] for name in ("length_m", "components")}
     return network, {"nodes": len(network.nodes), "edges": len(network.edges), **numbers}
 
@@ -114,7 +110,7 @@ def _columns(layer: geopandas.GeoDataFrame, feature: np.ndarray, class_field: st
     """Return the columns of the edges from a layer's fields: the class, and all that are not reserved."""
     taken = carried_fields(layer, {*RESERVED, *_RECOMPUTED, _CLASS_FIELD})
     columns = {}
-    for name, source in {**({_CLASS_FIELD: class_field} if class_field else {}), **taken}.items():
+    for name, source in {**({_CLASS_FIELD: class_field} if class_field in layer.columns else {}), **taken}.items():
         values = layer[source].iloc[feature].reset_index(drop=True)
         is_plain = pandas.api.types.is_numeric_dtype(values) and source != class_field
         columns[name] = values if is_plain else values.map(str, na_action="ignore")
@@ -149,17 +145,16 @@ def _directions(layer: geopandas.GeoDataFrame, job: ExportNetwork, reporter: Rep
         if "oneway" in layer.columns:
             reporter.warning("The lines have a field 'oneway', but no one-way field is chosen: all roads are two-way.")
         return np.full(len(layer), BOTH)
-    values = layer[job.lines_oneway_field]
-    words = ["" if pandas.isna(value) else str(value).strip().lower() for value in values]
-    words = [word.removesuffix(".0") for word in words]  # as whole numbers are read where others are missing
-    unknown = sorted(set(words) - set(_DIRECTIONS))
+    values = layer.get(job.lines_oneway_field, pandas.Series(dtype=object))  # which an empty layer may lack
+    directions = directions_of(values)
+    unknown = sorted(str(value).strip().lower() for value, direction in zip(values, directions) if direction is None)
     if unknown:
         raise LabelError(
             f"The one-way field {job.lines_oneway_field!r} of the {PURPOSE} ({job.lines}) has the unknown value "
             f"{unknown[0]!r}.",
-            f"Known values are {', '.join(filter(None, _DIRECTIONS))}, and empty.",
+            f"Known values are {', '.join(filter(None, DIRECTIONS))}, and empty.",
         )
-    return np.array([_DIRECTIONS[word] for word in words], dtype=np.int64)
+    return np.array(directions, dtype=np.int64)
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,8 @@ Scope: lines in meters. Independent of layers, pixels and scores.
 - Two lines are split where they cross, touch or begin to overlap.
 - Ends of lines within a tolerance of each other become one node; an end within it of another line splits that line.
 - A bridge is never split, and splits others only with its ends.
-- Of edges between the same nodes that lie within the tolerance of each other, the first is kept.
+- Of edges between the same nodes that lie within the tolerance of each other, the first is kept. It is open in each
+  direction in which one of them is: a road is often drawn as two one-way lines on each other.
 - Loops no longer than twice the tolerance are dropped.
 
 Lines can meet in as many places as they have pairs of segments. To bound time and memory by the size of the layer,
@@ -24,7 +25,7 @@ from ..errors import LabelError
 from ..geodata.parallel_arrays import concatenated, ranges
 from ..geodata.shapes import TooManyCrossings, meeting_pairs
 from .graph import EMPTY, Graph, connected, select_edges, select_points
-from .lines import Lines
+from .lines import AGAINST, ALONG, BOTH, Lines
 
 # Crossings closer together than this are one: rounding may separate the crossings of three lines in one place.
 _SAME_M = 1e-3
@@ -60,7 +61,15 @@ class _Cuts:
 
 
 def node_lines(lines: Lines, tolerance_m: float, name: str = "lines") -> tuple[Graph, np.ndarray]:
-    """Return the multigraph of lines, in meters, and the line that each edge is a part of: (m,) int64.
+    """Return the graph and the lines of `node_roads`."""
+    graph, line, _ = node_roads(lines, tolerance_m, name)
+    return graph, line
+
+
+def node_roads(lines: Lines, tolerance_m: float, name: str = "lines") -> tuple[Graph, np.ndarray, np.ndarray]:
+    """Return the multigraph of lines, in meters, and of each edge the line that it is a part of, and its direction.
+
+    Both are (m,) int64; the direction is BOTH, or ALONG or AGAINST the edge, which runs as its line.
 
     Ends within `tolerance_m`, above 0, of another end or line are snapped to it. `name` is the lines in the plural.
 
@@ -70,7 +79,7 @@ def node_lines(lines: Lines, tolerance_m: float, name: str = "lines") -> tuple[G
         They meet in more places than `MAX_MEETINGS`, and than `MAX_MEETINGS_PER_SEGMENT` allows.
     """
     if not len(lines):
-        return EMPTY, np.zeros(0, dtype=np.int64)
+        return EMPTY, np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
     segments = _segments(lines)
     may_cut = np.flatnonzero(~lines.bridge[segments.line[segments.first]])
     limit = max(MAX_MEETINGS, MAX_MEETINGS_PER_SEGMENT * len(segments.shapes))
@@ -84,7 +93,8 @@ def node_lines(lines: Lines, tolerance_m: float, name: str = "lines") -> tuple[G
             f"network of {len(lines):,} lines.",
             "Choose a layer in which each road is drawn once; remove duplicates and tracks first.",
         ) from error
-    return _without_duplicates(*_cut(segments, concatenated(ends, touched, crossed), tolerance_m), tolerance_m)
+    graph, line = _cut(segments, concatenated(ends, touched, crossed), tolerance_m)
+    return _without_duplicates(graph, line, lines.direction[line], tolerance_m)
 
 
 def _segments(lines: Lines) -> _Segments:
@@ -200,12 +210,17 @@ def _at_cut(line: np.ndarray, measure_m: np.ndarray, is_cut: np.ndarray) -> np.n
     return at_cut
 
 
-def _without_duplicates(graph: Graph, line: np.ndarray, tolerance_m: float) -> tuple[Graph, np.ndarray]:
-    """Return the graph without edges within the tolerance of an earlier one between the same nodes."""
+def _without_duplicates(
+    graph: Graph, line: np.ndarray, direction: np.ndarray, tolerance_m: float
+) -> tuple[Graph, np.ndarray, np.ndarray]:
+    """Return the graph without edges within the tolerance of an earlier one between the same nodes; see `node_roads`.
+
+    Line and direction are those of all edges.
+    """
     _, pair, counts = np.unique(np.sort(graph.edges, axis=1), axis=0, return_inverse=True, return_counts=True)
     parallel = np.flatnonzero(counts[pair.ravel()] > 1)
     if not parallel.size:
-        return graph, line
+        return graph, line, direction
     # Every pair of parallel edges, the earlier with the later one.
     order = parallel[np.argsort(pair.ravel()[parallel], kind="stable")]
     group = pair.ravel()[order]
@@ -216,7 +231,22 @@ def _without_duplicates(graph: Graph, line: np.ndarray, tolerance_m: float) -> t
     same = shapely.hausdorff_distance(shapes[earlier], shapes[later]) <= tolerance_m
     kept = np.ones(len(graph.edges), dtype=bool)
     kept[later[same]] = False
-    return _select(graph, line, kept)
+    shared = _shared_direction(graph, direction, np.column_stack([earlier, later])[same])
+    return *_select(graph, line, kept), shared[kept]
+
+
+def _shared_direction(graph: Graph, direction: np.ndarray, pairs: np.ndarray) -> np.ndarray:
+    """Return the direction of edges, (m,) int64, of which those in pairs, (k, 2) int64, are one road."""
+    # By one of both ways along a road: ahead is from its node with the least number or, around a loop, counterclockwise.
+    begin, end = graph.edges.T
+    is_back = np.where(begin == end, ~shapely.is_ccw(graph.shapes()), begin > end)
+    is_open = np.column_stack([direction != AGAINST, direction != ALONG])
+    ahead = np.where(is_back[:, None], is_open[:, ::-1], is_open)
+    road = connected(len(direction), pairs)
+    shared = np.zeros_like(ahead)
+    np.logical_or.at(shared, road, ahead)
+    along, against = np.where(is_back[:, None], shared[road][:, ::-1], shared[road]).T
+    return np.where(along & against, BOTH, np.where(along, ALONG, AGAINST))
 
 
 def _select(graph: Graph, line: np.ndarray, kept: np.ndarray) -> tuple[Graph, np.ndarray]:

@@ -17,7 +17,7 @@ import pyproj
 import shapely
 
 from ..events import Reporter
-from ..geodata.parallel_arrays import ranges
+from ..geodata.parallel_arrays import concatenated, ranges
 from ..geodata.vectors import carried_fields
 from ..jobs import CleanNetwork
 from ..networks.chains import join_chains
@@ -25,9 +25,9 @@ from ..networks.cleaning import drop_short_components, prune_spurs, simplify
 from ..networks.gaps import join_gaps, snap_ends
 from ..networks.graph import Graph
 from ..networks.junctions import consolidate_junctions
-from ..networks.lines import LineFields, Lines, is_bridge, lines_in, read_line_layer, shared_plane
+from ..networks.lines import BOTH, LineFields, Lines, directions_of, is_bridge, lines_in, read_line_layer, shared_plane
 from ..networks.network_tables import SPEED, TRAVEL_TIME, Network, layer_paths, to_tables, write_network
-from ..networks.noding import node_lines
+from ..networks.noding import node_roads
 from ..networks.overpasses import lay_bridges
 from ..networks.surroundings import Surroundings
 from ..system.outputs import Outputs
@@ -35,6 +35,8 @@ from ..system.outputs import Outputs
 _PURPOSE = "lines to clean"
 # Columns that are computed.
 _RECOMPUTED = {"length_m", "component"}
+# The field of one-way roads in OpenStreetMap, and in what RoadSeg extracts.
+_ONE_WAY = "oneway"
 _BRIDGE_TAGS = {"bridge": "yes", "layer": "1"}
 
 
@@ -44,15 +46,15 @@ def run(job: CleanNetwork, reporter: Reporter) -> dict[str, Any]:
     with Outputs(inputs=[job.lines, job.bridges]) as outputs:
         staged = {name: outputs.stage(path) for name, path in paths.items()}
         reporter.progress(0, "Reading")
-        layer = read_line_layer(job.lines, _PURPOSE, LineFields(bridge=job.lines_bridge_field))
-        bridges = read_bridges(job.bridges) if job.bridges else None
+        layer = read_line_layer(job.lines, _PURPOSE, LineFields(bridge=job.lines_bridge_field), reporter)
+        bridges = read_bridges(job.bridges, reporter) if job.bridges else None
         cleaned = clean_layer(layer, job, reporter.part(0.1, 0.9), bridges)
         reporter.progress(0.9, "Writing")
         numbers = write_network(cleaned, staged)
     return {**paths, **numbers}
 
 
-def read_bridges(path: str) -> geopandas.GeoDataFrame:
+def read_bridges(path: str, reporter: Reporter) -> geopandas.GeoDataFrame:
     """Return a layer of bridges in its own CRS: all of its lines, or those that a field `bridge` or `layer` marks.
 
     A line is marked by a bridge, or by a layer above 0 where the table has no field `bridge`.
@@ -62,7 +64,7 @@ def read_bridges(path: str) -> geopandas.GeoDataFrame:
     LabelError
         As `lines.read_line_layer`.
     """
-    layer = read_line_layer(path, "bridges", LineFields())
+    layer = read_line_layer(path, "bridges", LineFields(), reporter)
     if "bridge" in layer.columns:
         return layer[layer["bridge"].map(is_bridge).astype(bool)]
     if "layer" in layer.columns:
@@ -78,7 +80,8 @@ def clean_layer(
 ) -> Network:
     """Return the clean network of a layer's lines, in the layer's CRS; paths in the job are not read.
 
-    A part of a line has the line's fields and direction. Roads on `bridges` have OpenStreetMap's tags of a bridge.
+    A part of a line has the line's fields and direction. Roads on `bridges` have OpenStreetMap's tags of a bridge. Where
+    two one-way lines lie on each other, one is kept, as a two-way road.
 
     Raises
     ------
@@ -90,16 +93,23 @@ def clean_layer(
     laid = None
     if bridges is not None:
         lines, laid = _with_bridges(lines, bridges, plane, job, reporter)
+    one_way = next((str(name) for name in layer.columns if str(name).lower() == _ONE_WAY), "")
+    if one_way:
+        lines = replace(lines, direction=_directions(layer[one_way])[lines.feature])
     graph = clean_lines(lines, job, reporter)
+    is_two_way, line = graph.origin >= len(lines), graph.origin % max(len(lines), 1)
     to_map = pyproj.Transformer.from_crs(plane, layer.crs, always_xy=True)
     recomputed = _RECOMPUTED | ({TRAVEL_TIME} if SPEED in layer.columns else set())
-    rows = layer.iloc[lines.feature[graph.origin]]
+    rows = layer.iloc[lines.feature[line]]
     columns = {name: rows[field].array for name, field in carried_fields(layer, recomputed).items()}
+    if is_two_way.any():
+        columns[one_way] = _opened(rows[one_way].reset_index(drop=True), is_two_way)
+        reporter.log(f"{is_two_way.sum():,} roads, drawn once for each direction, are two-way now ({one_way}).")
     cleaned = to_tables(
         graph,
         lambda points: np.column_stack(to_map.transform(*points.T)),
         layer.crs,
-        columns if laid is None else _tagged(columns, laid[graph.origin]),
+        columns if laid is None else _tagged(columns, laid[line]),
     )
     if not len(cleaned.roads):
         reporter.warning("No lines are left: the network is empty.")
@@ -132,18 +142,36 @@ def _tagged(columns: dict[str, Any], is_bridge: np.ndarray) -> dict[str, Any]:
     return tagged
 
 
+def _directions(values: pandas.Series) -> np.ndarray:
+    """Return the direction of each feature by the values of a one-way field, (n,) int64; BOTH where it is unknown."""
+    return np.array([BOTH if direction is None else direction for direction in directions_of(values)], dtype=np.int64)
+
+
+def _opened(values: pandas.Series, is_two_way: np.ndarray) -> pandas.Series:
+    """Return the values of a one-way field with those of two-way roads, (n,) bool, in the words of the field."""
+    own = values[is_two_way].iloc[0]
+    both = "no" if isinstance(own, str) else type(own)(0)
+    return values.where(~is_two_way, both)
+
+
 def clean_lines(lines: Lines, job: CleanNetwork, reporter: Reporter) -> Graph:
-    """Return the clean graph of lines in a plane of meters; the origin of an edge is the line that it is part of."""
+    """Return the clean graph of lines in a plane of meters; the origin of an edge is the line that it is part of.
+
+    Where a one-way line lies on another one in the other direction, the edge is open in both: its origin is the number
+    of the line plus that of all lines.
+    """
 
     def begin(fraction: float, message: str) -> None:
         reporter.check_cancelled()
         reporter.progress(fraction, message)
 
-    surroundings = Surroundings(is_bridge=lambda graph: lines.bridge[graph.origin])
-    join = partial(_join, lines.bridge if job.join_lines else np.arange(len(lines)))
+    twice = concatenated(lines, lines)
+    is_two_way = np.arange(len(twice)) >= len(lines)
+    surroundings = Surroundings(is_bridge=lambda graph: twice.bridge[graph.origin])
+    join = partial(_join, 2 * is_two_way + twice.bridge if job.join_lines else np.arange(len(twice)))
     begin(0, "Splitting lines where they meet")
-    graph, origin = node_lines(lines, job.join_m, f"{_PURPOSE} ({job.lines})")
-    graph = join(replace(graph, origin=origin))
+    graph, line, direction = node_roads(lines, job.join_m, f"{_PURPOSE} ({job.lines})")
+    graph = join(replace(graph, origin=np.where(direction == lines.direction[line], line, len(lines) + line)))
     begin(0.4, "Cleaning the network")
     graph = prune_spurs(graph, job.spur_m, surroundings, join)
     graph = join_gaps(graph, job.gap_m, job.gap_angle, surroundings)
@@ -152,13 +180,13 @@ def clean_lines(lines: Lines, job: CleanNetwork, reporter: Reporter) -> Graph:
     begin(0.8, "Merging junctions")
     graph = join(consolidate_junctions(graph, job.junction_m))
     graph = drop_short_components(graph, job.min_length_m)
-    return _run_as_drawn(simplify(graph, job.simplify_m), lines)
+    return _run_as_drawn(simplify(graph, job.simplify_m), twice)
 
 
 def _join(kind: np.ndarray, graph: Graph) -> Graph:
     """Return the graph with edges joined at nodes of degree 2 where their origins are of one kind."""
     kinds = np.repeat(kind[graph.origin].astype(np.int64), 2)
-    least, most = np.full(len(graph.nodes), len(kind)), np.full(len(graph.nodes), -1)
+    least, most = np.full(len(graph.nodes), kind.max(initial=0)), np.full(len(graph.nodes), -1)
     np.minimum.at(least, graph.edges.ravel(), kinds)
     np.maximum.at(most, graph.edges.ravel(), kinds)
     return join_chains(graph, least < most)

@@ -96,6 +96,22 @@ def test_a_one_way_road_is_driven_one_way(tmp_path):
     assert any("'oneway', but no one-way field is chosen" in message for message in warnings)
 
 
+@pytest.mark.parametrize("oneway", [["yes", "yes", "yes"], ["-1", "-1", "-1"], ["yes", "no", "-1"]])
+def test_a_road_of_one_way_lines_on_each_other_is_driven_in_both_directions(tmp_path, oneway):
+    layer = layer_of(STRAIGHT, STRAIGHT[::-1], [(300, 0), (400, 0)], oneway=oneway)
+    _, graph = exported(tmp_path, layer, lines_oneway_field="oneway")
+    assert way(graph, (0, 0), (300, 0)) == way(graph, (300, 0), (0, 0)) == pytest.approx(300 * GROUND, rel=1e-5)
+    assert graph.number_of_edges() == 3
+
+
+def test_a_loop_of_bridges_that_was_drawn_once_for_each_direction_is_driven_in_both(tmp_path):
+    loop = [(0, 50), (0, 90), (60, 90), (0, 50)]
+    for other, count in ((loop[::-1], 2), (loop, 1)):
+        layer = layer_of(loop, other, oneway=["yes"] * 2, bridge=["yes"] * 2)
+        fields = {"lines_oneway_field": "oneway", "lines_bridge_field": "bridge"}
+        assert exported(tmp_path, layer, **fields)[1].number_of_edges() == count
+
+
 @pytest.mark.parametrize(
     ("value", "is_oneway"),
     [(1, True), (1.0, True), (True, True), ("TRUE", True), (" yes ", True), ("-1", True), (-1.0, True),
