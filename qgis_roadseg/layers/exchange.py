@@ -220,8 +220,9 @@ def write_source(
     kept = QgsFields()
     for field in fields:
         kept.append(source.fields().field(field))
-    flat_type = QgsWkbTypes.multiType(QgsWkbTypes.linearType(QgsWkbTypes.flatType(source.wkbType())))
-    writer = create_writer(path, kept, flat_type, source.sourceCrs(), context.transformContext())
+    # With heights, which the worker does not use, so that it can tell.
+    multiple_type = QgsWkbTypes.multiType(QgsWkbTypes.linearType(QgsWkbTypes.dropM(source.wkbType())))
+    writer = create_writer(path, kept, multiple_type, source.sourceCrs(), context.transformContext())
     request = QgsFeatureRequest().setSubsetOfAttributes(fields, source.fields())
     for feature in read(source, request):
         if is_cancelled():

@@ -18,7 +18,7 @@ from shapely.geometry.base import BaseGeometry
 from ..errors import LabelError
 from ..events import Reporter
 from ..geodata.parallel_arrays import concatenated
-from ..geodata.vectors import carried_fields, read_layer, read_polygons, require_fields, require_geometry
+from ..geodata.vectors import carried_fields, read_layer, read_polygons, require_features, require_fields, require_geometry
 from ..jobs import CompareNetworks
 from ..networks.lines import Lines, area_in, make_lines
 from ..networks.road_graph import RoadGraph, contracted, make_road_graph
@@ -76,7 +76,7 @@ class PlaceRoutes:
         return {status.replace(" ", "_"): int((self.status == status).sum()) for status in STATUSES}
 
 
-def read_points(job: CompareNetworks, plane: pyproj.CRS) -> Optional[Points]:
+def read_points(job: CompareNetworks, plane: pyproj.CRS, reporter: Reporter) -> Optional[Points]:
     """Read places, origins and confirmed damage; None without places.
 
     Raises
@@ -86,9 +86,9 @@ def read_points(job: CompareNetworks, plane: pyproj.CRS) -> Optional[Points]:
     """
     if not job.places:
         return None
-    layer, names, points = _read_named(job.places, "places", job.places_name_field, plane)
+    layer, names, points = _read_named(job.places, "places", job.places_name_field, plane, reporter)
     if job.origins:
-        _, origin_names, origins = _read_named(job.origins, "origins", job.origins_name_field, plane)
+        _, origin_names, origins = _read_named(job.origins, "origins", job.origins_name_field, plane, reporter)
         names, points = np.concatenate([names, origin_names]), np.concatenate([points, origins])
     elif len(layer) < 2:
         raise LabelError(
@@ -103,10 +103,11 @@ def read_points(job: CompareNetworks, plane: pyproj.CRS) -> Optional[Points]:
 
 
 def _read_named(
-    path: str, purpose: str, field: str, plane: pyproj.CRS
+    path: str, purpose: str, field: str, plane: pyproj.CRS, reporter: Reporter
 ) -> tuple[geopandas.GeoDataFrame, np.ndarray, np.ndarray]:
     """Return a layer of points, their names and their positions; of a multipoint, the centroid."""
-    layer = read_layer(path, purpose)
+    layer = read_layer(path, purpose, reporter)
+    require_features(layer, path, purpose)
     require_geometry(layer, ("points",), path, purpose)
     require_fields(layer, (field,), path, purpose)
     numbers = [str(number) for number in range(1, len(layer) + 1)]
@@ -209,9 +210,9 @@ def _check_near(before: Sites, points: Points, job: CompareNetworks, reporter: R
             gap_m = shapely.STRtree(before.roads.graph.shapes()).query_nearest(
                 shapely.points(points.points[which]), return_distance=True, all_matches=False
             )[1]
+            nearest = f"the nearest is {gap_m.min():,.0f} m away" if len(gap_m) else "there is none"
             raise LabelError(
-                f"None of the {kind} ({getattr(job, kind)}) lies within {job.place_m:g} m of a road before; "
-                f"the nearest is {gap_m.min():,.0f} m away.",
+                f"None of the {kind} ({getattr(job, kind)}) lies within {job.place_m:g} m of a road before; {nearest}.",
                 "Raise the distance of places (place_m), or check the layers' coordinate systems.",
             )
         if on < count:

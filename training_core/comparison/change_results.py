@@ -18,16 +18,15 @@ from ..events import Reporter
 from ..geodata.vector_output import write_layers
 from ..geodata.vectors import carried_fields
 from ..jobs import CompareNetworks
-from ..jobs.networks import REVIEW
+from ..jobs.change_words import CHANGES, REVIEW
 from ..system.machine import versions
 from .accessibility import PlaceRoutes
 from .attachment import attach
 from .changes import DISPLACED, UNMATCHED, ChangeSegments, Limits, classify_changes
-from .network_pair import AFTER, BEFORE, Pair
+from .network_pair import AFTER, BEFORE, Pair, offset_words
 
 # The names of INTACT, DISPLACED and UNMATCHED in the network before and in that after.
 NAMES = {BEFORE: ("intact", "displaced", "lost"), AFTER: ("intact", "displaced", "new")}
-CHANGES = ("intact", "displaced", "lost", "new")
 
 
 def parts_of(segments: dict[str, ChangeSegments]) -> dict[str, np.ndarray]:
@@ -147,7 +146,7 @@ def find_changes(pair: Pair, job: CompareNetworks) -> dict[str, ChangeSegments]:
 
 def warn_of_loss(before: ChangeSegments, reporter: Reporter) -> None:
     """Warn if so much is lost that a disaster is not the likely cause."""
-    fraction = before.length_m[~before.is_matched].sum() / before.length_m.sum()
+    fraction = before.length_m[~before.is_matched].sum() / max(before.length_m.sum(), 1e-12)
     if fraction > _WARNED_LOST_FRACTION:
         reporter.warning(
             f"{fraction:.0%} of the roads before are lost. Check that both layers are aligned, and that the new image "
@@ -204,10 +203,12 @@ def summary_sentences(document: dict[str, Any]) -> list[str]:
         f"{document['min_stretch_m']:g} m count as their neighbors."
     ]
     if shift["measured"]:
+        offset = offset_words(shift["east_m"], shift["north_m"])
         removed = "removed" if shift["taken_off"] else "not removed"
         sentences.append(
-            f"As a whole, the roads after are offset from those before by {shift['east_m']:+.1f} m east and "
-            f"{shift['north_m']:+.1f} m north; this shift is {removed}."
+            f"As a whole, the roads after are offset from those before by {offset}; this shift is {removed}."
+            if offset
+            else "As a whole, the roads after are not offset from those before."
         )
     routes = document["routes"]
     if routes is not None:

@@ -18,6 +18,7 @@ import geopandas
 import numpy as np
 import pyproj
 import shapely
+from shapely.geometry.base import BaseGeometry
 
 from ..errors import LabelError
 from ..events import Reporter
@@ -76,41 +77,38 @@ def read_pair(job: CompareNetworks, reporter: Reporter) -> Pair:
     Raises
     ------
     LabelError
-        A layer cannot be read, the networks cover different areas, or there is no road before in the area of interest.
+        A layer cannot be read, or the networks cover different areas.
     """
     fields = {
         BEFORE: LineFields(job.before_bridge_field, job.before_speed_field, job.speed_unit),
         AFTER: LineFields(job.after_bridge_field, job.after_speed_field, job.speed_unit),
     }
     paths = {BEFORE: job.before, AFTER: job.after}
-    layers = {name: read_line_layer(path, name, fields[name]) for name, path in paths.items()}
+    layers = {name: read_line_layer(path, name, fields[name], reporter) for name, path in paths.items()}
     area = read_area(job.aoi) if job.aoi else None
     plane = shared_plane(*layers.values(), of=" and ".join(paths.values()))
     lines = {name: _roads_of(lines_in(plane, layer, fields[name]), layer) for name, layer in layers.items()}
     for name, path in paths.items():
-        if not len(lines[name]):
+        if len(layers[name]) and not len(lines[name]):
             raise LabelError(f"The {name} ({path}) have no line of any length.", "Choose another layer.")
     _check_overlap(lines, paths)
     if job.before_speed_field:
         lines = {name: with_speeds(lines[name], name, paths[name], fields[name].speed, reporter) for name in paths}
     shift, roads = _align({name: as_drawn(lines[name]) for name in paths}, job, reporter)
     lines = {name: roads[name].lines for name in paths}
-    if area is None:
+    if area is None and len(lines[AFTER]):
         _warn_of_beyond(lines, job.reach_m, reporter)
     outside = lines[BEFORE].parted(np.zeros(0, dtype=object), np.zeros(0, dtype=np.int64))
     if area is not None:
         inside = area_in(plane, area)
-        surroundings = shapely.buffer(shapely.box(*shapely.total_bounds(lines[BEFORE].shapes)), 1.0)
+        surroundings = shapely.buffer(_extent(lines[BEFORE]), 1.0)
         outside = clipped(lines[BEFORE], shapely.difference(surroundings, inside))
         lines = {name: clipped(lines[name], inside) for name in paths}
         roads = {name: as_drawn(lines[name]) for name in paths}
-        if not len(lines[BEFORE]):
-            raise LabelError(
-                f"The {BEFORE} ({job.before}) have no line in the area of interest ({job.aoi}).",
-                "Choose another layer or area.",
-            )
-        if not len(lines[AFTER]):
-            reporter.warning("There are no roads after in the area of interest: all roads there count as lost.")
+    where = f" in the area of interest ({job.aoi})" if job.aoi else ""
+    for name, other, change in ((BEFORE, AFTER, "new"), (AFTER, BEFORE, "lost")):
+        if not len(lines[name]):
+            reporter.warning(f"The {name} ({paths[name]}) have no line{where}: all {other} count as {change}.")
     return Pair(layers, roads, outside, shift, plane)
 
 
@@ -128,13 +126,16 @@ def _roads_of(lines: Lines, layer: geopandas.GeoDataFrame) -> Lines:
 
 def _check_overlap(lines: dict[str, Lines], paths: dict[str, str]) -> None:
     """Raise LabelError if the networks cover different areas."""
-    before, after = (shapely.box(*shapely.total_bounds(lines[name].shapes)) for name in (BEFORE, AFTER))
-    apart_m = shapely.distance(before, after)
+    apart_m = shapely.distance(*(_extent(lines[name]) for name in (BEFORE, AFTER)))  # NaN where one has no roads
     if apart_m > _SAME_AREA_M:
         raise LabelError(
             f"The {BEFORE} ({paths[BEFORE]}) and the {AFTER} ({paths[AFTER]}) lie {apart_m / 1000:,.1f} km apart.",
             "Choose layers of the same area, and check their coordinate systems.",
         )
+
+
+def _extent(lines: Lines) -> BaseGeometry:
+    return shapely.envelope(shapely.geometrycollections(lines.shapes))
 
 
 def _warn_of_beyond(lines: dict[str, Lines], reach_m: float, reporter: Reporter) -> None:
@@ -156,8 +157,7 @@ def _align(roads: dict[str, RoadGraph], job: CompareNetworks, reporter: Reporter
         return Shift(0.0, 0.0, False, False), roads
     moved = move_closer(before, after, by_m, job.tolerance_m, job.parallel_angle)
     shift = Shift(float(by_m[0]), float(by_m[1]), True, job.align and moved is not None)
-    directions = zip(by_m, (("east", "west"), ("north", "south")))
-    offset = " and ".join(f"{abs(axis_m):.1f} m to the {names[int(axis_m < 0)]}" for axis_m, names in directions)
+    offset = offset_words(shift.east_m, shift.north_m) or "less than 0.1 m"
     words = f"As a whole, the {AFTER} are offset by {offset} from the {BEFORE}"
     if moved is not None and job.align:
         reporter.log(f"{words}; this shift is removed before they are compared (align).")
@@ -167,6 +167,12 @@ def _align(roads: dict[str, RoadGraph], job: CompareNetworks, reporter: Reporter
             f"{words}, so many may be classified as displaced or lost. Switch align on to remove this shift."
         )
     return shift, roads
+
+
+def offset_words(east_m: float, north_m: float) -> str:
+    """Return an offset in words, to a decimeter: `7.1 m to the east and 3.8 m to the south`; empty if it is none."""
+    axes = ((east_m, ("east", "west")), (north_m, ("north", "south")))
+    return " and ".join(f"{abs(by_m):.1f} m to the {names[by_m < 0]}" for by_m, names in axes if round(abs(by_m), 1))
 
 
 _TURNS, _ROUNDS = 8, 10

@@ -75,7 +75,7 @@ def read_networks(job: ScoreNetwork, reporter: Reporter) -> Networks:
         PROPOSAL: LineFields(job.proposal_bridge_field, job.proposal_speed_field, job.speed_unit),
     }
     paths = {TRUTH: job.truth, PROPOSAL: job.proposal}
-    layers = {name: read_line_layer(path, name, fields[name]) for name, path in paths.items()}
+    layers = {name: read_line_layer(path, name, fields[name], reporter) for name, path in paths.items()}
     plane = shared_plane(*layers.values(), of=" and ".join(paths.values()))
     lines = {name: lines_in(plane, layer, fields[name]) for name, layer in layers.items()}
     if job.aoi:

@@ -42,7 +42,7 @@ def run(job: CompareNetworks, reporter: Reporter) -> dict[str, Any]:
         staged = {name: outputs.stage(path) for name, path in wanted.items()}
         with stages.timed("reading", 0, 0.2):
             pair = read_pair(job, reporter)
-            points = read_points(job, pair.plane)
+            points = read_points(job, pair.plane, reporter)
         with stages.timed("comparing lines", 0.2, 0.5):
             segments = find_changes(pair, job)
             warn_of_loss(segments[BEFORE], reporter)

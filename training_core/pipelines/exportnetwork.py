@@ -35,7 +35,8 @@ def run(job: ExportNetwork, reporter: Reporter) -> dict[str, Any]:
         geopackage = outputs.stage(job.geopackage) if job.geopackage else None
         osm = outputs.stage(job.osm) if job.osm else None
         reporter.progress(0, "Reading")
-        layer = without_rejected(read_line_layer(job.lines, PURPOSE, line_fields(job)), PURPOSE, job.lines)
+        layer = read_line_layer(job.lines, PURPOSE, line_fields(job), reporter)
+        layer = without_rejected(layer, PURPOSE, job.lines)
         network, numbers = export_layer(layer, job, reporter.part(0.1, 0.7))
         reporter.check_cancelled()
         reporter.progress(0.7, "Writing")

@@ -42,8 +42,9 @@ class MapAreas:
 
 
 def line_map(name: str, drawn: Mapping[str, MapLines | MapAreas]) -> str:
-    """Return a map of at least one shape as an `<svg>` element, north up, with a scale bar; later layers are on top."""
-    west, south, east, north = shapely.total_bounds(np.concatenate([layer.shapes for layer in drawn.values()]))
+    """Return a map as an `<svg>` element, north up, with a scale bar; later layers are on top."""
+    shapes = np.concatenate([layer.shapes for layer in drawn.values()])
+    west, south, east, north = shapely.total_bounds(shapes) if len(shapes) else np.zeros(4)
     span_m = max(east - west, (north - south) / _TALLEST, 1.0)
     scale = (_WIDTH_PX - 2 * _MARGIN_PX) / span_m
     left_px = (_WIDTH_PX - (east - west) * scale) / 2

@@ -21,7 +21,7 @@ from tests.core.support.rasters import UTM, write_layer
 from tests.core.support.road_graphs import town
 from training_core.comparison.change_results import summary_sentences
 from training_core.errors import LabelError
-from training_core.events import Reporter
+from training_core.events import Log, Reporter
 
 
 def places_of(result):
@@ -112,6 +112,25 @@ def test_a_shift_of_the_whole_layer_is_removed(tmp_path, grid, write):
     result = run(tmp_path, grid, after, reporter, align=False)
     assert not result["shift"]["taken_off"] and result["displaced"]["share"] == pytest.approx(3 / 8)
     assert "7.1 m to the east and 3.8 m to the south" in reporter.warnings[0]
+
+
+@pytest.mark.parametrize(
+    ("shift", "words"),
+    [
+        ((-0.004, 0.004), "the roads after are not offset from those before"),
+        ((-0.4, -0.004), "offset from those before by 0.4 m to the west; this shift is not removed"),
+        ((0, 0.4), "offset from those before by 0.4 m to the north"),
+    ],
+)
+def test_an_offset_is_told_to_a_decimeter_and_none_is_none(tmp_path, grid, write, shift, words):
+    # The meridian of the zone, where the map's north is true.
+    shapes = [shapely.transform(line(*way), lambda points: points + (500000 - X, 0)) for way in GRID]
+    before = write("before", *shapes)
+    after = write("after", *(shapely.transform(shape, lambda points: points + shift) for shape in shapes))
+    events = []
+    run(tmp_path, before, after, Reporter(events.append))
+    (told,) = (event.message for event in events if isinstance(event, Log) and "As a whole" in event.message)
+    assert words in told
 
 
 def test_a_new_road_shares_vertices_with_the_roads_that_it_leaves_and_crosses(tmp_path, grid, write):
@@ -291,8 +310,8 @@ def test_an_area_without_roads_after_is_lost_as_a_whole(tmp_path, grid, write, p
     result = run(tmp_path, grid, write("after", line((150, 0), (150, 90))), reporter, aoi=aoi, **places)
     assert result["routes"]["cut_off"] == 1
     assert result["lost"]["share"] == 1 and result["new"] == {"length_m": 0, "share": 0}
-    assert "no roads after in the area" in reporter.warnings[0]
     assert "100% of the roads before are lost" in reporter.warnings[1]
+    assert "have no line in the area of interest" in reporter.warnings[0] and "count as lost" in reporter.warnings[0]
     Page(Path(result["report"]).read_text(encoding="utf-8"))
 
 
