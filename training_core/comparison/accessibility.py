@@ -18,7 +18,14 @@ from shapely.geometry.base import BaseGeometry
 from ..errors import LabelError
 from ..events import Reporter
 from ..geodata.parallel_arrays import concatenated
-from ..geodata.vectors import carried_fields, read_layer, read_polygons, require_features, require_fields, require_geometry
+from ..geodata.vectors import (
+    carried_fields,
+    read_layer,
+    read_polygons,
+    require_features,
+    require_fields,
+    require_geometry,
+)
 from ..jobs import CompareNetworks
 from ..networks.lines import Lines, area_in, make_lines
 from ..networks.road_graph import RoadGraph, contracted, make_road_graph

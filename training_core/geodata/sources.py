@@ -12,6 +12,7 @@ import stat
 import warnings
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 import rasterio
 from rasterio.errors import NotGeoreferencedWarning, RasterioError
@@ -30,6 +31,26 @@ _TRIED = 100
 def source_name(source: str) -> str:
     """Return the file name of a source such as `roads.gpkg|layername=roads` for messages, without passwords."""
     return Path(QGIS_PART.split(without_passwords(without_options(source)))[0]).name
+
+
+class Verbatim(str):
+    """The path of a file that pyogrio hands to GDAL as it is.
+
+    In the name of a file, pyogrio takes `;`, `!` and line breaks for parts of an address unless the name begins as that
+    of a virtual file system of GDAL.
+    """
+
+    def startswith(self, prefix: Any, *span: Any) -> bool:
+        """See str.startswith; pyogrio asks for /vsi."""
+        return prefix == "/vsi" or super().startswith(prefix, *span)
+
+    def __str__(self) -> str:
+        return self
+
+
+def for_pyogrio(source: str) -> str:
+    """Return a source as pyogrio opens it: an address, an archive, or a file of any name."""
+    return Verbatim(source) if os.path.exists(source) and not source.lower().endswith(".zip") else source
 
 
 def require_openable(source: str, name: str, error_type: type[RoadSegError]) -> None:

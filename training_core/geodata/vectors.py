@@ -26,7 +26,7 @@ from .grid import MAX_COORDINATE, MAX_DEG, Grid
 from .osm_edits import without_deleted_ways
 from .rasterize import box_around
 from .shapes import MAX_CROSSINGS, TooManyCrossings, check_crossings, valid
-from .sources import QGIS_PART, require_openable
+from .sources import QGIS_PART, for_pyogrio, require_openable
 from .vector_output import PARQUET, require_pyarrow
 
 # By their names in messages: the dimensions of geometries, and what types of layers have in their names.
@@ -107,12 +107,12 @@ def _features(file: str, where: dict[str, Any]) -> pandas.DataFrame:
             raise ValueError("a filter cannot be applied to GeoParquet")
         return geopandas.read_parquet(file)
     try:
-        layer = pyogrio.read_dataframe(file, **where)
+        layer = pyogrio.read_dataframe(for_pyogrio(file), **where)
     except FeatureError as error:
         if "OSM_USE_CUSTOM_INDEXING" not in str(error):
             raise
         # New objects of editors, and of RoadSeg, have negative ids, for which GDAL needs its slower index.
-        layer = pyogrio.read_dataframe(file, USE_CUSTOM_INDEXING="NO", **where)
+        layer = pyogrio.read_dataframe(for_pyogrio(file), USE_CUSTOM_INDEXING="NO", **where)
     return without_deleted_ways(layer, file)
 
 
@@ -130,7 +130,7 @@ def _flat(
 
 def _near(file: str, layer: str | int, images: Iterable[Grid], margin_m: float) -> dict[str, Any]:
     """Return the surroundings of images as an argument of pyogrio, if only what lies there is to be read of a layer."""
-    about = pyogrio.read_info(file, layer=layer) if images and not file.lower().endswith(PARQUET) else {}
+    about = pyogrio.read_info(for_pyogrio(file), layer=layer) if images and not file.lower().endswith(PARQUET) else {}
     if not about.get("crs") or 0 <= about["features"] <= MAX_WHOLE:
         return {}
     boxes = [box_around(grid, pyproj.CRS(about["crs"]), margin_m) for grid in images]
@@ -229,8 +229,8 @@ def require_features(layer: geopandas.GeoDataFrame, path: str, purpose: str) -> 
     if layer.empty:
         raise LabelError(
             f"The {purpose} ({path}) has no features.",
-            "Choose another layer, or another filter or selection of it. If it was drawn just now, save its edits; if a "
-            "job wrote it, nothing was found there.",
+            "Choose another layer, or another filter or selection of it. If it was drawn just now, save its edits; if "
+            "a job wrote it, nothing was found there.",
         )
 
 
@@ -257,11 +257,11 @@ def require_geometry(layer: geopandas.GeoDataFrame, allowed: tuple[str, ...], pa
 
 
 def _declared_type(path: str) -> str:
-    """Return the type of geometry that a layer is made for, as GDAL calls it; empty for any, and where it is unknown."""
+    """Return the type of geometry that a layer is made for, as GDAL calls it; empty where it is unknown."""
     file, where = _parse_source(path)
     if file.lower().endswith(PARQUET):
         return ""
-    return str(pyogrio.read_info(file, layer=where["layer"])["geometry_type"] or "")
+    return str(pyogrio.read_info(for_pyogrio(file), layer=where["layer"])["geometry_type"] or "")
 
 
 def with_names(layer: geopandas.GeoDataFrame, names: Iterable[str], path: str, purpose: str) -> geopandas.GeoDataFrame:
@@ -272,12 +272,12 @@ def with_names(layer: geopandas.GeoDataFrame, names: Iterable[str], path: str, p
     LabelError
         Several fields are called so but for case.
     """
-    renamed = {}
+    renamed: dict[str, str] = {}
     for name in names:
         alike = [field for field in layer.columns if str(field).lower() == name.lower()]
         if len(alike) > 1:
             raise LabelError(
-                f"The {purpose} ({path}) have the fields {' and '.join(map(repr, alike))}, and only one can be {name!r}.",
+                f"The {purpose} ({path}) have the fields {' and '.join(map(repr, alike))}: only one can be {name!r}.",
                 "Remove or rename the other.",
             )
         renamed |= {field: name for field in alike}

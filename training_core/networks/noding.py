@@ -61,7 +61,13 @@ class _Cuts:
 
 
 def node_lines(lines: Lines, tolerance_m: float, name: str = "lines") -> tuple[Graph, np.ndarray]:
-    """Return the graph and the lines of `node_roads`."""
+    """Return the graph of `node_roads`, and the line that each edge is a part of: (m,) int64.
+
+    Raises
+    ------
+    LabelError
+        As `node_roads`.
+    """
     graph, line, _ = node_roads(lines, tolerance_m, name)
     return graph, line
 
@@ -237,7 +243,7 @@ def _without_duplicates(
 
 def _shared_direction(graph: Graph, direction: np.ndarray, pairs: np.ndarray) -> np.ndarray:
     """Return the direction of edges, (m,) int64, of which those in pairs, (k, 2) int64, are one road."""
-    # By one of both ways along a road: ahead is from its node with the least number or, around a loop, counterclockwise.
+    # Ahead is from the node with the least number or, around a loop, counterclockwise.
     begin, end = graph.edges.T
     is_back = np.where(begin == end, ~shapely.is_ccw(graph.shapes()), begin > end)
     is_open = np.column_stack([direction != AGAINST, direction != ALONG])

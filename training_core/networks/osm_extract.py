@@ -63,14 +63,14 @@ def read_extract(path: str, around: np.ndarray) -> Extract:
         counts.append(len(nodes))
     if has_edits(path) or min(ids, default=1) < 1 or min(refs, default=1) < 1:
         raise LabelError(
-            f"{name} has objects that are not in OpenStreetMap as they are here: new ones, with ids below 1, or edits that "
-            "are not uploaded.",
+            f"{name} has objects that are not in OpenStreetMap as they are here: new ones, with ids below 1, or edits "
+            "that are not uploaded.",
             _REMEDY,
         )
     if min(versions, default=1) < 1:
         raise LabelError(
-            f"{name} has {versions.count(0):,} ways without a version: it was made without metadata, or its objects and "
-            "their ids are not those of OpenStreetMap, as in files that RoadSeg exports.",
+            f"{name} has {versions.count(0):,} ways without a version: it was made without metadata, or its objects "
+            "and their ids are not those of OpenStreetMap, as in files that RoadSeg exports.",
             f"{_REMEDY} In Overpass, ask for the metadata (out meta).",
         )
     if len(set(ids)) < len(ids):

@@ -80,8 +80,8 @@ def clean_layer(
 ) -> Network:
     """Return the clean network of a layer's lines, in the layer's CRS; paths in the job are not read.
 
-    A part of a line has the line's fields and direction. Roads on `bridges` have OpenStreetMap's tags of a bridge. Where
-    two one-way lines lie on each other, one is kept, as a two-way road.
+    A part of a line has the line's fields and direction. Where two one-way lines lie on each other, one is kept, as a
+    two-way road. Roads on `bridges` have OpenStreetMap's tags of a bridge.
 
     Raises
     ------
@@ -97,7 +97,8 @@ def clean_layer(
     if one_way:
         lines = replace(lines, direction=_directions(layer[one_way])[lines.feature])
     graph = clean_lines(lines, job, reporter)
-    is_two_way, line = graph.origin >= len(lines), graph.origin % max(len(lines), 1)
+    origin = np.asarray(graph.origin, dtype=np.int64)
+    is_two_way, line = origin >= len(lines), origin % max(len(lines), 1)
     to_map = pyproj.Transformer.from_crs(plane, layer.crs, always_xy=True)
     recomputed = _RECOMPUTED | ({TRAVEL_TIME} if SPEED in layer.columns else set())
     rows = layer.iloc[lines.feature[line]]

@@ -56,8 +56,8 @@ def run(job: MakeChallenge, reporter: Reporter) -> dict[str, Any]:
         )
     if tasks.empty:
         reporter.warning(
-            f"There is nothing in the {PURPOSE} ({job.layer}) to make a task of: the challenge is empty. Tasks are made of "
-            "new and lost stretches of at least the shortest length (min_length_m), of displaced ones on request "
+            f"There is nothing in the {PURPOSE} ({job.layer}) to make a task of: the challenge is empty. Tasks are "
+            "made of new and lost stretches from the shortest length (min_length_m) on, of displaced ones on request "
             "(displaced), and of likely breaks."
         )
     reporter.log(_summary(tasks["change"].value_counts().to_dict(), too_short, job))

@@ -18,7 +18,7 @@ import pyogrio
 from ..errors import ImageryError
 from ..events import Reporter
 from ..geodata.rasters import open_raster
-from ..geodata.sources import QGIS_PART, expand, require_openable
+from ..geodata.sources import QGIS_PART, expand, for_pyogrio, require_openable
 from ..jobs.json_fields import parse
 from .stac_catalog import find_images
 from .stac_items import ALL_ITEMS, ItemFilter, ItemImages
@@ -113,7 +113,7 @@ def _rasters_of_index(given: str, file: str) -> Optional[list[str]]:
     if layer is None:
         return None
     try:
-        places = pyogrio.read_dataframe(file, layer=layer, columns=[field], read_geometry=False)[field]
+        places = pyogrio.read_dataframe(for_pyogrio(file), layer=layer, columns=[field], read_geometry=False)[field]
     except (RuntimeError, ValueError, OSError) as error:  # pyogrio's own are RuntimeErrors
         raise _damaged(given, error) from error
     folder = os.path.dirname(os.path.abspath(file))
@@ -127,8 +127,8 @@ def _location_of(given: str, file: str) -> tuple[Optional[str], str]:
     """Return the layer with the paths of rasters, and its field for them."""
     asked = re.search(r"\|layername=([^|]*)", given)
     try:
-        layers = [asked.group(1)] if asked else [str(name) for name, _ in pyogrio.list_layers(file)]
-        fields = {layer: list(pyogrio.read_info(file, layer=layer)["fields"]) for layer in layers}
+        layers = [asked.group(1)] if asked else [str(name) for name, _ in pyogrio.list_layers(for_pyogrio(file))]
+        fields = {layer: list(pyogrio.read_info(for_pyogrio(file), layer=layer)["fields"]) for layer in layers}
     except (RuntimeError, ValueError, OSError) as error:
         if _is_raster(file):
             return None, ""

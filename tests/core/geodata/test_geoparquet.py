@@ -9,9 +9,10 @@ import pytest
 import shapely
 
 from tests.core.support.rasters import layer
-from training_core.errors import OutputError
+from training_core.errors import LabelError, OutputError
 from training_core.geodata import vector_output
 from training_core.geodata.vector_output import check_vector_output, write_in_parts, write_layers
+from training_core.geodata.vectors import read_layer
 
 parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow (the requirement set fleet) is not there")
 
@@ -40,9 +41,25 @@ def test_a_layer_at_once(tmp_path, count):
     assert len(geopandas.read_parquet(tmp_path / "roads.parquet")) == count
 
 
+def test_it_is_read_like_any_layer_but_for_a_filter(tmp_path):
+    lines, path = roads(3), str(tmp_path / "a;b.PARQUET")
+    write_layers(tmp_path / "roads.parquet", {"roads": lines}, {"roads": "LineString"})
+    (tmp_path / "roads.parquet").rename(path)
+    found = read_layer(path, "drawn roads")
+    assert found.crs == lines.crs and found.geometry.geom_equals_exact(lines.geometry, 0).all()
+    assert found["highway"].tolist() == lines["highway"].tolist()
+    with pytest.raises(LabelError, match=r"drawn roads .* cannot be read: a filter"):
+        read_layer(f"{path}|subset=length_m > 1", "drawn roads")
+    (tmp_path / "no.parquet").write_bytes(b"PAR1")
+    with pytest.raises(LabelError, match=r"no\.parquet\) cannot be read"):
+        read_layer(str(tmp_path / "no.parquet"), "drawn roads")
+
+
 def test_without_pyarrow_it_is_refused_with_what_to_install(monkeypatch):
     monkeypatch.setattr(
         vector_output, "find_spec", lambda name: None if name == "pyarrow" else importlib.util.find_spec(name)
     )
     with pytest.raises(OutputError, match="fleet"):
         check_vector_output("roads.parquet")
+    with pytest.raises(OutputError, match=r"cannot be read .* no pyarrow \(requirement set fleet\)"):
+        read_layer("roads.parquet", "drawn roads")

@@ -1,6 +1,8 @@
 """Vector layers: read and checked, and their fields carried over to outputs."""
 
 import json
+import os
+from pathlib import Path
 
 import geopandas
 import numpy as np
@@ -12,8 +14,8 @@ from shapely.geometry import LineString, MultiLineString, Point, Polygon
 
 from tests.core.support.rasters import UTM, layer, write_layer
 from training_core.errors import LabelError, OutputError
-from training_core.geodata.vector_output import check_vector_output, write_layers
 from training_core.events import Reporter
+from training_core.geodata.vector_output import check_vector_output, write_layers
 from training_core.geodata.vectors import carried_fields, read_area, read_layer, require_fields, require_geometry
 from training_core.system.outputs import Outputs
 
@@ -32,6 +34,19 @@ def test_a_layer_is_read_as_it_was_written(tmp_path):
     assert roads.crs == UTM
     assert roads.geometry[0].equals(ROAD)
     assert roads["width"].tolist() == [5.0]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such names")
+@pytest.mark.parametrize("name", ["a;b.gpkg", "a!b.gpkg", "a\nb.gpkg", "a?b#c.gpkg", "a|b:c&d%20.gpkg", "a;b.shp"])
+def test_a_file_of_any_name_is_read_and_no_other(tmp_path, monkeypatch, name):
+    for other in ("a", "b.gpkg", "ab.gpkg", "b.shp"):
+        (tmp_path / other).write_text("another file")
+    write_layer(tmp_path / f"plain{Path(name).suffix}", ROAD)
+    for part in tmp_path.glob("plain.*"):
+        part.rename(tmp_path / f"{Path(name).stem}{part.suffix}")
+    monkeypatch.chdir(tmp_path)
+    for path in (name, str(tmp_path / name)):
+        assert read_layer(path, "drawn roads").geometry[0].equals(ROAD)
 
 
 def test_a_missing_field_is_named_with_those_that_are_there():
@@ -105,7 +120,7 @@ EDITED = """<osm version='0.6' generator='JOSM'>
 <node id='-1' action='modify' lat='52.5' lon='13.4' /><node id='-2' action='modify' lat='52.501' lon='13.4' />
 <node id='7' version='2' lat='52.5' lon='13.41' /><node id='8' version='2' lat='52.501' lon='13.41' />
 <way id='-5' action='modify'><nd ref='-1'/><nd ref='-2'/><nd ref='7'/>{tag}</way>
-<way id='6' timestamp='2020-01-01T00:00:00Z' action='delete' uid='9' version='3'><nd ref='7'/><nd ref='8'/>{tag}</way>
+<way id='6' timestamp='2020-01-01T00:00:00Z' action='delete' uid='9'><nd ref='7'/><nd ref='8'/>{tag}</way>
 <way id='9' action='modify' version='3'><nd ref='8'/><nd ref='7'/>{tag}</way>
 <way id='10' visible='false' version='3'><nd ref='8'/><nd ref='7'/>{tag}</way>
 </osm>"""
@@ -115,8 +130,9 @@ def test_a_file_of_an_editor_has_the_new_roads_and_not_the_deleted_ones(tmp_path
     (tmp_path / "edited.osm").write_text(EDITED.format(tag="<tag k='highway' v='road'/>"))
     roads = read_layer(str(tmp_path / "edited.osm"), "roads before")
     assert dict(zip(roads["osm_id"], roads.geometry)) == {
-        "-5": LineString([(13.4, 52.5), (13.4, 52.501), (13.41, 52.5)]), "9": LineString([(13.41, 52.501), (13.41, 52.5)]),
-    }  # fmt: skip
+        "-5": LineString([(13.4, 52.5), (13.4, 52.501), (13.41, 52.5)]),
+        "9": LineString([(13.41, 52.501), (13.41, 52.5)]),
+    }
 
 
 @pytest.mark.filterwarnings("ignore:.*crs")

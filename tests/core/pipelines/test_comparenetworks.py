@@ -124,9 +124,9 @@ def test_a_shift_of_the_whole_layer_is_removed(tmp_path, grid, write):
 )
 def test_an_offset_is_told_to_a_decimeter_and_none_is_none(tmp_path, grid, write, shift, words):
     # The meridian of the zone, where the map's north is true.
-    shapes = [shapely.transform(line(*way), lambda points: points + (500000 - X, 0)) for way in GRID]
+    shapes = [shapely.affinity.translate(line(*way), 500000 - X) for way in GRID]
     before = write("before", *shapes)
-    after = write("after", *(shapely.transform(shape, lambda points: points + shift) for shape in shapes))
+    after = write("after", *(shapely.affinity.translate(shape, *shift) for shape in shapes))
     events = []
     run(tmp_path, before, after, Reporter(events.append))
     (told,) = (event.message for event in events if isinstance(event, Log) and "As a whole" in event.message)

@@ -31,6 +31,8 @@ def none(tmp_path, request):
                         roads=str(tmp_path / "none.gpkg"))  # fmt: skip
         vectorize.run(job, Reporter())
         return job.roads
+    if request.param == "parquet":
+        pytest.importorskip("pyarrow")
     path = tmp_path / f"none.{request.param}"
     write_layers(path, {"roads": layer(line(*GRID[0]), **FIELDS).iloc[:0]}, {"roads": "LineString"})
     return str(path)
@@ -97,6 +99,8 @@ def test_nothing_to_export_nor_to_learn_from_is_refused_with_the_true_reason(tmp
         )
     image = write_raster(tmp_path / "image.tif", np.ones((3, 64, 64), np.uint8))
     with pytest.raises(LabelError, match=r"drawn roads \(.*none.*\) has no features") as caught:
-        finetune.run(FineTune(rasters=(image,), roads=none, base_model="", model=str(tmp_path / "model.safetensors")), Reporter())
+        finetune.run(
+            FineTune(rasters=(image,), roads=none, base_model="", model=str(tmp_path / "model.safetensors")), Reporter()
+        )
     assert "if a job wrote it, nothing was found there" in caught.value.remedy
     assert not list(Path(tmp_path).glob("*.osc")) and not list(Path(tmp_path).glob("*.safetensors"))

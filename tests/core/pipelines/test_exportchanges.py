@@ -173,7 +173,9 @@ def test_a_network_that_was_exported_is_compared_but_is_no_extract(tmp_path, nam
     exportnetwork.run(ExportNetwork(lines=streets, osm=own), Reporter())
     after = write_layer(tmp_path / "after.gpkg", *placed(STREET, AVENUE, ROAD, crs=UTM))
     result = compare(tmp_path, own, after, align=False)
-    assert result["intact"]["share"] == 1 and result["new"]["length_m"] == pytest.approx(LineString(ROAD).length, rel=0.01)
+    assert result["intact"]["share"] == 1 and result["new"]["length_m"] == pytest.approx(
+        LineString(ROAD).length, rel=0.01
+    )
     with pytest.raises(LabelError, match=message):
         exported(tmp_path, own, result["changes"])
 
