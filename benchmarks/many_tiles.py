@@ -94,7 +94,7 @@ def tiles_of(scene: Path, lines: Path, side_px: int) -> Iterator[tuple]:
     """Yield image, mask, transform and CRS of each tile of a scene."""
     with rasterio.open(scene) as dataset:
         grid = grid_of(dataset)
-        drawing = read_drawing(str(lines), "", LabelOptions(width_field="width_m", background_m=10_000))
+        drawing = read_drawing(str(lines), "", LabelOptions(width_field="width_m", background_m=10_000), Reporter())
         labels = drawing.burn(grid).values
         for row in range(0, grid.height, side_px):
             for column in range(0, grid.width, side_px):

@@ -151,7 +151,7 @@ def train_plainly(
 ) -> Trained:
     """Train with the plain script on the very same pixels, which it is given ready-made."""
     job = FineTune(**scene.options)
-    drawing = read_drawing(scene.roads, scene.trained, job)
+    drawing = read_drawing(scene.roads, scene.trained, job, Reporter())
     (part,) = find_images((scene.raster,), drawing, 0.0, (), (), Reporter())
     image = read_labeled_image(part, drawing, Reporter())
     arrays, weights, model = folder / "arrays.npz", folder / "weights.safetensors", folder / "plain.safetensors"

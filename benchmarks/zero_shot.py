@@ -116,7 +116,7 @@ def drawn_scenes(model: str, is_augmented: bool) -> Iterator[tuple]:
                     grid, probability = grid_of(dataset), dataset.read(1)
             for part, area in areas.items():
                 asked = Evaluate(rasters=(scene.raster,), roads=scene.roads, aoi=area, **scene.options)
-                labels = read_drawing(asked.roads, asked.aoi, asked).burn(grid)
+                labels = read_drawing(asked.roads, asked.aoi, asked, Reporter()).burn(grid)
                 height, width = labels.values.shape
                 window = np.s_[labels.row : labels.row + height, labels.column : labels.column + width]
                 yield f"{scene.name}{part}", probability[window], threshold, labels.values, 3.0, grid.pixel_m

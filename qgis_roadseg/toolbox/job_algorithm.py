@@ -348,7 +348,7 @@ class JobAlgorithm(RoadSegAlgorithm):
             found = [each.name() for each in source.fields() if each.name().lower() in names]
             is_its = parameter.parentLayerParameterName() == self._name(field)
             if is_its and found and not read_plain(other, parameter, parameters, context):
-                message = self.tr("The field {field} of {layer} is not used; choose it as {label} if it is one.")
+                message = self.tr("{layer} has a field {field}; choose it as {label} if it is one.")
                 feedback.pushInfo(
                     message.format(layer=source.sourceName(), field=found[0], label=parameter.description())
                 )

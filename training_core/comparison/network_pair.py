@@ -22,7 +22,7 @@ from shapely.geometry.base import BaseGeometry
 
 from ..errors import LabelError
 from ..events import Reporter
-from ..geodata.osm_tags import OTHER_TAGS, tag_values
+from ..geodata.osm_tags import OTHER_TAGS, is_mapped, is_osm_file, looks_like_extract, tag_values
 from ..geodata.vectors import read_area
 from ..jobs import CompareNetworks
 from ..networks.lines import LineFields, Lines, area_in, clipped, lines_in, read_line_layer, shared_plane, with_speeds
@@ -87,7 +87,10 @@ def read_pair(job: CompareNetworks, reporter: Reporter) -> Pair:
     layers = {name: read_line_layer(path, name, fields[name], reporter) for name, path in paths.items()}
     area = read_area(job.aoi) if job.aoi else None
     plane = shared_plane(*layers.values(), of=" and ".join(paths.values()))
-    lines = {name: _roads_of(lines_in(plane, layer, fields[name]), layer) for name, layer in layers.items()}
+    lines = {
+        name: _roads_of(lines_in(plane, layer, fields[name]), layer, name, paths[name], fields[name].bridge, reporter)
+        for name, layer in layers.items()
+    }
     for name, path in paths.items():
         if len(layers[name]) and not len(lines[name]):
             raise LabelError(f"The {name} ({path}) have no line of any length.", "Choose another layer.")
@@ -112,16 +115,32 @@ def read_pair(job: CompareNetworks, reporter: Reporter) -> Pair:
     return Pair(layers, roads, outside, shift, plane)
 
 
-def _roads_of(lines: Lines, layer: geopandas.GeoDataFrame) -> Lines:
-    """Return the lines of a layer; of an extract of OpenStreetMap, as GDAL reads it, highways with their bridges."""
-    if not {"osm_id", "highway"}.issubset(layer.columns):
+def _roads_of(
+    lines: Lines, layer: geopandas.GeoDataFrame, name: str, path: str, bridge_field: str, reporter: Reporter
+) -> Lines:
+    """Return the lines of a layer; of an extract of OpenStreetMap, only its highways and what was drawn among them.
+
+    If no bridge field is named, its bridges and tunnels are those of the tags. What is guessed so is told.
+    """
+    if not looks_like_extract(layer):
         return lines
-    is_road = np.flatnonzero(layer["highway"].fillna("").astype(str).to_numpy()[lines.feature] != "")
-    roads = lines.parted(lines.shapes[is_road], is_road)
-    if OTHER_TAGS not in layer.columns:
-        return roads
-    is_level = tag_values(layer, "bridge").isin(["", "no"]) & tag_values(layer, "tunnel").isin(["", "no"])
-    return replace(roads, bridge=roads.bridge | ~is_level.to_numpy()[roads.feature])
+    is_road = (tag_values(layer, "highway") != "") | ~is_mapped(layer)
+    kept = np.flatnonzero(is_road.to_numpy()[lines.feature])
+    roads = lines.parted(lines.shapes[kept], kept)
+    bridges = ""
+    if OTHER_TAGS in layer.columns and not bridge_field:
+        is_level = tag_values(layer, "bridge").isin(["", "no"]) & tag_values(layer, "tunnel").isin(["", "no"])
+        roads = replace(roads, bridge=~is_level.to_numpy()[roads.feature])
+        bridges = f", {(~is_level & is_road).sum():,} of them bridges or tunnels by their tags"
+    of = f"The {name} ({path})"
+    reporter.log(f"{of} are read as an extract of OpenStreetMap: {is_road.sum():,} roads{bridges}.")
+    if not is_road.all():
+        tell = reporter.log if is_osm_file(path) else reporter.warning
+        tell(
+            f"{of}: {(~is_road).sum():,} of {len(layer):,} lines are left out, which have an identifier of "
+            "OpenStreetMap, but no tag highway. Empty the identifier of those that are roads."
+        )
+    return roads
 
 
 def _check_overlap(lines: dict[str, Lines], paths: dict[str, str]) -> None:

@@ -1,6 +1,7 @@
 """Tags of OpenStreetMap in the tables that GDAL reads: as columns, in one text, or as an object.
 
-Scope: the values of a key. Independent of what tags mean.
+Scope: whether a table is an extract, which of its features were mapped, and the values of a key. Independent of what
+tags mean.
 """
 
 from __future__ import annotations
@@ -8,16 +9,38 @@ from __future__ import annotations
 import json
 import re
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import geopandas
 import pandas
 
+from .sources import QGIS_PART
+
 # GDAL puts the tags without a column of their own here, as "key"=>"value".
 OTHER_TAGS = "other_tags"
 # The tags of a GeoJSON feature as one object, as HOT's raw data and fAIr have them.
 NESTED_TAGS = "tags"
+# Columns of identifiers: GDAL's and QuickOSM's, and that of overpass turbo.
+_IDENTIFIERS = ("osm_id", "@id")
 _TAG = re.compile(r'"((?:[^"\\]|\\.)*)"=>"((?:[^"\\]|\\.)*)"')
+
+
+def is_osm_file(path: str) -> bool:
+    """Whether a layer is read from a file in a format of OpenStreetMap, where everything was mapped."""
+    return Path(QGIS_PART.split(path)[0]).suffix.lower() in (".osm", ".pbf")
+
+
+def looks_like_extract(layer: geopandas.GeoDataFrame) -> bool:
+    """Whether a layer has identifiers of OpenStreetMap and its tag highway; layers that people drew in may, too."""
+    has_highway = "highway" in layer or (NESTED_TAGS in layer and (tag_values(layer, "highway") != "").any())
+    return has_highway and any(name in layer for name in _IDENTIFIERS)
+
+
+def is_mapped(layer: geopandas.GeoDataFrame) -> pandas.Series:
+    """Return which features come from OpenStreetMap, (features,), bool: one without an identifier was drawn."""
+    identifiers = [layer[name].fillna("").astype(str).str.strip() for name in _IDENTIFIERS if name in layer]
+    return pandas.concat(identifiers, axis=1).ne("").any(axis=1)
 
 
 def tag_values(layer: geopandas.GeoDataFrame, key: str) -> pandas.Series:

@@ -11,10 +11,12 @@ from typing import ClassVar, Optional, Union
 
 import geopandas
 import numpy as np
+import shapely
 
 from ..errors import LabelError
 from ..events import Reporter
 from ..geodata.grid import Grid
+from ..geodata.osm_tags import is_osm_file, looks_like_extract
 from ..geodata.rasterize import near, translated
 from ..geodata.rasters import read_grid
 from ..geodata.road_classes import RoadClass, find_classes
@@ -89,13 +91,14 @@ def read_truth(
     """
     if job.masks:
         return read_masks(job, aoi, images, reporter)
-    return read_drawing(job.roads, aoi, job, class_field, speed_field, map(read_grid, images))
+    return read_drawing(job.roads, aoi, job, reporter, class_field, speed_field, map(read_grid, images))
 
 
 def read_drawing(
     roads: str,
     aoi: str,
     options: LabelOptions,
+    reporter: Reporter,
     class_field: str = "",
     speed_field: str = "",
     images: Iterable[Grid] = (),
@@ -103,8 +106,8 @@ def read_drawing(
     """Read drawn roads, and the area of interest unless its name is empty.
 
     Of a large layer, roads that can reach into none of the grids of `images` are left out. For the fields of the roads'
-    classes, see `road_classes.find_classes`. Neither means a model without classes. Of an extract of OpenStreetMap, the
-    tags give the fields.
+    classes, see `road_classes.find_classes`. Neither means a model without classes. For what is read of an extract of
+    OpenStreetMap, see `osm_roads.roads_of`.
 
     Raises
     ------
@@ -114,15 +117,11 @@ def read_drawing(
     margin_m = MAX_ROAD_WIDTH_M / 2 + options.background_m + MAX_MOVE_M
     drawn = read_layer(roads, "drawn roads", images=images, margin_m=margin_m)
     require_features(drawn, roads, "drawn roads")
-    if osm_roads.is_extract(drawn, roads):
-        drawn = osm_roads.roads_of(drawn, roads)
-        width_field, sure_field = (
-            options.width_field or osm_roads.WIDTH_FIELD,
-            options.sure_field or osm_roads.SURE_FIELD,
-        )
-        options = replace(options, width_field=width_field, sure_field=sure_field)
+    named = (options.width_field, options.sure_field, class_field, speed_field)
+    if is_osm_file(roads) or (looks_like_extract(drawn) and (shapely.get_dimensions(drawn.geometry) == 1).any()):
+        drawn, options = osm_roads.roads_of(drawn, roads, options, named, reporter)
     require_geometry(drawn, ("lines", "polygons"), roads, "drawn roads")
-    require_fields(drawn, (options.width_field, options.sure_field, class_field, speed_field), roads, "drawn roads")
+    require_fields(drawn, named, roads, "drawn roads")
     if options.width_field:
         _check_widths(drawn, options.width_field, roads)
     classes = find_classes(drawn, class_field, speed_field, roads) if class_field or speed_field else ()

@@ -1,12 +1,15 @@
 """Extracts of OpenStreetMap as drawn roads: which ways are roads, how wide they are, and which cannot be seen.
 
 Scope: the tags of a layer that GDAL has read. Independent of images and pixels.
+
+What a person names counts before what tags say: a width or sure field, or a road width other than the default.
 """
 
 from __future__ import annotations
 
 import re
-from pathlib import Path
+from collections.abc import Collection
+from dataclasses import replace
 
 import geopandas
 import numpy as np
@@ -14,8 +17,9 @@ import pandas
 import shapely
 
 from ..errors import LabelError
-from ..geodata.osm_tags import NESTED_TAGS, tag_values
-from ..geodata.sources import QGIS_PART
+from ..events import Reporter
+from ..geodata.osm_tags import is_mapped, is_osm_file, tag_values
+from ..jobs import LabelOptions
 
 CLASS_FIELD, WIDTH_FIELD, SURE_FIELD = "road_class", "width_m", "sure"
 # Usual width of a carriageway by class, in meters, where neither width nor lanes are mapped.
@@ -31,48 +35,90 @@ _METERS = {"": 1.0, "m": 1.0, "ft": 0.3048, "'": 0.3048}
 _WIDTH = re.compile(r"(\d+(?:\.\d+)?)\s*(m|ft|')?")
 
 
-def is_extract(layer: geopandas.GeoDataFrame, path: str) -> bool:
-    """Whether a layer holds ways of OpenStreetMap: of its own formats, or lines with its tags and identifiers."""
-    suffix = Path(QGIS_PART.split(path)[0]).suffix.lower()
-    has_highway = "highway" in layer or (NESTED_TAGS in layer and (tag_values(layer, "highway") != "").any())
-    has_tags = has_highway and any(key in layer for key in ("osm_id", "@id"))
-    has_lines = (shapely.get_dimensions(layer.geometry.to_numpy()) == 1).any()
-    return suffix in (".osm", ".pbf") or bool(has_tags and has_lines)
+def roads_of(
+    layer: geopandas.GeoDataFrame, path: str, options: LabelOptions, named: Collection[str], reporter: Reporter
+) -> tuple[geopandas.GeoDataFrame, LabelOptions]:
+    """Return the roads of an extract with fields of their tags, and the options with those fields that nobody named.
 
-
-def roads_of(layer: geopandas.GeoDataFrame, path: str) -> geopandas.GeoDataFrame:
-    """Return the roads of an extract, with the fields CLASS_FIELD, WIDTH_FIELD, SURE_FIELD and `surface`.
-
-    Paths, roads under construction and in tunnels are unsure, so that they are ignored. A width that is mapped counts
-    before that of the lanes, and this before the usual one of the class.
+    Roads are the lines that the tag highway makes roads, and what was drawn among them, which has no identifier. The
+    fields are CLASS_FIELD, WIDTH_FIELD, SURE_FIELD and `surface`; of these, the layer's own stay if they are among the
+    `named`. Paths, roads under construction and in tunnels are unsure, so that they are ignored. A width that is mapped
+    counts before that of the lanes, and this before the usual one of the class. What is read, and how many features are
+    left out, is logged; if the layer only looks like an extract, they are warned of.
 
     Raises
     ------
     LabelError
         There is no road.
     """
-    is_line = shapely.get_dimensions(layer.geometry.to_numpy()) == 1
-    kind = tag_values(layer, "highway").str.removesuffix("_link")
-    is_sure, is_unsure = kind.isin(_USUAL_WIDTH_M), kind.isin(_UNSURE)
-    kept = layer[is_line & (is_sure | is_unsure)].reset_index(drop=True)
-    if kept.empty:
+    dimensions = shapely.get_dimensions(layer.geometry.to_numpy())
+    kind = tag_values(layer, "highway").str.strip().str.removesuffix("_link")
+    is_road = (dimensions == 1) & kind.isin([*_USUAL_WIDTH_M, *_UNSURE])
+    is_drawn = ~is_road & ~is_mapped(layer)
+    roads = layer[is_road | is_drawn].reset_index(drop=True)
+    if roads.empty:
         raise LabelError(
             f"The drawn roads ({path}) are an extract of OpenStreetMap without any road (highway) where the images "
             "lie.",
             "Give an extract of the ground that the images show.",
         )
-    kind = tag_values(kept, "highway").str.removesuffix("_link")
-    is_hidden = ~tag_values(kept, "tunnel").isin(["", "no"]) | ~tag_values(kept, "covered").isin(["", "no"])
-    lanes = pandas.to_numeric(tag_values(kept, "lanes"), errors="coerce")
-    width_m = tag_values(kept, "width").map(_meters).fillna(lanes * _LANE_M)
-    width_m = width_m.where(width_m.between(1, _MAX_WIDTH_M)).fillna(kind.map(_USUAL_WIDTH_M)).fillna(_UNSURE_WIDTH_M)
-    fields = {
+    fields = {name: values for name, values in _fields(roads).items() if not (name in named and name in layer)}
+    roads = roads.assign(**fields)
+    is_width_named = options.width_field or options.width_m != type(options).width_m
+    tagged = replace(
+        options,
+        width_field=options.width_field if is_width_named else WIDTH_FIELD,
+        sure_field=options.sure_field or SURE_FIELD,
+    )
+    _tell(path, layer, int(is_road.sum()), int(is_drawn.sum()), options, tagged, reporter)
+    return roads, tagged
+
+
+def _fields(roads: geopandas.GeoDataFrame) -> dict[str, pandas.Series]:
+    """Return the fields that tags give; a road that was drawn without any has no class and no width, and is sure."""
+    kind = tag_values(roads, "highway").str.strip().str.removesuffix("_link")
+    is_hidden = ~tag_values(roads, "tunnel").isin(["", "no"]) | ~tag_values(roads, "covered").isin(["", "no"])
+    lanes = pandas.to_numeric(tag_values(roads, "lanes"), errors="coerce")
+    width_m = tag_values(roads, "width").map(_meters).fillna(lanes * _LANE_M)
+    usual_m = kind.map({**_USUAL_WIDTH_M, **dict.fromkeys(_UNSURE, _UNSURE_WIDTH_M)})
+    return {
         CLASS_FIELD: kind,
-        WIDTH_FIELD: width_m,
-        SURE_FIELD: kind.isin(_USUAL_WIDTH_M) & ~is_hidden,
-        "surface": tag_values(kept, "surface"),
+        WIDTH_FIELD: width_m.where(width_m.between(1, _MAX_WIDTH_M)).fillna(usual_m),
+        SURE_FIELD: ~kind.isin(_UNSURE) & ~is_hidden,
+        "surface": tag_values(roads, "surface"),
     }
-    return geopandas.GeoDataFrame(fields, geometry=kept.geometry)
+
+
+def _tell(
+    path: str,
+    layer: geopandas.GeoDataFrame,
+    mapped: int,
+    drawn: int,
+    options: LabelOptions,
+    tagged: LabelOptions,
+    reporter: Reporter,
+) -> None:
+    """Tell what of a layer is read as roads, and which fields are those of the tags."""
+    of_tags = [
+        text
+        for text, is_guessed in (
+            ("widths", tagged.width_field != options.width_field),
+            ("which roads cannot be seen and are ignored", tagged.sure_field != options.sure_field),
+        )
+        if is_guessed
+    ]
+    reporter.log(
+        f"The drawn roads ({path}) are read as an extract of OpenStreetMap: {mapped:,} roads by their tag highway"
+        + (f", {drawn:,} drawn ones without an identifier" if drawn else "")
+        + (f"; the tags say {' and '.join(of_tags)}." if of_tags else ".")
+    )
+    left_out = len(layer) - mapped - drawn
+    if left_out:
+        tell = reporter.log if is_osm_file(path) else reporter.warning
+        tell(
+            f"{left_out:,} of {len(layer):,} features of the drawn roads ({path}) are left out: they have an "
+            "identifier of OpenStreetMap, but no tag highway of a road. Empty the identifier of those that are roads."
+        )
 
 
 def _meters(text: str) -> float:

@@ -19,6 +19,7 @@ from shapely.affinity import translate
 from shapely.geometry.base import BaseGeometry
 
 from ..errors import JobError
+from ..events import Reporter
 from ..geodata.grid import Grid
 from ..geodata.pixel_codes import IGNORE
 from ..geodata.rasterize import crs_of
@@ -36,7 +37,7 @@ FILE = "file:"
 WIDTH_FIELD, SURE_FIELD = "width_m", "sure"
 
 
-def first_labels(job: Live, grid: Grid) -> tuple[Change, ...]:
+def first_labels(job: Live, grid: Grid, reporter: Reporter) -> tuple[Change, ...]:
     """Return the features of a job's layers, named file:1, file:2 and so on in each layer.
 
     Raises
@@ -53,7 +54,7 @@ def first_labels(job: Live, grid: Grid) -> tuple[Change, ...]:
         )
     changes: list[Change] = []
     if job.roads:
-        drawing = read_drawing(job.roads, job.aoi, job, images=[grid])
+        drawing = read_drawing(job.roads, job.aoi, job, reporter, images=[grid])
         changes += _roads(drawing, grid)
         areas = {AOI: drawing.aoi, NO_ROAD: drawing.no_road}
     else:

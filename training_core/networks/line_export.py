@@ -62,7 +62,10 @@ def export_layer(
     LabelError
         A field is missing or has an unknown value, or the lines have no length or are too far apart for one plane.
     """
-    class_field = job.lines_class_field or (_CLASS_FIELD if _CLASS_FIELD in layer.columns else "")
+    class_field = job.lines_class_field
+    if not class_field and _CLASS_FIELD in layer.columns:
+        class_field = _CLASS_FIELD
+        reporter.log(f"No class field is named: the classes are those of the field {class_field!r}.")
     require_fields(layer, (class_field, job.lines_oneway_field), job.lines, PURPOSE)
     plane = shared_plane(layer, of=job.lines)
     lines = lines_in(plane, layer, line_fields(job))

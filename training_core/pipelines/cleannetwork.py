@@ -57,7 +57,7 @@ def run(job: CleanNetwork, reporter: Reporter) -> dict[str, Any]:
 def read_bridges(path: str, reporter: Reporter) -> geopandas.GeoDataFrame:
     """Return a layer of bridges in its own CRS: all of its lines, or those that a field `bridge` or `layer` marks.
 
-    A line is marked by a bridge, or by a layer above 0 where the table has no field `bridge`.
+    A line is marked by a bridge, or by a layer above 0 where the table has no field `bridge`. How many are is logged.
 
     Raises
     ------
@@ -65,11 +65,16 @@ def read_bridges(path: str, reporter: Reporter) -> geopandas.GeoDataFrame:
         As `lines.read_line_layer`.
     """
     layer = read_line_layer(path, "bridges", LineFields(), reporter)
-    if "bridge" in layer.columns:
-        return layer[layer["bridge"].map(is_bridge).astype(bool)]
-    if "layer" in layer.columns:
-        return layer[pandas.to_numeric(layer["layer"], errors="coerce") > 0]
-    return layer
+    field = next((name for name in ("bridge", "layer") if name in layer.columns), "")
+    if not field:
+        return layer
+    values = layer[field]
+    is_marked = values.map(is_bridge) if field == "bridge" else pandas.to_numeric(values, errors="coerce") > 0
+    bridges = layer[is_marked.astype(bool)]
+    reporter.log(
+        f"Of {len(layer):,} lines of the bridges ({path}), {len(bridges):,} are bridges by the field {field!r}."
+    )
+    return bridges
 
 
 def clean_layer(
@@ -89,7 +94,7 @@ def clean_layer(
         The lines are too far apart for one plane.
     """
     plane = shared_plane(layer, of=job.lines)
-    lines = lines_in(plane, layer, LineFields(bridge=job.lines_bridge_field))
+    lines = lines_in(plane, layer, LineFields(bridge=job.lines_bridge_field), reporter)
     laid = None
     if bridges is not None:
         lines, laid = _with_bridges(lines, bridges, plane, job, reporter)

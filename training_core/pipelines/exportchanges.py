@@ -52,6 +52,8 @@ def run(job: ExportChanges, reporter: Reporter) -> dict[str, Any]:
         reporter.check_cancelled()
         reporter.progress(0.2, "Splitting lines where they meet")
         fields = {f"lines_{name}_field": name for name in (BRIDGE, ONE_WAY) if name in new.columns}
+        if fields:
+            reporter.log(f"The tags {' and '.join(fields.values())} are those of the fields of these names.")
         export = ExportNetwork(lines=job.changes, join_m=_JOIN_M, **fields)
         network, numbers = export_layer(new, export, reporter.silent())  # which speaks of routing
         ways = ways_of(network, BRIDGE, job.changes)

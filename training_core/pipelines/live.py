@@ -61,7 +61,7 @@ def run(job: Live, reporter: Reporter) -> dict[str, Any]:
         indexes = find_bands(dataset, card.input)
         with Image(dataset, indexes, _resolution_m(job, card, grid_of(dataset).resolution_m)) as image:
             bands = measure_scaling(image, card.bands) if card.scaling == IMAGE else card.bands
-            labels = first_labels(job, image.grid)
+            labels = first_labels(job, image.grid, reporter)
             with SessionFiles(job.folder, job.raster, base.weights, sha256, image.grid, reporter) as files:
                 windows = ImageWindows(image)
                 _log_setup(windows, base, engine, reporter)

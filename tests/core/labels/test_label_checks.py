@@ -25,7 +25,7 @@ OPTIONS = LabelOptions(width_m=ROAD_M)
 def check(rasters, roads, aoi="", options=OPTIONS, checked=check_labels):
     """Return what is logged and warned of before training."""
     events = []
-    drawing = read_drawing(str(roads), str(aoi), options)
+    drawing = read_drawing(str(roads), str(aoi), options, Reporter())
     parts = find_images(tuple(map(str, rasters)), drawing, 0.0, (), (), Reporter())
     images, _ = read_labeled_images(parts, drawing, Reporter())
     checked(split_for_validation(images, 0.2, 256, 0), drawing, Reporter(events.append))

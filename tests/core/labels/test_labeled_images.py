@@ -29,7 +29,7 @@ ROOT = Path(__file__).parents[3]
 
 
 def read(raster, roads, aoi="", options=None, bands=(), known_bands=(), reporter=None):
-    drawing = read_drawing(str(roads), str(aoi), options or LabelOptions(width_m=ROAD_M))
+    drawing = read_drawing(str(roads), str(aoi), options or LabelOptions(width_m=ROAD_M), reporter or Reporter())
     parts = find_images((str(raster),), drawing, 0.0, bands, known_bands, reporter or Reporter())
     return read_labeled_images(parts, drawing, reporter or Reporter())[0]
 

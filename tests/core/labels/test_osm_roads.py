@@ -13,6 +13,7 @@ from shapely.geometry import LineString, Point
 from tests.core.labels.test_label_raster import UTM, X, Y
 from tests.core.support.rasters import NORTH_UP
 from training_core.errors import LabelError
+from training_core.events import Reporter
 from training_core.geodata.grid import Grid
 from training_core.geodata.pixel_codes import IGNORE, ROAD
 from training_core.jobs import LabelOptions
@@ -69,7 +70,9 @@ def nested(path):
     [(osm_file, "town.osm"), (geojson, "town.geojson"), (nested, "osm_features_town.geojson")],
 )
 def test_ways_are_as_wide_as_their_tags_say_and_what_cannot_be_seen_is_ignored(tmp_path, write, name):
-    drawing = read_drawing(write(tmp_path / name), "", LabelOptions(background_m=5), class_field="road_class")
+    drawing = read_drawing(
+        write(tmp_path / name), "", LabelOptions(background_m=5), Reporter(), class_field="road_class"
+    )
     assert drawing.roads["road_class"].tolist() == [
         "residential", "primary", "service", "tertiary", "construction", "footway",
     ]  # fmt: skip
@@ -85,7 +88,7 @@ def test_ways_are_as_wide_as_their_tags_say_and_what_cannot_be_seen_is_ignored(t
 
 def test_an_extract_without_roads_is_refused(tmp_path):
     with pytest.raises(LabelError, match="without any road"):
-        read_drawing(osm_file(tmp_path / "river.osm", WAYS[6:]), "", LabelOptions())
+        read_drawing(osm_file(tmp_path / "river.osm", WAYS[6:]), "", LabelOptions(), Reporter())
 
 
 @pytest.mark.parametrize("name", ["town.osm", "town.osm.pbf"])
@@ -93,7 +96,7 @@ def test_a_damaged_extract_is_refused_by_name(tmp_path, name):
     whole = Path(osm_file(tmp_path / "whole.osm"))
     (tmp_path / name).write_bytes(whole.read_bytes()[:700])
     with pytest.raises(LabelError, match=name):
-        read_drawing(str(tmp_path / name), "", LabelOptions())
+        read_drawing(str(tmp_path / name), "", LabelOptions(), Reporter())
 
 
 def streets(count, extent_m):
@@ -118,7 +121,7 @@ def test_of_a_large_layer_only_the_roads_near_the_images_are_read_and_the_labels
         geopandas.GeoDataFrame({"width_m": 100.0}, geometry=shapes, crs=UTM.to_wkt(), index=range(1000)).to_file(path)
     options = LabelOptions(width_field="width_m", background_m=20)
     images = [Grid(UTM, NORTH_UP, 200, 100), Grid(UTM, NORTH_UP @ Affine.translation(2000, 0), 100, 100)]
-    whole, near = (read_drawing(path, "", options, images=grids) for grids in ([], images))
+    whole, near = (read_drawing(path, "", options, Reporter(), images=grids) for grids in ([], images))
     assert len(whole.roads) == 1000
     reaching, around = (
         shapely.distance(shapes, shapely.union_all([grid.outline for grid in images])) < reach_m
@@ -133,4 +136,59 @@ def test_an_extract_of_other_ground_is_refused_with_both_places(tmp_path):
     image = Grid(CRS.from_epsg(4326), Affine(1e-5, 0, 85.5, 0, -1e-5, 27.6), 100, 100)
     places = r"town\.osm.*longitude 13\.38, latitude 52\.52.*longitude 85\.50, latitude 27\.60"
     with pytest.raises(LabelError, match=places):
-        read_drawing(osm_file(tmp_path / "town.osm"), "", LabelOptions(), images=[image])
+        read_drawing(osm_file(tmp_path / "town.osm"), "", LabelOptions(), Reporter(), images=[image])
+
+
+def drawn_layer(path, identifier, **fields):
+    """Write lines 30 m apart: two of OpenStreetMap, a residential road and a footway, and a drawn one without tags."""
+    shapes = [LineString([(X + 10, Y - 20 - 30 * row), (X + 190, Y - 20 - 30 * row)]) for row in range(3)]
+    table = {identifier: ["100", "101", None], "highway": ["residential", "footway", None], **fields}
+    geopandas.GeoDataFrame(table, geometry=shapes, crs=UTM.to_wkt()).to_file(path)
+    return str(path)
+
+
+OWN = {"width_m": [20.0, 4.0, 10.0], "my_width": [20.0, 4.0, 10.0], "sure": [True, True, False]}
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"width_field": "width_m", "sure_field": "sure"},
+        {"width_field": "my_width", "sure_field": "sure"},
+        {"width_m": 12.0, "sure_field": "sure"},
+    ],
+)
+def test_a_named_field_or_width_counts_before_the_tags(tmp_path, options):
+    """The labels are those of a layer that nobody takes for an extract, since it has no identifiers."""
+    grid, options = Grid(UTM, NORTH_UP, 200, 100), LabelOptions(**options)
+    plain, mixed = (
+        read_drawing(drawn_layer(tmp_path / f"{name}.gpkg", name, **OWN), "", options, Reporter()).burn(grid)
+        for name in ("number", "osm_id")
+    )
+    np.testing.assert_array_equal(mixed.values, plain.values)
+
+
+@pytest.mark.parametrize(
+    ("field", "names"), [("highway", ["footway", "residential"]), ("road_class", ["mine", "other"])]
+)
+def test_the_classes_are_those_of_the_named_field(tmp_path, field, names):
+    layer = drawn_layer(tmp_path / "a.gpkg", "osm_id", road_class=["mine", "other", "mine"])
+    drawing = read_drawing(layer, "", LabelOptions(), Reporter(), class_field=field)
+    assert [road_class.name for road_class in drawing.classes] == names
+
+
+def test_where_nothing_is_named_tags_count_and_this_is_told(tmp_path):
+    told = []
+    drawing = read_drawing(drawn_layer(tmp_path / "a.gpkg", "osm_id", **OWN), "", LabelOptions(), Reporter(told.append))
+    assert drawing.roads["width_m"].tolist()[:2] == [6, 3] and np.isnan(drawing.roads["width_m"][2])
+    assert drawing.roads["sure"].tolist() == [True, False, True]
+    assert drawing.burn(Grid(UTM, NORTH_UP, 200, 100)).within((100, 80, 1, 1)) == ROAD
+    (log,) = told
+    assert "2 roads by their tag highway, 1 drawn ones without an identifier; the tags say widths and" in log.message
+
+
+def test_features_that_are_left_out_are_counted(tmp_path):
+    reporter = Reporter()
+    read_drawing(geojson(tmp_path / "town.geojson"), "", LabelOptions(), reporter)
+    (warning,) = reporter.warnings
+    assert warning.startswith("3 of 9 features of the drawn roads")

@@ -10,6 +10,7 @@ from rasterio.crs import CRS
 from shapely.geometry import LineString, MultiPolygon, box
 
 from tests.core.support.rasters import NORTH_UP
+from training_core.events import Reporter
 from training_core.geodata.grid import Grid
 from training_core.geodata.pixel_codes import BACKGROUND, IGNORE, ROAD
 from training_core.geodata.vector_output import write_layers
@@ -69,7 +70,7 @@ def fine_tuned_on(path, layers, grid=GRID):
     write_layers(path, layers)
     aoi, no_road = (f"{path}|layername={name}" if name in layers else "" for name in ("aoi", "no_road"))
     options = LabelOptions(width_field="width_m", sure_field="sure", no_road=no_road)
-    found = read_drawing(f"{path}|layername=roads", aoi, options).burn(grid)
+    found = read_drawing(f"{path}|layername=roads", aoi, options, Reporter()).burn(grid)
     values = np.full((HEIGHT, WIDTH), IGNORE, dtype=np.uint8)
     height, width = found.values.shape
     values[found.row : found.row + height, found.column : found.column + width] = found.values

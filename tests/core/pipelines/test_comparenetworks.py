@@ -162,6 +162,27 @@ def test_of_an_extract_of_openstreetmap_highways_are_roads_and_bridges_stay_brid
     assert crossed == pytest.approx([52.501, 52.503])
 
 
+def test_a_line_drawn_among_ways_of_openstreetmap_counts_and_what_is_left_out_is_told(tmp_path, write):
+    """A road, a river and a line without identifier, in a layer with the fields of an extract."""
+    ways = [line((0, y), (100, y)) for y in (0, 70, 140)]
+    before = write("before", *ways, osm_id=["1", "2", None], highway=["residential", None, None])
+    reporter = Reporter()
+    result = run(tmp_path, before, write("after", *ways), reporter, align=False)
+    assert lengths(result) == pytest.approx({"intact": 200, "displaced": 0, "lost": 0, "new": 100}, rel=1e-3)
+    assert any("1 of 3 lines are left out" in text for text in reporter.warnings)
+
+
+def test_a_named_bridge_field_counts_before_the_tags(tmp_path, write):
+    """By its tags the road is a bridge, on which a road across does not end."""
+    tags = {"osm_id": ["1"], "highway": ["residential"], "other_tags": ['"bridge"=>"yes"'], "deck": ["no"]}
+    before, across = write("before", line((0, 0), (100, 0)), **tags), line((50, -60), (50, 60))
+    after = write("after", line((0, 0), (100, 0)), across)
+    for field, vertices in (("", 2), ("deck", 3)):
+        changes = geopandas.read_file(run(tmp_path, before, after, align=False, before_bridge_field=field)["changes"])
+        (road,) = changes.geometry[changes["network"] == "before"]
+        assert shapely.get_num_points(road) == vertices
+
+
 def test_a_bridge_that_is_gone_cuts_off_what_lies_beyond(tmp_path, river):
     result = run(tmp_path, **river)
     assert (result["routes"]["cut_off"], result["routes"]["reachable"], result["routes"]["places"]) == (1, 1, 2)

@@ -181,7 +181,7 @@ def test_suggestions_are_an_area_of_interest_for_a_training(tmp_path):
     job = job_on(tmp_path, np.full((300, 600), 0.5), count=12, patch_m=80)
     run(job, Reporter())
     road = write_layer(tmp_path / "roads.gpkg", LineString([(X, Y - 150), (X + 600, Y - 150)]), crs=UTM)
-    labels = read_drawing(road, job.suggestions, LabelOptions(width_m=6)).burn(
+    labels = read_drawing(road, job.suggestions, LabelOptions(width_m=6), Reporter()).burn(
         Grid(CRS.from_string(UTM), NORTH_UP, 600, 300)
     )
     found = geopandas.read_file(job.suggestions)

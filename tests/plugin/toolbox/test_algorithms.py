@@ -465,7 +465,7 @@ def test_a_width_field_that_is_not_chosen_is_told_and_one_that_is_is_not(play_ru
     roads = memory_layer("LineString", "Wege", "LineString (350001 3059999, 350011 3059999)", "&field=Width:double")
     values = {"INPUT": [str(image)], "ROADS": roads, "MODEL": str(tmp_path / "m.safetensors")}
     run("finetune", values, ear)
-    assert "The field Width of Wege is not used; choose it as Road width field if it is one." in ear.told
+    assert "Wege has a field Width; choose it as Road width field if it is one." in ear.told
     ear.told.clear()
     run("finetune", {**values, "WIDTH_FIELD": "Width"}, ear)
-    assert "is not used" not in ear.text
+    assert "has a field" not in ear.text
