@@ -1,6 +1,7 @@
 """Road rasters: a mask, a probability, or class numbers, in memory or in a file, read by strips of rows.
 
-Scope: what a file's numbers mean, and nodata. Independent of lines and maps. Nothing as large as the image is kept.
+Scope: reading, and what a file's numbers mean; for masks see `mask_values`. Independent of lines and maps. Nothing as
+large as the image is kept.
 """
 
 from __future__ import annotations
@@ -15,14 +16,18 @@ from rasterio.io import DatasetReader
 from rasterio.windows import Window
 
 from ..errors import ImageryError
+from ..jobs import MaskValueOptions
 from ..jobs.json_fields import parse
 from .grid import Grid, grid_of, shared_offset
-from .pixel_codes import CERTAIN, NO_DATA, reaches
+from .mask_values import MaskValues, mask_values_of, read_values
+from .pixel_codes import CERTAIN, NO_DATA, ROAD, reaches
 from .road_classes import CLASSES_TAG, RoadClass, from_document
 
 _STRIP_PX = 1 << 22
 # Strips begin at multiples of this, because masks of a bit per pixel are written by 8 rows.
 STRIP_MULTIPLE = 8
+# Names no values, so that they mean what they mean by convention.
+_BY_CONVENTION = MaskValueOptions()
 _CLASSES_REMEDY = "Give the raster of classes that Segment roads wrote along with this mask or probability."
 
 
@@ -39,6 +44,7 @@ class RoadRaster:
     read: Callable[[int, int], tuple[np.ndarray, np.ndarray]]
     threshold: Optional[float] = None  # probability from which a pixel is road; None for a mask
     strip_rows: int = 0
+    mask_values: Optional[MaskValues] = None  # of a mask in a file
 
     def strips(self) -> Iterator[tuple[int, int]]:
         """Yield the first row and number of rows of each strip; first rows are multiples of 8."""
@@ -130,25 +136,44 @@ def byte_raster(probability: np.ndarray, threshold: float) -> RoadRaster:
     return RoadRaster(probability.shape[0], probability.shape[1], read, threshold)
 
 
-def band_raster(dataset: DatasetReader, threshold: float) -> RoadRaster:
-    """Open a raster's first band as a road raster.
+def band_raster(dataset: DatasetReader, threshold: float, options: MaskValueOptions = _BY_CONVENTION) -> RoadRaster:
+    """Open a raster as a road raster: a mask, or its first band as a probability; see `mask_values.values_of`.
 
-    Floating-point numbers and integers with a scale are probabilities of road. It begins at `threshold`. Anything else
-    is a mask, with road above 0. In a mask that has only road and nodata, nodata means background.
+    The road of a probability begins at `threshold`. In a mask that has only road and no data, these are background.
 
     Raises
     ------
     ImageryError
-        There are no data; or, when it is read, numbers that are not probabilities.
+        There are no data; or, also when it is read, numbers that are no probabilities, or that mean nothing in a mask.
     """
+    values = mask_values_of(dataset, options)
+    if values is not None:
+        return _with_background(_mask_raster(dataset, values), dataset.name)
+    raster = _probability_raster(dataset, threshold)
+    if not any(raster.read(*strip)[1].any() for strip in raster.strips()):
+        raise _empty(dataset.name)
+    return raster
+
+
+def _mask_raster(dataset: DatasetReader, values: MaskValues) -> RoadRaster:
+    flags = dataset.mask_flag_enums[0]
+    has_own_mask = not {MaskFlags.all_valid, MaskFlags.nodata} & set(flags)
+
+    def read(first_row: int, count: int) -> tuple[np.ndarray, np.ndarray]:
+        window = Window(0, first_row, dataset.width, count)
+        codes = values.codes(read_values(dataset, window, dataset.name), dataset.name)
+        known = codes != NO_DATA
+        if has_own_mask:
+            known &= dataset.read_masks(1, window=window) > 0
+        return codes == ROAD, known
+
+    return RoadRaster(dataset.height, dataset.width, read, mask_values=values)
+
+
+def _probability_raster(dataset: DatasetReader, threshold: float) -> RoadRaster:
     scale, offset = np.float32(dataset.scales[0]), np.float32(dataset.offsets[0])
-    is_mask = not np.issubdtype(np.dtype(dataset.dtypes[0]), np.floating) and scale == 1
 
-    def read_mask(first_row: int, count: int) -> tuple[np.ndarray, np.ndarray]:
-        values, known = read_rows(dataset, first_row, count)
-        return values > 0, known
-
-    def read_probability(first_row: int, count: int) -> tuple[np.ndarray, np.ndarray]:
+    def read(first_row: int, count: int) -> tuple[np.ndarray, np.ndarray]:
         values, known = read_rows(dataset, first_row, count)
         if np.issubdtype(values.dtype, np.floating):
             known &= np.isfinite(values)
@@ -162,12 +187,7 @@ def band_raster(dataset: DatasetReader, threshold: float) -> RoadRaster:
             )
         return probability, known
 
-    if is_mask:
-        return _with_background(RoadRaster(dataset.height, dataset.width, read_mask), dataset.name)
-    raster = RoadRaster(dataset.height, dataset.width, read_probability, threshold)
-    if not any(raster.read(*strip)[1].any() for strip in raster.strips()):
-        raise _empty(dataset.name)
-    return raster
+    return RoadRaster(dataset.height, dataset.width, read, threshold)
 
 
 def _with_background(mask: RoadRaster, name: str) -> RoadRaster:

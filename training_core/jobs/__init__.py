@@ -61,6 +61,7 @@ from .shared import (
     UNKNOWN,
     LabelOptions,
     MaskOptions,
+    MaskValueOptions,
     NetworkOptions,
     ProcessOptions,
     SegmentOptions,

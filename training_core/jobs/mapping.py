@@ -23,7 +23,7 @@ from .option import (
     option,
     with_default,
 )
-from .shared import CleaningOptions, NetworkOptions, SegmentOptions, model_option
+from .shared import CleaningOptions, MaskValueOptions, NetworkOptions, SegmentOptions, model_option
 
 # How addresses of a Dask scheduler begin.
 SCHEDULER_PROTOCOLS = ("tcp://", "tls://")
@@ -113,7 +113,7 @@ class Segment(SegmentOptions):
 
 
 @dataclass(frozen=True)
-class Vectorize(NetworkOptions):
+class Vectorize(MaskValueOptions, NetworkOptions):
     """Vectorize a road mask or probability into a network of center-lines.
 
     Lines follow the middle of their roads. Gaps, as under trees, are closed and missed junctions restored; connected

@@ -146,7 +146,28 @@ class LabelOptions(Job):
 
 
 @dataclass(frozen=True)
-class MaskOptions(LabelOptions):
+class MaskValueOptions(Job):
+    """Options of every job that reads masks: what their values mean."""
+
+    road_values: tuple[int, ...] = advanced_option(
+        (),
+        "Road values",
+        "Values of a mask that are road. By default 1 or 255 beside 0. Beside 1, 255 is ignored; beside 255, "
+        "127 and 128 are.",
+        kind=NUMBERS,
+        within=(0, 65535),
+    )
+    ignored_values: tuple[int, ...] = advanced_option(
+        (),
+        "Ignored values",
+        "Values of a mask that are neither road nor background.",
+        kind=NUMBERS,
+        within=(0, 65535),
+    )
+
+
+@dataclass(frozen=True)
+class MaskOptions(MaskValueOptions, LabelOptions):
     """Options of every job that takes label masks in place of drawn roads."""
 
     roads: str = option("", "Drawn roads", "True roads, as lines or polygons.", kind=VECTOR)
@@ -157,21 +178,6 @@ class MaskOptions(LabelOptions):
         "images/tile_1.tif and masks/tile_1.png, or any that lie over the images on the map. Or COCO annotations "
         "(annotations.json).",
         kind=RASTERS,
-    )
-    road_values: tuple[int, ...] = advanced_option(
-        (),
-        "Road values",
-        "Values of the label masks that are road. By default 1 or 255 beside 0. Beside 1, 255 is ignored; beside 255, "
-        "127 and 128 are.",
-        kind=NUMBERS,
-        within=(0, 65535),
-    )
-    ignored_values: tuple[int, ...] = advanced_option(
-        (),
-        "Ignored values",
-        "Values of the label masks that are neither road nor background.",
-        kind=NUMBERS,
-        within=(0, 65535),
     )
     pixel_m: float = advanced_option(
         0.0,

@@ -1,13 +1,14 @@
 """Label masks: rasters whose values say which pixels are road, matched to the images that they label.
 
-Scope: files of masks, the meaning of their values, and their pixels on an image's grid. Independent of the image's
-values and of the model.
+Scope: files of masks, which image each is of, and their pixels on an image's grid; for their values see
+`geodata.mask_values`. Independent of the image's values and of the model.
 """
 
 from __future__ import annotations
 
+import functools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,7 +17,7 @@ from typing import Optional
 import geopandas
 import numpy as np
 import shapely
-from rasterio.enums import ColorInterp, Resampling
+from rasterio.enums import Resampling
 from rasterio.io import DatasetReader
 from rasterio.vrt import WarpedVRT
 from rasterio.warp import transform_geom
@@ -25,50 +26,25 @@ from rasterio.windows import Window
 from ..errors import LabelError
 from ..events import Reporter
 from ..geodata.grid import GEOGRAPHIC, Grid, grid_of, is_georeferenced, shared_offset
-from ..geodata.pixel_codes import BACKGROUND, IGNORE, ROAD
+from ..geodata.mask_values import MaskValues, declared_no_data, meaning_of, read_values, unknown_values, values_of
+from ..geodata.pixel_codes import IGNORE
 from ..geodata.rasterize import burn_shapes, shapes_on
 from ..geodata.rasters import open_raster
 from ..geodata.sources import source_name
 from ..geodata.vectors import read_area
-from ..jobs import MaskOptions
+from ..jobs import MaskOptions, MaskValueOptions
 from ..jobs.file_systems import same_name
 from ..system import large_arrays
 from .coco import CocoImage, is_coco, read_coco
 from .label_raster import Labels
 
-# Values that masks have beside 0: which are road, and which are ignored.
-_USUAL_VALUES: tuple[tuple[set[int], set[int]], ...] = (({255}, {127, 128}), ({1}, {255}))
 # Number of masks, spread evenly over all, whose values tell what they mean; more where these are all 0.
 _SAMPLED = 16
-# Parts of a file name that tell a mask from its image.
-_ROLE = re.compile(r"(?<![a-z])(masks?|labels?|gt|truth|annotations?|sat|images?|img|rgb)(?![a-z])")
+# Parts of a file name that tell a mask from its image; of several images Segment roads calls masks `<image>_roads.tif`.
+_ROLE = re.compile(r"(?<![a-z])(masks?|roads?|labels?|gt|truth|annotations?|sat|images?|img|rgb)(?![a-z])")
 _MAX_SHOWN = 8
-
-
-@dataclass(frozen=True)
-class MaskValues:
-    """The values of masks that are road, ignored or background."""
-
-    road: frozenset[int]
-    ignored: frozenset[int]
-    background: frozenset[int]
-
-    def to_labels(self, values: np.ndarray, path: str) -> np.ndarray:
-        """Return labels, uint8, of the same shape as a mask's values, (height, width), any number type.
-
-        Raises
-        ------
-        LabelError
-            The meaning of a value is not known.
-        """
-        present = np.unique(values)
-        unknown = [value for value in present if value not in self.road | self.ignored | self.background]
-        if unknown:
-            raise _unknown_values(path, unknown)
-        labels = np.full(values.shape, BACKGROUND, dtype=np.uint8)
-        labels[np.isin(values, list(self.road))] = ROAD
-        labels[np.isin(values, list(self.ignored))] = IGNORE
-        return labels
+# Code of pixels for which two masks give different labels, until all masks are read.
+_DISPUTED = 2
 
 
 @dataclass(frozen=True)
@@ -76,11 +52,13 @@ class LabelMasks:
     """The masks of each image, what their values mean, and the area of interest, outside of which they do not count.
 
     `pixel_m` is the pixel size of images without georeference. Masks in COCO files have names such as
-    `annotations.json/tile_1.tif`, by which `drawn` has them.
+    `annotations.json/tile_1.tif`, by which `drawn` has them. `warn_of_dispute` is called with an image whose masks give
+    a pixel different labels.
     """
 
     of_image: dict[str, list[str]]
     values: MaskValues
+    warn_of_dispute: Callable[[str], None]
     aoi: Optional[geopandas.GeoDataFrame] = None
     pixel_m: float = 0.0
     drawn: dict[str, CocoImage] = field(default_factory=dict)
@@ -88,10 +66,14 @@ class LabelMasks:
     def burn(self, grid: Grid, image: str) -> Optional[Labels]:
         """Return the labels of an image on a grid, IGNORE where no mask is; None if nothing on it is labeled.
 
+        Pixels for which two masks give different labels are ignored.
+
         Raises
         ------
         LabelError
-            A mask has another size than its image, other values than those known, or bands that differ.
+            A mask has another size than its image.
+        ImageryError
+            A mask has other values than those known, or bands that differ.
         """
         labels = large_arrays.allocate((grid.height, grid.width), np.uint8)
         labels[:] = IGNORE
@@ -103,13 +85,28 @@ class LabelMasks:
                     is_covered = mask.dataset_mask(window=window) > 0
                     if area is not None:
                         is_covered &= burn_shapes(area, grid, (0, rows.start, grid.width, rows.stop - rows.start))
-                    values = _gray(mask.read(window=window, masked=False)[: _image_bands(mask)], path)
-                    labels[rows][is_covered] = self.values.to_labels(values[is_covered], path)
+                    values = read_values(mask, window, path)
+                    found = np.full(values.shape, IGNORE, np.uint8)
+                    found[is_covered] = self.values.codes(values[is_covered], path)
+                    _add(labels[rows], found)
+        for rows in large_arrays.strips(grid.height, grid.width):
+            is_disputed = labels[rows] == _DISPUTED
+            if is_disputed.any():
+                self.warn_of_dispute(image)
+                labels[rows][is_disputed] = IGNORE
         return _labeled_part(labels)
 
     def may_label(self, grid: Grid, image: str) -> bool:
         """Whether an image has a mask."""
         return image in self.of_image
+
+
+def _add(labels: np.ndarray, found: np.ndarray) -> None:
+    """Add the labels of another mask to those of some, both (rows, width), uint8, with _DISPUTED where they differ."""
+    is_new = labels == IGNORE
+    is_other = (found != IGNORE) & ~is_new & (found != labels)
+    labels[is_new] = found[is_new]
+    labels[is_other] = _DISPUTED
 
 
 def _labeled_part(labels: np.ndarray) -> Optional[Labels]:
@@ -134,7 +131,7 @@ def read_masks(options: MaskOptions, aoi: str, images: Sequence[str], reporter: 
     """
     drawn = {name: image for path in options.masks if is_coco(path) for name, image in read_coco(path).items()}
     masks = [*(path for path in options.masks if not is_coco(path)), *drawn]
-    of_image = _by_name(masks, images) or _by_place([path for path in masks if path not in drawn], images)
+    of_image = _by_name(masks, images, drawn) or _by_place([path for path in masks if path not in drawn], images)
     if not of_image:
         raise LabelError(
             f"None of the {len(masks)} label masks belongs to one of the {len(images)} images, such as "
@@ -145,13 +142,19 @@ def read_masks(options: MaskOptions, aoi: str, images: Sequence[str], reporter: 
     _warn_of_unmatched([path for path in images if path not in of_image], "Images without a label mask", reporter)
     _warn_of_unmatched(sorted({*masks} - {*used}), "Label masks of no image", reporter)
     values = mask_values(used, options, drawn)
-    reporter.log(
-        f"{len(used)} label masks of {len(of_image)} images; road is {_listed(sorted(values.road))}"
-        + (f", ignored {_listed(sorted(values.ignored))}" if values.ignored else "")
-        + "."
-    )
+    reporter.log(f"{len(used)} label masks of {len(of_image)} images; {values}.")
     _warn_of_shift(of_image, drawn, reporter)
-    return LabelMasks(of_image, values, read_area(aoi) if aoi else None, options.pixel_m, drawn)
+
+    @functools.cache  # an image may be read in many parts
+    def warn_of_dispute(image: str) -> None:
+        names = ", ".join(source_name(path) for path in of_image[image][:_MAX_SHOWN])
+        reporter.warning(
+            f"Of the label masks on {image} ({names}), some give a pixel different labels: such pixels are ignored. "
+            "If one of the masks is the image's own, give it the image's name."
+        )
+
+    area = read_area(aoi) if aoi else None
+    return LabelMasks(of_image, values, warn_of_dispute, area, options.pixel_m, drawn)
 
 
 @contextmanager
@@ -160,69 +163,35 @@ def _open(path: str, drawn: Mapping[str, CocoImage]) -> Iterator[DatasetReader]:
         yield dataset
 
 
-def mask_values(paths: Sequence[str], options: MaskOptions, drawn: Mapping[str, CocoImage]) -> MaskValues:
-    """Return what the values of masks mean: as given, or as those that occur in a sample of them tell.
-
-    A declared nodata value is ignored, unless it is 0, which is often declared to see through the background.
+def mask_values(paths: Sequence[str], options: MaskValueOptions, drawn: Mapping[str, CocoImage]) -> MaskValues:
+    """Return what the values of masks mean: as named, or as those that occur in a sample of them tell.
 
     Raises
     ------
     LabelError
-        They occur in none of the usual combinations, and `options.road_values` does not say which are road.
+        A mask is a probability.
+    ImageryError
+        The values of a mask, beside those before, are in none of the conventions.
     """
-    given, ignored = frozenset(options.road_values), frozenset(options.ignored_values)
-    seen: frozenset[int] = frozenset()
+    seen: frozenset[float] = frozenset()
+    no_data: frozenset[float] = frozenset()
+    meaning = None
     for number, path in enumerate(_spread(paths)):
-        if number >= _SAMPLED and (given or seen - ignored - {0}):
+        if number >= _SAMPLED and meaning and seen - meaning.no_data - {0}:
             break
         with _open(path, drawn) as dataset:
-            nodata = {int(value) for value in dataset.nodatavals if value and float(value).is_integer()}
-            values = _values_of(dataset, path)
-        seen, ignored = seen | values, ignored | nodata - given
-        if not given and _usual(seen - ignored) is None:
-            raise _unknown_values(path, sorted(values))
-    if given:
-        return MaskValues(given, ignored, frozenset(range(256)) | seen - given - ignored)
-    of_road, of_ignored = _usual(seen - ignored) or (set(), set())
-    return MaskValues(frozenset(of_road) - ignored, ignored | of_ignored, frozenset({0}) - ignored)
-
-
-def _values_of(dataset: DatasetReader, path: str) -> set[int]:
-    """Return the values of a mask.
-
-    Raises
-    ------
-    LabelError
-        They are far too many, or no whole numbers.
-    """
-    found: set[int] = set()
-    for rows in large_arrays.strips(dataset.height, dataset.width):
-        window = Window(0, rows.start, dataset.width, rows.stop - rows.start)
-        values = np.unique(_gray(dataset.read(window=window)[: _image_bands(dataset)], path))
-        if len(values) > 256 or (values != np.rint(values)).any():
-            raise _unknown_values(path, values.tolist())
-        found |= set(values.astype(int).tolist())
-    return found
-
-
-def _usual(values: frozenset[int]) -> Optional[tuple[set[int], set[int]]]:
-    """Return which values are road and which are ignored beside some that occur; None if these are not usual."""
-    if values <= {0}:
-        return {1}, set()
-    return next((each for each in _USUAL_VALUES if values <= {0}.union(*each)), None)
-
-
-def _unknown_values(path: str, values: Sequence[float]) -> LabelError:
-    return LabelError(
-        f"The label mask {path} has values whose meaning is not known: {_listed(values)}.",
-        "Say which values are road (road_values), and which are ignored (ignored_values). JPEG blurs the values of a "
-        "mask: save it as PNG or GeoTIFF.",
-    )
-
-
-def _listed(values: Sequence[float]) -> str:
-    more = " and others" if len(values) > _MAX_SHOWN else ""
-    return ", ".join(f"{value:g}" for value in values[:_MAX_SHOWN]) + more
+            values, no_data = values_of(dataset, path), no_data | declared_no_data(dataset)
+        if values is None and not options.road_values:
+            raise LabelError(
+                f"The label mask {path} is a probability: it has a scale, or numbers that are no whole ones.",
+                "Give the mask that Segment roads writes, or say with the Raster calculator which probability is road.",
+            )
+        seen |= values or frozenset()
+        meaning = meaning_of(seen, no_data, options)
+        if meaning is None:
+            raise unknown_values(path, sorted(values or ()))
+    assert meaning is not None  # there is a mask
+    return meaning
 
 
 def _warn_of_unmatched(paths: Sequence[str], what: str, reporter: Reporter) -> None:
@@ -254,8 +223,16 @@ def _spread(paths: Sequence[str]) -> list[str]:
     return [path for start in range(step) for path in paths[start::step]]
 
 
-def _by_name(masks: Sequence[str], images: Sequence[str]) -> dict[str, list[str]]:
-    """Return the mask of each image with the same name, but for words such as `mask` or `sat` in it."""
+def _by_name(masks: Sequence[str], images: Sequence[str], drawn: Mapping[str, CocoImage]) -> dict[str, list[str]]:
+    """Return the mask of each image with the same name, but for words such as `mask` or `sat` in it.
+
+    Segment roads numbers the masks of images with the same name, `tile_roads_2.tif`: of these, place decides.
+
+    Raises
+    ------
+    LabelError
+        Two masks have the same name.
+    """
     by_key: dict[str, str] = {}
     for path in masks:
         first = by_key.setdefault(_key(path), path)
@@ -263,7 +240,15 @@ def _by_name(masks: Sequence[str], images: Sequence[str]) -> dict[str, list[str]
             raise LabelError(
                 f"Two label masks have the same name: {first} and {path}.", "Keep one of them for each image."
             )
-    return {path: [by_key[_key(path)]] for path in images if _key(path) in by_key}
+    of_key: dict[str, list[str]] = {}
+    for path in images:
+        of_key.setdefault(_key(path), []).append(path)
+    found = {path: [by_key[key]] for key, same in of_key.items() if key in by_key for path in same}
+    for key, same in of_key.items():
+        numbered = [path for name, path in by_key.items() if re.fullmatch(rf"{re.escape(key)}_\d+", name)]
+        if len(same) > 1 and key in by_key and numbered:
+            found |= _by_place([path for path in (by_key[key], *numbered) if path not in drawn], same)
+    return {path: found[path] for path in images if path in found}
 
 
 def _key(path: str) -> str:
@@ -271,7 +256,7 @@ def _key(path: str) -> str:
 
 
 def _by_place(masks: Sequence[str], images: Sequence[str]) -> dict[str, list[str]]:
-    """Return the masks that overlap each image on the map.
+    """Return the masks that overlap each image on the map; of just the same place, the one that is there.
 
     Raises
     ------
@@ -290,11 +275,14 @@ def _by_place(masks: Sequence[str], images: Sequence[str]) -> dict[str, list[str
     found = {}
     for path in images:
         outline = _outline(path)
-        pairs = [] if outline is None else sorted(tree.query(outline, predicate="overlaps").tolist())
-        pairs += [] if outline is None else sorted(tree.query(outline, predicate="contains").tolist())
-        pairs += [] if outline is None else sorted(tree.query(outline, predicate="within").tolist())
+        if outline is None:
+            continue
+        if outline.wkb in first_there:
+            found[path] = [first_there[outline.wkb]]
+            continue
+        pairs = {number for how in ("overlaps", "contains", "within") for number in tree.query(outline, predicate=how)}
         if pairs:
-            found[path] = [there[number] for number in sorted(set(pairs))]
+            found[path] = [there[number] for number in sorted(pairs)]
     return found
 
 
@@ -339,23 +327,3 @@ def _on_grid(dataset: DatasetReader, path: str, image: str, grid: Grid, pixel_m:
             add_alpha=True,
         ) as warped:
             yield warped
-
-
-def _image_bands(dataset: DatasetReader) -> int:
-    return sum(color != ColorInterp.alpha for color in dataset.colorinterp)
-
-
-def _gray(bands: np.ndarray, path: str) -> np.ndarray:
-    """Return the values, (height, width), of a mask of one band, or of several that are alike.
-
-    Raises
-    ------
-    LabelError
-        They differ.
-    """
-    if any((band != bands[0]).any() for band in bands[1:]):
-        raise LabelError(
-            f"The label mask {path} has {len(bands)} bands that differ: it is a colored picture.",
-            "Give masks with one value for each class.",
-        )
-    return bands[0]

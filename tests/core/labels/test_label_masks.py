@@ -1,18 +1,21 @@
 """Label masks: their values, the images that they belong to, and their pixels on an image's grid."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import rasterio
 from affine import Affine
 from rasterio.crs import CRS
 
-from training_core.errors import LabelError
+from training_core.errors import ImageryError, LabelError
 from training_core.events import Reporter
 from training_core.geodata.grid import grid_of
 from training_core.geodata.pixel_codes import BACKGROUND, IGNORE, ROAD
 from training_core.geodata.rasters import open_raster
-from training_core.jobs import Evaluate
+from training_core.jobs import Evaluate, Segment
 from training_core.labels.label_masks import read_masks
+from training_core.pipelines.segment import _targets
 
 UTM = CRS.from_epsg(32645)
 SIDE_PX = 40
@@ -85,7 +88,7 @@ def test_usual_values_need_no_options(tmp_path, values, meant):
 def test_other_values_are_asked_for_and_taken_as_given(tmp_path):
     image = image_in(tmp_path, "a.tif")
     mask = write(tmp_path / "masks" / "a.tif", mask_of((2, 6, 9)), at(0, 0), driver="GTiff")
-    with pytest.raises(LabelError, match=r"a\.tif has values whose meaning is not known: 2, 6, 9\.") as caught:
+    with pytest.raises(ImageryError, match=r"a\.tif has values whose meaning is not known: 2, 6, 9\.") as caught:
         labels_of([mask], [image])
     assert "(road_values)" in caught.value.remedy
     found = labels_of([mask], [image], road_values=(6,), ignored_values=(9,))
@@ -98,7 +101,7 @@ def test_the_mask_with_unknown_values_is_named_among_others(tmp_path):
         write(tmp_path / "masks" / name, mask_of(values), driver="PNG")
         for name, values in (("a.png", (0, 1)), ("b.png", (0, 7)), ("c.png", (0, 1)))
     ]
-    with pytest.raises(LabelError, match=r"b\.png has values whose meaning is not known: 0, 7\."):
+    with pytest.raises(ImageryError, match=r"b\.png has values whose meaning is not known: 0, 7\."):
         labels_of(masks, images)
 
 
@@ -120,7 +123,7 @@ def test_a_value_that_only_one_of_many_masks_has_is_understood(tmp_path, values,
 
 def test_a_value_that_contradicts_the_others_is_refused_by_the_name_of_its_mask(tmp_path):
     images, masks = with_one_other(tmp_path, (0, 255), (0, 1))
-    with pytest.raises(LabelError, match=r"20\.png has values whose meaning is not known: 1\."):
+    with pytest.raises(ImageryError, match=r"20\.png has values whose meaning is not known: 1\."):
         labels_of(masks, images, images[20])
 
 
@@ -129,7 +132,7 @@ def test_three_bands_alike_are_one_and_colors_are_refused(tmp_path):
     gray = write(tmp_path / "masks" / "a.png", np.stack([mask_of()] * 3), driver="PNG")
     assert (labels_of([gray], [image])[12] == ROAD).all()
     colored = np.stack([mask_of(), mask_of((255, 0)), mask_of()])
-    with pytest.raises(LabelError, match="3 bands that differ"):
+    with pytest.raises(ImageryError, match="3 bands that differ"):
         labels_of([write(tmp_path / "colored" / "a.png", colored, driver="PNG")], [image])
 
 
@@ -161,6 +164,63 @@ def test_masks_belong_to_images_by_place_and_are_resampled_to_their_pixels(tmp_p
     left, right = (labels_of([mask, far], images, image) for image in images)
     assert (left == np.kron(whole[:, :20], np.ones((2, 2), np.uint8))).all()
     assert (right == np.kron(whole[:, 20:], np.ones((2, 2), np.uint8))).all() and right[:2, :2].all()
+
+
+def strip_mask(folder, name, road_rows, column=0):
+    """Write a georeferenced mask with road in some rows."""
+    values = np.zeros((SIDE_PX, SIDE_PX), np.uint8)
+    values[road_rows] = 1
+    return write(folder / name, values, at(column, 0), driver="GTiff")
+
+
+def test_masks_that_segment_roads_names_label_their_own_image_alone(tmp_path):
+    """Two tiles overlap by half; the third has the name of the first, so that its mask has a number."""
+    tiles = (("a", "tile_1.tif", 0), ("a", "tile_2.tif", SIDE_PX // 2), ("b", "tile_1.tif", 5 * SIDE_PX))
+    for folder in "ab":
+        (tmp_path / folder).mkdir()
+    images = [image_in(tmp_path / folder, name, column) for folder, name, column in tiles]
+    names = [Path(results.mask).name for _, results in _targets(Segment(rasters=tuple(images), folder="masks"))]
+    assert names == ["tile_1_roads.tif", "tile_2_roads.tif", "tile_1_roads_2.tif"]
+    rows = (slice(0, 4), slice(10, 14), slice(20, 24))
+    masks = [strip_mask(tmp_path, *each) for each in zip(names, rows, (column for *_, column in tiles))]
+    reporter = Reporter()
+    for image, own in zip(images, rows):
+        found = labels_of(masks, images, image, reporter=reporter)
+        assert (found[own] == ROAD).all() and (found == ROAD).sum() == 4 * SIDE_PX
+    assert not reporter.warnings
+
+
+def test_masks_by_place_that_contradict_each_other_do_not_count_there_and_are_named(tmp_path):
+    """Two masks cover three quarters of an image each; a third agrees with the first."""
+    image = image_in(tmp_path, "a.tif")
+    masks = [
+        strip_mask(tmp_path, name, rows, column)
+        for name, rows, column in (("x.tif", slice(0, 4), -10), ("y.tif", slice(0, 8), 10), ("z.tif", slice(0, 4), -11))
+    ]
+    reporter = Reporter()
+    found = labels_of(masks, [image], reporter=reporter)
+    assert (found[:4] == ROAD).all() and (found[8:] == BACKGROUND).all()
+    assert (
+        (found[4:8, :10] == BACKGROUND).all()
+        and (found[4:8, 10:30] == IGNORE).all()
+        and (found[4:8, 30:] == ROAD).all()
+    )
+    (warning,) = (text for text in reporter.warnings if "different labels" in text)
+    assert "x.tif, y.tif, z.tif" in warning
+
+
+def test_of_masks_by_place_the_one_with_the_extent_of_the_image_is_its_own(tmp_path):
+    image = image_in(tmp_path, "a.tif")
+    masks = [strip_mask(tmp_path, "own.tif", slice(0, 4)), strip_mask(tmp_path, "next.tif", slice(10, 14), 20)]
+    found = labels_of(masks, [image])
+    assert (found == ROAD).sum() == 4 * SIDE_PX and (found[:4] == ROAD).all()
+
+
+def test_a_probability_is_no_label_mask(tmp_path):
+    image = image_in(tmp_path, "a.tif")
+    values = np.where(mask_of() == 255, 0.7, 0.2).astype(np.float32)
+    with pytest.raises(LabelError, match=r"a\.tif is a probability"):
+        labels_of([write(tmp_path / "masks" / "a.tif", values, driver="GTiff")], [image])
 
 
 def test_two_masks_of_the_same_place_are_refused(tmp_path):

@@ -1,0 +1,98 @@
+"""Mask values: one meaning in all jobs, for labels as for lines."""
+
+import numpy as np
+import pytest
+import rasterio
+from affine import Affine
+
+from training_core.errors import ImageryError
+from training_core.events import Reporter
+from training_core.geodata.grid import grid_of
+from training_core.geodata.pixel_codes import BACKGROUND, IGNORE, ROAD
+from training_core.geodata.rasters import open_raster
+from training_core.geodata.road_raster import band_raster
+from training_core.jobs import Evaluate, Vectorize
+from training_core.labels.label_masks import read_masks
+
+NAN = float("nan")
+# Pixels of a mask and what they are: background, road, ignored.
+MEANINGS = {
+    "0, 1": ([0, 1], "uint8", None, "br"),
+    "0, 255": ([0, 255], "uint8", None, "br"),
+    "0, 1, 255": ([0, 1, 255], "uint8", None, "bri"),
+    "0, 1, nodata 255": ([0, 1, 255], "uint8", 255, "bri"),
+    "0, nodata 255": ([0, 255], "uint8", 255, "bi"),
+    "0, 255, 127": ([0, 255, 127], "uint8", None, "bri"),
+    "0, 255, 128": ([0, 255, 128], "uint8", None, "bri"),
+    "0, 127": ([0, 127], "uint8", None, "bi"),
+    "0 alone": ([0, 0], "uint8", None, "bb"),
+    "1, nodata 0": ([1, 0], "uint8", 0, "rb"),
+    "16 bits": ([0, 1, 255], "uint16", None, "bri"),
+    "16 bits, white": ([0, 65535], "uint16", None, "br"),
+    "signed, nodata -9999": ([0, 1, -9999], "int16", -9999, "bri"),
+    "floats, NaN": ([0, 1, NAN], "float32", None, "bri"),
+    "floats, nodata NaN": ([0, 1, NAN], "float32", NAN, "bri"),
+    "floats, nodata -3.4e38": ([0, 1, np.finfo("float32").min], "float32", float(np.finfo("float32").min), "bri"),
+    "floats, 0, 1, 255": ([0, 1, 255], "float64", None, "bri"),
+    "floats, 0, 255": ([0, 255], "float32", None, "br"),
+}
+CODES = {"b": BACKGROUND, "r": ROAD, "i": IGNORE}
+
+
+def columns_of(path, values, dtype="uint8", nodata=None, **options):
+    """Write a raster with a band of 10 columns for each value."""
+    pixels = np.repeat(np.array([values], dtype=dtype), 10, axis=1).repeat(20, axis=0)
+    place = {"crs": "EPSG:32645", "transform": Affine(1, 0, 500_000, 0, -1, 3_000_000)}
+    shape = {"height": pixels.shape[0], "width": pixels.shape[1], "count": 1, "dtype": pixels.dtype, "nodata": nodata}
+    with rasterio.open(path, "w", driver="GTiff", **shape, **place, **options) as file:
+        file.write(pixels, 1)
+    return str(path)
+
+
+def as_labels(path, **options):
+    read = read_masks(Evaluate(masks=(path,), **options), "", [path], Reporter())
+    with open_raster(path) as dataset:
+        grid = grid_of(dataset)
+    return read.burn(grid, path).within((0, 0, grid.width, grid.height))[0, ::10]
+
+
+def as_road(path, **options):
+    with open_raster(path) as dataset:
+        road, known = band_raster(dataset, 0.5, Vectorize(**options)).read(0, 1)
+    return np.where(known, np.where(road, ROAD, BACKGROUND), IGNORE)[0, ::10]
+
+
+@pytest.mark.parametrize("read", [as_labels, as_road])
+@pytest.mark.parametrize("name", MEANINGS)
+def test_a_mask_means_the_same_as_labels_and_as_what_lines_are_made_of(tmp_path, name, read):
+    values, dtype, nodata, meant = MEANINGS[name]
+    assert read(columns_of(tmp_path / "a.tif", values, dtype, nodata)).tolist() == [CODES[each] for each in meant]
+
+
+@pytest.mark.parametrize("read", [as_labels, as_road])
+def test_a_mask_of_single_bits_has_road_where_they_are_set(tmp_path, read):
+    assert read(columns_of(tmp_path / "a.tif", [0, 1], nbits=1)).tolist() == [BACKGROUND, ROAD]
+
+
+@pytest.mark.parametrize("read", [as_labels, as_road])
+@pytest.mark.parametrize("values", [[0, 7], [0, 100], [0, 1, 127], [0, 1, 2], [0, 1, 255, 128]])
+def test_other_values_are_refused_by_name_until_they_are_named(tmp_path, values, read):
+    path = columns_of(tmp_path / "a.tif", values)
+    with pytest.raises(ImageryError, match=r"a\.tif has values whose meaning is not known") as caught:
+        read(path)
+    assert "(road_values)" in caught.value.remedy
+    named = {"road_values": (values[1],), "ignored_values": tuple(values[2:])}
+    assert read(path, **named).tolist() == [BACKGROUND, ROAD, IGNORE, IGNORE][: len(values)]
+
+
+def test_a_value_that_comes_late_is_found_before_it_is_taken_for_road(tmp_path, monkeypatch):
+    """Each strip is a row: 255 in the first one is no data if 1 occurs anywhere."""
+    monkeypatch.setattr("training_core.system.large_arrays.STRIP_PX", 1)
+    values = np.zeros((20, 30), np.uint8)
+    values[0], values[19, 4] = 255, 1
+    path = columns_of(tmp_path / "a.tif", [0, 0, 0])
+    with rasterio.open(path, "r+") as file:
+        file.write(values, 1)
+    with open_raster(path) as dataset:
+        road, known = band_raster(dataset, 0.5).read(0, 20)
+    assert not known[0].any() and known[1:].all() and np.argwhere(road & known).tolist() == [[19, 4]]
