@@ -36,8 +36,8 @@ class MaskValues:
     is_named: bool = False
 
     def __str__(self) -> str:
-        missing = f", no data {listed(sorted(self.no_data))}" if self.no_data else ""
-        return f"road is {listed(sorted(self.road))}{missing}"
+        missing = f", no data {_listed(sorted(self.no_data))}" if self.no_data else ""
+        return f"road is {_listed(sorted(self.road))}{missing}"
 
     def codes(self, values: np.ndarray, name: str) -> np.ndarray:
         """Return ROAD, BACKGROUND or NO_DATA, which is IGNORE of labels, for values of any number type: (...) uint8.
@@ -108,7 +108,7 @@ def values_of(dataset: DatasetReader, name: str) -> Optional[frozenset[float]]:
         values = np.unique(bands[0][np.isfinite(bands[0])])
         if (values != np.rint(values)).any():
             return None
-        gray(bands, name)
+        _gray(bands, name)
         found |= frozenset(values[: _MAX_VALUES + 1].astype(float).tolist())
         # Of floating-point numbers any strip may have fractions.
         if len(found) > _MAX_VALUES or (not is_floating and len(_conventions_of(found - missing)) < 2):
@@ -141,14 +141,14 @@ def read_values(dataset: DatasetReader, window: Window, name: str) -> np.ndarray
     ImageryError
         It has bands that differ.
     """
-    return gray(dataset.read(_image_bands(dataset), window=window, masked=False), name)
+    return _gray(dataset.read(_image_bands(dataset), window=window, masked=False), name)
 
 
 def _image_bands(dataset: DatasetReader) -> list[int]:
     return [index for index, color in zip(dataset.indexes, dataset.colorinterp) if color != ColorInterp.alpha] or [1]
 
 
-def gray(bands: np.ndarray, name: str) -> np.ndarray:
+def _gray(bands: np.ndarray, name: str) -> np.ndarray:
     """Return the values of bands that are alike, (bands, height, width), any number type: (height, width).
 
     Raises
@@ -167,13 +167,13 @@ def gray(bands: np.ndarray, name: str) -> np.ndarray:
 def unknown_values(name: str, values: Collection[float]) -> ImageryError:
     """Return the error that the meaning of some values of a mask is not known."""
     return ImageryError(
-        f"The mask {name} has values whose meaning is not known: {listed(list(values))}.",
+        f"The mask {name} has values whose meaning is not known: {_listed(list(values))}.",
         "Say which values are road (road_values), and which are ignored (ignored_values). JPEG blurs the values of a "
         "mask: save it as PNG or GeoTIFF.",
     )
 
 
-def listed(values: list[float]) -> str:
+def _listed(values: list[float]) -> str:
     """Return values as a text, the first few of many."""
     more = " and others" if len(values) > _MAX_SHOWN else ""
     return ", ".join(f"{value:.10g}" for value in values[:_MAX_SHOWN]) + more

@@ -38,9 +38,14 @@ def looks_like_extract(layer: geopandas.GeoDataFrame) -> bool:
 
 
 def is_mapped(layer: geopandas.GeoDataFrame) -> pandas.Series:
-    """Return which features come from OpenStreetMap, (features,), bool: one without an identifier was drawn."""
-    identifiers = [layer[name].fillna("").astype(str).str.strip() for name in _IDENTIFIERS if name in layer]
-    return pandas.concat(identifiers, axis=1).ne("").any(axis=1)
+    """Return which features come from OpenStreetMap, (features,), bool: one without an identifier was drawn.
+
+    All do in a layer without a column of identifiers.
+    """
+    found = [
+        layer[name].notna() & (layer[name].astype(str).str.strip() != "") for name in _IDENTIFIERS if name in layer
+    ]
+    return pandas.concat(found, axis=1).any(axis=1) if found else pandas.Series(True, index=layer.index)
 
 
 def tag_values(layer: geopandas.GeoDataFrame, key: str) -> pandas.Series:

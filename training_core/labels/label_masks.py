@@ -175,9 +175,9 @@ def mask_values(paths: Sequence[str], options: MaskValueOptions, drawn: Mapping[
     """
     seen: frozenset[float] = frozenset()
     no_data: frozenset[float] = frozenset()
-    meaning = None
+    meaning = MaskValues(frozenset(), frozenset())
     for number, path in enumerate(_spread(paths)):
-        if number >= _SAMPLED and meaning and seen - meaning.no_data - {0}:
+        if number >= _SAMPLED and (options.road_values or seen - meaning.no_data - {0}):
             break
         with _open(path, drawn) as dataset:
             values, no_data = values_of(dataset, path), no_data | declared_no_data(dataset)
@@ -187,10 +187,10 @@ def mask_values(paths: Sequence[str], options: MaskValueOptions, drawn: Mapping[
                 "Give the mask that Segment roads writes, or say with the Raster calculator which probability is road.",
             )
         seen |= values or frozenset()
-        meaning = meaning_of(seen, no_data, options)
-        if meaning is None:
+        found = meaning_of(seen, no_data, options)
+        if found is None:
             raise unknown_values(path, sorted(values or ()))
-    assert meaning is not None  # there is a mask
+        meaning = found
     return meaning
 
 

@@ -167,10 +167,15 @@ def test_any_number_of_bands_is_mapped_with_a_model_for_it(place, bands):
     assert (place.out / "probability.tif").is_file() and (place.out / "roads.gpkg").is_file()
 
 
-@pytest.mark.parametrize("job", ["segment", "vectorize", "extractroads", "evaluate"])
+@pytest.mark.parametrize("job", ["segment", "extractroads", "evaluate"])
 def test_an_image_of_one_pixel_is_mapped(place, job):
     path = write_raster(place.bad / "pixel.tif", ground(1, 1), photometric="rgb")
     place.run(job, **with_image(job, path), **({"aoi": place.town.aoi} if job == "evaluate" else {}))
+
+
+def test_a_color_picture_in_place_of_a_mask_is_refused_by_name(place):
+    path = write_raster(place.bad / "town.tif", ground(64, 64), photometric="rgb")
+    place.refusal("vectorize", "town.tif has 3 bands that differ", of=ImageryError, raster=path)
 
 
 @pytest.mark.parametrize(("height", "words"), [(1, "No drawn road lies on"), (60, "Only 960 pixels of")])
