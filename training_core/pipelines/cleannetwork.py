@@ -94,7 +94,7 @@ def clean_layer(
         The lines are too far apart for one plane.
     """
     plane = shared_plane(layer, of=job.lines)
-    lines = lines_in(plane, layer, LineFields(bridge=job.lines_bridge_field), reporter)
+    lines = lines_in(plane, layer, LineFields(bridge=job.lines_bridge_field))
     laid = None
     if bridges is not None:
         lines, laid = _with_bridges(lines, bridges, plane, job, reporter)

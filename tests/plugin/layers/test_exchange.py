@@ -202,7 +202,7 @@ def test_a_bar_in_a_name_is_no_option(image, tmp_path):
 
 @pytest.fixture
 def collared(tmp_path):
-    """An image of one byte a pixel, with 0, 7, 8 and 255 in a column each, of which the file declares 255 as no data."""
+    """An image of four pixels, 0, 7, 8 and 255, whose file declares 255 as no data."""
     path = str(tmp_path / "collar.tif")
     dataset = gdal.GetDriverByName("GTiff").Create(path, 4, 1)
     dataset.SetGeoTransform((350000, 0.5, 0, 3060000, 0, -0.5))
