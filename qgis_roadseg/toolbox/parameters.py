@@ -83,8 +83,6 @@ _SINK_TYPES = {
     "reached": _POINT,
     "suggestions": _POLYGON,
 }
-# Attribute fields that must hold numbers; the others may hold text, too.
-_NUMERIC_FIELDS = ("width_field", "speed_field")
 _FILE_FILTERS = {
     jobs.MODEL_OUTPUT: MODEL_FILTER,
     jobs.ONNX_OUTPUT: ONNX_FILTER,
@@ -161,9 +159,7 @@ def _plain(field: OptionField, common: dict[str, Any], _: Mapping[str, str]) -> 
 
 def _field(field: OptionField, common: dict[str, Any], renamed: Mapping[str, str]) -> QgsProcessingParameterField:
     parent = parameter_name(_layer_of(field.name), renamed)
-    kinds = QgsProcessingParameterField.DataType
-    kind = kinds.Numeric if field.name in _NUMERIC_FIELDS else kinds.Any
-    return QgsProcessingParameterField(**common, parentLayerParameterName=parent, type=kind)
+    return QgsProcessingParameterField(**common, parentLayerParameterName=parent)
 
 
 def _file(field: OptionField, common: dict[str, Any], _: Mapping[str, str]) -> QgsProcessingParameterDefinition:

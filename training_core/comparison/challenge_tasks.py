@@ -9,11 +9,11 @@ from dataclasses import replace
 
 import geopandas
 import numpy as np
-import pandas
 import shapely
 
 from ..errors import LabelError
 from ..events import Reporter
+from ..geodata.field_numbers import numbers_in
 from ..geodata.parallel_arrays import ranges
 from ..geodata.vectors import require_geometry, with_names
 from ..jobs import MakeChallenge
@@ -164,7 +164,7 @@ def _numbers(layer: geopandas.GeoDataFrame, name: str, largest: float) -> np.nda
     """Return a field's numbers from 0 to `largest`, (n,) float64; NaN for others, and without the field."""
     if name not in layer.columns:
         return np.full(len(layer), np.nan)
-    values = pandas.to_numeric(layer[name], errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
+    values = numbers_in(layer[name])
     return np.where((values >= 0) & (values <= largest), values, np.nan)
 
 

@@ -15,6 +15,7 @@ import pandas
 
 from ..errors import LabelError
 from ..jobs.json_fields import MAX_TEXT, Limits, read
+from .field_numbers import numbers_in
 
 # The tag of a class raster that holds the classes' names and speeds, as JSON.
 CLASSES_TAG = "ROADSEG_CLASSES"
@@ -54,7 +55,7 @@ def find_classes(
         The fields have no values, or too many different ones.
     """
     unknown = np.full(len(roads), np.nan)
-    speeds = pandas.to_numeric(roads[speed_field], errors="coerce").to_numpy(float) if speed_field else unknown
+    speeds = numbers_in(roads[speed_field]) if speed_field else unknown
     if class_field:
         names = ["" if pandas.isna(value) else str(value).strip() for value in roads[class_field]]
         distinct = sorted(set(names) - {""})

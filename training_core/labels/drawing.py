@@ -15,6 +15,7 @@ import shapely
 
 from ..errors import LabelError
 from ..events import Reporter
+from ..geodata.field_numbers import METERS, check_numbers
 from ..geodata.grid import Grid
 from ..geodata.osm_tags import is_osm_file, looks_like_extract
 from ..geodata.rasterize import near, translated
@@ -122,6 +123,8 @@ def read_drawing(
         drawn, options = osm_roads.roads_of(drawn, roads, options, named, reporter)
     require_geometry(drawn, ("lines", "polygons"), roads, "drawn roads")
     require_fields(drawn, named, roads, "drawn roads")
+    check_numbers(drawn, options.width_field, roads, "drawn roads", reporter, METERS)
+    check_numbers(drawn, speed_field, roads, "drawn roads", reporter)
     if options.width_field:
         _check_widths(drawn, options.width_field, roads)
     classes = find_classes(drawn, class_field, speed_field, roads) if class_field or speed_field else ()

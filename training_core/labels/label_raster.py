@@ -10,10 +10,10 @@ from typing import Optional
 
 import geopandas
 import numpy as np
-import pandas
 import shapely
 from scipy.ndimage import binary_dilation, binary_erosion
 
+from ..geodata.field_numbers import METERS, numbers_in
 from ..geodata.grid import Grid, Window, common_window
 from ..geodata.pixel_codes import BACKGROUND, IGNORE, ROAD
 from ..geodata.rasterize import burn_shapes, pixel_window, shapes_on
@@ -124,7 +124,7 @@ def is_sure(roads: geopandas.GeoDataFrame, options: LabelOptions) -> np.ndarray:
 
 def own_widths_m(roads: geopandas.GeoDataFrame, field: str) -> np.ndarray:
     """Return the roads' widths in a field, in meters: (roads,), float64; NaN where it has no number above 0."""
-    widths_m = pandas.to_numeric(roads[field], errors="coerce").to_numpy(dtype=float)
+    widths_m = numbers_in(roads[field], METERS)
     return np.where(widths_m > 0, widths_m, np.nan)
 
 

@@ -7,7 +7,6 @@ What a person names counts before what tags say: a width or sure field, or a roa
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection
 from dataclasses import replace
 
@@ -18,6 +17,7 @@ import shapely
 
 from ..errors import LabelError
 from ..events import Reporter
+from ..geodata.field_numbers import METERS, numbers_in
 from ..geodata.osm_tags import is_mapped, is_osm_file, tag_values
 from ..jobs import LabelOptions
 
@@ -31,8 +31,6 @@ _USUAL_WIDTH_M = {
 _UNSURE = ("pedestrian", "footway", "path", "cycleway", "bridleway", "steps", "construction")
 _UNSURE_WIDTH_M, _LANE_M = 3.0, 3.25
 _MAX_WIDTH_M = 100.0
-_METERS = {"": 1.0, "m": 1.0, "ft": 0.3048, "'": 0.3048}
-_WIDTH = re.compile(r"(\d+(?:\.\d+)?)\s*(m|ft|')?")
 
 
 def roads_of(
@@ -78,8 +76,8 @@ def _fields(roads: geopandas.GeoDataFrame) -> dict[str, pandas.Series]:
     """Return the fields that tags give; a road that was drawn without any has no class and no width, and is sure."""
     kind = tag_values(roads, "highway").str.strip().str.removesuffix("_link")
     is_hidden = ~tag_values(roads, "tunnel").isin(["", "no"]) | ~tag_values(roads, "covered").isin(["", "no"])
-    lanes = pandas.to_numeric(tag_values(roads, "lanes"), errors="coerce")
-    width_m = tag_values(roads, "width").map(_meters).fillna(lanes * _LANE_M)
+    lanes, width_m = numbers_in(tag_values(roads, "lanes")), numbers_in(tag_values(roads, "width"), METERS)
+    width_m = pandas.Series(np.where(np.isnan(width_m), lanes * _LANE_M, width_m), index=roads.index)
     usual_m = kind.map({**_USUAL_WIDTH_M, **dict.fromkeys(_UNSURE, _UNSURE_WIDTH_M)})
     return {
         CLASS_FIELD: kind,
@@ -119,9 +117,3 @@ def _tell(
             f"{left_out:,} of {len(layer):,} features of the drawn roads ({path}) are left out: they have an "
             "identifier of OpenStreetMap, but no tag highway of a road. Empty the identifier of those that are roads."
         )
-
-
-def _meters(text: str) -> float:
-    """Return a width such as `3.5`, `3.5 m` or `12 ft` in meters; NaN if it is none."""
-    found = _WIDTH.fullmatch(text.strip())
-    return float(found[1]) * _METERS[found[2] or ""] if found else np.nan

@@ -21,6 +21,7 @@ from shapely.geometry.base import BaseGeometry
 
 from ..errors import LabelError
 from ..events import Reporter
+from ..geodata.field_numbers import check_numbers, numbers_in
 from ..geodata.shapes import parts_in, projected, valid
 from ..geodata.vectors import read_layer, refuse_tangles, require_fields, require_geometry
 from ..jobs import METERS_PER_SECOND
@@ -114,6 +115,7 @@ def read_line_layer(path: str, purpose: str, fields: LineFields, reporter: Repor
     layer = read_layer(path, purpose, reporter)
     require_geometry(layer, ("lines",), path, purpose)
     require_fields(layer, (fields.bridge, fields.speed), path, purpose)
+    check_numbers(layer, fields.speed, path, purpose, reporter)
     refuse_tangles(layer.geometry.to_numpy(), path, purpose)
     return layer
 
@@ -167,7 +169,7 @@ def lines_in(plane: pyproj.CRS, layer: geopandas.GeoDataFrame, fields: LineField
     if fields.bridge in layer.columns:
         bridge = layer[fields.bridge].map(is_bridge).to_numpy(dtype=bool)
     if fields.speed in layer.columns:
-        speed = pandas.to_numeric(layer[fields.speed], errors="coerce").to_numpy(dtype=np.float64)
+        speed = numbers_in(layer[fields.speed])
         speed = np.where(np.isfinite(speed) & (speed > 0), speed, np.nan)
     speed_mps = speed[feature] * METERS_PER_SECOND[fields.speed_unit]
     return Lines(shapes, feature, bridge[feature], speed_mps, np.full(len(shapes), BOTH))

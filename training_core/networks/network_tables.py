@@ -17,6 +17,7 @@ import pyproj
 import shapely
 from rasterio.warp import transform as transform_coordinates
 
+from ..geodata.field_numbers import numbers_in
 from ..geodata.grid import ELLIPSOID, GEOGRAPHIC
 from ..geodata.vector_output import check_vector_output, write_layers
 from ..jobs import METERS_PER_SECOND
@@ -155,7 +156,7 @@ def line_table(
     for name, values in columns.items():
         roads[name] = values
         if name == SPEED:
-            speed_kmh = pandas.to_numeric(pandas.Series(values), errors="coerce").to_numpy(dtype=np.float64)
+            speed_kmh = numbers_in(pandas.Series(values))
             roads[TRAVEL_TIME] = length_m / np.where(speed_kmh > 0, speed_kmh, np.nan) / METERS_PER_SECOND["km/h"]
     roads["component"] = component
     return geopandas.GeoDataFrame(roads, geometry=shapely.linestrings(points, indices=graph.owner), crs=crs)

@@ -23,6 +23,7 @@ import pandas
 import shapely
 
 from ..errors import LabelError, OutputError
+from ..geodata.field_numbers import numbers_in
 from ..jobs import DOUBTFUL_BELOW
 from ..system.machine import roadseg_version
 from .line_export import Routable
@@ -155,7 +156,7 @@ def way_tags(roads: geopandas.GeoDataFrame, bridge_field: str = "") -> list[dict
 def _numbers(roads: geopandas.GeoDataFrame, name: str) -> pandas.Series:
     """Return a column as float64; NaN for what is no number, or without the column."""
     column = roads[name] if name in roads else pandas.Series(np.nan, index=roads.index)
-    return pandas.to_numeric(column, errors="coerce").astype(np.float64)
+    return pandas.Series(numbers_in(column), column.index)
 
 
 def _text(value: Any) -> str:

@@ -17,6 +17,7 @@ import pyproj
 import shapely
 
 from ..events import Reporter
+from ..geodata.field_numbers import numbers_in
 from ..geodata.parallel_arrays import concatenated, ranges
 from ..geodata.vectors import carried_fields
 from ..jobs import CleanNetwork
@@ -69,8 +70,8 @@ def read_bridges(path: str, reporter: Reporter) -> geopandas.GeoDataFrame:
     if not field:
         return layer
     values = layer[field]
-    is_marked = values.map(is_bridge) if field == "bridge" else pandas.to_numeric(values, errors="coerce") > 0
-    bridges = layer[is_marked.astype(bool)]
+    is_marked = values.map(is_bridge) if field == "bridge" else numbers_in(values) > 0
+    bridges = layer[np.asarray(is_marked, dtype=bool)]
     reporter.log(
         f"Of {len(layer):,} lines of the bridges ({path}), {len(bridges):,} are bridges by the field {field!r}."
     )

@@ -107,7 +107,7 @@ def test_a_track_of_very_many_points_is_rasterized_in_pieces():
 
 
 def test_a_width_field_counts_where_it_holds_a_width():
-    roads = layer(across(), across(), across(), lanes=["10", None, "wide"])
+    roads = layer(across(), across(), across(), lanes=["10,0 m", None, "wide"])
     values = burn_labels(grid(), roads, None, LabelOptions(width_field="lanes")).values
     assert (values[:, 100] == ROAD).sum() == 10
 

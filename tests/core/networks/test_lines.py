@@ -97,6 +97,18 @@ def test_speeds_have_their_unit_and_unknown_ones_the_median(unit, speed_mps):
     assert lines.with_median_speed().speed_mps == pytest.approx([speed_mps, speed_mps])
 
 
+def test_a_speed_field_without_numbers_is_refused_by_its_name(tmp_path):
+    path = str(tmp_path / "roads.gpkg")
+    layer_at(10, 50, speed=["36,5", "fast"], kind=["track", "path"]).to_file(path)
+    told = []
+    layer = read_line_layer(path, "true roads", LineFields(speed="speed"), Reporter(told.append))
+    assert "1 of 2 values in the field 'speed' of the true roads" in told[0].message
+    lines = lines_in(shared_plane(layer), layer, LineFields(speed="speed"))
+    assert lines.speed_mps == pytest.approx([36.5 / 3.6, np.nan], nan_ok=True)
+    with pytest.raises(LabelError, match="'kind' of the true roads .* has no numbers"):
+        read_line_layer(path, "true roads", LineFields(speed="kind"), Reporter())
+
+
 def test_a_layer_without_the_field_of_points_or_that_lies_nowhere_is_refused_by_name(tmp_path):
     path = str(tmp_path / "roads.gpkg")
     layer_at(10, 50, name=["a", "b"]).to_file(path)
