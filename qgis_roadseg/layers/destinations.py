@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Optional
 
 from qgis.core import (
     QgsAbstractDatabaseProviderConnection,
@@ -21,12 +23,23 @@ from qgis.core import (
 )
 
 from ...training_core.errors import OutputError
+from ...training_core.jobs.field_names import TAKEN, stored_names
 from ...training_core.jobs.file_systems import is_read_only
 from .places import OGR, Place, files_of_output, place_of_output, place_of_table
 
 GEOPACKAGE = ".gpkg"
 # Providers whose tables can be renamed by SQL without losing index and registration, so that a draft replaces them.
 _REPLACEABLE = (OGR, "postgres")
+# Names that fields cannot have, and how many bytes of a name are kept, by the ending of the file.
+_FIELD_NAMES: dict[str, tuple[Sequence[str], Optional[int]]] = {
+    GEOPACKAGE: (TAKEN, None),
+    ".sqlite": (("ogc_fid", "geometry"), None),
+    ".shp": ((), 10),
+    ".tab": ((), 31),
+    ".mif": ((), 31),
+    ".gdb": (("objectid", "shape"), 64),
+}
+_LONGEST_OF_POSTGRES = 63
 _PROVIDER = re.compile(r"(.{3,}?):(.*)", re.DOTALL)
 
 
@@ -84,6 +97,14 @@ class Destination:
             return [each.tableName() for each in connection.tables(schema)]
         except QgsProviderConnectionException as error:
             raise self._unreachable(str(error)) from error
+
+    def stored_names(self, names: Sequence[str]) -> dict[str, str]:
+        """Return the names that fields get here, in order."""
+        taken, longest = _FIELD_NAMES.get(Path(self.path).suffix.lower(), ((), None))
+        if self.provider:
+            taken = (*taken, QgsDataSourceUri(self.uri).geometryColumn())
+            longest = _LONGEST_OF_POSTGRES if self.provider == "postgres" else longest
+        return stored_names(names, taken, longest)
 
     def connect(self) -> QgsAbstractDatabaseProviderConnection:
         """Return a connection to the database or GeoPackage; it is not used before something is asked of it.

@@ -6,7 +6,7 @@ Scope: QGIS' layers, sources and sinks. Independent of the worker.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from qgis.core import (
     QgsFeatureRequest,
     QgsFeatureSink,
     QgsFeatureSource,
+    QgsField,
     QgsFields,
     QgsGeometry,
     QgsMapLayer,
@@ -31,6 +32,7 @@ from qgis.core import (
 from qgis.PyQt.QtCore import QMetaType
 
 from ...training_core.errors import Cancelled, ImageryError, LabelError, OutputError
+from ...training_core.jobs.field_names import stored_names
 from ...training_core.jobs.file_identity import files_in
 from .snapshot import read
 
@@ -194,14 +196,24 @@ def plain_fields(source: QgsFeatureSource) -> list[str]:
     ]
 
 
+def with_names(fields: Iterable[QgsField], names: Iterable[str]) -> QgsFields:
+    """Return fields with other names, in order."""
+    renamed = QgsFields()
+    for field, name in zip(fields, names):
+        other = QgsField(field)
+        other.setName(name)
+        renamed.append(other)
+    return renamed
+
+
 def write_source(
     source: QgsFeatureSource,
     fields: list[str],
     path: Path,
     context: QgsProcessingContext,
     is_cancelled: Callable[[], bool] = lambda: False,
-) -> None:
-    """Write a source's features, selection and filter applied, to a new GeoPackage.
+) -> dict[str, str]:
+    """Write a source's features, selection and filter applied, to a new GeoPackage, and return its fields' names there.
 
     Parameters
     ----------
@@ -217,9 +229,8 @@ def write_source(
     """
     check_crs(source)
     name = source.sourceName()
-    kept = QgsFields()
-    for field in fields:
-        kept.append(source.fields().field(field))
+    stored = stored_names(fields)
+    kept = with_names(map(source.fields().field, fields), stored.values())
     # With heights, which the worker does not use, so that it can tell.
     multiple_type = QgsWkbTypes.multiType(QgsWkbTypes.linearType(QgsWkbTypes.dropM(source.wkbType())))
     writer = create_writer(path, kept, multiple_type, source.sourceCrs(), context.transformContext())
@@ -239,6 +250,7 @@ def write_source(
         raise LabelError(
             f"The layer {name} cannot be written to a GeoPackage: {message}", "Export it yourself and choose that file."
         )
+    return stored
 
 
 def write_shape(

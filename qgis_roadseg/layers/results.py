@@ -5,7 +5,7 @@ Scope: fields, features, and whether a format can hold them. Independent of what
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ from qgis.core import (
     QgsProcessingAlgorithm,
     QgsProcessingContext,
     QgsProcessingException,
+    QgsProcessingFeedback,
     QgsProcessingOutputLayerDefinition,
     QgsProcessingUtils,
     QgsVectorLayer,
@@ -31,8 +32,11 @@ from qgis.core import (
 from qgis.PyQt.QtCore import QMetaType
 
 from ...training_core.errors import Cancelled, OutputError, WorkerError
+from ...training_core.jobs.field_names import describe_renamed
+from ..translation import tr
 from .destinations import Destination, destination_of
 from .drafts import Draft, draft_of
+from .exchange import with_names
 from .places import OGR
 
 # A feature of each type of sink, like those of results, to try a format with.
@@ -85,11 +89,12 @@ def fill_sinks(
     layers: Mapping[str, QgsVectorLayer],
     parameters: dict[str, Any],
     context: QgsProcessingContext,
-    is_cancelled: Callable[[], bool],
+    feedback: QgsProcessingFeedback,
 ) -> dict[str, str]:
     """Copy layers to the sinks of an algorithm, by parameter, and return the names of the layers there.
 
-    A destination holds the whole result or, where one result cannot be written, is as it was before.
+    A destination holds the whole result or, where one result cannot be written, is as it was before. The user is told
+    of fields whose names a format does not keep.
 
     Raises
     ------
@@ -101,7 +106,7 @@ def fill_sinks(
     with ExitStack() as stack, ExitStack() as undo:
         drafts = {name: stack.enter_context(_draft_of(parameters[name], context)) for name in layers}
         written = {
-            name: _fill(algorithm, name, layer, drafts[name], parameters, context, is_cancelled)
+            name: _fill(algorithm, name, layer, drafts[name], parameters, context, feedback.isCanceled)
             for name, layer in layers.items()
         }
         placed = {name: draft.put_in_place(undo, written[name]) for name, draft in drafts.items()}
@@ -109,6 +114,8 @@ def fill_sinks(
         for draft in drafts.values():
             draft.finish()
     for name, layer_name in placed.items():
+        if not (drafts[name].destination.is_temporary or _appends(parameters[name])):
+            _tell_of_renamed(layers[name], layer_name, feedback)
         if layer_name != written[name]:
             _load_on_completion(algorithm, name, layer_name, parameters[name], context)
     return placed
@@ -173,7 +180,8 @@ def _fill(
     is_cancelled: Callable[[], bool],
 ) -> str:
     """Copy a layer to a draft of its sink, and return the name of the draft's layer."""
-    fields, appends = result_fields(layer), _appends(parameters[name])
+    names, appends = result_fields(layer).names(), _appends(parameters[name])
+    fields = _stored_fields(layer, draft.destination, parameters[name])
     former_count = _count(draft.text) if appends and draft.is_apart else 0
     values = {**parameters, name: _draft_value(parameters[name], draft)}
     context.expressionContext().setFields(fields)  # by which QGIS maps them where it appends to a table
@@ -185,7 +193,7 @@ def _fill(
     if sink is None:
         raise OutputError(algorithm.invalidSinkError(parameters, name), _ANOTHER)
     all_at_once = appends and not draft.is_apart  # what is added there stays
-    is_whole = _copy(layer, fields, sink, all_at_once, is_cancelled)
+    is_whole = _copy(layer, names, fields, sink, all_at_once, is_cancelled)
     message = "" if is_whole else algorithm.writeFeatureError(sink, parameters, name)
     del sink  # which closes the file
     if not is_whole and is_cancelled():
@@ -199,13 +207,14 @@ def _fill(
 
 def _copy(
     layer: QgsVectorLayer,
+    names: Sequence[str],
     fields: QgsFields,
     sink: QgsFeatureSink,
     all_at_once: bool,
     is_cancelled: Callable[[], bool],
 ) -> bool:
     """Copy the features of a layer, and return whether all were written; all or none where they go in at once."""
-    flag, features = QgsFeatureSink.Flag.FastInsert, _copies(layer, fields)
+    flag, features = QgsFeatureSink.Flag.FastInsert, _copies(layer, names, fields)
     if all_at_once:
         is_whole = not is_cancelled() and sink.addFeatures(list(features), flag)
     else:
@@ -243,8 +252,23 @@ def _load_on_completion(
         context.addLayerToLoadOnCompletion(layer, details)
 
 
-def _copies(layer: QgsVectorLayer, fields: QgsFields) -> Iterator[QgsFeature]:
-    names = fields.names()
+def _stored_fields(layer: QgsVectorLayer, destination: Destination, value: Any) -> QgsFields:
+    """Return the fields of a result with the names that its destination keeps; an append has names for its own."""
+    fields = result_fields(layer)
+    return fields if _appends(value) else with_names(fields, destination.stored_names(fields.names()).values())
+
+
+def _tell_of_renamed(layer: QgsVectorLayer, name: str, feedback: QgsProcessingFeedback) -> None:
+    """Tell which fields of a result have another name in the layer of a name, also by the format's own rules."""
+    context = QgsProcessingContext()  # which owns the layer
+    there = QgsProcessingUtils.mapLayerFromString(name, context)
+    stored = {} if there is None else dict(zip(result_fields(layer).names(), result_fields(there).names()))
+    if describe_renamed(stored):
+        message = tr("Fields have other names in {layer}: {renamed}")
+        feedback.pushWarning(message.format(layer=name, renamed=describe_renamed(stored)))
+
+
+def _copies(layer: QgsVectorLayer, names: Sequence[str], fields: QgsFields) -> Iterator[QgsFeature]:
     for feature in layer.getFeatures():
         copied = QgsFeature(fields)
         copied.setGeometry(feature.geometry())

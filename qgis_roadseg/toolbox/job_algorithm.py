@@ -28,6 +28,7 @@ from qgis.core import (
 from ...training_core import events, jobs
 from ...training_core.errors import OutputError, RoadSegError
 from ...training_core.jobs import Job, OptionField, from_options
+from ...training_core.jobs.field_names import describe_renamed
 from .. import settings
 from ..layers import exchange
 from ..layers.image_layer import image_layers
@@ -181,7 +182,7 @@ class JobAlgorithm(RoadSegAlgorithm):
             answer = client.run(from_options(self.job_type, options))
             layers = {name: open_result(Path(path)) for name, path in results.items()}
             by_parameter = {parameter_name(name, self.renamed): layer for name, layer in layers.items()}
-            filled = fill_sinks(self, by_parameter, parameters, context, feedback.isCanceled)
+            filled = fill_sinks(self, by_parameter, parameters, context, feedback)
         except RoadSegError as error:
             raise QgsProcessingException(self._with_layer_names(str(error), str(folder))) from error
         destinations = {**files, **dict(zip(layers, filled.values()))}
@@ -304,17 +305,23 @@ class JobAlgorithm(RoadSegAlgorithm):
         folder: Path,
         feedback: QgsProcessingFeedback,
     ) -> dict[str, str]:
-        """Write vector inputs to GeoPackages for the worker; return their paths by field."""
-        paths = {}
+        """Write vector inputs to GeoPackages for the worker; return their paths, and names of columns, by field."""
+        options = {}
         for field in self._fields(jobs.VECTOR):
             source: Optional[QgsProcessingFeatureSource] = self._sources[field.name]
             if source is not None:
                 self._report_unused(field, source, parameters, context, feedback)
                 path = folder / f"{field.name}.gpkg"
                 columns = self._columns(field, source, parameters, context)
-                exchange.write_source(source, columns, path, context, feedback.isCanceled)
-                paths[field.name] = str(path)
-        return paths
+                stored = exchange.write_source(source, columns, path, context, feedback.isCanceled)
+                options[field.name] = str(path)
+                chosen = self._chosen_columns(field, parameters, context)
+                options.update({option: stored.get(name, name) for option, name in chosen.items()})
+                renamed = describe_renamed(stored)
+                if renamed and field.name in self.whole:
+                    message = self.tr("Fields of {layer} have other names in the results: {renamed}")
+                    feedback.pushInfo(message.format(layer=source.sourceName(), renamed=renamed))
+        return options
 
     def _columns(
         self,
@@ -326,12 +333,18 @@ class JobAlgorithm(RoadSegAlgorithm):
         """Return the names of a source's fields that the worker needs."""
         if field.name in self.whole:
             return exchange.plain_fields(source)
-        chosen = [
-            read_plain(other, self._parameter(other), parameters, context)
+        chosen = self._chosen_columns(field, parameters, context).values()
+        return list(dict.fromkeys(filter(None, chosen)))  # one may have been chosen twice
+
+    def _chosen_columns(
+        self, field: OptionField, parameters: dict[str, Any], context: QgsProcessingContext
+    ) -> dict[str, str]:
+        """Return the names of a source's fields that options choose, by option; empty where one chooses none."""
+        return {
+            other.name: read_plain(other, self._parameter(other), parameters, context)
             for other in self._fields(jobs.FIELD)
             if self._parameter(other).parentLayerParameterName() == self._name(field)
-        ]
-        return list(dict.fromkeys(filter(None, chosen)))  # one may have been chosen twice
+        }
 
     def _report_unused(
         self,

@@ -11,6 +11,7 @@ from typing import Any, Optional
 
 import geopandas
 import numpy as np
+import pandas
 import pyproj
 import shapely
 from shapely.geometry.base import BaseGeometry
@@ -119,7 +120,7 @@ def _read_named(
     require_fields(layer, (field,), path, purpose)
     numbers = [str(number) for number in range(1, len(layer) + 1)]
     names = [
-        str(value) if field and value is not None and value == value else number
+        str(value) if field and not pandas.isna(value) else number
         for value, number in zip(layer[field] if field else numbers, numbers)
     ]
     points = shapely.get_coordinates(shapely.centroid(layer.geometry.to_crs(plane).to_numpy()))
@@ -252,7 +253,7 @@ def _statuses(
     return np.select(list(cases.values()), list(cases), REACHABLE).astype(object)
 
 
-def to_table(routes: PlaceRoutes, layer: geopandas.GeoDataFrame) -> geopandas.GeoDataFrame:
+def to_table(routes: PlaceRoutes, layer: geopandas.GeoDataFrame, reporter: Reporter) -> geopandas.GeoDataFrame:
     """Return the places, in their own CRS and with their own fields, with their accessibility."""
     length = routes.length
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -271,7 +272,7 @@ def to_table(routes: PlaceRoutes, layer: geopandas.GeoDataFrame) -> geopandas.Ge
     columns["missing_m"] = _known(routes.missing_m)
     columns["to_road_before_m"], columns["to_road_after_m"] = _known(routes.to_road_m), _known(routes.to_road_after_m)
     columns["origin"] = routes.source
-    fields = {name: layer[field] for name, field in carried_fields(layer, columns).items()}
+    fields = {name: layer[field] for name, field in carried_fields(layer, columns, reporter).items()}
     middles = shapely.centroid(layer.geometry.to_numpy())  # since QGIS often makes multipoints of points
     return geopandas.GeoDataFrame({**fields, **columns}, geometry=middles, crs=layer.crs)
 

@@ -42,7 +42,9 @@ def parts_of(segments: dict[str, ChangeSegments]) -> dict[str, np.ndarray]:
     return parts
 
 
-def to_layer(pair: Pair, segments: dict[str, ChangeSegments], job: CompareNetworks) -> geopandas.GeoDataFrame:
+def to_layer(
+    pair: Pair, segments: dict[str, ChangeSegments], job: CompareNetworks, reporter: Reporter
+) -> geopandas.GeoDataFrame:
     """Return the segments with their change and the fields of their lines, in the CRS of the roads before.
 
     They are all segments of the network before, where they were drawn, and the new ones of the network after, attached
@@ -60,13 +62,15 @@ def to_layer(pair: Pair, segments: dict[str, ChangeSegments], job: CompareNetwor
     if job.attach_m:
         matched = after.shapes[kind != UNMATCHED]
         shapes[AFTER], shapes[BEFORE] = attach(new, matched, before, job.attach_m, job.join_m)
-    tables = [_table(pair, segments[name], name, shapes[name]) for name in NAMES]
+    tables = [_table(pair, segments[name], name, shapes[name], reporter) for name in NAMES]
     spelled = {name.lower(): name for name in tables[0].columns}  # no format has both Name and name
     tables[1] = tables[1].rename(columns={name: spelled.get(name.lower(), name) for name in tables[1].columns})
     return pandas.concat(_of_like_types(*tables), ignore_index=True)
 
 
-def _table(pair: Pair, segments: ChangeSegments, name: str, shapes: np.ndarray) -> geopandas.GeoDataFrame:
+def _table(
+    pair: Pair, segments: ChangeSegments, name: str, shapes: np.ndarray, reporter: Reporter
+) -> geopandas.GeoDataFrame:
     """Return the segments of one network that the layer shows, with their shapes, (n,) object."""
     layer = pair.layers[name]
     by_feature_m = np.zeros((len(layer), 3))
@@ -89,7 +93,8 @@ def _table(pair: Pair, segments: ChangeSegments, name: str, shapes: np.ndarray) 
     }
     if pair.shift.taken_off:
         shapes = shapely.transform(shapes, lambda points: points - pair.shift.vector_m)
-    fields = {name: layer[field].to_numpy()[feature] for name, field in carried_fields(layer, made).items()}
+    rows, carried = layer.iloc[feature], carried_fields(layer, made, reporter)
+    fields = {name: rows[field].array for name, field in carried.items()}
     return geopandas.GeoDataFrame({**made, **fields}, geometry=shapes, crs=pair.plane).to_crs(pair.layers[BEFORE].crs)
 
 

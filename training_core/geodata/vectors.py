@@ -22,6 +22,7 @@ from shapely.geometry.base import BaseGeometry
 
 from ..errors import LabelError
 from ..events import Reporter
+from ..jobs.field_names import TAKEN, describe_renamed, stored_names
 from .grid import MAX_COORDINATE, MAX_DEG, Grid
 from .osm_edits import without_deleted_ways
 from .rasterize import box_around
@@ -317,11 +318,7 @@ def read_polygons(path: str, purpose: str) -> geopandas.GeoDataFrame:
 read_area = partial(read_polygons, purpose="area of interest")
 
 
-# The geometry column of a GeoPackage.
-_GEOMETRY = "geom"
-
-
-def carried_fields(layer: geopandas.GeoDataFrame, made: Iterable[str]) -> dict[str, str]:
+def carried_fields(layer: geopandas.GeoDataFrame, made: Iterable[str], reporter: Reporter) -> dict[str, str]:
     """Return the fields of a layer to carry over to an output: the layer's names by the output's, in order.
 
     Fields with the lower-case names of the output's own columns are left out. A GeoPackage ignores case and has a
@@ -329,17 +326,8 @@ def carried_fields(layer: geopandas.GeoDataFrame, made: Iterable[str]) -> dict[s
     """
     left_out = {*made, "fid"}
     fields = [str(name) for name in layer.columns if name != layer.geometry.name and name.lower() not in left_out]
-    taken = {*left_out, _GEOMETRY, *(name.lower() for name in fields)}
-    carried: dict[str, str] = {}
-    used: set[str] = set()
-    for name in fields:
-        free = name
-        if name.lower() == _GEOMETRY or name.lower() in used:
-            number = 2
-            while f"{name}_{number}".lower() in taken:
-                number += 1
-            free = f"{name}_{number}"
-        used.add(free.lower())
-        taken.add(free.lower())
-        carried[free] = name
-    return carried
+    stored = stored_names(fields, {*left_out, *TAKEN})
+    renamed = describe_renamed(stored)
+    if renamed:
+        reporter.log(f"Fields have other names in the results, since theirs are taken: {renamed}.")
+    return {other: name for name, other in stored.items()}

@@ -90,7 +90,7 @@ def export_layer(
 
     tables = to_tables(graph, place, _GEOGRAPHIC, {})
     feature = lines.feature[line]
-    columns = {"osmid": feature + 1, **_columns(layer, feature, class_field)}
+    columns = {"osmid": feature + 1, **_columns(layer, feature, class_field, reporter)}
     roads = _measured(tables.roads, columns, None if speed_kmh is None else speed_kmh[line])
     network = to_routable(place(graph.nodes), graph.edges, roads, direction)
     numbers = {name: tables.numbers[name] for name in ("length_m", "components")}
@@ -109,9 +109,11 @@ def _measured(
     return geopandas.GeoDataFrame(columns, geometry=roads.geometry)
 
 
-def _columns(layer: geopandas.GeoDataFrame, feature: np.ndarray, class_field: str) -> dict[str, Any]:
+def _columns(
+    layer: geopandas.GeoDataFrame, feature: np.ndarray, class_field: str, reporter: Reporter
+) -> dict[str, Any]:
     """Return the columns of the edges from a layer's fields: the class, and all that are not reserved."""
-    taken = carried_fields(layer, {*RESERVED, *_RECOMPUTED, _CLASS_FIELD})
+    taken = carried_fields(layer, {*RESERVED, *_RECOMPUTED, _CLASS_FIELD}, reporter)
     columns = {}
     for name, source in {**({_CLASS_FIELD: class_field} if class_field in layer.columns else {}), **taken}.items():
         values = layer[source].iloc[feature].reset_index(drop=True)

@@ -108,7 +108,7 @@ def clean_layer(
     to_map = pyproj.Transformer.from_crs(plane, layer.crs, always_xy=True)
     recomputed = _RECOMPUTED | ({TRAVEL_TIME} if SPEED in layer.columns else set())
     rows = layer.iloc[lines.feature[line]]
-    columns = {name: rows[field].array for name, field in carried_fields(layer, recomputed).items()}
+    columns = {name: rows[field].array for name, field in carried_fields(layer, recomputed, reporter).items()}
     if is_two_way.any():
         columns[one_way] = _opened(rows[one_way].reset_index(drop=True), is_two_way)
         reporter.log(f"{is_two_way.sum():,} roads, drawn once for each direction, are two-way now ({one_way}).")

@@ -56,8 +56,8 @@ def run(job: CompareNetworks, reporter: Reporter) -> dict[str, Any]:
         for sentence in sentences:
             reporter.log(sentence)
         with stages.timed("writing", 0.9, 1):
-            table = None if points is None or routes is None else to_table(routes, points.layer)
-            write_tables(staged, to_layer(pair, segments, job), table)
+            table = None if points is None or routes is None else to_table(routes, points.layer, reporter)
+            write_tables(staged, to_layer(pair, segments, job, reporter), table)
             if "numbers" in staged:
                 staged["numbers"].write_text(json.dumps(document, indent=1), encoding="utf-8")
             if "report" in staged:

@@ -313,18 +313,18 @@ def named(*names):
     ],
 )
 def test_a_name_that_is_taken_gets_a_number(own, carried):
-    assert carried_fields(named(*own), {"length_m"}) == carried
+    assert carried_fields(named(*own), {"length_m"}, Reporter()) == carried
 
 
 @given(st.lists(st.sampled_from(["a", "A", "a_2", "A_2", "a_3", "geom", "Geom", "geom_2", "fid", "made"]), unique=True))
 def test_every_field_is_carried_once_under_a_name_of_its_own(own):
-    found = carried_fields(named(*own), {"made"})
+    found = carried_fields(named(*own), {"made"}, Reporter())
     assert list(found.values()) == [name for name in own if name not in ("fid", "made")]
     assert len({name.lower() for name in found} | {"geom", "fid", "made"}) == len(found) + 3
 
 
 def test_a_geopackage_takes_the_names(tmp_path):
     given_layer = named("geom", "Name", "name", "NAME_2")
-    columns = {name: given_layer[field] for name, field in carried_fields(given_layer, ()).items()}
+    columns = {name: given_layer[field] for name, field in carried_fields(given_layer, (), Reporter()).items()}
     write_layers(tmp_path / "roads.gpkg", {"roads": layer(ROAD, **columns)})
     assert set(columns) < set(pyogrio.read_dataframe(tmp_path / "roads.gpkg").columns)

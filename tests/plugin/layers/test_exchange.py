@@ -74,6 +74,21 @@ def test_a_layer_in_memory_is_written_with_the_fields_that_are_needed(drawn, con
     assert curve.length() == pytest.approx(5 * 3.14159, rel=1e-3)
 
 
+def test_fields_whose_names_a_geopackage_takes_for_one_are_kept_apart(context, tmp_path):
+    fields = "&field=".join(["", "fixme:string", "FIXME:string", "geom:integer", "geometry:string"])
+    layer = QgsVectorLayer(f"LineString?crs=epsg:32645{fields}", "OSM", "memory")
+    feature = QgsFeature(layer.fields())
+    feature.setGeometry(QgsGeometry.fromWkt("LineString (0 0, 10 0)"))
+    feature.setAttributes(["name?", "continue", 7, None])
+    layer.dataProvider().addFeature(feature)
+    QgsProject.instance().addMapLayer(layer)
+    names, path = layer.fields().names(), tmp_path / "osm.gpkg"
+    stored = exchange.write_source(source_of(layer.id(), context), names, path, context)
+    assert stored == {"fixme": "fixme", "FIXME": "FIXME_2", "geom": "geom_2", "geometry": "geometry_2"}
+    (kept,) = written(path).getFeatures()
+    assert kept.attributes()[1:] == ["name?", "continue", 7, None] and kept.fields().names()[1:] == [*stored.values()]
+
+
 def select(layer):
     layer.selectByExpression("width > 2")
     return QgsProcessingFeatureSourceDefinition(layer.id(), selectedFeaturesOnly=True)

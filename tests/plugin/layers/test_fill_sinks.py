@@ -21,6 +21,8 @@ from roadseg.qgis_roadseg.layers import drafts
 from roadseg.qgis_roadseg.layers.results import fill_sinks
 from roadseg.training_core.errors import Cancelled, OutputError
 
+from ..support.acting import Ear
+
 pytestmark = pytest.mark.usefixtures("qgis_new_project")
 TABLE = "ogr:dbname='{}/town.gpkg' table=\"roads\" (geom)"
 DESTINATIONS = ["{}/roads.gpkg", "{}/roads.shp", "{}/roads.geojson", "{}/roads.fgb", TABLE]
@@ -41,10 +43,11 @@ def lines(number, kind="LineString", start=0):
     return layer
 
 
-def fill(provider, layers, values, is_cancelled=lambda: False, context=None):
-    context = context or QgsProcessingContext()
+def fill(provider, layers, values, is_cancelled=lambda: False, context=None, ear=None):
+    ear, context = ear or Ear(), context or QgsProcessingContext()
     context.setProject(QgsProject.instance())
-    return fill_sinks(provider.algorithm("cleannetwork"), layers, values, context, is_cancelled)
+    ear.isCanceled = is_cancelled
+    return fill_sinks(provider.algorithm("cleannetwork"), layers, values, context, ear)
 
 
 def content(folder):
@@ -226,3 +229,34 @@ def test_layers_are_loaded_from_their_places(provider, folder):
     loaded = context.layersToLoadOnCompletion()
     assert {place: details.outputName for place, details in loaded.items()} == {v: k for k, v in placed.items()}
     assert {details.name for details in loaded.values()} == {"Roads", "Nodes"}
+
+
+def with_fields(*names):
+    """Return a layer of a line whose fields hold their own names."""
+    fields = "".join(f"&field={name}:string(30)" for name in names)
+    layer = QgsVectorLayer(f"LineString?crs=epsg:4326{fields}", "lines", "memory")
+    feature = QgsFeature(layer.fields())
+    feature.setGeometry(QgsGeometry.fromWkt("LineString (0 0, 1 1)"))
+    feature.setAttributes(list(names))
+    layer.dataProvider().addFeatures([feature])
+    return layer
+
+
+@pytest.mark.parametrize(
+    ("destination", "renamed"),
+    [
+        ("{}/roads.shp", {"road_probability": "road_proba", "road_probable": "road_pro_2", "größe_m_m2": "größe_m_"}),
+        ("{}/roads.sqlite", {"ogc_fid": "ogc_fid_2"}),
+        ("ogr:dbname='{}/town.gpkg' table=\"roads\" (shape)", {"shape": "shape_2"}),
+        ("{}/roads.geojson", {}),
+    ],
+)
+def test_names_that_a_format_does_not_keep_are_told_once_and_no_value_is_lost(provider, tmp_path, destination, renamed):
+    names = ["road_probability", "road_probable", "größe_m_m2", "ogc_fid", "shape"]
+    ear = Ear()
+    placed = fill(provider, {"OUTPUT": with_fields(*names)}, {"OUTPUT": destination.format(tmp_path)}, ear=ear)
+    feature = next(QgsVectorLayer(placed["OUTPUT"], "roads", "ogr").getFeatures())
+    assert {name: feature[renamed.get(name, name)] for name in names} == dict(zip(names, names))
+    told = ", ".join(f"{name}: {other}" for name, other in renamed.items())
+    found = [line.partition("Fields have other names in ")[2].partition(": ")[2] for line in ear.told]
+    assert found == [told] * bool(told)

@@ -252,6 +252,23 @@ def test_finetune(received, image, tmp_path):
     assert options["aoi"] == options["sure_field"] == "" and options["base_model"] == "starter"
 
 
+def test_a_chosen_field_is_given_to_the_worker_by_the_name_that_it_is_stored_under(received, image, tmp_path):
+    options_in_job = received(FINETUNE)
+    roads = memory_layer("LineString", "Wege", "LineString (350001 3059999, 350011 3059999)", "&field=geom:double")
+    values = {"INPUT": [str(image)], "ROADS": roads, "WIDTH_FIELD": "geom", "MODEL": str(tmp_path / "m.safetensors")}
+    run("finetune", values)
+    assert options_in_job()["width_field"] == "geom_2"
+
+
+def test_fields_that_the_result_has_under_another_name_are_told(play_runtime, tmp_path, ear):
+    play_runtime(NETWORK)
+    roads = memory_layer("LineString", "OSM", "LineString (350001 3059999, 350011 3059999)", "&field=geom:string")
+    run("cleannetwork", {"INPUT": roads, "OUTPUT": str(tmp_path / "roads.gpkg")}, ear)
+    assert [line for line in ear.told if "other names" in line] == [
+        "Fields of OSM have other names in the results: geom: geom_2"
+    ]
+
+
 def test_evaluate(received, image, tmp_path, model):
     options_in_job = received("""
 options = job()["options"]
