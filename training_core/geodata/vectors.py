@@ -23,6 +23,7 @@ from shapely.geometry.base import BaseGeometry
 from ..errors import LabelError
 from ..events import Reporter
 from ..jobs.field_names import TAKEN, describe_renamed, stored_names
+from .field_types import as_declared
 from .grid import MAX_COORDINATE, MAX_DEG, Grid
 from .osm_edits import without_deleted_ways
 from .rasterize import box_around
@@ -107,13 +108,15 @@ def _features(file: str, where: dict[str, Any]) -> pandas.DataFrame:
         if "where" in where:
             raise ValueError("a filter cannot be applied to GeoParquet")
         return geopandas.read_parquet(file)
+    source, options = for_pyogrio(file), {"fid_as_index": True, **where}
     try:
-        layer = pyogrio.read_dataframe(for_pyogrio(file), **where)
+        layer = pyogrio.read_dataframe(source, **options)
     except FeatureError as error:
         if "OSM_USE_CUSTOM_INDEXING" not in str(error):
             raise
         # New objects of editors, and of RoadSeg, have negative ids, for which GDAL needs its slower index.
-        layer = pyogrio.read_dataframe(for_pyogrio(file), USE_CUSTOM_INDEXING="NO", **where)
+        layer = pyogrio.read_dataframe(source, USE_CUSTOM_INDEXING="NO", **options)
+    layer = as_declared(layer, source, where, pyogrio.read_info(source, layer=where["layer"]))
     return without_deleted_ways(layer, file)
 
 

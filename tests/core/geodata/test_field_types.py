@@ -1,0 +1,62 @@
+"""Fields stay what they were: whole numbers, yes or no, dates and texts, also where values are NULL."""
+
+import json
+
+import pandas
+import pyogrio
+import pytest
+from shapely.geometry import LineString, mapping
+
+from training_core.geodata.vector_output import write_layers
+from training_core.geodata.vectors import read_layer
+
+BIG = 2**53 + 1
+GIVEN = {
+    "count": [3, None, -3],
+    "bridge": [True, None, False],
+    "osm_id": [BIG, None, BIG + 2],
+    "empty": [None, None, None],
+    "width": [1.5, None, 2.0],
+    "name": ["Ä", None, ""],
+    "seen": ["2020-01-02T03:04:05", None, "2021-01-02T00:00:00"],
+    "geometry": ["drawn", None, "guessed"],
+}
+READ = {**GIVEN, "seen": [each and pandas.Timestamp(each) for each in GIVEN["seen"]]}
+READ["geometry_2"] = READ.pop("geometry")
+
+
+@pytest.fixture
+def drawn(tmp_path):
+    path = tmp_path / "drawn.geojson"
+    shape = mapping(LineString([(15, 48), (15.1, 48)]))
+    rows = [dict(zip(GIVEN, row)) for row in zip(*GIVEN.values())]
+    features = [{"type": "Feature", "properties": row, "geometry": shape} for row in rows]
+    path.write_text(json.dumps({"type": "FeatureCollection", "features": features}), encoding="utf-8")
+    return path
+
+
+def values_of(layer):
+    """Return the values by field, features in the order of the file that was read first, as formats have their own."""
+    layer = layer.sort_values("width", key=lambda widths_m: widths_m.fillna(1.7))
+    return {name: [None if pandas.isna(each) else each for each in layer[name]] for name in READ}
+
+
+@pytest.mark.parametrize("suffix", [".gpkg", ".geojson", ".fgb"])
+def test_a_null_changes_no_type_and_no_value(drawn, tmp_path, suffix):
+    layer = read_layer(str(drawn), "roads")
+    assert values_of(layer) == READ
+    copy = tmp_path / f"copy{suffix}"
+    write_layers(copy, {"roads": layer})
+    assert values_of(read_layer(str(copy), "roads")) == READ
+    about = pyogrio.read_info(copy)
+    types = dict(zip(about["fields"], map(str, about["dtypes"])))
+    assert {name: types[name] for name in ("count", "bridge", "osm_id")} == {
+        "count": "int32", "bridge": "bool", "osm_id": "int64"
+    }  # fmt: skip
+
+
+def test_large_numbers_of_a_filtered_layer_are_those_of_its_features(drawn, tmp_path):
+    path = tmp_path / "roads.gpkg"
+    write_layers(path, {"roads": read_layer(str(drawn), "roads")})
+    layer = read_layer(f"{path}|layername=roads|subset=bridge IS NULL OR NOT bridge", "roads")
+    assert values_of(layer)["osm_id"] == [None, BIG + 2]
