@@ -45,14 +45,14 @@ def check_numbers(
     reporter: Reporter,
     units: Mapping[str, float] = NO_UNITS,
 ) -> None:
-    """Check that a field, if it has values, has numbers, and warn of values that are none. Without a name, do nothing.
+    """Check that a field, if it has values, has numbers, and warn of values that are none. Of a field that is not there, say nothing.
 
     Raises
     ------
     LabelError
         None of the values is a number.
     """
-    if not field:
+    if field not in layer.columns:
         return
     values = layer[field]
     given = ~values.isna().to_numpy() & (values.astype(str).str.strip() != "").to_numpy()
