@@ -23,7 +23,7 @@ METERS: Mapping[str, float] = MappingProxyType({"m": 1.0, "ft": 0.3048, "'": 0.3
 _NUMBER = re.compile(r"([+-]?(?:\d+(?:[.,]\d*)?|[.,]\d+)(?:[eE][+-]?\d+)?)\s*(\D*)")
 
 
-def number_in(value: object, units: Mapping[str, float] = NO_UNITS) -> float:
+def _number(value: object, units: Mapping[str, float] = NO_UNITS) -> float:
     """Return the number in a text such as ` 12,5 m`; NaN if it holds something else, or a unit besides those given."""
     found = _NUMBER.fullmatch(str(value).strip())
     factor = {"": 1.0, **units}.get(found[2]) if found else None
@@ -34,7 +34,7 @@ def numbers_in(values: pandas.Series, units: Mapping[str, float] = NO_UNITS) -> 
     """Return a field's numbers, (n,) float64; NaN where it has none."""
     if pandas.api.types.is_numeric_dtype(values):
         return values.to_numpy(dtype=np.float64, na_value=np.nan)
-    return np.array([number_in(value, units) for value in values], dtype=np.float64)
+    return np.array([_number(value, units) for value in values], dtype=np.float64)
 
 
 def check_numbers(

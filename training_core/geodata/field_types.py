@@ -20,8 +20,8 @@ _NULLABLE = {"bool": "boolean", "int16": "Int16", "int32": "Int32", "int64": "In
 _EXACT_BELOW = 2.0**53
 
 
-def as_declared(layer: pandas.DataFrame, file: str, where: dict[str, Any], about: dict[str, Any]) -> pandas.DataFrame:
-    """Return a layer with whole numbers, and yes or no, where pyogrio has decimals since a value is NULL.
+def restore_types(layer: pandas.DataFrame, file: str, where: dict[str, Any], about: dict[str, Any]) -> None:
+    """Restore the types of a layer that has just been read: pyogrio has decimals where a whole number or bool is NULL.
 
     A field called `geometry`, which pyogrio replaces by the shapes, is restored under another name.
 
@@ -35,14 +35,12 @@ def as_declared(layer: pandas.DataFrame, file: str, where: dict[str, Any], about
         What `pyogrio.read_info` returns.
     """
     names = [str(name) for name in about["fields"]]
-    fields: dict[str, Any] = {}
     for name, declared in zip(names, map(str, about["dtypes"])):
         if name == _GEOMETRY:
             lost = pyogrio.read_dataframe(file, columns=[name], read_geometry=False, **where)[name]
-            fields[stored_names(names, [_GEOMETRY])[name]] = lost.array
+            layer[stored_names(names, [_GEOMETRY])[name]] = lost.array
         elif declared in _NULLABLE and name in layer and layer[name].dtype == np.float64:
-            fields[name] = _whole(layer[name], file, where["layer"]).astype(_NULLABLE[declared])
-    return layer.assign(**fields)
+            layer[name] = _whole(layer[name], file, where["layer"]).astype(_NULLABLE[declared])
 
 
 def _whole(values: pandas.Series, file: str, layer: str | int) -> pandas.Series:

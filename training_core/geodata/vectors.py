@@ -23,7 +23,7 @@ from shapely.geometry.base import BaseGeometry
 from ..errors import LabelError
 from ..events import Reporter
 from ..jobs.field_names import TAKEN, describe_renamed, stored_names
-from .field_types import as_declared
+from .field_types import restore_types
 from .grid import MAX_COORDINATE, MAX_DEG, Grid
 from .osm_edits import without_deleted_ways
 from .rasterize import box_around
@@ -116,7 +116,7 @@ def _features(file: str, where: dict[str, Any]) -> pandas.DataFrame:
             raise
         # New objects of editors, and of RoadSeg, have negative ids, for which GDAL needs its slower index.
         layer = pyogrio.read_dataframe(source, USE_CUSTOM_INDEXING="NO", **options)
-    layer = as_declared(layer, source, where, pyogrio.read_info(source, layer=where["layer"]))
+    restore_types(layer, source, where, pyogrio.read_info(source, layer=where["layer"]))
     return without_deleted_ways(layer, file)
 
 

@@ -11,7 +11,7 @@ https://wiki.openstreetmap.org/wiki/API_v0.6.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -23,7 +23,7 @@ import pandas
 import shapely
 
 from ..errors import LabelError, OutputError
-from ..geodata.field_numbers import numbers_in
+from ..geodata.field_numbers import METERS, NO_UNITS, numbers_in
 from ..jobs import DOUBTFUL_BELOW
 from ..system.machine import roadseg_version
 from .line_export import Routable
@@ -134,7 +134,7 @@ def way_tags(roads: geopandas.GeoDataFrame, bridge_field: str = "") -> list[dict
     They are those of `network_tables.osm_tags`, with `width_m` for want of a `width`; fields named as usual tags; and
     `oneway`, `bridge` and `layer`. Roads that are probably none have a `fixme`.
     """
-    width_m = _numbers(roads, "width").fillna(_numbers(roads, "width_m"))
+    width_m = _numbers(roads, "width", METERS).fillna(_numbers(roads, "width_m", METERS))
     classes = roads["highway"].to_numpy() if "highway" in roads else None
     tags: dict[str, Any] = {**osm_tags(width_m.where(width_m > 0).to_numpy(), classes)}
     is_two_way = np.where(np.isin(tags["highway"].astype(str), _ONE_WAY_UNLESS_TAGGED), "no", "")
@@ -153,10 +153,10 @@ def way_tags(roads: geopandas.GeoDataFrame, bridge_field: str = "") -> list[dict
     return [{key: value for key, value in zip(tags, row) if value} for row in zip(*values)]
 
 
-def _numbers(roads: geopandas.GeoDataFrame, name: str) -> pandas.Series:
+def _numbers(roads: geopandas.GeoDataFrame, name: str, units: Mapping[str, float] = NO_UNITS) -> pandas.Series:
     """Return a column as float64; NaN for what is no number, or without the column."""
     column = roads[name] if name in roads else pandas.Series(np.nan, index=roads.index)
-    return pandas.Series(numbers_in(column), column.index)
+    return pandas.Series(numbers_in(column, units), column.index)
 
 
 def _text(value: Any) -> str:

@@ -257,6 +257,5 @@ def test_names_that_a_format_does_not_keep_are_told_once_and_no_value_is_lost(pr
     placed = fill(provider, {"OUTPUT": with_fields(*names)}, {"OUTPUT": destination.format(tmp_path)}, ear=ear)
     feature = next(QgsVectorLayer(placed["OUTPUT"], "roads", "ogr").getFeatures())
     assert {name: feature[renamed.get(name, name)] for name in names} == dict(zip(names, names))
-    told = ", ".join(f"{name}: {other}" for name, other in renamed.items())
-    found = [line.partition("Fields have other names in ")[2].partition(": ")[2] for line in ear.told]
-    assert found == [told] * bool(told)
+    told = [line.partition(": ")[2] for line in ear.told if "other names" in line]
+    assert told == ([", ".join(map(": ".join, renamed.items()))] if renamed else [])
