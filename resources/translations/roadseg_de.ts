@@ -1904,6 +1904,10 @@
         <translation>Sicher, dass es eine Straße ist</translation>
     </message>
     <message>
+        <source>Fields have other names in {layer}: {renamed}</source>
+        <translation>Felder heißen in {layer} anders: {renamed}</translation>
+    </message>
+    <message>
         <source>The style file next to {file} cannot be written ({reason}).</source>
         <translation>Der Stil kann nicht neben {file} geschrieben werden ({reason}).</translation>
     </message>
@@ -1952,8 +1956,12 @@
         <translation>der Ausdehnung</translation>
     </message>
     <message>
-        <source>The field {field} of {layer} is not used; choose it as {label} if it is one.</source>
-        <translation>Das Feld {field} von {layer} wird nicht verwendet; wählen Sie es als {label}, wenn es eines ist.</translation>
+        <source>{layer} has a field {field}; choose it as {label} if it is one.</source>
+        <translation>{layer} hat ein Feld {field}. Wählen Sie es als {label}, falls es eines ist.</translation>
+    </message>
+    <message>
+        <source>Fields of {layer} have other names in the results: {renamed}</source>
+        <translation>Felder von {layer} heißen in den Ergebnissen anders: {renamed}</translation>
     </message>
     <message>
         <source>Stopped as requested; the best model so far is in {files}</source>

@@ -1904,6 +1904,10 @@
         <translation>Seguro de que es una vía</translation>
     </message>
     <message>
+        <source>Fields have other names in {layer}: {renamed}</source>
+        <translation>Los campos tienen otros nombres en {layer}: {renamed}</translation>
+    </message>
+    <message>
         <source>The style file next to {file} cannot be written ({reason}).</source>
         <translation>El estilo no se puede escribir junto a {file} ({reason}).</translation>
     </message>
@@ -1952,8 +1956,12 @@
         <translation>la extensión</translation>
     </message>
     <message>
-        <source>The field {field} of {layer} is not used; choose it as {label} if it is one.</source>
-        <translation>El campo {field} de {layer} no se usa; elíjalo como {label} si lo es.</translation>
+        <source>{layer} has a field {field}; choose it as {label} if it is one.</source>
+        <translation>{layer} tiene un campo {field}; elíjalo como {label} si lo es.</translation>
+    </message>
+    <message>
+        <source>Fields of {layer} have other names in the results: {renamed}</source>
+        <translation>Los campos de {layer} tienen otros nombres en los resultados: {renamed}</translation>
     </message>
     <message>
         <source>Stopped as requested; the best model so far is in {files}</source>

@@ -1904,6 +1904,10 @@
         <translation>Certain que c'est une route</translation>
     </message>
     <message>
+        <source>Fields have other names in {layer}: {renamed}</source>
+        <translation>Les champs ont d'autres noms dans {layer} : {renamed}</translation>
+    </message>
+    <message>
         <source>The style file next to {file} cannot be written ({reason}).</source>
         <translation>Le style ne peut pas être écrit à côté de {file} ({reason}).</translation>
     </message>
@@ -1952,8 +1956,12 @@
         <translation>l'emprise</translation>
     </message>
     <message>
-        <source>The field {field} of {layer} is not used; choose it as {label} if it is one.</source>
-        <translation>Le champ {field} de {layer} n'est pas utilisé ; choisissez-le comme {label} si c'en est un.</translation>
+        <source>{layer} has a field {field}; choose it as {label} if it is one.</source>
+        <translation>{layer} a un champ {field} ; choisissez-le comme {label} s'il en est un.</translation>
+    </message>
+    <message>
+        <source>Fields of {layer} have other names in the results: {renamed}</source>
+        <translation>Les champs de {layer} ont d'autres noms dans les résultats : {renamed}</translation>
     </message>
     <message>
         <source>Stopped as requested; the best model so far is in {files}</source>
