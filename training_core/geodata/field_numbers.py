@@ -45,7 +45,7 @@ def check_numbers(
     reporter: Reporter,
     units: Mapping[str, float] = NO_UNITS,
 ) -> None:
-    """Check that a field, if it has values, has numbers, and warn of values that are none. Of a field that is not there, say nothing.
+    """Check that a field, if it is there and has values, has numbers, and warn of values that are none.
 
     Raises
     ------
