@@ -6,7 +6,7 @@ Scope: the QGIS side of the contract. Independent of jobs.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Optional, Union
 
@@ -52,6 +52,8 @@ class WorkerClient:
         Seconds for it after its cancellation, if the job keeps the best model so far.
     variables : mapping of str to str, optional
         Environment variables for the worker, added to QGIS' or replacing them.
+    named : callable, optional
+        Puts the names of layers in place of those of their temporary files in a message of the job that is shown.
     """
 
     def __init__(
@@ -64,6 +66,7 @@ class WorkerClient:
         grace_s: float = GRACE_S,
         finish_s: float = FINISH_S,
         variables: Optional[Mapping[str, str]] = None,
+        named: Callable[[str], str] = str,
     ) -> None:
         self._python = python
         self._feedback = feedback
@@ -73,6 +76,7 @@ class WorkerClient:
         self._grace_s = grace_s
         self._finish_s = finish_s
         self._variables = dict(variables or {})
+        self._named = named
 
     def run(self, job: Job) -> dict[str, Any]:
         """Run the job and return its result: paths and numbers by name.
@@ -95,7 +99,7 @@ class WorkerClient:
             job_file.write_text(job.to_json(), encoding="utf-8")
             variables = {**self._variables, **dict.fromkeys(TEMPORARY, str(folder))}
             with ChildProcess(self._python, [*WORKER, str(job_file)], self._folder, variables) as process:
-                session = _WorkerSession(process, EventFeedback(self._feedback), self._notice_s)
+                session = _WorkerSession(process, EventFeedback(self._feedback, named=self._named), self._notice_s)
                 self._supervise(session, keeps_best=getattr(job, "keep_best", False))
                 ending = process.ending
         last = session.last

@@ -9,7 +9,7 @@ import re
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from qgis.core import QgsApplication, QgsProcessingFeedback
@@ -27,11 +27,14 @@ STAGES = 50
 class EventFeedback:
     """Forwards a job's events to Processing: the progress bar at once, lines of text rate-limited.
 
-    Metrics are not shown: those of interest to the user are in the progress texts, too.
+    Metrics are not shown: those of interest to the user are in the progress texts, too. `named` puts names of layers
+    in place of those of their temporary files.
     """
 
-    def __init__(self, feedback: QgsProcessingFeedback, every_s: float = LINE_EVERY_S) -> None:
-        self._feedback = feedback
+    def __init__(
+        self, feedback: QgsProcessingFeedback, every_s: float = LINE_EVERY_S, named: Callable[[str], str] = str
+    ) -> None:
+        self._feedback, self._named = feedback, named
         self._every_s = every_s
         self._shown_s: dict[str, float] = {}
         self._stages: set[str] = set()
@@ -46,9 +49,9 @@ class EventFeedback:
                 self._shown_s[event.kind] = time.monotonic()
                 self._feedback.setProgressText(", ".join(filter(None, (event.message, events.time_left(event.eta_s)))))
         elif isinstance(event, events.Log):
-            self._feedback.pushInfo(event.message)
+            self._feedback.pushInfo(self._named(event.message))
         elif isinstance(event, events.Warning):
-            self._feedback.pushWarning(event.message)
+            self._feedback.pushWarning(self._named(event.message))
 
     def report_output(self, line: str) -> None:
         """Forward a line that is not an event, such as a library's print, unless there are too many."""

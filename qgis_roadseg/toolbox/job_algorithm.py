@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Optional
 
@@ -168,7 +169,8 @@ class JobAlgorithm(RoadSegAlgorithm):
     def _do(
         self, parameters: dict[str, Any], context: QgsProcessingContext, feedback: QgsProcessingFeedback, folder: Path
     ) -> dict[str, Any]:
-        client = WorkerClient(self._python, feedback, variables=self._variables)
+        named = partial(self._with_layer_names, folder=str(folder))
+        client = WorkerClient(self._python, feedback, variables=self._variables, named=named)
         try:
             files = self._output_files(parameters, context)
             inputs = self._write_inputs(parameters, context, folder, feedback)
@@ -184,7 +186,7 @@ class JobAlgorithm(RoadSegAlgorithm):
             by_parameter = {parameter_name(name, self.renamed): layer for name, layer in layers.items()}
             filled = fill_sinks(self, by_parameter, parameters, context, feedback)
         except RoadSegError as error:
-            raise QgsProcessingException(self._with_layer_names(str(error), str(folder))) from error
+            raise QgsProcessingException(named(str(error))) from error
         destinations = {**files, **dict(zip(layers, filled.values()))}
         if answer.get("stopped"):
             files_text = ", ".join(destinations.values())

@@ -155,6 +155,19 @@ def test_a_later_review_goes_on_with_what_is_left(review, window, path):
     assert shown(review)[1:] == (2, 2) and review.panel.isVisible()
 
 
+def test_what_was_decided_in_other_words_and_fields_of_another_case_is_not_asked_again(review, layer, window, tmp_path):
+    other = tmp_path / "other.gpkg"
+    write(other, "&field=REVIEW:string", [(change.upper(), points) for change, points in ROADS])
+    layer.setDataSource(str(other), "Changes", "ogr")
+    field = layer.fields().lookupField("review")
+    words = {1: " Yes", 3: "0", 4: "later"}
+    assert layer.dataProvider().changeAttributeValues({line: {field: word} for line, word in words.items()})
+    review.begin()
+    assert shown(review) == ("Displaced", 2, 2)
+    press(review, "AX")
+    assert "All is reviewed: 2 accepted, 2 rejected." in review.panel.line.text()
+
+
 def test_the_keys_work_in_map_and_panel_but_not_while_a_tool_digitizes(review, window, path):
     class Digitizing(QgsMapTool):
         def flags(self):

@@ -17,6 +17,7 @@ from qgis.core import (
     QgsRasterLayer,
     QgsRasterRange,
     QgsVectorLayer,
+    QgsWkbTypes,
 )
 from roadseg.qgis_roadseg.layers import exchange
 from roadseg.training_core.errors import ImageryError, LabelError
@@ -87,6 +88,29 @@ def test_fields_whose_names_a_geopackage_takes_for_one_are_kept_apart(context, t
     assert stored == {"fixme": "fixme", "FIXME": "FIXME_2", "geom": "geom_2", "geometry": "geometry_2"}
     (kept,) = written(path).getFeatures()
     assert kept.attributes()[1:] == ["name?", "continue", 7, None] and kept.fields().names()[1:] == [*stored.values()]
+
+
+@pytest.mark.parametrize(
+    ("kind", "shape", "written_as"),
+    [
+        ("LineString", "", "MultiLineString"),
+        ("PolygonZ", "", "MultiPolygonZ"),
+        ("LineStringZM", "LineString ZM (0 0 340 1, 10 0 345 2)", "MultiLineStringZ"),
+        ("LineStringM", "LineString M (0 0 1, 10 0 2)", "MultiLineString"),
+    ],
+)
+def test_an_empty_layer_is_one_and_heights_are_for_the_worker_to_tell_of(context, tmp_path, kind, shape, written_as):
+    layer = QgsVectorLayer(f"{kind}?crs=epsg:32645", "Straßen", "memory")
+    if shape:
+        feature = QgsFeature(layer.fields())
+        feature.setGeometry(QgsGeometry.fromWkt(shape))
+        layer.dataProvider().addFeature(feature)
+    QgsProject.instance().addMapLayer(layer)
+    exchange.write_source(source_of(layer.id(), context), [], tmp_path / "layer.gpkg", context)
+    found = written(tmp_path / "layer.gpkg")
+    assert found.featureCount() == bool(shape) and found.crs().authid() == "EPSG:32645"
+    assert QgsWkbTypes.displayString(found.wkbType()) == written_as
+    assert [feature.geometry().constGet().is3D() for feature in found.getFeatures()] == ["Z" in shape] * bool(shape)
 
 
 def select(layer):

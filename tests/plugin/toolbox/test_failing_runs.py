@@ -12,14 +12,16 @@ from ..support.parts import ANSWER, NETWORK, SEGMENT
 pytestmark = pytest.mark.usefixtures("provider", "qgis_new_project")
 
 
-def test_the_workers_error_is_told_with_its_remedy_and_the_layers_name(play_runtime, image, tmp_path):
+def test_the_workers_error_and_warnings_are_told_with_its_remedy_and_the_layers_name(play_runtime, image, tmp_path):
     play_runtime("""
+send("warning", message=f"{job()['options']['roads']} is flat.")
 send("error", code="labels", message=f"{job()['options']['roads']} is empty.", remedy="Draw some roads.")
 sys.exit(1)
 """)
     roads = memory_layer("LineString", "Straßen", "LineString (350001 3059999, 350011 3059999)")
     values = {"INPUT": [str(image)], "ROADS": roads, "MODEL": str(tmp_path / "model.safetensors")}
-    assert "Straßen is empty. Draw some roads." in failure("finetune", values)
+    told = failure("finetune", values)
+    assert "Straßen is flat." in told and "Straßen is empty. Draw some roads." in told
     assert not (tmp_path / "model.safetensors").exists()
 
 
