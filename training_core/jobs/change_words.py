@@ -12,8 +12,8 @@ CHANGES = (INTACT, DISPLACED, LOST, NEW)
 REVIEW, ACCEPTED, REJECTED = "review", "accepted", "rejected"
 # What people write for either, in text, number and boolean fields.
 REVIEW_WORDS = {
-    **dict.fromkeys((ACCEPTED, "accept", "yes", "true", "1"), ACCEPTED),
-    **dict.fromkeys((REJECTED, "reject", "no", "false", "0"), REJECTED),
+    **dict.fromkeys((ACCEPTED, "accept", "yes", "y", "true", "t", "1"), ACCEPTED),
+    **dict.fromkeys((REJECTED, "reject", "no", "n", "false", "f", "0"), REJECTED),
 }
 
 
