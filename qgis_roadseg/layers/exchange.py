@@ -284,10 +284,10 @@ def create_writer(
     """Return the writer of a new GeoPackage with one layer, named like the file."""
     options = QgsVectorFileWriter.SaveVectorOptions()
     options.driverName, options.layerName, options.fileEncoding = "GPKG", path.stem, "UTF-8"
-    return QgsVectorFileWriter.create(str(path), fields, geometry_type, _restored(crs), transforms, options)
+    return QgsVectorFileWriter.create(str(path), fields, geometry_type, restored(crs), transforms, options)
 
 
-def _restored(crs: QgsCoordinateReferenceSystem) -> QgsCoordinateReferenceSystem:
+def restored(crs: QgsCoordinateReferenceSystem) -> QgsCoordinateReferenceSystem:
     """Return a CRS again with its definition.
 
     QGIS 3.40 caches each CRS, and a cached one loses its definition when the threads that have used it end. The CRS

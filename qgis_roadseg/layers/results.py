@@ -36,7 +36,7 @@ from ...training_core.jobs.field_names import describe_renamed
 from ..translation import tr
 from .destinations import Destination, destination_of
 from .drafts import Draft, draft_of
-from .exchange import with_names
+from .exchange import restored, with_names
 from .places import OGR
 
 # A feature of each type of sink, like those of results, to try a format with.
@@ -186,7 +186,8 @@ def _fill(
     values = {**parameters, name: _draft_value(parameters[name], draft)}
     context.expressionContext().setFields(fields)  # by which QGIS maps them where it appends to a table
     try:
-        sink, written = algorithm.parameterAsSink(values, name, context, fields, layer.wkbType(), layer.sourceCrs())
+        crs = restored(layer.sourceCrs())
+        sink, written = algorithm.parameterAsSink(values, name, context, fields, layer.wkbType(), crs)
     except QgsProcessingException as error:
         message = str(error).replace(draft.text, draft.destination.text)
         raise OutputError(message, _ANOTHER) from error

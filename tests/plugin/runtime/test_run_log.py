@@ -3,7 +3,7 @@ import subprocess
 import sys
 
 import pytest
-from qgis.core import QgsRasterLayer
+from qgis.core import QgsApplication, QgsProcessingContext, QgsRasterLayer
 from roadseg.qgis_roadseg.runtime import run_log
 from roadseg.qgis_roadseg.runtime.run_log import MAX_BYTES, LoggedFeedback, RunLog, log_file
 
@@ -30,7 +30,9 @@ send("error", code="imagery", message="The image is damaged.", remedy="Copy it a
     play_runtime('print(json.dumps({"python": "3.11.2"}))', "other")
     run("setupruntime", {})
     assert log_file().read_text(encoding="utf-8").splitlines()[-1].endswith("Done.")
-    failure("vectorize", {**values, "INPUT": QgsRasterLayer(f"{image}|option:NUM_THREADS=2", "Bild")})
+    unread = {**values, "INPUT": QgsRasterLayer(f"{image}|option:NUM_THREADS=2", "Bild")}
+    algorithm = QgsApplication.processingRegistry().createAlgorithmById("roadseg:vectorize")
+    algorithm.run(unread, QgsProcessingContext(), Ear())  # as a script does, which checks no values
     assert "Error: The layer Bild is opened with extra" in log_file().read_text(encoding="utf-8").splitlines()[-1]
 
 
