@@ -65,8 +65,11 @@ def run(job: MapRegion, reporter: Reporter) -> dict[str, Any]:
     with stages.timed("looking at scenes", 0, 0.05) as part:
         region, paths = _plan(job, part)
     index_path, report_path = (str(Path(job.folder) / name) for name in ("index.gpkg", "report.html"))
-    with Outputs([*with_sources(paths), job.model, job.aoi]) as outputs, ExitStack() as stack:
+    with Outputs([*with_sources(paths), job.model, job.aoi, job.source]) as outputs, ExitStack() as stack:
         roads_path = outputs.stage(job.roads)
+        rasters = [path for plan in region.plans for path in plan.results.named().values()]
+        for path in (index_path, report_path, *rasters):
+            outputs.check(path)
         index = stack.enter_context(IndexLayer(Path(index_path), region.grid.crs, region.indexed(), reporter))
         put_style(Path(index_path), True, reporter)
         stack.callback(put_style, Path(index_path), False, reporter)

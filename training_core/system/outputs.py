@@ -73,7 +73,7 @@ class Outputs:
         """
         final = Path(destination).absolute()
         with _explained(destination):
-            self._check(final, destination)
+            self.check(destination)
             final.parent.mkdir(parents=True, exist_ok=True)
             final = Path(os.path.realpath(final.parent)) / final.name
             return self._staged.get(final) or self._add(final)
@@ -95,7 +95,15 @@ class Outputs:
             temporary.mkdir()
             return temporary
 
-    def _check(self, final: Path, destination: str) -> None:
+    def check(self, destination: str) -> None:
+        """Check that a file can be written without loss of an input, also one that is not staged.
+
+        Raises
+        ------
+        OutputError
+            It is one of the inputs or read-only, or no file.
+        """
+        final = Path(destination).absolute()
         files = (Path(f"{final}{ending}") for ending in ("", *SIDECARS))
         if any(name in self._inputs for file in files for name in identities(file)):
             raise OutputError(

@@ -106,6 +106,22 @@ def test_each_scene_has_the_mask_and_probability_that_the_undivided_image_has_th
                 assert own.tags(ns="IMAGE_STRUCTURE")["LAYOUT"] == "COG"
 
 
+@pytest.mark.parametrize("name", ["index.gpkg", "masks/nw_mask.tif"])
+def test_what_lies_in_the_folder_and_is_an_input_is_not_overwritten(land, learned, tmp_path, name):
+    source, own = cut(land, tmp_path / "scenes", {"nw": FOUR["nw"]}), tmp_path / "out" / name
+    own.parent.mkdir(parents=True)
+    if own.suffix == ".gpkg":
+        write_layer(own, box(*rasterio.open(f"{source}/nw.tif").bounds))
+        given = {"aoi": str(own), "source": source}
+    else:
+        own.symlink_to(tmp_path / "scenes" / "nw.tif")
+        given = {"source": source}
+    before = own.read_bytes()
+    with pytest.raises(OutputError, match="is an input of this job and would be overwritten"):
+        map_region(tmp_path / "out", model=learned.model, **given)
+    assert own.read_bytes() == before
+
+
 def test_a_second_run_computes_nothing_and_gives_the_same_network(mapped, learned, monkeypatch):
     base, first = mapped
     monkeypatch.setattr(mapregion, "perform", None)  # calling it would fail each task
