@@ -101,7 +101,7 @@ def links_of(case: Case, folder: Path) -> tuple[dict[str, np.ndarray], np.ndarra
     """Return the features of the links of a raster, (k,) each, and which of them are roads, (k,) bool."""
     with open_raster(str(folder / case.raster)) as dataset:
         grid = grid_of(dataset)
-        links = trace_roads(band_raster(dataset, case.threshold), grid.pixel_m, UNJOINED, Reporter()).links
+        links = trace_roads(band_raster(dataset, case.threshold, Reporter()), grid.pixel_m, UNJOINED, Reporter()).links
     return links.features, _true_roads(links.paths.shapes(), folder / case.truth, grid, MIN_ON_LINK)
 
 
@@ -109,7 +109,7 @@ def roads_of(case: Case, folder: Path) -> tuple[dict[str, np.ndarray], np.ndarra
     """Return the features of the lines of a raster, (k,) each, and which of them are roads, (k,) bool."""
     with open_raster(str(folder / case.raster)) as dataset:
         grid = grid_of(dataset)
-        traced = trace_roads(band_raster(dataset, case.threshold), grid.pixel_m, WITH_STUBS, Reporter())
+        traced = trace_roads(band_raster(dataset, case.threshold, Reporter()), grid.pixel_m, WITH_STUBS, Reporter())
         known = features(traced.graph, seen_along(traced.graph, traced.surroundings))
     return known, _true_roads(traced.graph.shapes(), folder / case.truth, grid, MIN_ON_LINE)
 

@@ -11,14 +11,17 @@ from dataclasses import dataclass
 from typing import Optional
 
 import numpy as np
-from rasterio.enums import ColorInterp
+from rasterio.enums import ColorInterp, MaskFlags
 from rasterio.io import DatasetReader
 from rasterio.windows import Window
 
-from ..errors import ImageryError
+from ..errors import ImageryError, ResourceError
+from ..events import Reporter
 from ..jobs import MaskValueOptions
 from ..system import large_arrays
+from ..system.memory import available_bytes
 from .pixel_codes import BACKGROUND, NO_DATA, ROAD
+from .road_classes import CLASSES_TAG, MAX_CLASSES
 
 # Values that masks have beside 0, which is background: those that are road, and those that are no data.
 _CONVENTIONS: tuple[tuple[set[float], set[float]], ...] = (({255}, {127, 128}), ({1}, {255}), ({65535}, set()))
@@ -39,10 +42,10 @@ class MaskValues:
         missing = f", no data {_listed(sorted(self.no_data))}" if self.no_data else ""
         return f"road is {_listed(sorted(self.road))}{missing}"
 
-    def codes(self, values: np.ndarray, name: str) -> np.ndarray:
+    def codes(self, values: np.ndarray, shown: np.ndarray, name: str) -> np.ndarray:
         """Return ROAD, BACKGROUND or NO_DATA, which is IGNORE of labels, for values of any number type: (...) uint8.
 
-        NaN and infinity are no data. `name` is the mask in messages.
+        NaN, infinity and what is not `shown`, (...) bool, are no data. `name` is the mask in messages.
 
         Raises
         ------
@@ -50,10 +53,10 @@ class MaskValues:
             The meaning of a value is not known.
         """
         codes = np.full(values.shape, BACKGROUND, dtype=np.uint8)
-        codes[np.isin(values, list(self.no_data))] = NO_DATA
-        codes[np.isin(values, list(self.road))] = ROAD
-        if np.issubdtype(values.dtype, np.floating):
-            codes[~np.isfinite(values)] = NO_DATA
+        for code, meant in ((NO_DATA, self.no_data), (ROAD, self.road)):
+            for value in meant:  # few, so that `np.isin` would take many times as long
+                codes[values == value] = code
+        codes[~(shown & np.isfinite(values))] = NO_DATA
         if not self.is_named:
             is_unknown = (codes == BACKGROUND) & (values != 0)
             if is_unknown.any():
@@ -84,13 +87,21 @@ def _conventions_of(values: frozenset[float]) -> list[tuple[set[float], set[floa
     return [(road, missing) for road, missing in _CONVENTIONS if values <= {0, *road, *missing}]
 
 
+def options_of(dataset: DatasetReader, options: MaskValueOptions) -> MaskValueOptions:
+    """Return by which options to read a raster: as a person says, or that each class is road of one of classes."""
+    if options.road_values or CLASSES_TAG not in dataset.tags():
+        return options
+    classes = tuple(range(1, MAX_CLASSES + 1))
+    return MaskValueOptions(road_values=classes, ignored_values=(NO_DATA, *options.ignored_values))
+
+
 def declared_no_data(dataset: DatasetReader) -> frozenset[float]:
     """Return the declared nodata value, unless it is 0, which is often declared to see through the background."""
     return frozenset(value for value in dataset.nodatavals if value and np.isfinite(value))
 
 
-def values_of(dataset: DatasetReader, name: str) -> Optional[frozenset[float]]:
-    """Return the finite values of a mask, or as many of them as tell what they mean.
+def values_of(dataset: DatasetReader, name: str, reporter: Reporter) -> Optional[frozenset[float]]:
+    """Return the finite values of a mask where nothing hides them, or as many of them as tell what they mean.
 
     None if the raster is a probability: it has a scale, or numbers that are no whole ones.
 
@@ -98,14 +109,25 @@ def values_of(dataset: DatasetReader, name: str) -> Optional[frozenset[float]]:
     ------
     ImageryError
         It has bands that differ.
+    ResourceError
+        It is so large that not even a bit of each pixel fits into the memory: to read it whole would take days.
     """
+    needed_bytes, free_bytes = dataset.height * dataset.width / 8, available_bytes()
+    if needed_bytes > free_bytes:
+        raise ResourceError(
+            f"{name} has {dataset.height * dataset.width / 1e6:,.0f} megapixels, for which "
+            f"{needed_bytes / 1e9:,.1f} GB of memory are needed; only {free_bytes / 1e9:,.1f} GB are available.",
+            "Check its resolution, or give a part of it.",
+        )
     if dataset.scales[0] != 1 or dataset.offsets[0] != 0:
         return None
     is_floating, missing = np.issubdtype(np.dtype(dataset.dtypes[0]), np.floating), declared_no_data(dataset)
     found: frozenset[float] = frozenset()
     for rows in large_arrays.strips(dataset.height, dataset.width):
-        bands = dataset.read(_image_bands(dataset), window=Window(0, rows.start, dataset.width, rows.stop - rows.start))
-        values = np.unique(bands[0][np.isfinite(bands[0])])
+        reporter.check_cancelled()
+        window = Window(0, rows.start, dataset.width, rows.stop - rows.start)
+        bands = dataset.read(_image_bands(dataset), window=window)
+        values = np.unique(bands[0][np.isfinite(bands[0]) & is_shown(dataset, window)])
         if (values != np.rint(values)).any():
             return None
         _gray(bands, name)
@@ -116,7 +138,7 @@ def values_of(dataset: DatasetReader, name: str) -> Optional[frozenset[float]]:
     return found
 
 
-def mask_values_of(dataset: DatasetReader, options: MaskValueOptions) -> Optional[MaskValues]:
+def mask_values_of(dataset: DatasetReader, options: MaskValueOptions, reporter: Reporter) -> Optional[MaskValues]:
     """Return what the values of a single mask mean; None if the raster is a probability, see `values_of`.
 
     Raises
@@ -124,7 +146,8 @@ def mask_values_of(dataset: DatasetReader, options: MaskValueOptions) -> Optiona
     ImageryError
         They are in none of the conventions, and nobody named those of road; or it has bands that differ.
     """
-    found = frozenset[float]() if options.road_values else values_of(dataset, dataset.name)
+    options = options_of(dataset, options)
+    found = frozenset[float]() if options.road_values else values_of(dataset, dataset.name, reporter)
     if found is None:
         return None
     values = meaning_of(found, declared_no_data(dataset), options)
@@ -142,6 +165,16 @@ def read_values(dataset: DatasetReader, window: Window, name: str) -> np.ndarray
         It has bands that differ.
     """
     return _gray(dataset.read(_image_bands(dataset), window=window, masked=False), name)
+
+
+def is_shown(dataset: DatasetReader, window: Window) -> np.ndarray:
+    """Return where neither alpha nor a mask of the raster hides its pixels: (height, width), bool."""
+    alpha = next((index for index, color in zip(dataset.indexes, dataset.colorinterp) if color == ColorInterp.alpha), 0)
+    if alpha:  # which GDAL takes for one with a few types of numbers alone
+        return dataset.read(alpha, window=window) > 0
+    if {MaskFlags.all_valid, MaskFlags.nodata} & set(dataset.mask_flag_enums[0]):
+        return np.ones((int(window.height), int(window.width)), dtype=bool)
+    return dataset.read_masks(1, window=window) > 0
 
 
 def _image_bands(dataset: DatasetReader) -> list[int]:

@@ -16,10 +16,11 @@ from rasterio.io import DatasetReader
 from rasterio.windows import Window
 
 from ..errors import ImageryError
+from ..events import Reporter
 from ..jobs import MaskValueOptions
 from ..jobs.json_fields import parse
 from .grid import Grid, grid_of, shared_offset
-from .mask_values import MaskValues, mask_values_of, read_values
+from .mask_values import MaskValues, is_shown, mask_values_of, read_values
 from .pixel_codes import CERTAIN, NO_DATA, ROAD, reaches
 from .road_classes import CLASSES_TAG, RoadClass, from_document
 
@@ -136,7 +137,9 @@ def byte_raster(probability: np.ndarray, threshold: float) -> RoadRaster:
     return RoadRaster(probability.shape[0], probability.shape[1], read, threshold)
 
 
-def band_raster(dataset: DatasetReader, threshold: float, options: MaskValueOptions = _BY_CONVENTION) -> RoadRaster:
+def band_raster(
+    dataset: DatasetReader, threshold: float, reporter: Reporter, options: MaskValueOptions = _BY_CONVENTION
+) -> RoadRaster:
     """Open a raster as a road raster: a mask, or its first band as a probability; see `mask_values.values_of`.
 
     The road of a probability begins at `threshold`. In a mask that has only road and no data, these are background.
@@ -145,8 +148,10 @@ def band_raster(dataset: DatasetReader, threshold: float, options: MaskValueOpti
     ------
     ImageryError
         There are no data; or, also when it is read, numbers that are no probabilities, or that mean nothing in a mask.
+    ResourceError
+        It is too large, see `mask_values.values_of`.
     """
-    values = mask_values_of(dataset, options)
+    values = mask_values_of(dataset, options, reporter)
     if values is not None:
         return _with_background(_mask_raster(dataset, values), dataset.name)
     raster = _probability_raster(dataset, threshold)
@@ -156,16 +161,10 @@ def band_raster(dataset: DatasetReader, threshold: float, options: MaskValueOpti
 
 
 def _mask_raster(dataset: DatasetReader, values: MaskValues) -> RoadRaster:
-    flags = dataset.mask_flag_enums[0]
-    has_own_mask = not {MaskFlags.all_valid, MaskFlags.nodata} & set(flags)
-
     def read(first_row: int, count: int) -> tuple[np.ndarray, np.ndarray]:
         window = Window(0, first_row, dataset.width, count)
-        codes = values.codes(read_values(dataset, window, dataset.name), dataset.name)
-        known = codes != NO_DATA
-        if has_own_mask:
-            known &= dataset.read_masks(1, window=window) > 0
-        return codes == ROAD, known
+        codes = values.codes(read_values(dataset, window, dataset.name), is_shown(dataset, window), dataset.name)
+        return codes == ROAD, codes != NO_DATA
 
     return RoadRaster(dataset.height, dataset.width, read, mask_values=values)
 
@@ -177,6 +176,8 @@ def _probability_raster(dataset: DatasetReader, threshold: float) -> RoadRaster:
         values, known = read_rows(dataset, first_row, count)
         if np.issubdtype(values.dtype, np.floating):
             known &= np.isfinite(values)
+        elif np.isclose(scale, 1 / CERTAIN):  # as Segment roads writes it, also where its nodata entry is lost
+            known &= values != NO_DATA
         probability = values.astype(np.float32) * scale + offset
         probability[~known] = 0.0
         low, high = (probability.min(), probability.max()) if probability.size else (0.0, 0.0)
@@ -257,7 +258,7 @@ def class_band(dataset: DatasetReader, grid: Grid, of: str) -> ClassRaster:
 
     def read(first_row: int, count: int) -> np.ndarray:
         values, known = read_rows(dataset, first_row, count)
-        numbers = np.where(known, values, 0)
+        numbers = np.where(known & (values != NO_DATA), values, 0)
         if numbers.size and not (numbers.min() >= 0 and numbers.max() <= len(classes)):
             raise ImageryError(
                 f"{name} holds numbers from {numbers.min()} to {numbers.max()}, but has {len(classes)} classes.",

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Optional
 
 import geopandas
 import numpy as np
 import shapely
-from rasterio.enums import Resampling
+from rasterio.enums import ColorInterp, Resampling
 from rasterio.io import DatasetReader
 from rasterio.vrt import WarpedVRT
 from rasterio.warp import transform_geom
@@ -26,7 +26,16 @@ from rasterio.windows import Window
 from ..errors import LabelError
 from ..events import Reporter
 from ..geodata.grid import GEOGRAPHIC, Grid, grid_of, is_georeferenced, shared_offset
-from ..geodata.mask_values import MaskValues, declared_no_data, meaning_of, read_values, unknown_values, values_of
+from ..geodata.mask_values import (
+    MaskValues,
+    declared_no_data,
+    is_shown,
+    meaning_of,
+    options_of,
+    read_values,
+    unknown_values,
+    values_of,
+)
 from ..geodata.pixel_codes import IGNORE
 from ..geodata.rasterize import burn_shapes, shapes_on
 from ..geodata.rasters import open_raster
@@ -40,8 +49,12 @@ from .label_raster import Labels
 
 # Number of masks, spread evenly over all, whose values tell what they mean; more where these are all 0.
 _SAMPLED = 16
-# Parts of a file name that tell a mask from its image; of several images Segment roads calls masks `<image>_roads.tif`.
+# Parts of a file name that tell a mask from its image. Segment roads calls the masks of several images
+# `<image>_roads.tif`, and numbers those of images of one name.
 _ROLE = re.compile(r"(?<![a-z])(masks?|roads?|labels?|gt|truth|annotations?|sat|images?|img|rgb)(?![a-z])")
+_NUMBER = re.compile(r"(?<=_roads)_\d+$")
+# A mask that has this fraction of its ground in common with an image is its own, and not that of an overlapping tile.
+_SAME_GROUND = 0.9
 _MAX_SHOWN = 8
 # Code of pixels for which two masks give different labels, until all masks are read.
 _DISPUTED = 2
@@ -80,15 +93,13 @@ class LabelMasks:
         area = None if self.aoi is None else shapes_on(self.aoi, grid)
         for path in self.of_image.get(image, ()):
             with _open(path, self.drawn) as dataset, _on_grid(dataset, path, image, grid, self.pixel_m) as mask:
+                meant = replace(self.values, no_data=self.values.no_data | declared_no_data(dataset))
                 for rows in large_arrays.strips(grid.height, grid.width):
                     window = Window(0, rows.start, grid.width, rows.stop - rows.start)
-                    is_covered = mask.dataset_mask(window=window) > 0
+                    is_covered = is_shown(mask, window)
                     if area is not None:
                         is_covered &= burn_shapes(area, grid, (0, rows.start, grid.width, rows.stop - rows.start))
-                    values = read_values(mask, window, path)
-                    found = np.full(values.shape, IGNORE, np.uint8)
-                    found[is_covered] = self.values.codes(values[is_covered], path)
-                    _add(labels[rows], found)
+                    _add(labels[rows], meant.codes(read_values(mask, window, path), is_covered, path))
         for rows in large_arrays.strips(grid.height, grid.width):
             is_disputed = labels[rows] == _DISPUTED
             if is_disputed.any():
@@ -141,7 +152,7 @@ def read_masks(options: MaskOptions, aoi: str, images: Sequence[str], reporter: 
     used = [path for paths in of_image.values() for path in paths]
     _warn_of_unmatched([path for path in images if path not in of_image], "Images without a label mask", reporter)
     _warn_of_unmatched(sorted({*masks} - {*used}), "Label masks of no image", reporter)
-    values = mask_values(used, options, drawn)
+    values = mask_values(used, options, drawn, reporter)
     reporter.log(f"{len(used)} label masks of {len(of_image)} images; {values}.")
     _warn_of_shift(of_image, drawn, reporter)
 
@@ -163,7 +174,9 @@ def _open(path: str, drawn: Mapping[str, CocoImage]) -> Iterator[DatasetReader]:
         yield dataset
 
 
-def mask_values(paths: Sequence[str], options: MaskValueOptions, drawn: Mapping[str, CocoImage]) -> MaskValues:
+def mask_values(
+    paths: Sequence[str], options: MaskValueOptions, drawn: Mapping[str, CocoImage], reporter: Reporter
+) -> MaskValues:
     """Return what the values of masks mean: as named, or as those that occur in a sample of them tell.
 
     Raises
@@ -180,17 +193,16 @@ def mask_values(paths: Sequence[str], options: MaskValueOptions, drawn: Mapping[
         if number >= _SAMPLED and (options.road_values or seen - meaning.no_data - {0}):
             break
         with _open(path, drawn) as dataset:
-            values, no_data = values_of(dataset, path), no_data | declared_no_data(dataset)
+            values, no_data = values_of(dataset, path, reporter), no_data | declared_no_data(dataset)
+            found = meaning_of(seen | (values or frozenset()), no_data, options_of(dataset, options))
         if values is None and not options.road_values:
             raise LabelError(
                 f"The label mask {path} is a probability: it has a scale, or numbers that are no whole ones.",
                 "Give the mask that Segment roads writes, or say with the Raster calculator which probability is road.",
             )
-        seen |= values or frozenset()
-        found = meaning_of(seen, no_data, options)
         if found is None:
             raise unknown_values(path, sorted(values or ()))
-        meaning = found
+        seen, meaning = seen | (values or frozenset()), found
     return meaning
 
 
@@ -202,19 +214,19 @@ def _warn_of_unmatched(paths: Sequence[str], what: str, reporter: Reporter) -> N
 
 
 def _warn_of_shift(of_image: dict[str, list[str]], drawn: Mapping[str, CocoImage], reporter: Reporter) -> None:
-    """Warn of a mask of its image's size and resolution that lies a few pixels beside it: one of the two is wrong."""
-    for image in _spread(sorted(of_image))[:_SAMPLED]:
-        for path in (each for each in of_image[image] if each not in drawn):
-            with open_raster(path) as dataset, open_raster(image) as of:
-                is_alike = is_georeferenced(dataset) and is_georeferenced(of) and dataset.shape == of.shape
-                grids = (grid_of(of), grid_of(dataset)) if is_alike else ()
-                offset = shared_offset(*grids) if grids and grids[0].crs == grids[1].crs else None
-            if offset and offset != (0, 0):
-                reporter.warning(
-                    f"The label mask {path} has the size of its image {image}, but lies {offset[0]} columns and "
-                    f"{offset[1]} rows beside it. If it should lie on it, correct the georeference of one of the two."
-                )
-                return
+    """Warn of a single mask of its image's size and resolution that lies a few pixels beside it: one is wrong."""
+    single = {image: paths[0] for image, paths in of_image.items() if len(paths) == 1 and paths[0] not in drawn}
+    for image in _spread(sorted(single))[:_SAMPLED]:
+        with open_raster(single[image]) as dataset, open_raster(image) as of:
+            is_alike = is_georeferenced(dataset) and is_georeferenced(of) and dataset.shape == of.shape
+            grids = (grid_of(of), grid_of(dataset)) if is_alike else ()
+            offset = shared_offset(*grids) if grids and grids[0].crs == grids[1].crs else None
+        if offset and offset != (0, 0):
+            reporter.warning(
+                f"The label mask {single[image]} has the size of its image {image}, but lies {offset[0]} columns and "
+                f"{offset[1]} rows beside it. If it should lie on it, correct the georeference of one of the two."
+            )
+            return
 
 
 def _spread(paths: Sequence[str]) -> list[str]:
@@ -223,40 +235,39 @@ def _spread(paths: Sequence[str]) -> list[str]:
     return [path for start in range(step) for path in paths[start::step]]
 
 
-def _by_name(masks: Sequence[str], images: Sequence[str], drawn: Mapping[str, CocoImage]) -> dict[str, list[str]]:
+def _by_name(masks: Sequence[str], images: Sequence[str], drawn: Collection[str]) -> dict[str, list[str]]:
     """Return the mask of each image with the same name, but for words such as `mask` or `sat` in it.
 
-    Segment roads numbers the masks of images with the same name, `tile_roads_2.tif`: of these, place decides.
+    Of several, as where Segment roads has numbered those of images in several folders, it is that of the same ground.
 
     Raises
     ------
     LabelError
-        Two masks have the same name.
+        Several masks have the name of an image, and not just one of them its ground.
     """
-    by_key: dict[str, str] = {}
+    named: dict[str, list[str]] = {}
     for path in masks:
-        first = by_key.setdefault(_key(path), path)
-        if first != path:
-            raise LabelError(
-                f"Two label masks have the same name: {first} and {path}.", "Keep one of them for each image."
-            )
-    of_key: dict[str, list[str]] = {}
-    for path in images:
-        of_key.setdefault(_key(path), []).append(path)
-    found = {path: [by_key[key]] for key, same in of_key.items() if key in by_key for path in same}
-    for key, same in of_key.items():
-        numbered = [path for name, path in by_key.items() if re.fullmatch(rf"{re.escape(key)}_\d+", name)]
-        if len(same) > 1 and key in by_key and numbered:
-            found |= _by_place([path for path in (by_key[key], *numbered) if path not in drawn], same)
-    return {path: found[path] for path in images if path in found}
+        for key in _keys(path):
+            named.setdefault(key, []).append(path)
+    found = {path: named[key] for path in images if (key := _keys(path)[0]) in named}
+    for path, own in found.items():
+        if len(own) > 1:
+            outlines = {mask: outline for mask in own if mask not in drawn and (outline := _outline(mask)) is not None}
+            found[path] = _of_same_ground(_outline(path), outlines)
+            if len(found[path]) != 1:
+                raise _twice("name", *own[:2])
+    return found
 
 
-def _key(path: str) -> str:
-    return re.sub(r"[\W_]+", "_", _ROLE.sub("", same_name(Path(path).stem))).strip("_")
+def _keys(path: str) -> list[str]:
+    """Return what a file's name says of the image: as it is and, of a mask that may be numbered, without the number."""
+    stem = same_name(Path(source_name(path)).stem)
+    bare = [re.sub(r"[\W_]+", "_", _ROLE.sub("", each)).strip("_") for each in (stem, _NUMBER.sub("", stem))]
+    return list(dict.fromkeys(bare))
 
 
 def _by_place(masks: Sequence[str], images: Sequence[str]) -> dict[str, list[str]]:
-    """Return the masks that overlap each image on the map; of just the same place, the one that is there.
+    """Return the masks that overlap each image on the map; of those, the ones of the same ground alone if there are.
 
     Raises
     ------
@@ -268,22 +279,34 @@ def _by_place(masks: Sequence[str], images: Sequence[str]) -> dict[str, list[str
     for path, outline in placed.items():
         first = first_there.setdefault(outline.wkb, path)
         if first != path:
-            raise LabelError(
-                f"Two label masks have the same place: {first} and {path}.", "Keep one of them for each image."
-            )
+            raise _twice("place", first, path)
     there, tree = list(placed), shapely.STRtree(list(placed.values()))
     found = {}
     for path in images:
         outline = _outline(path)
         if outline is None:
             continue
-        if outline.wkb in first_there:
-            found[path] = [first_there[outline.wkb]]
-            continue
         pairs = {number for how in ("overlaps", "contains", "within") for number in tree.query(outline, predicate=how)}
-        if pairs:
-            found[path] = [there[number] for number in sorted(pairs)]
+        near = [there[number] for number in sorted(pairs)]
+        if near:
+            found[path] = _of_same_ground(outline, {mask: placed[mask] for mask in near}) or near
     return found
+
+
+def _twice(what: str, first: str, second: str) -> LabelError:
+    return LabelError(
+        f"Two label masks have the same {what}: {first} and {second}.", "Keep one of them for each image."
+    )
+
+
+def _of_same_ground(outline: Optional[shapely.Polygon], others: Mapping[str, shapely.Polygon]) -> list[str]:
+    """Return those of other outlines, by name, that are about the same as an outline."""
+    return [
+        name
+        for name, other in others.items()
+        if outline is not None
+        and shapely.intersection(outline, other).area > _SAME_GROUND * shapely.union(outline, other).area
+    ]
 
 
 def _outline(path: str) -> Optional[shapely.Polygon]:
@@ -324,6 +347,6 @@ def _on_grid(dataset: DatasetReader, path: str, image: str, grid: Grid, pixel_m:
             width=grid.width,
             height=grid.height,
             resampling=Resampling.nearest,
-            add_alpha=True,
+            add_alpha=ColorInterp.alpha not in dataset.colorinterp,
         ) as warped:
             yield warped

@@ -43,12 +43,12 @@ def run(job: SuggestLabels, reporter: Reporter) -> dict[str, Any]:
         path = outputs.stage(job.suggestions)
         labeled = read_polygons(job.labeled, "labeled areas") if job.labeled else None
         with open_raster(job.raster) as dataset:
-            if values_of(dataset, job.raster) is not None:
+            if values_of(dataset, job.raster, reporter) is not None:
                 raise ImageryError(
                     f"{job.raster} is a mask, which holds no uncertainty.",
                     "Choose the road probability, an optional output of Segment roads.",
                 )
-            grid, raster = grid_of(dataset), band_raster(dataset, _HALF)
+            grid, raster = grid_of(dataset), band_raster(dataset, _HALF, reporter)
             blocks = measure_blocks(raster, grid.pixel_m, job.patch_m, _burner(labeled, grid), reporter.part(0, 0.9))
         patches = patches_of(blocks)
         if not len(patches.cells):

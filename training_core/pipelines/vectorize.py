@@ -29,7 +29,7 @@ def run(job: Vectorize, reporter: Reporter) -> dict[str, Any]:
             grid, classes = grid_of(dataset), None
             if job.classes:
                 classes = class_band(stack.enter_context(open_raster(job.classes)), grid, job.raster)
-            raster = band_raster(dataset, job.threshold, job)
+            raster = band_raster(dataset, job.threshold, reporter, job)
             if raster.mask_values:
                 reporter.log(f"{job.raster} is a mask: {raster.mask_values}.")
             found = extract_network(raster, grid, job, reporter.part(0, 0.9), classes)

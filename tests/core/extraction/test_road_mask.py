@@ -141,7 +141,7 @@ def test_bytes_in_memory_and_in_a_file_are_the_same_by_strips(tmp_path, strip_ro
     with rasterio.open(path, "r+") as dataset:
         dataset.scales = (1 / 254,)
     with rasterio.open(path) as dataset:
-        from_file = found(replace(band_raster(dataset, 0.6), strip_rows=strip_rows))
+        from_file = found(replace(band_raster(dataset, 0.6, Reporter()), strip_rows=strip_rows))
     from_memory = found(byte_raster(values, 0.6))
     for one, other in zip(from_file, from_memory):
         np.testing.assert_array_equal(one, other)
@@ -153,12 +153,12 @@ def test_data_and_background_are_found_in_whatever_strip_they_are(tmp_path):
     values[50:60] = 1
     raster = write_raster(tmp_path / "roads.tif", values, nodata=255)
     with rasterio.open(raster) as dataset:
-        _, known = found(band_raster(dataset, 0.5))
+        _, known = found(band_raster(dataset, 0.5, Reporter()))
     assert known.all()
     values[61, 3] = 0
     raster = write_raster(tmp_path / "mask.tif", values, nodata=255)
     with rasterio.open(raster) as dataset:
-        _, known = found(band_raster(dataset, 0.5))
+        _, known = found(band_raster(dataset, 0.5, Reporter()))
     np.testing.assert_array_equal(known, values != 255)
 
 
@@ -166,4 +166,4 @@ def test_data_and_background_are_found_in_whatever_strip_they_are(tmp_path):
 def test_a_raster_without_data_is_refused(tmp_path, values):
     raster = write_raster(tmp_path / "nothing.tif", values, nodata=values[0, 0])
     with rasterio.open(raster) as dataset, pytest.raises(ImageryError, match=r"nothing\.tif has no data"):
-        band_raster(dataset, 0.5)
+        band_raster(dataset, 0.5, Reporter())

@@ -10,6 +10,7 @@ from training_core.events import Reporter
 from training_core.geodata.grid import grid_of
 from training_core.geodata.pixel_codes import BACKGROUND, IGNORE, ROAD
 from training_core.geodata.rasters import open_raster
+from training_core.geodata.road_classes import CLASSES_TAG
 from training_core.geodata.road_raster import band_raster
 from training_core.jobs import Evaluate, Vectorize
 from training_core.labels.label_masks import read_masks
@@ -58,7 +59,7 @@ def as_labels(path, **options):
 
 def as_road(path, **options):
     with open_raster(path) as dataset:
-        road, known = band_raster(dataset, 0.5, Vectorize(**options)).read(0, 1)
+        road, known = band_raster(dataset, 0.5, Reporter(), Vectorize(**options)).read(0, 1)
     return np.where(known, np.where(road, ROAD, BACKGROUND), IGNORE)[0, ::10]
 
 
@@ -72,6 +73,38 @@ def test_a_mask_means_the_same_as_labels_and_as_what_lines_are_made_of(tmp_path,
 @pytest.mark.parametrize("read", [as_labels, as_road])
 def test_a_mask_of_single_bits_has_road_where_they_are_set(tmp_path, read):
     assert read(columns_of(tmp_path / "a.tif", [0, 1], nbits=1)).tolist() == [BACKGROUND, ROAD]
+
+
+@pytest.mark.parametrize("read", [as_labels, as_road])
+@pytest.mark.parametrize("dtype", ["uint8", "int16", "float32"])
+@pytest.mark.parametrize("bands", [1, 3])
+def test_where_alpha_is_0_there_is_no_data(tmp_path, bands, dtype, read):
+    path = columns_of(tmp_path / "a.tif", [0, 255, 77, 0])
+    with rasterio.open(path) as file:
+        profile, gray = {**file.profile, "count": bands + 1, "dtype": dtype}, file.read(1)
+    with rasterio.open(path, "w", **profile, alpha="YES", photometric="RGB" if bands == 3 else "MINISBLACK") as file:
+        file.write(np.stack([gray] * bands + [np.where(gray == 77, 0, 255)]).astype(dtype))
+    assert read(path).tolist() == [BACKGROUND, ROAD, IGNORE, BACKGROUND]
+
+
+@pytest.mark.parametrize("read", [as_labels, as_road])
+def test_of_a_raster_of_road_classes_each_is_road_unless_some_are_named(tmp_path, read):
+    path = columns_of(tmp_path / "a.tif", [0, 1, 2, 255])
+    with rasterio.open(path, "r+") as file:
+        file.update_tags(**{CLASSES_TAG: "[]"})
+    assert read(path).tolist() == [BACKGROUND, ROAD, ROAD, IGNORE]
+    assert read(path, road_values=(2,), ignored_values=(1,)).tolist() == [BACKGROUND, IGNORE, ROAD, BACKGROUND]
+
+
+def test_a_probability_of_segment_roads_is_read_also_where_its_nodata_entry_is_lost(tmp_path):
+    path = columns_of(tmp_path / "a.tif", [0, 254, 127, 255])
+    with rasterio.open(path, "r+") as file:
+        file.scales = (1 / 254,)
+    with open_raster(path) as dataset:
+        raster = band_raster(dataset, 0.6, Reporter())
+        probability, known = raster.read(0, 1)
+    assert raster.threshold == 0.6 and probability[0, :30:10].tolist() == [0, 1, 0.5]
+    assert known[0, ::10].tolist() == [True, True, True, False]
 
 
 @pytest.mark.parametrize("read", [as_labels, as_road])
@@ -94,5 +127,5 @@ def test_a_value_that_comes_late_is_found_before_it_is_taken_for_road(tmp_path, 
     with rasterio.open(path, "r+") as file:
         file.write(values, 1)
     with open_raster(path) as dataset:
-        road, known = band_raster(dataset, 0.5).read(0, 20)
+        road, known = band_raster(dataset, 0.5, Reporter()).read(0, 20)
     assert not known[0].any() and known[1:].all() and np.argwhere(road & known).tolist() == [[19, 4]]

@@ -35,8 +35,8 @@ def at(column, row):
     return Affine(0.5, 0, 500_000 + column * 0.5, 0, -0.5, 3_000_000 - row * 0.5)
 
 
-def mask_of(values=(0, 255), side_px=SIDE_PX):
-    mask = np.full((side_px, side_px), values[0], dtype=np.uint8)
+def mask_of(values=(0, 255), side_px=SIDE_PX, dtype=np.uint8):
+    mask = np.full((side_px, side_px), values[0], dtype=dtype)
     mask[10:16] = values[1]
     if len(values) > 2:
         mask[30:] = values[2]
@@ -172,11 +172,11 @@ def strip_mask(folder, name, road_rows, column=0):
 
 def test_masks_that_segment_roads_names_label_their_own_image_alone(tmp_path):
     """Two tiles overlap by half; the third has the name of the first, so that its mask has a number."""
-    tiles = (("a", "tile_1.tif", 0), ("a", "tile_2.tif", SIDE_PX // 2), ("b", "tile_1.tif", 5 * SIDE_PX))
+    tiles = (("a", "tile.tif", 0), ("a", "tile_2.tif", SIDE_PX // 2), ("b", "tile.tif", 5 * SIDE_PX))
     for folder in "ab":
         (tmp_path / folder).mkdir()
     images = [image_in(tmp_path / folder, name, column) for folder, name, column in tiles]
-    names = ("tile_1_roads.tif", "tile_2_roads.tif", "tile_1_roads_2.tif")
+    names = ("tile_roads.tif", "tile_2_roads.tif", "tile_roads_2.tif")
     rows = (slice(0, 4), slice(10, 14), slice(20, 24))
     masks = [strip_mask(tmp_path, *each) for each in zip(names, rows, (column for *_, column in tiles))]
     reporter = Reporter()
@@ -184,6 +184,9 @@ def test_masks_that_segment_roads_names_label_their_own_image_alone(tmp_path):
         found = labels_of(masks, images, image, reporter=reporter)
         assert (found[own] == ROAD).all() and (found == ROAD).sum() == 4 * SIDE_PX
     assert not reporter.warnings
+    pictures = [write(tmp_path / "pictures" / f"{name[:-4]}.png", mask_of(), driver="PNG") for name in names]
+    with pytest.raises(LabelError, match=r"the same name: .*tile_roads\.png and .*tile_roads_2\.png"):
+        labels_of(pictures, images)
 
 
 def test_masks_by_place_that_contradict_each_other_do_not_count_there_and_are_named(tmp_path):
@@ -201,15 +204,32 @@ def test_masks_by_place_that_contradict_each_other_do_not_count_there_and_are_na
         and (found[4:8, 10:30] == IGNORE).all()
         and (found[4:8, 30:] == ROAD).all()
     )
-    (warning,) = (text for text in reporter.warnings if "different labels" in text)
-    assert "x.tif, y.tif, z.tif" in warning
+    (warning,) = reporter.warnings
+    assert "different labels" in warning and "x.tif, y.tif, z.tif" in warning
 
 
-def test_of_masks_by_place_the_one_with_the_extent_of_the_image_is_its_own(tmp_path):
+def test_of_masks_by_place_the_one_of_the_ground_of_the_image_is_its_own(tmp_path):
+    """Its pixels are a little larger, as those of a model, so that it ends beyond the image."""
     image = image_in(tmp_path, "a.tif")
-    masks = [strip_mask(tmp_path, "own.tif", slice(0, 4)), strip_mask(tmp_path, "next.tif", slice(10, 14), 20)]
-    found = labels_of(masks, [image])
-    assert (found == ROAD).sum() == 4 * SIDE_PX and (found[:4] == ROAD).all()
+    values = np.zeros((31, 31), np.uint8)
+    values[:4] = 1
+    own = write(tmp_path / "own.tif", values, at(0, 0) @ Affine.scale(1.3), driver="GTiff")
+    found = labels_of([own, strip_mask(tmp_path, "next.tif", slice(10, 14), 20)], [image])
+    assert (found[:5] == ROAD).all() and (found[6:] == BACKGROUND).all()
+
+
+def test_each_mask_may_declare_another_value_as_no_data(tmp_path):
+    images = [image_in(tmp_path, f"{number}.tif") for number in range(20)]
+    masks = [
+        write(
+            tmp_path / "masks" / f"{number}.tif", mask_of((0, 1, -number - 1), dtype=np.int16), at(0, 0),
+            driver="GTiff", nodata=-number - 1,
+        )
+        for number in range(20)
+    ]  # fmt: skip
+    for image in images:
+        found = labels_of(masks, images, image)
+        assert (found[30:] == IGNORE).all() and (found[10:16] == ROAD).all() and (found[:10] == BACKGROUND).all()
 
 
 def test_a_probability_is_no_label_mask(tmp_path):
@@ -228,9 +248,10 @@ def test_two_masks_of_the_same_place_are_refused(tmp_path):
         labels_of(masks, [image])
 
 
-def test_beyond_a_mask_nothing_is_labeled(tmp_path):
+@pytest.mark.parametrize("dtype", ["uint8", "int16", "float32", "float64"])
+def test_beyond_a_mask_nothing_is_labeled(tmp_path, dtype):
     image = image_in(tmp_path, "a.tif")
-    mask = write(tmp_path / "masks" / "a.tif", mask_of(side_px=20), at(-5, 3), driver="GTiff")
+    mask = write(tmp_path / "masks" / "a.tif", mask_of(side_px=20, dtype=dtype), at(-5, 3), driver="GTiff")
     found = labels_of([mask], [image])
     expected = np.full((SIDE_PX, SIDE_PX), IGNORE)
     expected[3:23, :15] = np.where(mask_of(side_px=20) == 255, ROAD, BACKGROUND)[:, 5:]

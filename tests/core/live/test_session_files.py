@@ -214,7 +214,7 @@ def test_a_raster_lies_where_its_ground_is_and_reads_as_a_probability(tmp_path):
     with rasterio.open(path) as dataset:
         assert (dataset.crs, dataset.transform, dataset.nodata) == (RASTER_GRID.crs, RASTER_GRID.transform, 255)
         assert dataset.scales[0] == pytest.approx(1 / 254)
-        found, known = band_raster(dataset, 0.5).read(0, 200)
+        found, known = band_raster(dataset, 0.5, Reporter()).read(0, 200)
     assert not known[:10].any() and known[10:].all()
     np.testing.assert_allclose(found[10:], values[10:] / 254, atol=1e-6)
 
