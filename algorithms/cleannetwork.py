@@ -15,7 +15,7 @@ class CleanNetwork(JobAlgorithm):
     group_id = "network"
     keywords = "topology,gap,snap,junction,dangle,network,graph,line,road"
     renamed: ClassVar = {"lines": "INPUT", "lines_bridge_field": "BRIDGE_FIELD", "roads": "OUTPUT"}
-    whole = ("lines",)
+    whole = ("lines", "bridges")
     numbers: ClassVar = {
         "count": "Number of lines",
         "length_m": "Total length (m)",

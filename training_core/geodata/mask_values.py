@@ -145,6 +145,8 @@ def mask_values_of(dataset: DatasetReader, options: MaskValueOptions, reporter: 
     ------
     ImageryError
         They are in none of the conventions, and nobody named those of road; or it has bands that differ.
+    ResourceError
+        It is too large.
     """
     options = options_of(dataset, options)
     found = frozenset[float]() if options.road_values else values_of(dataset, dataset.name, reporter)

@@ -38,11 +38,11 @@ def roads_of(
 ) -> tuple[geopandas.GeoDataFrame, LabelOptions]:
     """Return the roads of an extract with fields of their tags, and the options with those fields that nobody named.
 
-    Roads are the lines that the tag highway makes roads, and what was drawn among them, which has no identifier. The
-    fields are CLASS_FIELD, WIDTH_FIELD, SURE_FIELD and `surface`; of these, the layer's own stay if they are among the
-    `named`. Paths, roads under construction and in tunnels are unsure, so that they are ignored. A width that is mapped
-    counts before that of the lanes, and this before the usual one of the class. What is read, and how many features are
-    left out, is logged; if the layer only looks like an extract, they are warned of.
+    Roads are the lines that the tag highway makes roads, and what was drawn among them, which has no identifier and is
+    as in any other layer. The fields are CLASS_FIELD, WIDTH_FIELD, SURE_FIELD and the `named` ones that are tags; the
+    layer's own stay if they are named. Paths, roads under construction and in tunnels are unsure, so that they are
+    ignored. A width that is mapped counts before that of the lanes, and this before the usual one of the class. What is
+    read, and how many features are left out, is logged; if the layer only looks like an extract, they are warned of.
 
     Raises
     ------
@@ -51,8 +51,8 @@ def roads_of(
     """
     dimensions = shapely.get_dimensions(layer.geometry.to_numpy())
     kind = tag_values(layer, "highway").str.strip().str.removesuffix("_link")
-    is_road = (dimensions == 1) & kind.isin([*_USUAL_WIDTH_M, *_UNSURE])
-    is_drawn = ~is_road & ~is_mapped(layer)
+    is_drawn = ~is_mapped(layer)
+    is_road = ~is_drawn & (dimensions == 1) & kind.isin([*_USUAL_WIDTH_M, *_UNSURE])
     roads = layer[is_road | is_drawn].reset_index(drop=True)
     if roads.empty:
         raise LabelError(
@@ -60,8 +60,9 @@ def roads_of(
             "lie.",
             "Give an extract of the ground that the images show.",
         )
-    fields = {name: values for name, values in _fields(roads).items() if not (name in named and name in layer)}
-    roads = roads.assign(**fields)
+    tags = {name: tag_values(roads, name) for name in named if name and name not in layer}
+    fields = {**{name: values for name, values in tags.items() if (values != "").any()}, **_fields(roads)}
+    roads = roads.assign(**{name: fields[name] for name in fields if not (name in named and name in layer)})
     is_width_named = options.width_field or options.width_m != type(options).width_m
     tagged = replace(
         options,
@@ -73,17 +74,16 @@ def roads_of(
 
 
 def _fields(roads: geopandas.GeoDataFrame) -> dict[str, pandas.Series]:
-    """Return the fields that tags give; a road that was drawn without any has no class and no width, and is sure."""
+    """Return the fields that tags give; a road that was drawn has no width of its own, and is sure."""
     kind = tag_values(roads, "highway").str.strip().str.removesuffix("_link")
     is_hidden = ~tag_values(roads, "tunnel").isin(["", "no"]) | ~tag_values(roads, "covered").isin(["", "no"])
     lanes, width_m = numbers_in(tag_values(roads, "lanes")), numbers_in(tag_values(roads, "width"), METERS)
     width_m = pandas.Series(np.where(np.isnan(width_m), lanes * _LANE_M, width_m), index=roads.index)
-    usual_m = kind.map({**_USUAL_WIDTH_M, **dict.fromkeys(_UNSURE, _UNSURE_WIDTH_M)})
+    is_drawn, usual_m = ~is_mapped(roads), kind.map({**_USUAL_WIDTH_M, **dict.fromkeys(_UNSURE, _UNSURE_WIDTH_M)})
     return {
         CLASS_FIELD: kind,
-        WIDTH_FIELD: width_m.where(width_m.between(1, _MAX_WIDTH_M)).fillna(usual_m),
-        SURE_FIELD: ~kind.isin(_UNSURE) & ~is_hidden,
-        "surface": tag_values(roads, "surface"),
+        WIDTH_FIELD: width_m.where(width_m.between(1, _MAX_WIDTH_M)).fillna(usual_m).mask(is_drawn),
+        SURE_FIELD: is_drawn | (~kind.isin(_UNSURE) & ~is_hidden),
     }
 
 
@@ -115,5 +115,6 @@ def _tell(
         tell = reporter.log if is_osm_file(path) else reporter.warning
         tell(
             f"{left_out:,} of {len(layer):,} features of the drawn roads ({path}) are left out: they have an "
-            "identifier of OpenStreetMap, but no tag highway of a road. Empty the identifier of those that are roads."
+            "identifier of OpenStreetMap, but are no lines with the tag highway of a road. Empty the identifier of "
+            "those that are roads."
         )

@@ -40,6 +40,8 @@ MAX_WAY_NODES, MAX_CHARACTERS, MAX_LAYER = 2000, 255, 5
 _BRIDGES = frozenset(("aqueduct", "boardwalk", "cantilever", "covered", "low_water_crossing", "movable", "viaduct"))
 # Fields that are tags as they stand.
 _TAGS = ("name", "ref", "surface", "lanes", "maxspeed", "source")
+# All fields that tags are made of, besides those that the job names.
+TAG_FIELDS = ("highway", "width", "width_m", "layer", *_TAGS, "road_probability", "confidence")
 # Roads that count as one-way without a tag.
 _ONE_WAY_UNLESS_TAGGED = ("motorway", "motorway_link")
 _UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")

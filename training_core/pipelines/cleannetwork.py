@@ -58,7 +58,8 @@ def run(job: CleanNetwork, reporter: Reporter) -> dict[str, Any]:
 def read_bridges(path: str, reporter: Reporter) -> geopandas.GeoDataFrame:
     """Return a layer of bridges in its own CRS: all of its lines, or those that a field `bridge` or `layer` marks.
 
-    A line is marked by a bridge, or by a layer above 0 where the table has no field `bridge`. How many are is logged.
+    A line is marked by a bridge, or by a layer above 0 where the table has no field `bridge`; a field `layer` with
+    texts, such as names of merged layers, marks none. How many are marked is told.
 
     Raises
     ------
@@ -66,16 +67,21 @@ def read_bridges(path: str, reporter: Reporter) -> geopandas.GeoDataFrame:
         As `lines.read_line_layer`.
     """
     layer = read_line_layer(path, "bridges", LineFields(), reporter)
-    field = next((name for name in ("bridge", "layer") if name in layer.columns), "")
-    if not field:
+    if "bridge" in layer.columns:
+        field, is_marked = "bridge", layer["bridge"].map(is_bridge).to_numpy(dtype=bool)
+    elif "layer" in layer.columns and not _has_names(layer["layer"]):
+        field, is_marked = "layer", numbers_in(layer["layer"]) > 0
+    else:
         return layer
-    values = layer[field]
-    is_marked = values.map(is_bridge) if field == "bridge" else numbers_in(values) > 0
-    bridges = layer[np.asarray(is_marked, dtype=bool)]
-    reporter.log(
-        f"Of {len(layer):,} lines of the bridges ({path}), {len(bridges):,} are bridges by the field {field!r}."
-    )
-    return bridges
+    tell = reporter.log if is_marked.any() else reporter.warning
+    tell(f"Of {len(layer):,} lines of the bridges ({path}), {is_marked.sum():,} are bridges by the field {field!r}.")
+    return layer[is_marked]
+
+
+def _has_names(values: pandas.Series) -> bool:
+    """Whether a field has texts that are no numbers, as `layer` has in what QGIS has merged of several layers."""
+    given = [str(value).strip() for value in values[np.isnan(numbers_in(values)) & values.notna()]]
+    return any(given)
 
 
 def clean_layer(

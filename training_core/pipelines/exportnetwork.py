@@ -15,7 +15,7 @@ from ..geodata.vector_output import check_vector_output, write_layers
 from ..jobs import ExportNetwork
 from ..networks.line_export import PURPOSE, export_layer, line_fields, write_graphml
 from ..networks.lines import read_line_layer
-from ..networks.osm_file import check_osm_output, ways_of, write_osm
+from ..networks.osm_file import TAG_FIELDS, check_osm_output, ways_of, write_osm
 from ..system.outputs import Outputs
 
 
@@ -45,6 +45,8 @@ def run(job: ExportNetwork, reporter: Reporter) -> dict[str, Any]:
         if geopackage:
             write_layers(geopackage, network.layers, {"nodes": "Point", "edges": "LineString"})
         if osm:
+            if tagged := [name for name in TAG_FIELDS if name in network.edges]:
+                reporter.log(f"Tags in {job.osm} are made of the fields {', '.join(tagged)}.")
             write_osm(ways_of(network, job.lines_bridge_field, job.lines), osm)
     paths = {"graphml": job.graphml, "geopackage": job.geopackage, "osm": job.osm}
     return {**{name: path for name, path in paths.items() if path}, **numbers}

@@ -139,10 +139,10 @@ def test_an_extract_of_other_ground_is_refused_with_both_places(tmp_path):
         read_drawing(osm_file(tmp_path / "town.osm"), "", LabelOptions(), Reporter(), images=[image])
 
 
-def drawn_layer(path, identifier, **fields):
+def drawn_layer(path, identifier, highway=("residential", "footway", None), **fields):
     """Write lines 30 m apart: two of OpenStreetMap, a residential road and a footway, and a drawn one without tags."""
     shapes = [LineString([(X + 10, Y - 20 - 30 * row), (X + 190, Y - 20 - 30 * row)]) for row in range(3)]
-    table = {identifier: ["100", "101", None], "highway": ["residential", "footway", None], **fields}
+    table = {identifier: ["100", "101", None], "highway": highway, **fields}
     geopandas.GeoDataFrame(table, geometry=shapes, crs=UTM.to_wkt()).to_file(path)
     return str(path)
 
@@ -185,6 +185,23 @@ def test_where_nothing_is_named_tags_count_and_this_is_told(tmp_path):
     assert drawing.burn(Grid(UTM, NORTH_UP, 200, 100)).within((100, 80, 1, 1)) == ROAD
     (log,) = told
     assert "2 roads by their tag highway, 1 drawn ones without an identifier; the tags say widths and" in log.message
+
+
+@pytest.mark.parametrize("tag", [None, "footway", "construction", "alley"])
+def test_a_line_without_an_identifier_is_a_road_whatever_its_tags(tmp_path, tag):
+    layer = drawn_layer(tmp_path / "a.gpkg", "osm_id", ("residential", "footway", tag))
+    labels = read_drawing(layer, "", LabelOptions(), Reporter()).burn(Grid(UTM, NORTH_UP, 200, 100))
+    column = labels.within((100, 0, 1, 100))[:, 0]
+    assert (column[77:83] == ROAD).all() and (column == ROAD).sum() == 6 + 6
+
+
+def test_a_named_field_may_be_a_tag_without_a_column(tmp_path):
+    tags = [{"highway": "primary", "maxspeed": "80"}, {"highway": "service", "maxspeed": "20"}]
+    path = osm_file(tmp_path / "town.osm", tags)
+    drawing = read_drawing(path, "", LabelOptions(), Reporter(), "highway", "maxspeed")
+    assert [(each.name, each.speed_kmh) for each in drawing.classes] == [("primary", 80), ("service", 20)]
+    with pytest.raises(LabelError, match="have no field 'width_cm'"):
+        read_drawing(path, "", LabelOptions(width_field="width_cm"), Reporter())
 
 
 def test_features_that_are_left_out_are_counted(tmp_path):

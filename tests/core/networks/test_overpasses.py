@@ -97,6 +97,19 @@ def test_of_labels_with_a_layer_only_lines_above_others_are_bridges(layers, tmp_
     assert bridges.geometry.length.tolist() == pytest.approx([45.01], abs=0.01)
 
 
+def test_a_layer_that_is_a_name_does_not_choose_bridges(tmp_path):
+    layer_of([BRIDGE, TRACED[0]], layer=["north", None]).to_file(tmp_path / "merged.gpkg")
+    assert len(read_bridges(str(tmp_path / "merged.gpkg"), Reporter())) == 2
+
+
+def test_a_field_that_marks_no_bridge_is_warned_of(tmp_path):
+    layer_of([BRIDGE, TRACED[0]], bridge=[None, "no"]).to_file(tmp_path / "osm.gpkg")
+    reporter = Reporter()
+    assert read_bridges(str(tmp_path / "osm.gpkg"), reporter).empty
+    (warning,) = reporter.warnings
+    assert warning.startswith("Of 2 lines of the bridges") and warning.endswith("0 are bridges by the field 'bridge'.")
+
+
 def test_tags_of_other_lines_are_kept_as_text(tmp_path):
     layer_of(TRACED, Layer=[0, 0, 0, 2, 0, 0, 0]).to_file(tmp_path / "lines.gpkg")
     layer_of([BRIDGE]).to_file(tmp_path / "bridges.gpkg")
