@@ -132,7 +132,7 @@ def take_source(
     Raises
     ------
     LabelError
-        The value is no vector layer, or a table without geometry.
+        The value is no vector layer, one that cannot be read, or a table without geometry.
     """
     source = algorithm.parameterAsSource(parameters, name, context)
     value = parameters.get(name)
@@ -145,6 +145,8 @@ def take_source(
         text = definition.source.valueAsString(context.expressionContext(), "")[0] if is_defined else value
         named = text if other is None else f"The layer {other.name()}"
         raise LabelError(f"{named} is no vector layer.", "Choose a layer of points, lines or polygons.")
+    if layer is not None and not layer.isValid():
+        raise LabelError(f"The layer {layer.name()} cannot be read.", "Check that its file or database is there.")
     if source is not None and source.wkbType() == Qgis.WkbType.NoGeometry:
         raise LabelError(
             f"The layer {source.sourceName()} is a table without geometry.",

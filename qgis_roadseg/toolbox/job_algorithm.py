@@ -117,7 +117,7 @@ class JobAlgorithm(RoadSegAlgorithm):
         return True, ""
 
     def checkParameterValues(self, parameters: dict[str, Any], context: QgsProcessingContext) -> tuple[bool, str]:
-        """Return whether the values are valid, with a message if not; layers and files are opened later."""
+        """Return whether the values are valid, with a message if not; files that are no layers are opened later."""
         try:
             self._check_images(parameters, context)  # before Processing, which would not name them
             for name in map(self._name, self._fields(jobs.VECTOR)):

@@ -7,6 +7,7 @@ from qgis.core import (
     QgsMeshLayer,
     QgsPointCloudLayer,
     QgsProcessingContext,
+    QgsProcessingParameterFeatureSink,
     QgsProcessingParameterFeatureSource,
     QgsProject,
     QgsRasterLayer,
@@ -69,10 +70,13 @@ def outcome(provider, play_runtime, monkeypatch, tmp_path):
     def run(algorithm, values):
         context, ear = QgsProcessingContext(), Ear()
         context.setProject(PROJECT)
+        (tmp_path / "OUTPUT.gpkg").unlink(missing_ok=True)
         fine, told = algorithm.create().checkParameterValues(values, context)
+        if fine and algorithm.groupId() == "workflows":  # whose steps are algorithms of this table
+            return HERE
         if fine:
-            algorithm.create().run(values, context, ear)
-            told = ear.text
+            _, is_done = algorithm.create().run(values, context, ear)
+            told = HERE if is_done else ear.text  # Create label layers needs no worker
         return told
 
     return run
@@ -82,7 +86,6 @@ def layer_inputs(provider):
     return [
         (algorithm, source)
         for algorithm in provider.algorithms()
-        if hasattr(algorithm, "job_type")
         for source in inputs_of(algorithm)
         if is_raster(source) or isinstance(source, QgsProcessingParameterFeatureSource)
     ]
@@ -95,6 +98,10 @@ def test_every_kind_of_layer_is_taken_or_refused_by_name(provider, outcome, mode
     failures, count = [], 0
     for algorithm, source in layer_inputs(provider):
         good = good_values(algorithm, container, model, tmp_path, source.name())
+        sinks = [
+            each for each in algorithm.parameterDefinitions() if isinstance(each, QgsProcessingParameterFeatureSink)
+        ]
+        good.update({each.name(): "TEMPORARY_OUTPUT" for each in sinks})  # whose formats are no matter here
         taken = {"image"} if is_raster(source) else set(SHAPES)  # the worker knows which shapes it needs
         for kind, layer in made.items():
             count += 1
