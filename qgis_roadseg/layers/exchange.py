@@ -6,6 +6,7 @@ Scope: QGIS' layers, sources and sinks. Independent of the worker.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -33,11 +34,14 @@ from qgis.PyQt.QtCore import QMetaType
 
 from ...training_core.errors import Cancelled, ImageryError, LabelError, OutputError
 from ...training_core.jobs.field_names import stored_names
-from ...training_core.jobs.file_identity import files_in
+from .no_data import check_no_data, own_ranges
 from .snapshot import read
 
 # Field types that every format can hold, besides numbers and dates; lists and maps are not among them.
 _PLAIN_TYPES = (QMetaType.Type.QString, QMetaType.Type.Bool)
+# What may stand before a path in the name of a raster, several after each other, and behind it.
+_PREFIX = re.compile(r'vrt://|/vsi(?:zip|tar|gzip|7z|rar)/|(?:\d+|\w{2,}):(?!//)|["{]')
+_DELIMITER = re.compile(r'[/:"?},]')
 
 
 def why_no_file(layer: QgsMapLayer) -> str:
@@ -47,84 +51,62 @@ def why_no_file(layer: QgsMapLayer) -> str:
         return "has no pixels of its own"
     if layer.providerType() != "gdal":
         return f"comes from {layer.providerType()}"
-    options = QgsProviderRegistry.instance().decodeUri("gdal", source).get("openOptions")
-    if options:
-        return f"is opened with extra options ({', '.join(options)})"
+    parts = QgsProviderRegistry.instance().decodeUri("gdal", source)
+    if parts.get("openOptions"):
+        return f"is opened with extra options ({', '.join(parts['openOptions'])})"
     if source.startswith("PG:"):
         return "is in a database"
     if source.startswith("/vsimem/"):
         return "is in QGIS' memory"
-    return "needs a login stored in QGIS" if "authcfg=" in source else ""
+    if parts.get("authcfg"):
+        return "needs a login stored in QGIS"
+    ranges = own_ranges(layer) or []
+    is_several = len(ranges) > 1 or any(values.min() != values.max() for values in ranges)
+    return "has several no data values in QGIS" if is_several else ""
 
 
 def raster_path(layer: QgsMapLayer) -> str:
     """Return the layer's dataset name for GDAL, with an absolute path: that path, or the name of a subdataset.
 
-    A CRS and no data that the user has set for the layer, in QGIS alone, are part of the name:
-    vrt://town.tif?a_srs=EPSG:32645&a_nodata=0.
+    A CRS or no data value that the user has given to the layer, in QGIS alone, is part of the name:
+    vrt://town.tif?a_srs=EPSG:32645&a_nodata=0.0.
 
     Raises
     ------
     ImageryError
-        GDAL cannot open the layer by a dataset name, or not with the layer's CRS or no data, or the file holds several
-        rasters.
+        GDAL cannot open the layer by a dataset name, or not as QGIS does, or the file holds several rasters.
     """
     if not isinstance(layer, QgsRasterLayer):
         check_no_container(layer.source())
+    check_no_data(layer)
     why = why_no_file(layer)
     if why:
         raise ImageryError(
             f"The layer {layer.name()} {why}: only QGIS can read it.",
-            "Export the area that you need to a GeoTIFF file (the layer's menu, Export, Save As) and choose that.",
+            "Export the area that you need, with its no data values, to a GeoTIFF file (the layer's menu, Export, Save "
+            "As) and choose that.",
         )
-    path, crs, no_data = absolute(layer.source()), layer.crs(), _no_data(layer)
-    options = []
-    if crs.isValid() and crs != layer.dataProvider().crs():
-        options.append(f"a_srs={crs.authid() if crs.authid().startswith('EPSG:') else crs.toWkt()}")
-    if no_data:
-        options.append(f"a_nodata={no_data}")
-    if not options:
+    path, settings = absolute(layer.source()), _own_settings(layer)
+    if not settings:
         return path
-    is_connection = path.startswith("vrt://")
-    if "?" in path and not is_connection:  # where GDAL takes options to begin
+    connection = path if path.startswith("vrt://") else f"vrt://{path}"
+    if "?" in path and connection != path:  # where GDAL takes options to begin
         raise ImageryError(
-            f"The layer {layer.name()} has a coordinate reference system or no data in QGIS that its file has not.",
-            "Assign them to the file (Raster > Projections > Assign Projection; gdal_edit -a_nodata), or rename it.",
+            f"The layer {layer.name()} has {' and '.join(settings)} in QGIS that its file has not.",
+            "Write them into the file (Raster > Projections > Assign Projection, Raster > Conversion > Translate).",
         )
-    return f"{path if is_connection else f'vrt://{path}'}{'&' if '?' in path else '?'}{'&'.join(options)}"
+    return f"{connection}{'&' if '?' in path else '?'}{'&'.join(settings.values())}"
 
 
-def _no_data(layer: QgsRasterLayer) -> str:
-    """Return the no data value that the user has set for a layer instead of its file's; empty if none is set.
-
-    `none` means that the file's own is unticked. NaN is no data anyway.
-
-    Raises
-    ------
-    ImageryError
-        There are several values, ranges, or bands of different ones, which GDAL cannot be told in a name.
-    """
-    provider = layer.dataProvider()
-    of_bands, are_set = set(), False
-    for band in range(1, layer.bandCount() + 1):
-        if provider.colorInterpretation(band) == Qgis.RasterColorInterpretation.AlphaBand:
-            continue
-        added = [(each.min(), each.max()) for each in provider.userNoDataValues(band)]
-        own, is_used = provider.sourceHasNoDataValue(band), provider.useSourceNoDataValue(band)
-        are_set = are_set or bool(added) or (own and not is_used)
-        value = provider.sourceNoDataValue(band)
-        ranges = [*added, (value, value)] if own and is_used else added
-        of_bands.add(frozenset(each for each in ranges if each[0] == each[0]))
-    if not are_set:
-        return ""
-    ranges = sorted(of_bands.pop())
-    if of_bands or len(ranges) > 1 or any(low != high for low, high in ranges):
-        raise ImageryError(
-            f"The layer {layer.name()} has several no data values in QGIS that its file has not, or others in each "
-            "band, or a range.",
-            "Export the layer to a GeoTIFF file (its menu, Export, Save As) and choose that.",
-        )
-    return f"{ranges[0][0]:.17g}" if ranges else "none"
+def _own_settings(layer: QgsRasterLayer) -> dict[str, str]:
+    """Return what the layer has in QGIS alone, each with the option of GDAL's vrt:// for it."""
+    settings, crs, ranges = {}, layer.crs(), own_ranges(layer)
+    if crs.isValid() and crs != layer.dataProvider().crs():
+        name = crs.authid() if crs.authid().startswith("EPSG:") else crs.toWkt()
+        settings["a coordinate reference system"] = f"a_srs={name}"
+    if ranges is not None:
+        settings["no data values"] = f"a_nodata={ranges[0].min() if ranges else 'none'}"
+    return settings
 
 
 def band_order_note(layer: QgsMapLayer) -> str:
@@ -167,12 +149,26 @@ def check_no_container(path: str) -> None:
 
 
 def absolute(source: str) -> str:
-    """Return a source with an absolute path, also within the name of a subdataset or archive: NETCDF:"a.nc":red."""
-    files = [file for file in files_in(source) if file not in ("", ".") and os.path.exists(file)]
-    if not files or any(map(os.path.isabs, files)):
-        return source
-    file = max(files, key=len)
-    return source.replace(file, os.path.abspath(file), 1)
+    """Return a source with an absolute path, also within the name of a raster or archive: NETCDF:"a.nc":red.
+
+    An address, or the name of anything else that is no local file, stays as it is.
+    """
+    prefix = _PREFIX.match(source)
+    if prefix is None or os.path.exists(source):
+        return source if "://" in source else os.path.abspath(source)
+    while prefix is not None:
+        begin = prefix.end()
+        path = _path_before(source[begin:])
+        if path:
+            return source[:begin] + os.path.abspath(path) + source[begin + len(path) :]
+        prefix = _PREFIX.match(source, begin)
+    return source
+
+
+def _path_before(text: str) -> str:
+    """Return the longest beginning of a text, up to a delimiter, that is an existing path; empty if none is."""
+    ends = [len(text), *reversed([delimiter.start() for delimiter in _DELIMITER.finditer(text)])]
+    return next((text[:end] for end in ends if os.path.exists(text[:end])), "")
 
 
 def check_crs(source: QgsFeatureSource) -> None:

@@ -31,6 +31,7 @@ from qgis.PyQt.QtCore import QRect
 from qgis.PyQt.QtGui import QImage
 
 from ...training_core.errors import ImageryError, OutputError, ResourceError
+from ..layers.no_data import ranges_of, value_in
 from .block_loader import BlockLoader
 
 MAX_GIGAPIXELS = 20
@@ -220,7 +221,16 @@ def _load_bands(
         if _is_image(provider):
             yield from enumerate(_color_parts(block), 1)
         else:
+            _unite_no_data(block, provider, band)
             yield band, block
+
+
+def _unite_no_data(block: QgsRasterBlock, provider: QgsRasterDataProvider, band: int) -> None:
+    """Give all pixels of a block that QGIS takes for no data the one value that the file has for them."""
+    ranges = ranges_of(provider, band)
+    if ranges:
+        block.setNoDataValue(value_in(ranges[0]))
+        block.applyNoDataValues(ranges)
 
 
 def _is_image(provider: QgsRasterDataProvider) -> bool:
@@ -236,8 +246,8 @@ def _create_file(provider: QgsRasterDataProvider, frame: Frame, path: Path) -> Q
     file = writer.createMultiBandRaster(data_type, frame.width, frame.height, frame.extent, frame.crs, bands)
     if file is None or not file.isValid():
         raise _not_written(frame, path)
-    if not is_image and provider.sourceHasNoDataValue(1):
-        file.setNoDataValue(1, provider.sourceNoDataValue(1))  # of all bands, in this format
+    if not is_image and ranges_of(provider):
+        file.setNoDataValue(1, value_in(ranges_of(provider)[0]))  # of all bands, in this format
     file.setEditable(True)
     return file
 

@@ -56,11 +56,18 @@ def test_nodata_not_a_number_and_alpha_say_where_data_is(tmp_path):
     np.testing.assert_array_equal(known, np.tile([False, False, True, True], (4, 1)))
 
 
-@pytest.mark.parametrize(("a_nodata", "known"), [("0", [0, 1, 1]), ("none", [1, 1, 1]), ("7", [1, 0, 1])])
-def test_no_data_that_qgis_names_replace_those_of_the_file(tmp_path, a_nodata, known):
-    path = write_raster(tmp_path / "image.tif", np.array([[[0, 7, 255]]], dtype=np.uint8), nodata=255)
-    with open_raster(f"vrt://{path}?a_nodata={a_nodata}") as dataset, Image(dataset, (1,)) as image:
-        assert image.read(0, 0, 3, 1)[1].tolist() == [list(map(bool, known))]
+@pytest.mark.parametrize(
+    ("declared", "option", "missing"),
+    [(None, "0.0", 0), (7, "none", None), (7, "0.0", 0), (7, "none&a_srs=EPSG:32634", None)],
+)
+def test_nodata_in_the_name_of_a_raster_counts_in_place_of_its_own(tmp_path, declared, option, missing):
+    values = np.full((3, 4, 4), 100, dtype="uint8")
+    values[:, :, 0], values[:, 0, :], values[0, 2, 2] = 0, 7, 0  # of which the last is dark in one band
+    path = write_raster(tmp_path / "image.tif", values, nodata=declared)
+    with open_raster(f"vrt://{path}?a_nodata={option}") as dataset, Image(dataset, (1, 2, 3)) as image:
+        read, known = image.read(0, 0, 4, 4)
+    np.testing.assert_array_equal(read, values)
+    np.testing.assert_array_equal(known, (values != missing).any(axis=0) if missing is not None else True)
 
 
 def test_another_resolution_averages_and_keeps_the_extent_and_nodata(tmp_path):

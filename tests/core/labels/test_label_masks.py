@@ -149,6 +149,12 @@ def test_masks_belong_to_images_by_name_and_the_others_are_told(tmp_path):
         read_masks(options([*masks, two]), "", images, Reporter())
 
 
+def test_what_qgis_adds_to_a_name_is_no_part_of_it(tmp_path):
+    image = f"vrt://{image_in(tmp_path, 'town_7.tif')}?a_srs=EPSG:32645&a_nodata=0.0"
+    mask = write(tmp_path / "masks" / "town_7.png", mask_of(), driver="PNG")  # which has no place
+    assert read_masks(options([mask]), "", [image], Reporter()).of_image == {image: [mask]}
+
+
 def test_masks_belong_to_images_by_place_and_are_resampled_to_their_pixels(tmp_path):
     """One mask of 1 m pixels lies over two images of 0.5 m, and another one far away."""
     images = [image_in(tmp_path, "left.tif"), image_in(tmp_path, "right.tif", SIDE_PX)]

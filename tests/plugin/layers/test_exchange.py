@@ -1,3 +1,6 @@
+import gzip
+import shutil
+import tarfile
 import threading
 import zipfile
 
@@ -15,7 +18,6 @@ from qgis.core import (
     QgsProcessingParameters,
     QgsProject,
     QgsRasterLayer,
-    QgsRasterRange,
     QgsVectorLayer,
     QgsWkbTypes,
 )
@@ -202,83 +204,52 @@ def test_subdatasets_are_handed_on_as_they_stand(image, tmp_path):
     assert exchange.raster_path(layer) == name
 
 
-def test_subdatasets_of_a_relative_file_get_its_whole_path(image, tmp_path, monkeypatch):
-    gdal.Translate(str(tmp_path / "two pages.tif"), str(image))
-    gdal.Translate(str(tmp_path / "two pages.tif"), str(image), creationOptions=["APPEND_SUBDATASET=YES"])
-    gdal.Translate(str(tmp_path / "bands.nc"), str(image), format="netCDF")
-    monkeypatch.chdir(tmp_path)
-    pages = QgsRasterLayer("GTIFF_DIR:2:two pages.tif")
-    assert pages.isValid()
-    assert exchange.raster_path(pages) == f"GTIFF_DIR:2:{tmp_path / 'two pages.tif'}"
-    whole = f'NETCDF:"{tmp_path / "bands.nc"}":Band1'
-    for name in ('NETCDF:"bands.nc":Band1', whole):
-        layer = QgsRasterLayer(name)
-        assert layer.isValid()
-        assert exchange.raster_path(layer) == whole
+NAMES = [
+    "bild.tif", "teil/bild.tif", "a|b.tif", "GTIFF_DIR:1:bild.tif", "GPKG:teil/two.gpkg:one", 'NETCDF:"bands.nc":Band1',
+    "NETCDF:bands.nc:Band1", "vrt://bild.tif?bands=1", "vrt://teil/bild.tif?bands=1",
+    "/vsizip/teil/Bilder 1.zip/bild.tif", "/vsizip/{teil/Bilder 1.zip}/bild.tif", "/vsizip/teil/Bilder 1.zip",
+    "vrt:///vsizip/teil/Bilder 1.zip/bild.tif?bands=1", "/vsitar/bilder.tar/bild.tif", "/vsigzip/bild.tif.gz",
+    "/vsizip/../hier/teil/Bilder 1.zip/bild.tif", 'ZARR:"bands.zarr":/Band1',
+]  # fmt: skip
+
+
+@pytest.fixture
+def rasters_here(image, tmp_path, monkeypatch):
+    """Go to a folder with a raster, also in archives and containers."""
+    folder = tmp_path / "hier"
+    (folder / "teil").mkdir(parents=True)
+    monkeypatch.chdir(folder)
+    for path in ("bild.tif", "teil/bild.tif", "a|b.tif"):
+        shutil.copy(image, path)
+    gdal.Translate("teil/two.gpkg", "bild.tif", format="GPKG", creationOptions=["RASTER_TABLE=one"])
+    gdal.Translate("bands.nc", "bild.tif", format="netCDF")
+    gdal.Translate("bands.zarr", "bild.tif", format="Zarr", creationOptions=["ARRAY_NAME=Band1"], bandList=[1])
+    with zipfile.ZipFile("teil/Bilder 1.zip", "w") as archive:
+        archive.write("bild.tif")
+    with tarfile.open("bilder.tar", "w") as archive:
+        archive.add("bild.tif")
+    with gzip.open("bild.tif.gz", "wb") as archive:
+        archive.write(image.read_bytes())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_relative_name_means_elsewhere_what_it_means_here(name, rasters_here, monkeypatch):
+    layer = QgsRasterLayer(name)
+    assert layer.isValid()
+    path = exchange.raster_path(layer)
+    assert exchange.absolute(path) == path
+    monkeypatch.chdir("/")
+    elsewhere = gdal.Open(path)
+    assert elsewhere.GetRasterBand(1).ReadAsArray().tolist() == [[40] * 40] * 30
 
 
 @pytest.mark.parametrize(
     "name",
-    ["/vsizip/town.zip/inner/image.tif", "/vsizip/{town.zip}/inner/image.tif", "vrt://town.tif?bands=2,1", "town.tif"],
-)
-def test_a_relative_name_means_the_file_that_qgis_opens(image, tmp_path, monkeypatch, name):
-    with zipfile.ZipFile(tmp_path / "town.zip", "w") as archive:
-        archive.write(image, "inner/image.tif")
-    (tmp_path / "town.tif").write_bytes(image.read_bytes())
-    monkeypatch.chdir(tmp_path)
-    layer = QgsRasterLayer(name)
-    assert layer.isValid()
-    path = exchange.raster_path(layer)
-    monkeypatch.chdir("/")
-    assert str(tmp_path) in path and gdal.Open(path).RasterXSize == 40
-
-
-def test_a_bar_in_a_name_is_no_option(image, tmp_path):
-    path = str(tmp_path / "a|b.tif")
-    image.rename(path)
-    assert exchange.raster_path(QgsRasterLayer(path)) == path
-
-
-@pytest.fixture
-def collared(tmp_path):
-    """An image of four pixels, 0, 7, 8 and 255, whose file declares 255 as no data."""
-    path = str(tmp_path / "collar.tif")
-    dataset = gdal.GetDriverByName("GTiff").Create(path, 4, 1)
-    dataset.SetGeoTransform((350000, 0.5, 0, 3060000, 0, -0.5))
-    dataset.GetRasterBand(1).WriteRaster(0, 0, 4, 1, bytes([0, 7, 8, 255]))
-    dataset.GetRasterBand(1).SetNoDataValue(255)
-    del dataset  # which closes it
-    return QgsRasterLayer(path, "Bild")
-
-
-@pytest.mark.parametrize(
-    ("is_used", "added", "told"),
-    [
-        (True, [], ""),
-        (True, [255], "?a_nodata=255"),
-        (True, [float("nan")], "?a_nodata=255"),
-        (False, [], "?a_nodata=none"),
-        (False, [0], "?a_nodata=0"),
-        (False, [-9999.5], "?a_nodata=-9999.5"),
-    ],
-)
-def test_no_data_of_the_layer_are_handed_on_with_it(collared, is_used, added, told):
-    collared.dataProvider().setUseSourceNoDataValue(1, is_used)
-    collared.dataProvider().setUserNoDataValue(1, [QgsRasterRange(value, value) for value in added])
-    source = collared.source()
-    assert exchange.raster_path(collared) == (f"vrt://{source}{told}" if told else source)
-    if told:
-        collared.setCrs(QgsCoordinateReferenceSystem("EPSG:32645"))
-        assert exchange.raster_path(collared) == f"vrt://{source}?a_srs=EPSG:32645&{told[1:]}"
-
-
-@pytest.mark.parametrize(("is_used", "added"), [(True, [(0, 0)]), (False, [(0, 0), (8, 8)]), (False, [(0, 8)])])
-def test_no_data_that_no_name_can_hold_are_refused(collared, is_used, added):
-    collared.dataProvider().setUseSourceNoDataValue(1, is_used)
-    collared.dataProvider().setUserNoDataValue(1, [QgsRasterRange(*ends) for ends in added])
-    with pytest.raises(ImageryError, match="The layer Bild has several no data values") as refused:
-        exchange.raster_path(collared)
-    assert "Export the layer" in refused.value.remedy
+    ["http://teil/bild.tif", "/vsicurl/http://teil/bild.tif", "/vsis3/teil/bild.tif", "s3://teil/bild.tif",
+     "PG:dbname=teil table=bild.tif", "/vsizip//vsicurl/http://teil/bild.zip/bild.tif", "/vsizip/no.zip/bild.tif"],
+)  # fmt: skip
+def test_addresses_and_what_is_not_there_stay_as_they_are(name, rasters_here):
+    assert exchange.absolute(name) == name
 
 
 def test_bands_that_qgis_draws_in_another_order_are_told(image):
@@ -332,7 +303,7 @@ def test_a_layers_own_crs_on_a_name_with_options_is_refused_with_the_remedy(qgis
     layer = QgsRasterLayer("/vsicurl/http://127.0.0.1:1/bild.tif?a=1", "Bild")
     layer.setCrs(QgsCoordinateReferenceSystem("EPSG:32645"))
     with pytest.raises(
-        ImageryError, match="The layer Bild has a coordinate reference system or no data in QGIS that its"
+        ImageryError, match="The layer Bild has a coordinate reference system in QGIS that its file"
     ):
         exchange.raster_path(layer)
 

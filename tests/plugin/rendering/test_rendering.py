@@ -15,6 +15,7 @@ from qgis.core import (
     QgsRasterBlock,
     QgsRasterDataProvider,
     QgsRasterLayer,
+    QgsRasterRange,
     QgsRectangle,
 )
 from roadseg.qgis_roadseg.rendering import rendering
@@ -213,6 +214,21 @@ def test_data_stay_what_they_are(tmp_path):
     # The unit of UTM is 0.9998 m here, so that the pixels part by some hundredths at the far corner.
     assert np.abs(found.astype(int) - values).max() <= 0.05 * 3 * 101
     gdal.Unlink("/vsimem/heights.tif")
+
+
+@pytest.mark.parametrize(("declared", "is_ticked", "own"), [(7, True, 7), (7, False, 3), (None, True, 3)])
+def test_what_qgis_takes_for_no_data_is_no_data_in_the_file(tmp_path, declared, is_ticked, own):
+    values = np.tile(np.arange(16, dtype=np.uint8).repeat(4), (2, 16, 1))
+    layer = write_in_memory("/vsimem/steps.tif", values, 0.5, nodata=declared)
+    for band in (1, 2):
+        layer.dataProvider().setUseSourceNoDataValue(band, is_ticked)
+        layer.dataProvider().setUserNoDataValue(band, [QgsRasterRange(3, 3), QgsRasterRange(9, 11)])
+    rendered, found = render(layer, tmp_path / "image.tif", extent=layer.extent(), resolution_m=0.5)
+    missing = [3, 9, 10, 11, *([7] if declared and is_ticked else [])]
+    assert rendered.GetRasterBand(1).GetNoDataValue() == own
+    within = slice(1, None, 4)  # where no pixel is interpolated between two values
+    assert np.array_equal(found[..., within], np.where(np.isin(values, missing), own, values)[..., within])
+    gdal.Unlink("/vsimem/steps.tif")
 
 
 def test_what_gets_coarser_is_averaged(tmp_path):
