@@ -10,15 +10,23 @@ from collections.abc import Iterable
 from typing import Any
 
 from qgis.core import (
+    QgsProcessing,
     QgsProcessingAlgorithm,
     QgsProcessingContext,
     QgsProcessingException,
     QgsProcessingFeedback,
     QgsProcessingParameterDefinition,
+    QgsProcessingParameterFeatureSource,
+    QgsProcessingParameterMapLayer,
+    QgsProcessingParameterMultipleLayers,
+    QgsProcessingParameterRasterLayer,
 )
 from qgis.PyQt.QtGui import QIcon
 
 from ...training_core.errors import Cancelled, RoadSegError
+from ..layers.exchange import raster_path
+from ..layers.image_layer import image_layers
+from ..layers.snapshot import take_source
 from ..paths import GROUP_ICONS, page_url
 from ..runtime.feedback import cancelling_signals
 from ..runtime.run_log import LoggedFeedback, RunLog
@@ -49,12 +57,31 @@ class InToolbox:
     keywords: str
 
     def checkParameterValues(self, parameters: dict[str, Any], context: QgsProcessingContext) -> tuple[bool, str]:
-        """Return whether the values are valid, with a message if not; QGIS ignores those of misspelled names."""
+        """Return whether the values are valid, with a message if not.
+
+        Names and layers come first: QGIS ignores values of misspelled names, and names no layer of another kind.
+        """
         known = [each.name() for each in self.parameterDefinitions()]
         unknown = [name for name in parameters if name not in known]
         if unknown:
             return False, f"There is no parameter {', '.join(unknown)}. Choose from {', '.join(known)}."
+        try:
+            self._check_layers(parameters, context)
+        except RoadSegError as error:
+            return False, str(error)
         return super().checkParameterValues(parameters, context)
+
+    def _check_layers(self, parameters: dict[str, Any], context: QgsProcessingContext) -> None:
+        """Raise RoadSegError if a layer cannot be opened, or is of another kind than its parameter takes."""
+        for definition in self.parameterDefinitions():
+            name = definition.name()
+            if isinstance(definition, QgsProcessingParameterFeatureSource):
+                take_source(self, name, parameters, context)
+            elif isinstance(definition, QgsProcessingParameterRasterLayer):
+                for layer in image_layers(self, name, parameters, context):
+                    raster_path(layer)  # by which the worker reads it
+            elif isinstance(definition, QgsProcessingParameterMapLayer) or _takes_images(definition):
+                image_layers(self, name, parameters, context)
 
     def processAlgorithm(
         self, parameters: dict[str, Any], context: QgsProcessingContext, feedback: QgsProcessingFeedback
@@ -179,6 +206,11 @@ class RoadSegAlgorithm(InToolbox, QgsProcessingAlgorithm):
         self, parameters: dict[str, Any], context: QgsProcessingContext, feedback: QgsProcessingFeedback
     ) -> None:
         """Resolve what belongs to the main thread, such as layers; raise RoadSegError where that cannot be."""
+
+
+def _takes_images(definition: QgsProcessingParameterDefinition) -> bool:
+    takes_several = isinstance(definition, QgsProcessingParameterMultipleLayers)
+    return takes_several and definition.layerType() == QgsProcessing.SourceType.TypeRaster
 
 
 def help_text(what: str, parameters: Iterable[QgsProcessingParameterDefinition]) -> str:

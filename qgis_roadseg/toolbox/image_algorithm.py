@@ -135,8 +135,7 @@ class ImageAlgorithm(JobAlgorithm):
         return Scope(layer.name(), layer.crs(), shape, frame)
 
     def _check_images(self, parameters: dict[str, Any], context: QgsProcessingContext) -> None:
-        """See JobAlgorithm; any image can be rendered."""
-        self._layer(parameters, context)
+        """See JobAlgorithm; any image can be rendered here."""
 
     def _layer(self, parameters: dict[str, Any], context: QgsProcessingContext) -> QgsMapLayer:
         return image_layer(self, INPUT, parameters, context)

@@ -118,16 +118,11 @@ class JobAlgorithm(RoadSegAlgorithm):
 
     def checkParameterValues(self, parameters: dict[str, Any], context: QgsProcessingContext) -> tuple[bool, str]:
         """Return whether the values are valid, with a message if not; files that are no layers are opened later."""
-        try:
-            self._check_images(parameters, context)  # before Processing, which would not name them
-            for name in map(self._name, self._fields(jobs.VECTOR)):
-                take_source(self, name, parameters, context)
-        except RoadSegError as error:
-            return False, str(error)
         fine, message = super().checkParameterValues(self._layers_alone(parameters), context)
         if not fine:
             return False, message
         try:
+            self._check_images(parameters, context)
             options = self._plain_options(parameters, context)
             for field in self._fields():
                 if not is_plain(field) and parameters.get(self._name(field)):
@@ -279,7 +274,7 @@ class JobAlgorithm(RoadSegAlgorithm):
         check_outputs(self, parameters, context)
 
     def _check_images(self, parameters: dict[str, Any], context: QgsProcessingContext) -> None:
-        """Raise RoadSegError if an image is none, or none that the algorithm takes."""
+        """Raise ImageryError if the worker cannot read an image, as one that has to be rendered."""
         for field in self._fields(jobs.RASTER, jobs.RASTERS):
             self._raster_paths(field, parameters, context)
 

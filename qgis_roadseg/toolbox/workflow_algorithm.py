@@ -13,15 +13,10 @@ from qgis.core import (
     QgsProcessingFeedback,
     QgsProcessingModelAlgorithm,
     QgsProcessingParameterDefinition,
-    QgsProcessingParameterFeatureSource,
-    QgsProcessingParameterMapLayer,
-    QgsProcessingParameterRasterLayer,
 )
 
-from ...training_core.errors import ImageryError, JobError, LabelError, OutputError
+from ...training_core.errors import JobError, OutputError
 from ..layers import exchange
-from ..layers.image_layer import image_layers
-from ..layers.snapshot import take_source
 from ..layers.styles import set_name_and_group
 from ..paths import RESOURCES
 from .algorithm import InToolbox, help_text
@@ -87,10 +82,6 @@ class WorkflowAlgorithm(InToolbox, QgsProcessingModelAlgorithm):
 
     def checkParameterValues(self, parameters: dict[str, Any], context: QgsProcessingContext) -> tuple[bool, str]:
         """Return whether the values are valid, with a message if not: before the first step what a later one needs."""
-        try:
-            self._check_layers(parameters, context)  # before Processing, which would not name them
-        except (ImageryError, LabelError) as error:
-            return False, str(error)
         fine, message = super().checkParameterValues(parameters, context)
         if not fine:
             return False, message
@@ -109,14 +100,6 @@ class WorkflowAlgorithm(InToolbox, QgsProcessingModelAlgorithm):
                 JobError(f"The layer {layer.name()} {why_no_file}, and no extent is given.", "Give one (EXTENT).")
             )
         return True, ""
-
-    def _check_layers(self, parameters: dict[str, Any], context: QgsProcessingContext) -> None:
-        """Raise ImageryError or LabelError if a layer is of another kind than its parameter takes."""
-        for definition in self.parameterDefinitions():
-            if isinstance(definition, QgsProcessingParameterFeatureSource):
-                take_source(self, definition.name(), parameters, context)
-            elif isinstance(definition, (QgsProcessingParameterMapLayer, QgsProcessingParameterRasterLayer)):
-                image_layers(self, definition.name(), parameters, context)
 
     def _has_step_by_extent(self) -> bool:
         """Whether a step takes an extent and no area of interest."""

@@ -84,13 +84,17 @@ def read_layer(
             "Check that the file is there and is a vector layer.",
         ) from error
     if not isinstance(layer, geopandas.GeoDataFrame):
-        raise LabelError(f"The {purpose} ({path}) is a table without geometry.", "Choose a layer of lines or polygons.")
+        raise LabelError(
+            f"The {purpose} ({path}) is a table without geometry.",
+            "Choose a layer of lines or polygons. In a CSV file, the geometry is read from a column named WKT.",
+        )
     has_shape = ~(layer.geometry.isna() | layer.geometry.is_empty)
     if len(layer) and not has_shape.any():
         raise LabelError(f"No feature of the {purpose} ({path}) has a geometry.", "Draw them, or choose another layer.")
     if layer.crs is None:
         raise LabelError(
-            f"The {purpose} ({path}) has no coordinate reference system.", "Set it in the layer's properties."
+            f"The {purpose} ({path}) has no coordinate reference system.",
+            "Set it in the layer's properties. A Shapefile or CSV file needs a .prj file beside it.",
         )
     layer = _flat(layer[has_shape].reset_index(drop=True), path, purpose, reporter)
     _check_places(layer, path, purpose)

@@ -302,9 +302,7 @@ def test_rasters_within_an_archive_are_handed_on_as_they_stand(image, tmp_path):
 def test_a_layers_own_crs_on_a_name_with_options_is_refused_with_the_remedy(qgis_app):
     layer = QgsRasterLayer("/vsicurl/http://127.0.0.1:1/bild.tif?a=1", "Bild")
     layer.setCrs(QgsCoordinateReferenceSystem("EPSG:32645"))
-    with pytest.raises(
-        ImageryError, match="The layer Bild has a coordinate reference system in QGIS that its file"
-    ):
+    with pytest.raises(ImageryError, match="The layer Bild has a coordinate reference system in QGIS that its file"):
         exchange.raster_path(layer)
 
 
