@@ -221,10 +221,9 @@ class TableDraft(Draft):
             return
         with contextlib.suppress(OutputError, QgsProviderConnectionException):
             if self.destination.table_exists(_STYLES):
-                self._connection.executeSql(
-                    f"UPDATE {_STYLES} SET f_table_name = {_quoted(self.destination.table, chr(39))} "
-                    f"WHERE f_table_name = {_quoted(self._former, chr(39))}"
-                )
+                table, former = (_quoted(name, "'") for name in (self.destination.table, self._former))
+                change = ("UPDATE", _STYLES, "SET f_table_name =", table, "WHERE f_table_name =", former)
+                self._connection.executeSql(" ".join(change))
             self._drop(self._former)
 
     def _rename(self, table: str, new: str) -> None:
