@@ -47,7 +47,7 @@ def find_bands(dataset: DatasetReader, wanted: ModelInput) -> tuple[int, ...]:
     Raises
     ------
     ImageryError
-        The dataset has other bands than the model was trained on.
+        The dataset has other bands than the model was trained on, or is no image; see `rasters.band_names`.
     """
     is_for_any_color = wanted.scaling == IMAGE and all(band.name in _COLORS for band in wanted.bands)
     indexes = tuple(band_names(dataset))

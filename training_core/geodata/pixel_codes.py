@@ -12,6 +12,8 @@ import numpy as np
 BACKGROUND, ROAD, IGNORE = 0, 1, 255
 # Probability is stored as a byte: 0 to 254 for 0 to 1, and 255 for no data.
 CERTAIN, NO_DATA = 254, 255
+# Names of the bands of these rasters, by which they are told from images.
+MASK_BAND, PROBABILITY_BAND, CLASSES_BAND = "road", "road probability", "road class"
 # A threshold may be k / 254 rounded to a few decimals, and byte k must reach it.
 _ROUNDING = 1e-6
 

@@ -20,6 +20,7 @@ from rasterio.windows import Window
 
 from ..errors import ImageryError
 from .grid import Grid, grid_at, grid_of
+from .pixel_codes import CLASSES_BAND, MASK_BAND, NO_DATA, PROBABILITY_BAND
 from .sources import require_openable
 
 # Few rows stay in the processor's cache from one operation to the next.
@@ -29,6 +30,7 @@ MAX_NORMALIZED = 1e15
 # Limits of means and deviations in FP32. A deviation below this fraction of the mean is rounding.
 MAX_VALUE, MIN_STD, _ROUNDING = 1e30, 1e-30, 1e-7
 _NAMED_BANDS = (ColorInterp.red, ColorInterp.green, ColorInterp.blue)
+_RESULTS = {MASK_BAND: "a road mask", PROBABILITY_BAND: "a road probability", CLASSES_BAND: "a raster of road classes"}
 
 
 @dataclass(frozen=True)
@@ -92,7 +94,19 @@ def first_cause(error: BaseException) -> str:
 
 
 def band_names(dataset: DatasetReader) -> dict[int, str]:
-    """Return the name of each band, by its number from 1, without alpha bands."""
+    """Return the name of each band of an image, by its number from 1, without alpha bands.
+
+    Raises
+    ------
+    ImageryError
+        It is no image, but a result of RoadSeg's.
+    """
+    result = _RESULTS.get(dataset.descriptions[0] or "")
+    if result and dataset.count == 1 and dataset.nodata == NO_DATA:
+        raise ImageryError(
+            f"{dataset.name} is {result} that RoadSeg has written, and no image.",
+            "Choose the image that it was made from.",
+        )
     names = {}
     for index, color, description in zip(dataset.indexes, dataset.colorinterp, dataset.descriptions):
         if color != ColorInterp.alpha:
@@ -115,7 +129,7 @@ def choose_bands(dataset: DatasetReader, wanted: tuple[int, ...]) -> dict[int, s
     Raises
     ------
     ImageryError
-        A wanted band is missing, or there are only alpha bands.
+        A wanted band is missing, there are only alpha bands, or it is no image; see `band_names`.
     """
     names = band_names(dataset)
     missing = [index for index in wanted if index not in names]
@@ -133,7 +147,7 @@ def match_bands(dataset: DatasetReader, bands: tuple[Band, ...]) -> tuple[int, .
     Raises
     ------
     ImageryError
-        The dataset has other bands than the model was trained on.
+        The dataset has other bands than the model was trained on, or is no image; see `band_names`.
     """
     names = band_names(dataset)
     by_name = {name: index for index, name in names.items()}

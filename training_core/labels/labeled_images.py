@@ -208,13 +208,14 @@ def _bands_to_read(
     dataset: DatasetReader, bands: tuple[int, ...], known_bands: tuple[Band, ...], reporter: Reporter
 ) -> dict[int, str]:
     """Return the bands to train on by number: those chosen, or the base model's if the image has them, or all."""
+    chosen = choose_bands(dataset, bands)
     if bands or not known_bands:
-        return choose_bands(dataset, bands)
+        return chosen
     try:
         return dict(zip(match_bands(dataset, known_bands), (band.name for band in known_bands)))
     except ImageryError as error:
         reporter.warning(f"{error.message} All bands of the image are used instead.")
-        return choose_bands(dataset, ())
+        return chosen
 
 
 def read_labeled_image(part: ImagePart, truth: Truth, reporter: Reporter) -> Optional[LabeledImage]:

@@ -20,7 +20,7 @@ from rasterio.errors import NotGeoreferencedWarning
 from ..errors import OutputError
 from ..geodata.geotiff import named_errors
 from ..geodata.grid import NOWHERE, Grid
-from ..geodata.pixel_codes import IGNORE
+from ..geodata.pixel_codes import IGNORE, MASK_BAND
 from ..geodata.rasters import Image
 from ..geodata.sources import source_name
 from .label_raster import Labels
@@ -113,6 +113,8 @@ def _write(path: Path, values: np.ndarray, known: np.ndarray, bands: Optional[Ba
             if bands:
                 dataset.colorinterp = bands.colors
                 dataset.descriptions = bands.names
+            else:
+                dataset.set_band_description(1, MASK_BAND)
             dataset.write(values)
             if profile["nodata"] is None and not known.all():
                 dataset.write_mask(known)

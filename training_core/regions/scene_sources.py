@@ -132,6 +132,11 @@ def _location_of(given: str, file: str) -> tuple[Optional[str], str]:
     except (RuntimeError, ValueError, OSError) as error:
         if _is_raster(file):
             return None, ""
+        if file.lower().endswith(_JSON_SUFFIXES):
+            raise ImageryError(
+                f"{given} is neither a STAC item nor a collection of items, nor a tile index.",
+                "Give images, or a folder, a tile index or a STAC item collection.",
+            ) from error
         raise _damaged(given, error) from error
     for layer, names in fields.items():
         for name in names:

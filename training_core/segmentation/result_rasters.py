@@ -15,7 +15,7 @@ import numpy as np
 
 from ..geodata.geotiff import BandFile
 from ..geodata.grid import Grid
-from ..geodata.pixel_codes import CERTAIN, ROAD, to_mask
+from ..geodata.pixel_codes import CERTAIN, CLASSES_BAND, MASK_BAND, PROBABILITY_BAND, ROAD, to_mask
 from ..geodata.road_classes import CLASSES_TAG, RoadClass, to_document
 from ..geodata.tiling import Tile
 from .inference import Prediction
@@ -49,13 +49,13 @@ class ResultWriter:
         )
         if self._mask:
             self._mask.dataset.write_colormap(1, {0: (0, 0, 0, 0), 1: ROAD_COLOR})
-            self._mask.dataset.set_band_description(1, "road")
+            self._mask.dataset.set_band_description(1, MASK_BAND)
         if self._probability:
             self._probability.dataset.scales = (1 / CERTAIN,)
-            self._probability.dataset.set_band_description(1, "road probability")
+            self._probability.dataset.set_band_description(1, PROBABILITY_BAND)
         if self._classes:
             self._classes.dataset.write_colormap(1, {0: (0, 0, 0, 0), **class_colors(len(classes))})
-            self._classes.dataset.set_band_description(1, "road class")
+            self._classes.dataset.set_band_description(1, CLASSES_BAND)
             self._classes.dataset.update_tags(**{CLASSES_TAG: json.dumps(to_document(classes))})
         for file in filter(None, (self._mask, self._probability, self._classes)):
             file.dataset.update_tags(**(tags or {}))
