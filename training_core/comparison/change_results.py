@@ -15,6 +15,7 @@ import pandas
 import shapely
 
 from ..events import Reporter
+from ..geodata.field_types import NULLABLE
 from ..geodata.vector_output import write_layers
 from ..geodata.vectors import carried_fields
 from ..jobs import CompareNetworks
@@ -99,21 +100,18 @@ def _table(
 
 
 def _of_like_types(one: geopandas.GeoDataFrame, other: geopandas.GeoDataFrame) -> list[geopandas.GeoDataFrame]:
-    """Return two tables that can be concatenated: fields of different types become text."""
+    """Return two tables that can be concatenated: fields of types without a common one become text."""
     tables = [one.copy(), other.copy()]
     for name in {*one.columns, *other.columns} - {one.geometry.name}:
-        types = {table[name].dtype for table in tables if name in table}
-        if len(types) > 1 and not all(map(pandas.api.types.is_numeric_dtype, types)):
-            for table in tables:
+        holders = [table for table in tables if name in table]
+        types = [table[name].dtype for table in holders]
+        if len(holders) == 1:
+            # Rows of the other table are empty here, which integers and booleans cannot be.
+            holders[0][name] = holders[0][name].astype(NULLABLE.get(str(types[0]), types[0]))
+        elif len(set(types)) > 1 and pandas.concat([table[name].iloc[:0] for table in holders]).dtype == object:
+            for table in holders:
                 is_empty = [pandas.api.types.is_scalar(value) and pandas.isna(value) for value in table[name]]
                 table[name] = [None if empty else str(value) for value, empty in zip(table[name], is_empty)]
-        for table in tables:
-            if name in table and len(types) == 1 and not (name in one and name in other):
-                # Rows of the other table are empty here, which integers and booleans cannot be.
-                dtype = table[name].dtype
-                nullable = "boolean" if pandas.api.types.is_bool_dtype(dtype) else "Int64"
-                if nullable == "boolean" or pandas.api.types.is_integer_dtype(dtype):
-                    table[name] = table[name].astype(nullable)
     return tables
 
 

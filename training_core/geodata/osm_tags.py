@@ -51,7 +51,8 @@ def is_mapped(layer: geopandas.GeoDataFrame) -> pandas.Series:
 def tag_values(layer: geopandas.GeoDataFrame, key: str) -> pandas.Series:
     """Return the values of a tag, as texts; empty where there is none."""
     if key in layer:
-        return layer[key].fillna("").astype(str)
+        values = layer[key].astype(object)
+        return values.where(values.notna(), "").astype(str)
     if OTHER_TAGS in layer:
         return layer[OTHER_TAGS].fillna("").map(lambda text: dict(_TAG.findall(text)).get(key, ""))
     if NESTED_TAGS in layer:

@@ -23,6 +23,7 @@ from pyogrio.util import vsi_path
 from pyproj.exceptions import ProjError
 
 from ..errors import OutputError
+from .field_types import with_days
 
 PARQUET = ".parquet"
 # By suffix: the driver, and whether a file holds several layers.
@@ -145,7 +146,7 @@ def _write(
     layer = layer.to_crs("EPSG:4326") if driver == "GeoJSON" else layer
     options = CREATION_OPTIONS.get(driver, {})
     pyogrio.write_dataframe(
-        layer, path, layer=name, driver=driver, geometry_type=geometry_type, append=append, **options
+        with_days(layer), path, layer=name, driver=driver, geometry_type=geometry_type, append=append, **options
     )
     return Written(len(layer), extent_of(layer))
 
@@ -273,10 +274,9 @@ def _table(part: geopandas.GeoDataFrame, geometry_type: str) -> Any:
     import pyarrow
 
     plain = pyarrow.Table.from_pandas(part.drop(columns=_GEOMETRY), preserve_index=False)
-    # In a part where a column has no value it has no type either.
-    fields = [
-        field.with_type(pyarrow.string()) if pyarrow.types.is_null(field.type) else field for field in plain.schema
-    ]
+    # In a part where a column has no value it has no type either. Days are times to pandas.
+    types = {pyarrow.null(): pyarrow.string(), pyarrow.timestamp("s"): pyarrow.date32()}
+    fields = [field.with_type(types.get(field.type, field.type)) for field in plain.schema]
     plain = plain.cast(pyarrow.schema(fields))
     shapes = pyarrow.array(part.geometry.to_wkb().tolist(), type=pyarrow.binary())
     column = {"encoding": "WKB", "geometry_types": [geometry_type], "crs": part.crs.to_json_dict()}

@@ -23,7 +23,7 @@ from shapely.geometry.base import BaseGeometry
 from ..errors import LabelError
 from ..events import Reporter
 from ..jobs.field_names import TAKEN, describe_renamed, stored_names
-from .field_types import restore_types
+from .field_types import read_parquet, restore_types
 from .grid import MAX_COORDINATE, MAX_DEG, Grid
 from .osm_edits import without_deleted_ways
 from .rasterize import box_around
@@ -111,7 +111,7 @@ def _features(file: str, where: dict[str, Any]) -> pandas.DataFrame:
         require_pyarrow(file)
         if "where" in where:
             raise ValueError("a filter cannot be applied to GeoParquet")
-        return geopandas.read_parquet(file)
+        return read_parquet(file)
     source, options = for_pyogrio(file), {"fid_as_index": True, **where}
     try:
         layer = pyogrio.read_dataframe(source, **options)
@@ -120,7 +120,8 @@ def _features(file: str, where: dict[str, Any]) -> pandas.DataFrame:
             raise
         # New objects of editors, and of RoadSeg, have negative ids, for which GDAL needs its slower index.
         layer = pyogrio.read_dataframe(source, USE_CUSTOM_INDEXING="NO", **options)
-    restore_types(layer, source, where, pyogrio.read_info(source, layer=where["layer"]))
+    if isinstance(layer, geopandas.GeoDataFrame):
+        restore_types(layer, source, where, pyogrio.read_info(source, layer=where["layer"]))
     return without_deleted_ways(layer, file)
 
 
@@ -303,9 +304,10 @@ def require_fields(layer: geopandas.GeoDataFrame, names: Iterable[str], path: st
         A field is missing.
     """
     for name in filter(None, names):
-        if name not in layer.columns and not layer.empty:
-            fields = ", ".join(str(field) for field in layer.columns if field != layer.geometry.name)
-            raise LabelError(f"The {purpose} ({path}) have no field {name!r}.", f"They have: {fields or 'no fields'}.")
+        fields = [str(field) for field in layer.columns if field != layer.geometry.name]
+        if name not in fields and not layer.empty:
+            known = ", ".join(fields) or "no fields"
+            raise LabelError(f"The {purpose} ({path}) have no field {name!r}.", f"They have: {known}.")
 
 
 def read_polygons(path: str, purpose: str) -> geopandas.GeoDataFrame:

@@ -34,7 +34,7 @@ from .noding import node_roads
 PURPOSE = "lines to export"
 # Computed columns, and names of a layer's columns that OSMnx would misread.
 _MADE = ("osmid", "oneway", "reversed", "length", "speed_kph", "travel_time")
-RESERVED = frozenset((*_MADE, "u", "v", "key", "from", "to", "id", "fid", "geometry", "bearing", "grade", "grade_abs"))
+RESERVED = frozenset((*_MADE, "u", "v", "key", "from", "to", "id", "bearing", "grade", "grade_abs"))
 # Decimals of degrees, a tenth of a millimeter, for nodes and for the lines that meet there.
 PLACE_DIGITS = 9
 _NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -117,8 +117,9 @@ def _columns(
     columns = {}
     for name, source in {**({_CLASS_FIELD: class_field} if class_field in layer.columns else {}), **taken}.items():
         values = layer[source].iloc[feature].reset_index(drop=True)
-        is_plain = pandas.api.types.is_numeric_dtype(values) and source != class_field
-        columns[name] = values if is_plain else values.map(str, na_action="ignore")
+        types = pandas.api.types
+        is_plain = types.is_numeric_dtype(values) or types.is_datetime64_any_dtype(values)
+        columns[name] = values if is_plain and source != class_field else values.map(str, na_action="ignore")
     return columns
 
 

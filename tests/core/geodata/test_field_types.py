@@ -19,10 +19,10 @@ GIVEN = {
     "width": [1.5, None, 2.0],
     "name": ["Ä", None, ""],
     "seen": ["2020-01-02T03:04:05", None, "2021-01-02T00:00:00"],
+    "since": ["2020-01-02", None, "1899-12-31"],
     "geometry": ["drawn", None, "guessed"],
 }
-READ = {**GIVEN, "seen": [each and pandas.Timestamp(each) for each in GIVEN["seen"]]}
-READ["geometry_2"] = READ.pop("geometry")
+READ = {**GIVEN, **{name: [each and pandas.Timestamp(each) for each in GIVEN[name]] for name in ("seen", "since")}}
 
 
 @pytest.fixture
@@ -50,9 +50,9 @@ def test_a_null_changes_no_type_and_no_value(drawn, tmp_path, suffix):
     assert values_of(read_layer(str(copy), "roads")) == READ
     about = pyogrio.read_info(copy)
     types = dict(zip(about["fields"], map(str, about["dtypes"])))
-    assert {name: types[name] for name in ("count", "bridge", "osm_id")} == {
-        "count": "int32", "bridge": "bool", "osm_id": "int64"
-    }  # fmt: skip
+    day = "datetime64[ms]" if suffix == ".fgb" else "datetime64[D]"  # FlatGeobuf has times alone
+    expected = {"count": "int32", "bridge": "bool", "osm_id": "int64", "seen": "datetime64[ms]", "since": day}
+    assert {name: types[name] for name in expected} == expected
 
 
 def test_large_numbers_of_a_filtered_layer_are_those_of_its_features(drawn, tmp_path):

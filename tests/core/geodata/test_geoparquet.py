@@ -5,6 +5,7 @@ import json
 
 import geopandas
 import numpy as np
+import pandas
 import pytest
 import shapely
 
@@ -53,6 +54,17 @@ def test_it_is_read_like_any_layer_but_for_a_filter(tmp_path):
     (tmp_path / "no.parquet").write_bytes(b"PAR1")
     with pytest.raises(LabelError, match=r"no\.parquet\) cannot be read"):
         read_layer(str(tmp_path / "no.parquet"), "drawn roads")
+
+
+def test_a_null_changes_no_type_and_no_value(tmp_path):
+    numbers, answers = pandas.array([2**53 + 1, None, 3], "Int64"), pandas.array([True, None, False], "boolean")
+    since = pandas.to_datetime(["2020-01-02", None, "1899-12-31"]).astype("datetime64[s]")
+    fields = {"parcel": numbers, "paved": answers, "since": since}
+    write_layers(tmp_path / "roads.parquet", {"roads": roads(3).assign(**fields)}, {"roads": "LineString"})
+    schema = parquet.read_schema(tmp_path / "roads.parquet")
+    assert [str(schema.field(name).type) for name in fields] == ["int64", "bool", "date32[day]"]
+    found = read_layer(str(tmp_path / "roads.parquet"), "drawn roads")
+    pandas.testing.assert_frame_equal(pandas.DataFrame(found[list(fields)]), pandas.DataFrame(fields))
 
 
 def test_without_pyarrow_it_is_refused_with_what_to_install(monkeypatch):

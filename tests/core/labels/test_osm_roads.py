@@ -4,6 +4,7 @@ from pathlib import Path
 
 import geopandas
 import numpy as np
+import pandas
 import pytest
 import shapely
 from affine import Affine
@@ -84,6 +85,14 @@ def test_ways_are_as_wide_as_their_tags_say_and_what_cannot_be_seen_is_ignored(t
     for row, widths in ((10, (6,)), (20, (6, 7)), (30, (3, 4))):
         assert (column[row - 4 : row + 4] == ROAD).sum() in widths
     assert (column[38:42] == IGNORE).all() and (column[49:51] == IGNORE).all() and (column[59:61] == IGNORE).all()
+
+
+def test_lanes_that_are_whole_numbers_or_null(tmp_path):
+    tags = {"osm_id": [1, 2, 3], "highway": "primary", "lanes": pandas.array([2, None, 4], dtype="Int32")}
+    layer = geopandas.GeoDataFrame(tags, geometry=lines()[:3], crs=UTM.to_wkt())
+    layer.to_file(tmp_path / "town.gpkg")
+    roads = read_drawing(str(tmp_path / "town.gpkg"), "", LabelOptions(), Reporter()).roads
+    assert roads["width_m"].tolist() == [6.5, 9, 13]
 
 
 def test_an_extract_without_roads_is_refused(tmp_path):
