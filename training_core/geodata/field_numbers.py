@@ -1,13 +1,11 @@
-"""Numbers in fields, also as texts: 12.5, or 12,5 as spreadsheets have it where the comma separates decimals.
+"""Numbers in fields, also as texts.
 
 Scope: values of a field. Independent of what the numbers mean, but for their unit.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from types import MappingProxyType
 
 import geopandas
 import numpy as np
@@ -15,26 +13,14 @@ import pandas
 
 from ..errors import LabelError
 from ..events import Reporter
-
-NO_UNITS: Mapping[str, float] = MappingProxyType({})
-# Units that may follow a length, in meters.
-METERS: Mapping[str, float] = MappingProxyType({"m": 1.0, "ft": 0.3048, "'": 0.3048})
-# Without separators of thousands, so that 1,234 has one meaning.
-_NUMBER = re.compile(r"([+-]?(?:\d+(?:[.,]\d*)?|[.,]\d+)(?:[eE][+-]?\d+)?)\s*(\D*)")
-
-
-def _number(value: object, units: Mapping[str, float] = NO_UNITS) -> float:
-    """Return the number in a text such as ` 12,5 m`; NaN if it holds something else, or a unit besides those given."""
-    found = _NUMBER.fullmatch(str(value).strip())
-    factor = {"": 1.0, **units}.get(found[2]) if found else None
-    return np.nan if found is None or factor is None else float(found[1].replace(",", ".")) * factor
+from ..jobs.number_texts import NO_UNITS, number_in
 
 
 def numbers_in(values: pandas.Series, units: Mapping[str, float] = NO_UNITS) -> np.ndarray:
     """Return a field's numbers, (n,) float64; NaN where it has none."""
     if pandas.api.types.is_numeric_dtype(values):
         return values.to_numpy(dtype=np.float64, na_value=np.nan)
-    return np.array([_number(value, units) for value in values], dtype=np.float64)
+    return np.array([number_in(value, units) for value in values], dtype=np.float64)
 
 
 def check_numbers(

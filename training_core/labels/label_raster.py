@@ -13,12 +13,13 @@ import numpy as np
 import shapely
 from scipy.ndimage import binary_dilation, binary_erosion
 
-from ..geodata.field_numbers import METERS, numbers_in
+from ..geodata.field_numbers import numbers_in
 from ..geodata.grid import Grid, Window, common_window
 from ..geodata.pixel_codes import BACKGROUND, IGNORE, ROAD
 from ..geodata.rasterize import burn_shapes, pixel_window, shapes_on
 from ..geodata.shapes import around, in_short_pieces
 from ..jobs import LabelOptions
+from ..jobs.number_texts import METERS
 from ..system import large_arrays
 
 

@@ -17,9 +17,10 @@ import shapely
 
 from ..errors import LabelError
 from ..events import Reporter
-from ..geodata.field_numbers import METERS, numbers_in
+from ..geodata.field_numbers import numbers_in
 from ..geodata.osm_tags import is_mapped, is_osm_file, tag_values
 from ..jobs import LabelOptions
+from ..jobs.number_texts import METERS
 
 CLASS_FIELD, WIDTH_FIELD, SURE_FIELD = "road_class", "width_m", "sure"
 # Usual width of a carriageway by class, in meters, where neither width nor lanes are mapped.

@@ -26,6 +26,7 @@ from qgis.core import (
 )
 from qgis.PyQt.QtCore import QMetaObject, QObject, QTimer, pyqtSignal
 
+from ....training_core.jobs.number_texts import METERS, number_in
 from ...layers.label_layers import AOI, NO_ROAD, ROADS, SURE_FIELD, WIDTH_FIELD
 from ...layers.snapshot import LayerSnapshot
 from ...translation import tr
@@ -284,8 +285,7 @@ class _WatchedLayer:
         self._decimals = decimals_of(self._crs)
         self._transform = QgsCoordinateTransform(self.layer.crs(), self._crs, QgsProject.instance())
         if not self.layer.crs().isValid():
-            text = tr("The layer {layer} has no coordinate reference system; the image's is assumed.")
-            self._problems.append(text.format(layer=self.layer.name()))
+            self._note(tr("The layer {layer} has no coordinate reference system; the image's is assumed."))
         request = QgsFeatureRequest().setSubsetOfAttributes([each for each in (self._width, self._sure) if each >= 0])
         if not self._reads_all:
             request.setFilterFids(list(self.asked))
@@ -305,20 +305,24 @@ class _WatchedLayer:
         except QgsCsException:
             geometry = QgsGeometry()
         if geometry.isNull() or not geometry.boundingBox().isFinite():
-            text = tr("Features of the layer {layer} cannot be transformed to the image's CRS and are left out.")
-            if text.format(layer=self.layer.name()) not in self._problems:
-                self._problems.append(text.format(layer=self.layer.name()))
+            self._note(tr("Features of the layer {layer} cannot be transformed to the image's CRS and are left out."))
             return None
-        return Content(geometry.asWkt(self._decimals), _number(feature, self._width), _truth(feature, self._sure))
+        return Content(geometry.asWkt(self._decimals), self._width_m(feature), _truth(feature, self._sure))
 
+    def _width_m(self, feature: QgsFeature) -> Optional[float]:
+        """Return a road's width, read as the core reads it; None where there is none."""
+        value = feature.attribute(self._width) if self._width >= 0 else NULL
+        text = "" if value is None or value == NULL else str(value).strip()
+        width_m = number_in(text, METERS)
+        if text and math.isnan(width_m):
+            self._note(tr("Widths of roads in the layer {layer} are no numbers: the common width is used."))
+        return width_m if 0 < width_m < math.inf else None
 
-def _number(feature: QgsFeature, index: int) -> Optional[float]:
-    value = feature.attribute(index) if index >= 0 else None
-    try:
-        number = float(value) if value else 0.0
-    except (TypeError, ValueError):
-        return None
-    return number if 0 < number < math.inf else None
+    def _note(self, text: str) -> None:
+        """Note a problem of the layer, which the text names, once."""
+        problem = text.format(layer=self.layer.name())
+        if problem not in self._problems:
+            self._problems.append(problem)
 
 
 def _truth(feature: QgsFeature, index: int) -> bool:

@@ -153,6 +153,20 @@ def test_what_cannot_be_transformed_is_left_out_with_a_word(told):
     ]
 
 
+def test_widths_as_texts_are_read_and_others_are_told_once(told):
+    layer = QgsVectorLayer("LineString?crs=epsg:32645&field=width_m:string", "Wege", "memory")
+    QgsProject.instance().addMapLayer(layer)
+    widths = ["12,5", " 4.5 m", "breit", "schmal", "", None]
+    for text in widths:
+        feature = QgsFeature(layer.fields())
+        feature.setGeometry(QgsGeometry.fromWkt(LINE))
+        feature.setAttributes([text])
+        layer.dataProvider().addFeature(feature)
+    told.watcher.watch("roads", layer)
+    assert [change["width_m"] for change in told.all()] == [12.5, 4.5, None, None, None, None]
+    assert told.problems == ["Widths of roads in the layer Wege are no numbers: the common width is used."]
+
+
 def test_a_removed_layer_is_told_by_its_name_and_its_features_stay(roads, told):
     draw(roads)
     roads.commitChanges()
