@@ -219,12 +219,15 @@ def write_source(
     Raises
     ------
     LabelError
-        The source has no coordinate reference system, or a feature cannot be read or written.
+        The source has no coordinate reference system, lacks a field, or a feature cannot be read or written.
     Cancelled
         The user stopped it.
     """
     check_crs(source)
-    name = source.sourceName()
+    name, known = source.sourceName(), source.fields().names()
+    missing = [field for field in fields if field not in known]
+    if missing:
+        raise LabelError(f"The layer {name} has no field {missing[0]}.", f"It has: {', '.join(known) or 'no fields'}.")
     stored = stored_names(fields)
     kept = with_names(map(source.fields().field, fields), stored.values())
     # With heights, which the worker does not use, so that it can tell.

@@ -263,7 +263,11 @@ def _tell_of_renamed(layer: QgsVectorLayer, name: str, feedback: QgsProcessingFe
     """Tell which fields of a result have another name in the layer of a name, also by the format's own rules."""
     context = QgsProcessingContext()  # which owns the layer
     there = QgsProcessingUtils.mapLayerFromString(name, context)
-    stored = {} if there is None else dict(zip(result_fields(layer).names(), result_fields(there).names()))
+    names = result_fields(layer).names()
+    kept = names if there is None else result_fields(there).names()
+    # Some formats, such as KML, have fields of their own, and leave out those of which they do not know the type.
+    by_order = dict(zip(names, kept)) if len(names) == len(kept) else {}
+    stored = {field: field if field in kept else by_order.get(field, "-") for field in names}
     if describe_renamed(stored):
         message = tr("Fields have other names in {layer}: {renamed}")
         feedback.pushWarning(message.format(layer=name, renamed=describe_renamed(stored)))

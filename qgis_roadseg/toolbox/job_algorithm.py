@@ -328,10 +328,9 @@ class JobAlgorithm(RoadSegAlgorithm):
         context: QgsProcessingContext,
     ) -> list[str]:
         """Return the names of a source's fields that the worker needs."""
-        if field.name in self.whole:
-            return exchange.plain_fields(source)
+        every = exchange.plain_fields(source) if field.name in self.whole else []
         chosen = self._chosen_columns(field, parameters, context).values()
-        return list(dict.fromkeys(filter(None, chosen)))  # one may have been chosen twice
+        return list(dict.fromkeys([*every, *filter(None, chosen)]))  # one may have been chosen twice
 
     def _chosen_columns(
         self, field: OptionField, parameters: dict[str, Any], context: QgsProcessingContext

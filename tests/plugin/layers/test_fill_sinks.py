@@ -249,6 +249,7 @@ def with_fields(*names):
         ("{}/roads.sqlite", {"ogc_fid": "ogc_fid_2"}),
         ("ogr:dbname='{}/town.gpkg' table=\"roads\" (shape)", {"shape": "shape_2"}),
         ("{}/roads.geojson", {}),
+        ("{}/roads.gml", {}),  # which puts a field gml_id first
     ],
 )
 def test_names_that_a_format_does_not_keep_are_told_once_and_no_value_is_lost(provider, tmp_path, destination, renamed):
