@@ -1600,6 +1600,10 @@
         <translation>Objekte des Layers {layer} lassen sich nicht ins KBS des Bildes transformieren und bleiben weg.</translation>
     </message>
     <message>
+        <source>Widths of roads in the layer {layer} are no numbers: the common width is used.</source>
+        <translation>Die Breiten der Straßen im Layer {layer} sind keine Zahlen: die übliche Breite wird verwendet.</translation>
+    </message>
+    <message>
         <source>Road probability, live</source>
         <translation>Straßenwahrscheinlichkeit, live</translation>
     </message>

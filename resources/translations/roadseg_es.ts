@@ -1600,6 +1600,10 @@
         <translation>Hay objetos de la capa {layer} que no se pueden transformar al SRC de la imagen y se omiten.</translation>
     </message>
     <message>
+        <source>Widths of roads in the layer {layer} are no numbers: the common width is used.</source>
+        <translation>Los anchos de las vías de la capa {layer} no son números: se usa el ancho común.</translation>
+    </message>
+    <message>
         <source>Road probability, live</source>
         <translation>Probabilidad de vía, en vivo</translation>
     </message>

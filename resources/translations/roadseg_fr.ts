@@ -1600,6 +1600,10 @@
         <translation>Des objets de la couche {layer} ne peuvent pas être transformés dans le SCR de l'image et sont ignorés.</translation>
     </message>
     <message>
+        <source>Widths of roads in the layer {layer} are no numbers: the common width is used.</source>
+        <translation>Les largeurs des routes de la couche {layer} ne sont pas des nombres : la largeur commune est utilisée.</translation>
+    </message>
+    <message>
         <source>Road probability, live</source>
         <translation>Probabilité de route, en direct</translation>
     </message>

@@ -73,7 +73,7 @@ def read_bridges(path: str, reporter: Reporter) -> geopandas.GeoDataFrame:
         field, is_marked = "layer", numbers_in(layer["layer"]) > 0
     else:
         return layer
-    tell = reporter.log if is_marked.any() else reporter.warning
+    tell = reporter.warning if len(layer) and not is_marked.any() else reporter.log
     tell(f"Of {len(layer):,} lines of the bridges ({path}), {is_marked.sum():,} are bridges by the field {field!r}.")
     return layer[is_marked]
 
