@@ -40,6 +40,11 @@ _FIELD_NAMES: dict[str, tuple[Sequence[str], Optional[int]]] = {
     ".gdb": (("objectid", "shape"), 64),
 }
 _LONGEST_OF_POSTGRES = 63
+_OF_SHAPEFILES = ("shz", "dbf")
+# What a GeoPackage has of its own for a table: its spatial index, and triggers.
+_MADE_FOR_TABLES = ("rtree_", "trigger_", "gpkg_", "sqlite_")
+# A message shows this number of names.
+_SHOWN = 3
 _PROVIDER = re.compile(r"(.{3,}?):(.*)", re.DOTALL)
 
 
@@ -135,14 +140,24 @@ def destination_of(text: str) -> Destination:
     decoded, provider, uri = QgsProcessingUtils.decodeProviderKeyAndUri(text)
     match = _PROVIDER.fullmatch(text)
     if not decoded and match is None:
-        # Processing appends the ending where it does not know the one that is given.
-        known = QgsVectorFileWriter.driverForExtension(Path(text).suffix[1:])
-        return Destination(text, os.path.abspath(text if known else f"{text}{GEOPACKAGE}"))
+        return Destination(text, os.path.abspath(_file_name(text)))
     if not decoded:
         provider, uri = match.groups()
     provider = "postgres" if provider == "postgis" else provider
     path = os.path.abspath(QgsDataSourceUri(uri).database()) if provider in (OGR, "spatialite") else ""
     return Destination(text, path, provider, uri)
+
+
+def _file_name(text: str) -> str:
+    """Return the name of the file that Processing writes: it appends an ending where it or the driver has another."""
+    driver = QgsVectorFileWriter.driverForExtension(Path(text).suffix[1:])
+    if not driver:
+        return f"{text}{GEOPACKAGE}"
+    about = QgsVectorFileWriter.MetaData()
+    QgsVectorFileWriter.driverMetadata(driver, about)
+    endings = (*about.ext.split(), *_OF_SHAPEFILES) if driver == "ESRI Shapefile" else about.ext.split()
+    is_kept = not endings or any(text.lower().endswith(f".{ending}") for ending in endings)
+    return text if is_kept else f"{text}.{endings[0]}"
 
 
 def check_destination(destination: Destination) -> None:
@@ -172,3 +187,35 @@ def check_destination(destination: Destination) -> None:
             raise OutputError(f"{destination.path} is read-only.", "Choose another name.")
     if destination.provider and destination.exists() and destination.provider not in _REPLACEABLE:
         raise OutputError(f"{destination.text} exists already.", "Choose another table.")
+    if destination.provider == OGR and os.path.exists(destination.path):
+        _check_table(destination)
+
+
+def _check_table(destination: Destination) -> None:
+    """Raise OutputError if a table of a GeoPackage is no layer, or if views, triggers or keys of others refer to it.
+
+    SQLite changes these when a table is renamed.
+    """
+    connection, table = destination.connect(), destination.table
+    word = re.compile(rf"(?<!\w){re.escape(table)}(?!\w)", re.IGNORECASE)
+    try:
+        # Some answers begin with a number of the row.
+        contents = [row[-2:] for row in connection.executeSql("SELECT table_name, data_type FROM gpkg_contents")]
+        rows = connection.executeSql("SELECT name, tbl_name, sql FROM sqlite_master WHERE sql IS NOT NULL")
+        parts = [row[-3:] for row in rows]
+    except QgsProviderConnectionException as error:
+        raise OutputError(
+            f"{destination.text} cannot be read: {error}", "Close the program that uses it, or choose another file."
+        ) from error
+    if any(str(name).lower() == table.lower() and kind != "features" for name, kind in contents):
+        raise OutputError(f"{destination.text} is no layer of features.", "Choose another table.")
+    users = [
+        str(name)
+        for name, owner, sql in parts
+        if str(owner).lower() != table.lower() and not str(name).startswith(_MADE_FOR_TABLES) and word.search(str(sql))
+    ]
+    if users and destination.exists():
+        raise OutputError(
+            f"{destination.text} cannot be replaced: {', '.join(users[:_SHOWN])} in its file refer to it.",
+            "Choose another table.",
+        )

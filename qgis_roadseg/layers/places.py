@@ -5,14 +5,22 @@ Scope: names of layers as QGIS' providers write them. Independent of algorithms 
 
 from __future__ import annotations
 
+import html
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from qgis.core import QgsDataSourceUri, QgsMapLayer, QgsProviderRegistry, QgsVirtualLayerDefinition
+from qgis.core import (
+    Qgis,
+    QgsDataSourceUri,
+    QgsMapLayer,
+    QgsProject,
+    QgsProviderRegistry,
+    QgsVirtualLayerDefinition,
+)
 from qgis.PyQt.QtCore import QUrl
 
 from ...training_core.jobs.file_identity import SIDECARS, files_in, identities
@@ -45,12 +53,17 @@ class Place:
 
 
 def places_of_layer(layer: QgsMapLayer) -> list[Place]:
-    """Return where a layer's data are: one place, or those of the layers that a virtual layer is made of."""
-    if layer.providerType() == "virtual":
-        definition = QgsVirtualLayerDefinition.fromUrl(QUrl.fromEncoded(layer.source().encode()))
-        inner = [(each.provider(), each.source()) for each in definition.sourceLayers() if not each.isReferenced()]
-        return [place for provider, source in inner for place in _places(provider, source)]
-    return _places(layer.providerType(), layer.source())
+    """Return where a layer's data are: one place, or those of all layers that a virtual layer may be made of."""
+    if layer.providerType() != "virtual":
+        return _places(layer.providerType(), layer.source())
+    definition = QgsVirtualLayerDefinition.fromUrl(QUrl.fromEncoded(layer.source().encode()))
+    sources = [each for each in definition.sourceLayers() if not each.isReferenced()]
+    places = [place for each in sources for place in _places(each.provider(), each.source())]
+    words = " ".join([definition.query(), *(each.reference() for each in definition.sourceLayers())])
+    project = layer.project() or QgsProject.instance()
+    others = [each for each in project.mapLayers().values() if each.providerType() != "virtual"]
+    meant = [each for each in others if each.id() in words or each.name() in words]
+    return places + [place for each in meant for place in places_of_layer(each)]
 
 
 def places_of_text(text: str) -> list[Place]:
@@ -81,15 +94,25 @@ def _places(provider: str, source: str) -> list[Place]:
     uri, path = QgsDataSourceUri(source), parts.get("path")
     if uri.table() and not path:
         return [place_of_table(uri)]
-    files = files_in(source)
+    files = [] if source.lstrip().startswith("<") else files_in(source)
     if isinstance(path, str):
         files.append(path)
-    table = parts.get("layerName")  # NULL without one
-    referred = [file for name in files for file in _referred_to(name)]
-    return [
-        Place(_existing_names(files), table.lower() if isinstance(table, str) else ""),
-        Place(_existing_names(referred)),
-    ]
+    referred = [file for name in (source, *files) for file in _referred_to(name, os.getcwd(), set())]
+    return [Place(_existing_names(files), _table_of(provider, parts).lower()), Place(_existing_names(referred))]
+
+
+def _table_of(provider: str, parts: dict[str, Any]) -> str:
+    """Return the only table that a layer is made of; empty if it is not known, as that of a statement.
+
+    The tables of a view cannot be replaced anyway, since it refers to them; see `destinations.check_destination`.
+    """
+    path, table, subset = (parts.get(name) for name in ("path", "layerName", "subset"))
+    if isinstance(subset, str) and subset.lstrip().upper().startswith("SELECT"):
+        return ""
+    if not isinstance(table, str) and provider == OGR and isinstance(path, str) and os.path.isfile(path):  # the first
+        layers = QgsProviderRegistry.instance().querySublayers(path)
+        table = next((each.name() for each in layers if each.type() == Qgis.LayerType.Vector), "")
+    return table if isinstance(table, str) else ""
 
 
 def _existing_names(files: Iterable[str]) -> frozenset[Any]:
@@ -104,10 +127,21 @@ def _names(files: Iterable[str]) -> frozenset[Any]:
     return frozenset(name for file in files for name in identities(Path(file)))
 
 
-def _referred_to(path: str) -> list[str]:
-    """Return the files that a virtual raster or layer (VRT) refers to."""
-    if not path.lower().endswith(".vrt") or not os.path.isfile(path) or os.path.getsize(path) > _MAX_VIRTUAL_BYTES:
-        return []
-    text = Path(path).read_text(encoding="utf-8", errors="replace")
-    sources = [source for name in _REFERENCE.findall(text) for source in files_in(name)]
-    return [os.path.join(os.path.dirname(os.path.abspath(path)), source) for source in sources]
+def _referred_to(source: str, folder: str, seen: set[str]) -> Iterator[str]:
+    """Yield the files that a virtual raster or layer (VRT), in a file or as text, refers to, and those in turn."""
+    if source.lstrip().startswith("<"):
+        text = source
+    elif source not in seen and _is_virtual(source):
+        text, folder = Path(source).read_text(encoding="utf-8", errors="replace"), os.path.dirname(source)
+    else:
+        return
+    seen.add(source)
+    for name in map(html.unescape, _REFERENCE.findall(text)):
+        for file in files_in(name):
+            path = os.path.abspath(os.path.join(folder, file))
+            yield path
+            yield from _referred_to(path, folder, seen)
+
+
+def _is_virtual(path: str) -> bool:
+    return path.lower().endswith(".vrt") and os.path.isfile(path) and os.path.getsize(path) <= _MAX_VIRTUAL_BYTES

@@ -27,6 +27,7 @@ from qgis.core import (
     QgsProcessingFeedback,
     QgsProcessingOutputLayerDefinition,
     QgsProcessingUtils,
+    QgsProperty,
     QgsVectorLayer,
 )
 from qgis.PyQt.QtCore import QMetaType
@@ -80,7 +81,9 @@ def result_fields(layer: QgsVectorLayer) -> QgsFields:
 def sink_destination(value: Any, context: QgsProcessingContext) -> Destination:
     """Return the destination that is the value of an output parameter; a temporary one if none is given."""
     if isinstance(value, QgsProcessingOutputLayerDefinition):
-        value = value.sink.valueAsString(context.expressionContext(), "")[0]
+        value = value.sink
+    if isinstance(value, QgsProperty):
+        value = value.valueAsString(context.expressionContext(), "")[0]
     return destination_of(value if isinstance(value, str) else "")
 
 

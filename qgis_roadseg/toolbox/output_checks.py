@@ -18,6 +18,7 @@ from qgis.core import (
     QgsProcessingFeatureSourceDefinition,
     QgsProcessingParameterDefinition,
     QgsProcessingParameterFeatureSink,
+    QgsProcessingParameterFeatureSource,
     QgsProcessingParameterFile,
     QgsProcessingUtils,
     QgsProperty,
@@ -85,8 +86,11 @@ def _input_places(
             if isinstance(value, str):
                 layer = QgsProcessingUtils.mapLayerFromString(value, context, False)
             yield from places_of_text(value) if layer is None else places_of_layer(layer)
-            if isinstance(value, str) and os.path.isdir(value):
-                for file in _containers_in(value):
+            folder = value if isinstance(value, str) else layer.source()
+            folder = folder.partition("|")[0]
+            if os.path.isdir(folder):
+                is_layer = isinstance(definition, QgsProcessingParameterFeatureSource)
+                for file in _files_in(folder) if is_layer else _containers_in(folder):
                     yield from places_of_text(file)
 
 
@@ -107,6 +111,11 @@ def _flat(value: Any, context: QgsProcessingContext) -> Iterator[Any]:
         yield value.valueAsString(context.expressionContext(), "")[0]
     elif isinstance(value, (str, QgsMapLayer)):
         yield value
+
+
+def _files_in(folder: str) -> Iterator[str]:
+    """Yield the files of a folder that is one source of layers, as of Shapefiles."""
+    yield from (entry.path for entry in os.scandir(folder) if entry.is_file())
 
 
 def _containers_in(folder: str) -> Iterator[str]:
