@@ -60,16 +60,18 @@ def check_no_data(layer: QgsMapLayer) -> None:
     ImageryError
         The layer has values of its own in QGIS, and an alpha band, a scale, or bands with other values.
     """
-    if not isinstance(layer, QgsRasterLayer) or not own_ranges(layer):
+    if not isinstance(layer, QgsRasterLayer) or own_ranges(layer) is None:
         return
-    provider = layer.dataProvider()
-    bands, first = _bands(provider), ranges_of(provider)
-    alpha = Qgis.RasterColorInterpretation.AlphaBand
+    provider, alpha = layer.dataProvider(), Qgis.RasterColorInterpretation.AlphaBand
+    bands = _bands(provider)
+    ranges = [ranges_of(provider, band) for band in bands]
+    if not any(ranges):
+        return
     if any(provider.colorInterpretation(band) == alpha for band in bands):
         besides, remedy = "an alpha band or a mask", "-b 1 -b 2 -b 3 leaves out the alpha band"
     elif any((provider.bandScale(band), provider.bandOffset(band)) != (1, 0) for band in bands):
         besides, remedy = "a scale", "-unscale applies the scale"
-    elif any(ranges_of(provider, band) != first for band in bands):
+    elif any(each != ranges[0] for each in ranges):
         besides, remedy = "other values in other bands", "-a_nodata declares one value for all bands"
     else:
         return

@@ -98,11 +98,12 @@ def scaled(layer):
     [
         ({"count": 4, "options": ["ALPHA=YES"]}, None, r"an alpha band or a mask.*-b 1 -b 2 -b 3"),
         ({}, in_one_band, r"other values in other bands.*-a_nodata"),
+        ({"additional": []}, in_one_band, r"other values in other bands.*-a_nodata"),
         ({"count": 1}, scaled, r"a scale.*-unscale"),
     ],
 )
 def test_what_cannot_be_told_is_refused_with_the_remedy(make, setting, change, told):
-    layer = make(additional=[ZERO], **setting)
+    layer = make(**{"additional": [ZERO], **setting})
     if change is not None:
         change(layer)
     for hand_over in (exchange.raster_path, mesh_painting.provider_of):
