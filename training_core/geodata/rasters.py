@@ -115,7 +115,13 @@ def band_names(dataset: DatasetReader) -> dict[int, str]:
 
 
 def unnamed(dataset: DatasetReader) -> bool:
-    """Whether no band of a dataset has a color or description."""
+    """Whether no band of a dataset has a color or description.
+
+    Raises
+    ------
+    ImageryError
+        See `band_names`.
+    """
     return all(name == _numbered(index) for index, name in band_names(dataset).items())
 
 
