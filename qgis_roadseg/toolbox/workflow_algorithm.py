@@ -17,6 +17,7 @@ from qgis.core import (
 
 from ...training_core.errors import JobError, OutputError
 from ..layers import exchange
+from ..layers.image_layer import image_layers
 from ..layers.styles import set_name_and_group
 from ..paths import RESOURCES
 from .algorithm import InToolbox, help_text
@@ -93,7 +94,7 @@ class WorkflowAlgorithm(InToolbox, QgsProcessingModelAlgorithm):
             check_outputs(self, parameters, context)
         except OutputError as error:
             return False, str(error)
-        layer = self.parameterAsLayer(parameters, INPUT, context)
+        layer = next(iter(image_layers(self, INPUT, parameters, context)), None)
         why_no_file = "" if layer is None else exchange.why_no_file(layer)
         if why_no_file and self._has_step_by_extent() and not parameters.get(EXTENT):
             return False, str(

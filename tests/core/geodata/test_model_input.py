@@ -13,7 +13,7 @@ from tests.core.support.towns import RGB, image_of, plant_model, true_roads
 from training_core.errors import ImageryError, ModelFileError
 from training_core.events import Reporter, Warning
 from training_core.geodata.model_input import IMAGE, MODEL, ModelInput, find_bands, measure_scaling, open_for_model
-from training_core.geodata.rasters import Band, Image, open_raster
+from training_core.geodata.rasters import Band, Image, choose_bands, open_raster
 from training_core.jobs import Evaluate, ExportModel, FineTune, Quantize, Segment
 from training_core.models.architectures import adapt_first_layer, build_network
 from training_core.models.loading import load_network, load_weights
@@ -205,6 +205,17 @@ def test_gray_stands_for_colors_alone_and_for_models_that_have_seen_it_and_alpha
     assert indexes(path) == (1, 1, 1)
     with open_for_model(str(path), ModelInput(COLORS, 1.0, IMAGE)) as (image, bands):
         assert image.read(0, 0, 4, 4)[0].shape == (3, 4, 4) and [band.name for band in bands] == list(RGB)
+
+
+def test_results_of_roadseg_are_no_gray_images_but_what_is_like_them_is(tmp_path, images, model):
+    mask, path = str(tmp_path / "mask.tif"), str(tmp_path / "probability.tif")
+    segment.run(Segment(raster=images["uint8"], model=model, mask=mask, probability=path, **COMPUTE), Reporter())
+    for result, word in ((mask, "a road mask"), (path, "a road probability")):
+        with pytest.raises(ImageryError, match=f"{word} that RoadSeg has written"):
+            indexes(result)
+        with open_raster(result) as dataset, pytest.raises(ImageryError, match="Choose the image"):
+            choose_bands(dataset, ())
+    assert indexes(named(tmp_path / "image.tif", "road")) == (1, 1, 1)
 
 
 def test_a_first_layer_of_one_band_answers_as_that_of_colors_to_gray(tmp_path):

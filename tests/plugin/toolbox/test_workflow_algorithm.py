@@ -185,6 +185,14 @@ def test_a_workflow_names_its_outputs_and_makes_at_least_one(provider, play_runt
     assert "OUTPUT" in told
 
 
+def test_a_geopackage_of_image_and_labels_is_its_image(provider, play_runtime, model, tmp_path):
+    play_runtime("")
+    container, algorithm = make_container(tmp_path / "town.gpkg"), provider.algorithm("finetuneandmap")
+    values = {**good_values(algorithm, container, model, tmp_path), "INPUT": container}
+    assert "EXTENT" not in values
+    assert algorithm.create().checkParameterValues(values, QgsProcessingContext()) == (True, "")
+
+
 def test_no_dialog_suggests_a_challenge(provider):
     for name in ("updateosm", "changedroads"):
         challenge = provider.algorithm(name).create().parameterDefinition("CHALLENGE")
