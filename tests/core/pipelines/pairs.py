@@ -1,0 +1,353 @@
+"""The table of pairs: what each input of each job makes of each output of each job.
+
+`RUNS` make all outputs on one small ground, `HOLDS` says what each of their files holds, and `RIGHT` what an input
+makes of that: a number, or a refusal. Which of them meet follows from the declarations of the jobs: `pairs()`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Union
+
+from tests.core.pipelines import pair_numbers as numbers
+from training_core import jobs
+from training_core.jobs import JOBS
+
+# Outputs that no job reads, and how the names of the others end.
+UNREAD = (jobs.HTML_OUTPUT, jobs.GRAPHML_OUTPUT)
+ENDINGS = {
+    jobs.RASTER_OUTPUT: ".tif", jobs.VECTOR_OUTPUT: ".gpkg", jobs.GEOPACKAGE_OUTPUT: ".gpkg",
+    jobs.OSM_OUTPUT: ".osm.pbf", jobs.MODEL_OUTPUT: ".safetensors", jobs.ONNX_OUTPUT: ".onnx",
+    jobs.JSON_OUTPUT: ".json", jobs.CHALLENGE_OUTPUT: ".geojson", jobs.OSC_OUTPUT: ".osc", jobs.HTML_OUTPUT: ".html",
+    jobs.GRAPHML_OUTPUT: ".graphml", jobs.FOLDER_OUTPUT: "", jobs.FOLDER: "",
+}  # fmt: skip
+
+# What a file or folder holds, by the kinds of inputs that may be given it.
+IMAGE, MASK, PROBABILITY, CLASSES = "an image", "a mask", "a probability", "classes"
+LINES, CHANGES, POINTS, BREAKS, PATCHES, SCENES = "lines", "changes", "points", "breaks", "patches", "scenes"
+NO_LINES, NO_BREAKS, OSM, OSC = "no lines", "no breaks", "an OpenStreetMap file", "a change file"
+MODEL, ONNX, QUANTIZED = "a model", "an ONNX model", "a quantized model"
+CHIPS, MASKS, REGION, SESSION = "chips", "masks", "a region", "a session"
+PROFILE, JSON, CHALLENGE, ITEMS = "a profile", "other numbers", "a challenge", "STAC items"
+_RASTERS = (IMAGE, MASK, PROBABILITY, CLASSES)
+READS = {
+    jobs.RASTER: _RASTERS,
+    jobs.RASTERS: (*_RASTERS, CHIPS, MASKS, REGION),
+    jobs.VECTOR: (LINES, CHANGES, POINTS, BREAKS, PATCHES, SCENES, NO_LINES, NO_BREAKS, OSM),
+    jobs.MODEL: (MODEL, ONNX, QUANTIZED),
+    jobs.MODELS: (MODEL, ONNX, QUANTIZED),
+    jobs.FOLDER: (CHIPS, MASKS, REGION, SESSION),
+    jobs.PROFILE: (PROFILE, JSON),
+    jobs.CHALLENGE: (CHALLENGE,),
+    jobs.OSM_EXTRACT: (OSM, OSC),
+}
+# A text that stands for scenes in several forms has no kind.
+SOURCE = "mapregion.source"
+
+# The runs that make the outputs: the job is the first word; `@` stands for the ground. An output is called
+# `<run>.<field>` with the ending of its kind, unless it has another name here, or an empty one: then it is not made.
+_NATIVE = {"engine": "native", "precision": "fp32", "threads": 1}
+_DRAWN = {"rasters": ["@makescene.raster.tif"], "roads": "@makescene.roads.gpkg"}
+_MODEL = {"model": "@finetune.model.safetensors", **_NATIVE}
+RUNS: dict[str, dict[str, Any]] = {
+    "makescene": {"size_px": 512, "layout": "grid", "seed": 1},
+    "finetune": {**_DRAWN, **_NATIVE, "class_field": "road_class", "steps": 2, "batch_size": 2, "chip_px": 64,
+                 "batch_norm": "frozen", "learning_rate": 1e-6, "interpolation": "no"},
+    "segment": {**_MODEL, "raster": "@makescene.raster.tif", "folder": ""},
+    "segment several": {**_MODEL, "rasters": ["@makescene.raster.tif"], "mask": "", "probability": "", "classes": ""},
+    "vectorize": {"raster": "@segment.probability.tif", "classes": "@segment.classes.tif"},
+    "vectorize nothing": {"raster": "@segment.probability.tif", "min_area_m2": 1e6},
+    "extractroads": {**_MODEL, "raster": "@makescene.raster.tif"},
+    "mapregion": {**_MODEL, "rasters": ["@makescene.raster.tif"]},
+    "cleannetwork": {"lines": "@vectorize.roads.gpkg"},
+    "evaluate": {**_MODEL, **_DRAWN},
+    "suggestlabels": {"raster": "@segment.probability.tif", "patch_m": 40.0, "count": 3},
+    "scorenetwork": {"truth": "@makescene.roads.gpkg", "proposal": "@vectorize.roads.gpkg"},
+    "exportnetwork": {"lines": "@vectorize.roads.gpkg"},
+    "exportnetwork for editors": {"lines": "@vectorize.roads.gpkg", "osm": "@for editors.osm", "graphml": "",
+                                  "geopackage": ""},
+    "comparenetworks": {"before": "@makescene.roads.gpkg", "after": "@vectorize.roads.gpkg",
+                        "places": "@vectorize.nodes.gpkg"},
+    "comparenetworks of an extract": {"before": "@extract.osm.pbf", "after": "@makescene.roads.gpkg",
+                                      "reached": ""},
+    "makechallenge": {"layer": "@comparenetworks.changes.gpkg"},
+    "exportchanges": {"changes": "@comparenetworks of an extract.changes.gpkg",
+                      "extract": "@extract.osm.pbf"},
+    "exportmodel": {"model": "@finetune.model.safetensors"},
+    "quantize": {"model": "@finetune.model.safetensors", "rasters": ["@makescene.raster.tif"], "chips": 12,
+                 "chip_px": 128, "threads": 1},
+    "mergemodels": {"models": ["@finetune.model.safetensors"] * 2, "threads": 1},
+    "exportchips": {**_DRAWN, "chip_px": 128},
+    "exportchips coco": {**_DRAWN, "chip_px": 128, "format": "coco"},
+    "exportchips esri": {**_DRAWN, "chip_px": 128, "format": "esri"},
+    "profile": {**_MODEL, "raster": "@makescene.raster.tif", "what": "inference", "seconds": 1.0, "tile_px": 64},
+    "compareprofiles": {"before": "@profile.profile.json", "after": "@profile.profile.json"},
+    "live": {"raster": "@makescene.raster.tif", "roads": "@makescene.roads.gpkg", "precision": "fp32", "threads": 1,
+             "base_model": "@finetune.model.safetensors"},
+}  # fmt: skip
+
+# A model to which all is road survives any quantization, in seconds; its IoU is the fraction of road.
+_SURE = {"model": "@sure.safetensors"}
+# What an input is tried with, where that is not the run called as its job: another run, and further options. `=` stands
+# for what the input is given, if that is not nothing.
+RUN_OF = {"segment.rasters": "segment several", "segment.folder": "segment several"}
+WITH: dict[str, dict[str, Any]] = {
+    **{f"finetune.{field}": {"class_field": ""} for field in ("rasters", "roads", "aoi", "no_road", "base_model")},
+    "finetune.masks": {"class_field": "", "roads": ""},
+    **{f"{job}.masks": {"roads": ""} for job in ("evaluate", "exportchips")},
+    "quantize.masks": {**_SURE, "roads": ""},
+    **{f"quantize.{field}": {**_SURE} for field in ("rasters", "roads")},
+    **{f"quantize.{field}": {**_SURE, "roads": "@makescene.roads.gpkg"} for field in ("aoi", "no_road")},
+    **{f"live.{field}": {"roads": ""} for field in ("aoi", "no_road")},
+    "vectorize.raster": {"classes": "", "links": ""},
+    "mapregion.source": {"rasters": []},
+    "scorenetwork.truth": {"proposal": "="},
+    "scorenetwork.proposal": {"truth": "="},
+    "comparenetworks.before": {"after": "=", "places": "", "reached": ""},
+    "comparenetworks.after": {"before": "=", "places": "", "reached": ""},
+    "makechallenge.extract": {"layer": "@comparenetworks of an extract.changes.gpkg"},
+}
+
+_REGION = "mapregion.folder/masks/makescene.raster"
+HOLDS = {
+    "makescene.raster.tif": IMAGE, "makescene.roads.gpkg": LINES, "finetune.model.safetensors": MODEL,
+    "segment.mask.tif": MASK, "segment.probability.tif": PROBABILITY, "segment.classes.tif": CLASSES,
+    "segment several.folder": MASKS, "segment several.folder/makescene.raster_roads.tif": MASK,
+    "vectorize.roads.gpkg": LINES, "vectorize.nodes.gpkg": POINTS, "vectorize.links.gpkg": LINES,
+    "vectorize.breaks.gpkg": BREAKS, "vectorize nothing.roads.gpkg": NO_LINES,
+    "vectorize nothing.breaks.gpkg": NO_BREAKS, "extractroads.roads.gpkg": LINES, "extractroads.links.gpkg": LINES,
+    "extractroads.breaks.gpkg": BREAKS, "extractroads.mask.tif": MASK, "extractroads.classes.tif": CLASSES,
+    "mapregion.folder": REGION, "mapregion.folder/index.gpkg": SCENES, "mapregion.roads.gpkg": LINES,
+    f"{_REGION}_mask.tif": MASK, f"{_REGION}_probability.tif": PROBABILITY, f"{_REGION}_classes.tif": CLASSES,
+    "cleannetwork.roads.gpkg": LINES, "cleannetwork.nodes.gpkg": POINTS, "evaluate.scores.json": JSON,
+    "suggestlabels.suggestions.gpkg": PATCHES, "scorenetwork.errors.gpkg": LINES, "scorenetwork.scores.json": JSON,
+    "exportnetwork.geopackage.gpkg": POINTS, "exportnetwork.geopackage.gpkg|layername=edges": LINES,
+    "exportnetwork.osm.osm.pbf": OSM, "for editors.osm": OSM, "comparenetworks.changes.gpkg": CHANGES,
+    "comparenetworks of an extract.changes.gpkg": CHANGES, "comparenetworks.reached.gpkg": POINTS,
+    "comparenetworks.numbers.json": JSON, "exportchanges.osc.osc": OSC,
+    "makechallenge.challenge.geojson": CHALLENGE, "exportmodel.onnx.onnx": ONNX, "exportmodel.stac_item.json": JSON,
+    "quantize.onnx.onnx": QUANTIZED, "mergemodels.model.safetensors": MODEL, "exportchips.folder": CHIPS,
+    "exportchips.folder/items.json": ITEMS, "exportchips coco.folder": CHIPS, "exportchips esri.folder": CHIPS,
+    "profile.profile.json": PROFILE, "profile.trace.json": JSON, "compareprofiles.differences.json": JSON,
+    "live.folder": SESSION,
+}  # fmt: skip
+
+
+class Refused(NamedTuple):
+    """An error with a code, and a message that a pattern is found in."""
+
+    code: str
+    words: str
+
+
+Right = Union[Refused, numbers.Number]
+Row = dict[str, Right]
+
+
+def _all(contents: tuple[str, ...], right: Right) -> Row:
+    return dict.fromkeys(contents, right)
+
+
+_NO_IMAGE = Refused("imagery", "no image|no raster")
+_NO_MASK = Refused("imagery", "colored picture|values whose meaning is not known")
+_PROBABILITY_AS_LABELS = Refused("labels", "is a probability")
+_ROADS, _AREAS, _NONE = (LINES, CHANGES, OSM), (PATCHES, SCENES), (NO_LINES, NO_BREAKS)
+_NOT_DRAWN, _NOT_LINES, _NOT_POLYGONS, _NOT_POINTS = (
+    Refused("labels", f"must be {allowed}") for allowed in ("lines or polygons", "lines,", "polygons", "points")
+)
+_EMPTY = Refused("labels", "vectorize nothing")
+
+
+def _image(right: Right, of_chips: Right) -> Row:
+    return {IMAGE: right, CHIPS: of_chips, **_all((MASK, PROBABILITY, CLASSES, MASKS, REGION), _NO_IMAGE)}
+
+
+def _one_image(right: Right) -> Row:
+    return {IMAGE: right, **_all((MASK, PROBABILITY, CLASSES), _NO_IMAGE)}
+
+
+def _masks(right: Right, of_chips: Right) -> Row:
+    refused = {IMAGE: _NO_MASK, PROBABILITY: _PROBABILITY_AS_LABELS}
+    return {**_all((MASK, MASKS, REGION, CLASSES), right), CHIPS: of_chips, **refused}
+
+
+def _drawn(right: Right) -> Row:
+    return {**_all((*_ROADS, *_AREAS), right), **_all((POINTS, BREAKS), _NOT_DRAWN), **_all(_NONE, _EMPTY)}
+
+
+def _areas(right: Right) -> Row:
+    return {**_all(_AREAS, right), **_all((*_ROADS, POINTS, BREAKS), _NOT_POLYGONS), **_all(_NONE, _EMPTY)}
+
+
+def _lines(right: Right, of_none: Right) -> Row:
+    refused = {**_all((POINTS, BREAKS, *_AREAS), _NOT_LINES), NO_BREAKS: _EMPTY}
+    return {**_all(_ROADS, right), NO_LINES: of_none, **refused}
+
+
+def _points(right: Right) -> Row:
+    return {**_all((POINTS, BREAKS), right), **_all((*_ROADS, *_AREAS), _NOT_POINTS), **_all(_NONE, _EMPTY)}
+
+
+def _model(right: Right, of_onnx: Right, of_quantized: Right) -> Row:
+    return {MODEL: right, ONNX: of_onnx, QUANTIZED: of_quantized}
+
+
+same, labeled = numbers.same, numbers.labeled
+_NO_WEIGHTS = Refused("model", "ONNX model")
+# Files that RoadSeg exports have ids of their own.
+_OWN_IDS = "without a version|not in OpenStreetMap|has no road"
+RIGHT: dict[str, Row] = {
+    "finetune.rasters": _image(labeled, labeled),
+    "finetune.roads": _drawn(labeled),
+    "finetune.aoi": _areas(labeled),
+    "finetune.no_road": _areas(labeled),
+    "finetune.masks": _masks(numbers.masked, numbers.masked),
+    "finetune.base_model": _model(labeled, _NO_WEIGHTS, _NO_WEIGHTS),
+    "segment.raster": _one_image(same("road_share")),
+    "segment.rasters": _image(same("road_share"), same("road_share", within=0.2)),
+    "segment.model": _model(same("road_share"), same("road_share", within=0.01), same("road_share", within=0.2)),
+    "segment.aoi": _areas(numbers.known),
+    "segment.folder": _all((CHIPS, MASKS, REGION, SESSION), numbers.beside("road_share")),
+    "vectorize.raster": {
+        **_all((MASK, PROBABILITY, CLASSES), same("length_m", within=0.05)),
+        IMAGE: Refused("imagery", "picture|bands"),
+    },
+    "vectorize.classes": {
+        CLASSES: same("length_m"),
+        **_all((IMAGE, MASK, PROBABILITY), Refused("imagery", "no names and speeds")),
+    },
+    "extractroads.raster": _one_image(same("length_m")),
+    "extractroads.model": _model(same("length_m"), same("length_m", within=0.01), same("length_m", within=0.2)),
+    "extractroads.aoi": _areas(numbers.roads_within),
+    "mapregion.rasters": _image(same("length_m"), same("length_m", within=0.05)),
+    "mapregion.model": _model(same("length_m"), same("length_m", within=0.01), same("length_m", within=0.2)),
+    "mapregion.aoi": _areas(numbers.roads_within),
+    "mapregion.folder": {
+        **_all((CHIPS, MASKS, SESSION), numbers.beside("length_m")),
+        REGION: numbers.exactly("kept", 1),
+    },
+    SOURCE: {
+        ITEMS: same("length_m", within=0.05),
+        SCENES: Refused("imagery", "no field location"),
+        JSON: Refused("imagery", "STAC|without an image"),
+    },
+    "cleannetwork.lines": _lines(numbers.on_given, numbers.exactly("count", 0)),
+    "cleannetwork.bridges": _lines(same("length_m", within=0.05), same("length_m")),
+    "evaluate.rasters": _image(labeled, labeled),
+    "evaluate.roads": _drawn(labeled),
+    "evaluate.aoi": _areas(labeled),
+    "evaluate.no_road": _areas(labeled),
+    "evaluate.masks": _masks(numbers.exactly("pixel.iou", 1.0), labeled),
+    "evaluate.model": _model(same("pixel.iou"), same("pixel.iou", within=0.01), same("pixel.iou", within=0.05)),
+    "suggestlabels.raster": {
+        PROBABILITY: same("mean_uncertainty"),
+        **_all((IMAGE, MASK, CLASSES), Refused("imagery", "is a mask|picture")),
+    },
+    "suggestlabels.labeled": {
+        **_areas(numbers.elsewhere),
+        SCENES: Refused("imagery", "is not labeled yet"),
+    },
+    "scorenetwork.truth": _lines(numbers.itself, _EMPTY),
+    "scorenetwork.proposal": _lines(numbers.itself, numbers.exactly("apls.score", 0.0)),
+    "scorenetwork.aoi": _areas(numbers.clipped("truth.length_m")),
+    "exportnetwork.lines": _lines(numbers.length, numbers.exactly("edges", 0)),
+    "comparenetworks.before": _lines(numbers.exactly("intact.share", 1.0), numbers.exactly("before.lines", 0)),
+    "comparenetworks.after": _lines(numbers.exactly("intact.share", 1.0), numbers.exactly("lost.share", 1.0)),
+    "comparenetworks.aoi": _areas(numbers.clipped("before.length_m")),
+    "comparenetworks.places": _points(numbers.counted("routes.places")),
+    "comparenetworks.origins": _points(numbers.at_least("routes.reachable")),
+    "comparenetworks.damage": _areas(numbers.at_least("routes.reachable")),
+    "makechallenge.layer": {
+        CHANGES: numbers.tasks,
+        BREAKS: numbers.counted("tasks"),
+        NO_BREAKS: numbers.exactly("tasks", 0),
+        NO_LINES: numbers.exactly("tasks", 0),
+        **_all((LINES, POINTS, PATCHES, SCENES, OSM), Refused("labels", "field 'change'|must be points")),
+    },
+    "makechallenge.earlier": {CHALLENGE: numbers.equal("kept", "tasks")},
+    "makechallenge.extract": {OSM: Refused("labels", _OWN_IDS), OSC: Refused("labels", "format")},
+    "exportchanges.changes": {
+        CHANGES: Refused("labels", "extract"),
+        "comparenetworks of an extract.changes.gpkg": same("roads"),
+        **_all((NO_LINES, NO_BREAKS), _EMPTY),
+        **_all((LINES, POINTS, BREAKS, PATCHES, SCENES, OSM), Refused("labels", "field 'change'|must be lines")),
+    },
+    "exportchanges.extract": {OSM: Refused("labels", _OWN_IDS), OSC: Refused("labels", "format")},
+    "exportmodel.model": _model(same("megabytes", within=0.01), _NO_WEIGHTS, _NO_WEIGHTS),
+    "quantize.model": _model(numbers.alike, numbers.alike, Refused("model", "already quantized")),
+    "quantize.rasters": _image(numbers.alike, numbers.alike),
+    "quantize.roads": _drawn(numbers.sure),
+    "quantize.aoi": _areas(numbers.sure),
+    "quantize.no_road": _areas(numbers.sure),
+    "quantize.masks": _masks(numbers.sure, numbers.sure),
+    "mergemodels.models": _model(numbers.weights, _NO_WEIGHTS, _NO_WEIGHTS),
+    "mergemodels.rasters": _image(numbers.exactly("chips", 4), numbers.exactly("chips", 16)),
+    "exportchips.rasters": _image(labeled, labeled),
+    "exportchips.roads": _drawn(labeled),
+    "exportchips.aoi": _areas(labeled),
+    "exportchips.no_road": _areas(labeled),
+    "exportchips.masks": _masks(numbers.masked, labeled),
+    "profile.raster": _one_image(numbers.flop),
+    "profile.model": _model(numbers.flop, *2 * [numbers.exactly("unaccounted_share", 0.0)]),
+    "compareprofiles.before": {PROFILE: numbers.exactly("ratio", 1.0), JSON: Refused("job", "not a profile")},
+    "compareprofiles.after": {PROFILE: numbers.exactly("ratio", 1.0), JSON: Refused("job", "not a profile")},
+    "live.raster": _one_image(same("roads")),
+    "live.base_model": _model(same("roads"), _NO_WEIGHTS, _NO_WEIGHTS),
+    "live.roads": _drawn(numbers.drawn),
+    "live.aoi": _areas(numbers.drawn),
+    "live.no_road": _areas(numbers.drawn),
+    "live.folder": _all((CHIPS, MASKS, REGION, SESSION), numbers.beside("roads")),
+}
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A file of the ground, the input that it is given to, and what is right then."""
+
+    file: str
+    content: str
+    job: str
+    field: str
+    right: Right
+
+    @property
+    def input(self) -> str:
+        return f"{self.job}.{self.field}"
+
+    def __str__(self) -> str:
+        return f"{self.file} -> {self.input}"
+
+
+def kind_of(job: str, field: str) -> str:
+    """Return the kind of a job's option."""
+    return next(each.option.kind for each in JOBS[job].option_fields() if each.name == field)
+
+
+def inputs() -> dict[str, tuple[str, ...]]:
+    """Return all inputs of all jobs, `<job>.<field>`, with the contents that they may be given."""
+    kinds = {f"{name}.{field.name}": field.option.kind for name, job in JOBS.items() for field in job.option_fields()}
+    return {**{name: READS[kind] for name, kind in kinds.items() if kind in READS}, SOURCE: (ITEMS, SCENES, JSON)}
+
+
+def pairs() -> Iterator[Pair]:
+    """Yield all pairs of a file of the ground and an input that may be given it, of which it is known what is right."""
+    for name, contents in inputs().items():
+        row = RIGHT.get(name, {})
+        for file, content in HOLDS.items():
+            right = row.get(file) or row.get(content)
+            if content in contents and right:
+                yield Pair(file, content, *name.split("."), right)
+
+
+def outputs(run: str) -> dict[str, str]:
+    """Return the names of the outputs of a run in the ground, by their fields."""
+    options, job = RUNS[run], JOBS[run.split()[0]]
+    names = {
+        field.name: f"{run}.{field.name}{ENDINGS[field.option.kind]}"
+        for field in job.option_fields()
+        if field.option.kind in ENDINGS
+    }
+    return {
+        field: options.get(field, name).removeprefix("@") for field, name in names.items() if options.get(field, name)
+    }
