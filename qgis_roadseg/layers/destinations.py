@@ -41,7 +41,7 @@ _FIELD_NAMES: dict[str, tuple[Sequence[str], Optional[int]]] = {
 }
 _LONGEST_OF_POSTGRES = 63
 _OF_SHAPEFILES = ("shz", "dbf")
-# What a GeoPackage has of its own for a table: its spatial index, and triggers.
+# Prefixes of the spatial index and the triggers that a GeoPackage has for a table.
 _MADE_FOR_TABLES = ("rtree_", "trigger_", "gpkg_", "sqlite_")
 # A message shows this number of names.
 _SHOWN = 3
@@ -55,7 +55,7 @@ class Destination:
     Parameters
     ----------
     text : str
-        What was given.
+        The value of the parameter.
     path : str
         Absolute path of the file; empty for a database on a server and for a temporary layer.
     provider : str

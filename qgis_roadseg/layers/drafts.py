@@ -1,6 +1,6 @@
 """Drafts of results: written beside their destinations, and put in place together when all of them are complete.
 
-Scope: files and tables; what was there before stays until then, and comes back where one cannot be put in place.
+Scope: files and tables; the former ones stay until then, and come back where a draft cannot be put in place.
 Independent of features.
 """
 
@@ -61,12 +61,12 @@ class Draft:
         Raises
         ------
         OutputError
-            What is there cannot be replaced.
+            The former file or table cannot be replaced.
         """
         return written
 
     def finish(self) -> None:
-        """Remove what was there before, when all drafts are in place."""
+        """Remove the former table, when all drafts are in place."""
 
 
 class FileDraft(Draft):

@@ -1,6 +1,6 @@
 """Exchange of layers with the worker: rasters as paths, features as GeoPackages.
 
-Scope: QGIS' layers, sources and sinks. Independent of the worker.
+Scope: QGIS' layers and sources. Independent of the worker.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from .snapshot import read
 
 # Field types that every format can hold, besides numbers and dates; lists and maps are not among them.
 _PLAIN_TYPES = (QMetaType.Type.QString, QMetaType.Type.Bool)
-# What may stand before a path in the name of a raster, several after each other, and behind it.
+# Prefixes of a path in the name of a raster, which may follow each other, and delimiters behind the path.
 _PREFIX = re.compile(r'vrt://|/vsi(?:zip|tar|gzip|7z|rar)/|(?:\d+|\w{2,}):(?!//)|["{]')
 _DELIMITER = re.compile(r'[/:"?},]')
 
@@ -99,7 +99,7 @@ def raster_path(layer: QgsMapLayer) -> str:
 
 
 def _own_settings(layer: QgsRasterLayer) -> dict[str, str]:
-    """Return what the layer has in QGIS alone, each with the option of GDAL's vrt:// for it."""
+    """Return the settings that a layer has in QGIS alone, each with the option of GDAL's vrt:// for it."""
     settings, crs, ranges = {}, layer.crs(), own_ranges(layer)
     if crs.isValid() and crs != layer.dataProvider().crs():
         name = crs.authid() if crs.authid().startswith("EPSG:") else crs.toWkt()
@@ -192,7 +192,7 @@ def plain_fields(source: QgsFeatureSource) -> list[str]:
     ]
 
 
-def with_names(fields: Iterable[QgsField], names: Iterable[str]) -> QgsFields:
+def renamed_fields(fields: Iterable[QgsField], names: Iterable[str]) -> QgsFields:
     """Return fields with other names, in order."""
     renamed = QgsFields()
     for field, name in zip(fields, names):
@@ -229,7 +229,7 @@ def write_source(
     if missing:
         raise LabelError(f"The layer {name} has no field {missing[0]}.", f"It has: {', '.join(known) or 'no fields'}.")
     stored = stored_names(fields)
-    kept = with_names(map(source.fields().field, fields), stored.values())
+    kept = renamed_fields(map(source.fields().field, fields), stored.values())
     # With heights, which the worker does not use, so that it can tell.
     multiple_type = QgsWkbTypes.multiType(QgsWkbTypes.linearType(QgsWkbTypes.dropM(source.wkbType())))
     writer = create_writer(path, kept, multiple_type, source.sourceCrs(), context.transformContext())

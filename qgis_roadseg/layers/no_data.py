@@ -14,7 +14,7 @@ from ...training_core.errors import ImageryError
 
 
 def ranges_of(provider: QgsRasterDataProvider, band: int = 1) -> list[QgsRasterRange]:
-    """Return what QGIS takes for no data in a band, the file's own value first.
+    """Return the no data ranges of a band in QGIS, the file's own value first.
 
     NaN, which is no data anyway, and values that the band cannot hold are left out.
     """
@@ -38,7 +38,7 @@ def value_in(values: QgsRasterRange) -> float:
 
 
 def own_ranges(layer: QgsRasterLayer) -> Optional[list[QgsRasterRange]]:
-    """Return what QGIS takes for no data in a layer, whose bands are alike; None where it follows the layer's file."""
+    """Return the no data ranges of a layer in QGIS, the same for all bands; None where they are those of its file."""
     provider = layer.dataProvider()
     return ranges_of(provider) if any(_is_changed(provider, band) for band in _bands(provider)) else None
 
@@ -53,7 +53,7 @@ def _bands(provider: QgsRasterDataProvider) -> range:
 
 
 def check_no_data(layer: QgsMapLayer) -> None:
-    """Check that the worker can be told what QGIS takes for no data in a layer.
+    """Check that the worker can read a layer with the no data values that it has in QGIS.
 
     Raises
     ------

@@ -37,7 +37,7 @@ from ...training_core.jobs.field_names import describe_renamed
 from ..translation import tr
 from .destinations import Destination, destination_of
 from .drafts import Draft, draft_of
-from .exchange import restored, with_names
+from .exchange import renamed_fields, restored
 from .places import OGR
 
 # A feature of each type of sink, like those of results, to try a format with.
@@ -96,8 +96,8 @@ def fill_sinks(
 ) -> dict[str, str]:
     """Copy layers to the sinks of an algorithm, by parameter, and return the names of the layers there.
 
-    A destination holds the whole result or, where one result cannot be written, is as it was before. The user is told
-    of fields whose names a format does not keep.
+    All destinations hold their whole results or, where one cannot be written, are as they were before. A warning names
+    the fields that a format has renamed.
 
     Raises
     ------
@@ -259,7 +259,7 @@ def _load_on_completion(
 def _stored_fields(layer: QgsVectorLayer, destination: Destination, value: Any) -> QgsFields:
     """Return the fields of a result with the names that its destination keeps; an append has names for its own."""
     fields = result_fields(layer)
-    return fields if _appends(value) else with_names(fields, destination.stored_names(fields.names()).values())
+    return fields if _appends(value) else renamed_fields(fields, destination.stored_names(fields.names()).values())
 
 
 def _tell_of_renamed(layer: QgsVectorLayer, name: str, feedback: QgsProcessingFeedback) -> None:

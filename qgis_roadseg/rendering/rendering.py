@@ -226,7 +226,7 @@ def _load_bands(
 
 
 def _unite_no_data(block: QgsRasterBlock, provider: QgsRasterDataProvider, band: int) -> None:
-    """Give all pixels of a block that QGIS takes for no data the one value that the file has for them."""
+    """Give all pixels of a block that are no data in QGIS the one value that stands for them in the file."""
     ranges = ranges_of(provider, band)
     if ranges:
         block.setNoDataValue(value_in(ranges[0]))

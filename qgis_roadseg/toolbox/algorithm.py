@@ -1,6 +1,6 @@
-"""Base of all algorithms: group, tags, icon, translation, help, and errors reported to Processing.
+"""Base of all algorithms: group, tags, icon, translation, help, checks of layers, and errors reported to Processing.
 
-Scope: QgsProcessingAlgorithm. Independent of single algorithms.
+Scope: QgsProcessingAlgorithm and its declarations. Independent of single algorithms.
 """
 
 from __future__ import annotations

@@ -134,9 +134,6 @@ class ImageAlgorithm(JobAlgorithm):
         frame = self._make_frame(layer, shape, parameters, context) if why_no_file else None
         return Scope(layer.name(), layer.crs(), shape, frame)
 
-    def _check_images(self, parameters: dict[str, Any], context: QgsProcessingContext) -> None:
-        """See JobAlgorithm; any image can be rendered here."""
-
     def _layer(self, parameters: dict[str, Any], context: QgsProcessingContext) -> QgsMapLayer:
         return image_layer(self, INPUT, parameters, context)
 

@@ -122,7 +122,8 @@ class JobAlgorithm(RoadSegAlgorithm):
         if not fine:
             return False, message
         try:
-            self._check_images(parameters, context)
+            for field in self._fields(jobs.RASTERS):
+                self._raster_paths(field, parameters, context)
             options = self._plain_options(parameters, context)
             for field in self._fields():
                 if not is_plain(field) and parameters.get(self._name(field)):
@@ -151,8 +152,8 @@ class JobAlgorithm(RoadSegAlgorithm):
         self._source_name = self._name_of_input(parameters, context)
         for name in map(self._name, self._fields(jobs.RASTER, jobs.RASTERS)):
             for layer in image_layers(self, name, self._layers_alone(parameters), context):
-                if exchange.band_order_note(layer):
-                    feedback.pushInfo(exchange.band_order_note(layer))
+                if note := exchange.band_order_note(layer):
+                    feedback.pushInfo(note)
 
     def _work(
         self, parameters: dict[str, Any], context: QgsProcessingContext, feedback: QgsProcessingFeedback
@@ -272,11 +273,6 @@ class JobAlgorithm(RoadSegAlgorithm):
                 if not fine:
                     raise OutputError(message, "Give the file another extension.")
         check_outputs(self, parameters, context)
-
-    def _check_images(self, parameters: dict[str, Any], context: QgsProcessingContext) -> None:
-        """Raise ImageryError if the worker cannot read an image, as one that has to be rendered."""
-        for field in self._fields(jobs.RASTER, jobs.RASTERS):
-            self._raster_paths(field, parameters, context)
 
     def _layers_alone(self, parameters: dict[str, Any]) -> dict[str, Any]:
         """Return the values without folders and annotations among rasters: the worker finds what is in them."""

@@ -16,9 +16,9 @@ from .workflow_algorithm import WorkflowAlgorithm, workflow_names
 
 
 def make_algorithms(types: Sequence[type[QgsProcessingAlgorithm]]) -> Iterator[QgsProcessingAlgorithm]:
-    """Yield an instance of each type, then the workflows.
+    """Yield an instance of each type of algorithm, and after these the workflows.
 
-    A workflow lacks its outputs where the algorithms of its steps are not in a registered provider as it is made.
+    A workflow has no outputs unless the algorithms of its steps are registered before it is made.
     """
     for algorithm in types:
         yield algorithm()

@@ -1,6 +1,6 @@
 """Workflows: models of Model Designer in resources/models as translated algorithms of the provider.
 
-Scope: loading, translation and naming of models. Independent of single models.
+Scope: loading, translation and naming of models, and checks before their first step. Independent of single models.
 """
 
 from __future__ import annotations

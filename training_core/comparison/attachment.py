@@ -105,7 +105,7 @@ def _with_attached_ends(
     points = np.concatenate([junctions.places[end < count], drawn.graph.points[stays], junctions.places[end >= count]])
     order = np.argsort(owners, kind="stable")
     shapes = shapely.linestrings(points[order], indices=owners[order])
-    # What would fall onto a road, as a short line beside it, or shrink to a point, stays as it is.
+    # A line that would fall onto a road, as a short one beside it, or shrink to a point, stays as it is.
     falls = (_lie_on(shapes, roads) & ~_lie_on(new.shapes, roads)) | (shapely.length(shapes) <= _SAME_M)
     return np.where(falls, new.shapes, shapes), junctions.select(~falls[end % count])
 
@@ -179,7 +179,7 @@ def _with_vertices(roads: RoadGraph, inserted: _Vertices) -> np.ndarray:
     is_old = np.arange(len(line)) >= len(inserted.line)
     order = np.lexsort((is_old, along_m, line))
     line, along_m, points, is_old = line[order], along_m[order], points[order], is_old[order]
-    # Of a line that is hardly longer than that, as one cut at the edge of an area, both ends stay.
+    # A line that is hardly longer than that, as one cut at the edge of an area, keeps both ends.
     same_m = np.minimum(_SAME_M, roads.length_m / 4)[line]
     follows = (np.diff(line) == 0) & (np.diff(along_m) <= same_m[1:])
     is_replaced = np.zeros(len(line), dtype=bool)

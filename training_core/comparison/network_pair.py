@@ -120,7 +120,7 @@ def _roads_of(
 ) -> Lines:
     """Return the lines of a layer; of an extract of OpenStreetMap, only its highways and what was drawn among them.
 
-    If no bridge field is named, its bridges and tunnels are those of the tags. What is guessed so is told.
+    If no bridge field is named, its bridges and tunnels are those of the tags. The log says so.
     """
     if not looks_like_extract(layer):
         return lines

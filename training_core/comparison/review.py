@@ -1,4 +1,4 @@
-"""The review of a layer of changes: what people have accepted or rejected, and what of it is exported.
+"""The review of a layer of changes: what people have accepted or rejected, and which features are exported.
 
 Scope: fields of known words, and the words that people write into `review`. Independent of the exports.
 """
@@ -13,7 +13,8 @@ import pandas
 from ..errors import LabelError
 from ..events import Reporter
 from ..geodata.vectors import require_fields, with_names
-from ..jobs.change_words import ACCEPTED, CHANGE, CHANGES, REJECTED, REVIEW, REVIEW_WORDS, verdict_of, word_of
+from ..jobs.change_words import ACCEPTED, CHANGE, CHANGES, REJECTED, REVIEW, REVIEW_WORDS, verdict_of
+from ..jobs.field_values import word_in
 
 # A message shows this number of values.
 _SHOWN = 3
@@ -38,7 +39,7 @@ def known_only(
     """
     layer = with_names(layer, (field,), path, purpose)
     require_fields(layer, (field,), path, purpose)
-    words = _words(layer, field, word_of)
+    words = _words(layer, field, word_in)
     is_known = words.isin(known)
     if not is_known.all():
         unknown = words[~is_known]
@@ -63,7 +64,7 @@ def without_rejected(layer: geopandas.GeoDataFrame, purpose: str, path: str) -> 
         A value of `review` is not understood; or features are rejected, and none is accepted.
     """
     named = with_names(layer, (CHANGE, REVIEW), path, purpose)
-    if not {CHANGE, REVIEW}.issubset(named.columns) or not _words(named, CHANGE, word_of).isin(CHANGES).any():
+    if not {CHANGE, REVIEW}.issubset(named.columns) or not _words(named, CHANGE, word_in).isin(CHANGES).any():
         return layer
     verdicts = _words(named, REVIEW, verdict_of)
     is_unknown = ~verdicts.isin((ACCEPTED, REJECTED, ""))

@@ -13,7 +13,7 @@ import pandas
 
 from ..errors import LabelError
 from ..events import Reporter
-from ..jobs.number_texts import NO_UNITS, number_in
+from ..jobs.field_values import NO_UNITS, number_in
 
 
 def numbers_in(values: pandas.Series, units: Mapping[str, float] = NO_UNITS) -> np.ndarray:

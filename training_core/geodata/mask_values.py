@@ -132,7 +132,7 @@ def values_of(dataset: DatasetReader, name: str, reporter: Reporter) -> Optional
             return None
         _gray(bands, name)
         found |= frozenset(values[: _MAX_VALUES + 1].astype(float).tolist())
-        # Of floating-point numbers any strip may have fractions.
+        # Any strip of a floating-point raster may have fractions.
         if len(found) > _MAX_VALUES or (not is_floating and len(_conventions_of(found - missing)) < 2):
             break
     return found

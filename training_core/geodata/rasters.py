@@ -1,6 +1,7 @@
 """Rasters as arrays on a grid: any number of bands, any real dtype, with nodata; band matching and normalization.
 
-Scope: raster files, resampling, what can be wrong with a file. Independent of roads and models.
+Scope: raster files, resampling, what can be wrong with a file, such as a mask in place of an image. Independent of
+models and of the use of pixels.
 """
 
 from __future__ import annotations

@@ -115,8 +115,8 @@ def around(shapes: np.ndarray, distance_m: float) -> np.ndarray:
 def parts_in(shapes: np.ndarray, areas: np.ndarray) -> np.ndarray:
     """Return the parts of shapes within any of some polygons, (n,) object; empty where there are none.
 
-    Of many shapes in an area of very many vertices, only those at its edge are cut. The union of all areas would take
-    long.
+    Only shapes at the edge of an area are cut: cutting many shapes by an area of very many vertices takes long, as does
+    the union of all areas.
     """
     tree = shapely.STRtree(shapes)
     inside = np.full(len(shapes), shapely.GeometryCollection(), dtype=object)

@@ -1,4 +1,4 @@
-"""Inputs as users give them: which rasters a file, folder or pattern means, and whether a source can be opened.
+"""Inputs as users give them: which rasters a file, folder or pattern means, and by which name it is opened.
 
 Scope: paths and addresses as QGIS and GDAL write them. Independent of what is in a file.
 """

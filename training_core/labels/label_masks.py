@@ -152,7 +152,7 @@ def read_masks(options: MaskOptions, aoi: str, images: Sequence[str], reporter: 
     used = [path for paths in of_image.values() for path in paths]
     _warn_of_unmatched([path for path in images if path not in of_image], "Images without a label mask", reporter)
     _warn_of_unmatched(sorted({*masks} - {*used}), "Label masks of no image", reporter)
-    values = mask_values(used, options, drawn, reporter)
+    values = _shared_meaning(used, options, drawn, reporter)
     reporter.log(f"{len(used)} label masks of {len(of_image)} images; {values}.")
     _warn_of_shift(of_image, drawn, reporter)
 
@@ -160,7 +160,7 @@ def read_masks(options: MaskOptions, aoi: str, images: Sequence[str], reporter: 
     def warn_of_dispute(image: str) -> None:
         names = ", ".join(source_name(path) for path in of_image[image][:_MAX_SHOWN])
         reporter.warning(
-            f"Of the label masks on {image} ({names}), some give a pixel different labels: such pixels are ignored. "
+            f"The label masks on {image} ({names}) give some pixels different labels: these pixels are ignored. "
             "If one of the masks is the image's own, give it the image's name."
         )
 
@@ -174,7 +174,7 @@ def _open(path: str, drawn: Mapping[str, CocoImage]) -> Iterator[DatasetReader]:
         yield dataset
 
 
-def mask_values(
+def _shared_meaning(
     paths: Sequence[str], options: MaskValueOptions, drawn: Mapping[str, CocoImage], reporter: Reporter
 ) -> MaskValues:
     """Return what the values of masks mean: as named, or as those that occur in a sample of them tell.
@@ -238,7 +238,8 @@ def _spread(paths: Sequence[str]) -> list[str]:
 def _by_name(masks: Sequence[str], images: Sequence[str], drawn: Collection[str]) -> dict[str, list[str]]:
     """Return the mask of each image with the same name, but for words such as `mask` or `sat` in it.
 
-    Of several, as where Segment roads has numbered those of images in several folders, it is that of the same ground.
+    If several have it, as where Segment roads has numbered those of images in several folders, it is that of the same
+    ground.
 
     Raises
     ------
@@ -267,7 +268,7 @@ def _keys(path: str) -> list[str]:
 
 
 def _by_place(masks: Sequence[str], images: Sequence[str]) -> dict[str, list[str]]:
-    """Return the masks that overlap each image on the map; of those, the ones of the same ground alone if there are.
+    """Return the masks of each image by place: those of the same ground or, if there are none, all that overlap it.
 
     Raises
     ------

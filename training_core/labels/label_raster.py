@@ -19,7 +19,7 @@ from ..geodata.pixel_codes import BACKGROUND, IGNORE, ROAD
 from ..geodata.rasterize import burn_shapes, pixel_window, shapes_on
 from ..geodata.shapes import around, in_short_pieces
 from ..jobs import LabelOptions
-from ..jobs.number_texts import METERS
+from ..jobs.field_values import METERS, NO, word_in
 from ..system import large_arrays
 
 
@@ -119,8 +119,7 @@ def is_sure(roads: geopandas.GeoDataFrame, options: LabelOptions) -> np.ndarray:
     """Return which roads are not marked unsure in the sure field, all without one: (roads,), bool."""
     if not options.sure_field:
         return np.ones(len(roads), dtype=bool)
-    doubtful = {"false", "f", "no", "n", "0", "0.0"}
-    return ~roads[options.sure_field].map(lambda value: str(value).strip().lower() in doubtful).to_numpy(dtype=bool)
+    return ~roads[options.sure_field].map(lambda value: word_in(value) in NO).to_numpy(dtype=bool)
 
 
 def own_widths_m(roads: geopandas.GeoDataFrame, field: str) -> np.ndarray:

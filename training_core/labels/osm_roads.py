@@ -2,7 +2,7 @@
 
 Scope: the tags of a layer that GDAL has read. Independent of images and pixels.
 
-What a person names counts before what tags say: a width or sure field, or a road width other than the default.
+Options take precedence over tags: a width or sure field, or a road width other than the default.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ..events import Reporter
 from ..geodata.field_numbers import numbers_in
 from ..geodata.osm_tags import is_mapped, is_osm_file, tag_values
 from ..jobs import LabelOptions
-from ..jobs.number_texts import METERS
+from ..jobs.field_values import METERS
 
 CLASS_FIELD, WIDTH_FIELD, SURE_FIELD = "road_class", "width_m", "sure"
 # Usual width of a carriageway by class, in meters, where neither width nor lanes are mapped.
@@ -42,8 +42,9 @@ def roads_of(
     Roads are the lines that the tag highway makes roads, and what was drawn among them, which has no identifier and is
     as in any other layer. The fields are CLASS_FIELD, WIDTH_FIELD, SURE_FIELD and the `named` ones that are tags; the
     layer's own stay if they are named. Paths, roads under construction and in tunnels are unsure, so that they are
-    ignored. A width that is mapped counts before that of the lanes, and this before the usual one of the class. What is
-    read, and how many features are left out, is logged; if the layer only looks like an extract, they are warned of.
+    ignored. A width that is mapped counts before that of the lanes, and this before the usual one of the class. The
+    log says how the layer is read, and how many features are left out, with a warning if the layer only looks like an
+    extract.
 
     Raises
     ------

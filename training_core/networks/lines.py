@@ -1,4 +1,4 @@
-"""Lines of several layers projected to one plane in meters, with bridges and speeds from their fields.
+"""Lines of several layers projected to one plane in meters, with bridges, speeds and directions from fields.
 
 Scope: layers, coordinate systems and fields. Independent of how lines are connected.
 
@@ -25,6 +25,7 @@ from ..geodata.field_numbers import check_numbers, numbers_in
 from ..geodata.shapes import parts_in, projected, valid
 from ..geodata.vectors import read_layer, refuse_tangles, require_fields, require_geometry
 from ..jobs import METERS_PER_SECOND
+from ..jobs.field_values import word_in
 
 MAX_RADIUS_M = 200_000.0
 _GEOGRAPHIC = pyproj.CRS("EPSG:4326")
@@ -208,9 +209,7 @@ def with_speeds(lines: Lines, name: str, path: str, speed_field: str, reporter: 
 
 def directions_of(values: pandas.Series) -> list[Optional[int]]:
     """Return BOTH, ALONG or AGAINST for each value of a one-way field; None for one of no known meaning."""
-    # Whole numbers are read as floats where others are missing.
-    words = ("" if pandas.isna(value) else str(value).strip().lower().removesuffix(".0") for value in values)
-    return [DIRECTIONS.get(word) for word in words]
+    return [DIRECTIONS.get("" if pandas.isna(value) else word_in(value)) for value in values]
 
 
 def is_bridge(value: object) -> bool:

@@ -25,7 +25,7 @@ import shapely
 from ..errors import LabelError, OutputError
 from ..geodata.field_numbers import numbers_in
 from ..jobs import DOUBTFUL_BELOW
-from ..jobs.number_texts import METERS, NO_UNITS
+from ..jobs.field_values import METERS, NO_UNITS
 from ..system.machine import roadseg_version
 from .line_export import Routable
 from .lines import is_bridge

@@ -74,7 +74,7 @@ def read_bridges(path: str, reporter: Reporter) -> geopandas.GeoDataFrame:
     else:
         return layer
     tell = reporter.warning if len(layer) and not is_marked.any() else reporter.log
-    tell(f"Of {len(layer):,} lines of the bridges ({path}), {is_marked.sum():,} are bridges by the field {field!r}.")
+    tell(f"{is_marked.sum():,} of {len(layer):,} lines of the bridges ({path}) are bridges by the field {field!r}.")
     return layer[is_marked]
 
 

@@ -167,10 +167,16 @@ def read_best(grid: Grid, window: Part, views: Sequence[RegionView]) -> tuple[np
 def has_data(path: str, grid: Grid, places: np.ndarray) -> np.ndarray:
     """Return at which places, (n, 2) float64 columns and rows of the region's grid, a raster has data: (n,) bool."""
     column, row = np.floor(places).astype(np.int64).T
-    part = Part(int(row.min()), int(column.min()), int(np.ptp(row)) + 1, int(np.ptp(column)) + 1)
+    known = np.zeros(len(places), dtype=bool)
     with open_raster(path) as dataset:
-        values = _Source(dataset, grid, Resampling.nearest).read(part)
-    return values[row - part.row, column - part.column] != NO_DATA
+        source = _Source(dataset, grid, Resampling.nearest)
+        # Strips of one cell's height, since a line may run across a whole scene.
+        for cell in np.unique(row // CELL_PX):
+            here = np.flatnonzero(row // CELL_PX == cell)
+            left, width = int(column[here].min()), int(np.ptp(column[here])) + 1
+            values = source.read(Part(int(cell) * CELL_PX, left, CELL_PX, width))
+            known[here] = values[row[here] % CELL_PX, column[here] - left] != NO_DATA
+    return known
 
 
 def _opened(view: RegionView, grid: Grid, has_classes: bool, stack: ExitStack) -> list["_Source"]:

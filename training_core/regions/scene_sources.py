@@ -134,7 +134,7 @@ def _location_of(given: str, file: str) -> tuple[Optional[str], str]:
             return None, ""
         if file.lower().endswith(_JSON_SUFFIXES):
             raise ImageryError(
-                f"{given} is neither a STAC item nor a collection of items, nor a tile index.",
+                f"{given} is no STAC item, collection of items or tile index.",
                 "Give images, or a folder, a tile index or a STAC item collection.",
             ) from error
         raise _damaged(given, error) from error

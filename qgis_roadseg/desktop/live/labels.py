@@ -26,7 +26,7 @@ from qgis.core import (
 )
 from qgis.PyQt.QtCore import QMetaObject, QObject, QTimer, pyqtSignal
 
-from ....training_core.jobs.number_texts import METERS, number_in
+from ....training_core.jobs.field_values import METERS, NO, number_in, word_in
 from ...layers.label_layers import AOI, NO_ROAD, ROADS, SURE_FIELD, WIDTH_FIELD
 from ...layers.snapshot import LayerSnapshot
 from ...translation import tr
@@ -39,8 +39,6 @@ SLICE_S = 0.015
 MAX_SINGLE = 500
 # Decimals of coordinates in meters, and in degrees.
 METER_DECIMALS, DEGREE_DECIMALS = 3, 9
-
-_DOUBTFUL = ("false", "f", "no", "n", "0", "0.0")
 
 
 class Content(NamedTuple):
@@ -327,5 +325,4 @@ class _WatchedLayer:
 
 def _truth(feature: QgsFeature, index: int) -> bool:
     """Return a yes/no value, read as the core reads it; true where it is missing."""
-    value = feature.attribute(index) if index >= 0 else NULL
-    return value is None or value == NULL or str(value).strip().lower() not in _DOUBTFUL
+    return index < 0 or word_in(feature.attribute(index)) not in NO

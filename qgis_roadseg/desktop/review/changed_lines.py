@@ -31,8 +31,8 @@ from ....training_core.jobs.change_words import (
     REJECTED,
     REVIEW,
     verdict_of,
-    word_of,
 )
+from ....training_core.jobs.field_values import word_in
 from ...translation import tr
 
 CHECKED = (NEW, LOST, DISPLACED)
@@ -97,7 +97,7 @@ class ChangedLines:
         request.setSubsetOfAttributes([CHANGE, *([REVIEW] if has_review else [])], layer.fields())
         for line in layer.getFeatures(request):
             bounds = line.geometry().boundingBox()
-            if word_of(line[CHANGE]) in CHECKED and not line.geometry().isEmpty() and bounds.isFinite():
+            if word_in(line[CHANGE]) in CHECKED and not line.geometry().isEmpty() and bounds.isFinite():
                 self.verdicts[line.id()] = verdict_of(line[REVIEW] or None) if has_review else ""
                 self._places[line.id()] = bounds.center()
 

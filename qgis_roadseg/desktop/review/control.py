@@ -20,7 +20,8 @@ from qgis.gui import QgisInterface
 from qgis.PyQt.QtCore import Qt
 
 from ....training_core.errors import RoadSegError
-from ....training_core.jobs.change_words import ACCEPTED, CHANGE, DISPLACED, LOST, NEW, REJECTED, word_of
+from ....training_core.jobs.change_words import ACCEPTED, CHANGE, DISPLACED, LOST, NEW, REJECTED
+from ....training_core.jobs.field_values import word_in
 from ...translation import tr
 from ..dialogs import show_message
 from .changed_lines import ChangedLines, check_layer
@@ -185,7 +186,7 @@ class Review:
             LOST: tr("<b>Lost road</b>, {length}. Accept if the image shows that the road is gone."),
             DISPLACED: tr("<b>Displaced road</b>, {length}. Accept if the image shows the road beside the line."),
         }
-        return words[word_of(feature[CHANGE])].format(length=f"{measure.measureLength(feature.geometry()):,.0f} m")
+        return words[word_in(feature[CHANGE])].format(length=f"{measure.measureLength(feature.geometry()):,.0f} m")
 
     def _on_removed(self, layer_ids: list[str]) -> None:
         if self._layer.id() in layer_ids:

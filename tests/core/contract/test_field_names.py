@@ -6,7 +6,7 @@ from training_core.jobs.field_names import describe_renamed, stored_names
 
 
 @pytest.mark.parametrize(
-    ("names", "longest_bytes", "stored"),
+    ("names", "max_bytes", "stored"),
     [
         (["fixme", "FIXME", "Fixme"], None, ["fixme", "FIXME_2", "Fixme_3"]),
         (["FIXME", "fixme", "fixme_2"], None, ["FIXME", "fixme_3", "fixme_2"]),
@@ -16,8 +16,8 @@ from training_core.jobs.field_names import describe_renamed, stored_names
         (["größe_wege", "größe_weg"], 10, ["größe_we", "größe__2"]),
     ],
 )
-def test_a_name_that_is_taken_or_too_long_is_replaced(names, longest_bytes, stored):
-    assert stored_names(names, longest_bytes=longest_bytes) == dict(zip(names, stored))
+def test_a_name_that_is_taken_or_too_long_is_replaced(names, max_bytes, stored):
+    assert stored_names(names, max_bytes=max_bytes) == dict(zip(names, stored))
 
 
 def test_only_fields_with_another_name_are_told():

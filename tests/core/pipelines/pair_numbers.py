@@ -1,6 +1,6 @@
-"""What is right for a pair of jobs: numbers of a result, and what they are to be, measured from the files given to it.
+"""Right outcomes of pairs of jobs: a number of a result, and its expected value, measured from the files of the ground.
 
-Each function takes a `Done`, and returns what was found and what is right.
+Each function takes a `Done`, and returns both.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Done:
     result, usual : dict
         Its result, and that of the same job with its usual input.
     told : list of str
-        What it logged.
+        Its log messages.
     ground : Path
         The folder with all outputs of `pairs.RUNS`.
     """

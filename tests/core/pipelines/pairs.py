@@ -1,7 +1,7 @@
-"""The table of pairs: what each input of each job makes of each output of each job.
+"""The table of pairs: the right outcome where an output of a job is the input of another.
 
-`RUNS` make all outputs on one small ground, `HOLDS` says what each of their files holds, and `RIGHT` what an input
-makes of that: a number, or a refusal. Which of them meet follows from the declarations of the jobs: `pairs()`.
+`RUNS` makes all outputs on one small ground, `HOLDS` has the content of each of their files, and `RIGHT` the outcome at
+each input: a number, or a refusal. `pairs()` combines files and inputs by the declarations of the jobs.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ ENDINGS = {
     jobs.GRAPHML_OUTPUT: ".graphml", jobs.FOLDER_OUTPUT: "", jobs.FOLDER: "",
 }  # fmt: skip
 
-# What a file or folder holds, by the kinds of inputs that may be given it.
+# Contents of files and folders, by the kinds of inputs that take them.
 IMAGE, MASK, PROBABILITY, CLASSES = "an image", "a mask", "a probability", "classes"
 LINES, CHANGES, POINTS, BREAKS, PATCHES, SCENES = "lines", "changes", "points", "breaks", "patches", "scenes"
 NO_LINES, NO_BREAKS, OSM, OSC = "no lines", "no breaks", "an OpenStreetMap file", "a change file"
@@ -89,8 +89,8 @@ RUNS: dict[str, dict[str, Any]] = {
 
 # A model to which all is road survives any quantization, in seconds; its IoU is the fraction of road.
 _SURE = {"model": "@sure.safetensors"}
-# What an input is tried with, where that is not the run called as its job: another run, and further options. `=` stands
-# for what the input is given, if that is not nothing.
+# Inputs that are not tried with the run called as their job: the other run, and further options. `=` stands for the
+# file that the input is given, unless that is empty.
 RUN_OF = {"segment.rasters": "segment several", "segment.folder": "segment several"}
 WITH: dict[str, dict[str, Any]] = {
     **{f"finetune.{field}": {"class_field": ""} for field in ("rasters", "roads", "aoi", "no_road", "base_model")},
@@ -303,7 +303,7 @@ RIGHT: dict[str, Row] = {
 
 @dataclass(frozen=True)
 class Pair:
-    """A file of the ground, the input that it is given to, and what is right then."""
+    """A file of the ground, an input that takes it, and the right outcome."""
 
     file: str
     content: str
@@ -325,13 +325,13 @@ def kind_of(job: str, field: str) -> str:
 
 
 def inputs() -> dict[str, tuple[str, ...]]:
-    """Return all inputs of all jobs, `<job>.<field>`, with the contents that they may be given."""
+    """Return all inputs of all jobs, `<job>.<field>`, with the contents that they take."""
     kinds = {f"{name}.{field.name}": field.option.kind for name, job in JOBS.items() for field in job.option_fields()}
     return {**{name: READS[kind] for name, kind in kinds.items() if kind in READS}, SOURCE: (ITEMS, SCENES, JSON)}
 
 
 def pairs() -> Iterator[Pair]:
-    """Yield all pairs of a file of the ground and an input that may be given it, of which it is known what is right."""
+    """Yield all pairs of a file of the ground and an input that takes it."""
     for name, contents in inputs().items():
         row = RIGHT.get(name, {})
         for file, content in HOLDS.items():

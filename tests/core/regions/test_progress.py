@@ -90,7 +90,9 @@ def test_each_worker_has_the_throughput_of_its_own_work():
     assert [worker.megapixels_per_s for worker in throughput.by_worker.values()] == [3, 0.4]
 
 
-def test_a_scene_has_the_length_of_the_roads_where_it_has_data(tmp_path):
+def test_a_scene_has_the_length_of_the_roads_where_it_has_data(tmp_path, monkeypatch):
+    """The road runs through several strips, in which data is looked for."""
+    monkeypatch.setattr("training_core.regions.region_grid.CELL_PX", 64)
     whole = np.zeros((1, 200, 400), np.uint8)
     west, none = whole.copy(), np.full_like(whole, 255)
     west[:, :, 240:] = 255
@@ -102,7 +104,7 @@ def test_a_scene_has_the_length_of_the_roads_where_it_has_data(tmp_path):
     path = write_raster(tmp_path / "beside.tif", whole, transform=beside)
     scenes.append(MappedScene("beside", "", read_grid(path), path, ""))
     # From column 40 to 640, so that 200 pixels are in the west, 360 in the whole, and 240 beside.
-    road = LineString([NORTH_UP @ (40, 100), NORTH_UP @ (640, 100)])
+    road = LineString([NORTH_UP @ (40, 10), NORTH_UP @ (640, 190)])
     pixel_m = NORTH_UP.a
     summary, seen = NetworkSummary(scenes[0].grid, scenes, lambda lines: None), []
     seen += summary.noted([layer(road, length_m=[600 * pixel_m], component=[1])])

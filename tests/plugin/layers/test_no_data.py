@@ -1,4 +1,4 @@
-"""What QGIS takes for no data in a layer, as it is told to the worker: with the layer's name, or not at all."""
+"""No data values of a layer in QGIS: options in the name of the raster, or a refusal."""
 
 import math
 

@@ -1,0 +1,73 @@
+"""Fields of layers on their way through Processing: which the worker gets, and by which names."""
+
+import pytest
+from qgis.core import QgsVectorLayer, edit
+
+from ..support.acting import failure, memory_layer, run
+from ..support.parts import FINETUNE, NETWORK
+
+pytestmark = pytest.mark.usefixtures("provider", "qgis_new_project")
+
+
+def test_cleannetwork_hands_on_all_fields_that_a_file_can_hold(received, tmp_path):
+    keep = "shutil.copy(job()['options']['lines'], " + repr(str(tmp_path / "lines.gpkg")) + ")"
+    options_in_job = received(f"import shutil; {keep}\n{NETWORK}")
+    kinds = ("fid:integer", "name:string", "oneway:bool", "lanes:integer", "built:date", "refs:string[]")
+    fields = "".join(f"&field={kind}" for kind in kinds)
+    layer = memory_layer("LineString", "Straßen", "LineString (350001 3059999, 350011 3059999)", fields)
+    with edit(layer):
+        layer.changeAttributeValues(1, {0: 7, 1: "Ä", 2: True, 3: 2})
+    result = run("cleannetwork", {"INPUT": layer, "BRIDGE_FIELD": "name", "OUTPUT": "TEMPORARY_OUTPUT", "GAP_M": 3})
+    assert (result["COUNT"], result["LENGTH_M"]) == (2, 20)
+    assert result["OUTPUT"].featureCount() == 2
+    options = options_in_job()
+    assert (options["gap_m"], options["snap_m"], options["lines_bridge_field"]) == (3, 5, "name")
+    handed = QgsVectorLayer(str(tmp_path / "lines.gpkg"), "", "ogr")
+    assert [field.name() for field in handed.fields()] == ["fid", "name", "oneway", "lanes", "built"]
+    assert next(handed.getFeatures()).attributes()[1:4] == ["Ä", True, 2]
+
+
+def test_cleannetwork_hands_on_the_fields_that_choose_among_known_bridges(received, tmp_path):
+    keep = "shutil.copy(job()['options']['bridges'], " + repr(str(tmp_path / "bridges.gpkg")) + ")"
+    received(f"import shutil; {keep}\n{NETWORK}")
+    line = "LineString (350001 3059999, 350011 3059999)"
+    lines, bridges = (memory_layer("LineString", name, line, "&field=bridge:string") for name in ("Roads", "Bridges"))
+    run("cleannetwork", {"INPUT": lines, "BRIDGES": bridges, "OUTPUT": "TEMPORARY_OUTPUT"})
+    handed = QgsVectorLayer(str(tmp_path / "bridges.gpkg"), "", "ogr")
+    assert "bridge" in [field.name() for field in handed.fields()]
+
+
+def test_a_chosen_field_is_given_to_the_worker_by_the_name_that_it_is_stored_under(received, image, tmp_path):
+    options_in_job = received(FINETUNE)
+    roads = memory_layer("LineString", "Wege", "LineString (350001 3059999, 350011 3059999)", "&field=geom:double")
+    values = {"INPUT": [str(image)], "ROADS": roads, "WIDTH_FIELD": "geom", "MODEL": str(tmp_path / "m.safetensors")}
+    run("finetune", values)
+    assert options_in_job()["width_field"] == "geom_2"
+    assert "no field nope" in failure("finetune", {**values, "WIDTH_FIELD": "nope"})
+
+
+def test_the_key_of_a_geopackage_is_handed_on_where_it_is_chosen(received, tmp_path):
+    options_in_job = received(NETWORK)
+    lines = memory_layer("LineString", "Wege", "LineString (350001 3059999, 350011 3059999)", "&field=fid:integer")
+    run("cleannetwork", {"INPUT": lines, "BRIDGE_FIELD": "fid", "OUTPUT": "memory:"})
+    assert options_in_job()["lines_bridge_field"] == "fid_2"
+
+
+def test_fields_that_the_result_has_under_another_name_are_told(play_runtime, tmp_path, ear):
+    play_runtime(NETWORK)
+    roads = memory_layer("LineString", "OSM", "LineString (350001 3059999, 350011 3059999)", "&field=geom:string")
+    run("cleannetwork", {"INPUT": roads, "OUTPUT": str(tmp_path / "roads.gpkg")}, ear)
+    assert [line for line in ear.told if "other names" in line] == [
+        "Fields of OSM have other names in the results: geom: geom_2"
+    ]
+
+
+def test_a_width_field_that_is_not_chosen_is_told_and_one_that_is_is_not(play_runtime, image, tmp_path, ear):
+    play_runtime(FINETUNE)
+    roads = memory_layer("LineString", "Wege", "LineString (350001 3059999, 350011 3059999)", "&field=Width:double")
+    values = {"INPUT": [str(image)], "ROADS": roads, "MODEL": str(tmp_path / "m.safetensors")}
+    run("finetune", values, ear)
+    assert "Wege has a field Width; choose it as Road width field if it is one." in ear.told
+    ear.told.clear()
+    run("finetune", {**values, "WIDTH_FIELD": "Width"}, ear)
+    assert "has a field" not in ear.text
