@@ -1,7 +1,6 @@
 """The recipe fitted to the base model and to the processor: a step is timed to see how many the budget holds.
 
-Scope: recipes and the duration of a step. The figures behind each rule are in benchmarks/experiments.md and
-benchmarks/README.md.
+Scope: recipes and the duration of a step. The figures behind each rule are in benchmarks/README.md.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from torch.optim import SGD, AdamW, Optimizer
 from ..jobs import RecipeOptions
 from ..jobs.recipe import REFERENCE_BATCH
 
-# Peak learning rates for a batch of REFERENCE_BATCH, found by experiment (benchmarks/experiments.md).
+# Peak learning rates for a batch of REFERENCE_BATCH, found by experiment (benchmarks/README.md).
 USUAL_RATES = {"adamw": 1e-3, "sgd": 0.03, "lamb": 5e-3, "lars": 0.3}
 # Power of the batch with which rates grow: linear for SGD (Goyal et al., 2017) and LARS (You et al., 2017), the square
 # root for Adam (Malladi et al., 2022) and LAMB (You et al., 2020). Compared in benchmarks/README.md.

@@ -8,7 +8,7 @@ and half of these from roads, as in a fine-tune.
 
 One chip of each step rehearses the opinion of the base model where nothing is drawn (learning without forgetting, Li
 and Hoiem, ECCV 2016). Otherwise a place without a road teaches, within seconds, that there are no roads at all
-(benchmarks/experiments.md).
+(benchmarks/README.md).
 """
 
 from __future__ import annotations

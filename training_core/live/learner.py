@@ -6,7 +6,7 @@ The learning rate is constant, since nobody knows when the session ends. The exp
 replaces its decay. What is shown and kept is interpolated between the base model and that average, as in a fine-tune,
 so that less of other ground is forgotten. Batch normalization keeps the base model's statistics, because the chips of
 the first minutes come from a few places. The encoder is frozen: steps take half as long, and learned as much
-(benchmarks/experiments.md).
+(benchmarks/README.md).
 
 Erased labels are forgotten in two ways. The weights move back toward the base model (L2-SP, Li et al., ICML 2018) by
 the fraction that was erased. And the opinion of the base model is taught in the erased places for a while, so that the
