@@ -180,6 +180,7 @@ class Image:
     ) -> None:
         self.name = dataset.name
         self.indexes = list(indexes)
+        self.dtype = np.dtype(dataset.dtypes[indexes[0] - 1])
         full = grid_of(dataset, pixel_m)
         self.grid = grid_at(full, resolution_m)
         self._closing = ExitStack()

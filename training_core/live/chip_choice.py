@@ -14,8 +14,8 @@ and Hoiem, ECCV 2016). Otherwise a place without a road teaches, within seconds,
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
-from typing import Optional
+from collections.abc import Collection, Iterable
+from typing import Any, Optional
 
 import numpy as np
 
@@ -24,8 +24,8 @@ from ..geodata.rasters import Band
 from ..labels.label_raster import near_edges
 from ..learning.chips import ROAD_CHIP_FRACTION, draw_scaling, scale_into
 from ..segmentation.inference import turned
-from .drawn_labels import BLOCK_PX, Block, DrawnLabels, paste
-from .image_windows import ImageWindows, Window
+from .drawn_labels import BLOCK_PX, BlockIndex, DrawnLabels
+from .image_windows import ImageWindows, Window, paste
 
 # A new block has priority for this number of visits.
 FRESH_VISITS = 3
@@ -48,27 +48,25 @@ class ChipChoice:
         self._windows, self._labels, self._bands, self._chip_px = windows, labels, bands, chip_px
         self._rng, self._grid = np.random.default_rng(seed), windows.grid
         self._edge_px = round(EDGE_M / windows.grid.resolution_m)
-        # Remaining visits of new blocks, and the number of the change that each came with.
-        self._fresh: dict[Block, int] = {}
-        self._change: dict[Block, int] = {}
         self._changes = 0
-        # Opinions of the base model on erased blocks, and their remaining visits.
-        self._back: dict[Block, np.ndarray] = {}
-        self._back_visits: dict[Block, int] = {}
-        self._errors: dict[Block, float] = {}
+        # By block, with the remaining visits: the number of the change that each new one came with, and the opinions of
+        # the base model on erased ones.
+        self._fresh: dict[BlockIndex, tuple[int, int]] = {}
+        self._back: dict[BlockIndex, tuple[np.ndarray, int]] = {}
+        self._errors: dict[BlockIndex, float] = {}
         self._rehearsed: deque[tuple[int, int, np.ndarray]] = deque(maxlen=REHEARSED)
         self._table: Optional[_Table] = None
 
     @property
     def has_any(self) -> bool:
         """Whether a step has labels to learn from."""
-        return bool(len(self._known_table().blocks) or self._back)
+        return bool(self._known_table().blocks or self._back)
 
-    def renew(self, blocks: Iterable[Block]) -> None:
+    def renew(self, blocks: Iterable[BlockIndex]) -> None:
         """Give priority to blocks whose labels have changed, before blocks that changed earlier."""
         self._changes += 1
         for block in blocks:
-            self._fresh[block], self._change[block] = FRESH_VISITS, self._changes
+            self._fresh[block] = self._changes, FRESH_VISITS
             self._errors.pop(block, None)
         self._table = None
 
@@ -76,12 +74,12 @@ class ChipChoice:
         """Treat all labels so far as learned."""
         self._fresh.clear()
 
-    def teach_back(self, block: Block, labels: np.ndarray) -> None:
+    def teach_back(self, block: BlockIndex, labels: np.ndarray) -> None:
         """Teach labels, (BLOCK_PX, BLOCK_PX), uint8, where labels were erased; drawn labels take precedence."""
-        self._back[block], self._back_visits[block] = labels, BACK_VISITS
-        self._fresh[block], self._change[block] = FRESH_VISITS, self._changes
+        self._back[block] = labels, BACK_VISITS
+        self._fresh[block] = self._changes, FRESH_VISITS
 
-    def disagree(self, block: Block, error: float) -> None:
+    def disagree(self, block: BlockIndex, error: float) -> None:
         """Note the mean error, from 0 to 1, of a block's pixels."""
         self._errors[block] = error
         self._table = None
@@ -89,17 +87,18 @@ class ChipChoice:
     def place_in(self, window: Window) -> tuple[int, int]:
         """Return the first column and row of a chip somewhere in a window of the image."""
         column, row, width, height = window
-        firsts = (
-            first + int(self._rng.integers(max(1, size - self._chip_px + 1)))
-            for first, size in ((column, width), (row, height))
+        return self._inside(
+            *(
+                first + int(self._rng.integers(max(1, size - self._chip_px + 1)))
+                for first, size in ((column, width), (row, height))
+            )
         )
-        return self._inside(*firsts)
 
     def rehearse(self, column: int, row: int, labels: np.ndarray) -> None:
         """Rehearse labels, (chip_px, chip_px), uint8, of the base model; drawn labels take precedence, now or later."""
         self._rehearsed.append((column, row, labels))
 
-    def draw(self, count: int) -> tuple[np.ndarray, np.ndarray, set[Block]]:
+    def draw(self, count: int) -> tuple[np.ndarray, np.ndarray, set[BlockIndex]]:
         """Draw the chips of a step, at least one; the blocks are the new ones in the chips.
 
         Chips are normalized, (count, bands, side, side), float32, with 0 where the image has no data. Labels, (count,
@@ -122,20 +121,19 @@ class ChipChoice:
             self._fill(chip, label, column, row)
         return chips, labels, seen
 
-    def _fresh_block(self) -> Optional[Block]:
+    def _fresh_block(self) -> Optional[BlockIndex]:
         """Return a random one of the newest blocks with the most visits left; None if no block is new."""
-        if not self._fresh:
-            return None
-        ranks = {block: (self._change[block], visits) for block, visits in self._fresh.items()}
-        first = max(ranks.values())
-        chosen = [block for block, rank in ranks.items() if rank == first]
-        return chosen[int(self._rng.integers(len(chosen)))]
+        first = max(self._fresh.values(), default=None)
+        return self._one_of([block for block, rank in self._fresh.items() if rank == first])
 
-    def _any_block(self) -> Optional[Block]:
+    def _one_of(self, blocks: Collection[BlockIndex]) -> Optional[BlockIndex]:
+        return list(blocks)[int(self._rng.integers(len(blocks)))] if blocks else None
+
+    def _any_block(self) -> Optional[BlockIndex]:
         if self._back and self._rng.random() < BACK_FRACTION:
-            return list(self._back)[int(self._rng.integers(len(self._back)))]
+            return self._one_of(self._back)
         table = self._known_table()
-        if not len(table.blocks):
+        if not table.blocks:
             return None
         weights = table.hard if self._rng.random() < HARD_FRACTION else table.labeled
         if self._rng.random() < ROAD_CHIP_FRACTION and table.road[-1] > 0 and weights is table.labeled:
@@ -149,10 +147,10 @@ class ChipChoice:
             self._table = _Table(self._labels, self._errors)
         return self._table
 
-    def _corner(self, block: Block) -> tuple[int, int]:
+    def _corner(self, block: BlockIndex) -> tuple[int, int]:
         """Return the first column and row of a chip around a labeled pixel of a block, preferably of road."""
         labels = self._labels.labels.get(block)
-        labels = self._back.get(block) if labels is None else labels
+        labels = self._back[block][0] if labels is None and block in self._back else labels
         row, column = BLOCK_PX // 2, BLOCK_PX // 2
         if labels is not None:
             places = np.flatnonzero(labels == ROAD)
@@ -172,7 +170,7 @@ class ChipChoice:
         last = (self._grid.width - self._chip_px, self._grid.height - self._chip_px)
         return max(0, min(column, last[0])), max(0, min(row, last[1]))
 
-    def _visit(self, column: int, row: int) -> set[Block]:
+    def _visit(self, column: int, row: int) -> set[BlockIndex]:
         """Count a visit of the new blocks whose middle lies in a chip, and return them."""
         half, side = BLOCK_PX // 2, self._chip_px
         # A block's middle lies in the chip if the block is in these ranges (rounded up, exclusive end).
@@ -180,13 +178,8 @@ class ChipChoice:
         columns = range(-(-(column - half) // BLOCK_PX), (column + side - half) // BLOCK_PX + 1)
         around = {(down, across) for down in rows for across in columns}
         fresh = around & self._fresh.keys()
-        for visits in (self._fresh, self._back_visits):
-            for block in around & visits.keys():
-                visits[block] -= 1
-                if not visits[block]:
-                    del visits[block]
-                    if visits is self._back_visits:
-                        del self._back[block]
+        _count_down(self._fresh, fresh)
+        _count_down(self._back, around & self._back.keys())
         return fresh
 
     def _fill(
@@ -204,7 +197,11 @@ class ChipChoice:
             is_free = (truth == IGNORE) & (self._labels.read(*window, held_out=True) == IGNORE)
             truth[is_free] = opinion[is_free]
         truth[near_edges(truth == ROAD, truth != IGNORE, self._edge_px)] = IGNORE
-        self._add_back(truth, column, row)
+        # The opinion of the base model where labels were erased and no new ones are drawn.
+        taught = np.full_like(truth, IGNORE)
+        for block, (labels, _) in self._back.items():
+            paste(taught, labels, block[1] * BLOCK_PX - column, block[0] * BLOCK_PX - row)
+        np.copyto(truth, taught, where=truth == IGNORE)
         truth[~known] = IGNORE
         # The same random symmetry for image and labels, written through turned views of the output.
         symmetry = int(self._rng.integers(8))
@@ -212,23 +209,20 @@ class ChipChoice:
         scale, offset = draw_scaling(self._bands, self._rng)
         scale_into(turned(chip, symmetry), values, known, scale, offset)
 
-    def _add_back(self, truth: np.ndarray, column: int, row: int) -> None:
-        """Add the opinion of the base model where labels were erased and no new ones are drawn."""
-        if not self._back:
-            return
-        taught = np.full(truth.shape, IGNORE, dtype=np.uint8)
-        for block, labels in self._back.items():
-            top, left = block[0] * BLOCK_PX - row, block[1] * BLOCK_PX - column
-            if -BLOCK_PX < top < len(truth) and -BLOCK_PX < left < len(truth):
-                paste(taught, labels, block, column, row)
-        free = truth == IGNORE
-        truth[free] = taught[free]
+
+def _count_down(visits: dict[BlockIndex, tuple[Any, int]], visited: Iterable[BlockIndex]) -> None:
+    """Count a visit of some blocks, and remove those without a further one."""
+    for block in visited:
+        value, left = visits[block]
+        visits[block] = value, left - 1
+        if left == 1:
+            del visits[block]
 
 
 class _Table:
     """The blocks that are learned from, with cumulative weights (blocks,), float64, for random choices."""
 
-    def __init__(self, labels: DrawnLabels, errors: dict[Block, float]) -> None:
+    def __init__(self, labels: DrawnLabels, errors: dict[BlockIndex, float]) -> None:
         self.blocks = [block for block in labels.labels if not labels.is_held_out(block)]
         labeled = np.array([labels.labeled_px[block] for block in self.blocks], dtype=np.float64)
         # Blocks without a known error count as average ones.

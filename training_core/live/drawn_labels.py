@@ -32,13 +32,14 @@ from ..geodata.shapes import around, in_short_pieces, valid
 from ..jobs import LabelOptions
 from ..labels.label_raster import Ground
 from .commands import AOI, NO_ROAD, ROADS, Change
+from .image_windows import Window, paste
 
 # Side of a block, a multiple of the model's stride: small, so that some blocks of the first roads are held out.
 BLOCK_PX = 64
 # One block in this number is held out.
 HELD_OUT_ONE_IN = 6
 # Row and column of a block, counted from the corner of the image.
-Block = tuple[int, int]
+BlockIndex = tuple[int, int]
 _NONE = np.zeros(0, dtype=object)
 _UNIFORM = {value: np.full((BLOCK_PX, BLOCK_PX), value, dtype=np.uint8) for value in (BACKGROUND, ROAD, IGNORE)}
 # Returns the pixels of a window (column, row, width, height) that the map shows as road: (height, width), bool.
@@ -58,7 +59,7 @@ class Feature:
     change: Change
     shapes: np.ndarray
     known: np.ndarray
-    blocks: frozenset[Block]
+    blocks: frozenset[BlockIndex]
 
     @property
     def is_held_out(self) -> bool:
@@ -70,8 +71,8 @@ class Feature:
 class Changed:
     """Changed blocks that are learned from, and the pixels that lost their labels: (BLOCK_PX, BLOCK_PX), bool."""
 
-    blocks: list[Block]
-    erased: dict[Block, np.ndarray]
+    blocks: list[BlockIndex]
+    erased: dict[BlockIndex, np.ndarray]
 
 
 class DrawnLabels:
@@ -84,11 +85,11 @@ class DrawnLabels:
     def __init__(self, grid: Grid, options: LabelOptions) -> None:
         self._grid, self._options = grid, options
         self._features: dict[tuple[str, str], Feature] = {}
-        self._given: Counter[Block] = Counter()
-        self.labels: dict[Block, np.ndarray] = {}
-        self.road_px: dict[Block, int] = {}
-        self.labeled_px: dict[Block, int] = {}
-        self.spared: dict[Block, np.ndarray] = {}
+        self._given: Counter[BlockIndex] = Counter()
+        self.labels: dict[BlockIndex, np.ndarray] = {}
+        self.road_px: dict[BlockIndex, int] = {}
+        self.labeled_px: dict[BlockIndex, int] = {}
+        self.spared: dict[BlockIndex, np.ndarray] = {}
 
     @property
     def roads(self) -> int:
@@ -100,7 +101,7 @@ class DrawnLabels:
         """The features, in the order in which they last changed."""
         return iter(self._features.values())
 
-    def is_held_out(self, block: Block) -> bool:
+    def is_held_out(self, block: BlockIndex) -> bool:
         """Whether a block is held out by its position, and no feature lies in held-out blocks alone."""
         return is_chosen(block) and not self._given[block]
 
@@ -129,7 +130,7 @@ class DrawnLabels:
         for block in blocks_in(column, row, width, height):
             labels = self.labels.get(block)
             if labels is not None and self.is_held_out(block) == held_out:
-                paste(values, labels, block, column, row)
+                paste(values, labels, block[1] * BLOCK_PX - column, block[0] * BLOCK_PX - row)
         return values
 
     def read_all(self, column: int, row: int, width: int, height: int) -> np.ndarray:
@@ -148,9 +149,9 @@ class DrawnLabels:
         known = around(shapes, self._options.background_m) if change.layer == ROADS else shapes
         return Feature(change, shapes, known, frozenset(self._blocks_of(shapes)))
 
-    def _blocks_of(self, shapes: np.ndarray) -> list[Block]:
+    def _blocks_of(self, shapes: np.ndarray) -> list[BlockIndex]:
         """Return the blocks of the grid that shapes, (n,), object, touch, row by row."""
-        touched: set[Block] = set()
+        touched: set[BlockIndex] = set()
         pixels = self._grid.from_metric_to_pixels(shapes) if len(shapes) else shapes
         for shape, outline in zip(shapes, pixels):
             column, row, width, height = pixel_window(np.array([shape]), self._grid)
@@ -164,12 +165,12 @@ class DrawnLabels:
             touched.update(map(tuple, blocks[shapely.intersects(outline, boxes)].tolist()))
         return sorted(touched)
 
-    def _burn(self, blocks: list[Block], shown: Optional[ShownRoad]) -> Changed:
+    def _burn(self, blocks: list[BlockIndex], shown: Optional[ShownRoad]) -> Changed:
         """Rasterize blocks again, one row of blocks at a time."""
         features = [feature for feature in self._features.values() if len(feature.known)]
         tree = shapely.STRtree([shapely.box(*shapely.total_bounds(feature.known)) for feature in features])
-        changed: list[Block] = []
-        erased: dict[Block, np.ndarray] = {}
+        changed: list[BlockIndex] = []
+        erased: dict[BlockIndex, np.ndarray] = {}
         for row in sorted({block[0] for block in blocks}):
             columns = [block[1] for block in blocks if block[0] == row]
             first, last = min(columns), max(columns)
@@ -180,7 +181,7 @@ class DrawnLabels:
             near = [features[number] for number in sorted(tree.query(place))]
             values = _ground(near).burn(self._grid, window)
             self._mask_outside(values, window)
-            certain = burn_shapes(_shapes_of(near, AOI, NO_ROAD), self._grid, window)
+            certain = burn_shapes(_joined(near, "shapes", AOI, NO_ROAD), self._grid, window)
             road = shown(*window) if shown else np.zeros(values.shape, dtype=bool)
             for column in columns:
                 at = (column - first) * BLOCK_PX
@@ -197,19 +198,19 @@ class DrawnLabels:
                         erased |= {block: lost} if lost.any() else {}
         return Changed(changed, erased)
 
-    def _spare(self, block: Block, road: np.ndarray) -> np.ndarray:
+    def _spare(self, block: BlockIndex, road: np.ndarray) -> np.ndarray:
         """Return the spared pixels of a block, (BLOCK_PX, BLOCK_PX), bool: shown as road now or in earlier changes."""
         spared = self.spared.get(block)
         if road.any():
             spared = self.spared[block] = road if spared is None else spared | road
         return road if spared is None else spared
 
-    def _mask_outside(self, values: np.ndarray, window: tuple[int, int, int, int]) -> None:
+    def _mask_outside(self, values: np.ndarray, window: Window) -> None:
         """Ignore pixels beyond the image."""
         values[max(0, self._grid.height - window[1]) :] = IGNORE
         values[:, max(0, self._grid.width - window[0]) :] = IGNORE
 
-    def _store(self, block: Block, values: np.ndarray) -> None:
+    def _store(self, block: BlockIndex, values: np.ndarray) -> None:
         for kept in (self.labels, self.road_px, self.labeled_px):
             kept.pop(block, None)
         labeled = int(np.count_nonzero(values != IGNORE))
@@ -222,41 +223,32 @@ class DrawnLabels:
 
 def _ground(features: list[Feature]) -> Ground:
     """Return the shapes of features by their meaning."""
-
-    def of(layer: str, part: str) -> np.ndarray:
-        return np.concatenate([_NONE, *(getattr(item, part) for item in features if item.change.layer == layer)])
-
     sure = [np.full(len(item.shapes), item.change.sure) for item in features if item.change.layer == ROADS]
-    known = np.concatenate([of(ROADS, "known"), of(AOI, "known")])
-    return Ground(of(ROADS, "shapes"), np.concatenate([np.zeros(0, dtype=bool), *sure]), known, of(NO_ROAD, "shapes"))
+    return Ground(
+        _joined(features, "shapes", ROADS),
+        np.concatenate([np.zeros(0, dtype=bool), *sure]),
+        np.concatenate([_joined(features, "known", layer) for layer in (ROADS, AOI)]),
+        _joined(features, "shapes", NO_ROAD),
+    )
 
 
-def _shapes_of(features: list[Feature], *layers: str) -> np.ndarray:
-    return np.concatenate([_NONE, *(item.shapes for item in features if item.change.layer in layers)])
+def _joined(features: list[Feature], part: str, *layers: str) -> np.ndarray:
+    return np.concatenate([_NONE, *(getattr(item, part) for item in features if item.change.layer in layers)])
 
 
-def is_chosen(block: Block) -> bool:
+def is_chosen(block: BlockIndex) -> bool:
     """Whether a block is held out by its position."""
     row, column = block
     return zlib.crc32(f"{row},{column}".encode()) % HELD_OUT_ONE_IN == 0
 
 
-def order_of(blocks: Iterable[Block]) -> list[Block]:
+def order_of(blocks: Iterable[BlockIndex]) -> list[BlockIndex]:
     """Return blocks in a pseudorandom but fixed order; the order of two blocks does not depend on others."""
     return sorted(blocks, key=lambda block: (zlib.crc32(f"{block[1]}/{block[0]}".encode()), block))
 
 
-def blocks_in(column: int, row: int, width: int, height: int) -> Iterator[Block]:
+def blocks_in(column: int, row: int, width: int, height: int) -> Iterator[BlockIndex]:
     """Yield the blocks that a window of pixels touches."""
     for down in range(row // BLOCK_PX, -(-(row + height) // BLOCK_PX)):
         for across in range(column // BLOCK_PX, -(-(column + width) // BLOCK_PX)):
             yield down, across
-
-
-def paste(values: np.ndarray, block_values: np.ndarray, block: Block, column: int, row: int) -> None:
-    """Copy a block, (BLOCK_PX, BLOCK_PX), to `values`, (height, width) of the same dtype, from a column and row on."""
-    height, width = values.shape
-    # The block's corner in the window, and the rows and columns of the window that it covers.
-    top, left = block[0] * BLOCK_PX - row, block[1] * BLOCK_PX - column
-    rows, columns = (slice(max(0, at), min(at + BLOCK_PX, size)) for at, size in ((top, height), (left, width)))
-    values[rows, columns] = block_values[rows.start - top : rows.stop - top, columns.start - left : columns.stop - left]

@@ -24,7 +24,7 @@ from ..models.model_card import ModelCard
 from ..models.model_file import save_model
 from ..reports.page import ImageSummary
 from ..reports.training_report import TrainingRecord, write_training_report
-from ..segmentation.pixel_metrics import Confusion, Scores
+from ..segmentation.pixel_metrics import Confusion
 from ..system import processor
 from ..system.machine import versions
 from ..system.outputs import Outputs
@@ -52,17 +52,11 @@ class SessionSetup:
 
 
 def keep(
-    command: Keep,
-    setup: SessionSetup,
-    learner: Learner,
-    labels: DrawnLabels,
-    confusion: Confusion,
-    scores: list[tuple[int, float, float]],
+    command: Keep, setup: SessionSetup, learner: Learner, labels: DrawnLabels, confusion: Confusion
 ) -> Optional[float]:
     """Write the current model, and the report and labels if requested; all of them or none.
 
-    The confusion counts its held-out pixels, and the scores so far are steps, seconds and F1. Returns the F1 at the
-    model's threshold; None if too few pixels are held out.
+    The confusion counts its held-out pixels. Returns the F1 at the model's threshold; None if too few are held out.
 
     Raises
     ------
@@ -86,7 +80,7 @@ def keep(
             write_layers(outputs.stage(command.labels), layers)
         save_model(path, kept.weights, card)
         if report:
-            write_training_report(_record(setup, learner, labels, kept, card, scores), report)
+            write_training_report(_record(setup, learner, labels, kept, card), report)
     return kept.scores.f1 if is_telling(confusion) else None
 
 
@@ -102,8 +96,8 @@ def _card(setup: SessionSetup, learner: Learner, labels: DrawnLabels, kept: Trai
         training={
             "images": [source_name(setup.job.raster)],
             "labeled_px": sum(labels.labeled_px.values()),
-            "minutes": round(learner.trained_s / 60, 2),
-            "steps": learner.step_count,
+            "minutes": round(learner.history.elapsed_s / 60, 2),
+            "steps": learner.history.step,
             **{name: getattr(RECIPE, name) for name in _STORED},
             "learning_rate": RATE,
             "seed": setup.job.seed,
@@ -122,14 +116,9 @@ def _card(setup: SessionSetup, learner: Learner, labels: DrawnLabels, kept: Trai
 
 
 def _record(
-    setup: SessionSetup,
-    learner: Learner,
-    labels: DrawnLabels,
-    kept: Trained,
-    card: ModelCard,
-    scores: list[tuple[int, float, float]],
+    setup: SessionSetup, learner: Learner, labels: DrawnLabels, kept: Trained, card: ModelCard
 ) -> TrainingRecord:
-    thinned = learner.losses[:: max(1, len(learner.losses) // 2000)]
+    history = learner.history
     return TrainingRecord(
         options={**dataclasses.asdict(setup.job), **{name: getattr(RECIPE, name) for name in _STORED}},
         hardware=processor.name(),
@@ -137,16 +126,16 @@ def _record(
         precision=setup.engine.precision,
         engine_reason=setup.engine.reason,
         images=[_summary(setup, labels)],
-        steps=thinned,
-        validations=[(step, seconds, Scores(f1 / (2 - f1), f1, f1, f1)) for step, seconds, f1 in scores],
+        steps=history.steps,
+        validations=history.validations,
         scores=kept.scores if card.metrics else None,
         thresholds=kept.confusion.thresholds.tolist() if card.metrics else (),
         sweep=kept.confusion.sweep() if card.metrics else (),
         threshold=kept.threshold,
-        timings_s={"training": learner.trained_s},
+        timings_s={"training": history.elapsed_s},
         images_per_s=BATCH * learner.steps_per_s,
         notes=card.training["notes"],
-        steps_done=learner.step_count,
+        steps_done=history.step,
         panels=(),
         versions=card.versions,
     )

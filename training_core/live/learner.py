@@ -28,6 +28,7 @@ from ..geodata.pixel_codes import BACKGROUND, CERTAIN, IGNORE, NO_DATA, ROAD
 from ..geodata.rasters import Band
 from ..geodata.tiling import Tile
 from ..jobs import StepOptions
+from ..learning.history import History
 from ..learning.outcome import FRACTIONS, interpolated
 from ..learning.trainer import Trainer
 from ..learning.validation import BATCH_PX
@@ -36,7 +37,7 @@ from ..models.base_model import BaseModel
 from ..models.engines import NativeEngine
 from ..segmentation.inference import Predictor, predict_pieces, read_piece
 from .chip_choice import ChipChoice
-from .drawn_labels import BLOCK_PX, Block
+from .drawn_labels import BLOCK_PX, BlockIndex
 from .image_windows import ImageWindows, Window
 
 CHIP_PX, BATCH = 128, 4
@@ -58,15 +59,14 @@ MAX_DRAWING_STEPS = 600
 
 
 class Learner:
-    """A model that learns step by step; `losses` has step, seconds, loss and learning rate of each step."""
+    """A model that learns step by step; restarts from the base model do not shorten its `history`."""
 
     def __init__(self, base: BaseModel, engine: NativeEngine, bands: tuple[Band, ...], choice: ChipChoice) -> None:
         self._base, self._engine, self._bands, self._choice = base, engine, bands, choice
-        model = self._base_network()
+        model = self._network(self._base.weights)
         self._base_predictor = Predictor(engine.prepare_inference(model), engine, bands)
         self._trainer = self._new_trainer(model)
-        self.step_count, self.trained_s = 0, 0.0
-        self.losses: list[tuple[int, float, float, float]] = []
+        self.history = History()
         self._since_reset = 0
         self._recent_s: deque[float] = deque(maxlen=_TIMED_STEPS)
 
@@ -75,7 +75,7 @@ class Learner:
         """Throughput of the last steps; 0 before the first."""
         return len(self._recent_s) / sum(self._recent_s) if self._recent_s else 0.0
 
-    def step(self) -> tuple[float, set[Block]]:
+    def step(self) -> tuple[float, set[BlockIndex]]:
         """Learn from the next chips; return their loss, not finite if the step failed, and the new blocks in them."""
         began_s = time.perf_counter()
         chips, labels, blocks = self._choice.draw(BATCH)
@@ -83,31 +83,31 @@ class Learner:
         loss = self._trainer.step(chips, labels, rate)
         taken_s = time.perf_counter() - began_s
         self._recent_s.append(taken_s)
-        self.trained_s += taken_s
+        self.history.elapsed_s += taken_s
         if math.isfinite(loss):
-            self.step_count, self._since_reset = self.step_count + 1, self._since_reset + 1
-            self.losses.append((self.step_count, self.trained_s, loss, rate))
+            self._since_reset += 1
+            self.history.add_step(self.history.elapsed_s, loss, rate, len(chips))
         return loss, blocks
 
     def start_again(self) -> None:
         """Return to the base model."""
-        self._trainer = self._new_trainer(self._base_network())
+        self._trainer = self._new_trainer(self._network(self._base.weights))
         self._since_reset = 0
 
     def forget(self, erased_px: int, left_px: int) -> None:
         """Move the weights toward the base model by the erased fraction of the labeled pixels."""
         if not left_px:
             self.start_again()
-        elif self.step_count and erased_px:
+        elif self.history.step and erased_px:
             fraction = erased_px / (erased_px + left_px)
             self._trainer.draw_toward(self._base.weights, min(MAX_BACK, max(MIN_BACK, fraction)))
 
-    def opinions(self, erased: Mapping[Block, np.ndarray], windows: ImageWindows) -> dict[Block, np.ndarray]:
+    def opinions(self, erased: Mapping[BlockIndex, np.ndarray], windows: ImageWindows) -> dict[BlockIndex, np.ndarray]:
         """Return the opinion of the base model on erased pixels, both (BLOCK_PX, BLOCK_PX) for each block.
 
         The mask of erased pixels is bool; the opinion is uint8, ROAD or BACKGROUND where certain, else IGNORE.
         """
-        if not self.step_count:
+        if not self.history.step:
             return {}
         # Of many erased blocks, an evenly spread selection is enough.
         blocks = list(erased)
@@ -121,7 +121,7 @@ class Learner:
         tile = Tile(column, row, CHIP_PX, CHIP_PX, *(_CONTEXT_PX,) * 4)
         self._choice.rehearse(column, row, self._predict_base({(row, column): tile}, windows)[row, column])
 
-    def _predict_base(self, tiles: dict[Block, Tile], windows: ImageWindows) -> dict[Block, np.ndarray]:
+    def _predict_base(self, tiles: dict[BlockIndex, Tile], windows: ImageWindows) -> dict[BlockIndex, np.ndarray]:
         """Return the opinion of the base model on tiles: ROAD or BACKGROUND where certain, else IGNORE."""
         pieces = (
             read_piece(tile, windows.read, self._bands, source=name, name=windows.name) for name, tile in tiles.items()
@@ -139,40 +139,41 @@ class Learner:
     def _new_trainer(self, model: nn.Module) -> Trainer:
         return Trainer(model, self._engine, RECIPE, averaging=AVERAGING, clip_norm=CLIP_NORM)
 
-    def _base_network(self) -> nn.Module:
+    def _network(self, weights: dict[str, torch.Tensor]) -> nn.Module:
         model = build_uninitialized(self._base.architecture)
-        model.load_state_dict(self._base.weights)
+        model.load_state_dict(weights)
         return model
 
     def shown(self) -> Predictor:
         """Return the model with `weights`, which further steps do not change."""
         if not self._since_reset:
             return self._base_predictor
-        model = self._base_network()
-        model.load_state_dict(self.weights())
-        return Predictor(self._engine.prepare_inference(model), self._engine, self._bands)
+        return Predictor(self._engine.prepare_inference(self._network(self.weights())), self._engine, self._bands)
 
     def weights(self) -> dict[str, torch.Tensor]:
         """Return the base model's weights interpolated with the averaged ones: (...), float32 or int64, by name."""
         return interpolated(self._base.weights, self._trainer.weights(), FRACTIONS[0])
 
     def state_dict(self) -> dict[str, torch.Tensor]:
-        """Return copies of all tensors that a step changes, (...), any dtype, by name."""
-        return self._trainer.state_dict()
+        """Return copies of all tensors that a step changes, (...), any dtype, by name; none before the first step."""
+        state = self._trainer.state_dict()
+        return state if any(name.startswith("optimizer.") for name in state) else {}
 
-    def load_state_dict(self, state: dict[str, torch.Tensor], step: int) -> None:
-        """Continue from a state, (...), any dtype, that `state_dict` returned after a step.
+    def resume(self, state: dict[str, torch.Tensor], history: History) -> None:
+        """Continue from a state, (...), any dtype, that `state_dict` returned; empty if nothing was learned.
 
         Raises
         ------
         KeyError, IndexError, ValueError, RuntimeError
             The state is of another model.
         """
-        self._trainer.load_state_dict(state)
-        self.step_count = self._since_reset = step
+        if state:
+            self._trainer.load_state_dict(state)
+            self._since_reset = history.step
+        self.history = history
 
 
-def block_tile(block: Block, context_px: int = _CONTEXT_PX) -> Tile:
+def block_tile(block: BlockIndex, context_px: int = _CONTEXT_PX) -> Tile:
     """Return a block as a tile with context on all sides, which may lie beyond the image."""
     row, column = block
     return Tile(column * BLOCK_PX, row * BLOCK_PX, BLOCK_PX, BLOCK_PX, *(context_px,) * 4)
@@ -186,18 +187,15 @@ class Plateau:
 
     def restart(self) -> None:
         """Start again after a change of the labels."""
-        self._losses: list[float] = []
-        self._lowest, self._idle, self._steps = math.inf, 0, 0
+        self._lowest, self._sum, self._idle, self._steps = math.inf, 0.0, 0, 0
 
     def add(self, loss: float) -> None:
         """Add the loss of a step."""
-        self._losses.append(loss)
-        self._steps += 1
-        if len(self._losses) < WINDOW_STEPS:
-            return
-        mean = sum(self._losses) / WINDOW_STEPS
-        self._idle = 0 if mean < self._lowest * (1 - MIN_PROGRESS) else self._idle + 1
-        self._lowest, self._losses = min(self._lowest, mean), []
+        self._sum, self._steps = self._sum + loss, self._steps + 1
+        if self._steps % WINDOW_STEPS == 0:
+            mean, self._sum = self._sum / WINDOW_STEPS, 0.0
+            self._idle = 0 if mean < self._lowest * (1 - MIN_PROGRESS) else self._idle + 1
+            self._lowest = min(self._lowest, mean)
 
     @property
     def is_reached(self) -> bool:

@@ -21,10 +21,10 @@ from ..labels.uncertainty import measure_blocks, patches_of
 from ..learning.validation import BATCH_PX, HALO_PX
 from ..segmentation.inference import Predictor, predict_pieces, read_piece
 from ..segmentation.pixel_metrics import Confusion
-from .drawn_labels import BLOCK_PX, Block, DrawnLabels, blocks_in, order_of
+from .drawn_labels import BLOCK_PX, BlockIndex, DrawnLabels, blocks_in, order_of
 from .image_windows import ImageWindows
 from .learner import block_tile
-from .view import View
+from .map_prediction import MapPrediction
 
 # More blocks take too long and hardly change the score.
 MAX_BLOCKS = 30
@@ -40,39 +40,31 @@ class Scoring:
     """A validation in progress; `confusion` counts the blocks so far."""
 
     def __init__(self, predictor: Predictor, labels: DrawnLabels, windows: ImageWindows) -> None:
-        self.confusion = Confusion()
+        self._labels, self.confusion, self.is_complete = labels, Confusion(), False
         blocks = order_of(block for block in labels.labels if labels.is_held_out(block))[:MAX_BLOCKS]
-        self._batches = self._scored(blocks, predictor, labels, windows)
-        self.is_complete = False
+        pieces = (
+            read_piece(block_tile(block, HALO_PX), windows.read, predictor.bands, source=block, name=windows.name)
+            for block in blocks
+        )
+        self._predicted = predict_pieces(predictor, pieces, BATCH_PX)
 
     def advance(self) -> None:
-        """Score the next batch; `is_complete` is set after the last."""
-        self.is_complete = next(self._batches, None) is None
+        """Score the next block, predicted in batches; `is_complete` is set after the last."""
+        found = next(self._predicted, None)
+        if found is None:
+            self.is_complete = True
+            return
+        piece, prediction = found
+        row, column = piece.source
+        truth = self._labels.read(column * BLOCK_PX, row * BLOCK_PX, BLOCK_PX, BLOCK_PX, held_out=True)
+        truth[~piece.wanted] = IGNORE
+        self.confusion.add(prediction.probability, truth)
 
     def finish(self) -> Confusion:
-        """Score all remaining batches, and return the counts."""
+        """Score all remaining blocks, and return the counts."""
         while not self.is_complete:
             self.advance()
         return self.confusion
-
-    def _scored(
-        self, blocks: list[Block], predictor: Predictor, labels: DrawnLabels, windows: ImageWindows
-    ) -> Iterator[int]:
-        """Yield the number of blocks of each batch, once it is scored."""
-        size = max(1, BATCH_PX // (BLOCK_PX + 2 * HALO_PX) ** 2)
-        for first in range(0, len(blocks), size):
-            batch = blocks[first : first + size]
-            pieces = (
-                read_piece(block_tile(block, HALO_PX), windows.read, predictor.bands, source=block, name=windows.name)
-                for block in batch
-            )
-            # Count held-out pixels with data.
-            for piece, prediction in predict_pieces(predictor, pieces, BATCH_PX):
-                row, column = piece.source
-                truth = labels.read(column * BLOCK_PX, row * BLOCK_PX, BLOCK_PX, BLOCK_PX, held_out=True)
-                truth[~piece.wanted] = IGNORE
-                self.confusion.add(prediction.probability, truth)
-            yield len(batch)
 
 
 def is_telling(confusion: Confusion) -> bool:
@@ -80,7 +72,7 @@ def is_telling(confusion: Confusion) -> bool:
     return confusion.count >= MIN_PX and confusion.road_share > 0
 
 
-def block_errors(view: View, labels: DrawnLabels) -> Iterator[tuple[Block, float]]:
+def block_errors(view: MapPrediction, labels: DrawnLabels) -> Iterator[tuple[BlockIndex, float]]:
     """Yield the predicted blocks in view that are learned from, with their mean absolute error from 0 to 1."""
     for block in blocks_in(*(view.window or (0, 0, 0, 0))):
         truth = labels.labels.get(block)

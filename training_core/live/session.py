@@ -10,12 +10,13 @@ waits for the next command without using the processor.
 
 from __future__ import annotations
 
+import copy
 import math
 import os
 import time
 from collections.abc import Callable
 from functools import partial
-from typing import Any, ClassVar, Optional
+from typing import Any, Optional
 
 import numpy as np
 import shapely
@@ -25,21 +26,21 @@ from .. import events
 from ..errors import ImageryError, ModelFileError, RoadSegError
 from ..events import Reporter
 from ..geodata.pixel_codes import IGNORE, NO_DATA, ROAD, reaches
-from ..learning.history import best_at_threshold
+from ..learning.history import MAX_POINTS, best_at_threshold
 from ..segmentation.inference import Predictor
 from ..system import shutdown
 from .checkpoint import Saved
 from .chip_choice import REHEARSED, ChipChoice
-from .commands import PROBABILITY, Change, ChangeLabels, ChangeView, Correct, Keep, Learn, Pause, Stop, read_command
+from .commands import PROBABILITY, Change, ChangeLabels, ChangeView, Command, Correct, Keep, Pause, Stop, read_command
 from .corrections import correct
-from .drawn_labels import Block, DrawnLabels
-from .image_windows import ImageWindows
+from .drawn_labels import BlockIndex, DrawnLabels
+from .image_windows import ImageWindows, paste
 from .kept_model import SessionSetup, keep
 from .learner import CHIP_PX, Learner, Plateau
+from .map_prediction import MapPrediction
 from .scoring import Scoring, block_errors, is_telling, uncertain_places
 from .session_files import SessionFiles
 from .session_reports import SessionReports
-from .view import View, copy_overlap
 
 # Steps with new strokes before the view is predicted again.
 FRESH_STEPS = 6
@@ -64,11 +65,10 @@ class Session:
         self._labels = DrawnLabels(windows.grid, job)
         self._choice = ChipChoice(windows, self._labels, setup.bands, CHIP_PX, job.seed)
         self._learner = Learner(setup.base, setup.engine, setup.bands, self._choice)
-        self._view, self._plateau = View(windows), Plateau()
+        self._view, self._plateau = MapPrediction(windows), Plateau()
         self._reports = SessionReports(files.path, reporter)
         self._predictor: Optional[Predictor] = None
         self._scoring: Optional[Scoring] = None
-        self._scores: list[tuple[int, float, float]] = []
         self._threshold = setup.card.threshold
         self._show: str = PROBABILITY
         self._places: list[list[float]] = []
@@ -76,7 +76,7 @@ class Session:
         self._is_paused = self._pending_view = False
         self._fresh_steps = self._failures = self._restarts = 0
         self._to_rehearse = REHEARSED
-        self._pending: list[tuple[int, float, set[Block]]] = []
+        self._pending: list[tuple[int, float, set[BlockIndex]]] = []
         self._shown_step = -1
         self._renewed_s = self._scored_s = self._saved_labels_s = 0.0
         self._learned_s = self._showing_s = 0.0
@@ -90,8 +90,7 @@ class Session:
         if saved is None:
             return
         try:
-            if saved.state:
-                self._learner.load_state_dict(saved.state, saved.step)
+            self._learner.resume(saved.state, saved.history)
         except (KeyError, IndexError, ValueError, RuntimeError):
             self._reporter.warning(
                 "The checkpoint does not fit the model; learning starts again from the drawn labels."
@@ -99,9 +98,8 @@ class Session:
             return
         if saved.state:
             self._choice.settle()
-        self._learner.step_count, self._learner.trained_s, self._scores = saved.step, saved.trained_s, saved.scores
         self._model_is_saved = True
-        self._reporter.log(f"The session continues at step {saved.step} with {self._labels.roads} drawn roads.")
+        self._reporter.log(f"The session continues at step {saved.history.step} with {self._labels.roads} drawn roads.")
 
     def run(self) -> dict[str, Any]:
         """Handle commands and work until the session is stopped; return its result."""
@@ -122,12 +120,12 @@ class Session:
         with shutdown.critical_section():
             self._save(is_last=True)
             self._files.finish()
-        f1 = self._scores[-1][2] if self._scores else None
+        history = self._learner.history
         return {
             "folder": str(self._files.path),
-            "step": self._learner.step_count,
+            "step": history.step,
             "roads": self._labels.roads,
-            **({} if f1 is None else {"f1": f1}),
+            **({"f1": history.validations[-1][2].f1} if history.validations else {}),
         }
 
     # Commands
@@ -135,7 +133,24 @@ class Session:
     def _hear(self, line: bytes) -> None:
         command = read_command(line, self._reporter)
         if command is not None:
-            self._guarded(lambda: self._ACTIONS[type(command)](self, command))
+            self._guarded(partial(self._act, command))
+
+    def _act(self, command: Command) -> None:
+        if isinstance(command, ChangeLabels):
+            self._change_labels(command)
+        elif isinstance(command, ChangeView):
+            self._change_view(command)
+        elif isinstance(command, Correct):
+            self._correct(command)
+        elif isinstance(command, Keep):
+            self._keep(command)
+        elif isinstance(command, Stop):
+            self._is_stopped = True
+        else:
+            self._is_paused = isinstance(command, Pause)
+            self._is_learning = not self._is_paused
+            if self._is_learning:
+                self._plateau.restart()
 
     def _change_labels(self, command: ChangeLabels) -> None:
         read_s = time.perf_counter()
@@ -146,14 +161,13 @@ class Session:
         self._pending.append((command.sequence, read_s, blocks))
         self._fresh_steps = FRESH_STEPS
 
-    def take_over(self, changes: tuple[Change, ...]) -> set[Block]:
+    def take_over(self, changes: tuple[Change, ...]) -> set[BlockIndex]:
         """Apply changed features; return the blocks to learn from again."""
         if not changes:
             return set()
         changed = self._labels.change(changes, self._shown_road)
-        self._labels_are_saved = self._model_is_saved = (
-            False  # the checkpoint also holds spared pixels, and erasing changes weights
-        )
+        # The checkpoint also holds spared pixels, and erasing changes weights.
+        self._labels_are_saved = self._model_is_saved = False
         self._choice.renew(changed.blocks)
         if changed.erased:
             # Forget in proportion to the erased fraction, then teach the opinion of the base model there.
@@ -171,7 +185,8 @@ class Session:
     def _shown_road(self, column: int, row: int, width: int, height: int) -> np.ndarray:
         """Return which pixels of a window the map shows as road: (height, width), bool."""
         road = np.zeros((height, width), dtype=bool)
-        copy_overlap(reaches(self._view.values, self._threshold), self._view.canvas, road, (column, row, width, height))
+        left, top, _, _ = self._view.canvas
+        paste(road, reaches(self._view.values, self._threshold), left - column, top - row)
         return road
 
     def _change_view(self, command: ChangeView) -> None:
@@ -194,32 +209,12 @@ class Session:
     def _keep(self, command: Keep) -> None:
         try:
             confusion = Scoring(self._learner.shown(), self._labels, self._windows).finish()
-            f1 = keep(command, self._setup, self._learner, self._labels, confusion, self._scores)
+            f1 = keep(command, self._setup, self._learner, self._labels, confusion)
         except (RoadSegError, RasterioError, OSError) as error:
             self._reporter.warning(f"The model was not kept: {error}")
             return
         has_labels = command.labels and os.path.lexists(command.labels)  # a session without labels writes none
         self._reporter.pass_on(events.Kept(command.model, command.report, f1, command.labels if has_labels else ""))
-
-    def _learn(self, _: Learn) -> None:
-        self._is_learning, self._is_paused = True, False
-        self._plateau.restart()
-
-    def _pause(self, _: Pause) -> None:
-        self._is_learning, self._is_paused = False, True
-
-    def _stop(self, _: Stop) -> None:
-        self._is_stopped = True
-
-    _ACTIONS: ClassVar[dict[type, Callable[..., None]]] = {
-        ChangeLabels: _change_labels,
-        ChangeView: _change_view,
-        Correct: _correct,
-        Keep: _keep,
-        Learn: _learn,
-        Pause: _pause,
-        Stop: _stop,
-    }
 
     # Work
 
@@ -246,7 +241,7 @@ class Session:
         """Whether to predict the view with the current model, in place of the one that is shown."""
         if self._predictor is None:
             return self._view.window is not None or self._can_learn
-        if self._learner.step_count == self._shown_step and not self._has_changed:
+        if self._learner.history.step == self._shown_step and not self._has_changed:
             return False
         since_s = time.perf_counter() - self._renewed_s
         if not self._can_learn:
@@ -298,7 +293,7 @@ class Session:
 
     def _renew(self) -> None:
         self._predictor = self._learner.shown()
-        self._shown_step, self._has_changed, self._pending_view = self._learner.step_count, False, False
+        self._shown_step, self._has_changed, self._pending_view = self._learner.history.step, False, False
         self._renewed_s = time.perf_counter()
         self._learned_s = self._showing_s = 0.0
         self._view.renew(self._predictor)
@@ -326,7 +321,9 @@ class Session:
         if is_telling(confusion):
             best = best_at_threshold({}, confusion)
             self._threshold = best.threshold
-            self._scores.append((self._shown_step, self._learner.trained_s, best.scores.f1))
+            history = self._learner.history
+            entry = (self._shown_step, history.elapsed_s, best.scores)
+            history.validations = [*history.validations, entry][-MAX_POINTS:]
             self._reporter.metric("validation_f1", best.scores.f1, self._shown_step)
 
     def _publish(self) -> None:
@@ -344,7 +341,7 @@ class Session:
     def _state(self) -> events.State:
         activity, message = self._activity()
         return events.State(
-            activity, message, self._learner.step_count, self._labels.roads, sum(self._labels.labeled_px.values()),
+            activity, message, self._learner.history.step, self._labels.roads, sum(self._labels.labeled_px.values()),
             round(self._learner.steps_per_s, 2), self._places,
         )  # fmt: skip
 
@@ -354,7 +351,7 @@ class Session:
         if self._is_paused:
             return events.PAUSED, "Paused"
         if self._can_learn:
-            return events.LEARNING, f"Learning: step {self._learner.step_count}"
+            return events.LEARNING, f"Learning: step {self._learner.history.step}"
         if self._is_learning and self._choice.has_any:
             return events.DONE_LEARNING, "All labels are learned; draw more, or correct"
         return events.WAITING, "Waiting for drawn roads"
@@ -389,8 +386,6 @@ class Session:
             self._files.write_checkpoint(self._state_to_save())
 
     def _state_to_save(self) -> Saved:
+        # Copies, since the session goes on while they are written.
         learner = self._learner
-        state = learner.state_dict()
-        if not any(name.startswith("optimizer.") for name in state):  # no step since learning started or restarted
-            state = {}
-        return Saved(learner.step_count, learner.trained_s, list(self._scores), state, dict(self._labels.spared))
+        return Saved(copy.deepcopy(learner.history), learner.state_dict(), dict(self._labels.spared))

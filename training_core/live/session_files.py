@@ -1,40 +1,33 @@
-"""The files of a session, from which it continues however the worker ended, and the view as rasters for the map.
+"""The files of a session, from which it continues however the worker ended.
 
-Scope: session.json (identity of the session), labels.json (commands that draw the labels again),
-checkpoint.safetensors (see `checkpoint`), prediction-NNNNNN.tif (never changed, each with a new number). All files are
-replaced atomically, and all are untrusted input. Independent of the course of a session.
+Scope: session.json (identity of the session), labels.json (commands that draw the labels again) and
+checkpoint.safetensors (see `checkpoint`). All are replaced atomically, and all are untrusted input. Independent of the
+course of a session.
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
-import re
 import time
-from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Optional
 
-import numpy as np
-import rasterio
 import shapely
 import torch
 from safetensors import SafetensorError
 
 from ..errors import JobError
 from ..events import Reporter
-from ..geodata.geotiff import check_geotiff, named_errors
 from ..geodata.grid import Grid
-from ..geodata.pixel_codes import CERTAIN, NO_DATA
 from ..jobs.json_fields import parse_file
-from ..labels.uncertainty import entropy
 from ..system.input_lines import MAX_LINE_BYTES
 from ..system.machine import versions
 from ..system.outputs import replaced
 from .checkpoint import FORMAT, Saved, read_checkpoint, write_checkpoint
-from .commands import UNCERTAINTY, Change, ChangeLabels, parse_command
+from .commands import Change, ChangeLabels, parse_command
 
 SESSION, LABELS, CHECKPOINT = "session.json", "labels.json", "checkpoint.safetensors"
 CHECKPOINT_S = 20.0
@@ -42,14 +35,6 @@ CHECKPOINT_S = 20.0
 MAX_LABELS_BYTES, LINE_FEATURES = 200 << 20, 200
 # Name under which an unreadable file of labels is kept.
 UNREAD = "unread-labels.json"
-# A raster stays until there are this number of newer ones, since a map may still be reading it.
-NEWER = 3
-_TILE_PX = 256
-_PREDICTION = re.compile(r"prediction-(\d{6,})\.tif")
-# Uncertainty for each byte of probability.
-_UNCERTAINTY = np.append(
-    np.rint(entropy(np.arange(CERTAIN + 1) / CERTAIN) * CERTAIN), NO_DATA
-).astype(np.uint8)  # fmt: skip
 _MAX_SESSION_BYTES = 1 << 20
 
 
@@ -156,7 +141,7 @@ class SessionFiles:
             return None
         try:
             return read_checkpoint(file, self._weights, self._base_sha256)
-        except (SafetensorError, OSError, ValueError, KeyError, RuntimeError) as error:
+        except (SafetensorError, OSError, ValueError, KeyError, TypeError, RuntimeError) as error:
             self._reporter.warning(
                 f"The checkpoint {file} cannot be used ({error}); learning starts again from the drawn labels."
             )
@@ -232,49 +217,3 @@ def _check_size(line: bytes, left: int) -> None:
         raise ValueError(f"a line of it is longer than {MAX_LINE_BYTES >> 20} MiB")
     if left < 0:
         raise ValueError(f"they are larger than {MAX_LABELS_BYTES >> 20} MiB, the most that a session reads")
-
-
-class PredictionFiles:
-    """Writes the rasters of a session into its folder, and removes old ones."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder, self._number = folder, 0
-        self._written: deque[Path] = deque()
-        for path in folder.glob("prediction-*.tif"):
-            if _PREDICTION.fullmatch(path.name):
-                self._number = max(self._number, int(path.stem.partition("-")[2]))
-                with contextlib.suppress(OSError):
-                    path.unlink()
-
-    def write(self, probability: np.ndarray, grid: Grid, show: str) -> Path:
-        """Write probability, (height, width), uint8, or its uncertainty as a raster, and remove old rasters.
-
-        Raises
-        ------
-        OSError, OutputError
-            The disk is full, or the folder is gone.
-        """
-        values = _UNCERTAINTY[probability] if show == UNCERTAINTY else probability
-        self._number += 1
-        path = self._folder / f"prediction-{self._number:06d}.tif"
-        with replaced(path) as temporary:
-            _write_raster(temporary, values, grid, show)
-        self._written.append(path)
-        while len(self._written) > NEWER + 1:
-            with contextlib.suppress(OSError):  # on Windows, a program that still reads the file keeps it
-                self._written.popleft().unlink()
-        return path
-
-
-def _write_raster(path: Path, values: np.ndarray, grid: Grid, show: str) -> None:
-    height, width = values.shape
-    place = {"crs": grid.crs, "transform": grid.transform, "width": width, "height": height}
-    storage = {"tiled": True, "blockxsize": _TILE_PX, "blockysize": _TILE_PX}
-    with named_errors(path):
-        with rasterio.open(
-            path, "w", driver="GTiff", count=1, dtype="uint8", nodata=NO_DATA, **place, **storage
-        ) as dataset:
-            dataset.scales = (1 / CERTAIN,)
-            dataset.set_band_description(1, f"road {show}")
-            dataset.write(values, 1)
-    check_geotiff(path, int(values.sum(dtype=np.int64)))

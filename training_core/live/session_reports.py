@@ -1,26 +1,44 @@
 """Reports of a session: predictions as rasters, its state, and warnings, none of them more often than a person needs.
 
-Scope: files of predictions, and events. Independent of what the session does next.
+Scope: files of predictions (prediction-NNNNNN.tif, never changed, each with a new number), and events. Independent of
+what the session does next.
 """
 
 from __future__ import annotations
 
+import contextlib
+import re
 import time
+from collections import deque
 from pathlib import Path
 
+import numpy as np
+import rasterio
 from affine import Affine
 
 from .. import events
 from ..errors import OutputError
 from ..events import Reporter
+from ..geodata.geotiff import check_geotiff, named_errors
 from ..geodata.grid import Grid
-from .session_files import PredictionFiles
-from .view import View
+from ..geodata.pixel_codes import CERTAIN, NO_DATA
+from ..labels.uncertainty import entropy
+from ..system.outputs import replaced
+from .commands import UNCERTAINTY
+from .map_prediction import MapPrediction
 
 # The state is reported at least this long after the last report, unless the session does something else.
 STATE_S = 1.0
 # A warning is not repeated within this time.
 QUIET_S = 30.0
+# A raster stays until there are this number of newer ones, since a map may still be reading it.
+NEWER = 3
+_TILE_PX = 256
+_PREDICTION = re.compile(r"prediction-(\d{6,})\.tif")
+# Uncertainty for each byte of probability.
+_UNCERTAINTY = np.append(
+    np.rint(entropy(np.arange(CERTAIN + 1) / CERTAIN) * CERTAIN), NO_DATA
+).astype(np.uint8)  # fmt: skip
 
 
 class SessionReports:
@@ -33,7 +51,7 @@ class SessionReports:
         self._warned_s: dict[str, float] = {}
         self._state_s = self.published_s = 0.0
 
-    def publish(self, view: View, grid: Grid, step: int, show: str) -> None:
+    def publish(self, view: MapPrediction, grid: Grid, step: int, show: str) -> None:
         """Write the view as a raster, and report it as the prediction of the model after a step."""
         values, ground = view.values, grid.window(*view.canvas)
         if view.is_coarse:
@@ -68,3 +86,49 @@ class SessionReports:
         if now_s - self._warned_s.get(message, -QUIET_S) >= QUIET_S:
             self._warned_s[message] = now_s
             self._reporter.warning(message)
+
+
+class PredictionFiles:
+    """Writes the rasters of a session into its folder, and removes old ones."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder, self._number = folder, 0
+        self._written: deque[Path] = deque()
+        for path in folder.glob("prediction-*.tif"):
+            if _PREDICTION.fullmatch(path.name):
+                self._number = max(self._number, int(path.stem.partition("-")[2]))
+                with contextlib.suppress(OSError):
+                    path.unlink()
+
+    def write(self, probability: np.ndarray, grid: Grid, show: str) -> Path:
+        """Write probability, (height, width), uint8, or its uncertainty as a raster, and remove old rasters.
+
+        Raises
+        ------
+        OSError, OutputError
+            The disk is full, or the folder is gone.
+        """
+        values = _UNCERTAINTY[probability] if show == UNCERTAINTY else probability
+        self._number += 1
+        path = self._folder / f"prediction-{self._number:06d}.tif"
+        with replaced(path) as temporary:
+            _write_raster(temporary, values, grid, show)
+        self._written.append(path)
+        while len(self._written) > NEWER + 1:
+            with contextlib.suppress(OSError):  # on Windows, a program that still reads the file keeps it
+                self._written.popleft().unlink()
+        return path
+
+
+def _write_raster(path: Path, values: np.ndarray, grid: Grid, show: str) -> None:
+    height, width = values.shape
+    place = {"crs": grid.crs, "transform": grid.transform, "width": width, "height": height}
+    storage = {"tiled": True, "blockxsize": _TILE_PX, "blockysize": _TILE_PX}
+    with named_errors(path):
+        with rasterio.open(
+            path, "w", driver="GTiff", count=1, dtype="uint8", nodata=NO_DATA, **place, **storage
+        ) as dataset:
+            dataset.scales = (1 / CERTAIN,)
+            dataset.set_band_description(1, f"road {show}")
+            dataset.write(values, 1)
+    check_geotiff(path, int(values.sum(dtype=np.int64)))

@@ -135,8 +135,8 @@ def test_a_model_that_learned_stays_as_shown_goes_on_from_its_state_and_forgets_
     np.testing.assert_array_equal(shown.probability(*window), before)
     assert not np.array_equal(learner.shown().probability(*window), before)
 
-    other.load_state_dict(learner.state_dict(), 3)
-    assert other.step_count == 3
+    other.resume(learner.state_dict(), learner.history)
+    assert other.history.step == 3
     for name, values in learner.weights().items():
         torch.testing.assert_close(values, other.weights()[name], rtol=0, atol=0)
 

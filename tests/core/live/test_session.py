@@ -271,7 +271,7 @@ def test_a_full_disk_costs_the_map_and_not_the_session(play, monkeypatch):
     def fail(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("training_core.live.session_files._write_raster", fail)
+    monkeypatch.setattr("training_core.live.session_reports._write_raster", fail)
     result, player = play(
         (play.view, None),
         ({"command": "learn"}, lambda event: isinstance(event, events.Warning)),
@@ -291,7 +291,7 @@ def test_a_loss_that_is_not_a_number_restarts_learning_and_then_pauses(play, mon
     assert "restarts from" in warnings[0] and "paused" in warnings[-1]
 
 
-@pytest.mark.parametrize("module", ["view", pytest.param("scoring", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("module", ["map_prediction", pytest.param("scoring", marks=pytest.mark.slow)])
 def test_a_model_that_computes_no_numbers_restarts_and_then_rests(play, monkeypatch, module, tmp_path):
     tries = []
 

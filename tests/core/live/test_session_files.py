@@ -2,6 +2,7 @@
 
 import json
 import time
+from dataclasses import asdict
 
 import numpy as np
 import pytest
@@ -17,9 +18,12 @@ from training_core.errors import JobError
 from training_core.events import Reporter
 from training_core.geodata.grid import Grid
 from training_core.geodata.road_raster import band_raster
+from training_core.learning.history import History
 from training_core.live.checkpoint import Saved
 from training_core.live.commands import Change
-from training_core.live.session_files import CHECKPOINT, LABELS, SESSION, UNREAD, PredictionFiles, SessionFiles
+from training_core.live.session_files import CHECKPOINT, LABELS, SESSION, UNREAD, SessionFiles
+from training_core.live.session_reports import PredictionFiles
+from training_core.segmentation.pixel_metrics import Scores
 
 GRID = Grid(CRS.from_epsg(32633), NORTH_UP, 300, 300)
 RASTER_GRID = GRID.window(0, 0, 300, 200)
@@ -29,6 +33,7 @@ FEATURES = (
 )
 SPARED = {(3, 5): np.eye(64, dtype=bool), (0, 0): np.ones((64, 64), dtype=bool)}
 STATE = {"network.a": torch.arange(4.0), "average.updates": torch.tensor(7)}
+SAVED = Saved(History(step=12, elapsed_s=3.5), STATE)
 BASE = {"a": torch.zeros(4), "encoder": torch.rand(100_000), "encoder.batches": torch.tensor(3)}
 
 
@@ -40,22 +45,23 @@ def opened(path, told=None, sha256="ab", grid=GRID):
 def written(path, state):
     """Write a checkpoint, and return it as it is read again, and the names of the tensors in its file."""
     with opened(path) as folder:
-        folder.write_checkpoint(Saved(12, 3.5, [], state))
+        folder.write_checkpoint(Saved(History(), state))
     with opened(path) as folder, safe_open(path / CHECKPOINT, "pt") as file:
         return folder.read_checkpoint().state, set(file.keys())
 
 
 def test_what_was_drawn_and_learned_comes_back(tmp_path):
+    history = History(12, 3.5, [(1, 0.25, 0.7, 3e-4)], [(10, 3.0, Scores(0.6, 0.75, 0.7, 0.8))])
     with opened(tmp_path / "new" / "session") as folder:
         assert folder.read_labels() == () and folder.read_checkpoint() is None
         folder.write_labels(FEATURES)
-        folder.write_checkpoint(Saved(12, 3.5, [(10, 3.0, 0.75)], STATE, SPARED))
+        folder.write_checkpoint(Saved(history, STATE, SPARED))
     with opened(tmp_path / "new" / "session") as folder:
         assert folder.read_labels() == FEATURES
         found = folder.read_checkpoint()
-    assert (found.step, found.trained_s, found.scores) == (12, 3.5, [(10, 3.0, 0.75)])
+    assert found.history == history and found.spared.keys() == SPARED.keys()
     assert all(torch.equal(found.state[name], values) for name, values in STATE.items())
-    assert found.state.keys() == STATE.keys() and found.spared.keys() == SPARED.keys()
+    assert found.state.keys() == {*STATE, "network.encoder", "network.encoder.batches"}  # the base model's
     assert all(np.array_equal(found.spared[block], mask) for block, mask in SPARED.items())
     names = sorted(path.name for path in (tmp_path / "new" / "session").iterdir())
     assert names == [CHECKPOINT, LABELS, SESSION]
@@ -88,7 +94,7 @@ def test_the_folder_of_another_session_or_of_an_unknown_form_is_refused(tmp_path
 def test_a_damaged_file_is_warned_of_and_the_session_begins_without_it(tmp_path, name, spoil):
     with opened(tmp_path) as folder:
         folder.write_labels(FEATURES)
-        folder.write_checkpoint(Saved(12, 3.5, [], STATE))
+        folder.write_checkpoint(SAVED)
     spoil(tmp_path / name)
     told = []
     with opened(tmp_path, told) as folder:
@@ -145,14 +151,14 @@ def test_a_checkpoint_holds_what_is_another_than_in_the_base_model(tmp_path):
     assert "network.encoder" in stored and torch.equal(found["network.encoder"], state["network.encoder"])
 
 
-@pytest.mark.parametrize("same", [["network.b"], ["optimizer.a"], ["network.a"], ["a"], "network.a", [1], None])
-def test_a_checkpoint_that_names_what_the_base_model_has_not_is_not_used(tmp_path, same):
+@pytest.mark.parametrize("history", [None, [], {"step": -1}, {**asdict(SAVED.history), "steps": [[13, 1, 0.5, 1]]}])
+def test_a_checkpoint_with_a_history_that_cannot_be_is_not_used(tmp_path, history):
     told = []
     with opened(tmp_path, told) as folder:
-        folder.write_checkpoint(Saved(12, 3.5, [], STATE))
+        folder.write_checkpoint(SAVED)
     with safe_open(tmp_path / CHECKPOINT, "pt") as file:
         document = json.loads(file.metadata()["roadseg"])
-    save_file(STATE, tmp_path / CHECKPOINT, {"roadseg": json.dumps({**document, "same": same})})
+    save_file(STATE, tmp_path / CHECKPOINT, {"roadseg": json.dumps({**document, "history": history})})
     with opened(tmp_path, told) as folder:
         assert folder.read_checkpoint() is None
     assert "cannot be used" in told[0].message
@@ -161,7 +167,7 @@ def test_a_checkpoint_that_names_what_the_base_model_has_not_is_not_used(tmp_pat
 def test_a_checkpoint_with_nan_or_larger_than_any_is_not_used(tmp_path):
     told = []
     with opened(tmp_path, told) as folder:
-        folder.write_checkpoint(Saved(12, 3.5, [], {"network.a": torch.tensor([float("nan")])}))
+        folder.write_checkpoint(Saved(History(), {"network.a": torch.tensor([float("nan")])}))
         folder.finish()
         assert folder.read_checkpoint() is None
         assert "not finite" in told.pop().message
@@ -179,13 +185,13 @@ def test_a_full_disk_is_warned_of_and_the_session_goes_on(tmp_path, monkeypatch)
             patch.setattr("training_core.live.session_files._write_lines", _full)
             for _ in range(2):
                 assert not folder.write_labels(FEATURES)
-                folder.write_checkpoint(Saved(12, 3.5, [], STATE))
+                folder.write_checkpoint(SAVED)
                 assert failure_of(folder)
         assert [event.kind for event in told] == ["warning", "warning"]  # one of a kind
         assert all("goes on" in event.message for event in told)
         assert [path.name for path in tmp_path.iterdir()] == [SESSION]
         assert folder.write_labels(FEATURES)
-        folder.write_checkpoint(Saved(12, 3.5, [], STATE))
+        folder.write_checkpoint(SAVED)
         assert not failure_of(folder)
     assert len(told) == 2 and (tmp_path / LABELS).is_file() and (tmp_path / CHECKPOINT).is_file()
 

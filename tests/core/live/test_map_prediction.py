@@ -8,8 +8,8 @@ from rasterio.crs import CRS
 from training_core.geodata.grid import Grid
 from training_core.geodata.pixel_codes import NO_DATA
 from training_core.geodata.rasters import Band
-from training_core.live import view as view_module
-from training_core.live.view import View
+from training_core.live import map_prediction
+from training_core.live.map_prediction import MapPrediction
 from training_core.segmentation.inference import Predictor
 
 SIDE = 1000
@@ -52,7 +52,7 @@ def extent(left, top, right, bottom):
 
 
 def looking(*place):
-    view = View(Ground())
+    view = MapPrediction(Ground())
     view.move(extent(*place))
     view.renew(predictor())
     return view
@@ -72,7 +72,7 @@ def expected(view, gain=1.0):
 
 
 def test_a_view_is_predicted_coarsely_first_and_then_all_of_it(monkeypatch):
-    monkeypatch.setattr(view_module, "USUAL_PIECE_PX", 160)
+    monkeypatch.setattr(map_prediction, "USUAL_PIECE_PX", 160)
     view = looking(200, 100, 700, 500)
     assert view.window == (200, 100, 500, 400)
     work_off(view, lambda view: (view.inner != NO_DATA).all())
@@ -84,7 +84,7 @@ def test_a_view_is_predicted_coarsely_first_and_then_all_of_it(monkeypatch):
 
 
 def test_the_middle_comes_first(monkeypatch):
-    monkeypatch.setattr(view_module, "USUAL_PIECE_PX", 160)
+    monkeypatch.setattr(map_prediction, "USUAL_PIECE_PX", 160)
     view = looking(100, 100, 900, 900)
     work_off(view, lambda view: view.fraction > 0)
     _, _, width, height = view.canvas
@@ -94,8 +94,8 @@ def test_the_middle_comes_first(monkeypatch):
 
 
 def test_when_the_model_changes_what_it_said_before_stays_until_it_speaks(monkeypatch):
-    monkeypatch.setattr(view_module, "USUAL_PIECE_PX", 160)
-    monkeypatch.setattr(view_module, "MAX_PIECE_PX", 160)
+    monkeypatch.setattr(map_prediction, "USUAL_PIECE_PX", 160)
+    monkeypatch.setattr(map_prediction, "MAX_PIECE_PX", 160)
     view = looking(200, 100, 700, 500)
     work_off(view)
     view.renew(predictor(0.5))
@@ -128,7 +128,7 @@ def test_beyond_the_image_nothing_is_predicted_and_of_a_huge_view_the_middle(mon
     work_off(view)
     view.move(extent(5000, 5000, 6000, 6000))
     assert view.window is None and view.is_complete and view.fraction == 0
-    monkeypatch.setattr(view_module, "MAX_PX", 40_000)
+    monkeypatch.setattr(map_prediction, "MAX_PX", 40_000)
     view = looking(-1e6, -1e6, 1e6, 1e6)
     column, row, width, height = view.window
     assert view.is_cut and width * height <= 40_000
@@ -148,7 +148,7 @@ def test_what_is_known_of_a_part_is_told_once_it_is_current(place):
 
 def test_pieces_become_smaller_on_a_slow_machine(monkeypatch):
     view = looking(0, 0, 1000, 1000)
-    slow = view_module.PIECE_S / 224**2
+    slow = map_prediction.PIECE_S / 224**2
     view._s_per_px = slow
     view.renew(predictor())
     assert max(work.window[2] for work in view._work if not work.is_coarse) <= 224

@@ -1,4 +1,4 @@
-"""The view: the visible part of the map, predicted in pieces, first coarsely, then in full from the middle outward.
+"""The prediction of the visible part of the map: in pieces, first coarsely, then in full from the middle outward.
 
 Scope: windows of the image and their probability. Independent of training, commands and files.
 
@@ -14,13 +14,14 @@ import time
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 
 from ..geodata.pixel_codes import NO_DATA, to_byte
 from ..geodata.tiling import STRIDE_PX, Tile, round_up
 from ..segmentation.inference import Predictor, predict_pieces, read_piece
-from .image_windows import ImageWindows, Window
+from .image_windows import ImageWindows, Window, paste
 
 # Context around a piece: seams are hardly visible, and more context would cost time without a visible effect.
 HALO_PX = 32
@@ -45,7 +46,7 @@ class _Work:
     is_margin: bool = False
 
 
-class View:
+class MapPrediction:
     """The probability in view, and on the canvas: the view with its margin.
 
     `values`, (height, width), uint8, cover the canvas, see `to_byte`; NO_DATA also where nothing was predicted. If the
@@ -62,7 +63,6 @@ class View:
         self._is_current = np.zeros((0, 0), dtype=bool)
         self._is_full = np.zeros((0, 0), dtype=bool)
         self._work: deque[_Work] = deque()
-        self._coarse_left = 0
         self._predictor: Predictor | None = None
         self.factor = max(2, round(COARSE_M / windows.grid.resolution_m))
         self._s_per_px = 0.0
@@ -82,7 +82,7 @@ class View:
     @property
     def is_coarse(self) -> bool:
         """Whether the view holds only coarse predictions."""
-        return self.factor > 1 and not self._is_current.any() and not self._was_full
+        return not self._is_current.any() and not self._was_full
 
     @property
     def fraction(self) -> float:
@@ -91,32 +91,26 @@ class View:
 
     def move(self, extent: tuple[float, float, float, float]) -> None:
         """Move to another extent: left, bottom, right and top in the CRS of the image."""
-        former = self.canvas, self.values, self._is_current, self._is_full
+        (column, row, _, _), former = self.canvas, (self.values, self._is_current, self._is_full)
         self.window, self.is_cut = self._window_of(extent)
         self.canvas = self._with_margin(self.window) if self.window else (0, 0, 0, 0)
         shape = self.canvas[3], self.canvas[2]
         self.values = np.full(shape, NO_DATA, dtype=np.uint8)
         self._is_current, self._is_full = np.zeros(shape, dtype=bool), np.zeros(shape, dtype=bool)
-        canvas, *arrays = former
         # Keep the predictions that both canvases have in common.
-        for old, new in zip(arrays, (self.values, self._is_current, self._is_full)):
-            copy_overlap(old, canvas, new, self.canvas)
-        self._was_full = bool(self._is_full.any())
-        self.changed_s = time.perf_counter()
-        self._plan()
+        for new, old in zip((self.values, self._is_current, self._is_full), former):
+            paste(new, old, column - self.canvas[0], row - self.canvas[1])
+        self._begin()
 
     def renew(self, predictor: Predictor) -> None:
         """Predict again with another model."""
         self._predictor = predictor
         self._is_current[:] = False
-        self._was_full = bool(self._is_full.any())
-        self.changed_s = time.perf_counter()
-        self._plan()
+        self._begin()
 
     def give_up(self) -> None:
         """Cancel all pieces until the view or the model changes."""
         self._work.clear()
-        self._coarse_left = 0
 
     def advance(self) -> bool:
         """Predict the next piece; return whether the view has changed."""
@@ -125,8 +119,7 @@ class View:
         work = self._work.popleft()
         if work.is_coarse:
             self._predict_coarsely(work.window, self._predictor)
-            self._coarse_left -= 1
-            return not self._coarse_left
+            return not (self._work and self._work[0].is_coarse)
         return self._predict(work.window, self._predictor)
 
     def part(self, window: Window) -> np.ndarray | None:
@@ -154,22 +147,18 @@ class View:
         """Return the window of the image in an extent, None outside it, and whether it was cut to its middle."""
         left, bottom, right, top = extent
         grid = self._windows.grid
-        # The bounding box of the corners in pixels, since the grid may be turned.
-        corners = [~grid.transform @ corner for corner in ((left, bottom), (left, top), (right, bottom), (right, top))]
-        columns, rows = ([corner[axis] for corner in corners] for axis in (0, 1))
-        first = [max(0, math.floor(min(places))) for places in (columns, rows)]
-        last = [min(size, math.ceil(max(places))) for places, size in zip((columns, rows), (grid.width, grid.height))]
-        # Cut to the image, and to MAX_PX around the middle.
-        sides = [end - begin for begin, end in zip(first, last)]
-        if min(sides) <= 0:
+        # The bounding box of the corners in pixels, since the grid may be turned, cut to the image.
+        corners = np.array([~grid.transform @ corner for corner in product((left, right), (bottom, top))])
+        size = grid.width, grid.height
+        first = np.clip(np.floor(corners.min(axis=0)), 0, size).astype(int)
+        sides = np.clip(np.ceil(corners.max(axis=0)), 0, size).astype(int) - first
+        if sides.min() <= 0:
             return None, False
-        is_cut = sides[0] * sides[1] > MAX_PX
-        if is_cut:
-            scale = math.sqrt(MAX_PX / (sides[0] * sides[1]))
-            kept = [max(1, min(side, int(side * scale))) for side in sides]
-            first = [begin + (side - size) // 2 for begin, side, size in zip(first, sides, kept)]
-            sides = kept
-        return (first[0], first[1], sides[0], sides[1]), is_cut
+        # At most MAX_PX around the middle.
+        scale = min(1.0, math.sqrt(MAX_PX / float(sides.prod())))
+        kept = np.maximum(1, (sides * scale).astype(int))
+        column, row, width, height = (int(number) for number in (*(first + (sides - kept) // 2), *kept))
+        return (column, row, width, height), scale < 1
 
     def _with_margin(self, window: Window) -> Window:
         column, row, width, height = window
@@ -178,16 +167,17 @@ class View:
         right, bottom = min(grid.width, column + width + across), min(grid.height, row + height + down)
         return left, top, right - left, bottom - top
 
-    def _plan(self) -> None:
+    def _begin(self) -> None:
         """List the pieces to predict: coarse ones if worth it, then the view, then its margin."""
+        self._was_full = bool(self._is_full.any())
+        self.changed_s = time.perf_counter()
         self.give_up()
         if self.window is None or self._predictor is None:
             return
         side = self._side_px()
         if not self._is_full[self._inner].mean() > 1 - WORTH_COARSE:
-            coarse = list(_divided(self.window, side * self.factor, self.factor))
+            coarse = _divided(self.window, side * self.factor, self.factor)
             self._work.extend(_Work(window, is_coarse=True) for window in coarse)
-            self._coarse_left = len(coarse)
         self._work.extend(_Work(window) for window in self._from_the_middle(self.window, side))
         for strip in _around(self.window, self.canvas):
             self._work.extend(_Work(window, is_margin=True) for window in _divided(strip, side))
@@ -300,17 +290,3 @@ def _pooled(values: np.ndarray, known: np.ndarray, factor: int) -> tuple[np.ndar
     count = has_data.sum(axis=(1, 3))
     total = np.where(has_data, values.reshape(bands, *split), 0).sum(axis=(2, 4), dtype=np.float32)
     return total / np.maximum(1, count), count > 0
-
-
-def copy_overlap(old: np.ndarray, from_window: Window, new: np.ndarray, to_window: Window) -> None:
-    """Copy the common pixels of two windows from `old` to `new`, (height, width) of the same dtype."""
-    spans = []
-    for axis in (0, 1):
-        first = max(from_window[axis], to_window[axis])
-        last = min(from_window[axis] + from_window[axis + 2], to_window[axis] + to_window[axis + 2])
-        if last <= first:
-            return
-        spans.append((slice(first - from_window[axis], last - from_window[axis]),
-                      slice(first - to_window[axis], last - to_window[axis])))  # fmt: skip
-    (columns, new_columns), (rows, new_rows) = spans
-    new[new_rows, new_columns] = old[rows, columns]
