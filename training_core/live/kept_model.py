@@ -17,12 +17,12 @@ from ..geodata.rasters import Band
 from ..geodata.sources import source_name, with_sources
 from ..geodata.vector_output import write_layers
 from ..jobs import Live
+from ..labels.image_summary import ImageSummary
 from ..learning.history import Trained, best_at_threshold
 from ..models.base_model import BaseModel
 from ..models.engines import NativeEngine
 from ..models.model_card import ModelCard
 from ..models.model_file import save_model
-from ..reports.page import ImageSummary
 from ..reports.training_report import TrainingRecord, write_training_report
 from ..segmentation.pixel_metrics import Confusion
 from ..system import processor

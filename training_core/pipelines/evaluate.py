@@ -1,18 +1,24 @@
 """The job evaluate: pixel scores of a model against drawn roads, strict and within a tolerance.
 
-Scope: the order of images, and the files of scores and report. Scores are in `evaluation`.
+Scope: the order of images, and the files of scores and report. Scores are in `comparison.evaluation`.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
+from ..comparison.evaluation import Evaluation
 from ..events import Reporter
 from ..geodata.sources import with_sources
 from ..jobs import Evaluate
 from ..labels.labeled_images import nothing_labeled
-from ..reports.evaluation import Evaluation, write_evaluation_report
+from ..reports.evaluation_report import EvaluationRecord, write_evaluation_report
+from ..system import processor
+from ..system.machine import versions
 from ..system.outputs import Outputs
 
 # The result is one line of text; scores of more images or areas than this are in the files alone.
@@ -24,7 +30,7 @@ def run(job: Evaluate, reporter: Reporter) -> dict[str, Any]:
     with Outputs([*with_sources(job.rasters), *job.masks, job.roads, job.aoi, job.no_road, job.model]) as outputs:
         paths = {name: getattr(job, name) for name in ("report", "scores") if getattr(job, name)}
         staged = {name: outputs.stage(path) for name, path in paths.items()}
-        evaluation = Evaluation(job, reporter)
+        evaluation = Evaluation(job, reporter, has_pictures=bool(job.report))
         for number, path in enumerate(job.rasters):
             evaluation.add_image(
                 path, reporter.part(0.97 * number / len(job.rasters), 0.97 * (number + 1) / len(job.rasters))
@@ -42,6 +48,31 @@ def run(job: Evaluate, reporter: Reporter) -> dict[str, Any]:
             staged["scores"].write_text(json.dumps(document, indent=1), encoding="utf-8")
         if "report" in staged:
             reporter.progress(0.98, "Writing the report")
-            write_evaluation_report(evaluation.to_record(reporter.warnings), staged["report"])
+            write_evaluation_report(_record(evaluation, reporter.warnings), staged["report"])
     brief = {name: rows for name, rows in document.items() if not (isinstance(rows, list) and len(rows) > MAX_ROWS)}
     return {**paths, **brief}
+
+
+def _record(evaluation: Evaluation, warnings: Sequence[str]) -> EvaluationRecord:
+    """Return what the report shows."""
+    segmenter = evaluation.segmenter
+    return EvaluationRecord(
+        options=asdict(evaluation.job),
+        model=Path(evaluation.job.model).name,
+        card=segmenter.card,
+        hardware=processor.name(),
+        engine=segmenter.engine.name,
+        precision=segmenter.engine.precision,
+        engine_reason=segmenter.engine.reason,
+        confusion=evaluation.total.confusion,
+        threshold=segmenter.threshold,
+        tolerance_m=evaluation.job.tolerance_m,
+        total=evaluation.scores(evaluation.total),
+        images=[(name, evaluation.scores(tally)) for name, tally in evaluation.images],
+        areas=[(f"Area {number}", evaluation.scores(tally)) for number, tally in sorted(evaluation.areas.items())],
+        summaries=evaluation.summaries,
+        timings_s=evaluation.timings_s,
+        warnings=warnings,
+        panels=evaluation.panels,
+        versions=versions(),
+    )

@@ -12,8 +12,9 @@ from typing import Any, cast
 
 import torch
 
+from ..comparison.panels import COMPUTED_PX, Panel, make_panels
 from ..distributed.group import ALONE, Group
-from ..distributed.parallel_record import Meter
+from ..distributed.parallel_record import Meter, ParallelRecord
 from ..distributed.rank_protocol import agreed, follow, require_alike
 from ..distributed.training import start_training, train
 from ..events import Reporter
@@ -24,16 +25,22 @@ from ..labels.training_images import read_training_images, training_resolution_m
 from ..learning.checkpoint import checkpoint_path, identify, read_former
 from ..learning.computation_plan import plan_computation, plan_from_document
 from ..learning.fitted_recipe import encoder_rate
-from ..learning.outcome import describe, interpolate
+from ..learning.outcome import affordable_px, describe, interpolate
 from ..learning.setup import Setup, batches_of, chip_side_px, predictor_of, start_model
 from ..learning.training_loop import Training
+from ..learning.validation import Validation
 from ..models.architectures import LIBRARY
 from ..models.base_model import architecture_for, read_base_model
 from ..models.model_file import save_model, weights_sha256
-from ..reports.training_report import record_of, write_training_report
+from ..reports.training_report import ParallelFigures, record_of, write_training_report
+from ..segmentation.inference import Predictor
 from ..system.machine import versions
 from ..system.outputs import Outputs
 from ..system.prefetch import preload
+
+_PANELS = 6
+# The curve of speed-up ends at this multiple of the number of processes.
+_SHOWN_PROCESSES = 4
 
 
 def run(job: FineTune, reporter: Reporter, group: Group = ALONE) -> dict[str, Any]:
@@ -81,8 +88,9 @@ def _lead(job: FineTune, reporter: Reporter, group: Group) -> dict[str, Any]:
         save_model(model_path, training.best.weights, card)
         if report_path:
             reporter.progress(0.99, "Writing the report")
-            record = record_of(setup, training, predictor, validation, reporter.warnings)
-            write_training_report(dataclasses.replace(record, parallel=parallel), report_path)
+            panels = _panels(setup, training, predictor, validation)
+            figures = _parallel_figures(parallel) if parallel else None
+            write_training_report(record_of(setup, training, panels, reporter.warnings, figures), report_path)
     if not is_stopped:
         with suppress(OSError):  # the model is complete; what cannot be removed does no harm
             checkpoint_path(job.model).unlink()
@@ -135,3 +143,21 @@ def _set_up(job: FineTune, reporter: Reporter, group: Group) -> tuple[Setup, Tra
     training.history.fitted = plan.fit.options
     training.history.notes += [plan.fit.reason] if plan.fit.reason else []
     return setup, training
+
+
+def _panels(setup: Setup, training: Training, predictor: Predictor, validation: Validation) -> list[Panel]:
+    """Return pictures for the report, as many as half of the time for it allows; the other half is for charts."""
+    count = int(max(1, min(_PANELS, affordable_px(setup.job, validation) / 2 // COMPUTED_PX)))
+    if count < _PANELS:
+        training.history.notes.append(
+            f"Pictures of {count} place{'s' * (count > 1)} instead of {_PANELS}: the time budget is short."
+        )
+    return make_panels(predictor, setup.images, count)
+
+
+def _parallel_figures(record: ParallelRecord) -> ParallelFigures:
+    """Return what the report shows of several processes."""
+    counts = range(1, _SHOWN_PROCESSES * record.processes + 1)
+    names = [field.name for field in dataclasses.fields(ParallelFigures) if field.name != "expected_speed_ups"]
+    expected = [record.expected_speed_up(count) for count in counts]
+    return ParallelFigures(**{name: getattr(record, name) for name in names}, expected_speed_ups=expected)

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from ..comparison.panels import Panel
 from ..errors import without_passwords
 from ..geodata.pixel_codes import IGNORE, ROAD, reaches
 from ..jobs import Job
@@ -34,40 +35,6 @@ _LEGEND = {
     "false positive (false alarm)": FALSE_ALARM_COLOR,
     "predicted on unlabeled ground": UNKNOWN_COLOR,
 }
-
-
-@dataclass(frozen=True)
-class ImageSummary:
-    """An image that was trained or scored on, in pixels of the ground resolution that was worked at.
-
-    The labeled fraction of pixels is road or background, and `road_share` is a fraction of these. Without training, the
-    labeled pixels for it and the held-out ones for validation are 0.
-    """
-
-    name: str
-    width: int
-    height: int
-    resolution_m: float
-    labeled_share: float
-    road_share: float
-    training_px: int = 0
-    validation_px: int = 0
-    training_road_share: float = 0.0
-    validation_road_share: float = 0.0
-
-
-@dataclass(frozen=True)
-class Panel:
-    """A square of an image, (height, width, 3) uint8, with its labels and its prediction, (height, width).
-
-    Labels are uint8: 0 background, 1 road, 255 ignored. Probabilities are uint8, 0 to 254 for 0 to 1 and 255 for no
-    data, or float, 0 to 1 and NaN for no data.
-    """
-
-    image: np.ndarray
-    truth: np.ndarray
-    probability: np.ndarray
-    caption: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,35 +8,45 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Optional
+from typing import Optional
 
 import numpy as np
 
-from ..geodata.pixel_codes import IGNORE, ROAD
-from ..geodata.sources import source_name
+from ..comparison.panels import Panel
 from ..jobs import FineTune
-from ..labels.labeled_images import LabeledImage
-from ..learning.outcome import affordable_px
+from ..labels.image_summary import ImageSummary, summary_of
 from ..learning.setup import Setup
 from ..learning.training_loop import Training
-from ..learning.validation import Validation
-from ..segmentation.inference import Predictor
 from ..segmentation.pixel_metrics import Scores
 from ..system import processor
 from ..system.machine import versions
 from .charts import Series, line_chart, smoothed, sweep_chart
 from .colors import BLUE, GRAY, PALE, VERMILION
-from .page import ImageSummary, ModelRecord, write_page
-from .panels import COMPUTED_PX, make_panels
+from .page import ModelRecord, write_page
 from .quantities import percent, quantity, seconds
 
-if TYPE_CHECKING:
-    from ..distributed.parallel_record import ParallelRecord  # which a live session does not load
-
 _MAX_POINTS = 600
-_PANELS = 6
-# The curve of speed-up ends at this multiple of the number of processes.
-_SHOWN_PROCESSES = 4
+
+
+@dataclass(frozen=True)
+class ParallelFigures:
+    """How a training by several processes used them.
+
+    The efficiency, the fraction of the steps' time that went to communication, and the imbalance are fractions;
+    communication and payload are those of a process in a step. The speed-ups to expect are those of 1, 2, 3 and so on
+    processes.
+    """
+
+    processes: int
+    machines: int
+    threads: int
+    speed_up: float
+    efficiency: float
+    communication_fraction: float
+    communication_step_s: float
+    imbalance: float
+    bytes_per_step: float
+    expected_speed_ups: Sequence[float]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +71,7 @@ class TrainingRecord(ModelRecord):
     steps_done: int = 0
     steps_planned: int = 0
     memory_bytes: int = 0
-    parallel: Optional[ParallelRecord] = None
+    parallel: Optional[ParallelFigures] = None
 
     @property
     def best(self) -> Optional[tuple[int, float, Scores]]:
@@ -81,10 +91,13 @@ class TrainingRecord(ModelRecord):
 
 
 def record_of(
-    setup: Setup, training: Training, predictor: Predictor, validation: Validation, warnings: list[str]
+    setup: Setup,
+    training: Training,
+    panels: Sequence[Panel],
+    warnings: Sequence[str],
+    parallel: Optional[ParallelFigures] = None,
 ) -> TrainingRecord:
-    """Return what the report of a training shows of the best weights, with as many pictures as the time allows."""
-    panels = _affordable_panels(setup, training, validation)
+    """Return what the report of a training shows of the best weights."""
     history, best, engine = training.history, training.best, setup.plan.engine
     return TrainingRecord(
         options=asdict(setup.job),
@@ -106,19 +119,10 @@ def record_of(
         steps_done=history.step,
         steps_planned=setup.job.steps,
         memory_bytes=setup.plan.memory.peak_bytes,
-        panels=make_panels(predictor, setup.images, panels),
+        parallel=parallel,
+        panels=panels,
         versions=versions(),
     )
-
-
-def _affordable_panels(setup: Setup, training: Training, validation: Validation) -> int:
-    """Return how many panels of the report fit into half of the time for it; the other half is for charts."""
-    count = int(max(1, min(_PANELS, affordable_px(setup.job, validation) / 2 // COMPUTED_PX)))
-    if count < _PANELS:
-        training.history.notes.append(
-            f"Pictures of {count} place{'s' * (count > 1)} instead of {_PANELS}: the time budget is short."
-        )
-    return count
 
 
 def write_training_report(record: TrainingRecord, path: Path) -> None:
@@ -182,7 +186,7 @@ def _loss_chart(record: TrainingRecord) -> str:
     return line_chart("Loss over time", lines, "minutes", "loss", (0, top) if top > 0 else None)
 
 
-def _parallel_rows(record: ParallelRecord) -> dict[str, str]:
+def _parallel_rows(record: ParallelFigures) -> dict[str, str]:
     """Return the figures of a run in words, by label."""
     machines = f" on {record.machines} machines" if record.machines > 1 else ""
     threads = f"{record.threads} {'threads' if record.threads > 1 else 'thread'} each"
@@ -197,15 +201,15 @@ def _parallel_rows(record: ParallelRecord) -> dict[str, str]:
     }
 
 
-def _speed_up_chart(record: ParallelRecord) -> str:
+def _speed_up_chart(record: ParallelFigures) -> str:
     """Return speed-up by the number of processes as SVG: ideal, as the model of this run has it, and this run."""
-    counts = range(1, _SHOWN_PROCESSES * record.processes + 1)
+    most = len(record.expected_speed_ups)
     lines = [
-        Series("ideal", [1, counts[-1]], [1, counts[-1]], GRAY, width=1.0),
-        Series("computed from this run", counts, [record.expected_speed_up(count) for count in counts], BLUE),
+        Series("ideal", [1, most], [1, most], GRAY, width=1.0),
+        Series("computed from this run", range(1, most + 1), record.expected_speed_ups, BLUE),
         Series("this run", [record.processes], [record.speed_up], VERMILION, dots=True),
     ]
-    return line_chart("Speed-up by processes", lines, "processes", "speed-up", (0, counts[-1]))
+    return line_chart("Speed-up by processes", lines, "processes", "speed-up", (0, most))
 
 
 def _shown(count: int) -> slice:
@@ -221,26 +225,3 @@ def _validation_chart(record: TrainingRecord) -> str:
     ]
     best = (record.best[1] / 60, "kept") if record.best and len(minutes) > 1 else None
     return line_chart("Validation scores over time", lines, "minutes", "score", (0, 1), best)
-
-
-def summary_of(image: LabeledImage) -> ImageSummary:
-    """Return the summary of an image that is split into training and validation."""
-    labels = np.minimum(image.training, image.validation)
-    known = labels != IGNORE
-    height, width = labels.shape
-    return ImageSummary(
-        name=source_name(image.name),
-        width=width,
-        height=height,
-        resolution_m=image.grid.resolution_m,
-        labeled_share=float(known.mean()),
-        road_share=float((labels[known] == ROAD).mean()),
-        training_px=int((image.training != IGNORE).sum()),
-        validation_px=int((image.validation != IGNORE).sum()),
-        training_road_share=_road_share(image.training),
-        validation_road_share=_road_share(image.validation),
-    )
-
-
-def _road_share(labels: np.ndarray) -> float:
-    return float((labels == ROAD).sum() / max(1, (labels != IGNORE).sum()))

@@ -38,7 +38,7 @@ ALLOWED = {
     "learning": ("segmentation", "labels", "models", *_ROADS),
     "distributed": ("learning", "error_events", "segmentation", "models", *_ROADS),
     "profiling": ("learning", "segmentation", "scenes", "labels", "models", *_ROADS),
-    "comparison": ("extraction", "networks", *_ROADS),
+    "comparison": ("extraction", "segmentation", "networks", "models", "labels", *_ROADS),
     "regions": ("error_events", "extraction", "networks", "segmentation", "models", *_ROADS),
     "reports": (
         "regions", "comparison", "profiling", "learning", "distributed", "extraction", "segmentation", "networks",

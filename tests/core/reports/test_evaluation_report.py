@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 
 from tests.core.support.browser import HOSTILE, Page, check_self_contained, squeezed
+from training_core.comparison.panels import Panel
 from training_core.geodata.rasters import Band
 from training_core.jobs import Evaluate
+from training_core.labels.image_summary import ImageSummary
 from training_core.models.architectures import Architecture
 from training_core.models.model_card import ModelCard
-from training_core.reports.evaluation import EvaluationRecord, write_evaluation_report
-from training_core.reports.page import ImageSummary, Panel
+from training_core.reports.evaluation_report import EvaluationRecord, write_evaluation_report
 from training_core.segmentation.pixel_metrics import Confusion, RelaxedCounts, Tally
 
 

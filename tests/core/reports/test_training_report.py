@@ -8,13 +8,13 @@ import pytest
 from matplotlib.image import imread
 
 from tests.core.support.browser import HOSTILE, Page, check_self_contained, squeezed
-from training_core.distributed.parallel_record import ParallelRecord
+from training_core.comparison.panels import Panel
 from training_core.jobs import FineTune
+from training_core.labels.image_summary import ImageSummary
 from training_core.reports import page as pages
 from training_core.reports.charts import Series, line_chart, smoothed
 from training_core.reports.colors import rgb
-from training_core.reports.page import ImageSummary, Panel
-from training_core.reports.training_report import TrainingRecord, write_training_report
+from training_core.reports.training_report import ParallelFigures, TrainingRecord, write_training_report
 from training_core.segmentation.pixel_metrics import Scores
 
 WITHOUT_CHARTS = {"steps": [], "validations": [], "thresholds": [], "sweep": []}
@@ -102,16 +102,7 @@ def test_the_report_shows_how_the_training_went(record, text, tmp_path):
 
 
 def test_a_run_of_several_processes_shows_what_they_gained(record, text, tmp_path):
-    run = ParallelRecord(
-        processes=4,
-        machines=2,
-        threads=16,
-        steps=100,
-        wall_s=250.0,
-        compute_s=(210.0, 200.0, 200.0, 190.0),
-        communication_s=30.0,
-        sent_bytes=60_000_000_000,
-    )
+    run = ParallelFigures(4, 2, 16, 3.2, 0.8, 0.12, 0.3, 0.05, 1.5e8, [1.0, 1.8, 2.5, 3.2, 3.8])
     words = words_of(dataclasses.replace(record, parallel=run), tmp_path)
     for expected in (
         "Processes 4 on 2 machines, 16 threads each", "Speed-up 3.20 of 4",
@@ -154,18 +145,6 @@ def test_panels_are_pictures_of_the_prediction_at_the_threshold(record, text):
     assert np.array_equal(np.rint(decoded[0][..., :3] * 255), panel.image)
     expected = pages.prediction_overlay(panel.image, panel.truth, panel.probability >= 0.47 * 254)
     assert np.array_equal(np.rint(decoded[2][..., :3] * 255), expected)
-
-
-@pytest.mark.parametrize("as_float", [False, True])
-def test_probability_may_be_bytes_or_numbers_and_no_data_is_no_road(record, tmp_path, as_float):
-    probability = np.array([[119, 120, 254, 255]], np.uint8)  # 0.47 of 254 is 119.4
-    if as_float:
-        probability = np.where(probability == 255, np.nan, probability / 254).astype(np.float32)
-    image, truth = np.full((1, 4, 3), 100, np.uint8), np.zeros((1, 4), np.uint8)
-    few = dataclasses.replace(record, panels=[Panel(image, truth, probability)], **WITHOUT_CHARTS)
-    source = [value for name, value in Page(page_of(few, tmp_path)).attributes if name == "src"][2]
-    picture = imread(io.BytesIO(base64.b64decode(source.split(",")[1])), format="png")[0, :, :3]
-    assert (np.rint(picture * 255) != 100).any(axis=1).tolist() == [False, True, True, False]
 
 
 def test_overlays_color_hits_misses_and_false_alarms():

@@ -1,4 +1,4 @@
-"""Panels of a report: squares of labeled images with their predictions, chosen by road and by errors.
+"""Panels: squares of labeled images with their predictions, chosen by road and by errors.
 
 Scope: labeled images, truth and predictions. Independent of how a report shows them.
 """
@@ -14,11 +14,23 @@ from ..geodata.pixel_codes import IGNORE, ROAD, reaches, to_byte
 from ..labels.labeled_images import LabeledImage, window_reader
 from ..segmentation.inference import Predictor
 from ..segmentation.pixel_metrics import Confusion
-from .page import Panel
 
 PANEL_PX, CONTEXT_PX = 320, 64
 # Pixels that are computed for a panel.
 COMPUTED_PX = (PANEL_PX + 2 * CONTEXT_PX) ** 2
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A square of an image, (height, width, 3) uint8, with its labels and its prediction, (height, width).
+
+    Labels are uint8: 0 background, 1 road, 255 ignored. Probabilities are uint8: 0 to 254 for 0 to 1, 255 no data.
+    """
+
+    image: np.ndarray
+    truth: np.ndarray
+    probability: np.ndarray
+    caption: str = ""
 
 
 def make_panels(predictor: Predictor, images: list[LabeledImage], count: int) -> list[Panel]:
