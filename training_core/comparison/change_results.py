@@ -53,7 +53,7 @@ def to_layer(
 
     Raises
     ------
-    LabelError
+    LayerError
         As `attach`.
     """
     before, after = segments[BEFORE].lines, segments[AFTER].lines

@@ -11,7 +11,7 @@ import geopandas
 import numpy as np
 import pandas
 
-from ..errors import LabelError
+from ..errors import LayerError
 from ..events import Reporter
 from ..jobs.field_values import NO_UNITS, number_in
 
@@ -35,7 +35,7 @@ def check_numbers(
 
     Raises
     ------
-    LabelError
+    LayerError
         None of the values is a number.
     """
     if field not in layer.columns:
@@ -47,7 +47,7 @@ def check_numbers(
         return
     example = str(values[unread].iloc[0])[:50]
     if unread.sum() == given.sum():
-        raise LabelError(
+        raise LayerError(
             f"The field {field!r} of the {purpose} ({path}) has no numbers, but values such as {example!r}.",
             "Choose a field with numbers, such as 12.5 or 12,5, or none.",
         )

@@ -20,7 +20,7 @@ from rasterio.features import rasterize
 from shapely.geometry import box
 from shapely.geometry.base import BaseGeometry
 
-from ..errors import LabelError
+from ..errors import LayerError
 from .grid import Grid
 from .shapes import projected, valid
 
@@ -98,13 +98,13 @@ def limit_to(
 
     Raises
     ------
-    LabelError
+    LayerError
         The area of interest is outside the grid.
     """
     shape = shapely.union_all(shapes_on(aoi, grid))
     window = pixel_window(np.array([shape]), grid)
     if not window[2] or not window[3]:
-        raise LabelError(f"The area of interest lies outside {image}.", "Check both layers' coordinate systems.")
+        raise LayerError(f"The area of interest lies outside {image}.", "Check both layers' coordinate systems.")
     return window, shape
 
 

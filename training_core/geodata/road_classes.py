@@ -13,7 +13,7 @@ import geopandas
 import numpy as np
 import pandas
 
-from ..errors import LabelError
+from ..errors import LayerError
 from ..jobs.json_fields import MAX_TEXT, Limits, read
 from .field_numbers import numbers_in
 
@@ -51,7 +51,7 @@ def find_classes(
 
     Raises
     ------
-    LabelError
+    LayerError
         The fields have no values, or too many different ones.
     """
     unknown = np.full(len(roads), np.nan)
@@ -67,9 +67,9 @@ def find_classes(
         distinct = [_bin_name(number) for number in sorted(set(bins) - {0})]
     field = f"The field {class_field or speed_field!r} of the drawn roads ({path})"
     if not distinct:
-        raise LabelError(f"{field} has no usable values.", "Choose another field.")
+        raise LayerError(f"{field} has no usable values.", "Choose another field.")
     if len(distinct) > MAX_CLASSES:
-        raise LabelError(
+        raise LayerError(
             f"{field} has {len(distinct)} different values; at most {MAX_CLASSES} classes can be trained.",
             "Choose a field of classes.",
         )

@@ -13,7 +13,7 @@ import geopandas
 import numpy as np
 import shapely
 
-from ..errors import LabelError
+from ..errors import LayerError
 from ..events import Reporter
 from ..geodata.field_numbers import check_numbers
 from ..geodata.grid import Grid
@@ -88,8 +88,8 @@ def read_truth(
 
     Raises
     ------
-    LabelError
-        A layer or mask cannot be used.
+    LayerError, LabelError
+        A layer, or a mask, cannot be used.
     """
     if job.masks:
         return read_masks(job, aoi, images, reporter)
@@ -113,7 +113,7 @@ def read_drawing(
 
     Raises
     ------
-    LabelError
+    LayerError
         A layer cannot be used, or a field is missing.
     """
     margin_m = MAX_ROAD_WIDTH_M / 2 + options.background_m + MAX_MOVE_M
@@ -138,7 +138,7 @@ def read_drawing(
 def _check_widths(drawn: geopandas.GeoDataFrame, field: str, path: str) -> None:
     widest_m = np.nan_to_num(own_widths_m(drawn, field), posinf=np.inf).max()
     if widest_m > MAX_ROAD_WIDTH_M:
-        raise LabelError(
+        raise LayerError(
             f"The field {field!r} of the drawn roads ({path}) gives a road a width of {widest_m:g} m; at most "
             f"{MAX_ROAD_WIDTH_M:g} m can be used.",
             "Correct its values, which are widths in meters, or choose another width field.",

@@ -15,7 +15,7 @@ import numpy as np
 import pandas
 import shapely
 
-from ..errors import LabelError
+from ..errors import LayerError
 from ..events import Reporter
 from ..geodata.field_numbers import numbers_in
 from ..geodata.osm_tags import is_mapped, is_osm_file, tag_values
@@ -48,7 +48,7 @@ def roads_of(
 
     Raises
     ------
-    LabelError
+    LayerError
         There is no road.
     """
     dimensions = shapely.get_dimensions(layer.geometry.to_numpy())
@@ -57,7 +57,7 @@ def roads_of(
     is_road = ~is_drawn & (dimensions == 1) & kind.isin([*_USUAL_WIDTH_M, *_UNSURE])
     roads = layer[is_road | is_drawn].reset_index(drop=True)
     if roads.empty:
-        raise LabelError(
+        raise LayerError(
             f"The drawn roads ({path}) are an extract of OpenStreetMap without any road (highway) where the images "
             "lie.",
             "Give an extract of the ground that the images show.",

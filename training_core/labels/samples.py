@@ -43,7 +43,7 @@ def collect_samples(job: Quantize, wanted_input: ModelInput, reporter: Reporter)
     ------
     ImageryError
         An image cannot be used, or has hardly any data.
-    LabelError
+    LayerError, LabelError
         The drawing cannot be used, or touches no image.
     """
     rng = np.random.default_rng(job.seed)

@@ -63,7 +63,7 @@ def read_bridges(path: str, reporter: Reporter) -> geopandas.GeoDataFrame:
 
     Raises
     ------
-    LabelError
+    LayerError
         As `lines.read_line_layer`.
     """
     layer = read_line_layer(path, "bridges", LineFields(), reporter)
@@ -97,7 +97,7 @@ def clean_layer(
 
     Raises
     ------
-    LabelError
+    LayerError
         The lines are too far apart for one plane.
     """
     plane = shared_plane(layer, of=job.lines)
