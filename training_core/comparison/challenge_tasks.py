@@ -13,7 +13,7 @@ import shapely
 
 from ..errors import LayerError
 from ..events import Reporter
-from ..geodata.field_numbers import numbers_in
+from ..geodata.fields import numbers_in
 from ..geodata.parallel_arrays import ranges
 from ..geodata.vectors import require_geometry, with_names
 from ..jobs import MakeChallenge

@@ -22,7 +22,7 @@ from shapely.geometry.base import BaseGeometry
 
 from ..errors import LayerError
 from ..events import Reporter
-from ..geodata.osm_tags import OTHER_TAGS, is_mapped, is_osm_file, looks_like_extract, tag_values
+from ..geodata.osm_layers import OTHER_TAGS, is_mapped, is_osm_file, looks_like_extract, tag_values
 from ..geodata.vectors import read_area
 from ..jobs import CompareNetworks
 from ..networks.lines import LineFields, Lines, area_in, clipped, lines_in, read_line_layer, shared_plane, with_speeds

@@ -94,12 +94,8 @@ def limit_to(
 ) -> tuple[tuple[int, int, int, int], BaseGeometry]:
     """Return the window (column, row, width, height) that holds an area of interest, and its shape in ground meters.
 
-    The area is polygons in any CRS. `image` names the grid's raster in messages.
-
-    Raises
-    ------
-    LayerError
-        The area of interest is outside the grid.
+    The area is polygons in any CRS. `image` names the grid's raster in messages. Raises LayerError if the area of
+    interest is outside the grid.
     """
     shape = shapely.union_all(shapes_on(aoi, grid))
     window = pixel_window(np.array([shape]), grid)

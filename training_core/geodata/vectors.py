@@ -23,9 +23,9 @@ from shapely.geometry.base import BaseGeometry
 from ..errors import LayerError
 from ..events import Reporter
 from ..jobs.field_names import TAKEN, describe_renamed, stored_names
-from .field_types import read_parquet, restore_types
+from .fields import read_parquet, restore_types
 from .grid import MAX_COORDINATE, MAX_DEG, Grid
-from .osm_edits import without_deleted_ways
+from .osm_layers import without_deleted_ways
 from .rasterize import box_around
 from .shapes import MAX_CROSSINGS, TooManyCrossings, check_crossings, valid
 from .sources import QGIS_PART, for_pyogrio, require_openable
@@ -55,15 +55,10 @@ def read_layer(
     layer in messages: `drawn roads`. Where something is written of the layer, a reporter warns of heights.
 
     Of a layer with more than `MAX_WHOLE` features, or a number that only reading tells, as in extracts of
-    OpenStreetMap, only those that come within a distance, `margin_m`, of any of some images' grids are read.
-
-    Raises
-    ------
-    LayerError
-        The layer cannot be read, has no CRS, features of which none has a geometry or is near the images, has a
-        coordinate that is not on Earth, or a polygon that crosses itself far more often than a drawn one.
-    OutputError
-        The runtime cannot read this format.
+    OpenStreetMap, only those that come within a distance, `margin_m`, of any of some images' grids are read. Raises
+    LayerError if the layer cannot be read, has no CRS, features of which none has a geometry or is near the images, has
+    a coordinate that is not on Earth, or a polygon that crosses itself far more often than a drawn one. Raises
+    OutputError if the runtime cannot read this format.
     """
     require_openable(path, f"The {purpose} ({path})", LayerError)
     try:
@@ -165,10 +160,7 @@ def _refuse_elsewhere(path: str, purpose: str, surroundings: BaseGeometry, margi
 def refuse_tangles(shapes: np.ndarray, path: str, purpose: str) -> None:
     """Check that no shape of a layer, (n,) object, crosses itself far more often than a drawn one.
 
-    Raises
-    ------
-    LayerError
-        One does; see `check_crossings`.
+    Raises LayerError if one does; see `check_crossings`.
     """
     try:
         check_crossings(shapes)
@@ -230,10 +222,7 @@ def _parse_source(path: str) -> tuple[str, dict]:
 def require_features(layer: geopandas.GeoDataFrame, path: str, purpose: str) -> None:
     """Check that a layer has features.
 
-    Raises
-    ------
-    LayerError
-        It is empty.
+    Raises LayerError if it is empty.
     """
     if layer.empty:
         raise LayerError(
@@ -246,10 +235,7 @@ def require_features(layer: geopandas.GeoDataFrame, path: str, purpose: str) -> 
 def require_geometry(layer: geopandas.GeoDataFrame, allowed: tuple[str, ...], path: str, purpose: str) -> None:
     """Check that a layer holds only `points`, `lines` or `polygons`, as allowed, each including its multipart type.
 
-    Raises
-    ------
-    LayerError
-        It holds other geometry or, if it is empty, is made for other geometry.
+    Raises LayerError if it holds other geometry or, if it is empty, is made for other geometry.
     """
     shapes = layer.geometry.to_numpy()
     fits = np.isin(shapely.get_dimensions(shapes), [_DIMENSIONS[name] for name in allowed])
@@ -276,10 +262,7 @@ def _declared_type(path: str) -> str:
 def with_names(layer: geopandas.GeoDataFrame, names: Iterable[str], path: str, purpose: str) -> geopandas.GeoDataFrame:
     """Return a layer in which a field that differs from one of some names in case alone has that name.
 
-    Raises
-    ------
-    LayerError
-        Several fields are called so but for case.
+    Raises LayerError if several fields are called so but for case.
     """
     renamed: dict[str, str] = {}
     for name in names:
@@ -296,12 +279,8 @@ def with_names(layer: geopandas.GeoDataFrame, names: Iterable[str], path: str, p
 def require_fields(layer: geopandas.GeoDataFrame, names: Iterable[str], path: str, purpose: str) -> None:
     """Check that a layer has fields of some names; empty names are skipped.
 
-    An empty layer may lack them, since some formats keep no fields without features.
-
-    Raises
-    ------
-    LayerError
-        A field is missing.
+    An empty layer may lack them, since some formats keep no fields without features. Raises LayerError if a field is
+    missing.
     """
     for name in filter(None, names):
         fields = [str(field) for field in layer.columns if field != layer.geometry.name]
@@ -313,10 +292,7 @@ def require_fields(layer: geopandas.GeoDataFrame, names: Iterable[str], path: st
 def read_polygons(path: str, purpose: str) -> geopandas.GeoDataFrame:
     """Return a layer of polygons.
 
-    Raises
-    ------
-    LayerError
-        See `read_layer`, `require_features` and `require_geometry`.
+    Raises LayerError; see `read_layer`, `require_features` and `require_geometry`.
     """
     area = read_layer(path, purpose)
     require_features(area, path, purpose)

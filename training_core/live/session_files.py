@@ -29,7 +29,7 @@ from ..geodata.geotiff import check_geotiff, named_errors
 from ..geodata.grid import Grid
 from ..geodata.pixel_codes import CERTAIN, NO_DATA
 from ..jobs.json_fields import parse_file
-from ..labels.uncertainty import entropy
+from ..labels.label_suggestions import entropy
 from ..system.input_lines import MAX_LINE_BYTES
 from ..system.machine import versions
 from ..system.outputs import replaced

@@ -21,7 +21,7 @@ from shapely.geometry.base import BaseGeometry
 
 from ..errors import LayerError
 from ..events import Reporter
-from ..geodata.field_numbers import check_numbers, numbers_in
+from ..geodata.fields import check_numbers, numbers_in
 from ..geodata.shapes import parts_in, projected, valid
 from ..geodata.vectors import read_layer, refuse_tangles, require_fields, require_geometry
 from ..jobs import METERS_PER_SECOND

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import LayerError
-from ..geodata.osm_edits import has_edits
+from ..geodata.osm_layers import has_edits
 from ..geodata.sources import require_openable
 from .osm_file import ENDINGS, PLACE_DIGITS, require_osmium
 

@@ -23,7 +23,7 @@ import pandas
 import shapely
 
 from ..errors import LayerError, OutputError
-from ..geodata.field_numbers import numbers_in
+from ..geodata.fields import numbers_in
 from ..jobs import DOUBTFUL_BELOW
 from ..jobs.field_values import METERS, NO_UNITS
 from ..system.machine import roadseg_version

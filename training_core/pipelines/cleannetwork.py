@@ -17,7 +17,7 @@ import pyproj
 import shapely
 
 from ..events import Reporter
-from ..geodata.field_numbers import numbers_in
+from ..geodata.fields import numbers_in
 from ..geodata.parallel_arrays import concatenated, ranges
 from ..geodata.vectors import carried_fields
 from ..jobs import CleanNetwork

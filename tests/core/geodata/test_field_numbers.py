@@ -8,7 +8,7 @@ from shapely.geometry import LineString
 
 from training_core.errors import LayerError
 from training_core.events import Reporter
-from training_core.geodata.field_numbers import check_numbers, numbers_in
+from training_core.geodata.fields import check_numbers, numbers_in
 from training_core.jobs.field_values import METERS
 
 

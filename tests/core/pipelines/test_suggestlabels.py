@@ -21,8 +21,7 @@ from training_core.geodata.pixel_codes import BACKGROUND, IGNORE, ROAD
 from training_core.geodata.road_raster import array_raster
 from training_core.jobs import LabelOptions, SuggestLabels
 from training_core.labels.drawing import read_drawing
-from training_core.labels.patch_selection import suggest
-from training_core.labels.uncertainty import MIN_KNOWN_FRACTION, entropy, measure_blocks, patches_of
+from training_core.labels.label_suggestions import MIN_KNOWN_FRACTION, entropy, measure_blocks, patches_of, suggest
 from training_core.pipelines.suggestlabels import run
 
 X, Y = NORTH_UP.c, NORTH_UP.f
