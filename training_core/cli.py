@@ -177,12 +177,8 @@ def _refuse(error: RoadSegError) -> NoReturn:
 def _job(job_type: type[Job], options: dict[str, Any]) -> Job:
     """Return the job with these options, its folders and patterns of rasters expanded.
 
-    Raises
-    ------
-    JobError
-        A value is missing, of the wrong type, or out of its range.
-    ImageryError
-        A folder holds no raster, or a pattern matches no file.
+    Raises JobError if a value is missing, of the wrong type, or out of its range. Raises ImageryError if a folder holds
+    no raster, or a pattern matches no file.
     """
     return _with_rasters(from_options(job_type, options))
 
@@ -248,10 +244,7 @@ def run_job_file(job_file: Path) -> None:
 def _read_job_file(path: Path) -> str:
     """Return the text of a job file.
 
-    Raises
-    ------
-    JobError
-        It cannot be read, or is not a regular text file, or far too large for a job.
+    Raises JobError if it cannot be read, or is not a regular text file, or far too large for a job.
     """
     try:
         status = path.stat()

@@ -70,8 +70,12 @@ class ImageryError(RoadSegError, code="imagery"):
     """A raster cannot be read or used."""
 
 
+class LayerError(RoadSegError, code="layer"):
+    """A vector layer, or another file of lines, areas or places, cannot be read or used."""
+
+
 class LabelError(RoadSegError, code="labels"):
-    """Drawn roads or an area of interest cannot be read or used."""
+    """Drawn roads or label masks do not label the images."""
 
 
 class ModelFileError(RoadSegError, code="model"):

@@ -283,10 +283,7 @@ class Reporter:
     def check_cancelled(self) -> None:
         """Raise Cancelled if the user stopped the job; call it at every tile and step.
 
-        Raises
-        ------
-        Cancelled
-            The user stopped the job.
+        Raises Cancelled if the user stopped the job.
         """
         if self._is_cancelled():
             raise Cancelled()

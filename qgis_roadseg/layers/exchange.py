@@ -32,7 +32,7 @@ from qgis.core import (
 )
 from qgis.PyQt.QtCore import QMetaType
 
-from ...training_core.errors import Cancelled, ImageryError, LabelError, OutputError
+from ...training_core.errors import Cancelled, ImageryError, LayerError, OutputError
 from ...training_core.jobs.field_names import stored_names
 from .no_data import check_no_data, own_ranges
 from .snapshot import read
@@ -176,11 +176,11 @@ def check_crs(source: QgsFeatureSource) -> None:
 
     Raises
     ------
-    LabelError
+    LayerError
         It has none.
     """
     if not source.sourceCrs().isValid():
-        raise LabelError(f"The layer {source.sourceName()} has no coordinate reference system.", "Set the layer's CRS.")
+        raise LayerError(f"The layer {source.sourceName()} has no coordinate reference system.", "Set the layer's CRS.")
 
 
 def plain_fields(source: QgsFeatureSource) -> list[str]:
@@ -218,7 +218,7 @@ def write_source(
 
     Raises
     ------
-    LabelError
+    LayerError
         The source has no coordinate reference system, lacks a field, or a feature cannot be read or written.
     Cancelled
         The user stopped it.
@@ -227,7 +227,7 @@ def write_source(
     name, known = source.sourceName(), source.fields().names()
     missing = [field for field in fields if field not in known]
     if missing:
-        raise LabelError(f"The layer {name} has no field {missing[0]}.", f"It has: {', '.join(known) or 'no fields'}.")
+        raise LayerError(f"The layer {name} has no field {missing[0]}.", f"It has: {', '.join(known) or 'no fields'}.")
     stored = stored_names(fields)
     kept = renamed_fields(map(source.fields().field, fields), stored.values())
     # With heights, which the worker does not use, so that it can tell.
@@ -246,7 +246,7 @@ def write_source(
     failed, message = writer.hasError() != QgsVectorFileWriter.WriterError.NoError, writer.errorMessage()
     del writer  # which closes the file
     if failed:
-        raise LabelError(
+        raise LayerError(
             f"The layer {name} cannot be written to a GeoPackage: {message}", "Export it yourself and choose that file."
         )
     return stored

@@ -20,7 +20,7 @@ def bounds_of(
 
     Raises
     ------
-    LabelError
+    LayerError
         A source has no CRS, or a geometry is invalid and Processing is set to stop there.
     """
     request = QgsFeatureRequest().setNoAttributes().setDestinationCrs(layer.crs(), context.transformContext())

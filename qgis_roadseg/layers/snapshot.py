@@ -25,7 +25,7 @@ from qgis.core import (
     QgsVectorLayerSelectedFeatureSource,
 )
 
-from ...training_core.errors import LabelError
+from ...training_core.errors import LayerError
 
 
 class LayerSnapshot(QgsFeatureSource):
@@ -58,11 +58,11 @@ class LayerSnapshot(QgsFeatureSource):
 
         Raises
         ------
-        LabelError
+        LayerError
             One did.
         """
         if self._invalid:
-            raise LabelError(
+            raise LayerError(
                 f"The feature {self._invalid[0]} of the layer {self._name} has an invalid geometry.",
                 "Repair it (Fix geometries in the toolbox), or change Invalid features filtering for this input or in "
                 "the settings of Processing.",
@@ -113,7 +113,7 @@ def read(source: QgsFeatureSource, request: QgsFeatureRequest) -> Iterator[QgsFe
 
     Raises
     ------
-    LabelError
+    LayerError
         A geometry is invalid, and Processing is set to stop there.
     """
     yield from source.getFeatures(request)
@@ -131,7 +131,7 @@ def take_source(
 
     Raises
     ------
-    LabelError
+    LayerError
         The value is no vector layer, one that cannot be read, or a table without geometry.
     """
     source = algorithm.parameterAsSource(parameters, name, context)
@@ -144,11 +144,11 @@ def take_source(
         other = algorithm.parameterAsLayer(its_layer, name, context)
         text = definition.source.valueAsString(context.expressionContext(), "")[0] if is_defined else value
         named = text if other is None else f"The layer {other.name()}"
-        raise LabelError(f"{named} is no vector layer.", "Choose a layer of points, lines or polygons.")
+        raise LayerError(f"{named} is no vector layer.", "Choose a layer of points, lines or polygons.")
     if layer is not None and not layer.isValid():
-        raise LabelError(f"The layer {layer.name()} cannot be read.", "Check that its file or database is there.")
+        raise LayerError(f"The layer {layer.name()} cannot be read.", "Check that its file or database is there.")
     if source is not None and source.wkbType() == Qgis.WkbType.NoGeometry:
-        raise LabelError(
+        raise LayerError(
             f"The layer {source.sourceName()} is a table without geometry.",
             "Choose a layer of points, lines or polygons. A CSV file is added as one by Layer > Add Layer > Add "
             "Delimited Text Layer.",

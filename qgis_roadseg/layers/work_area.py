@@ -17,7 +17,7 @@ from qgis.core import (
     QgsRectangle,
 )
 
-from ...training_core.errors import ImageryError, JobError, LabelError
+from ...training_core.errors import ImageryError, JobError, LayerError
 from .exchange import check_crs
 from .snapshot import read
 
@@ -72,7 +72,7 @@ def intersection(
     ------
     ImageryError
         The layer has no CRS.
-    JobError, LabelError
+    JobError, LayerError
         Extent, area of interest and layer do not overlap, or the area of interest has no polygons.
     """
     check_image_crs(layer)
@@ -81,7 +81,7 @@ def intersection(
         shapes.append(_shape_of(source, layer, context))
     shape = shapes[0] if len(shapes) == 1 else _polygons(shapes[0].intersection(shapes[1]))
     if shape.isEmpty():
-        raise LabelError(
+        raise LayerError(
             "The extent and the area of interest do not overlap.", "Leave one of them out, or choose another extent."
         )
     _check_bounds(shape.boundingBox(), layer, source)
@@ -94,7 +94,7 @@ def _shape_of(source: QgsFeatureSource, layer: QgsMapLayer, context: QgsProcessi
     geometries = [feature.geometry().makeValid() for feature in read(source, request)]
     shape = _polygons(QgsGeometry.unaryUnion(geometries))
     if shape.isEmpty():
-        raise LabelError(f"The layer {source.sourceName()} has no polygons.", "Draw the area of interest.")
+        raise LayerError(f"The layer {source.sourceName()} has no polygons.", "Draw the area of interest.")
     return shape
 
 

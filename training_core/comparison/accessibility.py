@@ -16,7 +16,7 @@ import pyproj
 import shapely
 from shapely.geometry.base import BaseGeometry
 
-from ..errors import LabelError
+from ..errors import LayerError
 from ..events import Reporter
 from ..geodata.parallel_arrays import concatenated
 from ..geodata.vectors import (
@@ -89,7 +89,7 @@ def read_points(job: CompareNetworks, plane: pyproj.CRS, reporter: Reporter) -> 
 
     Raises
     ------
-    LabelError
+    LayerError
         A layer cannot be read, has other geometry, or lacks a field; or there is only one place and no origin.
     """
     if not job.places:
@@ -99,7 +99,7 @@ def read_points(job: CompareNetworks, plane: pyproj.CRS, reporter: Reporter) -> 
         _, origin_names, origins = _read_named(job.origins, "origins", job.origins_name_field, plane, reporter)
         names, points = np.concatenate([names, origin_names]), np.concatenate([points, origins])
     elif len(layer) < 2:
-        raise LabelError(
+        raise LayerError(
             f"The places ({job.places}) are one point, and there are no origins: there is no route to compare.",
             "Give origins, or more places.",
         )
@@ -132,7 +132,7 @@ def find_routes(roads: ComparedRoads, points: Points, job: CompareNetworks, repo
 
     Raises
     ------
-    LabelError
+    LayerError
         No place, or no origin, lies on a road before.
     """
     lines = concatenated(roads.before.roads.lines, roads.outside)
@@ -209,7 +209,7 @@ def _sources(before: Sites, after: Sites, points: Points) -> np.ndarray:
 
 
 def _check_near(before: Sites, points: Points, job: CompareNetworks, reporter: Reporter) -> None:
-    """Raise LabelError if no place, or no origin, is on a road before, and warn of those that are not."""
+    """Raise LayerError if no place, or no origin, is on a road before, and warn of those that are not."""
     on_road = before.places.edge >= 0
     kinds = {"places": slice(0, points.count), "origins": slice(points.count, None)}
     for kind, which in kinds.items():
@@ -219,7 +219,7 @@ def _check_near(before: Sites, points: Points, job: CompareNetworks, reporter: R
                 shapely.points(points.points[which]), return_distance=True, all_matches=False
             )[1]
             nearest = f"the nearest is {gap_m.min():,.0f} m away" if len(gap_m) else "there is none"
-            raise LabelError(
+            raise LayerError(
                 f"None of the {kind} ({getattr(job, kind)}) lies within {job.place_m:g} m of a road before; {nearest}.",
                 "Raise the distance of places (place_m), or check the layers' coordinate systems.",
             )

@@ -15,7 +15,7 @@ import numpy as np
 import shapely
 from scipy.spatial import cKDTree
 
-from ..errors import LabelError
+from ..errors import LayerError
 from ..geodata.parallel_arrays import concatenated
 from ..networks.lines import Lines, make_lines
 from ..networks.noding import MAX_MEETINGS, MAX_MEETINGS_PER_SEGMENT
@@ -61,7 +61,7 @@ def attach(
 
     Raises
     ------
-    LabelError
+    LayerError
         New lines cross those before in more places than roads do.
     """
     at_grade = np.flatnonzero(~before.bridge)
@@ -156,7 +156,7 @@ def _crossings(new: RoadGraph, roads: RoadGraph) -> tuple[_Vertices, _Vertices]:
         points, pair = shapely.get_coordinates(shapely.intersection(*steps), return_index=True)
         count += len(points)
         if count > limit:
-            raise LabelError(
+            raise LayerError(
                 f"The new roads cross the roads before in more than {limit:,} places.",
                 "Choose layers in which each road is drawn once.",
             )

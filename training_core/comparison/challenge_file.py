@@ -25,7 +25,7 @@ import numpy as np
 import shapely
 from shapely.geometry.base import BaseGeometry
 
-from ..errors import LabelError
+from ..errors import LayerError
 from ..jobs.json_fields import Limits, parse, read
 from .task_ids import is_task_id
 
@@ -114,7 +114,7 @@ def read_task_ids(path: str) -> list[str]:
 
     Raises
     ------
-    LabelError
+    LayerError
         It cannot be read, is not a regular file or far too large, or is no challenge that RoadSeg wrote.
     """
     remedy = "Choose a file that Make a MapRoulette challenge has written."
@@ -128,13 +128,13 @@ def read_task_ids(path: str) -> list[str]:
             lines = enumerate(iter(lambda: file.readline(_MAX_LINE), ""), 1)
             ids = dict.fromkeys(_read_id(line, number) for number, line in lines if line.strip())
     except OSError as error:
-        raise LabelError(f"The earlier challenge {path} cannot be read ({error.strerror}).", remedy) from error
+        raise LayerError(f"The earlier challenge {path} cannot be read ({error.strerror}).", remedy) from error
     except ValueError as error:  # also of a path with a null character
         reason = "it is not text" if isinstance(error, UnicodeDecodeError) else str(error).rstrip(".")
-        raise LabelError(f"{path} is not a challenge, or is damaged: {reason}.", remedy) from error
+        raise LayerError(f"{path} is not a challenge, or is damaged: {reason}.", remedy) from error
     known = [each for each in ids if is_task_id(each)]
     if ids and not known:  # without a task, it is a challenge where nothing was to be done
-        raise LabelError(f"{path} has no task with an id of RoadSeg.", remedy)
+        raise LayerError(f"{path} has no task with an id of RoadSeg.", remedy)
     return known
 
 

@@ -11,9 +11,9 @@ import geopandas
 import numpy as np
 import shapely
 
-from ..errors import LabelError
+from ..errors import LayerError
 from ..events import Reporter
-from ..geodata.field_numbers import numbers_in
+from ..geodata.fields import numbers_in
 from ..geodata.parallel_arrays import ranges
 from ..geodata.vectors import require_geometry, with_names
 from ..jobs import MakeChallenge
@@ -55,7 +55,7 @@ def known_features(layer: geopandas.GeoDataFrame, job: MakeChallenge, reporter: 
 
     Raises
     ------
-    LabelError
+    LayerError
         The layer holds neither changes nor likely breaks.
     """
     layer = with_names(layer, (CHANGE, KIND), job.layer, PURPOSE)
@@ -65,7 +65,7 @@ def known_features(layer: geopandas.GeoDataFrame, job: MakeChallenge, reporter: 
             return known_only(layer, field, known, PURPOSE, job.layer, reporter)
     if layer.empty:  # some formats keep no fields without features
         return layer.assign(**{CHANGE: ""})
-    raise LabelError(
+    raise LayerError(
         f"The {PURPOSE} ({job.layer}) have neither a field {CHANGE!r} nor a field {KIND!r}.",
         "Choose a layer of changes that Compare road networks wrote, or of likely breaks.",
     )
@@ -80,7 +80,7 @@ def make_tasks(layer: geopandas.GeoDataFrame, job: MakeChallenge) -> tuple[geopa
 
     Raises
     ------
-    LabelError
+    LayerError
         There are more than `MAX_PARTS`.
     """
     tasks, too_short = _stretches(layer, job) if CHANGE in layer.columns else (_breaks(layer), 0)
@@ -132,7 +132,7 @@ def _split(shapes: np.ndarray, job: MakeChallenge) -> tuple[np.ndarray, np.ndarr
     """Return lines in equal parts that are short enough, (k,) object, and the line of each, (k,) int64."""
     counts = np.ceil(shapely.length(shapes) / job.max_length_m).astype(np.int64)
     if counts.sum() > MAX_PARTS:
-        raise LabelError(
+        raise LayerError(
             f"The {PURPOSE} ({job.layer}) have {counts.sum():,} stretches of {job.max_length_m:g} m, and at most "
             f"{MAX_PARTS:,} can be tasks.",
             "Raise the longest stretch (max_length_m), or take a part of the layer.",

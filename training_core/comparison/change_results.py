@@ -15,7 +15,7 @@ import pandas
 import shapely
 
 from ..events import Reporter
-from ..geodata.field_types import NULLABLE
+from ..geodata.fields import NULLABLE
 from ..geodata.vector_output import write_layers
 from ..geodata.vectors import carried_fields
 from ..jobs import CompareNetworks
@@ -53,7 +53,7 @@ def to_layer(
 
     Raises
     ------
-    LabelError
+    LayerError
         As `attach`.
     """
     before, after = segments[BEFORE].lines, segments[AFTER].lines

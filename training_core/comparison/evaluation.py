@@ -16,7 +16,7 @@ from typing import Any, Optional
 import geopandas
 import numpy as np
 
-from ..errors import LabelError
+from ..errors import LayerError
 from ..events import Reporter
 from ..geodata.grid import Grid
 from ..geodata.model_input import open_for_model
@@ -162,7 +162,7 @@ def _areas(
     for number in near(aoi, grid) + 1:
         try:
             window, shape = limit_to(grid, aoi.iloc[[number - 1]])
-        except LabelError:  # it lies beside the image
+        except LayerError:  # it lies beside the image
             continue
         column, row, width, height = window
         top, left = row - labels.row, column - labels.column

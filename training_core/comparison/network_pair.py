@@ -20,9 +20,9 @@ import pyproj
 import shapely
 from shapely.geometry.base import BaseGeometry
 
-from ..errors import LabelError
+from ..errors import LayerError
 from ..events import Reporter
-from ..geodata.osm_tags import OTHER_TAGS, is_mapped, is_osm_file, looks_like_extract, tag_values
+from ..geodata.osm_layers import OTHER_TAGS, is_mapped, is_osm_file, looks_like_extract, tag_values
 from ..geodata.vectors import read_area
 from ..jobs import CompareNetworks
 from ..networks.lines import LineFields, Lines, area_in, clipped, lines_in, read_line_layer, shared_plane, with_speeds
@@ -76,7 +76,7 @@ def read_pair(job: CompareNetworks, reporter: Reporter) -> Pair:
 
     Raises
     ------
-    LabelError
+    LayerError
         A layer cannot be read, or the networks cover different areas.
     """
     fields = {
@@ -93,7 +93,7 @@ def read_pair(job: CompareNetworks, reporter: Reporter) -> Pair:
     }
     for name, path in paths.items():
         if len(layers[name]) and not len(lines[name]):
-            raise LabelError(f"The {name} ({path}) have no line of any length.", "Choose another layer.")
+            raise LayerError(f"The {name} ({path}) have no line of any length.", "Choose another layer.")
     _check_overlap(lines, paths)
     if job.before_speed_field:
         lines = {name: with_speeds(lines[name], name, paths[name], fields[name].speed, reporter) for name in paths}
@@ -144,10 +144,10 @@ def _roads_of(
 
 
 def _check_overlap(lines: dict[str, Lines], paths: dict[str, str]) -> None:
-    """Raise LabelError if the networks cover different areas."""
+    """Raise LayerError if the networks cover different areas."""
     apart_m = shapely.distance(*(_extent(lines[name]) for name in (BEFORE, AFTER)))  # NaN where one has no roads
     if apart_m > _SAME_AREA_M:
-        raise LabelError(
+        raise LayerError(
             f"The {BEFORE} ({paths[BEFORE]}) and the {AFTER} ({paths[AFTER]}) lie {apart_m / 1000:,.1f} km apart.",
             "Choose layers of the same area, and check their coordinate systems.",
         )

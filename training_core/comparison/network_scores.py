@@ -12,7 +12,7 @@ import geopandas
 import numpy as np
 import pyproj
 
-from ..errors import LabelError
+from ..errors import LayerError
 from ..events import Reporter
 from ..geodata.vectors import read_area
 from ..jobs import ScoreNetwork
@@ -67,7 +67,7 @@ def read_networks(job: ScoreNetwork, reporter: Reporter) -> Networks:
 
     Raises
     ------
-    LabelError
+    LayerError
         A layer cannot be read, or the truth has no line in the area of interest.
     """
     fields = {
@@ -83,7 +83,7 @@ def read_networks(job: ScoreNetwork, reporter: Reporter) -> Networks:
         lines = {name: clipped(network, area) for name, network in lines.items()}
     if not len(lines[TRUTH]):
         where = "in the area of interest" if job.aoi else "of any length"
-        raise LabelError(f"The {TRUTH} ({job.truth}) have no line {where}.", "Choose another layer or area.")
+        raise LayerError(f"The {TRUTH} ({job.truth}) have no line {where}.", "Choose another layer or area.")
     if not len(lines[PROPOSAL]):
         reporter.warning("There are no proposed roads to score: all scores are 0.")
     if job.truth_speed_field:

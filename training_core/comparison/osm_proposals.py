@@ -9,7 +9,7 @@ import geopandas
 import numpy as np
 import shapely
 
-from ..errors import LabelError
+from ..errors import LayerError
 from ..jobs.change_words import CHANGE, NEW
 from ..networks.lines import LineFields, lines_in, shared_plane
 from ..networks.osm_change import change_lines, check_junctions, meet
@@ -36,7 +36,7 @@ def check_extract(new: geopandas.GeoDataFrame, changes: geopandas.GeoDataFrame, 
 
     Raises
     ------
-    LabelError
+    LayerError
         The roads that they are attached to have changed, or a new road has been mapped since.
     """
     check_junctions(_shared_places(new, changes), extract, path)
@@ -47,7 +47,7 @@ def check_extract(new: geopandas.GeoDataFrame, changes: geopandas.GeoDataFrame, 
     mapped = np.unique(lines.lines.feature[along_m > np.maximum(_ALONG_SHARE * lines.length_m, _ALONG_LENGTH_M)])
     if len(mapped):
         place = shapely.point_on_surface(new.geometry.to_crs(_WGS84).iloc[mapped[0]])
-        raise LabelError(
+        raise LayerError(
             f"{len(mapped):,} new roads run along a way of the {PURPOSE} ({path}), so they have been mapped since: one "
             f"at longitude {place.x:.5f}, latitude {place.y:.5f}.",
             "Compare road networks with this extract, or reject these roads.",
@@ -90,7 +90,7 @@ def propose(
 
     Raises
     ------
-    LabelError
+    LayerError
         As `read_extract`, `check_extract` and `change_lines`.
     """
     shapes = tasks.geometry.to_numpy()

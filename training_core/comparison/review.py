@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection
 import geopandas
 import pandas
 
-from ..errors import LabelError
+from ..errors import LayerError
 from ..events import Reporter
 from ..geodata.vectors import require_fields, with_names
 from ..jobs.change_words import ACCEPTED, CHANGE, CHANGES, REJECTED, REVIEW, REVIEW_WORDS, verdict_of
@@ -34,7 +34,7 @@ def known_only(
 
     Raises
     ------
-    LabelError
+    LayerError
         The layer lacks the field, or has features, but none with a known word.
     """
     layer = with_names(layer, (field,), path, purpose)
@@ -48,7 +48,7 @@ def known_only(
             f"({_shown(unknown)}). Known are {', '.join(known)}."
         )
         if not is_known.any():
-            raise LabelError(text, "Choose a layer that RoadSeg wrote.")
+            raise LayerError(text, "Choose a layer that RoadSeg wrote.")
         reporter.warning(f"{text} They are left out.")
     return layer.assign(**{field: words})[is_known].reset_index(drop=True)
 
@@ -60,7 +60,7 @@ def without_rejected(layer: geopandas.GeoDataFrame, purpose: str, path: str) -> 
 
     Raises
     ------
-    LabelError
+    LayerError
         A value of `review` is not understood; or features are rejected, and none is accepted.
     """
     named = with_names(layer, (CHANGE, REVIEW), path, purpose)
@@ -69,7 +69,7 @@ def without_rejected(layer: geopandas.GeoDataFrame, purpose: str, path: str) -> 
     verdicts = _words(named, REVIEW, verdict_of)
     is_unknown = ~verdicts.isin((ACCEPTED, REJECTED, ""))
     if is_unknown.any():
-        raise LabelError(
+        raise LayerError(
             f"The field {REVIEW!r} of the {purpose} ({path}) has {is_unknown.sum():,} values that are not understood: "
             f"{_shown(verdicts[is_unknown])}.",
             f"Understood are {', '.join(REVIEW_WORDS)}, and empty.",
@@ -78,7 +78,7 @@ def without_rejected(layer: geopandas.GeoDataFrame, purpose: str, path: str) -> 
         return layer
     accepted = layer[verdicts == ACCEPTED].reset_index(drop=True)
     if accepted.empty:
-        raise LabelError(
+        raise LayerError(
             f"Features of the {purpose} ({path}) are {REJECTED}, and none is {ACCEPTED}.",
             f"Set the field {REVIEW!r} of what is to be exported to {ACCEPTED!r}, or empty it everywhere.",
         )

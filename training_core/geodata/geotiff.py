@@ -30,12 +30,7 @@ class BandFile:
     """A one-band byte raster on a grid, NO_DATA where nothing is written; at the end a cloud optimized GeoTIFF.
 
     Tiles come in any order and size, so they go to a draft first. `finish` copies it into that layout with overviews by
-    `resampling`: nearest, average ...
-
-    Raises
-    ------
-    OutputError
-        The file cannot be made.
+    `resampling`: nearest, average ... Raises OutputError if the file cannot be made.
     """
 
     def __init__(self, path: Path, grid: Grid, resampling: str) -> None:
@@ -53,10 +48,7 @@ class BandFile:
     def write(self, values: np.ndarray, tile: Tile) -> None:
         """Write the pixels of a tile's core, (height, width) uint8; no pixel is written twice.
 
-        Raises
-        ------
-        OutputError
-            The disk is full.
+        Raises OutputError if the disk is full.
         """
         self._sum += int(values.sum(dtype=np.int64)) - NO_DATA * values.size
         with named_errors(self._path):
@@ -65,10 +57,7 @@ class BandFile:
     def finish(self) -> None:
         """Lay the file out with overviews, so that a map shows it fast at any scale, and read it back.
 
-        Raises
-        ------
-        OutputError
-            The disk is full, or something that was written is missing.
+        Raises OutputError if the disk is full, or something that was written is missing.
         """
         layout = {"compress": "deflate", "blocksize": BLOCK_PX, "bigtiff": "if_safer", "num_threads": "all_cpus"}
         with named_errors(self._path):
@@ -86,12 +75,8 @@ class BandFile:
 def check_geotiff(path: Path, pixel_sum: int, overviews: Sequence[int] = ()) -> None:
     """Read all of a tiled GeoTIFF because GDAL reports no error when a full disk keeps it from closing a file.
 
-    Its pixels must add up to `pixel_sum`, and it must have overviews of some reductions.
-
-    Raises
-    ------
-    OutputError
-        Blocks or overviews are missing or damaged.
+    Its pixels must add up to `pixel_sum`, and it must have overviews of some reductions. Raises OutputError if blocks
+    or overviews are missing or damaged.
     """
     total = 0
     with named_errors(path):
@@ -121,9 +106,7 @@ def _require_block(dataset: DatasetReader, row: int, column: int, path: Path) ->
 def named_errors(path: Path) -> Iterator[None]:
     """Turn GDAL's failure to write into an error that names the file.
 
-    Raises
-    ------
-    OutputError
+    Raises OutputError.
     """
     try:
         yield

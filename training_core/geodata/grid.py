@@ -70,12 +70,8 @@ class Grid:
     def metric_transform(self) -> Affine:
         """From (column, row) of pixel corners to a plane in ground meters, x east and y north of the first corner.
 
-        One column and one row are measured on the ellipsoid at the grid's center.
-
-        Raises
-        ------
-        ImageryError
-            The grid is not on Earth, or outside the area of its CRS.
+        One column and one row are measured on the ellipsoid at the grid's center. Raises ImageryError if the grid is
+        not on Earth, or outside the area of its CRS.
         """
         column, row = self.width / 2, self.height / 2
         points = [(column - 0.5, row), (column + 0.5, row), (column, row - 0.5), (column, row + 0.5)]
@@ -151,10 +147,8 @@ def _place(dataset: DatasetReader) -> tuple[Optional[CRS], Affine]:
 def grid_of(dataset: DatasetReader, pixel_m: float = 0.0) -> Grid:
     """Return a dataset's own grid; one without georeference gets square pixels of `pixel_m`, nowhere in particular.
 
-    Raises
-    ------
-    ImageryError
-        The dataset has no CRS or georeference, is not on Earth, or its pixels are of absurd size or number.
+    Raises ImageryError if the dataset has no CRS or georeference, is not on Earth, or its pixels are of absurd size or
+    number.
     """
     if pixel_m and not is_georeferenced(dataset):
         return Grid(NOWHERE, Affine.scale(pixel_m, -pixel_m), dataset.width, dataset.height)
@@ -190,11 +184,7 @@ def _require_no_model(dataset: DatasetReader) -> None:
     """Check that a dataset without georeference is not placed by control points or RPCs, by which QGIS shows it.
 
     It would be resampled to another number of pixels, which must be the same for masks, mosaics and other machines.
-
-    Raises
-    ------
-    ImageryError
-        It is.
+    Raises ImageryError if it is.
     """
     tool = "Raster > Projections > Warp (Reproject) in QGIS"
     points = dataset.gcps[0]
@@ -215,10 +205,7 @@ def _require_no_model(dataset: DatasetReader) -> None:
 def _places(grid: Grid, points: list[tuple[float, float]], name: str) -> tuple[list[float], list[float]]:
     """Return the longitudes and latitudes of points in pixels of a grid.
 
-    Raises
-    ------
-    ImageryError
-        The CRS has no place on Earth, or a point lies outside its area.
+    Raises ImageryError if the CRS has no place on Earth, or a point lies outside its area.
     """
     x, y = zip(*(grid.transform @ point for point in points))
     place = f"({x[0]:g}, {y[0]:g})"
@@ -254,12 +241,8 @@ def grid_at(image_grid: Grid, resolution_m: float) -> Grid:
     """Choose the grid on which to process an image at a ground resolution in meters; 0 means the image's own.
 
     It has the image's CRS, extent and orientation. It is the image's own grid if both sides of its pixels are within 25
-    % of the resolution. Otherwise its pixels are square on the ground, as nearly as whole pixels allow.
-
-    Raises
-    ------
-    RoadSegError
-        It would have more than 10^12 pixels.
+    % of the resolution. Otherwise its pixels are square on the ground, as nearly as whole pixels allow. Raises
+    RoadSegError if it would have more than 10^12 pixels.
     """
     if not resolution_m:
         return image_grid

@@ -45,12 +45,8 @@ class MaskValues:
     def codes(self, values: np.ndarray, shown: np.ndarray, name: str) -> np.ndarray:
         """Return ROAD, BACKGROUND or NO_DATA, which is IGNORE of labels, for values of any number type: (...) uint8.
 
-        NaN, infinity and what is not `shown`, (...) bool, are no data. `name` is the mask in messages.
-
-        Raises
-        ------
-        ImageryError
-            The meaning of a value is not known.
+        NaN, infinity and what is not `shown`, (...) bool, are no data. `name` is the mask in messages. Raises
+        ImageryError if the meaning of a value is not known.
         """
         codes = np.full(values.shape, BACKGROUND, dtype=np.uint8)
         for code, meant in ((NO_DATA, self.no_data), (ROAD, self.road)):
@@ -103,14 +99,9 @@ def declared_no_data(dataset: DatasetReader) -> frozenset[float]:
 def values_of(dataset: DatasetReader, name: str, reporter: Reporter) -> Optional[frozenset[float]]:
     """Return the finite values of a mask where nothing hides them, or as many of them as tell what they mean.
 
-    None if the raster is a probability: it has a scale, or numbers that are no whole ones.
-
-    Raises
-    ------
-    ImageryError
-        It has bands that differ.
-    ResourceError
-        It is so large that not even a bit of each pixel fits into the memory: to read it whole would take days.
+    None if the raster is a probability: it has a scale, or numbers that are no whole ones. Raises ImageryError if it
+    has bands that differ. Raises ResourceError if it is so large that not even a bit of each pixel fits into the
+    memory: to read it whole would take days.
     """
     needed_bytes, free_bytes = dataset.height * dataset.width / 8, available_bytes()
     if needed_bytes > free_bytes:
@@ -141,12 +132,8 @@ def values_of(dataset: DatasetReader, name: str, reporter: Reporter) -> Optional
 def mask_values_of(dataset: DatasetReader, options: MaskValueOptions, reporter: Reporter) -> Optional[MaskValues]:
     """Return what the values of a single mask mean; None if the raster is a probability, see `values_of`.
 
-    Raises
-    ------
-    ImageryError
-        They are in none of the conventions, and nobody named those of road; or it has bands that differ.
-    ResourceError
-        It is too large.
+    Raises ImageryError if they are in none of the conventions, and nobody named those of road; or it has bands that
+    differ. Raises ResourceError if it is too large.
     """
     options = options_of(dataset, options)
     found = frozenset[float]() if options.road_values else values_of(dataset, dataset.name, reporter)
@@ -161,10 +148,7 @@ def mask_values_of(dataset: DatasetReader, options: MaskValueOptions, reporter: 
 def read_values(dataset: DatasetReader, window: Window, name: str) -> np.ndarray:
     """Return the values of a window of a mask, (height, width), any number type.
 
-    Raises
-    ------
-    ImageryError
-        It has bands that differ.
+    Raises ImageryError if it has bands that differ.
     """
     return _gray(dataset.read(_image_bands(dataset), window=window, masked=False), name)
 
@@ -186,10 +170,7 @@ def _image_bands(dataset: DatasetReader) -> list[int]:
 def _gray(bands: np.ndarray, name: str) -> np.ndarray:
     """Return the values of bands that are alike, (bands, height, width), any number type: (height, width).
 
-    Raises
-    ------
-    ImageryError
-        They differ.
+    Raises ImageryError if they differ.
     """
     if not all(np.array_equal(band, bands[0], equal_nan=True) for band in bands[1:]):
         raise ImageryError(

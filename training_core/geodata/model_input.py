@@ -42,12 +42,8 @@ def find_bands(dataset: DatasetReader, wanted: ModelInput) -> tuple[int, ...]:
     """Return the numbers of a dataset's bands that a model takes, in the model's order.
 
     A model of red, green and blue that normalizes by the image was also trained on gray images: a single band stands
-    for all three. Of an image with more bands without names it takes the first three.
-
-    Raises
-    ------
-    ImageryError
-        The dataset has other bands than the model was trained on, or is no image; see `rasters.band_names`.
+    for all three. Of an image with more bands without names it takes the first three. Raises ImageryError if the
+    dataset has other bands than the model was trained on, or is no image; see `rasters.band_names`.
     """
     is_for_any_color = wanted.scaling == IMAGE and all(band.name in _COLORS for band in wanted.bands)
     indexes = tuple(band_names(dataset))
@@ -70,12 +66,8 @@ def measure_scaling(image: Image, bands: tuple[Band, ...]) -> tuple[Band, ...]:
     """Return bands with the mean and standard deviation of an image, estimated from a sample of its pixels.
 
     The sample is at the model's resolution because pixels of overviews are means and vary less. Without data in the
-    sample the bands are returned as they are.
-
-    Raises
-    ------
-    ImageryError
-        The values are too large or too small to normalize by.
+    sample the bands are returned as they are. Raises ImageryError if the values are too large or too small to normalize
+    by.
     """
     for count in _SQUARES_A_SIDE:
         side_px = round(_MEASURED_PX**0.5 / count)

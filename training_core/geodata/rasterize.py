@@ -20,7 +20,7 @@ from rasterio.features import rasterize
 from shapely.geometry import box
 from shapely.geometry.base import BaseGeometry
 
-from ..errors import LabelError
+from ..errors import LayerError
 from .grid import Grid
 from .shapes import projected, valid
 
@@ -94,17 +94,13 @@ def limit_to(
 ) -> tuple[tuple[int, int, int, int], BaseGeometry]:
     """Return the window (column, row, width, height) that holds an area of interest, and its shape in ground meters.
 
-    The area is polygons in any CRS. `image` names the grid's raster in messages.
-
-    Raises
-    ------
-    LabelError
-        The area of interest is outside the grid.
+    The area is polygons in any CRS. `image` names the grid's raster in messages. Raises LayerError if the area of
+    interest is outside the grid.
     """
     shape = shapely.union_all(shapes_on(aoi, grid))
     window = pixel_window(np.array([shape]), grid)
     if not window[2] or not window[3]:
-        raise LabelError(f"The area of interest lies outside {image}.", "Check both layers' coordinate systems.")
+        raise LayerError(f"The area of interest lies outside {image}.", "Check both layers' coordinate systems.")
     return window, shape
 
 

@@ -50,10 +50,7 @@ class Band:
 def open_raster(path: str) -> Iterator[DatasetReader]:
     """Open a raster for reading.
 
-    Raises
-    ------
-    ImageryError
-        It cannot be opened or, within the context, read; or it has no bands, or complex numbers.
+    Raises ImageryError if it cannot be opened or, within the context, read; or it has no bands, or complex numbers.
     """
     require_openable(path, path, ImageryError)
     try:
@@ -78,10 +75,7 @@ def open_raster(path: str) -> Iterator[DatasetReader]:
 def read_grid(path: str) -> Grid:
     """Return the own grid of a raster.
 
-    Raises
-    ------
-    ImageryError
-        See `open_raster` and `grid_of`.
+    Raises ImageryError; see `open_raster` and `grid_of`.
     """
     with open_raster(path) as dataset:
         return grid_of(dataset)
@@ -97,10 +91,7 @@ def first_cause(error: BaseException) -> str:
 def band_names(dataset: DatasetReader) -> dict[int, str]:
     """Return the name of each band of an image, by its number from 1, without alpha bands.
 
-    Raises
-    ------
-    ImageryError
-        It is no image, but a result of RoadSeg's.
+    Raises ImageryError if it is no image, but a result of RoadSeg's.
     """
     result = _RESULTS.get(dataset.descriptions[0] or "")
     if result and dataset.count == 1 and dataset.nodata == NO_DATA:
@@ -118,10 +109,7 @@ def band_names(dataset: DatasetReader) -> dict[int, str]:
 def unnamed(dataset: DatasetReader) -> bool:
     """Whether no band of a dataset has a color or description.
 
-    Raises
-    ------
-    ImageryError
-        See `band_names`.
+    Raises ImageryError; see `band_names`.
     """
     return all(name == _numbered(index) for index, name in band_names(dataset).items())
 
@@ -133,10 +121,7 @@ def _numbered(index: int) -> str:
 def choose_bands(dataset: DatasetReader, wanted: tuple[int, ...]) -> dict[int, str]:
     """Return the bands to train on, with their names by number: those wanted, or all but alpha.
 
-    Raises
-    ------
-    ImageryError
-        A wanted band is missing, there are only alpha bands, or it is no image; see `band_names`.
+    Raises ImageryError if a wanted band is missing, there are only alpha bands, or it is no image; see `band_names`.
     """
     names = band_names(dataset)
     missing = [index for index in wanted if index not in names]
@@ -151,10 +136,7 @@ def choose_bands(dataset: DatasetReader, wanted: tuple[int, ...]) -> dict[int, s
 def match_bands(dataset: DatasetReader, bands: tuple[Band, ...]) -> tuple[int, ...]:
     """Return the numbers of a dataset's bands in a model's order, matched by name or else by count.
 
-    Raises
-    ------
-    ImageryError
-        The dataset has other bands than the model was trained on, or is no image; see `band_names`.
+    Raises ImageryError if the dataset has other bands than the model was trained on, or is no image; see `band_names`.
     """
     names = band_names(dataset)
     by_name = {name: index for index, name in names.items()}
@@ -262,10 +244,7 @@ def measure_bands(names: tuple[str, ...], samples: list[np.ndarray]) -> tuple[Ba
 def require_computable(bands: tuple[Band, ...], image: str) -> None:
     """Check the measured mean and deviation of an image's bands.
 
-    Raises
-    ------
-    ImageryError
-        They are too large or too small to normalize by.
+    Raises ImageryError if they are too large or too small to normalize by.
     """
     for band in bands:
         if not (abs(band.mean) <= MAX_VALUE and MIN_STD <= band.std <= MAX_VALUE):
@@ -281,12 +260,7 @@ def require_normal(normalized: np.ndarray, dtype: np.dtype, bands: tuple[Band, .
 
     Extreme values are refused and not taken as missing data. Resampling may have mixed them with their neighbors, and
     an image full of them would be segmented as nothing. Values that had an integer `dtype` too small for them are not
-    checked.
-
-    Raises
-    ------
-    ImageryError
-        A value is farther from the mean than MAX_NORMALIZED deviations.
+    checked. Raises ImageryError if a value is farther from the mean than MAX_NORMALIZED deviations.
     """
     if np.issubdtype(dtype, np.integer):
         ends = np.iinfo(dtype)

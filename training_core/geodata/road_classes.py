@@ -13,9 +13,9 @@ import geopandas
 import numpy as np
 import pandas
 
-from ..errors import LabelError
+from ..errors import LayerError
 from ..jobs.json_fields import MAX_TEXT, Limits, read
-from .field_numbers import numbers_in
+from .fields import numbers_in
 
 # The tag of a class raster that holds the classes' names and speeds, as JSON.
 CLASSES_TAG = "ROADSEG_CLASSES"
@@ -47,12 +47,8 @@ def find_classes(
     """Find the road classes in fields of drawn roads, and the class of each road from 1, (roads,) uint8; 0 is unknown.
 
     The values of `class_field` are the classes. If it is empty, the classes are those speed bins that occur. A class
-    gets the median of its roads in `speed_field`, in km/h, or a default speed if that is empty.
-
-    Raises
-    ------
-    LabelError
-        The fields have no values, or too many different ones.
+    gets the median of its roads in `speed_field`, in km/h, or a default speed if that is empty. Raises LayerError if
+    the fields have no values, or too many different ones.
     """
     unknown = np.full(len(roads), np.nan)
     speeds = numbers_in(roads[speed_field]) if speed_field else unknown
@@ -67,9 +63,9 @@ def find_classes(
         distinct = [_bin_name(number) for number in sorted(set(bins) - {0})]
     field = f"The field {class_field or speed_field!r} of the drawn roads ({path})"
     if not distinct:
-        raise LabelError(f"{field} has no usable values.", "Choose another field.")
+        raise LayerError(f"{field} has no usable values.", "Choose another field.")
     if len(distinct) > MAX_CLASSES:
-        raise LabelError(
+        raise LayerError(
             f"{field} has {len(distinct)} different values; at most {MAX_CLASSES} classes can be trained.",
             "Choose a field of classes.",
         )
@@ -104,9 +100,6 @@ def to_document(classes: Sequence[RoadClass]) -> list[dict[str, object]]:
 def from_document(document: object) -> tuple[RoadClass, ...]:
     """Return the classes that `to_document` described.
 
-    Raises
-    ------
-    ValueError
-        The document holds something else.
+    Raises ValueError if the document holds something else.
     """
     return read(tuple[RoadClass, ...], document, "the classes")

@@ -143,13 +143,8 @@ def band_raster(
     """Open a raster as a road raster: a mask, or its first band as a probability; see `mask_values.values_of`.
 
     The road of a probability begins at `threshold`. In a mask that has only road and no data, these are background.
-
-    Raises
-    ------
-    ImageryError
-        There are no data; or, also when it is read, numbers that are no probabilities, or that mean nothing in a mask.
-    ResourceError
-        It is too large, see `mask_values.values_of`.
+    Raises ImageryError if there are no data, or numbers that are no probabilities or mean nothing in a mask, also when
+    it is read. Raises ResourceError if it is too large, see `mask_values.values_of`.
     """
     values = mask_values_of(dataset, options, reporter)
     if values is not None:
@@ -245,11 +240,8 @@ def class_array(numbers: np.ndarray, classes: tuple[RoadClass, ...]) -> ClassRas
 def class_band(dataset: DatasetReader, grid: Grid, of: str) -> ClassRaster:
     """Open a raster's first band as class numbers on the grid of a mask or probability, which `of` names in messages.
 
-    Raises
-    ------
-    ImageryError
-        It is on another grid, lacks the names and speeds of classes, or, when it is read, holds numbers that are not
-        classes.
+    Raises ImageryError if it is on another grid, lacks the names and speeds of classes, or, when it is read, holds
+    numbers that are not classes.
     """
     name, classes, own = dataset.name, _tagged_classes(dataset), grid_of(dataset)
     is_alike = (own.crs, own.width, own.height) == (grid.crs, grid.width, grid.height)

@@ -37,11 +37,7 @@ def meeting_pairs(
     """Query a tree with (n,) object shapes, a few at a time so that a layer that is refused never fills the memory.
 
     Returns (k,) int64 positions in `shapes` and in the tree. `limit` is the largest number of meetings. Each may be
-    counted twice, and each shape may meet itself.
-
-    Raises
-    ------
-    TooManyCrossings
+    counted twice, and each shape may meet itself. Raises TooManyCrossings.
     """
     at_once = max(1, limit // max(1, len(tree)))
     parts = [np.zeros((2, 0), dtype=np.int64)]
@@ -59,10 +55,7 @@ def meeting_pairs(
 def check_crossings(shapes: np.ndarray) -> None:
     """Check that repairing or clipping lines or polygons, (n,) object, takes seconds at most.
 
-    Raises
-    ------
-    TooManyCrossings
-        One crosses itself in more than `MAX_CROSSINGS` places.
+    Raises TooManyCrossings if one crosses itself in more than `MAX_CROSSINGS` places.
     """
     shapes = shapes[shapely.get_num_coordinates(shapes) > _MIN_VERTICES]
     is_area = shapely.get_dimensions(shapes) == 2

@@ -56,12 +56,8 @@ def for_pyogrio(source: str) -> str:
 def require_openable(source: str, name: str, error_type: type[RoadSegError]) -> None:
     """Check that opening a source does not fail in GDAL's encoding or wait forever.
 
-    A source is a path, or anything else that GDAL opens. It need not exist. Messages call it `name`.
-
-    Raises
-    ------
-    RoadSegError
-        Of `error_type`: GDAL cannot take the name, or it stands for a pipe, a socket or a device.
+    A source is a path, or anything else that GDAL opens. It need not exist. Messages call it `name`. Raises
+    RoadSegError of `error_type`: GDAL cannot take the name, or it stands for a pipe, a socket or a device.
     """
     try:
         source.encode()
@@ -90,12 +86,8 @@ def expand(inputs: Iterable[str], parts: Sequence[str] = ()) -> tuple[str, ...]:
     Of a folder with one of the `parts`, names of folders or files, the first of these is taken.
 
     Anything else that GDAL opens, such as an address, stays. A file whose name looks like a pattern is that file. The
-    matches of a pattern are sorted; `**` also matches subfolders.
-
-    Raises
-    ------
-    ImageryError
-        A folder holds no raster, or a pattern matches no file.
+    matches of a pattern are sorted; `**` also matches subfolders. Raises ImageryError if a folder holds no raster, or a
+    pattern matches no file.
     """
     return tuple(dict.fromkeys(raster for source in inputs for raster in _rasters_of(source, parts)))
 
@@ -119,12 +111,7 @@ def rasters_in(folder: str) -> list[str]:
     Parts of another raster are left out: overviews, masks, the tiles of a virtual mosaic. A damaged file counts as a
     raster if one with the same ending is intact, so that reading it fails by name. Where none of `_TRIED` files with an
     ending is a raster, the others are not tried: with a hundred thousand notes that would take a minute. A folder that
-    is one raster in some format is returned as it is.
-
-    Raises
-    ------
-    ImageryError
-        It holds no raster.
+    is one raster in some format is returned as it is. Raises ImageryError if it holds no raster.
     """
     if _parts(folder):
         return [folder]

@@ -23,7 +23,7 @@ from pyogrio.util import vsi_path
 from pyproj.exceptions import ProjError
 
 from ..errors import OutputError
-from .field_types import with_days
+from .fields import with_days
 
 PARQUET = ".parquet"
 # By suffix: the driver, and whether a file holds several layers.
@@ -55,10 +55,7 @@ class Written:
 def check_vector_output(path: str, layer_count: int = 1) -> None:
     """Check that RoadSeg can write a number of layers to a path, by its suffix.
 
-    Raises
-    ------
-    OutputError
-        RoadSeg does not write this format, or it holds only one layer.
+    Raises OutputError if RoadSeg does not write this format, or it holds only one layer.
     """
     suffix = Path(path).suffix.lower()
     if suffix not in FORMATS:
@@ -75,12 +72,8 @@ def write_layers(
     """Write layers to a file, in the format of its suffix, replacing it. GeoJSON is in WGS 84, as its standard has it.
 
     Only a GeoPackage holds more than one. Types are `LineString` or the like, by layer; by default the features decide
-    and an empty layer has none.
-
-    Raises
-    ------
-    OutputError
-        The suffix is unknown, or the file, read back, is not complete.
+    and an empty layer has none. Raises OutputError if the suffix is unknown, or the file is not complete when it is
+    read back.
     """
     path, types = Path(path), geometry_types or {}
     written = {}
@@ -97,12 +90,8 @@ def write_layers(
 def write_in_parts(path: str | Path, name: str, parts: Iterable[geopandas.GeoDataFrame], geometry_type: str) -> None:
     """Write a layer part by part, so that it need not fit into memory, and replace a file.
 
-    There is at least one part. All have the same columns and CRS, and some may be empty.
-
-    Raises
-    ------
-    OutputError
-        As for `write_layers`.
+    There is at least one part. All have the same columns and CRS, and some may be empty. Raises OutputError as for
+    `write_layers`.
     """
     path, count, extents, empty = Path(path), 0, [], None
     with _writing(path, 1) as driver:
@@ -159,12 +148,7 @@ def extent_of(layer: geopandas.GeoDataFrame) -> Optional[np.ndarray]:
 def check_written(path: Path, driver: str, layers: Mapping[str, Written]) -> None:
     """Check that a file (GPKG, GeoJSON or FlatGeobuf) is complete.
 
-    It has the features of layers in its CRS, by their count and extent.
-
-    Raises
-    ------
-    OutputError
-        Something is missing.
+    It has the features of layers in its CRS, by their count and extent. Raises OutputError if something is missing.
     """
     try:
         is_whole = _is_closed(path, driver, layers) and all(
@@ -222,10 +206,7 @@ _GEOMETRY = "geometry"
 def require_pyarrow(path: str) -> None:
     """Check that the runtime can read and write GeoParquet.
 
-    Raises
-    ------
-    OutputError
-        It has no pyarrow.
+    Raises OutputError if it has no pyarrow.
     """
     if find_spec("pyarrow") is None:
         raise OutputError(
@@ -238,14 +219,8 @@ def _write_geoparquet(path: Path, parts: Iterable[geopandas.GeoDataFrame], geome
     """Write parts of a layer, replacing a file, and return the number of features.
 
     There is at least one part. All have the same columns and CRS, and some may be empty. `geometry_type` is
-    `LineString` or the like.
-
-    Raises
-    ------
-    OSError
-        The file cannot be written.
-    OutputError
-        Read back, it is not complete.
+    `LineString` or the like. Raises OSError if the file cannot be written. Raises OutputError if it is not complete
+    when it is read back.
     """
     from pyarrow import parquet
 

@@ -20,12 +20,12 @@ from pyproj.exceptions import ProjError
 from shapely.errors import ShapelyError
 from shapely.geometry.base import BaseGeometry
 
-from ..errors import LabelError
+from ..errors import LayerError
 from ..events import Reporter
 from ..jobs.field_names import TAKEN, describe_renamed, stored_names
-from .field_types import read_parquet, restore_types
+from .fields import read_parquet, restore_types
 from .grid import MAX_COORDINATE, MAX_DEG, Grid
-from .osm_edits import without_deleted_ways
+from .osm_layers import without_deleted_ways
 from .rasterize import box_around
 from .shapes import MAX_CROSSINGS, TooManyCrossings, check_crossings, valid
 from .sources import QGIS_PART, for_pyogrio, require_openable
@@ -55,17 +55,12 @@ def read_layer(
     layer in messages: `drawn roads`. Where something is written of the layer, a reporter warns of heights.
 
     Of a layer with more than `MAX_WHOLE` features, or a number that only reading tells, as in extracts of
-    OpenStreetMap, only those that come within a distance, `margin_m`, of any of some images' grids are read.
-
-    Raises
-    ------
-    LabelError
-        The layer cannot be read, has no CRS, features of which none has a geometry or is near the images, has a
-        coordinate that is not on Earth, or a polygon that crosses itself far more often than a drawn one.
-    OutputError
-        The runtime cannot read this format.
+    OpenStreetMap, only those that come within a distance, `margin_m`, of any of some images' grids are read. Raises
+    LayerError if the layer cannot be read, has no CRS, features of which none has a geometry or is near the images, has
+    a coordinate that is not on Earth, or a polygon that crosses itself far more often than a drawn one. Raises
+    OutputError if the runtime cannot read this format.
     """
-    require_openable(path, f"The {purpose} ({path})", LabelError)
+    require_openable(path, f"The {purpose} ({path})", LayerError)
     try:
         file, where = _parse_source(path)
         where.update(_near(file, where["layer"], images, margin_m))
@@ -73,26 +68,26 @@ def read_layer(
         if "mask" in where and layer.empty:
             _refuse_elsewhere(path, purpose, where["mask"], margin_m)
     except ShapelyError as error:
-        raise LabelError(
+        raise LayerError(
             f"A geometry of the {purpose} ({path}) cannot be used: {str(error).strip().rstrip('.')}.",
             "Repair it, as with Fix geometries of QGIS: lines of a single point, open rings, and surfaces (TIN, "
             "PolyhedralSurface) are no lines or polygons.",
         ) from error
     except (RuntimeError, ValueError, OverflowError, OSError) as error:  # pyogrio's and PROJ's are RuntimeErrors
-        raise LabelError(
+        raise LayerError(
             f"The {purpose} ({path}) cannot be read: {str(error).rstrip('.')}.",
             "Check that the file is there and is a vector layer.",
         ) from error
     if not isinstance(layer, geopandas.GeoDataFrame):
-        raise LabelError(
+        raise LayerError(
             f"The {purpose} ({path}) is a table without geometry.",
             "Choose a layer of lines or polygons. In a CSV file, the geometry is read from a column named WKT.",
         )
     has_shape = ~(layer.geometry.isna() | layer.geometry.is_empty)
     if len(layer) and not has_shape.any():
-        raise LabelError(f"No feature of the {purpose} ({path}) has a geometry.", "Draw them, or choose another layer.")
+        raise LayerError(f"No feature of the {purpose} ({path}) has a geometry.", "Draw them, or choose another layer.")
     if layer.crs is None:
-        raise LabelError(
+        raise LayerError(
             f"The {purpose} ({path}) has no coordinate reference system.",
             "Set it in the layer's properties. A Shapefile or CSV file needs a .prj file beside it.",
         )
@@ -147,7 +142,7 @@ def _near(file: str, layer: str | int, images: Iterable[Grid], margin_m: float) 
 
 
 def _refuse_elsewhere(path: str, purpose: str, surroundings: BaseGeometry, margin_m: float) -> None:
-    """Raise LabelError if a layer has features, none of which lies in the surroundings of the images."""
+    """Raise LayerError if a layer has features, none of which lies in the surroundings of the images."""
     file, where = _parse_source(path)
     first = _features(file, {**where, "max_features": _FEW})
     shapes = first.geometry[~(first.geometry.isna() | first.geometry.is_empty)]
@@ -155,7 +150,7 @@ def _refuse_elsewhere(path: str, purpose: str, surroundings: BaseGeometry, margi
         points = shapely.centroid([shapes.iloc[0], surroundings])
         places = geopandas.GeoSeries(points, crs=first.crs).to_crs(_GEOGRAPHIC)
         here, there = (f"longitude {place.x:.2f}, latitude {place.y:.2f}" for place in places)
-        raise LabelError(
+        raise LayerError(
             f"Nothing of the {purpose} ({path}) lies within {margin_m:g} m of the images: the first feature is at "
             f"{here}, but the images are at {there}.",
             "Give a layer of the ground that the images show, or set the right coordinate reference systems.",
@@ -165,27 +160,24 @@ def _refuse_elsewhere(path: str, purpose: str, surroundings: BaseGeometry, margi
 def refuse_tangles(shapes: np.ndarray, path: str, purpose: str) -> None:
     """Check that no shape of a layer, (n,) object, crosses itself far more often than a drawn one.
 
-    Raises
-    ------
-    LabelError
-        One does; see `check_crossings`.
+    Raises LayerError if one does; see `check_crossings`.
     """
     try:
         check_crossings(shapes)
     except TooManyCrossings as error:
-        raise LabelError(
+        raise LayerError(
             f"A line or polygon of the {purpose} ({path}) crosses itself in more than {MAX_CROSSINGS:,} places.",
             "Repair or delete it.",
         ) from error
 
 
 def _check_places(layer: geopandas.GeoDataFrame, path: str, purpose: str) -> None:
-    """Raise LabelError where a vertex of a layer is not on Earth."""
+    """Raise LayerError where a vertex of a layer is not on Earth."""
     points, owner = shapely.get_coordinates(layer.geometry.to_numpy(), return_index=True)
     is_number = np.isfinite(points).all(axis=1)
     if not is_number.all():
         feature = owner[~is_number][0] + 1
-        raise LabelError(
+        raise LayerError(
             f"Feature {feature} of the {purpose} ({path}) has a vertex at {_words(points, ~is_number)}.",
             "Repair or delete that feature.",
         )
@@ -195,7 +187,7 @@ def _check_places(layer: geopandas.GeoDataFrame, path: str, purpose: str) -> Non
             raise ProjError("neither geographic nor projected")
         to_geographic = pyproj.Transformer.from_crs(layer.crs, _GEOGRAPHIC, always_xy=True)
     except ProjError as error:
-        raise LabelError(
+        raise LayerError(
             f"The coordinate reference system of the {purpose} ({path}), {layer.crs.name}, cannot be placed on Earth.",
             remedy,
         ) from error
@@ -203,7 +195,7 @@ def _check_places(layer: geopandas.GeoDataFrame, path: str, purpose: str) -> Non
     places = np.column_stack(to_geographic.transform(*np.where(is_on_earth[:, None], points, 0).T))
     is_on_earth &= (np.abs(places) <= MAX_DEG).all(axis=1)
     if not is_on_earth.all():
-        raise LabelError(
+        raise LayerError(
             f"The {purpose} ({path}) reach outside the area of their coordinate reference system, {layer.crs.name}: a "
             f"vertex is at {_words(points, ~is_on_earth)}.",
             remedy,
@@ -230,13 +222,10 @@ def _parse_source(path: str) -> tuple[str, dict]:
 def require_features(layer: geopandas.GeoDataFrame, path: str, purpose: str) -> None:
     """Check that a layer has features.
 
-    Raises
-    ------
-    LabelError
-        It is empty.
+    Raises LayerError if it is empty.
     """
     if layer.empty:
-        raise LabelError(
+        raise LayerError(
             f"The {purpose} ({path}) has no features.",
             "Choose another layer, or another filter or selection of it. If it was drawn just now, save its edits; if "
             "a job wrote it, nothing was found there.",
@@ -246,10 +235,7 @@ def require_features(layer: geopandas.GeoDataFrame, path: str, purpose: str) -> 
 def require_geometry(layer: geopandas.GeoDataFrame, allowed: tuple[str, ...], path: str, purpose: str) -> None:
     """Check that a layer holds only `points`, `lines` or `polygons`, as allowed, each including its multipart type.
 
-    Raises
-    ------
-    LabelError
-        It holds other geometry or, if it is empty, is made for other geometry.
+    Raises LayerError if it holds other geometry or, if it is empty, is made for other geometry.
     """
     shapes = layer.geometry.to_numpy()
     fits = np.isin(shapely.get_dimensions(shapes), [_DIMENSIONS[name] for name in allowed])
@@ -260,7 +246,7 @@ def require_geometry(layer: geopandas.GeoDataFrame, allowed: tuple[str, ...], pa
         is_other = any(word in declared for name, word in _TYPES.items() if name not in allowed)
         other = declared if is_other else ""
     if other:
-        raise LabelError(
+        raise LayerError(
             f"The {purpose} ({path}) must be {' or '.join(allowed)}, but it holds {other}.", "Choose another layer."
         )
 
@@ -276,16 +262,13 @@ def _declared_type(path: str) -> str:
 def with_names(layer: geopandas.GeoDataFrame, names: Iterable[str], path: str, purpose: str) -> geopandas.GeoDataFrame:
     """Return a layer in which a field that differs from one of some names in case alone has that name.
 
-    Raises
-    ------
-    LabelError
-        Several fields are called so but for case.
+    Raises LayerError if several fields are called so but for case.
     """
     renamed: dict[str, str] = {}
     for name in names:
         alike = [field for field in layer.columns if str(field).lower() == name.lower()]
         if len(alike) > 1:
-            raise LabelError(
+            raise LayerError(
                 f"The {purpose} ({path}) have the fields {' and '.join(map(repr, alike))}: only one can be {name!r}.",
                 "Remove or rename the other.",
             )
@@ -296,27 +279,20 @@ def with_names(layer: geopandas.GeoDataFrame, names: Iterable[str], path: str, p
 def require_fields(layer: geopandas.GeoDataFrame, names: Iterable[str], path: str, purpose: str) -> None:
     """Check that a layer has fields of some names; empty names are skipped.
 
-    An empty layer may lack them, since some formats keep no fields without features.
-
-    Raises
-    ------
-    LabelError
-        A field is missing.
+    An empty layer may lack them, since some formats keep no fields without features. Raises LayerError if a field is
+    missing.
     """
     for name in filter(None, names):
         fields = [str(field) for field in layer.columns if field != layer.geometry.name]
         if name not in fields and not layer.empty:
             known = ", ".join(fields) or "no fields"
-            raise LabelError(f"The {purpose} ({path}) have no field {name!r}.", f"They have: {known}.")
+            raise LayerError(f"The {purpose} ({path}) have no field {name!r}.", f"They have: {known}.")
 
 
 def read_polygons(path: str, purpose: str) -> geopandas.GeoDataFrame:
     """Return a layer of polygons.
 
-    Raises
-    ------
-    LabelError
-        See `read_layer`, `require_features` and `require_geometry`.
+    Raises LayerError; see `read_layer`, `require_features` and `require_geometry`.
     """
     area = read_layer(path, purpose)
     require_features(area, path, purpose)

@@ -102,10 +102,7 @@ INTERACTIVE_JOBS: dict[str, type[Job]] = {name: job for name, job in JOBS.items(
 def from_json(text: str) -> Job:
     """Return the validated job that the text of a job file holds.
 
-    Raises
-    ------
-    JobError
-        The text is not a job file of this version, or a field is unknown or has an invalid value.
+    Raises JobError if the text is not a job file of this version, or a field is unknown or has an invalid value.
     """
     try:
         document = parse(text)

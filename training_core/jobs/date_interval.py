@@ -40,12 +40,8 @@ ALL_TIME = DateInterval()
 def parse_interval(text: str) -> DateInterval:
     """Return the interval that a text such as `2024-09-01/2024-09-30` or `2024-09-27/..` means; all time if empty.
 
-    A date stands for its whole day in UTC, a single date or time for an interval of itself.
-
-    Raises
-    ------
-    ValueError
-        The text is no interval.
+    A date stands for its whole day in UTC, a single date or time for an interval of itself. Raises ValueError if the
+    text is no interval.
     """
     if not text:
         return ALL_TIME

@@ -27,12 +27,7 @@ def replace(new: Path, final: Path) -> None:
     """Move a file or folder into place, and try again for PATIENCE_S as long as another program holds one of them open.
 
     Windows lets nobody move, replace or remove a file that another program has open, and programs that search for
-    viruses, index or back up open each new file for moments.
-
-    Raises
-    ------
-    OSError
-        It is not possible.
+    viruses, index or back up open each new file for moments. Raises OSError if it is not possible.
     """
     _patiently(lambda: os.replace(new, final))
 
@@ -40,10 +35,7 @@ def replace(new: Path, final: Path) -> None:
 def remove(path: Path) -> None:
     """Remove a file, with the same patience.
 
-    Raises
-    ------
-    OSError
-        It is not possible.
+    Raises OSError if it is not possible.
     """
     _patiently(lambda: os.unlink(path))
 

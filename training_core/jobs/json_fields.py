@@ -19,7 +19,7 @@ import math
 import re
 import stat
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Annotated, Any, Callable, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -70,15 +70,12 @@ PRINTABLE, PATH = _Mark("printable"), _Mark("path")
 def parse(text: str) -> Any:
     """Return the value of a JSON text.
 
-    Raises
-    ------
-    ValueError
-        The text is not JSON; a key stands twice in an object; a number is NaN, infinite or has too many digits; or
-        lists and objects are nested deeper than MAX_DEPTH.
+    Raises ValueError if the text is not JSON; a key stands twice in an object; a number is NaN, infinite or has too
+    many digits; or lists and objects are nested deeper than MAX_DEPTH.
     """
     try:
         document = json.loads(
-            text, object_pairs_hook=_object, parse_int=_integer, parse_float=_float, parse_constant=_refuse_constant
+            text, object_pairs_hook=_object, parse_int=_integer, parse_float=_finite, parse_constant=_finite
         )
     except RecursionError as error:
         raise ValueError("The JSON is nested too deeply.") from error
@@ -89,12 +86,8 @@ def parse(text: str) -> Any:
 def parse_file(path: Union[str, Path], max_bytes: int) -> Any:
     """Return the value of a JSON file in UTF-8 without a byte order mark.
 
-    Raises
-    ------
-    OSError
-        The file cannot be read.
-    ValueError
-        It is not a regular file, has more bytes than `max_bytes`, or `parse` refuses its text.
+    Raises OSError if the file cannot be read. Raises ValueError if it is not a regular file, has more bytes than
+    `max_bytes`, or `parse` refuses its text.
     """
     status = Path(path).stat()
     if not stat.S_ISREG(status.st_mode):  # reading a pipe or a device might never end
@@ -108,14 +101,9 @@ def read(kind: type[_T], value: object, name: str = "", is_exact: bool = False) 
     """Return a JSON value of unknown origin, from `parse`, as a type; messages name the value by `name`.
 
     The type is a dataclass, int, float, bool, str, Any, or Literal, Optional, list, tuple, dict or Mapping of these;
-    Annotated with Limits, and in dataclasses with Key, EXACT or PRINTABLE. A number must not be a truth
-    value, nor an integer a float; lists become tuples where annotated as such. If `is_exact`, unknown members are
-    refused, as by EXACT.
-
-    Raises
-    ------
-    ValueError
-        A member is missing, of another type or out of its limits; the message names it.
+    Annotated with Limits, and in dataclasses with Key, EXACT or PRINTABLE. A number must not be a truth value, nor an
+    integer a float; lists become tuples where annotated as such. If `is_exact`, unknown members are refused, as by
+    EXACT. Raises ValueError if a member is missing, of another type or out of its limits; the message names it.
     """
     annotation: Any = kind
     result: _T = _reader(annotation, (EXACT,) if is_exact else ())(value, name)
@@ -132,128 +120,99 @@ def _reader(kind: Any, notes: tuple[Any, ...] = ()) -> _Reader:
     if kind is Any:
         return lambda value, name: value
     if dataclasses.is_dataclass(kind):
-        return _dataclass_reader(kind, EXACT in notes)
+        return partial(_read_object, kind, _members(kind), EXACT in notes)
     if kind is str:
-        return _text_reader(limits or Limits(0, MAX_TEXT), notes)
+        refused = CONTROL_CHARACTERS if PRINTABLE in notes else (_NULL if PATH in notes else _UNWRITABLE)
+        return partial(_read_text, refused, limits or Limits(0, MAX_TEXT))
     if kind is bool or origin is Literal:
-        return _choice_reader(arguments or (False, True))
+        return partial(_read_choice, arguments or (False, True))
     if kind in (int, float):
-        return _number_reader(kind, limits or Limits())
+        return partial(_read_number, kind, limits or Limits())
     if type(None) in arguments:
-        return _optional_reader(_reader(next(each for each in arguments if each is not type(None)), notes))
+        reader = _reader(next(each for each in arguments if each is not type(None)), notes)
+        return lambda value, name: None if value is None else reader(value, name)
     return _container_reader(origin, arguments, limits or Limits())
 
 
 def _container_reader(kind: Any, arguments: tuple[Any, ...], limits: Limits) -> _Reader:
     if kind is tuple and arguments[-1] is not Ellipsis:
-        return _fixed_reader(arguments)
+        return partial(_read_fixed, tuple(map(_reader, arguments)))
     if kind in (list, tuple):
-        return _list_reader(arguments[0], kind, limits)
+        return partial(_read_list, kind, _reader(arguments[0]), limits)
     if isinstance(kind, type) and issubclass(kind, Mapping):
-        return _mapping_reader(arguments, limits)
+        return partial(_read_mapping, _reader(arguments[0]), _reader(arguments[1]), limits)
     raise TypeError(f"{kind} cannot be read from JSON")
 
 
-def _dataclass_reader(kind: Any, is_exact: bool) -> _Reader:
+def _members(kind: Any) -> dict[str, tuple[str, _Reader, bool]]:
+    """Return each field of a dataclass by its key: its name, what reads it, and whether it must be there."""
     hints = get_type_hints(kind, include_extras=True)
-    keys, readers, optional = {}, {}, set()
+    members = {}
     for field in dataclasses.fields(kind):
         notes = get_args(hints[field.name]) if get_origin(hints[field.name]) is Annotated else ()
-        keys[field.name] = next((note.name for note in notes if isinstance(note, Key)), field.name)
-        readers[field.name] = _reader(hints[field.name])
-        has_default = field.default is not dataclasses.MISSING or field.default_factory is not dataclasses.MISSING
-        if has_default:
-            optional.add(field.name)
-    known = set(keys.values())
-
-    def read_members(value: Any, name: str) -> Any:
-        if not isinstance(value, dict):
-            raise ValueError(f"{name} is {shown(value)}, not an object")
-        if is_exact and not value.keys() <= known:
-            raise ValueError(f"{name} has the unknown member {shown(min(value.keys() - known))}".strip())
-        values = {}
-        for field, key in keys.items():
-            if key in value:
-                values[field] = readers[field](value[key], f"{name} {key}" if name else key)
-            elif field not in optional:
-                raise ValueError(f"{name} {key} is missing".strip())
-        return kind(**values)
-
-    return read_members
+        key = next((note.name for note in notes if isinstance(note, Key)), field.name)
+        is_required = field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
+        members[key] = (field.name, _reader(hints[field.name]), is_required)
+    return members
 
 
-def _text_reader(limits: Limits, notes: tuple[Any, ...]) -> _Reader:
-    refused = CONTROL_CHARACTERS if PRINTABLE in notes else (_NULL if PATH in notes else _UNWRITABLE)
-
-    def read_text(value: Any, name: str) -> Any:
-        if not isinstance(value, str) or not limits.low <= len(value) <= limits.high or refused.search(value):
-            least = f"{limits.low:g} to" if limits.low > 0 else "at most"
-            length = f" of {least} {limits.high:g} characters" if limits.high < math.inf else ""
-            raise ValueError(f"{name} is {shown(value)}, not text{length}")
-        return value
-
-    return read_text
-
-
-def _choice_reader(choices: tuple[Any, ...]) -> _Reader:
-    def read_choice(value: Any, name: str) -> Any:
-        if not any(type(value) is type(choice) and value == choice for choice in choices):
-            raise ValueError(f"{name} is {shown(value)}, not one of {', '.join(map(json.dumps, choices))}")
-        return value
-
-    return read_choice
+def _read_object(
+    kind: Any, members: dict[str, tuple[str, _Reader, bool]], is_exact: bool, value: Any, name: str
+) -> Any:
+    _expect(isinstance(value, dict), value, name, "an object")
+    if is_exact and not value.keys() <= members.keys():
+        raise ValueError(f"{name} has the unknown member {shown(min(value.keys() - members.keys()))}".strip())
+    values = {}
+    for key, (field, reader, is_required) in members.items():
+        if key in value:
+            values[field] = reader(value[key], f"{name} {key}" if name else key)
+        elif is_required:
+            raise ValueError(f"{name} {key} is missing".strip())
+    return kind(**values)
 
 
-def _number_reader(kind: type, limits: Limits) -> _Reader:
-    def read_number(value: Any, name: str) -> Any:
-        is_number = type(value) in (int, kind) and math.isfinite(value)
-        if not is_number or not limits.low <= value <= limits.high:
-            bounds = "" if limits == Limits() else f" from {limits.low:g} to {limits.high:g}"
-            raise ValueError(f"{name} is {shown(value)}, not a {'whole ' * (kind is int)}number{bounds}")
-        return kind(value)
-
-    return read_number
+def _read_text(refused: re.Pattern[str], limits: Limits, value: Any, name: str) -> Any:
+    if not isinstance(value, str) or not limits.low <= len(value) <= limits.high or refused.search(value):
+        least = f"{limits.low:g} to" if limits.low > 0 else "at most"
+        _expect(False, value, name, "text" + f" of {least} {limits.high:g} characters" * (limits.high < math.inf))
+    return value
 
 
-def _optional_reader(reader: _Reader) -> _Reader:
-    return lambda value, name: None if value is None else reader(value, name)
+def _read_choice(choices: tuple[Any, ...], value: Any, name: str) -> Any:
+    if not any(type(value) is type(choice) and value == choice for choice in choices):
+        _expect(False, value, name, f"one of {', '.join(map(json.dumps, choices))}")
+    return value
 
 
-def _fixed_reader(kinds: tuple[Any, ...]) -> _Reader:
-    readers = [_reader(kind) for kind in kinds]
-
-    def read_items(value: Any, name: str) -> Any:
-        if not isinstance(value, list) or len(value) != len(readers):
-            raise ValueError(f"{name} is {shown(value)}, not a list of {len(readers)}")
-        return tuple(reader(item, name) for reader, item in zip(readers, value))
-
-    return read_items
+def _read_number(kind: type, limits: Limits, value: Any, name: str) -> Any:
+    is_number = type(value) in (int, kind) and math.isfinite(value)
+    if not is_number or not limits.low <= value <= limits.high:
+        bounds = "" if limits == Limits() else f" from {limits.low:g} to {limits.high:g}"
+        _expect(False, value, name, f"a {'whole ' * (kind is int)}number{bounds}")
+    return kind(value)
 
 
-def _list_reader(kind: Any, make: Callable[[Any], Any], limits: Limits) -> _Reader:
-    reader = _reader(kind)
-
-    def read_list(value: Any, name: str) -> Any:
-        if not isinstance(value, list):
-            raise ValueError(f"{name} is {shown(value)}, not a list")
-        _check_count(value, name, limits)
-        item_name = f"an item of {name}"
-        return make([reader(item, item_name) for item in value])
-
-    return read_list
+def _read_fixed(readers: tuple[_Reader, ...], value: Any, name: str) -> Any:
+    _expect(isinstance(value, list) and len(value) == len(readers), value, name, f"a list of {len(readers)}")
+    return tuple(reader(item, name) for reader, item in zip(readers, value))
 
 
-def _mapping_reader(kinds: tuple[Any, ...], limits: Limits) -> _Reader:
-    read_key, read_value = map(_reader, kinds)
+def _read_list(make: Callable[[Any], Any], reader: _Reader, limits: Limits, value: Any, name: str) -> Any:
+    _expect(isinstance(value, list), value, name, "a list")
+    _check_count(value, name, limits)
+    item_name = f"an item of {name}"
+    return make([reader(item, item_name) for item in value])
 
-    def read_mapping(value: Any, name: str) -> Any:
-        if not isinstance(value, dict):
-            raise ValueError(f"{name} is {shown(value)}, not an object")
-        _check_count(value, name, limits)
-        key_name = f"a key of {name}"
-        return {read_key(key, key_name): read_value(each, f"{name} {shown(key)}") for key, each in value.items()}
 
-    return read_mapping
+def _read_mapping(read_key: _Reader, read_value: _Reader, limits: Limits, value: Any, name: str) -> Any:
+    _expect(isinstance(value, dict), value, name, "an object")
+    _check_count(value, name, limits)
+    return {read_key(key, f"a key of {name}"): read_value(each, f"{name} {shown(key)}") for key, each in value.items()}
+
+
+def _expect(is_right: bool, value: Any, name: str, what: str) -> None:
+    if not is_right:
+        raise ValueError(f"{name} is {shown(value)}, not {what}")
 
 
 def _check_count(items: Any, name: str, limits: Limits) -> None:
@@ -275,15 +234,11 @@ def _integer(digits: str) -> int:
     return int(digits)
 
 
-def _float(digits: str) -> float:
+def _finite(digits: str) -> float:
     value = float(digits)
     if not math.isfinite(value):
-        raise ValueError("A number of the JSON is too large.")
+        raise ValueError("A number of the JSON is NaN, infinite or too large.")
     return value
-
-
-def _refuse_constant(name: str) -> float:
-    raise ValueError(f"The JSON has the number {name}.")
 
 
 def _check_depth(document: Any) -> None:

@@ -151,10 +151,7 @@ class Job:
     def validate(self) -> None:
         """Check every field, that outputs have possible names and are different files, and that all fields fit.
 
-        Raises
-        ------
-        JobError
-            A value is missing, of the wrong type, or out of range, or does not fit another one.
+        Raises JobError if a value is missing, of the wrong type, or out of range, or does not fit another one.
         """
         for field in self.option_fields():
             _validate_field(field, getattr(self, field.name))
@@ -269,10 +266,7 @@ def describe_range(option_: Option) -> str:
 def from_options(job_type: type[Job], options: dict[str, Any]) -> Job:
     """Return the validated job with these options; lists become tuples, and integers become floats where expected.
 
-    Raises
-    ------
-    JobError
-        An option is unknown, missing, of the wrong type, or out of range.
+    Raises JobError if an option is unknown, missing, of the wrong type, or out of range.
     """
     fields = {field.name: field for field in job_type.option_fields()}
     unknown = sorted(set(options) - set(fields))

@@ -33,12 +33,7 @@ _MODE = 0o777 if sys.platform == "win32" else 0o700
 class PrivateFolder:
     """A new folder that no other user can foresee, enter, or have there before as a link.
 
-    By prefix and suffix of its name, `remove_leftovers` finds it.
-
-    Raises
-    ------
-    OSError
-        It cannot be made.
+    By prefix and suffix of its name, `remove_leftovers` finds it. Raises OSError if it cannot be made.
     """
 
     def __init__(self, parent: Path, prefix: str, suffix: str = "") -> None:
@@ -87,10 +82,7 @@ def remove_leftovers(parent: Path, prefix: str, suffix: str = "") -> int:
 def _removed(folder: Path) -> bool:
     """Remove a folder if no process uses it; return whether it was removed.
 
-    Raises
-    ------
-    OSError
-        The folder cannot be read, or its lock cannot be tried.
+    Raises OSError if the folder cannot be read, or its lock cannot be tried.
     """
     if folder.is_symlink() or not folder.is_dir():
         return False
@@ -116,10 +108,7 @@ def _removed(folder: Path) -> bool:
 def is_locked_now(handle: int) -> bool:
     """Lock an open file if no one else has locked it, and return whether that was possible.
 
-    Raises
-    ------
-    OSError
-        The file system has no locks.
+    Raises OSError if the file system has no locks.
     """
     try:
         if sys.platform == "win32":

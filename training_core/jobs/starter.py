@@ -23,10 +23,7 @@ def has_starter() -> bool:
 def model_path(model: str) -> str:
     """Return the path of a model, where the name of a starter stands for a shipped one.
 
-    Raises
-    ------
-    ModelFileError
-        A starter is asked for that this copy of RoadSeg does not contain.
+    Raises ModelFileError if a starter is asked for that this copy of RoadSeg does not contain.
     """
     if model not in FILES:
         return model
@@ -42,10 +39,7 @@ def model_path(model: str) -> str:
 def with_model_paths(job: Job) -> Job:
     """Return a job with the names of starters replaced by their paths; see `model_path`.
 
-    Raises
-    ------
-    ModelFileError
-        A starter is asked for that this copy of RoadSeg does not contain.
+    Raises ModelFileError if a starter is asked for that this copy of RoadSeg does not contain.
     """
     fields = [field for field in job.option_fields() if field.option.kind == MODEL]
     return replace(job, **{field.name: model_path(getattr(job, field.name)) for field in fields})

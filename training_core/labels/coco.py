@@ -100,12 +100,8 @@ def is_coco(path: str) -> bool:
 def read_coco(path: str) -> dict[str, CocoImage]:
     """Return what is drawn on each image, by a name such as `annotations.json/tile_1.tif`.
 
-    Categories are road, unknown or else background by their names; a single one is road.
-
-    Raises
-    ------
-    LabelError
-        The file cannot be read as COCO annotations, or no category is known to be road.
+    Categories are road, unknown or else background by their names; a single one is road. Raises LabelError if the file
+    cannot be read as COCO annotations, or no category is known to be road.
     """
     try:
         document = read(_Document, parse_file(path, _MAX_BYTES), "the document")
@@ -150,10 +146,7 @@ def _labels(categories: list[_Category], path: str) -> dict[int, int]:
 def _shapes(segmentation: Any, image: _Image) -> list[np.ndarray]:
     """Return the shapes of an annotation as `CocoImage` has them.
 
-    Raises
-    ------
-    ValueError
-        It has none, or none that fits the image.
+    Raises ValueError if it has none, or none that fits the image.
     """
     problem = f"A segmentation on {image.file_name} is neither polygons nor a run-length code of its size"
     try:

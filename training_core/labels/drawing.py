@@ -13,11 +13,11 @@ import geopandas
 import numpy as np
 import shapely
 
-from ..errors import LabelError
+from ..errors import LayerError
 from ..events import Reporter
-from ..geodata.field_numbers import check_numbers
+from ..geodata.fields import check_numbers
 from ..geodata.grid import Grid
-from ..geodata.osm_tags import is_osm_file, looks_like_extract
+from ..geodata.osm_layers import is_osm_file, looks_like_extract
 from ..geodata.rasterize import near, translated
 from ..geodata.rasters import read_grid
 from ..geodata.road_classes import RoadClass, find_classes
@@ -86,10 +86,7 @@ def read_truth(
 ) -> Truth:
     """Read the drawn roads of a job, or the label masks that it has in place of them; see `read_drawing`.
 
-    Raises
-    ------
-    LabelError
-        A layer or mask cannot be used.
+    Raises LayerError or LabelError if a layer, or a mask, cannot be used.
     """
     if job.masks:
         return read_masks(job, aoi, images, reporter)
@@ -109,12 +106,7 @@ def read_drawing(
 
     Of a large layer, roads that can reach into none of the grids of `images` are left out. For the fields of the roads'
     classes, see `road_classes.find_classes`. Neither means a model without classes. For what is read of an extract of
-    OpenStreetMap, see `osm_roads.roads_of`.
-
-    Raises
-    ------
-    LabelError
-        A layer cannot be used, or a field is missing.
+    OpenStreetMap, see `osm_roads.roads_of`. Raises LayerError if a layer cannot be used, or a field is missing.
     """
     margin_m = MAX_ROAD_WIDTH_M / 2 + options.background_m + MAX_MOVE_M
     drawn = read_layer(roads, "drawn roads", images=images, margin_m=margin_m)
@@ -138,7 +130,7 @@ def read_drawing(
 def _check_widths(drawn: geopandas.GeoDataFrame, field: str, path: str) -> None:
     widest_m = np.nan_to_num(own_widths_m(drawn, field), posinf=np.inf).max()
     if widest_m > MAX_ROAD_WIDTH_M:
-        raise LabelError(
+        raise LayerError(
             f"The field {field!r} of the drawn roads ({path}) gives a road a width of {widest_m:g} m; at most "
             f"{MAX_ROAD_WIDTH_M:g} m can be used.",
             "Correct its values, which are widths in meters, or choose another width field.",

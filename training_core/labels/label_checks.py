@@ -19,7 +19,7 @@ from ..geodata.rasterize import ground_shapes
 from ..geodata.shapes import in_short_pieces, parts_in
 from ..geodata.sources import source_name
 from .drawing import Drawing
-from .label_offset import measure_offset
+from .label_offset import direction, measure_offset
 from .label_raster import is_sure
 from .labeled_images import LabeledImage, count_labels
 
@@ -29,7 +29,6 @@ ENOUGH_ROADS = 3
 # Measuring an offset takes up to some seconds an image.
 MAX_MEASURED_IMAGES = 8
 MAX_NUMBERS_SHOWN = 10
-_DIRECTIONS = ("east", "north-east", "north", "north-west", "west", "south-west", "south", "south-east")
 
 
 def check_labels(images: list[LabeledImage], drawing: Drawing, reporter: Reporter) -> None:
@@ -163,8 +162,3 @@ def _warn_of_offset(image: LabeledImage, drawing: Drawing, reporter: Reporter) -
         f"roads in {source_name(image.name)}. Check the coordinate systems of both, or move the layer about "
         f"{distance_m:.0f} m to the {back}: a model trained on offset roads is wrong."
     )
-
-
-def direction(east_m: float, north_m: float) -> str:
-    """Return the name of the nearest of eight directions."""
-    return _DIRECTIONS[round(math.atan2(north_m, east_m) / (math.pi / 4)) % len(_DIRECTIONS)]

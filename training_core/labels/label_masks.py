@@ -79,14 +79,8 @@ class LabelMasks:
     def burn(self, grid: Grid, image: str) -> Optional[Labels]:
         """Return the labels of an image on a grid, IGNORE where no mask is; None if nothing on it is labeled.
 
-        Pixels for which two masks give different labels are ignored.
-
-        Raises
-        ------
-        LabelError
-            A mask has another size than its image.
-        ImageryError
-            A mask has other values than those known, or bands that differ.
+        Pixels for which two masks give different labels are ignored. Raises LabelError if a mask has another size than
+        its image. Raises ImageryError if a mask has other values than those known, or bands that differ.
         """
         labels = large_arrays.allocate((grid.height, grid.width), np.uint8)
         labels[:] = IGNORE
@@ -133,12 +127,8 @@ def _labeled_part(labels: np.ndarray) -> Optional[Labels]:
 def read_masks(options: MaskOptions, aoi: str, images: Sequence[str], reporter: Reporter) -> LabelMasks:
     """Match masks to the images that they label, by name or else by place, and find out what their values mean.
 
-    Raises
-    ------
-    LabelError
-        No mask belongs to an image, two do by their names, or the meaning of the values is not known.
-    ImageryError
-        A mask cannot be read.
+    Raises LabelError if no mask belongs to an image, two do by their names, or the meaning of the values is not known.
+    Raises ImageryError if a mask cannot be read.
     """
     drawn = {name: image for path in options.masks if is_coco(path) for name, image in read_coco(path).items()}
     masks = [*(path for path in options.masks if not is_coco(path)), *drawn]
@@ -179,12 +169,8 @@ def _shared_meaning(
 ) -> MaskValues:
     """Return what the values of masks mean: as named, or as those that occur in a sample of them tell.
 
-    Raises
-    ------
-    LabelError
-        A mask is a probability.
-    ImageryError
-        The values of a mask, beside those before, are in none of the conventions.
+    Raises LabelError if a mask is a probability. Raises ImageryError if the values of a mask, beside those before, are
+    in none of the conventions.
     """
     seen: frozenset[float] = frozenset()
     no_data: frozenset[float] = frozenset()
@@ -239,12 +225,7 @@ def _by_name(masks: Sequence[str], images: Sequence[str], drawn: Collection[str]
     """Return the mask of each image with the same name, but for words such as `mask` or `sat` in it.
 
     If several have it, as where Segment roads has numbered those of images in several folders, it is that of the same
-    ground.
-
-    Raises
-    ------
-    LabelError
-        Several masks have the name of an image, and not just one of them its ground.
+    ground. Raises LabelError if several masks have the name of an image, and not just one of them its ground.
     """
     named: dict[str, list[str]] = {}
     for path in masks:
@@ -270,10 +251,7 @@ def _keys(path: str) -> list[str]:
 def _by_place(masks: Sequence[str], images: Sequence[str]) -> dict[str, list[str]]:
     """Return the masks of each image by place: those of the same ground or, if there are none, all that overlap it.
 
-    Raises
-    ------
-    LabelError
-        Two masks have the same place, so that it is not known which of them is right.
+    Raises LabelError if two masks have the same place, so that it is not known which of them is right.
     """
     placed = {path: outline for path in masks if (outline := _outline(path)) is not None}
     first_there: dict[bytes, str] = {}
@@ -323,10 +301,7 @@ def _outline(path: str) -> Optional[shapely.Polygon]:
 def _on_grid(dataset: DatasetReader, path: str, image: str, grid: Grid, pixel_m: float) -> Iterator[WarpedVRT]:
     """Open a mask on a grid by nearest neighbor; one without georeference has the pixels of its image.
 
-    Raises
-    ------
-    LabelError
-        It has none, and another size than its image.
+    Raises LabelError if it has none, and another size than its image.
     """
     with open_raster(image) as of:
         own, pixels = grid_of(of, pixel_m), (dataset.width, dataset.height)

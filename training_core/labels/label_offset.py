@@ -1,6 +1,6 @@
-"""Label offset: the translation between drawn roads and the roads in the image, by cross-correlation.
+"""Label offset: the translation between drawn roads and the roads in the image, by cross-correlation, and its removal.
 
-Scope: pixels and shifts. Independent of files, layers and messages.
+Scope: pixels, shifts, and which offset each image has. Independent of how labels are burned.
 
 The drawn roads and their flanks (strips on both sides) are shifted over the image by up to REACH_M in each direction.
 Each shift is scored by how well the image separates the two: the coefficient of determination R² of a linear
@@ -13,19 +13,30 @@ the drawing fits is 0.13, 0.22 and 0.31, and elsewhere 0.003, 0.005 and 0.03 in 
 eight directions, all 24 layers are detected, correct within 4 m; so are all 32 with half of Banepa's area. Of 192
 random subsets of 2 to 20 roads, none is a false alarm; moved by 30 m, 84 are detected, all correctly: none of 2 roads,
 half of 5, nearly all of 20. It takes 0.2 s for these, and 1.5 s for an image of 8000 px a side.
+
+Drawn roads can be moved onto those in each image. Measured on Banepa (northwest, 53 roads; south, 59) and two scenes of
+Las Vegas (9 and 38 roads), moved by 5 m in three directions: the mean IoU of the labels with those that were not moved
+is 0.24, 0.28, 0.31 and 0.34; after the move by the offset 0.85, 0.81, 0.85 and 0.47 (one of the last three stays). Of 2
+m, 5 of 12 offsets are found, of 3 m 8, of 10 and 20 m all, with errors of 0.2 to 2.7 m. No layer that fits is moved.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import functools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Optional
 
 import numpy as np
 from scipy import fft, ndimage
 
+from ..events import Reporter
 from ..geodata.pixel_codes import IGNORE, ROAD
+from ..geodata.sources import source_name
 from ..system.large_arrays import strips
-from .labeled_images import LabeledImage
+from .drawing import Drawing
+from .labeled_images import ImagePart, LabeledImage, read_labeled_image
 
 REACH_M = 60.0
 # Roads drawn by hand are offset by a few meters; an offset below this, or below the width of a road, is normal.
@@ -39,6 +50,9 @@ MAX_BANDS, MAX_WINDOWS, WINDOW_M = 3, 4, 512.0
 # that without a shift by MIN_GAIN times, and that of any other place by MIN_LEAD times.
 MIN_DEVIATIONS, MIN_GAIN, MIN_LEAD = 8.0, 1.4, 1.15
 MIN_ROAD_M2 = 1000.0
+# Roads are not moved by less: offsets are measured in steps of about a meter.
+MIN_MOVE_M = 1.0
+_DIRECTIONS = ("east", "north-east", "north", "north-west", "west", "south-west", "south", "south-east")
 
 
 @dataclass(frozen=True)
@@ -241,3 +255,32 @@ def _determination(sums: _Sums) -> np.ndarray:
     determination = fraction * (1 - fraction) * (difference * solved).sum(axis=-1)
     seen = (sums.road >= 0.5 * sums.road.max()) & (sums.flank >= 0.5 * sums.flank.max())
     return np.where(seen, determination, np.nan)
+
+
+def move_onto(images: Sequence[ImagePart], drawing: Drawing, reporter: Reporter) -> Drawing:
+    """Return a drawing whose roads are moved onto those in each of some whole images, if the offset is significant.
+
+    An image is read and measured when its labels are first burned.
+    """
+    image_of = {image.path: image for image in images}
+
+    @functools.cache
+    def move_of(path: str) -> tuple[float, float]:
+        image = read_labeled_image(image_of[path], drawing, reporter.silent())
+        offset_m = image and measure_offset(image, MIN_MOVE_M)
+        if not offset_m:
+            reporter.log(f"{source_name(path)}: no significant offset of the drawn roads; they are not moved.")
+            return 0.0, 0.0
+        east_m, north_m = -offset_m[0], -offset_m[1]
+        reporter.log(
+            f"{source_name(path)}: the drawn roads are moved by {math.hypot(east_m, north_m):.1f} m to the "
+            f"{direction(east_m, north_m)}."
+        )
+        return east_m, north_m
+
+    return replace(drawing, move_of=move_of)
+
+
+def direction(east_m: float, north_m: float) -> str:
+    """Return the name of the nearest of eight directions."""
+    return _DIRECTIONS[round(math.atan2(north_m, east_m) / (math.pi / 4)) % len(_DIRECTIONS)]

@@ -13,7 +13,7 @@ import numpy as np
 import shapely
 from scipy.ndimage import binary_dilation, binary_erosion
 
-from ..geodata.field_numbers import numbers_in
+from ..geodata.fields import numbers_in
 from ..geodata.grid import Grid, Window, common_window
 from ..geodata.pixel_codes import BACKGROUND, IGNORE, ROAD
 from ..geodata.rasterize import burn_shapes, pixel_window, shapes_on

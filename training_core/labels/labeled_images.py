@@ -114,12 +114,7 @@ def find_images(
 
     Those without labels are left out with a warning. The ground size of a pixel is `resolution_m`; 0 takes the first
     image's own. `bands` are numbers of bands to read; if empty, those of the base model (`known_bands`), or all but
-    alpha.
-
-    Raises
-    ------
-    ImageryError, LabelError
-        An image cannot be used, or none may be labeled.
+    alpha. Raises ImageryError or LabelError if an image cannot be used, or none may be labeled.
     """
     found: list[ImagePart] = []
     left_out: list[str] = []
@@ -152,12 +147,8 @@ def read_labeled_images(
     """Read images or parts of them; return those that are labeled, at least one, and how many were read.
 
     All labels are training labels, until they are split. Reading ends after `sample_px` labeled pixels, if
-    `ENOUGH_WITH_ROAD` parts have road. Where all are read, images without labels are warned of.
-
-    Raises
-    ------
-    ImageryError, LabelError
-        An image or the drawing cannot be used, or no road is drawn on any image.
+    `ENOUGH_WITH_ROAD` parts have road. Where all are read, images without labels are warned of. Raises ImageryError or
+    LabelError if an image or the drawing cannot be used, or no road is drawn on any image.
     """
     images: list[LabeledImage] = []
     without: list[str] = []
@@ -221,10 +212,7 @@ def _bands_to_read(
 def read_labeled_image(part: ImagePart, truth: Truth, reporter: Reporter) -> Optional[LabeledImage]:
     """Read the labeled rectangle of a part of an image; None if nothing with data is labeled.
 
-    Raises
-    ------
-    ImageryError, LabelError
-        The image or its labels cannot be used.
+    Raises ImageryError or LabelError if the image or its labels cannot be used.
     """
     labels = truth.burn(part.grid, part.path)
     if labels is None:

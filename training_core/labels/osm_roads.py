@@ -15,10 +15,10 @@ import numpy as np
 import pandas
 import shapely
 
-from ..errors import LabelError
+from ..errors import LayerError
 from ..events import Reporter
-from ..geodata.field_numbers import numbers_in
-from ..geodata.osm_tags import is_mapped, is_osm_file, tag_values
+from ..geodata.fields import numbers_in
+from ..geodata.osm_layers import is_mapped, is_osm_file, tag_values
 from ..jobs import LabelOptions
 from ..jobs.field_values import METERS
 
@@ -42,14 +42,9 @@ def roads_of(
     Roads are the lines that the tag highway makes roads, and what was drawn among them, which has no identifier and is
     as in any other layer. The fields are CLASS_FIELD, WIDTH_FIELD, SURE_FIELD and the `named` ones that are tags; the
     layer's own stay if they are named. Paths, roads under construction and in tunnels are unsure, so that they are
-    ignored. A width that is mapped counts before that of the lanes, and this before the usual one of the class. The
-    log says how the layer is read, and how many features are left out, with a warning if the layer only looks like an
-    extract.
-
-    Raises
-    ------
-    LabelError
-        There is no road.
+    ignored. A width that is mapped counts before that of the lanes, and this before the usual one of the class. The log
+    says how the layer is read, and how many features are left out, with a warning if the layer only looks like an
+    extract. Raises LayerError if there is no road.
     """
     dimensions = shapely.get_dimensions(layer.geometry.to_numpy())
     kind = tag_values(layer, "highway").str.strip().str.removesuffix("_link")
@@ -57,7 +52,7 @@ def roads_of(
     is_road = ~is_drawn & (dimensions == 1) & kind.isin([*_USUAL_WIDTH_M, *_UNSURE])
     roads = layer[is_road | is_drawn].reset_index(drop=True)
     if roads.empty:
-        raise LabelError(
+        raise LayerError(
             f"The drawn roads ({path}) are an extract of OpenStreetMap without any road (highway) where the images "
             "lie.",
             "Give an extract of the ground that the images show.",

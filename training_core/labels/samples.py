@@ -37,14 +37,8 @@ class Sample:
 def collect_samples(job: Quantize, wanted_input: ModelInput, reporter: Reporter) -> list[Sample]:
     """Draw samples, at least one, from the images of a job, up to the number that it asks for.
 
-    With drawn roads, only samples with labels count.
-
-    Raises
-    ------
-    ImageryError
-        An image cannot be used, or has hardly any data.
-    LabelError
-        The drawing cannot be used, or touches no image.
+    With drawn roads, only samples with labels count. Raises ImageryError if an image cannot be used, or has hardly any
+    data. Raises LayerError or LabelError if the drawing cannot be used, or touches no image.
     """
     rng = np.random.default_rng(job.seed)
     samples: list[Sample] = []

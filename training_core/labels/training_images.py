@@ -21,7 +21,7 @@ from ..jobs.recipe import IMAGE
 from ..system import large_arrays
 from .drawing import Drawing, Truth
 from .label_checks import check_labels, check_sample
-from .label_moves import move_onto
+from .label_offset import move_onto
 from .label_raster import near_edges
 from .labeled_images import (
     READ_FRACTION,
@@ -65,10 +65,7 @@ def read_training_images(
 ) -> TrainingImages:
     """Return the images of a job, a fraction of the labels of those in memory split off for validation.
 
-    Raises
-    ------
-    ImageryError, LabelError
-        See `find_images` and `read_labeled_images`.
+    Raises ImageryError or LabelError; see `find_images` and `read_labeled_images`.
     """
     images = find_images(job.rasters, truth, resolution_m, job.bands, base_bands, reporter)
     if job.move_roads and isinstance(truth, Drawing):

@@ -21,12 +21,8 @@ MIN_BLOCK_PX, DRAWS = 32, 16
 def split_for_validation(images: list[LabeledImage], fraction: float, block_px: int, seed: int) -> list[LabeledImage]:
     """Return the images with some blocks of their labels moved from training to validation; see `choose_blocks`.
 
-    The fraction is from 0 to 1, of the blocks with labels. The given images stay as they are.
-
-    Raises
-    ------
-    LabelError
-        Too few roads are drawn to be split.
+    The fraction is from 0 to 1, of the blocks with labels. The given images stay as they are. Raises LabelError if too
+    few roads are drawn to be split.
     """
     side_px, chosen = choose_blocks([image.training for image in images], fraction, block_px, seed)
     split = [_split_image(image, blocks, side_px) for image, blocks in zip(images, chosen)]

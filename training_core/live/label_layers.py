@@ -44,7 +44,7 @@ def first_labels(job: Live, grid: Grid, reporter: Reporter) -> tuple[Change, ...
     ------
     JobError
         There are names of road fields, but no roads.
-    LabelError
+    LayerError
         A layer cannot be used.
     """
     if not job.roads and (job.width_field or job.sure_field):

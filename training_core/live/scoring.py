@@ -16,8 +16,7 @@ from ..geodata.grid import Grid
 from ..geodata.pixel_codes import CERTAIN, IGNORE, NO_DATA, ROAD
 from ..geodata.road_raster import byte_raster
 from ..jobs import SuggestLabels
-from ..labels.patch_selection import suggest
-from ..labels.uncertainty import measure_blocks, patches_of
+from ..labels.label_suggestions import measure_blocks, patches_of, suggest
 from ..learning.validation import BATCH_PX, HALO_PX
 from ..segmentation.inference import Predictor, predict_pieces, read_piece
 from ..segmentation.pixel_metrics import Confusion

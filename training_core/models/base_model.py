@@ -61,16 +61,9 @@ class BaseModel:
 def read_base_model(model: str, name: str, encoder: str, reporter: Reporter) -> Optional[BaseModel]:
     """Return the model to start from: a file, an encoder pretrained on ImageNet, or None for random weights.
 
-    The model is a path, IMAGENET or empty. Architecture and encoder may be AS_BASE, for those of the base model.
-
-    Raises
-    ------
-    ModelFileError
-        The file is not a model that RoadSeg knows, or is damaged.
-    RuntimeEnvironmentError
-        The encoder cannot be fetched.
-    JobError
-        The model has another architecture or encoder.
+    The model is a path, IMAGENET or empty. Architecture and encoder may be AS_BASE, for those of the base model. Raises
+    ModelFileError if the file is not a model that RoadSeg knows, or is damaged. Raises RuntimeEnvironmentError if the
+    encoder cannot be fetched. Raises JobError if the model has another architecture or encoder.
     """
     if not model:
         return None

@@ -57,10 +57,8 @@ def is_from_deepness(model: ModelProto) -> bool:
 def read_deepness(model: ModelProto, path: str) -> tuple[ModelProto, ModelCard]:
     """Return a model with RoadSeg's input and output, for batches of one square of its side, and a card for it.
 
-    Raises
-    ------
-    ModelFileError
-        It is not a segmentation model with one class road for squares of red, green and blue, or is damaged.
+    Raises ModelFileError if it is not a segmentation model with one class road for squares of red, green and blue, or
+    is damaged.
     """
     metadata = _read_metadata(model, path)
     onnx_file.check_layers(model, path, _LAYERS)

@@ -187,10 +187,7 @@ ENGINES: dict[str, type[Engine[Any]]] = {**TRAINING, OPENVINO: OpenvinoEngine}
 def make_engine(name: str, precision: str, reason: str = "") -> Engine[Any]:
     """Return the engine of a name; see `Engine`.
 
-    Raises
-    ------
-    KeyError
-        No engine has that name.
+    Raises KeyError if no engine has that name.
     """
     return ENGINES[name](precision, reason)
 
@@ -198,10 +195,7 @@ def make_engine(name: str, precision: str, reason: str = "") -> Engine[Any]:
 def training_engine(name: str, precision: str, reason: str = "") -> NativeEngine:
     """Return the engine of a name that trains models; see `make_engine`.
 
-    Raises
-    ------
-    KeyError
-        No engine that trains has that name.
+    Raises KeyError if no engine that trains has that name.
     """
     return TRAINING[name](precision, reason)
 
@@ -252,12 +246,8 @@ def choose_engine(
     """Choose the engine: the one asked for, or of those installed the fastest in a trial.
 
     A trial runs one step on the actual shapes with an engine. Without it, or where it would exceed `limit_s`, auto
-    takes the first of `able`: the engines that support the task, such as TRAINING, in order of preference.
-
-    Raises
-    ------
-    JobError
-        The engine asked for is not installed, or does not support the task.
+    takes the first of `able`: the engines that support the task, such as TRAINING, in order of preference. Raises
+    JobError if the engine asked for is not installed, or does not support the task.
     """
     precision = choose_precision(precision, log)
     first, *others = able

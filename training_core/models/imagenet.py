@@ -46,12 +46,8 @@ def _data_folder() -> Path:
 def fetch_encoder(encoder: str, reporter: Reporter) -> Path:
     """Return the file of an encoder pretrained on ImageNet, fetched if it is not there yet.
 
-    The license of the weights is logged.
-
-    Raises
-    ------
-    RuntimeEnvironmentError
-        It cannot be fetched, is damaged on its way, or cannot be written.
+    The license of the weights is logged. Raises RuntimeEnvironmentError if it cannot be fetched, is damaged on its way,
+    or cannot be written.
     """
     path = encoder_file(encoder)
     if path.is_file():

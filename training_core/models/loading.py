@@ -27,10 +27,7 @@ Weights = dict[str, torch.Tensor]
 def load_model(path: str) -> tuple[nn.Module | OnnxModel, ModelCard]:
     """Return a model to run, in evaluation mode, and its card: of a `.safetensors` or ONNX file.
 
-    Raises
-    ------
-    ModelFileError
-        The file cannot be read, or is not a model that RoadSeg runs.
+    Raises ModelFileError if the file cannot be read, or is not a model that RoadSeg runs.
     """
     if is_onnx(path):
         parsed = parse_onnx(path)
@@ -42,10 +39,7 @@ def load_model(path: str) -> tuple[nn.Module | OnnxModel, ModelCard]:
 def load_graph(path: str) -> tuple[ModelProto, ModelCard]:
     """Return a model as an ONNX graph, exported where the file holds a network, and its card.
 
-    Raises
-    ------
-    ModelFileError
-        See `load_model`.
+    Raises ModelFileError; see `load_model`.
     """
     if is_onnx(path):
         return read_onnx(path)
@@ -56,10 +50,7 @@ def load_graph(path: str) -> tuple[ModelProto, ModelCard]:
 def load_network(path: str) -> tuple[nn.Module, ModelCard]:
     """Return a network that can also be trained or exported, in evaluation mode, and its card.
 
-    Raises
-    ------
-    ModelFileError
-        See `load_weights`; or the weights do not match the architecture.
+    Raises ModelFileError if the file is refused by `load_weights`, or the weights do not match the architecture.
     """
     weights, card = load_weights(path)
     model = build_uninitialized(card.architecture)
@@ -70,10 +61,7 @@ def load_network(path: str) -> tuple[nn.Module, ModelCard]:
 def load_into(model: nn.Module, weights: Weights, path: str) -> None:
     """Load the weights of a model file, (...), float32 or int64, by name, into a model.
 
-    Raises
-    ------
-    ModelFileError
-        Names, shapes or types of the weights do not match.
+    Raises ModelFileError if names, shapes or types of the weights do not match.
     """
     expected = model.state_dict()
     for name in sorted(expected.keys() | weights.keys()):
@@ -88,10 +76,8 @@ def load_into(model: nn.Module, weights: Weights, path: str) -> None:
 def load_weights(path: str) -> tuple[Weights, ModelCard]:
     """Return the weights in a model file, (...), float32 or int64, by name, also if stored in 8 bits, and its card.
 
-    Raises
-    ------
-    ModelFileError
-        The file is missing, truncated, a pickle, an ONNX file, or not a RoadSeg model; or a weight is not a number.
+    Raises ModelFileError if the file is missing, truncated, a pickle, an ONNX file, or not a RoadSeg model; or a weight
+    is not a number.
     """
     _refuse_other_kinds(path)
     try:
@@ -117,10 +103,7 @@ def load_weights(path: str) -> tuple[Weights, ModelCard]:
 def load_foreign_weights(path: str) -> Weights:
     """Return the weights of a safetensors file without a model card: (...), float32 or int64, by name.
 
-    Raises
-    ------
-    ModelFileError
-        The file is damaged, or a weight is not a finite number.
+    Raises ModelFileError if the file is damaged, or a weight is not a finite number.
     """
     _refuse_other_kinds(path)
     try:
@@ -134,10 +117,7 @@ def load_foreign_weights(path: str) -> Weights:
 def is_foreign(path: str) -> bool:
     """Whether a file is a safetensors file without a model card; False for one that cannot be read.
 
-    Raises
-    ------
-    ModelFileError
-        It is not a file, or of another kind.
+    Raises ModelFileError if it is not a file, or of another kind.
     """
     _refuse_other_kinds(path)
     try:

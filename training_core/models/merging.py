@@ -34,12 +34,7 @@ FURTHEST_SCALING = 4.0
 def check_mergeable(first: tuple[str, ModelCard], other: tuple[str, ModelCard]) -> str:
     """Check that two models, each a file's path and a card, have the same network, input and base.
 
-    Return a warning if the base is known by its name alone.
-
-    Raises
-    ------
-    ModelFileError
-        They differ, or one has no base.
+    Return a warning if the base is known by its name alone. Raises ModelFileError if they differ, or one has no base.
     """
     for path, card in (first, other):
         if not any(_base(card)):
@@ -114,12 +109,8 @@ def _count(training: dict[str, Any], key: str) -> int:
 def common_bands(cards: list[ModelCard], fractions: list[float], paths: list[str]) -> tuple[Band, ...]:
     """Return the bands of a merged model: mean and deviation of all training images together.
 
-    The models have the same bands. The sum of their fractions is 1.
-
-    Raises
-    ------
-    ModelFileError
-        Values of a band are too different for one normalization.
+    The models have the same bands. The sum of their fractions is 1. Raises ModelFileError if values of a band are too
+    different for one normalization.
     """
     merged = []
     for number, band in enumerate(cards[0].bands):

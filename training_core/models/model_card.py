@@ -14,7 +14,7 @@ from ..geodata.rasters import MAX_VALUE, MIN_STD, Band
 from ..geodata.road_classes import MAX_CLASSES, RoadClass, to_document
 from ..geodata.tiling import STRIDE_PX
 from ..jobs.json_fields import EXACT, Key, Limits, parse, read
-from .architectures import DECODER_CHANNELS, Architecture
+from .architectures import Architecture
 
 FORMAT = "roadseg-model-1"
 MAX_HALO_PX = 4096
@@ -40,20 +40,20 @@ class ModelCard:
     model of one's own.
     """
 
-    architecture: Architecture
+    architecture: Annotated[Architecture, Key("roadseg:architecture"), EXACT]
     bands: tuple[Band, ...]
-    resolution_m: float
-    threshold: float = 0.5
+    resolution_m: Annotated[float, Key("roadseg:resolution_m"), Limits(FINEST_M, COARSEST_M)]
+    threshold: Annotated[float, Key("roadseg:threshold"), Limits(0, 1)] = 0.5
     chip_px: int = 512
-    halo_px: int = 0
-    training: dict[str, Any] = field(default_factory=dict)
-    metrics: dict[str, float] = field(default_factory=dict)
-    versions: dict[str, str] = field(default_factory=dict)
-    classes: tuple[RoadClass, ...] = ()
-    quantization: dict[str, Any] = field(default_factory=dict)
-    scaling: str = MODEL
+    halo_px: Annotated[int, Key("roadseg:halo_px"), Limits(0, MAX_HALO_PX)] = 0
+    training: Annotated[dict[str, Any], Key("roadseg:training")] = field(default_factory=dict)
+    metrics: Annotated[dict[str, Any], Key("roadseg:metrics")] = field(default_factory=dict)
+    versions: Annotated[dict[str, Any], Key("roadseg:versions")] = field(default_factory=dict)
+    classes: Annotated[tuple[RoadClass, ...], Key("roadseg:classes"), Limits(0, MAX_CLASSES)] = ()
+    quantization: Annotated[dict[str, Any], Key("roadseg:quantization")] = field(default_factory=dict)
+    scaling: Annotated[str, Key("roadseg:scaling")] = MODEL
     license: str = ""
-    threshold_by_image: bool = False
+    threshold_by_image: Annotated[bool, Key("roadseg:threshold_by_image")] = False
 
     @property
     def attribution(self) -> dict[str, str]:
@@ -132,15 +132,6 @@ class ModelCard:
 
 
 @dataclass(frozen=True)
-class _Input:
-    """Bands of a model, how each is normalized, and the shape of a batch."""
-
-    bands: tuple[str, ...]
-    value_scaling: tuple[_Scaling, ...]
-    input: _Shape
-
-
-@dataclass(frozen=True)
 class _Scaling:
     mean: Annotated[float, Limits(-MAX_VALUE, MAX_VALUE)]
     stddev: Annotated[float, Limits(MIN_STD, MAX_VALUE)]
@@ -152,42 +143,35 @@ class _Shape:
 
 
 @dataclass(frozen=True)
+class _Input:
+    bands: tuple[str, ...]
+    value_scaling: tuple[_Scaling, ...]
+    input: _Shape
+
+
+@dataclass(frozen=True)
 class _Architecture:
-    """See `Architecture`. Older files do not name the channels of their decoder, which are the library's."""
+    """What a file must say of its architecture, which has no usual one there."""
 
     name: str
     encoder: str
     in_channels: int
     classes: int
-    decoder_channels: tuple[int, ...] = DECODER_CHANNELS
 
 
 @dataclass(frozen=True)
 class _Document:
-    """The members of a card's document that RoadSeg reads."""
+    """The members of a card's document that have another form than in the card."""
 
     inputs: Annotated[tuple[_Input], Key("mlm:input")]
-    architecture: Annotated[_Architecture, Key("roadseg:architecture"), EXACT]
-    resolution_m: Annotated[float, Key("roadseg:resolution_m"), Limits(FINEST_M, COARSEST_M)]
-    threshold: Annotated[float, Key("roadseg:threshold"), Limits(0, 1)]
-    training: Annotated[dict[str, Any], Key("roadseg:training")]
-    metrics: Annotated[dict[str, Any], Key("roadseg:metrics")]
-    versions: Annotated[dict[str, Any], Key("roadseg:versions")]
-    classes: Annotated[tuple[RoadClass, ...], Key("roadseg:classes"), Limits(0, MAX_CLASSES)] = ()
-    quantization: Annotated[dict[str, Any], Key("roadseg:quantization")] = field(default_factory=dict)
-    scaling: Annotated[str, Key("roadseg:scaling")] = MODEL
-    halo_px: Annotated[int, Key("roadseg:halo_px"), Limits(0, MAX_HALO_PX)] = 0
-    license: str = ""
-    threshold_by_image: Annotated[bool, Key("roadseg:threshold_by_image")] = False
+    architecture: Annotated[_Architecture, Key("roadseg:architecture")]
 
 
 def card_from_text(text: str, path: str) -> tuple[ModelCard, dict[str, Any]]:
     """Return the checked card in the JSON text of a model file's header, and the document that it was read from.
 
-    Raises
-    ------
-    ModelFileError
-        The text is not JSON, has another format, or a part of it is missing or has an invalid value.
+    Raises ModelFileError if the text is not JSON, has another format, or a part of it is missing or has an invalid
+    value.
     """
     try:
         document = parse(text)
@@ -196,42 +180,30 @@ def card_from_text(text: str, path: str) -> tuple[ModelCard, dict[str, Any]]:
                 f"The format of the model {path} is {shown(document.get('format'))}, not {FORMAT!r}.",
                 "Choose a model made by this version of RoadSeg.",
             )
-        return _card(read(_Document, document, "the document")), document
+        return _card(document), document
     except ValueError as error:
         raise ModelFileError(
             f"The description in {path} is damaged: {str(error).rstrip('.')}.", "Copy it again or train it again."
         ) from error
 
 
-def _card(document: _Document) -> ModelCard:
+def _card(document: Any) -> ModelCard:
     """Return the card in a document; raise ValueError where parts of it do not fit together."""
-    architecture, classes, (image,) = Architecture(**vars(document.architecture)), document.classes, document.inputs
-    try:
-        architecture.validate()
-    except ModelFileError as error:
-        raise ValueError(error.message) from error
+    (image,) = read(_Document, document, "the document").inputs
     if len(image.bands) != len(image.value_scaling):
         raise ValueError(f"it has {len(image.bands)} bands and {len(image.value_scaling)} scalings")
-    if (len(image.bands), 1 + len(classes)) != (architecture.in_channels, architecture.classes):
+    bands = [Band(name, each.mean, each.stddev) for name, each in zip(image.bands, image.value_scaling)]
+    in_place = {"bands": list(map(asdict, bands)), "chip_px": image.input.shape[-1]}
+    card = read(ModelCard, {**document, **in_place}, "the document")
+    try:
+        card.architecture.validate()
+    except ModelFileError as error:
+        raise ValueError(error.message) from error
+    if (len(bands), 1 + len(card.classes)) != (card.architecture.in_channels, card.architecture.classes):
         raise ValueError(
-            f"it names {len(image.bands)} bands and {1 + len(classes)} classes, and its architecture has "
-            f"{architecture.in_channels} and {architecture.classes}"
+            f"it names {len(bands)} bands and {1 + len(card.classes)} classes, and its architecture has "
+            f"{card.architecture.in_channels} and {card.architecture.classes}"
         )
-    if document.scaling not in SCALINGS or document.halo_px % STRIDE_PX:
-        raise ValueError(f"its scaling is {shown(document.scaling)} and its halo {document.halo_px} px")
-    return ModelCard(
-        architecture=architecture,
-        bands=tuple(Band(name, each.mean, each.stddev) for name, each in zip(image.bands, image.value_scaling)),
-        resolution_m=document.resolution_m,
-        threshold=document.threshold,
-        chip_px=image.input.shape[-1],
-        halo_px=document.halo_px,
-        training=document.training,
-        metrics=document.metrics,
-        versions=document.versions,
-        classes=classes,
-        quantization=document.quantization,
-        scaling=document.scaling,
-        license=document.license,
-        threshold_by_image=document.threshold_by_image,
-    )
+    if card.scaling not in SCALINGS or card.halo_px % STRIDE_PX:
+        raise ValueError(f"its scaling is {shown(card.scaling)} and its halo {card.halo_px} px")
+    return card

@@ -60,15 +60,8 @@ def read_safetensors(path: Path) -> tuple[dict[str, torch.Tensor], dict[str, str
     """Return the tensors of a safetensors file, (...), any dtype, by name, and the texts in its header.
 
     The file is read into memory: `safe_open` would map it, and the process would end (SIGBUS) if somebody truncated it.
-
-    Raises
-    ------
-    SafetensorError
-        The file is damaged.
-    OSError
-        It cannot be read.
-    ValueError
-        Its header is not JSON, or has no texts.
+    Raises SafetensorError if the file is damaged. Raises OSError if it cannot be read. Raises ValueError if its header
+    is not JSON, or has no texts.
     """
     content = path.read_bytes()
     tensors = load(content)
@@ -88,12 +81,7 @@ def weights_sha256(weights: dict[str, torch.Tensor]) -> str:
 def check_weights(weights: dict[str, torch.Tensor], card: ModelCard, path: str) -> None:
     """Check that weights, (...), any dtype, are numbers, and the first and last layer those of the architecture.
 
-    So no network is built that is much larger than the file.
-
-    Raises
-    ------
-    ModelFileError
-        They are not.
+    So no network is built that is much larger than the file. Raises ModelFileError if they are not.
     """
     check_numbers(weights, path)
     bands, classes = card.architecture.in_channels, card.architecture.classes
@@ -107,10 +95,7 @@ def check_weights(weights: dict[str, torch.Tensor], card: ModelCard, path: str) 
 def check_numbers(weights: dict[str, torch.Tensor], path: str) -> None:
     """Check that all weights, (...) of any dtype by name, are numbers.
 
-    Raises
-    ------
-    ModelFileError
-        They are not.
+    Raises ModelFileError if they are not.
     """
     for name, tensor in weights.items():
         is_sound = not tensor.is_floating_point() or not tensor.numel() or _is_within(tensor, name)
@@ -129,10 +114,7 @@ def _is_within(tensor: torch.Tensor, name: str) -> bool:
 def check_file(path: str) -> None:
     """Check that a model is a regular file that can be opened, and no larger than models are.
 
-    Raises
-    ------
-    ModelFileError
-        It is not.
+    Raises ModelFileError if it is not.
     """
     try:
         status = Path(path).stat()
@@ -169,10 +151,7 @@ def compact(weights: dict[str, torch.Tensor], quant_max: int = QUANT_MAX) -> dic
 def expand(stored: dict[str, torch.Tensor], path: str) -> dict[str, torch.Tensor]:
     """Return the weights, (...), float32 or int64, by name, that `compact` quantized.
 
-    Raises
-    ------
-    ModelFileError
-        Scales are missing, left over, of another shape or dtype, negative or not finite.
+    Raises ModelFileError if scales are missing, left over, of another shape or dtype, negative or not finite.
     """
     scales = {name for name in stored if name.endswith(_SCALE)}
     packed = {name for name, tensor in stored.items() if tensor.dtype == torch.int8}

@@ -67,10 +67,7 @@ def is_onnx(path: str) -> bool:
 def read_onnx(path: str) -> tuple[ModelProto, ModelCard]:
     """Return the RoadSeg model of an ONNX file; see `checked_onnx`.
 
-    Raises
-    ------
-    ModelFileError
-        The file cannot be read, or is not a RoadSeg model.
+    Raises ModelFileError if the file cannot be read, or is not a RoadSeg model.
     """
     return checked_onnx(parse_onnx(path), path)
 
@@ -78,10 +75,7 @@ def read_onnx(path: str) -> tuple[ModelProto, ModelCard]:
 def checked_onnx(model: ModelProto, path: str) -> tuple[ModelProto, ModelCard]:
     """Return a RoadSeg model, with batch, height and width made dynamic, and its card.
 
-    Raises
-    ------
-    ModelFileError
-        It is not a RoadSeg model, or damaged.
+    Raises ModelFileError if it is not a RoadSeg model, or damaged.
     """
     card = _read_card(model, path)
     check_layers(model, path, LAYERS)
@@ -176,10 +170,7 @@ def set_side(model: ModelProto, side_px: int, batch: int = 0) -> None:
 def parse_onnx(path: str) -> ModelProto:
     """Return the model of an ONNX file; nothing in it has been checked.
 
-    Raises
-    ------
-    ModelFileError
-        The file cannot be read.
+    Raises ModelFileError if the file cannot be read.
     """
     check_file(path)
     try:
@@ -207,10 +198,7 @@ def _read_card(model: ModelProto, path: str) -> ModelCard:
 def check_layers(model: ModelProto, path: str, layers: frozenset[str]) -> None:
     """Check that a graph is self-contained, and has only layers of known types.
 
-    Raises
-    ------
-    ModelFileError
-        It is not, or has others.
+    Raises ModelFileError if it is not, or has others.
     """
     graph = model.graph
     if len(graph.node) > _MAX_NODES:
@@ -250,10 +238,7 @@ def _check_ends(model: ModelProto, card: ModelCard, path: str) -> None:
 def check_numbers_and_shapes(model: ModelProto, path: str, side_px: int) -> None:
     """Check that weights are numbers, and that layers fit together for squares of a side, and are not too large.
 
-    Raises
-    ------
-    ModelFileError
-        They are not, or do not.
+    Raises ModelFileError if they are not, or do not.
     """
     _check_weights(model, path)
     _check_shapes(model, path, side_px)

@@ -1,21 +1,25 @@
-"""OpenVINO: compiles the ONNX graph of a model for this processor, and runs it on batches.
+"""OpenVINO: compiles the ONNX graph of a model for this processor, runs it on batches, and quantizes it (NNCF).
 
 Scope: OpenVINO and arrays. Independent of files, images and other engines.
 """
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
+import logging
 import math
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Optional
 
 import numpy as np
+from onnx import ModelProto
 
 from ..errors import ModelFileError
+from ..events import Reporter
 from ..geodata.tiling import STRIDE_PX, tile_grid
 from .onnx_file import INPUT, OnnxModel
 
@@ -96,12 +100,8 @@ class OpenvinoModel:
     def probability(self, images: np.ndarray) -> np.ndarray:
         """Return the probability of each pixel and channel, (batch, channels, height, width), float32.
 
-        Images are normalized, (batch, bands, height, width), float32. Height and width are multiples of 32.
-
-        Raises
-        ------
-        ModelFileError
-            OpenVINO cannot run the model, or its output has another size than the images.
+        Images are normalized, (batch, bands, height, width), float32. Height and width are multiples of 32. Raises
+        ModelFileError if OpenVINO cannot run the model, or its output has another size than the images.
         """
         try:
             if len(images) > 1 and self._side_by_side:
@@ -188,3 +188,47 @@ def _unfit(error: RuntimeError) -> Exception:
     if "Failed to allocate" in cause:
         return MemoryError(cause)
     return ModelFileError(f"OpenVINO cannot run this model: {cause}", "Choose another model or engine.")
+
+
+def quantize_layers(
+    model: ModelProto, images: list[np.ndarray], full_precision: tuple[str, ...], reporter: Reporter
+) -> ModelProto:
+    """Quantize the layers of a model to INT8, with ranges of activations measured on calibration images.
+
+    The images, (1, bands, height, width), float32, are normalized and padded. Layers whose names have parts in
+    `full_precision`, such as `encoder/conv1`, stay.
+    """
+    seen = 0
+
+    # NNCF passes through the images more than once, so the count begins again with each pass.
+    def give(image: np.ndarray) -> dict[str, np.ndarray]:
+        nonlocal seen
+        reporter.check_cancelled()
+        reporter.progress(min(0.7, 0.7 * seen / len(images)), f"Measuring piece {seen + 1} of {len(images)}")
+        seen = (seen + 1) % len(images)
+        return {INPUT: image}
+
+    with _quiet_nncf() as nncf:
+        # By default a range ends at the mean of the images' maxima, and larger activations are clipped. The model needs
+        # these to detect the roads of some images, so the range ends at the maximum over all images.
+        whole = nncf.AdvancedQuantizationParameters(
+            activations_range_estimator_params=nncf.quantization.range_estimator.RangeEstimatorParametersSet.MINMAX
+        )
+        return nncf.quantize(
+            model,
+            nncf.Dataset(images, give),
+            subset_size=len(images),
+            ignored_scope=nncf.IgnoredScope(patterns=[f".*/{part}/.*" for part in full_precision], validate=False),
+            advanced_parameters=whole,
+        )
+
+
+@contextlib.contextmanager
+def _quiet_nncf() -> Iterator[Any]:
+    """Import the package NNCF with its telemetry switched off and its output sent to standard error."""
+    import_openvino()
+    with contextlib.redirect_stdout(sys.stderr):
+        import nncf
+
+        nncf.set_log_level(logging.ERROR)
+        yield nncf

@@ -19,7 +19,7 @@ import pandas
 import pyproj
 import shapely
 
-from ..errors import LabelError
+from ..errors import LayerError
 from ..events import Reporter
 from ..geodata.road_classes import OTHER_KMH, usual_kmh
 from ..geodata.vectors import carried_fields, require_fields
@@ -59,7 +59,7 @@ def export_layer(
 
     Raises
     ------
-    LabelError
+    LayerError
         A field is missing or has an unknown value, or the lines have no length or are too far apart for one plane.
     """
     class_field = job.lines_class_field
@@ -75,7 +75,7 @@ def export_layer(
     graph, line, direction = node_roads(lines, job.join_m, f"{PURPOSE} ({job.lines})")
     graph = replace(graph, origin=np.arange(len(line)))
     if len(layer) and not len(graph.edges):
-        raise LabelError(f"The {PURPOSE} ({job.lines}) have no length.", "Choose another layer.")
+        raise LayerError(f"The {PURPOSE} ({job.lines}) have no length.", "Choose another layer.")
     if layer.empty:
         reporter.warning(f"The {PURPOSE} ({job.lines}) have no features: the network is empty.")
     elif job.keep == "longest":
@@ -155,7 +155,7 @@ def _directions(layer: geopandas.GeoDataFrame, job: ExportNetwork, reporter: Rep
     directions = directions_of(values)
     unknown = sorted(str(value).strip().lower() for value, direction in zip(values, directions) if direction is None)
     if unknown:
-        raise LabelError(
+        raise LayerError(
             f"The one-way field {job.lines_oneway_field!r} of the {PURPOSE} ({job.lines}) has the unknown value "
             f"{unknown[0]!r}.",
             f"Known values are {', '.join(filter(None, DIRECTIONS))}, and empty.",

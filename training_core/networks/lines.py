@@ -19,9 +19,9 @@ import pyproj
 import shapely
 from shapely.geometry.base import BaseGeometry
 
-from ..errors import LabelError
+from ..errors import LayerError
 from ..events import Reporter
-from ..geodata.field_numbers import check_numbers, numbers_in
+from ..geodata.fields import check_numbers, numbers_in
 from ..geodata.shapes import parts_in, projected, valid
 from ..geodata.vectors import read_layer, refuse_tangles, require_fields, require_geometry
 from ..jobs import METERS_PER_SECOND
@@ -109,7 +109,7 @@ def read_line_layer(path: str, purpose: str, fields: LineFields, reporter: Repor
 
     Raises
     ------
-    LabelError
+    LayerError
         The layer cannot be read, has other geometries than lines or lacks a field; or a line crosses itself far more
         often than a drawn one.
     """
@@ -126,7 +126,7 @@ def shared_plane(*layers: geopandas.GeoDataFrame, of: str = "the layers") -> pyp
 
     Raises
     ------
-    LabelError
+    LayerError
         The layers reach farther than `MAX_RADIUS_M` from their middle.
     """
     # The middle of the bounding box of directions from the Earth's center, which also works across the antimeridian.
@@ -143,7 +143,7 @@ def shared_plane(*layers: geopandas.GeoDataFrame, of: str = "the layers") -> pyp
     reaches_m = (np.hypot(*shapely.get_coordinates(layer.geometry.to_crs(plane)).T) for layer in layers)
     reach_m = max(each_m.max(initial=0) for each_m in reaches_m)
     if not reach_m <= MAX_RADIUS_M:
-        raise LabelError(
+        raise LayerError(
             f"The lines of {of} reach {reach_m / 1000:,.0f} km from their middle, too far to measure in one plane.",
             f"Check the layers' coordinate systems, or take parts within {MAX_RADIUS_M / 1000:.0f} km of a place.",
         )
@@ -191,12 +191,12 @@ def with_speeds(lines: Lines, name: str, path: str, speed_field: str, reporter: 
 
     Raises
     ------
-    LabelError
+    LayerError
         All speeds are unknown.
     """
     unknown = np.isnan(lines.speed_mps)
     if len(lines) and unknown.all():
-        raise LabelError(
+        raise LayerError(
             f"The field {speed_field!r} of the {name} ({path}) has no number above 0.",
             "Choose another speed field, or none.",
         )

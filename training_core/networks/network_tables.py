@@ -17,7 +17,7 @@ import pyproj
 import shapely
 from rasterio.warp import transform as transform_coordinates
 
-from ..geodata.field_numbers import numbers_in
+from ..geodata.fields import numbers_in
 from ..geodata.grid import ELLIPSOID, GEOGRAPHIC
 from ..geodata.vector_output import check_vector_output, write_layers
 from ..jobs import METERS_PER_SECOND

@@ -21,7 +21,7 @@ import numpy as np
 import shapely
 from scipy.spatial import cKDTree
 
-from ..errors import LabelError
+from ..errors import LayerError
 from ..geodata.parallel_arrays import concatenated, ranges
 from ..geodata.shapes import TooManyCrossings, meeting_pairs
 from .graph import EMPTY, Graph, connected, select_edges, select_points
@@ -65,7 +65,7 @@ def node_lines(lines: Lines, tolerance_m: float, name: str = "lines") -> tuple[G
 
     Raises
     ------
-    LabelError
+    LayerError
         As `node_roads`.
     """
     graph, line, _ = node_roads(lines, tolerance_m, name)
@@ -81,7 +81,7 @@ def node_roads(lines: Lines, tolerance_m: float, name: str = "lines") -> tuple[G
 
     Raises
     ------
-    LabelError
+    LayerError
         They meet in more places than `MAX_MEETINGS`, and than `MAX_MEETINGS_PER_SEGMENT` allows.
     """
     if not len(lines):
@@ -94,7 +94,7 @@ def node_roads(lines: Lines, tolerance_m: float, name: str = "lines") -> tuple[G
         touched = _cut_by_ends(segments, may_cut, ends, tolerance_m, limit)
         crossed = _cut_by_crossings(segments, may_cut, ends, tolerance_m, limit)
     except TooManyCrossings as error:
-        raise LabelError(
+        raise LayerError(
             f"The {name} cross, touch or overlap each other in more than {error.limit:,} places, so they are no road "
             f"network of {len(lines):,} lines.",
             "Choose a layer in which each road is drawn once; remove duplicates and tracks first.",

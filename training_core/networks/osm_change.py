@@ -20,7 +20,7 @@ import numpy as np
 import shapely
 from scipy.spatial import cKDTree
 
-from ..errors import LabelError
+from ..errors import LayerError
 from ..geodata.grid import ELLIPSOID
 from ..system.machine import roadseg_version
 from .osm_extract import PURPOSE, Extract
@@ -84,12 +84,12 @@ def check_junctions(junctions: np.ndarray, extract: Extract, path: str) -> None:
 
     Raises
     ------
-    LabelError
+    LayerError
         One does not.
     """
     missing = int((~meet(junctions, extract).met()).sum()) if len(junctions) else 0
     if missing:
-        raise LabelError(
+        raise LayerError(
             f"{missing:,} of {len(junctions):,} places where new roads are attached to roads before lie on no way of "
             f"the {PURPOSE} ({path}).",
             "The extract is another than the roads before, or has changed: run Compare road networks with it, and "
@@ -111,7 +111,7 @@ def change_lines(
 
     Raises
     ------
-    LabelError
+    LayerError
         A way to be modified would have too many nodes, or a tag has characters that XML cannot hold.
     """
     ids: dict[int, int] = {}
@@ -150,7 +150,7 @@ def _modified(extract: Extract, way: int, nodes: list[tuple[int, float, int]]) -
     first, last = int(extract.offsets[way]), int(extract.offsets[way + 1])
     refs = extract.refs[first:last].tolist()
     if len(refs) + len(nodes) > MAX_WAY_NODES:
-        raise LabelError(
+        raise LayerError(
             f"Way {number} would have more than the {MAX_WAY_NODES:,} nodes that OpenStreetMap takes.",
             "Split it in OpenStreetMap first, or reject the new roads that are attached to it.",
         )
@@ -162,7 +162,7 @@ def _modified(extract: Extract, way: int, nodes: list[tuple[int, float, int]]) -
 def _way(attributes: str, refs: list[int], tags: dict[str, str]) -> str:
     for text in (text for tag in tags.items() for text in tag):
         if _NOT_IN_XML.search(text):
-            raise LabelError(
+            raise LayerError(
                 f"A way ({attributes}) has the tag {text!r}, which XML cannot hold.", "Correct it in OpenStreetMap."
             )
     nodes = "".join(f'<nd ref="{ref}"/>' for ref in refs)

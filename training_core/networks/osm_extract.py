@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import LabelError
-from ..geodata.osm_edits import has_edits
+from ..errors import LayerError
+from ..geodata.osm_layers import has_edits
 from ..geodata.sources import require_openable
 from .osm_file import ENDINGS, PLACE_DIGITS, require_osmium
 
@@ -42,7 +42,7 @@ def read_extract(path: str, around: np.ndarray) -> Extract:
 
     Raises
     ------
-    LabelError
+    LayerError
         The file is no extract, or cannot be read; it has new objects, or other edits; its ways have no versions, or it
         has one twice, as the history of ways does; or no road is there.
     OutputError
@@ -50,8 +50,8 @@ def read_extract(path: str, around: np.ndarray) -> Extract:
     """
     name = f"The {PURPOSE} ({path})"
     if not path.lower().endswith(ENDINGS):
-        raise LabelError(f"{name} is in no format of OpenStreetMap's.", f"Its name must end in {' or '.join(ENDINGS)}.")
-    require_openable(path, name, LabelError)
+        raise LayerError(f"{name} is in no format of OpenStreetMap's.", f"Its name must end in {' or '.join(ENDINGS)}.")
+    require_openable(path, name, LayerError)
     require_osmium(path)
     ids, versions, tags, refs, places, counts = [], [], [], [], [], []
     for way, nodes in _ways(path, around, name):
@@ -62,21 +62,21 @@ def read_extract(path: str, around: np.ndarray) -> Extract:
         places += nodes
         counts.append(len(nodes))
     if has_edits(path) or min(ids, default=1) < 1 or min(refs, default=1) < 1:
-        raise LabelError(
+        raise LayerError(
             f"{name} has objects that are not in OpenStreetMap as they are here: new ones, with ids below 1, or edits "
             "that are not uploaded.",
             _REMEDY,
         )
     if min(versions, default=1) < 1:
-        raise LabelError(
+        raise LayerError(
             f"{name} has {versions.count(0):,} ways without a version: it was made without metadata, or its objects "
             "and their ids are not those of OpenStreetMap, as in files that RoadSeg exports.",
             f"{_REMEDY} In Overpass, ask for the metadata (out meta).",
         )
     if len(set(ids)) < len(ids):
-        raise LabelError(f"{name} has a way more than once.", "Give an extract of the present, without its history.")
+        raise LayerError(f"{name} has a way more than once.", "Give an extract of the present, without its history.")
     if not ids:
-        raise LabelError(
+        raise LayerError(
             f"{name} has no road where the new roads lie.",
             "Give the extract of this area; its nodes must come before its ways, as osmium sort puts them.",
         )
@@ -108,4 +108,4 @@ def _ways(path: str, around: np.ndarray, name: str) -> Iterator[tuple[Any, list[
             if max(xs) >= west and min(xs) <= east and max(ys) >= south and min(ys) <= north:
                 yield way, nodes
     except (RuntimeError, ValueError, osmium.InvalidLocationError) as error:  # also UnicodeDecodeError
-        raise LabelError(f"{name} cannot be read: {str(error).rstrip('.')}.", "Download it again.") from error
+        raise LayerError(f"{name} cannot be read: {str(error).rstrip('.')}.", "Download it again.") from error

@@ -22,8 +22,8 @@ import numpy as np
 import pandas
 import shapely
 
-from ..errors import LabelError, OutputError
-from ..geodata.field_numbers import numbers_in
+from ..errors import LayerError, OutputError
+from ..geodata.fields import numbers_in
 from ..jobs import DOUBTFUL_BELOW
 from ..jobs.field_values import METERS, NO_UNITS
 from ..system.machine import roadseg_version
@@ -101,7 +101,7 @@ def ways_of(network: Routable, bridge_field: str, of: str) -> Ways:
 
     Raises
     ------
-    LabelError
+    LayerError
         A road crosses the antimeridian, which no way may do.
     """
     roads = network.edges[~network.edges["reversed"]]
@@ -125,7 +125,7 @@ def _refuse_antimeridian(shapes: np.ndarray, of: str) -> None:
     west, _, east, _ = shapely.bounds(shapes).T
     crossing = int((east - west > 180).sum())
     if crossing:
-        raise LabelError(
+        raise LayerError(
             f"{crossing:,} lines of {of} cross the antimeridian (180° of longitude), as no way of OpenStreetMap may.",
             "Clip the lines to either side of it, and export each side to a file of its own.",
         )

@@ -224,7 +224,7 @@ def make_road_graph(lines: Lines, tolerance_m: float, name: str = "lines") -> Ro
 
     Raises
     ------
-    LabelError
+    LayerError
         As for `noding.node_lines`.
     """
     graph, line = node_lines(lines, tolerance_m, name)

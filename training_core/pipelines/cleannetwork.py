@@ -17,7 +17,7 @@ import pyproj
 import shapely
 
 from ..events import Reporter
-from ..geodata.field_numbers import numbers_in
+from ..geodata.fields import numbers_in
 from ..geodata.parallel_arrays import concatenated, ranges
 from ..geodata.vectors import carried_fields
 from ..jobs import CleanNetwork
@@ -63,7 +63,7 @@ def read_bridges(path: str, reporter: Reporter) -> geopandas.GeoDataFrame:
 
     Raises
     ------
-    LabelError
+    LayerError
         As `lines.read_line_layer`.
     """
     layer = read_line_layer(path, "bridges", LineFields(), reporter)
@@ -97,7 +97,7 @@ def clean_layer(
 
     Raises
     ------
-    LabelError
+    LayerError
         The lines are too far apart for one plane.
     """
     plane = shared_plane(layer, of=job.lines)

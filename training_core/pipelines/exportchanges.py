@@ -9,7 +9,7 @@ from typing import Any
 
 from ..comparison.osm_proposals import BRIDGE, ONE_WAY, check_extract, new_roads
 from ..comparison.review import known_only, without_rejected
-from ..errors import LabelError, OutputError
+from ..errors import LayerError, OutputError
 from ..events import Reporter
 from ..jobs import ExportChanges, ExportNetwork
 from ..jobs.change_words import CHANGE, CHANGES
@@ -32,7 +32,7 @@ def run(job: ExportChanges, reporter: Reporter) -> dict[str, Any]:
     ------
     OutputError
         The file has another ending than .osc, or there is no room.
-    LabelError
+    LayerError
         There is no new road to export, or as `read_line_layer`, `known_only`, `without_rejected`, `read_extract`,
         `check_extract` and `change_lines`.
     """
@@ -45,7 +45,7 @@ def run(job: ExportChanges, reporter: Reporter) -> dict[str, Any]:
         layer = known_only(layer, CHANGE, CHANGES, PURPOSE, job.changes, reporter)
         new = new_roads(without_rejected(layer, PURPOSE, job.changes))
         if new.empty:
-            raise LabelError(
+            raise LayerError(
                 f"The {PURPOSE} ({job.changes}) have no new road to export.",
                 "Choose a layer of changes that Compare road networks wrote, and accept the new roads that are right.",
             )

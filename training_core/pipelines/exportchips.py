@@ -14,11 +14,10 @@ from ..geodata.pixel_codes import IGNORE, ROAD
 from ..geodata.rasters import Image, choose_bands, open_raster
 from ..geodata.sources import source_name, with_sources
 from ..jobs import COCO, ESRI, GEOTIFF, ExportChips
-from ..labels.chip_indexes import EsriIndex, StacIndex
 from ..labels.coco import CocoIndex
 from ..labels.drawing import Truth, read_truth
 from ..labels.labeled_images import without_labels
-from ..labels.training_chips import Bands, Chip, cut_chips, write_chip
+from ..labels.training_chips import Bands, Chip, EsriIndex, StacIndex, cut_chips, write_chip
 from ..system.outputs import Outputs
 
 Index = Union[StacIndex, CocoIndex, EsriIndex]
@@ -28,12 +27,8 @@ _INDEXES: dict[str, type[Index]] = {GEOTIFF: StacIndex, COCO: CocoIndex, ESRI: E
 def run(job: ExportChips, reporter: Reporter) -> dict[str, Any]:
     """Do the job; see `jobs.ExportChips`.
 
-    Raises
-    ------
-    ImageryError
-        An image cannot be read, or has another number of bands than the first.
-    LabelError
-        The labels cannot be used, or no chip has enough of them.
+    Raises ImageryError if an image cannot be read, or has another number of bands than the first. Raises LabelError if
+    the labels cannot be used, or no chip has enough of them.
     """
     with Outputs([*with_sources(job.rasters), *job.masks, job.roads, job.aoi, job.no_road]) as outputs:
         folder = outputs.stage_folder(job.folder)
@@ -70,10 +65,7 @@ def run(job: ExportChips, reporter: Reporter) -> dict[str, Any]:
 def _chips(job: ExportChips, truth: Truth, reporter: Reporter) -> Iterator[tuple[Chip, Bands]]:
     """Yield the chips of all images, numbered through, with the bands of each image.
 
-    Raises
-    ------
-    ImageryError
-        An image cannot be read, or has another number of bands than the first.
+    Raises ImageryError if an image cannot be read, or has another number of bands than the first.
     """
     count = 0
     first: tuple[str, ...] = ()

@@ -26,7 +26,7 @@ def run(job: ExportNetwork, reporter: Reporter) -> dict[str, Any]:
     ------
     OutputError
         A path ends in no format that can be written, or there is no room.
-    LabelError
+    LayerError
         As `without_rejected`, `export_layer` and `ways_of`.
     """
     _check_outputs(job)

@@ -28,7 +28,7 @@ def run(job: MakeChallenge, reporter: Reporter) -> dict[str, Any]:
     ------
     OutputError
         The challenge has another name than MapRoulette takes.
-    LabelError
+    LayerError
         As `known_features`, `without_rejected`, `make_tasks`, `read_task_ids` and `propose`.
     """
     if Path(job.challenge).suffix.lower() not in (".geojson", ".json"):

@@ -25,7 +25,7 @@ from ..models.engines import FP32, INT8, Engine, OpenvinoEngine
 from ..models.loading import load_graph
 from ..models.model_card import ModelCard
 from ..models.onnx_file import is_quantized, save_onnx, serialized
-from ..models.quantization import quantize_layers
+from ..models.openvino_model import quantize_layers
 from ..segmentation.inference import require_numbers
 from ..segmentation.pixel_metrics import Confusion
 from ..system import processor

@@ -23,8 +23,7 @@ from ..geodata.sources import with_sources
 from ..geodata.vector_output import check_vector_output, write_layers
 from ..geodata.vectors import read_polygons
 from ..jobs import SuggestLabels
-from ..labels.patch_selection import suggest
-from ..labels.uncertainty import measure_blocks, patches_of
+from ..labels.label_suggestions import measure_blocks, patches_of, suggest
 from ..system.outputs import Outputs
 
 _HALF = 0.5  # no threshold matters here, but reading a probability asks for one
@@ -33,10 +32,7 @@ _HALF = 0.5  # no threshold matters here, but reading a probability asks for one
 def run(job: SuggestLabels, reporter: Reporter) -> dict[str, Any]:
     """Do the job; see `jobs.SuggestLabels`.
 
-    Raises
-    ------
-    ImageryError
-        The raster is a mask, or no unlabeled patch has data.
+    Raises ImageryError if the raster is a mask, or no unlabeled patch has data.
     """
     check_vector_output(job.suggestions)
     with Outputs([*with_sources([job.raster]), job.labeled]) as outputs:

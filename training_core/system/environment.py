@@ -20,10 +20,7 @@ RESTARTS = "TORCHELASTIC_RESTART_COUNT"
 def threads() -> Optional[int]:
     """Return how many cores may be used; None if the variable is unset.
 
-    Raises
-    ------
-    JobError
-        The variable is not a whole number above 0.
+    Raises JobError if the variable is not a whole number above 0.
     """
     text = os.environ.get(THREADS_VARIABLE, "").strip()
     if not text:
@@ -36,10 +33,7 @@ def threads() -> Optional[int]:
 def memory_bytes() -> Optional[int]:
     """Return how many bytes of memory a job may take; None if the variable is unset.
 
-    Raises
-    ------
-    JobError
-        The variable is not a number of GB above 0.
+    Raises JobError if the variable is not a number of GB above 0.
     """
     text = os.environ.get(MEMORY_VARIABLE, "").strip()
     if not text:
@@ -56,10 +50,7 @@ def memory_bytes() -> Optional[int]:
 def check() -> None:
     """Check the variables.
 
-    Raises
-    ------
-    JobError
-        One is invalid.
+    Raises JobError if one is invalid.
     """
     threads()
     memory_bytes()
@@ -68,10 +59,7 @@ def check() -> None:
 def is_rank() -> bool:
     """Whether this process is one of several ranks.
 
-    Raises
-    ------
-    JobError
-        The number of ranks is not a number.
+    Raises JobError if the number of ranks is not a number.
     """
     return all(os.environ.get(name) for name in RANK_VARIABLES) and number("WORLD_SIZE", 1) > 1
 
@@ -79,10 +67,7 @@ def is_rank() -> bool:
 def number(name: str, default: int = 0) -> int:
     """Return the number in a variable.
 
-    Raises
-    ------
-    JobError
-        It is not a whole number.
+    Raises JobError if it is not a whole number.
     """
     text = os.environ.get(name, "")
     if text and not (text.isascii() and text.isdecimal()):

@@ -29,12 +29,8 @@ def allocate(shape: tuple[int, ...], dtype: DTypeLike) -> np.ndarray:
     """Return an uninitialized array, (*shape,), of any dtype: in memory, or memory-mapped (np.memmap) if large.
 
     The file is unlinked where the system allows it, or else removed with the process, however that ends. It lies in the
-    folder of `tempfile.gettempdir`, which the variable TMPDIR (on Windows TEMP) decides.
-
-    Raises
-    ------
-    ResourceError
-        The disk has no room for it.
+    folder of `tempfile.gettempdir`, which the variable TMPDIR (on Windows TEMP) decides. Raises ResourceError if the
+    disk has no room for it.
     """
     size_bytes = math.prod(shape) * np.dtype(dtype).itemsize
     if size_bytes <= min(MAX_IN_MEMORY_BYTES, MAX_FRACTION_OF_MEMORY * available_bytes()):

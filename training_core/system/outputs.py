@@ -63,13 +63,8 @@ class Outputs:
         """Return the temporary path to write to; `destination` appears when the job is done.
 
         The temporary path is the same for each name of a destination, and holds no characters that a library takes for
-        an address.
-
-        Raises
-        ------
-        OutputError
-            The folder cannot be created or written to, or the destination is not a file, or is one of the inputs or,
-            by another name, one of the outputs.
+        an address. Raises OutputError if the folder cannot be created or written to, or the destination is not a file,
+        or is one of the inputs or, by another name, one of the outputs.
         """
         final = Path(destination).absolute()
         with _explained(destination):
@@ -81,10 +76,7 @@ class Outputs:
     def stage_folder(self, destination: str) -> Path:
         """Return a temporary folder to write files to; all of it appears as `destination` when the job is done.
 
-        Raises
-        ------
-        OutputError
-            The folder cannot be made, or the destination is there and is not an empty folder.
+        Raises OutputError if the folder cannot be made, or the destination is there and is not an empty folder.
         """
         with _explained(destination):
             final = Path(os.path.realpath(destination))
@@ -98,10 +90,7 @@ class Outputs:
     def check(self, destination: str) -> None:
         """Check that a file can be written without loss of an input, also one that is not staged.
 
-        Raises
-        ------
-        OutputError
-            It is one of the inputs or read-only, or no file.
+        Raises OutputError if it is one of the inputs or read-only, or no file.
         """
         final = Path(destination).absolute()
         files = (Path(f"{final}{ending}") for ending in ("", *SIDECARS))
@@ -179,12 +168,8 @@ class Outputs:
 def replaced(path: Path) -> Iterator[Path]:
     """Provide a temporary path to write a single file to, which replaces another when it is complete.
 
-    For files that come and go while a job runs, in any thread; a job's outputs are staged by `Outputs`.
-
-    Raises
-    ------
-    OSError
-        The file cannot be written or replaced.
+    For files that come and go while a job runs, in any thread; a job's outputs are staged by `Outputs`. Raises OSError
+    if the file cannot be written or replaced.
     """
     folder = StagingFolder(path.parent)
     try:

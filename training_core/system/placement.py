@@ -30,12 +30,7 @@ def count_processes(wanted: str, threads: int, most: int, sys_root: Path = machi
     """Return how many processes to start, at most as many as have something to do.
 
     Wanted is a number, or auto for one a NUMA node or socket, so that none computes with the memory of another. The
-    whole job has `threads`; 0 for as many as there are cores.
-
-    Raises
-    ------
-    JobError
-        There are fewer cores, or threads.
+    whole job has `threads`; 0 for as many as there are cores. Raises JobError if there are fewer cores, or threads.
     """
     available = threads or processor.core_count()
     if wanted == AUTO:

@@ -28,12 +28,7 @@ class StagingFolder:
     """A private folder next to an output. Leftovers of killed runs next to it are removed.
 
     It holds temporary files, and an empty file of the name of each output: so the file system itself shows whether two
-    names are one.
-
-    Raises
-    ------
-    OSError
-        The folder cannot be made.
+    names are one. Raises OSError if the folder cannot be made.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -46,14 +41,8 @@ class StagingFolder:
     def add(self, name: str) -> Path:
         """Return a temporary path for the output of a name, of ASCII letters and digits, with its suffix.
 
-        Raises
-        ------
-        FileExistsError
-            The folder has that output already, perhaps in another spelling.
-        OSError
-            There is no room, or the file system does not take the name.
-        ValueError
-            No file system takes the name.
+        Raises FileExistsError if the folder has that output already, perhaps in another spelling. Raises OSError if
+        there is no room, or the file system does not take the name. Raises ValueError if no file system takes the name.
         """
         with (self._folder.path / name).open("xb"):
             pass
@@ -90,10 +79,7 @@ def remove_leftovers(folder: Path) -> None:
 def sync(path: Path) -> None:
     """Have a file on the disk, so that nothing of it can be lost later.
 
-    Raises
-    ------
-    OSError
-        The file is missing, has no room, or the disk fails.
+    Raises OSError if the file is missing, has no room, or the disk fails.
     """
     with path.open("rb+") as file:
         try:

@@ -17,7 +17,7 @@ from qgis.PyQt.QtCore import QObject, QTimer
 from qgis.PyQt.QtWidgets import QFileDialog
 
 from ....training_core import jobs
-from ....training_core.errors import Cancelled, JobError, LabelError, RoadSegError, RuntimeEnvironmentError
+from ....training_core.errors import Cancelled, JobError, LayerError, RoadSegError, RuntimeEnvironmentError
 from ... import settings
 from ...layers import exchange, work_area
 from ...layers.label_layers import NAMES, ROADS, SURE_FIELD, WIDTH_FIELD
@@ -314,7 +314,7 @@ class LiveControl(QObject):
                 try:
                     values = {WIDTH_FIELD: content.width_m, SURE_FIELD: content.sure}
                     add_features(layer, content.geometry, self._image.crs(), tr("Put back"), values)
-                except LabelError as error:
+                except LayerError as error:
                     problems.append(str(error))
         if problems:
             show_message(self._window, problems[0], Qgis.MessageLevel.Warning)

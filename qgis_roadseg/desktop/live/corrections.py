@@ -20,7 +20,7 @@ from qgis.gui import QgisInterface, QgsMapCanvas, QgsMapMouseEvent, QgsMapTool
 from qgis.PyQt.QtCore import QObject, Qt, pyqtSignal
 from qgis.PyQt.sip import isdeleted
 
-from ....training_core.errors import LabelError
+from ....training_core.errors import LayerError
 from ...layers import exchange
 from ...layers.label_layers import NO_ROAD, ROADS
 from ...translation import tr
@@ -115,7 +115,7 @@ class Corrections(QObject):
         words = tr("No road here") if name == NO_ROAD else tr("Accept the link")
         try:
             add_features(layer, geometry, self._crs, words)
-        except LabelError as error:
+        except LayerError as error:
             show_message(self._window, str(error), Qgis.MessageLevel.Warning)
 
     def _create(self) -> None:

@@ -20,7 +20,7 @@ from qgis.core import (
     QgsVectorLayerUtils,
 )
 
-from ....training_core.errors import LabelError
+from ....training_core.errors import LayerError
 
 
 def add_features(
@@ -44,7 +44,7 @@ def add_features(
 
     Raises
     ------
-    LabelError
+    LayerError
         The geometry is empty, or the layer cannot be edited.
     """
     geometry = QgsGeometry.fromWkt(wkt)
@@ -53,9 +53,9 @@ def add_features(
     except QgsCsException:
         geometry = QgsGeometry()
     if geometry.isNull() or geometry.isEmpty():
-        raise LabelError("The correction has no shape in the layer's coordinate system.", "Draw it by hand.")
+        raise LayerError("The correction has no shape in the layer's coordinate system.", "Draw it by hand.")
     if not layer.isEditable() and not layer.startEditing():
-        raise LabelError(
+        raise LayerError(
             f"The layer {layer.name()} cannot be edited, so the correction was not added.",
             "Choose a layer that can be edited.",
         )
@@ -67,7 +67,7 @@ def add_features(
     added = [layer.addFeature(QgsVectorLayerUtils.createFeature(layer, shape, own, context)) for shape in shapes]
     if not all(added) or not added:
         layer.destroyEditCommand()
-        raise LabelError(f"The layer {layer.name()} does not take the correction.", "Draw it by hand.")
+        raise LayerError(f"The layer {layer.name()} does not take the correction.", "Draw it by hand.")
     layer.endEditCommand()
     layer.triggerRepaint()
     return len(shapes)

@@ -21,7 +21,7 @@ from qgis.core import (
 )
 from qgis.PyQt.QtCore import QMetaType
 
-from ....training_core.errors import LabelError, OutputError
+from ....training_core.errors import LayerError, OutputError
 from ....training_core.jobs.change_words import (
     ACCEPTED,
     CHANGE,
@@ -46,26 +46,26 @@ def check_layer(layer: Optional[QgsMapLayer]) -> QgsVectorLayer:
 
     Raises
     ------
-    LabelError
+    LayerError
         It is not, or cannot be written.
     """
     choose = tr("Select the result of Compare road networks in the layer panel.")
     if layer is None:
-        raise LabelError(tr("No layer is selected."), choose)
+        raise LayerError(tr("No layer is selected."), choose)
     is_lines = isinstance(layer, QgsVectorLayer) and layer.geometryType() == Qgis.GeometryType.Line
     if not is_lines or layer.fields().lookupField(CHANGE) < 0:
         text = tr("The layer {layer} is not a layer of changes: it needs lines with the field “{field}”.")
-        raise LabelError(text.format(layer=layer.name(), field=CHANGE), choose)
+        raise LayerError(text.format(layer=layer.name(), field=CHANGE), choose)
     provider = layer.dataProvider()
     field = provider.fields().lookupField(REVIEW)
     needed = _CAN.ChangeAttributeValues if field >= 0 else _CAN.ChangeAttributeValues | _CAN.AddAttributes
     if layer.readOnly() or provider.capabilities() & needed != needed:
-        raise LabelError(
+        raise LayerError(
             tr("The layer {layer} is read-only, so no review can be written to it.").format(layer=layer.name()),
             tr("Export it to a GeoPackage (its menu, Export), and review that."),
         )
     if field >= 0 and provider.fields().at(field).type() != QMetaType.Type.QString:
-        raise LabelError(
+        raise LayerError(
             tr("The field “{field}” of the layer {layer} holds no text.").format(field=REVIEW, layer=layer.name()),
             tr("Rename it, so that the review gets a field of its own."),
         )

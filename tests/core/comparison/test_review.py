@@ -11,7 +11,7 @@ from shapely import LineString
 
 from tests.core.support.rasters import write_layer
 from training_core.comparison.review import without_rejected
-from training_core.errors import LabelError
+from training_core.errors import LayerError
 from training_core.events import Reporter
 from training_core.jobs import ExportNetwork, MakeChallenge
 from training_core.pipelines import exportnetwork, makechallenge
@@ -53,14 +53,14 @@ def test_where_anything_is_decided_in_any_of_the_known_words_what_is_accepted_is
     ],
 )
 def test_other_words_are_refused_with_their_number_and_those_that_are_understood(review, message):
-    with pytest.raises(LabelError, match=message) as caught:
+    with pytest.raises(LayerError, match=message) as caught:
         kept(*review)
     assert all(word in caught.value.remedy for word in ("accepted", "reject", "yes", "0"))
 
 
 def test_of_two_fields_that_differ_in_case_the_person_chooses():
     layer = geopandas.GeoDataFrame({"change": ["new"], "review": [None], "Review": ["no"]}, geometry=ROADS[:1])
-    with pytest.raises(LabelError, match="have the fields 'review' and 'Review'"):
+    with pytest.raises(LayerError, match="have the fields 'review' and 'Review'"):
         without_rejected(layer, "changes", "changes.gpkg")
 
 
@@ -71,7 +71,7 @@ def test_a_layer_that_is_none_of_changes_has_a_field_of_its_own_called_review():
 
 
 def test_where_all_is_rejected_there_is_nothing_to_export():
-    with pytest.raises(LabelError, match=r"changes \(changes.gpkg\) are rejected, and none is accepted"):
+    with pytest.raises(LayerError, match=r"changes \(changes.gpkg\) are rejected, and none is accepted"):
         kept("rejected", None, None)
 
 

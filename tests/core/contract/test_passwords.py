@@ -3,7 +3,7 @@
 import pytest
 
 from training_core import events
-from training_core.errors import ImageryError, LabelError, without_passwords
+from training_core.errors import ImageryError, LayerError, without_passwords
 from training_core.events import Reporter
 from training_core.geodata.rasters import open_raster
 from training_core.geodata.vectors import read_layer
@@ -53,7 +53,7 @@ def test_errors_logs_warnings_and_reports_show_no_password():
     reporter.log(source)
     reporter.warning(source)
     reporter.progress(0.5, source)
-    sent += [explain(LabelError(source, source), reporter), explain(KeyError(source), reporter)]
+    sent += [explain(LayerError(source, source), reporter), explain(KeyError(source), reporter)]
     assert len(sent) == 6 and not [event for event in sent if "secret1" in events.encode(event)]
     assert "secret1" not in str(reporter.warnings)
     assert "secret1" not in str(_settings_of(Segment, {"raster": source, "rasters": (source,)}))
@@ -61,7 +61,7 @@ def test_errors_logs_warnings_and_reports_show_no_password():
 
 def test_a_source_that_cannot_be_read_is_named_without_its_password():
     source = "PG:host=/nowhere user=me password=secret1"
-    with pytest.raises(LabelError) as layer:
+    with pytest.raises(LayerError) as layer:
         read_layer(source, "drawn roads")
     with pytest.raises(ImageryError) as image, open_raster(source):
         pass

@@ -6,9 +6,9 @@ import pandas
 import pytest
 from shapely.geometry import LineString
 
-from training_core.errors import LabelError
+from training_core.errors import LayerError
 from training_core.events import Reporter
-from training_core.geodata.field_numbers import check_numbers, numbers_in
+from training_core.geodata.fields import check_numbers, numbers_in
 from training_core.jobs.field_values import METERS
 
 
@@ -49,5 +49,5 @@ def test_values_that_are_no_numbers_are_told_with_an_example():
 
 
 def test_a_field_without_any_number_is_refused_by_its_name():
-    with pytest.raises(LabelError, match=r"The field 'width' of the drawn roads \(roads.gpkg\) has no numbers.*'wide'"):
+    with pytest.raises(LayerError, match=r"The field 'width' of the drawn roads \(roads.gpkg\) has no numbers.*'wide'"):
         checked("wide", None, "")

@@ -10,7 +10,7 @@ import pytest
 import shapely
 
 from tests.core.support.rasters import layer
-from training_core.errors import LabelError, OutputError
+from training_core.errors import LayerError, OutputError
 from training_core.geodata import vector_output
 from training_core.geodata.vector_output import check_vector_output, write_in_parts, write_layers
 from training_core.geodata.vectors import read_layer
@@ -49,10 +49,10 @@ def test_it_is_read_like_any_layer_but_for_a_filter(tmp_path):
     found = read_layer(path, "drawn roads")
     assert found.crs == lines.crs and found.geometry.geom_equals_exact(lines.geometry, 0).all()
     assert found["highway"].tolist() == lines["highway"].tolist()
-    with pytest.raises(LabelError, match=r"drawn roads .* cannot be read: a filter"):
+    with pytest.raises(LayerError, match=r"drawn roads .* cannot be read: a filter"):
         read_layer(f"{path}|subset=length_m > 1", "drawn roads")
     (tmp_path / "no.parquet").write_bytes(b"PAR1")
-    with pytest.raises(LabelError, match=r"no\.parquet\) cannot be read"):
+    with pytest.raises(LayerError, match=r"no\.parquet\) cannot be read"):
         read_layer(str(tmp_path / "no.parquet"), "drawn roads")
 
 

@@ -13,7 +13,7 @@ from shapely.geometry import LineString
 
 from tests.core.support.rasters import NORTH_UP, write_raster
 from tests.core.support.towns import RGB, ROAD_M, ROADS, SIDE_PX, image_of, on_map, plant_model, true_roads
-from training_core.errors import JobError, LabelError, ModelFileError
+from training_core.errors import JobError, LayerError, ModelFileError
 from training_core.events import Log, Reporter
 from training_core.geodata.grid import Grid
 from training_core.geodata.rasters import Band
@@ -56,10 +56,10 @@ def test_speeds_fall_into_bins_of_ten_miles_an_hour():
 
 
 def test_fields_that_tell_no_classes_are_refused():
-    with pytest.raises(LabelError, match=r"'highway' of the drawn roads \(roads\.gpkg\) has no usable values"):
+    with pytest.raises(LayerError, match=r"'highway' of the drawn roads \(roads\.gpkg\) has no usable values"):
         find_classes(roads_of(highway=["", None]), "highway", "", "roads.gpkg")
     many = geopandas.GeoDataFrame({"id": range(40)}, geometry=[LineString([(0, 0), (1, 1)])] * 40)
-    with pytest.raises(LabelError, match="40 different values"):
+    with pytest.raises(LayerError, match="40 different values"):
         find_classes(many, "id", "")
 
 

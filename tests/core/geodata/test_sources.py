@@ -14,7 +14,7 @@ from shapely import Point
 
 from tests.core.support.rasters import NORTH_UP, write_layer, write_raster
 from tests.core.support.systems import make_pipe
-from training_core.errors import ImageryError, LabelError, OutputError
+from training_core.errors import ImageryError, LayerError, OutputError
 from training_core.geodata.grid import grid_of
 from training_core.geodata.rasters import open_raster
 from training_core.geodata.sources import expand, rasters_in, source_name, with_sources
@@ -31,7 +31,7 @@ def open_layer(source):
     read_layer(source, "drawn roads")
 
 
-OPENED = pytest.mark.parametrize(("opened", "error_type"), [(open_image, ImageryError), (open_layer, LabelError)])
+OPENED = pytest.mark.parametrize(("opened", "error_type"), [(open_image, ImageryError), (open_layer, LayerError)])
 
 
 def refusal(opened, error_type, source):

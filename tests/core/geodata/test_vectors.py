@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from shapely.geometry import LineString, MultiLineString, Point, Polygon
 
 from tests.core.support.rasters import UTM, layer, write_layer
-from training_core.errors import LabelError, OutputError
+from training_core.errors import LayerError, OutputError
 from training_core.events import Reporter
 from training_core.geodata.vector_output import check_vector_output, write_layers
 from training_core.geodata.vectors import carried_fields, read_area, read_layer, require_fields, require_geometry
@@ -52,7 +52,7 @@ def test_a_file_of_any_name_is_read_and_no_other(tmp_path, monkeypatch, name):
 def test_a_missing_field_is_named_with_those_that_are_there():
     roads = layer(ROAD, lanes=[1])
     require_fields(roads, ("lanes", ""), "roads.gpkg", "drawn roads")
-    with pytest.raises(LabelError, match=r"drawn roads \(roads\.gpkg\) have no field 'width'\. They have: lanes"):
+    with pytest.raises(LayerError, match=r"drawn roads \(roads\.gpkg\) have no field 'width'\. They have: lanes"):
         require_fields(roads, ("lanes", "width"), "roads.gpkg", "drawn roads")
 
 
@@ -93,7 +93,7 @@ def test_a_missing_file_a_wrong_layer_and_a_file_of_another_kind_are_refused(tmp
         f"{path}|layerid=99999999999999999999", f"{path}|subset=nonsense >",
     )  # fmt: skip
     for source in sources:
-        with pytest.raises(LabelError) as caught:
+        with pytest.raises(LayerError) as caught:
             read_layer(str(source), "drawn roads")
         assert str(source) in caught.value.message
         assert "drawn roads" in caught.value.message
@@ -104,15 +104,15 @@ def test_an_empty_layer_is_refused_where_features_are_needed_and_what_has_no_geo
     path = str(tmp_path / "area.gpkg")
     write_layers(path, {"area": empty()}, {"area": "Polygon"})
     assert read_layer(path, "drawn roads").empty
-    with pytest.raises(LabelError, match=r"must be lines, but it holds Polygon"):
+    with pytest.raises(LayerError, match=r"must be lines, but it holds Polygon"):
         require_geometry(read_layer(path, "drawn roads"), ("lines",), path, "drawn roads")
-    with pytest.raises(LabelError, match=r"area of interest \(.*area\.gpkg\) has no features"):
+    with pytest.raises(LayerError, match=r"area of interest \(.*area\.gpkg\) has no features"):
         read_area(path)
     path = write_layer(tmp_path / "nulls.gpkg", None, LineString())
-    with pytest.raises(LabelError, match="No feature of the drawn roads .* has a geometry"):
+    with pytest.raises(LayerError, match="No feature of the drawn roads .* has a geometry"):
         read_layer(path, "drawn roads")
     (tmp_path / "table.csv").write_text("a,b\n1,2\n")
-    with pytest.raises(LabelError, match="without geometry"):
+    with pytest.raises(LayerError, match="without geometry"):
         read_layer(str(tmp_path / "table.csv"), "drawn roads")
 
 
@@ -138,7 +138,7 @@ def test_a_file_of_an_editor_has_the_new_roads_and_not_the_deleted_ones(tmp_path
 @pytest.mark.filterwarnings("ignore:.*crs")
 def test_a_layer_without_crs_is_refused(tmp_path):
     path = write_layer(tmp_path / "roads.shp", ROAD, crs=None)
-    with pytest.raises(LabelError, match="no coordinate reference system"):
+    with pytest.raises(LayerError, match="no coordinate reference system"):
         read_layer(path, "drawn roads")
 
 
@@ -155,7 +155,7 @@ def test_a_layer_without_crs_is_refused(tmp_path):
 )
 def test_a_layer_whose_crs_is_wrong_is_refused(tmp_path, crs, points, vertex):
     path = write_layer(tmp_path / "roads.gpkg", LineString(points), crs=crs)
-    with pytest.raises(LabelError) as refused:
+    with pytest.raises(LayerError) as refused:
         read_layer(path, "drawn roads")
     assert f"drawn roads ({path})" in refused.value.message
     assert refused.value.message.endswith(f"a vertex is at {vertex}.")
@@ -181,7 +181,7 @@ def test_places_across_the_antimeridian_at_poles_and_in_neighbor_zones_are_read(
 @pytest.mark.parametrize(("value", "suffix"), [(np.nan, "gpkg"), (np.inf, "fgb"), (-np.inf, "gpkg")])
 def test_a_coordinate_that_is_no_number_is_refused_with_its_feature(tmp_path, value, suffix):
     path = write_layer(tmp_path / f"roads.{suffix}", ROAD, LineString([(390000, 5820000), (value, 5820000)]))
-    with pytest.raises(LabelError, match=r"Feature 2 of the drawn roads .* has a vertex at \(-?(nan|inf), 5820000\)"):
+    with pytest.raises(LayerError, match=r"Feature 2 of the drawn roads .* has a vertex at \(-?(nan|inf), 5820000\)"):
         read_layer(path, "drawn roads")
 
 
@@ -201,7 +201,7 @@ def test_a_crs_that_is_of_no_place_on_earth_is_refused(tmp_path, monkeypatch, cr
     path = write_layer(tmp_path / "roads.gpkg", LineString([(10, 20), (11, 20)]))
     read = pyogrio.read_dataframe
     monkeypatch.setattr(pyogrio, "read_dataframe", lambda *a, **k: read(*a, **k).set_crs(crs, allow_override=True))
-    with pytest.raises(LabelError, match=rf"drawn roads \(.*roads\.gpkg\), {name}, cannot be placed on Earth"):
+    with pytest.raises(LayerError, match=rf"drawn roads \(.*roads\.gpkg\), {name}, cannot be placed on Earth"):
         read_layer(path, "drawn roads")
 
 
@@ -223,7 +223,7 @@ def features(*shapes):
 def test_a_geometry_that_geos_cannot_hold_is_refused(tmp_path, shape):
     path = tmp_path / "roads.geojson"
     path.write_text(features(shape))
-    with pytest.raises(LabelError, match=r"geometry of the drawn roads .*roads\.geojson\) cannot be used") as refused:
+    with pytest.raises(LayerError, match=r"geometry of the drawn roads .*roads\.geojson\) cannot be used") as refused:
         read_layer(str(path), "drawn roads")
     assert "Fix geometries" in refused.value.remedy
 
@@ -231,7 +231,7 @@ def test_a_geometry_that_geos_cannot_hold_is_refused(tmp_path, shape):
 def test_surfaces_are_refused(tmp_path):
     for kind in ("TIN", "POLYHEDRALSURFACE"):
         (tmp_path / "roads.csv").write_text(f'WKT\n"{kind} (((0 0,0 1,1 1,0 0)))"\n')
-        with pytest.raises(LabelError, match=r"roads\.csv\) cannot be used"):
+        with pytest.raises(LayerError, match=r"roads\.csv\) cannot be used"):
             read_layer(str(tmp_path / "roads.csv"), "drawn roads")
 
 
@@ -249,7 +249,7 @@ def test_only_the_geometry_that_is_allowed_passes():
     roads = layer(ROAD, MultiLineString([ROAD.coords, [(0, 0), (1, 1)]]))
     require_geometry(roads, ("lines",), "roads.gpkg", "drawn roads")
     require_geometry(layer(ROAD, SQUARE), ("lines", "polygons"), "roads.gpkg", "drawn roads")
-    with pytest.raises(LabelError, match=r"roads\.gpkg\) must be lines, but it holds Point, Polygon"):
+    with pytest.raises(LayerError, match=r"roads\.gpkg\) must be lines, but it holds Point, Polygon"):
         require_geometry(layer(ROAD, SQUARE, Point(0, 0)), ("lines",), "roads.gpkg", "drawn roads")
 
 

@@ -8,7 +8,7 @@ from shapely.geometry import LineString, Point, box
 
 import training_core.system.large_arrays
 from tests.core.support.rasters import NORTH_UP, layer
-from training_core.errors import LabelError
+from training_core.errors import LayerError
 from training_core.geodata.grid import Grid
 from training_core.geodata.pixel_codes import BACKGROUND, IGNORE, ROAD
 from training_core.geodata.rasterize import limit_to
@@ -171,7 +171,7 @@ def test_what_does_not_touch_the_grid_gives_no_labels():
 
 
 def test_an_area_outside_the_image_is_refused():
-    with pytest.raises(LabelError, match="outside the image"):
+    with pytest.raises(LayerError, match="outside the image"):
         limit_to(grid(), layer(Point(X + 9000, Y).buffer(10)))
 
 

@@ -13,7 +13,7 @@ from shapely.geometry import LineString, Point
 
 from tests.core.labels.test_label_raster import UTM, X, Y
 from tests.core.support.rasters import NORTH_UP
-from training_core.errors import LabelError
+from training_core.errors import LayerError
 from training_core.events import Reporter
 from training_core.geodata.grid import Grid
 from training_core.geodata.pixel_codes import IGNORE, ROAD
@@ -96,7 +96,7 @@ def test_lanes_that_are_whole_numbers_or_null(tmp_path):
 
 
 def test_an_extract_without_roads_is_refused(tmp_path):
-    with pytest.raises(LabelError, match="without any road"):
+    with pytest.raises(LayerError, match="without any road"):
         read_drawing(osm_file(tmp_path / "river.osm", WAYS[6:]), "", LabelOptions(), Reporter())
 
 
@@ -104,7 +104,7 @@ def test_an_extract_without_roads_is_refused(tmp_path):
 def test_a_damaged_extract_is_refused_by_name(tmp_path, name):
     whole = Path(osm_file(tmp_path / "whole.osm"))
     (tmp_path / name).write_bytes(whole.read_bytes()[:700])
-    with pytest.raises(LabelError, match=name):
+    with pytest.raises(LayerError, match=name):
         read_drawing(str(tmp_path / name), "", LabelOptions(), Reporter())
 
 
@@ -144,7 +144,7 @@ def test_of_a_large_layer_only_the_roads_near_the_images_are_read_and_the_labels
 def test_an_extract_of_other_ground_is_refused_with_both_places(tmp_path):
     image = Grid(CRS.from_epsg(4326), Affine(1e-5, 0, 85.5, 0, -1e-5, 27.6), 100, 100)
     places = r"town\.osm.*longitude 13\.38, latitude 52\.52.*longitude 85\.50, latitude 27\.60"
-    with pytest.raises(LabelError, match=places):
+    with pytest.raises(LayerError, match=places):
         read_drawing(osm_file(tmp_path / "town.osm"), "", LabelOptions(), Reporter(), images=[image])
 
 
@@ -209,7 +209,7 @@ def test_a_named_field_may_be_a_tag_without_a_column(tmp_path):
     path = osm_file(tmp_path / "town.osm", tags)
     drawing = read_drawing(path, "", LabelOptions(), Reporter(), "highway", "maxspeed")
     assert [(each.name, each.speed_kmh) for each in drawing.classes] == [("primary", 80), ("service", 20)]
-    with pytest.raises(LabelError, match="have no field 'width_cm'"):
+    with pytest.raises(LayerError, match="have no field 'width_cm'"):
         read_drawing(path, "", LabelOptions(width_field="width_cm"), Reporter())
 
 

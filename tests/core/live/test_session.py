@@ -12,7 +12,7 @@ from safetensors.torch import load_file
 
 from tests.core.support.towns import ROADS, on_map
 from training_core import events
-from training_core.errors import JobError, LabelError, ModelFileError
+from training_core.errors import JobError, LayerError, ModelFileError
 from training_core.events import Reporter
 from training_core.jobs import Live, from_options
 from training_core.live import session as session_module
@@ -320,8 +320,8 @@ def test_a_model_that_computes_no_numbers_restarts_and_then_rests(play, monkeypa
     ("options", "error"),
     [
         ({"width_field": "width"}, JobError),
-        ({"roads": "nowhere.gpkg"}, LabelError),
-        ({"no_road": "no.gpkg"}, LabelError),
+        ({"roads": "nowhere.gpkg"}, LayerError),
+        ({"no_road": "no.gpkg"}, LayerError),
     ],
 )
 def test_what_a_session_cannot_begin_with_is_refused(play, options, error):

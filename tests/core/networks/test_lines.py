@@ -8,7 +8,7 @@ import pytest
 import shapely
 from pyproj import Geod
 
-from training_core.errors import LabelError
+from training_core.errors import LayerError
 from training_core.events import Reporter
 from training_core.networks.lines import LineFields, clipped, lines_in, make_lines, read_line_layer, shared_plane
 
@@ -58,7 +58,7 @@ def test_lines_on_both_sides_of_the_180th_meridian_are_near_each_other():
 
 
 def test_networks_too_far_apart_are_refused():
-    with pytest.raises(LabelError, match=r"west\.gpkg and east\.gpkg reach .* too far to measure"):
+    with pytest.raises(LayerError, match=r"west\.gpkg and east\.gpkg reach .* too far to measure"):
         shared_plane(layer_at(10, 50), layer_at(20, 50), of="west.gpkg and east.gpkg")
 
 
@@ -105,24 +105,24 @@ def test_a_speed_field_without_numbers_is_refused_by_its_name(tmp_path):
     assert "1 of 2 values in the field 'speed' of the true roads" in told[0].message
     lines = lines_in(shared_plane(layer), layer, LineFields(speed="speed"))
     assert lines.speed_mps == pytest.approx([36.5 / 3.6, np.nan], nan_ok=True)
-    with pytest.raises(LabelError, match="'kind' of the true roads .* has no numbers"):
+    with pytest.raises(LayerError, match="'kind' of the true roads .* has no numbers"):
         read_line_layer(path, "true roads", LineFields(speed="kind"), Reporter())
 
 
 def test_a_layer_without_the_field_of_points_or_that_lies_nowhere_is_refused_by_name(tmp_path):
     path = str(tmp_path / "roads.gpkg")
     layer_at(10, 50, name=["a", "b"]).to_file(path)
-    with pytest.raises(LabelError, match=r"true roads .*roads\.gpkg\) have no field 'bridge'.*name"):
+    with pytest.raises(LayerError, match=r"true roads .*roads\.gpkg\) have no field 'bridge'.*name"):
         read_line_layer(path, "true roads", LineFields(bridge="bridge"), Reporter())
     geopandas.GeoDataFrame(geometry=[shapely.Point(0, 0)], crs="EPSG:4326").to_file(path)
-    with pytest.raises(LabelError, match="must be lines"):
+    with pytest.raises(LayerError, match="must be lines"):
         read_line_layer(path, "true roads", NOTHING, Reporter())
     path = str(tmp_path / "lost.gpkg")
     geopandas.GeoDataFrame(geometry=[shapely.LineString([(0, 95), (1, 96)])], crs="EPSG:3857").to_file(path)
     read_line_layer(path, "true roads", NOTHING, Reporter())  # near the origin
     shapes = [shapely.LineString([(1e30, 0), (1e30, 9)])]
     geopandas.GeoDataFrame(geometry=shapes, crs="EPSG:32633").to_file(path)
-    with pytest.raises(LabelError, match=r"true roads .*lost\.gpkg\) reach outside"):
+    with pytest.raises(LayerError, match=r"true roads .*lost\.gpkg\) reach outside"):
         read_line_layer(path, "true roads", NOTHING, Reporter())
 
 

@@ -10,7 +10,7 @@ import shapely
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from training_core.errors import LabelError
+from training_core.errors import LayerError
 from training_core.networks.lines import make_lines
 from training_core.networks.noding import node_lines
 
@@ -188,7 +188,7 @@ def heap(count):
 
 @pytest.mark.parametrize(("make", "count"), [(lattice, 3000), (star, 5000), (stack, 5000), (heap, 9_000)])
 def test_lines_that_meet_far_more_often_than_roads_are_refused_by_name(make, count):
-    with pytest.raises(LabelError, match=r"The tracks .* in more than 200,000 places") as refused:
+    with pytest.raises(LayerError, match=r"The tracks .* in more than 200,000 places") as refused:
         node_lines(make_lines(make(count)), TOLERANCE_M, "tracks")
     assert "remove duplicates" in refused.value.remedy
 

@@ -154,9 +154,9 @@ _NO_MASK = Refused("imagery", "colored picture|values whose meaning is not known
 _PROBABILITY_AS_LABELS = Refused("labels", "is a probability")
 _ROADS, _AREAS, _NONE = (LINES, CHANGES, OSM), (PATCHES, SCENES), (NO_LINES, NO_BREAKS)
 _NOT_DRAWN, _NOT_LINES, _NOT_POLYGONS, _NOT_POINTS = (
-    Refused("labels", f"must be {allowed}") for allowed in ("lines or polygons", "lines,", "polygons", "points")
+    Refused("layer", f"must be {allowed}") for allowed in ("lines or polygons", "lines,", "polygons", "points")
 )
-_EMPTY = Refused("labels", "vectorize nothing")
+_EMPTY = Refused("layer", "vectorize nothing")
 
 
 def _image(right: Right, of_chips: Right) -> Row:
@@ -263,17 +263,17 @@ RIGHT: dict[str, Row] = {
         BREAKS: numbers.counted("tasks"),
         NO_BREAKS: numbers.exactly("tasks", 0),
         NO_LINES: numbers.exactly("tasks", 0),
-        **_all((LINES, POINTS, PATCHES, SCENES, OSM), Refused("labels", "field 'change'|must be points")),
+        **_all((LINES, POINTS, PATCHES, SCENES, OSM), Refused("layer", "field 'change'|must be points")),
     },
     "makechallenge.earlier": {CHALLENGE: numbers.equal("kept", "tasks")},
-    "makechallenge.extract": {OSM: Refused("labels", _OWN_IDS), OSC: Refused("labels", "format")},
+    "makechallenge.extract": {OSM: Refused("layer", _OWN_IDS), OSC: Refused("labels", "format")},
     "exportchanges.changes": {
-        CHANGES: Refused("labels", "extract"),
+        CHANGES: Refused("layer", "extract"),
         "comparenetworks of an extract.changes.gpkg": same("roads"),
         **_all((NO_LINES, NO_BREAKS), _EMPTY),
-        **_all((LINES, POINTS, BREAKS, PATCHES, SCENES, OSM), Refused("labels", "field 'change'|must be lines")),
+        **_all((LINES, POINTS, BREAKS, PATCHES, SCENES, OSM), Refused("layer", "field 'change'|must be lines")),
     },
-    "exportchanges.extract": {OSM: Refused("labels", _OWN_IDS), OSC: Refused("labels", "format")},
+    "exportchanges.extract": {OSM: Refused("layer", _OWN_IDS), OSC: Refused("labels", "format")},
     "exportmodel.model": _model(same("megabytes", within=0.01), _NO_WEIGHTS, _NO_WEIGHTS),
     "quantize.model": _model(numbers.alike, numbers.alike, Refused("model", "already quantized")),
     "quantize.rasters": _image(numbers.alike, numbers.alike),

@@ -8,7 +8,7 @@ import pytest
 from shapely.geometry import LineString, box
 
 from tests.core.support.rasters import layer, write_layer, write_raster
-from training_core.errors import ImageryError, LabelError
+from training_core.errors import ImageryError, LayerError
 from training_core.events import Reporter
 from training_core.jobs import JOBS, from_options
 
@@ -76,7 +76,7 @@ def test_a_layer_in_meters_that_is_declared_in_degrees_is_refused_by_name(tmp_pa
     options = options_of(job, tmp_path, town, planted)
     shapes = pyogrio.read_dataframe(options[field]).geometry
     wrong = write_layer(tmp_path / "wrong.gpkg", *shapes, crs="EPSG:4326")
-    with pytest.raises(LabelError, match=r"wrong\.gpkg\) reach outside .* WGS 84: a vertex is at \(390\d+"):
+    with pytest.raises(LayerError, match=r"wrong\.gpkg\) reach outside .* WGS 84: a vertex is at \(390\d+"):
         run(job, **(options | {field: wrong}))
     assert not [path for path in tmp_path.iterdir() if path.stem in ("out", "m", "mask", "reached")]
 
@@ -106,7 +106,7 @@ def test_roads_on_the_other_side_of_the_earth_do_not_disturb_those_on_the_image(
 def test_a_width_that_no_road_has_is_refused_with_its_field(tmp_path, town, planted, width):
     options = options_of("evaluate", tmp_path, town, planted)
     roads = write_layer(tmp_path / "wide.gpkg", *ROADS, breite=[6.0, width])
-    with pytest.raises(LabelError, match=r"'breite' of the drawn roads .*wide\.gpkg\) gives a road a width of"):
+    with pytest.raises(LayerError, match=r"'breite' of the drawn roads .*wide\.gpkg\) gives a road a width of"):
         run("evaluate", **(options | {"roads": roads, "width_field": "breite"}))
 
 

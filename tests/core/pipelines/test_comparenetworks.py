@@ -20,7 +20,7 @@ from tests.core.support.osm_changes import write_extract
 from tests.core.support.rasters import UTM, write_layer
 from tests.core.support.road_graphs import town
 from training_core.comparison.change_results import summary_sentences
-from training_core.errors import LabelError
+from training_core.errors import LayerError
 from training_core.events import Log, Reporter
 
 
@@ -299,7 +299,7 @@ def test_a_place_beside_no_road_is_reported(tmp_path, river, points):
     assert places.loc["near", "to_road_after_m"] == pytest.approx(60, rel=1e-3)
     assert places.loc["near", "distance_before_m"] == pytest.approx(50 + 60, rel=1e-3)
     assert "1 of 2 places lie farther than 100 m" in reporter.warnings[0] and "nowhere" in reporter.warnings[0]
-    with pytest.raises(LabelError, match="None of the places .* 20 m .* nearest is 60 m away"):
+    with pytest.raises(LayerError, match="None of the places .* 20 m .* nearest is 60 m away"):
         run(tmp_path, **options, place_m=20)
 
 

@@ -13,7 +13,7 @@ from shapely import box
 from tests.core.support.disasters import GRID, X, Y, line, run, score, write_points
 from tests.core.support.osm_changes import read_extract
 from tests.core.support.rasters import layer, write_layer, write_raster
-from training_core.errors import LabelError
+from training_core.errors import LayerError
 from training_core.events import Reporter
 from training_core.geodata.vector_output import write_layers
 from training_core.jobs import CleanNetwork, ExportChanges, ExportNetwork, FineTune, Vectorize
@@ -44,7 +44,7 @@ def test_no_proposed_road_scores_0_and_no_true_one_cannot_be_scored(tmp_path, gr
     assert scores["lines"]["completeness"] == scores["relaxed"]["recall"] == scores["topo"]["recall"] == 0
     assert scores["apls"]["score"] == scores["apls_time"]["score"] == 0 and len(reporter.warnings) == 1
     assert set(geopandas.read_file(tmp_path / "errors.gpkg")["kind"]) == {"missed"}
-    with pytest.raises(LabelError, match="true roads .*none.* have no line"):
+    with pytest.raises(LayerError, match="true roads .*none.* have no line"):
         score(tmp_path, none, grid)
 
 
@@ -63,7 +63,7 @@ def test_all_roads_are_lost_or_new_where_the_others_are_none(tmp_path, grid, non
     assert set(geopandas.read_file(result["changes"])["change"]) == {"new"}
     (warning,) = reporter.warnings
     assert "none" in warning and "new" in warning
-    with pytest.raises(LabelError, match="None of the places .* there is none"):
+    with pytest.raises(LayerError, match="None of the places .* there is none"):
         run(tmp_path, none, grid, places=places)
     result = run(tmp_path, none, none, **options)
     assert geopandas.read_file(result["changes"]).empty and result["before"]["length_m"] == 0
@@ -93,12 +93,12 @@ def test_bridges_of_which_there_are_none_change_nothing(tmp_path, grid, none):
 
 
 def test_nothing_to_export_nor_to_learn_from_is_refused_with_the_true_reason(tmp_path, none):
-    with pytest.raises(LabelError, match="no new road to export"):
+    with pytest.raises(LayerError, match="no new road to export"):
         exportchanges.run(
             ExportChanges(changes=none, extract=str(tmp_path / "a.osm"), osc=str(tmp_path / "a.osc")), Reporter()
         )
     image = write_raster(tmp_path / "image.tif", np.ones((3, 64, 64), np.uint8))
-    with pytest.raises(LabelError, match=r"drawn roads \(.*none.*\) has no features") as caught:
+    with pytest.raises(LayerError, match=r"drawn roads \(.*none.*\) has no features") as caught:
         finetune.run(
             FineTune(rasters=(image,), roads=none, base_model="", model=str(tmp_path / "model.safetensors")), Reporter()
         )

@@ -16,7 +16,7 @@ from tests.core.support.disasters import run as compare
 from tests.core.support.osm_changes import AVENUE, ROAD, STREET, applied, changed, placed, read_extract, write_extract
 from tests.core.support.rasters import UTM, files, write_layer
 from tests.core.support.road_graphs import town
-from training_core.errors import LabelError, RoadSegError
+from training_core.errors import LayerError, RoadSegError
 from training_core.events import Reporter
 from training_core.jobs import ExportChanges, ExportNetwork, MakeChallenge
 from training_core.pipelines import exportnetwork, makechallenge
@@ -80,7 +80,7 @@ def test_lost_roads_and_rejected_ones_are_not_in_the_change(tmp_path):
     assert result["roads"] == 1 and result["modified"] == 1 and ("way", 502) not in touched["modify"]
     layer["review"] = "rejected"
     layer.to_file(changes)
-    with pytest.raises(LabelError, match="are rejected, and none is accepted"):
+    with pytest.raises(LayerError, match="are rejected, and none is accepted"):
         exported(tmp_path, extract, changes)
 
 
@@ -160,7 +160,7 @@ def test_an_extract_that_does_not_fit_is_refused_and_nothing_is_written(tmp_path
     elif "text" in spoil:
         path.write_text(spoil["text"])
     there = files(tmp_path)
-    with pytest.raises(LabelError, match=message) as caught:
+    with pytest.raises(LayerError, match=message) as caught:
         exported(tmp_path, str(path), changes)
     assert caught.value.remedy and files(tmp_path) == there
 
@@ -176,14 +176,14 @@ def test_a_network_that_was_exported_is_compared_but_is_no_extract(tmp_path, nam
     assert result["intact"]["share"] == 1 and result["new"]["length_m"] == pytest.approx(
         LineString(ROAD).length, rel=0.01
     )
-    with pytest.raises(LabelError, match=message):
+    with pytest.raises(LayerError, match=message):
         exported(tmp_path, own, result["changes"])
 
 
 def test_a_way_that_would_have_too_many_nodes_is_named(tmp_path):
     long = [(3 * x, 0) for x in range(2000)]
     extract, changes = changed(tmp_path, before=(long,), after=(long, [(901.5, 60), (901.5, 5)]))
-    with pytest.raises(LabelError, match="Way 500 would have more than the 2,000 nodes"):
+    with pytest.raises(LayerError, match="Way 500 would have more than the 2,000 nodes"):
         exported(tmp_path, extract, changes)
 
 

@@ -12,7 +12,7 @@ from shapely.geometry import LineString, Point
 
 from tests.core.support.rasters import UTM
 from tests.core.support.road_graphs import town
-from training_core.errors import LabelError, OutputError
+from training_core.errors import LayerError, OutputError
 from training_core.events import Log, Reporter, Warning
 from training_core.geodata.road_classes import OTHER_KMH, USUAL_KMH
 from training_core.jobs import ExportNetwork
@@ -237,7 +237,7 @@ def test_unusable_inputs_are_named_and_leave_no_output(tmp_path, options, messag
     lines = str(tmp_path / "lines.gpkg")
     layer_of(STRAIGHT, way=["B"]).to_file(lines)
     options = {name: str(tmp_path / value) if "." in value else value for name, value in options.items()}
-    with pytest.raises((LabelError, OutputError), match=message) as refused:
+    with pytest.raises((LayerError, OutputError), match=message) as refused:
         run(ExportNetwork(**{"lines": lines, "graphml": str(tmp_path / "graph.graphml"), **options}), Reporter())
     assert refused.value.remedy
     assert [path.name for path in tmp_path.iterdir()] == ["lines.gpkg"]
@@ -245,5 +245,5 @@ def test_unusable_inputs_are_named_and_leave_no_output(tmp_path, options, messag
 
 def test_lines_without_length_are_refused():
     layer = geopandas.GeoDataFrame(geometry=[LineString([CORNER, CORNER])], crs=UTM)
-    with pytest.raises(LabelError, match="have no length"):
+    with pytest.raises(LayerError, match="have no length"):
         export_layer(layer, ExportNetwork(), Reporter())

@@ -13,7 +13,7 @@ from shapely.geometry import box
 
 from tests.core.support.rasters import NORTH_UP, files, write_layer, write_raster
 from tests.core.support.towns import RGB, ROAD_M, SIDE_PX, image_of, make_town, on_map, plant_model, true_roads
-from training_core.errors import Cancelled, ImageryError, JobError, LabelError, OutputError
+from training_core.errors import Cancelled, ImageryError, JobError, LayerError, OutputError
 from training_core.events import Log, Metric, Progress, Reporter, Warning
 from training_core.geodata.rasters import normalize
 from training_core.jobs import FineTune, Segment
@@ -239,7 +239,7 @@ def test_fields_of_the_layer_count(town, tmp_path):
     shares = [re.search(r"([\d.]+)% of them road", event.message) for event in said if isinstance(event, Log)]
     (share,) = [float(found[1]) for found in shares if found]
     assert share == pytest.approx(100 * 3 * 2 / SIDE_PX, abs=2)
-    with pytest.raises(LabelError, match="no field 'width'"):
+    with pytest.raises(LayerError, match="no field 'width'"):
         fine_tune(tmp_path, **on_town(town, roads=roads, width_field="width"))
 
 

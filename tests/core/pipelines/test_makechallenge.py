@@ -13,7 +13,7 @@ from shapely.geometry import LineString, MultiPoint, Point, shape
 
 from tests.core.support.rasters import files, layer, write_layer
 from training_core.comparison import challenge_file
-from training_core.errors import LabelError, OutputError
+from training_core.errors import LayerError, OutputError
 from training_core.events import Log, Reporter, Warning
 from training_core.jobs import CompareNetworks, MakeChallenge
 from training_core.pipelines import comparenetworks
@@ -253,7 +253,7 @@ ROAD = line((0, 0), (100, 0))
 )
 def test_a_layer_that_holds_no_changes_is_refused_and_writes_nothing(tmp_path, source, reason):
     source.to_file(tmp_path / "changes.gpkg")
-    with pytest.raises(LabelError, match=reason) as refused:
+    with pytest.raises(LayerError, match=reason) as refused:
         challenge(tmp_path, tmp_path / "changes.gpkg")
     assert "changes.gpkg" in refused.value.message and refused.value.remedy
     assert files(tmp_path) == ["changes.gpkg"]
@@ -285,7 +285,7 @@ def test_more_tasks_than_anyone_could_want_are_refused_before_they_are_made(tmp_
     source = write_layer(
         tmp_path / "changes.gpkg", *(line((0, y), (1900, y)) for y in (0, 90, 180)), change=["new"] * 3
     )
-    with pytest.raises(LabelError, match=r"changes\.gpkg.* 12 stretches of 500 m, and at most 10 .*\(max_length_m\)"):
+    with pytest.raises(LayerError, match=r"changes\.gpkg.* 12 stretches of 500 m, and at most 10 .*\(max_length_m\)"):
         challenge(tmp_path, source)
     assert files(tmp_path) == ["changes.gpkg"]
 
@@ -308,7 +308,7 @@ def test_an_earlier_challenge_that_is_none_is_refused_by_name(tmp_path, text, re
     source = write_layer(tmp_path / "changes.gpkg", ROAD, change=["new"])
     earlier = tmp_path / "earlier.geojson"
     earlier.write_bytes(text.encode("latin-1"))
-    with pytest.raises(LabelError, match=rf"earlier\.geojson.*{reason}"):
+    with pytest.raises(LayerError, match=rf"earlier\.geojson.*{reason}"):
         challenge(tmp_path, source, earlier=str(earlier))
     assert files(tmp_path) == ["changes.gpkg", "earlier.geojson"]
 
@@ -324,7 +324,7 @@ def test_an_earlier_challenge_that_is_missing_or_a_pipe_or_far_too_large_is_refu
         ("pipe", "not a regular file"),
         ("large.geojson", "has more than"),
     ):
-        with pytest.raises(LabelError, match=rf"{name}.*{reason}"):
+        with pytest.raises(LayerError, match=rf"{name}.*{reason}"):
             challenge(tmp_path, source, earlier=str(tmp_path / name))
 
 

@@ -11,7 +11,7 @@ import pytest
 from tests.core.support.osm_changes import AVENUE, ROAD, STREET, apply_change, changed, placed, read_extract
 from tests.core.support.rasters import files
 from training_core.comparison.challenge_file import read_task_ids
-from training_core.errors import LabelError
+from training_core.errors import LayerError
 from training_core.events import Reporter
 from training_core.jobs import MakeChallenge
 from training_core.pipelines.makechallenge import run
@@ -79,6 +79,6 @@ def test_with_another_extract_nothing_is_written(tmp_path):
     layer.geometry = layer.translate(0, 3e-5)
     layer.to_file(changes)
     there = files(tmp_path)
-    with pytest.raises(LabelError, match="lie on no way of the extract"):
+    with pytest.raises(LayerError, match="lie on no way of the extract"):
         tasks_of(tmp_path, changes, extract=extract)
     assert files(tmp_path) == there

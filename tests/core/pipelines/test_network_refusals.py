@@ -8,7 +8,7 @@ from shapely import LineString, MultiLineString
 
 from tests.core.support.disasters import GRID, X, Y, line, run, score, write_points
 from tests.core.support.rasters import write_layer
-from training_core.errors import Cancelled, JobError, LabelError, RoadSegError
+from training_core.errors import Cancelled, JobError, LayerError, RoadSegError
 from training_core.events import Reporter
 from training_core.jobs import JOBS, from_options
 
@@ -40,7 +40,7 @@ def layers_of(job, layer):
 )
 def test_a_bad_layer_is_refused_and_nothing_left_behind(tmp_path, out, grid, job, role, spoil):
     SPOILS[spoil](tmp_path / "bad roads.gpkg")
-    with pytest.raises(LabelError) as refused:
+    with pytest.raises(LayerError) as refused:
         job(out, **{**layers_of(job, grid), role: str(tmp_path / "bad roads.gpkg")})
     assert refused.value.message.endswith(".") and refused.value.remedy.endswith(".")
     assert "bad roads.gpkg" in refused.value.message or (job, spoil) == (score, "far away")
@@ -65,19 +65,19 @@ def test_what_does_not_fit_is_refused_by_name(tmp_path, river, spoiled, words):
         "far": write_points(tmp_path, "far", depot=(0, 9000)),
         "one": write_points(tmp_path, "one", village=(0, 0)),
     }
-    with pytest.raises(LabelError, match=words):
+    with pytest.raises(LayerError, match=words):
         run(tmp_path, **{**river, **{name: files.get(value, value) for name, value in spoiled.items()}})
 
 
 @pytest.mark.parametrize("field", ["truth_bridge_field", "proposal_bridge_field"])
 def test_a_field_that_is_not_there_is_refused_by_name(tmp_path, grid, field):
-    with pytest.raises(LabelError, match="no field 'surface'.*They have: speed"):
+    with pytest.raises(LayerError, match="no field 'surface'.*They have: speed"):
         score(tmp_path, grid, grid, **{field: "surface"})
 
 
 def test_a_speed_field_without_numbers_is_refused(tmp_path, grid, write):
     words = write("words", *(line(*way) for way in GRID), speed=["fast"] * 8)
-    with pytest.raises(LabelError, match=r"'speed' of the proposed roads \(.*words.*\) has no number"):
+    with pytest.raises(LayerError, match=r"'speed' of the proposed roads \(.*words.*\) has no number"):
         score(tmp_path, grid, words, truth_speed_field="speed", proposal_speed_field="speed")
 
 

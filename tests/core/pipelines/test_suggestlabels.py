@@ -14,15 +14,14 @@ from rasterio.crs import CRS
 from shapely.geometry import LineString, box
 
 from tests.core.support.rasters import NORTH_UP, UTM, files, write_layer, write_raster
-from training_core.errors import ImageryError, JobError, LabelError, ResourceError
+from training_core.errors import ImageryError, JobError, LayerError, ResourceError
 from training_core.events import Reporter, Warning
 from training_core.geodata.grid import Grid
 from training_core.geodata.pixel_codes import BACKGROUND, IGNORE, ROAD
 from training_core.geodata.road_raster import array_raster
 from training_core.jobs import LabelOptions, SuggestLabels
 from training_core.labels.drawing import read_drawing
-from training_core.labels.patch_selection import suggest
-from training_core.labels.uncertainty import MIN_KNOWN_FRACTION, entropy, measure_blocks, patches_of
+from training_core.labels.label_suggestions import MIN_KNOWN_FRACTION, entropy, measure_blocks, patches_of, suggest
 from training_core.pipelines.suggestlabels import run
 
 X, Y = NORTH_UP.c, NORTH_UP.f
@@ -206,7 +205,7 @@ def test_what_cannot_be_is_refused_and_leaves_nothing(tmp_path):
     mask = write_raster(tmp_path / "mask.tif", np.eye(200, dtype=np.uint8))
     for job, error, message in (
         (replace(good, patch_m=3.0), JobError, r"Patches of 3 m \(patch_m\) are smaller than 4 pixels"),
-        (replace(good, labeled="none.gpkg"), LabelError, r"labeled areas \(none.gpkg\) cannot be read"),
+        (replace(good, labeled="none.gpkg"), LayerError, r"labeled areas \(none.gpkg\) cannot be read"),
         (replace(good, raster=mask), ImageryError, r"mask.tif is a mask, which holds no uncertainty"),
         (job_on(tmp_path, sparse), ImageryError, "No patch of 100 m .* has data"),
     ):

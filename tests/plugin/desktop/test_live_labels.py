@@ -16,7 +16,7 @@ from roadseg.qgis_roadseg.desktop.live import labels as live_labels
 from roadseg.qgis_roadseg.desktop.live.features import add_features
 from roadseg.qgis_roadseg.desktop.live.labels import Content, Label, LabelWatcher
 from roadseg.qgis_roadseg.desktop.live.session_store import read_known
-from roadseg.training_core.errors import LabelError
+from roadseg.training_core.errors import LayerError
 
 pytestmark = pytest.mark.usefixtures("provider", "qgis_new_project")
 
@@ -262,9 +262,9 @@ def test_ten_thousand_roads_are_read_without_holding_up_the_window(labels, told)
 
 def test_a_correction_of_a_layer_that_is_read_only_or_without_a_shape_is_refused(labels):
     labels["roads"].setReadOnly(True)
-    with pytest.raises(LabelError, match="cannot be edited"):
+    with pytest.raises(LayerError, match="cannot be edited"):
         add_features(labels["roads"], LINE, UTM, "")
-    with pytest.raises(LabelError, match="no shape"):
+    with pytest.raises(LayerError, match="no shape"):
         add_features(labels["aoi"], "no geometry", UTM, "")
 
 

@@ -22,7 +22,7 @@ from qgis.core import (
     QgsWkbTypes,
 )
 from roadseg.qgis_roadseg.layers import exchange
-from roadseg.training_core.errors import ImageryError, LabelError
+from roadseg.training_core.errors import ImageryError, LayerError
 
 pytestmark = pytest.mark.usefixtures("qgis_app")
 
@@ -140,7 +140,7 @@ def test_a_layer_without_crs_is_named(context, tmp_path):
     layer = QgsVectorLayer("Polygon", "Gebiet", "memory")
     layer.setCrs(QgsCoordinateReferenceSystem())
     QgsProject.instance().addMapLayer(layer)
-    with pytest.raises(LabelError, match=r"^The layer Gebiet has no coordinate reference system"):
+    with pytest.raises(LayerError, match=r"^The layer Gebiet has no coordinate reference system"):
         exchange.write_source(source_of(layer.id(), context), [], tmp_path / "aoi.gpkg", context)
 
 
@@ -168,7 +168,7 @@ def test_a_crs_whose_definition_ended_with_the_threads_that_used_it_is_written(c
 
 
 def test_a_source_that_cannot_be_written_is_named(drawn, context, tmp_path):
-    with pytest.raises(LabelError, match="Straßen gezeichnet cannot be written"):
+    with pytest.raises(LayerError, match="Straßen gezeichnet cannot be written"):
         exchange.write_source(source_of(drawn.id(), context), [], tmp_path / "missing" / "roads.gpkg", context)
 
 

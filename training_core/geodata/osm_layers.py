@@ -1,13 +1,17 @@
-"""Tags of OpenStreetMap in the tables that GDAL reads: as columns, in one text, or as an object.
+"""Files of OpenStreetMap as layers: tags in the tables that GDAL reads, and edits that are not uploaded yet.
 
-Scope: whether a table is an extract, which of its features were mapped, and the values of a key. Independent of what
-tags mean.
+Tags are columns, in one text, or an object. Edits are the attribute `action` of
+https://wiki.openstreetmap.org/wiki/JOSM_file_format, which neither GDAL nor osmium reads, and negative ids of new
+objects. Scope: whether a table is an extract, which of its features were mapped, and values of a key. Independent of
+what tags mean.
 """
 
 from __future__ import annotations
 
-import json
+import mmap
+import os
 import re
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -15,6 +19,7 @@ from typing import Any
 import geopandas
 import pandas
 
+from ..jobs.json_fields import parse
 from .sources import QGIS_PART
 
 # GDAL puts the tags without a column of their own here, as "key"=>"value".
@@ -24,6 +29,11 @@ NESTED_TAGS = "tags"
 # Columns of identifiers: GDAL's and QuickOSM's, and that of overpass turbo.
 _IDENTIFIERS = ("osm_id", "@id")
 _TAG = re.compile(r'"((?:[^"\\]|\\.)*)"=>"((?:[^"\\]|\\.)*)"')
+_XML = ".osm"
+# The beginnings of objects, as far as their attributes go, in which no < can stand.
+_EDITED = re.compile(rb"<(?:node|way|relation)\s(?:[^<>]*?\s)?(?:id=[\"']-|action=[\"'](?:modify|delete))")
+_DELETED_WAY = re.compile(rb"<way\s(?:[^<>]*?\s)?(?:action=[\"']delete|visible=[\"']false)[\"'][^<>]*>")
+_ID = re.compile(rb"\sid=[\"'](-?\d+)[\"']")
 
 
 def is_osm_file(path: str) -> bool:
@@ -64,5 +74,24 @@ def _object(value: object) -> dict[str, Any]:
     """Return an object of JSON, which pyogrio may have left as a text; empty where it is none."""
     if isinstance(value, str):
         with suppress(ValueError):
-            value = json.loads(value)
+            value = parse(value)
     return value if isinstance(value, dict) else {}
+
+
+def has_edits(path: str) -> bool:
+    """Return whether an object of a file was made, changed or deleted by another program since it was downloaded."""
+    return next(_found(_EDITED, path), None) is not None
+
+
+def without_deleted_ways(layer: pandas.DataFrame, path: str) -> pandas.DataFrame:
+    """Return a layer that GDAL has read of a file, without ways that an editor shows no more."""
+    deleted = {number.decode() for tag in _found(_DELETED_WAY, path) for number in _ID.findall(tag)}
+    return layer[~layer["osm_id"].isin(deleted)] if deleted and "osm_id" in layer else layer
+
+
+def _found(pattern: re.Pattern[bytes], path: str) -> Iterator[bytes]:
+    """Yield what matches a pattern in a file of OpenStreetMap in XML; nothing of any other."""
+    if path.lower().endswith(_XML) and os.path.isfile(path) and os.path.getsize(path):
+        with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+            for match in pattern.finditer(content):
+                yield match.group()

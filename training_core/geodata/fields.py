@@ -1,13 +1,14 @@
-"""Types of fields as a file declares them, which pyogrio and pandas lose where values are missing, and those of days.
+"""Fields of a layer: numbers written as texts, and types that pyogrio and pandas lose where values are missing.
 
-In a table, a whole number or yes/no with NULL has a type of pandas. A day is a time in whole seconds, `DAY`, whereas
+In a table of pandas, a whole number or yes/no with NULL has a type of its own. A day is a time in whole seconds, `DAY`;
 times are in milliseconds or finer.
 
-Scope: attributes of a layer that has been read, or is written. Independent of what fields mean.
+Scope: attributes of a layer that has been read, or is written. Independent of what fields mean, but for their unit.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Optional
 
 import geopandas
@@ -16,7 +17,10 @@ import pandas
 import pyogrio
 from pandas.api.extensions import ExtensionArray, ExtensionDtype
 
+from ..errors import LayerError
+from ..events import Reporter
 from ..jobs.field_names import stored_names
+from ..jobs.field_values import NO_UNITS, number_in
 
 # By the name of numpy's, types that have a place for NULL.
 NULLABLE = {"bool": "boolean", "int16": "Int16", "int32": "Int32", "int64": "Int64"}
@@ -24,6 +28,44 @@ DAY = np.dtype("datetime64[s]")
 _GEOMETRY = "geometry"
 # From here on, float64 does not hold every whole number.
 _EXACT_BELOW = 2.0**53
+
+
+def numbers_in(values: pandas.Series, units: Mapping[str, float] = NO_UNITS) -> np.ndarray:
+    """Return a field's numbers, (n,) float64; NaN where it has none."""
+    if pandas.api.types.is_numeric_dtype(values):
+        return values.to_numpy(dtype=np.float64, na_value=np.nan)
+    return np.array([number_in(value, units) for value in values], dtype=np.float64)
+
+
+def check_numbers(
+    layer: geopandas.GeoDataFrame,
+    field: str,
+    path: str,
+    purpose: str,
+    reporter: Reporter,
+    units: Mapping[str, float] = NO_UNITS,
+) -> None:
+    """Check that a field, if it is there and has values, has numbers, and warn of values that are none.
+
+    Raises LayerError if none of the values is a number.
+    """
+    if field not in layer.columns:
+        return
+    values = layer[field]
+    given = ~values.isna().to_numpy() & (values.astype(str).str.strip() != "").to_numpy()
+    unread = given & np.isnan(numbers_in(values, units))
+    if not unread.any():
+        return
+    example = str(values[unread].iloc[0])[:50]
+    if unread.sum() == given.sum():
+        raise LayerError(
+            f"The field {field!r} of the {purpose} ({path}) has no numbers, but values such as {example!r}.",
+            "Choose a field with numbers, such as 12.5 or 12,5, or none.",
+        )
+    reporter.warning(
+        f"{unread.sum():,} of {given.sum():,} values in the field {field!r} of the {purpose} are no numbers, such as "
+        f"{example!r}; they count as unknown."
+    )
 
 
 def restore_types(layer: geopandas.GeoDataFrame, file: str, where: dict[str, Any], about: dict[str, Any]) -> None:
