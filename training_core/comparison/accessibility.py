@@ -18,7 +18,7 @@ from shapely.geometry.base import BaseGeometry
 
 from ..errors import LayerError
 from ..events import Reporter
-from ..geodata.parallel_arrays import concatenated
+from ..geodata.parallel_arrays import concatenated, selected
 from ..geodata.vectors import (
     carried_fields,
     read_layer,
@@ -148,8 +148,8 @@ def find_routes(roads: ComparedRoads, points: Points, job: CompareNetworks, repo
     length = find(before, after, sources, False, reporter)
     time = find(before, after, sources, True, reporter) if job.before_speed_field else None
     # Origins follow the places in all arrays, and count no further.
-    length = _of_places(length, points.count)
-    time = None if time is None else _of_places(time, points.count)
+    length = selected(length, slice(points.count))
+    time = None if time is None else selected(time, slice(points.count))
     status = _statuses(length, time, before, after, points.count, job)
     reporter.check_cancelled()
     missing_m = np.full(points.count, np.nan)
@@ -171,10 +171,6 @@ def _warn_of_gaps(interrupted: int, count: int, reporter: Reporter) -> None:
             f"{interrupted:,} of {count:,} places are interrupted by gaps in the roads after that are too short to be "
             "classified as lost. Clean these roads first, or let routes run on what remains (routes_on)."
         )
-
-
-def _of_places(costs: RouteCosts, count: int) -> RouteCosts:
-    return RouteCosts(*(values[:count] for values in vars(costs).values()))
 
 
 def _graph(lines: Lines, job: CompareNetworks, name: str) -> RoadGraph:
@@ -327,19 +323,15 @@ def passable_roads(roads: ComparedRoads, damage: Optional[BaseGeometry], job: Co
     """
     before, is_matched = roads.before, roads.before.is_matched
     is_open = ~is_matched & ~is_closed(before, damage)
-    outside = roads.outside if job.keep_outside else _chosen(roads.outside, np.zeros(len(roads.outside), dtype=bool))
+    outside = roads.outside if job.keep_outside else selected(roads.outside, slice(0))
     if job.routes_on == "after":
-        kept = concatenated(_chosen(before.lines, is_open), outside)
+        kept = concatenated(selected(before.lines, is_open), outside)
         return add_linked(roads.after.roads.lines, kept, before.lines.shapes[is_matched], job.reach_m, job.join_m)
-    main = concatenated(_chosen(before.lines, is_open | is_matched), outside)
+    main = concatenated(selected(before.lines, is_open | is_matched), outside)
     return with_new_roads(main, roads.after, job)
 
 
 def with_new_roads(main: Lines, after: ChangeSegments, job: CompareNetworks) -> Lines:
     """Return roads before, first, and the new roads linked to them: the unmatched segments of the roads after."""
     is_new = ~after.is_matched
-    return add_linked(main, _chosen(after.lines, is_new), after.lines.shapes[~is_new], job.reach_m, job.join_m)
-
-
-def _chosen(lines: Lines, chosen: np.ndarray) -> Lines:
-    return lines.parted(lines.shapes[chosen], np.flatnonzero(chosen))
+    return add_linked(main, selected(after.lines, is_new), after.lines.shapes[~is_new], job.reach_m, job.join_m)

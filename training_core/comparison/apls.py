@@ -27,7 +27,7 @@ from rasterio.crs import CRS
 from ..events import Reporter
 from ..extraction.road_extraction import extract_network
 from ..geodata.grid import Grid
-from ..geodata.parallel_arrays import concatenated, ranges
+from ..geodata.parallel_arrays import concatenated, ranges, selected
 from ..geodata.pixel_codes import CERTAIN, IGNORE, ROAD
 from ..geodata.road_raster import RoadRaster, array_raster
 from ..jobs import NetworkOptions, Vectorize
@@ -104,7 +104,7 @@ def control_places(roads: RoadGraph, spacing_m: float) -> tuple[Places, np.ndarr
     places = concatenated(nodes, between)
     x, y = roads.points_at(places).T
     order = np.argsort(geopandas.GeoSeries.from_xy(x, y).hilbert_distance().to_numpy(), kind="stable")
-    return places.select(order), headings[order]
+    return selected(places, order), headings[order]
 
 
 def _compare(

@@ -16,7 +16,7 @@ import shapely
 from scipy.spatial import cKDTree
 
 from ..errors import LayerError
-from ..geodata.parallel_arrays import concatenated
+from ..geodata.parallel_arrays import concatenated, selected
 from ..networks.lines import Lines, make_lines
 from ..networks.noding import MAX_MEETINGS, MAX_MEETINGS_PER_SEGMENT
 from ..networks.road_graph import Places, RoadGraph, as_drawn
@@ -38,9 +38,6 @@ class _Vertices:
     line: np.ndarray  # (k,) int64
     along_m: np.ndarray  # (k,) float64
     places: np.ndarray  # (k, 2) float64
-
-    def select(self, chosen: np.ndarray) -> _Vertices:
-        return _Vertices(self.line[chosen], self.along_m[chosen], self.places[chosen])
 
 
 def attach(
@@ -67,7 +64,7 @@ def attach(
     at_grade = np.flatnonzero(~before.bridge)
     if not len(new) or not len(at_grade):
         return new.shapes, before.shapes
-    roads = as_drawn(before.parted(before.shapes[at_grade], at_grade))
+    roads = as_drawn(selected(before, at_grade))
     shapes, junctions = _with_attached_ends(new, matched, roads, within_m, join_m)
     attached = as_drawn(make_lines(shapes, new.bridge))
     crossings, crossed = _crossings(attached, roads)
@@ -86,7 +83,7 @@ def _with_attached_ends(
     touching_m = max(join_m, _VERTEX_M)
     nearest, away_m = roads.nearest(ends, max(within_m, touching_m))
     near = np.flatnonzero(nearest.edge >= 0)
-    junctions = _junctions(roads, nearest.select(near))
+    junctions = _junctions(roads, selected(nearest, near))
     goes_on, is_dead_end = _kinds_of_ends(new, matched, ends, join_m)
     inward = np.concatenate(
         [shapely.get_coordinates(shapely.line_interpolate_point(new.shapes, m)) for m in (_HEADING_M, -_HEADING_M)]
@@ -94,7 +91,7 @@ def _with_attached_ends(
     outward, way = (ends - inward)[near], junctions.places - ends[near]
     is_ahead = (outward * way).sum(axis=1) >= np.cos(np.radians(_AHEAD_DEG)) * np.hypot(*outward.T) * np.hypot(*way.T)
     kept = (away_m[near] <= touching_m) | goes_on[near] | (is_dead_end[near] & is_ahead)
-    end, junctions = near[kept], junctions.select(kept)
+    end, junctions = near[kept], selected(junctions, kept)
     gap_m = np.full(2 * count, -1.0)
     gap_m[end] = np.minimum(np.hypot(*(junctions.places - ends[end]).T), (1 - 1e-9) * new.length_m[end % count])
     # The vertices of each line without those that are replaced, between its new ends.
@@ -107,7 +104,7 @@ def _with_attached_ends(
     shapes = shapely.linestrings(points[order], indices=owners[order])
     # A line that would fall onto a road, as a short one beside it, or shrink to a point, stays as it is.
     falls = (_lie_on(shapes, roads) & ~_lie_on(new.shapes, roads)) | (shapely.length(shapes) <= _SAME_M)
-    return np.where(falls, new.shapes, shapes), junctions.select(~falls[end % count])
+    return np.where(falls, new.shapes, shapes), selected(junctions, ~falls[end % count])
 
 
 def _lie_on(shapes: np.ndarray, roads: RoadGraph) -> np.ndarray:
@@ -168,7 +165,7 @@ def _crossings(new: RoadGraph, roads: RoadGraph) -> tuple[_Vertices, _Vertices]:
     # Ends on a road are attached already.
     starts, lasts = np.isfinite(roads.nearest(new.graph.nodes, _ON_ROAD_M)[1]).reshape(-1, 2).T
     inner = ((line_m > _VERTEX_M) | ~starts[owner]) & ((line_m < new.length_m[owner] - _VERTEX_M) | ~lasts[owner])
-    return _Vertices(owner, line_m, crossed.places).select(inner), crossed.select(inner)
+    return selected(_Vertices(owner, line_m, crossed.places), inner), selected(crossed, inner)
 
 
 def _with_vertices(roads: RoadGraph, inserted: _Vertices) -> np.ndarray:

@@ -13,7 +13,7 @@ from statistics import harmonic_mean
 
 import numpy as np
 
-from ..geodata.parallel_arrays import concatenated
+from ..geodata.parallel_arrays import concatenated, selected
 from ..networks.road_graph import RoadGraph
 
 # Distances this far above the tolerance are within it, and gaps shorter than this do not count, because of rounding.
@@ -27,10 +27,6 @@ class Intervals:
     edge: np.ndarray
     begin_m: np.ndarray
     end_m: np.ndarray
-
-    def select(self, index: np.ndarray) -> Intervals:
-        """Return the parts at (k,) int64 positions or where an (n,) bool mask is True."""
-        return Intervals(self.edge[index], self.begin_m[index], self.end_m[index])
 
     @property
     def length_m(self) -> float:
@@ -68,7 +64,7 @@ def complement(roads: RoadGraph, parts: Intervals) -> Intervals:
     end_order = np.lexsort((end, np.concatenate([parts.edge, edges])))
     begin, end = begin[begin_order], end[end_order]
     kept = end - begin > _ROUNDING_M
-    return Intervals(np.concatenate([edges, parts.edge])[begin_order], begin, end).select(kept)
+    return selected(Intervals(np.concatenate([edges, parts.edge])[begin_order], begin, end), kept)
 
 
 def _within_capsule(

@@ -5,8 +5,6 @@ Scope: which stretches and points become tasks, their length, priority and instr
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import geopandas
 import numpy as np
 import shapely
@@ -96,8 +94,8 @@ def _stretches(layer: geopandas.GeoDataFrame, job: MakeChallenge) -> tuple[geopa
     for kind in sorted({NEW, LOST, *([DISPLACED] if job.displaced else [])}):
         chosen = np.flatnonzero(change == kind)
         # As bridges, lines are connected at their ends alone, and never split.
-        graph, line = node_lines(make_lines(lines.shapes[chosen], np.ones(len(chosen))), _JOIN_M, PURPOSE)
-        graph = join_chains(replace(graph, origin=line), _turns_sharply(graph))
+        graph, _ = node_lines(make_lines(lines.shapes[chosen], np.ones(len(chosen))), _JOIN_M, PURPOSE)
+        graph = join_chains(graph, _turns_sharply(graph))
         is_long = graph.lengths() >= job.min_length_m
         too_short += int((~is_long).sum())
         shapes, of = _split(graph.shapes()[is_long], job)

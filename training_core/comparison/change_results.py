@@ -16,6 +16,7 @@ import shapely
 
 from ..events import Reporter
 from ..geodata.fields import NULLABLE
+from ..geodata.parallel_arrays import selected
 from ..geodata.vector_output import write_layers
 from ..geodata.vectors import carried_fields
 from ..jobs import CompareNetworks
@@ -58,7 +59,7 @@ def to_layer(
     """
     before, after = segments[BEFORE].lines, segments[AFTER].lines
     kind = segments[AFTER].kind
-    new = after.parted(after.shapes[kind == UNMATCHED], np.flatnonzero(kind == UNMATCHED))
+    new = selected(after, kind == UNMATCHED)
     shapes = {BEFORE: before.shapes, AFTER: new.shapes}
     if job.attach_m:
         matched = after.shapes[kind != UNMATCHED]

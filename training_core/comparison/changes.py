@@ -19,7 +19,7 @@ from functools import cached_property
 import numpy as np
 import shapely
 
-from ..geodata.parallel_arrays import concatenated, ranges
+from ..geodata.parallel_arrays import concatenated, ranges, selected
 from ..networks.lines import Lines, make_lines
 from ..networks.road_graph import Places, RoadGraph, as_drawn
 from .buffer_matching import Intervals, complement, matched_intervals
@@ -107,7 +107,7 @@ def _classified(rest: _Remainder, intact: Intervals, other: _Remainder, limits: 
     order = np.lexsort((covered.begin_m, covered.edge))
     kind = np.concatenate([np.full(len(intact.edge), INTACT), kind])[order]
     offset_m = np.concatenate([np.full(len(intact.edge), np.nan), offset_m])[order]
-    return ChangeSegments(rest.roads, *_settled(covered.select(order), kind, offset_m, limits.min_stretch_m))
+    return ChangeSegments(rest.roads, *_settled(selected(covered, order), kind, offset_m, limits.min_stretch_m))
 
 
 def _displacements(rest: _Remainder, other: _Remainder, limits: Limits) -> tuple[Intervals, np.ndarray]:
@@ -121,10 +121,10 @@ def _displacements(rest: _Remainder, other: _Remainder, limits: Limits) -> tuple
     # The counterpart of each piece, and the nearest place to that on this network again.
     counterpart, gap_m = other.graph.nearest(points, limits.displaced_m, headings, limits.angle)
     met = np.flatnonzero(counterpart.edge >= 0)
-    counterpart = counterpart.select(met)
+    counterpart = selected(counterpart, met)
     other_points, headings = other.graph.points_at(counterpart), other.graph.headings_at(counterpart)
     back, _ = rest.graph.nearest(other_points, limits.displaced_m, headings, limits.angle)
-    met, back = met[back.edge >= 0], back.select(back.edge >= 0)
+    met, back = met[back.edge >= 0], selected(back, back.edge >= 0)
     # Mutual neighbors: back on the same line, or near the piece.
     away_m = np.hypot(*(rest.graph.points_at(back) - points[met]).T)
     mutual = (rest.parts.edge[back.edge] == pieces.edge[met]) | (away_m <= limits.tolerance_m)

@@ -23,6 +23,7 @@ from shapely.geometry.base import BaseGeometry
 from ..errors import LayerError
 from ..events import Reporter
 from ..geodata.osm_layers import OTHER_TAGS, is_mapped, is_osm_file, looks_like_extract, tag_values
+from ..geodata.parallel_arrays import selected
 from ..geodata.vectors import read_area
 from ..jobs import CompareNetworks
 from ..networks.lines import LineFields, Lines, area_in, clipped, lines_in, read_line_layer, shared_plane, with_speeds
@@ -101,7 +102,7 @@ def read_pair(job: CompareNetworks, reporter: Reporter) -> Pair:
     lines = {name: roads[name].lines for name in paths}
     if area is None and len(lines[AFTER]):
         _warn_of_beyond(lines, job.reach_m, reporter)
-    outside = lines[BEFORE].parted(np.zeros(0, dtype=object), np.zeros(0, dtype=np.int64))
+    outside = selected(lines[BEFORE], slice(0))
     if area is not None:
         inside = area_in(plane, area)
         surroundings = shapely.buffer(_extent(lines[BEFORE]), 1.0)
@@ -125,8 +126,7 @@ def _roads_of(
     if not looks_like_extract(layer):
         return lines
     is_road = (tag_values(layer, "highway") != "") | ~is_mapped(layer)
-    kept = np.flatnonzero(is_road.to_numpy()[lines.feature])
-    roads = lines.parted(lines.shapes[kept], kept)
+    roads = selected(lines, is_road.to_numpy()[lines.feature])
     bridges = ""
     if OTHER_TAGS in layer.columns and not bridge_field:
         is_level = tag_values(layer, "bridge").isin(["", "no"]) & tag_values(layer, "tunnel").isin(["", "no"])
@@ -217,7 +217,7 @@ def measure_shift(roads: RoadGraph, other: RoadGraph, within_m: float, angle: fl
         # Each point with the nearest road, and its offset across that road.
         nearest, _ = other.nearest(points + shift, within_m, headings, angle)
         is_met = nearest.edge >= 0
-        nearest = nearest.select(is_met)
+        nearest = selected(nearest, is_met)
         if not is_met.any():
             return None
         across = other.headings_at(nearest)[:, ::-1] * (1, -1)

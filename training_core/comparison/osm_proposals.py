@@ -10,6 +10,7 @@ import numpy as np
 import shapely
 
 from ..errors import LayerError
+from ..geodata.parallel_arrays import offsets_of
 from ..jobs.change_words import CHANGE, NEW
 from ..networks.lines import LineFields, lines_in, shared_plane
 from ..networks.osm_change import change_lines, check_junctions, meet
@@ -103,7 +104,7 @@ def propose(
     points, way = shapely.get_coordinates(shapes[rows], return_index=True)
     # Of each way, a place that it passes twice is one node.
     places, refs = np.unique(np.column_stack([way, points.round(PLACE_DIGITS)]), axis=0, return_inverse=True)
-    places, offsets = places[:, 1:], np.concatenate([[0], np.cumsum(np.bincount(way, minlength=len(rows)))])
+    places, offsets = places[:, 1:], offsets_of(np.bincount(way, minlength=len(rows)))
     extract = read_extract(path, places)
     check_extract(new_roads(chosen), changes, extract, path)
     meetings, at = meet(places, extract), places.tolist()

@@ -28,7 +28,7 @@ from scipy.sparse.csgraph import maximum_bipartite_matching
 from scipy.spatial import cKDTree
 
 from ..events import Reporter
-from ..geodata.parallel_arrays import ranges
+from ..geodata.parallel_arrays import ranges, selected
 from ..networks.road_graph import Places, RoadGraph, places_along
 from ..networks.shortest_paths import path_costs
 
@@ -79,13 +79,13 @@ def score_topo(
     seeds, partners = _seeds(truth, proposal, seed_m, hole_m)
     others, missing = _seeds(proposal, truth, seed_m, hole_m)
     paired = partners.edge >= 0
-    stray = others.select(missing.edge < 0)
+    stray = selected(others, missing.edge < 0)
     holes, marbles = places_along(truth, interval_m), places_along(proposal, interval_m)
     near = _near(truth.points_at(holes), proposal.points_at(marbles), hole_m)
     # Seeds on the truth with their partners, seed by seed, and then the marbles around seeds without a truth.
     hole_count = marble_count = matched = 0
     reached_holes = _reached(truth, holes, seeds, radius_m)
-    reached_marbles = _reached(proposal, marbles, partners.select(paired), radius_m)
+    reached_marbles = _reached(proposal, marbles, selected(partners, paired), radius_m)
     for number, (has_partner, seed_holes) in enumerate(zip(paired, reached_holes)):
         if number % _BLOCK == 0:
             reporter.check_cancelled()

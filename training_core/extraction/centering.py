@@ -65,9 +65,7 @@ def center(graph: Graph, values: Callable[[np.ndarray], np.ndarray], surrounding
 
 def tangents(graph: Graph) -> np.ndarray:
     """Return the direction of each line at each of its vertices, as unit vectors: (p, 2) float64."""
-    index = np.arange(len(graph.points))
-    before = np.maximum(index - 1, graph.offsets[:-1][graph.owner])
-    after = np.minimum(index + 1, graph.offsets[1:][graph.owner] - 1)
+    before, after = graph.neighbors()
     step = graph.points[after] - graph.points[before]
     return step / np.maximum(np.hypot(*step.T), 1e-12)[:, None]
 
@@ -97,9 +95,7 @@ def _shifts(
 
 def _smoothed(graph: Graph, values: np.ndarray) -> np.ndarray:
     """Return values of vertices, (p,) float64, smoothed along the lines."""
-    index = np.arange(len(values))
-    first, last = graph.offsets[:-1][graph.owner], graph.offsets[1:][graph.owner] - 1
-    before, after = np.maximum(index - 1, first), np.minimum(index + 1, last)
+    before, after = graph.neighbors()
     for _ in range(_SHIFT_SMOOTHING_PASSES):
         values = (values[before] + 2 * values + values[after]) / 4
     return values

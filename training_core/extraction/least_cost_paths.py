@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from scipy.ndimage import gaussian_filter1d
 
+from ..geodata.parallel_arrays import offsets_of
 from ..networks.paths import Paths
 from ..networks.surroundings import log_odds
 
@@ -43,7 +44,7 @@ def least_cost_paths(
     `threshold`, 0 to 1.
     """
     columns = np.clip(np.rint(np.hypot(*(ends - starts).T) / _STEP_M), 2, _MAX_COLUMNS).astype(np.int64)
-    offsets = np.concatenate([[0], np.cumsum(columns + 1)])
+    offsets = offsets_of(columns + 1)
     points, probability = np.empty((offsets[-1], 2)), np.empty(offsets[-1])
     for chosen in _blocks(columns, starts[:, 1]):
         sizes = columns[chosen]

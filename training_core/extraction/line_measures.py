@@ -23,10 +23,9 @@ from ..networks.dual_carriageways import (
     carriageway_tags,
     left_fraction,
     other_carriageway,
-    reverse_lines,
     runs_against,
 )
-from ..networks.graph import Graph, scaled, select_edges
+from ..networks.graph import Graph, reversed_edges, scaled, select_edges
 from ..networks.network_tables import SPEED, osm_tags
 from ..networks.road_model import Seen, road_probability
 from ..networks.surroundings import Surroundings
@@ -188,4 +187,4 @@ def along_traffic(graph: Graph, measures: LineMeasures, grid: Grid, driving_side
     """
     up = np.sign(grid.transform.determinant)
     left = up * left_fraction(graph, tangents(graph), measures.to_other)
-    return reverse_lines(graph, runs_against(left, driving_side))
+    return reversed_edges(graph, runs_against(left, driving_side))

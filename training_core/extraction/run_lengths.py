@@ -18,6 +18,8 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
+from ..geodata.parallel_arrays import offsets_of
+
 Number = TypeVar("Number", int, np.ndarray)
 
 
@@ -117,7 +119,7 @@ def components(runs: Runs, frame: Frame, diagonal: bool) -> np.ndarray:
     # Runs are sorted, so those that a run touches in the row below are a range: from `first` to before `last`.
     first, last = _overlaps(runs, runs, frame.stride, int(diagonal))
     # The ranges one after the other are the columns of a sparse matrix of links between runs.
-    begins = np.concatenate([[0], np.cumsum(last - first)])
+    begins = offsets_of(last - first)
     below = np.arange(begins[-1]) - np.repeat(begins[:-1] - first, last - first)
     links = csr_array((np.ones(len(below), dtype=np.int8), below, begins), shape=(len(runs), len(runs)))
     return connected_components(links, directed=False)[1].astype(np.int64)

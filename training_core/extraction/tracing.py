@@ -68,9 +68,7 @@ def thin_out(graph: Graph, pixels: np.ndarray) -> Graph:
     The (p, 2) int64 `pixels` are the column and row of each vertex before it was smoothed. Up to multiples of four they
     count from the same place for all parts of an image.
     """
-    index = np.arange(len(pixels))
-    before = np.maximum(index - _REACH, graph.offsets[:-1][graph.owner])
-    after = np.minimum(index + _REACH, graph.offsets[1:][graph.owner] - 1)
+    before, after = graph.neighbors(_REACH)
     along = np.abs(pixels[after] - pixels[before])
     is_flat = along[:, 0] >= along[:, 1]
     at = np.where(is_flat, pixels[:, 0], pixels[:, 1])

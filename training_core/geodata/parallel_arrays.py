@@ -1,4 +1,4 @@
-"""Parallel arrays: dataclasses of arrays concatenated by field, several ranges as one array, the first of each group.
+"""Parallel arrays: dataclasses of arrays joined and selected by field, several ranges as one, the first of each group.
 
 Scope: NumPy arrays. Independent of what they mean.
 """
@@ -17,6 +17,16 @@ def concatenated(*parts: Columns) -> Columns:
     """Return instances of a dataclass, all fields of which are arrays, as one instance, in order."""
     names = [field.name for field in fields(parts[0])]
     return type(parts[0])(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+
+
+def selected(columns: Columns, index: Any) -> Columns:
+    """Return an instance of a dataclass, all fields of which are arrays, with some of their entries, in order."""
+    return type(columns)(*(getattr(columns, field.name)[index] for field in fields(columns)))
+
+
+def offsets_of(counts: np.ndarray) -> np.ndarray:
+    """Return where parts with counts, (k,) int64, begin one after another, and where the last ends: (k + 1,) int64."""
+    return np.concatenate([[0], np.cumsum(counts)])
 
 
 def ranges(begins: np.ndarray, counts: np.ndarray, steps: np.ndarray | None = None) -> np.ndarray:

@@ -22,7 +22,7 @@ from ..events import Reporter
 from ..geodata.geotiff import check_geotiff, named_errors
 from ..geodata.grid import Grid
 from ..geodata.pixel_codes import CERTAIN, NO_DATA
-from ..labels.uncertainty import entropy
+from ..labels.label_suggestions import entropy
 from ..system.outputs import replaced
 from .commands import UNCERTAINTY
 from .map_prediction import MapPrediction

@@ -10,7 +10,7 @@ from typing import Optional
 
 import numpy as np
 
-from ..geodata.parallel_arrays import ranges
+from ..geodata.parallel_arrays import offsets_of, ranges
 from .graph import Graph
 
 
@@ -71,7 +71,7 @@ def join(graph: Graph, chains: Chains) -> Graph:
     counts = graph.sizes[edge] - ~is_last
     begins = np.where(reverse, graph.offsets[edge + 1] - 1, graph.offsets[edge])
     points = graph.points[ranges(begins, counts, np.where(reverse, -1, 1))]
-    ends = np.concatenate([[0], np.cumsum(counts)])
+    ends = offsets_of(counts)
     # The end nodes of a chain are the tail of its first half-edge and the head of its last.
     renumbered = np.cumsum(chains.kept) - 1
     tails, heads = graph.edges.ravel(), graph.edges[:, ::-1].ravel()
@@ -108,7 +108,7 @@ def _chains(edges: np.ndarray, stop: np.ndarray) -> tuple[np.ndarray, np.ndarray
     chosen = first < (last ^ 1)
     # Chain after chain in the order of their first half-edges, each half-edge at its number of steps from the first.
     firsts = half_edge[chosen & (first == half_edge)]
-    offsets = np.concatenate([[0], np.cumsum(to_go[firsts] + 1)])
+    offsets = offsets_of(to_go[firsts] + 1)
     begin = np.zeros(len(half_edge), dtype=np.int64)
     begin[firsts] = offsets[:-1]
     taken = half_edge[chosen]

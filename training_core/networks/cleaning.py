@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import shapely
 
-from ..geodata.parallel_arrays import concatenated, ranges
+from ..geodata.parallel_arrays import concatenated, offsets_of, ranges
 from .chains import join_chains
 from .graph import Graph, select_edges
 from .surroundings import Surroundings
@@ -165,7 +165,7 @@ def simplify(graph: Graph, tolerance_m: float) -> Graph:
     points, piece = shapely.get_coordinates(simple, return_index=True)
     is_repeated = np.append(goes_on, False)[piece] & np.append(np.diff(piece) > 0, True)
     line = graph.owner[begins][piece[~is_repeated]]
-    offsets = np.concatenate([[0], np.cumsum(np.bincount(line, minlength=len(graph.edges)))])
+    offsets = offsets_of(np.bincount(line, minlength=len(graph.edges)))
     return replace(graph, points=points[~is_repeated], offsets=offsets)
 
 

@@ -141,12 +141,3 @@ def runs_against(left: np.ndarray, driving_side: str) -> np.ndarray:
     if driving_side == UNKNOWN:
         return np.zeros(len(left), dtype=bool)
     return (np.abs(left) >= _MIN_FRACTION) & ((left > 0) != (driving_side == RIGHT))
-
-
-def reverse_lines(graph: Graph, chosen: np.ndarray) -> Graph:
-    """Return the graph with some lines, (m,) bool, running from their second node to their first."""
-    edges = np.where(chosen[:, None], graph.edges[:, ::-1], graph.edges)
-    begin, end = (vertex[graph.owner] for vertex in (graph.offsets[:-1], graph.offsets[1:] - 1))
-    index = np.arange(len(graph.points))
-    order = np.where(chosen[graph.owner], begin + end - index, index)
-    return Graph(graph.nodes, edges, graph.points[order], graph.offsets, graph.origin)

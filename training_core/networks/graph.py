@@ -14,6 +14,8 @@ import shapely
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from ..geodata.parallel_arrays import offsets_of
+
 
 @dataclass(frozen=True)
 class Graph:
@@ -88,10 +90,30 @@ class Graph:
         """Return the length of each edge: (m,) float64."""
         return np.add.reduceat(self.steps, self.offsets[:-1]) if len(self.edges) else np.zeros(0)
 
+    @cached_property
     def along(self) -> np.ndarray:
-        """Return how far each vertex is from its edge's first node, along the edge: (p,) float64."""
-        total = np.concatenate([[0], np.cumsum(self.steps)])[:-1]
+        """Distance of each vertex from its edge's first node, along the edge: (p,) float64."""
+        total = np.cumsum(self.steps) - self.steps
         return total - total[self.offsets[:-1]][self.owner]
+
+    def locate(self, edges: np.ndarray, along: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the vertex before each place, (k,) int64, and how far it is to the next, from 0 to 1 of the step.
+
+        Places are (k,) int64 edges and (k,) float64 distances along them.
+        """
+        # The distance of each vertex through all edges never decreases, so one search finds all places.
+        total = np.cumsum(self.steps) - self.steps
+        first, last = self.offsets[edges], self.offsets[edges + 1] - 1
+        vertex = np.clip(np.searchsorted(total, total[first] + along, side="right") - 1, first, last - 1)
+        step = self.steps[vertex]
+        fraction = np.divide(along - self.along[vertex], step, out=np.zeros(len(vertex)), where=step > 0)
+        return vertex, np.clip(fraction, 0, 1)
+
+    def neighbors(self, reach: int = 1) -> tuple[np.ndarray, np.ndarray]:
+        """Return the vertices `reach` before and after each one on its edge, or the edge's ends: (p,) int64 each."""
+        index, owner = np.arange(len(self.points)), self.owner
+        before, after = index - reach, index + reach
+        return np.maximum(before, self.offsets[:-1][owner]), np.minimum(after, self.offsets[1:][owner] - 1)
 
 
 EMPTY = Graph(np.zeros((0, 2)), np.zeros((0, 2), np.int64), np.zeros((0, 2)), np.zeros(1, np.int64))
@@ -115,7 +137,7 @@ def select_points(graph: Graph, kept: np.ndarray) -> Graph:
     """Return the graph with only the vertices where `kept`, (p,) bool, is True; lines always keep their ends."""
     kept = kept | graph.is_end
     sizes = np.bincount(graph.owner[kept], minlength=len(graph.edges))
-    return replace(graph, points=graph.points[kept], offsets=np.concatenate([[0], np.cumsum(sizes)]))
+    return replace(graph, points=graph.points[kept], offsets=offsets_of(sizes))
 
 
 def move_nodes(graph: Graph, nodes: np.ndarray) -> Graph:
@@ -124,6 +146,14 @@ def move_nodes(graph: Graph, nodes: np.ndarray) -> Graph:
     points[graph.offsets[:-1]] = nodes[graph.edges[:, 0]]
     points[graph.offsets[1:] - 1] = nodes[graph.edges[:, 1]]
     return replace(graph, nodes=nodes, points=points)
+
+
+def reversed_edges(graph: Graph, chosen: np.ndarray) -> Graph:
+    """Return the graph with some edges, (m,) bool, running from their second node to their first."""
+    edges = np.where(chosen[:, None], graph.edges[:, ::-1], graph.edges)
+    begin, last = graph.offsets[:-1][graph.owner], graph.offsets[1:][graph.owner] - 1
+    index = np.arange(len(graph.points))
+    return replace(graph, edges=edges, points=graph.points[np.where(chosen[graph.owner], begin + last - index, index)])
 
 
 def contract(graph: Graph, short: np.ndarray) -> Graph:
@@ -149,7 +179,7 @@ def join_nodes(graph: Graph, pairs: np.ndarray) -> Graph:
 
 def _select_lines(graph: Graph, kept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the points and offsets of the edges where `kept` is True."""
-    return graph.points[np.repeat(kept, graph.sizes)], np.concatenate([[0], np.cumsum(graph.sizes[kept])])
+    return graph.points[np.repeat(kept, graph.sizes)], offsets_of(graph.sizes[kept])
 
 
 def connected(count: int, edges: np.ndarray) -> np.ndarray:

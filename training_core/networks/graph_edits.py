@@ -10,6 +10,7 @@ from typing import Optional
 import numpy as np
 import shapely
 
+from ..geodata.parallel_arrays import offsets_of
 from .graph import Graph, join_nodes, select_edges
 from .paths import Paths, straight_paths
 
@@ -81,7 +82,12 @@ def split_edges(graph: Graph, edges: np.ndarray, along: np.ndarray) -> tuple[Gra
     A place is a (k,) int64 edge and the (k,) float64 distance along it from its first node. An edge may have several.
     New nodes follow the former ones.
     """
-    vertex, fraction = _locate(graph, edges, along)
+    vertex, fraction = graph.locate(edges, along)
+    # A place next to a vertex is at it.
+    step = graph.steps[vertex]
+    is_next = (1 - fraction) * step < _SAME_PLACE
+    fraction = np.where(is_next | (fraction * step < _SAME_PLACE), 0, fraction)
+    vertex = np.where(is_next, vertex + 1, vertex)
     # Places at an edge's end keep its node; the others get one for each different place.
     at_first = (vertex == graph.offsets[edges]) & (fraction == 0)
     at_last = vertex == graph.offsets[edges + 1] - 1
@@ -92,24 +98,8 @@ def split_edges(graph: Graph, edges: np.ndarray, along: np.ndarray) -> tuple[Gra
     return _cut(graph, cuts[:, 0].astype(np.int64), cuts[:, 1]), nodes
 
 
-def _locate(graph: Graph, edges: np.ndarray, along: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the last vertex before each place, and how far it is to the next, as a fraction below 1 of the step.
-
-    A place within `_SAME_PLACE` of a vertex is at it: the fraction is 0.
-    """
-    # The distance of each vertex through all edges never decreases, so one search finds all places.
-    total = np.concatenate([[0], np.cumsum(graph.steps)])[:-1]
-    first, last = graph.offsets[edges], graph.offsets[edges + 1] - 1
-    goal = total[first] + along
-    vertex = np.clip(np.searchsorted(total, goal, side="right") - 1, first, last - 1)
-    step = graph.steps[vertex]
-    fraction = np.divide(goal - total[vertex], step, out=np.zeros(len(goal)), where=step > 0)
-    is_next = (1 - fraction) * step < _SAME_PLACE
-    return np.where(is_next, vertex + 1, vertex), np.where(is_next | (fraction * step < _SAME_PLACE), 0, fraction)
-
-
 def _cut(graph: Graph, vertex: np.ndarray, fraction: np.ndarray) -> Graph:
-    """Return the graph with new nodes at distinct places, given in order as by `_locate`, none at an edge's end."""
+    """Return the graph with new nodes at distinct places in order, a vertex and a fraction of the step after it."""
     following = graph.points[np.minimum(vertex + 1, len(graph.points) - 1)]
     place = graph.points[vertex] + fraction[:, None] * (following - graph.points[vertex])
     # Each place is inserted twice, as the last vertex of one part and the first of the next.
@@ -132,7 +122,7 @@ def _cut(graph: Graph, vertex: np.ndarray, fraction: np.ndarray) -> Graph:
         np.concatenate([graph.nodes, place]),
         edges,
         points[is_kept],
-        np.concatenate([[0], np.cumsum(is_kept)])[offsets],
+        offsets_of(is_kept)[offsets],
         graph.origin_of(parent),
     )
 
@@ -159,7 +149,7 @@ def cut_to_box(graph: Graph, box: np.ndarray) -> tuple[Graph, np.ndarray]:
 
 def _border_crossings(graph: Graph, box: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return where edges cross the lines of a box: the edge, how far along it, and the side, (k,) each."""
-    owner, before_m, step_m = graph.owner, graph.along(), graph.steps
+    owner, before_m, step_m = graph.owner, graph.along, graph.steps
     edges, along, sides = [], [], []
     for side, place in enumerate(box):
         beyond = graph.points[:, side % 2] - place

@@ -68,7 +68,7 @@ def straighten_ends(graph: Graph, surroundings: Surroundings) -> Graph:
     # The vertices of the bend go.
     limit_m = np.zeros((len(graph.edges), 2))
     limit_m[edge, side] = bent_m
-    before_m = graph.along()
+    before_m = graph.along
     after_m = graph.lengths()[graph.owner] - before_m
     is_bent = (np.stack([before_m, after_m], axis=1) < limit_m[graph.owner]).any(axis=1)
     return select_points(move_nodes(graph, nodes), ~is_bent)
@@ -86,8 +86,7 @@ def _bent_ends(graph: Graph, surroundings: Surroundings) -> tuple[np.ndarray, np
     clearance_m = np.full(len(graph.points), np.nan)
     clearance_m[chosen[graph.owner]] = surroundings.clearance_m(graph.points[chosen[graph.owner]])
     # Half the width of the road near either node of each edge: the median of the clearance there.
-    from_first_m = graph.along()
-    ends_m = (from_first_m, graph.lengths()[graph.owner] - from_first_m)
+    ends_m = (graph.along, graph.lengths()[graph.owner] - graph.along)
     near = [np.where(away_m <= _WIDTH_FROM_M, clearance_m, np.nan) for away_m in ends_m]
     bent_m = _BENT_END * np.column_stack([median_of_lines(graph, values) for values in near])[edge, side]
     is_bent = (bent_m > 0) & (bent_m < graph.lengths()[edge] / 2)

@@ -12,7 +12,7 @@ import numpy as np
 import shapely
 from scipy.spatial import KDTree
 
-from ..geodata.parallel_arrays import concatenated
+from ..geodata.parallel_arrays import concatenated, selected
 from .cleaning import TIE_DIGITS, Removed, component_lengths
 from .graph import Graph
 from .link_prediction import UNLIKELY, Links, link_features, link_probability
@@ -40,10 +40,6 @@ class Breaks:
     probability: np.ndarray  # (k,) float64: of a road there; NaN where it is unknown
     paths_share: np.ndarray  # (k,) float64: fraction of the shortest paths that a road there would change
     length_m: np.ndarray  # (k,) float64: of the missing line
-
-    def select(self, index: np.ndarray) -> Breaks:
-        """Return the breaks at some positions, (k,) int64."""
-        return Breaks(*(values[index] for values in vars(self).values()))
 
 
 def likely_breaks(graph: Graph, links: Links, removed: Removed, surroundings: Surroundings) -> Breaks:
@@ -177,9 +173,9 @@ def _one_for_each_place(breaks: Breaks) -> Breaks:
     unlikely = np.where(np.isnan(breaks.probability), 0, 1 - breaks.probability)
     order = np.lexsort((*breaks.points.T, *np.round((unlikely, -breaks.paths_share), 2 * TIE_DIGITS)))
     order = order[breaks.paths_share[order] > 0]
-    breaks = breaks.select(order)
+    breaks = selected(breaks, order)
     is_taken = np.zeros(len(order), dtype=bool)
     for number, around in enumerate(KDTree(breaks.points).query_ball_point(breaks.points, _SAME_PLACE_M)):
         if not is_taken[number]:
             is_taken[[other for other in around if other > number]] = True
-    return breaks.select(np.flatnonzero(~is_taken))
+    return selected(breaks, ~is_taken)

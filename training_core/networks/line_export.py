@@ -29,7 +29,7 @@ from .cleaning import component_lengths
 from .graph import select_edges
 from .lines import AGAINST, ALONG, BOTH, DIRECTIONS, LineFields, Lines, directions_of, lines_in, shared_plane
 from .network_tables import TRAVEL_TIME, to_tables
-from .noding import node_roads
+from .noding import node_lines
 
 PURPOSE = "lines to export"
 # Computed columns, and names of a layer's columns that OSMnx would misread.
@@ -72,15 +72,15 @@ def export_layer(
     speed_kmh = _speeds_kmh(lines, layer.get(class_field), job, reporter)
     lines = replace(lines, direction=_directions(layer, job, reporter)[lines.feature])
     reporter.progress(0, "Splitting lines where they meet")
-    graph, line, direction = node_roads(lines, job.join_m, f"{PURPOSE} ({job.lines})")
-    graph = replace(graph, origin=np.arange(len(line)))
+    graph, direction = node_lines(lines, job.join_m, f"{PURPOSE} ({job.lines})")
     if len(layer) and not len(graph.edges):
         raise LayerError(f"The {PURPOSE} ({job.lines}) have no length.", "Choose another layer.")
     if layer.empty:
         reporter.warning(f"The {PURPOSE} ({job.lines}) have no features: the network is empty.")
     elif job.keep == "longest":
-        graph = select_edges(graph, graph.edge_component == component_lengths(graph).argmax())
-    line, direction = line[graph.origin], direction[graph.origin]
+        kept = graph.edge_component == component_lengths(graph).argmax()
+        graph, direction = select_edges(graph, kept), direction[kept]
+    line = np.asarray(graph.origin)
     reporter.check_cancelled()
     reporter.progress(0.7, "Measuring roads")
     to_geographic = pyproj.Transformer.from_crs(plane, _GEOGRAPHIC, always_xy=True)

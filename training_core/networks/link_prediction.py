@@ -12,6 +12,7 @@ import numpy as np
 import shapely
 from scipy.spatial import KDTree
 
+from ..geodata.parallel_arrays import selected
 from .cleaning import TIE_DIGITS
 from .gaps import WAY_AROUND, DeadEnds, angles, dead_ends, first_met
 from .graph import Graph
@@ -98,8 +99,7 @@ def _without_crowds(ends: DeadEnds, reach_m: float) -> DeadEnds:
     if not len(ends.node):
         return ends
     around = KDTree(ends.place).query_ball_point(ends.place, reach_m, return_length=True)
-    kept = around <= _MAX_ENDS
-    return DeadEnds(ends.node[kept], ends.edge[kept], ends.place[kept], ends.ahead[kept])
+    return selected(ends, around <= _MAX_ENDS)
 
 
 def _candidates(graph: Graph, ends: DeadEnds, reach_m: float, surroundings: Surroundings) -> Links:

@@ -15,14 +15,14 @@ lines that meet far more often than those of a road network are refused.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import shapely
 from scipy.spatial import cKDTree
 
 from ..errors import LayerError
-from ..geodata.parallel_arrays import concatenated, ranges
+from ..geodata.parallel_arrays import concatenated, offsets_of, ranges
 from ..geodata.shapes import TooManyCrossings, meeting_pairs
 from .graph import EMPTY, Graph, connected, select_edges, select_points
 from .lines import AGAINST, ALONG, BOTH, Lines
@@ -61,23 +61,11 @@ class _Cuts:
 
 
 def node_lines(lines: Lines, tolerance_m: float, name: str = "lines") -> tuple[Graph, np.ndarray]:
-    """Return the graph of `node_roads`, and the line that each edge is a part of: (m,) int64.
+    """Return the multigraph of lines, in meters, and the direction of each edge: (m,) int64.
 
-    Raises
-    ------
-    LayerError
-        As `node_roads`.
-    """
-    graph, line, _ = node_roads(lines, tolerance_m, name)
-    return graph, line
-
-
-def node_roads(lines: Lines, tolerance_m: float, name: str = "lines") -> tuple[Graph, np.ndarray, np.ndarray]:
-    """Return the multigraph of lines, in meters, and of each edge the line that it is a part of, and its direction.
-
-    Both are (m,) int64; the direction is BOTH, or ALONG or AGAINST the edge, which runs as its line.
-
-    Ends within `tolerance_m`, above 0, of another end or line are snapped to it. `name` is the lines in the plural.
+    The origin of an edge is the line that it is a part of, and as which it runs. Its direction is BOTH, or ALONG or
+    AGAINST the edge. Ends within `tolerance_m`, above 0, of another end or line are snapped to it. `name` is the lines
+    in the plural.
 
     Raises
     ------
@@ -85,7 +73,7 @@ def node_roads(lines: Lines, tolerance_m: float, name: str = "lines") -> tuple[G
         They meet in more places than `MAX_MEETINGS`, and than `MAX_MEETINGS_PER_SEGMENT` allows.
     """
     if not len(lines):
-        return EMPTY, np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+        return replace(EMPTY, origin=np.zeros(0, dtype=np.int64)), np.zeros(0, dtype=np.int64)
     segments = _segments(lines)
     may_cut = np.flatnonzero(~lines.bridge[segments.line[segments.first]])
     limit = max(MAX_MEETINGS, MAX_MEETINGS_PER_SEGMENT * len(segments.shapes))
@@ -99,8 +87,8 @@ def node_roads(lines: Lines, tolerance_m: float, name: str = "lines") -> tuple[G
             f"network of {len(lines):,} lines.",
             "Choose a layer in which each road is drawn once; remove duplicates and tracks first.",
         ) from error
-    graph, line = _cut(segments, concatenated(ends, touched, crossed), tolerance_m)
-    return _without_duplicates(graph, line, lines.direction[line], tolerance_m)
+    graph = _cut(segments, concatenated(ends, touched, crossed), tolerance_m)
+    return _without_duplicates(graph, lines.direction[graph.origin], tolerance_m)
 
 
 def _segments(lines: Lines) -> _Segments:
@@ -172,8 +160,8 @@ def _cut_by_crossings(segments: _Segments, may_cut: np.ndarray, ends: _Cuts, tol
     return _Cuts(segments.line[segments.first[segment]], measure_m, twice, np.tile(node, 2))
 
 
-def _cut(segments: _Segments, cuts: _Cuts, tolerance_m: float) -> tuple[Graph, np.ndarray]:
-    """Return the parts of lines between cuts as a graph, and the line of each."""
+def _cut(segments: _Segments, cuts: _Cuts, tolerance_m: float) -> Graph:
+    """Return the parts of lines between cuts as a graph; the origin of an edge is its line."""
     # Cuts and vertices in order along each line, a cut before a vertex at the same measure, which it replaces.
     line = np.concatenate([cuts.line, segments.line])
     measure_m = np.concatenate([cuts.measure_m, segments.measure_m])
@@ -189,19 +177,19 @@ def _cut(segments: _Segments, cuts: _Cuts, tolerance_m: float) -> tuple[Graph, n
     begin, end = cut[:-1][is_piece], cut[1:][is_piece]
     counts = end - begin + 1
     points = places[ranges(begin, counts)]
-    offsets = np.concatenate([[0], np.cumsum(counts)])
+    offsets = offsets_of(counts)
     number, used = np.unique(np.concatenate([node[begin], node[end]]), return_inverse=True)
     positions = np.empty((len(number), 2))
     positions[used] = np.concatenate([places[begin], places[end]])
     # Nodes are numbered from west to east, independent of the order of the lines.
     order = np.lexsort((positions[:, 1], positions[:, 0]))
     edges = np.argsort(order)[used].reshape(2, -1).T
-    graph = Graph(positions[order], edges, points, offsets)
+    graph = Graph(positions[order], edges, points, offsets, line[begin])
     # Snapping leaves small loops, and vertices that coincide with the one before or with their edge's end.
     same = np.append(False, (graph.points[1:] == graph.points[:-1]).all(axis=1))
     graph = select_points(graph, ~(same | (np.append(same[1:], False) & np.append(graph.is_end[1:], False))))
     returns = graph.edges[:, 0] == graph.edges[:, 1]
-    return _select(graph, line[begin], ~(returns & (graph.lengths() <= 2 * tolerance_m)))
+    return select_edges(graph, ~(returns & (graph.lengths() <= 2 * tolerance_m)))
 
 
 def _at_cut(line: np.ndarray, measure_m: np.ndarray, is_cut: np.ndarray) -> np.ndarray:
@@ -216,29 +204,27 @@ def _at_cut(line: np.ndarray, measure_m: np.ndarray, is_cut: np.ndarray) -> np.n
     return at_cut
 
 
-def _without_duplicates(
-    graph: Graph, line: np.ndarray, direction: np.ndarray, tolerance_m: float
-) -> tuple[Graph, np.ndarray, np.ndarray]:
-    """Return the graph without edges within the tolerance of an earlier one between the same nodes; see `node_roads`.
+def _without_duplicates(graph: Graph, direction: np.ndarray, tolerance_m: float) -> tuple[Graph, np.ndarray]:
+    """Return the graph without edges within the tolerance of an earlier one between the same nodes; see `node_lines`.
 
-    Line and direction are those of all edges.
+    The direction is that of all edges.
     """
     _, pair, counts = np.unique(np.sort(graph.edges, axis=1), axis=0, return_inverse=True, return_counts=True)
     parallel = np.flatnonzero(counts[pair.ravel()] > 1)
     if not parallel.size:
-        return graph, line, direction
+        return graph, direction
     # Every pair of parallel edges, the earlier with the later one.
     order = parallel[np.argsort(pair.ravel()[parallel], kind="stable")]
     group = pair.ravel()[order]
     begin, end = np.searchsorted(group, group, "left"), np.arange(len(group))
     earlier = order[ranges(begin, end - begin)]
     later = np.repeat(order, end - begin)
-    shapes = shapely.linestrings(graph.points, indices=graph.owner)
+    shapes = graph.shapes()
     same = shapely.hausdorff_distance(shapes[earlier], shapes[later]) <= tolerance_m
     kept = np.ones(len(graph.edges), dtype=bool)
     kept[later[same]] = False
     shared = _shared_direction(graph, direction, np.column_stack([earlier, later])[same])
-    return *_select(graph, line, kept), shared[kept]
+    return select_edges(graph, kept), shared[kept]
 
 
 def _shared_direction(graph: Graph, direction: np.ndarray, pairs: np.ndarray) -> np.ndarray:
@@ -253,7 +239,3 @@ def _shared_direction(graph: Graph, direction: np.ndarray, pairs: np.ndarray) ->
     np.logical_or.at(shared, road, ahead)
     along, against = np.where(is_back[:, None], shared[road][:, ::-1], shared[road]).T
     return np.where(along & against, BOTH, np.where(along, ALONG, AGAINST))
-
-
-def _select(graph: Graph, line: np.ndarray, kept: np.ndarray) -> tuple[Graph, np.ndarray]:
-    return select_edges(graph, kept), line[kept]

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..errors import LayerError
 from ..geodata.osm_layers import has_edits
+from ..geodata.parallel_arrays import offsets_of
 from ..geodata.sources import require_openable
 from .osm_file import ENDINGS, PLACE_DIGITS, require_osmium
 
@@ -86,7 +87,7 @@ def read_extract(path: str, around: np.ndarray) -> Extract:
         tags,
         np.array(refs, dtype=np.int64),
         np.array(places, dtype=np.float64) / 10**PLACE_DIGITS,
-        np.concatenate([[0], np.cumsum(counts)]),
+        offsets_of(np.array(counts)),
     )
 
 

@@ -24,6 +24,7 @@ import shapely
 
 from ..errors import LayerError, OutputError
 from ..geodata.fields import numbers_in
+from ..geodata.parallel_arrays import offsets_of
 from ..jobs import DOUBTFUL_BELOW
 from ..jobs.field_values import METERS, NO_UNITS
 from ..system.machine import roadseg_version
@@ -111,7 +112,7 @@ def ways_of(network: Routable, bridge_field: str, of: str) -> Ways:
     roads, shapes = roads[is_way], shapes[is_way]
     _refuse_antimeridian(shapes, of)
     points, way = shapely.get_coordinates(shapes, return_index=True)
-    offsets = np.concatenate([[0], np.cumsum(np.bincount(way, minlength=len(shapes)))])
+    offsets = offsets_of(np.bincount(way, minlength=len(shapes)))
     is_shared = np.zeros(len(points), dtype=bool)
     is_shared[offsets[:-1]] = is_shared[offsets[1:] - 1] = True
     refs = np.empty(len(points), dtype=np.int64)

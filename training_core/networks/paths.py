@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import shapely
 
-from ..geodata.parallel_arrays import ranges
+from ..geodata.parallel_arrays import offsets_of, ranges
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Paths:
         """Return the paths at some positions, (k,) int64, or where a mask, (n,) bool, is True."""
         kept = np.arange(len(self))[index]
         sizes = np.diff(self.offsets)[kept]
-        offsets = np.concatenate([[0], np.cumsum(sizes)])
+        offsets = offsets_of(sizes)
         vertex = ranges(self.offsets[kept], sizes)
         return Paths(self.points[vertex], offsets, self.evidence[vertex])
 
@@ -54,7 +54,7 @@ class Paths:
         rank = np.arange(len(self.points)) - self.offsets[:-1][self.owner]
         # A vertex stays if the one before it lies before the cut.
         kept = (at_m - step_m < along_m[self.owner]) | (rank < 2)
-        offsets = np.concatenate([[0], np.cumsum(np.bincount(self.owner[kept], minlength=len(self)))])
+        offsets = offsets_of(np.bincount(self.owner[kept], minlength=len(self)))
         points, last = self.points[kept].copy(), offsets[1:] - 1
         # The last vertex moves back by the part of its step that lies beyond the cut.
         over_m = np.maximum(at_m[kept][last] - along_m, 0)

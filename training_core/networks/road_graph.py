@@ -7,13 +7,13 @@ shortest paths.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 import shapely
 
-from ..geodata.parallel_arrays import first_of_each, ranges
+from ..geodata.parallel_arrays import first_of_each, offsets_of, ranges
 from .chains import find_chains, join
 from .graph import Graph
 from .lines import Lines
@@ -35,10 +35,6 @@ class Places:
     def __len__(self) -> int:
         return len(self.edge)
 
-    def select(self, index: np.ndarray | slice) -> Places:
-        """Return the places at (k,) int64 positions or where an (n,) bool mask is True."""
-        return Places(self.edge[index], self.along_m[index])
-
 
 @dataclass(frozen=True)
 class RoadGraph:
@@ -52,15 +48,20 @@ class RoadGraph:
     line: np.ndarray
     lines: Lines
 
-    @cached_property
+    @property
     def along_m(self) -> np.ndarray:
         """Distance of each vertex from its edge's first node, along the edge: (p,) float64."""
-        return self._summed(self.graph.steps)
+        return self.graph.along
 
     @cached_property
     def along_s(self) -> np.ndarray:
-        """Time from its edge's first node to each vertex: (p,) float64; NaN where a speed is unknown."""
-        return self._summed(self.graph.steps / self.lines.speed_mps[self.line])
+        """Time from its edge's first node to each vertex: (p,) float64; NaN from the first unknown speed on."""
+        steps_s = self.graph.steps / self.lines.speed_mps[self.line]
+        begin, is_known = self.graph.offsets[:-1][self.graph.owner], np.isfinite(steps_s)
+        # Running sums over all edges, of steps and of unknown steps, less their values at the edge's first vertex.
+        known_s = np.where(is_known, steps_s, 0)
+        total, unknown = np.cumsum(known_s) - known_s, np.cumsum(~is_known) - ~is_known
+        return np.where(unknown == unknown[begin], total - total[begin], np.nan)
 
     @property
     def length_m(self) -> np.ndarray:
@@ -71,15 +72,6 @@ class RoadGraph:
     def travel_time_s(self) -> np.ndarray:
         """Time to travel along each edge: (m,) float64; NaN where a speed is unknown."""
         return self.along_s[self.graph.offsets[1:] - 1]
-
-    def _summed(self, steps: np.ndarray) -> np.ndarray:
-        """Return the sum of the steps before each vertex on its edge, NaN from a NaN step to the edge's end."""
-        begin = self.graph.offsets[:-1][self.graph.owner]
-        is_known = np.isfinite(steps)
-        # Running sums over all edges, of steps and of unknown steps, less their values at the edge's first vertex.
-        known_steps, is_unknown = np.where(is_known, steps, 0), (~is_known).astype(int)
-        total, unknown = np.cumsum(known_steps) - known_steps, np.cumsum(is_unknown) - is_unknown
-        return np.where(unknown == unknown[begin], total - total[begin], np.nan)
 
     @cached_property
     def _segments(self) -> np.ndarray:
@@ -92,38 +84,27 @@ class RoadGraph:
         ends = np.stack([self.graph.points[begin], self.graph.points[begin + 1]], axis=1)
         return shapely.STRtree(shapely.linestrings(ends))
 
-    def _steps_at(self, places: Places) -> tuple[np.ndarray, np.ndarray]:
-        """Return the (n,) vertices before places and how far they are to the next as (n,) fractions of the step."""
-        # Distances through all edges never decrease, so one search finds the step of every place.
-        total_m = np.cumsum(self.graph.steps) - self.graph.steps
-        begin, last = self.graph.offsets[places.edge], self.graph.offsets[places.edge + 1] - 1
-        vertex = np.searchsorted(total_m, total_m[begin] + places.along_m, side="right") - 1
-        vertex = np.clip(vertex, begin, last - 1)
-        step_m = self.graph.steps[vertex]
-        fraction = np.divide(places.along_m - self.along_m[vertex], step_m, out=np.zeros(len(vertex)), where=step_m > 0)
-        return vertex, np.clip(fraction, 0, 1)
-
     def points_at(self, places: Places) -> np.ndarray:
         """Return the coordinates of places, none of which is nowhere: (n, 2) float64."""
-        vertex, fraction = self._steps_at(places)
+        vertex, fraction = self.graph.locate(places.edge, places.along_m)
         begin, end = self.graph.points[vertex], self.graph.points[vertex + 1]
         return begin + fraction[:, None] * (end - begin)
 
     def headings_at(self, places: Places) -> np.ndarray:
         """Return the direction of the edge at places, as unit vectors: (n, 2) float64."""
-        vertex, _ = self._steps_at(places)
+        vertex, _ = self.graph.locate(places.edge, places.along_m)
         step = self.graph.points[vertex + 1] - self.graph.points[vertex]
         return step / np.hypot(*step.T)[:, None]
 
     def times_at(self, places: Places) -> np.ndarray:
         """Return the time from the first node of their edge to places: (n,) float64."""
-        vertex, fraction = self._steps_at(places)
+        vertex, fraction = self.graph.locate(places.edge, places.along_m)
         return self.along_s[vertex] + fraction * (self.along_s[vertex + 1] - self.along_s[vertex])
 
     def lines_at(self, edge: np.ndarray, begin_m: np.ndarray, end_m: np.ndarray) -> np.ndarray:
         """Return parts of (n,) int64 edges between two (n,) float64 distances as LineStrings: (n,) object."""
-        first, _ = self._steps_at(Places(edge, begin_m))
-        last, _ = self._steps_at(Places(edge, end_m))
+        first, _ = self.graph.locate(edge, begin_m)
+        last, _ = self.graph.locate(edge, end_m)
         counts = last - first
         inner = ranges(first + 1, counts)
         # Starts, vertices and ends of all parts; a stable sort puts them in this order within each part.
@@ -227,14 +208,14 @@ def make_road_graph(lines: Lines, tolerance_m: float, name: str = "lines") -> Ro
     LayerError
         As for `noding.node_lines`.
     """
-    graph, line = node_lines(lines, tolerance_m, name)
-    return RoadGraph(graph, np.repeat(line, graph.sizes), lines)
+    graph, _ = node_lines(lines, tolerance_m, name)
+    return RoadGraph(replace(graph, origin=None), np.repeat(np.asarray(graph.origin), graph.sizes), lines)
 
 
 def as_drawn(lines: Lines) -> RoadGraph:
     """Return lines as a graph without noding: edge i is line i, with two nodes of its own."""
     points, line = shapely.get_coordinates(lines.shapes, return_index=True)
-    offsets = np.concatenate([[0], np.cumsum(shapely.get_num_points(lines.shapes))])
+    offsets = offsets_of(shapely.get_num_points(lines.shapes))
     nodes = points[np.column_stack([offsets[:-1], offsets[1:] - 1]).ravel()]
     edges = np.arange(len(nodes)).reshape(-1, 2)
     return RoadGraph(Graph(nodes, edges, points, offsets), line.astype(np.int64), lines)

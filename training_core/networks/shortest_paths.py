@@ -14,7 +14,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
-from ..geodata.parallel_arrays import ranges
+from ..geodata.parallel_arrays import ranges, selected
 from .graph import Graph
 from .road_graph import Places, RoadGraph
 
@@ -99,5 +99,5 @@ def path_costs_on(roads: RoadGraph, places: Places, by_time: bool) -> PathCosts:
         return path_costs(roads.graph, roads.length_m, places.edge, places.along_m)
     on_road = places.edge >= 0
     along_s = np.zeros(len(places))
-    along_s[on_road] = roads.times_at(places.select(on_road))
+    along_s[on_road] = roads.times_at(selected(places, on_road))
     return path_costs(roads.graph, roads.travel_time_s, places.edge, along_s)

@@ -18,17 +18,17 @@ import shapely
 
 from ..events import Reporter
 from ..geodata.fields import numbers_in
-from ..geodata.parallel_arrays import concatenated, ranges
+from ..geodata.parallel_arrays import concatenated
 from ..geodata.vectors import carried_fields
 from ..jobs import CleanNetwork
 from ..networks.chains import join_chains
 from ..networks.cleaning import drop_short_components, prune_spurs, simplify
 from ..networks.gaps import join_gaps, snap_ends
-from ..networks.graph import Graph
+from ..networks.graph import Graph, reversed_edges
 from ..networks.junctions import consolidate_junctions
 from ..networks.lines import BOTH, LineFields, Lines, directions_of, is_bridge, lines_in, read_line_layer, shared_plane
 from ..networks.network_tables import SPEED, TRAVEL_TIME, Network, layer_paths, to_tables, write_network
-from ..networks.noding import node_roads
+from ..networks.noding import node_lines
 from ..networks.overpasses import lay_bridges
 from ..networks.surroundings import Surroundings
 from ..system.outputs import Outputs
@@ -183,7 +183,8 @@ def clean_lines(lines: Lines, job: CleanNetwork, reporter: Reporter) -> Graph:
     surroundings = Surroundings(is_bridge=lambda graph: twice.bridge[graph.origin])
     join = partial(_join, 2 * is_two_way + twice.bridge if job.join_lines else np.arange(len(twice)))
     begin(0, "Splitting lines where they meet")
-    graph, line, direction = node_roads(lines, job.join_m, f"{_PURPOSE} ({job.lines})")
+    graph, direction = node_lines(lines, job.join_m, f"{_PURPOSE} ({job.lines})")
+    line = np.asarray(graph.origin)
     graph = join(replace(graph, origin=np.where(direction == lines.direction[line], line, len(lines) + line)))
     begin(0.4, "Cleaning the network")
     graph = prune_spurs(graph, job.spur_m, surroundings, join)
@@ -212,7 +213,4 @@ def _run_as_drawn(graph: Graph, lines: Lines) -> Graph:
         shapely.line_locate_point(drawn, shapely.line_interpolate_point(graph.shapes(), fraction, normalized=True))
         for fraction in (0.25, 0.75)
     )
-    step = np.where(second < first, -1, 1)
-    begins = np.where(step < 0, graph.offsets[1:] - 1, graph.offsets[:-1])
-    points = graph.points[ranges(begins, graph.sizes, step)]
-    return replace(graph, points=points, edges=np.where(step[:, None] < 0, graph.edges[:, ::-1], graph.edges))
+    return reversed_edges(graph, second < first)

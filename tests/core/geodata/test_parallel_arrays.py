@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from training_core.geodata.parallel_arrays import concatenated, ranges
+from training_core.geodata.parallel_arrays import concatenated, ranges, selected
 from training_core.networks.road_graph import Places
 
 whole = st.integers(-20, 20)
@@ -27,3 +27,5 @@ def test_dataclasses_of_arrays_are_concatenated_field_by_field():
     one, other = Places(np.array([3, 1]), np.array([0.5, 7.0])), Places(np.array([2]), np.array([9.0]))
     both = concatenated(one, other)
     assert (both.edge.tolist(), both.along_m.tolist()) == ([3, 1, 2], [0.5, 7.0, 9.0])
+    part = selected(both, both.edge < 3)
+    assert (part.edge.tolist(), part.along_m.tolist()) == ([1, 2], [7.0, 9.0])

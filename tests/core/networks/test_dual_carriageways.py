@@ -11,9 +11,9 @@ from training_core.networks.dual_carriageways import (
     carriageway_tags,
     left_fraction,
     other_carriageway,
-    reverse_lines,
     runs_against,
 )
+from training_core.networks.graph import reversed_edges
 
 
 def dense(*course, step_m=4.0):
@@ -66,7 +66,7 @@ def test_lines_run_with_the_traffic(driving_side, against):
     graph = lines(dense((0, 0), (500, 0)), dense((0, 20), (500, 20)))
     left = side(graph)
     assert runs_against(left, driving_side).tolist() == against
-    directed = reverse_lines(graph, runs_against(left, driving_side))
+    directed = reversed_edges(graph, runs_against(left, driving_side))
     turned = side(directed)
     assert not runs_against(turned, driving_side).any() and np.abs(turned) == pytest.approx(np.abs(left))
     assert carriageway_tags(left, driving_side)["oneway"].tolist() == ["yes", "yes"]

@@ -23,7 +23,8 @@ random_lines = st.lists(st.lists(st.tuples(coordinate, coordinate), min_size=2, 
 
 def noded(*coordinates, bridges=(), tolerance_m=TOLERANCE_M):
     shapes = [shapely.LineString(line) for line in coordinates]
-    return node_lines(make_lines(shapes, np.isin(np.arange(len(shapes)), bridges)), tolerance_m)
+    graph, _ = node_lines(make_lines(shapes, np.isin(np.arange(len(shapes)), bridges)), tolerance_m)
+    return graph, graph.origin
 
 
 def places(graph):
@@ -121,12 +122,12 @@ def test_an_end_that_is_moved_onto_its_own_next_vertex_leaves_no_step_without_le
 def test_ends_within_the_tolerance_are_snapped_and_every_step_has_a_length(coordinates):
     shapes = [shapely.remove_repeated_points(shapely.LineString(line)) for line in coordinates]
     shapes = [shape for shape in shapes if shape.length > 4 * TOLERANCE_M]
-    graph, line = node_lines(make_lines(np.array(shapes, dtype=object)), TOLERANCE_M)
+    graph, _ = node_lines(make_lines(np.array(shapes, dtype=object)), TOLERANCE_M)
     steps_m = np.hypot(*np.diff(graph.points, axis=0).T)[np.diff(graph.owner) == 0]
     assert (steps_m > 0).all()
     np.testing.assert_array_equal(graph.nodes[graph.edges[:, 0]], graph.points[graph.offsets[:-1]])
     np.testing.assert_array_equal(graph.nodes[graph.edges[:, 1]], graph.points[graph.offsets[1:] - 1])
-    part = dict(zip(line, graph.edge_component))  # all parts of a line are connected
+    part = dict(zip(graph.origin, graph.edge_component))  # all parts of a line are connected
     for one, other in itertools.combinations(part, 2):
         ends = shapely.points([shapes[one].coords[0], shapes[one].coords[-1]])
         if shapely.distance(ends, shapes[other]).min() <= TOLERANCE_M - 1e-9:

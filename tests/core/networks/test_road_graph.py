@@ -8,6 +8,7 @@ import shapely
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from training_core.geodata.parallel_arrays import selected
 from training_core.networks.lines import make_lines
 from training_core.networks.road_graph import Places, contracted, make_road_graph, places_along
 
@@ -47,7 +48,7 @@ def test_the_nearest_place_is_on_the_nearest_edge_as_far_as_allowed_or_nowhere()
     places, gap_m = roads.nearest(np.array([[30, 8.0], [30, 13.0], [104.0, 25], [500, 0]]), 10)
     assert gap_m == pytest.approx([8, 7, 4, np.inf])
     assert places.edge[3] == -1
-    np.testing.assert_allclose(roads.points_at(places.select(slice(3))), [[30, 0], [30, 20], [100, 25]])
+    np.testing.assert_allclose(roads.points_at(selected(places, slice(3))), [[30, 0], [30, 20], [100, 25]])
     places, gap_m = roads_of([(0, 4), (100, 4)]).nearest(np.array([[10.0, 0.0]]), 4.0)
     assert places.edge.tolist() == [0]
     assert gap_m == pytest.approx([4])

@@ -133,7 +133,8 @@ streets = st.lists(st.lists(st.tuples(coordinate, coordinate), min_size=2, max_s
 def test_lines_that_were_connected_stay_connected(coordinates, join_lines):
     lines = make_lines(np.array([LineString(line) for line in coordinates], dtype=object))
     job = CleanNetwork(spur_m=5.0, gap_m=10.0, snap_m=8.0, junction_m=6.0, join_lines=join_lines)
-    before, line = node_lines(lines, job.join_m)
+    before, _ = node_lines(lines, job.join_m)
+    line = before.origin
     after = clean_lines(lines, job, Reporter())
     pairs = coo_array((np.ones(len(line)), (before.edge_component, line)))
     _, number = connected_components(pairs @ pairs.T)
