@@ -25,7 +25,7 @@ from benchmarks.quality import DATA, Scene, halves, make_scenes, run_core
 from benchmarks.zero_shot import GROUND, georeferenced, predicted
 from scripts.starter.real_ground import DUBAI, MASSACHUSETTS, ROAD, SHANGHAI, Ground, read_ground
 from training_core.geodata.pixel_codes import CERTAIN, NO_DATA
-from training_core.scenes.plan.layouts import LAYOUTS
+from training_core.scenes.layouts import LAYOUTS
 from training_core.scenes.scene import SCENE_CRS, plan_scene
 
 SIDE_PX, RESOLUTION_M = 1600, 0.5

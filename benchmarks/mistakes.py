@@ -25,7 +25,7 @@ from rasterio.features import rasterize
 from benchmarks.zero_shot import TOLERANCE_M, Ground, held_out_ground, predicted
 from training_core.extraction.thinning import thin
 from training_core.geodata.pixel_codes import NO_DATA, ROAD, lowest_byte
-from training_core.scenes.plan.layouts import LAYOUTS
+from training_core.scenes.layouts import LAYOUTS
 from training_core.scenes.scene import make_scene
 from training_core.segmentation.pixel_metrics import RelaxedMatches, relaxed_matches
 

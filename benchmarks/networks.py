@@ -30,7 +30,7 @@ from training_core.learning.fitted_recipe import STEPS_FRACTION
 from training_core.learning.trainer import Trainer
 from training_core.models.architectures import Architecture, build_network
 from training_core.models.engines import NativeEngine, choose_precision
-from training_core.segmentation.halo import measure_receptive_field
+from training_core.segmentation.measured import measure_receptive_field
 from training_core.system import processor
 
 BATCH, IMAGE_PX, TURNS = 4, 512, 3

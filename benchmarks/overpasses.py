@@ -27,8 +27,8 @@ from benchmarks.connecting_rasters import RESOLUTION_M, SIDE_PX, STARTER, make_s
 from training_core.events import Reporter
 from training_core.jobs import CleanNetwork, ScoreNetwork, Vectorize
 from training_core.pipelines import cleannetwork, scorenetwork, vectorize
-from training_core.scenes.plan.road_table import nodes_of
 from training_core.scenes.scene import plan_scene
+from training_core.scenes.shapes import nodes_of
 
 LAYOUT, NEAR_M = "highway", 8.0
 

@@ -184,7 +184,7 @@ def measure(case: Case, rank: int) -> dict[str, Any]:
     from training_core.models.engines import make_engine
     from training_core.models.loading import load_weights
     from training_core.models.recompute import recompute_activations
-    from training_core.segmentation.halo import image_halo_px
+    from training_core.segmentation.measured import image_halo_px
 
     torch.set_num_threads(case.threads)
     group = join(case, rank)

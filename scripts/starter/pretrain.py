@@ -50,8 +50,8 @@ from training_core.models.engines import NativeEngine, choose_precision
 from training_core.models.loading import load_network
 from training_core.models.model_card import ModelCard
 from training_core.models.model_file import save_compact_model, save_model
-from training_core.segmentation.halo import middles, sufficient_halo_px
 from training_core.segmentation.inference import Predictor
+from training_core.segmentation.measured import middles, sufficient_halo_px
 from training_core.system import processor
 from training_core.system.machine import versions
 

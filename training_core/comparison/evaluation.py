@@ -176,8 +176,10 @@ def _predict_labeled(
     height, width = labels.values.shape
     probability = np.full((height, width), NO_DATA, dtype=np.uint8)
     window = (labels.column, labels.row, width, height)
-    tiles = list(tile_grid(image.grid.width, image.grid.height, segmenter.core_px, segmenter.halo, window))
-    predicted = predict_tiles(predictor, image.read, tiles, segmenter.tile_px, image.name)
+    tiles = list(
+        tile_grid(image.grid.width, image.grid.height, segmenter.tiles.core_px, segmenter.tiles.halo_px, window)
+    )
+    predicted = predict_tiles(predictor, image.read, tiles, segmenter.tiles.px, image.name)
     for number, (tile, values) in enumerate(predicted, 1):
         reporter.check_cancelled()
         rows, columns = (slice(part.start - origin, part.stop - origin)

@@ -16,8 +16,8 @@ from ..geodata.sources import source_name
 from ..jobs import FineTune
 from ..jobs.recipe import MUCH_LABELED_PX
 from ..models.model_card import ModelCard
-from ..segmentation.halo import AGREEMENT, middles, sufficient_halo_px
 from ..segmentation.inference import Predictor
+from ..segmentation.measured import AGREEMENT, middles, sufficient_halo_px
 from ..system import processor
 from ..system.machine import versions
 from .setup import Setup, predictor_of

@@ -21,9 +21,10 @@ from ..geodata.vectors import read_area
 from ..jobs import ExtractRoads
 from ..models.loading import load_model
 from ..networks.network_tables import layer_paths, write_network
+from ..segmentation.measured import seconds_per_px
 from ..segmentation.result_rasters import ResultWriter
-from ..segmentation.segmenter import Segmenter, prepare_segmenter, require_classes, seconds_per_px, segmented
-from ..segmentation.work_plan import ImagePlan, Results, check_size, describe_work, no_data, plan_image
+from ..segmentation.segmenter import Segmenter, prepare_segmenter, require_classes, segmented
+from ..segmentation.work_plan import ImagePlan, Results, check_size, no_data, plan_image
 from ..system.large_arrays import allocate
 from ..system.outputs import Outputs
 
@@ -40,8 +41,8 @@ def run(job: ExtractRoads, reporter: Reporter) -> dict[str, Any]:
     with Outputs([*with_sources([job.raster]), job.model, job.aoi]) as outputs:
         layers = {name: outputs.stage(path) for name, path in paths.items()}
         staged = Results(**{name: str(outputs.stage(path)) for name, path in wanted.named().items()})
-        pace = partial(seconds_per_px, segmenter)
-        reporter.log(describe_work([plan], segmenter.core_px, segmenter.halo, pace))
+        pace = partial(seconds_per_px, segmenter.predictor)
+        reporter.log(segmenter.tiles.describe([plan], pace))
         probability, classes = _segment(plan, segmenter, staged, reporter.part(0, 0.8))
         raster = byte_raster(probability, segmenter.threshold)
         network = extract_network(raster, plan.grid, job, reporter.part(0.8, 1), classes)

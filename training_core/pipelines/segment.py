@@ -25,9 +25,10 @@ from ..jobs.file_systems import same_name
 from ..models.loading import load_model
 from ..models.model_card import ModelCard
 from ..segmentation.image_threshold import spread
+from ..segmentation.measured import seconds_per_px
 from ..segmentation.result_rasters import ResultWriter
-from ..segmentation.segmenter import Segmenter, prepare_segmenter, require_classes, seconds_per_px, segmented
-from ..segmentation.work_plan import ImagePlan, Results, check_size, describe_work, no_data, plan_image
+from ..segmentation.segmenter import Segmenter, prepare_segmenter, require_classes, segmented
+from ..segmentation.work_plan import ImagePlan, Results, check_size, no_data, plan_image
 from ..system.outputs import Outputs
 
 
@@ -44,8 +45,8 @@ def run(job: Segment, reporter: Reporter) -> dict[str, Any]:
     check_size(plans)
     segmenter = prepare_segmenter(model, card, samples, job, reporter, sum(plan.px for plan in plans))
     if plans:
-        pace = partial(seconds_per_px, segmenter)
-        reporter.log(describe_work(plans, segmenter.core_px, segmenter.halo, pace))
+        pace = partial(seconds_per_px, segmenter.predictor)
+        reporter.log(segmenter.tiles.describe(plans, pace))
     outputs = Outputs([*with_sources([*job.rasters, job.raster]), job.model, job.aoi])
     began_s, counts = time.perf_counter(), _Counts()
     with closing(segmented(plans, segmenter, reporter)) as results:
@@ -60,8 +61,8 @@ def run(job: Segment, reporter: Reporter) -> dict[str, Any]:
         "overhead": counts.read_px / max(1, counts.px),
         "road_share": counts.road_px / max(1, counts.known_px),
         "threshold": segmenter.threshold,
-        "tile_px": segmenter.core_px,
-        "halo_px": segmenter.halo,
+        "tile_px": segmenter.tiles.core_px,
+        "halo_px": segmenter.tiles.halo_px,
     }
 
 

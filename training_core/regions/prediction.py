@@ -35,8 +35,9 @@ from ..models.model_card import ModelCard
 from ..models.model_file import weights_sha256
 from ..models.onnx_file import OnnxModel
 from ..segmentation.inference import SYMMETRIES, Piece, Prediction, Predictor, padded_size, predict_pieces, read_piece
-from ..segmentation.segmenter import Segmenter, prepare_segmenter, seconds_per_px
-from ..segmentation.work_plan import ImagePlan
+from ..segmentation.measured import seconds_per_px
+from ..segmentation.segmenter import Segmenter, prepare_segmenter
+from ..segmentation.work_plan import ImagePlan, TilePlan
 from ..system.prefetch import ahead
 from .catalog import Scene
 from .mosaic import Mosaic
@@ -113,14 +114,14 @@ def choose_settings(
     kept = _kept_settings(store, key)
     if kept is None:
         segmenter = prepare_segmenter(model, card, samples(), replace(job, threshold=0.0), reporter, job_px)
-        engine, seconds_a_px = segmenter.engine, seconds_per_px(segmenter)
+        engine, seconds_a_px = segmenter.engine, seconds_per_px(segmenter.predictor)
         # The side of the largest block that is predicted in time, or the smallest side.
         in_time = [side for side in _SIDES_PX if side * side * seconds_a_px <= _BLOCK_S]
         kept = {
             "engine": engine.name,
             "precision": engine.precision,
-            "halo_px": segmenter.halo,
-            "core_px": segmenter.core_px,
+            "halo_px": segmenter.tiles.halo_px,
+            "core_px": segmenter.tiles.core_px,
             "threshold": segmenter.threshold,
             "block_px": max(in_time, default=_SIDES_PX[0]),
         }
@@ -203,8 +204,8 @@ def _load(predicting: Predicting) -> Segmenter:
     symmetries = SYMMETRIES if predicting.test_time_augmentation else SYMMETRIES[:1]
     prepared = engine.prepare_inference(model, predicting.is_exact)
     predictor = Predictor(prepared, engine, card.bands, symmetries, card.architecture.classes, predicting.model)
-    tile_px = (predicting.core_px + 2 * predicting.halo_px) ** 2
-    return Segmenter(predictor, card, predicting.halo_px, predicting.core_px, predicting.threshold, tile_px)
+    tiles = TilePlan(predicting.core_px, predicting.halo_px)
+    return Segmenter(predictor, card, tiles, predicting.threshold)
 
 
 def block_document(
@@ -255,12 +256,12 @@ def predict_block(document: dict[str, Any]) -> tuple[Prediction, Grid, list[str]
     view = view_from_document(document["view"])
     grid = grid_at(view.grid, segmenter.card.resolution_m)
     # They begin where those of the undivided mosaic would.
-    tiles = list(tile_grid(grid.width, grid.height, segmenter.core_px, segmenter.halo, block.window))
+    tiles = list(tile_grid(grid.width, grid.height, segmenter.tiles.core_px, segmenter.tiles.halo_px, block.window))
     if len(tiles) >= _MANY_TILES:
         shape = (1, len(predictor.bands), *padded_size(tiles[0].read_window[:1:-1]))
         segmenter.engine.expect(predictor.model, shape)
     with closing(ahead(_pieces(document["area"], view, tiles, segmenter, predictor.bands, left_out), 1)) as pieces:
-        for piece, predicted in predict_pieces(predictor, pieces, segmenter.tile_px):
+        for piece, predicted in predict_pieces(predictor, pieces, segmenter.tiles.px):
             top, left = piece.tile.row - block.row, piece.tile.column - block.column
             place = slice(top, top + piece.tile.height), slice(left, left + piece.tile.width)
             probability[place] = predicted.probability

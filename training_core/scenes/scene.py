@@ -18,21 +18,18 @@ from rasterio.crs import CRS
 from shapely.geometry import box
 
 from ..system.processor import core_count
-from .picture.painting import margin_px, paint
-from .picture.scenery import Scenery
-from .picture.sensor import BANDS, BLOCK_PX, Camera, compressed, take
-from .picture.view import Look, View
-from .plan.biomes import choose_biome
-from .plan.land import plan_land
-from .plan.layouts import LAYOUTS
-from .plan.pavement import lay_pavement
-from .plan.streets import plan_streets
+from .biomes import choose_biome
+from .camera import BANDS, Camera, Look, take
+from .canvas import Canvas
+from .land import plan_land
+from .layouts import LAYOUTS
+from .painting import Scenery, margin_px, paint
+from .pavement import lay_pavement
+from .streets import plan_streets
 
 SCENE_CRS = CRS.from_epsg(32633)
 _CORNER = (500_000.0, 5_400_000.0)  # map coordinates of the south-west corner, where UTM is true to 0.04 %
 TILE_PX = 512
-# How the day and the camera are drawn.
-CONDITIONS = {"fair": (Look.fair, Camera.fair), "varied": (Look.varied, Camera.varied)}
 _MAX_WORKERS = 8  # each needs some 100 MB
 
 
@@ -78,15 +75,14 @@ def plan_scene(
     (uint8) or 11 (uint16). Conditions are fair, a summer's day and a good camera straight above, or varied: any season,
     climate, sun and camera.
     """
-    look_for, camera_for = CONDITIONS[conditions]
     side_m = size_px * resolution_m
     rng = np.random.default_rng(seed)
     if layout == "auto":
         layout = str(rng.choice(list(LAYOUTS)))
     streets = plan_streets(side_m, layout, rng)
     place = choose_biome(biome, rng)
-    land, look = plan_land(side_m, streets, place, rng), look_for(rng)
-    camera = camera_for(rng, bands, bit_depth, look.seed)
+    land, look = plan_land(side_m, streets, place, rng), Look.of(conditions, rng)
+    camera = Camera.of(conditions, rng, bands, bit_depth, look.seed)
     scenery = Scenery(streets, lay_pavement(streets), land, place, look, camera)
     west, south = _CORNER
     transform = Affine(resolution_m, 0, west, 0, -resolution_m, south + side_m)
@@ -103,27 +99,15 @@ def _true_roads(roads: gpd.GeoDataFrame, side_m: float) -> gpd.GeoDataFrame:
 
 def paint_window(plan: ScenePlan, column: int, row: int, width: int, height: int) -> np.ndarray:
     """Return a part of the image: (bands, height, width) uint8 or uint16."""
-    quality = plan.scenery.camera.jpeg_quality
-    if quality is None:
-        return _take_window(plan, column, row, width, height)
-    # Whole blocks of the scene, and those around them, to which compression smooths color.
-    left, top = (BLOCK_PX * (start // BLOCK_PX - 1) for start in (column, row))
-    right, bottom = (BLOCK_PX * (-(-end // BLOCK_PX) + 1) for end in (column + width, row + height))
-    image = compressed(_take_window(plan, left, top, right - left, bottom - top), quality)
-    return image[:, row - top : row - top + height, column - left : column - left + width]
-
-
-def _take_window(plan: ScenePlan, column: int, row: int, width: int, height: int) -> np.ndarray:
-    """Return a part of the picture as it is before compression."""
     margin, pixel_m = margin_px(plan.scenery, plan.resolution_m), plan.resolution_m
-    view = View(
+    canvas = Canvas(
         west_m=(column - margin) * pixel_m,
         north_m=(plan.size_px - row + margin) * pixel_m,
         width=width + 2 * margin,
         height=height + 2 * margin,
         pixel_m=pixel_m,
     )
-    image = take(paint(plan.scenery, view), view, plan.scenery.camera)
+    image = take(paint(plan.scenery, canvas), canvas, plan.scenery.camera)
     return image[:, margin : margin + height, margin : margin + width]
 
 

@@ -1,11 +1,13 @@
-"""Work plans: the images to segment with their grids, areas of interest and tiles, and whether that is feasible.
+"""Work plans: the images to segment with their grids and areas, and what fits: tiles, the engines' trial, the results.
 
-Scope: grids, areas, pixel counts, disk space. Independent of models and engines. Tiles are counted before they are
-listed: a mistake in a coordinate system can mean more tiles than memory holds.
+Scope: sizes, memory, disk space and measured rates. Nothing is measured here, and no pixels are read but by
+`read_plans`. Tiles are counted before they are listed: a mistake in a coordinate system can mean more tiles than memory
+holds.
 """
 
 from __future__ import annotations
 
+import math
 import os
 import shutil
 from collections import defaultdict
@@ -23,8 +25,10 @@ from ..geodata.grid import MAX_PX, Grid, grid_at, grid_of
 from ..geodata.model_input import ModelInput, find_bands, open_for_model
 from ..geodata.rasterize import burn_shapes, limit_to
 from ..geodata.rasters import open_raster
-from ..geodata.tiling import Tile, tile_count, tile_grid
-from .inference import Piece, read_piece
+from ..geodata.tiling import STRIDE_PX, Tile, tile_count, tile_grid
+from ..system import environment
+from ..system.memory import available_bytes
+from .inference import Piece, padded_size, read_piece
 
 # An image that must be enlarged by more than this factor shows nothing that the model was trained on.
 MAX_ENLARGEMENT = 8.0
@@ -32,6 +36,14 @@ MAX_ENLARGEMENT = 8.0
 MUCH_PX = 10**8
 # Disk space for a pixel of a result at most, with overviews, draft and final file.
 BYTES_PER_RESULT_PX = 1.5
+# Share of the free memory that a job may take by default, and what the libraries allocate once they compute.
+MAX_FREE_SHARE, LIBRARY_BYTES = 0.25, 120_000_000
+# Large tiles waste least on halos. Beyond the largest, that is lost on the first and the last tile, with which little
+# other work overlaps.
+MIN_CORE_PX, MAX_CORE_PX = 256, 2048
+# Of the job's pixels, how many may be computed for the trial of engines, and below which size a trial says nothing of
+# the job's tiles.
+MAX_TRIAL_SHARE, MIN_TRIAL_PX = 0.05, 256**2
 
 
 class Area:
@@ -83,9 +95,38 @@ class ImagePlan:
         """Return how many tiles of a core size and halo, in pixels, there are, without listing them."""
         return tile_count(self.grid.width, self.grid.height, core_px, halo, self.window)
 
-    def tiles(self, core_px: int, halo: int) -> list[Tile]:
-        """Return the tiles of a core size and halo, in pixels, row by row."""
-        return list(tile_grid(self.grid.width, self.grid.height, core_px, halo, self.window))
+    def tiles(self, core_px: int, halo: int) -> Iterator[Tile]:
+        """Yield the tiles of a core size and halo, in pixels, row by row."""
+        return tile_grid(self.grid.width, self.grid.height, core_px, halo, self.window)
+
+    def tile_size(self, core_px: int, halo: int) -> Optional[tuple[int, int]]:
+        """Return the height and width of the tiles as the model takes them, in pixels; None if there are none."""
+        tile = next(self.tiles(core_px, halo), None)
+        return None if tile is None else padded_size(tile.read_window[:1:-1])
+
+
+@dataclass(frozen=True)
+class TilePlan:
+    """Tiles that fit: the side of the largest core and the width of its halo, and how many pixels fit at once."""
+
+    core_px: int
+    halo_px: int
+    budget_px: int = 0  # no more than one tile
+
+    @property
+    def px(self) -> int:
+        """Pixels of the largest tile with its halo."""
+        return (self.core_px + 2 * self.halo_px) ** 2
+
+    def describe(self, plans: Iterable[ImagePlan], seconds_per_px: Callable[[], float]) -> str:
+        """Return a sentence for the user: megapixels, tiles and, for many pixels, the expected time.
+
+        `seconds_per_px` measures how long the model takes for a pixel. It is called only where there is much to do.
+        """
+        plans = list(plans)
+        px, tiles = sum(plan.px for plan in plans), sum(plan.tile_count(self.core_px, self.halo_px) for plan in plans)
+        duration = f", {_duration(px * seconds_per_px())} for the model alone" if px > MUCH_PX else ""
+        return f"{px / 1e6:,.1f} megapixels in {tiles:,} tiles{duration}."
 
 
 def plan_image(
@@ -136,6 +177,62 @@ def no_data(plan: ImagePlan) -> ImageryError:
     return ImageryError(f"{plan.raster} has no data {where}.", "Choose another image or area.")
 
 
+def memory_budget(memory_gb: float) -> int:
+    """Return how many bytes a job may take: what is asked for, or the limit of the environment, or a share of the free.
+
+    `memory_gb` is 0 where nothing is asked for.
+    """
+    if memory_gb:
+        return int(memory_gb * 1e9)
+    limit_bytes = environment.memory_bytes()
+    return int(MAX_FREE_SHARE * available_bytes()) if limit_bytes is None else min(limit_bytes, available_bytes())
+
+
+def fitting_px(bytes_per_px: int, budget_bytes: int) -> int:
+    """Return how many pixels, halos included, fit into a budget at once."""
+    return max(0, budget_bytes - LIBRARY_BYTES) // bytes_per_px
+
+
+def plan_tiles(bytes_per_px: int, halo_px: int, budget_bytes: int, asked_px: int = 0) -> TilePlan:
+    """Return the tiles of a model that takes so many bytes for a pixel of its input.
+
+    The core is the one that is asked for, a multiple of the stride, or the largest that fits into the budget.
+
+    Raises
+    ------
+    ResourceError
+        Not even the smallest tile fits.
+    """
+    budget_px = fitting_px(bytes_per_px, budget_bytes)
+    core_px = asked_px or min(MAX_CORE_PX, (int(budget_px**0.5) - 2 * halo_px) // STRIDE_PX * STRIDE_PX)
+    if core_px < MIN_CORE_PX and not asked_px:
+        least_gb = (LIBRARY_BYTES + bytes_per_px * (MIN_CORE_PX + 2 * halo_px) ** 2) / 1e9
+        raise ResourceError(
+            f"The smallest tiles need {least_gb:.1f} GB of memory, but {budget_bytes / 1e9:.1f} GB may be used.",
+            "Give more memory (memory_gb), choose a smaller halo (halo), or close other programs.",
+        )
+    return TilePlan(core_px, halo_px, budget_px)
+
+
+def trial_size(
+    tile_size: tuple[int, int], job_px: int, passes: int, budget_bytes: int, bytes_per_px: int
+) -> Optional[tuple[int, int]]:
+    """Return the height and width of the image on which engines are tried: multiples of the stride in pixels.
+
+    They are those of the tile, or in its proportions as large as memory allows, and time for so many `passes` in a job
+    of `job_px`. None where the job is too small for a trial.
+    """
+    height, width = tile_size
+    most_px = min(MAX_TRIAL_SHARE * job_px / passes, (budget_bytes - LIBRARY_BYTES) / bytes_per_px)
+    if most_px >= height * width:
+        return height, width
+    if most_px < MIN_TRIAL_PX:
+        return None
+    shrunk = math.sqrt(most_px / (height * width))
+    height, width = (max(STRIDE_PX, int(shrunk * side) // STRIDE_PX * STRIDE_PX) for side in (height, width))
+    return height, width
+
+
 def check_size(plans: list[ImagePlan]) -> None:
     """Check that there is not too much to segment; nothing is measured for it.
 
@@ -158,16 +255,6 @@ def check_size(plans: list[ImagePlan]) -> None:
                 f"{free / 1e9:,.1f} GB left.",
                 "Make room, choose a folder on another disk, or limit the work by an area of interest.",
             )
-
-
-def describe_work(plans: list[ImagePlan], core_px: int, halo: int, seconds_per_px: Callable[[], float]) -> str:
-    """Return a sentence for the user: megapixels, tiles and, for many pixels, the expected time.
-
-    `seconds_per_px` measures how long the model takes for a pixel. It is called only where there is much to do.
-    """
-    px, tiles = sum(plan.px for plan in plans), sum(plan.tile_count(core_px, halo) for plan in plans)
-    duration = f", {_duration(px * seconds_per_px())} for the model alone" if px > MUCH_PX else ""
-    return f"{px / 1e6:,.1f} megapixels in {tiles:,} tiles{duration}."
 
 
 def _bytes_by_disk(plans: Iterable[ImagePlan]) -> dict[Path, float]:

@@ -9,7 +9,6 @@ from training_core.geodata.rasters import Band
 from training_core.geodata.tiling import tile_count, tile_grid
 from training_core.models.architectures import Architecture, build_network
 from training_core.models.engines import NativeEngine
-from training_core.segmentation.halo import exact_halo_px
 from training_core.segmentation.inference import (
     SYMMETRIES,
     Predictor,
@@ -20,6 +19,7 @@ from training_core.segmentation.inference import (
     turned,
     turned_back,
 )
+from training_core.segmentation.measured import exact_halo_px
 
 sizes = st.integers(1, 3000)
 EXACT_PX = 288  # of a ResNet18-UNet, as test_receptive_field measures it

@@ -45,7 +45,7 @@ from training_core.models.model_card import ModelCard
 from training_core.models.model_file import save_model
 from training_core.models.onnx_file import export_onnx, read_onnx, save_onnx, serialized
 from training_core.models.openvino_model import quantize_layers
-from training_core.segmentation.halo import exact_halo_px
+from training_core.segmentation.measured import exact_halo_px
 from training_core.system import processor
 
 # One of each architecture and of each kind of encoder in `make test`, all pairs in `make test-slow`.

@@ -13,12 +13,12 @@ from training_core.events import Reporter
 from training_core.geodata.vectors import read_layer
 from training_core.jobs import MakeScene
 from training_core.pipelines.makescene import run
-from training_core.scenes.picture.view import hashed, smooth_noise
-from training_core.scenes.plan.biomes import BIOMES
-from training_core.scenes.plan.road_table import nodes_of
-from training_core.scenes.plan.sketch import Bend
-from training_core.scenes.plan.streets import WIDTHS_M
-from training_core.scenes.scene import make_scene, paint_window, plan_scene
+from training_core.scenes.biomes import BIOMES
+from training_core.scenes.canvas import hashed, smooth_noise
+from training_core.scenes.scene import make_scene, plan_scene
+from training_core.scenes.shapes import nodes_of
+from training_core.scenes.sketch import Bend
+from training_core.scenes.streets import WIDTHS_M
 
 SIZE_PX = 384
 
@@ -57,27 +57,6 @@ def test_the_seed_alone_decides():
     assert np.array_equal(first.image, again.image)
     assert first.roads.equals(again.roads)
     assert not np.array_equal(first.image, other.image)
-
-
-# Layout, seed, meters of road, buildings, cars, and the mean of each band in a window, as they have been for long.
-KNOWN = [
-    ("grid", 50, 398.26, 127, 74, [143.014, 139.081, 121.743]),
-    ("highway", 51, 933.84, 13, 20, [136.731, 139.288, 118.757]),
-    ("organic", 52, 1288.46, 78, 117, [127.001, 120.098, 100.534]),
-]
-
-
-@pytest.mark.parametrize(("layout", "seed", "road_m", "buildings", "cars", "colors"), KNOWN)
-def test_a_seed_gives_the_scene_that_it_always_gave(layout, seed, road_m, buildings, cars, colors):
-    plan = plan_scene(256, seed, 0.6, layout)
-    assert plan.roads.length.sum() == pytest.approx(road_m, abs=0.01)
-    assert (len(plan.scenery.land.buildings), len(plan.scenery.land.cars)) == (buildings, cars)
-    assert paint_window(plan, 60, 60, 64, 64).mean((1, 2)) == pytest.approx(colors, abs=0.01)
-
-
-def test_a_part_is_painted_as_in_the_whole(scene):
-    part = paint_window(plan_scene(SIZE_PX, 3, layout="mixed"), 100, 50, 150, 120)
-    assert (part == scene.image[:, 50:170, 100:250]).mean() > 0.9999
 
 
 def test_roads_are_painted_where_the_truth_says():
@@ -150,26 +129,6 @@ def test_the_job_offers_every_biome_and_each_has_colors_of_its_own():
         MakeScene(raster="scene.tif", roads="roads.gpkg", region=biome).validate()
     colors = [make_scene(128, 7, 1.0, layout="mixed", biome=biome).image.mean((1, 2)) for biome in BIOMES]
     assert all(abs(one - other).max() > 2 for one, other in combinations(colors, 2))
-
-
-@pytest.mark.slow
-def test_biomes_have_colors_of_their_own_are_built_as_densely_and_drawn_by_the_seed():
-    share = {}
-    for biome in ("himalayan", "desert"):
-        land = plan_scene(1024, 0, layout="mixed", biome=biome).scenery.land
-        share[biome] = len(land.buildings)
-    assert share["himalayan"] > 2 * share["desert"]
-    palettes = [plan_scene(96, seed, layout="mixed", biome="any").scenery.biome.palette for seed in (1, 1, 2)]
-    assert np.array_equal(palettes[0].covers, palettes[1].covers)
-    assert not np.array_equal(palettes[0].covers, palettes[2].covers)
-
-
-def test_things_on_roofs_lie_on_flat_roofs_and_islands_in_car_parks():
-    land = plan_scene(1024, 2, layout="mixed", biome="desert").scenery.land
-    flat = shapely.union_all(land.roofs.geometry[land.roofs.down.isna()]).buffer(3)
-    assert len(land.clutter) > 20
-    assert land.clutter.intersects(flat).all()
-    assert len(land.islands) and land.islands.centroid.intersects(shapely.union_all(land.car_parks.geometry)).all()
 
 
 def test_hashed_numbers_are_uniform_and_noise_belongs_to_the_place():

@@ -7,13 +7,10 @@ import numpy as np
 import pytest
 import shapely
 
-from training_core.scenes.picture.scenery import wall_shadows
-from training_core.scenes.plan.biomes import BIOMES, HOUSE
-from training_core.scenes.plan.land import plan_land
-from training_core.scenes.plan.placing import is_clear, spots, table
-from training_core.scenes.plan.streets import plan_streets
-from training_core.scenes.plan.yards import WALL_HEIGHT_M
-from training_core.scenes.scene import plan_scene
+from training_core.scenes.biomes import BIOMES, HOUSE
+from training_core.scenes.land import plan_land
+from training_core.scenes.shapes import is_clear, spots, table
+from training_core.scenes.streets import plan_streets
 
 
 @cache
@@ -24,51 +21,27 @@ def place(side_m=300.0, layout="suburb", seed=3):
 @cache
 def yards(walled, hedged):
     biome = replace(BIOMES["desert"], walled=walled, hedged=hedged)
-    return plan_land(300.0, place(), biome, np.random.default_rng(0)).yards
+    return plan_land(300.0, place(), biome, np.random.default_rng(0))
 
 
-def test_no_wall_fence_or_hedge_stands_on_a_road():
+def test_no_wall_or_hedge_stands_on_a_road():
     roads = place().roads
     surfaces = shapely.union_all(shapely.buffer(roads.geometry.to_numpy(), roads.width_m.to_numpy() / 2))
-    for walled, hedged in ((1, 0), (0, 1), (0, 0)):
+    for walled, hedged in ((1, 0), (0, 1)):
         all_there_are = yards(walled, hedged)
-        for lines in (all_there_are.walls, all_there_are.fences, all_there_are.hedges):
+        for lines in (all_there_are.walls, all_there_are.hedges):
             assert not lines.intersects(surfaces).any()
-
-
-def test_a_biome_says_how_gardens_are_bounded():
-    walls, hedges, fences = yards(1, 0), yards(0, 1), yards(0, 0)
-    count = len(walls.walls)
-    assert count > 100
-    assert (len(walls.fences), len(walls.hedges)) == (0, 0)
-    assert (len(hedges.walls), len(hedges.fences), len(hedges.hedges)) == (0, 0, count)
-    assert (len(fences.walls), len(fences.hedges), len(fences.fences)) == (0, 0, count)
-    some = yards(0.5, 0.2)
-    assert len(some.walls) + len(some.hedges) + len(some.fences) == count
-    assert 0.4 < len(some.walls) / count < 0.6 and 0.1 < len(some.hedges) / count < 0.3
-    both = yards(0.8, 0.8)  # a wall rather than a hedge
-    assert len(both.walls) + len(both.hedges) == count and len(both.fences) == 0
 
 
 def test_gardens_lie_behind_the_street_and_hold_what_lies_on_them():
     land = plan_land(300.0, place(), BIOMES["desert"], np.random.default_rng(0))
-    houses, gardens, patches = land.buildings[land.buildings.kind == HOUSE], land.yards.gardens, land.yards.patches
+    houses, gardens, patches = land.buildings[land.buildings.kind == HOUSE], land.gardens, land.patches
     assert len(houses) > 40
     assert houses.centroid.intersects(shapely.union_all(gardens.geometry)).all()
     assert patches.centroid.intersects(shapely.union_all(gardens.geometry)).all()
     assert set(patches.kind) == {0, 1, 2, 3}
     assert patches.area.between(3, 300).all()
-    assert len(land.yards.drives) == len(houses)
-
-
-def test_the_shadow_of_a_wall_falls_away_from_the_sun():
-    walls = table(shapely.linestrings([[(0, 0), (10, 0)], [(50, 0), (50, 10)]]))
-    look = plan_scene(64, 0).scenery.look
-    south = replace(look, sun=np.array([0.0, -1.0]), sun_altitude=np.radians(45))
-    across, along = wall_shadows(walls.geometry.to_numpy(), south)
-    assert across.area == pytest.approx(10 * WALL_HEIGHT_M)
-    assert across.bounds == pytest.approx((0, 0, 10, WALL_HEIGHT_M))
-    assert along.area == 0 and along.length == pytest.approx(10 + WALL_HEIGHT_M)
+    assert len(land.drives) == len(houses)
 
 
 def test_spots_lie_on_roads_and_what_touches_taken_ground_is_not_clear():

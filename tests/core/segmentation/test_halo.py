@@ -9,7 +9,8 @@ from training_core.geodata.rasters import Band
 from training_core.geodata.tiling import tile_grid
 from training_core.models.engines import NativeEngine
 from training_core.models.loading import load_network
-from training_core.segmentation.halo import (
+from training_core.segmentation.inference import Predictor
+from training_core.segmentation.measured import (
     AGREEMENT,
     CORE_PX,
     SAMPLE_PX,
@@ -18,7 +19,6 @@ from training_core.segmentation.halo import (
     middles,
     sufficient_halo_px,
 )
-from training_core.segmentation.inference import Predictor
 
 
 class Looking(nn.Module):

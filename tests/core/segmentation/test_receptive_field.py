@@ -3,7 +3,7 @@ from torch import nn
 from torch.nn import functional
 
 from training_core.models.architectures import Architecture, build_network
-from training_core.segmentation.halo import ReceptiveField, measure_receptive_field
+from training_core.segmentation.measured import ReceptiveField, measure_receptive_field
 
 
 class Window(nn.Module):

@@ -23,8 +23,8 @@ from training_core.segmentation.work_plan import (
     Area,
     ImagePlan,
     Results,
+    TilePlan,
     check_size,
-    describe_work,
     plan_image,
     read_plans,
 )
@@ -49,13 +49,13 @@ def test_tiles_are_counted_without_making_them(tmp_path, core_px, corners):
     grid = Grid(CRS.from_string(UTM), NORTH_UP, 300, 250)
     area = Area(grid, read_area(write_layer(tmp_path / "aoi.gpkg", on_map(box(*corners))))) if corners else None
     plan = ImagePlan("image.tif", grid, area, INPUT)
-    assert plan.tile_count(core_px, 32) == len(plan.tiles(core_px, 32)) > 0
+    assert plan.tile_count(core_px, 32) == len(list(plan.tiles(core_px, 32))) > 0
     assert plan.px == (plan.window[2] * plan.window[3] if corners else 300 * 250)
 
 
 def test_the_work_is_described_with_its_time_only_where_there_is_much():
-    assert describe_work([plan_of(1000, 600)], 512, 64, never) == "0.6 megapixels in 2 tiles."
-    said = describe_work([plan_of(20000, 10000)], 2048, 64, lambda: 1e-6)
+    assert TilePlan(512, 64).describe([plan_of(1000, 600)], never) == "0.6 megapixels in 2 tiles."
+    said = TilePlan(2048, 64).describe([plan_of(20000, 10000)], lambda: 1e-6)
     assert said == "200.0 megapixels in 50 tiles, about 3 min for the model alone."
 
 

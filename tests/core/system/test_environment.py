@@ -1,7 +1,7 @@
 import pytest
 
 from training_core.errors import JobError
-from training_core.segmentation import tile_memory
+from training_core.segmentation.work_plan import memory_budget
 from training_core.system import environment, processor
 from training_core.system.memory import available_bytes
 
@@ -27,9 +27,9 @@ def test_no_more_cores_are_used_than_may_be_and_than_are_there(monkeypatch):
 
 def test_tiles_are_fitted_to_the_memory_that_may_be_taken_if_it_is_there(monkeypatch):
     monkeypatch.setenv("ROADSEG_MEMORY_GB", "0.75")
-    assert tile_memory.default_budget_bytes() == 750_000_000
+    assert memory_budget(0) == 750_000_000
     monkeypatch.setenv("ROADSEG_MEMORY_GB", "1e6")
-    assert tile_memory.default_budget_bytes() == pytest.approx(available_bytes(), rel=0.1)
+    assert memory_budget(0) == pytest.approx(available_bytes(), rel=0.1)
 
 
 @pytest.mark.parametrize("name", ["ROADSEG_THREADS", "ROADSEG_MEMORY_GB"])

@@ -17,7 +17,7 @@ from ...geodata.tiling import STRIDE_PX, Tile, round_up, tile_count, tile_grid
 from ...jobs import StepOptions
 from ...models.architectures import Architecture
 from ...models.engines import NativeEngine
-from ...segmentation.halo import image_halo_px
+from ...segmentation.measured import image_halo_px
 from ..training_memory import TRIED_RECOMPUTING, Footprint, exchange_bytes, max_bytes, measure_footprint
 
 # Smaller cores would be all halo: of 256 px with a halo of 544 px, E is 28.

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import numpy as np
 import shapely
+from scipy.interpolate import BPoly
 from shapely.geometry import LineString, Point, Polygon
 
-from .blocks import class_of, split_askew
-from .sketch import Bend, Sketch, Street, Towns, half_side_m
+from .sketch import Bend, Sketch, Street, Towns, class_of, divide, half_side_m
 
 _CLEAR_M = 7.0  # from a carriageway's edge to the end of a bridge
 _TAPER_M = 4.0  # a ramp leaves at a small angle, so that it does not lie on the carriageway
@@ -29,7 +29,7 @@ def highway(side_m: float, rng: np.random.Generator) -> Sketch:
         lesser, chances = ["secondary", "residential", "track"], [0.4, 0.45, 0.15]
         road_class = str(rng.choice(["primary", "secondary"]) if x == 0 else rng.choice(lesser, p=chances))
         streets += _over(x, deck_m, half_m, road_class, rng)
-    ramps = _cloverleaf(axis_m, rng) if rng.random() < 0.5 else _diamond(axis_m, rng)
+    ramps = _diamond(axis_m, rng)
     streets += ramps
     strip_m = axis_m + width_m / 2 + rng.uniform(14, 40)
     reserved = shapely.union_all([street.line for street in ramps]).convex_hull.buffer(22)
@@ -63,32 +63,10 @@ def _over(x: float, deck_m: float, half_m: float, road_class: str, rng: np.rando
 def _diamond(axis_m: float, rng: np.random.Generator) -> list[Street]:
     """Return four ramps that end across the road over the motorway, two junctions on either side."""
     long_m, wide_m = rng.uniform(130, 165), axis_m + rng.uniform(38, 60)
-    ramp = _curve((-long_m, axis_m), (-0.55 * long_m, axis_m + _TAPER_M), (-0.3 * long_m, wide_m), (0, wide_m))
-    return _mirrored(ramp)
-
-
-def _cloverleaf(axis_m: float, rng: np.random.Generator) -> list[Street]:
-    """Return loops in two or four quadrants, and ramps around them in all."""
-    radius_m = rng.uniform(30, 38)
-    angle = np.radians(np.linspace(90, -180, 60))
-    loop = np.column_stack([radius_m + radius_m * np.cos(angle), -axis_m - radius_m + radius_m * np.sin(angle)])
-    far_m = axis_m + 4.6 * radius_m + 40
-    ramp = _curve((-far_m, axis_m), (-0.62 * far_m, axis_m + _TAPER_M), (-_TAPER_M, 0.62 * far_m), (0, far_m))
-    loops = _mirrored(loop)
-    return [*(loops if rng.random() < 0.6 else loops[::3]), *_mirrored(ramp)]
-
-
-def _curve(*points: tuple[float, float]) -> np.ndarray:
-    """Return (N, 2) points along the cubic Bezier curve of four control points."""
-    t = np.linspace(0, 1, 60)[:, None]
-    p0, p1, p2, p3 = np.array(points, dtype=float)
-    return (1 - t) ** 3 * p0 + 3 * t * (1 - t) ** 2 * p1 + 3 * t**2 * (1 - t) * p2 + t**3 * p3
-
-
-def _mirrored(points: np.ndarray) -> list[Street]:
-    """Return a ramp in each of the four quadrants."""
-    flips = [(1, 1), (1, -1), (-1, 1), (-1, -1)]
-    return [Street("motorway_link", LineString(points * flip)) for flip in flips]
+    corners = [(-long_m, axis_m), (-0.55 * long_m, axis_m + _TAPER_M), (-0.3 * long_m, wide_m), (0, wide_m)]
+    ramp = BPoly(np.array(corners)[:, None], [0, 1])(np.linspace(0, 1, 60))  # a cubic Bezier curve
+    quadrants = [(1, 1), (1, -1), (-1, 1), (-1, -1)]
+    return [Street("motorway_link", LineString(ramp * quadrant)) for quadrant in quadrants]
 
 
 def _beside(
@@ -101,7 +79,7 @@ def _beside(
         is_town = towns.urbanity(bend(at[None]))[0] > 0.3
         return rng.uniform(70, 120) if is_town else rng.uniform(150, 300)
 
-    cuts, _ = split_askew(land, wanted_m, 0.12, rng)
+    cuts, _ = divide(land, wanted_m, 0.12, rng)
     front = str(rng.choice(["residential", "track"], p=[0.7, 0.3]))
     drawn = [(front, LineString(land[:2]))]
     for depth, ends in cuts:

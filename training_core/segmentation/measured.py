@@ -1,12 +1,16 @@
-"""Halo width: exact, from the receptive field, or sufficient for nearly all of the mask, measured on samples.
+"""What a model needs, measured: bytes and seconds for a pixel, and the width of the halo around tiles.
 
-Scope: predictors and pieces of images. Independent of files. A tile's edge cuts off context, which matters less the
-farther away it is. So a sample is cut once, and the pixels that the cut changes are counted by their distance from it.
+A halo is exact, from the receptive field, or sufficient for nearly all of the mask, measured on samples. A tile's edge
+cuts off context, which matters less the farther away it is. So a sample is cut once, and the pixels that the cut
+changes are counted by their distance from it.
+
+Scope: predictors and pieces of images. Independent of files. `work_plan` decides what fits.
 """
 
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -20,6 +24,8 @@ from ..errors import JobError
 from ..geodata.pixel_codes import to_byte, to_mask
 from ..geodata.tiling import STRIDE_PX, round_up
 from ..models.architectures import Architecture, build_network
+from ..models.engines import BF16, FP32, INT8, NativeEngine
+from ..system.tensor_memory import GAPS, Ledger
 from .inference import Predictor
 
 # Share of a tile's mask that is to equal that of the undivided image.
@@ -33,6 +39,53 @@ WIDEST_PX = SAMPLE_PX // 2
 COMPUTED = 4
 # Width of the strip on which a receptive field is measured; doubled while it reaches the ends.
 _NARROWEST_STRIP_PX, _WIDEST_STRIP_PX = 2048, 8192
+
+
+# Pieces of image in memory at once: one that is computed, one that waits, and one that is read. All of them are
+# normalized; the one that is read also exists as read, at most 8 bytes a value, and the one that is computed in the
+# engine's memory layout.
+PIECES, BYTES_AS_READ = 3, 8
+# The probability of each class: the model's output, a copy of it, and the mean over symmetries.
+COPIES_OF_CLASSES = 3
+_SIZES_PX = (64, 128)
+# Memory of oneDNN itself, and all of OpenVINO's, is hidden from the ledger of tensors; measured.
+HIDDEN_BYTES_PER_PX = {FP32: 100, BF16: 270}
+OPENVINO_BYTES_PER_PX = {FP32: 420, BF16: 260, INT8: 200}
+# At most, of any engine and precision; measured (benchmarks/README.md), with room for larger models.
+MAX_BYTES_PER_PX = 2 * max(OPENVINO_BYTES_PER_PX.values())
+# From this size on, the time for a pixel hardly depends on the size (benchmarks/README.md).
+TIMED_PX = 512
+
+
+def bytes_per_px(predictor: Predictor) -> int:
+    """Return the memory for each input pixel, in bytes, measured on two small sizes."""
+    engine = predictor.engine
+    if isinstance(engine, NativeEngine):
+        peaks = []
+        for size_px in _SIZES_PX:
+            images = torch.zeros(1, len(predictor.bands), size_px, size_px)
+            with torch.inference_mode(), Ledger() as ledger:
+                engine.forward(predictor.model, images)
+            peaks.append(max(ledger.alive))
+        grown = (peaks[1] - peaks[0]) / (_SIZES_PX[1] ** 2 - _SIZES_PX[0] ** 2)
+        tensors = GAPS * grown + HIDDEN_BYTES_PER_PX[engine.precision]
+    else:
+        tensors = OPENVINO_BYTES_PER_PX[engine.precision]
+    float_bytes = np.dtype(np.float32).itemsize
+    values = len(predictor.bands) * ((PIECES + 1) * float_bytes + BYTES_AS_READ)
+    classes = (predictor.channels - 1) * COPIES_OF_CLASSES * float_bytes
+    return int(tensors + values + classes)
+
+
+def seconds_per_px(predictor: Predictor) -> float:
+    """Return how long the model takes for a pixel, in seconds, measured on a tile of zeros."""
+    values = np.zeros((len(predictor.bands), TIMED_PX, TIMED_PX))
+    known, times = np.ones((TIMED_PX, TIMED_PX), dtype=bool), []
+    for _ in range(2):  # the first one also prepares weights and memory
+        began_s = time.perf_counter()
+        predictor.probability(values, known)
+        times.append(time.perf_counter() - began_s)
+    return min(times) / TIMED_PX**2
 
 
 def exact_halo_px(model: nn.Module, bands: int) -> int:

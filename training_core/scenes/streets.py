@@ -1,4 +1,4 @@
-"""The street plan of a scene: roads with class, width and surface, and their bridges.
+"""The street plan of a scene: roads with class, width and surface, the river, and the bridges.
 
 Scope: lines on a plane in meters. Independent of pixels and of things along the roads.
 
@@ -13,12 +13,12 @@ from dataclasses import dataclass
 import geopandas as gpd
 import numpy as np
 import shapely
+import shapely.affinity
 from shapely.geometry import Polygon, box
 
 from .layouts import LAYOUTS
-from .obstacles import NO_RAILWAY, Railway, decks, over_railway, over_river, plan_railway, plan_river
-from .road_table import SNAP_M, clipped, exploded, noded, stack, without_fragments
-from .sketch import PAD_M, Sketch, Towns
+from .shapes import SNAP_M, clipped, exploded, groups, noded, stack, without_fragments
+from .sketch import PAD_M, Bend, Sketch, Towns
 
 RING_WIDTH_M = 7.0
 WIDTHS_M = {
@@ -40,14 +40,15 @@ _MOODS = {
     "unpaved": ((0.0, 0.5, 0.2, 0.3), (0.03, 0.07, 0.3, 0.6), (0.0, 0.0, 0.2, 0.8)),
 }
 _MOOD_CHANCES = (0.4, 0.25, 0.15, 0.2)
-_RAILWAY_CHANCE, _RIVER_CHANCE = 0.36, 0.5
+_RIVER_CHANCE, _RIVER_TRIES = 0.5, 20
+_RIVER_HALF_WIDTHS_M = (2.0, 12.0)  # from a brook to what only large bridges cross
 
 
 @dataclass(frozen=True)
 class StreetPlan:
     """Roads, the river, and what was decided on the way.
 
-    Roads have columns road_class, width_m, surface, bridge, overpass (a bridge over roads or a railway) and street (the
+    Roads have columns road_class, width_m, surface, bridge, overpass (a bridge over roads) and street (the
     number of the street that a piece is of). Lines meet at nodes only, but what passes below an overpass.
     """
 
@@ -56,7 +57,6 @@ class StreetPlan:
     roundabouts: np.ndarray  # (N,) discs within the middle lines of roundabouts
     turning: np.ndarray  # (N,) points: ends of dead-end streets that widen into a place to turn
     towns: Towns
-    railway: Railway
     decks: np.ndarray  # (N,) decks of overpasses
     layout: str
 
@@ -73,18 +73,13 @@ def plan_streets(side_m: float, layout: str, rng: np.random.Generator) -> Street
     has_river = layout == "mixed" or rng.random() < _RIVER_CHANCE
     river = plan_river(side_m, sketch.bend, interchange, rng) if has_river else Polygon()
     roundabouts = _roundabouts(roads, [river, interchange], side_m, rng)
-    roads = over_river(_with_rings(roads, roundabouts), river)
-    railway = NO_RAILWAY
-    if rng.random() < _RAILWAY_CHANCE:
-        main = roads.geometry[roads.road_class.isin(["primary", "motorway", "motorway_link"])].to_numpy()
-        railway = plan_railway(side_m, np.append(shapely.buffer(roundabouts, 12), interchange), main, rng)
-        roads = over_railway(roads, railway, rng)
-    roads = noded(roads, SNAP_M)
+    roads = noded(over_river(_with_rings(roads, roundabouts), river), SNAP_M)
     roads = without_fragments(clipped(roads, box(-PAD_M, -PAD_M, side_m + PAD_M, side_m + PAD_M)))
     turning = shapely.points(sketch.bend(np.reshape(sketch.ends, (-1, 2))))
     kept = np.unique(roads.sindex.query(turning, predicate="dwithin", distance=0.5)[0])
-    over = decks(roads)
-    return StreetPlan(roads, river, roundabouts, turning[kept], sketch.towns, railway.below(over), over, layout)
+    over = roads[roads.overpass]
+    decks = shapely.buffer(over.geometry.to_numpy(), over.width_m.to_numpy() / 2 + 0.7, cap_style="flat")
+    return StreetPlan(roads, river, roundabouts, turning[kept], sketch.towns, decks, layout)
 
 
 def _as_table(sketch: Sketch, mood: str, rng: np.random.Generator) -> gpd.GeoDataFrame:
@@ -113,6 +108,49 @@ def _shares(road_class: str, mood: str) -> tuple[float, ...]:
     if road_class in _MOTORWAY:
         return (1.0, 0.0, 0.0, 0.0) if mood == "concrete" else (0.0, 1.0, 0.0, 0.0)
     return main if road_class in _MAIN else track if road_class == "track" else residential
+
+
+def plan_river(side_m: float, bend: Bend, clear_of: Polygon, rng: np.random.Generator) -> Polygon:
+    """Return the water of a winding river that keeps off an area, or an empty polygon where it cannot.
+
+    `bend` is the turn of the streets. The river crosses the scene off its center, and the streets at a slant.
+    """
+    along_m = np.arange(-side_m - 4 * PAD_M, side_m + 4 * PAD_M, 6.0)
+    scene = box(-2 * PAD_M, -2 * PAD_M, side_m + 2 * PAD_M, side_m + 2 * PAD_M)
+    for _ in range(_RIVER_TRIES):
+        half_width_m = np.exp(rng.uniform(*np.log(_RIVER_HALF_WIDTHS_M)))
+        aside_m = rng.choice([-1, 1]) * rng.uniform(0.18, 0.32) * side_m + np.zeros_like(along_m)
+        for length_m, swing_m in ((700, 45), (310, 22), (130, 6)):
+            aside_m += swing_m * np.sin(2 * np.pi * along_m / length_m + rng.uniform(0, 2 * np.pi))
+        wobble = half_width_m * (1 + 0.22 * np.sin(along_m / 23 + rng.uniform(0, 6)) + 0.12 * np.sin(along_m / 9))
+        banks = [np.column_stack([along_m, aside_m + bank_m]) for bank_m in (wobble, -wobble)]
+        outline = shapely.make_valid(Polygon(np.vstack([banks[0], banks[1][::-1]])))
+        turn = np.arctan2(*bend.turn[::-1, 0]) + np.pi / 4 * rng.choice([1, 3, 5, 7]) + rng.uniform(-0.2, 0.2)
+        turned = shapely.affinity.rotate(outline, turn, origin=(0, 0), use_radians=True)
+        river = shapely.affinity.translate(turned, side_m / 2, side_m / 2).intersection(scene)
+        if not river.intersects(clear_of):
+            return river
+    return Polygon()
+
+
+def over_river(roads: gpd.GeoDataFrame, river: Polygon) -> gpd.GeoDataFrame:
+    """Carry main roads over the river on bridges, where these are short enough; the others end before its banks."""
+    if river.is_empty:
+        return roads
+    width_m = 2 * river.area / river.length
+    is_main = roads.road_class.isin((*_MAIN, *_MOTORWAY)).to_numpy()
+    bank = river.buffer(5.0)
+    shapely.prepare(bank)
+    wet = roads[is_main & shapely.intersects(bank, roads.geometry.to_numpy())].copy()
+    wet.geometry = shapely.intersection(wet.geometry.to_numpy(), bank)
+    wet = exploded(wet)
+    _, bridge = np.unique(np.column_stack([groups(wet), wet.street]), axis=0, return_inverse=True)
+    is_short = np.bincount(bridge.ravel(), wet.length)[bridge.ravel()] < 2.5 * width_m + 12
+    wet = wet[is_short | wet.road_class.isin(_MOTORWAY)].assign(bridge=True)
+    dry = roads.copy()
+    trimmed = np.where(is_main, bank, river.buffer(14.0))
+    dry.geometry = shapely.difference(roads.geometry.to_numpy(), trimmed)
+    return stack(exploded(dry), wet)
 
 
 def _roundabouts(

@@ -5,20 +5,23 @@ Scope: one plant in each cell of a lattice, displaced at random within it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..plan.biomes import COVERS
-from .scenery import Scenery
-from .view import Texture, View, blend, hashed, spectra
+from .biomes import COVERS, spectra
+from .canvas import Canvas, Texture, blend, hashed
+
+if TYPE_CHECKING:
+    from .painting import Scenery
 
 TREE_HEIGHT_M, SHRUB_HEIGHT_M = 7.0, 1.6
 _HEDGE_TREES = 0.3
 # In the order of COVERS: garden, field, meadow, forest, yard, park; the last one for no cover.
 _DENSITY = np.array([0.15, 0.0, 0.03, 0.88, 0.03, 0.28, 0.0], dtype=np.float32)
-_TURNED = spectra("60 50 20, 53 36 19, 47 29 19, 48 47 21", leaves=True)
-(_TWIG,) = spectra("40 36 32")
+# Colors of autumn and, the last two, of twigs without leaves.
+_TURNED = spectra("60 50 20, 53 36 19, 47 29 19, 48 47 21, 40 36 32, 36 33 29")
 
 
 @dataclass(frozen=True)
@@ -35,7 +38,7 @@ class Grove:
 
 
 def grow(
-    view: View,
+    canvas: Canvas,
     density: np.ndarray,
     cell_m: float,
     radius_m: tuple[float, float],
@@ -51,40 +54,44 @@ def grow(
     float64 `lean_m` (east, north) from their stems' feet.
     """
     # A stem at a random place in each cell; it grows where the density at its place exceeds a random number.
-    cell_x, cell_y = (np.arange(np.floor(a.min() / cell_m), np.floor(a.max() / cell_m) + 1) for a in (view.x, view.y))
+    cell_x, cell_y = (
+        np.arange(np.floor(a.min() / cell_m), np.floor(a.max() / cell_m) + 1) for a in (canvas.x, canvas.y)
+    )
     cells = cell_x[None, :].astype(np.int64), cell_y[:, None].astype(np.int64)
     draw = [hashed(*cells, seed + k) for k in range(5)]
     stem_x, stem_y = (cells[0] + draw[0]) * cell_m, (cells[1] + draw[1]) * cell_m
-    column = np.floor((stem_x - view.west_m) / view.pixel_m).astype(np.int64)
-    row = np.floor((view.north_m - stem_y) / view.pixel_m).astype(np.int64)
-    grows = (column >= 0) & (column < view.width) & (row >= 0) & (row < view.height)
+    column = np.floor((stem_x - canvas.west_m) / canvas.pixel_m).astype(np.int64)
+    row = np.floor((canvas.north_m - stem_y) / canvas.pixel_m).astype(np.int64)
+    grows = (column >= 0) & (column < canvas.width) & (row >= 0) & (row < canvas.height)
     grows[grows] = density[row[grows], column[grows]] > draw[3][grows]
     stem_x, stem_y = stem_x + lean_m[0], stem_y + lean_m[1]  # from here on, of the crowns' middles
-    column = np.floor((stem_x - view.west_m) / view.pixel_m).astype(np.int64)
-    row = np.floor((view.north_m - stem_y) / view.pixel_m).astype(np.int64)
+    column = np.floor((stem_x - canvas.west_m) / canvas.pixel_m).astype(np.int64)
+    row = np.floor((canvas.north_m - stem_y) / canvas.pixel_m).astype(np.int64)
     low_m, high_m = radius_m
     reciprocal = 1 / (low_m + (high_m - low_m) * draw[2][grows])
 
     # Each plant has a square of pixels that holds the largest crown; where crowns meet, the nearer stem's is seen.
-    reach = int(np.ceil(1.3 * high_m / view.pixel_m))
+    reach = int(np.ceil(1.3 * high_m / canvas.pixel_m))
     steps = np.arange(-reach, reach + 1)
     columns, rows = column[grows][:, None] + steps, row[grows][:, None] + steps
-    east_m = (columns + 0.5) * view.pixel_m + view.west_m - stem_x[grows][:, None]
-    north_m = view.north_m - (rows + 0.5) * view.pixel_m - stem_y[grows][:, None]
+    east_m = (columns + 0.5) * canvas.pixel_m + canvas.west_m - stem_x[grows][:, None]
+    north_m = canvas.north_m - (rows + 0.5) * canvas.pixel_m - stem_y[grows][:, None]
     dx, dy = ((away_m * reciprocal[:, None]).astype(np.float32) for away_m in (east_m, north_m))
-    within = ((columns >= 0) & (columns < view.width))[:, None, :] & ((rows >= 0) & (rows < view.height))[:, :, None]
+    within = ((columns >= 0) & (columns < canvas.width))[:, None, :] & ((rows >= 0) & (rows < canvas.height))[
+        :, :, None
+    ]
     plant, down, right = np.nonzero(within & (dx[:, None, :] ** 2 + dy[:, :, None] ** 2 < 1.7))
-    at = rows[plant, down] * view.width + columns[plant, right]
+    at = rows[plant, down] * canvas.width + columns[plant, right]
     east, north = dx[plant, right], dy[plant, down]
     distance = (east**2 + north**2) * (1 + np.float32(0.22) * ragged.ravel()[at])
-    nearest = np.ones(view.height * view.width, dtype=np.float32)
+    nearest = np.ones(canvas.height * canvas.width, dtype=np.float32)
     np.minimum.at(nearest, at, distance)
     seen = distance == nearest[at]
     # Of the plant that is seen at each pixel: the position in its crown, and its own number.
     fields = [np.zeros_like(nearest) for _ in range(3)]
     for field, values in zip(fields, (east, north, draw[4][grows][plant])):
         field[at[seen]] = values[seen]
-    return Grove(*(field.reshape(view.height, view.width) for field in (nearest < 1, *fields)))
+    return Grove(*(field.reshape(canvas.height, canvas.width) for field in (nearest < 1, *fields)))
 
 
 def shaded_by(grove: Grove, shadow_px: np.ndarray, lean_px: np.ndarray) -> np.ndarray:
@@ -104,7 +111,7 @@ def shaded_by(grove: Grove, shadow_px: np.ndarray, lean_px: np.ndarray) -> np.nd
 
 
 def plant(
-    scenery: Scenery, view: View, cover: np.ndarray, verge: np.ndarray, bare: np.ndarray, texture: Texture
+    scenery: Scenery, canvas: Canvas, cover: np.ndarray, verge: np.ndarray, bare: np.ndarray, texture: Texture
 ) -> tuple[Grove, Grove]:
     """Return trees and shrubs: denser in forests, along verges and in hedges.
 
@@ -115,35 +122,26 @@ def plant(
     density = np.where(verge > 0, 0.25 + 0.3 * (texture(60.0, 1) > 0.3), density)
     density *= np.clip(1 + texture(35.0, 8) * np.where(cover == COVERS.index("forest"), 0.2, 1), 0.1, 3)
     density *= scenery.biome.trees
-    hedge = view.burn(scenery.land.yards.hedges) >= 0
+    hedge = canvas.burn(scenery.land.hedges) >= 0
     density = np.where(hedge, np.maximum(density, _HEDGE_TREES * scenery.biome.trees), density)
     density[bare] = 0
-    look, lean = scenery.look, scenery.camera.lean
-    density *= np.float32(1 - 0.85 * look.aridity)
-    scrub = (0.05 * look.aridity + 0.12 * scenery.biome.bare * np.clip(texture(35.0, 8), 0, 1)) * ~bare
-    fray, seed = texture(1.1, 6), look.seed
-    trees = grow(view, density, 7.0, (2.0, 4.6), fray, seed + 11, TREE_HEIGHT_M * lean)
-    if look.bare:  # trees without leaves are twigs with gaps
-        leafy = (_draw(trees, 1) >= look.bare) | (texture(1.1, 12) > 0.5)
-        trees = replace(trees, inside=trees.inside & leafy)
-    density = 0.3 * density + 0.9 * (1 - look.aridity) * (hedge & ~bare) + scrub
-    return trees, grow(view, density, 3.2, (0.7, 1.6), fray, seed + 23, SHRUB_HEIGHT_M * lean)
-
-
-def _draw(grove: Grove, kind: int) -> np.ndarray:
-    """Return another number in [0, 1) for each plant, one for each `kind`."""
-    return grove.tint * np.float32(61 * kind) % 1
+    scrub = 0.12 * scenery.biome.bare * np.clip(texture(35.0, 8), 0, 1)
+    fray, seed, lean = texture(1.1, 6), scenery.look.seed, scenery.camera.lean
+    trees = grow(canvas, density, 7.0, (2.0, 4.6), fray, seed + 11, TREE_HEIGHT_M * lean)
+    density = 0.3 * density + (0.9 * hedge + scrub) * ~bare
+    return trees, grow(canvas, density, 3.2, (0.7, 1.6), fray, seed + 23, SHRUB_HEIGHT_M * lean)
 
 
 def paint_crowns(image: np.ndarray, grove: Grove, scenery: Scenery, texture: Texture) -> None:
     """Paint crowns as hemispheres, bright toward the sun, into a (4, H, W) float32 image."""
-    look, (crown,), (autumn,) = scenery.look, scenery.palette.crown, scenery.palette.autumn
+    look, palette = scenery.look, scenery.biome.palette
+    (crown,), (autumn,) = palette["crown"], palette["autumn"]
     facing = grove.east * look.sun[0] + grove.north * look.sun[1]
     light = 0.95 + 0.38 * facing + 0.12 * texture(1.1, 6) + 0.25 * (grove.tint - 0.5)
     share = np.clip((0.25 + 0.6 * look.dryness) * grove.tint + 0.05 * texture(4.0), 0, 1)
     color = crown[:, None, None] + share * (autumn - crown)[:, None, None]
-    if look.turned or look.bare:
-        turned = np.take(_TURNED.T, (_draw(grove, 3) * len(_TURNED)).astype(np.intp), axis=1)
-        np.copyto(color, turned, where=_draw(grove, 2) < look.turned)
-        np.copyto(color, _TWIG[:, None, None], where=_draw(grove, 1) < look.bare)
+    # Two more numbers for each plant: whether its leaves have turned or gone, and to which color.
+    has_turned, which = (grove.tint * np.float32(factor) % 1 for factor in (122, 183))
+    turned = np.take(_TURNED.T, (which * len(_TURNED)).astype(np.intp), axis=1)
+    np.copyto(color, turned, where=has_turned < look.turned)
     blend(image, (color * np.maximum(light, 0.35)).astype(np.float32), grove.inside)

@@ -1,4 +1,4 @@
-"""Land use along the roads of a scene: land cover, buildings, car parks and vehicles as tables of polygons.
+"""Land use along the roads of a scene: land cover, buildings, yards, car parks and vehicles as tables of polygons.
 
 Scope: shapes on a plane in meters and their kinds. Independent of colors, light and pixels.
 """
@@ -13,9 +13,9 @@ import shapely
 from shapely.geometry import box
 
 from .biomes import BLOCK, CAR_PARK, HOUSE, SHED, Biome
-from .placing import aside, is_clear, rectangles, spots, table
-from .streets import PAD_M, StreetPlan
-from .yards import Yards, plan_yards
+from .shapes import aside, is_clear, rectangles, spots, table
+from .sketch import PAD_M
+from .streets import StreetPlan
 
 _TOWN_FROM = 0.30  # urbanity
 _APART_M = 1.5  # between plots
@@ -23,25 +23,32 @@ _CAR_M = (4.4, 1.9)
 _BAY_M = (5.0, 2.6)
 # Classes of roads, meters between cars, and their distance from the middle as a fraction of the width.
 _TRAFFIC = (("motorway", 40, 0.25), ("primary", 45, 0.25), ("secondary", 60, 0.25), ("residential", 45, 0.36))
+PATIO, SOIL, LAWN, POOL = range(4)
+_PATCH_SHARES = (0.42, 0.25, 0.27, 0.06)
+_PATCHES = 2.2  # mean number in a garden
+_HEDGE_M = 1.5
 
 
 @dataclass(frozen=True)
 class Land:
-    """Land cover, buildings and vehicles along the roads, as tables.
+    """Land cover, buildings, yards and vehicles along the roads, as tables.
 
     Covers have cover (an index into COVERS), angle (of furrows, in radians) and strip_m (breadth of fields). Roofs have
-    building (a row of `buildings`) and down (the direction of the slope in radians from east, NaN where flat).
+    building (a row of `buildings`) and down (the direction of the slope in radians from east, NaN where flat). Walls
+    with their shadows, drives and paved yards are what a model most easily takes for narrow streets.
     """
 
     covers: gpd.GeoDataFrame  # blocks between roads
     buildings: gpd.GeoDataFrame  # outlines, with kind and height_m
     roofs: gpd.GeoDataFrame  # flat roofs, or both slopes of gables
-    yards: Yards
+    gardens: gpd.GeoDataFrame  # the plots of houses; roads that are painted later cut them off
+    patches: gpd.GeoDataFrame  # rectangles within them, with kind: PATIO, SOIL, LAWN or POOL
+    drives: gpd.GeoDataFrame  # the paved paths between house and street
+    walls: gpd.GeoDataFrame  # lines along the sides of some gardens
+    hedges: gpd.GeoDataFrame  # strips along others, in which bushes and trees stand close
     car_parks: gpd.GeoDataFrame
     bays: gpd.GeoDataFrame  # lines between parking bays
     cars: gpd.GeoDataFrame  # outlines of vehicles, parked and moving
-    clutter: gpd.GeoDataFrame  # tanks, stairs and sheets on flat roofs
-    islands: gpd.GeoDataFrame  # planted strips within car parks
 
 
 def plan_land(side_m: float, streets: StreetPlan, biome: Biome, rng: np.random.Generator) -> Land:
@@ -50,20 +57,16 @@ def plan_land(side_m: float, streets: StreetPlan, biome: Biome, rng: np.random.G
     plots = _plots(streets, taken, biome, rng)
     is_car_park = plots.kind == CAR_PARK
     buildings, car_parks = plots[~is_car_park].reset_index(drop=True), plots[is_car_park].reset_index(drop=True)
-    roofs = _roofs(buildings, biome, rng)
-    bays, parked, islands = _parking(car_parks, rng)
-    houses, used = buildings[buildings.kind == HOUSE], table(np.concatenate([taken.geometry, car_parks.geometry]))
-    cars = np.concatenate([parked, _traffic(streets.roads, streets.decks, rng)])
+    bays, parked = _parking(car_parks, rng)
+    used = table(np.concatenate([taken.geometry, car_parks.geometry]))
     return Land(
         covers=_covers(side_m, streets, biome, rng),
         buildings=buildings,
-        roofs=roofs,
-        yards=plan_yards(houses, streets, used, biome, rng),
+        roofs=_roofs(buildings, biome, rng),
+        **_yards(buildings[buildings.kind == HOUSE], used, biome, rng),
         car_parks=car_parks,
         bays=table(bays),
-        cars=table(cars),
-        clutter=table(_clutter(roofs[np.isnan(roofs.down)], biome.clutter, rng)),
-        islands=table(islands),
+        cars=table(np.concatenate([parked, _traffic(streets.roads, streets.decks, rng)])),
     )
 
 
@@ -106,14 +109,13 @@ def _plots(streets: StreetPlan, taken: gpd.GeoDataFrame, biome: Biome, rng: np.r
 
 
 def _taken(streets: StreetPlan) -> gpd.GeoDataFrame:
-    """Return the ground of roads, roundabouts, turning places, river and railway, with a margin."""
+    """Return the ground of roads, roundabouts, turning places and river, with a margin."""
     lines, half_m = streets.roads.geometry.to_numpy(), streets.roads.width_m.to_numpy() / 2
     parts = [
         shapely.buffer(lines, half_m + 2.0),
         streets.roundabouts,
         shapely.buffer(streets.turning, 9.0),
         shapely.get_parts(streets.river.buffer(5.0)),
-        shapely.get_parts(streets.railway.bed.buffer(6.0)),
     ]
     return table(np.concatenate(parts))
 
@@ -151,40 +153,63 @@ def _roofs(buildings: gpd.GeoDataFrame, biome: Biome, rng: np.random.Generator) 
     )
 
 
-def _clutter(roofs: gpd.GeoDataFrame, mean: float, rng: np.random.Generator) -> np.ndarray:
-    """Return small rectangles on flat roofs, parallel to their sides."""
-    corners = shapely.get_coordinates(roofs.geometry.to_numpy()).reshape(-1, 5, 2)[:, :3]
-    corners = np.repeat(corners, rng.poisson(mean, len(corners)), axis=0)
-    along, across = corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 1]
-    at = rng.uniform(0.15, 0.85, (len(corners), 2))
-    center = corners[:, 0] + at[:, :1] * along + at[:, 1:] * across
-    length_m, breadth_m = rng.uniform(
-        0.8, np.minimum(np.hypot(*along.T), np.hypot(*across.T)) / 3 + 0.9, (2, len(corners))
-    )
-    return rectangles(center, length_m, breadth_m, np.arctan2(along[:, 1], along[:, 0]))
+def _yards(
+    houses: gpd.GeoDataFrame, taken: gpd.GeoDataFrame, biome: Biome, rng: np.random.Generator
+) -> dict[str, gpd.GeoDataFrame]:
+    """Return gardens, patches, drives, walls and hedges; none of the last two stands on taken ground.
+
+    Houses have along (the street's direction in radians, the street on the right), away_m (from its middle to the
+    house's) and front_m.
+    """
+    along, front_m, away_m = (houses[name].to_numpy() for name in ("along", "front_m", "away_m"))
+    count, center = len(houses), shapely.get_coordinates(shapely.centroid(houses.geometry.to_numpy()))
+    deep_m = rng.uniform(24, 48)  # one for all, so that the gardens of a street end in a line
+    wide_m = front_m + rng.uniform(5, 18, count)
+    gardens = rectangles(aside(center, along, deep_m / 2 - away_m), wide_m, np.full(count, deep_m), along)
+    ahead = np.column_stack([np.cos(along), np.sin(along)])
+    beside = center + ahead * (front_m * rng.choice([-0.6, 0.3, 0.6], count))[:, None]
+    drives = rectangles(aside(beside, along, -away_m / 2), rng.uniform(2.5, 6.0, count), away_m, along)
+    # Bounds run along both sides and the rear, from a line between house and street.
+    corners = shapely.get_coordinates(gardens).reshape(-1, 5, 2)
+    front = (away_m * rng.uniform(0.5, 0.7, count) / deep_m)[:, None]
+    left, right = (corners[:, k] + front * (corners[:, m] - corners[:, k]) for k, m in ((0, 3), (1, 2)))
+    ring = np.stack([left, corners[:, 3], corners[:, 2], right], axis=1)
+    bounds = shapely.linestrings(np.stack([ring[:, :-1], ring[:, 1:]], axis=2))
+    draw = np.where(is_clear(bounds.ravel(), taken).reshape(-1, 3), rng.random((count, 1)), np.nan)
+    # Patches are rectangles anywhere in a garden, parallel to it; some are long and narrow.
+    of = np.repeat(np.arange(count), rng.poisson(_PATCHES, count))
+    x, y = rng.uniform(0.05, 0.95, (2, len(of), 1))
+    place = corners[of, 0] + x * (corners[of, 1] - corners[of, 0]) + y * (corners[of, 3] - corners[of, 0])
+    length_m, breadth_m = np.exp(rng.uniform(np.log(2.0), np.log(16.0), (2, len(of))))
+    patches = rectangles(place, length_m, breadth_m, along[of])
+    is_walled = draw < biome.walled
+    is_hedged = (draw > 1 - biome.hedged) & ~is_walled
+    return {
+        "gardens": table(gardens),
+        "patches": table(patches, kind=rng.choice(len(_PATCH_SHARES), len(of), p=_PATCH_SHARES)),
+        "drives": table(drives),
+        "walls": table(bounds[is_walled]),
+        "hedges": table(shapely.buffer(bounds[is_hedged], _HEDGE_M, cap_style="flat")),
+    }
 
 
-def _parking(car_parks: gpd.GeoDataFrame, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the lines between bays, the parked cars, and the planted islands of rectangular car parks."""
-    bays, cars, islands = ([np.empty(0, dtype=object)] for _ in range(3))
+def _parking(car_parks: gpd.GeoDataFrame, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Return the lines between bays and the parked cars of rectangular car parks."""
+    bays, cars = ([np.empty(0, dtype=object)] for _ in range(2))
     deep_m, wide_m = _BAY_M
     for lot, along in zip(car_parks.geometry, car_parks.along):
         corners = shapely.get_coordinates(lot)
         length_m, breadth_m = np.hypot(*(corners[1] - corners[0])), np.hypot(*(corners[2] - corners[1]))
         x = np.arange(-length_m / 2 + 2, length_m / 2 - 2, wide_m)
         y = np.arange(-breadth_m / 2 + 1 + deep_m / 2, breadth_m / 2 - deep_m / 2, 2 * deep_m + 1.5)
-        x, y = (grid.ravel() for grid in np.meshgrid(x, y))
+        bay = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
         turn = np.array([[np.cos(along), -np.sin(along)], [np.sin(along), np.cos(along)]])
+        ends = bay[:, None] + [(wide_m / 2, -deep_m / 2), (wide_m / 2, deep_m / 2)]
         middle = corners[:4].mean(axis=0)
-        center = np.column_stack([x, y]) @ turn.T + middle
-        edge = np.column_stack([x + wide_m / 2, y]) @ turn.T + middle
-        across = turn[:, 1] * deep_m / 2
-        bays.append(shapely.linestrings(np.stack([edge - across, edge + across], axis=1)))
-        planted = rng.random(len(center)) < 0.05
-        islands.append(rectangles(center[planted], *_BAY_M, np.full(planted.sum(), along + np.pi / 2)))
-        taken = (rng.random(len(center)) < rng.uniform(0.05, 0.8)) & ~planted
-        cars.append(rectangles(center[taken], *_CAR_M, np.full(taken.sum(), along + np.pi / 2)))
-    return np.concatenate(bays), np.concatenate(cars), np.concatenate(islands)
+        bays.append(shapely.linestrings(ends @ turn.T + middle))
+        parked = bay[rng.random(len(bay)) < rng.uniform(0.05, 0.8)] @ turn.T + middle
+        cars.append(rectangles(parked, *_CAR_M, np.full(len(parked), along + np.pi / 2)))
+    return np.concatenate(bays), np.concatenate(cars)
 
 
 def _traffic(roads: gpd.GeoDataFrame, decks: np.ndarray, rng: np.random.Generator) -> np.ndarray:

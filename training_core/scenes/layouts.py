@@ -9,23 +9,56 @@ from __future__ import annotations
 import numpy as np
 from shapely.geometry import LineString
 
-from .blocks import blind_alley, class_of, split_askew, split_square
 from .interchange import highway
-from .sketch import Bend, Sketch, Street, Towns, half_side_m
+from .sketch import Bend, Sketch, Street, Towns, class_of, divide, half_side_m
 
 _OLD_WIDTHS_M = {"primary": (6.0, 10.0), "secondary": (4.5, 6.0), "residential": (2.5, 5.0), "track": (2.5, 3.5)}
 _COUNTRY_WIDTHS_M = {"secondary": (6.0, 8.0), "residential": (3.5, 5.5), "track": (2.2, 4.0)}
 
 
 def mixed(side_m: float, rng: np.random.Generator) -> Sketch:
-    """Return villages among fields, their streets square at the junctions and bent between."""
+    """Return villages among fields, with dead ends in the villages and tracks that wind through the fields."""
     bend, towns = Bend.random(rng, side_m), Towns.random(rng, side_m)
-    streets, ends = split_square(half_side_m(side_m), bend, towns, rng)
-    return Sketch(streets, ends, bend, towns)
+
+    def wanted_m(at: np.ndarray) -> float:
+        return rng.uniform(85, 130) if towns.urbanity(bend(at[None]))[0] > 0.35 else rng.uniform(170, 300)
+
+    cuts, blocks = divide(_square(half_side_m(side_m)), wanted_m, 0.03, rng)
+    streets = [
+        Street(class_of(depth, np.hypot(*(end - start)), urbanity), LineString([start, end]))
+        for (depth, (start, end)), urbanity in zip(cuts, _urbanity_of([ends for _, ends in cuts], bend, towns))
+    ]
+    dead_ends = []
+    for block, urbanity in zip(blocks, _urbanity_of(blocks, bend, towns)):
+        if urbanity > 0.35 and rng.random() < 0.3:
+            streets.append(Street("residential", _blind_alley(block, rng.uniform(0.45, 0.6), rng)))
+            dead_ends.append(streets[-1].line.coords[-1])
+        elif urbanity <= 0.35 and rng.random() < 0.75:
+            share = 1 if rng.random() < 0.6 else rng.uniform(0.5, 0.8)
+            streets.append(Street("track", _blind_alley(block, share, rng, swing=rng.uniform(-0.22, 0.22))))
+    return Sketch(streets, dead_ends, bend, towns)
+
+
+def _urbanity_of(shapes: list[np.ndarray], bend: Bend, towns: Towns) -> np.ndarray:
+    """Return the urbanity at the middle of shapes given by their corners, (N, 2) float64 each."""
+    return towns.urbanity(bend(np.array([corners.mean(axis=0) for corners in shapes]).reshape(-1, 2)))
+
+
+def _blind_alley(block: np.ndarray, share: float, rng: np.random.Generator, swing: float = 0.0) -> LineString:
+    """Return a dead-end street from the middle of a random side into a block with (N, 2) float64 corners.
+
+    `share` is its length as a fraction of the distance across, and `swing` how far it winds, as a fraction, too.
+    """
+    k = rng.integers(len(block))
+    start, center = (block[k] + block[(k + 1) % len(block)]) / 2, block.mean(axis=0)
+    across = 2 * (center - start)
+    at = np.linspace(0, share, 60 if swing else 2)[:, None]
+    wave = swing * np.sin(2 * np.pi * at * rng.uniform(0.6, 1.6)) * np.sin(np.pi * at)
+    return LineString(start + at * across + wave * np.array([-across[1], across[0]]))
 
 
 def grid(side_m: float, rng: np.random.Generator) -> Sketch:
-    """Return straight streets that cross at right angles, with a few blocks joined and a few dead ends."""
+    """Return straight streets that cross at right angles, with a few blocks joined and in some towns alleys."""
     bend = Bend.random(rng, side_m, (1500.0,), swing=rng.choice([0.0, 0.0, 0.02]))
     half_m = half_side_m(side_m)
     xs, ys = _spaced(half_m, rng.uniform(55, 100), 0.12, rng), _spaced(half_m, rng.uniform(80, 190), 0.12, rng)
@@ -37,13 +70,16 @@ def grid(side_m: float, rng: np.random.Generator) -> Sketch:
             for start, end in _runs(np.concatenate([[-half_m], along, [half_m]]), gap, rng):
                 points = [(start, at), (end, at)]
                 streets.append(Street(road_class, LineString([p[::-1] for p in points] if is_turned else points)))
-    ends = _into_blocks(xs, ys, rng, streets)
+    if rng.random() < 0.35:
+        alley_m = rng.uniform(3.0, 4.2)
+        for middle in (xs[:-1] + xs[1:]) / 2:
+            for y0, y1 in _runs(ys, 0.3, rng):
+                streets.append(Street("residential", LineString([(middle, y0), (middle, y1)]), alley_m))
     scale = rng.uniform(0.85, 1.4)
     widths_m = {"primary": _of_main_streets(scale, rng), "secondary": (7.5 * scale, 9 * scale)}
     widths_m["residential"] = (4.8 * scale, 6.8 * scale)
-    order = {"primary": 0, "secondary": 1}
-    streets.sort(key=lambda street: order.get(street.road_class, 2))
-    return Sketch(streets, ends, bend, _one_town(side_m, bend, 1.3), widths_m)
+    streets.sort(key=lambda street: street.road_class == "residential")  # where two lie on each other
+    return Sketch(streets, [], bend, _one_town(side_m, bend, 1.3), widths_m)
 
 
 def _of_main_streets(scale: float, rng: np.random.Generator) -> tuple[float, float]:
@@ -72,25 +108,6 @@ def _runs(places: np.ndarray, gap: float, rng: np.random.Generator) -> list[tupl
     return [(places[start], places[end]) for start, end in edges.reshape(-1, 2)]
 
 
-def _into_blocks(
-    xs: np.ndarray, ys: np.ndarray, rng: np.random.Generator, streets: list[Street]
-) -> list[tuple[float, float]]:
-    """Add alleys through blocks, in some towns, and dead ends; return where these turn."""
-    ends = []
-    alleys = rng.random() < 0.35
-    alley_m = rng.uniform(3.0, 4.2)
-    for x0, x1 in zip(xs, xs[1:]):
-        for y0, y1 in zip(ys, ys[1:]):
-            middle, draw = (x0 + x1) / 2, rng.random()
-            if alleys and draw < 0.7:
-                streets.append(Street("residential", LineString([(middle, y0), (middle, y1)]), alley_m))
-            elif draw > 0.93 and y1 - y0 > 90:
-                end = y0 + (y1 - y0) * rng.uniform(0.4, 0.6)
-                streets.append(Street("residential", LineString([(middle, y0), (middle, end)])))
-                ends.append((middle, end))
-    return ends
-
-
 def _one_town(side_m: float, bend: Bend, share: float) -> Towns:
     """Return a town about the origin whose radius is a fraction of a scene's side."""
     return Towns(bend(np.zeros((1, 2))), share * side_m)
@@ -100,23 +117,21 @@ def organic(side_m: float, rng: np.random.Generator) -> Sketch:
     """Return an old town: narrow, bent lanes around small irregular blocks, many of them ending at others."""
     bend = Bend.random(rng, side_m, (700.0, 400.0, 230.0, 130.0, 80.0), swing=0.029)
     towns = Towns(bend(rng.uniform(-0.15, 0.15, (1, 2)) * side_m), rng.uniform(0.5, 0.8) * min(side_m, 1600))
-    half_m = half_side_m(side_m)
     dense_m = rng.uniform(32, 50)
 
     def wanted_m(at: np.ndarray) -> float:
         is_town = towns.urbanity(bend(at[None]))[0] > rng.uniform(0.2, 0.4)
         return dense_m * rng.uniform(0.8, 1.5) if is_town else rng.uniform(90, 190)
 
-    cuts, blocks = split_askew(_square(half_m), wanted_m, 0.28, rng)
-    streets = []
-    for depth, ends in cuts:
-        length_m = np.hypot(*(ends[1] - ends[0]))
-        urbanity = towns.urbanity(bend(ends.mean(axis=0)[None]))[0]
-        streets.append(Street(class_of(depth, 0.7 * length_m, 1.5 * urbanity), LineString(ends)))
+    cuts, blocks = divide(_square(half_side_m(side_m)), wanted_m, 0.28, rng)
+    streets = [
+        Street(class_of(depth, 0.7 * np.hypot(*(end - start)), 1.5 * urbanity), LineString([start, end]))
+        for (depth, (start, end)), urbanity in zip(cuts, _urbanity_of([ends for _, ends in cuts], bend, towns))
+    ]
     for block in blocks:
         if rng.random() < 0.22:
-            width_m = rng.uniform(2.5, 3.6)
-            streets.append(Street("residential", blind_alley(block, rng.uniform(0.3, 0.6), rng), width_m))
+            alley = _blind_alley(block, rng.uniform(0.3, 0.6), rng)
+            streets.append(Street("residential", alley, rng.uniform(2.5, 3.6)))
     return Sketch(streets, [], bend, towns, _OLD_WIDTHS_M)
 
 
@@ -129,15 +144,13 @@ def rural(side_m: float, rng: np.random.Generator) -> Sketch:
     bend = Bend.random(rng, side_m, (900.0, 500.0, 280.0, 160.0, 90.0), swing=0.028)
     towns = Towns(bend(rng.uniform(-0.3, 0.3, (1, 2)) * side_m), rng.uniform(110, 190))
     half_m = half_side_m(side_m)
-    cuts, blocks = split_askew(_square(half_m), lambda _: min(rng.uniform(170, 420), 1.2 * half_m), 0.3, rng)
+    cuts, blocks = divide(_square(half_m), lambda _: min(rng.uniform(170, 420), 1.2 * half_m), 0.3, rng)
     streets = []
-    for depth, ends in cuts:
-        urbanity = towns.urbanity(bend(ends.mean(axis=0)[None]))[0]
+    for (depth, ends), urbanity in zip(cuts, _urbanity_of([ends for _, ends in cuts], bend, towns)):
         road_class = "secondary" if depth == 0 else "residential" if depth == 1 or urbanity > 0.2 else "track"
         streets.append(Street(road_class, LineString(ends)))
-    for block in blocks:
-        if rng.random() < 0.5:
-            streets.append(Street("track", blind_alley(block, rng.uniform(0.4, 0.8), rng)))
+    tracks = [_blind_alley(block, rng.uniform(0.4, 0.8), rng) for block in blocks if rng.random() < 0.5]
+    streets += [Street("track", track) for track in tracks]
     return Sketch(streets, [], bend, towns, _COUNTRY_WIDTHS_M)
 
 
@@ -145,26 +158,22 @@ def radial(side_m: float, rng: np.random.Generator) -> Sketch:
     """Return rings around a center and spokes, more of them farther out."""
     bend = Bend.random(rng, side_m, (1100.0, 600.0, 300.0), swing=0.02)
     half_m = 1.42 * half_side_m(side_m)
-    steps_m = rng.uniform(45, 95, int(half_m / 45))
-    radii_m = rng.uniform(28, 50) + np.concatenate([[0], np.cumsum(steps_m)])
+    radii_m = np.cumsum(np.append(rng.uniform(28, 50), rng.uniform(45, 95, int(half_m / 45))))
     radii_m = radii_m[radii_m < half_m]
     count, start = int(rng.integers(5, 9)), rng.uniform(0, 2 * np.pi)
     widest_m = rng.uniform(110, 190)  # between spokes; where it is wider, new ones begin
-    streets = []
-    for k in range(count):
-        angle = start + 2 * np.pi * k / count + rng.normal(0, 0.06)
-        streets.append(Street("primary" if k % 2 else "secondary", _ray(angle, radii_m[0], radii_m[-1])))
+    angles = start + 2 * np.pi * np.arange(count) / count + rng.normal(0, 0.06, count)
+    streets = [
+        Street("primary" if k % 2 else "secondary", _ray(angle, radii_m[0], radii_m[-1]))
+        for k, angle in enumerate(angles)
+    ]
     for level, radius_m in enumerate(radii_m):
-        # Rings run all around, but some of the outer ones have gaps.
+        # Rings run all around, but some of the outer ones have a gap.
         first = rng.uniform(0, 2 * np.pi)
-        arcs = [(first, first + 2 * np.pi)]
-        if level >= 3 and rng.random() >= 0.5:
-            half = rng.uniform(0.5, 0.9) * np.pi
-            arcs = [(first, first + half), (first + np.pi, first + rng.uniform(1.4, 1.8) * np.pi)]
-        for first, last in arcs:
-            angles = np.linspace(first, last, 2 + int((last - first) * radius_m / 3))
-            line = LineString(np.column_stack([np.cos(angles), np.sin(angles)]) * radius_m)
-            streets.append(Street("secondary" if level < 3 or level % 3 == 0 else "residential", line))
+        turn = rng.uniform(0.9, 1.6) * np.pi if level >= 3 and rng.random() < 0.5 else 2 * np.pi
+        angles = np.linspace(first, first + turn, 2 + int(turn * radius_m / 3))
+        line = LineString(np.column_stack([np.cos(angles), np.sin(angles)]) * radius_m)
+        streets.append(Street("secondary" if level < 3 or level % 3 == 0 else "residential", line))
         if level and 2 * np.pi * radius_m / count > widest_m:
             between = start + 2 * np.pi * (np.arange(count) + 0.5) / count
             streets += [Street("residential", _ray(a, radius_m, radii_m[-1])) for a in between if rng.random() < 0.85]
@@ -173,8 +182,7 @@ def radial(side_m: float, rng: np.random.Generator) -> Sketch:
 
 
 def _ray(angle: float, start_m: float, end_m: float) -> LineString:
-    direction = np.array([np.cos(angle), np.sin(angle)])
-    return LineString([start_m * direction, end_m * direction])
+    return LineString(np.outer([start_m, end_m], [np.cos(angle), np.sin(angle)]))
 
 
 def suburb(side_m: float, rng: np.random.Generator) -> Sketch:
@@ -185,72 +193,53 @@ def suburb(side_m: float, rng: np.random.Generator) -> Sketch:
     ys = _spaced(half_m, rng.uniform(230, 300), 0.15, rng)
     streets: list[Street] = []
     ends: list[tuple[float, float]] = []
-    for at, road_class in zip(xs, _main_every(len(xs), rng)):
-        streets.append(Street(_collector(road_class), LineString([(at, -half_m), (at, half_m)])))
-    for at, road_class in zip(ys, _main_every(len(ys), rng)):
-        streets.append(Street(_collector(road_class), LineString([(-half_m, at), (half_m, at)])))
+    for across, is_turned in ((xs, True), (ys, False)):
+        for at, road_class in zip(across, _main_every(len(across), rng)):
+            line = np.array([(-half_m, at), (half_m, at)])
+            collector = "primary" if road_class == "primary" else "secondary"
+            streets.append(Street(collector, LineString(line[:, ::-1] if is_turned else line)))
     for x0, x1 in zip([-half_m, *xs], [*xs, half_m]):
         for y0, y1 in zip([-half_m, *ys], [*ys, half_m]):
-            _fill_superblock((x0, y0, x1, y1), rng, streets, ends)
+            if x1 - x0 > 120 and y1 - y0 > 100:
+                _fill_superblock(np.array([x0, y0]), x1 - x0, y1 - y0, rng, streets, ends)
     scale = rng.uniform(0.85, 1.35)
     widths_m = {"primary": _of_main_streets(scale, rng), "secondary": (8 * scale, 10 * scale)}
     widths_m["residential"] = (5.5 * scale, 7 * scale)
-    streets.sort(key=lambda street: street.road_class == "residential")
     return Sketch(streets, ends, bend, _one_town(side_m, bend, 1.3), widths_m)
 
 
-def _collector(road_class: str) -> str:
-    return "primary" if road_class == "primary" else "secondary"
-
-
 def _fill_superblock(
-    block: tuple[float, float, float, float],
+    corner: np.ndarray,
+    width_m: float,
+    height_m: float,
     rng: np.random.Generator,
     streets: list[Street],
     ends: list[tuple[float, float]],
 ) -> None:
     """Add a curved street through a block, and branches off it: cul-de-sacs, and crescents that come back."""
-    x0, y0, x1, y1 = block
-    width_m, height_m = x1 - x0, y1 - y0
-    if width_m < 120 or height_m < 100:
-        return
     stem = np.arange(45, width_m - 40, rng.uniform(56, 78))
-    if rng.random() < 0.5:
-        stem = np.round(width_m - stem[::-1], 3)
-    along = np.unique(np.concatenate([np.linspace(0, width_m, 40), stem]))
     swing_m, waves, phase = rng.uniform(0.05, 0.13) * height_m, rng.uniform(0.5, 1.3), rng.uniform(0, 6)
 
     def spine(at_m: np.ndarray) -> np.ndarray:
         return height_m / 2 + swing_m * np.sin(2 * np.pi * waves * at_m / width_m + phase)
 
-    begin, stop = (0, len(along)) if rng.random() < 0.7 else (0, int(np.searchsorted(along, stem[-1])) + 1)
-    points = np.column_stack([along, spine(along)])[begin:stop] + np.array([x0, y0])
-    streets.append(Street("residential", LineString(points)))
-    for side in (-1, 1):
-        edge = 38 if side < 0 else height_m - 38
-        tips = []
+    along = np.unique(np.concatenate([np.linspace(0, width_m, 40), stem]))
+    streets.append(Street("residential", LineString(np.column_stack([along, spine(along)]) + corner)))
+    onward = np.linspace(0, 1, 12)
+    for edge in (38, height_m - 38):
+        open_end = None  # of a branch that the next one comes back to
         for at_m, foot in zip(stem, spine(stem)):
-            tip = foot + (edge - foot) * rng.uniform(0.75, 1.0)
-            onward = np.linspace(0, 1, 12)
             x = at_m + rng.uniform(-9, 9) * onward**2
-            tips.append(np.column_stack([x, foot + onward * (tip - foot)]) + np.array([x0, y0]))
-        _branch(tips, rng, streets, ends)
-
-
-def _branch(
-    tips: list[np.ndarray], rng: np.random.Generator, streets: list[Street], ends: list[tuple[float, float]]
-) -> None:
-    """Add branches: some end in a turning place, some are tied to the next one, some are left out."""
-    k = 0
-    while k < len(tips):
-        draw = rng.random()
-        if draw < 0.3 and k + 1 < len(tips):
-            streets.append(Street("residential", LineString(np.vstack([tips[k], tips[k + 1][::-1]]))))
-            k += 1
-        elif draw < 0.88:
-            streets.append(Street("residential", LineString(tips[k])))
-            ends.append((float(tips[k][-1, 0]), float(tips[k][-1, 1])))
-        k += 1
+            y = foot + onward * (edge - foot) * rng.uniform(0.75, 1.0)
+            branch, draw = np.column_stack([x, y]) + corner, rng.random()
+            if open_end is not None:
+                streets.append(Street("residential", LineString(np.vstack([open_end, branch[::-1]]))))
+                open_end = None
+            elif draw < 0.3 and at_m < stem[-1]:
+                open_end = branch
+            elif draw < 0.88:
+                streets.append(Street("residential", LineString(branch)))
+                ends.append(tuple(branch[-1]))
 
 
 LAYOUTS = {

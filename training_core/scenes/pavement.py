@@ -11,7 +11,7 @@ import geopandas as gpd
 import numpy as np
 import shapely
 
-from .road_table import nodes_of
+from .shapes import nodes_of
 from .streets import RING_WIDTH_M, StreetPlan
 
 _TURNING_M = 8.0
@@ -32,7 +32,6 @@ class Pavement:
     verges: gpd.GeoDataFrame  # strips along the roads, with urbanity
     carriageways: gpd.GeoDataFrame
     markings: gpd.GeoDataFrame  # painted lines
-    ruts: gpd.GeoDataFrame  # the grown-over middle of tracks
 
 
 def lay_pavement(streets: StreetPlan) -> Pavement:
@@ -45,8 +44,7 @@ def lay_pavement(streets: StreetPlan) -> Pavement:
     below = order[: (~over).sum()]
     extras = np.concatenate([_corners(roads, surfaces), shapely.buffer(streets.turning, _TURNING_M)])
     middle = shapely.get_coordinates(shapely.line_interpolate_point(lines, 0.5, normalized=True))
-    is_track = (roads.road_class == "track").to_numpy()
-    has_verge = ~is_track & ~over
+    has_verge = (roads.road_class != "track").to_numpy() & ~over
     verge_m = np.clip(2 * half_m - 3.0, 0.3, 1.8)[has_verge]  # narrow lanes have no pavement
     return Pavement(
         verges=gpd.GeoDataFrame(
@@ -58,55 +56,40 @@ def lay_pavement(streets: StreetPlan) -> Pavement:
             geometry=np.concatenate([extras, surfaces[below], streets.decks, surfaces[order[len(below) :]]]),
         ),
         markings=gpd.GeoDataFrame(geometry=_markings(streets)),
-        ruts=gpd.GeoDataFrame(geometry=lines[is_track]),
     )
 
 
 def _corners(roads: gpd.GeoDataFrame, surfaces: np.ndarray) -> np.ndarray:
     """Return junctions with rounded corners: the surfaces near each, closed morphologically."""
     place, node, degree = nodes_of(roads)
-    order = np.argsort(node.ravel(), kind="stable")
-    end = node.ravel()[order]
-    slot = np.arange(len(end)) - (degree.cumsum() - degree)[end]
-    meeting = np.full((len(place), degree.max(initial=1)), None, dtype=object)
-    meeting[end, slot] = surfaces[np.tile(np.arange(len(roads)), 2)[order]]
-    around = shapely.buffer(shapely.points(place), _JUNCTION_M)
-    paved = shapely.intersection(shapely.union_all(meeting, axis=1), around)[degree > 2]
+    ends = gpd.GeoDataFrame({"node": node.ravel()}, geometry=np.tile(surfaces, 2))
+    met = ends[degree[ends.node] > 2].dissolve("node").geometry.to_numpy()
+    paved = shapely.intersection(met, shapely.buffer(shapely.points(place[degree > 2]), _JUNCTION_M))
     return shapely.buffer(shapely.buffer(paved, _CORNER_M, quad_segs=4), -_CORNER_M, quad_segs=4)
 
 
 def _markings(streets: StreetPlan) -> np.ndarray:
     """Return the lines between the lanes of main roads, those along both edges of the greatest, and edges of decks."""
-    roads = streets.roads
-    main = roads[roads.road_class.isin(_MAIN) & (roads.width_m > RING_WIDTH_M)]
-    lines = []
-    for is_over in (False, True):
-        level, first = (table[table.overpass == is_over] for table in (main, roads[roads.road_class.isin(_EDGED)]))
-        first = first[(first.width_m > RING_WIDTH_M) | (first.road_class == "motorway_link")]
-        edge_m = first.width_m.to_numpy() / 2 - 0.7
-        painted = [
-            *_lanes(level),
-            *(_dashes(first.geometry.to_numpy(), side * edge_m, spacing_m=3.0, length_m=3.0) for side in (-1, 1)),
-        ]
-        lines.append(np.concatenate(painted))
-    hidden, _ = gpd.GeoSeries(streets.decks).sindex.query(lines[0], predicate="intersects")
-    seen = np.delete(lines[0], np.unique(hidden))
-    return np.concatenate([seen, lines[1], shapely.boundary(streets.decks)])
-
-
-def _lanes(roads: gpd.GeoDataFrame) -> list[np.ndarray]:
-    """Return dashes along the middle of roads, and between the lanes of those that have several each way."""
-    half_m = roads.width_m.to_numpy() / 2
-    dashes = []
+    roads, lines = streets.roads, streets.roads.geometry.to_numpy()
+    half_m, is_over = roads.width_m.to_numpy() / 2, roads.overpass.to_numpy()
+    is_broad, is_link = roads.width_m > RING_WIDTH_M, roads.road_class == "motorway_link"
+    is_main, is_edged = roads.road_class.isin(_MAIN) & is_broad, roads.road_class.isin(_EDGED) & is_broad | is_link
+    # Dashes along the middle, and between the lanes of roads that have several each way; then lines along both edges.
+    painted = []
     for number in range(-_MAX_LANES, _MAX_LANES + 1):
-        aside_m = number * _LANE_M
-        wide = roads.geometry.to_numpy()[(half_m > 8) & (half_m > abs(aside_m) + 2) | (number == 0)]
-        dashes.append(_dashes(wide, np.full(len(wide), aside_m), spacing_m=9.0, length_m=4.0))
-    return dashes
+        rows = np.flatnonzero(is_main & ((half_m > 8) & (half_m > abs(number) * _LANE_M + 2) | (number == 0)))
+        painted.append((rows, *_dashes(lines[rows], np.full(len(rows), number * _LANE_M), 9.0, 4.0)))
+    rows = np.flatnonzero(is_edged)
+    painted += [(rows, *_dashes(lines[rows], side * (half_m[rows] - 0.7), 3.0, 3.0)) for side in (-1, 1)]
+    marks = np.concatenate([marks for _, _, marks in painted])
+    is_above = np.concatenate([is_over[rows[row]] for rows, row, _ in painted])
+    below, _ = gpd.GeoSeries(streets.decks).sindex.query(marks, predicate="intersects")
+    hidden = np.setdiff1d(below, np.flatnonzero(is_above))
+    return np.append(np.delete(marks, hidden), shapely.boundary(streets.decks))
 
 
-def _dashes(lines: np.ndarray, aside_m: np.ndarray, spacing_m: float, length_m: float) -> np.ndarray:
-    """Return short lines along each line, shifted `aside_m` to its left, that keep clear of its ends."""
+def _dashes(lines: np.ndarray, aside_m: np.ndarray, spacing_m: float, length_m: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return short lines along each line, shifted `aside_m` to its left, that keep clear of its ends, after its row."""
     clear_m = 7.0
     count = np.maximum(0, (shapely.length(lines) - 2 * clear_m) // spacing_m).astype(int)
     row = np.repeat(np.arange(len(lines)), count)
@@ -115,4 +98,4 @@ def _dashes(lines: np.ndarray, aside_m: np.ndarray, spacing_m: float, length_m: 
     step = ends[1] - ends[0]
     normal = np.column_stack([-step[:, 1], step[:, 0]]) / np.maximum(np.hypot(*step.T), 1e-9)[:, None]
     shift = normal * aside_m[row][:, None]
-    return shapely.linestrings(np.stack([ends[0] + shift, ends[1] + shift], axis=1))
+    return row, shapely.linestrings(np.stack([ends[0] + shift, ends[1] + shift], axis=1))

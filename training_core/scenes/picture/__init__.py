@@ -1,1 +1,0 @@
-"""How a planned scene looks: colors, light, textures and the camera."""

@@ -1,1 +1,0 @@
-"""The plan of a scene: streets, railways, houses, yards, as shapes on a plane in meters."""
