@@ -94,7 +94,7 @@ REQUIREMENT_SETS = {
 }
 
 # Optional, in the same environment as one of these.
-FLEET = RequirementSet("fleet", ("dask", "distributed", "bokeh", "cryptography", "pyarrow"), ((3, 10), (3, 14)))
+FLEET = RequirementSet("fleet", ("dask", "distributed", "bokeh", "pyarrow"), ((3, 10), (3, 14)))
 
 
 def preferred_sets() -> list[RequirementSet]:

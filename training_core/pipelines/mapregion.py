@@ -25,7 +25,6 @@ from ..jobs import MapRegion
 from ..jobs.date_interval import parse_interval
 from ..models.loading import load_model
 from ..regions.catalog import read_catalog
-from ..regions.executors import Executor, Handlers, Needs, open_executor
 from ..regions.index_layer import IndexLayer, put_style
 from ..regions.mosaic import find_mosaics
 from ..regions.network_tasks import PART_PX, RegionRoads
@@ -35,13 +34,14 @@ from ..regions.region_plan import Planner, RegionPlan, nothing_to_map, plan_regi
 from ..regions.scene_sources import find_scenes
 from ..regions.stac_items import make_filter
 from ..regions.store import Store
-from ..regions.task_handlers import perform
+from ..regions.tasks import InProcessRunner, Task, TaskRunner
 from ..reports.maps import RoadSketch
 from ..reports.region_report import RegionRecord, write_region_report
 from ..segmentation.image_threshold import spread
 from ..segmentation.work_plan import ImagePlan, plan_image
 from ..system.machine import versions
 from ..system.outputs import Outputs
+from ..system.placement import AUTO, count_processes
 from ..system.timing import Stages
 
 # Before they begin, workers check that they see this number of scenes; one that is missing later has failed.
@@ -73,13 +73,13 @@ def run(job: MapRegion, reporter: Reporter) -> dict[str, Any]:
         index = stack.enter_context(IndexLayer(Path(index_path), region.grid.crs, region.indexed(), reporter))
         put_style(Path(index_path), True, reporter)
         stack.callback(put_style, Path(index_path), False, reporter)
-        executor = stack.enter_context(closing(_open_executor(job, region, reporter)))
+        runner = stack.enter_context(closing(_open_runner(job, region, reporter)))
         progress, sketch = RegionProgress(region, index, reporter), RoadSketch()
         with stages.timed("mapping scenes", 0.05, 0.8) as part:
-            progress.map_scenes(executor, part)
+            progress.map_scenes(runner, part)
         summary = NetworkSummary(region.grid, progress.mapped, sketch.add)
         with stages.timed("extracting roads", 0.8, 0.97) as part:
-            tables, mismatches = _extract_roads(job, region, progress, executor, part)
+            tables, mismatches = _extract_roads(job, region, progress, runner, part)
             write_in_parts(roads_path, "roads", summary.noted(tables), "LineString")
         for name, length_m in summary.scene_m.items():
             index.update(name, road_km=length_m / 1000)
@@ -91,7 +91,7 @@ def run(job: MapRegion, reporter: Reporter) -> dict[str, Any]:
             "seam_mismatches": mismatches,
         }
         with stages.timed("writing the report", 0.97, 1):
-            record = _record(job, region, progress, summary, sketch, result, stages, executor.name)
+            record = _record(job, region, progress, summary, sketch, result, stages, runner.name)
             write_region_report(record, outputs.stage(report_path))
     return result
 
@@ -118,18 +118,37 @@ def _plan(job: MapRegion, reporter: Reporter) -> tuple[RegionPlan, list[str]]:
     return plan_region(catalog, mosaics, planner, reporter.part(0.4, 1)), paths
 
 
-def _open_executor(job: MapRegion, region: RegionPlan, reporter: Reporter) -> Executor:
-    handlers = Handlers(perform, prepare, asdict(region.planner.predicting))
+def _open_runner(job: MapRegion, region: RegionPlan, reporter: Reporter) -> TaskRunner:
+    """Return the runner that a job asks for: this process, several of this machine, or the workers of a scheduler.
+
+    Raises
+    ------
+    JobError
+        There are fewer cores than workers.
+    RoadSegError
+        See `fleet.runner.FleetRunner` and `fleet.dask_workers.DaskWorkers`, or the model cannot be used.
+    """
+    preparation = Task(prepare, asdict(region.planner.predicting))
+    wanted = str(job.workers) if job.workers else AUTO
+    count = 0 if job.scheduler else count_processes(wanted, job.threads, max(job.workers, 1 << 16))
+    if count == 1:
+        return InProcessRunner(preparation)
+    from ..fleet.runner import FleetRunner
+
+    if count:
+        from ..fleet.processes import ProcessWorkers
+
+        return FleetRunner(ProcessWorkers(preparation, count, job.threads), reporter)
+    from ..fleet.dask_workers import DaskWorkers
+    from ..fleet.worker_checks import Needs
+
     scenes = tuple(plan.scene.path for plan in region.plans[:_CHECKED_SCENES])
     needs = Needs(job.folder, (job.model,), scenes)
-    executor = open_executor(handlers, needs, reporter, job.scheduler, job.workers, job.threads)
-    if executor.dashboard:
-        reporter.log(f"The work can be watched at {executor.dashboard}.")
-    return executor
+    return FleetRunner(DaskWorkers(job.scheduler, preparation, needs, reporter), reporter)
 
 
 def _extract_roads(
-    job: MapRegion, region: RegionPlan, progress: RegionProgress, executor: Executor, reporter: Reporter
+    job: MapRegion, region: RegionPlan, progress: RegionProgress, runner: TaskRunner, reporter: Reporter
 ) -> tuple[Iterator[geopandas.GeoDataFrame], int]:
     """Extract the roads of all mapped scenes; return their lines, part by part, and the mismatches at seams."""
     scenes = progress.mapped
@@ -137,8 +156,8 @@ def _extract_roads(
         raise nothing_to_map(progress.failures)
     threshold, classes = region.planner.predicting.threshold, region.planner.card.classes
     roads = RegionRoads(job.folder, scenes, region.grid, job, threshold, job.block_px or PART_PX, classes)
-    borders = partial(progress.do, executor=executor, message="Looking at borders", reporter=reporter.part(0, 0.2))
-    parts = partial(progress.do, executor=executor, message="Extracting roads", reporter=reporter.part(0.2, 0.8))
+    borders = partial(progress.do, runner=runner, message="Looking at borders", reporter=reporter.part(0, 0.2))
+    parts = partial(progress.do, runner=runner, message="Extracting roads", reporter=reporter.part(0.2, 0.8))
     tables, mismatches = roads.extract(parts, borders)
     reporter.progress(0.8, "Joining the network")
     return tables, mismatches
@@ -162,7 +181,7 @@ def _record(
     sketch: RoadSketch,
     result: dict[str, Any],
     stages: Stages,
-    executor: str,
+    runner: str,
 ) -> RegionRecord:
     """Return the content of the report, with shapes in meters."""
     scenes = progress.indexed()
@@ -178,7 +197,7 @@ def _record(
         scene_km={name: length_m / 1000 for name, length_m in summary.scene_m.items()},
         roads=np.array([region.grid.to_metric(line) for line in sketch.lines], dtype=object),
         roads_every=sketch.every,
-        executor=executor,
+        executor=runner,
         workers=progress.throughput.by_worker,
         block_s=progress.block_s,
         points=progress.points,

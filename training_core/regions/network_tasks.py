@@ -12,23 +12,35 @@ import geopandas
 import numpy as np
 import shapely
 
+from ..events import Reporter
 from ..geodata.grid import Grid
-from ..geodata.road_classes import RoadClass, to_document
+from ..geodata.road_classes import RoadClass, from_document, to_document
+from ..geodata.road_raster import byte_raster, class_array
 from ..jobs import NetworkOptions
 from ..system.machine import roadseg_version
-from .executors import Outcome, Task
-from .mosaic_view import grid_document
-from .part_roads import BorderPatches, linked_pixels, read_part, read_patches
-from .region_grid import Part, RegionView, divide, margin_px, outline_on
+from .mosaic_view import grid_document, grid_from_document
+from .part_roads import (
+    BorderPatches,
+    border_patches,
+    extract_part,
+    linked_pixels,
+    read_part,
+    read_patches,
+    write_part,
+    write_patches,
+)
+from .region_grid import Part, RegionView, divide, margin_px, outline_on, read_best
 from .seams import join_parts, joined_roads, outline
 from .store import Store, content_key
-from .task_handlers import BORDERS, EXTRACT, part_pixel_m
+from .tasks import Document, Task, TaskResult
 
+# Kinds of results in the store.
+BORDERS, EXTRACT = "borders", "extract"
 # The default side of a part in pixels: some seconds of work, in 0.6 GB for a city.
 PART_PX = 8192
 
 # Does tasks, and returns the outcomes of those that failed.
-Do = Callable[[Sequence[Task]], list[Outcome]]
+Do = Callable[[Sequence[Task]], list[TaskResult]]
 # From a window to the columns and rows of its linked pixels: (n, 2), int64.
 Links = Callable[[Part], np.ndarray]
 
@@ -91,15 +103,15 @@ class RegionRoads:
 
     def _do_missing(self, tasks: list[Task], do: Do) -> set[str]:
         """Do the tasks without results; return the keys of those that fail."""
-        missing = [task for task in tasks if not self._store.has(task.work, task.key, ".npz")]
-        return {outcome.task.key for outcome in do(missing)}
+        missing = [task for task in tasks if not self._store.has(_KINDS[task.function], task.key, ".npz")]
+        return {result.task.key for result in do(missing)}
 
     def _linked(self, do: Do) -> Links:
         """Return the pixels at borders that are connected with sure road, by window; see `hysteresis_links`."""
         if self._options.hysteresis == 1 or len(self._parts) == 1:
             return _links([], [])
         hysteresis = {"hysteresis": self._options.hysteresis}
-        tasks = [self._task(BORDERS, part, part, hysteresis) for part in self._parts]
+        tasks = [self._task(find_borders, part, part, hysteresis) for part in self._parts]
         lost = self._do_missing(tasks, do)
 
         def read(number: int) -> BorderPatches:
@@ -110,22 +122,24 @@ class RegionRoads:
         return _links(self._parts, list(linked_pixels(self._parts, read)))
 
     def _extraction(self, part: Part, linked: Links) -> Task:
-        window = part.grown(margin_px(self._options, part_pixel_m(self._grid, part)), self._grid)
+        window = part.grown(margin_px(self._options, _part_pixel_m(self._grid, part)), self._grid)
         content = {
             "window": asdict(window),
             "options": asdict(self._options),
             "classes": to_document(self._classes),
             "linked": linked(window).tolist(),
         }
-        return self._task(EXTRACT, part, window, content)
+        return self._task(extract_roads, part, window, content)
 
-    def _task(self, work: str, core: Part, window: Part, content: Mapping[str, object]) -> Task:
+    def _task(
+        self, function: Callable[[Document], Document], core: Part, window: Part, content: Mapping[str, object]
+    ) -> Task:
         content = {**content, "core": asdict(core), "grid": grid_document(self._grid), "threshold": self._threshold}
         views = [self._views[number] for number in sorted(self._tree.query(shapely.box(*window.bounds)).tolist())]
         seen = [[view.name, self._keys[view.name], view.bounds] for view in views]
-        key = content_key(work, content, seen, self._version)
+        key = content_key(_KINDS[function], content, seen, self._version)
         document = {**content, "views": [asdict(view) for view in views], "folder": self._folder, "key": key}
-        return Task(key, work, document, core.width * core.height / 1e6)
+        return Task(function, document, key, core.width * core.height / 1e6)
 
 
 def _links(parts: Sequence[Part], pixels: Sequence[np.ndarray]) -> Links:
@@ -140,3 +154,46 @@ def _links(parts: Sequence[Part], pixels: Sequence[np.ndarray]) -> Links:
         return inside[np.lexsort(inside.T)]  # sorted, since they are part of a task's key
 
     return within
+
+
+def find_borders(document: Document) -> Document:
+    """Find the patches at the borders of a part.
+
+    The document has `folder`, `key`, `grid`, `core`, `views`, `threshold` and `hysteresis`.
+    """
+    core, grid = Part(**document["core"]), grid_from_document(document["grid"])
+    probability, _ = read_best(grid, core, _views(document))
+    raster = byte_raster(probability, document["threshold"])
+    patches = border_patches(raster, core, document["hysteresis"])
+    Store(document["folder"]).write(BORDERS, document["key"], ".npz", lambda path: write_patches(path, patches))
+    return {"patches": len(patches.is_sure)}
+
+
+def extract_roads(document: Document) -> Document:
+    """Extract the roads of a part.
+
+    The document has `folder`, `key`, `grid`, `window`, `core`, `views`, `threshold`, `options`, `classes`, and in
+    `linked` columns and rows of likely pixels that are connected with sure road.
+    """
+    grid = grid_from_document(document["grid"])
+    window, core = Part(**document["window"]), Part(**document["core"])
+    probability, numbers = read_best(grid, window, _views(document))
+    classes = None if numbers is None else class_array(numbers, from_document(document["classes"]))
+    raster = byte_raster(probability, document["threshold"])
+    linked = np.array(document["linked"], dtype=np.int64).reshape(-1, 2)
+    options = NetworkOptions(**document["options"])
+    roads = extract_part(raster, window, core, _part_pixel_m(grid, core), options, Reporter(), classes, linked)
+    Store(document["folder"]).write(EXTRACT, document["key"], ".npz", lambda path: write_part(path, roads))
+    return {"lines": len(roads.graph.edges)}
+
+
+_KINDS: dict[Callable[[Document], Document], str] = {find_borders: BORDERS, extract_roads: EXTRACT}
+
+
+def _part_pixel_m(grid: Grid, core: Part) -> tuple[float, float]:
+    """Return the ground size of a pixel in meters, along columns and along rows, in the middle of a part."""
+    return grid.window(core.column, core.row, core.width, core.height).pixel_m
+
+
+def _views(document: Document) -> list[RegionView]:
+    return [RegionView(**{**view, "bounds": tuple(view["bounds"])}) for view in document["views"]]

@@ -44,6 +44,7 @@ from .mosaic import Mosaic
 from .mosaic_view import View, ViewImage, view_from_document
 from .scene_blocks import Block, MosaicArea
 from .store import Store, content_key
+from .tasks import Document
 
 # These fields of `Predicting` do not change the bytes of a block.
 _ONLY_HOW = ("model", "threads", "threshold")
@@ -168,7 +169,13 @@ _PREPARED: dict[str, Segmenter] = {}
 _PREPARING = threading.Lock()
 
 
-def prepare(document: dict[str, Any]) -> Segmenter:
+def prepare(document: Document) -> Document:
+    """Prepare this process for `predict_block`; see `prepared`."""
+    prepared(document)
+    return {}
+
+
+def prepared(document: Document) -> Segmenter:
     """Return the model of `Predicting`, as JSON types, ready to predict; this process keeps the last one.
 
     Raises
@@ -245,9 +252,9 @@ def predict_block(document: dict[str, Any]) -> tuple[Prediction, Grid, list[str]
     ImageryError
         The scene cannot be read, or its values are too far from what a model can compute with.
     JobError, ModelFileError
-        See `prepare`.
+        See `prepared`.
     """
-    segmenter = prepare(document["predicting"])
+    segmenter = prepared(document["predicting"])
     block = Block(**document["block"])
     left_out: list[str] = []
     predictor = replace(segmenter.predictor, bands=tuple(Band(**band) for band in document["bands"]))

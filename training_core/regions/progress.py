@@ -1,6 +1,6 @@
-"""Progress of a region: tasks round by round, their outcomes, the throughput, the time left, and the network's size.
+"""Progress of a region: tasks round by round, their results, the throughput, the time left, and the network's size.
 
-Scope: outcomes, the index of scenes, throughput, failures, lengths. Independent of the work itself, and of who does it.
+Scope: results, the index of scenes, throughput, failures, lengths. Independent of the work itself, and of who does it.
 """
 
 from __future__ import annotations
@@ -20,12 +20,11 @@ from ..extraction.sanity_checks import is_too_dense
 from ..geodata.grid import Grid
 from ..geodata.parallel_arrays import ranges
 from .catalog import Problem
-from .executors import Executor, Outcome, Task
 from .index_layer import DONE, FAILED, RUNNING, IndexedScene, IndexLayer
 from .network_tasks import MappedScene
 from .region_grid import has_data, outline_on
-from .region_plan import RegionPlan, ScenePlan, rounds
-from .task_handlers import ASSEMBLE, MAP
+from .region_plan import RegionPlan, ScenePlan, assemble_scene, map_scene, rounds
+from .tasks import Task, TaskResult, TaskRunner
 
 # The first failures are warnings; the others are in the log, the index and the report.
 _MAX_WARNINGS = 20
@@ -128,7 +127,7 @@ class Throughput:
 
 
 class RegionProgress:
-    """The outcomes of the tasks of a region so far; the index is kept up to date, and the reporter warned of failures.
+    """The results of the tasks of a region so far; the index is kept up to date, and the reporter warned of failures.
 
     `points` has seconds since the beginning with the megapixels done by then. `block_s` has the duration of each block.
     """
@@ -171,11 +170,11 @@ class RegionProgress:
     def _has_failed(self, name: str) -> bool:
         return (name, "") in self._failures
 
-    def map_scenes(self, executor: Executor, reporter: Reporter) -> None:
+    def map_scenes(self, runner: TaskRunner, reporter: Reporter) -> None:
         """Map the missing scenes in rounds: each predicts blocks, and assembles the scenes of the round before."""
         missing, planner = self._plan.missing, self._plan.planner
         waiting: list[ScenePlan] = []
-        for group in [*rounds(missing, executor.workers), []]:
+        for group in [*rounds(missing, runner.workers), []]:
             tasks = [planner.assembly(plan) for plan in waiting]
             for plan in group:
                 missing_blocks = list(planner.missing(plan))
@@ -183,32 +182,32 @@ class RegionProgress:
                 self.throughput.skip(plan.megapixels - sum(task.megapixels for task in missing_blocks))
                 self._index.update(plan.scene.name, status=RUNNING, blocks_done=self._blocks[plan.scene.name])
                 tasks += missing_blocks
-            for outcome in executor.run(tasks, reporter):
-                self._note(outcome)
+            for result in runner.run(tasks, reporter):
+                self._note(result)
                 message = f"{len(self._done):,} of {len(missing):,} scenes mapped"
                 reporter.progress(self.throughput.fraction, message, self.throughput.eta_s())
             waiting = [plan for plan in group if len(plan.blocks) > 1 and not self._has_failed(plan.scene.name)]
 
-    def _note(self, outcome: Outcome) -> None:
-        task = outcome.task
-        if outcome.result is None:
+    def _note(self, result: TaskResult) -> None:
+        task = result.task
+        if result.document is None:
             self.throughput.skip(task.megapixels)
         else:
-            self.throughput.add(outcome.worker, task.megapixels, outcome.elapsed_s)
+            self.throughput.add(result.worker, task.megapixels, result.elapsed_s)
         elapsed_s = time.monotonic() - self._began_s
         if elapsed_s >= self.points[-1][0] * (1 + 1 / _POINTS) or len(self.points) < _POINTS:
             self.points.append((elapsed_s, self.throughput.megapixels))
-        if outcome.result is None:
-            self._fail(Problem("", task.scene, outcome.code, outcome.reason, outcome.remedy))
+        if result.document is None:
+            self._fail(Problem("", task.scene, result.code, result.reason, result.remedy))
             return
         if task.megapixels:
-            self.block_s.append(outcome.elapsed_s)
+            self.block_s.append(result.elapsed_s)
             self._blocks[task.scene] += 1
             megapixels, busy_s = self._work.get(task.scene, (0.0, 0.0))
-            self._work[task.scene] = megapixels + task.megapixels, busy_s + outcome.elapsed_s
+            self._work[task.scene] = megapixels + task.megapixels, busy_s + result.elapsed_s
             speed = self._work[task.scene][0] / max(self._work[task.scene][1], 1e-9)
             self._index.update(task.scene, blocks_done=self._blocks[task.scene], mp_per_s=speed)
-        if task.work in (MAP, ASSEMBLE):
+        if task.function in (map_scene, assemble_scene):
             self._done.add(task.scene)
             self._index.update(task.scene, status=DONE)
 
@@ -222,14 +221,14 @@ class RegionProgress:
             report = self._reporter.warning if len(self._failures) <= _MAX_WARNINGS else self._reporter.log
             report(f"{name or 'A part of the network'}: {problem.reason}")
 
-    def do(self, tasks: Sequence[Task], executor: Executor, message: str, reporter: Reporter) -> list[Outcome]:
-        """Do tasks on the whole region, and return the outcomes of those that failed."""
+    def do(self, tasks: Sequence[Task], runner: TaskRunner, message: str, reporter: Reporter) -> list[TaskResult]:
+        """Do tasks on the whole region, and return the results of those that failed."""
         failures = []
-        for number, outcome in enumerate(executor.run(tasks, reporter), 1):
+        for number, result in enumerate(runner.run(tasks, reporter), 1):
             reporter.progress(number / len(tasks), f"{message}: part {number:,} of {len(tasks):,}")
-            if outcome.result is None:
-                failures.append(outcome)
-                self._fail(Problem("", "", outcome.code, outcome.reason, outcome.remedy))
+            if result.document is None:
+                failures.append(result)
+                self._fail(Problem("", "", result.code, result.reason, result.remedy))
         return failures
 
     def numbers(self) -> dict[str, Any]:

@@ -5,6 +5,7 @@ Scope: which work there is, under which names. Independent of who does it.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -23,18 +24,19 @@ from ..geodata.road_classes import to_document
 from ..models.model_card import ModelCard
 from ..segmentation.work_plan import Results
 from .catalog import Catalog, Problem, Scene
-from .executors import Task
 from .index_layer import FAILED, KEPT, WAITING, IndexedScene
 from .mosaic import Mosaic, normalized_bands
 from .mosaic_view import grid_document
 from .network_tasks import MappedScene
-from .prediction import Predicting, block_document, content_of
+from .prediction import Predicting, block_document, content_of, predict_block
 from .region_grid import outline_on, region_grid
-from .scene_blocks import Block, MosaicArea, is_assembled, mosaic_area, scene_blocks
+from .scene_blocks import Block, MosaicArea, assemble, is_assembled, mosaic_area, scene_blocks, write_block
 from .store import Store, content_key
-from .task_handlers import ASSEMBLE, MAP, PREDICT
+from .tasks import Document, Task
 
 _MASKS = "masks"
+# The kind of blocks in the store.
+PREDICT = "predict"
 # Blocks of a round: at its end, workers wait for the last ones.
 _BLOCKS_A_WORKER = 64
 
@@ -103,16 +105,16 @@ class Planner:
         if len(plan.blocks) == 1:
             (block, key), *_ = plan.blocks
             document = {"predict": self._predict(plan, block, key), "assemble": self.assembly_document(plan)}
-            yield Task(plan.key, MAP, document, block.megapixels, name)
+            yield Task(map_scene, document, plan.key, block.megapixels, name)
             return
         store = Store(self.folder)
         for block, key in plan.blocks:
             if not store.has(PREDICT, key, ".tif"):
-                yield Task(key, PREDICT, self._predict(plan, block, key), block.megapixels, name)
+                yield Task(predict, self._predict(plan, block, key), key, block.megapixels, name)
 
     def assembly(self, plan: ScenePlan) -> Task:
         """Return the task that assembles a scene from its blocks."""
-        return Task(plan.key, ASSEMBLE, self.assembly_document(plan), scene=plan.scene.name)
+        return Task(assemble_scene, self.assembly_document(plan), plan.key, scene=plan.scene.name)
 
     def _predict(self, plan: ScenePlan, block: Block, key: str) -> dict[str, Any]:
         document = block_document(self.predicting, plan.mosaic, plan.scene, block, plan.bands, plan.area)
@@ -236,3 +238,24 @@ def nothing_to_map(problems: Sequence[Problem]) -> ImageryError:
         )
     more = f" None of {len(problems):,} scenes can be mapped." if len(problems) > 1 else ""
     return ImageryError(problems[0].reason + more, problems[0].remedy)
+
+
+def predict(document: Document) -> Document:
+    """Predict a block: `folder`, `key`, and `block` as `prediction.block_document` returns it."""
+    prediction, grid, left_out = predict_block(document["block"])
+    Store(document["folder"]).write(PREDICT, document["key"], ".tif", lambda path: write_block(path, prediction, grid))
+    return {"left_out": left_out}
+
+
+def map_scene(document: Document) -> Document:
+    """Predict and assemble a scene of a single block: `predict` and `assemble` are the documents of both."""
+    return {**predict(document["predict"]), **assemble_scene(document["assemble"])}
+
+
+def assemble_scene(document: Document) -> Document:
+    """Assemble a scene; see `scene_blocks.assemble`. Its blocks are removed, since the results hold their bytes."""
+    result = assemble(document)
+    for block in document["blocks"]:
+        with contextlib.suppress(OSError):
+            Path(block["path"]).unlink()
+    return result

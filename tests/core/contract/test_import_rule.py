@@ -40,6 +40,7 @@ ALLOWED = {
     "profiling": ("learning", "segmentation", "scenes", "labels", "models", *_ROADS),
     "comparison": ("extraction", "segmentation", "networks", "models", "labels", *_ROADS),
     "regions": ("error_events", "extraction", "networks", "segmentation", "models", *_ROADS),
+    "fleet": ("regions", "error_events", "system"),
     "reports": (
         "regions", "comparison", "profiling", "learning", "distributed", "extraction", "segmentation", "networks",
         "models", "labels", *_ROADS,
@@ -48,7 +49,7 @@ ALLOWED = {
         "reports", "learning", "extraction", "segmentation", "networks", "models", "labels", *_ROADS,
     ),
     "pipelines": (
-        "live", "reports", "regions", "comparison", "profiling", "learning", "distributed", "extraction",
+        "live", "reports", "fleet", "regions", "comparison", "profiling", "learning", "distributed", "extraction",
         "segmentation", "scenes", "networks", "models", "labels", *_ROADS,
     ),
     "worker": ("pipelines", "error_events", "distributed", "system"),

@@ -24,7 +24,7 @@ from training_core.events import Reporter, Warning
 from training_core.extraction import sanity_checks
 from training_core.jobs import ExtractRoads, MapRegion, Segment
 from training_core.pipelines import extractroads, mapregion, segment
-from training_core.regions import prediction
+from training_core.regions import prediction, tasks
 
 SIDE_PX = 576
 EXACT = {"engine": "native", "precision": "fp32", "halo": "exact", "threads": 1}
@@ -124,7 +124,7 @@ def test_what_lies_in_the_folder_and_is_an_input_is_not_overwritten(land, learne
 
 def test_a_second_run_computes_nothing_and_gives_the_same_network(mapped, learned, monkeypatch):
     base, first = mapped
-    monkeypatch.setattr(mapregion, "perform", None)  # calling it would fail each task
+    monkeypatch.setattr(tasks, "run_task", None)  # calling it would fail each task
     again = map_region(
         base / "out",
         source=str(base / "scenes"),
@@ -134,6 +134,19 @@ def test_a_second_run_computes_nothing_and_gives_the_same_network(mapped, learne
         **EXACT,
     )
     assert (again["kept"], again["done"], again["failed"], again["partial"]) == (4, 0, 0, False)
+    one, other = (geopandas.read_file(each["roads"]) for each in (first, again))
+    assert one.geometry.geom_equals_exact(other.geometry, 0).all() and one["width_m"].equals(other["width_m"])
+
+
+def test_two_processes_give_the_bytes_and_the_network_of_one(mapped, learned, tmp_path):
+    base, first = mapped
+    exact = {**EXACT, "threads": 2}
+    again = map_region(
+        tmp_path / "out", source=str(base / "scenes"), model=learned.model, block_px=320, workers=2, **exact
+    )
+    assert len(again["throughput"]) == 2 and counts(again) == (4, 0)
+    for path in (base / "out" / "masks").iterdir():
+        assert path.read_bytes() == (tmp_path / "out" / "masks" / path.name).read_bytes()
     one, other = (geopandas.read_file(each["roads"]) for each in (first, again))
     assert one.geometry.geom_equals_exact(other.geometry, 0).all() and one["width_m"].equals(other["width_m"])
 

@@ -28,10 +28,9 @@ from training_core.pipelines import segment
 from training_core.regions import prediction
 from training_core.regions.catalog import read_catalog
 from training_core.regions.mosaic import find_mosaics, normalized_bands
-from training_core.regions.prediction import choose_settings, content_of, predict_block, prepare
-from training_core.regions.region_plan import Planner
+from training_core.regions.prediction import choose_settings, content_of, predict_block, prepared
+from training_core.regions.region_plan import Planner, assemble_scene, map_scene
 from training_core.regions.scene_blocks import is_assembled, read_block, write_block
-from training_core.regions.task_handlers import MAP, perform
 from training_core.segmentation.inference import Prediction
 from training_core.segmentation.work_plan import plan_image
 
@@ -99,11 +98,9 @@ def by_scenes(paths, model, folder, **others):
     planner, (plans,) = planned(paths, model, folder, **others)
     found = {}
     for plan in plans:
-        outcomes = [(task.work, perform(task.work, sent(task.document))) for task in planner.missing(plan)]
-        if outcomes[0][0] == MAP:
-            outcome = outcomes[0][1]
-        else:
-            outcome = perform("assemble", sent(planner.assembly(plan).document))
+        done = [(task.function, task.function(sent(task.document))) for task in planner.missing(plan)]
+        is_one_block = done[0][0] is map_scene
+        outcome = done[0][1] if is_one_block else assemble_scene(sent(planner.assembly(plan).document))
         with rasterio.open(plan.results.probability) as dataset:
             window = plan.mosaic.window_at(plan.scene, planner.card.resolution_m)
             found[plan.scene.name] = (window, dataset.read(1), outcome)
@@ -214,7 +211,7 @@ def test_results_lie_on_their_scene_and_say_from_which_content_they_were_made(tm
     planner, (plans,) = planned(paths, models[MODEL], tmp_path, 512, halo="32", threshold=0.3)
     for plan in plans:
         (task,) = planner.missing(plan)
-        outcome = perform(task.work, sent(task.document))
+        outcome = task.function(sent(task.document))
         with rasterio.open(plan.scene.path) as scene, rasterio.open(plan.results.mask) as mask:
             assert mask.bounds == scene.bounds and mask.crs == scene.crs and mask.shape == scene.shape
             with rasterio.open(plan.results.probability) as probability:
@@ -283,9 +280,9 @@ def test_another_model_of_that_name_is_refused(tmp_path, models):
 
 def test_a_model_is_loaded_once_a_process(tmp_path, models):
     document = documents(tmp_path, models[MODEL], ground(64, 70), {"a": (0, 70)})["a"]
-    prepared = prepare(document["predicting"])
-    assert prepare(sent(document["predicting"])) is prepared
-    assert prepare({**document["predicting"], "core_px": 64}) is not prepared
+    first = prepared(document["predicting"])
+    assert prepared(sent(document["predicting"])) is first
+    assert prepared({**document["predicting"], "core_px": 64}) is not first
 
 
 @pytest.mark.parametrize("has_classes", [False, True])

@@ -7,8 +7,8 @@ import time
 
 from tests.core.support.systems import KILL
 from training_core.errors import ImageryError, ModelFileError
-from training_core.regions.executors import Task
 from training_core.regions.store import Store
+from training_core.regions.tasks import Task
 
 PREPARED = []
 
@@ -16,11 +16,14 @@ PREPARED = []
 def prepare(document):
     if document.get("broken"):
         raise ModelFileError("The engine openvino cannot be used.")
+    if document.get("deadly"):
+        os.kill(os.getpid(), KILL)
     PREPARED.append(document)
+    return {}
 
 
-def perform(work, document):
-    return globals()[f"_{work}"](**document)
+def perform(document):
+    return globals()[f"_{document['work']}"](**document["given"])
 
 
 def _echo(value):
@@ -86,4 +89,19 @@ def _always_full():
 
 
 def task(work, key="", **document):
-    return Task(key or f"{work}-{abs(hash(str(document)))}", work, document)
+    return Task(perform, {"work": work, "given": document}, key or f"{work}-{abs(hash(str(document)))}")
+
+
+def preparation(**document):
+    return Task(prepare, document)
+
+
+def results_in(folder):
+    return {path.name: path.read_bytes() for path in (folder / "work").rglob("*.bin")}
+
+
+def undisturbed(folder, count):
+    """Return the bytes that one process writes, by name."""
+    for seed in range(count):
+        _block(str(folder), seed)
+    return results_in(folder)

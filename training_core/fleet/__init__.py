@@ -1,0 +1,1 @@
+"""Fleets: the tasks of a region in several processes of this machine, or on the workers of a Dask scheduler."""

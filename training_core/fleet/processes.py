@@ -1,0 +1,140 @@
+"""The workers of a fleet as processes of this machine, each with cores and memory of its own (`system.placement`).
+
+They are reached by pipes: nothing listens for connections. A worker ends with the process that started it.
+"""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import queue
+import signal
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+
+from ..regions.tasks import Task
+from ..system.placement import Place, places, settle
+from .messages import answer, as_text, prepare
+from .runner import MAX_KILLS, Answered, Lost, News, Prepared
+
+
+@dataclass
+class _Process:
+    """A worker: its number, which its successors have as well, and whether it is prepared."""
+
+    place: int
+    process: BaseProcess
+    pipe: Connection
+    is_prepared: bool = False
+
+
+class ProcessWorkers:
+    """Some processes that share the threads (0: the number of cores); see `runner.Workers`. One that dies is replaced.
+
+    The preparation is the first task of each.
+    """
+
+    remedy = "Use one (workers), or make room in its memory."
+
+    def __init__(self, preparation: Task, count: int, threads: int) -> None:
+        self.name = f"{count} processes of this machine"
+        self._preparation = as_text(preparation)
+        self._places = places(count, threads)
+        # Processes that died before they were prepared: after some of them, none is started any more.
+        self._failed_starts = 0
+        self._by_address: dict[str, _Process] = {}
+        for place in range(count):
+            self._start(place)
+
+    @property
+    def starting(self) -> list[str]:
+        """See `runner.Workers`."""
+        return [address for address, worker in self._by_address.items() if not worker.is_prepared]
+
+    def poll(self, timeout_s: float) -> Iterator[tuple[str, News]]:
+        """See `runner.Workers`."""
+        ready = wait([worker.pipe for worker in self._by_address.values()], timeout_s)
+        for address, worker in list(self._by_address.items()):
+            if worker.pipe not in ready:
+                continue
+            try:
+                message = json.loads(worker.pipe.recv_bytes())
+            except (EOFError, OSError):
+                yield address, Lost()
+                self._replace(address)
+                continue
+            if worker.is_prepared:
+                yield address, Answered(message["number"], message)
+            else:
+                worker.is_prepared = True
+                yield address, Prepared(message["name"], tuple(message["lacks"]))
+
+    def send(self, worker: str, number: int, text: str) -> None:
+        """See `runner.Workers`."""
+        with suppress(OSError):  # it died, as `poll` finds out
+            self._by_address[worker].pipe.send_bytes(json.dumps([number, text]).encode())
+
+    def cancel(self, numbers: Iterable[int]) -> None:
+        """See `runner.Workers`."""
+
+    def close(self) -> None:
+        """Kill the processes. Their current tasks need not end: results that are whole are in the store."""
+        for worker in self._by_address.values():
+            worker.process.kill()
+        for worker in self._by_address.values():
+            worker.process.join()
+            worker.pipe.close()
+        self._by_address.clear()
+
+    def _start(self, place: int) -> None:
+        context = multiprocessing.get_context("spawn")
+        pipe, end = context.Pipe()
+        given = (end, self._places[place], f"worker {place}", self._preparation)
+        process = context.Process(target=_work, args=given, daemon=True)
+        former = os.environ.get("OMP_NUM_THREADS")
+        os.environ["OMP_NUM_THREADS"] = str(self._places[place].threads)  # which PyTorch reads when it is loaded
+        try:
+            process.start()
+        finally:
+            if former is None:
+                del os.environ["OMP_NUM_THREADS"]
+            else:
+                os.environ["OMP_NUM_THREADS"] = former
+        end.close()
+        self._by_address[f"process {process.pid}"] = _Process(place, process, pipe)
+
+    def _replace(self, address: str) -> None:
+        worker = self._by_address.pop(address)
+        worker.process.kill()
+        worker.process.join()
+        worker.pipe.close()
+        self._failed_starts += not worker.is_prepared
+        if self._failed_starts < MAX_KILLS * len(self._places):
+            self._start(worker.place)
+
+
+def _work(pipe: Connection, place: Place, name: str, preparation: str) -> None:
+    """Prepare this process, then do tasks as they come; it ends when its pipe does."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C goes to all processes; the first one stops the others
+    settle(place)
+    texts: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+    threading.Thread(target=_listen, args=(pipe, texts), daemon=True).start()
+    full_name, lacks = prepare(preparation, name, place.threads)
+    pipe.send_bytes(json.dumps({"name": full_name, "lacks": lacks}).encode())
+    while True:
+        number, text = json.loads(texts.get())
+        pipe.send_bytes(json.dumps({"number": number, **answer(text)}).encode())
+
+
+def _listen(pipe: Connection, texts: queue.SimpleQueue[bytes]) -> None:
+    """Take tasks while others are done, and end with the process that sends them."""
+    try:
+        while True:
+            texts.put(pipe.recv_bytes())
+    except (EOFError, OSError):
+        os._exit(1)

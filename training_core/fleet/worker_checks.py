@@ -1,0 +1,168 @@
+"""Checks of workers on other machines: the same versions, the same files, the same folder as the leading process.
+
+The leading process lists what it has (`Leader`), and leaves a token in the folder. A worker compares the list with its
+own, and leaves an answer next to the token. So a difference is named before any work, and a folder of the same path on
+another disk is found out.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import time
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..errors import ModelFileError, OutputError
+from ..regions.store import Store
+from ..system.machine import versions
+
+# Results, or the messages between processes, depend on the versions of these.
+PACKAGES = (
+    "torch", "numpy", "rasterio", "intel-extension-for-pytorch", "openvino", "segmentation-models-pytorch",
+    "distributed",
+)  # fmt: skip
+# On a network disk, another machine may not see a new file for this long.
+SEEN_WITHIN_S = 10.0
+_LEADER_FILE = "leader"
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What a job needs on every worker: its folder, to which all workers write, and files that exist.
+
+    `files`, such as the model, must be the same everywhere. `paths` of files and folders, such as scenes, must exist;
+    addresses that only GDAL understands are not checked.
+    """
+
+    folder: str
+    files: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
+
+
+class Leader:
+    """The leading process' side of the checks; its token lies in the folder until `close`.
+
+    Raises
+    ------
+    ModelFileError
+        A file that must be the same everywhere cannot be read here.
+    OutputError
+        The folder cannot be written to.
+    """
+
+    def __init__(self, needs: Needs) -> None:
+        files = {os.path.abspath(path): _digest(path) for path in needs.files}
+        with ExitStack() as stack:
+            try:
+                self._folder = stack.enter_context(Store(needs.folder).private_folder())
+                (self._folder / _LEADER_FILE).write_text(self._folder.name, "ascii")
+            except OSError as error:
+                raise OutputError(
+                    f"{needs.folder} cannot be written to ({error.strerror}).", "Choose another folder, or make room."
+                ) from error
+            self._stack = stack.pop_all()
+        self.document: dict[str, Any] = {
+            "versions": checked_versions(),
+            "files": files,
+            "paths": sorted({os.path.abspath(path) for path in needs.paths if os.path.exists(path)}),
+            "folder": os.path.abspath(needs.folder),
+            "token": os.path.abspath(self._folder),
+        }
+
+    def unseen(self, answer: str) -> list[str]:
+        """Return what is wrong with a worker whose answer, by its name, this process does not see within some seconds.
+
+        Nothing if it does.
+        """
+        text = _read_within(self._folder / answer, SEEN_WITHIN_S)
+        folder = self.document["folder"]
+        return [] if text == self._folder.name else [f"what it writes into {folder} is not seen here"]
+
+    def close(self) -> None:
+        """Remove the token and the answers."""
+        self._stack.close()
+
+
+def checked_versions() -> dict[str, str]:
+    """Return the versions in this process that must be the same in all: RoadSeg, Python, and those of PACKAGES."""
+    installed = versions(PACKAGES)
+    return {"RoadSeg": installed.pop("roadseg"), "Python": ".".join(platform.python_version_tuple()[:2]), **installed}
+
+
+def differences(document: dict[str, Any], answer: str) -> list[str]:
+    """Return sentences about what this process lacks as a worker; nothing if it fits.
+
+    The document is `Leader.document`. The answer is the name of a file to leave next to the token.
+    """
+    return [
+        *_other_versions(document["versions"]),
+        *_unreachable(document["folder"], Path(document["token"]), answer),
+        *_other_files(document["files"]),
+        *_missing(document["paths"]),
+    ]
+
+
+def _other_versions(leaders: dict[str, str]) -> list[str]:
+    workers = checked_versions()
+    return [
+        f"{name} is {workers.get(name) or 'missing'} there, and {leaders.get(name) or 'missing'} here"
+        for name in sorted({*leaders, *workers})
+        if workers.get(name) != leaders.get(name)
+    ]
+
+
+def _unreachable(folder: str, token: Path, answer: str) -> list[str]:
+    text = _read_within(token / _LEADER_FILE, SEEN_WITHIN_S if os.path.isdir(folder) else 0)
+    if not os.path.isdir(folder):
+        return [f"the folder {folder} does not exist there"]
+    if not text:
+        return [f"the folder {folder} is not the same one there"]
+    try:
+        (token / answer).write_text(text, "ascii")
+    except OSError as error:
+        return [f"the folder {folder} cannot be written to there ({error.strerror})"]
+    return []
+
+
+def _read_within(path: Path, patience_s: float) -> str:
+    """Return the text of a small file, which may take some time to appear; empty if it does not."""
+    until_s = time.monotonic() + patience_s
+    while True:
+        with suppress(OSError):
+            if text := path.read_text("ascii"):
+                return text
+        if time.monotonic() >= until_s:
+            return ""
+        time.sleep(0.1)
+
+
+def _other_files(digests: dict[str, str]) -> list[str]:
+    sentences = []
+    for path, digest in digests.items():
+        try:
+            if _digest(path) != digest:
+                sentences.append(f"{path} is another file there")
+        except ModelFileError as error:
+            sentences.append(f"{error.message.rstrip('.')} there")
+    return sentences
+
+
+def _missing(paths: list[str]) -> list[str]:
+    missing = [path for path in paths if not os.path.exists(path)]
+    more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+    return [f"{missing[0]}{more} cannot be found there"] if missing else []
+
+
+def _digest(path: str) -> str:
+    digest = hashlib.sha256()
+    try:
+        with open(path, "rb") as file:
+            while piece := file.read(1 << 20):
+                digest.update(piece)
+    except OSError as error:
+        raise ModelFileError(f"{path} cannot be read ({error.strerror}).", "Give a file that can be read.") from error
+    return digest.hexdigest()
