@@ -64,25 +64,6 @@ def test_the_allocator_is_the_library_that_is_loaded(tmp_path, library, expected
     assert machine.allocator_name(tmp_path) == expected
 
 
-def test_facts_bring_it_all_together_in_a_container(two_sockets, tmp_path):
-    memory = {"memory.max": 3000, "memory.current": 1000, "memory.stat": "inactive_file 0"}
-    write(two_sockets / "fs/cgroup", {"cpu.max": "300000 200000", **memory})
-    write(tmp_path / "proc", {"self/cgroup": "0::/"})
-    expected = {
-        "cpus": 4,
-        "cores": 2,
-        "threads_a_core": 2,
-        "numa_nodes": 1,
-        "governor": "powersave",
-        "huge_pages": "madvise",
-        "allocator": None,
-        "container_cores": 1.5,
-        "container_memory_left_bytes": 2000,
-    }
-    facts = machine.facts(two_sockets, tmp_path / "proc", (2, 3, 6, 7))
-    assert {name: facts[name] for name in expected} == expected
-
-
 def test_a_limit_beyond_all_memory_is_none(tmp_path):
     files = {"memory.limit_in_bytes": 2**63 - 4096, "memory.usage_in_bytes": 5, "memory.stat": "total_inactive_file 0"}
     write(tmp_path / "fs/cgroup/memory", files)

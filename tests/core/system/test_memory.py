@@ -87,19 +87,6 @@ def test_version_1_has_a_hierarchy_for_processors_and_says_minus_1_where_there_i
     assert quota_cores(*groups("3:cpu:/", **files)) is None
 
 
-def test_the_tightest_quota_counts(groups):
-    files = {
-        "jobs/cpu.max": "200000 100000",
-        "jobs/one/cpu.max": "800000 100000",
-        "jobs/one/part/cpu.max": "max 100000",
-    }
-    assert quota_cores(*groups("0::/jobs/one/part", **files)) == 2
-
-
 @pytest.mark.parametrize("text", ["max 100000", "lots", "5", "100000 0"])
 def test_quotas_that_say_nothing_are_no_limit(groups, text):
     assert quota_cores(*groups("0::/", **{"cpu.max": text})) is None
-
-
-def test_other_systems_have_no_groups(tmp_path):
-    assert quota_cores(tmp_path / "nothing here", tmp_path) is None
