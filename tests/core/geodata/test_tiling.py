@@ -19,7 +19,6 @@ from training_core.segmentation.inference import (
     turned,
     turned_back,
 )
-from training_core.segmentation.measured import exact_halo_px
 
 sizes = st.integers(1, 3000)
 EXACT_PX = 288  # of a ResNet18-UNet, as test_receptive_field measures it
