@@ -1,4 +1,4 @@
-"""Regenerate what follows from the algorithms: workflow models, pages in docs, translation sources.
+"""Regenerate what follows from the code: workflow models, pages in docs, translation sources, the import table.
 
 Fails if a text has no translation yet, and lists those texts.
 """
@@ -12,12 +12,13 @@ from pathlib import Path
 from qgis.analysis import QgsNativeAlgorithms
 from qgis.core import QgsApplication
 
-from scripts import algorithm_pages, processing_models
+from scripts import algorithm_pages, import_table, processing_models
 from scripts.translation_sources import ROOT, find_texts, source_text
 
 
 def main() -> int:
     """Rewrite the files; return how many texts have no translation."""
+    import_table.write_table()
     application = QgsApplication([], False)
     application.initQgis()
     application.processingRegistry().addProvider(QgsNativeAlgorithms(application.processingRegistry()))

@@ -1,3 +1,5 @@
+"""Runs the command line: `python -m training_core`."""
+
 from .cli import run_command_line
 
 run_command_line()

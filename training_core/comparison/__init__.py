@@ -1,1 +1,1 @@
-"""Comparing two road networks: APLS, TOPO, line metrics, changes, accessibility. Imports networks and extraction."""
+"""Scores and changes: two road networks, or a model and drawn roads, compared."""

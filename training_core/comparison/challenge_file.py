@@ -26,7 +26,7 @@ import shapely
 from shapely.geometry.base import BaseGeometry
 
 from ..errors import LayerError
-from ..jobs.json_fields import Limits, parse, read
+from ..jobs.json_fields import Range, parse, read
 from .task_ids import is_task_id
 
 RECORD_SEPARATOR = "\x1e"
@@ -41,12 +41,12 @@ _DIGITS = {"length_m": 1, "offset_m": 1, "probability": 3, "paths_share": 6}
 
 @dataclass(frozen=True)
 class _Feature:
-    id: Annotated[str, Limits(0, 1000)] = ""
+    id: Annotated[str, Range(0, 1000)] = ""
 
 
 @dataclass(frozen=True)
 class _Task:
-    features: Annotated[tuple[_Feature, ...], Limits(1)]
+    features: Annotated[tuple[_Feature, ...], Range(1)]
 
 
 def write_challenge(

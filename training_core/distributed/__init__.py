@@ -1,4 +1,4 @@
-"""Distributed training: several processes, on one machine or many, that train one model.
+"""Several processes, on one machine or many, that train one model.
 
 Scope: the group of ranks, exact sums over it, how its processes start and end. Independent of the model.
 """

@@ -1,1 +1,1 @@
-"""From road probability to center-lines. Imports networks."""
+"""From road probability to center-lines."""

@@ -1,1 +1,1 @@
-"""Rasters, vector layers, grids and tiles, and what their numbers mean. Imports system."""
+"""Rasters, vector layers, grids and tiles, and what their numbers mean."""

@@ -73,9 +73,11 @@ class Grid:
         One column and one row are measured on the ellipsoid at the grid's center. Raises ImageryError if the grid is
         not on Earth, or outside the area of its CRS.
         """
+        # Two pairs of places: half a pixel to the left and right of the center, and above and below it.
         column, row = self.width / 2, self.height / 2
         points = [(column - 0.5, row), (column + 0.5, row), (column, row - 0.5), (column, row + 0.5)]
         longitude, latitude = _places(self, points, "The image")
+        # Direction and length of one column step and one row step on the ground, as east and north.
         azimuth, _, length_m = ELLIPSOID.inv(longitude[::2], latitude[::2], longitude[1::2], latitude[1::2])
         east_m, north_m = length_m * np.sin(np.radians(azimuth)), length_m * np.cos(np.radians(azimuth))
         return Affine(east_m[0], east_m[1], 0, north_m[0], north_m[1], 0)

@@ -52,6 +52,7 @@ class MaskValues:
         for code, meant in ((NO_DATA, self.no_data), (ROAD, self.road)):
             for value in meant:  # few, so that `np.isin` would take many times as long
                 codes[values == value] = code
+        # Hidden pixels, NaN and infinity come last, so that they are no data whatever their value means.
         codes[~(shown & np.isfinite(values))] = NO_DATA
         if not self.is_named:
             is_unknown = (codes == BACKGROUND) & (values != 0)

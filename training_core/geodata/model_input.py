@@ -71,6 +71,7 @@ def measure_scaling(image: Image, bands: tuple[Band, ...]) -> tuple[Band, ...]:
     """
     for count in _SQUARES_A_SIDE:
         side_px = round(_MEASURED_PX**0.5 / count)
+        # Squares of about a million pixels together, count x count of them, in the middle of equal parts of the image.
         columns, rows = (_spans(size, count, side_px) for size in (image.grid.width, image.grid.height))
         pieces = (image.read(left, top, width, height) for top, height in rows for left, width in columns)
         samples = [values[:, known] for values, known in pieces]

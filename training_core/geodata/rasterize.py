@@ -44,6 +44,7 @@ def shapes_on(layer: geopandas.GeoDataFrame, grid: Grid, margin_m: float = 0.0) 
     """
     shapes = _in_meters(layer, grid)
     is_area = shapely.get_dimensions(shapes) == 2
+    # The grid with the margin around it, in whole pixels, and one more against rounding.
     column, row = (math.ceil(margin_m / side_m) + 1 for side_m in grid.pixel_m)
     window = (-column, -row, grid.width + 2 * column, grid.height + 2 * row)
     shapes[is_area] = valid(shapely.clip_by_rect(shapes[is_area], *_ground_bounds(grid, window)))
@@ -110,6 +111,7 @@ def burn_shapes(shapes: Iterable[BaseGeometry], grid: Grid, window: tuple[int, i
     The window is column, row, width and height.
     """
     column, row, width, height = window
+    # Clipped to the window and a pixel around it, so that no cut edge runs through a pixel center of the window.
     bounds = _ground_bounds(grid, (column - 1, row - 1, width + 2, height + 2))
     parts = shapely.clip_by_rect(np.array(list(shapes), dtype=object), *bounds)
     parts = parts[~shapely.is_empty(parts)]

@@ -226,6 +226,7 @@ def normalize_into(target: np.ndarray, values: np.ndarray, known: np.ndarray, ba
         for plane, read, band in zip(target, values, bands):
             for first in range(0, len(read), _ROWS_AT_ONCE):
                 part = plane[first : first + _ROWS_AT_ONCE]
+                # One pass over a few rows: integers become float32 and lose the mean; then they are scaled in place.
                 np.subtract(read[first : first + _ROWS_AT_ONCE], np.float32(band.mean), out=part, dtype=np.float32)
                 part *= np.float32(1 / band.std)
     if not known.all():
@@ -237,6 +238,7 @@ def measure_bands(names: tuple[str, ...], samples: list[np.ndarray]) -> tuple[Ba
     pixels = np.concatenate(samples, axis=1).astype(np.float64)
     with np.errstate(over="ignore", invalid="ignore"):  # see `require_computable`
         means, stds = pixels.mean(axis=1), pixels.std(axis=1)
+    # A deviation that is rounding of the mean is that of a constant band.
     stds[stds <= _ROUNDING * np.abs(means)] = 1.0
     return tuple(Band(name, float(mean), float(std)) for name, mean, std in zip(names, means, stds))
 

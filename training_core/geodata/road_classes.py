@@ -14,7 +14,7 @@ import numpy as np
 import pandas
 
 from ..errors import LayerError
-from ..jobs.json_fields import MAX_TEXT, Limits, read
+from ..jobs.json_fields import MAX_TEXT, Range, read
 from .fields import numbers_in
 
 # The tag of a class raster that holds the classes' names and speeds, as JSON.
@@ -37,8 +37,8 @@ SLOWEST_KMH, FASTEST_KMH = 1.0, 10_000.0
 class RoadClass:
     """A road class and the usual speed on its roads."""
 
-    name: Annotated[str, Limits(1, MAX_TEXT)]
-    speed_kmh: Annotated[float, Limits(SLOWEST_KMH, FASTEST_KMH)]
+    name: Annotated[str, Range(1, MAX_TEXT)]
+    speed_kmh: Annotated[float, Range(SLOWEST_KMH, FASTEST_KMH)]
 
 
 def find_classes(

@@ -62,10 +62,11 @@ def check_crossings(shapes: np.ndarray) -> None:
     for shape in shapes[~np.where(is_area, shapely.is_valid(shapes), shapely.is_simple(shapes))]:
         parts = shapely.get_parts(shape)
         rings = shapely.get_rings(parts) if shapely.get_dimensions(shape) == 2 else parts
+        # All segments of all rings: each vertex whose successor lies in the same ring begins one.
         points, ring = shapely.get_coordinates(rings, return_index=True)
         first = np.flatnonzero(np.diff(ring) == 0)
         segments = shapely.linestrings(np.stack([points[first], points[first + 1]], axis=1))
-        neighbors = len(segments)
+        neighbors = len(segments)  # consecutive segments always meet, which is no crossing
         meeting_pairs(shapely.STRtree(segments), segments, MAX_CROSSINGS + neighbors, predicate="intersects")
 
 
@@ -113,8 +114,10 @@ def parts_in(shapes: np.ndarray, areas: np.ndarray) -> np.ndarray:
     """
     tree = shapely.STRtree(shapes)
     inside = np.full(len(shapes), shapely.GeometryCollection(), dtype=object)
+    # Shapes that one area covers stay as they are.
     _, whole = tree.query(areas, predicate="covers")
     inside[whole] = shapes[whole]
+    # The others are cut: those that meet a single area by it, the few that meet several by the union of these.
     area, shape = tree.query(areas, predicate="intersects")
     is_cut = ~np.isin(shape, whole)
     area, shape = area[is_cut], shape[is_cut]
@@ -144,10 +147,11 @@ def projected(layer: geopandas.GeoDataFrame, crs: pyproj.CRS, extent: tuple[floa
     becomes empty.
     """
     shapes = layer.geometry.to_crs(crs).to_numpy().copy()
+    # Far shapes: without a place in the other CRS, or too wide in their own for straight lines to stay straight.
     left, bottom, right, top = shapely.bounds(layer.geometry.to_numpy()).T
     widest = _WIDEST_DEG if layer.crs.is_geographic else _WIDEST_M / layer.crs.axis_info[0].unit_conversion_factor
     is_far = ~_are_finite(shapes) | (np.maximum(right - left, top - bottom) > widest)
-    if is_far.any():
+    if is_far.any():  # projected again, clipped first
         far = layer.geometry.to_numpy()[is_far]
         far = np.where(shapely.get_dimensions(far) == 2, valid(far), far)
         near = geopandas.GeoSeries(_clipped(far, layer.crs, crs, extent), crs=layer.crs)

@@ -4,8 +4,8 @@ Scope: text to values with types and ranges. Independent of what a document mean
 
     @dataclass(frozen=True)
     class Card:
-        threshold: Annotated[float, Limits(0, 1)]
-        bands: Annotated[tuple[str, ...], Key("mlm:bands"), Limits(1, 100)]
+        threshold: Annotated[float, Range(0, 1)]
+        bands: Annotated[tuple[str, ...], Key("mlm:bands"), Range(1, 100)]
         halo_px: int = 0
 
     card = read(Card, parse(text), "the card")
@@ -42,7 +42,7 @@ _Reader = Callable[[Any, str], Any]
 
 
 @dataclasses.dataclass(frozen=True)
-class Limits:
+class Range:
     """Least and greatest value of a number, or number of characters or items; both may be reached."""
 
     low: float = -math.inf
@@ -101,9 +101,9 @@ def read(kind: type[_T], value: object, name: str = "", is_exact: bool = False) 
     """Return a JSON value of unknown origin, from `parse`, as a type; messages name the value by `name`.
 
     The type is a dataclass, int, float, bool, str, Any, or Literal, Optional, list, tuple, dict or Mapping of these;
-    Annotated with Limits, and in dataclasses with Key, EXACT or PRINTABLE. A number must not be a truth value, nor an
+    Annotated with Range, and in dataclasses with Key, EXACT or PRINTABLE. A number must not be a truth value, nor an
     integer a float; lists become tuples where annotated as such. If `is_exact`, unknown members are refused, as by
-    EXACT. Raises ValueError if a member is missing, of another type or out of its limits; the message names it.
+    EXACT. Raises ValueError if a member is missing, of another type or out of its range; the message names it.
     """
     annotation: Any = kind
     result: _T = _reader(annotation, (EXACT,) if is_exact else ())(value, name)
@@ -116,31 +116,31 @@ def _reader(kind: Any, notes: tuple[Any, ...] = ()) -> _Reader:
     origin, arguments = get_origin(kind), get_args(kind)
     if origin is Annotated:
         return _reader(arguments[0], (*arguments[1:], *notes))
-    limits = next((note for note in notes if isinstance(note, Limits)), None)
+    within = next((note for note in notes if isinstance(note, Range)), None)
     if kind is Any:
         return lambda value, name: value
     if dataclasses.is_dataclass(kind):
         return partial(_read_object, kind, _members(kind), EXACT in notes)
     if kind is str:
         refused = CONTROL_CHARACTERS if PRINTABLE in notes else (_NULL if PATH in notes else _UNWRITABLE)
-        return partial(_read_text, refused, limits or Limits(0, MAX_TEXT))
+        return partial(_read_text, refused, within or Range(0, MAX_TEXT))
     if kind is bool or origin is Literal:
         return partial(_read_choice, arguments or (False, True))
     if kind in (int, float):
-        return partial(_read_number, kind, limits or Limits())
+        return partial(_read_number, kind, within or Range())
     if type(None) in arguments:
         reader = _reader(next(each for each in arguments if each is not type(None)), notes)
         return lambda value, name: None if value is None else reader(value, name)
-    return _container_reader(origin, arguments, limits or Limits())
+    return _container_reader(origin, arguments, within or Range())
 
 
-def _container_reader(kind: Any, arguments: tuple[Any, ...], limits: Limits) -> _Reader:
+def _container_reader(kind: Any, arguments: tuple[Any, ...], within: Range) -> _Reader:
     if kind is tuple and arguments[-1] is not Ellipsis:
         return partial(_read_fixed, tuple(map(_reader, arguments)))
     if kind in (list, tuple):
-        return partial(_read_list, kind, _reader(arguments[0]), limits)
+        return partial(_read_list, kind, _reader(arguments[0]), within)
     if isinstance(kind, type) and issubclass(kind, Mapping):
-        return partial(_read_mapping, _reader(arguments[0]), _reader(arguments[1]), limits)
+        return partial(_read_mapping, _reader(arguments[0]), _reader(arguments[1]), within)
     raise TypeError(f"{kind} cannot be read from JSON")
 
 
@@ -171,10 +171,10 @@ def _read_object(
     return kind(**values)
 
 
-def _read_text(refused: re.Pattern[str], limits: Limits, value: Any, name: str) -> Any:
-    if not isinstance(value, str) or not limits.low <= len(value) <= limits.high or refused.search(value):
-        least = f"{limits.low:g} to" if limits.low > 0 else "at most"
-        _expect(False, value, name, "text" + f" of {least} {limits.high:g} characters" * (limits.high < math.inf))
+def _read_text(refused: re.Pattern[str], within: Range, value: Any, name: str) -> Any:
+    if not isinstance(value, str) or not within.low <= len(value) <= within.high or refused.search(value):
+        least = f"{within.low:g} to" if within.low > 0 else "at most"
+        _expect(False, value, name, "text" + f" of {least} {within.high:g} characters" * (within.high < math.inf))
     return value
 
 
@@ -184,10 +184,10 @@ def _read_choice(choices: tuple[Any, ...], value: Any, name: str) -> Any:
     return value
 
 
-def _read_number(kind: type, limits: Limits, value: Any, name: str) -> Any:
+def _read_number(kind: type, within: Range, value: Any, name: str) -> Any:
     is_number = type(value) in (int, kind) and math.isfinite(value)
-    if not is_number or not limits.low <= value <= limits.high:
-        bounds = "" if limits == Limits() else f" from {limits.low:g} to {limits.high:g}"
+    if not is_number or not within.low <= value <= within.high:
+        bounds = "" if within == Range() else f" from {within.low:g} to {within.high:g}"
         _expect(False, value, name, f"a {'whole ' * (kind is int)}number{bounds}")
     return kind(value)
 
@@ -197,16 +197,16 @@ def _read_fixed(readers: tuple[_Reader, ...], value: Any, name: str) -> Any:
     return tuple(reader(item, name) for reader, item in zip(readers, value))
 
 
-def _read_list(make: Callable[[Any], Any], reader: _Reader, limits: Limits, value: Any, name: str) -> Any:
+def _read_list(make: Callable[[Any], Any], reader: _Reader, within: Range, value: Any, name: str) -> Any:
     _expect(isinstance(value, list), value, name, "a list")
-    _check_count(value, name, limits)
+    _check_count(value, name, within)
     item_name = f"an item of {name}"
     return make([reader(item, item_name) for item in value])
 
 
-def _read_mapping(read_key: _Reader, read_value: _Reader, limits: Limits, value: Any, name: str) -> Any:
+def _read_mapping(read_key: _Reader, read_value: _Reader, within: Range, value: Any, name: str) -> Any:
     _expect(isinstance(value, dict), value, name, "an object")
-    _check_count(value, name, limits)
+    _check_count(value, name, within)
     return {read_key(key, f"a key of {name}"): read_value(each, f"{name} {shown(key)}") for key, each in value.items()}
 
 
@@ -215,9 +215,9 @@ def _expect(is_right: bool, value: Any, name: str, what: str) -> None:
         raise ValueError(f"{name} is {shown(value)}, not {what}")
 
 
-def _check_count(items: Any, name: str, limits: Limits) -> None:
-    if not limits.low <= len(items) <= limits.high:
-        bounds = f"{limits.low:g} to {limits.high:g}" if limits.low > 0 else f"at most {limits.high:g}"
+def _check_count(items: Any, name: str, within: Range) -> None:
+    if not within.low <= len(items) <= within.high:
+        bounds = f"{within.low:g} to {within.high:g}" if within.low > 0 else f"at most {within.high:g}"
         raise ValueError(f"{name} has {len(items)} items, not {bounds}")
 
 

@@ -1,1 +1,1 @@
-"""Labels from drawn roads: reading, checks, validation split, and which patches to label next. Imports geodata."""
+"""Drawn roads as labels: read, checked and split; and where to draw next."""

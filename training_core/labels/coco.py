@@ -24,7 +24,7 @@ from rasterio.io import DatasetReader, MemoryFile
 
 from ..errors import LabelError
 from ..geodata.pixel_codes import BACKGROUND, IGNORE, ROAD
-from ..jobs.json_fields import Limits, parse_file, read
+from ..jobs.json_fields import Range, parse_file, read
 from .training_chips import Bands, Chip
 
 _MAX_BYTES = 1 << 30
@@ -36,9 +36,9 @@ _FIRST, _SIGN, _LAST_BITS = 48, 16, 31  # of the characters of a compressed run-
 @dataclass(frozen=True)
 class _Image:
     id: int
-    file_name: Annotated[str, Limits(1, 4096)]
-    width: Annotated[int, Limits(1, 32768)]
-    height: Annotated[int, Limits(1, 32768)]
+    file_name: Annotated[str, Range(1, 4096)]
+    width: Annotated[int, Range(1, 32768)]
+    height: Annotated[int, Range(1, 32768)]
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class _Annotation:
 
 @dataclass(frozen=True)
 class _Document:
-    images: Annotated[list[_Image], Limits(1)]
+    images: Annotated[list[_Image], Range(1)]
     categories: list[_Category]
     annotations: list[_Annotation]
 

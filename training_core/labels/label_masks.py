@@ -116,6 +116,7 @@ def _add(labels: np.ndarray, found: np.ndarray) -> None:
 
 def _labeled_part(labels: np.ndarray) -> Optional[Labels]:
     """Return the smallest rectangle with all that is labeled, or None where nothing is."""
+    # Rows and columns with any label, strip by strip since labels may be larger than memory.
     parts = large_arrays.strips(*labels.shape)
     rows = np.concatenate([(labels[part] != IGNORE).any(axis=1) for part in parts]).nonzero()[0]
     columns = np.any([(labels[part] != IGNORE).any(axis=0) for part in parts], axis=0).nonzero()[0]

@@ -40,6 +40,7 @@ class Labels:
         height, width = self.values.shape
         column, row, common_width, common_height = common_window(window, (self.column, self.row, width, height))
         values = np.full((window[3], window[2]), IGNORE, dtype=np.uint8)
+        # Indexes of the common part, counted in the grid, and from there in either array.
         rows, columns = (
             np.arange(first, first + count) for first, count in ((row, common_height), (column, common_width))
         )
@@ -64,6 +65,7 @@ class Ground:
 
     def burn(self, grid: Grid, window: tuple[int, int, int, int]) -> np.ndarray:
         """Rasterize a window (column, row, width, height) to BACKGROUND, ROAD or IGNORE: (height, width), uint8."""
+        # Later lines win: known ground is background, sure roads on it are road, and all unsure roads are ignored.
         is_known, no_road = burn_shapes(self.known, grid, window), burn_shapes(self.no_road, grid, window)
         values = np.where(is_known | no_road, BACKGROUND, IGNORE).astype(np.uint8)
         is_road = burn_shapes(self.roads[self.sure], grid, window)
@@ -159,6 +161,7 @@ def near_edges(road: np.ndarray, known: np.ndarray, radius_px: int) -> np.ndarra
     """
     if not radius_px:
         return np.zeros(road.shape, dtype=bool)
+    # What is left of roads a radius away from their edges; pixels without labels are no edge.
     core = road & binary_erosion(road | ~known, _disk(radius_px), border_value=1)
     # Reaches any pixel of a road from its core, so pixels out of its reach belong to roads too narrow for a core.
     wide = binary_dilation(core, _disk(2 * radius_px))

@@ -139,6 +139,7 @@ def _add(sums: np.ndarray, values: np.ndarray, columns: np.ndarray, rows: np.nda
 
 def patches_of(blocks: Blocks) -> Patches:
     """Return the candidate patches made of blocks; an image that is smaller than a patch is a single one."""
+    # Of all windows of blocks, those with enough data and without labels are candidates.
     down, across = (min(BLOCKS_A_SIDE, size) for size in blocks.known_px.shape)
 
     # A patch may begin at any block: sums over all windows of down x across blocks.
@@ -194,6 +195,7 @@ def choose_spread(
         if not gain[best] > 0:
             break
         chosen.append(best)
+        # Places that overlap the chosen one drop out; all others lose by how near it is.
         score[(np.abs(places.cells - places.cells[best]) < reach).all(axis=1)] = 0
         distance_m = np.minimum(distance_m, np.hypot(*(places.at_m - places.at_m[best]).T))
     return np.array(chosen, dtype=np.int64)
@@ -223,6 +225,7 @@ def suggest(
 
 def _distance_from_labels(at_m: np.ndarray, blocks: Blocks, grid: Grid) -> np.ndarray:
     """Return the distance to the nearest labeled block, (n,), float64, in meters; infinite without one."""
+    # Centers of the labeled blocks, in pixels and then on the ground.
     row, column = np.nonzero(blocks.labeled)
     if not len(row):
         return np.full(len(at_m), np.inf)

@@ -236,6 +236,7 @@ def _read(image: Image, part: ImagePart, labels: Labels, reporter: Reporter) -> 
         if not rows.start:
             values = large_arrays.allocate((len(strip), height, width), strip.dtype)
         values[:, rows] = strip
+        # Pixels without data have no label; every step-th of the others is a sample of the bands.
         training[rows][~known[rows]] = IGNORE
         usable = strip[:, known[rows]]
         samples.append(usable[:, ::step])
@@ -247,6 +248,7 @@ def _read(image: Image, part: ImagePart, labels: Labels, reporter: Reporter) -> 
     grid = part.grid.window(labels.column, labels.row, width, height)
     bands = measure_bands(tuple(part.bands.values()), samples)
     require_computable(bands, image.name)
+    # The extremes of each band stand for all pixels: if they can be normalized, so can the others.
     ends = np.stack(extremes, axis=1)[:, None]
     require_normal(normalize(ends, np.ones(ends.shape[1:], bool), bands), ends.dtype, bands, image.name)
     return LabeledImage(image.name, grid, values, known, training, validation, bands, labels.classes)

@@ -191,6 +191,7 @@ class EsriIndex:
         values = chip.values[:, chip.known].astype(np.float64)
         if values.size:
             self._extremes.append(np.stack([values.min(axis=1), values.max(axis=1)]))
+            # Sums from which mean and deviation of all chips follow: count, total and total of squares by band.
             count = np.full(len(values), values.shape[1])
             self._sums.append(np.stack([count, values.sum(axis=1), (values**2).sum(axis=1)]))
 

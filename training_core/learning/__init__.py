@@ -1,1 +1,1 @@
-"""Fine-tuning: from labels to a trained U-Net. Imports labels and segmentation."""
+"""From labels to a trained model."""

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import torch
 
-from ..jobs.json_fields import Limits, read
+from ..jobs.json_fields import Range, read
 from ..segmentation.pixel_metrics import Confusion, Scores
 
 # Parts of a training step whose time is measured.
@@ -30,8 +30,8 @@ MAX_POINTS = 4000
 
 # No training has more steps, chips or seconds, nor longer notes.
 MAX_STEPS, MAX_NOTE = 10**12, 10_000
-_Count = Annotated[int, Limits(0, MAX_STEPS)]
-_Amount = Annotated[float, Limits(0, MAX_STEPS)]
+_Count = Annotated[int, Range(0, MAX_STEPS)]
+_Amount = Annotated[float, Range(0, MAX_STEPS)]
 
 
 @dataclass
@@ -46,12 +46,12 @@ class History:
 
     step: _Count = 0
     elapsed_s: _Amount = 0.0
-    steps: Annotated[list[tuple[_Count, _Amount, float, _Amount]], Limits(0, MAX_POINTS)] = field(default_factory=list)
-    validations: Annotated[list[tuple[_Count, _Amount, Scores]], Limits(0, MAX_POINTS)] = field(default_factory=list)
+    steps: Annotated[list[tuple[_Count, _Amount, float, _Amount]], Range(0, MAX_POINTS)] = field(default_factory=list)
+    validations: Annotated[list[tuple[_Count, _Amount, Scores]], Range(0, MAX_POINTS)] = field(default_factory=list)
     images_seen: _Count = 0
     timings_s: dict[str, _Amount] = field(default_factory=dict)
-    notes: list[Annotated[str, Limits(0, MAX_NOTE)]] = field(default_factory=list)
-    stride: Annotated[int, Limits(1, MAX_STEPS)] = 1
+    notes: list[Annotated[str, Range(0, MAX_NOTE)]] = field(default_factory=list)
+    stride: Annotated[int, Range(1, MAX_STEPS)] = 1
     validated_parts: _Count = 0
     validation_blocks: _Count = 0
     fitted: dict[str, _Count] = field(default_factory=dict)

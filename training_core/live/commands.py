@@ -17,7 +17,7 @@ from ..errors import shown
 from ..events import Reporter
 from ..geodata.grid import MAX_COORDINATE
 from ..geodata.shapes import TooManyCrossings, check_crossings
-from ..jobs.json_fields import PATH, Limits, parse, read
+from ..jobs.json_fields import PATH, Range, parse, read
 from ..jobs.option import MAX_TEXT
 from ..labels.drawing import MAX_ROAD_WIDTH_M
 from ..system.input_lines import MAX_LINE_BYTES, TOO_LONG
@@ -27,8 +27,8 @@ LAYERS = (ROADS, AOI, NO_ROAD)
 PROBABILITY: Literal["probability"] = "probability"
 UNCERTAINTY: Literal["uncertainty"] = "uncertainty"
 MAX_CHANGES, MAX_ID, MAX_SEQUENCE = 100_000, 200, 2**53
-_Sequence = Annotated[int, Limits(0, MAX_SEQUENCE)]
-_Coordinate = Annotated[float, Limits(-MAX_COORDINATE, MAX_COORDINATE)]
+_Sequence = Annotated[int, Range(0, MAX_SEQUENCE)]
+_Coordinate = Annotated[float, Range(-MAX_COORDINATE, MAX_COORDINATE)]
 _LINES, _POLYGONS = ("LineString", "MultiLineString"), ("Polygon", "MultiPolygon")
 _TYPES = {ROADS: (*_LINES, *_POLYGONS), AOI: _POLYGONS, NO_ROAD: _POLYGONS}
 
@@ -82,9 +82,9 @@ class Correct:
 class Keep:
     """Write the current model; also a report and the labels, if their paths are given."""
 
-    model: Annotated[str, PATH, Limits(1, MAX_TEXT)]
-    report: Annotated[str, PATH, Limits(0, MAX_TEXT)] = ""
-    labels: Annotated[str, PATH, Limits(0, MAX_TEXT)] = ""
+    model: Annotated[str, PATH, Range(1, MAX_TEXT)]
+    report: Annotated[str, PATH, Range(0, MAX_TEXT)] = ""
+    labels: Annotated[str, PATH, Range(0, MAX_TEXT)] = ""
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ class _Labels:
     """Changed labels before each change is checked, so that one bad change does not discard the others."""
 
     sequence: _Sequence
-    changes: Annotated[list[Any], Limits(0, MAX_CHANGES)]
+    changes: Annotated[list[Any], Range(0, MAX_CHANGES)]
 
 
 @dataclass(frozen=True)
@@ -115,8 +115,8 @@ class _Entry:
     """A change with its geometry as WKT."""
 
     layer: Literal["roads", "aoi", "no_road"]
-    id: Annotated[str, Limits(1, MAX_ID)]
-    geometry: Optional[Annotated[str, Limits()]]
+    id: Annotated[str, Range(1, MAX_ID)]
+    geometry: Optional[Annotated[str, Range()]]
     width_m: Optional[_Coordinate] = None
     sure: Optional[bool] = None
 

@@ -1,1 +1,1 @@
-"""The U-Net, its files, and the engines that run it. Imports geodata."""
+"""The network, its files, and the engines that run it."""

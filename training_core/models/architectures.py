@@ -291,6 +291,7 @@ def adapt_head(
     """
     if old_names == new_names:
         return weights
+    # Output channels: the new number of each, and the old one that it takes its filters from; road is 0 in both.
     rows = [(0, 0)]
     rows += [(new, old_names.index(name) + 1) for new, name in enumerate(new_names, 1) if name in old_names]
     adapted = dict(weights)

@@ -16,7 +16,7 @@ from onnx import ModelProto
 from ..errors import ModelFileError, shown
 from ..geodata.rasters import MAX_VALUE, MIN_STD, Band
 from ..geodata.tiling import STRIDE_PX
-from ..jobs.json_fields import MAX_TEXT, Key, Limits, parse, read
+from ..jobs.json_fields import MAX_TEXT, Key, Range, parse, read
 from . import onnx_file
 from .architectures import Architecture
 from .model_card import COARSEST_M, FINEST_M, ModelCard
@@ -42,10 +42,10 @@ class _Metadata:
 
     model_type: str
     class_names: dict[str, str]
-    resolution_cm: Annotated[float, Key("resolution"), Limits(100 * FINEST_M, 100 * COARSEST_M)]
-    mean: Annotated[tuple[Annotated[float, Limits(-MAX_VALUE, MAX_VALUE)], ...], Key("standardization_mean")] = (0,) * 3
-    std: Annotated[tuple[Annotated[float, Limits(MIN_STD, MAX_VALUE)], ...], Key("standardization_std")] = (1,) * 3
-    threshold: Annotated[float, Key("seg_thresh"), Limits(0.001, 1)] = 0.5
+    resolution_cm: Annotated[float, Key("resolution"), Range(100 * FINEST_M, 100 * COARSEST_M)]
+    mean: Annotated[tuple[Annotated[float, Range(-MAX_VALUE, MAX_VALUE)], ...], Key("standardization_mean")] = (0,) * 3
+    std: Annotated[tuple[Annotated[float, Range(MIN_STD, MAX_VALUE)], ...], Key("standardization_std")] = (1,) * 3
+    threshold: Annotated[float, Key("seg_thresh"), Range(0.001, 1)] = 0.5
 
 
 def is_from_deepness(model: ModelProto) -> bool:

@@ -13,7 +13,7 @@ from ..geodata.model_input import MODEL, SCALINGS, ModelInput
 from ..geodata.rasters import MAX_VALUE, MIN_STD, Band
 from ..geodata.road_classes import MAX_CLASSES, RoadClass, to_document
 from ..geodata.tiling import STRIDE_PX
-from ..jobs.json_fields import EXACT, Key, Limits, parse, read
+from ..jobs.json_fields import EXACT, Key, Range, parse, read
 from .architectures import Architecture
 
 FORMAT = "roadseg-model-1"
@@ -42,14 +42,14 @@ class ModelCard:
 
     architecture: Annotated[Architecture, Key("roadseg:architecture"), EXACT]
     bands: tuple[Band, ...]
-    resolution_m: Annotated[float, Key("roadseg:resolution_m"), Limits(FINEST_M, COARSEST_M)]
-    threshold: Annotated[float, Key("roadseg:threshold"), Limits(0, 1)] = 0.5
+    resolution_m: Annotated[float, Key("roadseg:resolution_m"), Range(FINEST_M, COARSEST_M)]
+    threshold: Annotated[float, Key("roadseg:threshold"), Range(0, 1)] = 0.5
     chip_px: int = 512
-    halo_px: Annotated[int, Key("roadseg:halo_px"), Limits(0, MAX_HALO_PX)] = 0
+    halo_px: Annotated[int, Key("roadseg:halo_px"), Range(0, MAX_HALO_PX)] = 0
     training: Annotated[dict[str, Any], Key("roadseg:training")] = field(default_factory=dict)
     metrics: Annotated[dict[str, Any], Key("roadseg:metrics")] = field(default_factory=dict)
     versions: Annotated[dict[str, Any], Key("roadseg:versions")] = field(default_factory=dict)
-    classes: Annotated[tuple[RoadClass, ...], Key("roadseg:classes"), Limits(0, MAX_CLASSES)] = ()
+    classes: Annotated[tuple[RoadClass, ...], Key("roadseg:classes"), Range(0, MAX_CLASSES)] = ()
     quantization: Annotated[dict[str, Any], Key("roadseg:quantization")] = field(default_factory=dict)
     scaling: Annotated[str, Key("roadseg:scaling")] = MODEL
     license: str = ""
@@ -133,13 +133,13 @@ class ModelCard:
 
 @dataclass(frozen=True)
 class _Scaling:
-    mean: Annotated[float, Limits(-MAX_VALUE, MAX_VALUE)]
-    stddev: Annotated[float, Limits(MIN_STD, MAX_VALUE)]
+    mean: Annotated[float, Range(-MAX_VALUE, MAX_VALUE)]
+    stddev: Annotated[float, Range(MIN_STD, MAX_VALUE)]
 
 
 @dataclass(frozen=True)
 class _Shape:
-    shape: tuple[Any, Any, Any, Annotated[int, Limits(1, _MAX_CHIP_PX)]]
+    shape: tuple[Any, Any, Any, Annotated[int, Range(1, _MAX_CHIP_PX)]]
 
 
 @dataclass(frozen=True)

@@ -141,6 +141,7 @@ def compact(weights: dict[str, torch.Tensor], quant_max: int = QUANT_MAX) -> dic
         if not _is_convolution(tensor):
             stored[name] = tensor
             continue
+        # Each output channel in whole steps of its own size; a channel of zeros has steps of any size.
         scale = tensor.detach().float().abs().amax(dim=(1, 2, 3)) / quant_max
         steps = tensor.detach().float() / torch.where(scale > 0, scale, 1.0)[:, None, None, None]
         stored[name] = steps.round().clamp(-quant_max, quant_max).to(torch.int8)

@@ -135,6 +135,7 @@ class SquareModel(OpenvinoModel):
         core_px = (side_px - 2 * halo_px) // STRIDE_PX * STRIDE_PX
         result = np.empty((len(images), 1, height, width), np.float32)
         for number, image in enumerate(images):
+            # The core of each square is kept; at the image's edge it reaches to the edge.
             for tile in tile_grid(width, height, core_px, halo_px):
                 left, top, across, down = tile.read_window
                 square = np.zeros((1, len(image), side_px, side_px), np.float32)

@@ -102,6 +102,7 @@ def _batch_norm_backward(
     of_weight, of_bias = torch.zeros(2, len(mean), dtype=torch.float64)
     for rows in _blocks(features):
         part = outer[rows].to(mean.dtype)
+        # Sums of a block in FP32, added up in FP64; the gradient of the features is exact as it is.
         of_bias += part.sum((0, 2, 3))
         of_weight += ((features[rows] - center) * part).sum((0, 2, 3))
         of_features[rows] = part * slope

@@ -1,1 +1,1 @@
-"""Road networks as graphs: lines, nodes, cleaning, shortest paths, files. Imports geodata."""
+"""Road networks as graphs: lines, noding, cleaning, shortest paths, files."""

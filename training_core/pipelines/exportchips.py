@@ -1,6 +1,6 @@
 """The job exportchips: chips of images and their labels in one folder, with the index of a format.
 
-Scope: the order of images and chips. Chips are cut by `training_chips`, formats are in `chip_indexes` and `coco`.
+Scope: the order of images and chips. Chips are cut, written and indexed by `training_chips` and `coco`.
 """
 
 from __future__ import annotations

@@ -17,7 +17,8 @@ from typing import Optional
 import torch
 
 from ..events import Reporter
-from ..system import allocator, machine, memory, processor
+from ..system import allocator, memory, processor
+from . import machine_facts
 from .profile import Limits, Rate
 from .timing import Work, best_rate, best_times_s, measure_rates, thread_counts, using_threads
 
@@ -47,11 +48,11 @@ def measure_limits(threads: int, limit_s: float, reporter: Reporter) -> Limits:
     reporter.check_cancelled()
     reporter.progress(0, "Measuring the limits of this computer")
     cpus, counts = processor.usable_cpus(), thread_counts(threads)
-    idle_mhz = machine.frequency_mhz(cpus)
-    facts = machine.facts()
+    idle_mhz = machine_facts.frequency_mhz(cpus)
+    facts = machine_facts.facts()
     convolution = measure_rates(convolution_makers(), counts, CONVOLUTION_SHARE * limit_s, reporter.part(0.0, 0.4))
     matrix = measure_rates(matrix_makers(), counts, MATRIX_SHARE * limit_s, reporter.part(0.4, 0.6))
-    cache_bytes = machine.last_level_cache_bytes(cpus)
+    cache_bytes = machine_facts.last_level_cache_bytes(cpus)
     bandwidth = _bandwidth(cache_bytes, counts, MEMORY_SHARE * limit_s, reporter.part(0.6, 0.9))
     cache_per_s = max((rate.per_s for rate in bandwidth.pop(_CACHE, ())), default=0.0)
     reporter.check_cancelled()
@@ -191,6 +192,6 @@ def _load_mhz(cpus: Sequence[int], threads: int, limit_s: float) -> Optional[flo
         load = pool.submit(best_rate, matrix_makers()["fp32"](threads), limit_s)
         while not (load.done() and readings):
             time.sleep(limit_s / FREQUENCY_READINGS)
-            readings.append(machine.frequency_mhz(cpus))
+            readings.append(machine_facts.frequency_mhz(cpus))
     known_mhz = [reading for reading in readings if reading is not None]
     return median(known_mhz) if known_mhz else None

@@ -11,8 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Optional
 
-from ..jobs.json_fields import PRINTABLE, Key
-from ..jobs.json_fields import Limits as Range
+from ..jobs.json_fields import PRINTABLE, Key, Range
 
 # Types of members of the document. No machine has larger or smaller numbers; their products would be infinite.
 _MAX, _MIN = 1e18, 1e-12

@@ -1,1 +1,1 @@
-"""HTML reports of runs: pages, charts, maps, overlays. Imports what they show."""
+"""HTML reports of runs: pages, charts, maps, overlays."""

@@ -1,1 +1,1 @@
-"""Generated aerial scenes with their true roads, for demonstrations, tests and the starter model. Imports system."""
+"""Generated aerial scenes with their true roads, for demonstrations, tests and the starter model."""

@@ -1,1 +1,1 @@
-"""Semantic segmentation: from an image to road probability, tile by tile. Imports models."""
+"""From an image to road probability, tile by tile."""

@@ -1,1 +1,1 @@
-"""The process and the machine: memory, threads, files that appear whole, how a run ends. Imports only the contract."""
+"""The process and the machine: memory, threads, files that appear whole, how a run ends."""

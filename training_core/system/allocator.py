@@ -1,8 +1,7 @@
 """glibc's memory allocator: whether freed memory stays in the process or goes back to the system.
 
-Scope: mallopt and malloc_trim; with another C library, nothing happens. Whether memory stays is measured with any.
-Independent of what the memory is for. Imports neither torch nor numpy, since some settings only count before those are
-loaded.
+Scope: mallopt and malloc_trim; with another C library, nothing happens. Independent of what the memory is for.
+Imports neither torch nor numpy, since some settings count only before those are loaded.
 """
 
 from __future__ import annotations
@@ -10,9 +9,6 @@ from __future__ import annotations
 import ctypes
 import sys
 from typing import Optional
-
-if sys.platform != "win32":
-    import resource
 
 LARGE_BLOCK_BYTES = 1 << 22
 # Parameters of mallopt, from malloc.h.
@@ -43,20 +39,6 @@ def give_free_blocks_back() -> None:
     """Return all memory that is free in the process at this moment to the system, once."""
     if _GLIBC is not None:
         _GLIBC.malloc_trim(0)
-
-
-def keeps_freed_memory() -> Optional[bool]:
-    """Whether a large block that was freed is used again without page faults, as measured; None on Windows."""
-    if sys.platform == "win32":
-        return None
-    else:  # so that the type checker knows for Windows, too
-        piece = b"x" * (1 << 20)
-        faults = []
-        for _ in range(3):
-            before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
-            piece * 64
-            faults.append(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
-        return min(faults[1:]) < 16  # of huge pages it has 32
 
 
 def _find_glibc() -> Optional[ctypes.CDLL]:

@@ -1,6 +1,6 @@
-"""Available memory and cores: the limits of the system and of this process' control groups (cgroups).
+"""Available memory: the limits of the system and of this process' control groups (cgroups).
 
-Scope: free memory in bytes, and quotas of processor time. Independent of their use.
+Scope: bytes. Independent of their use.
 """
 
 from __future__ import annotations
@@ -47,17 +47,11 @@ def kills_for_memory(statistics: Path = Path("/proc/vmstat")) -> Optional[int]:
 
 def control_group_bytes(membership: Path = MEMBERSHIP, root: Path = MOUNTS) -> Optional[int]:
     """Return how many bytes this process' control groups leave it; None without a limit."""
-    left = [_left_in(folder, files) for folder in _group_folders("memory", membership, root) for files in (_V1, _V2)]
+    left = [_left_in(folder, files) for folder in group_folders("memory", membership, root) for files in (_V1, _V2)]
     return min((size for size in left if size is not None), default=None)
 
 
-def quota_cores(membership: Path = MEMBERSHIP, root: Path = MOUNTS) -> Optional[float]:
-    """Return how many cores' time this process' control groups leave it; None without a limit."""
-    quotas = [_quota(folder) for folder in _group_folders("cpu", membership, root)]
-    return min((quota for quota in quotas if quota is not None), default=None)
-
-
-def _group_folders(controller: str, membership: Path, root: Path) -> Iterator[Path]:
+def group_folders(controller: str, membership: Path, root: Path) -> Iterator[Path]:
     """Yield the folders, of either version, of this process' groups and of those around them.
 
     A folder may be missing: a container may see only the outermost.
@@ -86,16 +80,3 @@ def _left_in(folder: Path, files: _Files) -> Optional[int]:
         return max(0, limit - used + int(statistics.get(files.reclaimable, 0)))
     except (OSError, ValueError):
         return None
-
-
-def _quota(folder: Path) -> Optional[float]:
-    """Return the cores of one group: its microseconds of processor time in a period, by those of the period."""
-    try:
-        if (folder / "cpu.max").exists():
-            quota, period = (folder / "cpu.max").read_text().split()
-        else:
-            quota, period = ((folder / f"cpu.cfs_{name}_us").read_text() for name in ("quota", "period"))
-        cores = int(quota) / int(period)
-    except (OSError, ValueError, ZeroDivisionError):  # version 2 says `max` where there is no limit
-        return None
-    return cores if cores > 0 else None  # and version 1 says -1

@@ -48,23 +48,6 @@ def test_an_event_survives_encoding_as_one_line(event):
     assert decode(line + "\n") == event
 
 
-def test_events_have_the_documented_form_without_escapes():
-    assert "Straße नेपाल" in encode(events.Log("Straße नेपाल"))
-    assert json.loads(encode(events.Result({"iou": 0.5}))) == {"event": "result", "result": {"iou": 0.5}}
-    error = json.loads(encode(events.Error("imagery", "a.tif is damaged.", "Copy it anew.")))
-    assert error == {"event": "error", "code": "imagery", "message": "a.tif is damaged.", "remedy": "Copy it anew."}
-    told = json.loads(encode(events.Prediction("p.tif", [0.0, 1.0, 2.0, 3.0], 340, 0.4, 1.0, seconds=1.2)))
-    assert told == {
-        "event": "prediction", "path": "p.tif", "extent": [0.0, 1.0, 2.0, 3.0], "step": 340, "fraction": 0.4,
-        "resolution_m": 1.0, "show": "probability", "seconds": 1.2,
-    }  # fmt: skip
-    state = json.loads(encode(events.State(events.DONE_LEARNING, next=[[1.0, 2.0]])))
-    assert (state["event"], state["state"], state["next"]) == ("state", "done learning", [[1.0, 2.0]])
-    assert json.loads(encode(events.Kept("m.safetensors"))) == {
-        "event": "kept", "model": "m.safetensors", "report": "", "f1": None, "labels": ""
-    }  # fmt: skip
-
-
 @pytest.mark.parametrize(
     "line",
     [
@@ -117,15 +100,6 @@ def test_the_time_left_is_extrapolated():
     assert given_.eta_s == 42.0
 
 
-def test_metrics_logs_and_warnings_reach_the_sink():
-    def act(reporter):
-        reporter.metric("loss", 0.25, 7)
-        reporter.log("a line")
-        reporter.part(0, 1).warning("look out")
-
-    assert events_of(act) == [events.Metric("loss", 0.25, 7), events.Log("a line"), events.Warning("look out")]
-
-
 def test_cancellation_reaches_every_part():
     stop = threading.Event()
     reporter = Reporter(is_cancelled=stop.is_set)
@@ -167,8 +141,3 @@ def test_what_failed_is_told_with_its_reason_and_remedy_and_without_passwords(mo
     assert told[1] == "a.tif: It has no CRS. Assign one."
     assert told[2].startswith("https://") and "secret" not in told[2]
     assert "other 1" in told[3] and len(told) == 4
-
-
-@pytest.mark.parametrize("result", [{}, {"partial": False, "failures": []}, {"count": 3}])
-def test_of_a_whole_result_nothing_is_told(result):
-    assert describe_failures(result) == ""

@@ -16,13 +16,11 @@ from training_core.errors import JobError
 from training_core.jobs import (
     JOBS,
     OUTPUT_KINDS,
-    Evaluate,
     ExportNetwork,
     ExtractRoads,
     FineTune,
     Job,
     MakeScene,
-    MapRegion,
     Profile,
     Segment,
     Vectorize,
@@ -199,20 +197,6 @@ def test_an_empty_path_in_a_list_a_network_without_output_and_too_small_chips_ar
     assert [from_options(Profile, {"chip_px": chip_px}).chip_px for chip_px in (0, 64)] == [0, 64]
 
 
-@EVERY_JOB
-def test_an_unknown_choice_is_refused_with_the_known_ones(job):
-    for field in job.option_fields():
-        if field.option.choices:
-            with pytest.raises(JobError, match=rf"\({field.name}\) is 'abacus'") as refused:
-                with_value(job, field, "abacus")
-            assert all(choice in refused.value.remedy for choice in field.option.choices)
-
-
-def test_integers_are_accepted_as_floats_and_vector_outputs_may_share_a_file():
-    assert from_options(FineTune, {**FILLED["finetune"], "minutes": 3}).minutes == 3.0
-    assert from_options(Vectorize, {"raster": "mask.tif", "roads": "out.gpkg", "nodes": "out.gpkg"}).nodes == "out.gpkg"
-
-
 @pytest.mark.parametrize(
     ("job", "field", "good", "bad"),
     [
@@ -241,15 +225,6 @@ def test_the_encoder_of_a_pipeline_has_no_rate_of_its_own():
     assert from_options(FineTune, {**options, "encoder_rate": 1.0}).encoder_rate == 1
     with pytest.raises(JobError, match=r"\(encoder_rate 0.1\)"):
         from_options(FineTune, {**options, "encoder_rate": 0.1})
-
-
-def test_a_region_needs_scenes_and_a_schedulers_address_a_protocol():
-    options = {**FILLED["mapregion"], "scheduler": "tls://host:8786"}
-    assert from_options(MapRegion, {**options, "rasters": [], "source": "scenes"}).rasters == ()
-    with pytest.raises(JobError, match="No scenes are given"):
-        from_options(MapRegion, {**options, "rasters": []})
-    with pytest.raises(JobError, match=r"\(scheduler\) is 'host:8786'"):
-        from_options(MapRegion, {**options, "scheduler": "host:8786"})
 
 
 @pytest.mark.parametrize(
@@ -303,14 +278,6 @@ def test_outputs_that_windows_would_send_to_a_device_are_refused_there(monkeypat
     ) as why:
         from_options(MakeScene, outputs)
     assert "CON or NUL" in why.value.remedy
-
-
-@pytest.mark.parametrize("what", ["training", "both"])
-def test_openvino_is_profiled_where_nothing_is_trained(what):
-    with pytest.raises(JobError, match=r"openvino does not train.*\(what\).*\(engine\)"):
-        from_options(Profile, {"what": what, "engine": "openvino"})
-    assert from_options(Profile, {"what": "inference", "engine": "openvino"}).engine == "openvino"
-    assert from_options(Profile, {"what": what, "engine": "all"}).engine == "all"
 
 
 def values_of(field):
@@ -371,19 +338,12 @@ def test_a_job_survives_json(job_and_options):
 @pytest.mark.parametrize(
     "text",
     [
-        *("", "roads", "[]", "null", "3", '"job"', "{}", '{"job": "segment"}', '{"job": "segment", "version": 1}'),
-        '{"job": "segment", "version": 1, "options": "all"}',
-        '{"job": "segment", "version": 1, "options": null}',
+        *("", "[]", "{}", '{"job": "segment", "version": 1}', '{"job": "segment", "version": 1, "options": null}'),
         '{"job": ["segment"], "version": 1, "options": {}}',
         '{"job": "drive", "version": 1, "options": {}}',
         '{"job": "makescene", "version": 1, "options": [["raster", "a.tif"], ["roads", "b.gpkg"]]}',
         '{"job": "makescene", "version": 1, "options": {"raster": "a", "raster": "b", "roads": "c"}}',
-        '{"job": "makescene", "version": 1, "options": {"raster": "a", "roads": "c", "seed": ' + "9" * 400 + "}}",
-        '{"job": "makescene", "version": 1, "options": {"raster": "a", "roads": "c", "seed": ' + "9" * 5000 + "}}",
         '{"job": "makescene", "version": 1, "options": {"raster": "a", "roads": "c", "extra": NaN}}',
-        '{"job": "makescene", "version": 1, "options": {"raster": "a", "roads": "c", "extra": -Infinity}}',
-        '{"job": "makescene", "version": 1, "options": {"raster": "a", "roads": "c", "extra": 1e999}}',
-        '{"job": "makescene", "version": 1, "options": {"raster": ' + "[" * 400 + "]" * 400 + "}}",
         "[" * 100_000,
         Vectorize(raster="mask.tif", roads="roads.gpkg").to_json()[:-5],
         pickle.dumps(Vectorize(raster="mask.tif", roads="roads.gpkg")).decode("latin-1"),
@@ -423,27 +383,3 @@ def test_any_json_value_in_any_field_makes_a_job_or_is_refused_in_a_short_senten
 
 def shown_as_text(message):
     return message.encode("utf-8", "surrogateescape").isascii() or message.isprintable()
-
-
-@EVERY_JOB
-@pytest.mark.parametrize("text", ["a\0b", "\ud800", "x\udfff", "x" * 40_000], ids=["null", "surrogate", "low", "long"])
-def test_a_text_that_no_path_can_be_is_refused(job, text):
-    for field in job.option_fields():
-        if field.item_type is str:
-            refused = refusal(with_value, job, field, text)
-            assert f"({field.name})" in refused and len(refused) < 1000, field.name
-
-
-@EVERY_JOB
-def test_a_list_for_a_single_value_is_refused_as_it_was_written(job):
-    for field in job.option_fields():
-        if not field.is_list:
-            refused = refusal(from_options, job, {**FILLED[job.name], field.name: ["x"]})
-            assert f"({field.name})" in refused and "['x']" in refused, field.name
-
-
-def test_a_job_file_with_a_bad_field_names_it():
-    document = json.loads(from_options(Evaluate, FILLED["evaluate"]).to_json())
-    document["options"]["tolerance_m"] = "near"
-    with pytest.raises(JobError, match=r"Tolerance \(tolerance_m\)"):
-        from_json(json.dumps(document))

@@ -10,21 +10,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.core.support.systems import make_pipe
-from training_core.jobs.json_fields import EXACT, PATH, PRINTABLE, Key, Limits, parse, parse_file, read
+from training_core.jobs.json_fields import EXACT, PATH, PRINTABLE, Key, Range, parse, parse_file, read
 
 
 @dataclass(frozen=True)
 class Wheel:
-    radius_m: Annotated[float, Limits(0.1, 2)]
+    radius_m: Annotated[float, Range(0.1, 2)]
     is_flat: bool = False
 
 
 @dataclass(frozen=True)
 class Car:
-    wheels: Annotated[tuple[Wheel, ...], Limits(3, 4)]
+    wheels: Annotated[tuple[Wheel, ...], Range(3, 4)]
     name: Annotated[str, Key("car:name")]
     spare: Annotated[Optional[Wheel], EXACT] = None
-    seats: Annotated[int, Limits(1, 9)] = 5
+    seats: Annotated[int, Range(1, 9)] = 5
     fuel: Literal["petrol", "none"] = "petrol"
     size: tuple[int, float] = (0, 0.0)
     is_new: bool = False

@@ -3,10 +3,9 @@
 import threading
 
 import pytest
-from click.testing import CliRunner
 
 from tests.core.support.towns import plant_model
-from training_core import cli, worker
+from training_core import worker
 from training_core.errors import ModelFileError
 from training_core.events import Error, Result
 from training_core.jobs import (
@@ -59,12 +58,6 @@ def test_every_model_may_be_the_starter(planted_starter):
         assert STARTER in field.option.help
 
 
-def test_other_models_are_paths(planted_starter):
-    job = Segment(raster="image.tif", mask="mask.tif", model="./starter")
-    assert with_model_paths(job) == job
-    assert model_path("") == "" and with_model_paths(FineTune(base_model="")).base_model == ""
-
-
 @pytest.mark.usefixtures("enough_memory")
 def test_the_first_run_needs_no_model(planted_starter, town, tmp_path):
     assert Segment().model == ExtractRoads().model == FineTune().base_model == STARTER
@@ -76,16 +69,6 @@ def test_the_first_run_needs_no_model(planted_starter, town, tmp_path):
     card = load_weights(model)[1]
     assert card.architecture.encoder == "resnet18"  # that of the planted one, not the default
     assert card.training["base_model"] == planted_starter.name
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("enough_memory")
-def test_without_a_base_model_training_starts_from_random_weights(planted_starter, town, tmp_path):
-    model = str(tmp_path / "model.safetensors")
-    job = FineTune(rasters=(town.raster,), roads=town.roads, model=model, base_model="", steps=1, chip_px=64, **COMPUTE)
-    assert isinstance(do(job), Result)
-    card = load_weights(model)[1]
-    assert card.architecture.encoder == "resnet34" and card.training["base_model"] == ""
 
 
 def test_a_job_may_not_write_over_the_starter(planted_starter, town):
@@ -100,10 +83,3 @@ def test_a_copy_without_the_starter_says_what_to_do(no_starter, town, tmp_path):
         model_path(STARTER)
     last = do(Segment(raster=town.raster, mask=str(tmp_path / "mask.tif")))
     assert isinstance(last, Error) and last.code == "model" and "Choose a model file" in last.remedy
-
-
-def test_the_command_line_tells_of_the_starter():
-    for command in ("segment", "extractroads", "finetune", "evaluate"):
-        told = " ".join(CliRunner().invoke(cli.main, [command, "--help"]).output.split())
-        assert "starter for the pretrained model that comes with RoadSeg" in told
-        assert ("[default: starter" in told) == (command != "evaluate")

@@ -24,10 +24,6 @@ def test_a_number_is_read_with_either_separator_and_a_unit_of_length(written, nu
     assert numbers_in(pandas.Series([written, "x"], dtype=object), METERS)[0] == pytest.approx(number, nan_ok=True)
 
 
-def test_a_speed_has_no_unit_of_length():
-    assert np.isnan(numbers_in(pandas.Series(["50 m"]))).all()
-
-
 @pytest.mark.parametrize("values", [[3, 6], [3.0, 6.0], [True, False], pandas.array([3, None], dtype="Int64")])
 def test_numbers_stay_what_they_are(values):
     expected = [np.nan if pandas.isna(value) else float(value) for value in values]

@@ -36,12 +36,6 @@ def test_parts_are_one_layer_with_its_crs(tmp_path):
     assert parquet.read_metadata(path).num_row_groups == 2
 
 
-@pytest.mark.parametrize("count", [0, 5])
-def test_a_layer_at_once(tmp_path, count):
-    write_layers(tmp_path / "roads.parquet", {"roads": roads(count)}, {"roads": "LineString"})
-    assert len(geopandas.read_parquet(tmp_path / "roads.parquet")) == count
-
-
 def test_it_is_read_like_any_layer_but_for_a_filter(tmp_path):
     lines, path = roads(3), str(tmp_path / "a;b.PARQUET")
     write_layers(tmp_path / "roads.parquet", {"roads": lines}, {"roads": "LineString"})

@@ -66,11 +66,6 @@ def test_metric_frame_measures_meters_on_a_geographic_grid():
     assert geographic.to_metric(line).length == pytest.approx(expected, rel=1e-3)
 
 
-def test_a_window_begins_at_its_pixel():
-    own = grid(UTM, Affine(0.5, 0, 500000, 0, -0.5, 5800000))
-    assert own.window(10, 20, 5, 5).transform @ (0, 0) == (500005, 5799990)
-
-
 @pytest.mark.filterwarnings("ignore:Dataset has no geotransform")
 def test_a_tile_of_fair_without_georeference_lies_where_its_name_says(tmp_path):
     """At zoom level 10, tile 512, 511 touches the middle of the world: it lies northeast of it, 1/1024 of its width."""

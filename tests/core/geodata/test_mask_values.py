@@ -71,11 +71,6 @@ def test_a_mask_means_the_same_as_labels_and_as_what_lines_are_made_of(tmp_path,
 
 
 @pytest.mark.parametrize("read", [as_labels, as_road])
-def test_a_mask_of_single_bits_has_road_where_they_are_set(tmp_path, read):
-    assert read(columns_of(tmp_path / "a.tif", [0, 1], nbits=1)).tolist() == [BACKGROUND, ROAD]
-
-
-@pytest.mark.parametrize("read", [as_labels, as_road])
 @pytest.mark.parametrize("dtype", ["uint8", "int16", "float32"])
 @pytest.mark.parametrize("bands", [1, 3])
 def test_where_alpha_is_0_there_is_no_data(tmp_path, bands, dtype, read):

@@ -1,25 +1,21 @@
 """Models that scale values by each image: of any range, and gray ones for red, green and blue."""
 
 import dataclasses
-import json
 
 import numpy as np
 import pytest
 import rasterio
-import torch
 
 from tests.core.support.rasters import write_raster
-from tests.core.support.towns import RGB, image_of, plant_model, true_roads
-from training_core.errors import ImageryError, ModelFileError
+from tests.core.support.towns import RGB, image_of, true_roads
+from training_core.errors import ImageryError
 from training_core.events import Reporter, Warning
 from training_core.geodata.model_input import IMAGE, MODEL, ModelInput, find_bands, measure_scaling, open_for_model
 from training_core.geodata.rasters import Band, Image, choose_bands, open_raster
-from training_core.jobs import Evaluate, ExportModel, FineTune, Quantize, Segment
-from training_core.models.architectures import adapt_first_layer, build_network
-from training_core.models.loading import load_network, load_weights
+from training_core.jobs import ExportModel, Segment
+from training_core.models.loading import load_weights
 from training_core.models.model_file import save_model
-from training_core.models.onnx_file import read_onnx
-from training_core.pipelines import evaluate, exportmodel, finetune, quantize, segment
+from training_core.pipelines import exportmodel, segment
 
 COLORS = tuple(map(Band, RGB))
 COMPUTE = {"engine": "native", "precision": "fp32", "threads": 1}
@@ -79,25 +75,6 @@ def test_tiles_are_scaled_by_the_whole_image_and_models_of_their_own_scaling_are
     assert abs(one - other).max() > 100
 
 
-def test_images_of_any_range_of_values_score_alike(images, model, town):
-    labels = {"roads": town.roads, "aoi": town.aoi, "width_m": 10.0}
-    scores = [
-        evaluate.run(Evaluate(rasters=(images[dtype],), model=model, **labels, **COMPUTE), Reporter())["pixel"]["iou"]
-        for dtype in ("uint8", "float32")
-    ]
-    assert scores[0] > 0.7 and scores[1] == pytest.approx(scores[0], abs=0.005)
-
-
-@pytest.mark.slow
-def test_a_quantized_model_scales_by_the_image_too(images, model, found, tmp_path):
-    path = str(tmp_path / "model.onnx")
-    job = Quantize(rasters=(images["uint16"],), model=model, onnx=path, chips=4, chip_px=96, threads=1)
-    quantize.run(job, Reporter())
-    assert read_onnx(path)[1].scaling == IMAGE
-    quantized = probability(tmp_path, images["float32"], path, engine="auto", precision="auto")
-    assert ((quantized > 127) == (found["uint8"] > 127)).mean() > 0.98
-
-
 def test_an_exported_model_scales_by_the_image_in_roadseg_and_warns_of_other_programs(images, model, found, tmp_path):
     path, events = str(tmp_path / "model.onnx"), []
     exportmodel.run(ExportModel(model=model, onnx=path), Reporter(events.append))
@@ -105,37 +82,6 @@ def test_an_exported_model_scales_by_the_image_in_roadseg_and_warns_of_other_pro
     assert "Other programs" in warning
     exported = probability(tmp_path, images["uint16"], path, engine="auto", precision="fp32")
     assert abs(exported - found["uint8"]).max() <= 2
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("enough_memory")
-def test_a_fine_tuned_model_holds_the_scaling_of_its_images(images, model, town, tmp_path):
-    path = str(tmp_path / "new.safetensors")
-    job = FineTune(rasters=(images["uint16"],), roads=town.roads, aoi=town.aoi, base_model=model, model=path,
-                   steps=1, chip_px=64, **COMPUTE)  # fmt: skip
-    finetune.run(job, Reporter())
-    card = load_weights(path)[1]
-    with rasterio.open(images["uint16"]) as dataset:
-        values = dataset.read().astype(float)
-    assert card.scaling == MODEL
-    assert [band.mean for band in card.bands] == pytest.approx(values.mean(axis=(1, 2)), rel=0.01)
-
-
-def test_the_header_holds_the_scaling_and_typical_numbers(model):
-    card = load_network(model)[1]
-    document = card.to_document()
-    assert card.scaling == document["roadseg:scaling"] == IMAGE
-    assert document["mlm:input"][0]["value_scaling"][0] == {"type": "z-score", "mean": 1e6, "stddev": 3.0}
-
-
-def test_an_unknown_scaling_is_refused(model, tmp_path):
-    from safetensors.torch import load_file, save_file
-
-    document = {**load_network(model)[1].to_document(), "roadseg:scaling": "by eye"}
-    path = tmp_path / "bad.safetensors"
-    save_file(load_file(model), path, metadata={"roadseg": json.dumps(document)})
-    with pytest.raises(ModelFileError, match="its scaling is 'by eye'"):
-        load_network(str(path))
 
 
 def measured(path):
@@ -216,16 +162,3 @@ def test_results_of_roadseg_are_no_gray_images_but_what_is_like_them_is(tmp_path
         with open_raster(result) as dataset, pytest.raises(ImageryError, match="Choose the image"):
             choose_bands(dataset, ())
     assert indexes(named(tmp_path / "image.tif", "road")) == (1, 1, 1)
-
-
-def test_a_first_layer_of_one_band_answers_as_that_of_colors_to_gray(tmp_path):
-    weights, card = load_weights(plant_model(tmp_path / "model.safetensors"))
-    color = build_network(card.architecture)
-    color.load_state_dict(weights)
-    gray = build_network(dataclasses.replace(card.architecture, in_channels=1))
-    gray.load_state_dict(adapt_first_layer(weights, card.architecture.first_layer, card.band_names, ("band 1",)))
-    image = torch.randn(2, 1, 64, 64)
-    with torch.inference_mode():
-        torch.testing.assert_close(gray.encoder.conv1(image), color.encoder.conv1(image.expand(-1, 3, -1, -1)))
-        answers = gray.eval()(image), color.eval()(image.expand(-1, 3, -1, -1))
-    torch.testing.assert_close(*answers, rtol=1e-3, atol=1e-3)

@@ -98,12 +98,6 @@ def test_bands_are_matched_by_name_then_by_count(tmp_path):
             match_bands(dataset, (Band("a"), Band("b")))
 
 
-def test_a_missing_band_is_named(tmp_path):
-    path = write_raster(tmp_path / "image.tif", np.zeros((2, 4, 4), "uint8"))
-    with open_raster(path) as dataset, pytest.raises(ImageryError, match="no image band 7"):
-        choose_bands(dataset, (1, 7))
-
-
 def test_normalized_values_have_mean_0_and_std_1_and_0_where_unknown():
     values = np.random.default_rng(0).integers(0, 2047, (2, 50, 50)).astype("uint16")
     bands = measure_bands(("a", "b"), [values.reshape(2, -1)])
@@ -190,15 +184,6 @@ def test_pixels_of_absurd_size_are_refused_with_their_size(tmp_path, side):
     assert [float(each) for each in sides] == pytest.approx([side, side], rel=0.5)
 
 
-@pytest.mark.parametrize("side", [0.0011, 9_900])
-def test_pixels_of_a_millimeter_and_of_kilometers_are_accepted(tmp_path, side):
-    path = write_raster(
-        tmp_path / "image.tif", np.zeros((4, 4), "uint8"), transform=Affine(side, 0, 390000, 0, -side, 5820000)
-    )
-    with open_raster(path) as dataset:
-        assert grid_of(dataset).resolution_m == pytest.approx(side, rel=0.01)
-
-
 OUTSIDE = "outside the area of its coordinate reference system"
 
 
@@ -238,14 +223,6 @@ def test_a_crs_of_no_place_on_earth_is_refused_by_name(tmp_path, crs, name):
     assert f"image.tif, {name}, cannot be placed on Earth" in place_refused(
         tmp_path, crs, Affine(1e-5, 0, 10, 0, -1e-5, 20)
     )
-
-
-def test_real_images_have_the_bands_one_sees(real_data):
-    with open_raster(str(real_data / "vegas_img0_rgb.tif")) as dataset:
-        assert list(band_names(dataset).values()) == ["red", "green", "blue"]
-    with open_raster(str(real_data / "vegas_pan.tif")) as dataset:
-        assert len(band_names(dataset)) == 1
-        assert NORTH_UP.a != dataset.transform.a
 
 
 def test_more_pixels_than_any_machine_can_do_are_refused_at_once(tmp_path):

@@ -1,4 +1,3 @@
-import dataclasses
 import json
 
 import geopandas
@@ -13,7 +12,7 @@ from shapely.geometry import LineString
 
 from tests.core.support.rasters import NORTH_UP, write_raster
 from tests.core.support.towns import RGB, ROAD_M, ROADS, SIDE_PX, image_of, on_map, plant_model, true_roads
-from training_core.errors import JobError, LayerError, ModelFileError
+from training_core.errors import JobError, LayerError
 from training_core.events import Log, Reporter
 from training_core.geodata.grid import Grid
 from training_core.geodata.rasters import Band
@@ -123,15 +122,6 @@ def two_classes(tmp_path_factory):
     return str(path), unet
 
 
-def test_a_model_file_holds_its_classes(two_classes, tmp_path):
-    _, card = load_network(two_classes[0])
-    assert card.classes == CLASSES and from_document(to_document(CLASSES)) == CLASSES
-    wrong = tmp_path / "wrong.safetensors"
-    save_model(wrong, two_classes[1].state_dict(), dataclasses.replace(card, classes=CLASSES[:1]))
-    with pytest.raises(ModelFileError, match="3 bands and 2 classes"):
-        load_network(str(wrong))
-
-
 @pytest.mark.parametrize("engine", ["native", "openvino"])
 def test_the_raster_of_classes_says_the_likeliest_where_a_road_is(two_classes, tmp_path, engine):
     model, unet = two_classes
@@ -169,14 +159,6 @@ def test_lines_get_their_classes_in_one_go_as_one_after_the_other(two_classes, t
     assert known.sum() > 5 and set(one["road_class"]) <= {"bright", "dark"}
     for column in ("road_class", "speed_kmh", "travel_time_s"):
         assert one[column][known].tolist() == other[column][known].tolist()
-
-
-def test_in_one_go_roads_that_hysteresis_alone_finds_have_classes_too(two_classes, tmp_path):
-    raster = write_raster(tmp_path / "town.tif", image_of(true_roads()), photometric="rgb")
-    roads = str(tmp_path / "roads.gpkg")
-    job = ExtractRoads(raster=raster, model=two_classes[0], roads=roads, engine="native", threads=1, hysteresis=0.5)
-    assert extractroads.run(job, Reporter())["count"] > 0
-    assert geopandas.read_file(roads)["road_class"].notna().all()
 
 
 @pytest.mark.parametrize(("job", "run"), [(Segment, segment.run), (ExtractRoads, extractroads.run)])

@@ -78,13 +78,6 @@ def test_what_cannot_be_opened_is_made_of_itself_and_not_waited_for(tmp_path):
     assert set(with_sources(bad)) == set(bad)
 
 
-def test_a_folder_is_a_source_like_a_file(tmp_path):
-    from shapely.geometry import LineString
-
-    write_layer(tmp_path / "roads.shp", LineString([(390000, 5820000), (390100, 5820050)]))
-    assert len(read_layer(str(tmp_path), "drawn roads")) == 1
-
-
 @pytest.mark.parametrize(
     ("source", "name"),
     [

@@ -19,7 +19,6 @@ from training_core.segmentation.inference import (
     turned,
     turned_back,
 )
-from training_core.segmentation.measured import exact_halo_px
 
 sizes = st.integers(1, 3000)
 EXACT_PX = 288  # of a ResNet18-UNet, as test_receptive_field measures it
@@ -104,23 +103,6 @@ def test_with_the_exact_halo_no_seam_shows_whatever_the_size(predictor, long, sh
     assert np.abs(stitched(predictor, values, 32 * core, EXACT_PX) - whole(predictor, values)).max() < 1e-5
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("encoder", ["resnet18", pytest.param("resnet34", marks=pytest.mark.slow)])
-def test_a_halo_32_px_narrower_than_the_exact_one_shows(encoder):
-    """Pixels far brighter than any other, at the end of the receptive field, change a tile that has them."""
-    predictor = predictor_of(encoder)
-    exact_px = exact_halo_px(predictor.model, 1)
-    differences = []
-    for seed in range(4):  # whether so weak an influence shows is up to the noise
-        values = noise(32, 2 * exact_px + 64, seed)
-        values[:, :, :32] *= 1e15
-        expected = whole(predictor, values)
-        # The second tile reads from the end of the bright pixels on; its core is as far away as the halo is wide.
-        assert np.abs(stitched(predictor, values, 32, exact_px) - expected).max() < 1e-5
-        differences.append(np.abs(stitched(predictor, values, 32, exact_px - 32) - expected).max())
-    assert max(differences) > 1e-3
-
-
 def test_tiles_come_in_order_and_pieces_without_data_are_not_computed(predictor):
     values = np.full((1, 64, 96), 100, "uint8")
 
@@ -149,20 +131,6 @@ def test_pieces_of_one_size_are_computed_together_and_give_the_same(predictor):
     assert [piece for piece, _ in together] == pieces
     for piece, found in together:
         assert np.abs(found.probability.astype(int) - alone[piece.source, piece.tile]).max() <= 1  # of 254
-
-
-def test_only_so_many_pixels_are_computed_together(predictor):
-    sizes = []
-
-    class Counting(Predictor):
-        def probabilities(self, images):
-            sizes.append(len(images))
-            return super().probabilities(images)
-
-    counting = Counting(predictor.model, predictor.engine, predictor.bands)
-    pieces = [read_piece(tile, Reader(noise(64, 320)), predictor.bands) for tile in tile_grid(320, 64, 64, 0)]
-    list(predict_pieces(counting, pieces, 2 * 64 * 64))
-    assert sizes == [2, 2, 1]
 
 
 def test_looking_from_all_sides_gives_the_mean_and_the_same_from_any(predictor):

@@ -4,36 +4,23 @@ import json
 import os
 from pathlib import Path
 
-import geopandas
 import numpy as np
 import pyogrio
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from shapely.geometry import LineString, MultiLineString, Point, Polygon
 
 from tests.core.support.rasters import UTM, layer, write_layer
 from training_core.errors import LayerError, OutputError
 from training_core.events import Reporter
 from training_core.geodata.vector_output import check_vector_output, write_layers
-from training_core.geodata.vectors import carried_fields, read_area, read_layer, require_fields, require_geometry
-from training_core.system.outputs import Outputs
+from training_core.geodata.vectors import carried_fields, read_area, read_layer, require_geometry
 
 ROAD = LineString([(390000, 5820000), (390100, 5820050)])
 SQUARE = Polygon([(0, 0), (1, 0), (1, 1)])
-FIELDS = {"length_m": [111.8], "confidence": [0.5], "component": np.array([1], dtype=np.int64)}
 
 
 def empty(*names):
     return layer(crs=UTM, **{name: np.zeros(0) for name in names})
-
-
-def test_a_layer_is_read_as_it_was_written(tmp_path):
-    path = write_layer(tmp_path / "roads.gpkg", ROAD, width=[5.0])
-    roads = read_layer(path, "drawn roads")
-    assert roads.crs == UTM
-    assert roads.geometry[0].equals(ROAD)
-    assert roads["width"].tolist() == [5.0]
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such names")
@@ -47,13 +34,6 @@ def test_a_file_of_any_name_is_read_and_no_other(tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
     for path in (name, str(tmp_path / name)):
         assert read_layer(path, "drawn roads").geometry[0].equals(ROAD)
-
-
-def test_a_missing_field_is_named_with_those_that_are_there():
-    roads = layer(ROAD, lanes=[1])
-    require_fields(roads, ("lanes", ""), "roads.gpkg", "drawn roads")
-    with pytest.raises(LayerError, match=r"drawn roads \(roads\.gpkg\) have no field 'width'\. They have: lanes"):
-        require_fields(roads, ("lanes", "width"), "roads.gpkg", "drawn roads")
 
 
 def test_a_layer_in_a_file_is_found_by_its_name_its_number_and_a_filter_and_else_the_first(tmp_path, recwarn):
@@ -235,35 +215,12 @@ def test_surfaces_are_refused(tmp_path):
             read_layer(str(tmp_path / "roads.csv"), "drawn roads")
 
 
-def test_curves_are_read_as_lines_close_to_them(tmp_path):
-    (tmp_path / "roads.csv").write_text('WKT\n"CIRCULARSTRING (0 0,1 1,2 0)"\n')
-    (tmp_path / "roads.vrt").write_text(
-        f'<OGRVRTDataSource><OGRVRTLayer name="roads"><SrcDataSource>{tmp_path / "roads.csv"}</SrcDataSource>'
-        "<LayerSRS>EPSG:4326</LayerSRS></OGRVRTLayer></OGRVRTDataSource>"
-    )
-    curve = read_layer(str(tmp_path / "roads.vrt"), "drawn roads").geometry[0]
-    assert curve.length == pytest.approx(np.pi, rel=1e-3)
-
-
 def test_only_the_geometry_that_is_allowed_passes():
     roads = layer(ROAD, MultiLineString([ROAD.coords, [(0, 0), (1, 1)]]))
     require_geometry(roads, ("lines",), "roads.gpkg", "drawn roads")
     require_geometry(layer(ROAD, SQUARE), ("lines", "polygons"), "roads.gpkg", "drawn roads")
     with pytest.raises(LayerError, match=r"roads\.gpkg\) must be lines, but it holds Point, Polygon"):
         require_geometry(layer(ROAD, SQUARE, Point(0, 0)), ("lines",), "roads.gpkg", "drawn roads")
-
-
-@pytest.mark.parametrize("suffix", [".gpkg", ".geojson", ".fgb"])
-def test_every_format_keeps_geometry_fields_and_crs(tmp_path, suffix):
-    path = tmp_path / f"net{suffix}"
-    for _ in range(2):  # the second time over the first
-        write_layers(path, {"roads": layer(ROAD, **FIELDS)})
-    found = geopandas.read_file(path)
-    assert len(found) == 1
-    assert found.crs == ("EPSG:4326" if suffix == ".geojson" else UTM)
-    assert found.to_crs(UTM).geometry[0].hausdorff_distance(ROAD) < 0.05
-    for name, values in FIELDS.items():
-        assert found[name].tolist() == list(values)
 
 
 @pytest.mark.parametrize("suffix", [".gpkg", ".geojson", ".fgb"])
@@ -275,18 +232,6 @@ def test_an_empty_layer_is_a_valid_one(tmp_path, suffix):
     assert list(info["fields"]) == ([] if suffix == ".geojson" else ["length_m", "component"])
     assert info["geometry_type"] in ("LineString", "Unknown" if suffix == ".geojson" else "LineString")
     assert info["crs"] == ("EPSG:4326" if suffix == ".geojson" else UTM)
-
-
-def test_a_geopackage_holds_the_layers_asked_for_and_an_unknown_value_is_empty(tmp_path):
-    path = tmp_path / "net.gpkg"
-    write_layers(path, {"old": layer(ROAD)})
-    write_layers(path, {"roads": layer(ROAD), "nodes": layer(Point(0, 0))})
-    assert sorted(pyogrio.list_layers(path)[:, 0]) == ["nodes", "roads"]
-    with Outputs() as outputs:
-        write_layers(outputs.stage(str(tmp_path / "net.gpkg")), {"roads": layer(ROAD)})
-    assert pyogrio.list_layers(tmp_path / "net.gpkg")[:, 0].tolist() == ["roads"]
-    write_layers(path, {"roads": layer(ROAD, confidence=[np.nan])})
-    assert len(pyogrio.read_dataframe(path, where="confidence IS NULL")) == 1
 
 
 def test_an_unknown_suffix_two_layers_in_one_geojson_and_a_missing_folder_are_refused(tmp_path):
@@ -314,17 +259,3 @@ def named(*names):
 )
 def test_a_name_that_is_taken_gets_a_number(own, carried):
     assert carried_fields(named(*own), {"length_m"}, Reporter()) == carried
-
-
-@given(st.lists(st.sampled_from(["a", "A", "a_2", "A_2", "a_3", "geom", "Geom", "geom_2", "fid", "made"]), unique=True))
-def test_every_field_is_carried_once_under_a_name_of_its_own(own):
-    found = carried_fields(named(*own), {"made"}, Reporter())
-    assert list(found.values()) == [name for name in own if name not in ("fid", "made")]
-    assert len({name.lower() for name in found} | {"geom", "fid", "made"}) == len(found) + 3
-
-
-def test_a_geopackage_takes_the_names(tmp_path):
-    given_layer = named("geom", "Name", "name", "NAME_2")
-    columns = {name: given_layer[field] for name, field in carried_fields(given_layer, (), Reporter()).items()}
-    write_layers(tmp_path / "roads.gpkg", {"roads": layer(ROAD, **columns)})
-    assert set(columns) < set(pyogrio.read_dataframe(tmp_path / "roads.gpkg").columns)

@@ -10,7 +10,7 @@ from shapely import affinity
 from shapely.geometry import LineString, MultiPolygon, box
 
 from tests.core.support.rasters import NORTH_UP, write_layer, write_raster
-from tests.core.support.towns import ROAD_M, ROADS, SIDE_PX, image_of, make_town, on_map, true_roads
+from tests.core.support.towns import ROAD_M, ROADS, SIDE_PX, image_of, on_map, true_roads
 from training_core.errors import LabelError
 from training_core.events import Log, Reporter, Warning
 from training_core.jobs import LabelOptions
@@ -68,20 +68,6 @@ def test_roads_outside_of_the_area_are_counted(town, tmp_path):
     assert float(found[1].replace(",", "")) == pytest.approx(outside_m, rel=0.01)
     assert float(found[2].replace(",", "")) == pytest.approx(total_m, rel=0.01)
     assert found[3] == "1"
-
-
-def test_road_polygons_outside_of_the_area_are_counted_by_their_length(tmp_path):
-    town = make_town(tmp_path, polygons=True)
-    aoi = write_layer(tmp_path / "half.gpkg", on_map(box(0, 0, SIDE_PX, 90)))
-    _, warnings = check([town.raster], town.roads, aoi)
-    outside_m = float(re.search(r"([\d,]+) m of the", warnings[0])[1].replace(",", ""))
-    assert outside_m == pytest.approx(SIDE_PX + 2 * (SIDE_PX - 90), rel=0.1)
-
-
-def test_when_all_roads_lie_outside_of_the_area_that_is_the_refusal(town, tmp_path):
-    aoi = write_layer(tmp_path / "field.gpkg", on_map(box(60, 110, 130, 180)))
-    with pytest.raises(LabelError, match=r"4 of town_roads\.gpkg lie on the image, but outside field\.gpkg"):
-        check([town.raster], town.roads, aoi)
 
 
 def test_an_area_without_any_road_near_is_refused(town, tmp_path):

@@ -64,44 +64,6 @@ def labels_of(masks, images, image=None, grid=None, reporter=None, **others):
     return values
 
 
-@pytest.mark.parametrize(
-    ("values", "meant"),
-    [
-        ((0, 1), (BACKGROUND, ROAD)),
-        ((0, 255), (BACKGROUND, ROAD)),
-        ((0, 1, 255), (BACKGROUND, ROAD, IGNORE)),
-        ((0, 255, 127), (BACKGROUND, ROAD, IGNORE)),
-        ((0, 255, 128), (BACKGROUND, ROAD, IGNORE)),
-    ],
-)
-def test_usual_values_need_no_options(tmp_path, values, meant):
-    image = image_in(tmp_path, "a.tif")
-    mask = write(tmp_path / "masks" / "a.png", mask_of(values), driver="PNG")
-    found = labels_of([mask], [image])
-    for value, label in zip(values, meant):
-        assert (found[mask_of(values) == value] == label).all()
-
-
-def test_other_values_are_asked_for_and_taken_as_given(tmp_path):
-    image = image_in(tmp_path, "a.tif")
-    mask = write(tmp_path / "masks" / "a.tif", mask_of((2, 6, 9)), at(0, 0), driver="GTiff")
-    with pytest.raises(ImageryError, match=r"a\.tif has values whose meaning is not known: 2, 6, 9\.") as caught:
-        labels_of([mask], [image])
-    assert "(road_values)" in caught.value.remedy
-    found = labels_of([mask], [image], road_values=(6,), ignored_values=(9,))
-    assert (found[12] == ROAD).all() and (found[35] == IGNORE).all() and (found[0] == BACKGROUND).all()
-
-
-def test_the_mask_with_unknown_values_is_named_among_others(tmp_path):
-    images = [image_in(tmp_path, name) for name in ("a.tif", "b.tif", "c.tif")]
-    masks = [
-        write(tmp_path / "masks" / name, mask_of(values), driver="PNG")
-        for name, values in (("a.png", (0, 1)), ("b.png", (0, 7)), ("c.png", (0, 1)))
-    ]
-    with pytest.raises(ImageryError, match=r"b\.png has values whose meaning is not known: 0, 7\."):
-        labels_of(masks, images)
-
-
 def with_one_other(folder, values, other):
     """Return 40 images and their masks, of which one that is not in the sample has other values."""
     images = [image_in(folder, f"{number}.tif") for number in range(40)]
@@ -122,15 +84,6 @@ def test_a_value_that_contradicts_the_others_is_refused_by_the_name_of_its_mask(
     images, masks = with_one_other(tmp_path, (0, 255), (0, 1))
     with pytest.raises(ImageryError, match=r"20\.png has values whose meaning is not known: 1\."):
         labels_of(masks, images, images[20])
-
-
-def test_three_bands_alike_are_one_and_colors_are_refused(tmp_path):
-    image = image_in(tmp_path, "a.tif")
-    gray = write(tmp_path / "masks" / "a.png", np.stack([mask_of()] * 3), driver="PNG")
-    assert (labels_of([gray], [image])[12] == ROAD).all()
-    colored = np.stack([mask_of(), mask_of((255, 0)), mask_of()])
-    with pytest.raises(ImageryError, match="3 bands that differ"):
-        labels_of([write(tmp_path / "colored" / "a.png", colored, driver="PNG")], [image])
 
 
 def test_masks_belong_to_images_by_name_and_the_others_are_told(tmp_path):
@@ -214,16 +167,6 @@ def test_masks_by_place_that_contradict_each_other_do_not_count_there_and_are_na
     assert "different labels" in warning and "x.tif, y.tif, z.tif" in warning
 
 
-def test_of_masks_by_place_the_one_of_the_ground_of_the_image_is_its_own(tmp_path):
-    """Its pixels are a little larger, as those of a model, so that it ends beyond the image."""
-    image = image_in(tmp_path, "a.tif")
-    values = np.zeros((31, 31), np.uint8)
-    values[:4] = 1
-    own = write(tmp_path / "own.tif", values, at(0, 0) @ Affine.scale(1.3), driver="GTiff")
-    found = labels_of([own, strip_mask(tmp_path, "next.tif", slice(10, 14), 20)], [image])
-    assert (found[:5] == ROAD).all() and (found[6:] == BACKGROUND).all()
-
-
 def test_each_mask_may_declare_another_value_as_no_data(tmp_path):
     images = [image_in(tmp_path, f"{number}.tif") for number in range(20)]
     masks = [
@@ -273,20 +216,6 @@ def test_a_shift_by_whole_pixels_is_noticed(tmp_path):
     reporter = Reporter()
     labels_of([mask], [image], reporter=reporter)
     assert any("2 columns and -1 rows beside" in text for text in reporter.warnings)
-
-
-def test_a_mask_without_place_needs_the_pixels_of_its_image(tmp_path):
-    image = image_in(tmp_path, "a.tif")
-    mask = write(tmp_path / "masks" / "a.png", mask_of(side_px=30), driver="PNG")
-    with pytest.raises(LabelError, match="30 x 30 pixels, but its image .* has 40 x 40"):
-        labels_of([mask], [image])
-
-
-def test_masks_of_nothing_here_are_refused(tmp_path):
-    image = image_in(tmp_path, "a.tif")
-    mask = write(tmp_path / "masks" / "b.tif", mask_of(), at(9000, 0), driver="GTiff")
-    with pytest.raises(LabelError, match="None of the 1 label masks belongs"):
-        labels_of([mask], [image])
 
 
 def test_a_nodata_value_is_ignored_even_where_no_road_tells_the_meaning_of_the_others(tmp_path):

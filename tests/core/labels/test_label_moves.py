@@ -5,12 +5,9 @@ import re
 import geopandas
 import numpy as np
 import pytest
-from affine import Affine
-from shapely import affinity
 
-from tests.core.support.rasters import NORTH_UP, write_raster
-from tests.core.support.towns import ROADS, SIDE_PX, image_of, on_map, true_roads
-from training_core.errors import JobError
+from tests.core.support.rasters import NORTH_UP
+from tests.core.support.towns import SIDE_PX
 from training_core.events import Log, Reporter
 from training_core.geodata.pixel_codes import IGNORE, ROAD
 from training_core.jobs import FineTune
@@ -52,25 +49,3 @@ def test_roads_are_moved_onto_those_in_the_image_and_right_ones_stay(town, tmp_p
     (right,), (log,) = read(tmp_path, (town.raster,), town.roads, move_roads=True)
     (plain,), _ = read(tmp_path, (town.raster,), town.roads)
     assert np.array_equal(right.training, plain.training) and "not moved" in log
-
-
-def test_each_image_has_its_own_move_in_whatever_grid(town, tmp_path):
-    # A second town to the east: south up, with columns of half a meter.
-    east_m, truth = 1000.0, true_roads()
-    transform = Affine(0.5, 0, NORTH_UP.c + east_m, 0, 1, NORTH_UP.f - SIDE_PX)
-    values = np.repeat(image_of(truth), 2, axis=2)[:, ::-1]
-    other = write_raster(tmp_path / "flipped.tif", values, transform=transform, photometric="rgb")
-    moves = ((-6, 4), (5, 7))
-    drawn = [
-        affinity.translate(on_map(road), x_m + at, y_m) for at, (x_m, y_m) in zip((0, east_m), moves) for road in ROADS
-    ]
-    geopandas.GeoDataFrame(geometry=drawn, crs=geopandas.read_file(town.roads).crs).to_file(tmp_path / "off.gpkg")
-    _, logs = read(tmp_path, (town.raster, other), tmp_path / "off.gpkg", move_roads=True)
-    assert [re.search(r"(\w+)\.tif.* to the ([\w-]+)\.", log).groups() for log in logs] == [
-        ("town", "south-east"), ("flipped", "south-west"),
-    ]  # fmt: skip
-
-
-def test_label_masks_are_not_moved(town, tmp_path):
-    with pytest.raises(JobError, match="move_roads"):
-        FineTune(rasters=(town.raster,), masks=(town.raster,), model="m.safetensors", move_roads=True).validate()

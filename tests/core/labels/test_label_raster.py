@@ -68,15 +68,6 @@ def test_no_road_is_background_where_no_road_is_drawn_also_outside_of_the_area()
     assert (values[47:53, :100] == ROAD).all() and (values[:, 181:] == IGNORE).all()
 
 
-def test_no_road_takes_no_road_away_and_needs_no_road_near():
-    far = layer(box(X + 10, Y - 99, X + 40, Y - 91), box(X + 60, Y - 55, X + 90, Y - 45))
-    with_free = burn_labels(grid(), layer(across()), None, OPTIONS, no_road=far)
-    without = burn_labels(grid(), layer(across()), None, OPTIONS)
-    rows = slice(without.row - with_free.row, without.row - with_free.row + len(without.values))
-    np.testing.assert_array_equal(with_free.values[rows], without.values)
-    assert (with_free.values[91 - with_free.row : 99 - with_free.row, 10:40] == BACKGROUND).all()
-
-
 def test_an_unsure_road_where_there_is_no_road_is_ignored():
     free = layer(box(X, Y - 100, X + 200, Y))
     options = LabelOptions(sure_field="sure", background_m=20.0)
@@ -135,13 +126,6 @@ def test_a_large_grid_is_burned_in_strips_as_in_one(monkeypatch):
     labels = burn_labels(grid(), roads, None, options)
     assert (labels.column, labels.row) == (expected.column, expected.row)
     np.testing.assert_array_equal(labels.values, expected.values)
-
-
-def test_layers_in_another_crs_lie_where_they_belong():
-    area = layer(box(X, Y - 100, X + 200, Y))
-    expected = burn_labels(grid(), layer(across()), area, OPTIONS).values
-    moved = burn_labels(grid(), layer(across()).to_crs(4326), area.to_crs(3857), OPTIONS).values
-    assert moved.shape == expected.shape and (moved != expected).mean() < 0.01
 
 
 @pytest.mark.parametrize(
@@ -203,22 +187,6 @@ def test_a_single_road_is_on_both_sides_of_the_split():
     block_px, (blocks,) = choose_blocks([label], 0.2, 256, seed=0)
     chosen = np.repeat(np.repeat(blocks, block_px, 0), block_px, 1)[:300, :300]
     assert (label[chosen] == ROAD).any() and (label[~chosen] == ROAD).any()
-
-
-def test_real_roads_are_burned_where_the_pavement_is(real_data):
-    import rasterio
-
-    from training_core.geodata.grid import grid_of
-    from training_core.geodata.vectors import read_layer
-
-    roads = read_layer(str(real_data / "banepa_northwest_roads.geojson"), "drawn roads")
-    area = read_layer(str(real_data / "banepa_northwest_aoi.geojson"), "area of interest")
-    with rasterio.open(real_data / "banepa_rgb.tif") as dataset:
-        labels = burn_labels(grid_of(dataset), roads, area, LabelOptions(width_field="width_m"))
-    x_m, y_m = 0.2647, 0.2633
-    expected_m2 = (roads.to_crs(32645).length * roads["width_m"]).sum()
-    assert (labels.values == ROAD).sum() * x_m * y_m == pytest.approx(expected_m2, rel=0.1)
-    assert labels.values.shape[0] * y_m == pytest.approx(370, abs=5)
 
 
 @pytest.mark.parametrize("has_area", [True, False])

@@ -5,10 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-import geopandas
 import numpy as np
 import pytest
-import torch
 from shapely.geometry import LineString
 
 import training_core.system.large_arrays
@@ -23,7 +21,6 @@ from training_core.labels.drawing import read_drawing
 from training_core.labels.labeled_images import find_images, read_labeled_images
 from training_core.labels.validation_split import split_for_validation
 from training_core.learning.chips import ChipSampler
-from training_core.models.architectures import Architecture, adapt_first_layer, build_network
 
 ROOT = Path(__file__).parents[3]
 
@@ -56,60 +53,10 @@ def test_three_roads_are_enough(town, tmp_path, chosen, with_aoi):
     assert_learnable(read(town.raster, roads, town.aoi if with_aoi else ""))
 
 
-def test_three_short_roads_are_enough(town, tmp_path):
-    short = [
-        LineString([(48, 40), (48, 75)]),
-        LineString([(140, 120), (140, 160)]),
-        LineString([(70, 100), (110, 100)]),
-    ]
-    assert_learnable(read(town.raster, write_layer(tmp_path / "roads.gpkg", *map(on_map, short))))
-
-
-@pytest.mark.parametrize("count", [1, 2])
-def test_one_or_two_roads_are_enough_where_they_are_long(town, tmp_path, count):
-    roads = write_layer(tmp_path / "roads.gpkg", *map(on_map, ROADS[:count]))
-    assert_learnable(read(town.raster, roads))
-
-
 def test_a_single_short_road_is_refused_with_the_reason(town, tmp_path):
     roads = write_layer(tmp_path / "roads.gpkg", on_map(LineString([(72, 80), (86, 80)])))
     with pytest.raises(LabelError, match=r"Too few roads are drawn.*Draw roads in more places"):
         split_for_validation(read(town.raster, roads, town.aoi), 0.2, 256, 0)
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_any_three_real_roads_are_enough(real_data, tmp_path, seed):
-    drawn = geopandas.read_file(real_data / "banepa_northwest_roads.geojson")
-    metric = drawn.to_crs(drawn.estimate_utm_crs())
-    usable = drawn[(metric.length > 25) & drawn["sure"]]
-    usable.sample(3, random_state=seed).to_file(tmp_path / "roads.gpkg")
-    images = read(real_data / "banepa_rgb.tif", tmp_path / "roads.gpkg", options=LabelOptions(width_field="width_m"))
-    assert (images[0].training == IGNORE).any()  # what is far from the three is not known
-    assert_learnable(images, 256)
-
-
-@pytest.mark.parametrize("bands", [1, 4, 8])
-def test_the_first_layer_is_adapted_from_three_bands_to_any_number(tmp_path, bands):
-    town = make_town(tmp_path, bands=bands)
-    base = tuple(Band(name) for name in RGB)
-    # All bands are asked for; without that, those of the base model are taken where the image has them.
-    images = read(town.raster, town.roads, town.aoi, bands=tuple(range(1, bands + 1)), known_bands=base)
-    names = tuple(band.name for band in images[0].bands)
-    assert len(names) == bands
-    torch.manual_seed(0)
-    weights = build_network(Architecture(encoder="resnet18", in_channels=3)).state_dict()
-    adapted = adapt_first_layer(weights, "encoder.conv1", RGB, names)["encoder.conv1.weight"]
-    old = weights["encoder.conv1.weight"]
-    for index, name in enumerate(names):
-        expected = old[:, RGB.index(name)] if name in RGB else old.mean(dim=1)
-        torch.testing.assert_close(adapted[:, index], expected * 3 / bands)
-    if bands == 1:  # an image that is gray all over excites the same
-        torch.testing.assert_close(adapted.sum(dim=1), old.sum(dim=1))
-    network = build_network(Architecture(encoder="resnet18", in_channels=bands))
-    network.load_state_dict({**weights, "encoder.conv1.weight": adapted})
-    chips, _ = ChipSampler(images, 64, 0).batch(0, 2)
-    with torch.inference_mode():
-        assert network.eval()(torch.from_numpy(chips)).shape == (2, 1, 64, 64)
 
 
 @pytest.mark.parametrize(("bands", "learned"), [(4, RGB), (8, RGB), (1, ("band 1",))])

@@ -177,15 +177,6 @@ def test_a_named_field_or_width_counts_before_the_tags(tmp_path, options):
     np.testing.assert_array_equal(mixed.values, plain.values)
 
 
-@pytest.mark.parametrize(
-    ("field", "names"), [("highway", ["footway", "residential"]), ("road_class", ["mine", "other"])]
-)
-def test_the_classes_are_those_of_the_named_field(tmp_path, field, names):
-    layer = drawn_layer(tmp_path / "a.gpkg", "osm_id", road_class=["mine", "other", "mine"])
-    drawing = read_drawing(layer, "", LabelOptions(), Reporter(), class_field=field)
-    assert [road_class.name for road_class in drawing.classes] == names
-
-
 def test_where_nothing_is_named_tags_count_and_this_is_told(tmp_path):
     told = []
     drawing = read_drawing(drawn_layer(tmp_path / "a.gpkg", "osm_id", **OWN), "", LabelOptions(), Reporter(told.append))
@@ -211,10 +202,3 @@ def test_a_named_field_may_be_a_tag_without_a_column(tmp_path):
     assert [(each.name, each.speed_kmh) for each in drawing.classes] == [("primary", 80), ("service", 20)]
     with pytest.raises(LayerError, match="have no field 'width_cm'"):
         read_drawing(path, "", LabelOptions(width_field="width_cm"), Reporter())
-
-
-def test_features_that_are_left_out_are_counted(tmp_path):
-    reporter = Reporter()
-    read_drawing(geojson(tmp_path / "town.geojson"), "", LabelOptions(), reporter)
-    (warning,) = reporter.warnings
-    assert warning.startswith("3 of 9 features of the drawn roads")

@@ -45,14 +45,6 @@ def test_what_is_at_hand_depends_on_the_batch_alone():
     assert [image.name for image in there] == names != others
 
 
-def test_a_part_at_hand_is_read_once():
-    read = []
-    buffer = buffer_of(30, read=lambda part: read.append(part.path) or image(0))
-    for batch in range(25 * BATCHES_PER_EXCHANGE):
-        buffer.at_hand(batch)
-    assert len(read) == len(set(read)) == 25
-
-
 def test_parts_at_hand_stand_for_all_and_those_without_labels_for_nothing():
     buffer = buffer_of(30, read=lambda part: image(0) if int(part.path[0]) % 2 else None)
     late = 20 * BATCHES_PER_EXCHANGE

@@ -3,9 +3,6 @@
 import copy
 import functools
 import itertools
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -58,7 +55,6 @@ each_pair = pytest.mark.parametrize(
     ],
 )
 few_pairs = pytest.mark.parametrize(("name", "encoder"), [(UNET, EFFICIENTNET), (FPN, "resnet18")])
-ROOT = Path(__file__).parents[3]
 BANDS = tuple(Band(name, 10.0, 5.0) for name in ("red", "green", "blue"))
 
 
@@ -85,14 +81,6 @@ def test_every_pair_learns_a_road_of_any_number_of_bands(name, encoder):
 
 
 @each_pair
-def test_a_step_is_not_a_matter_of_chance(name, encoder):
-    """Or the loss would depend on the number of processes."""
-    model = network(name, encoder).train()
-    images = torch.randn(2, 3, 64, 64)
-    torch.testing.assert_close(model(images), model(images), rtol=0, atol=0)
-
-
-@each_pair
 def test_weights_that_are_loaded_make_an_uninitialized_network_the_same(name, encoder):
     model = network(name, encoder).eval()
     other = build_uninitialized(Architecture(name, encoder)).eval()
@@ -101,17 +89,6 @@ def test_weights_that_are_loaded_make_an_uninitialized_network_the_same(name, en
     images = torch.randn(1, 3, 32, 32)
     with torch.inference_mode():
         torch.testing.assert_close(other(images), model(images), rtol=0, atol=0)
-
-
-@pytest.mark.slow
-def test_a_new_process_can_begin_with_a_network_without_memory():
-    """The library, imported while tensors are made without memory, would fail."""
-    code = (
-        "from training_core.models.architectures import Architecture, weights_without_memory as weights;"
-        "print(sum(each.is_meta for each in weights(Architecture(encoder='resnet18')).values()) > 100)"
-    )
-    run = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
-    assert run.stdout.strip() == "True", run.stderr
 
 
 @each_pair
@@ -220,12 +197,6 @@ def test_the_extension_trains_and_runs_them(name, encoder):
     images = torch.randn(1, 3, 64, 64)
     expected = torch.sigmoid(network(name, encoder).eval()(images))
     assert (engine.probability(prepared, images) - expected).abs().max() < 0.1
-
-
-@pytest.mark.skipif(why_not_ipex() is not None, reason=f"Without IPEX: {why_not_ipex()}")
-@pytest.mark.parametrize("layer", [torch.nn.GroupNorm(2, 4)])
-def test_gradients_of_normalization_are_right_also_where_the_extension_has_replaced_it(layer):
-    assert torch.autograd.gradcheck(layer.double(), torch.randn(2, 4, 3, 5, dtype=torch.float64, requires_grad=True))
 
 
 @pytest.mark.parametrize("encoder", ["resnet18", EFFICIENTNET])

@@ -38,10 +38,6 @@ def read(path):
     return read_base_model(str(path), AS_BASE, AS_BASE, Reporter())
 
 
-def test_without_a_model_weights_are_random():
-    assert read("") is None
-
-
 def test_a_model_of_roadseg_comes_with_its_card(tmp_path):
     card = ModelCard(Architecture(encoder="resnet18", in_channels=1), (Band("gray", 1.0, 2.0),), 0.3, halo_px=64)
     model = build_network(card.architecture)

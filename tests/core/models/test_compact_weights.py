@@ -6,14 +6,11 @@ from safetensors.torch import load_file, save_file
 
 from tests.core.support.towns import plant_model
 from training_core.errors import ModelFileError
-from training_core.events import Reporter
 from training_core.geodata.rasters import Band
-from training_core.jobs import Evaluate
 from training_core.models.architectures import Architecture, build_network
 from training_core.models.loading import load_network, load_weights
 from training_core.models.model_card import ModelCard
-from training_core.models.model_file import STORAGE, compact, expand, save_compact_model, save_model
-from training_core.pipelines import evaluate
+from training_core.models.model_file import STORAGE, compact, expand, save_compact_model
 
 CONVOLUTION, HEAD = "encoder.conv1.weight", "segmentation_head.0.weight"
 MAX_BYTES = 24_700_000  # of the model that fine-tuning builds: room for it in the plugin's zip
@@ -111,19 +108,3 @@ def test_a_storage_that_nobody_knows_is_refused(stored, tmp_path, storage):
     save_file(load_file(stored[0]), path, metadata={"roadseg": json.dumps(document)})
     with pytest.raises(ModelFileError, match="how the weights in .*bad.safetensors are stored"):
         load_network(str(path))
-
-
-def test_a_compact_model_has_the_scores_of_the_plain_one(town, learned, tmp_path):
-    compact, plain = (
-        evaluate.run(Evaluate(model=model, engine="native", threads=1, **town.labeled), Reporter())["pixel"]["iou"]
-        for model in (save_compactly(tmp_path / "compact.safetensors", learned.model), learned.model)
-    )
-    assert compact == pytest.approx(plain, abs=0.01) and plain > 0.5
-
-
-def test_a_fine_tuned_compact_model_is_written_plainly(town, stored, tmp_path):
-    weights, card = load_weights(stored[0])
-    path = tmp_path / "plain.safetensors"
-    save_model(path, weights, card)
-    assert "roadseg:storage" not in document_of(path)
-    assert all(torch.equal(tensor, weights[name]) for name, tensor in load_weights(str(path))[0].items())

@@ -2,9 +2,7 @@ import copy
 import functools
 import sys
 import time
-from dataclasses import asdict
 
-import numpy as np
 import pytest
 import torch
 from torch.optim import AdamW
@@ -19,12 +17,10 @@ from training_core.models.engines import (
     FP32,
     IPEX,
     NATIVE,
-    OPENVINO,
     TRAINING,
     IpexEngine,
     NativeEngine,
     choose_engine,
-    make_engine,
     why_not_ipex,
 )
 from training_core.system import processor
@@ -86,22 +82,10 @@ def logits(network, engine, images):
         return engine.forward(network, images)
 
 
-@pytest.mark.parametrize("name", [NATIVE, IPEX, OPENVINO])
-def test_an_engine_is_made_again_from_what_a_checkpoint_keeps(name):
-    engine = make_engine(name, FP32, "asked for")
-    assert (engine.name, engine.precision, engine.reason) == (name, FP32, "asked for")
-    assert make_engine(**asdict(engine)) == engine
-    assert make_engine(name, BF16) != engine
-
-
 def test_the_native_engine_is_always_there(without_ipex):
     assert choose_engine(NATIVE, FP32, TRAINING) == NativeEngine(FP32, "asked for")
     chosen = choose_engine("auto", FP32, TRAINING, trial=lambda engine: None, log=lambda line: None)
     assert chosen.name == NATIVE and "not installed" in chosen.reason
-
-
-def test_without_a_trial_nothing_is_tried():
-    assert choose_engine("auto", FP32, TRAINING).name == NATIVE
 
 
 def test_asked_for_where_it_is_not_there_the_extension_is_refused(without_ipex):
@@ -180,17 +164,6 @@ def test_a_slow_first_step_ends_the_trial_before_it_takes_too_long(ipex, monkeyp
     assert IPEX in tried
 
 
-def test_the_first_step_does_not_count(ipex):
-    tried = []
-
-    def trial(engine):
-        first = engine.name not in tried
-        tried.append(engine.name)
-        time.sleep(0.1 if engine.name == NATIVE and first else 0.01 if engine.name == IPEX else 0.002)
-
-    assert choose_engine("auto", FP32, TRAINING, trial, lambda line: None).name == NATIVE
-
-
 @needs_bf16
 def test_bf16_is_close_to_fp32():
     exact = logits(unet(), NativeEngine(FP32), batch()[0])
@@ -244,12 +217,3 @@ def test_the_extension_predicts_what_the_model_does_and_leaves_it_as_it_is(ipex,
     torch.testing.assert_close(found, expected, atol=tolerance * float(expected.abs().max()), rtol=0)
     for name, tensor in unet().state_dict().items():
         torch.testing.assert_close(tensor, before[name], atol=0, rtol=0)
-
-
-def test_any_memory_layout_is_taken():
-    engine = NativeEngine(FP32)
-    images = torch.from_numpy(np.random.default_rng(0).normal(size=(1, 2, 64, 96)).astype(np.float32))
-    expected = logits(unet(), engine, images)
-    turned = images.permute(0, 1, 3, 2).contiguous().permute(0, 1, 3, 2)
-    torch.testing.assert_close(logits(unet(), engine, turned), expected, atol=1e-5, rtol=0)
-    assert expected.shape == (1, 1, 64, 96)

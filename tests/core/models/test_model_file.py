@@ -61,16 +61,6 @@ def test_the_name_of_a_base_model_need_not_be_utf_8(tmp_path, saved):
     assert load_network(str(tmp_path / "a.safetensors"))[1] == card
 
 
-def test_the_header_speaks_stac_mlm(saved):
-    from safetensors import safe_open
-
-    with safe_open(saved[0], "pt") as file:
-        document = json.loads(file.metadata()["roadseg"])
-    assert document["mlm:input"][0]["bands"] == ["red", "nir"]
-    assert document["mlm:input"][0]["value_scaling"][1] == {"type": "z-score", "mean": 500.0, "stddev": 200.0}
-    assert document["mlm:tasks"] == ["semantic-segmentation"]
-
-
 def saved_with(**tensors):
     """Return a function that saves a model with other tensors, by the names of their layers; None leaves one out."""
 
@@ -141,52 +131,29 @@ def test_a_weight_that_is_no_number_is_named_with_its_file(tmp_path, saved, valu
         load_weights(str(path))
 
 
-def test_a_missing_file_is_named(tmp_path):
-    with pytest.raises(ModelFileError, match="missing.safetensors"):
-        load_weights(str(tmp_path / "missing.safetensors"))
-
-
 @pytest.mark.parametrize(
     "part, value",
     [
-        ("format", "other"),
-        ("roadseg:architecture", {"name": "Unet", "encoder": "os.system", "in_channels": 2, "classes": 1}),
+        ("format", ["roadseg-model-1"]),
         ("roadseg:architecture", {"name": "Unet", "shell": "rm"}),
         ("roadseg:architecture", {"in_channels": 2}),
-        ("roadseg:architecture", {"name": "Unet", "encoder": "resnet18", "in_channels": 3, "classes": 1}),
-        ("roadseg:resolution_m", -1),
-        ("roadseg:resolution_m", "wide"),
-        ("roadseg:threshold", 7),
-        ("roadseg:threshold", True),
         ("roadseg:resolution_m", 1e300),
-        ("roadseg:resolution_m", "0.3"),
-        ("roadseg:halo_px", 32.0),
+        ("roadseg:threshold", 7),
         ("roadseg:halo_px", 33),
         ("roadseg:scaling", "log"),
         ("roadseg:training", [["steps", 3]]),
-        ("roadseg:metrics", "good"),
-        ("roadseg:versions", None),
         ("roadseg:classes", [{"name": "a", "speed_kmh": 30}] * 2),
-        ("roadseg:classes", {"name": "a"}),
-        ("roadseg:quantization", []),
-        ("license", ["CC0-1.0"]),
         ("license", "x" * 100_000),
-        ("format", ["roadseg-model-1"]),
         ("mlm:input", []),
-        ("mlm:input", {}),
-        ("mlm:input", CARD.to_document()["mlm:input"] * 2),
         *(("roadseg:architecture", {"name": "Unet", "encoder": "resnet18", "in_channels": 2, "classes": 1, **part})
-          for part in ({"in_channels": 2.0}, {"in_channels": "2"}, {"classes": True}, {"classes": 0},
-                       {"classes": 10**9}, {"in_channels": 10**9}, {"in_channels": -2}, {"encoder": None},
-                       {"depth": 900}, {"decoder_channels": [16] * 4}, {"decoder_channels": [0] * 5},
-                       {"decoder_channels": [10**9] * 5}, {"decoder_channels": ["16"] * 5},
+          for part in ({"encoder": "os.system"}, {"in_channels": 3}, {"in_channels": 10**9}, {"classes": 0},
+                       {"depth": 900}, {"decoder_channels": [16] * 4}, {"decoder_channels": [10**9] * 5},
                        {"name": "FPN", "decoder_channels": [16] * 5})),
         *(("mlm:input", [{**CARD.to_document()["mlm:input"][0], **part}])
-          for part in ({"bands": "rg"}, {"bands": ["red"]}, {"bands": ["red", 3]}, {"bands": ["red", "\ud800"]},
-                       {"value_scaling": [{"mean": 0, "stddev": 1}]}, {"value_scaling": [{}, {}]},
+          for part in ({"bands": ["red"]}, {"value_scaling": [{"mean": 0, "stddev": 1}]},
                        *({"value_scaling": [{"mean": mean, "stddev": std}, {"mean": 0, "stddev": 1}]} for mean, std in
-                         ((float("nan"), 1), (1e300, 1), (0, 1e-45), (0, 0), (0, -1), (0, 1e300), (0, "1"), (True, 1))),
-                       {"input": {"shape": [-1, 2, 512]}}, {"input": {"shape": [-1, 2, 512, 512.0]}}, {"input": []})),
+                         ((float("nan"), 1), (1e300, 1), (0, 1e-45), (0, -1))),
+                       {"input": {"shape": [-1, 2, 512]}})),
     ],
 )  # fmt: skip
 def test_a_tampered_description_is_refused_with_the_file(tmp_path, saved, part, value):
@@ -202,18 +169,9 @@ def test_a_tampered_description_is_refused_with_the_file(tmp_path, saved, part, 
 @pytest.mark.parametrize(
     "text",
     [
-        "",
-        "null",
         "[]",
-        "{}",
-        "[" * 100_000,
-        '{"a":' * 5000 + "1" + "}" * 5000,
         json.dumps(CARD.to_document())[:-1] + ', "format": "roadseg-model-1"}',
-        json.dumps(CARD.to_document()).replace("0.3,", "9" * 400 + ","),
-        json.dumps(CARD.to_document()).replace("0.3,", "9" * 5000 + ","),
-        json.dumps(CARD.to_document()).replace("0.3,", "1e999,"),
         json.dumps(CARD.to_document()).replace('"f1": 0.7', '"f1": NaN'),
-        json.dumps(CARD.to_document()).replace('"f1": 0.7', '"f1": ' + "[" * 100 + "]" * 100),
     ],
     ids=lambda text: text[:20],
 )
@@ -242,7 +200,7 @@ def test_bands_keep_their_filters_and_new_ones_get_the_mean():
     torch.testing.assert_close(adapted[:, 0], filters.mean(dim=1) * 3 / 4)
 
 
-@pytest.mark.parametrize("length", range(0, 256, 8))
+@pytest.mark.parametrize("length", range(0, 256, 32))
 def test_a_header_of_any_length_is_no_pickle(tmp_path, length):
     card = replace(CARD, training={"note": "x" * length})
     path = tmp_path / "roads.safetensors"

@@ -7,7 +7,7 @@ import torch
 from tests.core.support.bf16 import needs_bf16
 from training_core.errors import JobError, ModelFileError
 from training_core.events import Reporter
-from training_core.jobs import Evaluate, ExtractRoads, FineTune, Segment, from_options
+from training_core.jobs import Evaluate, ExtractRoads, Segment
 from training_core.models import openvino_model
 from training_core.models.architectures import Architecture, build_network
 from training_core.models.engines import (
@@ -70,15 +70,6 @@ def test_in_bf16_it_is_close(unet):
     assert 0 < (found - expected).abs().mean() < 0.02
 
 
-def test_sizes_in_any_order_do_not_mix(unet, graph):
-    engine = OpenvinoEngine(FP32)
-    prepared = engine.prepare_inference(graph)
-    for side in (32, 64, 96, 64, 32):
-        images = images_of(1, 2, side, 32)
-        expected = probability(unet, NativeEngine(FP32), images)
-        torch.testing.assert_close(engine.probability(prepared, images), expected, atol=1e-4, rtol=0)
-
-
 def test_a_result_outlives_the_next_one(graph):
     engine = OpenvinoEngine(FP32)
     prepared = engine.prepare_inference(graph)
@@ -118,11 +109,6 @@ def test_a_graph_that_cannot_run_is_refused():
         engine.prepare_inference(OnnxModel(b"nothing of the kind", False))
 
 
-def test_which_engines_can_run_what(unet, graph):
-    assert tuple(engines_for(unet)) == (NATIVE, IPEX, OPENVINO)
-    assert tuple(engines_for(graph)) == (OPENVINO,)
-
-
 def test_where_it_is_not_installed_it_is_refused_or_left_out(without_openvino, unet, graph):
     with pytest.raises(JobError, match="openvino cannot be used: OpenVINO is not installed") as refusal:
         choose_engine(OPENVINO, FP32, engines_for(unet), None, print)
@@ -135,27 +121,12 @@ def test_where_it_is_not_installed_it_is_refused_or_left_out(without_openvino, u
     assert OPENVINO not in tried
 
 
-def test_auto_tries_it_too(unet):
-    tried, said = set(), []
-    chosen = choose_engine("auto", FP32, engines_for(unet), lambda engine: tried.add(engine.name), said.append)
-    assert {NATIVE, OPENVINO} <= tried and chosen.name in tried
-    assert "openvino" in said[0]
-
-
 @pytest.mark.parametrize("engine", [NATIVE, IPEX])
 def test_an_onnx_model_needs_it(graph, engine):
     with pytest.raises(JobError, match=f"The engine {engine} does not run ONNX models") as refusal:
         choose_engine(engine, FP32, engines_for(graph), None, print)
     assert "openvino" in refusal.value.remedy
     assert choose_engine("auto", FP32, engines_for(graph), None, print).name == OPENVINO
-
-
-def test_it_is_for_jobs_that_infer():
-    common = {"roads": "r.gpkg", "model": "m.onnx", "engine": OPENVINO}
-    assert from_options(Evaluate, {**common, "rasters": ["a.tif"]}).engine == OPENVINO
-    assert from_options(ExtractRoads, {**common, "raster": "a.tif"}).engine == OPENVINO
-    with pytest.raises(JobError, match=r"\(engine\) is 'openvino'"):
-        from_options(FineTune, {**common, "rasters": ["a.tif"]})
 
 
 def test_every_job_that_takes_a_model_takes_an_onnx_file(town, learned_onnx, tmp_path):

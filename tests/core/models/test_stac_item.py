@@ -1,7 +1,6 @@
 import hashlib
 import json
 from dataclasses import replace
-from datetime import datetime, timedelta, timezone
 from urllib.parse import unquote
 
 import numpy as np
@@ -10,8 +9,6 @@ import pytest
 
 from tests.core.support.towns import RGB, plant_model
 from training_core.events import Reporter
-from training_core.geodata.model_input import IMAGE
-from training_core.geodata.road_classes import RoadClass
 from training_core.jobs import ExportModel
 from training_core.models.loading import load_model
 from training_core.models.stac_item import stac_item
@@ -64,16 +61,6 @@ def test_who_does_what_the_item_says_gets_a_probability(exported):
     assert [each["name"] for each in target["classification:classes"]] == ["background", "road"]
 
 
-def test_the_item_has_a_place_and_a_time(exported):
-    """STAC wants a time that is not null unless there are a start and an end."""
-    _, item = exported
-    (ring,) = item["geometry"]["coordinates"]
-    assert ring[0] == ring[-1]
-    assert item["bbox"] == [*map(min, zip(*ring)), *map(max, zip(*ring))] == [-180, -90, 180, 90]
-    made = datetime.strptime(item["properties"]["datetime"], "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=timezone.utc)
-    assert abs(datetime.now(timezone.utc) - made) < timedelta(minutes=10)
-
-
 def test_a_free_size_is_told_as_such(planted, tmp_path):
     item = export(planted, tmp_path / "model.onnx", tmp_path / "stac-item.json", tile_px=0)
     assert item["assets"]["model"]["href"] == "model.onnx" and item["id"] == "model"
@@ -86,32 +73,3 @@ def test_license_and_attribution_are_those_of_the_card(exported):
     found = of_card(exported, license="CC-BY-4.0", training={"attribution": {"town": "Town of X (CC BY 4.0)"}})
     assert found["license"] == "CC-BY-4.0"
     assert found["providers"] == [{"name": "town", "description": "Town of X (CC BY 4.0)"}]
-
-
-def test_the_item_says_where_the_image_decides(exported):
-    def told(properties):
-        return properties["mlm:input"][0]["description"] + properties["mlm:output"][0]["description"]
-
-    assert "each image" not in told(of_card(exported)) and "threshold" not in told(of_card(exported))
-    by_image = told(of_card(exported, scaling=IMAGE, threshold_by_image=True))
-    assert "normalizes each image" in by_image and "threshold by the image" in by_image
-
-
-@pytest.mark.parametrize(
-    ("training", "told"),
-    [
-        ({}, {"mlm:pretrained": True}),
-        ({"base_model": "starter"}, {"mlm:pretrained": True, "mlm:pretrained_source": "starter"}),
-        ({"base_model": ""}, {"mlm:pretrained": False, "mlm:pretrained_source": None}),
-        ({"base_model": ["?"]}, {"mlm:pretrained": True}),
-    ],
-)
-def test_the_item_tells_from_what_the_training_began(exported, training, told):
-    found = of_card(exported, training=training)
-    assert {name: value for name, value in found.items() if name.startswith("mlm:pretrained")} == told
-
-
-def test_road_classes_are_named(exported):
-    (output,) = of_card(exported, classes=(RoadClass("dirt track", 20),))["mlm:output"]
-    assert output["classification:classes"][2] == {"value": 2, "name": "dirt track", "description": "dirt track"}
-    assert "each road class" in output["description"]

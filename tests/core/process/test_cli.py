@@ -38,13 +38,6 @@ def help_of(*arguments):
     return shown.output
 
 
-def test_every_job_is_a_command():
-    shown = help_of()
-    for job in JOBS.values():
-        assert re.search(rf"^  {job.name} +{job.title}$", shown, re.MULTILINE)
-    assert "run" in shown
-
-
 @pytest.mark.parametrize("job", JOBS.values(), ids=JOBS)
 def test_help_tells_every_option_with_unit_range_and_default(job):
     shown = help_of(job.name)
@@ -109,11 +102,6 @@ def looked_at(*arguments, **options):
 def test_an_option_takes_several_values_side_by_side_or_repeated(arguments, rasters, bands):
     result = looked_at(*arguments.split())
     assert (result["rasters"], result["bands"]) == (rasters, bands)
-
-
-def test_an_option_of_one_value_takes_one():
-    ran = run("act", "--part", "look", "chatter")
-    assert ran.returncode == 2 and "unexpected extra argument (chatter)" in ran.stderr
 
 
 def test_a_folder_or_a_pattern_gives_its_rasters_whether_the_shell_expands_it_or_not(tmp_path):

@@ -6,7 +6,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from training_core.errors import Cancelled
 from training_core.events import Reporter
-from training_core.profiling import limits
+from training_core.profiling import limits, machine_facts
 from training_core.profiling.limits import (
     array_bytes,
     convolution_makers,
@@ -17,7 +17,7 @@ from training_core.profiling.limits import (
     scaling,
 )
 from training_core.profiling.profile import Rate
-from training_core.system import machine, memory, processor
+from training_core.system import memory, processor
 
 MIB, GIB = 1 << 20, 1 << 30
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
@@ -45,8 +45,8 @@ def test_scaling_is_the_rate_of_all_threads_to_as_many_times_that_of_one(rates, 
 
 def test_all_limits_are_measured(monkeypatch):
     readings_mhz = itertools.chain([1200.0], itertools.repeat(3000.0))
-    monkeypatch.setattr(machine, "frequency_mhz", lambda cpus: next(readings_mhz))
-    monkeypatch.setattr(machine, "last_level_cache_bytes", lambda cpus: 6 * MIB)
+    monkeypatch.setattr(machine_facts, "frequency_mhz", lambda cpus: next(readings_mhz))
+    monkeypatch.setattr(machine_facts, "last_level_cache_bytes", lambda cpus: 6 * MIB)
     before, fractions = torch.get_num_threads(), []
     found = measure_limits(2, 0.1, Reporter(lambda event: fractions.append(event.fraction)))
     formats = {"fp32", "int8"} | ({"bf16"} if processor.has_bf16_unit() else set())
@@ -66,8 +66,8 @@ def test_all_limits_are_measured(monkeypatch):
 
 
 def test_what_the_system_does_not_tell_is_left_open(monkeypatch):
-    monkeypatch.setattr(machine, "frequency_mhz", lambda cpus: None)
-    monkeypatch.setattr(machine, "last_level_cache_bytes", lambda cpus: 0)
+    monkeypatch.setattr(machine_facts, "frequency_mhz", lambda cpus: None)
+    monkeypatch.setattr(machine_facts, "last_level_cache_bytes", lambda cpus: 0)
     monkeypatch.setattr(limits, "convolution_makers", dict)
     monkeypatch.setattr(limits, "matrix_makers", dict)
     found = measure_limits(1, 0, Reporter())

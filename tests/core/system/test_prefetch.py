@@ -50,23 +50,6 @@ def test_items_are_made_ahead_but_not_without_end():
     coming.close()
 
 
-def test_they_are_made_while_others_are_used():
-    """One stage at a time would take twice as long as both of them together."""
-    started, gates = threading.Event(), threading.Event()
-
-    def items():
-        yield 1
-        started.set()
-        assert gates.wait(5)
-        yield 2
-
-    coming = ahead(items(), 1)
-    assert next(coming) == 1
-    assert started.wait(5)  # the second is being made though nobody asked for it yet
-    gates.set()
-    assert next(coming) == 2
-
-
 def test_an_error_comes_in_its_place():
     def items():
         yield 1

@@ -1,6 +1,7 @@
 import pytest
 
 from tests.core.support.machines import two_sockets_in, write
+from training_core.profiling import machine_facts
 from training_core.system import machine
 
 MIB = 1 << 20
@@ -21,19 +22,19 @@ def two_sockets(tmp_path):
     ],
 )
 def test_only_what_this_process_may_use_counts(two_sockets, cpus, cores, threads, nodes, cache_mib):
-    assert machine.physical_core_count(cpus, two_sockets) == cores
-    assert machine.threads_a_core(cpus, two_sockets) == threads
+    assert machine_facts.physical_core_count(cpus, two_sockets) == cores
+    assert machine_facts.threads_a_core(cpus, two_sockets) == threads
     assert set(machine.numa_nodes(cpus, two_sockets).values()) == nodes
-    assert machine.last_level_cache_bytes(cpus, two_sockets) == cache_mib * MIB
+    assert machine_facts.last_level_cache_bytes(cpus, two_sockets) == cache_mib * MIB
 
 
 def test_nodes_governor_huge_pages_and_frequency_are_those_of_the_cpus(two_sockets, tmp_path):
     assert machine.numa_nodes((1, 2, 5, 6), two_sockets) == {1: 0, 2: 1, 5: 0, 6: 1}
-    assert machine.huge_pages(two_sockets) == "madvise"
-    assert machine.frequency_mhz((0, 4), two_sockets, tmp_path) == pytest.approx((1000 + 1400) / 2)
-    assert machine.governor((0, 1), two_sockets) == "powersave"
+    assert machine_facts.huge_pages(two_sockets) == "madvise"
+    assert machine_facts.frequency_mhz((0, 4), two_sockets, tmp_path) == pytest.approx((1000 + 1400) / 2)
+    assert machine_facts.governor((0, 1), two_sockets) == "powersave"
     write(two_sockets, {"devices/system/cpu/cpu1/cpufreq/scaling_governor": "performance"})
-    assert machine.governor((0, 1), two_sockets) == "performance, powersave"
+    assert machine_facts.governor((0, 1), two_sockets) == "performance, powersave"
 
 
 def cpuinfo(flags):
@@ -44,9 +45,9 @@ def cpuinfo(flags):
 
 def test_without_frequency_scaling_the_frequency_is_in_cpuinfo_unless_no_cycles_are_counted(tmp_path):
     write(tmp_path, {"cpuinfo": cpuinfo("fpu aperfmperf avx2")})
-    assert machine.frequency_mhz((1, 3), tmp_path, tmp_path) == pytest.approx(2000.5)
+    assert machine_facts.frequency_mhz((1, 3), tmp_path, tmp_path) == pytest.approx(2000.5)
     write(tmp_path, {"cpuinfo": cpuinfo("fpu hypervisor avx2")})
-    assert machine.frequency_mhz((1, 3), tmp_path, tmp_path) is None
+    assert machine_facts.frequency_mhz((1, 3), tmp_path, tmp_path) is None
 
 
 @pytest.mark.parametrize(
@@ -61,33 +62,14 @@ def test_without_frequency_scaling_the_frequency_is_in_cpuinfo_unless_no_cycles_
 def test_the_allocator_is_the_library_that_is_loaded(tmp_path, library, expected):
     maps = f"7f0000-7f1000 r-xp 0 00:00 1 /usr/lib/x86_64-linux-gnu/libc.so.6\n7f2000-7f3000 r-xp 0 00:00 2 {library}"
     write(tmp_path, {"self/maps": maps})
-    assert machine.allocator_name(tmp_path) == expected
-
-
-def test_facts_bring_it_all_together_in_a_container(two_sockets, tmp_path):
-    memory = {"memory.max": 3000, "memory.current": 1000, "memory.stat": "inactive_file 0"}
-    write(two_sockets / "fs/cgroup", {"cpu.max": "300000 200000", **memory})
-    write(tmp_path / "proc", {"self/cgroup": "0::/"})
-    expected = {
-        "cpus": 4,
-        "cores": 2,
-        "threads_a_core": 2,
-        "numa_nodes": 1,
-        "governor": "powersave",
-        "huge_pages": "madvise",
-        "allocator": None,
-        "container_cores": 1.5,
-        "container_memory_left_bytes": 2000,
-    }
-    facts = machine.facts(two_sockets, tmp_path / "proc", (2, 3, 6, 7))
-    assert {name: facts[name] for name in expected} == expected
+    assert machine_facts.allocator_name(tmp_path) == expected
 
 
 def test_a_limit_beyond_all_memory_is_none(tmp_path):
     files = {"memory.limit_in_bytes": 2**63 - 4096, "memory.usage_in_bytes": 5, "memory.stat": "total_inactive_file 0"}
     write(tmp_path / "fs/cgroup/memory", files)
     write(tmp_path, {"self/cgroup": "4:memory:/"})
-    assert machine.facts(tmp_path, tmp_path)["container_memory_left_bytes"] is None
+    assert machine_facts.facts(tmp_path, tmp_path)["container_memory_left_bytes"] is None
 
 
 @pytest.mark.parametrize("text", [None, b"", b"?", b"\xff\xfe", "folder"])
@@ -100,15 +82,46 @@ def test_what_cannot_be_read_is_unknown(two_sockets, tmp_path, text):
         elif text is not None:
             path.write_bytes(text)
     cpus = range(8)
-    assert machine.physical_core_count(cpus, two_sockets) is None
-    assert machine.threads_a_core(cpus, two_sockets) is None
+    assert machine_facts.physical_core_count(cpus, two_sockets) is None
+    assert machine_facts.threads_a_core(cpus, two_sockets) is None
     assert machine.numa_nodes(cpus, two_sockets) == {}
-    assert machine.last_level_cache_bytes(cpus, two_sockets) == 0
-    assert machine.frequency_mhz(cpus, two_sockets, tmp_path) is None
-    assert machine.huge_pages(two_sockets) is None
-    assert machine.allocator_name(tmp_path) is None
-    facts = machine.facts(two_sockets, tmp_path, cpus)
+    assert machine_facts.last_level_cache_bytes(cpus, two_sockets) == 0
+    assert machine_facts.frequency_mhz(cpus, two_sockets, tmp_path) is None
+    assert machine_facts.huge_pages(two_sockets) is None
+    assert machine_facts.allocator_name(tmp_path) is None
+    facts = machine_facts.facts(two_sockets, tmp_path, cpus)
     assert facts["cpus"] == 8
     assert {name for name, fact in facts.items() if fact is None} >= {
         "threads_a_core", "numa_nodes", "huge_pages", "allocator", "container_cores", "container_memory_left_bytes",
     }  # fmt: skip
+
+
+@pytest.fixture
+def groups(tmp_path):
+    """Return a function that writes files below the mounts, and what this process is a member of."""
+
+    def write(membership, **files):
+        for path, text in files.items():
+            file = tmp_path / "fs" / path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(f"{text}\n")
+        (tmp_path / "cgroup").write_text(f"{membership}\n")
+        return tmp_path / "cgroup", tmp_path / "fs"
+
+    return write
+
+
+def test_version_2_gives_a_quota_of_a_period(groups):
+    assert machine_facts.quota_cores(*groups("0::/jobs/one", **{"jobs/one/cpu.max": "150000 100000"})) == 1.5
+
+
+def test_version_1_has_a_hierarchy_for_processors_and_says_minus_1_where_there_is_no_limit(groups):
+    files = {"cpu/jobs/cpu.cfs_quota_us": 400000, "cpu/jobs/cpu.cfs_period_us": 100000}
+    assert machine_facts.quota_cores(*groups("3:cpu,cpuacct:/jobs\n0::/", **files)) == 4
+    files = {"cpu/cpu.cfs_quota_us": -1, "cpu/cpu.cfs_period_us": 100000}
+    assert machine_facts.quota_cores(*groups("3:cpu:/", **files)) is None
+
+
+@pytest.mark.parametrize("text", ["max 100000", "lots", "5", "100000 0"])
+def test_quotas_that_say_nothing_are_no_limit(groups, text):
+    assert machine_facts.quota_cores(*groups("0::/", **{"cpu.max": text})) is None
