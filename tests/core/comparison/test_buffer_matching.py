@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 import shapely
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.core.support.road_graphs import graphs_of, roads_of, town, vegas
+from tests.core.support.road_graphs import roads_of, town
 from training_core.comparison.buffer_matching import complement, matched_intervals, score_lines
 from training_core.networks.road_graph import Places, contracted
 
@@ -43,11 +42,6 @@ def test_a_part_that_is_missed_and_another_that_is_false():
     assert score.f1 == pytest.approx(2 / (1 / 0.64 + 110 / 62))
 
 
-def test_a_crossing_line_is_near_as_far_as_the_tolerance_says():
-    parts = matched_intervals(roads_of([(50, -50), (50, 50)]), roads_of(LINE), 5)
-    assert np.column_stack([parts.begin_m, parts.end_m]) == pytest.approx(np.array([[45, 55]]))
-
-
 @settings(max_examples=12, deadline=None)
 @given(st.integers(0, 10**6), st.integers(0, 10**6), st.floats(0.3, 1), st.floats(0.5, 30))
 def test_lengths_are_those_within_a_buffer(one, other, kept, tolerance_m):
@@ -73,13 +67,3 @@ def test_what_is_near_and_the_rest_are_all_without_overlap(seed, tolerance_m):
     middles = truth.points_at(Places(left.edge, (left.begin_m + left.end_m) / 2))
     _, gap_m = proposal.nearest(middles, 1000)
     assert (gap_m > tolerance_m - 1e-6).all()
-
-
-def test_the_pair_of_las_vegas_is_as_near_as_buffers_say(real_data):
-    truth, proposal = map(contracted, graphs_of(*vegas(real_data)))
-    score = score_lines(truth, proposal, 4)
-    expected = [
-        one.intersection(other.buffer(4, quad_segs=64)).length / one.length
-        for one, other in ((as_shape(truth), as_shape(proposal)), (as_shape(proposal), as_shape(truth)))
-    ]
-    assert [score.completeness, score.correctness] == pytest.approx(expected, abs=1e-4)

@@ -82,11 +82,6 @@ def test_a_segment_that_is_too_short_is_part_of_its_neighbors_if_it_has_some():
     assert kinds_of(drawn(ROAD, [(300, 0), (304, 0)]), drawn(ROAD))[1] == (1, UNMATCHED, 0, 4)
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_a_network_is_intact_to_itself(seed):
-    assert (classify_changes(lines_of(seed), lines_of(seed), LIMITS)[0].kind == INTACT).all()
-
-
 @settings(max_examples=12, deadline=None)
 @given(st.integers(0, 10**6), st.floats(0.3, 1), st.floats(0, 40))
 def test_segments_cover_each_line_and_are_long_enough(seed, kept, min_stretch_m):

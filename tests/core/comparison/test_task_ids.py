@@ -48,14 +48,6 @@ def test_places_that_moved_by_10_cm_keep_their_ids_but_for_few_at_a_border_of_th
     assert with_earlier == ids and kept == len(ids)
 
 
-def test_a_place_at_a_border_keeps_its_id_with_the_earlier_challenge_only():
-    border = np.array([(13.40495, 52.51925)])
-    west, east = moved(border, -0.1, 0), moved(border, 0.1, 0)
-    (before,), (after,) = make_ids(["new"], west)[0], make_ids(["new"], east)[0]
-    assert before != after
-    assert make_ids(["new"], east, [before]) == ([before], 1)
-
-
 @pytest.mark.parametrize("longitude", [180.0, -180.0, 179.99999])
 def test_a_place_on_the_antimeridian_is_the_same_from_either_side(longitude):
     ids = make_ids(["lost"], np.array([(longitude, -16.8)]))[0]
@@ -89,11 +81,3 @@ def test_any_number_of_tasks_at_one_place_have_ids_of_their_own():
     assert len(set(ids)) == len(set(again)) == 2000
     # Each other's nearest are only two of them, and the others are new.
     assert kept == 1 and len({*ids, *again}) == 3999
-
-
-def test_a_new_task_in_the_cell_of_an_earlier_one_gets_an_id_of_its_own():
-    place = np.array([(13.0, 0.0)])
-    earlier = ["new_0.0000_13.0000"]
-    both = np.concatenate([place, moved(place, 0, 5)])
-    ids, kept = make_ids(["new", "new"], both, earlier)
-    assert ids[0] == earlier[0] and ids[1] != ids[0] and kept == 1

@@ -42,28 +42,6 @@ def test_half_of_a_line():
     assert scores(found) == pytest.approx((1, 0.25, 0.4))
 
 
-def test_a_gap_hides_what_lies_beyond_it():
-    # All is there but 4 m in the middle: every seed reaches one half alone, in the proposal.
-    found = topo(roads_of(LINE), roads_of([(0, 0), (58, 0)], [(62, 0), (120, 0)]), hole_m=4)
-    assert found.paired == 4
-    assert found.holes == 4 * 24
-    assert found.marbles == found.matched == 4 * 12
-
-
-def test_the_radius_limits_what_is_reached():
-    # Seeds stand at 15, 45, 75 and 105 m, holes at 2.5, 7.5 m and so on.
-    found = topo(roads_of(LINE), roads_of(LINE), radius_m=20)
-    reached = [sum(abs(seed - (2.5 + 5 * hole)) <= 20 for hole in range(24)) for seed in (15, 45, 75, 105)]
-    assert found.holes == found.marbles == found.matched == sum(reached)
-
-
-def test_a_hole_takes_one_marble():
-    # A second road beside the true one drops as many marbles again, for which no holes are left.
-    twice = roads_of(LINE, [(0, 0), (0, 3), (120, 3)])
-    found = topo(roads_of(LINE), twice, hole_m=5)
-    assert found.matched == found.holes < found.marbles
-
-
 def named(kind, places):
     return {(kind, n): (edge, along) for n, (edge, along) in enumerate(zip(places.edge, places.along_m)) if edge >= 0}
 

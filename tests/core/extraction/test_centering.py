@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import shapely
-from scipy.ndimage import gaussian_filter, map_coordinates
+from scipy.ndimage import map_coordinates
 from shapely.geometry import LineString, Point
 
 from training_core.extraction.bitmask import BitMask
@@ -98,20 +98,6 @@ def test_where_pixels_are_not_square_a_line_is_in_the_middle_on_the_ground(angle
     probability = 1 / (1 + np.exp(1.5 * (from_middle_m(middle, pixel_m) - 4)))
     _, after = skeleton_and_center(probability >= 0.3, probability, pixel_m)
     assert rms_m(after, middle) < 0.15
-
-
-def test_ragged_sides_move_a_line_by_less_than_they_move_its_skeleton():
-    rng = np.random.default_rng(1)
-    before, after = [], []
-    for angle in (5, 25, 45, 70):
-        middle = straight(angle, 0.3)
-        ragged = from_middle_m(middle) + 8 * gaussian_filter(rng.standard_normal((SIDE_M, SIDE_M)), 1.5) * 0.4
-        probability = 1 / (1 + np.exp(2 * (ragged - 4)))
-        graphs = skeleton_and_center(probability >= 0.5, probability)
-        before.append(rms_m(graphs[0], middle))
-        after.append(rms_m(graphs[1], middle))
-    assert np.mean(after) < 0.85 * np.mean(before)
-    assert max(after) < 0.5
 
 
 def test_a_side_road_draws_the_line_no_farther_and_where_all_is_road_nothing_moves():

@@ -14,11 +14,10 @@ from rasterio.crs import CRS
 from rasterio.features import rasterize
 from shapely.geometry import box
 
-from tests.core.support.graphs import lines
 from tests.core.support.rasters import NORTH_UP, UTM, write_raster
 from training_core.errors import ImageryError
 from training_core.events import Reporter
-from training_core.extraction.line_measures import class_votes, elected, percentile_class
+from training_core.extraction.line_measures import percentile_class
 from training_core.extraction.road_extraction import extract_network
 from training_core.geodata.grid import Grid
 from training_core.geodata.road_classes import RoadClass, to_document
@@ -104,20 +103,6 @@ def test_classes_that_openstreetmap_does_not_know_or_that_are_not_given_are_tagg
     roads = extract_network(array_raster(TOWN > 0, np.ones(TOWN.shape, bool)), grid, OPTIONS, Reporter()).roads
     assert not {"road_class", "speed_kmh", "travel_time_s"} & set(roads.columns)
     assert set(roads["highway"]) == {"road"}
-
-
-def test_a_line_between_two_nodes_alone_has_the_class_at_its_middle():
-    numbers = np.zeros((5, 21), np.uint8)
-    numbers[2, 10] = FAST
-    votes = class_votes(lines([(0, 2), (20, 2)], [(0, 4), (20, 4)]), class_array(numbers, CLASSES))
-    names, speeds = elected(votes, CLASSES)
-    assert names.tolist() == ["primary", None] and speeds[0] == 72.0 and np.isnan(speeds[1])
-
-
-def test_a_network_does_not_depend_on_the_strips_in_which_classes_are_read(monkeypatch):
-    whole = extracted(TOWN)
-    monkeypatch.setattr("training_core.geodata.road_raster._STRIP_PX", 300 * 8)
-    assert extracted(TOWN)["road_class"].tolist() == whole["road_class"].tolist()
 
 
 def test_parts_of_a_line_have_times_of_their_own():

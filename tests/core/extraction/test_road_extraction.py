@@ -102,23 +102,6 @@ def test_lines_lie_on_the_map_and_are_measured_on_the_ground(name):
     assert found.roads["length_m"][0] == pytest.approx(Geod(ellps="WGS84").geometry_length(true), rel=0.01)
 
 
-def test_widths_are_on_the_ground_where_pixels_are_not_square():
-    across, along = LineString([(50, 100), (250, 100)]), LineString([(150, 0), (150, 200)])
-    grid = GRIDS["not square"]
-    assert extracted(drawn(across.buffer(4.5)), grid).roads["width_m"][0] == pytest.approx(9, abs=0.6)
-    assert extracted(drawn(along.buffer(8.5)), grid).roads["width_m"][0] == pytest.approx(8.5, abs=0.6)
-
-
-def test_a_t_junction():
-    found = extracted(drawn(box(0, 96, 300, 105), box(146, 0, 155, 100)))
-    assert degrees(found) == [1, 1, 1, 3]
-    junction = in_pixels(found.nodes.geometry[found.nodes["degree"] == 3].iloc[0], SQUARE_PIXELS)
-    assert junction.distance(Point(150.5, 100.5)) < 1
-    lines = found.roads.geometry.apply(lambda line: in_pixels(line, SQUARE_PIXELS))
-    nearest = lines.intersection(LineString([(0, 100.5), (300, 100.5)]).buffer(1)).length.sum()
-    assert nearest == pytest.approx(300, abs=3)
-
-
 @pytest.mark.parametrize("angle", [90, 60, 45, 30])
 def test_a_crossing_is_one_node(angle):
     run_x = 90 / np.tan(np.radians(angle))
@@ -132,14 +115,6 @@ def test_a_crossing_is_one_node(angle):
     assert crossing.distance(Point(150, 100)) < 1.5
 
 
-def test_a_dual_carriageway_between_two_junctions_is_two_lines():
-    found = extracted(drawn(box(0, 96, 100, 104), box(200, 96, 300, 104), box(100, 60, 200, 140)) & ~drawn(
-        box(110, 70, 190, 130)
-    ))  # fmt: skip
-    assert degrees(found) == [1, 1, 3, 3]
-    assert len(found.roads) == 4
-
-
 def test_a_ring_road_is_a_closed_line():
     found = extracted(drawn(Point(150, 100).buffer(60).boundary.buffer(4)))
     assert len(found.roads) == 1
@@ -147,11 +122,6 @@ def test_a_ring_road_is_a_closed_line():
     assert ring.is_ring
     assert len(ring.coords) > 8
     assert found.roads["length_m"][0] == pytest.approx(2 * np.pi * 60, rel=0.01)
-
-
-def test_bumps_on_a_roads_side_leave_no_spurs():
-    bumps = [Point(x, 95).buffer(4) for x in range(20, 290, 25)]
-    assert len(extracted(drawn(box(0, 95, 300, 105), *bumps)).roads) == 1
 
 
 def test_a_short_side_road_stays_where_the_data_ends():
@@ -174,15 +144,6 @@ def test_roads_reach_the_border_of_the_image_and_of_the_data_also_around_a_hole(
     found = extracted(drawn(box(0, 95, 300, 105)), known=known)
     assert len(found.roads) == 2
     assert not found.roads.intersects(on_map(box(140, 80, 160, 120), SQUARE_PIXELS).buffer(-0.1)).any()
-
-
-def test_small_components_and_dots_go_and_the_longest_is_the_first():
-    shapes = box(10, 10, 40, 16), box(10, 50, 290, 56), box(10, 100, 22, 104), box(100, 150, 101, 151)
-    found = extracted(drawn(*shapes))
-    assert found.roads.sort_values("component")["length_m"].tolist() == pytest.approx([275, 25], abs=6)
-    assert found.roads.sort_values("component")["component"].tolist() == [1, 2]
-    assert found.numbers["components"] == 2
-    assert found.numbers["length_m"] == pytest.approx(300, abs=12)
 
 
 def test_confidence_is_the_mean_probability_along_the_line():
@@ -310,13 +271,6 @@ def test_a_long_gap_is_joined_along_the_road_that_the_probability_shows_and_else
     assert len(extracted(None, probability=dark, options=options).roads) == 2
 
 
-def test_a_side_road_is_joined_with_its_main_road_across_a_shadow():
-    main, side = LineString([(0, 40), (300, 40)]), LineString([(150, 40), (160, 190)])
-    probability = seen_road(main.buffer(4).union(side.buffer(4)), box(100, 50, 200, 80))
-    found = extracted(None, probability=probability)
-    assert degrees(found) == [1, 1, 1, 3]
-
-
 def beside_a_road(shape, seen):
     """A road, and something beside it, which the probability shows as well as told."""
     probability = np.where(drawn(LineString([(0, 100), (300, 100)]).buffer(4)), np.float32(0.9), np.float32(0.02))
@@ -357,24 +311,6 @@ def test_a_gap_along_which_a_road_is_not_probable_stays_open():
     found = extracted(probability > 0.5, probability=probability, options=options)
     assert sorted(found.roads["length_m"]) == pytest.approx([88, 200], abs=3)
     assert len(extracted(probability > 0.5, probability=probability).roads) == 1
-
-
-def test_lines_are_centered_unless_switched_off():
-    middle = LineString([(-20, 100.2), (320, 100.2)])
-    probability = 1 / (1 + np.exp(1.5 * (from_line_px(middle) - 4)))
-    away = []
-    for is_centered in (True, False):
-        options = Vectorize(center=is_centered, simplify_m=0.0)
-        found = extracted(probability >= 0.3, probability=probability.astype(np.float32), options=options)
-        line = in_pixels(found.roads.geometry[0], SQUARE_PIXELS)
-        points = shapely.line_interpolate_point(line, np.linspace(0.1, 0.9, 100), normalized=True)
-        away.append(np.sqrt((shapely.distance(points, middle) ** 2).mean()))
-    assert away[0] < 0.1 < away[1]
-
-
-def from_line_px(line):
-    rows, columns = np.mgrid[:200, :300]
-    return shapely.distance(shapely.points(columns.ravel() + 0.5, rows.ravel() + 0.5), line).reshape(200, 300)
 
 
 def noisy_town(seed, shape=(200, 300)):
@@ -488,13 +424,6 @@ def test_side_roads_that_are_offset_have_a_junction_each(apart):
     assert degrees(found) == [1, 1, 1, 1, 3, 3]
     x = sorted(in_pixels(node, SQUARE_PIXELS).x for node in found.nodes.geometry[found.nodes["degree"] == 3])
     assert x == pytest.approx([left, right], abs=0.6)
-
-
-@pytest.mark.parametrize("radius", [8, 12, 20])
-def test_a_turning_circle_is_the_end_of_its_road(radius):
-    road = drawn(LineString([(20, 100), (200, 100)]).buffer(3, cap_style="flat"), Point(200, 100).buffer(radius))
-    (line,) = (in_pixels(line, SQUARE_PIXELS) for line in extracted(road).roads.geometry)
-    assert line.hausdorff_distance(LineString([(20, 100), (200, 100)])) < radius
 
 
 @pytest.mark.parametrize("radius", [10, 15, 20])

@@ -97,13 +97,6 @@ def test_no_gap_is_wider_than_the_image():
     assert at_most[15, 20]
 
 
-def test_a_mask_has_no_second_threshold():
-    road, known = noise((40, 50), 3)[0] > 0.6, np.ones((40, 50), dtype=bool)
-    options = {"min_area_m2": 0, "min_hole_m2": 0, "close_m": 0}
-    for hysteresis in (0.05, 1.0):
-        np.testing.assert_array_equal(found(array_raster(road, known), hysteresis=hysteresis, **options)[0], road)
-
-
 def test_a_stop_is_heeded_at_every_strip():
     road = np.zeros((80, 20), dtype=bool)
     asked = []

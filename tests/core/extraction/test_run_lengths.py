@@ -7,14 +7,11 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import ndimage
 
+from tests.core.support.masks import EIGHT_NEIGHBORS, MASKS, SHAPES
 from training_core.extraction.bitmask import BitMask
 from training_core.extraction.road_mask import closed, connected_to, with_small_holes_filled, without_small_patches
 from training_core.extraction.run_lengths import Frame, Runs, components, drawn, joined, runs_of
 
-EIGHT_NEIGHBORS = np.ones((3, 3), dtype=bool)
-SIDES = st.integers(1, 24)
-SHAPES = st.tuples(SIDES, SIDES)
-MASKS = SHAPES.flatmap(lambda shape: arrays(bool, shape))
 TWO_MASKS = SHAPES.flatmap(lambda shape: st.tuples(arrays(bool, shape), arrays(bool, shape)))
 
 
@@ -124,11 +121,3 @@ def test_closing_is_extensive_and_idempotent(masks, columns, rows):
     assert not (mask & ~once).any()
     assert not (once & ~known).any()
     np.testing.assert_array_equal(closed_array(once, columns, rows, known), once)
-
-
-def test_the_structuring_element_of_closing_is_round():
-    mask = np.ones((60, 60), dtype=bool)
-    mask[20:40, 20:40] = False
-    found = closed_array(mask, 15, 15)
-    assert found[[20, 20, 39, 39], [20, 39, 20, 39]].all()
-    assert not found[[20, 30, 30, 39], [30, 20, 39, 30]].any()

@@ -4,16 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
 from scipy import ndimage
 
+from tests.core.support.masks import EIGHT_NEIGHBORS, MASKS, topology
 from training_core.extraction.bitmask import BitMask
 from training_core.extraction.clearance import Clearance, cut_ends
 from training_core.extraction.thinning import thin
-
-EIGHT_NEIGHBORS = np.ones((3, 3), dtype=bool)
-SIDES = st.integers(1, 24)
-MASKS = st.tuples(SIDES, SIDES).flatmap(lambda shape: arrays(bool, shape))
 
 
 def clearance_of(mask, known, pixel_m):
@@ -24,12 +20,6 @@ def ends_of(mask, known):
     """Column and row of each end, and a mask of them."""
     ends = cut_ends(BitMask.of(mask), BitMask.of(known), clearance_of(mask, known, (1, 1)))
     return ends, BitMask.empty(*mask.shape).with_pixels(ends).unpacked()
-
-
-def topology(mask):
-    """Components and holes, counted on the image."""
-    padded = np.pad(mask, 1)
-    return ndimage.label(padded, EIGHT_NEIGHBORS)[1], ndimage.label(~padded)[1] - 1
 
 
 def can_go(skeleton):
@@ -71,16 +61,6 @@ def test_fixed_pixels_stay_and_the_topology_too(mask, seed):
     skeleton = thin(mask, fixed)
     assert skeleton[fixed].all()
     assert topology(skeleton) == topology(mask)
-
-
-@pytest.mark.parametrize("seed", range(2))
-def test_blobs_with_ragged_sides_leave_nothing_solid(seed):
-    noise = np.random.default_rng(seed).standard_normal((200, 200))
-    mask = ndimage.binary_opening(noise > -0.6, EIGHT_NEIGHBORS)
-    skeleton = thin(mask)
-    assert mask.sum() > 5000
-    assert not ndimage.binary_erosion(skeleton, EIGHT_NEIGHBORS).any()
-    assert can_go(skeleton) == []
 
 
 def test_a_straight_road_has_its_middle_as_skeleton_and_a_diagonal_one_keeps_its_length():

@@ -4,26 +4,16 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
 from scipy import ndimage
 
+from tests.core.support.masks import EIGHT_NEIGHBORS, MASKS, topology
 from training_core.extraction.thinning import thin
 from training_core.extraction.tracing import trace
-from training_core.networks.chains import join_chains
-from training_core.networks.graph import contract, select_edges
-
-EIGHT_NEIGHBORS = np.ones((3, 3), dtype=bool)
-SIDES = st.integers(1, 24)
-MASKS = st.tuples(SIDES, SIDES).flatmap(lambda shape: arrays(bool, shape))
+from training_core.networks.graph import contract
 
 
 def drawn(*rows):
     return np.array([[character == "#" for character in row] for row in rows])
-
-
-def image_topology(mask):
-    padded = np.pad(mask, 1)
-    return ndimage.label(padded, EIGHT_NEIGHBORS)[1], ndimage.label(~padded)[1] - 1
 
 
 def graph_topology(graph):
@@ -52,13 +42,13 @@ def test_a_skeletons_graph_has_its_components_and_cycles(mask, opening):
     skeleton = thin(mask)
     graph = trace(skeleton)
     assert_sound(graph)
-    assert graph_topology(graph) == image_topology(skeleton)
+    assert graph_topology(graph) == topology(skeleton)
 
 
 @settings(deadline=None, max_examples=150)
 @given(MASKS)
 def test_so_has_the_graph_of_any_mask(mask):
-    assert graph_topology(trace(mask)) == image_topology(mask)
+    assert graph_topology(trace(mask)) == topology(mask)
 
 
 @settings(deadline=None, max_examples=60)
@@ -83,20 +73,6 @@ def test_a_line_and_stairs_are_one_edge_with_all_their_pixels():
     graph = trace(drawn("##....", ".##...", "..##..", "...##."))
     assert graph.degree.tolist() == [1, 1]
     assert graph.lengths() == pytest.approx([7])
-
-
-@pytest.mark.parametrize("rows", [("##",), ("#.", ".#"), (".#", "#.")])
-def test_two_pixels_are_an_edge(rows):
-    graph = trace(drawn(*rows))
-    assert graph.edges.tolist() == [[0, 1]]
-    assert len(graph.points) == 2
-
-
-def test_a_t_has_one_junction():
-    graph = trace(drawn("#######", "...#...", "...#...", "...#..."))
-    assert sorted(graph.degree) == [1, 1, 1, 3]
-    assert graph.nodes[graph.degree == 3].tolist() == [[3, 0]]
-    assert graph.lengths() == pytest.approx([3, 3, 3])
 
 
 @pytest.mark.parametrize(
@@ -125,23 +101,6 @@ def test_a_ring_is_an_edge_from_a_node_to_itself_with_or_without_a_stick():
     assert sorted(first == last for first, last in graph.edges) == [False, True]
 
 
-def test_two_ways_between_the_same_junctions_are_two_edges():
-    graph = trace(drawn("...###...", "..#...#..", "##.....##", "..#...#..", "...###..."))
-    assert sorted(graph.degree) == [1, 1, 3, 3]
-    pairs = [tuple(sorted(edge)) for edge in graph.edges.tolist()]
-    assert len(pairs) == 4
-    assert len(set(pairs)) == 3
-
-
-def test_more_nodes_than_sixteen_bits_count():
-    mask = np.zeros((702, 700), dtype=bool)
-    mask[:700:2, ::2] = True  # lone pixels
-    mask[701] = True
-    graph = trace(mask)
-    assert len(graph.nodes) == 350 * 350 + 2
-    assert graph.lengths().tolist() == [699]
-
-
 def test_more_junctions_and_edges_than_sixteen_bits_count():
     mask = np.zeros((1037, 1037), dtype=bool)
     mask[::4] = mask[:, ::4] = True  # 260 lines each way, of which the four corners are no junctions
@@ -149,14 +108,6 @@ def test_more_junctions_and_edges_than_sixteen_bits_count():
     assert (graph.degree >= 3).sum() == len(graph.nodes) == 260 * 260 - 4
     assert len(graph.edges) == 2 * 260 * 259 - 4
     assert graph_topology(graph) == (1, 259 * 259)
-
-
-def test_taking_a_branch_away_lets_the_rest_be_joined():
-    graph = trace(drawn("#######", "...#...", "...#..."))
-    is_top = np.array([(graph.line(edge)[:, 1] == 0).all() for edge in range(len(graph.edges))])
-    rest = join_chains(select_edges(graph, is_top))
-    assert rest.edges.tolist() == [[0, 1]]
-    assert rest.line(0)[np.argsort(rest.line(0)[:, 0])].tolist() == [[column, 0] for column in range(7)]
 
 
 def test_a_piece_between_junctions_is_contracted_to_its_middle_and_a_cycle_never():

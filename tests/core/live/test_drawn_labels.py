@@ -82,14 +82,6 @@ def test_labels_that_come_one_by_one_are_those_that_come_at_once(steps):
     assert one_by_one.labeled_px == at_once.labeled_px and one_by_one.road_px == at_once.road_px
 
 
-def test_only_what_changes_is_reported():
-    labels = drawn(road("a", (10, 20), (490, 20)))
-    changed = labels.change([road("b", (100, 300), (200, 300))])
-    assert changed.blocks and not changed.erased
-    assert all(4 <= row <= 5 and 1 <= column <= 3 for row, column in changed.blocks)
-    assert labels.change([road("b", (100, 300), (200, 300))]).blocks == []
-
-
 def test_erasing_leaves_nothing_and_tells_where_it_was():
     labels = drawn(road("a", (10, 20), (490, 20)), road("b", (100, 300), (200, 300)))
     erased = labels.change([Change("roads", "b", None)]).erased

@@ -20,7 +20,6 @@ from training_core.live.commands import Change
 from training_core.live.drawn_labels import DrawnLabels
 from training_core.live.label_layers import kept_labels
 
-X, Y = NORTH_UP.c, NORTH_UP.f
 HEIGHT, WIDTH = 400, 500
 GRIDS = {
     "in meters": Grid(CRS.from_epsg(32633), NORTH_UP, WIDTH, HEIGHT),

@@ -92,13 +92,6 @@ def test_what_the_base_model_says_is_rehearsed_by_one_chip_of_a_step_and_labels_
     assert np.count_nonzero(rehearsed == ROAD) <= np.count_nonzero(drawn)
 
 
-def test_places_to_rehearse_lie_in_the_view_and_in_the_image(choice):
-    window = (SIDE_PX - 40, 10, 400, CHIP_PX + 5)
-    places = {choice.place_in(window) for _ in range(50)}
-    assert {column for column, _ in places} == {SIDE_PX - CHIP_PX} and {row for _, row in places} <= set(range(10, 16))
-    assert len(places) > 1
-
-
 def test_chips_come_more_often_from_where_the_model_is_wrong(labels, choice):
     blocks = draw(labels, choice, 0, 1)
     for _ in range(40):

@@ -83,16 +83,6 @@ def test_a_view_is_predicted_coarsely_first_and_then_all_of_it(monkeypatch):
     np.testing.assert_array_equal(view.inner, np.broadcast_to(expected(view), (400, 500)))
 
 
-def test_the_middle_comes_first(monkeypatch):
-    monkeypatch.setattr(map_prediction, "USUAL_PIECE_PX", 160)
-    view = looking(100, 100, 900, 900)
-    work_off(view, lambda view: view.fraction > 0)
-    _, _, width, height = view.canvas
-    current = np.argwhere(view._is_current)
-    middle = current.mean(axis=0) - (height / 2, width / 2)
-    assert np.hypot(*middle) < 200
-
-
 def test_when_the_model_changes_what_it_said_before_stays_until_it_speaks(monkeypatch):
     monkeypatch.setattr(map_prediction, "USUAL_PIECE_PX", 160)
     monkeypatch.setattr(map_prediction, "MAX_PIECE_PX", 160)
@@ -144,11 +134,3 @@ def test_what_is_known_of_a_part_is_told_once_it_is_current(place):
     work_off(view)
     assert view.part(window).shape == (window[3], window[2])
     assert view.part((column - 500, row, 10, 10)) is None
-
-
-def test_pieces_become_smaller_on_a_slow_machine(monkeypatch):
-    view = looking(0, 0, 1000, 1000)
-    slow = map_prediction.PIECE_S / 224**2
-    view._s_per_px = slow
-    view.renew(predictor())
-    assert max(work.window[2] for work in view._work if not work.is_coarse) <= 224

@@ -56,36 +56,12 @@ def test_a_spur_stays_that_is_long_on_the_ground_or_cut_by_the_border():
     assert len(prune_spurs(cut, 10, roads(1.0, is_data_edge=lambda points: points[:, 1] == 0)).edges) == 3
 
 
-def test_a_comb_of_spurs_goes_and_the_road_keeps_its_length():
-    graph = traced((30, 100), np.s_[20, :], *(np.s_[15:20, column] for column in range(4, 97, 4)))
-    pruned = prune_spurs(graph, 10, NARROW)
-    assert len(pruned.edges) == 1
-    assert pruned.lengths()[0] >= 95
-
-
 def test_of_a_fork_at_a_roads_end_one_side_stays():
     arm = np.arange(5)
     graph = traced((30, 60), np.s_[15, 5:50], (15 - arm, 50 + arm), (15 + arm, 50 + arm))
     pruned = prune_spurs(graph, 10, NARROW)
     assert len(pruned.edges) == 1
     assert pruned.nodes[:, 0].max() == 54
-
-
-def test_a_short_road_by_itself_and_a_small_star_are_not_pruned_away():
-    arm = np.arange(1, 4)
-    graph = traced((30, 60), np.s_[5, 5:9], (20 - arm, 30 - arm), (20 - arm, 30 + arm), np.s_[20:24, 30])
-    pruned = prune_spurs(graph, 10, NARROW)
-    assert len(pruned.edges) == 2
-    assert (pruned.degree == 1).all()
-
-
-def test_a_lollipop_without_its_stick_is_a_ring():
-    angles = np.linspace(0, 2 * np.pi, 400)
-    circle = (np.rint(30 + 12 * np.sin(angles)).astype(int), np.rint(30 + 12 * np.cos(angles)).astype(int))
-    graph = traced((60, 60), circle, np.s_[42:47, 30])
-    assert cycles(graph) == 1
-    pruned = prune_spurs(graph, 10, NARROW)
-    assert pruned.edges.tolist() == [[0, 0]]
 
 
 def test_short_components_go_and_long_ones_stay_with_all_their_lines():
@@ -141,15 +117,6 @@ def test_parallel_edges_do_not_coincide_once_simplified():
     simple = simplify(graph, 100)
     assert len({simple.line(edge).tobytes() for edge in range(2)}) == 2
     assert simple.sizes.tolist() == [3, 3, 2, 2]
-
-
-def test_an_empty_graph_goes_through_all_steps():
-    graph = traced((10, 10))
-    graph = prune_spurs(graph, 10, NARROW)
-    graph = merge_crossings(graph, Surroundings(clearance_m=NARROW.width_m))
-    graph = drop_short_components(graph, 10)
-    graph = simplify(smooth(graph), 0.5)
-    assert len(graph.nodes) == len(graph.edges) == len(graph.points) == 0
 
 
 @settings(deadline=None, max_examples=60)

@@ -55,11 +55,6 @@ def test_other_lines_are_none(other, width_m):
     assert np.abs(side(lines(dense((0, 0), (500, 0)), other), width_m)).max() < 0.5
 
 
-def test_a_narrow_street_beside_a_wide_road_is_none():
-    graph = lines(dense((0, 0), (500, 0)), dense((0, 20), (500, 20)))
-    assert not side(graph, widths=[18.0, 6.0]).any()
-
-
 @pytest.mark.parametrize(("driving_side", "against"), [(RIGHT, [False, True]), (LEFT, [True, False])])
 def test_lines_run_with_the_traffic(driving_side, against):
     # Both eastward: where one drives on the right, the northern one runs against its traffic.
@@ -79,8 +74,3 @@ def test_without_a_driving_side_lines_are_tagged_and_stay():
     assert not runs_against(left, UNKNOWN).any()
     tags = carriageway_tags(left, UNKNOWN)
     assert list(tags) == ["dual_carriageway"] and tags["dual_carriageway"].tolist() == ["yes", "yes", None]
-
-
-def test_no_lines_have_none():
-    nothing = np.zeros((0, 2))
-    assert not len(other_carriageway(nothing, nothing, np.zeros(0), ParallelLines(nothing, nothing, np.zeros(0))))

@@ -16,14 +16,6 @@ from training_core.networks.graph_edits import BOTTOM, LEFT, RIGHT, TOP, WITHIN,
 NO_BRIDGE = np.zeros(9, dtype=bool)
 
 
-def test_an_edge_is_split_at_distances_along_it():
-    graph, nodes = split_edges(lines([(0, 0), (10, 0), (10, 10)]), np.array([0, 0]), np.array([15.0, 4.0]))
-    assert graph.nodes[nodes].tolist() == [[10, 5], [4, 0]]
-    assert [graph.line(edge).tolist() for edge in range(3)] == [
-        [[0, 0], [4, 0]], [[4, 0], [10, 0], [10, 5]], [[10, 5], [10, 10]],
-    ]  # fmt: skip
-
-
 def test_a_place_at_a_vertex_or_an_end_adds_no_vertex_and_two_at_one_place_are_one_node():
     graph, nodes = split_edges(
         lines([(0, 0), (10, 0), (20, 0)], [(20, 0), (20, 9)]), np.array([0, 0, 0, 0, 1]), np.array([10.0, 0, 20, 10, 0])

@@ -32,13 +32,6 @@ def test_junctions_within_a_crossing_become_one_and_others_do_not():
     assert sorted(apart.degree) == sorted(graph.degree)
 
 
-def test_without_a_raster_nothing_is_straightened_or_merged():
-    graph = lines([(0, 0), (30, 0)], [(30, 0), (60, 9)], [(30, 0), (30, 5)], [(30, 5), (0, 9)], [(30, 5), (60, 20)])
-    for changed in (straighten_junctions, straighten_ends, merge_crossings):
-        same = changed(graph, Surroundings())
-        assert (same.nodes == graph.nodes).all() and (same.points == graph.points).all()
-
-
 def test_side_roads_that_do_not_meet_are_no_crossing_and_a_street_of_them_does_not_shrink():
     graph = lines([(0, 0), (20, 0)], [(20, 0), (27, 0)], [(27, 0), (50, 0)], [(20, 0), (20, 20)], [(27, 0), (27, -20)])
     merged = merge_crossings(graph, roads(3.0))
@@ -103,13 +96,6 @@ def test_the_square_where_two_dual_carriageways_cross_is_one_node():
     assert merged.nodes[merged.degree > 2].tolist() == [[104, 4]]
     assert sorted(merged.degree) == [1] * 8 + [8]
     assert len(consolidate_junctions(graph, 7.0).edges) == len(graph.edges)
-
-
-def test_a_lane_that_leaves_its_road_farther_than_the_tolerance_stays():
-    graph = lines([(0, 0), (50, 0)], [(50, 0), (58, 0)], [(50, 0), (54, 20), (58, 0)], [(58, 0), (100, 0)])
-    assert len(consolidate_junctions(graph, 10.0).edges) == 3
-    kept = consolidate_junctions(graph, 5.0)
-    assert len(kept.edges) == 4
 
 
 coordinate = st.integers(0, 8).map(lambda number: 4.0 * number)

@@ -35,14 +35,6 @@ def test_what_is_joined_and_an_empty_network_have_no_break():
     assert not len(found(lines([(0, 0), (1000, 0)])).kind)
 
 
-def test_a_gap_that_cuts_off_more_comes_first():
-    street = [(0, 0), (1000, 0)]
-    long, short = [(200, 30), (200, 900)], [(800, 30), (800, 200)]
-    breaks = found(lines(street, long, short))
-    gaps = breaks.points[breaks.kind == GAP]
-    assert gaps[0] == pytest.approx([200, 15]) and gaps[1] == pytest.approx([800, 15])
-
-
 def test_within_a_component_a_gap_counts_by_the_detours_that_it_would_spare():
     # Two sides of a long rectangle are connected at its one end; a gap at the other end would be a shortcut.
     breaks = found(lines([(500, 0), (0, 0), (0, 300), (500, 300)], [(500, 300), (500, 170)], [(500, 0), (500, 130)]))

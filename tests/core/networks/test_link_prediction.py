@@ -29,11 +29,6 @@ def test_a_gap_is_joined_where_the_image_shows_road_and_not_beyond_the_reach():
         assert len(graph.edges) == 2 and len(links.paths) == 0
 
 
-def test_a_gap_is_not_joined_where_all_around_is_as_likely_a_road():
-    broken = lines([(0, 0), (80, 0)], [(120, 0), (200, 0)])
-    assert [joined(broken, beside=beside)[1].outcome.tolist() for beside in (-4.0, 0.0)] == [[JOINED], [UNLIKELY]]
-
-
 def test_a_side_road_meets_the_first_road_ahead_in_a_junction():
     graph, _ = joined(lines([(0, 0), (100, 0)], [(50, 30), (50, 120)]))
     assert sorted(graph.degree) == [1, 1, 1, 3]

@@ -51,13 +51,6 @@ def test_an_end_within_the_tolerance_of_another_line_is_snapped_to_it(gap_m):
     assert sorted(graph.degree) == [1, 1, 1, 3]
 
 
-def test_ends_within_the_tolerance_are_snapped_and_others_not():
-    graph, _ = noded(ACROSS, [(50, 0.6), (50, 50)])
-    assert graph.component.max() == 1
-    graph, _ = noded([(0, 0), (10, 0)], [(10.3, 0), (20, 0)], [(10, 0.3), (10, 9)])
-    assert sorted(graph.degree) == [1, 1, 1, 3]
-
-
 def test_a_bridge_is_not_split_where_it_crosses_nor_snapped_to_by_a_road_below():
     for bridges in ((0,), (1,), (0, 1)):
         graph, _ = noded(ACROSS, DOWN, bridges=bridges)
@@ -84,12 +77,6 @@ def test_lines_drawn_twice_even_partly_or_the_other_way_are_kept_once():
     assert sorted(graph.lengths()) == [10, 10, 20]
 
 
-def test_parallel_edges_stay_apart():
-    graph, _ = noded([(0, 0), (50, 20), (100, 0)], [(0, 0), (50, -20), (100, 0)], ACROSS)
-    assert len(graph.edges) == 3
-    assert len(graph.nodes) == 2
-
-
 def test_a_ring_and_a_line_that_crosses_itself_have_edges_that_return():
     ring, _ = noded([(0, 0), (10, 0), (10, 10), (0, 0)])
     assert ring.edges.tolist() == [[0, 0]]
@@ -108,13 +95,6 @@ def test_lines_shorter_than_the_tolerance_are_dropped():
     graph, line = noded([(0, 0), (0.2, 0)])
     assert (len(graph.nodes), len(graph.edges), len(line)) == (0, 0, 0)
     assert len(node_lines(make_lines(np.array([], dtype=object)), TOLERANCE_M)[0].edges) == 0
-
-
-def test_an_end_that_is_moved_onto_its_own_next_vertex_leaves_no_step_without_length():
-    graph, _ = noded([(10.3, 0), (10, 0), (5, 0)], [(10, 0.2), (10, 9)], [(0, 9), (9.8, 9), (10, 9)])
-    steps_m = np.hypot(*np.diff(graph.points, axis=0).T)[np.diff(graph.owner) == 0]
-    assert steps_m.min() > 0
-    assert graph.component.max() == 0
 
 
 @settings(max_examples=100, deadline=None)

@@ -47,15 +47,6 @@ def test_the_road_on_a_bridge_and_those_below_no_longer_meet():
     assert lengths.to_dict() == pytest.approx({"over": 170, "below": 400}, rel=1e-3)
 
 
-def test_a_level_crossing_beside_the_bridge_stays_a_junction():
-    level = [LineString([(0, 60), (100, 60)]), LineString([(100, 60), (200, 60)])]
-    layer = layer_of([*TRACED[:2], LineString([(100, 15), (100, 60)]), LineString([(100, 60), (100, 90)]),
-                      *TRACED[3:], *level])  # fmt: skip
-    found = clean_layer(layer, CleanNetwork(), Reporter(), layer_of([BRIDGE]))
-    assert found.nodes["degree"].max() == 4
-    assert (found.nodes["degree"] == 4).sum() == 1
-
-
 def test_a_bridge_along_which_no_line_runs_changes_nothing_and_is_told():
     told = []
     reporter = Reporter(told.append)
@@ -95,11 +86,6 @@ def test_of_labels_with_a_layer_only_lines_above_others_are_bridges(layers, tmp_
     layer_of([BRIDGE, TRACED[0]], layer=layers).to_file(tmp_path / "labels.gpkg")
     bridges = read_bridges(str(tmp_path / "labels.gpkg"), Reporter())
     assert bridges.geometry.length.tolist() == pytest.approx([45.01], abs=0.01)
-
-
-def test_a_layer_that_is_a_name_does_not_choose_bridges(tmp_path):
-    layer_of([BRIDGE, TRACED[0]], layer=["north", None]).to_file(tmp_path / "merged.gpkg")
-    assert len(read_bridges(str(tmp_path / "merged.gpkg"), Reporter())) == 2
 
 
 def test_a_field_that_marks_no_bridge_is_warned_of(tmp_path):

@@ -14,7 +14,7 @@ from scipy.sparse.csgraph import connected_components
 from shapely.geometry import LineString
 
 from tests.core.support.rasters import UTM
-from training_core.events import Reporter, Warning
+from training_core.events import Reporter
 from training_core.jobs import CleanNetwork
 from training_core.networks.lines import make_lines
 from training_core.networks.noding import node_lines
@@ -186,12 +186,3 @@ def test_the_job_writes_roads_and_nodes_and_returns_their_numbers(tmp_path):
     assert len(geopandas.read_file(job.roads, layer="nodes")) == 5
     fractions = [event.fraction for event in heard if event.kind == "progress"]
     assert fractions == sorted(fractions)
-
-
-def test_nothing_left_is_an_empty_network_and_a_warning(tmp_path):
-    town([(0, 0), (9, 0)]).to_file(tmp_path / "in.gpkg")
-    heard = []
-    job = CleanNetwork(lines=str(tmp_path / "in.gpkg"), roads=str(tmp_path / "out.gpkg"), min_length_m=50.0)
-    assert run(job, Reporter(heard.append))["count"] == 0
-    assert [type(event) for event in heard].count(Warning) == 1
-    assert geopandas.read_file(job.roads).empty

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
 
 import geopandas
 import numpy as np
@@ -21,7 +20,7 @@ from tests.core.support.rasters import UTM, write_layer
 from tests.core.support.road_graphs import town
 from training_core.comparison.change_results import summary_sentences
 from training_core.errors import LayerError
-from training_core.events import Log, Reporter
+from training_core.events import Reporter
 
 
 def places_of(result):
@@ -112,25 +111,6 @@ def test_a_shift_of_the_whole_layer_is_removed(tmp_path, grid, write):
     result = run(tmp_path, grid, after, reporter, align=False)
     assert not result["shift"]["taken_off"] and result["displaced"]["share"] == pytest.approx(3 / 8)
     assert "7.1 m to the east and 3.8 m to the south" in reporter.warnings[0]
-
-
-@pytest.mark.parametrize(
-    ("shift", "words"),
-    [
-        ((-0.004, 0.004), "the roads after are not offset from those before"),
-        ((-0.4, -0.004), "offset from those before by 0.4 m to the west; this shift is not removed"),
-        ((0, 0.4), "offset from those before by 0.4 m to the north"),
-    ],
-)
-def test_an_offset_is_told_to_a_decimeter_and_none_is_none(tmp_path, grid, write, shift, words):
-    # The meridian of the zone, where the map's north is true.
-    shapes = [shapely.affinity.translate(line(*way), 500000 - X) for way in GRID]
-    before = write("before", *shapes)
-    after = write("after", *(shapely.affinity.translate(shape, *shift) for shape in shapes))
-    events = []
-    run(tmp_path, before, after, Reporter(events.append))
-    (told,) = (event.message for event in events if isinstance(event, Log) and "As a whole" in event.message)
-    assert words in told
 
 
 def test_a_new_road_shares_vertices_with_the_roads_that_it_leaves_and_crosses(tmp_path, grid, write):
@@ -315,27 +295,6 @@ def test_places_may_be_multipoints_with_fields_of_their_own(tmp_path, river):
     assert "2 cut off" in re.sub(r"\s+", " ", Page((tmp_path / "report.html").read_text(encoding="utf-8")).text)
 
 
-def test_a_bridge_is_crossed_without_a_junction(tmp_path, write, points):
-    roads = line((0, 0), (200, 0)), line((100, -100), (100, 100))
-    before, after = (write(name, *roads, bridge=["yes", "no"]) for name in ("before", "after"))
-    options = {"places": points("places", north=(100, 100)), "origins": points("origins", depot=(0, 0))}
-    fields = {"before_bridge_field": "bridge", "after_bridge_field": "bridge"}
-    assert run(tmp_path, before, after, **options)["routes"]["reachable"] == 1
-    assert run(tmp_path, before, after, **options, **fields)["routes"]["never_connected"] == 1
-
-
-def test_an_area_without_roads_after_is_lost_as_a_whole(tmp_path, grid, write, points):
-    reporter = Reporter()
-    places = {"places": points("places", inside=(70, 70)), "origins": points("origins", depot=(0, 0))}
-    aoi = write("aoi", shapely.box(X - 5, Y - 5, X + 100, Y + 300))
-    result = run(tmp_path, grid, write("after", line((150, 0), (150, 90))), reporter, aoi=aoi, **places)
-    assert result["routes"]["cut_off"] == 1
-    assert result["lost"]["share"] == 1 and result["new"] == {"length_m": 0, "share": 0}
-    assert "100% of the roads before are lost" in reporter.warnings[1]
-    assert "have no line in the area of interest" in reporter.warnings[0] and "count as lost" in reporter.warnings[0]
-    Page(Path(result["report"]).read_text(encoding="utf-8"))
-
-
 @settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.integers(0, 10**6))
 def test_what_is_lost_one_way_is_new_the_other_way(tmp_path, seed):
@@ -374,13 +333,6 @@ def test_a_page_shows_names_as_text(tmp_path, river, points):
     run(tmp_path, **{**river, "places": points("hostile", **{hostile: (300, 0)})})
     page = Page((tmp_path / "report.html").read_text(encoding="utf-8"))
     assert "script" not in page.elements and hostile in page.text
-
-
-def test_both_layers_may_be_in_one_file(tmp_path, river):
-    one = str(tmp_path / "both.gpkg")
-    run(tmp_path, **river, changes=one, reached=one)
-    assert len(geopandas.read_file(one, layer="changes")) == 3
-    assert len(geopandas.read_file(one, layer="reached")) == 2
 
 
 def test_the_same_job_gives_the_same_numbers(tmp_path, river):

@@ -142,13 +142,6 @@ def test_the_longest_component_alone(tmp_path):
     assert result["length_m"] == pytest.approx(800 * GROUND, rel=1e-5)
 
 
-def test_lines_that_are_parallel_or_come_back_to_their_node_are_edges_of_their_own(tmp_path):
-    ring = [(300, 0), (380, 0), (380, 80), (300, 0)]
-    _, graph = exported(tmp_path, layer_of(STRAIGHT, AROUND, ring))
-    here, there = node_at(graph, 0, 0), node_at(graph, 300, 0)
-    assert {graph.number_of_edges(*pair) for pair in [(here, there), (there, here), (there, there)]} == {2}
-
-
 def test_every_edge_leads_from_the_one_node_to_the_other(tmp_path):
     """In a town, at any place: what OSMnx takes for granted."""
     shapes = town(4).lines.shapes

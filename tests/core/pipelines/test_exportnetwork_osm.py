@@ -176,13 +176,6 @@ def test_unusable_inputs_are_named_and_leave_no_output(tmp_path, layer, name, me
     assert refused.value.remedy and [each.name for each in tmp_path.iterdir()] == ["lines.gpkg"]
 
 
-def test_roads_on_either_side_of_the_antimeridian_are_exported(tmp_path):
-    for side, west in (("east", 0), ("west", 9000)):
-        layer = layer_of([(0, 0), (900, 0)], corner=(828000 + west, 0), crs="EPSG:32660")
-        nodes, (way,) = exported(tmp_path, layer, f"{side}.osm")
-        assert length_of(nodes, way[0]) == pytest.approx(900, rel=2e-3)
-
-
 def test_without_osmium_the_error_says_how_to_get_it(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "osmium", None)
     with pytest.raises(OutputError, match="no osmium") as refused:

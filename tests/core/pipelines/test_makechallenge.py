@@ -15,8 +15,7 @@ from tests.core.support.rasters import files, layer, write_layer
 from training_core.comparison import challenge_file
 from training_core.errors import LayerError, OutputError
 from training_core.events import Log, Reporter, Warning
-from training_core.jobs import CompareNetworks, MakeChallenge
-from training_core.pipelines import comparenetworks
+from training_core.jobs import MakeChallenge
 from training_core.pipelines.makechallenge import run
 
 # On the meridian of the zone 33 a meter of the grid is 1 / 0.9996 meters on the ground.
@@ -132,16 +131,6 @@ def test_displaced_and_short_stretches_are_tasks_by_choice(tmp_path):
     assert found["displaced"]["offset_m"] == 8.3 and "(about 8 m)" in found["displaced"]["instruction"]
 
 
-def test_changes_of_a_comparison_are_tasks_as_they_are(tmp_path):
-    before = write_layer(tmp_path / "before.gpkg", line((0, 0), (400, 0)), line((0, 0), (0, 300)))
-    after = write_layer(tmp_path / "after.gpkg", line((0, 0), (400, 0)), line((400, 0), (400, 200)))
-    changes = str(tmp_path / "changes.gpkg")
-    comparenetworks.run(CompareNetworks(before=before, after=after, changes=changes), Reporter())
-    _, features = challenge(tmp_path, changes)
-    lengths_m = {each["properties"]["change"]: each["properties"]["length_m"] for each in features}
-    assert lengths_m == pytest.approx({"lost": 300 * GROUND, "new": 200 * GROUND}, abs=0.1)
-
-
 def test_likely_breaks_are_points_whose_priority_is_by_the_paths_that_would_change(tmp_path):
     places = [(0, 0), (100, 0), (200, 0), (300, 0)]
     source = write_layer(
@@ -202,12 +191,6 @@ def test_a_road_across_the_antimeridian_is_cut_there(tmp_path):
     assert west == [[-180.0, -16.79975], [-179.999, -16.7995], [-179.998, -16.7995]]
     # The parts of 220 m and 106 m have their middles 0 m and 160 m east of the antimeridian, so both 52 m.
     assert feature["id"] == "new_-16.7997_-179.9995" and feature["properties"]["length_m"] == pytest.approx(327, abs=2)
-
-
-def test_longitudes_beyond_180_degrees_are_counted_from_there(tmp_path):
-    source = write_layer(tmp_path / "breaks.gpkg", Point(180.25, -16.8), crs="EPSG:4326", kind=["gap not joined"])
-    _, (feature,) = challenge(tmp_path, source)
-    assert feature["geometry"]["coordinates"] == [-179.75, -16.8]
 
 
 def test_nothing_of_other_fields_is_taken_over(tmp_path):

@@ -6,7 +6,7 @@ import pytest
 import shapely
 from shapely import LineString, MultiLineString
 
-from tests.core.support.disasters import GRID, X, Y, line, run, score, write_points
+from tests.core.support.disasters import X, Y, line, run, score, write_points
 from tests.core.support.rasters import write_layer
 from training_core.errors import Cancelled, JobError, LayerError, RoadSegError
 from training_core.events import Reporter
@@ -67,18 +67,6 @@ def test_what_does_not_fit_is_refused_by_name(tmp_path, river, spoiled, words):
     }
     with pytest.raises(LayerError, match=words):
         run(tmp_path, **{**river, **{name: files.get(value, value) for name, value in spoiled.items()}})
-
-
-@pytest.mark.parametrize("field", ["truth_bridge_field", "proposal_bridge_field"])
-def test_a_field_that_is_not_there_is_refused_by_name(tmp_path, grid, field):
-    with pytest.raises(LayerError, match="no field 'surface'.*They have: speed"):
-        score(tmp_path, grid, grid, **{field: "surface"})
-
-
-def test_a_speed_field_without_numbers_is_refused(tmp_path, grid, write):
-    words = write("words", *(line(*way) for way in GRID), speed=["fast"] * 8)
-    with pytest.raises(LayerError, match=r"'speed' of the proposed roads \(.*words.*\) has no number"):
-        score(tmp_path, grid, words, truth_speed_field="speed", proposal_speed_field="speed")
 
 
 @pytest.mark.parametrize(
