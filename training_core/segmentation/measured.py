@@ -21,7 +21,6 @@ import torch
 from torch import nn
 
 from ..errors import JobError
-from ..geodata.pixel_codes import to_byte, to_mask
 from ..geodata.tiling import STRIDE_PX, round_up
 from ..models.architectures import Architecture, build_network
 from ..models.engines import BF16, FP32, INT8, NativeEngine
@@ -224,5 +223,4 @@ def _changes(predictor: Predictor, values: np.ndarray, known: np.ndarray, thresh
 
 def _mask(predictor: Predictor, values: np.ndarray, known: np.ndarray, threshold: float) -> np.ndarray:
     """Return 1 for road, 0 for background, NaN for no data: (height, width) float64."""
-    mask = to_mask(to_byte(predictor.probability(values, known), known), threshold)
-    return np.where(known, mask, np.nan)
+    return np.where(known, predictor.probability(values, known) >= threshold, np.nan)

@@ -11,7 +11,7 @@ import math
 import os
 import shutil
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Optional
@@ -118,15 +118,19 @@ class TilePlan:
         """Pixels of the largest tile with its halo."""
         return (self.core_px + 2 * self.halo_px) ** 2
 
-    def describe(self, plans: Iterable[ImagePlan], seconds_per_px: Callable[[], float]) -> str:
-        """Return a sentence for the user: megapixels, tiles and, for many pixels, the expected time.
 
-        `seconds_per_px` measures how long the model takes for a pixel. It is called only where there is much to do.
-        """
-        plans = list(plans)
-        px, tiles = sum(plan.px for plan in plans), sum(plan.tile_count(self.core_px, self.halo_px) for plan in plans)
-        duration = f", {_duration(px * seconds_per_px())} for the model alone" if px > MUCH_PX else ""
-        return f"{px / 1e6:,.1f} megapixels in {tiles:,} tiles{duration}."
+@dataclass(frozen=True)
+class WorkPlan:
+    """What there is to do, in a sentence for the user: megapixels, tiles and, for many pixels, the expected time."""
+
+    images: Sequence[ImagePlan]
+    tiles: TilePlan
+    tile_count: int
+    seconds: Optional[float]  # of the model alone
+
+    def __str__(self) -> str:
+        duration = "" if self.seconds is None else f", {_duration(self.seconds)} for the model alone"
+        return f"{sum(image.px for image in self.images) / 1e6:,.1f} megapixels in {self.tile_count:,} tiles{duration}."
 
 
 def plan_image(
@@ -212,6 +216,16 @@ def plan_tiles(bytes_per_px: int, halo_px: int, budget_bytes: int, asked_px: int
             "Give more memory (memory_gb), choose a smaller halo (halo), or close other programs.",
         )
     return TilePlan(core_px, halo_px, budget_px)
+
+
+def plan_work(images: Sequence[ImagePlan], tiles: TilePlan, seconds_per_px: Callable[[], float]) -> WorkPlan:
+    """Return what there is to do.
+
+    `seconds_per_px` measures how long the model takes for a pixel. It is called only where there is much to do.
+    """
+    px = sum(image.px for image in images)
+    count = sum(image.tile_count(tiles.core_px, tiles.halo_px) for image in images)
+    return WorkPlan(images, tiles, count, px * seconds_per_px() if px > MUCH_PX else None)
 
 
 def trial_size(
