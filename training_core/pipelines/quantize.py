@@ -20,6 +20,7 @@ from ..geodata.pixel_codes import IGNORE, reaches, to_byte
 from ..geodata.sources import with_sources
 from ..geodata.tiling import round_up
 from ..jobs import Quantize
+from ..labels.drawing import read_truth
 from ..labels.samples import Sample, collect_samples
 from ..models.engines import FP32, INT8, Engine, OpenvinoEngine
 from ..models.loading import load_graph
@@ -87,7 +88,11 @@ def run(job: Quantize, reporter: Reporter) -> dict[str, Any]:
         if not processor.has_vnni():
             reporter.log(WITHOUT_VNNI)
         reporter.progress(0.01, "Reading the images")
-        samples = collect_samples(job, replace(card.input, pixel_m=job.pixel_m), reporter)
+        wanted = replace(card.input, pixel_m=job.pixel_m)
+        truth = read_truth(job, job.aoi, job.rasters, reporter) if job.roads or job.masks else None
+        samples = collect_samples(
+            job.rasters, wanted, job.chips, round_up(job.chip_px), reporter, truth=truth, seed=job.seed
+        )
         measured, checked = samples[::2], samples[1::2] or samples
         quantized, full_precision, comparison = _quantize(model, card, measured, checked, reporter)
         quantization = {
