@@ -187,12 +187,7 @@ def measure_statistics(model: nn.Module, chips: Sequence[np.ndarray], check: Cal
 
     Averaged weights need new statistics. Chips are (1, bands, height, width) float32, normalized. `check` is called
     before each batch. Chips of one stride do not count: they become a single pixel in the deepest layer, which has no
-    deviation.
-
-    Raises
-    ------
-    ImageryError
-        All chips are so small.
+    deviation. Raises ImageryError if all chips are so small.
     """
     by_shape: defaultdict[tuple[int, ...], list[np.ndarray]] = defaultdict(list)
     for chip in chips:

@@ -58,12 +58,8 @@ class Sources:
 def run(job: MergeModels, reporter: Reporter) -> dict[str, Any]:
     """Do the job; see `jobs.MergeModels`.
 
-    Raises
-    ------
-    ModelFileError
-        A model cannot be read, or cannot be merged with the others.
-    JobError
-        The amount of a model's labels is unknown, and no weights are given.
+    Raises ModelFileError if a model cannot be read, or cannot be merged with the others. Raises JobError if the amount
+    of a model's labels is unknown, and no weights are given.
     """
     preload(LIBRARY)
     torch.set_num_threads(job.threads or torch.get_num_threads())

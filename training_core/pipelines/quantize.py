@@ -74,10 +74,8 @@ class Comparison:
 def run(job: Quantize, reporter: Reporter) -> dict[str, Any]:
     """Do the job; see `jobs.Quantize`.
 
-    Raises
-    ------
-    ModelFileError
-        The model cannot be read, is quantized already, or does not find the same roads when quantized.
+    Raises ModelFileError if the model cannot be read, is quantized already, or does not find the same roads when
+    quantized.
     """
     torch.set_num_threads(job.threads or torch.get_num_threads())
     with Outputs([job.model, *with_sources(job.rasters), *job.masks, job.roads, job.aoi, job.no_road]) as outputs:
@@ -112,10 +110,7 @@ def _quantize(
 ) -> tuple[ModelProto, tuple[str, ...], Comparison]:
     """Return the quantized model, its layers in full precision, and how it compares with the original.
 
-    Raises
-    ------
-    ModelFileError
-        It does not find the same roads, with any number of layers in full precision.
+    Raises ModelFileError if it does not find the same roads, with any number of layers in full precision.
     """
     before = _predict(model, OpenvinoEngine(FP32), checked, reporter)
     groups = card.architecture.sensitive_layers

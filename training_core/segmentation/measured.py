@@ -90,10 +90,7 @@ def seconds_per_px(predictor: Predictor) -> float:
 def exact_halo_px(model: nn.Module, bands: int) -> int:
     """Return the narrowest halo, in pixels, with which tiles give exactly the result of the undivided image.
 
-    Raises
-    ------
-    JobError
-        There is none: the receptive field is the whole image.
+    Raises JobError if there is none: the receptive field is the whole image.
     """
     field = measure_receptive_field(model, bands)
     if field is None:
@@ -108,10 +105,7 @@ def exact_halo_px(model: nn.Module, bands: int) -> int:
 def image_halo_px(architecture: Architecture) -> int:
     """Return `exact_halo_px` of an architecture with any weights, which is exact for gradients, too.
 
-    Raises
-    ------
-    JobError
-        There is none.
+    Raises JobError if there is none.
     """
     return exact_halo_px(build_network(architecture).eval(), architecture.in_channels)
 

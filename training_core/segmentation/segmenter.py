@@ -75,13 +75,8 @@ def prepare_segmenter(
 
     `samples` are some of the images to segment. The halo is measured on the first if the card does not give it, and the
     threshold is chosen on all if the card says so. `job_px` are the pixels to segment in all; 0 for those of the first.
-
-    Raises
-    ------
-    JobError, ModelFileError
-        The engine asked for cannot be used, or cannot run this model; or no halo is exact for it.
-    ResourceError
-        There is too little memory for the smallest tiles.
+    Raises JobError or ModelFileError if the engine asked for cannot be used, or cannot run this model; or no halo is
+    exact for it. Raises ResourceError if there is too little memory for the smallest tiles.
     """
     torch.set_num_threads(options.threads or torch.get_num_threads())
     symmetries = SYMMETRIES if options.test_time_augmentation else SYMMETRIES[:1]

@@ -141,12 +141,8 @@ def plan_image(
 ) -> ImagePlan:
     """Check that an image fits a model, and find its grid and area. No pixels are read.
 
-    `aoi` are polygons of the area of interest; None for the whole image.
-
-    Raises
-    ------
-    ImageryError
-        The image lacks bands of the model, or is far coarser than the model's resolution.
+    `aoi` are polygons of the area of interest; None for the whole image. Raises ImageryError if the image lacks bands
+    of the model, or is far coarser than the model's resolution.
     """
     with open_raster(raster) as dataset:
         _, own = fitting(dataset, wanted, raster)
@@ -157,10 +153,7 @@ def plan_image(
 def fitting(dataset: DatasetReader, wanted: ModelInput, raster: str) -> tuple[tuple[int, ...], Grid]:
     """Check that an image fits a model; return the bands that it takes, in its order, from 1, and the image's own grid.
 
-    Raises
-    ------
-    ImageryError
-        The image lacks bands of the model, or is far coarser than the model's resolution.
+    Raises ImageryError if the image lacks bands of the model, or is far coarser than the model's resolution.
     """
     indexes, own = find_bands(dataset, wanted), grid_of(dataset, wanted.pixel_m)
     own_m, resolution_m = own.resolution_m, wanted.resolution_m
@@ -200,12 +193,8 @@ def fitting_px(bytes_per_px: int, budget_bytes: int) -> int:
 def plan_tiles(bytes_per_px: int, halo_px: int, budget_bytes: int, asked_px: int = 0) -> TilePlan:
     """Return the tiles of a model that takes so many bytes for a pixel of its input.
 
-    The core is the one that is asked for, a multiple of the stride, or the largest that fits into the budget.
-
-    Raises
-    ------
-    ResourceError
-        Not even the smallest tile fits.
+    The core is the one that is asked for, a multiple of the stride, or the largest that fits into the budget. Raises
+    ResourceError if not even the smallest tile fits.
     """
     budget_px = fitting_px(bytes_per_px, budget_bytes)
     core_px = asked_px or min(MAX_CORE_PX, (int(budget_px**0.5) - 2 * halo_px) // STRIDE_PX * STRIDE_PX)
@@ -250,10 +239,7 @@ def trial_size(
 def check_size(plans: list[ImagePlan]) -> None:
     """Check that there is not too much to segment; nothing is measured for it.
 
-    Raises
-    ------
-    ResourceError
-        There are too many pixels, or the results are larger than the free disk space.
+    Raises ResourceError if there are too many pixels, or the results are larger than the free disk space.
     """
     px = sum(plan.px for plan in plans)
     if px > MAX_PX:
