@@ -1,10 +1,11 @@
-"""Samples: random crops of images, with labels if roads are drawn, to calibrate and compare quantized models on.
+"""Samples: random crops of images, with labels if roads are drawn, to measure models on.
 
 Scope: rasters and drawn roads. Independent of the model.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Optional
 
@@ -15,9 +16,8 @@ from ..events import Reporter
 from ..geodata.model_input import MIN_KNOWN, ModelInput, open_for_model
 from ..geodata.pixel_codes import IGNORE
 from ..geodata.rasters import Band, Image, normalize, require_normal
-from ..geodata.tiling import STRIDE_PX, Tile, round_up
-from ..jobs import Quantize
-from .drawing import Truth, read_truth
+from ..geodata.tiling import STRIDE_PX, Tile
+from .drawing import Truth
 from .labeled_images import nothing_labeled, without_labels
 
 
@@ -34,34 +34,42 @@ class Sample:
     truth: Optional[np.ndarray]
 
 
-def collect_samples(job: Quantize, wanted_input: ModelInput, reporter: Reporter) -> list[Sample]:
-    """Draw samples, at least one, from the images of a job, up to the number that it asks for.
+def collect_samples(
+    rasters: Sequence[str],
+    wanted_input: ModelInput,
+    count: int,
+    side_px: int,
+    reporter: Reporter,
+    truth: Optional[Truth] = None,
+    seed: int = 0,
+) -> list[Sample]:
+    """Draw up to so many samples, at least one, spread over images; a seed always draws the same.
 
-    With drawn roads, only samples with labels count. Raises ImageryError if an image cannot be used, or has hardly any
-    data. Raises LayerError or LabelError if the drawing cannot be used, or touches no image.
+    With drawn roads, only samples with labels count. `side_px` is a multiple of the stride. Raises ImageryError if an
+    image cannot be used, or has hardly any data, and LabelError if the drawing touches no image.
     """
-    rng = np.random.default_rng(job.seed)
+    rng = np.random.default_rng(seed)
     samples: list[Sample] = []
-    truth = read_truth(job, job.aoi, job.rasters, reporter) if job.roads or job.masks else None
-    for number, path in enumerate(job.rasters):
-        wanted = -(-(job.chips - len(samples)) // (len(job.rasters) - number))
+    for number, path in enumerate(rasters):
+        wanted = -(-(count - len(samples)) // (len(rasters) - number))
         if not wanted:
             break  # each image before has given one
-        samples += _samples_of(path, job, truth, wanted_input, wanted, rng, reporter)
+        samples += _samples_of(path, wanted_input, wanted, side_px, truth, rng, reporter)
     if not samples and truth:
-        raise nothing_labeled(job.rasters)
+        raise nothing_labeled(rasters)
     if not samples:
-        raise ImageryError(f"{' and '.join(job.rasters)} have hardly any data.", "Choose other images.")
+        named = " and ".join(rasters[:3])
+        raise ImageryError(f"{named} have hardly any data, or are too small.", "Choose other images.")
     reporter.log(f"{len(samples)} samples of the images are used.")
     return samples
 
 
 def _samples_of(
     path: str,
-    job: Quantize,
-    truth: Optional[Truth],
     wanted_input: ModelInput,
     wanted: int,
+    side_px: int,
+    truth: Optional[Truth],
     rng: np.random.Generator,
     reporter: Reporter,
 ) -> list[Sample]:
@@ -70,7 +78,6 @@ def _samples_of(
         if truth and labels is None:
             reporter.warning(without_labels(path))
             return []
-        side_px = round_up(job.chip_px)
         tiles = _crops(image.grid.width, image.grid.height, side_px)
         samples: list[Sample] = []
         for index in rng.permutation(len(tiles)):
@@ -86,12 +93,10 @@ def _samples_of(
 
 
 def _crops(width: int, height: int, side_px: int) -> list[Tile]:
-    """Return squares that cover a raster, smaller at its right and bottom, as tiles without a halo."""
-    return [
-        Tile(column, row, min(side_px, width - column), min(side_px, height - row), 0, 0, 0, 0)
-        for row in range(0, height, side_px)
-        for column in range(0, width, side_px)
-    ]
+    """Return squares that cover a raster, as tiles without a halo; the last ones of a row or column overlap others."""
+    starts = [sorted({min(at, max(0, size - side_px)) for at in range(0, size, side_px)}) for size in (width, height)]
+    size = min(side_px, width), min(side_px, height)
+    return [Tile(column, row, *size, 0, 0, 0, 0) for row in starts[1] for column in starts[0]]
 
 
 def _read(image: Image, tile: Tile, bands: tuple[Band, ...], truth: Optional[np.ndarray]) -> Sample:

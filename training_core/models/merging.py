@@ -1,26 +1,30 @@
-"""Merging models that began from the same base: what must be the same, and the weighted average of their weights.
+"""Merging models that began from the same base: what must be the same, the weighted average, and new statistics.
 
 Models that were fine-tuned from one base stay close enough to each other for their weights to be averaged (federated
 averaging: McMahan et al., 2017, Communication-efficient learning of deep networks from decentralized data). Models of
 different bases do not: their filters are in another order.
 
-Scope: cards and weights. Independent of files' formats, and of images.
+Scope: cards, weights and arrays. Independent of files.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+from torch.optim.swa_utils import update_bn
 
-from ..errors import ModelFileError, shown
+from ..errors import ImageryError, ModelFileError, shown
 from ..geodata.model_input import IMAGE
 from ..geodata.rasters import Band
+from ..geodata.tiling import STRIDE_PX
 from .architectures import Architecture
 from .model_card import ModelCard
 
@@ -29,6 +33,7 @@ RESOLUTION_TOLERANCE = 0.02
 # A band may deviate from the common one by this factor in its standard deviation, and by this many deviations in its
 # mean.
 FURTHEST_SCALING = 4.0
+BATCH_SIZE = 4  # of the chips on which statistics are measured
 
 
 def check_mergeable(first: tuple[str, ModelCard], other: tuple[str, ModelCard]) -> str:
@@ -175,6 +180,32 @@ def average_weights(models: Iterable[tuple[float, dict[str, Tensor]]]) -> dict[s
             else:
                 total[name] = tensor.double() * fraction
     return {name: tensor.float() if tensor.is_floating_point() else tensor for name, tensor in total.items()}
+
+
+def measure_statistics(model: nn.Module, chips: Sequence[np.ndarray], check: Callable[[], None]) -> int:
+    """Replace a model's statistics of batch normalization by their means over batches of chips; return their number.
+
+    Averaged weights need new statistics. Chips are (1, bands, height, width) float32, normalized. `check` is called
+    before each batch. Chips of one stride do not count: they become a single pixel in the deepest layer, which has no
+    deviation. Raises ImageryError if all chips are so small.
+    """
+    by_shape: defaultdict[tuple[int, ...], list[np.ndarray]] = defaultdict(list)
+    for chip in chips:
+        if chip[0, 0].size > STRIDE_PX**2:
+            by_shape[chip.shape].append(chip)
+    if not by_shape:
+        raise ImageryError("The images are too small to measure batch normalization on.", "Choose other images.")
+
+    def batches() -> Iterator[Tensor]:
+        for alike in by_shape.values():
+            count = -(-len(alike) // BATCH_SIZE)
+            for first in range(count):  # chips that lie far apart, so that a batch shows several images, as in training
+                check()
+                batch = torch.from_numpy(np.concatenate(alike[first::count]))
+                yield batch.contiguous(memory_format=torch.channels_last)
+
+    update_bn(batches(), model)
+    return sum(map(len, by_shape.values()))
 
 
 def merged_card(

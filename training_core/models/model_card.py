@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Annotated, Any
 
-from ..errors import ModelFileError, shown
+from ..errors import JobError, ModelFileError, shown
 from ..geodata.model_input import MODEL, SCALINGS, ModelInput
 from ..geodata.rasters import MAX_VALUE, MIN_STD, Band
 from ..geodata.road_classes import MAX_CLASSES, RoadClass, to_document
@@ -72,6 +72,20 @@ class ModelCard:
     def band_names(self) -> tuple[str, ...]:
         """The names of its input bands, in order."""
         return tuple(band.name for band in self.bands)
+
+    def require_classes(self, model: str) -> None:
+        """Check that it predicts road classes; `model` is its file, for the message.
+
+        Raises
+        ------
+        JobError
+            It predicts none.
+        """
+        if not self.classes:
+            raise JobError(
+                f"{model} predicts no road classes, so there is nothing to write to road classes (classes).",
+                "Leave it out, or choose a model that was trained on roads with classes.",
+            )
 
     def to_document(self) -> dict[str, Any]:
         """Return the JSON document for the file's header."""

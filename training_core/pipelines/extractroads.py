@@ -23,8 +23,8 @@ from ..models.loading import load_model
 from ..networks.network_tables import layer_paths, write_network
 from ..segmentation.measured import seconds_per_px
 from ..segmentation.result_rasters import ResultWriter
-from ..segmentation.segmenter import Segmenter, prepare_segmenter, require_classes, segmented
-from ..segmentation.work_plan import ImagePlan, Results, check_size, no_data, plan_image
+from ..segmentation.segmenter import Segmenter, prepare_segmenter, segmented
+from ..segmentation.work_plan import Results, WorkPlan, check_size, no_data, plan_image, plan_work
 from ..system.large_arrays import allocate
 from ..system.outputs import Outputs
 
@@ -33,7 +33,8 @@ def run(job: ExtractRoads, reporter: Reporter) -> dict[str, Any]:
     """Do the job; see `jobs.ExtractRoads`."""
     paths = layer_paths(job)
     model, card = load_model(job.model)
-    require_classes(job.classes, card, job.model)
+    if job.classes:
+        card.require_classes(job.model)
     wanted = Results(job.mask, classes=job.classes)
     plan = plan_image(job.raster, read_area(job.aoi) if job.aoi else None, card.input, wanted)
     check_size([plan])
@@ -41,9 +42,9 @@ def run(job: ExtractRoads, reporter: Reporter) -> dict[str, Any]:
     with Outputs([*with_sources([job.raster]), job.model, job.aoi]) as outputs:
         layers = {name: outputs.stage(path) for name, path in paths.items()}
         staged = Results(**{name: str(outputs.stage(path)) for name, path in wanted.named().items()})
-        pace = partial(seconds_per_px, segmenter.predictor)
-        reporter.log(segmenter.tiles.describe([plan], pace))
-        probability, classes = _segment(plan, segmenter, staged, reporter.part(0, 0.8))
+        work = plan_work([plan], segmenter.tiles, partial(seconds_per_px, segmenter.predictor))
+        reporter.log(str(work))
+        probability, classes = _segment(work, segmenter, staged, reporter.part(0, 0.8))
         raster = byte_raster(probability, segmenter.threshold)
         network = extract_network(raster, plan.grid, job, reporter.part(0.8, 1), classes)
         numbers = write_network(network, layers)
@@ -54,16 +55,17 @@ def run(job: ExtractRoads, reporter: Reporter) -> dict[str, Any]:
 
 
 def _segment(
-    plan: ImagePlan, segmenter: Segmenter, results: Results, reporter: Reporter
+    work: WorkPlan, segmenter: Segmenter, results: Results, reporter: Reporter
 ) -> tuple[np.ndarray, Optional[ClassRaster]]:
     """Return the probability bytes of an image and, if the model predicts them, its classes; write result rasters."""
+    (plan,) = work.images
     size, known_classes = (plan.grid.height, plan.grid.width), segmenter.card.classes
     probability, classes = allocate(size, np.uint8), allocate(size, np.uint8) if known_classes else None
     probability[:], has_data = NO_DATA, False
     if classes is not None:
         classes[:] = NO_DATA
     with ResultWriter(plan.grid, results, segmenter.threshold, known_classes) as writer:
-        with closing(segmented([plan], segmenter, reporter)) as tiles:
+        with closing(segmented(work, segmenter, reporter)) as tiles:
             for _, tile, found in tiles:
                 writer.write(tile, found)
                 probability[tile.destination] = found.probability

@@ -5,7 +5,7 @@ Scope: the order of the steps. Independent of how weights are averaged and stati
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,15 +18,27 @@ from ..geodata.model_input import IMAGE
 from ..geodata.rasters import Band
 from ..geodata.sources import source_name, with_sources
 from ..jobs import MergeModels
+from ..labels.samples import collect_samples
 from ..models.architectures import LIBRARY
 from ..models.loading import load_into, load_network, load_weights
-from ..models.merging import average_weights, check_mergeable, common_bands, learned_px, merged_card, rescaled
+from ..models.merging import (
+    average_weights,
+    check_mergeable,
+    common_bands,
+    learned_px,
+    measure_statistics,
+    merged_card,
+    rescaled,
+)
 from ..models.model_card import ModelCard
 from ..models.model_file import check_weights, save_model, weights_sha256
-from ..segmentation.batch_statistics import measure_statistics
 from ..system.machine import versions
 from ..system.outputs import Outputs
 from ..system.prefetch import preload
+
+# Chips of all images together: 17 megapixels at most. On smaller chips the zeros around them change the statistics of
+# the deep layers, which then do not fit the tiles of a segmentation (benchmarks/README.md, Merging models).
+CHIPS, CHIP_PX = 64, 512
 
 
 @dataclass(frozen=True)
@@ -46,12 +58,8 @@ class Sources:
 def run(job: MergeModels, reporter: Reporter) -> dict[str, Any]:
     """Do the job; see `jobs.MergeModels`.
 
-    Raises
-    ------
-    ModelFileError
-        A model cannot be read, or cannot be merged with the others.
-    JobError
-        The amount of a model's labels is unknown, and no weights are given.
+    Raises ModelFileError if a model cannot be read, or cannot be merged with the others. Raises JobError if the amount
+    of a model's labels is unknown, and no weights are given.
     """
     preload(LIBRARY)
     torch.set_num_threads(job.threads or torch.get_num_threads())
@@ -66,7 +74,7 @@ def run(job: MergeModels, reporter: Reporter) -> dict[str, Any]:
         card = merged_card(sources.cards, sources.fractions, sources.paths, bands, sources.learned)
         model = sources.model
         model.load_state_dict(average_weights(_weighted_models(sources, bands, reporter.part(0.2, 0.4))))
-        chips = _measure(model, card, job, reporter.part(0.4, 0.98))
+        chips = _measure(model, card, job.rasters, reporter.part(0.4, 0.98))
         measured = {"statistics_of": [source_name(each) for each in job.rasters], "chips": chips}
         card = replace(card, training={**card.training, **measured}, versions=versions())
         check_weights(model.state_dict(), card, job.model)
@@ -114,13 +122,16 @@ def _weighted_models(
         yield fraction, weights if card.scaling == IMAGE else rescaled(weights, card.architecture, card.bands, bands)
 
 
-def _measure(model: nn.Module, card: ModelCard, job: MergeModels, reporter: Reporter) -> int:
-    """Measure the statistics of batch normalization on the job's images; return on how many chips, 0 without images."""
-    if job.rasters:
-        return measure_statistics(model, job.rasters, card.input, reporter)
-    reporter.warning(
-        "There are no images, so the statistics of batch normalization are averages of the models', too, which "
-        "may not fit the merged weights, nor your images. Give images like those that the model will be used on; they "
-        "need no drawn roads."
-    )
-    return 0
+def _measure(model: nn.Module, card: ModelCard, rasters: Sequence[str], reporter: Reporter) -> int:
+    """Measure the statistics of batch normalization on images; return on how many chips, 0 without images."""
+    if not rasters:
+        reporter.warning(
+            "There are no images, so the statistics of batch normalization are averages of the models', too, which "
+            "may not fit the merged weights, nor your images. Give images like those that the model will be used on; "
+            "they need no drawn roads."
+        )
+        return 0
+    spread = rasters[:: -(-len(rasters) // CHIPS)]
+    samples = collect_samples(spread, card.input, CHIPS, CHIP_PX, reporter)
+    reporter.progress(0.3, "Measuring batch normalization")
+    return measure_statistics(model, [sample.images for sample in samples], reporter.check_cancelled)

@@ -20,6 +20,7 @@ from ..geodata.pixel_codes import IGNORE, reaches, to_byte
 from ..geodata.sources import with_sources
 from ..geodata.tiling import round_up
 from ..jobs import Quantize
+from ..labels.drawing import read_truth
 from ..labels.samples import Sample, collect_samples
 from ..models.engines import FP32, INT8, Engine, OpenvinoEngine
 from ..models.loading import load_graph
@@ -73,10 +74,8 @@ class Comparison:
 def run(job: Quantize, reporter: Reporter) -> dict[str, Any]:
     """Do the job; see `jobs.Quantize`.
 
-    Raises
-    ------
-    ModelFileError
-        The model cannot be read, is quantized already, or does not find the same roads when quantized.
+    Raises ModelFileError if the model cannot be read, is quantized already, or does not find the same roads when
+    quantized.
     """
     torch.set_num_threads(job.threads or torch.get_num_threads())
     with Outputs([job.model, *with_sources(job.rasters), *job.masks, job.roads, job.aoi, job.no_road]) as outputs:
@@ -87,7 +86,11 @@ def run(job: Quantize, reporter: Reporter) -> dict[str, Any]:
         if not processor.has_vnni():
             reporter.log(WITHOUT_VNNI)
         reporter.progress(0.01, "Reading the images")
-        samples = collect_samples(job, replace(card.input, pixel_m=job.pixel_m), reporter)
+        wanted = replace(card.input, pixel_m=job.pixel_m)
+        truth = read_truth(job, job.aoi, job.rasters, reporter) if job.roads or job.masks else None
+        samples = collect_samples(
+            job.rasters, wanted, job.chips, round_up(job.chip_px), reporter, truth=truth, seed=job.seed
+        )
         measured, checked = samples[::2], samples[1::2] or samples
         quantized, full_precision, comparison = _quantize(model, card, measured, checked, reporter)
         quantization = {
@@ -107,10 +110,7 @@ def _quantize(
 ) -> tuple[ModelProto, tuple[str, ...], Comparison]:
     """Return the quantized model, its layers in full precision, and how it compares with the original.
 
-    Raises
-    ------
-    ModelFileError
-        It does not find the same roads, with any number of layers in full precision.
+    Raises ModelFileError if it does not find the same roads, with any number of layers in full precision.
     """
     before = _predict(model, OpenvinoEngine(FP32), checked, reporter)
     groups = card.architecture.sensitive_layers

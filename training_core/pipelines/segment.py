@@ -27,29 +27,31 @@ from ..models.model_card import ModelCard
 from ..segmentation.image_threshold import spread
 from ..segmentation.measured import seconds_per_px
 from ..segmentation.result_rasters import ResultWriter
-from ..segmentation.segmenter import Segmenter, prepare_segmenter, require_classes, segmented
-from ..segmentation.work_plan import ImagePlan, Results, check_size, no_data, plan_image
+from ..segmentation.segmenter import Segmenter, prepare_segmenter, segmented
+from ..segmentation.work_plan import ImagePlan, Results, check_size, no_data, plan_image, plan_work
 from ..system.outputs import Outputs
 
 
 def run(job: Segment, reporter: Reporter) -> dict[str, Any]:
     """Do the job; see `jobs.Segment`."""
-    model, card = load_model(job.model)
-    require_classes(job.classes, card, job.model)
+    inputs = [*with_sources([*job.rasters, job.raster]), job.model, job.aoi]
+    outputs = Outputs(inputs)
     targets = _targets(job)
     missing = [target for target in targets if not (job.rasters and job.resume and _is_done(target, job.model))]
     skipped = len(targets) - len(missing)
     if skipped:
         reporter.log(f"{skipped} of {len(targets)} images have their mask already.")
+    model, card = load_model(job.model)
+    if job.classes:
+        card.require_classes(job.model)
     samples, plans = _plan(targets, missing, job.aoi, card)
     check_size(plans)
     segmenter = prepare_segmenter(model, card, samples, job, reporter, sum(plan.px for plan in plans))
+    work = plan_work(plans, segmenter.tiles, partial(seconds_per_px, segmenter.predictor))
     if plans:
-        pace = partial(seconds_per_px, segmenter.predictor)
-        reporter.log(segmenter.tiles.describe(plans, pace))
-    outputs = Outputs([*with_sources([*job.rasters, job.raster]), job.model, job.aoi])
+        reporter.log(str(work))
     began_s, counts = time.perf_counter(), _Counts()
-    with closing(segmented(plans, segmenter, reporter)) as results:
+    with closing(segmented(work, segmenter, reporter)) as results:
         for plan, tiles in groupby(results, key=lambda result: result[0]):
             _write(plan, tiles, outputs, segmenter, counts)
     return {

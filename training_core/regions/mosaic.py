@@ -17,7 +17,7 @@ from affine import Affine
 
 from ..geodata.grid import Grid, Window, grid_at, shared_offset
 from ..geodata.model_input import IMAGE, ModelInput, measure_scaling
-from ..geodata.rasters import Band
+from ..geodata.rasters import RESAMPLING_REACH_PX, Band
 from ..geodata.tiling import STRIDE_PX
 from ..networks.graph import connected
 from .catalog import FULL, MASK, NODATA, OTHER, Scene
@@ -30,8 +30,6 @@ _BIN_PX = 0.05
 _BINS = round(1 / _BIN_PX)
 # The pixels of a larger mosaic would differ in size on the ground from one end to the other; it is divided.
 MAX_PX = 10**11
-# Pixels that resampling reads beyond a window.
-_KERNEL_PX = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,8 +60,8 @@ class Mosaic:
         """
         target = self.grid_at(resolution_m)
         column, row, width, height = self.window(scene)
-        first, across = _scaled_span(column, width, self.grid.width, target.width)
-        top, down = _scaled_span(row, height, self.grid.height, target.height)
+        first, across = _span_of_centers(column, width, self.grid.width, target.width)
+        top, down = _span_of_centers(row, height, self.grid.height, target.height)
         return first, top, across, down
 
     def scene_on_top(self, scene: Scene) -> View:
@@ -136,7 +134,7 @@ def own_reach_px(grid: Grid, halo_px: int, resolution_m: float) -> int:
     if target is grid:
         return halo_px + STRIDE_PX
     scale = max(grid.width / target.width, grid.height / target.height)
-    return math.ceil((halo_px + STRIDE_PX + _KERNEL_PX) * scale) + _KERNEL_PX
+    return math.ceil((halo_px + STRIDE_PX) * scale) + RESAMPLING_REACH_PX
 
 
 def normalized_bands(mosaic: Mosaic, wanted: ModelInput) -> tuple[tuple[Band, ...], list[str]]:
@@ -258,7 +256,7 @@ def _source(scene: Scene, offset: tuple[int, int]) -> ViewSource:
     return ViewSource(scene.path, scene.name, scene.version, *offset, *size, numbers, scene.masking, nodata)
 
 
-def _scaled_span(start: int, size: int, of_px: int, to_px: int) -> tuple[int, int]:
+def _span_of_centers(start: int, size: int, of_px: int, to_px: int) -> tuple[int, int]:
     """Return start and length of the pixels whose centers lie in a span, when a side is resampled; one at least."""
     first, last = (math.floor(value * to_px / of_px + 0.5) for value in (start, start + size))
     first = min(first, to_px - 1)

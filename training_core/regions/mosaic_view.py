@@ -22,7 +22,7 @@ from rasterio.io import MemoryFile
 
 from ..errors import ImageryError
 from ..geodata.grid import Grid, Window, common_window
-from ..geodata.rasters import Image, first_cause, open_raster
+from ..geodata.rasters import RESAMPLING_REACH_PX, Image, first_cause, open_raster
 from .catalog import FULL, MASK, NODATA
 
 # The types of pixels in VRTs.
@@ -35,8 +35,6 @@ DTYPES = {
     "float32": "Float32",
     "float64": "Float64",
 }
-# Resampling reads at most this number of pixels of a source beyond a window.
-_KERNEL_PX = 8
 # Rows that a check of a raster reads at once.
 _CHECKED_ROWS = 512
 
@@ -241,8 +239,8 @@ class ViewImage:
             The raster on top, or all of them, cannot be read.
         """
         # The window of the view's own grid that resampling may read.
-        first, across = _scaled_span(column, width, self.grid.width, self._view.grid.width)
-        top, down = _scaled_span(row, height, self.grid.height, self._view.grid.height)
+        first, across = _span_read(column, width, self.grid.width, self._view.grid.width)
+        top, down = _span_read(row, height, self.grid.height, self._view.grid.height)
         window = first, top, across, down
         self._check_sources(window)
         while True:
@@ -291,11 +289,11 @@ class ViewImage:
         self._image = self._open()
 
 
-def _scaled_span(start: int, size: int, of_px: int, to_px: int) -> tuple[int, int]:
+def _span_read(start: int, size: int, of_px: int, to_px: int) -> tuple[int, int]:
+    """Return start and length of the pixels that a span depends on, when a side of `to_px` is resampled to `of_px`."""
     scale = to_px / of_px
-    reach = math.ceil(_KERNEL_PX * max(1.0, scale))
-    first = max(0, math.floor(start * scale) - reach)
-    return first, min(to_px, math.ceil((start + size) * scale) + reach) - first
+    first = max(0, math.floor(start * scale) - RESAMPLING_REACH_PX)
+    return first, min(to_px, math.ceil((start + size) * scale) + RESAMPLING_REACH_PX) - first
 
 
 def _obstacle(source: ViewSource) -> Optional[Exception]:

@@ -47,12 +47,7 @@ class Predictor:
         """Return the road probability of a piece of an image: (height, width) float32.
 
         Values are (bands, height, width) of any dtype as read. The (height, width) bool `known` is where there are
-        data.
-
-        Raises
-        ------
-        ModelFileError
-            The model computes NaN.
+        data. Raises ModelFileError if the model computes NaN.
         """
         height, width = known.shape
         probability = self.probabilities(to_model_input(values, known, self.bands)[None])[0, 0, :height, :width]
@@ -77,10 +72,7 @@ class Predictor:
 def require_numbers(prediction: np.ndarray, model: str, image: str = "") -> None:
     """Check a (...) float32 prediction: NaN would pass for background. Names are the files for the message.
 
-    Raises
-    ------
-    ModelFileError
-        It holds NaN: numbers within the model are too large for FP32.
+    Raises ModelFileError if it holds NaN: numbers within the model are too large for FP32.
     """
     if prediction.size and np.isnan(prediction.min()):  # in a single pass, and without another array
         where = f" for {image}" if image else ""
@@ -140,12 +132,8 @@ def read_piece(
 ) -> Piece:
     """Read a tile with `read`, as `Image.read`; nothing is read where the area of interest does not touch it.
 
-    The (height, width) bool `area` is which pixels of the tile's core lie in the area of interest; None for all.
-
-    Raises
-    ------
-    ImageryError
-        A value is too far from the mean for a model to compute with.
+    The (height, width) bool `area` is which pixels of the tile's core lie in the area of interest; None for all. Raises
+    ImageryError if a value is too far from the mean for a model to compute with.
     """
     nothing = np.empty((len(bands), 0, 0), dtype=np.float32)
     if area is not None and not area.any():
@@ -192,12 +180,7 @@ def predict_pieces(
     """Predict pieces in order, in batches of consecutive ones of the same size, so that small ones keep all cores busy.
 
     Pieces of which no pixel is wanted are not computed. A piece larger than `most_px`, the largest batch in pixels, is
-    computed by itself.
-
-    Raises
-    ------
-    ModelFileError
-        The model computes NaN.
+    computed by itself. Raises ModelFileError if the model computes NaN.
     """
     for pack in _packs(pieces, most_px):
         if pack[0].is_empty:
@@ -228,12 +211,8 @@ def predict_tiles(
 ) -> Iterator[tuple[Tile, Prediction]]:
     """Predict the tiles of an image in order; the next ones are read meanwhile.
 
-    `read` is like `Image.read`, `most_px` as for `predict_pieces`, and `name` the image's file, for messages.
-
-    Raises
-    ------
-    ModelFileError
-        The model computes NaN.
+    `read` is like `Image.read`, `most_px` as for `predict_pieces`, and `name` the image's file, for messages. Raises
+    ModelFileError if the model computes NaN.
     """
     pieces = ahead((read_piece(tile, read, predictor.bands, name=name) for tile in tiles), 1)
     for piece, prediction in predict_pieces(predictor, pieces, most_px):

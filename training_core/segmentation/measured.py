@@ -21,7 +21,6 @@ import torch
 from torch import nn
 
 from ..errors import JobError
-from ..geodata.pixel_codes import to_byte, to_mask
 from ..geodata.tiling import STRIDE_PX, round_up
 from ..models.architectures import Architecture, build_network
 from ..models.engines import BF16, FP32, INT8, NativeEngine
@@ -91,10 +90,7 @@ def seconds_per_px(predictor: Predictor) -> float:
 def exact_halo_px(model: nn.Module, bands: int) -> int:
     """Return the narrowest halo, in pixels, with which tiles give exactly the result of the undivided image.
 
-    Raises
-    ------
-    JobError
-        There is none: the receptive field is the whole image.
+    Raises JobError if there is none: the receptive field is the whole image.
     """
     field = measure_receptive_field(model, bands)
     if field is None:
@@ -109,10 +105,7 @@ def exact_halo_px(model: nn.Module, bands: int) -> int:
 def image_halo_px(architecture: Architecture) -> int:
     """Return `exact_halo_px` of an architecture with any weights, which is exact for gradients, too.
 
-    Raises
-    ------
-    JobError
-        There is none.
+    Raises JobError if there is none.
     """
     return exact_halo_px(build_network(architecture).eval(), architecture.in_channels)
 
@@ -224,5 +217,4 @@ def _changes(predictor: Predictor, values: np.ndarray, known: np.ndarray, thresh
 
 def _mask(predictor: Predictor, values: np.ndarray, known: np.ndarray, threshold: float) -> np.ndarray:
     """Return 1 for road, 0 for background, NaN for no data: (height, width) float64."""
-    mask = to_mask(to_byte(predictor.probability(values, known), known), threshold)
-    return np.where(known, mask, np.nan)
+    return np.where(known, predictor.probability(values, known) >= threshold, np.nan)

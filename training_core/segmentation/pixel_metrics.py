@@ -83,10 +83,7 @@ class Confusion:
     def from_counts(cls, counts: list[list[int]]) -> "Confusion":
         """Return the confusion with some counts; see `counts`.
 
-        Raises
-        ------
-        ValueError
-            The counts have another shape or type, or are out of any range.
+        Raises ValueError if the counts have another shape or type, or are out of any range.
         """
         confusion = cls()
         table = np.array(counts)

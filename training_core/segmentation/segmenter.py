@@ -27,7 +27,17 @@ from ..system.prefetch import ahead
 from .image_threshold import image_threshold
 from .inference import SYMMETRIES, Prediction, Predictor, predict_pieces
 from .measured import MAX_BYTES_PER_PX, SAMPLE_PX, TIMED_PX, bytes_per_px, image_halo_px, sufficient_halo_px
-from .work_plan import MAX_CORE_PX, ImagePlan, TilePlan, fitting_px, memory_budget, plan_tiles, read_plans, trial_size
+from .work_plan import (
+    MAX_CORE_PX,
+    ImagePlan,
+    TilePlan,
+    WorkPlan,
+    fitting_px,
+    memory_budget,
+    plan_tiles,
+    read_plans,
+    trial_size,
+)
 
 SegmentJob = Union[Evaluate, ExtractRoads, MapRegion, Segment]
 
@@ -65,13 +75,8 @@ def prepare_segmenter(
 
     `samples` are some of the images to segment. The halo is measured on the first if the card does not give it, and the
     threshold is chosen on all if the card says so. `job_px` are the pixels to segment in all; 0 for those of the first.
-
-    Raises
-    ------
-    JobError, ModelFileError
-        The engine asked for cannot be used, or cannot run this model; or no halo is exact for it.
-    ResourceError
-        There is too little memory for the smallest tiles.
+    Raises JobError or ModelFileError if the engine asked for cannot be used, or cannot run this model; or no halo is
+    exact for it. Raises ResourceError if there is too little memory for the smallest tiles.
     """
     torch.set_num_threads(options.threads or torch.get_num_threads())
     symmetries = SYMMETRIES if options.test_time_augmentation else SYMMETRIES[:1]
@@ -121,21 +126,6 @@ def _choose_engine(
     return engine, prepared.get(engine.name) or engine.prepare_inference(model, is_exact)
 
 
-def require_classes(path: str, card: ModelCard, model: str) -> None:
-    """Check that a model predicts road classes if these are to be written, to a path that is not empty.
-
-    Raises
-    ------
-    JobError
-        Classes are wanted, but the model predicts none.
-    """
-    if path and not card.classes:
-        raise JobError(
-            f"{model} predicts no road classes, so there is nothing to write to road classes (classes).",
-            "Leave it out, or choose a model that was trained on roads with classes.",
-        )
-
-
 def _known_halo_px(card: ModelCard, wanted: str) -> Optional[int]:
     """Return the halo in pixels, a multiple of the stride, that an option asks for; None where it must be measured."""
     if wanted == "exact":
@@ -170,43 +160,35 @@ def _measured_halo_px(
 
 
 def segmented(
-    plans: list[ImagePlan], segmenter: Segmenter, reporter: Reporter
+    work: WorkPlan, segmenter: Segmenter, reporter: Reporter
 ) -> Generator[tuple[ImagePlan, Tile, Prediction], None, None]:
     """Segment all images tile by tile: the prediction is NO_DATA outside the area of interest.
 
     One thread reads and another one computes while the caller uses the tile before.
     """
-    core_px, halo_px = segmenter.tiles.core_px, segmenter.tiles.halo_px
-    done, total = 0, sum(plan.tile_count(core_px, halo_px) for plan in plans)
-    together_px = _settle(plans, total, segmenter, reporter)
+    together_px, images = _settle(work, segmenter, reporter), work.images
+    pieces = read_plans(images, segmenter.card.input, work.tiles.core_px, work.tiles.halo_px)
 
     def compute() -> Iterator[tuple[ImagePlan, Tile, Prediction]]:
-        with closing(ahead(read_plans(plans, segmenter.card.input, core_px, halo_px), 1)) as pieces:
-            for piece, prediction in predict_pieces(segmenter.predictor, pieces, together_px):
+        with closing(ahead(pieces, 1)) as read:
+            for piece, prediction in predict_pieces(segmenter.predictor, read, together_px):
                 reporter.check_cancelled()
                 yield piece.source, piece.tile, prediction
 
     with closing(ahead(compute(), 1)) as computed:
-        for plan, tile, prediction in computed:
-            yield plan, tile, prediction
-            done += 1
-            of_images = f", image {plans.index(plan) + 1} of {len(plans)}" if len(plans) > 1 else ""
-            reporter.progress(done / total, f"Tile {done} of {total}{of_images}")
+        for done, (image, tile, prediction) in enumerate(computed, 1):
+            yield image, tile, prediction
+            of_images = f", image {images.index(image) + 1} of {len(images)}" if len(images) > 1 else ""
+            reporter.progress(done / work.tile_count, f"Tile {done} of {work.tile_count}{of_images}")
 
 
-def _settle(plans: list[ImagePlan], tile_count: int, segmenter: Segmenter, reporter: Reporter) -> int:
+def _settle(work: WorkPlan, segmenter: Segmenter, reporter: Reporter) -> int:
     """Prepare the model for the tiles of some images, and return how many pixels to compute together."""
-    engine, model, bands, tiles = (
-        segmenter.engine,
-        segmenter.predictor.model,
-        len(segmenter.card.bands),
-        segmenter.tiles,
-    )
-    threads = torch.get_num_threads()
-    streams = 1
-    if tile_count >= _MANY_TILES and (len(plans) > 1 or threads >= _MANY_THREADS):
+    engine, model, bands = segmenter.engine, segmenter.predictor.model, len(segmenter.card.bands)
+    images, tiles, threads, streams = work.images, work.tiles, torch.get_num_threads(), 1
+    if work.tile_count >= _MANY_TILES and (len(images) > 1 or threads >= _MANY_THREADS):
         batch = torch.zeros(max(_MANY_TILES, min(threads, _MAX_TRIAL)), bands, TIMED_PX, TIMED_PX)
         streams = engine.settle_batches(model, batch, reporter.log)
-    if tile_count >= _MANY_TILES and len(plans) == 1 and streams == 1:
-        engine.expect(model, (1, bands, *(plans[0].tile_size(tiles.core_px, tiles.halo_px) or ())))
+    if work.tile_count >= _MANY_TILES and len(images) == 1 and streams == 1:
+        engine.expect(model, (1, bands, *(images[0].tile_size(tiles.core_px, tiles.halo_px) or ())))
     return tiles.px * max(1, min(streams, tiles.budget_px // tiles.px))

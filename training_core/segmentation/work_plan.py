@@ -11,7 +11,7 @@ import math
 import os
 import shutil
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Optional
@@ -118,15 +118,19 @@ class TilePlan:
         """Pixels of the largest tile with its halo."""
         return (self.core_px + 2 * self.halo_px) ** 2
 
-    def describe(self, plans: Iterable[ImagePlan], seconds_per_px: Callable[[], float]) -> str:
-        """Return a sentence for the user: megapixels, tiles and, for many pixels, the expected time.
 
-        `seconds_per_px` measures how long the model takes for a pixel. It is called only where there is much to do.
-        """
-        plans = list(plans)
-        px, tiles = sum(plan.px for plan in plans), sum(plan.tile_count(self.core_px, self.halo_px) for plan in plans)
-        duration = f", {_duration(px * seconds_per_px())} for the model alone" if px > MUCH_PX else ""
-        return f"{px / 1e6:,.1f} megapixels in {tiles:,} tiles{duration}."
+@dataclass(frozen=True)
+class WorkPlan:
+    """What there is to do, in a sentence for the user: megapixels, tiles and, for many pixels, the expected time."""
+
+    images: Sequence[ImagePlan]
+    tiles: TilePlan
+    tile_count: int
+    seconds: Optional[float]  # of the model alone
+
+    def __str__(self) -> str:
+        duration = "" if self.seconds is None else f", {_duration(self.seconds)} for the model alone"
+        return f"{sum(image.px for image in self.images) / 1e6:,.1f} megapixels in {self.tile_count:,} tiles{duration}."
 
 
 def plan_image(
@@ -137,12 +141,8 @@ def plan_image(
 ) -> ImagePlan:
     """Check that an image fits a model, and find its grid and area. No pixels are read.
 
-    `aoi` are polygons of the area of interest; None for the whole image.
-
-    Raises
-    ------
-    ImageryError
-        The image lacks bands of the model, or is far coarser than the model's resolution.
+    `aoi` are polygons of the area of interest; None for the whole image. Raises ImageryError if the image lacks bands
+    of the model, or is far coarser than the model's resolution.
     """
     with open_raster(raster) as dataset:
         _, own = fitting(dataset, wanted, raster)
@@ -153,10 +153,7 @@ def plan_image(
 def fitting(dataset: DatasetReader, wanted: ModelInput, raster: str) -> tuple[tuple[int, ...], Grid]:
     """Check that an image fits a model; return the bands that it takes, in its order, from 1, and the image's own grid.
 
-    Raises
-    ------
-    ImageryError
-        The image lacks bands of the model, or is far coarser than the model's resolution.
+    Raises ImageryError if the image lacks bands of the model, or is far coarser than the model's resolution.
     """
     indexes, own = find_bands(dataset, wanted), grid_of(dataset, wanted.pixel_m)
     own_m, resolution_m = own.resolution_m, wanted.resolution_m
@@ -196,12 +193,8 @@ def fitting_px(bytes_per_px: int, budget_bytes: int) -> int:
 def plan_tiles(bytes_per_px: int, halo_px: int, budget_bytes: int, asked_px: int = 0) -> TilePlan:
     """Return the tiles of a model that takes so many bytes for a pixel of its input.
 
-    The core is the one that is asked for, a multiple of the stride, or the largest that fits into the budget.
-
-    Raises
-    ------
-    ResourceError
-        Not even the smallest tile fits.
+    The core is the one that is asked for, a multiple of the stride, or the largest that fits into the budget. Raises
+    ResourceError if not even the smallest tile fits.
     """
     budget_px = fitting_px(bytes_per_px, budget_bytes)
     core_px = asked_px or min(MAX_CORE_PX, (int(budget_px**0.5) - 2 * halo_px) // STRIDE_PX * STRIDE_PX)
@@ -212,6 +205,16 @@ def plan_tiles(bytes_per_px: int, halo_px: int, budget_bytes: int, asked_px: int
             "Give more memory (memory_gb), choose a smaller halo (halo), or close other programs.",
         )
     return TilePlan(core_px, halo_px, budget_px)
+
+
+def plan_work(images: Sequence[ImagePlan], tiles: TilePlan, seconds_per_px: Callable[[], float]) -> WorkPlan:
+    """Return what there is to do.
+
+    `seconds_per_px` measures how long the model takes for a pixel. It is called only where there is much to do.
+    """
+    px = sum(image.px for image in images)
+    count = sum(image.tile_count(tiles.core_px, tiles.halo_px) for image in images)
+    return WorkPlan(images, tiles, count, px * seconds_per_px() if px > MUCH_PX else None)
 
 
 def trial_size(
@@ -236,10 +239,7 @@ def trial_size(
 def check_size(plans: list[ImagePlan]) -> None:
     """Check that there is not too much to segment; nothing is measured for it.
 
-    Raises
-    ------
-    ResourceError
-        There are too many pixels, or the results are larger than the free disk space.
+    Raises ResourceError if there are too many pixels, or the results are larger than the free disk space.
     """
     px = sum(plan.px for plan in plans)
     if px > MAX_PX:

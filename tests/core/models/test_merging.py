@@ -3,17 +3,20 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from torch.nn import functional
 
-from training_core.errors import ModelFileError
+from training_core.errors import ImageryError, ModelFileError
 from training_core.geodata.model_input import IMAGE
 from training_core.geodata.rasters import Band
 from training_core.geodata.road_classes import RoadClass
-from training_core.models.architectures import NARROW_DECODER_CHANNELS, Architecture
+from training_core.models.architectures import NARROW_DECODER_CHANNELS, Architecture, build_network
 from training_core.models.merging import (
+    BATCH_SIZE,
     average_weights,
     check_mergeable,
     common_bands,
     learned_px,
+    measure_statistics,
     merged_card,
 )
 from training_core.models.model_card import ModelCard
@@ -160,3 +163,26 @@ def test_whom_the_models_name_is_named_once_and_nothing_else():
 def test_a_halo_that_one_model_does_not_know_is_unknown():
     cards = [CARD, replace(CARD, halo_px=96)]
     assert merged_card(cards, [0.5, 0.5], ["a", "b"], BANDS, [1, 1]).halo_px == 0
+
+
+def test_statistics_are_the_means_over_batches_that_show_several_images():
+    model = build_network(Architecture(encoder="resnet18", in_channels=1)).eval()
+    model.encoder.bn1.running_mean.fill_(99)  # which must not remain
+    random = np.random.default_rng(0)
+    dark, bright = ([random.normal(mean, 1, (1, 1, 64, 64)).astype(np.float32) for _ in range(BATCH_SIZE)]
+                    for mean in (0, 5))  # fmt: skip
+    tiny = np.zeros((1, 1, 32, 32), np.float32)
+    checks = []
+    assert measure_statistics(model, [*dark, tiny, *bright], lambda: checks.append(1)) == 2 * BATCH_SIZE
+    assert len(checks) == 2 and not model.training and model.encoder.bn1.momentum == 0.1
+    layers = [
+        functional.conv2d(torch.from_numpy(np.concatenate(batch)), model.encoder.conv1.weight, stride=2, padding=3)
+        for batch in ([*dark, *bright][first::2] for first in (0, 1))
+    ]
+    mean, variance = (
+        sum(parts) / 2 for parts in zip(*((each.mean((0, 2, 3)), each.var((0, 2, 3))) for each in layers))
+    )
+    torch.testing.assert_close(model.encoder.bn1.running_mean, mean, rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(model.encoder.bn1.running_var, variance, rtol=1e-4, atol=1e-4)
+    with pytest.raises(ImageryError, match="too small"):
+        measure_statistics(model, [tiny], lambda: None)

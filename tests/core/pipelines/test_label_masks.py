@@ -12,6 +12,7 @@ from training_core.geodata.model_input import ModelInput
 from training_core.geodata.pixel_codes import ROAD
 from training_core.geodata.rasters import Band
 from training_core.jobs import Evaluate, FineTune, Quantize, Segment, from_options
+from training_core.labels.drawing import read_truth
 from training_core.labels.samples import collect_samples
 from training_core.models.loading import load_network
 from training_core.models.model_file import weights_sha256
@@ -73,7 +74,9 @@ def test_pictures_without_a_place_are_never_put_on_the_map(chips, learned, tmp_p
 
 def test_samples_for_quantizing_have_the_labels_of_the_masks(chips):
     job = Quantize(rasters=(chips["images"],), masks=(chips["masks"],), pixel_m=1.0, chips=4, chip_px=64)
-    samples = collect_samples(job, ModelInput(tuple(map(Band, RGB)), 1.0, pixel_m=1.0), Reporter())
+    truth = read_truth(job, "", job.rasters, Reporter())
+    wanted = ModelInput(tuple(map(Band, RGB)), 1.0, pixel_m=1.0)
+    samples = collect_samples(job.rasters, wanted, 4, 64, Reporter(), truth=truth)
     for sample in samples:
         assert (sample.images[0, 0] > 120).tolist() == (sample.truth == ROAD).tolist()
     assert len(samples) == 4 and any((sample.truth == ROAD).any() for sample in samples)

@@ -17,6 +17,7 @@ from training_core.errors import ImageryError, JobError, LabelError, ModelFileEr
 from training_core.events import Log, Reporter
 from training_core.geodata.rasters import Band
 from training_core.jobs import Evaluate, ExportModel, Quantize, Segment, from_options
+from training_core.labels.drawing import read_truth
 from training_core.labels.samples import Sample, collect_samples
 from training_core.models.architectures import Architecture
 from training_core.models.engines import INT8, OPENVINO, OpenvinoEngine
@@ -49,7 +50,7 @@ def quantized(town, learned, tmp_path_factory):
 @pytest.fixture(scope="module")
 def samples(town, planted):
     job = job_of(town, planted, "unused.onnx")
-    return collect_samples(job, load_network(planted)[1].input, Reporter())
+    return collect_samples(job.rasters, load_network(planted)[1].input, job.chips, job.chip_px, Reporter())
 
 
 def test_it_is_a_quarter_of_the_size_and_loses_next_to_nothing(quantized, learned):
@@ -166,25 +167,27 @@ def test_pieces_are_of_any_size_and_hold_what_the_image_holds(tmp_path, planted)
     values = image_of(true_roads()[:128, :160])
     values[:, :, 150:] = 0
     raster = write_raster(tmp_path / "image.tif", values, nodata=0)
-    job = Quantize(model=planted, rasters=(raster,), onnx="unused.onnx", chip_px=64)
-    found = collect_samples(job, load_network(planted)[1].input, Reporter())
-    assert {each.images.shape for each in found} == {(1, 3, 64, 64), (1, 3, 64, 32)}
-    assert all(each.images.shape[2:] == each.known.shape for each in found)
-    assert all((each.images[0, :, ~each.known] == 0).all() for each in found)
+    wanted = load_network(planted)[1].input
+    found = collect_samples([raster], wanted, 24, 64, Reporter())
+    assert {each.images.shape for each in found} == {(1, 3, 64, 64)}
+    (whole,) = collect_samples([raster], wanted, 24, 256, Reporter())
+    assert whole.images.shape == (1, 3, 128, 160)
+    for each in (*found, whole):
+        assert each.images.shape[2:] == each.known.shape and (each.images[0, :, ~each.known] == 0).all()
 
 
 def test_of_several_images_each_gives_pieces(tmp_path, town, planted):
     other = write_raster(tmp_path / "other.tif", image_of(true_roads(), seed=1))
-    job = Quantize(model=planted, rasters=(town.raster, other), onnx="unused.onnx", chip_px=64, chips=6)
-    assert len(collect_samples(job, load_network(planted)[1].input, Reporter())) == 6
-    again = collect_samples(job, load_network(planted)[1].input, Reporter())
-    first = collect_samples(job, load_network(planted)[1].input, Reporter())
+    wanted = load_network(planted)[1].input
+    first, again = (collect_samples([town.raster, other], wanted, 6, 64, Reporter()) for _ in range(2))
+    assert len(first) == 6
     assert all((one.images == two.images).all() for one, two in zip(first, again))
 
 
 def test_labels_lie_where_they_are_drawn(town, planted):
-    job = Quantize(**town.labeled, model=planted, onnx="o.onnx", chip_px=SIDE_PX)
-    (found,) = collect_samples(job, load_network(planted)[1].input, Reporter())
+    job = Quantize(**town.labeled, model=planted, onnx="o.onnx")
+    truth = read_truth(job, job.aoi, job.rasters, Reporter())
+    (found,) = collect_samples(job.rasters, load_network(planted)[1].input, 24, SIDE_PX, Reporter(), truth=truth)
     assert ((found.truth == 1) == town.truth).mean() > 0.99
 
 

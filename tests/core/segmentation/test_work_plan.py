@@ -26,6 +26,7 @@ from training_core.segmentation.work_plan import (
     TilePlan,
     check_size,
     plan_image,
+    plan_work,
     read_plans,
 )
 
@@ -54,8 +55,8 @@ def test_tiles_are_counted_without_making_them(tmp_path, core_px, corners):
 
 
 def test_the_work_is_described_with_its_time_only_where_there_is_much():
-    assert TilePlan(512, 64).describe([plan_of(1000, 600)], never) == "0.6 megapixels in 2 tiles."
-    said = TilePlan(2048, 64).describe([plan_of(20000, 10000)], lambda: 1e-6)
+    assert str(plan_work([plan_of(1000, 600)], TilePlan(512, 64), never)) == "0.6 megapixels in 2 tiles."
+    said = str(plan_work([plan_of(20000, 10000)], TilePlan(2048, 64), lambda: 1e-6))
     assert said == "200.0 megapixels in 50 tiles, about 3 min for the model alone."
 
 
