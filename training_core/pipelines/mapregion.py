@@ -32,7 +32,7 @@ from ..regions.prediction import choose_settings, prepare
 from ..regions.progress import NetworkSummary, RegionProgress
 from ..regions.region_plan import Planner, RegionPlan, nothing_to_map, plan_region
 from ..regions.scene_sources import find_scenes
-from ..regions.stac_items import make_filter
+from ..regions.stac import make_filter
 from ..regions.store import Store
 from ..regions.tasks import InProcessRunner, Task, TaskRunner
 from ..reports.maps import RoadSketch

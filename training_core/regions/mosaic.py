@@ -1,6 +1,6 @@
 """Mosaics: scenes on one grid that touch or nearly touch, to be read as one image.
 
-Scope: grids, extents, neighbors. Independent of pixel values; `mosaic_view` joins rasters.
+Scope: grids, extents, neighbors. Independent of pixel values; `virtual_raster` joins rasters.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ..geodata.rasters import RESAMPLING_REACH_PX, Band
 from ..geodata.tiling import STRIDE_PX
 from ..networks.graph import connected
 from .catalog import FULL, MASK, NODATA, OTHER, Scene
-from .mosaic_view import DTYPES, View, ViewBand, ViewImage, ViewSource
+from .virtual_raster import DTYPES, VirtualBand, VirtualImage, VirtualRaster, VirtualSource
 
 # Digits in which pixel sizes are compared; over a hundred thousand pixels the rest is less than `SAME_PX`.
 _DIGITS = 8
@@ -64,31 +64,31 @@ class Mosaic:
         top, down = _span_of_centers(row, height, self.grid.height, target.height)
         return first, top, across, down
 
-    def scene_on_top(self, scene: Scene) -> View:
-        """Return the view of a scene and its neighbors, with the scene on top."""
+    def scene_on_top(self, scene: Scene) -> VirtualRaster:
+        """Return a scene and its neighbors as one raster, with the scene on top."""
         column, row, width, height = self.window(scene)
         reach, own = self.reach_px, self._numbers[scene.name]
         near = shapely.box(column - reach, row - reach, column + width + reach, row + height + reach)
         numbers = sorted(set(self._tree.query(near, predicate="intersects").tolist()) - {own}, reverse=True)
         extent = shapely.box(0, 0, self.grid.width, self.grid.height)
-        return self._view([*numbers, own], shapely.intersection(near, extent), scene.name)
+        return self._raster([*numbers, own], shapely.intersection(near, extent), scene.name)
 
-    def whole(self) -> View:
+    def whole(self) -> VirtualRaster:
         """Return the mosaic of all its scenes."""
         extent = shapely.box(0, 0, self.grid.width, self.grid.height)
-        return replace(self._view(list(range(len(self.scenes)))[::-1], extent), is_strict=False)
+        return replace(self._raster(list(range(len(self.scenes)))[::-1], extent), is_strict=False)
 
-    def _view(self, numbers: list[int], needed: shapely.Geometry, top: str = "") -> View:
-        """Return a view of some scenes, the lowest first, of which an area will be read."""
+    def _raster(self, numbers: list[int], needed: shapely.Geometry, top: str = "") -> VirtualRaster:
+        """Return some scenes as one raster, the lowest first, of which an area will be read."""
         first = self.scenes[0]
-        bands = tuple(ViewBand(band.dtype, band.color, band.description) for band in first.bands)
+        bands = tuple(VirtualBand(band.dtype, band.color, band.description) for band in first.bands)
         sources = tuple(_source(self.scenes[number], self.offsets[number]) for number in numbers)
         kinds = {(source.masking, source.nodata) for source in sources}
         kind = kinds.pop()[0] if len(kinds) == 1 else MASK
         if kind == FULL and not shapely.covers(shapely.union_all(self._boxes[numbers]), needed):
             kind = MASK
         masking = kind if kind in (FULL, NODATA) else MASK
-        return View(self.grid, bands, _places_of(first), masking, sources, top)
+        return VirtualRaster(self.grid, bands, _places_of(first), masking, sources, top)
 
     @cached_property
     def _numbers(self) -> dict[str, int]:
@@ -149,8 +149,8 @@ def normalized_bands(mosaic: Mosaic, wanted: ModelInput) -> tuple[tuple[Band, ..
     """
     if wanted.scaling != IMAGE:
         return wanted.bands, []
-    with ViewImage(mosaic.whole(), wanted.resolution_m) as image:
-        bands = measure_scaling(image, wanted.bands)  # type: ignore[arg-type]  # a ViewImage is read as an Image is
+    with VirtualImage(mosaic.whole(), wanted.resolution_m) as image:
+        bands = measure_scaling(image, wanted.bands)  # type: ignore[arg-type]  # a VirtualImage is read as an Image is
         return bands, image.left_out
 
 
@@ -249,11 +249,11 @@ def _boxes(members: Iterable[_Placed]) -> np.ndarray:
     return shapely.box(column, row, column + width, row + height)
 
 
-def _source(scene: Scene, offset: tuple[int, int]) -> ViewSource:
+def _source(scene: Scene, offset: tuple[int, int]) -> VirtualSource:
     nodata = tuple(repr(band.nodata) for band in scene.bands) if scene.masking == NODATA else ()
     numbers = tuple(band.number for band in scene.bands)
     size = (scene.grid.width, scene.grid.height)
-    return ViewSource(scene.path, scene.name, scene.version, *offset, *size, numbers, scene.masking, nodata)
+    return VirtualSource(scene.path, scene.name, scene.version, *offset, *size, numbers, scene.masking, nodata)
 
 
 def _span_of_centers(start: int, size: int, of_px: int, to_px: int) -> tuple[int, int]:

@@ -18,7 +18,6 @@ from ..geodata.road_classes import RoadClass, from_document, to_document
 from ..geodata.road_raster import byte_raster, class_array
 from ..jobs import NetworkOptions
 from ..system.machine import roadseg_version
-from .mosaic_view import grid_document, grid_from_document
 from .part_roads import (
     BorderPatches,
     border_patches,
@@ -29,10 +28,11 @@ from .part_roads import (
     write_part,
     write_patches,
 )
-from .region_grid import Part, RegionView, divide, margin_px, outline_on, read_best
+from .region_grid import Part, PlacedScene, divide, margin_px, outline_on, read_best
 from .seams import join_parts, joined_roads, outline
 from .store import Store, content_key
 from .tasks import Document, Task, TaskResult
+from .virtual_raster import grid_document, grid_from_document
 
 # Kinds of results in the store.
 BORDERS, EXTRACT = "borders", "extract"
@@ -78,11 +78,11 @@ class RegionRoads:
         self._grid = grid
         shapes = [outline_on(self._grid, scene.grid) for scene in scenes]
         self._keys = {scene.name: scene.key for scene in scenes}
-        self._views = [
-            RegionView(scene.name, scene.probability, scene.classes, shape.bounds)
+        self._scenes = [
+            PlacedScene(scene.name, scene.probability, scene.classes, shape.bounds)
             for scene, shape in zip(scenes, shapes)
         ]
-        self._tree = shapely.STRtree([shapely.box(*view.bounds) for view in self._views])
+        self._tree = shapely.STRtree([shapely.box(*scene.bounds) for scene in self._scenes])
         self._parts = list(divide(self._grid, part_px, shapes))
 
     def extract(self, do: Do, do_borders: Do) -> tuple[Iterator[geopandas.GeoDataFrame], int]:
@@ -135,10 +135,10 @@ class RegionRoads:
         self, function: Callable[[Document], Document], core: Part, window: Part, content: Mapping[str, object]
     ) -> Task:
         content = {**content, "core": asdict(core), "grid": grid_document(self._grid), "threshold": self._threshold}
-        views = [self._views[number] for number in sorted(self._tree.query(shapely.box(*window.bounds)).tolist())]
-        seen = [[view.name, self._keys[view.name], view.bounds] for view in views]
+        scenes = [self._scenes[number] for number in sorted(self._tree.query(shapely.box(*window.bounds)).tolist())]
+        seen = [[scene.name, self._keys[scene.name], scene.bounds] for scene in scenes]
         key = content_key(_KINDS[function], content, seen, self._version)
-        document = {**content, "views": [asdict(view) for view in views], "folder": self._folder, "key": key}
+        document = {**content, "scenes": [asdict(scene) for scene in scenes], "folder": self._folder, "key": key}
         return Task(function, document, key, core.width * core.height / 1e6)
 
 
@@ -159,10 +159,10 @@ def _links(parts: Sequence[Part], pixels: Sequence[np.ndarray]) -> Links:
 def find_borders(document: Document) -> Document:
     """Find the patches at the borders of a part.
 
-    The document has `folder`, `key`, `grid`, `core`, `views`, `threshold` and `hysteresis`.
+    The document has `folder`, `key`, `grid`, `core`, `scenes`, `threshold` and `hysteresis`.
     """
     core, grid = Part(**document["core"]), grid_from_document(document["grid"])
-    probability, _ = read_best(grid, core, _views(document))
+    probability, _ = read_best(grid, core, _scenes(document))
     raster = byte_raster(probability, document["threshold"])
     patches = border_patches(raster, core, document["hysteresis"])
     Store(document["folder"]).write(BORDERS, document["key"], ".npz", lambda path: write_patches(path, patches))
@@ -172,12 +172,12 @@ def find_borders(document: Document) -> Document:
 def extract_roads(document: Document) -> Document:
     """Extract the roads of a part.
 
-    The document has `folder`, `key`, `grid`, `window`, `core`, `views`, `threshold`, `options`, `classes`, and in
+    The document has `folder`, `key`, `grid`, `window`, `core`, `scenes`, `threshold`, `options`, `classes`, and in
     `linked` columns and rows of likely pixels that are connected with sure road.
     """
     grid = grid_from_document(document["grid"])
     window, core = Part(**document["window"]), Part(**document["core"])
-    probability, numbers = read_best(grid, window, _views(document))
+    probability, numbers = read_best(grid, window, _scenes(document))
     classes = None if numbers is None else class_array(numbers, from_document(document["classes"]))
     raster = byte_raster(probability, document["threshold"])
     linked = np.array(document["linked"], dtype=np.int64).reshape(-1, 2)
@@ -195,5 +195,5 @@ def _part_pixel_m(grid: Grid, core: Part) -> tuple[float, float]:
     return grid.window(core.column, core.row, core.width, core.height).pixel_m
 
 
-def _views(document: Document) -> list[RegionView]:
-    return [RegionView(**{**view, "bounds": tuple(view["bounds"])}) for view in document["views"]]
+def _scenes(document: Document) -> list[PlacedScene]:
+    return [PlacedScene(**{**scene, "bounds": tuple(scene["bounds"])}) for scene in document["scenes"]]

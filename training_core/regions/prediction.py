@@ -41,10 +41,10 @@ from ..segmentation.work_plan import ImagePlan, TilePlan
 from ..system.prefetch import ahead
 from .catalog import Scene
 from .mosaic import Mosaic
-from .mosaic_view import View, ViewImage, view_from_document
-from .scene_blocks import Block, MosaicArea
+from .scene_blocks import MosaicArea, SceneBlock
 from .store import Store, content_key
 from .tasks import Document
+from .virtual_raster import VirtualImage, VirtualRaster, virtual_raster_from
 
 # These fields of `Predicting` do not change the bytes of a block.
 _ONLY_HOW = ("model", "threads", "threshold")
@@ -219,7 +219,7 @@ def block_document(
     predicting: Predicting,
     mosaic: Mosaic,
     scene: Scene,
-    block: Block,
+    block: SceneBlock,
     bands: tuple[Band, ...],
     area: Optional[MosaicArea] = None,
 ) -> dict[str, Any]:
@@ -229,7 +229,7 @@ def block_document(
     """
     return {
         "predicting": asdict(predicting),
-        "view": mosaic.scene_on_top(scene).to_document(),
+        "raster": mosaic.scene_on_top(scene).to_document(),
         "bands": [asdict(band) for band in bands],
         "block": asdict(block),
         "area": area.within(block) if area else None,
@@ -255,19 +255,19 @@ def predict_block(document: dict[str, Any]) -> tuple[Prediction, Grid, list[str]
         See `prepared`.
     """
     segmenter = prepared(document["predicting"])
-    block = Block(**document["block"])
+    block = SceneBlock(**document["block"])
     left_out: list[str] = []
     predictor = replace(segmenter.predictor, bands=tuple(Band(**band) for band in document["bands"]))
     probability = np.full((block.height, block.width), NO_DATA, dtype=np.uint8)
     classes = probability.copy() if segmenter.card.classes else None
-    view = view_from_document(document["view"])
-    grid = grid_at(view.grid, segmenter.card.resolution_m)
+    raster = virtual_raster_from(document["raster"])
+    grid = grid_at(raster.grid, segmenter.card.resolution_m)
     # They begin where those of the undivided mosaic would.
     tiles = list(tile_grid(grid.width, grid.height, segmenter.tiles.core_px, segmenter.tiles.halo_px, block.window))
     if len(tiles) >= _MANY_TILES:
         shape = (1, len(predictor.bands), *padded_size(tiles[0].read_window[:1:-1]))
         segmenter.engine.expect(predictor.model, shape)
-    with closing(ahead(_pieces(document["area"], view, tiles, segmenter, predictor.bands, left_out), 1)) as pieces:
+    with closing(ahead(_pieces(document["area"], raster, tiles, segmenter, predictor.bands, left_out), 1)) as pieces:
         for piece, predicted in predict_pieces(predictor, pieces, segmenter.tiles.px):
             top, left = piece.tile.row - block.row, piece.tile.column - block.column
             place = slice(top, top + piece.tile.height), slice(left, left + piece.tile.width)
@@ -279,7 +279,7 @@ def predict_block(document: dict[str, Any]) -> tuple[Prediction, Grid, list[str]
 
 def _pieces(
     area_wkb: Optional[str],
-    view: View,
+    raster: VirtualRaster,
     tiles: list[Tile],
     segmenter: Segmenter,
     bands: tuple[Band, ...],
@@ -290,7 +290,7 @@ def _pieces(
     It opens and closes the rasters itself, since both must be done in the thread that reads them.
     """
     shape = shapely.from_wkb(area_wkb) if area_wkb else None
-    with ViewImage(view, segmenter.card.resolution_m) as image:
+    with VirtualImage(raster, segmenter.card.resolution_m) as image:
         for tile in tiles:
             core = (tile.column, tile.row, tile.width, tile.height)
             area = None if shape is None else burn_shapes([shape], image.grid, core)

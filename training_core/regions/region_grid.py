@@ -124,7 +124,7 @@ def _spans(size_px: int, side_px: int) -> list[tuple[int, int]]:
 
 
 @dataclass(frozen=True)
-class RegionView:
+class PlacedScene:
     """The result rasters of one scene, and its place in the region.
 
     The name decides where all else is equal. `classes` may be empty. The bounds are least column and row, then greatest
@@ -143,22 +143,24 @@ class RegionView:
         return left < window_right and right > window_left and top < window_bottom and bottom > window_top
 
 
-def read_best(grid: Grid, window: Part, views: Sequence[RegionView]) -> tuple[np.ndarray, Optional[np.ndarray]]:
-    """Return the best view of a window of whole cells: probability and classes, both (height, width) uint8.
+def read_best(grid: Grid, window: Part, scenes: Sequence[PlacedScene]) -> tuple[np.ndarray, Optional[np.ndarray]]:
+    """Return the best probability of a window of whole cells: probability and classes, both (height, width) uint8.
 
     Probability is NO_DATA where no scene has data. Classes are from the same scenes; None if one of them has no
     classes.
     """
-    shown = sorted((view for view in views if view.touches(window)), key=lambda view: view.name)
-    has_classes = bool(shown) and all(view.classes for view in shown)
+    shown = sorted((scene for scene in scenes if scene.touches(window)), key=lambda scene: scene.name)
+    has_classes = bool(shown) and all(scene.classes for scene in shown)
     probability = np.full((window.height, window.width), NO_DATA, dtype=np.uint8)
     classes = np.full_like(probability, NO_DATA) if has_classes else None
     with ExitStack() as stack:
-        sources = {view: _opened(view, grid, has_classes, stack) for view in shown}
+        sources = {scene: _opened(scene, grid, has_classes, stack) for scene in shown}
         # Strips of one cell's height, so that only these rows of all scenes are in memory.
         for top in range(0, window.height, CELL_PX):
             strip = Part(window.row + top, window.column, min(CELL_PX, window.height - top), window.width)
-            layers = {view: [source.read(strip) for source in sources[view]] for view in shown if view.touches(strip)}
+            layers = {
+                scene: [source.read(strip) for source in sources[scene]] for scene in shown if scene.touches(strip)
+            }
             targets = [target[top : top + CELL_PX] for target in (probability, classes) if target is not None]
             _fill(targets, strip, layers)
     return probability, classes
@@ -179,21 +181,21 @@ def has_data(path: str, grid: Grid, places: np.ndarray) -> np.ndarray:
     return known
 
 
-def _opened(view: RegionView, grid: Grid, has_classes: bool, stack: ExitStack) -> list["_Source"]:
+def _opened(scene: PlacedScene, grid: Grid, has_classes: bool, stack: ExitStack) -> list["_Source"]:
     """Return the probability of a scene, and its classes if asked."""
-    wanted = [(view.probability, Resampling.bilinear), *([(view.classes, Resampling.nearest)] if has_classes else [])]
+    wanted = [(scene.probability, Resampling.bilinear), *([(scene.classes, Resampling.nearest)] if has_classes else [])]
     return [_Source(stack.enter_context(open_raster(path)), grid, resampling) for path, resampling in wanted]
 
 
-def _fill(targets: Sequence[np.ndarray], strip: Part, shown: Mapping[RegionView, Sequence[np.ndarray]]) -> None:
-    """Fill a strip's probability, and classes if any, (height, width) uint8, cell by cell from the best view.
+def _fill(targets: Sequence[np.ndarray], strip: Part, shown: Mapping[PlacedScene, Sequence[np.ndarray]]) -> None:
+    """Fill a strip's probability, and classes if any, (height, width) uint8, cell by cell from the best scene.
 
     `shown` has the same as each scene shows it.
     """
     for left in range(0, strip.width, CELL_PX):
         columns = slice(left, min(left + CELL_PX, strip.width))
         cell = Part(strip.row, strip.column + left, strip.height, columns.stop - left)
-        scenes = [[layer[:, columns] for layer in layers] for view, layers in shown.items() if view.touches(cell)]
+        scenes = [[layer[:, columns] for layer in layers] for scene, layers in shown.items() if scene.touches(cell)]
         is_open = np.ones((cell.height, cell.width), dtype=bool)
         # The best scene fills its pixels with data, the next one fills the gaps, and so on; sorting is stable.
         for layers in sorted(scenes, key=_rank) if len(scenes) > 1 else scenes:

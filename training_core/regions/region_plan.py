@@ -26,13 +26,13 @@ from ..segmentation.work_plan import Results
 from .catalog import Catalog, Problem, Scene
 from .index_layer import FAILED, KEPT, WAITING, IndexedScene
 from .mosaic import Mosaic, normalized_bands
-from .mosaic_view import grid_document
 from .network_tasks import MappedScene
 from .prediction import Predicting, block_document, content_of, predict_block
 from .region_grid import outline_on, region_grid
-from .scene_blocks import Block, MosaicArea, assemble, is_assembled, mosaic_area, scene_blocks, write_block
+from .scene_blocks import MosaicArea, SceneBlock, assemble, is_assembled, mosaic_area, scene_blocks, write_block
 from .store import Store, content_key
 from .tasks import Document, Task
+from .virtual_raster import grid_document
 
 _MASKS = "masks"
 # The kind of blocks in the store.
@@ -52,7 +52,7 @@ class ScenePlan:
     mosaic: Mosaic
     bands: tuple[Band, ...]
     area: Optional[MosaicArea]
-    blocks: tuple[tuple[Block, str], ...]
+    blocks: tuple[tuple[SceneBlock, str], ...]
     results: Results
     key: str
 
@@ -116,7 +116,7 @@ class Planner:
         """Return the task that assembles a scene from its blocks."""
         return Task(assemble_scene, self.assembly_document(plan), plan.key, scene=plan.scene.name)
 
-    def _predict(self, plan: ScenePlan, block: Block, key: str) -> dict[str, Any]:
+    def _predict(self, plan: ScenePlan, block: SceneBlock, key: str) -> dict[str, Any]:
         document = block_document(self.predicting, plan.mosaic, plan.scene, block, plan.bands, plan.area)
         return {"folder": self.folder, "key": key, "block": document}
 

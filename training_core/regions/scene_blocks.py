@@ -33,14 +33,14 @@ from ..segmentation.work_plan import Results
 from ..system.outputs import Outputs
 from .catalog import Scene
 from .mosaic import Mosaic
-from .mosaic_view import grid_from_document
+from .virtual_raster import grid_from_document
 
 # The tag of a result raster with the key of its content.
 KEY_TAG = "ROADSEG_KEY"
 
 
 @dataclass(frozen=True)
-class Block:
+class SceneBlock:
     """A part of a scene: the scene's name, and a window of the mosaic's grid at the model's resolution."""
 
     scene: str
@@ -72,7 +72,7 @@ class MosaicArea:
     shape: BaseGeometry
     window: Window
 
-    def within(self, block: Block) -> Optional[str]:
+    def within(self, block: SceneBlock) -> Optional[str]:
         """Return the part of the area around a block, as hexadecimal WKB; None where it covers the whole block."""
         window = (block.column - 1, block.row - 1, block.width + 2, block.height + 2)
         around = self.grid.to_metric(self.grid.window(*window).outline)
@@ -89,7 +89,7 @@ def mosaic_area(mosaic: Mosaic, resolution_m: float, aoi: geopandas.GeoDataFrame
 
 def scene_blocks(
     mosaic: Mosaic, scene: Scene, resolution_m: float, block_px: int, window: Optional[Window] = None
-) -> list[Block]:
+) -> list[SceneBlock]:
     """Divide a scene into blocks of about equal size, row by row, without gap or overlap.
 
     They begin at multiples of the stride, except where the scene or the window begins. Their largest side is
@@ -101,7 +101,7 @@ def scene_blocks(
     column, row, width, height = common_window(whole, window) if window else whole
     rows = list(_spans(row, row + height, block_px))
     columns = list(_spans(column, column + width, block_px))
-    return [Block(scene.name, left, top, across, down) for top, down in rows for left, across in columns]
+    return [SceneBlock(scene.name, left, top, across, down) for top, down in rows for left, across in columns]
 
 
 def _spans(begin: int, end: int, block_px: int) -> Iterator[tuple[int, int]]:

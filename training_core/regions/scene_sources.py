@@ -9,8 +9,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, Optional
+from typing import Optional
 from urllib.parse import urlsplit
 
 import pyogrio
@@ -20,8 +21,7 @@ from ..events import Reporter
 from ..geodata.rasters import open_raster
 from ..geodata.sources import QGIS_PART, expand, for_pyogrio, require_openable
 from ..jobs.json_fields import parse
-from .stac_catalog import find_images
-from .stac_items import ALL_ITEMS, ItemFilter, ItemImages
+from .stac import ALL_ITEMS, ItemFilter, ItemImages, find_images
 from .web_json import MAX_JSON_BYTES, is_web_address
 
 # The field in which a tile index, as gdaltindex makes it, has the path of each tile.
@@ -84,27 +84,20 @@ def natural_key(path: str) -> list[tuple[int, int, str]]:
     return [(1, int(part), part) if part.isdecimal() else (0, 0, part.casefold()) for part in parts]
 
 
-def _is_stac_address(given: str) -> bool:
-    """Whether a text is a web address that STAC may have: of JSON, or without the ending of a file."""
-    return is_web_address(given) and not _OTHER_FILE.search(urlsplit(given).path)
-
-
 def _scenes_of(given: str, wanted: ItemFilter, reporter: Reporter) -> list[str]:
-    if _is_stac_address(given):
+    # STAC may have a web address of JSON, or one without the ending of a file.
+    if is_web_address(given) and not _OTHER_FILE.search(urlsplit(given).path):
         return find_images(given, wanted, reporter)
     require_openable(given, given, ImageryError)
     file = QGIS_PART.split(given)[0]
-    if os.path.isfile(file):
-        if file.lower().endswith(_JSON_SUFFIXES):
-            collection = _read_collection(file)
-            if collection is not None:
-                return _rasters_of_items(collection, file, wanted, reporter)
-        if file.lower().endswith(_VECTOR_SUFFIXES):
-            tiles = _rasters_of_index(given, file)
-            if tiles is not None:
-                return tiles
-        return [given]
-    return sorted(expand([given]), key=natural_key)
+    if not os.path.isfile(file):
+        return sorted(expand([given]), key=natural_key)
+    found = None
+    if file.lower().endswith(_JSON_SUFFIXES):
+        found = _rasters_of_items(file, wanted, reporter)
+    if found is None and file.lower().endswith(_VECTOR_SUFFIXES):
+        found = _rasters_of_index(given, file)
+    return [given] if found is None else found
 
 
 def _rasters_of_index(given: str, file: str) -> Optional[list[str]]:
@@ -130,7 +123,7 @@ def _location_of(given: str, file: str) -> tuple[Optional[str], str]:
         layers = [asked.group(1)] if asked else [str(name) for name, _ in pyogrio.list_layers(for_pyogrio(file))]
         fields = {layer: list(pyogrio.read_info(for_pyogrio(file), layer=layer)["fields"]) for layer in layers}
     except (RuntimeError, ValueError, OSError) as error:
-        if _is_raster(file):
+        with suppress(ImageryError), open_raster(file):
             return None, ""
         if file.lower().endswith(_JSON_SUFFIXES):
             raise ImageryError(
@@ -151,25 +144,14 @@ def _location_of(given: str, file: str) -> tuple[Optional[str], str]:
     )
 
 
-def _is_raster(file: str) -> bool:
-    try:
-        with open_raster(file):
-            return True
-    except ImageryError:
-        return False
-
-
 def _damaged(given: str, error: Exception) -> ImageryError:
     return ImageryError(
         f"The index {given} cannot be read: {str(error).rstrip('.')}.", "Check that the file was copied whole."
     )
 
 
-def _read_collection(path: str) -> Optional[list[Any]]:
-    """Return the items of a STAC item collection, or a file that is one item; None for other files.
-
-    Files that are not JSON raise ImageryError.
-    """
+def _rasters_of_items(path: str, wanted: ItemFilter, reporter: Reporter) -> Optional[list[str]]:
+    """Return the rasters of a STAC item collection, or of a file that is one item; None for other JSON."""
     try:
         if os.path.getsize(path) > MAX_JSON_BYTES:
             raise ValueError(f"it has more than {MAX_JSON_BYTES / 1e9:.1f} GB")
@@ -183,10 +165,6 @@ def _read_collection(path: str) -> Optional[list[Any]]:
     items = document.get("features") if document.get("type") == "FeatureCollection" else [document]
     if not isinstance(items, list) or not any(isinstance(item, dict) and "assets" in item for item in items):
         return None
-    return items
-
-
-def _rasters_of_items(items: list[Any], path: str, wanted: ItemFilter, reporter: Reporter) -> list[str]:
     folder, images = os.path.dirname(os.path.abspath(path)), ItemImages(wanted)
     for item in items:
         images.add(item, path, lambda href: _placed(href, folder))

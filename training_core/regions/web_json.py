@@ -11,11 +11,9 @@ import threading
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
 from dataclasses import dataclass
-from email.message import Message
 from functools import cache
-from typing import Any, Optional
+from typing import Any
 from urllib.parse import quote, urlsplit
 
 from ..errors import ImageryError
@@ -29,6 +27,7 @@ DOCUMENT_S = 300.0
 # Seconds before each further try, where the server does not name them; it is not waited longer than the last.
 RETRY_S = (1.0, 4.0, 16.0)
 _PASSING = (408, 429, 500, 502, 503, 504)
+_TRIED_AGAIN = (ConnectionError, TimeoutError, http.client.HTTPException)
 _NEED_LOGIN = (401, 402, 403)
 # What stands for itself in an address (RFC 3986), and the sign of what is already quoted.
 _RESERVED = ":/?#[]@!$&'()*+,;=~%"
@@ -101,49 +100,47 @@ def fetch_json(address: str, budget: ByteBudget) -> WebDocument:
     """
     if "@" in urlsplit(address).netloc:
         raise ImageryError(f"{address} has a user's name or password.", "Only servers without a login are supported.")
-    last: Exception = OSError("no answer")
-    for wait_s in (0.0, *RETRY_S):
-        time.sleep(max(wait_s, min(_asked_wait_s(last), RETRY_S[-1])))
+    wait_s, reason = 0.0, ""
+    for next_wait_s in (*RETRY_S, 0.0):
+        time.sleep(min(wait_s, RETRY_S[-1]))
+        wait_s = next_wait_s
         try:
             found_at, content = _fetch(address, budget)
             return WebDocument(found_at, _parsed(content, address))
         except urllib.error.HTTPError as error:
             if error.code not in _PASSING:
-                raise _refused(address, error) from error
-            last = error
-        except (ConnectionError, TimeoutError, http.client.HTTPException) as error:
-            last = error
-        except (OSError, ValueError) as error:  # ValueError: a host that cannot be named
-            last = error
-            if not isinstance(_cause(error), (ConnectionResetError, TimeoutError)):
+                raise _refused(address, error.code) from error
+            asked_s = error.headers.get("Retry-After", "")
+            wait_s = max(wait_s, float(asked_s) if asked_s.isdecimal() and len(asked_s) < 6 else 0.0)
+            reason = f"the server answers {error.code}, also after {len(RETRY_S)} retries"
+        except (OSError, ValueError, http.client.HTTPException) as error:  # ValueError: a host that cannot be named
+            cause = error.reason if isinstance(error, urllib.error.URLError) else error
+            reason = str(cause).rstrip(".") or type(cause).__name__
+            if isinstance(cause, TimeoutError):
+                reason = f"the server is too slow ({cause})"
+            if isinstance(cause, ConnectionRefusedError) or not isinstance(cause, _TRIED_AGAIN):
                 break
-    raise ImageryError(f"{address} cannot be read: {_reason(last)}.", _OFFLINE) from last
+    raise ImageryError(f"{address} cannot be read: {reason}.", _OFFLINE)
 
 
 def _fetch(address: str, budget: ByteBudget) -> tuple[str, bytes]:
+    """Return where a document was found, and its bytes, unless they are too many or come too slowly."""
     request = urllib.request.Request(quoted(address), headers=_HEADERS)
     with _opener().open(request, timeout=SILENCE_S) as response:
         promised = int(response.headers.get("Content-Length") or -1)
-        content = bytearray()
-        for piece in _pieces(response):
+        content, until_s = bytearray(), time.monotonic() + DOCUMENT_S
+        while piece := response.read1(_PIECE_BYTES):
             content += piece
             budget.take(len(piece))
             if max(promised - len(content), 0) > budget.left_bytes:
                 raise ImageryError(
                     f"{address} exceeds the {MAX_JSON_BYTES / 1e9:.1f} GB that a source may have.", SMALLER
                 )
+            if time.monotonic() > until_s:
+                raise TimeoutError(f"it took longer than {DOCUMENT_S:g} s")
         if promised > len(content):
             raise ConnectionError(f"it ended after {len(content):,} of {promised:,} bytes")
         return response.geturl(), bytes(content)
-
-
-def _pieces(response: Any) -> Iterator[bytes]:
-    """Yield what arrives, until all has or the time is over."""
-    until_s = time.monotonic() + DOCUMENT_S
-    while piece := response.read1(_PIECE_BYTES):
-        yield piece
-        if time.monotonic() > until_s:
-            raise TimeoutError(f"it took longer than {DOCUMENT_S:g} s")
 
 
 def _parsed(content: bytes, address: str) -> dict[str, Any]:
@@ -161,30 +158,11 @@ def _parsed(content: bytes, address: str) -> dict[str, Any]:
     return document
 
 
-def _cause(error: Exception) -> object:
-    return error.reason if isinstance(error, urllib.error.URLError) else error
-
-
-def _asked_wait_s(error: Exception) -> float:
-    headers: Optional[Message] = error.headers if isinstance(error, urllib.error.HTTPError) else None
-    asked = headers.get("Retry-After", "") if headers else ""
-    return float(asked) if asked.isdecimal() and len(asked) < 6 else 0.0
-
-
-def _reason(error: Exception) -> str:
-    if isinstance(error, urllib.error.HTTPError):
-        return f"the server answers {error.code}, also after {len(RETRY_S)} retries"
-    cause = _cause(error)
-    if isinstance(cause, TimeoutError):
-        return f"the server is too slow ({cause})"
-    return str(cause).rstrip(".") or type(cause).__name__
-
-
-def _refused(address: str, error: urllib.error.HTTPError) -> ImageryError:
-    if error.code in _NEED_LOGIN:
+def _refused(address: str, code: int) -> ImageryError:
+    if code in _NEED_LOGIN:
         return ImageryError(
-            f"{address} is not there, or not open to all: the server answers {error.code}.",
+            f"{address} is not there, or not open to all: the server answers {code}.",
             "Servers that need a login, or signed addresses, are not supported: take an open one, or download the "
             "images.",
         )
-    return ImageryError(f"{address} cannot be read: the server answers {error.code}.", _OFFLINE)
+    return ImageryError(f"{address} cannot be read: the server answers {code}.", _OFFLINE)

@@ -17,7 +17,7 @@ from training_core.geodata.grid import Grid
 from training_core.geodata.model_input import IMAGE, open_for_model
 from training_core.regions.catalog import Scene, SceneBand
 from training_core.regions.mosaic import find_mosaics, normalized_bands, own_reach_px
-from training_core.regions.mosaic_view import ViewImage, view_from_document
+from training_core.regions.virtual_raster import VirtualImage, virtual_raster_from
 
 
 def scene(name, column, row, width=100, height=100, transform=NORTH_UP, crs=UTM, **others):
@@ -34,7 +34,7 @@ def groups(scenes, reach_px=0, resolution_m=0.0):
 def read(view, resolution_m=0.0, window=None):
     """Read a view after it has traveled."""
     travelled = json.loads(json.dumps(view.to_document(), allow_nan=False))
-    with ViewImage(view_from_document(travelled), resolution_m) as image:
+    with VirtualImage(virtual_raster_from(travelled), resolution_m) as image:
         return image.read(*(window or (0, 0, image.grid.width, image.grid.height)))
 
 
@@ -312,7 +312,7 @@ def test_a_damaged_scene_is_left_out_but_not_from_the_top(tmp_path, damage):
     (tmp_path / "s100.tif").write_bytes(content[: len(content) // 2] if damage == "cut off" else b"")
     if damage == "missing":
         (tmp_path / "s100.tif").unlink()
-    with ViewImage(mosaic.scene_on_top(mosaic.scenes[0])) as view:
+    with VirtualImage(mosaic.scene_on_top(mosaic.scenes[0])) as view:
         values, known = view.read(0, 0, 300, 60)
         assert view.left_out == ["s100"]
     assert known[:, :120].all() and not known[:, 120:180].any() and known[:, 180:].all()

@@ -260,8 +260,8 @@ def test_content_changes_with_what_decides_on_the_bytes_and_with_nothing_else(tm
     for other in ({"sha256": "0"}, {"halo_px": 64}, {"precision": "bf16"}, {"test_time_augmentation": True}):
         assert content_of({**document, "predicting": {**how, **other}}) != first
     again = documents(tmp_path, models[MODEL], ground(64, 200, seed=2), {"b": (100, 100)})  # a neighbor has changed
-    assert again["b"]["view"]["sources"][-1]["version"] != of_scenes["b"]["view"]["sources"][-1]["version"]
-    assert of_scenes["b"]["view"]["sources"][-1] in document["view"]["sources"]
+    assert again["b"]["raster"]["sources"][-1]["version"] != of_scenes["b"]["raster"]["sources"][-1]["version"]
+    assert of_scenes["b"]["raster"]["sources"][-1] in document["raster"]["sources"]
 
 
 def test_another_model_of_that_name_is_refused(tmp_path, models):

@@ -12,7 +12,7 @@ from training_core.geodata.grid import Grid
 from training_core.geodata.rasterize import burn_shapes, ground_shapes
 from training_core.regions.catalog import Scene, SceneBand
 from training_core.regions.mosaic import find_mosaics
-from training_core.regions.scene_blocks import Block, mosaic_area, scene_blocks
+from training_core.regions.scene_blocks import SceneBlock, mosaic_area, scene_blocks
 
 
 def scene(name, column, row, width, height, pixel_m=1.0):
@@ -84,5 +84,5 @@ def test_the_part_of_the_area_around_a_block_has_the_same_pixels_or_is_not_neede
         np.testing.assert_array_equal(found, whole[rows, columns])
     area = mosaic_area(mosaic, 0.0, layer(box(390000, 5819700, 390200, 5820000)))
     assert area.window == (0, 0, 200, 300)
-    assert area.within(Block("a", 32, 32, 64, 64)) is None
-    assert area.within(Block("a", 160, 32, 64, 64)) is not None
+    assert area.within(SceneBlock("a", 32, 32, 64, 64)) is None
+    assert area.within(SceneBlock("a", 160, 32, 64, 64)) is not None

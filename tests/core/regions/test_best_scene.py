@@ -8,7 +8,7 @@ from rasterio.warp import transform_bounds
 
 from tests.core.support.rasters import NORTH_UP, UTM, write_raster
 from training_core.geodata.grid import Grid, shared_offset
-from training_core.regions.region_grid import CELL_PX, Part, RegionView, outline_on, read_best, region_grid
+from training_core.regions.region_grid import CELL_PX, Part, PlacedScene, outline_on, read_best, region_grid
 
 SIDE_PX = 2 * CELL_PX
 GRID = Grid(CRS.from_string(UTM), NORTH_UP, SIDE_PX, SIDE_PX)
@@ -20,7 +20,7 @@ def view(folder, name, values, column=0, row=0, classes=None, **placed):
     path = write_raster(folder / f"{name}.tif", np.asarray(values, np.uint8), nodata=255, **placed)
     numbers = write_raster(folder / f"{name}_c.tif", classes, nodata=255, **placed) if classes is not None else ""
     height, width = np.shape(values)
-    return RegionView(name, path, numbers, (column, row, column + width, row + height))
+    return PlacedScene(name, path, numbers, (column, row, column + width, row + height))
 
 
 def plain(value, height=SIDE_PX, width=SIDE_PX):
@@ -76,7 +76,7 @@ def test_a_scene_in_another_crs_is_seen_where_it_lies(tmp_path):
     values[:, 450:] = 200
     scene = view(tmp_path, "far", values, crs="EPSG:4326", transform=transform)
     outline = outline_on(GRID, Grid(CRS.from_epsg(4326), transform, 900, height))
-    found, _ = read_best(GRID, WHOLE, [RegionView("far", scene.probability, "", outline.bounds)])
+    found, _ = read_best(GRID, WHOLE, [PlacedScene("far", scene.probability, "", outline.bounds)])
     middle = found[SIDE_PX // 2]
     assert (middle[20:200] == 0).all() and (middle[300:490] == 200).all()
 

@@ -1,7 +1,7 @@
-"""Views of a mosaic: several rasters on one grid read as one image, the upper ones where they have data.
+"""Virtual rasters: several rasters on one grid read as one image, the upper ones where they have data.
 
-A view can be sent to a worker as JSON types; nothing of it is written to a disk. Scope: virtual rasters (VRT) in
-memory, nodata values, alpha bands and masks. Independent of models and of how scenes are found.
+One can be sent to a worker as JSON types; nothing of it is written to a disk. Scope: GDAL's VRT in memory, nodata
+values, alpha bands and masks. Independent of models and of how scenes are found.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ _CHECKED_ROWS = 512
 
 
 @dataclass(frozen=True)
-class ViewBand:
-    """A band of a view: dtype in numpy, color (may be empty), and description."""
+class VirtualBand:
+    """A band: dtype in numpy, color (may be empty), and description."""
 
     dtype: str
     color: str
@@ -49,11 +49,10 @@ class ViewBand:
 
 
 @dataclass(frozen=True)
-class ViewSource:
-    """A raster of a view; see `catalog.Scene`. It lies at `column` and `row` of the view's grid.
+class VirtualSource:
+    """One of the rasters; see `catalog.Scene`. It lies at `column` and `row` of the common grid.
 
-    `numbers` are its bands in the order of the view's, from 1. `nodata` has a value for each band where the masking is
-    NODATA.
+    `numbers` are its bands in the common order, from 1. `nodata` has a value for each where the masking is NODATA.
     """
 
     path: str
@@ -68,13 +67,13 @@ class ViewSource:
     nodata: tuple[str, ...] = ()
 
     def overlap(self, window: Window) -> Window:
-        """Return the part of a window, in the view's pixels, that this raster covers, in its own pixels."""
+        """Return the part of a window of the common grid that this raster covers, in its own pixels."""
         column, row, width, height = common_window(window, (self.column, self.row, self.width, self.height))
         return column - self.column, row - self.row, width, height
 
 
 @dataclass(frozen=True)
-class View:
+class VirtualRaster:
     """Rasters on one grid as one image, the lowest first.
 
     The model takes the bands with the numbers in `indexes`, from 1. Masking is FULL if the area of interest has data
@@ -84,10 +83,10 @@ class View:
     """
 
     grid: Grid
-    bands: tuple[ViewBand, ...]
+    bands: tuple[VirtualBand, ...]
     indexes: tuple[int, ...]
     masking: str
-    sources: tuple[ViewSource, ...]
+    sources: tuple[VirtualSource, ...]
     top: str = ""
     is_strict: bool = True
 
@@ -103,38 +102,41 @@ class View:
         first = self.sources[0]
         return len(self.sources) == 1 and (first.width, first.height) == (self.grid.width, self.grid.height)
 
-    def without(self, names: set[str]) -> "View":
-        """Return the view without some of its rasters."""
+    def without(self, names: set[str]) -> "VirtualRaster":
+        """Return it without some of its rasters."""
         rest = tuple(source for source in self.sources if source.name not in names)
         return replace(self, sources=rest, masking=MASK if self.masking == FULL else self.masking)
 
     def xml(self) -> str:
-        """Return it as a virtual raster of GDAL."""
+        """Return it as a VRT of GDAL."""
         transform = ", ".join(repr(float(value)) for value in self.grid.transform.to_gdal())
         parts = [f"<SRS>{html.escape(self.grid.crs.to_wkt())}</SRS><GeoTransform>{transform}</GeoTransform>"]
         for number, band in enumerate(self.bands):
+            facts = f"<Description>{html.escape(band.description)}</Description>" if band.description else ""
+            facts += f"<ColorInterp>{band.color.capitalize()}</ColorInterp>" if band.color else ""
+            if self.masking == NODATA:
+                facts += f"<NoDataValue>{self.sources[0].nodata[number]}</NoDataValue>"
             sources = "".join(_band_source(source, number, self) for source in self.sources)
-            parts.append(_band(number + 1, band.dtype, _facts(band, number, self) + sources))
+            parts.append(_band(number + 1, band.dtype, facts + sources))
         if self.masking == MASK:
             masks = "".join(_mask_source(source, self) for source in self.sources)
             parts.append(f"<MaskBand>{_band(0, 'uint8', masks)}</MaskBand>")
         return _dataset(self.grid.width, self.grid.height, "".join(parts))
 
     def to_document(self) -> dict[str, Any]:
-        """Return it as JSON types; see `view_from_document`."""
+        """Return it as JSON types; see `virtual_raster_from`."""
         parts = {"bands": [asdict(band) for band in self.bands], "sources": [asdict(source) for source in self.sources]}
         return {**vars(self), "grid": grid_document(self.grid), **parts}
 
 
-def view_from_document(document: dict[str, Any]) -> View:
-    """Return the view that a document of `View.to_document` describes."""
+def virtual_raster_from(document: dict[str, Any]) -> VirtualRaster:
+    """Return what a document of `VirtualRaster.to_document` describes."""
     sources = tuple(
-        ViewSource(**{**source, "numbers": tuple(source["numbers"]), "nodata": tuple(source["nodata"])})
+        VirtualSource(**{**source, "numbers": tuple(source["numbers"]), "nodata": tuple(source["nodata"])})
         for source in document["sources"]
     )
-    bands, indexes = tuple(ViewBand(**band) for band in document["bands"]), tuple(document["indexes"])
-    grid = grid_from_document(document["grid"])
-    return View(**{**document, "grid": grid, "bands": bands, "indexes": indexes, "sources": sources})
+    parts = {"bands": tuple(VirtualBand(**band) for band in document["bands"]), "indexes": tuple(document["indexes"])}
+    return VirtualRaster(**{**document, **parts, "grid": grid_from_document(document["grid"]), "sources": sources})
 
 
 def grid_document(grid: Grid) -> dict[str, Any]:
@@ -156,17 +158,9 @@ def _band(number: int, dtype: str, inner: str) -> str:
     return f'<VRTRasterBand dataType="{DTYPES[dtype]}"{place}>{inner}</VRTRasterBand>'
 
 
-def _facts(band: ViewBand, number: int, view: View) -> str:
-    facts = f"<Description>{html.escape(band.description)}</Description>" if band.description else ""
-    facts += f"<ColorInterp>{band.color.capitalize()}</ColorInterp>" if band.color else ""
-    if view.masking == NODATA:
-        facts += f"<NoDataValue>{view.sources[0].nodata[number]}</NoDataValue>"
-    return facts
-
-
-def _band_source(source: ViewSource, number: int, view: View) -> str:
+def _band_source(source: VirtualSource, number: int, whole: VirtualRaster) -> str:
     """Return the XML of a raster in a band, whose `number` counts from 0."""
-    path, numbers = _as_read(source, view)
+    path, numbers = _as_read(source, whole)
     if source.masking == FULL:
         return _source("SimpleSource", source, path, str(numbers[number]))
     has_values = source.masking == NODATA and path == source.path
@@ -174,32 +168,32 @@ def _band_source(source: ViewSource, number: int, view: View) -> str:
     return _source("ComplexSource", source, path, str(numbers[number]), masking)
 
 
-def _mask_source(source: ViewSource, view: View) -> str:
+def _mask_source(source: VirtualSource, whole: VirtualRaster) -> str:
     """Return the XML of a raster in the mask, which has no data where the raster has none."""
-    path, numbers = _as_read(source, view)
+    path, numbers = _as_read(source, whole)
     return _source("ComplexSource", source, path, f"mask,{numbers[0]}", "<NODATA>0</NODATA>")
 
 
-def _as_read(source: ViewSource, view: View) -> tuple[str, tuple[int, ...]]:
+def _as_read(source: VirtualSource, whole: VirtualRaster) -> tuple[str, tuple[int, ...]]:
     """Return the path and band numbers of a raster, or those of a nested one where only all nodata values count."""
-    is_nested = source.masking == NODATA and view.is_strict and len(source.numbers) > 1
+    is_nested = source.masking == NODATA and whole.is_strict and len(source.numbers) > 1
     if is_nested and not any(math.isnan(float(value)) for value in source.nodata):
-        return _nested(source, view), tuple(range(1, len(source.numbers) + 1))
+        return _nested(source, whole), tuple(range(1, len(source.numbers) + 1))
     return source.path, source.numbers
 
 
-def _nested(source: ViewSource, view: View) -> str:
+def _nested(source: VirtualSource, whole: VirtualRaster) -> str:
     """Return a virtual raster in which a pixel has no data where all bands of a raster have the nodata value."""
     values = " ".join(source.nodata)
     parts = [f'<Metadata><MDI key="NODATA_VALUES">{values}</MDI></Metadata>']
-    whole = replace(source, column=0, row=0)
-    for number, band in enumerate(view.bands):
-        inner = _source("SimpleSource", whole, source.path, str(source.numbers[number]))
+    alone = replace(source, column=0, row=0)
+    for number, band in enumerate(whole.bands):
+        inner = _source("SimpleSource", alone, source.path, str(source.numbers[number]))
         parts.append(_band(number + 1, band.dtype, inner))
     return _dataset(source.width, source.height, "".join(parts))
 
 
-def _source(kind: str, source: ViewSource, path: str, band: str, more: str = "") -> str:
+def _source(kind: str, source: VirtualSource, path: str, band: str, more: str = "") -> str:
     size = f'xSize="{source.width}" ySize="{source.height}"'
     return (
         f'<{kind}><SourceFilename relativeToVRT="0">{html.escape(path)}</SourceFilename>'
@@ -208,23 +202,23 @@ def _source(kind: str, source: ViewSource, path: str, band: str, more: str = "")
     )
 
 
-class ViewImage:
-    """A view to be read at a ground resolution, as `geodata.rasters.Image` is. A context manager.
+class VirtualImage:
+    """A virtual raster to be read at a ground resolution, as `geodata.rasters.Image` is. A context manager.
 
     Rasters that turn out to be damaged are left out, as if they were not there, except the one on top. `resolution_m`
-    of 0 means the view's own.
+    of 0 means the rasters' own.
     """
 
-    def __init__(self, view: View, resolution_m: float = 0.0) -> None:
-        self._view, self._resolution_m = view, resolution_m
-        self.name = view.title
+    def __init__(self, raster: VirtualRaster, resolution_m: float = 0.0) -> None:
+        self._raster, self._resolution_m = raster, resolution_m
+        self.name = raster.title
         self.left_out: list[str] = []
         self._checked: set[str] = set()
         self._closing = ExitStack()
         self._image = self._open()
         self.grid = self._image.grid
 
-    def __enter__(self) -> "ViewImage":
+    def __enter__(self) -> "VirtualImage":
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -238,53 +232,53 @@ class ViewImage:
         ImageryError
             The raster on top, or all of them, cannot be read.
         """
-        # The window of the view's own grid that resampling may read.
-        first, across = _span_read(column, width, self.grid.width, self._view.grid.width)
-        top, down = _span_read(row, height, self.grid.height, self._view.grid.height)
+        # The window of the rasters' own grid that resampling may read.
+        first, across = _span_read(column, width, self.grid.width, self._raster.grid.width)
+        top, down = _span_read(row, height, self.grid.height, self._raster.grid.height)
         window = first, top, across, down
         self._check_sources(window)
         while True:
             try:
                 return self._image.read(column, row, width, height)
             except (RasterioError, CPLE_BaseError) as error:
-                damaged = {source.name for source in self._view.sources if not _is_readable(source, window)}
+                damaged = {source.name for source in self._raster.sources if not _is_readable(source, window)}
                 self._leave_out(damaged, error)
 
     def _open(self) -> Image:
-        view = self._view
-        if view.is_one_raster:
-            source = view.sources[0]
+        raster = self._raster
+        if raster.is_one_raster:
+            source = raster.sources[0]
             dataset = self._closing.enter_context(open_raster(source.path))
-            indexes = tuple(source.numbers[index - 1] for index in view.indexes)
+            indexes = tuple(source.numbers[index - 1] for index in raster.indexes)
         else:
-            file = self._closing.enter_context(MemoryFile(view.xml().encode(), ext=".vrt"))
-            dataset, indexes = self._closing.enter_context(file.open()), view.indexes
+            file = self._closing.enter_context(MemoryFile(raster.xml().encode(), ext=".vrt"))
+            dataset, indexes = self._closing.enter_context(file.open()), raster.indexes
         return self._closing.enter_context(Image(dataset, indexes, self._resolution_m))
 
     def _check_sources(self, window: Window) -> None:
-        """Leave out the rasters within a window of the view's own grid that cannot be opened, or have changed.
+        """Leave out the rasters within a window of their own grid that cannot be opened, or have changed.
 
         A virtual raster reports one that cannot be opened only once, and then takes its pixels for zeros.
         """
-        if self._view.is_one_raster:
+        if self._raster.is_one_raster:
             return
-        sources = (source for source in self._view.sources if source.name not in self._checked)
+        sources = (source for source in self._raster.sources if source.name not in self._checked)
         errors = {source.name: _obstacle(source) for source in sources if source.overlap(window)[2]}
         self._checked |= set(errors)
         damaged = {name: error for name, error in errors.items() if error}
         if damaged:
-            self._leave_out(set(damaged), damaged.get(self._view.top) or next(iter(damaged.values())))
+            self._leave_out(set(damaged), damaged.get(self._raster.top) or next(iter(damaged.values())))
 
     def _leave_out(self, damaged: set[str], error: Exception) -> None:
         """Go on without some rasters, if others are left."""
-        if not damaged or self._view.top in damaged or len(damaged) == len(self._view.sources):
+        if not damaged or self._raster.top in damaged or len(damaged) == len(self._raster.sources):
             if isinstance(error, ImageryError):
                 raise error
             raise ImageryError(
                 f"{self.name} cannot be read: {first_cause(error)}", "Check that the file was copied whole."
             ) from error
         self.left_out += sorted(damaged)
-        self._view = self._view.without(damaged)
+        self._raster = self._raster.without(damaged)
         self._closing.close()
         self._image = self._open()
 
@@ -296,7 +290,7 @@ def _span_read(start: int, size: int, of_px: int, to_px: int) -> tuple[int, int]
     return first, min(to_px, math.ceil((start + size) * scale) + RESAMPLING_REACH_PX) - first
 
 
-def _obstacle(source: ViewSource) -> Optional[Exception]:
+def _obstacle(source: VirtualSource) -> Optional[Exception]:
     """Return why a raster cannot be opened, or that it has changed; None if it is as before."""
     try:
         with open_raster(source.path) as dataset:
@@ -307,7 +301,7 @@ def _obstacle(source: ViewSource) -> Optional[Exception]:
     return None
 
 
-def _is_readable(source: ViewSource, window: Window) -> bool:
+def _is_readable(source: VirtualSource, window: Window) -> bool:
     column, row, width, height = source.overlap(window)
     if not width or not height:
         return True

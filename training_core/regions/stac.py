@@ -1,7 +1,7 @@
-"""Items of STAC: whether one is wanted by its place, date and cloud cover, and which of its assets is the image.
+"""STAC: the images of wanted items, and the links from documents on the web that lead to them.
 
-Items are untrusted: any member may be missing or of another type. Scope: one item at a time. Independent of where
-items come from.
+Everything that files and servers say is untrusted: any member may be missing or of another type. Scope: which items
+are wanted, which of their assets is the image, which documents are read, and when that ends. Independent of HTTP.
 """
 
 from __future__ import annotations
@@ -9,9 +9,11 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any, Optional
+from typing import Any, Optional, Union
+from urllib.parse import parse_qs, urlencode, urljoin, urlsplit
 
 import geopandas
 import numpy as np
@@ -23,6 +25,7 @@ from ..errors import ImageryError, shown
 from ..events import Reporter
 from ..geodata.shapes import valid
 from ..jobs.date_interval import ALL_TIME, DateInterval, parse_interval
+from .web_json import MAX_JSON_BYTES, SMALLER, ByteBudget, WebDocument, fetch_json, is_web_address, quoted
 
 # Media types of GeoTIFFs, cloud optimized or not, and roles of images in a collection, the best first.
 _GEOTIFF = re.compile(r"image/(tiff|vnd\.stac\.geotiff)\b")
@@ -39,6 +42,16 @@ _MAX_UNREADABLE = 20
 OUTSIDE, OTHER_DATES, CLOUDY = "outside of the area of interest", "of other dates", "too cloudy"
 UNREADABLE = "that cannot be read"
 NO_IMAGE = "without an image that may be opened (role data or visual, or a GeoTIFF; of a server: at http or https)"
+# More images than any job maps, and the documents of a static catalog of that size.
+MAX_ITEMS = 100_000
+MAX_DOCUMENTS = 200_000
+# Static catalogs have a document for each item; servers take most of the time to answer.
+_READERS = 8
+# Items of a page that an API is asked for. Some cannot send more than a few megabytes at once.
+_PAGE_ITEMS = 100
+# How addresses of an API end under which it searches; relations of links to them, of a collection and of its root.
+_SEARCHES = ("/items", "/search")
+_QUERIES = ("items", "search")
 
 
 @dataclass(frozen=True)
@@ -67,10 +80,10 @@ class ItemFilter:
     def may_hold(self, collection: dict[str, Any]) -> bool:
         """Whether a collection may have wanted items, by the extent that it states."""
         extent = _object(collection.get("extent"))
-        place = _first(_object(extent.get("spatial")).get("bbox"))
-        times = _first(_object(extent.get("temporal")).get("interval"))
-        span = _span(*times) if isinstance(times, list) and len(times) == 2 else None
-        return self._touches(_box(place)) and (span is None or self.dates.overlaps(span))
+        places = _list(_object(extent.get("spatial")).get("bbox"))
+        times = _list(next(iter(_list(_object(extent.get("temporal")).get("interval"))), None))
+        span = _span(*times) if len(times) == 2 else None
+        return self._touches(_box(next(iter(places), None))) and (span is None or self.dates.overlaps(span))
 
     def query(self) -> dict[str, str]:
         """Return the parameters by which a STAC API searches for these items."""
@@ -164,6 +177,7 @@ class ItemImages:
 
 
 def _image_of(item: dict[str, Any], path: str, locate: Callable[[str], Optional[str]]) -> Optional[str]:
+    """Return the place of an item's image; see `ItemImages.add`."""
     ranked: dict[int, dict[str, str]] = {}
     for name, asset in _object(item.get("assets")).items():
         rank = _rank(name, asset)
@@ -185,9 +199,7 @@ def _rank(name: str, asset: Any) -> Optional[int]:
     """Return how likely an asset is the image of its item, from 0 for the likeliest; None if it is not an image."""
     if not isinstance(asset, dict) or not isinstance(asset.get("href"), str) or not asset["href"].strip():
         return None
-    roles, media = asset.get("roles"), asset.get("type")
-    roles = roles if isinstance(roles, list) else []
-    media = media if isinstance(media, str) else ""
+    roles, media = _list(asset.get("roles")), str(asset.get("type") or "")
     is_geotiff = bool(_GEOTIFF.match(media))
     is_raster = is_geotiff or not media or media.startswith("image/")
     for rank, role in enumerate(_ROLES):
@@ -223,9 +235,137 @@ def _span(start: Any, end: Any) -> Optional[DateInterval]:
         return None
 
 
-def _first(value: Any) -> Any:
-    return value[0] if isinstance(value, list) and value else None
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
 def _object(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
+
+
+# A link: its relation to the document that has it, and an address.
+_Link = tuple[str, str]
+
+
+def find_images(address: str, wanted: ItemFilter, reporter: Reporter) -> list[str]:
+    """Return the addresses of the images of all wanted items behind an address.
+
+    Raises
+    ------
+    ImageryError
+        A document cannot be read or is no STAC; the server does not come to an end; or no item is left.
+    """
+    images, budget = ItemImages(wanted), ByteBudget(MAX_JSON_BYTES)
+    level: list[_Link] = [("", quoted(_asked(address, wanted)))]
+    seen, item_count = {level[0][1]}, 0
+
+    def read(link: _Link) -> Union[WebDocument, ImageryError]:
+        try:
+            return fetch_json(link[1], budget)
+        except ImageryError as error:
+            if link[0] != "item":
+                raise
+            return error  # others can be mapped without it
+
+    readers = ThreadPoolExecutor(_READERS)
+    try:
+        while level:
+            links: list[_Link] = []
+            for document in readers.map(read, level):
+                reporter.check_cancelled()
+                if isinstance(document, ImageryError):
+                    images.leave_out(document, reporter)
+                    continue
+                items = _items_of(document)
+                item_count += len(items)
+                links += _links_of(document, wanted) if items or not _is_page(document) else ()
+                for item in items:
+                    _add_image(images, item, document)
+            level = [*_unseen(links, seen)]
+            for count, most, what in ((item_count, MAX_ITEMS, "items"), (len(seen), MAX_DOCUMENTS, "documents")):
+                if count > most:
+                    raise ImageryError(f"{address} leads to more than {most:,} {what}.", SMALLER)
+            reporter.progress(0, f"{len(images.addresses):,} images found in {item_count:,} items")
+    finally:
+        readers.shutdown(cancel_futures=True)
+    return images.checked(address, reporter)
+
+
+def _asked(address: str, wanted: ItemFilter) -> str:
+    """Return the address, with the filter as parameters where it is that of a search."""
+    parts = urlsplit(address)
+    if not parts.path.rstrip("/").endswith(_SEARCHES):
+        return address
+    given = parse_qs(parts.query)
+    added = {name: each for name, each in {"limit": str(_PAGE_ITEMS), **wanted.query()}.items() if name not in given}
+    return parts._replace(query="&".join(filter(None, (parts.query, urlencode(added))))).geturl()
+
+
+def _unseen(links: list[_Link], seen: set[str]) -> Iterator[_Link]:
+    """Yield links to documents that were not read yet; a next page must be one of them."""
+    for relation, address in links:
+        if address not in seen:
+            seen.add(address)
+            yield relation, address
+        elif relation == "next":
+            raise ImageryError(
+                f"The pages of items lead round in a circle, to {address} again.",
+                "The server is at fault: save the items to a file and give that, or take another server.",
+            )
+
+
+def _is_page(document: WebDocument) -> bool:
+    return document.content.get("type") == "FeatureCollection"
+
+
+def _items_of(document: WebDocument) -> list[Any]:
+    if _is_page(document):
+        return _list(document.content.get("features"))
+    return [document.content] if document.content.get("type") == "Feature" else []
+
+
+def _links_of(document: WebDocument, wanted: ItemFilter) -> list[_Link]:
+    """Return the links of a document that lead to wanted items."""
+    content, links = document.content, _web_links(document.content, document.address)
+    if _is_page(document):
+        return [link for link in links if link[0] == "next"]
+    if content.get("type") == "Feature" or (content.get("type") == "Collection" and not wanted.may_hold(content)):
+        return []
+    if not isinstance(content.get("links"), list):
+        raise ImageryError(
+            f"{document.address} is no STAC.", "Give the address of an item, a collection, a catalog or a STAC API."
+        )
+    for query in _QUERIES:
+        for relation, address in links:
+            if relation == query:
+                return [(query, _asked(address, wanted))]
+    return [link for link in links if link[0] in ("child", "item")]
+
+
+def _web_links(content: dict[str, Any], base: str) -> list[_Link]:
+    """Return the links of a document to JSON at addresses of the web, absolute.
+
+    Static collections also list their items as GeoParquet.
+    """
+    given = [link for link in _list(content.get("links")) if "json" in str(_object(link).get("type") or "json")]
+    located = ((str(link.get("rel")), _located(link.get("href"), base)) for link in given if isinstance(link, dict))
+    return [(relation, address) for relation, address in located if address]
+
+
+def _add_image(images: ItemImages, item: Any, document: WebDocument) -> None:
+    """Add the image of an item; its relative addresses belong to the item's own address."""
+    own = dict(_web_links(_object(item), document.address)) if _is_page(document) else {}
+    base = own.get("self", document.address)
+    images.add(item, base, lambda href: _located(href, base))
+
+
+def _located(href: Any, base: str) -> Optional[str]:
+    """Return the absolute address of a link or asset, quoted as GDAL needs it.
+
+    None for anything but http and https, such as local files.
+    """
+    try:
+        address = urljoin(base, href.strip()) if isinstance(href, str) else ""
+    except ValueError:  # no address, as http://[
+        return None
+    return quoted(address) if is_web_address(address) else None

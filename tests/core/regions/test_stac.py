@@ -19,9 +19,9 @@ from training_core.errors import ImageryError
 from training_core.events import Log, Reporter, Warning
 from training_core.geodata.vectors import read_area
 from training_core.jobs.date_interval import parse_interval
-from training_core.regions import stac_catalog, web_json
+from training_core.regions import stac, web_json
 from training_core.regions.scene_sources import find_scenes
-from training_core.regions.stac_items import ALL_ITEMS, ItemFilter, ItemImages, make_filter
+from training_core.regions.stac import ALL_ITEMS, ItemFilter, ItemImages, make_filter
 
 HERE, ELSEWHERE = box(10, 50, 10.1, 50.1), box(20, 50, 20.1, 50.1)
 TIFF = "image/tiff; application=geotiff"
@@ -273,7 +273,7 @@ HOSTILE = {
 def test_a_server_that_misbehaves_is_an_error_that_names_the_address(site, monkeypatch, content, message):
     monkeypatch.setattr(web_json, "SILENCE_S", 0.1)
     monkeypatch.setattr(web_json, "DOCUMENT_S", 0.2)
-    monkeypatch.setattr(stac_catalog, "MAX_JSON_BYTES", 2_000_000)
+    monkeypatch.setattr(stac, "MAX_JSON_BYTES", 2_000_000)
     site.pages["/hostile"] = content
     with pytest.raises(ImageryError, match=message) as caught:
         site.find("/hostile")
@@ -291,8 +291,8 @@ def test_some_items_that_cannot_be_read_do_not_stop_the_others(site):
 
 
 def test_a_server_that_goes_on_for_ever_is_left(site, monkeypatch):
-    monkeypatch.setattr(stac_catalog, "MAX_ITEMS", 20)
-    monkeypatch.setattr(stac_catalog, "MAX_DOCUMENTS", 30)
+    monkeypatch.setattr(stac, "MAX_ITEMS", 20)
+    monkeypatch.setattr(stac, "MAX_DOCUMENTS", 30)
     site.pages["/pages"] = lambda handler: send(
         handler, 200, json.dumps(page(item("a"), following=f"/pages?{len(site.asked)}")).encode()
     )
