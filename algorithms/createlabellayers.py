@@ -64,20 +64,20 @@ class CreateLabelLayers(RoadSegAlgorithm):
                 minValue=width.option.minimum,
                 maxValue=width.option.maximum,
             ),
-            self.tr("Default width in the form; it can be changed for each road."),
+            self.tr("Default width in the form. It can be changed for each road."),
         )
         self._add(
             QgsProcessingParameterString(self.CLASSES, self.tr("Road classes"), _CLASSES, optional=True),
             self.tr(
-                "Classes offered in the form, separated by commas: kinds of roads, surfaces, or anything else visible "
-                "in the image. Roads may have no class."
+                "Classes offered in the form, separated by commas: kinds of roads, surfaces, or anything else that is "
+                "visible in the image. A road may also have no class."
             ),
         )
         self._add(
             QgsProcessingParameterExtent(self.EXTENT, self.tr("Extent"), optional=True),
             self.tr(
-                "Initial rectangle of the area of interest. Without it, the layer is empty: add polygons once every "
-                "road in them is drawn."
+                "Initial rectangle of the area of interest. Without it, the layer is empty. Add a polygon once every "
+                "road in it is drawn."
             ),
         )
         output = QgsProcessingParameterVectorDestination(
@@ -118,8 +118,8 @@ class CreateLabelLayers(RoadSegAlgorithm):
         what = self.tr(
             "Creates a GeoPackage with three layers: roads, for tracing road center-lines, with a form for class, "
             "width and certainty; aoi, for polygons in which every road is drawn; and no_road, for polygons around "
-            "objects that look like roads but are not. Fine-tune a model takes them with road_class as road class "
-            "field, width_m as road width field and sure as sure field."
+            "objects that look like roads but are not. In Fine-tune a model, choose road_class as road class field, "
+            "width_m as road width field and sure as sure field."
         )
         return help_text(what, self.parameterDefinitions())
 
@@ -168,7 +168,7 @@ class CreateLabelLayers(RoadSegAlgorithm):
             )
         feedback.pushInfo(
             self.tr(
-                "Trace road center-lines in the layer roads, and add polygons to the layer aoi in which every road is "
+                "Trace road center-lines in the layer roads. In the layer aoi, add polygons in which every road is "
                 "drawn. Save the edits of both layers, and run Fine-tune a model."
             )
         )

@@ -18,7 +18,7 @@ class ExportChanges(JobAlgorithm):
     whole = ("changes",)
     numbers: ClassVar = {
         "roads": "New roads",
-        "joined": "Places where they are connected to ways of the extract",
-        "modified": "Ways that get a node",
+        "joined": "Places where new roads join ways of the extract",
+        "modified": "Ways with a new node",
         "length_m": "Length of the new roads (m)",
     }

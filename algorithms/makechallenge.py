@@ -18,6 +18,6 @@ class MakeChallenge(JobAlgorithm):
     whole = ("layer",)
     numbers: ClassVar = {
         "tasks": "Number of tasks",
-        "kept": "Tasks with the id of an earlier one",
+        "kept": "Tasks that keep an earlier id",
         "too_short": "Stretches left out as too short",
     }

@@ -31,10 +31,10 @@ class ReportProblem(RoadSegAlgorithm):
     def initAlgorithm(self, config: Any = None) -> None:
         """Declare parameters and outputs."""
         self._add(
-            QgsProcessingParameterBoolean(self.PATHS, self.tr("With paths of data"), False),
+            QgsProcessingParameterBoolean(self.PATHS, self.tr("Include file paths"), False),
             self.tr(
-                "Keep the paths of your files; otherwise each becomes a number and its ending. Passwords and addresses "
-                "beyond the name of the server are left out in any case."
+                "Keep the paths of your files. Otherwise, each path is replaced by a number and the extension. "
+                "Passwords, and addresses beyond the name of the server, are always left out."
             ),
         )
         self._add(
@@ -52,15 +52,16 @@ class ReportProblem(RoadSegAlgorithm):
 
     def shortDescription(self) -> str:
         """Return the tooltip in the toolbox."""
-        return self.tr("Write a text file with what developers need to know about a problem.")
+        return self.tr("Write a text file with the information that developers need about a problem.")
 
     def shortHelpString(self) -> str:
         """Return the help."""
         what = self.tr(
-            "The file has the versions of RoadSeg, QGIS and the system, the processor with its instruction sets, "
-            "memory, the runtime with its packages, RoadSeg's settings, and the log of the last run with its error, "
-            "even if QGIS crashed in it. Run it right after the problem. It also works where the runtime is broken or "
-            "missing. Nothing is sent: read the file, and attach it to your report."
+            "The file contains the versions of RoadSeg, QGIS and the system, the processor with its instruction sets, "
+            "the memory, the runtime with its packages, and RoadSeg's settings. It also contains the log of the last "
+            "run with its error, even if QGIS crashed during that run. Run this algorithm right after the problem. It "
+            "works even if the runtime is broken or missing. Nothing is sent: read the file, and attach it to your "
+            "report."
         )
         return help_text(what, self.parameterDefinitions())
 

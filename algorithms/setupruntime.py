@@ -46,7 +46,7 @@ class SetUpRuntime(RoadSegAlgorithm):
                 self.REQUIREMENTS, self.tr("Packages"), names, False, self.AUTO, usesStaticStrings=True
             ),
             self.tr(
-                "Package set: ipex is PyTorch 2.8 with the Intel extension, for Linux; native is the newest PyTorch; "
+                "Package set. ipex is PyTorch 2.8 with the Intel extension, for Linux. native is the newest PyTorch. "
                 "auto takes ipex on Linux with an Intel processor that has AVX-512 or AMX, and native elsewhere."
             ),
         )
@@ -62,13 +62,13 @@ class SetUpRuntime(RoadSegAlgorithm):
             QgsProcessingParameterFile(
                 self.WHEELS, self.tr("Folder of wheels"), QgsProcessingParameterFile.Behavior.Folder, optional=True
             ),
-            self.tr("Folder with all packages as wheels, for offline installation; no package index is used then."),
+            self.tr("Folder with all packages as wheels, for offline installation. With it, no package index is used."),
         )
         self._add(
             QgsProcessingParameterBoolean(self.FLEET, self.tr("Many machines"), False),
             self.tr(
-                "Also install the packages of the set fleet, if they are missing: Dask, to map a region with several "
-                "processes or machines, and GeoParquet."
+                "Also install the packages of the set fleet if they are missing: Dask, which maps a region with "
+                "several processes or machines, and GeoParquet."
             ),
         )
         self._add(
@@ -77,7 +77,10 @@ class SetUpRuntime(RoadSegAlgorithm):
         )
         self._add(
             QgsProcessingParameterFile(self.PYTHON, self.tr("Base Python"), optional=True),
-            self.tr("Python interpreter to build the runtime with; by default QGIS' own, or another one that works."),
+            self.tr(
+                "Python interpreter for building the runtime. By default, QGIS' own interpreter or another one that "
+                "works."
+            ),
             advanced=True,
         )
         self.addOutput(QgsProcessingOutputString(self.PYTHON, self.tr("The runtime's Python")))
@@ -93,15 +96,16 @@ class SetUpRuntime(RoadSegAlgorithm):
 
     def shortDescription(self) -> str:
         """Return the tooltip in the toolbox."""
-        return self.tr("Install the Python environment that RoadSeg computes in, unless it exists.")
+        return self.tr("Install the Python environment in which RoadSeg computes, unless it exists.")
 
     def shortHelpString(self) -> str:
         """Return the help."""
         what = (
-            "Installs the Python environment that RoadSeg computes in, outside of QGIS and of the plugin's folder. It "
-            f"is needed once, downloads {CPU.download_gb} to {CUDA.download_gb} GB, and takes a few minutes. On Linux, "
-            "PyTorch comes from its own index of CPU builds if that can be reached, unless you name an index or wheels "
-            "here, or an index in the configuration of pip or uv. An existing runtime that works is kept."
+            "Installs the Python environment in which RoadSeg computes, outside QGIS and the plugin's folder. You "
+            f"need to run it only once. It downloads {CPU.download_gb} to {CUDA.download_gb} GB and takes a few "
+            "minutes. On Linux, PyTorch comes from its own index of CPU builds if that index can be reached. This "
+            "does not apply if you give an index or wheels here, or an index in the configuration of pip or uv. An "
+            "existing runtime that works is kept."
         )
         return help_text(what, self.parameterDefinitions())
 

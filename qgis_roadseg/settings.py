@@ -49,10 +49,16 @@ class Settings:
         found = []
         if self.python and not (os.path.isfile(self.python) and os.access(self.python, os.X_OK)):
             found.append(
-                tr("{path} is not an executable file. Choose a Python interpreter, or none.").format(path=self.python)
+                tr("{path} is not an executable file. Choose a Python interpreter, or leave the field empty.").format(
+                    path=self.python
+                )
             )
         if self.models_folder and not os.path.isdir(self.models_folder):
-            found.append(tr("{path} is not a folder. Choose another one, or none.").format(path=self.models_folder))
+            found.append(
+                tr("{path} is not a folder. Choose another folder, or leave the field empty.").format(
+                    path=self.models_folder
+                )
+            )
         return found
 
 
@@ -98,7 +104,7 @@ def _number(values: dict[str, Any], name: str, warn: Callable[[str], None]) -> A
         return kind(text or 0)
     except ValueError:
         warn(
-            tr("The setting {key} is {text}, which is not a number; it is ignored.").format(
+            tr("The setting {key} is {text}, which is not a number. The setting is ignored.").format(
                 key=f"{KEY}/{name}", text=text
             )
         )
@@ -111,7 +117,7 @@ def _within(settings: Settings, warn: Callable[[str], None] = lambda text: None)
         value = getattr(settings, name)
         taken = min(max(type(value)(), value), type(value)(most))  # NaN becomes 0
         if taken != value:
-            message = tr("The setting {key} is {value}, beyond its limits; {taken} is used.")
+            message = tr("The setting {key} is {value}, which is beyond its limits. {taken} is used instead.")
             warn(message.format(key=f"{KEY}/{name}", value=value, taken=taken))
             settings = replace(settings, **{name: taken})
     return settings

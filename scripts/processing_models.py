@@ -102,9 +102,9 @@ MODELS = {
     "maproads": Model(
         "Map roads with a model",
         "Map the roads in an image with a model: Segment roads, then Vectorize roads.",
-        "Does the same as Extract roads in two steps, so that the road probability is kept as a layer: if roads are "
-        "missing or false, vectorize it again with another threshold, which is much faster than segmenting again. Use "
-        "Extract roads for a model that predicts road classes.",
+        "Does the same as Extract roads in two steps, so that the road probability is kept as a layer. If roads are "
+        "missing or false, vectorize the probability again with another threshold. This is much faster than "
+        "segmenting again. Use Extract roads for a model that predicts road classes.",
         "map,network,center-line,centerline,predict,probability,deep learning,workflow,road",
         (
             Step("roadseg:segment", _same("INPUT", "MODEL", "AOI", "EXTENT"), results=_same("PROBABILITY")),
@@ -119,9 +119,9 @@ MODELS = {
     ),
     "finetuneandmap": Model(
         "Fine-tune and map roads",
-        "Train on roads drawn in a part of an image, and map all of it: Fine-tune a model, then Extract roads.",
+        "Train on roads drawn in a part of an image, and map the whole image: Fine-tune a model, then Extract roads.",
         "Draw every road in a small area, outline that area, and map the rest of the image. The model is kept for "
-        "similar images, and the report shows its validation scores.",
+        "similar images. The report shows its validation scores.",
         "train,learn,model,map,network,center-line,centerline,deep learning,workflow,road",
         (
             Step(
@@ -132,15 +132,15 @@ MODELS = {
             Step("roadseg:extractroads", _same("INPUT", "EXTENT"), {"MODEL": ("finetune", "MODEL")}, _same("OUTPUT")),
         ),
         ("INPUT", "ROADS", "AOI", "WIDTH_FIELD", "MINUTES", "WIDTH_M", "BASE_MODEL", "EXTENT"),
-        helps={"EXTENT": "Rectangle to map. A layer that is not a file, such as a web map, needs one."},
+        helps={"EXTENT": "Rectangle to map. A layer that is not a file, such as a web map, needs an extent."},
     ),
     "updateosm": Model(
-        "Update OSM: what is new or lost",
+        "Update OSM: find new and lost roads",
         "Extract the roads of a new image, and compare them with a road layer: Extract roads, then Compare road "
         "networks.",
-        "Takes the roads of OpenStreetMap, or any others, and a newer image. Each stretch within the extent is "
-        "classified as intact, displaced, lost or new. Lost roads may only be hidden, as under trees: check the image "
-        "before you edit a map.",
+        "Takes the roads of OpenStreetMap, or any other roads, and a newer image. Each stretch within the extent is "
+        "classified as intact, displaced, lost or new. Lost roads may only be hidden, for example under trees. Check "
+        "the image before you edit a map.",
         "openstreetmap,change,difference,compare,missing,update,map,deep learning,workflow,road",
         (
             Step("native:extenttolayer", {"INPUT": "EXTENT"}),
@@ -159,13 +159,13 @@ MODELS = {
         labels={"CHALLENGE": "MapRoulette challenge"},
     ),
     "changedroads": Model(
-        "What changed after the event",
-        "Extract the roads of an image before and of one after an event, and compare them: Extract roads twice, then "
-        "Compare road networks.",
-        "Takes two images, such as those before and after a flood or an earthquake, and one model for both. Each "
-        "stretch within the extent is classified as intact, displaced, lost or new, the offset between the images is "
-        "removed, and places that are cut off or have longer routes are found. A road that one image does not show may "
-        "only be hidden, as under clouds or trees: check lost ones against the image after.",
+        "Find changes after an event",
+        "Extract the roads of an image before an event and of an image after it, and compare them: Extract roads "
+        "twice, then Compare road networks.",
+        "Takes two images, for example before and after a flood or an earthquake, and one model for both. Each "
+        "stretch within the extent is classified as intact, displaced, lost or new. The offset between the images is "
+        "removed. Places that are cut off or have longer routes are found. A road that one image does not show may "
+        "only be hidden, for example under clouds or trees. Check lost roads against the image after.",
         "disaster,damage,flood,earthquake,before,after,change,lost,blocked,access,deep learning,workflow,road",
         (
             Step("native:extenttolayer", {"INPUT": "EXTENT"}),
@@ -191,7 +191,7 @@ MODELS = {
         ),
         ("INPUT", "IMAGE_BEFORE", "MODEL", "EXTENT", "PLACES", "ORIGINS", "TOLERANCE_M", "DISPLACED_M"),
         required=("EXTENT",),
-        helps={"EXTENT": "Extent that both images show, in which roads are extracted and compared."},
+        helps={"EXTENT": "Extent in which roads are extracted and compared. Both images must show it."},
         labels={
             "IMAGE_BEFORE": "Image before",
             "INPUT": "Image after",

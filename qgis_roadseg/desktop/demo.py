@@ -41,7 +41,7 @@ class Demo:
         if demo_project.is_made(self._folder):
             self._open()
         elif self._scene is not None:
-            show_message(self._window, tr("RoadSeg is generating the scene; the status bar shows the progress."))
+            show_message(self._window, tr("RoadSeg is generating the scene. The status bar shows the progress."))
         else:
             self._generate()
 
@@ -62,13 +62,15 @@ class Demo:
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            why = tr("{folder} cannot be made ({reason}).").format(folder=self._folder, reason=error.strerror)
+            why = tr("{folder} cannot be created ({reason}).").format(folder=self._folder, reason=error.strerror)
             show_message(self._window, why, Qgis.MessageLevel.Critical)
             return
         self._scene = _SceneTask(self._folder)
         self._scene.executed.connect(self._on_scene)
         QgsApplication.taskManager().addTask(self._scene)
-        show_message(self._window, tr("RoadSeg generates a scene to try it on. This takes less than a minute."))
+        show_message(
+            self._window, tr("RoadSeg generates a scene on which you can try it. This takes less than a minute.")
+        )
 
     def _on_scene(self, is_made: bool, _: dict[str, Any]) -> None:
         scene, self._scene = self._scene, None
@@ -87,7 +89,7 @@ class Demo:
         if not self._window.newProject(True):
             return
         self._window.addProject(str(demo_project.files(self._folder)["project"]))
-        text = tr("Fine-tune a model, then extract roads; all is filled in.")
+        text = tr("Fine-tune a model, then extract roads. All parameters are filled in.")
         button = (tr("Fine-tune a model…"), lambda: open_dialog(self._window, "finetune"))
         show_message(self._window, text, Qgis.MessageLevel.Info, button)
 

@@ -26,7 +26,7 @@ def _extract(window: QgisInterface) -> None:
     """Extract roads with the starter from the active image, or else the topmost, within the map's extent."""
     layer = _image(window)
     if layer is None:
-        _show(window, tr("The map shows no image. Add a satellite layer first."), Qgis.MessageLevel.Warning)
+        _show(window, tr("The map does not show an image. Add a satellite layer first."), Qgis.MessageLevel.Warning)
         return
     map_settings = window.mapCanvas().mapSettings()
     extent = QgsReferencedRectangle(map_settings.visibleExtent(), map_settings.destinationCrs())

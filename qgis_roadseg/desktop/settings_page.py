@@ -94,8 +94,8 @@ class SettingsPage(QgsOptionsPageWidget):
             tr("Runtime"),
             [(tr("Status"), _note(_status_text(runtime.status()))), (tr("Python"), self.python)],
             tr(
-                "The Python environment in which RoadSeg computes. Set up runtime builds one; choose another only if "
-                "it has all of the packages."
+                "The Python environment in which RoadSeg computes. Set up runtime builds it. Choose another one only "
+                "if it has all packages."
             ),
         )
         if os.environ.get(runtime.VARIABLE):
@@ -105,12 +105,15 @@ class SettingsPage(QgsOptionsPageWidget):
         limits = _group(
             tr("Resource Limits"),
             [(tr("Threads"), self.threads), (tr("Memory"), self.memory_gb)],
-            tr("They apply where an algorithm's own threads and memory are 0."),
+            tr("These limits apply if an algorithm's own threads and memory are 0."),
         )
         files = _group(
             tr("Files"),
             [(tr("Models folder"), self.models_folder)],
-            tr("Dialogs start with the newest model in it and propose a new name in it for models that they write."),
+            tr(
+                "Dialogs start with the newest model in this folder. For a model to write, they propose a new name in "
+                "it."
+            ),
         )
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)

@@ -172,10 +172,11 @@ def check_destination(destination: Destination) -> None:
     if destination.provider:
         destination.connect()
     if destination.provider and not destination.table:
-        raise OutputError(f"{destination.text} names no table.", "Choose a file, or a table of a database.")
+        raise OutputError(f"{destination.text} does not name a table.", "Choose a file, or a table of a database.")
     if destination.provider == OGR and not destination.path.lower().endswith(GEOPACKAGE):
         raise OutputError(
-            f"{destination.text} is a table of a file that is no GeoPackage.", "Choose a GeoPackage, or another file."
+            f"{destination.text} is a table in a file that is not a GeoPackage.",
+            "Choose a GeoPackage, or another file.",
         )
     if destination.path:
         folder = os.path.dirname(destination.path)
@@ -208,7 +209,7 @@ def _check_table(destination: Destination) -> None:
             f"{destination.text} cannot be read: {error}", "Close the program that uses it, or choose another file."
         ) from error
     if any(str(name).lower() == table.lower() and kind != "features" for name, kind in contents):
-        raise OutputError(f"{destination.text} is no layer of features.", "Choose another table.")
+        raise OutputError(f"{destination.text} is not a layer of features.", "Choose another table.")
     users = [
         str(name)
         for name, owner, sql in parts

@@ -83,8 +83,8 @@ def raster_path(layer: QgsMapLayer) -> str:
     if why:
         raise ImageryError(
             f"The layer {layer.name()} {why}: only QGIS can read it.",
-            "Export the area that you need, with its no data values, to a GeoTIFF file (the layer's menu, Export, Save "
-            "As) and choose that.",
+            "Export the area that you need, with its no data values, to a GeoTIFF file (the layer's menu, Export, "
+            "Save As) and choose that file.",
         )
     path, settings = absolute(layer.source()), _own_settings(layer)
     if not settings:
@@ -92,7 +92,7 @@ def raster_path(layer: QgsMapLayer) -> str:
     connection = path if path.startswith("vrt://") else f"vrt://{path}"
     if "?" in path and connection != path:  # where GDAL takes options to begin
         raise ImageryError(
-            f"The layer {layer.name()} has {' and '.join(settings)} in QGIS that its file has not.",
+            f"The layer {layer.name()} has {' and '.join(settings)} in QGIS that its file does not have.",
             "Write them into the file (Raster > Projections > Assign Projection, Raster > Conversion > Translate).",
         )
     return f"{connection}{'&' if '?' in path else '?'}{'&'.join(settings.values())}"
@@ -121,8 +121,9 @@ def band_order_note(layer: QgsMapLayer) -> str:
         return ""
     return (
         f"QGIS draws the layer {layer.name()} with its bands {', '.join(map(str, drawn))} as red, green and blue. The "
-        "file does not name its bands so, and is read in its own order: band 1 as red, 2 as green, 3 as blue. If that "
-        "is wrong, set the color interpretation of the bands in the file (gdal_edit -colorinterp_1 blue and so on)."
+        "file does not declare these colors, so its bands are read in order: band 1 as red, 2 as green, 3 as blue. "
+        "If that is wrong, set the color interpretation of the bands in the file (gdal_edit -colorinterp_1 blue and "
+        "so on)."
     )
 
 

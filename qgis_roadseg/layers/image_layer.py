@@ -55,13 +55,15 @@ def image_layer(
     if layer is not None and layer.isValid():
         return layer
     if layer is not None:
-        raise ImageryError(f"The layer {layer.name()} cannot be shown.", "Check that its file or server is there.")
+        raise ImageryError(
+            f"The layer {layer.name()} cannot be shown.", "Check that its file exists or its server can be reached."
+        )
     value = parameters.get(name)
     exchange.check_no_container(str(value))  # which might be opened as something else
     layer = algorithm.parameterAsLayer(parameters, name, context)
     if layer is None:
         raise ImageryError(
-            f"{value} cannot be opened as an image.", "Check that it is there, and is a raster that QGIS can show."
+            f"{value} cannot be opened as an image.", "Check that it exists and is a raster that QGIS can show."
         )
     if not isinstance(layer, QgsMeshLayer):
         raise ImageryError(

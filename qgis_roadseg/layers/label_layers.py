@@ -85,7 +85,7 @@ def check_new(path: str) -> None:
     """
     if not path.lower().endswith(_SUFFIX):
         raise OutputError(
-            f"Label layers are a GeoPackage, but {path} has another extension.", "Use the extension .gpkg."
+            f"Label layers are stored in a GeoPackage, but {path} has another extension.", "Use the extension .gpkg."
         )
     if os.path.lexists(path):
         raise OutputError(

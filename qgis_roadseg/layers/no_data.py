@@ -76,7 +76,7 @@ def check_no_data(layer: QgsMapLayer) -> None:
     else:
         return
     raise ImageryError(
-        f"The layer {layer.name()} has additional no data values in QGIS and {besides}, which RoadSeg cannot combine.",
+        f"The layer {layer.name()} has additional no data values in QGIS and {besides}. RoadSeg cannot combine these.",
         "Clear these values (Layer Properties, Transparency), or convert the file (Raster > Conversion > Translate, "
         f"where {remedy}).",
     )

@@ -66,7 +66,7 @@ def open_result(path: Path) -> QgsVectorLayer:
     """
     layer = QgsVectorLayer(str(path), path.stem, OGR)
     if not layer.isValid():
-        raise WorkerError(f"The worker reported the layer {path.stem}, but has not written it.")
+        raise WorkerError(f"The worker reported the layer {path.stem} but did not write it.")
     return layer
 
 
@@ -201,11 +201,11 @@ def _fill(
     message = "" if is_whole else algorithm.writeFeatureError(sink, parameters, name)
     del sink  # which closes the file
     if not is_whole and is_cancelled():
-        raise Cancelled("Stopped while the results were written. No layer was changed.")
+        raise Cancelled("Stopped while writing the results. No layer was changed.")
     if not is_whole:
         raise OutputError(message.replace(draft.text, draft.destination.text), _MAKE_ROOM)
     if draft.is_apart and _count(written) != former_count + layer.featureCount():
-        raise OutputError(f"{draft.destination.text} could not be written whole.", _MAKE_ROOM)
+        raise OutputError(f"{draft.destination.text} could not be written completely.", _MAKE_ROOM)
     return written
 
 
@@ -272,7 +272,7 @@ def _tell_of_renamed(layer: QgsVectorLayer, name: str, feedback: QgsProcessingFe
     by_order = dict(zip(names, kept)) if len(names) == len(kept) else {}
     stored = {field: field if field in kept else by_order.get(field, "-") for field in names}
     if describe_renamed(stored):
-        message = tr("Fields have other names in {layer}: {renamed}")
+        message = tr("Fields were renamed in {layer}: {renamed}")
         feedback.pushWarning(message.format(layer=name, renamed=describe_renamed(stored)))
 
 

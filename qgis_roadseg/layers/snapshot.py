@@ -144,13 +144,15 @@ def take_source(
         other = algorithm.parameterAsLayer(its_layer, name, context)
         text = definition.source.valueAsString(context.expressionContext(), "")[0] if is_defined else value
         named = text if other is None else f"The layer {other.name()}"
-        raise LayerError(f"{named} is no vector layer.", "Choose a layer of points, lines or polygons.")
+        raise LayerError(f"{named} is not a vector layer.", "Choose a layer of points, lines or polygons.")
     if layer is not None and not layer.isValid():
-        raise LayerError(f"The layer {layer.name()} cannot be read.", "Check that its file or database is there.")
+        raise LayerError(
+            f"The layer {layer.name()} cannot be read.", "Check that its file exists or its database can be reached."
+        )
     if source is not None and source.wkbType() == Qgis.WkbType.NoGeometry:
         raise LayerError(
             f"The layer {source.sourceName()} is a table without geometry.",
-            "Choose a layer of points, lines or polygons. A CSV file is added as one by Layer > Add Layer > Add "
+            "Choose a layer of points, lines or polygons. Add a CSV file as a layer with Layer > Add Layer > Add "
             "Delimited Text Layer.",
         )
     if source is None or layer is None:

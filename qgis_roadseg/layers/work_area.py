@@ -116,5 +116,5 @@ def _check_bounds(bounds: QgsRectangle, layer: QgsMapLayer, source: Optional[Qgs
         raise JobError(f"The {what} cannot be transformed to the CRS of the layer {layer.name()}.", _CHOOSE_EXTENT)
     if clip_to_layer(bounds, layer).isEmpty():
         raise JobError(
-            f"The {what} lies outside of the layer {layer.name()}.", "Check both coordinate systems, or choose another."
+            f"The {what} lies outside the layer {layer.name()}.", "Check both coordinate systems, or choose another."
         )

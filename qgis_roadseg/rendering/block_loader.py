@@ -63,8 +63,8 @@ class BlockLoader:
         more = f", and {len(failures) - 1:,} more" if len(failures) > 1 else ""
         raise ImageryError(
             f"The layer {self._layer_name} could not be loaded completely: {failures[0]}{more}.",
-            "Check the connection, and whether QGIS shows the layer there; then run it again, "
-            "perhaps with a smaller extent.",
+            "Check the connection, and check that QGIS shows the layer there. Then run it again, perhaps with a "
+            "smaller extent.",
         )
 
     def _try(self, band: int, extent: QgsRectangle, width: int, height: int) -> tuple[QgsRasterBlock, list[str]]:

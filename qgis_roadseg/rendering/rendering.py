@@ -112,7 +112,7 @@ def units_per_m(
     x_m, y_m = _measure_m(extent, crs, transforms)
     if not (0 < x_m < math.inf and 0 < y_m < math.inf):
         raise ImageryError(
-            f"The extent lies outside of the area of {layer_name}'s coordinate system.", "Choose another extent."
+            f"The extent lies outside the area of {layer_name}'s coordinate system.", "Choose another extent."
         )
     return min(extent.width() / x_m, extent.height() / y_m)
 
@@ -152,10 +152,10 @@ def check_size(frames: Sequence[Frame], layer: QgsMapLayer, folder: Union[str, P
     gigabytes, free_gigabytes = pixels * _bytes_per_px(layer) / 1e9, shutil.disk_usage(folder).free / 1e9
     if gigabytes > free_gigabytes:
         raise ResourceError(
-            f"That would be {what}, which take up to {gigabytes:,.1f} GB of temporary files; "
-            f"{folder} has {free_gigabytes:,.1f} GB free.",
-            "Choose a smaller extent or area of interest, make room, or name another folder in TMPDIR "
-            "(on Windows TEMP).",
+            f"That would be {what}, which take up to {gigabytes:,.1f} GB of temporary files, but {folder} has only "
+            f"{free_gigabytes:,.1f} GB free.",
+            "Choose a smaller extent or area of interest, make room, or set the variable TMPDIR (on Windows TEMP) to "
+            "another folder.",
         )
 
 
@@ -201,7 +201,7 @@ def render(provider: QgsRasterDataProvider, frame: Frame, path: Path, feedback: 
     finally:
         sip.delete(file)  # which closes it, even if referenced elsewhere
     if loader.missing:
-        feedback.pushInfo(f"{loader.missing:,} tiles of the layer {frame.layer_name} do not exist: nodata.")
+        feedback.pushInfo(f"{loader.missing:,} tiles of the layer {frame.layer_name} do not exist. They become nodata.")
 
 
 def _interpolate(provider: QgsRasterDataProvider) -> None:
@@ -291,6 +291,6 @@ def _warn_of_coarse_pixels(provider: QgsRasterDataProvider, frame: Frame, feedba
     finest = min(provider.nativeResolutions(), default=0.0) / (frame.extent.width() / frame.width)
     if finest > TOO_COARSE:
         feedback.pushWarning(
-            f"The finest pixels of the layer {frame.layer_name} are {finest * frame.resolution_m:.2g} m, those of the "
-            f"model {frame.resolution_m:g} m: roads may be missed."
+            f"The finest pixels of the layer {frame.layer_name} are {finest * frame.resolution_m:.2g} m, but the "
+            f"pixels of the model are {frame.resolution_m:g} m. Roads may be missed."
         )

@@ -54,7 +54,7 @@ def set_up(
     """
     named_python = named()
     if named_python is not None and not force:
-        feedback.pushInfo(f"{named_python} is named as the runtime's Python; nothing is built.")
+        feedback.pushInfo(f"{named_python} is set as the runtime's Python, so nothing is built.")
         modules = [*MODULES, *_modules_of(*added)]
         return named_python, check(named_python, modules, is_cancelled=feedback.isCanceled)
     *better, last = [requirements] if requirements else _sets_in_order(force)
@@ -62,7 +62,7 @@ def set_up(
         try:
             return _set_up(each, sources, base, force, feedback, added)
         except NoPython as error:
-            feedback.pushWarning(f"{error.message.strip()}\nAnother set of packages is tried.")
+            feedback.pushWarning(f"{error.message.strip()}\nTrying another set of packages.")
     return _set_up(last, sources, base, force, feedback, added)
 
 
@@ -84,7 +84,7 @@ def _set_up(
         try:
             versions = check(python, requirements.modules, feedback.isCanceled)
         except RuntimeEnvironmentError as error:
-            feedback.pushWarning(f"{error.message}\nIt is rebuilt.")
+            feedback.pushWarning(f"{error.message}\nRebuilding it.")
         else:
             versions.update(add(python, added, sources, feedback) if added else {})
             with suppress(OSError):  # whoever may not write there has not set up another one either
@@ -92,7 +92,7 @@ def _set_up(
             return python, versions
     versions = build(requirements, sources, base, feedback, added)
     if named() is not None:
-        feedback.pushWarning(f"{named()} is named as the runtime's Python, and takes precedence over this one.")
+        feedback.pushWarning(f"{named()} is set as the runtime's Python, and takes precedence over this one.")
     return python, versions
 
 
@@ -145,7 +145,7 @@ def build(
         index, amount = choose(sources, configured, feedback)
         variables = handed_on(configured)
         check_room(amount, folder, feedback)
-        _report(feedback, 10, "Installing packages; this takes some minutes")
+        _report(feedback, 10, "Installing packages, which takes a few minutes")
         tell = tell_megabytes(amount, feedback)
         with _explaining_wheels(sources, requirements, base):
             if index:
@@ -179,10 +179,10 @@ def _make_environment(
 
     def refuse(python: Path, reason: str) -> None:
         refused[python] = reason
-        feedback.pushInfo(f"{python} is passed over: {reason}.")
+        feedback.pushInfo(f"Skipping {python}: {reason}.")
 
     for python in fitting(requirements, base, refuse):
-        _report(feedback, 5, f"Making an environment with {python}")
+        _report(feedback, 5, f"Creating an environment with {python}")
         uses_uv = _uses_uv(python)
         make, install = (_uv_steps if uses_uv else _pip_steps)(python, folder)
         try:
@@ -207,7 +207,7 @@ def _install(
         except RuntimeEnvironmentError as error:
             if not retries_left or "--no-index" in command or not was_cut_off(error.message):
                 raise
-            feedback.pushWarning("The connection broke. The download is continued.")
+            feedback.pushWarning("The connection was lost. Resuming the download.")
 
 
 def _run(
@@ -266,9 +266,9 @@ def _explaining_wheels(sources: Sources, requirements: RequirementSet, base: Pat
         python = "python{}.{}".format(*version_of(base))
         raise RuntimeEnvironmentError(
             f"{error.message}\n",
-            f"{sources.wheels} must hold all packages for this system and {python}. On a connected machine with both: "
-            f"{python} -m pip download --only-binary=:all: -r {requirements.file.name} -d {Path(sources.wheels).name} "
-            f"(the file lies in {requirements.file.parent}).",
+            f"{sources.wheels} must contain all packages for this system and {python}. On a connected machine with "
+            f"the same system and Python, run: {python} -m pip download --only-binary=:all: -r "
+            f"{requirements.file.name} -d {Path(sources.wheels).name} (the file is in {requirements.file.parent}).",
         ) from error
 
 
@@ -302,8 +302,8 @@ def _build_folder(final: Path) -> Iterator[Path]:
 
 def _unwritable(folder: Path, reason: str) -> RuntimeEnvironmentError:
     return RuntimeEnvironmentError(
-        f"RoadSeg cannot write to {folder}, where the runtime belongs ({reason}).",
-        "Make the folder writable or room on its disk, or name a Python that has all packages in RoadSeg's settings.",
+        f"RoadSeg cannot write to the runtime's folder {folder} ({reason}).",
+        "Make the folder writable, make room on its disk, or choose a Python with all packages in RoadSeg's settings.",
     )
 
 

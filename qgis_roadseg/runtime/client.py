@@ -123,7 +123,7 @@ class WorkerClient:
                 session.process.resume()  # one that is suspended could not react
                 session.process.close_input()
                 if keeps_best and session.last is None:
-                    self._feedback.pushInfo("Stopping: the current step is finished and the best model so far written.")
+                    self._feedback.pushInfo("Stopping: finishing the current step and writing the best model so far.")
             if closed_s is not None:
                 has_ended = session.last is not None
                 deadline_s = session.last_event_s + self._grace_s if has_ended else closed_s + patience_s

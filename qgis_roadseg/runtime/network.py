@@ -32,15 +32,15 @@ _ASKED_FOR_TRUSTSTORE = ((23, 3), (24, 2))
 _CUT_OFF = re.compile(r" is invalid\.$|DO NOT MATCH THE HASHES|IncompleteRead|Read timed out|incomplete-download", re.M)
 _REMEDIES = {
     re.compile(r"407 .*Proxy Authentication Required|proxy authorization required"): (
-        "The proxy asks for a user and a password: choose an authentication in QGIS under Settings > Options > "
+        "The proxy asks for a user and a password. Choose an authentication in QGIS under Settings > Options > "
         "Network > Use proxy for web access, and run Set up runtime again."
     ),
     re.compile(r"CERTIFICATE_VERIFY_FAILED|invalid peer certificate"): (
-        "The certificate of the index, or of a proxy that reads along, is not trusted. Ask your administrator for the "
-        "certificate that issued it; add it to those of the system, or name its file in the variables PIP_CERT and "
-        "SSL_CERT_FILE and start QGIS again."
+        "The certificate of the index, or of a proxy that inspects traffic, is not trusted. Ask your administrator "
+        "for the issuing certificate. Add it to the certificates of the system, or set the variables PIP_CERT and "
+        "SSL_CERT_FILE to its file and start QGIS again."
     ),
-    _CUT_OFF: "The connection broke. Run Set up runtime again: packages that have come are not downloaded again.",
+    _CUT_OFF: "The connection was lost. Run Set up runtime again: completed packages are not downloaded again.",
 }
 
 

@@ -69,7 +69,9 @@ def problem_report(with_paths: bool = False, is_cancelled: Callable[[], bool] = 
         "Last run": _found(_last_run),
     }
     now = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime())
-    head = f"RoadSeg: report of a problem, {now}\nNames of layers and fields are in it. Read it before you share it.\n"
+    head = (
+        f"RoadSeg: report of a problem, {now}\nIt contains names of layers and fields. Read it before you share it.\n"
+    )
     text = head + "".join(f"\n== {title} ==\n{body.rstrip()}\n" for title, body in sections.items())
     kept = [ROOT, data_folder(), Path(QgsApplication.prefixPath()), Path(sys.prefix)]
     if python is not None and (python.parent.parent / "pyvenv.cfg").is_file():

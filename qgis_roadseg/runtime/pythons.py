@@ -33,9 +33,9 @@ _WINDOWS_PATH = re.compile(r"[A-Za-z]:\\.*\.exe")
 # Words of an interpreter's last output, and what they mean.
 _REASONS = {
     "ensurepip": "it lacks the module ensurepip (on Debian and Ubuntu install the package python3-venv)",
-    "encodings": "it does not find its own standard library",
+    "encodings": "it cannot find its own standard library",
     "No module named venv": "it lacks the module venv",
-    "pyenv help global": "it stands for a version that pyenv does not use (pyenv global)",
+    "pyenv help global": "it is a pyenv shim for a version that is not in use (pyenv global)",
 }
 
 
@@ -93,7 +93,7 @@ def version_of(python: Path) -> tuple[int, int, int]:
     except Cancelled as error:
         raise RuntimeEnvironmentError("it does not answer") from error
     except ValueError as error:
-        raise RuntimeEnvironmentError("it is no Python") from error
+        raise RuntimeEnvironmentError("it is not a Python interpreter") from error
     return major, minor, bits
 
 
@@ -111,15 +111,15 @@ def none_found(requirements: RequirementSet, base: Optional[Path], refused: dict
     remedy = f" Or choose {' or '.join(others)} under Packages." if others else ""
     if base is not None:
         return NoPython(
-            f"{base} cannot be taken: {refused[base]}. The packages of {requirements.name} need Python "
+            f"{base} cannot be used: {refused[base]}. The packages of {requirements.name} need Python "
             f"{versions(requirements)}.",
-            f"Name another one under Base Python, or none.{remedy}",
+            f"Choose another one under Base Python, or leave it empty.{remedy}",
         )
     tried = "".join(f"\n{python}: {reason}" for python, reason in refused.items())
     return NoPython(
-        f"There is no Python {versions(requirements)} to build the runtime upon, as the packages of "
-        f"{requirements.name} need it. Tried:{tried}\n",
-        f"Install one, or name it under Base Python.{remedy}",
+        f"No Python {versions(requirements)} was found for building the runtime. The packages of {requirements.name} "
+        f"need it. Tried:{tried}\n",
+        f"Install one, or choose it under Base Python.{remedy}",
     )
 
 
@@ -130,7 +130,7 @@ def versions(requirements: RequirementSet) -> str:
 
 def _refusal(python: Path, requirements: RequirementSet) -> str:
     if sys.platform == "darwin" and python == APPLES:
-        return "it is Apple's, which is too old, or opens a dialog where Apple's developer tools are not installed"
+        return "it is Apple's own, which is too old, or opens a dialog if Apple's developer tools are not installed"
     try:
         *version, bits = version_of(python)
     except RuntimeEnvironmentError as error:

@@ -25,13 +25,13 @@ from .process import run_to_end
 VARIABLE = "ROADSEG_PYTHON"
 CPUINFO = Path("/proc/cpuinfo")
 REMEDY = (
-    "Run Set up runtime in the toolbox (group Runtime), or name a Python that has it in RoadSeg's settings or in the "
-    f"variable {VARIABLE}."
+    "Run Set up runtime in the toolbox (group Runtime), or choose a Python with all packages in RoadSeg's settings "
+    f"or in the variable {VARIABLE}."
 )
 WINDOWS_REMEDY = (
-    "A library that PyTorch needs is missing in Windows, or too old: install the newest Microsoft Visual C++ "
-    "Redistributable for x64 (https://aka.ms/vs/17/release/vc_redist.x64.exe), restart Windows, and run Set up runtime "
-    "again."
+    "A Windows library that PyTorch needs is missing or too old. Install the newest Microsoft Visual C++ "
+    "Redistributable for x64 (https://aka.ms/vs/17/release/vc_redist.x64.exe), restart Windows, and run Set up "
+    "runtime again."
 )
 # Library not found, function not found in it, and its initialization failed; the rest of the text is in any language.
 _LIBRARY_OF_WINDOWS = re.compile(r"\[WinError (126|127|1114)\]|DLL load failed")
@@ -155,7 +155,7 @@ def find() -> Path:
     """
     python = named()
     if python is not None and not python.is_file():
-        raise RuntimeEnvironmentError(f"The Python named for RoadSeg, {python}, does not exist.", REMEDY)
+        raise RuntimeEnvironmentError(f"The Python chosen for RoadSeg, {python}, does not exist.", REMEDY)
     python = python or managed()
     if python is None:
         raise RuntimeEnvironmentError("RoadSeg has no runtime yet.", REMEDY)

@@ -105,8 +105,8 @@ def choose(sources: Sources, python: Path, feedback: QgsProcessingFeedback) -> t
 def told_of_cuda() -> str:
     """Return what it means to take PyTorch from the default index."""
     return (
-        "PyTorch comes from the default index, with CUDA libraries that RoadSeg does not use: "
-        f"{CUDA.download_gb} GB of download instead of {CPU.download_gb}."
+        "PyTorch comes from the default index, with CUDA libraries that RoadSeg does not use. This downloads "
+        f"{CUDA.download_gb} GB instead of {CPU.download_gb} GB."
     )
 
 
@@ -148,16 +148,17 @@ def check_room(amount: Amount, folder: Path, feedback: QgsProcessingFeedback) ->
     free_gb = shutil.disk_usage(folder).free / 1e9
     up_to = "up to" if amount.may_be_less else "about"
     feedback.pushInfo(
-        f"To be downloaded: {up_to} {amount.download_gb} GB; on disk: {up_to} {amount.disk_gb} GB, of {free_gb:.1f} GB "
+        f"Download: {up_to} {amount.download_gb} GB. On disk: {up_to} {amount.disk_gb} GB of the {free_gb:.1f} GB "
         f"that are free in {folder.parent}."
     )
     lacking = _lacking(CPU if amount.may_be_less else amount, folder)
     if lacking:
         raise RuntimeEnvironmentError(
-            lacking, "Make room there, or name another folder for temporary files in TMPDIR (on Windows TEMP)."
+            lacking,
+            "Make room there, or set the variable TMPDIR (on Windows TEMP) to another folder for temporary files.",
         )
     if _lacking(amount, folder):
-        feedback.pushWarning(f"{_lacking(amount, folder)} It is enough only if the packages are without CUDA.")
+        feedback.pushWarning(f"{_lacking(amount, folder)} This is enough only if the packages come without CUDA.")
 
 
 def _lacking(amount: Amount, folder: Path) -> str:
@@ -170,7 +171,7 @@ def _lacking(amount: Amount, folder: Path) -> str:
     for place, needed_gb in needs_gb.items():
         free_gb = shutil.disk_usage(place).free / 1e9
         if free_gb < needed_gb:
-            return f"The runtime needs {needed_gb:.1f} GB in {place}, where {free_gb:.1f} GB are free."
+            return f"The runtime needs {needed_gb:.1f} GB in {place}, but only {free_gb:.1f} GB are free."
     return ""
 
 

@@ -20,8 +20,8 @@ def silence_notice(process: ChildProcess, silent_s: float) -> str:
     """Return the message about a worker that has not responded for some seconds."""
     if process.is_suspended:
         return (
-            f"The worker (process {process.id}) is suspended; it goes on when it is continued "
-            f"(kill -CONT {process.id}), or stop the run."
+            f"The worker (process {process.id}) is suspended. Continue it with kill -CONT {process.id}, or stop the "
+            "run."
         )
     return f"The worker (process {process.id}) has not responded for {silent_s:g} s: the machine may be overloaded."
 
@@ -31,11 +31,11 @@ def silence_error(process: ChildProcess, silent_s: float) -> WorkerError:
     if process.is_suspended:
         return WorkerError(
             f"The worker was suspended from outside for {silent_s:g} s and was killed.",
-            "Run it again; to pause it for longer, suspend QGIS too.",
+            "Run it again. To pause it for longer, suspend QGIS, too.",
         )
     return WorkerError(
         f"The worker has not responded for {silent_s:g} s and was killed.",
-        "Run it again; if it stops again, lower the tile size, chip size or batch size, and close other programs.",
+        "Run it again. If it stops again, lower the tile size, chip size or batch size, and close other programs.",
     )
 
 
@@ -61,7 +61,7 @@ def death(ending: Ending, last_lines: Sequence[str]) -> RoadSegError:
     how = f"crashed (signal {ending.code})" if ending.by_signal else f"ended without a result (status {ending.code})"
     return WorkerError(
         f"The worker {how}{last_line and ': '}{last_line}.",
-        "Run it again; if it happens again, run Set up runtime with Rebuild, or report it with the log.",
+        "Run it again. If this happens again, run Set up runtime with Rebuild, or report the problem with the log.",
     )
 
 

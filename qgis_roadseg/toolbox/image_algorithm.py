@@ -64,8 +64,8 @@ class ImageAlgorithm(JobAlgorithm):
             (
                 QgsProcessingParameterExtent(EXTENT, self.tr("Extent"), optional=True),
                 self.tr(
-                    "Rectangle to process, combined with the area of interest. "
-                    "A layer that is not a file, such as a web map, needs one of the two."
+                    "Rectangle to process, combined with the area of interest. A layer that is not a file, such as a "
+                    "web map, needs an extent or an area of interest."
                 ),
             ),
             (
@@ -77,7 +77,7 @@ class ImageAlgorithm(JobAlgorithm):
                     minValue=0.0,
                     maxValue=1000.0,
                 ),
-                self.tr("Ground resolution at which a layer that is not a file is rendered; 0 uses the model's."),
+                self.tr("Ground resolution at which a layer that is not a file is rendered. 0 uses the model's."),
             ),
         ]
         for parameter, help_text in own:
@@ -151,8 +151,8 @@ class ImageAlgorithm(JobAlgorithm):
         resolution_m = self.parameterAsDouble(parameters, RESOLUTION_M, context) or read_resolution_m(model_path(model))
         if resolution_m is None:
             raise ModelFileError(
-                f"The model {model} does not state the ground resolution at which to render the layer {layer.name()}.",
-                "Check the file, or give the ground resolution of web maps (RESOLUTION_M).",
+                f"The model {model} states no ground resolution, which is needed to render the layer {layer.name()}.",
+                "Check the model file, or give the ground resolution of web maps (RESOLUTION_M).",
             )
         return resolution_m
 

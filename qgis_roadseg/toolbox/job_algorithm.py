@@ -187,7 +187,7 @@ class JobAlgorithm(RoadSegAlgorithm):
         if answer.get("stopped"):
             files_text = ", ".join(destinations.values())
             feedback.pushInfo(
-                self.tr("Stopped as requested; the best model so far is in {files}").format(files=files_text)
+                self.tr("Stopped as requested. The best model so far is in {files}").format(files=files_text)
             )
         styles = {
             name: fitting_style(style, layers[name]) if name in layers else style
@@ -312,7 +312,7 @@ class JobAlgorithm(RoadSegAlgorithm):
                 options.update({option: stored.get(name, name) for option, name in chosen.items()})
                 renamed = describe_renamed(stored)
                 if renamed and field.name in self.whole:
-                    message = self.tr("Fields of {layer} have other names in the results: {renamed}")
+                    message = self.tr("Fields of {layer} are renamed in the results: {renamed}")
                     feedback.pushInfo(message.format(layer=source.sourceName(), renamed=renamed))
         return options
 
@@ -353,7 +353,7 @@ class JobAlgorithm(RoadSegAlgorithm):
             found = [each.name() for each in source.fields() if each.name().lower() in names]
             is_its = parameter.parentLayerParameterName() == self._name(field)
             if is_its and found and not read_plain(other, parameter, parameters, context):
-                message = self.tr("{layer} has a field {field}; choose it as {label} if it is one.")
+                message = self.tr("{layer} has a field {field}. If you want to use it, choose it as {label}.")
                 feedback.pushInfo(
                     message.format(layer=source.sourceName(), field=found[0], label=parameter.description())
                 )

@@ -96,7 +96,7 @@ class LabeledImagesAlgorithm(JobAlgorithm):
             extents = label_bounds.join([extent for extent in extents if not extent.isEmpty()])
         if not extents:
             raise JobError(
-                f"The labels lie outside of the layer {layer.name()}.",
+                f"The labels lie outside the layer {layer.name()}.",
                 "Check the coordinate systems of both, or choose another layer.",
             )
         frames = [
@@ -132,8 +132,8 @@ class LabeledImagesAlgorithm(JobAlgorithm):
         if resolution_m is None:
             or_give = f", or give the ground resolution ({RESOLUTION_M})" if can_be_given else ""
             raise ModelFileError(
-                f"No ground resolution is known at which to render the layer {layer.name()}: the model "
-                f"({self.model_parameter}) states none.",
+                f"The ground resolution at which to render the layer {layer.name()} is unknown: the model "
+                f"({self.model_parameter}) does not state it.",
                 f"Choose another model{or_give}.",
             )
         return resolution_m

@@ -68,9 +68,9 @@ def read_resolution_m(path: Union[str, Path]) -> Optional[float]:
 def _read_header(path: Path) -> bytes:
     status = path.stat()
     if not stat.S_ISREG(status.st_mode):  # reading a pipe might never end
-        raise ValueError("This is no file.")
+        raise ValueError("This is not a file.")
     with path.open("rb") as file:
         length = int.from_bytes(file.read(LENGTH_BYTES), "little")
         if length > min(MAX_HEADER_BYTES, status.st_size - LENGTH_BYTES):
-            raise ValueError("The header is longer than the file, or than any header would be.")
+            raise ValueError("The header is longer than the file, or longer than any valid header.")
         return file.read(length)

@@ -204,8 +204,8 @@
         <translation>Fehler,Problem,Meldung,Hilfe,Protokoll,Versionen,Diagnose</translation>
     </message>
     <message>
-        <source>With paths of data</source>
-        <translation>Mit Pfaden der Daten</translation>
+        <source>Include file paths</source>
+        <translation>Dateipfade aufnehmen</translation>
     </message>
     <message>
         <source>Training</source>
@@ -832,11 +832,11 @@
         <translation>Anzahl der Szenen</translation>
     </message>
     <message>
-        <source>Scenes that were mapped</source>
-        <translation>Kartierte Szenen</translation>
+        <source>Scenes mapped in this run</source>
+        <translation>In diesem Lauf kartierte Szenen</translation>
     </message>
     <message>
-        <source>Scenes kept from a run before</source>
+        <source>Scenes kept from an earlier run</source>
         <translation>Aus einem früheren Lauf übernommene Szenen</translation>
     </message>
     <message>
@@ -844,11 +844,11 @@
         <translation>Anzahl der Fehlschläge</translation>
     </message>
     <message>
-        <source>Scenes outside of the area of interest</source>
+        <source>Scenes outside the area of interest</source>
         <translation>Szenen außerhalb des Interessengebiets</translation>
     </message>
     <message>
-        <source>Megapixels that were mapped</source>
+        <source>Megapixels mapped</source>
         <translation>Kartierte Megapixel</translation>
     </message>
     <message>
@@ -1244,8 +1244,8 @@
         <translation>Anzahl der Aufgaben</translation>
     </message>
     <message>
-        <source>Tasks with the id of an earlier one</source>
-        <translation>Aufgaben mit der Kennung einer früheren</translation>
+        <source>Tasks that keep an earlier id</source>
+        <translation>Aufgaben, die eine frühere Kennung behalten</translation>
     </message>
     <message>
         <source>Stretches left out as too short</source>
@@ -1268,12 +1268,12 @@
         <translation>Neue Straßen</translation>
     </message>
     <message>
-        <source>Places where they are connected to ways of the extract</source>
-        <translation>Stellen, an denen sie mit Wegen des Auszugs verbunden sind</translation>
+        <source>Places where new roads join ways of the extract</source>
+        <translation>Stellen, an denen neue Straßen an Wege des Auszugs anschließen</translation>
     </message>
     <message>
-        <source>Ways that get a node</source>
-        <translation>Wege, die einen Knoten erhalten</translation>
+        <source>Ways with a new node</source>
+        <translation>Wege mit einem neuen Knoten</translation>
     </message>
     <message>
         <source>Length of the new roads (m)</source>
@@ -1284,8 +1284,8 @@
         <translation>Arbeitsabläufe</translation>
     </message>
     <message>
-        <source>What changed after the event</source>
-        <translation>Was sich nach dem Ereignis geändert hat</translation>
+        <source>Find changes after an event</source>
+        <translation>Veränderungen nach einem Ereignis finden</translation>
     </message>
     <message>
         <source>disaster,damage,flood,earthquake,before,after,change,lost,blocked,access,deep learning,workflow,road</source>
@@ -1320,16 +1320,16 @@
         <translation>karte,netz,mittellinie,achse,vorhersage,wahrscheinlichkeit,deep learning,arbeitsablauf,straße</translation>
     </message>
     <message>
-        <source>Update OSM: what is new or lost</source>
-        <translation>OSM aktualisieren: was neu oder verloren ist</translation>
+        <source>Update OSM: find new and lost roads</source>
+        <translation>OSM aktualisieren: neue und verlorene Straßen finden</translation>
     </message>
     <message>
         <source>openstreetmap,change,difference,compare,missing,update,map,deep learning,workflow,road</source>
         <translation>openstreetmap,änderung,unterschied,vergleich,fehlend,aktualisieren,karte,deep learning,arbeitsablauf,straße</translation>
     </message>
     <message>
-        <source>Trace road center-lines in the layer roads, and add polygons to the layer aoi in which every road is drawn. Save the edits of both layers, and run Fine-tune a model.</source>
-        <translation>Zeichnen Sie im Layer roads Straßenachsen nach, und fügen Sie im Layer aoi Polygone hinzu, in denen jede Straße gezeichnet ist. Speichern Sie die Änderungen beider Layer, und führen Sie Modell nachtrainieren aus.</translation>
+        <source>Trace road center-lines in the layer roads. In the layer aoi, add polygons in which every road is drawn. Save the edits of both layers, and run Fine-tune a model.</source>
+        <translation>Zeichnen Sie im Layer roads Straßenachsen nach. Fügen Sie im Layer aoi Polygone hinzu, in denen jede Straße gezeichnet ist. Speichern Sie die Änderungen beider Layer, und führen Sie Modell nachtrainieren aus.</translation>
     </message>
     <message>
         <source>The label layers are in a temporary file that QGIS deletes when it closes. Choose a file to keep them.</source>
@@ -1352,23 +1352,23 @@
         <translation>Die Laufzeitumgebung von RoadSeg ist {python}: {version}</translation>
     </message>
     <message>
-        <source>Fine-tune a model, then extract roads; all is filled in.</source>
-        <translation>Erst ein Modell nachtrainieren, dann Straßen extrahieren; alles ist ausgefüllt.</translation>
+        <source>Fine-tune a model, then extract roads. All parameters are filled in.</source>
+        <translation>Trainieren Sie ein Modell nach, und extrahieren Sie dann Straßen. Alle Parameter sind ausgefüllt.</translation>
     </message>
     <message>
-        <source>RoadSeg generates a scene to try it on. This takes less than a minute.</source>
-        <translation>Eine Szene zum Ausprobieren wird erzeugt; das dauert weniger als eine Minute.</translation>
+        <source>RoadSeg generates a scene on which you can try it. This takes less than a minute.</source>
+        <translation>RoadSeg erzeugt eine Szene zum Ausprobieren. Das dauert weniger als eine Minute.</translation>
     </message>
     <message>
         <source>Fine-tune a model…</source>
         <translation>Modell nachtrainieren…</translation>
     </message>
     <message>
-        <source>RoadSeg is generating the scene; the status bar shows the progress.</source>
-        <translation>Die Szene wird erzeugt; den Fortschritt zeigt die Statusleiste.</translation>
+        <source>RoadSeg is generating the scene. The status bar shows the progress.</source>
+        <translation>RoadSeg erzeugt die Szene. Die Statusleiste zeigt den Fortschritt.</translation>
     </message>
     <message>
-        <source>{folder} cannot be made ({reason}).</source>
+        <source>{folder} cannot be created ({reason}).</source>
         <translation>{folder} kann nicht angelegt werden ({reason}).</translation>
     </message>
     <message>
@@ -1388,7 +1388,7 @@
         <translation>Bereit, die Straßen eines Satellitenbilds zu extrahieren.</translation>
     </message>
     <message>
-        <source>The map shows no image. Add a satellite layer first.</source>
+        <source>The map does not show an image. Add a satellite layer first.</source>
         <translation>Die Karte zeigt kein Bild. Fügen Sie zuerst ein Satellitenbild hinzu.</translation>
     </message>
     <message>
@@ -1424,12 +1424,12 @@
         <translation>Keiner</translation>
     </message>
     <message>
-        <source>This computer was suspended for {minutes} min; the session continues.</source>
-        <translation>Dieser Rechner stand {minutes} min still; die Sitzung geht weiter, wo sie war.</translation>
+        <source>This computer was suspended for {minutes} min. The session continues.</source>
+        <translation>Dieser Rechner war {minutes} min im Ruhezustand. Die Sitzung geht weiter.</translation>
     </message>
     <message>
-        <source>The layer {layer} was removed. The model keeps what it learned from it. Choose another layer to draw in.</source>
-        <translation>Der Layer {layer} wurde entfernt. Was darin gezeichnet war, bleibt gelernt; wählen Sie einen anderen Layer zum Zeichnen.</translation>
+        <source>The layer {layer} was removed. The model keeps everything that it learned from the layer. Choose another layer for drawing.</source>
+        <translation>Der Layer {layer} wurde entfernt. Das Modell behält alles, was es aus ihm gelernt hat. Wählen Sie einen anderen Layer zum Zeichnen.</translation>
     </message>
     <message>
         <source>{count} drawn features of the session are missing from the layers: QGIS may have ended before they were saved.</source>
@@ -1452,12 +1452,12 @@
         <translation>Laden</translation>
     </message>
     <message>
-        <source>The worker starts and reads the model.</source>
+        <source>The worker is starting and reading the model.</source>
         <translation>Der Arbeitsprozess startet und liest das Modell.</translation>
     </message>
     <message>
-        <source>Your drawn features are in your layers; the model is at its last checkpoint.</source>
-        <translation>Was gezeichnet wurde, ist in Ihren Layern; das Modell ist auf dem Stand des letzten Checkpoints.</translation>
+        <source>Your drawn features are in your layers. The model is kept as of its last checkpoint.</source>
+        <translation>Ihre gezeichneten Objekte sind in Ihren Layern. Das Modell ist auf dem Stand des letzten Checkpoints gesichert.</translation>
     </message>
     <message>
         <source>Put them back</source>
@@ -1480,8 +1480,8 @@
         <translation>Das Bild der letzten Sitzung ist nicht in diesem Projekt. Fügen Sie es hinzu, wählen Sie es und drücken Sie Start.</translation>
     </message>
     <message>
-        <source>Going on</source>
-        <translation>Es geht weiter</translation>
+        <source>Continuing</source>
+        <translation>Wird fortgesetzt</translation>
     </message>
     <message>
         <source>Pausing</source>
@@ -1508,11 +1508,11 @@
         <translation>Änderungen speichern</translation>
     </message>
     <message>
-        <source>The visible part of {layer}.</source>
-        <translation>Was die Karte von {layer} zeigt.</translation>
+        <source>The visible part of {layer} is being rendered.</source>
+        <translation>Der sichtbare Teil von {layer} wird gerendert.</translation>
     </message>
     <message>
-        <source>Go on</source>
+        <source>Continue</source>
         <translation>Weiter</translation>
     </message>
     <message>
@@ -1524,44 +1524,44 @@
         <translation>Wird beendet</translation>
     </message>
     <message>
-        <source>The step is finished and the model written.</source>
-        <translation>Der Schritt wird beendet und das Modell geschrieben.</translation>
+        <source>The current step is being finished and the model is being written.</source>
+        <translation>Der laufende Schritt wird beendet und das Modell geschrieben.</translation>
     </message>
     <message>
         <source>Put back</source>
         <translation>Zurückgeholt</translation>
     </message>
     <message>
-        <source>The image {layer} was removed, so the session ends.</source>
-        <translation>Das Bild {layer} wurde entfernt; damit endet die Sitzung.</translation>
+        <source>The image {layer} was removed. The session ends.</source>
+        <translation>Das Bild {layer} wurde entfernt. Die Sitzung endet.</translation>
     </message>
     <message>
         <source>Accept the link</source>
         <translation>Verbindung annehmen</translation>
     </message>
     <message>
-        <source>Choose a polygon layer for places without road (Create label layers makes one).</source>
-        <translation>Wählen Sie einen Polygonlayer für das, was keine Straße ist (Layer zum Zeichnen anlegen erstellt einen).</translation>
+        <source>Choose a polygon layer for places without a road. Create label layers makes one.</source>
+        <translation>Wählen Sie einen Polygonlayer für Stellen ohne Straße. „Layer zum Zeichnen anlegen“ erstellt einen.</translation>
     </message>
     <message>
-        <source>This place is not on the image; click within the image.</source>
-        <translation>Diese Stelle liegt nicht auf dem Bild; klicken Sie ins Bild.</translation>
+        <source>This place is not on the image. Click within the image.</source>
+        <translation>Diese Stelle liegt nicht auf dem Bild. Klicken Sie ins Bild.</translation>
     </message>
     <message>
         <source>There is nothing to correct at this place.</source>
         <translation>An dieser Stelle gibt es nichts zu korrigieren.</translation>
     </message>
     <message>
-        <source>Choose a layer of drawn roads to add the link to.</source>
-        <translation>Wählen Sie einen Layer gezeichneter Straßen, in den die Verbindung aufgenommen werden kann.</translation>
+        <source>Choose a layer of drawn roads. The link is added to it.</source>
+        <translation>Wählen Sie einen Layer gezeichneter Straßen. Die Verbindung wird ihm hinzugefügt.</translation>
     </message>
     <message>
         <source>Keep this model</source>
         <translation>Dieses Modell behalten</translation>
     </message>
     <message>
-        <source>The session has ended and the model was not kept. Resume the session, then keep the model.</source>
-        <translation>Die Sitzung ist beendet, und das Modell wurde nicht behalten. Setzen Sie sie fort, und behalten Sie das Modell dann.</translation>
+        <source>The session ended before the model was kept. Resume the session, then keep the model.</source>
+        <translation>Die Sitzung endete, bevor das Modell behalten wurde. Setzen Sie die Sitzung fort, und behalten Sie dann das Modell.</translation>
     </message>
     <message>
         <source>Map all…</source>
@@ -1572,8 +1572,8 @@
         <translation>Das Modell ist in {model}.</translation>
     </message>
     <message>
-        <source>The model is in {model}; F1 on held-out blocks {f1:.2f}.</source>
-        <translation>Das Modell ist in {model}; F1 auf zurückgehaltenen Blöcken {f1:.2f}.</translation>
+        <source>The model is in {model}. F1 on held-out blocks is {f1:.2f}.</source>
+        <translation>Das Modell ist in {model}. F1 auf zurückgehaltenen Blöcken ist {f1:.2f}.</translation>
     </message>
     <message>
         <source>Its training labels are in {labels}.</source>
@@ -1584,24 +1584,24 @@
         <translation>RoadSeg live: {layer} wird gerendert</translation>
     </message>
     <message>
-        <source>RoadSeg live: creating a layer for places without road</source>
-        <translation>RoadSeg live: ein Layer für das, was keine Straße ist</translation>
+        <source>RoadSeg live: creating a layer for places without a road</source>
+        <translation>RoadSeg live: Layer für Stellen ohne Straße wird angelegt</translation>
     </message>
     <message>
         <source>{path} cannot be written.</source>
         <translation>{path} kann nicht geschrieben werden.</translation>
     </message>
     <message>
-        <source>The layer {layer} has no coordinate reference system; the image's is assumed.</source>
-        <translation>Der Layer {layer} hat kein Koordinatenbezugssystem; es wird das des Bildes angenommen.</translation>
+        <source>The layer {layer} has no coordinate reference system. The image's is assumed.</source>
+        <translation>Der Layer {layer} hat kein Koordinatenbezugssystem. Es wird das des Bildes angenommen.</translation>
     </message>
     <message>
         <source>Features of the layer {layer} cannot be transformed to the image's CRS and are left out.</source>
         <translation>Objekte des Layers {layer} lassen sich nicht ins KBS des Bildes transformieren und bleiben weg.</translation>
     </message>
     <message>
-        <source>Widths of roads in the layer {layer} are no numbers: the common width is used.</source>
-        <translation>Die Breiten der Straßen im Layer {layer} sind keine Zahlen: die übliche Breite wird verwendet.</translation>
+        <source>Some road widths in the layer {layer} are not numbers. These roads get the common width.</source>
+        <translation>Einige Straßenbreiten im Layer {layer} sind keine Zahlen. Diese Straßen erhalten die übliche Breite.</translation>
     </message>
     <message>
         <source>Road probability, live</source>
@@ -1644,8 +1644,8 @@
         <translation>Mit Klicks korrigieren</translation>
     </message>
     <message>
-        <source>Click on a false road: it becomes “no road here”. Click on a gap: the proposed link becomes a road.</source>
-        <translation>Klick auf eine falsche Straße: sie wird zu „keine Straße hier“. Klick auf eine Lücke: die vorgeschlagene Verbindung wird zur Straße.</translation>
+        <source>Click on a false road to mark “no road here”. Click on a gap to turn the proposed link into a road.</source>
+        <translation>Klicken Sie auf eine falsche Straße, um „keine Straße hier“ zu markieren. Klicken Sie auf eine Lücke, um die vorgeschlagene Verbindung zur Straße zu machen.</translation>
     </message>
     <message>
         <source>Draw next, where the model is most uncertain:</source>
@@ -1740,12 +1740,12 @@
         <translation>Kein Layer ist ausgewählt.</translation>
     </message>
     <message>
-        <source>Export it to a GeoPackage (its menu, Export), and review that.</source>
-        <translation>Exportieren Sie ihn in ein GeoPackage (sein Menü, Export) und prüfen Sie dieses.</translation>
+        <source>Export the layer to a GeoPackage (its menu, Export), and review the new layer.</source>
+        <translation>Exportieren Sie den Layer in ein GeoPackage (sein Menü, Export), und prüfen Sie den neuen Layer.</translation>
     </message>
     <message>
-        <source>Rename it, so that the review gets a field of its own.</source>
-        <translation>Benennen Sie es um, damit die Prüfung ein eigenes Feld bekommt.</translation>
+        <source>Rename the field, so that the review gets its own field.</source>
+        <translation>Benennen Sie das Feld um, damit die Prüfung ein eigenes Feld bekommt.</translation>
     </message>
     <message>
         <source>The review cannot be written to the layer {layer} ({reason}).</source>
@@ -1756,48 +1756,48 @@
         <translation>Schließen Sie andere Programme, die seine Datei benutzen, und schaffen Sie Platz auf dem Datenträger.</translation>
     </message>
     <message>
-        <source>The layer {layer} is read-only, so no review can be written to it.</source>
+        <source>The layer {layer} is read-only, so the review cannot be written to it.</source>
         <translation>Der Layer {layer} ist schreibgeschützt; die Prüfung kann nicht hineingeschrieben werden.</translation>
     </message>
     <message>
-        <source>The field “{field}” of the layer {layer} holds no text.</source>
-        <translation>Das Feld „{field}“ des Layers {layer} enthält keinen Text.</translation>
+        <source>The field “{field}” of the layer {layer} is not a text field.</source>
+        <translation>Das Feld „{field}“ des Layers {layer} ist kein Textfeld.</translation>
     </message>
     <message>
-        <source>This layer is temporary, and its review with it: save it by Make Permanent in its menu.</source>
-        <translation>Dieser Layer ist temporär und mit ihm die Prüfung: sichern Sie ihn mit „Permanent machen“ in seinem Menü.</translation>
+        <source>This layer is temporary, so its review can be lost. Save the layer with Make Permanent in its menu.</source>
+        <translation>Dieser Layer ist temporär, daher kann seine Prüfung verloren gehen. Sichern Sie den Layer mit „Permanent machen“ in seinem Menü.</translation>
     </message>
     <message>
-        <source>All is reviewed: {accepted} accepted, {rejected} rejected.</source>
-        <translation>Alles ist geprüft: {accepted} angenommen, {rejected} abgelehnt.</translation>
+        <source>The review is complete: {accepted} accepted, {rejected} rejected.</source>
+        <translation>Die Prüfung ist abgeschlossen: {accepted} angenommen, {rejected} abgelehnt.</translation>
     </message>
     <message>
         <source>The layer has no new, lost or displaced roads, so there is nothing to review.</source>
         <translation>Der Layer hat keine neuen, verlorenen oder verschobenen Straßen; es gibt nichts zu prüfen.</translation>
     </message>
     <message>
-        <source>Lines were deleted meanwhile; they are left out.</source>
-        <translation>Inzwischen wurden Linien gelöscht; sie werden ausgelassen.</translation>
+        <source>Some lines were deleted in the meantime. They are left out.</source>
+        <translation>Einige Linien wurden inzwischen gelöscht. Sie werden ausgelassen.</translation>
     </message>
     <message>
         <source>&lt;b&gt;New road&lt;/b&gt;, {length}. Accept if the image shows a road here.</source>
         <translation>&lt;b&gt;Neue Straße&lt;/b&gt;, {length}. Nehmen Sie sie an, wenn das Bild hier eine Straße zeigt.</translation>
     </message>
     <message>
-        <source>&lt;b&gt;Lost road&lt;/b&gt;, {length}. Accept if the image shows that the road is gone.</source>
-        <translation>&lt;b&gt;Verlorene Straße&lt;/b&gt;, {length}. Nehmen Sie das an, wenn das Bild zeigt, dass die Straße fort ist.</translation>
+        <source>&lt;b&gt;Lost road&lt;/b&gt;, {length}. Accept if the image shows that the road no longer exists.</source>
+        <translation>&lt;b&gt;Verlorene Straße&lt;/b&gt;, {length}. Nehmen Sie das an, wenn das Bild zeigt, dass es die Straße nicht mehr gibt.</translation>
     </message>
     <message>
         <source>&lt;b&gt;Displaced road&lt;/b&gt;, {length}. Accept if the image shows the road beside the line.</source>
         <translation>&lt;b&gt;Verschobene Straße&lt;/b&gt;, {length}. Nehmen Sie das an, wenn das Bild die Straße neben der Linie zeigt.</translation>
     </message>
     <message>
-        <source>The layer {layer} was removed, which ends the review.</source>
-        <translation>Der Layer {layer} wurde entfernt; damit endet die Prüfung.</translation>
+        <source>The layer {layer} was removed. The review has ended.</source>
+        <translation>Der Layer {layer} wurde entfernt. Die Prüfung ist beendet.</translation>
     </message>
     <message>
-        <source>The layer is being edited. Save or discard its edits, and the review goes on.</source>
-        <translation>Der Layer wird gerade bearbeitet. Speichern oder verwerfen Sie die Änderungen, dann geht die Prüfung weiter.</translation>
+        <source>The layer is being edited. Save or discard its edits to continue the review.</source>
+        <translation>Der Layer wird gerade bearbeitet. Speichern oder verwerfen Sie seine Änderungen, um die Prüfung fortzusetzen.</translation>
     </message>
     <message>
         <source>{reviewed} of {total} reviewed, {left} left</source>
@@ -1848,24 +1848,24 @@
         <translation>Automatisch</translation>
     </message>
     <message>
-        <source>The Python environment in which RoadSeg computes. Set up runtime builds one; choose another only if it has all of the packages.</source>
-        <translation>Die Python-Umgebung, in der RoadSeg rechnet. „Laufzeitumgebung einrichten“ baut eine; eine andere nur wählen, wenn sie alle Pakete hat.</translation>
+        <source>The Python environment in which RoadSeg computes. Set up runtime builds it. Choose another one only if it has all packages.</source>
+        <translation>Die Python-Umgebung, in der RoadSeg rechnet. „Laufzeitumgebung einrichten“ baut sie. Wählen Sie nur dann eine andere, wenn sie alle Pakete hat.</translation>
     </message>
     <message>
         <source>Resource Limits</source>
         <translation>Grenzen für Ressourcen</translation>
     </message>
     <message>
-        <source>They apply where an algorithm's own threads and memory are 0.</source>
-        <translation>Sie gelten, wo Threads und Arbeitsspeicher eines Algorithmus auf 0 stehen.</translation>
+        <source>These limits apply if an algorithm's own threads and memory are 0.</source>
+        <translation>Diese Grenzen gelten, wenn die Threads und der Arbeitsspeicher eines Algorithmus auf 0 stehen.</translation>
     </message>
     <message>
         <source>Files</source>
         <translation>Dateien</translation>
     </message>
     <message>
-        <source>Dialogs start with the newest model in it and propose a new name in it for models that they write.</source>
-        <translation>Dialoge beginnen mit dem neuesten Modell darin und schlagen für Modelle, die sie schreiben, einen neuen Namen darin vor.</translation>
+        <source>Dialogs start with the newest model in this folder. For a model to write, they propose a new name in it.</source>
+        <translation>Dialoge beginnen mit dem neuesten Modell in diesem Ordner. Für ein Modell, das geschrieben wird, schlagen sie darin einen neuen Namen vor.</translation>
     </message>
     <message>
         <source>All ({count})</source>
@@ -1908,8 +1908,8 @@
         <translation>Sicher, dass es eine Straße ist</translation>
     </message>
     <message>
-        <source>Fields have other names in {layer}: {renamed}</source>
-        <translation>Felder heißen in {layer} anders: {renamed}</translation>
+        <source>Fields were renamed in {layer}: {renamed}</source>
+        <translation>Felder wurden in {layer} umbenannt: {renamed}</translation>
     </message>
     <message>
         <source>The style file next to {file} cannot be written ({reason}).</source>
@@ -1940,36 +1940,36 @@
         <translation>fehlt</translation>
     </message>
     <message>
-        <source>The setting {key} is {value}, beyond its limits; {taken} is used.</source>
-        <translation>Die Einstellung {key} ist {value} und überschreitet ihre Grenzen; {taken} wird verwendet.</translation>
+        <source>The setting {key} is {value}, which is beyond its limits. {taken} is used instead.</source>
+        <translation>Die Einstellung {key} ist {value} und überschreitet ihre Grenzen. Stattdessen wird {taken} verwendet.</translation>
     </message>
     <message>
-        <source>{path} is not an executable file. Choose a Python interpreter, or none.</source>
-        <translation>{path} ist keine ausführbare Datei. Einen Python-Interpreter wählen oder keinen.</translation>
+        <source>{path} is not an executable file. Choose a Python interpreter, or leave the field empty.</source>
+        <translation>{path} ist keine ausführbare Datei. Wählen Sie einen Python-Interpreter, oder lassen Sie das Feld leer.</translation>
     </message>
     <message>
-        <source>{path} is not a folder. Choose another one, or none.</source>
-        <translation>{path} ist kein Ordner. Einen anderen wählen oder keinen.</translation>
+        <source>{path} is not a folder. Choose another folder, or leave the field empty.</source>
+        <translation>{path} ist kein Ordner. Wählen Sie einen anderen Ordner, oder lassen Sie das Feld leer.</translation>
     </message>
     <message>
-        <source>The setting {key} is {text}, which is not a number; it is ignored.</source>
-        <translation>Die Einstellung {key} ist {text}, was keine Zahl ist; sie wird ignoriert.</translation>
+        <source>The setting {key} is {text}, which is not a number. The setting is ignored.</source>
+        <translation>Die Einstellung {key} ist {text}. Das ist keine Zahl; die Einstellung wird ignoriert.</translation>
     </message>
     <message>
         <source>the extent</source>
         <translation>der Ausdehnung</translation>
     </message>
     <message>
-        <source>{layer} has a field {field}; choose it as {label} if it is one.</source>
-        <translation>{layer} hat ein Feld {field}. Wählen Sie es als {label}, falls es eines ist.</translation>
+        <source>{layer} has a field {field}. If you want to use it, choose it as {label}.</source>
+        <translation>{layer} hat ein Feld {field}. Wählen Sie es als {label}, wenn es verwendet werden soll.</translation>
     </message>
     <message>
-        <source>Fields of {layer} have other names in the results: {renamed}</source>
-        <translation>Felder von {layer} heißen in den Ergebnissen anders: {renamed}</translation>
+        <source>Fields of {layer} are renamed in the results: {renamed}</source>
+        <translation>Felder von {layer} werden in den Ergebnissen umbenannt: {renamed}</translation>
     </message>
     <message>
-        <source>Stopped as requested; the best model so far is in {files}</source>
-        <translation>Wie gewünscht angehalten; das bisher beste Modell liegt in {files}</translation>
+        <source>Stopped as requested. The best model so far is in {files}</source>
+        <translation>Wie gewünscht angehalten. Das bisher beste Modell liegt in {files}</translation>
     </message>
 </context>
 </TS>

@@ -204,8 +204,8 @@
         <translation>error,fallo,problema,incidencia,ayuda,registro,versiones,diagnóstico</translation>
     </message>
     <message>
-        <source>With paths of data</source>
-        <translation>Con rutas de los datos</translation>
+        <source>Include file paths</source>
+        <translation>Incluir rutas de archivos</translation>
     </message>
     <message>
         <source>Training</source>
@@ -832,11 +832,11 @@
         <translation>Número de escenas</translation>
     </message>
     <message>
-        <source>Scenes that were mapped</source>
-        <translation>Escenas cartografiadas</translation>
+        <source>Scenes mapped in this run</source>
+        <translation>Escenas cartografiadas en esta ejecución</translation>
     </message>
     <message>
-        <source>Scenes kept from a run before</source>
+        <source>Scenes kept from an earlier run</source>
         <translation>Escenas conservadas de una ejecución anterior</translation>
     </message>
     <message>
@@ -844,11 +844,11 @@
         <translation>Número de fallos</translation>
     </message>
     <message>
-        <source>Scenes outside of the area of interest</source>
+        <source>Scenes outside the area of interest</source>
         <translation>Escenas fuera del área de interés</translation>
     </message>
     <message>
-        <source>Megapixels that were mapped</source>
+        <source>Megapixels mapped</source>
         <translation>Megapíxeles cartografiados</translation>
     </message>
     <message>
@@ -1244,8 +1244,8 @@
         <translation>Número de tareas</translation>
     </message>
     <message>
-        <source>Tasks with the id of an earlier one</source>
-        <translation>Tareas con el identificador de una anterior</translation>
+        <source>Tasks that keep an earlier id</source>
+        <translation>Tareas que conservan un identificador anterior</translation>
     </message>
     <message>
         <source>Stretches left out as too short</source>
@@ -1268,12 +1268,12 @@
         <translation>Vías nuevas</translation>
     </message>
     <message>
-        <source>Places where they are connected to ways of the extract</source>
-        <translation>Lugares donde se conectan con vías del extracto</translation>
+        <source>Places where new roads join ways of the extract</source>
+        <translation>Lugares donde las vías nuevas se unen a vías del extracto</translation>
     </message>
     <message>
-        <source>Ways that get a node</source>
-        <translation>Vías que reciben un nodo</translation>
+        <source>Ways with a new node</source>
+        <translation>Vías con un nodo nuevo</translation>
     </message>
     <message>
         <source>Length of the new roads (m)</source>
@@ -1284,8 +1284,8 @@
         <translation>Flujos de trabajo</translation>
     </message>
     <message>
-        <source>What changed after the event</source>
-        <translation>Qué cambió tras el evento</translation>
+        <source>Find changes after an event</source>
+        <translation>Encontrar cambios tras un evento</translation>
     </message>
     <message>
         <source>disaster,damage,flood,earthquake,before,after,change,lost,blocked,access,deep learning,workflow,road</source>
@@ -1320,16 +1320,16 @@
         <translation>mapa,red,eje,línea central,predicción,probabilidad,aprendizaje profundo,flujo de trabajo,vía</translation>
     </message>
     <message>
-        <source>Update OSM: what is new or lost</source>
-        <translation>Actualizar OSM: qué es nuevo o se ha perdido</translation>
+        <source>Update OSM: find new and lost roads</source>
+        <translation>Actualizar OSM: encontrar vías nuevas y perdidas</translation>
     </message>
     <message>
         <source>openstreetmap,change,difference,compare,missing,update,map,deep learning,workflow,road</source>
         <translation>openstreetmap,cambio,diferencia,comparar,falta,actualizar,mapa,aprendizaje profundo,flujo de trabajo,vía</translation>
     </message>
     <message>
-        <source>Trace road center-lines in the layer roads, and add polygons to the layer aoi in which every road is drawn. Save the edits of both layers, and run Fine-tune a model.</source>
-        <translation>Trace los ejes de las vías en la capa roads y añada a la capa aoi polígonos en los que todas las vías estén dibujadas. Guarde los cambios de ambas capas y ejecute Ajustar un modelo.</translation>
+        <source>Trace road center-lines in the layer roads. In the layer aoi, add polygons in which every road is drawn. Save the edits of both layers, and run Fine-tune a model.</source>
+        <translation>Trace los ejes de las vías en la capa roads. Añada a la capa aoi polígonos en los que todas las vías estén dibujadas. Guarde los cambios de ambas capas y ejecute Ajustar un modelo.</translation>
     </message>
     <message>
         <source>The label layers are in a temporary file that QGIS deletes when it closes. Choose a file to keep them.</source>
@@ -1352,23 +1352,23 @@
         <translation>El entorno de ejecución de RoadSeg es {python}: {version}</translation>
     </message>
     <message>
-        <source>Fine-tune a model, then extract roads; all is filled in.</source>
-        <translation>Ajuste un modelo y luego extraiga vías; todo está rellenado.</translation>
+        <source>Fine-tune a model, then extract roads. All parameters are filled in.</source>
+        <translation>Ajuste un modelo y luego extraiga vías. Todos los parámetros están rellenados.</translation>
     </message>
     <message>
-        <source>RoadSeg generates a scene to try it on. This takes less than a minute.</source>
-        <translation>Se está generando una escena para probar RoadSeg, lo que tarda menos de un minuto.</translation>
+        <source>RoadSeg generates a scene on which you can try it. This takes less than a minute.</source>
+        <translation>RoadSeg genera una escena para probarlo. Tarda menos de un minuto.</translation>
     </message>
     <message>
         <source>Fine-tune a model…</source>
         <translation>Ajustar un modelo…</translation>
     </message>
     <message>
-        <source>RoadSeg is generating the scene; the status bar shows the progress.</source>
-        <translation>La escena se está generando; vea el progreso en la barra de estado.</translation>
+        <source>RoadSeg is generating the scene. The status bar shows the progress.</source>
+        <translation>RoadSeg está generando la escena. La barra de estado muestra el progreso.</translation>
     </message>
     <message>
-        <source>{folder} cannot be made ({reason}).</source>
+        <source>{folder} cannot be created ({reason}).</source>
         <translation>No se puede crear {folder} ({reason}).</translation>
     </message>
     <message>
@@ -1388,7 +1388,7 @@
         <translation>Todo listo para extraer las vías de una capa satelital.</translation>
     </message>
     <message>
-        <source>The map shows no image. Add a satellite layer first.</source>
+        <source>The map does not show an image. Add a satellite layer first.</source>
         <translation>El mapa no muestra ninguna imagen. Añada primero una capa satelital.</translation>
     </message>
     <message>
@@ -1424,12 +1424,12 @@
         <translation>Ninguna</translation>
     </message>
     <message>
-        <source>This computer was suspended for {minutes} min; the session continues.</source>
-        <translation>Este equipo estuvo parado {minutes} min; la sesión continúa donde estaba.</translation>
+        <source>This computer was suspended for {minutes} min. The session continues.</source>
+        <translation>Este equipo estuvo suspendido {minutes} min. La sesión continúa.</translation>
     </message>
     <message>
-        <source>The layer {layer} was removed. The model keeps what it learned from it. Choose another layer to draw in.</source>
-        <translation>Se quitó la capa {layer}. Lo dibujado en ella sigue aprendido; elija otra capa para dibujar.</translation>
+        <source>The layer {layer} was removed. The model keeps everything that it learned from the layer. Choose another layer for drawing.</source>
+        <translation>Se quitó la capa {layer}. El modelo conserva todo lo que aprendió de ella. Elija otra capa para dibujar.</translation>
     </message>
     <message>
         <source>{count} drawn features of the session are missing from the layers: QGIS may have ended before they were saved.</source>
@@ -1452,12 +1452,12 @@
         <translation>Cargando</translation>
     </message>
     <message>
-        <source>The worker starts and reads the model.</source>
+        <source>The worker is starting and reading the model.</source>
         <translation>El proceso de trabajo arranca y lee el modelo.</translation>
     </message>
     <message>
-        <source>Your drawn features are in your layers; the model is at its last checkpoint.</source>
-        <translation>Lo dibujado está en sus capas; el modelo está como en su último punto de control.</translation>
+        <source>Your drawn features are in your layers. The model is kept as of its last checkpoint.</source>
+        <translation>Los objetos dibujados están en sus capas. El modelo se conserva como en su último punto de control.</translation>
     </message>
     <message>
         <source>Put them back</source>
@@ -1480,7 +1480,7 @@
         <translation>La imagen de la última sesión no está en este proyecto. Añádala, elíjala y pulse Iniciar.</translation>
     </message>
     <message>
-        <source>Going on</source>
+        <source>Continuing</source>
         <translation>Continuando</translation>
     </message>
     <message>
@@ -1508,11 +1508,11 @@
         <translation>Guardar los cambios</translation>
     </message>
     <message>
-        <source>The visible part of {layer}.</source>
-        <translation>Lo que el mapa muestra de {layer}.</translation>
+        <source>The visible part of {layer} is being rendered.</source>
+        <translation>Se está representando la parte visible de {layer}.</translation>
     </message>
     <message>
-        <source>Go on</source>
+        <source>Continue</source>
         <translation>Continuar</translation>
     </message>
     <message>
@@ -1524,44 +1524,44 @@
         <translation>Deteniendo</translation>
     </message>
     <message>
-        <source>The step is finished and the model written.</source>
-        <translation>Se termina el paso y se escribe el modelo.</translation>
+        <source>The current step is being finished and the model is being written.</source>
+        <translation>Se está terminando el paso actual y escribiendo el modelo.</translation>
     </message>
     <message>
         <source>Put back</source>
         <translation>Recuperado</translation>
     </message>
     <message>
-        <source>The image {layer} was removed, so the session ends.</source>
-        <translation>Se quitó la imagen {layer}, por lo que la sesión termina.</translation>
+        <source>The image {layer} was removed. The session ends.</source>
+        <translation>Se quitó la imagen {layer}. La sesión termina.</translation>
     </message>
     <message>
         <source>Accept the link</source>
         <translation>Aceptar el enlace</translation>
     </message>
     <message>
-        <source>Choose a polygon layer for places without road (Create label layers makes one).</source>
-        <translation>Elija una capa de polígonos para lo que no es vía (Crear capas de etiquetas crea una).</translation>
+        <source>Choose a polygon layer for places without a road. Create label layers makes one.</source>
+        <translation>Elija una capa de polígonos para los lugares sin vía. «Crear capas de etiquetas» crea una.</translation>
     </message>
     <message>
-        <source>This place is not on the image; click within the image.</source>
-        <translation>Este lugar no está en la imagen; haga clic dentro de la imagen.</translation>
+        <source>This place is not on the image. Click within the image.</source>
+        <translation>Este lugar no está en la imagen. Haga clic dentro de la imagen.</translation>
     </message>
     <message>
         <source>There is nothing to correct at this place.</source>
         <translation>No hay nada que corregir en este lugar.</translation>
     </message>
     <message>
-        <source>Choose a layer of drawn roads to add the link to.</source>
-        <translation>Elija una capa de vías dibujadas a la que se pueda añadir el enlace.</translation>
+        <source>Choose a layer of drawn roads. The link is added to it.</source>
+        <translation>Elija una capa de vías dibujadas. El enlace se añade a ella.</translation>
     </message>
     <message>
         <source>Keep this model</source>
         <translation>Conservar este modelo</translation>
     </message>
     <message>
-        <source>The session has ended and the model was not kept. Resume the session, then keep the model.</source>
-        <translation>La sesión ha terminado y el modelo no se ha conservado. Reanúdela y conserve entonces el modelo.</translation>
+        <source>The session ended before the model was kept. Resume the session, then keep the model.</source>
+        <translation>La sesión terminó antes de conservar el modelo. Reanude la sesión y conserve entonces el modelo.</translation>
     </message>
     <message>
         <source>Map all…</source>
@@ -1572,8 +1572,8 @@
         <translation>El modelo está en {model}.</translation>
     </message>
     <message>
-        <source>The model is in {model}; F1 on held-out blocks {f1:.2f}.</source>
-        <translation>El modelo está en {model}; F1 en bloques reservados {f1:.2f}.</translation>
+        <source>The model is in {model}. F1 on held-out blocks is {f1:.2f}.</source>
+        <translation>El modelo está en {model}. F1 en bloques reservados es {f1:.2f}.</translation>
     </message>
     <message>
         <source>Its training labels are in {labels}.</source>
@@ -1584,24 +1584,24 @@
         <translation>RoadSeg live: renderizando {layer}</translation>
     </message>
     <message>
-        <source>RoadSeg live: creating a layer for places without road</source>
-        <translation>RoadSeg live: una capa para lo que no es vía</translation>
+        <source>RoadSeg live: creating a layer for places without a road</source>
+        <translation>RoadSeg live: creando una capa para los lugares sin vía</translation>
     </message>
     <message>
         <source>{path} cannot be written.</source>
         <translation>{path} no se puede escribir.</translation>
     </message>
     <message>
-        <source>The layer {layer} has no coordinate reference system; the image's is assumed.</source>
-        <translation>La capa {layer} no tiene sistema de referencia; se toma el de la imagen.</translation>
+        <source>The layer {layer} has no coordinate reference system. The image's is assumed.</source>
+        <translation>La capa {layer} no tiene sistema de referencia. Se supone el de la imagen.</translation>
     </message>
     <message>
         <source>Features of the layer {layer} cannot be transformed to the image's CRS and are left out.</source>
         <translation>Hay objetos de la capa {layer} que no se pueden transformar al SRC de la imagen y se omiten.</translation>
     </message>
     <message>
-        <source>Widths of roads in the layer {layer} are no numbers: the common width is used.</source>
-        <translation>Los anchos de las vías de la capa {layer} no son números: se usa el ancho común.</translation>
+        <source>Some road widths in the layer {layer} are not numbers. These roads get the common width.</source>
+        <translation>Algunos anchos de vía de la capa {layer} no son números. Esas vías reciben el ancho común.</translation>
     </message>
     <message>
         <source>Road probability, live</source>
@@ -1644,8 +1644,8 @@
         <translation>Corregir con clics</translation>
     </message>
     <message>
-        <source>Click on a false road: it becomes “no road here”. Click on a gap: the proposed link becomes a road.</source>
-        <translation>Clic en una vía falsa: pasa a ser “aquí no hay vía”. Clic en un hueco: el enlace propuesto pasa a ser una vía.</translation>
+        <source>Click on a false road to mark “no road here”. Click on a gap to turn the proposed link into a road.</source>
+        <translation>Haga clic en una vía falsa para marcar “aquí no hay vía”. Haga clic en un hueco para convertir el enlace propuesto en una vía.</translation>
     </message>
     <message>
         <source>Draw next, where the model is most uncertain:</source>
@@ -1740,12 +1740,12 @@
         <translation>No hay ninguna capa seleccionada.</translation>
     </message>
     <message>
-        <source>Export it to a GeoPackage (its menu, Export), and review that.</source>
-        <translation>Expórtela a un GeoPackage (su menú, Exportar) y revise este.</translation>
+        <source>Export the layer to a GeoPackage (its menu, Export), and review the new layer.</source>
+        <translation>Exporte la capa a un GeoPackage (su menú, Exportar) y revise la capa nueva.</translation>
     </message>
     <message>
-        <source>Rename it, so that the review gets a field of its own.</source>
-        <translation>Cámbiele el nombre para que la revisión tenga un campo propio.</translation>
+        <source>Rename the field, so that the review gets its own field.</source>
+        <translation>Cambie el nombre del campo para que la revisión tenga un campo propio.</translation>
     </message>
     <message>
         <source>The review cannot be written to the layer {layer} ({reason}).</source>
@@ -1756,35 +1756,35 @@
         <translation>Cierre otros programas que usen su archivo y libere espacio en el disco.</translation>
     </message>
     <message>
-        <source>The layer {layer} is read-only, so no review can be written to it.</source>
-        <translation>La capa {layer} es de solo lectura, así que no se puede escribir en ella ninguna revisión.</translation>
+        <source>The layer {layer} is read-only, so the review cannot be written to it.</source>
+        <translation>La capa {layer} es de solo lectura, así que la revisión no se puede escribir en ella.</translation>
     </message>
     <message>
-        <source>The field “{field}” of the layer {layer} holds no text.</source>
-        <translation>El campo «{field}» de la capa {layer} no contiene texto.</translation>
+        <source>The field “{field}” of the layer {layer} is not a text field.</source>
+        <translation>El campo «{field}» de la capa {layer} no es un campo de texto.</translation>
     </message>
     <message>
-        <source>This layer is temporary, and its review with it: save it by Make Permanent in its menu.</source>
-        <translation>Esta capa es temporal, y con ella su revisión: guárdela con «Hacer permanente» en su menú.</translation>
+        <source>This layer is temporary, so its review can be lost. Save the layer with Make Permanent in its menu.</source>
+        <translation>Esta capa es temporal, por lo que su revisión se puede perder. Guarde la capa con «Hacer permanente» en su menú.</translation>
     </message>
     <message>
-        <source>All is reviewed: {accepted} accepted, {rejected} rejected.</source>
-        <translation>Todo está revisado: {accepted} aceptados, {rejected} rechazados.</translation>
+        <source>The review is complete: {accepted} accepted, {rejected} rejected.</source>
+        <translation>La revisión está completa: {accepted} aceptados, {rejected} rechazados.</translation>
     </message>
     <message>
         <source>The layer has no new, lost or displaced roads, so there is nothing to review.</source>
         <translation>La capa no tiene vías nuevas, perdidas ni desplazadas: no hay nada que revisar.</translation>
     </message>
     <message>
-        <source>Lines were deleted meanwhile; they are left out.</source>
-        <translation>Entretanto se eliminaron líneas; se omiten.</translation>
+        <source>Some lines were deleted in the meantime. They are left out.</source>
+        <translation>Entretanto se eliminaron algunas líneas. Se omiten.</translation>
     </message>
     <message>
         <source>&lt;b&gt;New road&lt;/b&gt;, {length}. Accept if the image shows a road here.</source>
         <translation>&lt;b&gt;Vía nueva&lt;/b&gt;, {length}. Acepte si la imagen muestra aquí una vía.</translation>
     </message>
     <message>
-        <source>&lt;b&gt;Lost road&lt;/b&gt;, {length}. Accept if the image shows that the road is gone.</source>
+        <source>&lt;b&gt;Lost road&lt;/b&gt;, {length}. Accept if the image shows that the road no longer exists.</source>
         <translation>&lt;b&gt;Vía perdida&lt;/b&gt;, {length}. Acepte si la imagen muestra que la vía ya no existe.</translation>
     </message>
     <message>
@@ -1792,12 +1792,12 @@
         <translation>&lt;b&gt;Vía desplazada&lt;/b&gt;, {length}. Acepte si la imagen muestra la vía al lado de la línea.</translation>
     </message>
     <message>
-        <source>The layer {layer} was removed, which ends the review.</source>
-        <translation>La capa {layer} se quitó, y con eso termina la revisión.</translation>
+        <source>The layer {layer} was removed. The review has ended.</source>
+        <translation>Se quitó la capa {layer}. La revisión ha terminado.</translation>
     </message>
     <message>
-        <source>The layer is being edited. Save or discard its edits, and the review goes on.</source>
-        <translation>La capa se está editando. Guarde o descarte sus ediciones y la revisión continuará.</translation>
+        <source>The layer is being edited. Save or discard its edits to continue the review.</source>
+        <translation>La capa se está editando. Guarde o descarte sus ediciones para continuar la revisión.</translation>
     </message>
     <message>
         <source>{reviewed} of {total} reviewed, {left} left</source>
@@ -1848,24 +1848,24 @@
         <translation>Automático</translation>
     </message>
     <message>
-        <source>The Python environment in which RoadSeg computes. Set up runtime builds one; choose another only if it has all of the packages.</source>
-        <translation>El entorno de Python en el que calcula RoadSeg. «Configurar el entorno de ejecución» crea uno; elija otro solo si tiene todos los paquetes.</translation>
+        <source>The Python environment in which RoadSeg computes. Set up runtime builds it. Choose another one only if it has all packages.</source>
+        <translation>El entorno de Python en el que calcula RoadSeg. «Configurar el entorno de ejecución» lo crea. Elija otro solo si tiene todos los paquetes.</translation>
     </message>
     <message>
         <source>Resource Limits</source>
         <translation>Límites de recursos</translation>
     </message>
     <message>
-        <source>They apply where an algorithm's own threads and memory are 0.</source>
-        <translation>Se aplican donde los hilos y la memoria propios de un algoritmo son 0.</translation>
+        <source>These limits apply if an algorithm's own threads and memory are 0.</source>
+        <translation>Estos límites se aplican si los hilos y la memoria propios de un algoritmo son 0.</translation>
     </message>
     <message>
         <source>Files</source>
         <translation>Archivos</translation>
     </message>
     <message>
-        <source>Dialogs start with the newest model in it and propose a new name in it for models that they write.</source>
-        <translation>Los diálogos empiezan con el modelo más reciente de ella y proponen un nombre nuevo en ella para los modelos que escriben.</translation>
+        <source>Dialogs start with the newest model in this folder. For a model to write, they propose a new name in it.</source>
+        <translation>Los diálogos empiezan con el modelo más reciente de esta carpeta. Para un modelo que se escribe, proponen en ella un nombre nuevo.</translation>
     </message>
     <message>
         <source>All ({count})</source>
@@ -1908,8 +1908,8 @@
         <translation>Seguro de que es una vía</translation>
     </message>
     <message>
-        <source>Fields have other names in {layer}: {renamed}</source>
-        <translation>Los campos tienen otros nombres en {layer}: {renamed}</translation>
+        <source>Fields were renamed in {layer}: {renamed}</source>
+        <translation>Se cambió el nombre de campos en {layer}: {renamed}</translation>
     </message>
     <message>
         <source>The style file next to {file} cannot be written ({reason}).</source>
@@ -1940,36 +1940,36 @@
         <translation>falta</translation>
     </message>
     <message>
-        <source>The setting {key} is {value}, beyond its limits; {taken} is used.</source>
-        <translation>El ajuste {key} es {value}, fuera de sus límites; se usa {taken}.</translation>
+        <source>The setting {key} is {value}, which is beyond its limits. {taken} is used instead.</source>
+        <translation>El ajuste {key} es {value}, fuera de sus límites. En su lugar se usa {taken}.</translation>
     </message>
     <message>
-        <source>{path} is not an executable file. Choose a Python interpreter, or none.</source>
-        <translation>{path} no es un archivo ejecutable. Elija un intérprete de Python, o ninguno.</translation>
+        <source>{path} is not an executable file. Choose a Python interpreter, or leave the field empty.</source>
+        <translation>{path} no es un archivo ejecutable. Elija un intérprete de Python o deje el campo vacío.</translation>
     </message>
     <message>
-        <source>{path} is not a folder. Choose another one, or none.</source>
-        <translation>{path} no es una carpeta. Elija otra, o ninguna.</translation>
+        <source>{path} is not a folder. Choose another folder, or leave the field empty.</source>
+        <translation>{path} no es una carpeta. Elija otra carpeta o deje el campo vacío.</translation>
     </message>
     <message>
-        <source>The setting {key} is {text}, which is not a number; it is ignored.</source>
-        <translation>El ajuste {key} es {text}, que no es un número; se ignora.</translation>
+        <source>The setting {key} is {text}, which is not a number. The setting is ignored.</source>
+        <translation>El ajuste {key} es {text}, que no es un número. El ajuste se ignora.</translation>
     </message>
     <message>
         <source>the extent</source>
         <translation>la extensión</translation>
     </message>
     <message>
-        <source>{layer} has a field {field}; choose it as {label} if it is one.</source>
-        <translation>{layer} tiene un campo {field}; elíjalo como {label} si lo es.</translation>
+        <source>{layer} has a field {field}. If you want to use it, choose it as {label}.</source>
+        <translation>{layer} tiene un campo {field}. Si quiere usarlo, elíjalo como {label}.</translation>
     </message>
     <message>
-        <source>Fields of {layer} have other names in the results: {renamed}</source>
-        <translation>Los campos de {layer} tienen otros nombres en los resultados: {renamed}</translation>
+        <source>Fields of {layer} are renamed in the results: {renamed}</source>
+        <translation>Los campos de {layer} cambian de nombre en los resultados: {renamed}</translation>
     </message>
     <message>
-        <source>Stopped as requested; the best model so far is in {files}</source>
-        <translation>Detenido como se pidió; el mejor modelo hasta ahora está en {files}</translation>
+        <source>Stopped as requested. The best model so far is in {files}</source>
+        <translation>Detenido como se pidió. El mejor modelo hasta ahora está en {files}</translation>
     </message>
 </context>
 </TS>

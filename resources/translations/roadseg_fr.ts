@@ -204,8 +204,8 @@
         <translation>bogue,erreur,problème,signalement,aide,journal,versions,diagnostic</translation>
     </message>
     <message>
-        <source>With paths of data</source>
-        <translation>Avec les chemins des données</translation>
+        <source>Include file paths</source>
+        <translation>Inclure les chemins des fichiers</translation>
     </message>
     <message>
         <source>Training</source>
@@ -832,11 +832,11 @@
         <translation>Nombre de scènes</translation>
     </message>
     <message>
-        <source>Scenes that were mapped</source>
-        <translation>Scènes cartographiées</translation>
+        <source>Scenes mapped in this run</source>
+        <translation>Scènes cartographiées dans cette exécution</translation>
     </message>
     <message>
-        <source>Scenes kept from a run before</source>
+        <source>Scenes kept from an earlier run</source>
         <translation>Scènes reprises d'une exécution précédente</translation>
     </message>
     <message>
@@ -844,11 +844,11 @@
         <translation>Nombre d'échecs</translation>
     </message>
     <message>
-        <source>Scenes outside of the area of interest</source>
+        <source>Scenes outside the area of interest</source>
         <translation>Scènes hors de la zone d'intérêt</translation>
     </message>
     <message>
-        <source>Megapixels that were mapped</source>
+        <source>Megapixels mapped</source>
         <translation>Mégapixels cartographiés</translation>
     </message>
     <message>
@@ -1244,8 +1244,8 @@
         <translation>Nombre de tâches</translation>
     </message>
     <message>
-        <source>Tasks with the id of an earlier one</source>
-        <translation>Tâches avec l'identifiant d'une tâche précédente</translation>
+        <source>Tasks that keep an earlier id</source>
+        <translation>Tâches qui gardent un identifiant précédent</translation>
     </message>
     <message>
         <source>Stretches left out as too short</source>
@@ -1268,12 +1268,12 @@
         <translation>Nouvelles routes</translation>
     </message>
     <message>
-        <source>Places where they are connected to ways of the extract</source>
-        <translation>Endroits où elles sont reliées à des chemins de l'extrait</translation>
+        <source>Places where new roads join ways of the extract</source>
+        <translation>Endroits où de nouvelles routes rejoignent des chemins de l'extrait</translation>
     </message>
     <message>
-        <source>Ways that get a node</source>
-        <translation>Chemins qui reçoivent un nœud</translation>
+        <source>Ways with a new node</source>
+        <translation>Chemins avec un nouveau nœud</translation>
     </message>
     <message>
         <source>Length of the new roads (m)</source>
@@ -1284,8 +1284,8 @@
         <translation>Chaînes de traitement</translation>
     </message>
     <message>
-        <source>What changed after the event</source>
-        <translation>Ce qui a changé après l’événement</translation>
+        <source>Find changes after an event</source>
+        <translation>Trouver les changements après un événement</translation>
     </message>
     <message>
         <source>disaster,damage,flood,earthquake,before,after,change,lost,blocked,access,deep learning,workflow,road</source>
@@ -1320,16 +1320,16 @@
         <translation>carte,réseau,axe,ligne médiane,prédiction,probabilité,apprentissage profond,chaîne de traitement,route</translation>
     </message>
     <message>
-        <source>Update OSM: what is new or lost</source>
-        <translation>Mettre OSM à jour : ce qui est nouveau ou perdu</translation>
+        <source>Update OSM: find new and lost roads</source>
+        <translation>Mettre OSM à jour : trouver les routes nouvelles et perdues</translation>
     </message>
     <message>
         <source>openstreetmap,change,difference,compare,missing,update,map,deep learning,workflow,road</source>
         <translation>openstreetmap,changement,différence,comparer,manquant,mise à jour,carte,apprentissage profond,chaîne de traitement,route</translation>
     </message>
     <message>
-        <source>Trace road center-lines in the layer roads, and add polygons to the layer aoi in which every road is drawn. Save the edits of both layers, and run Fine-tune a model.</source>
-        <translation>Tracez les axes des routes dans la couche roads et ajoutez à la couche aoi des polygones où toutes les routes sont dessinées. Enregistrez les modifications des deux couches, puis lancez Affiner un modèle.</translation>
+        <source>Trace road center-lines in the layer roads. In the layer aoi, add polygons in which every road is drawn. Save the edits of both layers, and run Fine-tune a model.</source>
+        <translation>Tracez les axes des routes dans la couche roads. Ajoutez à la couche aoi des polygones dans lesquels toutes les routes sont dessinées. Enregistrez les modifications des deux couches, puis lancez Affiner un modèle.</translation>
     </message>
     <message>
         <source>The label layers are in a temporary file that QGIS deletes when it closes. Choose a file to keep them.</source>
@@ -1352,23 +1352,23 @@
         <translation>L'environnement d'exécution de RoadSeg est {python} : {version}</translation>
     </message>
     <message>
-        <source>Fine-tune a model, then extract roads; all is filled in.</source>
-        <translation>Affinez un modèle, puis extrayez les routes ; tout est rempli.</translation>
+        <source>Fine-tune a model, then extract roads. All parameters are filled in.</source>
+        <translation>Affinez un modèle, puis extrayez les routes. Tous les paramètres sont remplis.</translation>
     </message>
     <message>
-        <source>RoadSeg generates a scene to try it on. This takes less than a minute.</source>
-        <translation>Une scène pour essayer RoadSeg est en cours de génération, ce qui prend moins d'une minute.</translation>
+        <source>RoadSeg generates a scene on which you can try it. This takes less than a minute.</source>
+        <translation>RoadSeg génère une scène pour l'essayer. Cela prend moins d'une minute.</translation>
     </message>
     <message>
         <source>Fine-tune a model…</source>
         <translation>Affiner un modèle…</translation>
     </message>
     <message>
-        <source>RoadSeg is generating the scene; the status bar shows the progress.</source>
-        <translation>La scène est en cours de génération ; la barre d'état montre l'avancement.</translation>
+        <source>RoadSeg is generating the scene. The status bar shows the progress.</source>
+        <translation>RoadSeg génère la scène. La barre d'état montre l'avancement.</translation>
     </message>
     <message>
-        <source>{folder} cannot be made ({reason}).</source>
+        <source>{folder} cannot be created ({reason}).</source>
         <translation>{folder} ne peut pas être créé ({reason}).</translation>
     </message>
     <message>
@@ -1388,7 +1388,7 @@
         <translation>Prêt à extraire les routes d’une couche satellite.</translation>
     </message>
     <message>
-        <source>The map shows no image. Add a satellite layer first.</source>
+        <source>The map does not show an image. Add a satellite layer first.</source>
         <translation>La carte ne montre aucune image. Ajoutez d’abord une couche satellite.</translation>
     </message>
     <message>
@@ -1424,12 +1424,12 @@
         <translation>Aucune</translation>
     </message>
     <message>
-        <source>This computer was suspended for {minutes} min; the session continues.</source>
-        <translation>Cet ordinateur est resté arrêté {minutes} min ; la session reprend où elle en était.</translation>
+        <source>This computer was suspended for {minutes} min. The session continues.</source>
+        <translation>Cet ordinateur a été en veille pendant {minutes} min. La session continue.</translation>
     </message>
     <message>
-        <source>The layer {layer} was removed. The model keeps what it learned from it. Choose another layer to draw in.</source>
-        <translation>La couche {layer} a été retirée. Ce qui y était dessiné reste appris ; choisissez une autre couche pour dessiner.</translation>
+        <source>The layer {layer} was removed. The model keeps everything that it learned from the layer. Choose another layer for drawing.</source>
+        <translation>La couche {layer} a été retirée. Le modèle garde tout ce qu'il en a appris. Choisissez une autre couche pour dessiner.</translation>
     </message>
     <message>
         <source>{count} drawn features of the session are missing from the layers: QGIS may have ended before they were saved.</source>
@@ -1452,12 +1452,12 @@
         <translation>Chargement</translation>
     </message>
     <message>
-        <source>The worker starts and reads the model.</source>
+        <source>The worker is starting and reading the model.</source>
         <translation>Le processus de calcul démarre et lit le modèle.</translation>
     </message>
     <message>
-        <source>Your drawn features are in your layers; the model is at its last checkpoint.</source>
-        <translation>Ce qui a été dessiné est dans vos couches ; le modèle est dans l'état de son dernier point de contrôle.</translation>
+        <source>Your drawn features are in your layers. The model is kept as of its last checkpoint.</source>
+        <translation>Vos objets dessinés sont dans vos couches. Le modèle est conservé dans l'état de son dernier point de contrôle.</translation>
     </message>
     <message>
         <source>Put them back</source>
@@ -1480,7 +1480,7 @@
         <translation>L'image de la dernière session n'est pas dans ce projet. Ajoutez-la, choisissez-la et appuyez sur Démarrer.</translation>
     </message>
     <message>
-        <source>Going on</source>
+        <source>Continuing</source>
         <translation>Reprise</translation>
     </message>
     <message>
@@ -1508,11 +1508,11 @@
         <translation>Enregistrer les modifications</translation>
     </message>
     <message>
-        <source>The visible part of {layer}.</source>
-        <translation>Ce que la carte montre de {layer}.</translation>
+        <source>The visible part of {layer} is being rendered.</source>
+        <translation>La partie visible de {layer} est en cours de rendu.</translation>
     </message>
     <message>
-        <source>Go on</source>
+        <source>Continue</source>
         <translation>Continuer</translation>
     </message>
     <message>
@@ -1524,44 +1524,44 @@
         <translation>Arrêt en cours</translation>
     </message>
     <message>
-        <source>The step is finished and the model written.</source>
-        <translation>L'étape se termine et le modèle est écrit.</translation>
+        <source>The current step is being finished and the model is being written.</source>
+        <translation>L'étape en cours se termine et le modèle est écrit.</translation>
     </message>
     <message>
         <source>Put back</source>
         <translation>Remis</translation>
     </message>
     <message>
-        <source>The image {layer} was removed, so the session ends.</source>
-        <translation>L'image {layer} a été retirée ; la session se termine.</translation>
+        <source>The image {layer} was removed. The session ends.</source>
+        <translation>L'image {layer} a été retirée. La session se termine.</translation>
     </message>
     <message>
         <source>Accept the link</source>
         <translation>Accepter la liaison</translation>
     </message>
     <message>
-        <source>Choose a polygon layer for places without road (Create label layers makes one).</source>
-        <translation>Choisissez une couche de polygones pour ce qui n'est pas une route (Créer des couches d'étiquettes en crée une).</translation>
+        <source>Choose a polygon layer for places without a road. Create label layers makes one.</source>
+        <translation>Choisissez une couche de polygones pour les endroits sans route. « Créer des couches d'étiquettes » en crée une.</translation>
     </message>
     <message>
-        <source>This place is not on the image; click within the image.</source>
-        <translation>Cet endroit n'est pas sur l'image ; cliquez dans l'image.</translation>
+        <source>This place is not on the image. Click within the image.</source>
+        <translation>Cet endroit n'est pas sur l'image. Cliquez dans l'image.</translation>
     </message>
     <message>
         <source>There is nothing to correct at this place.</source>
         <translation>Il n'y a rien à corriger à cet endroit.</translation>
     </message>
     <message>
-        <source>Choose a layer of drawn roads to add the link to.</source>
-        <translation>Choisissez une couche de routes dessinées à laquelle ajouter la liaison.</translation>
+        <source>Choose a layer of drawn roads. The link is added to it.</source>
+        <translation>Choisissez une couche de routes dessinées. La liaison y est ajoutée.</translation>
     </message>
     <message>
         <source>Keep this model</source>
         <translation>Conserver ce modèle</translation>
     </message>
     <message>
-        <source>The session has ended and the model was not kept. Resume the session, then keep the model.</source>
-        <translation>La session est terminée et le modèle n'a pas été conservé. Reprenez-la, puis conservez le modèle.</translation>
+        <source>The session ended before the model was kept. Resume the session, then keep the model.</source>
+        <translation>La session s'est terminée avant que le modèle soit conservé. Reprenez la session, puis conservez le modèle.</translation>
     </message>
     <message>
         <source>Map all…</source>
@@ -1572,8 +1572,8 @@
         <translation>Le modèle est dans {model}.</translation>
     </message>
     <message>
-        <source>The model is in {model}; F1 on held-out blocks {f1:.2f}.</source>
-        <translation>Le modèle est dans {model} ; F1 sur les blocs réservés {f1:.2f}.</translation>
+        <source>The model is in {model}. F1 on held-out blocks is {f1:.2f}.</source>
+        <translation>Le modèle est dans {model}. F1 sur les blocs réservés est de {f1:.2f}.</translation>
     </message>
     <message>
         <source>Its training labels are in {labels}.</source>
@@ -1584,24 +1584,24 @@
         <translation>RoadSeg live : rendu de {layer}</translation>
     </message>
     <message>
-        <source>RoadSeg live: creating a layer for places without road</source>
-        <translation>RoadSeg live : une couche pour ce qui n'est pas une route</translation>
+        <source>RoadSeg live: creating a layer for places without a road</source>
+        <translation>RoadSeg live : création d'une couche pour les endroits sans route</translation>
     </message>
     <message>
         <source>{path} cannot be written.</source>
         <translation>{path} ne peut pas être écrit.</translation>
     </message>
     <message>
-        <source>The layer {layer} has no coordinate reference system; the image's is assumed.</source>
-        <translation>La couche {layer} n'a pas de système de coordonnées ; celui de l'image est supposé.</translation>
+        <source>The layer {layer} has no coordinate reference system. The image's is assumed.</source>
+        <translation>La couche {layer} n'a pas de système de coordonnées. Celui de l'image est supposé.</translation>
     </message>
     <message>
         <source>Features of the layer {layer} cannot be transformed to the image's CRS and are left out.</source>
         <translation>Des objets de la couche {layer} ne peuvent pas être transformés dans le SCR de l'image et sont ignorés.</translation>
     </message>
     <message>
-        <source>Widths of roads in the layer {layer} are no numbers: the common width is used.</source>
-        <translation>Les largeurs des routes de la couche {layer} ne sont pas des nombres : la largeur commune est utilisée.</translation>
+        <source>Some road widths in the layer {layer} are not numbers. These roads get the common width.</source>
+        <translation>Certaines largeurs de route de la couche {layer} ne sont pas des nombres. Ces routes reçoivent la largeur commune.</translation>
     </message>
     <message>
         <source>Road probability, live</source>
@@ -1644,8 +1644,8 @@
         <translation>Corriger par clics</translation>
     </message>
     <message>
-        <source>Click on a false road: it becomes “no road here”. Click on a gap: the proposed link becomes a road.</source>
-        <translation>Clic sur une fausse route : elle devient « pas de route ici ». Clic sur une lacune : la liaison proposée devient une route.</translation>
+        <source>Click on a false road to mark “no road here”. Click on a gap to turn the proposed link into a road.</source>
+        <translation>Cliquez sur une fausse route pour marquer « pas de route ici ». Cliquez sur une lacune pour transformer la liaison proposée en route.</translation>
     </message>
     <message>
         <source>Draw next, where the model is most uncertain:</source>
@@ -1740,12 +1740,12 @@
         <translation>Aucune couche n'est sélectionnée.</translation>
     </message>
     <message>
-        <source>Export it to a GeoPackage (its menu, Export), and review that.</source>
-        <translation>Exportez-la dans un GeoPackage (son menu, Exporter), et vérifiez celui-ci.</translation>
+        <source>Export the layer to a GeoPackage (its menu, Export), and review the new layer.</source>
+        <translation>Exportez la couche dans un GeoPackage (son menu, Exporter), et vérifiez la nouvelle couche.</translation>
     </message>
     <message>
-        <source>Rename it, so that the review gets a field of its own.</source>
-        <translation>Renommez-le, pour que la vérification ait son propre champ.</translation>
+        <source>Rename the field, so that the review gets its own field.</source>
+        <translation>Renommez le champ, pour que la vérification ait son propre champ.</translation>
     </message>
     <message>
         <source>The review cannot be written to the layer {layer} ({reason}).</source>
@@ -1756,48 +1756,48 @@
         <translation>Fermez les autres programmes qui utilisent son fichier, et libérez de la place sur le disque.</translation>
     </message>
     <message>
-        <source>The layer {layer} is read-only, so no review can be written to it.</source>
-        <translation>La couche {layer} est en lecture seule : aucune vérification ne peut y être écrite.</translation>
+        <source>The layer {layer} is read-only, so the review cannot be written to it.</source>
+        <translation>La couche {layer} est en lecture seule : la vérification ne peut pas y être écrite.</translation>
     </message>
     <message>
-        <source>The field “{field}” of the layer {layer} holds no text.</source>
-        <translation>Le champ « {field} » de la couche {layer} ne contient pas de texte.</translation>
+        <source>The field “{field}” of the layer {layer} is not a text field.</source>
+        <translation>Le champ « {field} » de la couche {layer} n'est pas un champ de texte.</translation>
     </message>
     <message>
-        <source>This layer is temporary, and its review with it: save it by Make Permanent in its menu.</source>
-        <translation>Cette couche est temporaire, et sa vérification avec elle : enregistrez-la par « Convertir en couche permanente » dans son menu.</translation>
+        <source>This layer is temporary, so its review can be lost. Save the layer with Make Permanent in its menu.</source>
+        <translation>Cette couche est temporaire : sa vérification peut être perdue. Enregistrez la couche par « Convertir en couche permanente » dans son menu.</translation>
     </message>
     <message>
-        <source>All is reviewed: {accepted} accepted, {rejected} rejected.</source>
-        <translation>Tout est vérifié : {accepted} acceptés, {rejected} rejetés.</translation>
+        <source>The review is complete: {accepted} accepted, {rejected} rejected.</source>
+        <translation>La vérification est terminée : {accepted} acceptés, {rejected} rejetés.</translation>
     </message>
     <message>
         <source>The layer has no new, lost or displaced roads, so there is nothing to review.</source>
         <translation>La couche n'a pas de routes nouvelles, perdues ou déplacées : il n'y a rien à vérifier.</translation>
     </message>
     <message>
-        <source>Lines were deleted meanwhile; they are left out.</source>
-        <translation>Des lignes ont été supprimées entre-temps ; elles sont laissées de côté.</translation>
+        <source>Some lines were deleted in the meantime. They are left out.</source>
+        <translation>Certaines lignes ont été supprimées entre-temps. Elles sont laissées de côté.</translation>
     </message>
     <message>
         <source>&lt;b&gt;New road&lt;/b&gt;, {length}. Accept if the image shows a road here.</source>
         <translation>&lt;b&gt;Route nouvelle&lt;/b&gt;, {length}. Acceptez si l'image montre une route ici.</translation>
     </message>
     <message>
-        <source>&lt;b&gt;Lost road&lt;/b&gt;, {length}. Accept if the image shows that the road is gone.</source>
-        <translation>&lt;b&gt;Route perdue&lt;/b&gt;, {length}. Acceptez si l'image montre que la route a disparu.</translation>
+        <source>&lt;b&gt;Lost road&lt;/b&gt;, {length}. Accept if the image shows that the road no longer exists.</source>
+        <translation>&lt;b&gt;Route perdue&lt;/b&gt;, {length}. Acceptez si l'image montre que la route n'existe plus.</translation>
     </message>
     <message>
         <source>&lt;b&gt;Displaced road&lt;/b&gt;, {length}. Accept if the image shows the road beside the line.</source>
         <translation>&lt;b&gt;Route déplacée&lt;/b&gt;, {length}. Acceptez si l'image montre la route à côté de la ligne.</translation>
     </message>
     <message>
-        <source>The layer {layer} was removed, which ends the review.</source>
-        <translation>La couche {layer} a été retirée, ce qui met fin à la vérification.</translation>
+        <source>The layer {layer} was removed. The review has ended.</source>
+        <translation>La couche {layer} a été retirée. La vérification est terminée.</translation>
     </message>
     <message>
-        <source>The layer is being edited. Save or discard its edits, and the review goes on.</source>
-        <translation>La couche est en cours d'édition. Enregistrez ou abandonnez ses modifications, et la vérification reprend.</translation>
+        <source>The layer is being edited. Save or discard its edits to continue the review.</source>
+        <translation>La couche est en cours d'édition. Enregistrez ou abandonnez ses modifications pour continuer la vérification.</translation>
     </message>
     <message>
         <source>{reviewed} of {total} reviewed, {left} left</source>
@@ -1848,24 +1848,24 @@
         <translation>Automatique</translation>
     </message>
     <message>
-        <source>The Python environment in which RoadSeg computes. Set up runtime builds one; choose another only if it has all of the packages.</source>
-        <translation>L'environnement Python dans lequel RoadSeg calcule. « Installer l'environnement d'exécution » en crée un ; n'en choisissez un autre que s'il a tous les paquets.</translation>
+        <source>The Python environment in which RoadSeg computes. Set up runtime builds it. Choose another one only if it has all packages.</source>
+        <translation>L'environnement Python dans lequel RoadSeg calcule. « Installer l'environnement d'exécution » le crée. N'en choisissez un autre que s'il a tous les paquets.</translation>
     </message>
     <message>
         <source>Resource Limits</source>
         <translation>Limites de ressources</translation>
     </message>
     <message>
-        <source>They apply where an algorithm's own threads and memory are 0.</source>
-        <translation>Elles s'appliquent là où les fils d'exécution et la mémoire d'un algorithme valent 0.</translation>
+        <source>These limits apply if an algorithm's own threads and memory are 0.</source>
+        <translation>Ces limites s'appliquent si les fils d'exécution et la mémoire d'un algorithme valent 0.</translation>
     </message>
     <message>
         <source>Files</source>
         <translation>Fichiers</translation>
     </message>
     <message>
-        <source>Dialogs start with the newest model in it and propose a new name in it for models that they write.</source>
-        <translation>Les dialogues commencent par le modèle le plus récent qu'il contient et y proposent un nouveau nom pour les modèles qu'ils écrivent.</translation>
+        <source>Dialogs start with the newest model in this folder. For a model to write, they propose a new name in it.</source>
+        <translation>Les dialogues commencent par le modèle le plus récent de ce dossier. Pour un modèle à écrire, ils y proposent un nouveau nom.</translation>
     </message>
     <message>
         <source>All ({count})</source>
@@ -1908,8 +1908,8 @@
         <translation>Certain que c'est une route</translation>
     </message>
     <message>
-        <source>Fields have other names in {layer}: {renamed}</source>
-        <translation>Les champs ont d'autres noms dans {layer} : {renamed}</translation>
+        <source>Fields were renamed in {layer}: {renamed}</source>
+        <translation>Des champs ont été renommés dans {layer} : {renamed}</translation>
     </message>
     <message>
         <source>The style file next to {file} cannot be written ({reason}).</source>
@@ -1940,36 +1940,36 @@
         <translation>absent</translation>
     </message>
     <message>
-        <source>The setting {key} is {value}, beyond its limits; {taken} is used.</source>
-        <translation>Le réglage {key} vaut {value}, hors de ses limites ; {taken} est utilisé.</translation>
+        <source>The setting {key} is {value}, which is beyond its limits. {taken} is used instead.</source>
+        <translation>Le réglage {key} vaut {value}, hors de ses limites. {taken} est utilisé à la place.</translation>
     </message>
     <message>
-        <source>{path} is not an executable file. Choose a Python interpreter, or none.</source>
-        <translation>{path} n'est pas un fichier exécutable. Choisissez un interpréteur Python, ou aucun.</translation>
+        <source>{path} is not an executable file. Choose a Python interpreter, or leave the field empty.</source>
+        <translation>{path} n'est pas un fichier exécutable. Choisissez un interpréteur Python, ou laissez le champ vide.</translation>
     </message>
     <message>
-        <source>{path} is not a folder. Choose another one, or none.</source>
-        <translation>{path} n'est pas un dossier. Choisissez-en un autre, ou aucun.</translation>
+        <source>{path} is not a folder. Choose another folder, or leave the field empty.</source>
+        <translation>{path} n'est pas un dossier. Choisissez un autre dossier, ou laissez le champ vide.</translation>
     </message>
     <message>
-        <source>The setting {key} is {text}, which is not a number; it is ignored.</source>
-        <translation>Le réglage {key} vaut {text}, qui n'est pas un nombre ; il est ignoré.</translation>
+        <source>The setting {key} is {text}, which is not a number. The setting is ignored.</source>
+        <translation>Le réglage {key} vaut {text}, qui n'est pas un nombre. Le réglage est ignoré.</translation>
     </message>
     <message>
         <source>the extent</source>
         <translation>l'emprise</translation>
     </message>
     <message>
-        <source>{layer} has a field {field}; choose it as {label} if it is one.</source>
-        <translation>{layer} a un champ {field} ; choisissez-le comme {label} s'il en est un.</translation>
+        <source>{layer} has a field {field}. If you want to use it, choose it as {label}.</source>
+        <translation>{layer} a un champ {field}. Si vous voulez l'utiliser, choisissez-le comme {label}.</translation>
     </message>
     <message>
-        <source>Fields of {layer} have other names in the results: {renamed}</source>
-        <translation>Les champs de {layer} ont d'autres noms dans les résultats : {renamed}</translation>
+        <source>Fields of {layer} are renamed in the results: {renamed}</source>
+        <translation>Des champs de {layer} sont renommés dans les résultats : {renamed}</translation>
     </message>
     <message>
-        <source>Stopped as requested; the best model so far is in {files}</source>
-        <translation>Arrêté comme demandé ; le meilleur modèle jusqu'ici est dans {files}</translation>
+        <source>Stopped as requested. The best model so far is in {files}</source>
+        <translation>Arrêté comme demandé. Le meilleur modèle jusqu'ici est dans {files}</translation>
     </message>
 </context>
 </TS>

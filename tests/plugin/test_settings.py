@@ -61,9 +61,11 @@ def test_a_python_or_a_folder_that_is_not_there_is_refused(tmp_path):
     text.touch()
     for python in ("/no/such/python", str(tmp_path), str(text)):
         assert Settings(python=python).problems() == [
-            f"{python} is not an executable file. Choose a Python interpreter, or none."
+            f"{python} is not an executable file. Choose a Python interpreter, or leave the field empty."
         ]
-    assert Settings(models_folder=str(text)).problems() == [f"{text} is not a folder. Choose another one, or none."]
+    assert Settings(models_folder=str(text)).problems() == [
+        f"{text} is not a folder. Choose another folder, or leave the field empty."
+    ]
     assert Settings(sys.executable, models_folder=str(tmp_path)).problems() == []
 
 

@@ -73,7 +73,7 @@ def test_every_kind_of_text_wants_a_translation(texts):
         "Road width (m)",  # a parameter, with its unit
         "Largest displacement (m)",
         "Validation F1",  # an output
-        "Stopped as requested; the best model so far is in {files}",  # a message
+        "Stopped as requested. The best model so far is in {files}",  # a message
         "score,accuracy,iou,f1,precision,recall,validate,test,deep learning,road",
     }
     assert wanted <= set(texts)

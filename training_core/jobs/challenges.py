@@ -16,9 +16,10 @@ class MakeChallenge(Job):
     """Make a MapRoulette challenge of changes or likely breaks: one small task for each place to check.
 
     Takes the changes of Compare road networks, or the likely breaks of Extract roads, Vectorize roads or Clean road
-    network, and writes the line-by-line GeoJSON that MapRoulette takes for a challenge. Each task has an instruction,
-    a length, a priority, and an id by which MapRoulette knows it again when the challenge is rebuilt. Selected or
-    filtered features alone become tasks; where any is accepted or rejected in the field review, only the accepted ones.
+    network, and writes the line-by-line GeoJSON that MapRoulette takes for a challenge. Each task has an instruction, a
+    length, a priority, and an id by which MapRoulette recognizes it when the challenge is rebuilt. If features are
+    selected or filtered, only these become tasks. If any feature is accepted or rejected in the field review, only
+    accepted features become tasks.
     """
 
     name: ClassVar[str] = "makechallenge"
@@ -27,27 +28,27 @@ class MakeChallenge(Job):
     layer: str = option(
         "",
         "Changes or likely breaks",
-        "Lines with `change` as Compare road networks writes them, or points with `kind` as in the layer of likely "
-        "breaks; in any CRS.",
+        "Lines with the field `change` from Compare road networks, or points with the field `kind` from a layer of "
+        "likely breaks, in any CRS.",
         kind=VECTOR,
         required=True,
     )
     earlier: str = option(
         "",
         "Earlier challenge",
-        "File of the last challenge of this area: tasks within 20 m of one there keep its id, so that MapRoulette "
-        "keeps what is done.",
+        "File of the last challenge for this area. A new task within 20 m of an earlier task keeps its id, so that "
+        "MapRoulette keeps its status.",
         kind=CHALLENGE,
     )
     extract: str = option(
         "",
         "Extract of OpenStreetMap",
-        "The roads before as a file in .osm or .osm.pbf. With it, each task of a new road holds the road as a change "
-        "that is loaded into JOSM, connected to the ways of the extract. Give the whole layer of changes then.",
+        "The roads before as an .osm or .osm.pbf file. With it, each task for a new road contains the road as a "
+        "change that JOSM loads, connected to the ways of the extract. In this case, give the whole layer of changes.",
         kind=OSM_EXTRACT,
     )
     displaced: bool = option(
-        False, "Displaced roads", "Make tasks of displaced stretches, too, not only of new and lost ones."
+        False, "Displaced roads", "Make tasks for displaced stretches, too, not only for new and lost ones."
     )
     max_length_m: float = option(
         500.0,
@@ -59,7 +60,7 @@ class MakeChallenge(Job):
     min_length_m: float = option(
         20.0,
         "Shortest stretch",
-        "Minimum length: shorter stretches are left out. Likely breaks of any length are tasks.",
+        "Minimum length: shorter stretches are left out. Likely breaks of any length become tasks.",
         unit="m",
         within=(1, 1000),
     )
@@ -72,11 +73,12 @@ class MakeChallenge(Job):
 class ExportChanges(Job):
     """Export new roads as a change file for OpenStreetMap (.osc), connected to the ways of an extract.
 
-    Takes the changes of Compare road networks, and the extract that they were found with. Where any line is accepted or
-    rejected in the field review, only the accepted new roads are exported, otherwise all. They are ways with negative
-    ids and the tags of the OpenStreetMap files of Export a network for routing. Where one is attached to a road before,
-    it shares the node there, or a new node is put into that way. Nothing else is changed, and lost roads are not
-    deleted. Nothing is uploaded: whoever does so must first check every road, see the guide.
+    Takes the changes of Compare road networks, and the extract with which they were found. If any line is accepted or
+    rejected in the field review, only accepted new roads are exported. Otherwise, all new roads are exported. They
+    become ways with negative ids and the tags that Export a network for routing writes to OpenStreetMap files. A new
+    road that is attached to a road before shares a node with that way. If there is none at that place, a new node is
+    added to the way. Nothing else is changed, and lost roads are not deleted. Nothing is uploaded. Check every road
+    before you upload it: see the guide.
     """
 
     name: ClassVar[str] = "exportchanges"
@@ -85,14 +87,14 @@ class ExportChanges(Job):
     changes: str = option(
         "",
         "Changes",
-        "Lines with `change` as Compare road networks writes them, all of them, not only the new ones; in any CRS.",
+        "All lines with the field `change` from Compare road networks, not only the new ones, in any CRS.",
         kind=VECTOR,
         required=True,
     )
     extract: str = option(
         "",
         "Extract of OpenStreetMap",
-        "The roads before as a file in .osm or .osm.pbf, with the versions of its ways.",
+        "The roads before as an .osm or .osm.pbf file, with the versions of its ways.",
         kind=OSM_EXTRACT,
         required=True,
     )

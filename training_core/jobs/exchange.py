@@ -32,8 +32,8 @@ class OnnxOptions(Job):
     tile_px: int = advanced_option(
         512,
         "Tile size",
-        "Input size of the ONNX model in other programs, rounded up to a multiple of 32; 0 makes it dynamic, which the "
-        "plugin Deepness cannot open. RoadSeg itself runs it at any tile size.",
+        "Input size of the ONNX model in other programs, rounded up to a multiple of 32. 0 makes it dynamic, but the "
+        "plugin Deepness cannot open dynamic models. RoadSeg itself runs the model at any tile size.",
         unit="px",
         within=(0, 8192),
     )
@@ -54,20 +54,20 @@ class ExportModel(OnnxOptions):
     stac_item: str = option(
         "",
         "STAC item",
-        "JSON file to write, which describes the model to catalogs and other programs in the terms of STAC MLM: bands, "
-        "normalization, classes, license and attribution.",
+        "JSON file to write. It describes the model's bands, normalization, classes, license and attribution to "
+        "catalogs and other programs, in the terms of STAC MLM.",
         kind=JSON_OUTPUT,
     )
 
 
 @dataclass(frozen=True)
 class Quantize(MaskOptions, OnnxOptions, ThreadOptions):
-    """Quantize a model to 8-bit integers (INT8), which is faster, and check that it still finds the same roads.
+    """Quantize a model to 8-bit integers (INT8) for speed, and check that it still finds the same roads.
 
     Post-training quantization to an ONNX file, which runs faster and has down to a quarter of the size. Half of the
-    sampled image chips calibrate the ranges of activations, the other half validate the result. With true roads, IoU
-    and APLS may each drop by 0.005 at most; without, at most 0.5 % of the pixels may change their class. If they do,
-    some layers are kept in full precision; if that does not suffice, no file is written.
+    sampled image chips calibrate the ranges of activations, and the other half validate the result. With true roads,
+    IoU and APLS may each drop by 0.005 at most. Without true roads, at most 0.5 % of the pixels may change their class.
+    If a limit is exceeded, some layers are kept in full precision. If that does not suffice, no file is written.
     """
 
     name: ClassVar[str] = "quantize"
@@ -77,15 +77,16 @@ class Quantize(MaskOptions, OnnxOptions, ThreadOptions):
     rasters: tuple[str, ...] = option(
         (),
         "Images",
-        "Images like those the model will be used on; chips of them are used for calibration and validation.",
+        "Images similar to those that the model will be used on. Chips of them are used for calibration and "
+        "validation.",
         kind=RASTERS,
         required=True,
     )
     roads: str = option(
         "",
         "Drawn roads",
-        "True roads in the images. With them, IoU and APLS may each drop by 0.005 at most; without, 99.5 % of the "
-        "pixels must keep their class.",
+        "True roads in the images. With them, IoU and APLS may each drop by 0.005 at most. Without them, 99.5 % of "
+        "the pixels must keep their class.",
         kind=VECTOR,
     )
     aoi: str = option("", "Area of interest", "Polygons in which every road is drawn.", kind=VECTOR)
@@ -93,7 +94,7 @@ class Quantize(MaskOptions, OnnxOptions, ThreadOptions):
         24, "Chips", "Number of image chips: half for calibration, half for validation.", within=(2, 1000)
     )
     chip_px: int = advanced_option(512, "Chip size", "Side of a chip.", unit="px", within=(64, 4096))
-    seed: int = advanced_option(0, "Seed", "Random seed of the choice of chips.", within=(0, 2**31 - 1))
+    seed: int = advanced_option(0, "Seed", "Random seed for the choice of chips.", within=(0, 2**31 - 1))
 
     def _check_together(self) -> None:
         super()._check_together()
@@ -113,10 +114,10 @@ class Quantize(MaskOptions, OnnxOptions, ThreadOptions):
 class MergeModels(ThreadOptions):
     """Merge models that were fine-tuned from the same base model into one, without their images.
 
-    Offices that may not exchange images can exchange models. Each fine-tunes the same base model on its own images, and
-    the merged model is the weighted average of their weights (federated averaging). Architecture, bands, ground
-    resolution and classes must be the same. The averaged weights need new statistics of batch normalization: they are
-    measured on your images, without drawn roads.
+    Offices that may not exchange images can exchange models. Each office fine-tunes the same base model on its own
+    images, and the merged model is the weighted average of their weights (federated averaging). Architecture, bands,
+    ground resolution and classes must be the same. The averaged weights need new batch normalization statistics, which
+    are measured on your images. No drawn roads are needed.
 
     The merged model has no validation scores: evaluate it.
     """
@@ -139,8 +140,8 @@ class MergeModels(ThreadOptions):
     rasters: tuple[str, ...] = option(
         (),
         "Images",
-        "Images like those that the merged model will be used on: the statistics of batch normalization are measured "
-        "on chips of them. Without images they are averaged, too.",
+        "Images similar to those that the merged model will be used on. Batch normalization statistics are measured "
+        "on chips of them. Without images, the statistics are averaged, too.",
         kind=RASTERS,
     )
     model: str = option("", "Merged model", "Model file to write.", kind=MODEL_OUTPUT, required=True)

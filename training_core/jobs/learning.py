@@ -44,7 +44,7 @@ from .shared import (
     precision_option,
 )
 
-_WEB_MAPS_HELP = "In QGIS also web maps, which are rendered around the labels."
+_WEB_MAPS_HELP = "In QGIS, web maps can be used, too. They are rendered around the labels."
 _AOI_HELP = "Polygons in which every road is drawn, so that all other pixels in them are background."
 
 
@@ -52,10 +52,10 @@ _AOI_HELP = "Polygons in which every road is drawn, so that all other pixels in 
 class FineTune(MaskOptions, RecipeOptions, ProcessOptions, ComputeOptions):
     """Fine-tune a road segmentation model on roads drawn in images.
 
-    Trains on roads drawn as lines or polygons, best within an area of interest in which every road is drawn, starting
-    from a base model or from random weights. Before training, it warns of roads that are offset from those in the
-    image, lie outside of the area of interest, or are too few. A part of the labeled area is held out to validate the
-    model. The results are a model file, a report with charts and pictures, and validation scores.
+    Trains on roads drawn as lines or polygons, starting from a base model or from random weights. Training works best
+    within an area of interest in which every road is drawn. Before it starts, warnings report roads that are offset
+    from the roads in the image, roads outside the area of interest, and too few roads. Part of the labeled area is held
+    out to validate the model. The results are a model file, a report with charts and pictures, and validation scores.
 
     A checkpoint is written next to the model every minute, so that a stopped or interrupted run can be resumed.
     """
@@ -71,9 +71,9 @@ class FineTune(MaskOptions, RecipeOptions, ProcessOptions, ComputeOptions):
     base_model: str = option(
         STARTER,
         "Base model",
-        f"Model to start from: a file, {STARTERS_HELP}, or {IMAGENET} for "
-        "an encoder pretrained on ImageNet, which is fetched from the internet once. A U-Net or encoder of "
-        "segmentation_models_pytorch in a safetensors file will do as well. Leave empty to train from random weights.",
+        f"Model to start from: a file, {STARTERS_HELP}, or {IMAGENET} for an encoder pretrained on ImageNet, which is "
+        "fetched from the internet once. A U-Net or encoder of segmentation_models_pytorch in a safetensors file is "
+        "accepted, too. Leave empty to train from random weights.",
         kind=MODEL,
     )
     model: str = option("", "Model", "Model file to write.", kind=MODEL_OUTPUT, required=True)
@@ -81,44 +81,47 @@ class FineTune(MaskOptions, RecipeOptions, ProcessOptions, ComputeOptions):
     move_roads: bool = advanced_option(
         False,
         "Move roads onto the images",
-        "Drawn roads that lie beside those in an image, as often those of OpenStreetMap, are moved onto them before "
-        "training: all roads of an image by one offset, which is measured, and only if it is significant.",
+        "Move drawn roads that lie beside the roads in an image, as OpenStreetMap's often do, onto them before "
+        "training. The offset is measured for each image. All roads of the image are moved by it, but only if it is "
+        "significant.",
     )
     class_field: str = advanced_option(
         "",
         "Road class field",
         "Field with the class of each road, such as highway or surface, which the model then predicts as well. Roads "
-        "where it is empty count as roads of unknown class.",
+        "without a value count as roads of unknown class.",
         kind=FIELD,
     )
     speed_field: str = advanced_option(
         "",
         "Speed field",
-        "Field with the speed on each road in km/h. With a road class field, each class gets its median speed; without "
-        "one, bins of 16 km/h (10 mph) are the classes that the model predicts.",
+        "Field with the speed on each road in km/h. With a road class field, each class gets its median speed. "
+        "Without one, the model predicts speeds in bins of 16 km/h (10 mph) as classes.",
         kind=FIELD,
     )
     bands: tuple[int, ...] = advanced_option(
         (),
         "Bands",
-        "Image bands to train on, counted from 1; by default those of the base model, or else all but alpha.",
+        "Image bands to train on, counted from 1. By default, the base model's bands or, without a base model, all "
+        "bands except alpha.",
         kind=BANDS,
         within=(1, 65535),
     )
     resolution_m: float = advanced_option(
         0.0,
         "Ground resolution",
-        "Pixel size on the ground to train at; images are resampled to it. 0 takes that of the base model, or else "
-        "that of the first image.",
+        "Pixel size on the ground for training. Images are resampled to it. 0 takes the base model's resolution or, "
+        "without a base model, the first image's.",
         unit="m",
         within=(0, 100),
     )
     interpolation: str = advanced_option(
         "auto",
         "Weight interpolation",
-        "Interpolate between the weights of the base model and the fine-tuned ones: the model keeps more of what the "
-        "base model knows of other ground. The choice auto takes 70 % or 85 % of the way, if that costs little in "
-        f"validation and less than {MUCH_LABELED} are labeled; no takes the fine-tuned weights as they are.",
+        "Interpolate between the weights of the base model and the fine-tuned weights, so that the model keeps more "
+        "of the base model's knowledge of other ground. auto goes 70 % or 85 % of the way to the fine-tuned weights "
+        f"if this costs little in validation and fewer than {MUCH_LABELED} are labeled. With no, the fine-tuned "
+        "weights stay as they are.",
         choices=("auto", "no"),
     )
     validation_share: float = advanced_option(
@@ -130,21 +133,23 @@ class FineTune(MaskOptions, RecipeOptions, ProcessOptions, ComputeOptions):
     architecture: str = advanced_option(
         AS_BASE,
         "Architecture",
-        f"Architecture of the model: {AS_BASE} is that of the base model, or {USUAL[0]} without one. Another "
-        f"one needs {IMAGENET} as base model, or none. With {FPN} no halo is exact.",
+        f"Architecture of the model. {AS_BASE} takes the base model's architecture or, without a base model, "
+        f"{USUAL[0]}. Any other architecture needs {IMAGENET} as base model, or none. {FPN} has no exact halo.",
         choices=(AS_BASE, *ARCHITECTURES),
     )
     encoder: str = advanced_option(
         AS_BASE,
         "Encoder",
-        f"Encoder of the model: {AS_BASE} is that of the base model, or {USUAL[1]} without one.",
+        f"Encoder of the model. {AS_BASE} takes the base model's encoder or, without a base model, {USUAL[1]}.",
         choices=(AS_BASE, *ENCODERS),
     )
     resume: bool = option(
         False, "Resume", "Resume a stopped or interrupted run of the same job from its checkpoint next to the model."
     )
     keep_best: bool = advanced_option(
-        False, "Keep the best when stopped", "When training is stopped, write the best model so far instead of none."
+        False,
+        "Keep the best when stopped",
+        "When training is stopped, write the best model so far instead of no model.",
     )
 
     @property
@@ -177,7 +182,7 @@ class FineTune(MaskOptions, RecipeOptions, ProcessOptions, ComputeOptions):
         if 0 < self.chip_px < MIN_CHIP_PX:
             raise JobError(
                 f"Chip size (chip_px) is {self.chip_px}.",
-                f"Give at least {MIN_CHIP_PX} px, or 0 to choose by the training speed.",
+                f"Give at least {MIN_CHIP_PX} px, or 0 to let the training speed decide.",
             )
         if not self.base_model and (self.frozen_stages > 0 or self.batch_norm == "frozen"):
             name = "Frozen stages (frozen_stages)" if self.frozen_stages > 0 else "Batch norm (batch_norm) frozen"
@@ -233,7 +238,9 @@ class Live(LabelOptions, ThreadOptions):
     takes_commands: ClassVar[bool] = True
 
     raster: str = option("", "Image", "Image in which the roads are drawn.", kind=RASTER, required=True)
-    roads: str = option("", "Drawn roads", "Roads to begin with; further ones come as commands.", kind=VECTOR)
+    roads: str = option(
+        "", "Drawn roads", "Roads at the start of the session. Commands add further roads.", kind=VECTOR
+    )
     aoi: str = option("", "Area of interest", _AOI_HELP, kind=VECTOR)
     base_model: str = option(
         STARTER,
@@ -245,32 +252,30 @@ class Live(LabelOptions, ThreadOptions):
     folder: str = option(
         "",
         "Folder",
-        "Folder of the session, for predictions and the checkpoint. A checkpoint of the same image and base model "
-        "there is resumed.",
+        "Folder of the session for predictions and the checkpoint. A checkpoint in it that has the same image and "
+        "base model is resumed.",
         kind=FOLDER,
         required=True,
     )
     resolution_m: float = advanced_option(
         0.0,
         "Ground resolution",
-        "Pixel size on the ground to work at; the image is resampled to it. 0 takes the image's own, unless it is much "
-        "finer or coarser than that of the base model.",
+        "Pixel size on the ground for learning and prediction. The image is resampled to it. 0 takes the image's own "
+        "resolution, unless it is much finer or coarser than the base model's.",
         unit="m",
         within=(0, 100),
     )
     precision: str = precision_option()
-    seed: int = advanced_option(
-        0, "Seed", "Random seed of the image chips that are learned from.", within=(0, 2**31 - 1)
-    )
+    seed: int = advanced_option(0, "Seed", "Random seed for the choice of image chips.", within=(0, 2**31 - 1))
 
 
 @dataclass(frozen=True)
 class Evaluate(MaskOptions, SegmentOptions):
     """Evaluate a model against drawn roads: IoU, F1, precision and recall.
 
-    Compares predicted with true roads, best in an area that the model was not trained on: another part of the town, or
-    another image. Every road there must be drawn, within an area of interest. The scores compare pixels, exactly and
-    within a tolerance (relaxed): in total, by image and by polygon of the area of interest.
+    Compares predicted roads with true roads. Use an area on which the model was not trained, such as another part of
+    the town or another image. Draw every road in it, within an area of interest. The scores compare pixels, exactly and
+    within a tolerance (relaxed). They are given in total, by image and by polygon of the area of interest.
     """
 
     name: ClassVar[str] = "evaluate"
@@ -300,10 +305,10 @@ class Evaluate(MaskOptions, SegmentOptions):
 class SuggestLabels(Job):
     """Suggest where labels would help the model most (active learning by uncertainty sampling).
 
-    Ranks square patches of a segmented scene by the entropy of the road probability, preferring patches that hold both
-    road and background, and spreads them over the scene and away from labeled areas. Draw every road in the first
-    patches, and use these as area of interest of the next training. Errors that the model is confident about are not
-    found.
+    Ranks square patches of a segmented scene by the entropy of the road probability. Patches that contain both road and
+    background are preferred, and patches are spread over the scene and away from labeled areas. Draw every road in the
+    first patches, and use these patches as the area of interest of the next training. Errors about which the model is
+    confident are not found.
     """
 
     name: ClassVar[str] = "suggestlabels"
@@ -326,8 +331,8 @@ class SuggestLabels(Job):
     suggestions: str = option(
         "",
         "Patches to label",
-        "Patches to write, with rank, uncertainty and road fraction. Once every road in them is drawn, use them as "
-        "the area of interest of a training.",
+        "Patches to write, with rank, uncertainty and road fraction. Draw every road in them, then use them as the "
+        "area of interest in training.",
         kind=VECTOR_OUTPUT,
         required=True,
     )
@@ -335,14 +340,14 @@ class SuggestLabels(Job):
     patch_m: float = option(
         100.0,
         "Patch size",
-        "Side of a square patch on the ground; choose it so that its roads can be drawn in a few minutes.",
+        "Side of a square patch on the ground. Choose it so that the roads of a patch can be drawn in a few minutes.",
         unit="m",
         within=(1, 100000),
     )
     spread: float = advanced_option(
         0.5,
         "Spread",
-        "How strongly patches close to another one or to a labeled area are penalized: 0 ranks by uncertainty alone, 1 "
+        "Penalty on patches close to another patch or to a labeled area. 0 ranks patches by uncertainty alone. 1 "
         "spreads them over all uncertain parts of the scene.",
         within=(0, 1),
     )
@@ -352,8 +357,9 @@ class SuggestLabels(Job):
 class MakeScene(Job):
     """Generate a synthetic aerial image with its true roads, for demonstrations and tests.
 
-    Generates streets of all kinds, houses, trees and fields, with shadows and noise, in color, with near infrared or
-    panchromatic. The roads are lines with widths, so that models can be trained and evaluated without data of your own.
+    Generates streets of all kinds, houses, trees and fields, with shadows and noise. The image is in color, in color
+    with near infrared, or panchromatic. The roads are lines with widths, so that models can be trained and evaluated
+    without your own data.
     """
 
     name: ClassVar[str] = "makescene"
@@ -376,7 +382,7 @@ class MakeScene(Job):
     bit_depth: str = advanced_option(
         "8",
         "Bit depth",
-        "Range of values: 0 to 255 as in most images (8), or 0 to 2047 as of many satellites (11).",
+        "Range of values: 0 to 255 as in most images (8), or 0 to 2047 as from many satellites (11).",
         choices=("8", "11"),
     )
     layout: str = option(
@@ -384,13 +390,13 @@ class MakeScene(Job):
         "Layout",
         "Street plan: villages among fields (mixed), straight blocks (grid), an old town of narrow lanes (organic), "
         "rings and spokes (radial), curved streets with cul-de-sacs (suburb), few roads and tracks (rural), or a "
-        "motorway with an interchange (highway). The choice auto draws one by the seed.",
+        "motorway with an interchange (highway). With auto, the seed chooses.",
         choices=("auto", "mixed", "grid", "organic", "radial", "suburb", "rural", "highway"),
     )
     region: str = option(
         "temperate",
         "Region",
-        "Buildings, vegetation, and colors of ground, roofs and roads. The choice any draws a region by the seed, and "
-        "varies its colors.",
+        "Buildings, vegetation, and colors of ground, roofs and roads. With any, the seed chooses a region and varies "
+        "its colors.",
         choices=("temperate", "himalayan", "desert", "tropical", "any"),
     )

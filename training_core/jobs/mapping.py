@@ -34,8 +34,8 @@ def _classes_option() -> str:
     return option(
         "",
         "Road classes",
-        "Raster of road classes to write, with a model that predicts them: 0 no road, then the class numbers, 255 no "
-        "data.",
+        "Raster of road classes to write: 0 no road, then the class numbers, 255 no data. Needs a model that predicts "
+        "classes.",
         kind=RASTER_OUTPUT,
     )
 
@@ -45,8 +45,8 @@ def _links_option() -> str:
     return option(
         "",
         "Links",
-        "Examined gaps to write, as lines along the likeliest path, with the probability of a road there, and whether "
-        "they were joined or why not. Needs a probability, not a mask.",
+        "Examined gaps to write, as lines along the likeliest path. Fields hold the probability of a road, and "
+        "whether the gap was joined or why not. Needs a probability, not a mask.",
         kind=VECTOR_OUTPUT,
     )
 
@@ -57,8 +57,8 @@ def _breaks_option() -> str:
         "",
         "Likely breaks",
         "Places to write where the network may be broken: gaps that were not joined, dead ends that were removed, and "
-        "components apart. They are ranked by the number of shortest paths that a road there would change: check the "
-        "first ten.",
+        "separate components. They are ranked by the number of shortest paths that a road there would change. Check "
+        "the first ten.",
         kind=VECTOR_OUTPUT,
     )
 
@@ -67,10 +67,10 @@ def _breaks_option() -> str:
 class Segment(SegmentOptions):
     """Segment roads in an image: road mask and probability.
 
-    Writes a mask, a probability and, with a model that predicts them, road classes, in the CRS and extent of the image.
-    Images of any size are processed tile by tile within the given memory. In QGIS the image may be any raster layer: a
-    file, a raster within a file, a virtual raster, a file on a server, or, within an extent or an area of interest, a
-    web map. A mesh layer is rendered in its style.
+    Writes a mask and a probability in the CRS and extent of the image, and road classes if the model predicts them.
+    Images of any size are processed tile by tile within the given memory. In QGIS, the image may be any raster layer: a
+    file, a raster within a file, a virtual raster, a file on a server, or a web map. A web map needs an extent or an
+    area of interest. A mesh layer is rendered in its style.
     """
 
     name: ClassVar[str] = "segment"
@@ -78,17 +78,17 @@ class Segment(SegmentOptions):
 
     raster: str = option("", "Image", "Image to segment.", kind=RASTER)
     rasters: tuple[str, ...] = option(
-        (), "Images", "Several images to segment in one job; their masks go to the folder.", kind=RASTERS
+        (), "Images", "Several images to segment in one job. Their masks are written to the folder.", kind=RASTERS
     )
     folder: str = option("", "Folder", "Folder for the masks of several images, named after the images.", kind=FOLDER)
     resume: bool = advanced_option(
         False,
         "Resume",
-        "Skip those of several images whose mask exists and is newer than image and model, as after an interrupted "
-        "run.",
+        "Several images only: skip each image whose mask exists and is newer than image and model, as after an "
+        "interrupted run.",
     )
     model: str = model_option(STARTER)
-    aoi: str = option("", "Area of interest", "Polygons outside of which nothing is segmented.", kind=VECTOR)
+    aoi: str = option("", "Area of interest", "Polygons to segment. Everything outside them is left out.", kind=VECTOR)
     mask: str = option("", "Road mask", "Mask to write: 1 road, 0 background, 255 no data.", kind=RASTER_OUTPUT)
     probability: str = option(
         "", "Road probability", "Probability raster to write: 0 to 254 for 0 to 1, 255 no data.", kind=RASTER_OUTPUT
@@ -116,10 +116,10 @@ class Segment(SegmentOptions):
 class Vectorize(MaskValueOptions, NetworkOptions):
     """Vectorize a road mask or probability into a network of center-lines.
 
-    Lines follow the middle of their roads. Gaps, as under trees, are closed and missed junctions restored; connected
-    lines end in exactly the same points, and rings and parallel roads are kept. Each line has its length, width,
-    confidence (from a probability), connected component and OpenStreetMap tags; with a raster of road classes also
-    class, speed and travel time.
+    Lines follow the middle of their roads. Gaps, for example under trees, are closed and missed junctions are restored.
+    Connected lines end in exactly the same points, and rings and parallel roads are kept. Each line has its length,
+    width, confidence (from a probability), connected component and OpenStreetMap tags. With a raster of road classes,
+    each line also has a class, a speed and a travel time.
     """
 
     name: ClassVar[str] = "vectorize"
@@ -129,8 +129,8 @@ class Vectorize(MaskValueOptions, NetworkOptions):
     classes: str = option(
         "",
         "Road classes",
-        "Raster of the classes of these roads as written by Segment roads: lines then have a class, the usual speed "
-        "there, and a travel time.",
+        "Raster of road classes as written by Segment roads. Each line then has a class, the usual speed of that "
+        "class, and a travel time.",
         kind=RASTER,
     )
     threshold: float = option(
@@ -146,8 +146,8 @@ class Vectorize(MaskValueOptions, NetworkOptions):
 class ExtractRoads(NetworkOptions, SegmentOptions):
     """Extract the road network of an image: segment and vectorize in one step.
 
-    Does the same as Segment roads followed by Vectorize roads, and writes a mask only on request. With a model that
-    predicts road classes, lines have a class, a speed and a travel time.
+    Gives the same result as Segment roads followed by Vectorize roads, and writes a mask only on request. With a model
+    that predicts road classes, each line has a class, a speed and a travel time.
     """
 
     name: ClassVar[str] = "extractroads"
@@ -155,7 +155,7 @@ class ExtractRoads(NetworkOptions, SegmentOptions):
 
     raster: str = option("", "Image", "Image to extract roads from.", kind=RASTER, required=True)
     model: str = model_option(STARTER)
-    aoi: str = option("", "Area of interest", "Polygons outside of which nothing is segmented.", kind=VECTOR)
+    aoi: str = option("", "Area of interest", "Polygons to segment. Everything outside them is left out.", kind=VECTOR)
     roads: str = option("", "Roads", "Center-lines to write.", kind=VECTOR_OUTPUT, required=True)
     links: str = _links_option()
     breaks: str = _breaks_option()
@@ -165,15 +165,15 @@ class ExtractRoads(NetworkOptions, SegmentOptions):
 
 @dataclass(frozen=True)
 class MapRegion(NetworkOptions, SegmentOptions):
-    """Map the roads of a region: many scenes in, a mask of each and one road network out.
+    """Map the roads of a region: turn many scenes into a mask for each scene and one road network.
 
-    Scenes may overlap, and differ in CRS, resolution and bands. Scenes on the same grid are read as one image. Where
-    several show the same ground, the one with the least nodata counts, then the one with the most certain prediction.
-    Roads are extracted block by block, and the blocks joined without seams, so memory does not grow with the region.
-    The folder gets a mask and a probability of each scene, an index of the scenes that can be shown during the run,
-    and a report. Existing results are kept: the same job run again computes only missing or outdated ones. A scene
-    that cannot be mapped is reported, and does not stop the others.
-    A Dask scheduler can distribute the work to many machines.
+    Scenes may overlap, and differ in CRS, resolution and bands. Scenes on the same grid are read as one image. If
+    several scenes show the same ground, the scene with the least nodata is used, then the scene with the most certain
+    prediction. Roads are extracted block by block and joined without seams, so memory does not grow with the region.
+    The folder receives a mask and a probability of each scene, an index of the scenes that can be shown during the run,
+    and a report. Existing results are kept: running the same job again computes only missing or outdated results. A
+    scene that cannot be mapped is reported and does not stop the others. A Dask scheduler can distribute the work to
+    many machines.
     """
 
     name: ClassVar[str] = "mapregion"
@@ -189,23 +189,23 @@ class MapRegion(NetworkOptions, SegmentOptions):
     dates: str = option(
         "",
         "Dates",
-        "Of STAC, only items of these dates: an interval such as 2024-09-01/2024-09-30 or 2024-09-27/.., or one day; "
-        "empty for all.",
+        "STAC only: use items within these dates. Give an interval such as 2024-09-01/2024-09-30 or 2024-09-27/.., or "
+        "one day. Leave empty for all dates.",
     )
     max_cloud_percent: float = option(
         100.0,
         "Largest cloud cover",
-        "Of STAC, only items with at most this cloud cover, and those that do not state any.",
+        "STAC only: use items with at most this cloud cover. Items that do not state their cloud cover are used, too.",
         unit="%",
         within=(0, 100),
     )
     model: str = model_option(STARTER)
-    aoi: str = option("", "Area of interest", "Polygons outside of which nothing is mapped.", kind=VECTOR)
+    aoi: str = option("", "Area of interest", "Polygons to map. Everything outside them is left out.", kind=VECTOR)
     folder: str = option(
         "",
         "Folder",
-        "Folder for the masks, the index of scenes, the report, and the results of blocks, from which an interrupted "
-        "run resumes. With several machines, all must reach it under this path.",
+        "Folder for the masks, the index of scenes, the report, and the results of blocks. An interrupted run resumes "
+        "from it. Several machines must all reach it under this path.",
         kind=FOLDER,
         required=True,
     )
@@ -213,20 +213,20 @@ class MapRegion(NetworkOptions, SegmentOptions):
     scheduler: str = advanced_option(
         "",
         "Dask scheduler",
-        "Address of a Dask scheduler, such as tcp://host:8786 or tls://host:8786, whose workers do the work; empty for "
-        "this machine alone. Needs the requirement set fleet.",
+        "Address of a Dask scheduler, such as tcp://host:8786 or tls://host:8786, whose workers map the region. Leave "
+        "empty to use this machine alone. Needs the requirement set fleet.",
     )
     workers: int = advanced_option(
         0,
         "Workers",
-        "Number of processes on this machine; 0 for one per NUMA node. More than one need the requirement set fleet. "
-        "A Dask scheduler has its own workers.",
+        "Number of processes on this machine. 0 starts one process per NUMA node. More than one process needs the "
+        "requirement set fleet. A Dask scheduler has its own workers.",
         within=(0, 256),
     )
     block_px: int = advanced_option(
         0,
         "Block size",
-        "Side of the blocks into which the work is divided; 0 for blocks of about a minute each.",
+        "Side of the blocks into which scenes are divided. 0 chooses blocks of about a minute each.",
         unit="px",
         within=(0, 32768),
     )
@@ -256,9 +256,9 @@ class MapRegion(NetworkOptions, SegmentOptions):
 class CleanNetwork(NodingOptions, CleaningOptions):
     """Clean the topology of road lines: node them, close gaps, extend undershoots, prune dangles, merge junctions.
 
-    Takes any layer of lines, drawn or downloaded, in any CRS. Lines are split where they meet; the parts keep the
-    fields and the direction of their line, and length, component and, with a field speed_kmh, travel time are
-    recomputed. Bridges are not split and connect to other lines only at their ends. Connected roads stay connected.
+    Takes any layer of lines, drawn or downloaded, in any CRS. Lines are split where they meet. The parts keep the
+    fields and the direction of their line. Length and component are recomputed, and travel time if there is a field
+    speed_kmh. Bridges are not split and connect to other lines only at their ends. Connected roads stay connected.
     """
 
     name: ClassVar[str] = "cleannetwork"
@@ -269,15 +269,15 @@ class CleanNetwork(NodingOptions, CleaningOptions):
     bridges: str = option(
         "",
         "Known bridges",
-        "Lines along bridges over other roads, drawn or from OpenStreetMap; with a field bridge, or else layer, only "
-        "those that it marks (layer: above 0). What runs along one, within 6 m, becomes a bridge (fields bridge and "
-        "layer) without junctions on it.",
+        "Lines along bridges over other roads, drawn or from OpenStreetMap. If there is a field bridge or, failing "
+        "that, layer, only the lines that it marks are used (layer: above 0). Lines to clean that run along a known "
+        "bridge, within 6 m, become bridges (fields bridge and layer) without junctions on them.",
         kind=VECTOR,
     )
     join_lines: bool = option(
         False,
         "Join lines",
-        "Merge lines where exactly two meet, keeping the fields of the longest; bridges are not merged.",
+        "Merge lines where exactly two meet, and keep the fields of the longer one. Bridges are not merged.",
     )
     roads: str = option("", "Roads", "Cleaned lines to write.", kind=VECTOR_OUTPUT, required=True)
     nodes: str = option("", "Nodes", "Junctions and dead ends to write, as points.", kind=VECTOR_OUTPUT)

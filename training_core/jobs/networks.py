@@ -45,8 +45,8 @@ def _speed_option(whose: str) -> str:
     return option(
         "",
         f"Speed field of the {whose}",
-        "Field with the speed on each line. If both networks have one, paths are also compared by travel time; where "
-        "it is empty, the median of the other lines is used.",
+        "Field with the speed on each line. If both networks have one, paths are also compared by travel time. Lines "
+        "without a value get the median of the others.",
         kind=FIELD,
     )
 
@@ -87,10 +87,10 @@ class GraphOptions(NodingOptions):
 class ScoreNetwork(GraphOptions):
     """Score a road network against a true one: APLS, TOPO, completeness, correctness and quality.
 
-    Compares proposed with true lines, each layer in any CRS. APLS compares the lengths or travel times of shortest
-    paths, TOPO the parts of the network that are reachable from many seeds; completeness, correctness, quality and the
-    relaxed scores compare lengths regardless of topology. Each score is reported with the distances that it depends on.
-    The error layer holds matched, missed and false lines.
+    Compares proposed lines with true lines. Each layer may have any CRS. APLS compares the lengths or travel times of
+    shortest paths. TOPO compares the parts of the network that are reachable from many seeds. Completeness,
+    correctness, quality and the relaxed scores compare lengths regardless of topology. Each score is reported with the
+    distances on which it depends. The error layer holds matched, missed and false lines.
     """
 
     name: ClassVar[str] = "scorenetwork"
@@ -148,7 +148,8 @@ class ScoreNetwork(GraphOptions):
     hole_m: float = advanced_option(
         8.0,
         "Matching distance of TOPO",
-        "Maximum distance between a marble and the hole that it is matched with, and of a seed from the proposal.",
+        "Maximum distance between a marble and the hole with which it is matched, and between a seed and the proposed "
+        "roads.",
         unit="m",
         within=(0.01, 100),
     )
@@ -181,13 +182,13 @@ class ExportNetwork(GraphOptions):
     """Export road lines as a routable graph for NetworkX and OSMnx, or as an OpenStreetMap file for routers and JOSM.
 
     Builds a directed graph with lengths and travel times from any layer of lines, as GraphML and as a GeoPackage of
-    nodes and edges. Lines are split where they meet; bridges and one-way roads are respected. QGIS' own network
-    analysis needs no such file: it takes the lines as they are, with speed_kmh as the speed field.
+    nodes and edges. Lines are split where they meet. Bridges and one-way roads are respected. QGIS' own network
+    analysis does not need these files: it takes the lines as they are, with speed_kmh as the speed field.
 
     The OpenStreetMap file has one way per line, with shared nodes at junctions and the tags highway, oneway, bridge,
-    width, layer, name, ref, surface, lanes, maxspeed and source. In .osm its objects have the negative ids of new ones;
-    in .osm.pbf, for routers, ids count from 1. Nothing is uploaded: whoever does so must first check every road, see
-    the guide.
+    width, layer, name, ref, surface, lanes, maxspeed and source. In an .osm file, objects have the negative ids of new
+    objects. In an .osm.pbf file, which is for routers, ids count from 1. Nothing is uploaded. Check every road before
+    you upload it: see the guide.
     """
 
     name: ClassVar[str] = "exportnetwork"
@@ -206,8 +207,8 @@ class ExportNetwork(GraphOptions):
     lines_class_field: str = option(
         "",
         "Class field of the lines",
-        "Field with the road classes, named as in OpenStreetMap; where the speed field is empty, the usual speed of "
-        "the class is used. A field highway is used without being chosen.",
+        "Field with the road classes, named as in OpenStreetMap. Lines without a speed get the usual speed of their "
+        "class. If no field is chosen, the field highway is used.",
         kind=FIELD,
         usual="highway",
     )
@@ -221,7 +222,7 @@ class ExportNetwork(GraphOptions):
     keep: str = option(
         "all",
         "Components to keep",
-        "Export all connected components, or only the longest, in which every node is reachable from every other if no "
+        "Export all connected components, or only the longest. In it, every node is reachable from every other if no "
         "road is one-way.",
         choices=("all", "longest"),
     )
@@ -235,8 +236,9 @@ class ExportNetwork(GraphOptions):
     osm: str = option(
         "",
         "OpenStreetMap file",
-        "File to write that ends in .osm, as JOSM and OSMnx read it, or in .osm.pbf, as OSRM and Valhalla do. Lines "
-        f"with a road_probability (or, for want of it, a confidence) below {DOUBTFUL_BELOW:g} get the tag fixme.",
+        "File to write, ending in .osm for JOSM and OSMnx, or in .osm.pbf for OSRM and Valhalla. Lines with a "
+        f"road_probability below {DOUBTFUL_BELOW:g} get the tag fixme. Without that field, the field confidence "
+        "decides.",
         kind=OSM_OUTPUT,
     )
 
@@ -253,9 +255,9 @@ class ExportNetwork(GraphOptions):
 class CompareNetworks(GraphOptions):
     """Compare road networks before and after: detect changes, and find places that are cut off or have longer routes.
 
-    Takes the roads before, such as those of OpenStreetMap or of an earlier run, and the roads after, such as those
-    extracted from a new image. Each stretch is classified as intact, displaced, lost or new. The accessibility of
-    places is compared by their routes before and after, from the nearest origin of help or among each other.
+    Takes the roads before, for example from OpenStreetMap or an earlier run, and the roads after, for example extracted
+    from a new image. Each stretch is classified as intact, displaced, lost or new. The accessibility of places is
+    compared by their routes before and after, either from the nearest origin of help or between the places.
     """
 
     name: ClassVar[str] = "comparenetworks"
@@ -264,22 +266,22 @@ class CompareNetworks(GraphOptions):
     before: str = option(
         "",
         "Roads before",
-        "Road lines before the change, such as those of OpenStreetMap; in any CRS.",
+        "Road lines before the change, for example from OpenStreetMap, in any CRS.",
         kind=VECTOR,
         required=True,
     )
     after: str = option(
         "",
         "Roads after",
-        "Road lines after the change, such as those extracted from a new image; in any CRS.",
+        "Road lines after the change, for example extracted from a new image, in any CRS.",
         kind=VECTOR,
         required=True,
     )
     aoi: str = option(
         "",
         "Area of interest",
-        "Footprint of the new image: polygons in which roads are compared. Without it, all roads before that the image "
-        "does not cover count as lost.",
+        "Polygons in which roads are compared: the footprint of the new image. Without them, all roads before that "
+        "the image does not cover count as lost.",
         kind=VECTOR,
     )
     places: str = option(
@@ -289,8 +291,8 @@ class CompareNetworks(GraphOptions):
     origins: str = option(
         "",
         "Origins",
-        "Points that help comes from: depots, airports. Routes from the nearest origin are compared; without origins, "
-        "routes to all places in the largest group that is connected afterwards.",
+        "Points from which help comes, such as depots and airports. Routes from the nearest origin are compared. "
+        "Without origins, routes to all places in the largest group that is connected afterwards are compared.",
         kind=VECTOR,
     )
     origins_name_field: str = option(
@@ -299,8 +301,8 @@ class CompareNetworks(GraphOptions):
     damage: str = option(
         "",
         "Confirmed damage",
-        "Polygons in which roads are known to be blocked. With them, lost roads are closed to routes only where they "
-        "touch one, and otherwise count as open but hidden, as under trees; without them, all lost roads are closed.",
+        "Polygons in which roads are known to be blocked. Lost roads that touch one are closed to routes. Other lost "
+        "roads count as open but hidden, for example under trees. Without these polygons, all lost roads are closed.",
         kind=VECTOR,
     )
     before_bridge_field: str = bridge_option("roads before")
@@ -313,16 +315,17 @@ class CompareNetworks(GraphOptions):
     displaced_m: float = option(
         15.0,
         "Largest displacement",
-        "Maximum offset of a displaced road from its counterpart, which matches one road only; 0 finds no displaced "
-        "roads.",
+        "Maximum offset of a displaced road from its counterpart. A counterpart matches one road only. 0 finds no "
+        "displaced roads.",
         unit="m",
         within=(0, 300),
     )
     attach_m: float = option(
         10.0,
         "Attaching distance",
-        "Maximum distance at which ends of new roads are attached to a road before: those where the network after goes "
-        "on, and dead ends that point at it. Crossings become vertices, too. 0 leaves new roads as they are.",
+        "Maximum distance at which the end of a new road is attached to a road before. An end is attached if the "
+        "network after continues there, or if it is a dead end that points at the road. Crossings become vertices, "
+        "too. 0 leaves new roads as they are.",
         unit="m",
         within=(0, 100),
     )
@@ -336,20 +339,21 @@ class CompareNetworks(GraphOptions):
     align: bool = option(
         True,
         "Align",
-        "Correct the overall offset between both networks if more roads are intact then (co-registration). The offset "
-        "is reported in any case.",
+        "Correct the overall offset between the networks if this makes more roads intact (co-registration). The "
+        "offset is always reported.",
     )
     routes_on: str = option(
         "after",
         "Routes run on",
-        "Network of the routes afterwards: after takes the roads after as they are, so that every gap interrupts a "
-        "route; remaining takes the intact, displaced and new roads, so that gaps too short to count as lost do not.",
+        "Network for the routes afterwards. With after, routes use the roads after as they are, so every gap "
+        "interrupts a route. With remaining, routes use the intact, displaced and new roads, so a gap that is too "
+        "short to count as lost does not interrupt a route.",
         choices=("after", "remaining"),
     )
     keep_outside: bool = option(
         True,
         "Roads outside remain",
-        "Routes afterwards may use the roads before that lie outside of the area of interest.",
+        "Routes afterwards may use the roads before that lie outside the area of interest.",
     )
     min_stretch_m: float = advanced_option(
         10.0,

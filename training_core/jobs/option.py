@@ -171,10 +171,10 @@ class Job:
             impossible = impossible_name(path)
             if impossible:
                 raise JobError(
-                    f"{field.option.label} ({field.name}) is {shown(path)}, but nothing can be called "
-                    f"{shown(impossible)} on Windows.",
-                    'Choose a name without < > : " | ? * that does not end in a dot or space and is no device such as '
-                    "CON or NUL.",
+                    f"{field.option.label} ({field.name}) is {shown(path)}, but Windows allows no file named "
+                    f"{shown(impossible)}.",
+                    'Choose a name without < > : " | ? * that does not end in a dot or space and is not a device '
+                    "such as CON or NUL.",
                 )
             other = taken.setdefault(_file_at(path), field)
             if other is not field and {other.option.kind, field.option.kind} != {VECTOR_OUTPUT}:

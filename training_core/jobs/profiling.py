@@ -31,12 +31,12 @@ ALL = "all"
 
 @dataclass(frozen=True)
 class Profile(StepOptions, ThreadOptions):
-    """Profile training and inference on this computer: where the time goes, and what would make it faster.
+    """Profile training and inference on this computer: see where the time goes and how to make it faster.
 
-    Measures the processor's limits first: its peak of convolutions and matrix products, its memory bandwidth. Then a
-    typical training step, or the segmentation of a tile, is broken down by phase, layer, kind of operation and
-    primitive, each with its fraction of the limit that bounds it (roofline model). Advice names changes and the time
-    they would save; it can be tried at once.
+    First measures the limits of the processor: the peak speed of convolutions and matrix products, and the memory
+    bandwidth. Then a typical training step, or the segmentation of a tile, is broken down by phase, layer, kind of
+    operation and primitive, each with its fraction of the limit that bounds it (roofline model). Advice names changes
+    and the time they would save. The changes can be tried at once.
 
     Works on a generated scene, or on your own image and model. Other programs distort the measurements: close them
     first.
@@ -51,11 +51,11 @@ class Profile(StepOptions, ThreadOptions):
         "Training steps (training), the segmentation of tiles (inference), or both.",
         choices=(TRAINING, INFERENCE, BOTH),
     )
-    raster: str = option("", "Image", "Image to work on; without one, a generated scene.", kind=RASTER)
+    raster: str = option("", "Image", "Image to profile with. Without one, a scene is generated.", kind=RASTER)
     model: str = option(
         STARTER,
         "Model",
-        f"Model to run and to train: a file, or {STARTERS_HELP}. Empty for random weights.",
+        f"Model to run and to train: a file, or {STARTERS_HELP}. Leave empty for random weights.",
         kind=MODEL,
     )
     seconds: float = option(
@@ -64,15 +64,15 @@ class Profile(StepOptions, ThreadOptions):
     engine: str = advanced_option(
         "auto",
         "Engine",
-        "Backend that runs the model. The choice auto takes native; all profiles each installed engine that supports "
-        "the task.",
+        "Backend that runs the model. auto takes native. With all, every installed engine that supports the task is "
+        "profiled.",
         choices=("auto", "native", "ipex", "openvino", ALL),
     )
     precision: str = advanced_option(
         "auto",
         "Precision",
-        "Floating-point format of the computation: auto takes bf16 if the processor has a BF16 unit, else fp32; all "
-        "profiles both where there is one.",
+        "Floating-point format of the computation: auto takes bf16 if the processor has a BF16 unit, and fp32 "
+        "otherwise. With all, both are profiled if there is a BF16 unit.",
         choices=("auto", "bf16", "fp32", ALL),
     )
     tile_px: int = advanced_option(
@@ -85,13 +85,13 @@ class Profile(StepOptions, ThreadOptions):
     try_advice: bool = option(
         False,
         "Try the advice",
-        "Measure the actual gain of each piece of advice that an option can apply. Each takes about a quarter of the "
-        "time again.",
+        "Measure the actual gain of each piece of advice that an option can apply. Each measurement adds about a "
+        "quarter of the time.",
     )
     report: str = option("", "Report", "HTML report to write.", kind=HTML_OUTPUT)
-    profile: str = option("", "Profile", "JSON file of all numbers to write, to compare profiles.", kind=JSON_OUTPUT)
+    profile: str = option("", "Profile", "JSON file to write with all numbers, for Compare profiles.", kind=JSON_OUTPUT)
     trace: str = option(
-        "", "Trace", "Trace of a few steps to write, for Perfetto or chrome://tracing.", kind=JSON_OUTPUT
+        "", "Trace", "File to write with a trace of a few steps, for Perfetto or chrome://tracing.", kind=JSON_OUTPUT
     )
 
     def _check_together(self) -> None:
@@ -103,23 +103,23 @@ class Profile(StepOptions, ThreadOptions):
         if self.engine == "openvino" and self.what != INFERENCE:
             raise JobError(
                 "The engine openvino does not train.",
-                f"Choose {INFERENCE} as what to profile (what), or another engine (engine).",
+                f"Set what to profile (what) to {INFERENCE}, or choose another engine (engine).",
             )
 
 
 @dataclass(frozen=True)
 class CompareProfiles(Job):
-    """Compare two profiles: what became faster or slower, and by how much of the whole.
+    """Compare two profiles: list the parts that became faster or slower, and their share of the whole.
 
-    Takes two profiles as written by Profile this computer, before and after a change, of two computers or of two
-    engines. Phases, kinds of operations, layers and primitives are matched by name; each difference is given in time
-    and as a fraction of the step before.
+    Takes two profiles written by Profile this computer: before and after a change, of two computers, or of two engines.
+    Phases, kinds of operations, layers and primitives are matched by name. Each difference is given in time and as a
+    fraction of the step before.
     """
 
     name: ClassVar[str] = "compareprofiles"
     title: ClassVar[str] = "Compare profiles"
 
-    before: str = option("", "Profile before", "Profile to compare with, a JSON file.", kind=PROFILE, required=True)
-    after: str = option("", "Profile after", "Profile to compare, a JSON file.", kind=PROFILE, required=True)
+    before: str = option("", "Profile before", "JSON file of the profile before.", kind=PROFILE, required=True)
+    after: str = option("", "Profile after", "JSON file of the profile after.", kind=PROFILE, required=True)
     report: str = option("", "Report", "HTML report of the differences to write.", kind=HTML_OUTPUT)
     differences: str = option("", "Differences", "JSON file of the differences to write.", kind=JSON_OUTPUT)

@@ -32,8 +32,8 @@ class StepOptions(Job):
     chip_px: int = advanced_option(
         0,
         "Chip size",
-        "Side of the image chips (patches) to train on, up to the whole image. 0 chooses by speed: "
-        f"{USUAL_CHIP_PX} px, or {SMALL_CHIP_PX} px where the time budget holds few steps on this processor.",
+        f"Side of the image chips (patches) to train on, up to the whole image. 0 chooses by speed: {USUAL_CHIP_PX} "
+        f"px, or {SMALL_CHIP_PX} px if the time budget allows only few steps on this processor.",
         unit="px",
         within=(0, 32768),
     )
@@ -41,15 +41,15 @@ class StepOptions(Job):
     accumulation: int = advanced_option(
         1,
         "Gradient accumulation",
-        "Batches whose gradients are accumulated into one optimizer step: a larger effective batch with less memory.",
+        "Number of batches whose gradients are accumulated into one optimizer step. This gives a larger effective "
+        "batch without more memory.",
         within=(1, 4096),
     )
     recompute: str = advanced_option(
         "auto",
         "Recompute activations",
-        "Activation checkpointing: recompute activations in the backward pass instead of storing them, which takes far "
-        "less memory and at least 1.5 times as long. The choice auto does so if the memory would not suffice "
-        "otherwise.",
+        "Activation checkpointing: recompute activations in the backward pass instead of storing them. This takes far "
+        "less memory and at least 1.5 times as long. auto recomputes only if the memory would not suffice otherwise.",
         choices=("auto", "yes", "no"),
     )
     optimizer: str = advanced_option(
@@ -58,16 +58,16 @@ class StepOptions(Job):
     frozen_stages: int = advanced_option(
         BY_PACE,
         "Frozen stages",
-        "Number of the encoder's five stages, from the first on, that keep the base model's weights; steps become "
-        f"faster. {BY_PACE} chooses by speed: some where the time budget holds few steps on this processor, else "
-        "none.",
+        "Number of the encoder's five stages, counted from the first, that keep the base model's weights. Frozen "
+        f"stages make steps faster. {BY_PACE} freezes some stages if the time budget allows only few steps on this "
+        "processor, and otherwise none.",
         within=(BY_PACE, 5),
     )
     batch_norm: str = advanced_option(
         "live",
         "Batch norm",
-        "Whether batch normalization updates its running statistics (live) or keeps those of the base model (frozen). "
-        "In frozen stages it is always frozen.",
+        "Whether batch normalization updates its running statistics (live) or keeps the base model's (frozen). Frozen "
+        "stages always keep them.",
         choices=("live", "frozen"),
     )
 
@@ -86,8 +86,8 @@ class RecipeOptions(StepOptions):
     steps: int = advanced_option(
         0,
         "Steps",
-        "Number of optimizer steps instead of a time budget; 0 goes by time. With steps, training is reproducible: the "
-        "same job gives the same model on the same machine with the same engine.",
+        "Number of optimizer steps instead of a time budget. 0 uses the time budget. With steps, training is "
+        "reproducible: the same job gives the same model on the same machine with the same engine.",
         within=(0, 10**8),
     )
     sample: str = advanced_option(
@@ -102,15 +102,15 @@ class RecipeOptions(StepOptions):
         0.0,
         "Learning rate",
         f"Peak learning rate for a batch of {REFERENCE_BATCH}, scaled with the effective batch size: linearly for sgd "
-        "and lars, by its square root for adamw and lamb; 0 takes the optimizer's default.",
+        "and lars, with its square root for adamw and lamb. 0 takes the optimizer's default.",
         within=(0, 100),
     )
     encoder_rate: float = advanced_option(
         0.0,
         "Encoder learning rate",
-        f"Factor on the learning rate for the encoder. 0 chooses: {CAREFUL_RATE:g} where a RoadSeg model is fine-tuned "
-        f"on bands and classes that it knows, and less than {MUCH_LABELED} are labeled, so that it forgets less of "
-        "other ground; else 1.",
+        f"Factor on the learning rate for the encoder. 0 chooses {CAREFUL_RATE:g} if a RoadSeg model is fine-tuned on "
+        f"bands and classes that it knows and fewer than {MUCH_LABELED} are labeled, so that it forgets less of other "
+        "ground. Otherwise, 0 chooses 1.",
         within=(0, 1),
     )
     seed: int = advanced_option(

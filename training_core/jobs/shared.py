@@ -22,8 +22,8 @@ def _engine_option(*engines: str) -> str:
     return advanced_option(
         "auto",
         "Engine",
-        "Backend that runs the model. The choice auto times the installed engines on the actual tile or chip size, and "
-        "takes another than native if it is clearly faster.",
+        "Backend that runs the model. auto times the installed engines at the actual tile or chip size, and takes an "
+        "engine other than native only if it is clearly faster.",
         choices=("auto", *engines),
     )
 
@@ -33,8 +33,8 @@ def precision_option() -> str:
     return advanced_option(
         "auto",
         "Precision",
-        "Floating-point format of the computation: auto takes bf16 if the processor has a BF16 unit, and is not slower "
-        "in bf16 than in fp32; else fp32.",
+        "Floating-point format of the computation. auto takes bf16 if the processor has a BF16 unit and is at least "
+        "as fast in bf16 as in fp32. Otherwise it takes fp32.",
         choices=("auto", "bf16", "fp32"),
     )
 
@@ -52,7 +52,8 @@ class ThreadOptions(Job):
     threads: int = advanced_option(
         0,
         "Threads",
-        "Number of CPU threads; 0 takes the number from RoadSeg's settings, or else all available cores.",
+        "Number of CPU threads. 0 takes the number from RoadSeg's settings or, if none is set there, all available "
+        "cores.",
         within=(0, 1024),
     )
 
@@ -72,23 +73,24 @@ class ProcessOptions(Job):
     processes: str = advanced_option(
         "1",
         "Processes",
-        "Number of processes that train together on this machine, each on its own cores and memory; auto takes one per "
-        "NUMA node or socket, and a single one on small machines. Each computes whole batches of the gradient "
-        "accumulation. With equal threads per process, the model is bit-identical for any number of processes.",
+        "Number of processes that train together on this machine, each on its own cores and memory. auto starts one "
+        "process per NUMA node or socket, and a single process on small machines. Each process computes whole batches "
+        "of the gradient accumulation. With equal threads per process, the model is bit-identical for any number of "
+        "processes.",
     )
     exchange_precision: str = advanced_option(
         "fp32",
         "Exchange precision",
-        "Number format in which processes exchange gradients, which are always summed in fp32. bf16 halves the network "
-        "traffic and rounds the gradients of each batch: the model then differs from that of a single process, but "
-        "is the same for any larger number.",
+        "Number format in which processes exchange gradients. Gradients are always summed in fp32. bf16 halves the "
+        "network traffic and rounds the gradients of each batch. The model then differs from a model trained by one "
+        "process, but is the same for two or more processes.",
         choices=("fp32", "bf16"),
     )
     pipeline_stages: int = advanced_option(
         1,
         "Pipeline stages",
-        "Number of parts into which the network is divided, each in its own process, if it is too large for the memory "
-        "of one process. The batches of the gradient accumulation pass through the parts one after the other. The "
+        "Number of parts into which a model is divided that is too large for the memory of one process. Each part has "
+        "its own process. The batches of the gradient accumulation pass through the parts one after the other. The "
         "number of processes must be a multiple of the stages.",
         within=(1, 6),
     )
@@ -110,8 +112,8 @@ class LabelOptions(Job):
     no_road: str = option(
         "",
         "No road here",
-        "Polygons without other roads than the drawn ones: background, also outside of the area of interest and far "
-        "from all roads. Draw them where a model mistakes something for a road.",
+        "Polygons that contain no roads other than the drawn ones. They count as background, even outside the area of "
+        "interest and far from all roads. Draw them where a model mistakes something for a road.",
         kind=VECTOR,
     )
     width_m: float = option(
@@ -124,22 +126,22 @@ class LabelOptions(Job):
     width_field: str = option(
         "",
         "Road width field",
-        "Field with the width of each road in meters; where it is empty, the road width is used.",
+        "Field with the width of each road in meters. Roads without a value get the road width.",
         kind=FIELD,
         usual="width_m",
     )
     sure_field: str = advanced_option(
         "",
         "Sure field",
-        "Yes/no field. Roads marked no are ignored: neither road nor background in training and scores.",
+        "Yes/no field. Roads marked no are ignored: in training and scores, they are neither road nor background.",
         kind=FIELD,
         usual="sure",
     )
     background_m: float = advanced_option(
         30.0,
         "Background distance",
-        "Without an area of interest: other pixels within this distance of a drawn road are background, all farther "
-        "ones are ignored.",
+        "Without an area of interest, pixels within this distance of a drawn road are background. Pixels farther away "
+        "are ignored.",
         unit="m",
         within=(1, 10000),
     )
@@ -152,8 +154,8 @@ class MaskValueOptions(Job):
     road_values: tuple[int, ...] = advanced_option(
         (),
         "Road values",
-        "Values of a mask that are road. By default 1 or 255 beside 0. Beside 1, 255 is ignored; beside 255, "
-        "127 and 128 are.",
+        "Values that mean road in a mask. By default, road is 1 or 255, and background is 0. If road is 1, 255 is "
+        "ignored. If road is 255, 127 and 128 are ignored.",
         kind=NUMBERS,
         within=(0, 65535),
     )
@@ -174,15 +176,15 @@ class MaskOptions(MaskValueOptions, LabelOptions):
     masks: tuple[str, ...] = option(
         (),
         "Label masks",
-        "Rasters with a value for road, in place of drawn roads: one for each image with the same name, as in "
-        "images/tile_1.tif and masks/tile_1.png, or any that lie over the images on the map. Or COCO annotations "
-        "(annotations.json).",
+        "Rasters with a value for road, used instead of drawn roads. A mask belongs to the image of the same name, as "
+        "in images/tile_1.tif and masks/tile_1.png, or to the images that it overlaps on the map. COCO annotations "
+        "(annotations.json) are accepted, too.",
         kind=RASTERS,
     )
     pixel_m: float = advanced_option(
         0.0,
         "Pixel size",
-        "Ground size of the pixels of images without georeference, which need label masks.",
+        "Pixel size on the ground in images without a georeference. These images need label masks.",
         unit="m",
         within=(0, 100),
     )
@@ -190,11 +192,11 @@ class MaskOptions(MaskValueOptions, LabelOptions):
     def _check_together(self) -> None:
         super()._check_together()
         if self.masks and self.roads:
-            raise JobError("There are both drawn roads (roads) and label masks (masks).", "Leave one of them out.")
+            raise JobError("Both drawn roads (roads) and label masks (masks) are given.", "Leave one of them out.")
         if self.masks and self.no_road:
             raise JobError(
                 "Places without a road (no_road) need drawn roads (roads).",
-                "Leave them out: what is not road in a label mask is background.",
+                "Leave no_road out: everything in a label mask that is not road is background.",
             )
 
     def _require_labels(self) -> None:
@@ -213,36 +215,36 @@ class SegmentOptions(ComputeOptions):
     halo: str = advanced_option(
         "auto",
         "Halo",
-        "Overlap of tiles: margin in pixels around each tile that is computed and discarded. A number; exact for the "
-        "model's receptive field, which gives the same result as the undivided image; or auto for the smallest that "
-        "keeps 99.99 % of the mask, as stored in the model file.",
+        "Margin around each tile that is computed and then discarded. Give a number of pixels, exact, or auto. exact "
+        "covers the model's receptive field, so the result equals that of the undivided image. auto takes the "
+        "smallest halo that keeps 99.99 % of the mask, as stored in the model file.",
     )
     tile_px: int = advanced_option(
         0,
         "Tile size",
-        "Side of a tile without its halo; 0 takes the largest that fits into the memory.",
+        "Side of a tile without its halo. 0 takes the largest tile that fits into the memory.",
         unit="px",
         within=(0, 32768),
     )
     memory_gb: float = advanced_option(
         0.0,
         "Memory",
-        "Memory limit, which decides on the tile size: larger tiles spend less time on halos. 0 takes the limit from "
-        "RoadSeg's settings, or else a quarter of the free memory.",
+        "Memory limit. It determines the tile size: larger tiles spend less time on halos. 0 takes the limit from "
+        "RoadSeg's settings or, if none is set there, a quarter of the free memory.",
         unit="GB",
         within=(0, 4096),
     )
     test_time_augmentation: bool = advanced_option(
         False,
         "Test-time augmentation",
-        "Average the predictions over all eight rotations and flips of the image: more accurate, and roads connect "
-        "better, but up to eight times slower.",
+        "Average the predictions over all eight rotations and flips of the image. The result is more accurate and "
+        "roads connect better, but it takes up to eight times as long.",
     )
     threshold: float = advanced_option(
         0.0,
         "Threshold",
-        "Minimum probability of a road pixel; 0 takes the threshold stored in the model, or, for a starter and a "
-        "model fine-tuned from it with interpolation, the one that suits the images.",
+        "Minimum probability of a road pixel. 0 takes the threshold stored in the model. For a starter, and for a "
+        "model fine-tuned from it with interpolation, 0 chooses a threshold that suits the images.",
         within=(0, 1),
     )
 
@@ -260,7 +262,8 @@ class CleaningOptions(Job):
     spur_m: float = advanced_option(
         10.0,
         "Spur length",
-        "Dead ends (dangles) shorter than this, or than the width of the road they branch off, are pruned.",
+        "Dead ends (dangles) are pruned if they are shorter than this, or than the width of the road from which they "
+        "branch off.",
         unit="m",
         within=(0, 1000),
     )
@@ -274,7 +277,8 @@ class CleaningOptions(Job):
     gap_angle: float = advanced_option(
         30.0,
         "Gap angle",
-        "Maximum change of direction from either road into a gap; 1.5 times as much in gaps below 0.3 of the longest.",
+        "Maximum change of direction from either road into a gap. Gaps below 0.3 of the longest gap may turn 1.5 "
+        "times as much.",
         unit="degrees",
         within=(0, 90),
     )
@@ -289,7 +293,7 @@ class CleaningOptions(Job):
     min_length_m: float = advanced_option(
         20.0,
         "Shortest component",
-        "Connected components of the network with less total length are removed.",
+        "Connected components of the network with a shorter total length are removed.",
         unit="m",
         within=(0, 1e5),
     )
@@ -309,8 +313,9 @@ class NetworkOptions(CleaningOptions):
     hysteresis: float = advanced_option(
         0.8,
         "Hysteresis",
-        "Lower threshold as a fraction of the upper one: pixels above it count as road if connected to pixels above "
-        "the upper one, which bridges uncertain stretches. 1 switches it off; no effect on masks.",
+        "Lower threshold as a fraction of the upper one. Pixels above the lower threshold count as road if they are "
+        "connected to pixels above the upper one. This bridges uncertain stretches. 1 switches hysteresis off. No "
+        "effect on masks.",
         within=(0.05, 1),
     )
     close_m: float = advanced_option(
@@ -339,36 +344,36 @@ class NetworkOptions(CleaningOptions):
     likely_gap_m: float = advanced_option(
         45.0,
         "Longest likely gap",
-        "A dead end is connected with another one, or with a road, up to this distance along the likeliest path "
-        "between them, if a road is probable there; 0 connects none. No effect on masks.",
+        "A dead end is connected to another dead end, or to a road, up to this distance if a road between them is "
+        "probable. The link follows the likeliest path. 0 connects none. No effect on masks.",
         unit="m",
         within=(0, 100),
     )
     link_probability: float = advanced_option(
         0.35,
         "Probability of links",
-        "Minimum probability that a road runs along such a link, by its length and turn, and by the evidence along and "
-        "next to it.",
+        "Minimum probability that a road runs along a likely gap. It is estimated from the link's length and turn, "
+        "and from the evidence along and beside it.",
         within=(0.01, 1),
     )
     stub_m: float = advanced_option(
         60.0,
         "Longest unlikely dead end",
-        "Dead ends up to this length are removed if they are hardly roads; 0 keeps all. No effect on masks.",
+        "Dead ends up to this length are removed if they are unlikely to be roads. 0 keeps all. No effect on masks.",
         unit="m",
         within=(0, 200),
     )
     stub_probability: float = advanced_option(
         0.5,
         "Probability of dead ends",
-        "Minimum probability that such a dead end is a road, by its length, width and bends and by the evidence along "
-        "and next to it.",
+        "Minimum probability that a dead end up to that length is a road. It is estimated from its length, width and "
+        "bends, and from the evidence along and beside it.",
         within=(0, 1),
     )
     driving_side: str = advanced_option(
         UNKNOWN,
         "Driving side",
-        "On which side of the road the country drives. If it is known, the lines of dual carriageways run with the "
+        "Side of the road on which the country drives. If it is known, the lines of dual carriageways run with the "
         "traffic and have the tag oneway.",
         choices=DRIVING_SIDES,
     )

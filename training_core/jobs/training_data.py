@@ -17,10 +17,10 @@ GEOTIFF, COCO, ESRI = "geotiff", "coco", "esri"
 
 @dataclass(frozen=True)
 class ExportChips(MaskOptions):
-    """Export training chips: parts of images with their labels, in a format that other programs learn from.
+    """Export training chips: parts of images with their labels, in a format on which other programs can train.
 
     Cuts the labeled parts of the images into square chips of one size. The labels are 1 for road, 0 for background and
-    255 for unknown, as drawn roads or label masks give them. RoadSeg reads all formats back as images and label masks.
+    255 for unknown, taken from drawn roads or label masks. RoadSeg reads all formats back as images and label masks.
     """
 
     name: ClassVar[str] = "exportchips"
@@ -28,12 +28,13 @@ class ExportChips(MaskOptions):
 
     rasters: tuple[str, ...] = option((), "Images", "Images to cut chips from.", kind=RASTERS, required=True)
     aoi: str = option("", "Area of interest", "Polygons in which every road is drawn.", kind=VECTOR)
-    folder: str = option("", "Folder", "Folder to write, a new or an empty one.", kind=FOLDER_OUTPUT, required=True)
+    folder: str = option("", "Folder", "Folder to write. It must be new or empty.", kind=FOLDER_OUTPUT, required=True)
     format: str = option(
         GEOTIFF,
         "Format",
-        "Layout of the folder. geotiff has images, masks and an index in the form of STAC; coco has images, and "
-        "polygons of their roads in annotations.json; esri has images and labels as ArcGIS exports classified tiles.",
+        "Layout of the folder. geotiff contains images, masks and a STAC index. coco contains images, and polygons of "
+        "their roads in annotations.json. esri contains images and labels in the layout of classified tiles that "
+        "ArcGIS exports.",
         choices=(GEOTIFF, COCO, ESRI),
     )
     chip_px: int = option(256, "Chip size", "Side of a chip.", unit="px", within=(32, 4096))
@@ -43,8 +44,8 @@ class ExportChips(MaskOptions):
     min_labeled: float = option(
         0.0,
         "Minimum labeled fraction",
-        "Chips of which a smaller fraction is labeled are left out. 1 leaves out all with unknown pixels, 0 only those "
-        "without labels.",
+        "Chips with a smaller labeled fraction are left out. 1 leaves out all chips with unknown pixels. 0 leaves out "
+        "only chips without labels.",
         within=(0, 1),
     )
 

@@ -178,7 +178,7 @@ class LiveClient(QObject):
     def _tick(self) -> None:
         passed_s = self._clock.advance()
         if passed_s > SLEEP_S:
-            text = tr("This computer was suspended for {minutes} min; the session continues.")
+            text = tr("This computer was suspended for {minutes} min. The session continues.")
             self.noted.emit(text.format(minutes=round(passed_s / 60)))
         silent_s = self._clock.now_s - self._heard_s
         patience_s = GRACE_S if self._last is not None else FINISH_S

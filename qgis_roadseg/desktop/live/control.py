@@ -115,7 +115,7 @@ class LiveControl(QObject):
         is_paused = self._panel.phase == PAUSED
         self._session.send("learn" if is_paused else "pause")
         self._panel.set_phase(RUNNING if is_paused else PAUSED)
-        self._panel.set_state(tr("Going on") if is_paused else tr("Pausing"))
+        self._panel.set_state(tr("Continuing") if is_paused else tr("Pausing"))
 
     def stop(self) -> None:
         """End the session in order; asked for a second time, at once."""
@@ -127,7 +127,9 @@ class LiveControl(QObject):
             self._session.kill()
         elif self._session is not None:
             self._panel.set_phase(STOPPING)
-            self._panel.set_state(tr("Stopping"), tr("The step is finished and the model written."))
+            self._panel.set_state(
+                tr("Stopping"), tr("The current step is being finished and the model is being written.")
+            )
             self._session.stop()
 
     def close(self) -> None:
@@ -166,7 +168,9 @@ class LiveControl(QObject):
 
     def _render(self, image: QgsMapLayer, path: Path) -> None:
         frame = frame_of_view(image, self._panel.choices.model_name(), self._window.mapCanvas(), path.parent)
-        self._panel.set_state(tr("Rendering"), tr("The visible part of {layer}.").format(layer=image.name()))
+        self._panel.set_state(
+            tr("Rendering"), tr("The visible part of {layer} is being rendered.").format(layer=image.name())
+        )
         self._rendering = ImageRendering(image, frame, path, lambda error: self._on_rendered(path, error))
         self._rendering.start_in_background()
 
@@ -183,7 +187,7 @@ class LiveControl(QObject):
         """Start the worker; commands and events begin in the next turn of the event loop."""
         folder, model = str(self._folder.path), self._panel.choices.model_name()
         job = jobs.from_options(jobs.Live, {"raster": raster, "base_model": model, "folder": folder})
-        self._panel.set_state(tr("Loading"), tr("The worker starts and reads the model."))
+        self._panel.set_state(tr("Loading"), tr("The worker is starting and reading the model."))
         session = LiveClient(runtime.find(), job, self._folder.path, settings.load().variables())
         session.noted.connect(self._panel.tell)
         session.ended.connect(self._on_ended)
@@ -269,9 +273,9 @@ class LiveControl(QObject):
         was_asked = self._panel.phase == STOPPING
         self._offer_to_save()
         if isinstance(end, RoadSegError) and not (isinstance(end, Cancelled) and was_asked):
-            kept = tr("Your drawn features are in your layers; the model is at its last checkpoint.")
+            kept = tr("Your drawn features are in your layers. The model is kept as of its last checkpoint.")
             self._finish(tr("Ended"), f"{end} {kept}")
-            show_message(self._window, f"{end} {kept}", Qgis.MessageLevel.Critical, (tr("Go on"), self.resume))
+            show_message(self._window, f"{end} {kept}", Qgis.MessageLevel.Critical, (tr("Continue"), self.resume))
         else:
             self._finish(tr("Stopped"), tr("Resume continues with the learned model."))
 
@@ -293,7 +297,8 @@ class LiveControl(QObject):
 
     def _on_label_lost(self, name: str, layer_name: str) -> None:
         text = tr(
-            "The layer {layer} was removed. The model keeps what it learned from it. Choose another layer to draw in."
+            "The layer {layer} was removed. The model keeps everything that it learned from the layer. Choose "
+            "another layer for drawing."
         )
         self._panel.tell(text.format(layer=layer_name))
 
@@ -323,7 +328,7 @@ class LiveControl(QObject):
         if self._image is not None and self._image.id() in layer_ids:
             name = self._image.name()
             self._lose_image()
-            self._panel.tell(tr("The image {layer} was removed, so the session ends.").format(layer=name))
+            self._panel.tell(tr("The image {layer} was removed. The session ends.").format(layer=name))
 
     def _on_project_cleared(self) -> None:
         if not self.is_idle:

@@ -87,7 +87,7 @@ class Corrections(QObject):
         try:
             place = QgsCoordinateTransform(crs, self._crs, QgsProject.instance()).transform(point)
         except QgsCsException:
-            self._panel.tell(tr("This place is not on the image; click within the image."))
+            self._panel.tell(tr("This place is not on the image. Click within the image."))
             return
         self._session.send_numbered("correct", x=place.x(), y=place.y())
 
@@ -104,7 +104,7 @@ class Corrections(QObject):
             if len(self._waiting) == 1:
                 self._create()
         else:
-            self._panel.tell(tr("Choose a layer of drawn roads to add the link to."))
+            self._panel.tell(tr("Choose a layer of drawn roads. The link is added to it."))
 
     def close(self) -> None:
         """Lay the tool down."""
@@ -126,7 +126,7 @@ class Corrections(QObject):
             create_no_road(beside, self._crs, self._on_created)
         else:
             self._waiting = []
-            self._panel.tell(tr("Choose a polygon layer for places without road (Create label layers makes one)."))
+            self._panel.tell(tr("Choose a polygon layer for places without a road. Create label layers makes one."))
 
     def _on_created(self, layer: Any, error: str) -> None:
         waiting, self._waiting = self._waiting, []

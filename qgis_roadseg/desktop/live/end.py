@@ -54,7 +54,7 @@ class LiveEnd:
         if not path.lower().endswith(MODEL_SUFFIX):
             path += MODEL_SUFFIX
         if not self._session.is_running:  # it has ended while a file was asked for
-            text = tr("The session has ended and the model was not kept. Resume the session, then keep the model.")
+            text = tr("The session ended before the model was kept. Resume the session, then keep the model.")
             show_message(self._window, text, Qgis.MessageLevel.Warning)
             return
         report, labels = _free_beside(path, "", ".html"), _free_beside(path, " labels", ".gpkg")
@@ -70,7 +70,9 @@ class LiveEnd:
         if event.f1 is None:
             text = tr("The model is in {model}.").format(model=event.model)
         else:
-            text = tr("The model is in {model}; F1 on held-out blocks {f1:.2f}.").format(model=event.model, f1=event.f1)
+            text = tr("The model is in {model}. F1 on held-out blocks is {f1:.2f}.").format(
+                model=event.model, f1=event.f1
+            )
         buttons = [(tr("Map all…"), lambda: self._map(event.model))]
         if event.labels:
             text = f"{text} {tr('Its training labels are in {labels}.').format(labels=event.labels)}"

@@ -67,7 +67,7 @@ def add_features(
     added = [layer.addFeature(QgsVectorLayerUtils.createFeature(layer, shape, own, context)) for shape in shapes]
     if not all(added) or not added:
         layer.destroyEditCommand()
-        raise LayerError(f"The layer {layer.name()} does not take the correction.", "Draw it by hand.")
+        raise LayerError(f"The layer {layer.name()} did not accept the correction.", "Draw it by hand.")
     layer.endEditCommand()
     layer.triggerRepaint()
     return len(shapes)

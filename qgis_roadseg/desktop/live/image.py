@@ -78,8 +78,9 @@ def frame_of_view(layer: QgsMapLayer, model: str, canvas: QgsMapCanvas, folder: 
     resolution_m = read_resolution_m(model_path(model))
     if resolution_m is None:
         raise ModelFileError(
-            f"The model {model} does not state the ground resolution at which to render the layer {layer.name()}.",
-            "Choose another model, or export the area to a GeoTIFF file (the layer's menu, Export) and choose that.",
+            f"The model {model} states no ground resolution, which is needed to render the layer {layer.name()}.",
+            "Choose another model, or export the area to a GeoTIFF file (the layer's menu, Export) and choose that "
+            "file.",
         )
     margin = max(shown.width(), shown.height()) * MARGIN
     extent = work_area.clip_to_layer(shown.buffered(margin), layer)
@@ -87,9 +88,9 @@ def frame_of_view(layer: QgsMapLayer, model: str, canvas: QgsMapCanvas, folder: 
     frame = rendering.make_frame(layer.name(), layer.crs(), extent, resolution_m, transforms)
     if frame.width * frame.height > MAX_MEGAPIXELS * 1e6:
         raise ImageryError(
-            f"The map shows too much of the layer {layer.name()}: {frame.size}; a session takes at most "
+            f"The map shows too much of the layer {layer.name()}: {frame.size}. A session takes at most "
             f"{MAX_MEGAPIXELS} megapixels of a layer that QGIS has to render.",
-            "Zoom in, or export the area to a GeoTIFF file (the layer's menu, Export) and choose that.",
+            "Zoom in, or export the area to a GeoTIFF file (the layer's menu, Export) and choose that file.",
         )
     rendering.check_size([frame], layer, folder)
     return frame

@@ -75,7 +75,7 @@ class _NoRoadTask(QgsTask):
     """Writes the layer in another thread."""
 
     def __init__(self, beside: str, crs: QgsCoordinateReferenceSystem, on_end: Callable[..., None]) -> None:
-        super().__init__(tr("RoadSeg live: creating a layer for places without road"))
+        super().__init__(tr("RoadSeg live: creating a layer for places without a road"))
         self._beside, self._crs, self._on_end = beside, crs, on_end
         self._transforms = QgsCoordinateTransformContext(QgsProject.instance().transformContext())
         self._uri = self._error = ""

@@ -283,7 +283,7 @@ class _WatchedLayer:
         self._decimals = decimals_of(self._crs)
         self._transform = QgsCoordinateTransform(self.layer.crs(), self._crs, QgsProject.instance())
         if not self.layer.crs().isValid():
-            self._note(tr("The layer {layer} has no coordinate reference system; the image's is assumed."))
+            self._note(tr("The layer {layer} has no coordinate reference system. The image's is assumed."))
         request = QgsFeatureRequest().setSubsetOfAttributes([each for each in (self._width, self._sure) if each >= 0])
         if not self._reads_all:
             request.setFilterFids(list(self.asked))
@@ -313,7 +313,7 @@ class _WatchedLayer:
         text = "" if value is None or value == NULL else str(value).strip()
         width_m = number_in(text, METERS)
         if text and math.isnan(width_m):
-            self._note(tr("Widths of roads in the layer {layer} are no numbers: the common width is used."))
+            self._note(tr("Some road widths in the layer {layer} are not numbers. These roads get the common width."))
         return width_m if 0 < width_m < math.inf else None
 
     def _note(self, text: str) -> None:

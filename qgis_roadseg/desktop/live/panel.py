@@ -93,7 +93,7 @@ class LivePanel(QgsDockWidget):
         self.start.setEnabled(is_idle)
         self.resume.setVisible(is_idle)
         self.pause.setEnabled(is_live)
-        self.pause.setText(tr("Go on") if phase == PAUSED else tr("Pause"))
+        self.pause.setText(tr("Continue") if phase == PAUSED else tr("Pause"))
         self.pause.setIcon(_icon("/mActionPlay.svg" if phase == PAUSED else "/temporal_navigation/pause.svg"))
         self.stop.setEnabled(not is_idle)
         self.stop.setText(tr("Stop now") if phase == STOPPING else tr("Stop"))
@@ -150,7 +150,7 @@ class LivePanel(QgsDockWidget):
         self.correct.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         self.correct.setCheckable(True)
         self.correct.setToolTip(
-            tr("Click on a false road: it becomes “no road here”. Click on a gap: the proposed link becomes a road.")
+            tr("Click on a false road to mark “no road here”. Click on a gap to turn the proposed link into a road.")
         )
         self.correct.toggled.connect(self.corrected)
         self.next_label = QLabel(tr("Draw next, where the model is most uncertain:"))

@@ -54,7 +54,7 @@ class SessionStore:
         try:
             path.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
-            raise OutputError(f"{path} cannot be made ({error.strerror}).", "Make room on its disk.") from error
+            raise OutputError(f"{path} cannot be created ({error.strerror}).", "Make room on its disk.") from error
         self._lock = _lock_of(path)
         if not self._lock.tryLock(0):
             raise OutputError(

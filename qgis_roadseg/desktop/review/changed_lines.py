@@ -61,13 +61,15 @@ def check_layer(layer: Optional[QgsMapLayer]) -> QgsVectorLayer:
     needed = _CAN.ChangeAttributeValues if field >= 0 else _CAN.ChangeAttributeValues | _CAN.AddAttributes
     if layer.readOnly() or provider.capabilities() & needed != needed:
         raise LayerError(
-            tr("The layer {layer} is read-only, so no review can be written to it.").format(layer=layer.name()),
-            tr("Export it to a GeoPackage (its menu, Export), and review that."),
+            tr("The layer {layer} is read-only, so the review cannot be written to it.").format(layer=layer.name()),
+            tr("Export the layer to a GeoPackage (its menu, Export), and review the new layer."),
         )
     if field >= 0 and provider.fields().at(field).type() != QMetaType.Type.QString:
         raise LayerError(
-            tr("The field “{field}” of the layer {layer} holds no text.").format(field=REVIEW, layer=layer.name()),
-            tr("Rename it, so that the review gets a field of its own."),
+            tr("The field “{field}” of the layer {layer} is not a text field.").format(
+                field=REVIEW, layer=layer.name()
+            ),
+            tr("Rename the field, so that the review gets its own field."),
         )
     return layer
 

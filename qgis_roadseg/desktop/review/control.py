@@ -106,12 +106,12 @@ class Review:
             self.end()
             self.panel.tell(str(error))
             return
-        note = tr("This layer is temporary, and its review with it: save it by Make Permanent in its menu.")
+        note = tr("This layer is temporary, so its review can be lost. Save the layer with Make Permanent in its menu.")
         self.panel.show_layer(layer.name(), note if layer.isTemporary() else "")
         self._lines = self._line = None
         if layer.isEditable():
             self._view.clear()
-            self.panel.show_line(tr("The layer is being edited. Save or discard its edits, and the review goes on."))
+            self.panel.show_line(tr("The layer is being edited. Save or discard its edits to continue the review."))
             return
         self._lines = ChangedLines(layer, canvas.mapSettings().destinationCrs())
         self._place = canvas.center()
@@ -145,7 +145,7 @@ class Review:
         self._view.clear()
         verdicts = list(self._lines.verdicts.values())
         if verdicts:
-            text = tr("All is reviewed: {accepted} accepted, {rejected} rejected.")
+            text = tr("The review is complete: {accepted} accepted, {rejected} rejected.")
             text = text.format(accepted=verdicts.count(ACCEPTED), rejected=verdicts.count(REJECTED))
         else:
             text = tr("The layer has no new, lost or displaced roads, so there is nothing to review.")
@@ -166,7 +166,7 @@ class Review:
 
     def _read_again(self) -> None:
         self._read()
-        self.panel.tell(tr("Lines were deleted meanwhile; they are left out."))
+        self.panel.tell(tr("Some lines were deleted in the meantime. They are left out."))
 
     def _offer(self, text: str) -> None:
         self.panel.show_line(text, self._line is not None, self._lines.can_go_back)
@@ -183,14 +183,14 @@ class Review:
         measure.setEllipsoid("WGS84")
         words = {
             NEW: tr("<b>New road</b>, {length}. Accept if the image shows a road here."),
-            LOST: tr("<b>Lost road</b>, {length}. Accept if the image shows that the road is gone."),
+            LOST: tr("<b>Lost road</b>, {length}. Accept if the image shows that the road no longer exists."),
             DISPLACED: tr("<b>Displaced road</b>, {length}. Accept if the image shows the road beside the line."),
         }
         return words[word_in(feature[CHANGE])].format(length=f"{measure.measureLength(feature.geometry()):,.0f} m")
 
     def _on_removed(self, layer_ids: list[str]) -> None:
         if self._layer.id() in layer_ids:
-            text = tr("The layer {layer} was removed, which ends the review.")
+            text = tr("The layer {layer} was removed. The review has ended.")
             text = text.format(layer=self._layer.name())
             self.end()
             self.panel.tell(text)

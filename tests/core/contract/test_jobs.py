@@ -274,7 +274,7 @@ def test_outputs_that_windows_would_send_to_a_device_are_refused_there(monkeypat
     assert from_options(MakeScene, outputs)
     monkeypatch.setattr(import_module(Job.__module__), "impossible_name", partial(impossible_name, system="win32"))
     with pytest.raises(
-        JobError, match=r"\(raster\) is .*aux\.tif', but nothing can be called 'aux\.tif' on Windows"
+        JobError, match=r"\(raster\) is .*aux\.tif', but Windows allows no file named 'aux\.tif'"
     ) as why:
         from_options(MakeScene, outputs)
     assert "CON or NUL" in why.value.remedy

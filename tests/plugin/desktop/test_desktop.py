@@ -274,7 +274,7 @@ send("error", code="output", message="The disk is full.", remedy="")
     QgsProject.instance().addMapLayer(layer)
     first_result.offer(window)
     button(window).click()
-    assert "shows no image" in messages(window)[0]
+    assert "does not show an image" in messages(window)[0]
     canvas = window.mapCanvas()
     canvas.setLayers([layer])
     canvas.setDestinationCrs(layer.crs())

@@ -164,7 +164,7 @@ def test_widths_as_texts_are_read_and_others_are_told_once(told):
         layer.dataProvider().addFeature(feature)
     told.watcher.watch("roads", layer)
     assert [change["width_m"] for change in told.all()] == [12.5, 4.5, None, None, None, None]
-    assert told.problems == ["Widths of roads in the layer Wege are no numbers: the common width is used."]
+    assert told.problems == ["Some road widths in the layer Wege are not numbers. These roads get the common width."]
 
 
 def test_a_removed_layer_is_told_by_its_name_and_its_features_stay(roads, told):

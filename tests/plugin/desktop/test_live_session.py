@@ -132,7 +132,7 @@ def test_a_stroke_reaches_the_worker_and_its_score_the_chart_and_learning_can_pa
     assert session.panel.chart.scores[0][1] == pytest.approx(0.6)
 
     session.panel.pause.click()
-    assert session.panel.phase == PAUSED and session.panel.pause.text() == "Go on"
+    assert session.panel.phase == PAUSED and session.panel.pause.text() == "Continue"
     wait_for(lambda: "Paused" in session.panel.state.text())
     session.panel.pause.click()
     wait_for(lambda: commands(session)[-2:] == ["pause", "learn"])
@@ -223,7 +223,7 @@ def test_a_worker_that_is_killed_is_told_and_going_on_takes_up_where_it_was(sess
     os.killpg(session.control._session.process_id, signal.SIGKILL)
     wait_for(lambda: session.panel.phase == IDLE)
     assert "The system killed the worker" in session.panel.state.text()
-    assert "Your drawn features are in your layers" in messages(window)[0] and button(window).text() == "Go on"
+    assert "Your drawn features are in your layers" in messages(window)[0] and button(window).text() == "Continue"
     before = folder_of(session)
     count = len(sent(session))
     button(window).click()
@@ -327,7 +327,7 @@ def test_a_session_that_ends_while_a_file_is_asked_for_keeps_nothing_and_says_so
 
     monkeypatch.setattr(QFileDialog, "getSaveFileName", ask)
     session.panel.keep.click()
-    assert "the model was not kept" in messages(window)[0]
+    assert "before the model was kept" in messages(window)[0]
 
 
 def test_unloading_the_plugin_waits_for_the_worker(session):
@@ -436,7 +436,7 @@ def test_a_worker_that_falls_silent_is_told_and_then_ended(tmp_path, play_runtim
 def test_a_suspended_worker_is_told_of_and_stopping_continues_it(session, layers, wait_for, monkeypatch):
     session.control._session._notice_s = 0.5
     os.killpg(session.control._session.process_id, signal.SIGSTOP)
-    wait_for(lambda: "is suspended; it goes on when it is continued" in session.panel.problem.text())
+    wait_for(lambda: "is suspended. Continue it with" in session.panel.problem.text())
     stop(session, wait_for)
 
 

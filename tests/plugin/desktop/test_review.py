@@ -122,7 +122,7 @@ def test_the_next_line_is_the_nearest_and_each_verdict_is_in_the_file_at_once(re
     assert shown(review) == ("New", 3, 1) and "6,0" in review.panel.line.text()
     press(review, "X")
     assert review_in(path) == {3: "accepted", 1: "rejected", 4: "accepted", 5: "rejected"}
-    assert "All is reviewed: 2 accepted, 2 rejected." in review.panel.line.text()
+    assert "The review is complete: 2 accepted, 2 rejected." in review.panel.line.text()
     press(review, "AX")  # there is no line that this could mean
     assert len(review_in(path)) == 4
 
@@ -165,7 +165,7 @@ def test_what_was_decided_in_other_words_and_fields_of_another_case_is_not_asked
     review.begin()
     assert shown(review) == ("Displaced", 2, 2)
     press(review, "AX")
-    assert "All is reviewed: 2 accepted, 2 rejected." in review.panel.line.text()
+    assert "The review is complete: 2 accepted, 2 rejected." in review.panel.line.text()
 
 
 def test_the_keys_work_in_map_and_panel_but_not_while_a_tool_digitizes(review, window, path):
@@ -227,7 +227,7 @@ def test_lines_in_degrees_are_near_each_other_as_on_the_map(review, window, laye
     ("fields", "spoil", "why"),
     [
         ("", lambda layer: layer.setReadOnly(True), "Changes is read-only"),
-        ("&field=review:integer", lambda layer: None, "field “review” of the layer Changes holds no text"),
+        ("&field=review:integer", lambda layer: None, "field “review” of the layer Changes is not a text field"),
     ],
 )
 def test_a_layer_that_cannot_take_a_review_is_refused(review, window, path, layer, fields, spoil, why):
@@ -249,7 +249,7 @@ def test_a_layer_in_a_format_that_is_not_written_is_refused(review, window, tmp_
     assert text.isValid()
     window.setActiveLayer(text)
     review.begin()
-    assert "The layer Table is read-only" in messages(window)[0] and "Export it" in messages(window)[0]
+    assert "The layer Table is read-only" in messages(window)[0] and "Export the layer" in messages(window)[0]
 
 
 def test_what_is_no_layer_of_changes_is_refused(review, window, image):

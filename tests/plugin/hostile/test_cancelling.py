@@ -97,7 +97,7 @@ send("error", code="cancelled", message="Stopped as wished.", remedy="")
 def test_while_results_are_written_to_their_layers(algorithm, values_of, told, play_runtime):
     play_runtime(ALL_OUTPUTS + 'send("log", message="written")\n' + ANSWER)
     complete = ["raster.tif"] if algorithm == "makescene" else []  # the worker's own file, which it had finished
-    message = "Stopped while the results were written. No layer was changed."
+    message = "Stopped while writing the results. No layer was changed."
     assert message in told(algorithm, values_of(algorithm), Ear(cancel_on="written"), complete)
 
 

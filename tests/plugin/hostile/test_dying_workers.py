@@ -41,7 +41,9 @@ def test_a_worker_that_is_killed_is_told_and_leaves_nothing(phase, number, value
 def test_in_each_algorithm_a_crash_is_told_with_a_remedy(algorithm, values_of, told, play_runtime):
     play_runtime('send("heartbeat")\nos.kill(os.getpid(), 11)')
     text = told(algorithm, values_of(algorithm))
-    assert "The worker crashed (signal 11). Run it again; if it happens again, run Set up runtime with Rebuild" in text
+    assert (
+        "The worker crashed (signal 11). Run it again. If this happens again, run Set up runtime with Rebuild" in text
+    )
 
 
 @pytest.mark.parametrize("number", [KILL, SEGFAULT])

@@ -117,9 +117,11 @@ def test_two_qgis_do_not_build_one_runtime_at_once(tiny, other, tmp_path, ear):
 def test_a_folder_that_cannot_be_written_is_named(folder, tiny, tmp_path):
     tiny.folder.parent.parent.mkdir(parents=True)
     tiny.folder.parent.symlink_to(f"/proc/{folder}")  # where nobody can make a file
-    with pytest.raises(RuntimeEnvironmentError, match=f"cannot write to {tiny.folder.parent}, where") as why:
+    with pytest.raises(
+        RuntimeEnvironmentError, match=f"cannot write to the runtime.s folder {tiny.folder.parent}"
+    ) as why:
         set_up(tiny, Sources(wheels=make_wheel(tmp_path / "wheels")), None, False, Ear())
-    assert why.value.remedy.startswith("Make the folder writable or room on its disk")
+    assert why.value.remedy.startswith("Make the folder writable, make room on its disk")
 
 
 def test_a_runtime_in_which_a_job_runs_is_not_replaced(tiny, tmp_path):

@@ -258,5 +258,5 @@ def test_names_that_a_format_does_not_keep_are_told_once_and_no_value_is_lost(pr
     placed = fill(provider, {"OUTPUT": with_fields(*names)}, {"OUTPUT": destination.format(tmp_path)}, ear=ear)
     feature = next(QgsVectorLayer(placed["OUTPUT"], "roads", "ogr").getFeatures())
     assert {name: feature[renamed.get(name, name)] for name in names} == dict(zip(names, names))
-    told = [line.partition(": ")[2] for line in ear.told if "other names" in line]
+    told = [line.partition(": ")[2] for line in ear.told if "renamed" in line]
     assert told == ([", ".join(map(": ".join, renamed.items()))] if renamed else [])

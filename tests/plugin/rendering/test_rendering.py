@@ -102,7 +102,7 @@ def test_missing_tiles_are_no_data(tmp_path, source):
     expected = (columns < hole.xMaximum())[None, :] & (rows < hole.yMaximum())[:, None]
     differs = (values[3] == 0) != expected
     assert differs.mean() < 0.005  # at the border alone
-    assert "do not exist: nodata" in ear.text
+    assert "do not exist. They become nodata" in ear.text
     assert color_of(values, 5, 5) == (LAND.red(), LAND.green(), LAND.blue())
 
 
@@ -297,14 +297,14 @@ def test_more_than_the_disk_has_is_refused_with_its_numbers(tmp_path, monkeypatc
     frame = frame_of(layer, QgsRectangle(1400000, 6800000, 1420000, 6820000))
     free = shutil.disk_usage(tmp_path)._replace(free=1_500_000_000)
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: free)
-    with pytest.raises(ResourceError, match=r"up to 2\.\d GB of temporary files; .* has 1\.5 GB free"):
+    with pytest.raises(ResourceError, match=r"up to 2\.\d GB of temporary files, but .* has only 1\.5 GB free"):
         rendering.check_size([frame], layer, tmp_path)
 
 
 def test_a_layer_that_is_coarser_than_the_model_is_warned_of(tmp_path):
     ear = Ear()
     render(tile_layer(paint_tiles(tmp_path)), tmp_path / "image.tif", ear, resolution_m=0.1)
-    assert "The finest pixels of the layer Kacheln are 0.36 m, those of the model 0.1 m" in ear.text
+    assert "The finest pixels of the layer Kacheln are 0.36 m, but the pixels of the model are 0.1 m" in ear.text
     assert UNITS_PER_PX * math.cos(math.radians(LATITUDE)) == pytest.approx(0.36, abs=0.005)
 
 

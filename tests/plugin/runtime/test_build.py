@@ -59,7 +59,7 @@ def test_a_runtime_is_built_from_wheels_and_works_where_it_lies(tiny, tmp_path, 
     next(tiny.folder.rglob("tiny.py")).unlink()
     loud = Ear()
     assert set_up(tiny, sources, None, False, loud, [more]) == (python, both)
-    assert "No module named 'tiny'" in loud.text and "rebuilt" in loud.text
+    assert "No module named 'tiny'" in loud.text and "Rebuilding it" in loud.text
     assert not (tiny.folder / "mark").exists()
     assert left(tiny) == [tiny.folder.name]
 
@@ -85,16 +85,18 @@ def test_a_folder_of_wheels_that_is_not_there(tiny, tmp_path, ear):
 
 def test_a_cancelled_installation_leaves_nothing(tiny, tmp_path):
     with pytest.raises(Cancelled):
-        set_up(tiny, Sources(wheels=make_wheel(tmp_path / "wheels")), BASE, False, Ear(cancel_on="Making"))
+        set_up(tiny, Sources(wheels=make_wheel(tmp_path / "wheels")), BASE, False, Ear(cancel_on="Creating"))
     assert left(tiny) == []
 
 
 def test_a_base_that_does_not_fit(tiny, ear):
-    for base, reason in (("/bin/true", "it is no Python"), ("/no/such/python", ".*cannot be started")):
-        with pytest.raises(RuntimeEnvironmentError, match=rf"{base} cannot be taken: {reason}.* 3.9 to 3.99"):
+    for base, reason in (("/bin/true", "it is not a Python interpreter"), ("/no/such/python", ".*cannot be started")):
+        with pytest.raises(RuntimeEnvironmentError, match=rf"{base} cannot be used: {reason}.* 3.9 to 3.99"):
             set_up(tiny, Sources(), Path(base), False, ear)
     too_new = RequirementSet("tiny", ("tiny",), ((3, 98), (3, 99)))
-    with pytest.raises(RuntimeEnvironmentError, match=r"(?s)no Python 3.98 to 3.99 to build.*it is Python 3.\d+, not"):
+    with pytest.raises(
+        RuntimeEnvironmentError, match=r"(?s)No Python 3.98 to 3.99 was found for building.*it is Python 3.\d+, not"
+    ):
         set_up(too_new, Sources(), None, False, ear)
     assert left(tiny) == []
 
@@ -153,10 +155,10 @@ def test_without_a_choice_the_packages_are_those_that_the_python_can_have(only_p
     newer = only_python("3 14")
     name, told = built()
     assert name == "native"
-    assert "There is no Python 3.10 to 3.13" in told and "ipex" in told and told.endswith("of packages is tried.")
+    assert "No Python 3.10 to 3.13" in told and "ipex" in told and told.endswith("of packages.")
     assert built(base=newer)[0] == "native"
     only_python("3 9")
-    with pytest.raises(RuntimeEnvironmentError, match=r"no Python 3.10 to 3.14 .*native"):
+    with pytest.raises(RuntimeEnvironmentError, match=r"No Python 3.10 to 3.14 .*native"):
         built()
     only_python("3 13")
     monkeypatch.setattr(runtime.platform, "machine", lambda: "aarch64")
@@ -184,12 +186,12 @@ def test_without_a_choice_the_packages_that_are_installed_are_kept(only_python, 
 def test_packages_that_are_chosen_and_cannot_be_had_are_an_error(only_python):
     python = only_python("3 14")
     ipex, native = runtime.REQUIREMENT_SETS["ipex"], runtime.REQUIREMENT_SETS["native"]
-    for base, words in ((None, "(?s)no Python 3.10 to 3.13 .*ipex.*is Python 3.14"), (python, "ipex need Python")):
+    for base, words in ((None, "(?s)No Python 3.10 to 3.13 .*ipex.*is Python 3.14"), (python, "ipex need Python")):
         with pytest.raises(RuntimeEnvironmentError, match=words) as why:
             set_up(ipex, Sources(), base, False, Ear())
         assert "Or choose native under Packages." in why.value.remedy
     only_python("3 9")
-    with pytest.raises(RuntimeEnvironmentError, match=r"no Python 3.10 to 3.14 .*native") as why:
+    with pytest.raises(RuntimeEnvironmentError, match=r"No Python 3.10 to 3.14 .*native") as why:
         set_up(native, Sources(), None, False, Ear())
     assert "Or choose" not in why.value.remedy
 

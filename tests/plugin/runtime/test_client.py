@@ -181,7 +181,7 @@ def test_a_worker_that_is_suspended_is_told_soon_and_goes_on_when_it_is_continue
     folder = play("seconds = 1\n" + SUSPENDED + 'send("result", result={"id": os.getpid()})')
     process_id = run(folder, ear, notice_s=0.4)["id"]
     notice = (
-        f"The worker (process {process_id}) is suspended; it goes on when it is continued (kill -CONT {process_id})"
+        f"The worker (process {process_id}) is suspended. Continue it with kill -CONT {process_id}, or stop the run."
     )
     assert [notice in told for told in ear.told] == [False, True, False]
     assert ear.told[2] == "The worker responds again."
@@ -264,7 +264,7 @@ send("result", result={"stopped": True})
 def test_a_stopped_job_that_keeps_its_best_is_given_the_time_to_write_it(play):
     ear = Ear(cancel_on="started")
     assert run(play(FINISHES), ear, KEEPING, grace_s=0.5) == {"stopped": True}
-    assert "the best model so far written" in ear.text and "Writing the report" in ear.text
+    assert "writing the best model so far" in ear.text and "Writing the report" in ear.text
 
 
 def test_a_stopped_job_that_keeps_nothing_is_not(play):

@@ -177,7 +177,7 @@ def test_the_certificates_of_the_system_are_asked_for_where_pip_does_not_take_th
     assert (network.handed_on(python).get("PIP_USE_FEATURE") == "truststore") == asks
 
 
-CUT_OFF = "The connection broke. Run Set up runtime again"
+CUT_OFF = "The connection was lost. Run Set up runtime again"
 PROXY = "The proxy asks for a user and a password"
 
 

@@ -59,27 +59,27 @@ def test_the_first_python_that_works_is_taken_and_each_refusal_told(machine, tin
     monkeypatch.setattr(pythons, "ANSWER_S", 0.5)
     tiny = runtime.RequirementSet("tiny", ("tiny",), ((3, 8), (3, 14)))
     refused = {
-        machine("qgis/bin/python3", NO_ENCODINGS): "it does not find its own standard library",
+        machine("qgis/bin/python3", NO_ENCODINGS): "it cannot find its own standard library",
         machine("bin/python3", NO_ENSUREPIP): "it lacks the module ensurepip",
         machine("bin/python3.14", "exec sleep 60"): "it does not answer",
         machine("bin/python3.13", "echo 3 13 32"): "it is a program of 32 bits",
         machine("bin/python3.12", "echo 3 6 64"): "it is Python 3.6, not 3.8 to 3.14",
         machine("bin/python3.11", NOT_INSTALLED): "Python was not found",
-        machine("bin/python3.10", "echo hello"): "it is no Python",
-        machine("bin/python3.9", PYENV): "it stands for a version that pyenv does not use (pyenv global)",
+        machine("bin/python3.10", "echo hello"): "it is not a Python interpreter",
+        machine("bin/python3.9", PYENV): "it is a pyenv shim for a version that is not in use (pyenv global)",
         machine("bin/python3.8", "kill -9 $$"): "was killed by signal 9",
     }
     works = machine("bin/python", f'exec {BASE} "$@"')
     ear = Ear()
     build.build(tiny, Sources(wheels=make_wheel(tmp_path / "wheels")), None, ear)
-    assert f"Making an environment with {works}" in ear.text
+    assert f"Creating an environment with {works}" in ear.text
     assert not (tiny.folder / "half").exists()
     for python, reason in refused.items():
-        assert f"{python} is passed over: " in ear.text
-        assert reason in ear.text.partition(f"{python} is passed over: ")[2].partition("\n")[0]
+        assert f"Skipping {python}: " in ear.text
+        assert reason in ear.text.partition(f"Skipping {python}: ")[2].partition("\n")[0]
 
     works.unlink()
-    with pytest.raises(RuntimeEnvironmentError, match=r"There is no Python 3.8 to 3.14 to build") as why:
+    with pytest.raises(RuntimeEnvironmentError, match=r"No Python 3.8 to 3.14 was found for building") as why:
         build.build(tiny, Sources(), None, Ear())
     for python, reason in refused.items():
         assert f"\n{python}: " in why.value.message and reason in why.value.message

@@ -84,7 +84,7 @@ def test_pytorch_comes_from_the_index_of_cpu_builds(torch_set, index, tool):
     show(index, "2.8.0+cpu", "0.23.0+cpu")
     torch, torchvision, has_cuda, told = installed(torch_set)
     assert (torch, torchvision, has_cuda) == ("2.8.0+cpu", "0.23.0+cpu", False)
-    assert f"about {CPU.download_gb} GB; on disk: about {CPU.disk_gb} GB" in told
+    assert f"about {CPU.download_gb} GB. On disk: about {CPU.disk_gb} GB" in told
 
 
 def test_pytorch_comes_from_the_default_index_where_that_of_cpu_builds_cannot_be_reached(torch_set, tool, monkeypatch):
@@ -93,7 +93,7 @@ def test_pytorch_comes_from_the_default_index_where_that_of_cpu_builds_cannot_be
     torch, torchvision, has_cuda, told = installed(torch_set)
     assert (torch, torchvision, has_cuda) == ("2.8.0", "0.23.0", True)
     assert "cannot be reached. PyTorch comes from the default index, with CUDA libraries" in told
-    assert f"{CUDA.download_gb} GB of download instead of {CPU.download_gb}" in told
+    assert f"downloads {CUDA.download_gb} GB instead of {CPU.download_gb} GB" in told
 
 
 @pytest.mark.parametrize("versions", [("2.9.0+cpu", "0.24.0+cpu"), ("2.8.0+cpu", "0.24.0+cpu")])
@@ -151,7 +151,7 @@ def test_a_disk_that_is_too_small_is_told_before_the_download(torch_set, index, 
     usage = sources.shutil.disk_usage(tmp_path)
     monkeypatch.setattr(sources.shutil, "disk_usage", lambda path: usage._replace(free=2_000_000_000))
     ear = Ear()
-    with pytest.raises(RuntimeEnvironmentError, match=r"needs 2.9 GB in .*runtime, where 2.0 GB are free") as why:
+    with pytest.raises(RuntimeEnvironmentError, match=r"needs 2.9 GB in .*runtime, but only 2.0 GB are free") as why:
         build.build(torch_set, Sources(), BASE, ear)
     assert "TMPDIR" in why.value.remedy
     assert "Successfully installed" not in ear.text
@@ -163,7 +163,7 @@ def test_of_an_own_index_either_build_is_possible(tmp_path, monkeypatch):
     monkeypatch.setattr(sources.shutil, "disk_usage", lambda path: usage._replace(free=5_000_000_000))
     ear = Ear()
     sources.check_room(sources.replace(CUDA, may_be_less=True), tmp_path, ear)
-    assert "up to 8.4 GB" in ear.text and "It is enough only if the packages are without CUDA." in ear.text
+    assert "up to 8.4 GB" in ear.text and "This is enough only if the packages come without CUDA." in ear.text
     with pytest.raises(RuntimeEnvironmentError, match="needs 11.7 GB"):
         sources.check_room(CUDA, tmp_path, Ear())
 

@@ -392,7 +392,7 @@ send("result", result={"stopped": True, "steps": 30, "validation": {"f1": 0.6}})
     assert ear.isCanceled()
     assert {name: result[name] for name in outputs} == outputs
     assert (result["STEPS"], result["VALIDATION_F1"]) == (30, 0.6)
-    assert f"the best model so far is in {outputs['MODEL']}, {outputs['REPORT']}" in ear.text
+    assert f"The best model so far is in {outputs['MODEL']}, {outputs['REPORT']}" in ear.text
     options = options_in_job()
     assert (options["keep_best"], options["resume"]) == (True, False)
 

@@ -73,7 +73,7 @@ def test_a_csv_without_geometry_is_called_what_it_is(play_runtime, tmp_path):
 def test_a_worker_that_forgets_its_lines(play_runtime, image, tmp_path):
     play_runtime(ANSWER)
     told = failure("vectorize", {"INPUT": str(image), "OUTPUT": str(tmp_path / "roads.gpkg")})
-    assert "the layer roads, but has not written it" in told
+    assert "the layer roads but did not write it" in told
     assert not (tmp_path / "roads.gpkg").exists()
 
 

@@ -227,7 +227,7 @@ def test_the_resolution_can_be_given(tiles, seen, values, tmp_path):
     wanted = {**values, "INPUT": tiles, "EXTENT": in_mercator(ALL), "MODEL": str(onnx)}
     told = refusal(wanted)
     assert (
-        "model.onnx does not state the ground resolution at which to render the layer Kacheln" in told
+        "model.onnx states no ground resolution, which is needed to render the layer Kacheln" in told
         and "RESOLUTION_M" in told
     )
     segment({**wanted, "RESOLUTION_M": 1.0})
@@ -267,9 +267,9 @@ def test_an_extent_that_is_none_is_refused(tiles, image, seen, values, kind, ext
 
 def test_an_extent_or_area_beside_the_layer_is_refused(image, tiles, seen, values):
     told = refusal({**values, "INPUT": QgsRasterLayer(str(image), "Bild"), "EXTENT": FAR})
-    assert "The extent (EXTENT) lies outside of the layer Bild" in told
+    assert "The extent (EXTENT) lies outside the layer Bild" in told
     beyond = polygons("Gebiet", MERCATOR, QgsRectangle(3e7, 0, 3.1e7, 1e6))
-    assert "lies outside of the layer Kacheln" in refusal({**values, "INPUT": tiles, "AOI": beyond})
+    assert "lies outside the layer Kacheln" in refusal({**values, "INPUT": tiles, "AOI": beyond})
 
 
 def test_an_area_of_interest_without_polygons_is_refused(tiles, seen, values):

@@ -170,7 +170,7 @@ def test_the_resolution_can_be_given_and_else_is_that_of_the_base_model(tiles, s
         assert side == pytest.approx(resolution_m * UNITS_PER_M, rel=0.01)
     for base in ("imagenet", ""):
         told = failure("finetune", {**values, **labels, "INPUT": [tiles], "BASE_MODEL": base})
-        assert "No ground resolution is known at which to render the layer Kacheln" in told
+        assert "The ground resolution at which to render the layer Kacheln is unknown" in told
         assert "give the ground resolution (RESOLUTION_M)" in told
 
 
@@ -187,10 +187,10 @@ def test_a_web_map_without_labels_that_bound_it_is_refused(tiles, image, seen, v
     assert "The layer Kacheln comes from wms, and neither an area of interest nor drawn roads say where" in told
     empty = shapes("LineString", "Leer")
     told = failure("finetune", {**values, "INPUT": [tiles], "ROADS": empty})
-    assert "The labels lie outside of the layer Kacheln" in told
+    assert "The labels lie outside the layer Kacheln" in told
     pole = shapes("LineString", "Pol", QgsGeometry.fromWkt("LineString (0 90, 1 90)"), crs="EPSG:4326")
     told = failure("finetune", {**values, "INPUT": [tiles], "ROADS": pole})
-    assert "The labels lie outside of the layer Kacheln" in told
+    assert "The labels lie outside the layer Kacheln" in told
     assert not (seen / "job.json").exists()
 
 

@@ -57,8 +57,8 @@ def test_fields_that_the_result_has_under_another_name_are_told(play_runtime, tm
     play_runtime(NETWORK)
     roads = memory_layer("LineString", "OSM", "LineString (350001 3059999, 350011 3059999)", "&field=geom:string")
     run("cleannetwork", {"INPUT": roads, "OUTPUT": str(tmp_path / "roads.gpkg")}, ear)
-    assert [line for line in ear.told if "other names" in line] == [
-        "Fields of OSM have other names in the results: geom: geom_2"
+    assert [line for line in ear.told if "renamed" in line] == [
+        "Fields of OSM are renamed in the results: geom: geom_2"
     ]
 
 
@@ -67,7 +67,7 @@ def test_a_width_field_that_is_not_chosen_is_told_and_one_that_is_is_not(play_ru
     roads = memory_layer("LineString", "Wege", "LineString (350001 3059999, 350011 3059999)", "&field=Width:double")
     values = {"INPUT": [str(image)], "ROADS": roads, "MODEL": str(tmp_path / "m.safetensors")}
     run("finetune", values, ear)
-    assert "Wege has a field Width; choose it as Road width field if it is one." in ear.told
+    assert "Wege has a field Width. If you want to use it, choose it as Road width field." in ear.told
     ear.told.clear()
     run("finetune", {**values, "WIDTH_FIELD": "Width"}, ear)
     assert "has a field" not in ear.text

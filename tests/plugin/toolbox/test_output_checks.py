@@ -231,7 +231,7 @@ def test_an_output_may_be_an_expression_and_gets_the_ending_that_processing_appe
 @pytest.mark.parametrize(
     ("table", "statement", "told"),
     [
-        ("image", "", "is no layer of features"),
+        ("image", "", "is not a layer of features"),
         ("lines", 'CREATE VIEW seen AS SELECT * FROM "lines"', "seen in its file refer to it"),
         ("lines", "CREATE TABLE notes (road INTEGER REFERENCES lines (fid))", "notes in its file refer to it"),
     ],
@@ -279,8 +279,8 @@ def test_two_tables_may_share_a_geopackage(
     [
         ("missing/roads.gpkg", "missing cannot be written to"),
         ("ogr:dbname='missing/x.gpkg' table=\"roads\" (geom)", "missing cannot be written to"),
-        ("ogr:dbname='x.gpkg'", "names no table"),
-        ("ogr:dbname='x.sqlite' table=\"roads\" (geom)", "is no GeoPackage"),
+        ("ogr:dbname='x.gpkg'", "does not name a table"),
+        ("ogr:dbname='x.sqlite' table=\"roads\" (geom)", "is not a GeoPackage"),
         ("postgis:dbname='x' host=127.0.0.1 port=1 password='secret' table=\"a\".\"b\" (geom)", "cannot be reached"),
         ("nothing:such", "QGIS cannot write to nothing:such"),
         ("roads.gpx", "cannot hold the results"),
