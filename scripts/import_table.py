@@ -30,6 +30,7 @@ ALLOWED = {
     "error_events": ("system",),
     "learning": ("segmentation", "labels", "models", *_ROADS),
     "distributed": ("learning", "error_events", "segmentation", "models", *_ROADS),
+    "whole_images": ("learning", "segmentation", "labels", "models", *_ROADS),
     "profiling": ("learning", "segmentation", "scenes", "labels", "models", *_ROADS),
     "comparison": ("extraction", "segmentation", "networks", "models", "labels", *_ROADS),
     "regions": ("error_events", "extraction", "networks", "segmentation", "models", *_ROADS),
@@ -41,8 +42,8 @@ ALLOWED = {
         "reports", "learning", "extraction", "segmentation", "networks", "models", "labels", *_ROADS,
     ),
     "pipelines": (
-        "live", "reports", "fleet", "regions", "comparison", "profiling", "learning", "distributed", "extraction",
-        "segmentation", "scenes", "networks", "models", "labels", *_ROADS,
+        "live", "reports", "fleet", "regions", "comparison", "profiling", "learning", "distributed", "whole_images",
+        "extraction", "segmentation", "scenes", "networks", "models", "labels", *_ROADS,
     ),
     "worker": ("pipelines", "error_events", "distributed", "system"),
     "cli": ("worker", "geodata", "system"),

@@ -22,7 +22,7 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import save_file
 
-from ..errors import JobError, shown
+from ..errors import Cancelled, JobError, WorkerError, shown
 from ..events import Reporter
 from ..geodata.sources import source_name
 from ..jobs import RecipeOptions
@@ -35,7 +35,7 @@ from ..system.outputs import replaced
 from ..system.staging import remove_leftovers
 from .history import History, Trained, best_at_threshold, history_from_document
 from .trainer import Trainer
-from .training_loop import Training
+from .training_loop import Batches, Training
 
 FORMAT = "roadseg-checkpoint-1"
 _HEADER_KEY = "roadseg"
@@ -224,7 +224,7 @@ def take_over(trainer: Trainer, former: Checkpoint, path: Path) -> None:
         trainer.load_state_dict(former.state)
         if former.best is not None:
             trainer.require_fitting(former.best.weights)
-    except (KeyError, IndexError, ValueError, RuntimeError) as error:
+    except (KeyError, ValueError, RuntimeError) as error:
         raise JobError(f"The checkpoint {path} does not fit the model.", "Run it without resume.") from error
 
 
@@ -249,6 +249,36 @@ class CheckpointWriter:
         self._thread.shutdown()
         self._warn_of_failure()
 
+    def run(self, training: Training, batches: Batches, keep_best: bool) -> bool:
+        """Train to the end; return whether the user stopped it before, so that the best model so far is kept.
+
+        Raises
+        ------
+        Cancelled
+            The user stopped it before its first step, or only the checkpoint is to be kept.
+        WorkerError
+            Another process that takes part has ended. Where this one has the whole model, it has written a checkpoint.
+        """
+        try:
+            training.run(batches, self.keep)
+            return False
+        except WorkerError:
+            if training.history.step and training.trainer.is_whole:
+                self.write(training)
+            raise
+        except Cancelled:
+            if not training.history.step:
+                raise
+            self.write(training)
+            if not keep_best:
+                raise Cancelled(
+                    "Stopped; no model was written. The same job with resume continues from here."
+                ) from None
+        if training.best_so_far is None:
+            training.validate()
+        training.history.notes.append(f"Stopped at step {training.history.step}; this is the best model up to then.")
+        return True
+
     def keep(self, training: Training) -> None:
         """Write a checkpoint if the last one is old enough and complete."""
         is_busy = self._writing is not None and not self._writing.done()
@@ -264,7 +294,7 @@ class CheckpointWriter:
         )
         self._writing = self._thread.submit(write_checkpoint, self._path, checkpoint)
         self._written_s = time.monotonic()
-        training.trainer.record_time("checkpoint")
+        training.trainer.stopwatch.record("checkpoint")
 
     def _warn_of_failure(self) -> None:
         error = self._writing.exception() if self._writing is not None else None

@@ -109,8 +109,8 @@ class Training:
         self.trainer, self._recipe, self._reporter = trainer, recipe, reporter
         self.blocks = held_out_blocks(images, recipe.seed)
         self.history, self.best_so_far = history or History(), best
-        trainer.timings_s.update(self.history.timings_s)
-        self.history.timings_s = trainer.timings_s
+        trainer.stopwatch.timings_s.update(self.history.timings_s)
+        self.history.timings_s = trainer.stopwatch.timings_s
         self._clock, self._throughput = Clock(recipe), Throughput()
         self._began_s = time.monotonic() - self.history.elapsed_s
         self._reported_s = -REPORT_INTERVAL_S
@@ -168,12 +168,9 @@ class Training:
         # The last one computes no fewer blocks than those before it.
         fraction = min((VALIDATION_FRACTION - LAST_VALIDATION_FRACTION) / number, VALIDATION_FRACTION / (number + 1))
         count, limit_s = self._clock.affordable(self.blocks, fraction)
-        fewest, strategy = history.validation_blocks or MIN_BLOCKS, self.trainer.strategy
         blocks = self.blocks[: history.validation_blocks or count]
-        strategy.announce_validation(len(blocks), fewest, limit_s)
         try:
-            with self.trainer.validating(self.blocks[0].image.bands) as predictor:
-                found = validate(predictor, blocks, fewest, limit_s, strategy)
+            found = self.trainer.validate(blocks, history.validation_blocks or MIN_BLOCKS, limit_s)
         except ModelFileError:
             self._end_diverged(f"at step {step} the model computes values that are no numbers (NaN)")
             return
@@ -250,7 +247,6 @@ class Training:
     def _step(self, chips: Any, labels: Any) -> None:
         rate = rate_at(self._done, peak_rate(self._recipe), WARM_UP)
         began_s = time.perf_counter()
-        self.trainer.strategy.announce_step(rate)
         loss = self.trainer.step(chips, labels, rate)
         warning = self._throughput.add_step(time.perf_counter() - began_s, self.trainer.samples_per_step)
         if warning:

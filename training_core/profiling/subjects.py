@@ -30,9 +30,10 @@ from ..jobs import INFERENCE, TRAINING, Profile, StepOptions
 from ..jobs.recipe import USUAL_CHIP_PX
 from ..labels.labeled_images import LabeledImage
 from ..learning.chips import ChipSampler
+from ..learning.measuring import fit_into_memory
+from ..learning.step import Stopwatch
 from ..learning.trainer import Trainer
 from ..learning.training_loop import INFERENCES_PER_STEP, VALIDATION_FRACTION
-from ..learning.training_memory import plan_memory
 from ..models.architectures import Architecture
 from ..models.engines import Engine, NativeEngine, make_engine
 from ..models.onnx_file import OnnxModel
@@ -65,25 +66,6 @@ _TRIAL_WARM_UP, _TRIAL_STEPS = 3, 5
 Item = TypeVar("Item")
 
 
-class _MarkingTrainer(Trainer):
-    """A trainer that marks the end of each phase for a profiler."""
-
-    def record_time(self, part: str) -> None:
-        """See Trainer.record_time."""
-        mark_phase(_PHASES[part])
-        super().record_time(part)
-
-    @property
-    def model(self) -> nn.Module:
-        """The model as the engine trains it."""
-        return self._model
-
-    def base_bytes(self) -> int:
-        """Return the bytes of weights and moments."""
-        moments = [value for state in self._optimizer.state.values() for value in state.values()]
-        return _bytes_of([*self._model.parameters(), *self._model.buffers(), *moments])
-
-
 class TrainingSteps:
     """Training steps on chips of labeled images, as a fine-tune takes them; the trainer takes over the model.
 
@@ -98,7 +80,8 @@ class TrainingSteps:
     ) -> None:
         self.engine, self.size_px, self._bands = engine, chip_px, images[0].bands
         self.batch_size = recipe.batch_size * recipe.accumulation
-        self._trainer = _MarkingTrainer(model, engine, recipe)
+        stopwatch = Stopwatch(mark=lambda part: mark_phase(_PHASES[part]))
+        self._trainer = Trainer(model, engine, recipe, stopwatch=stopwatch)
         self.model = self._trainer.model
         self.data_spans: list[tuple[float, float]] = []
         sampler = ChipSampler(images, chip_px, _SEED)
@@ -130,7 +113,7 @@ class TrainingSteps:
 
     def base_bytes(self) -> int:
         """Return the bytes of weights and moments."""
-        return self._trainer.base_bytes()
+        return _bytes_of(self._trainer.state_dict().values())
 
     def close(self) -> None:
         """End the data thread."""
@@ -237,7 +220,8 @@ class Workload:
     def _training(self, job: Profile, engine: NativeEngine, reporter: Reporter) -> tuple[TrainingSteps, dict[str, Any]]:
         grid = self.image.grid
         chip_px = round_up(min(job.chip_px or USUAL_CHIP_PX, max(grid.width, grid.height)))
-        memory = plan_memory(self.architecture, engine, job, chip_px, reporter.log)
+        memory = fit_into_memory(self.architecture, engine, job, chip_px)
+        reporter.log(str(memory))
         model = copy.deepcopy(cast(nn.Module, self.model))
         if memory.is_recomputing:
             recompute_activations(model)

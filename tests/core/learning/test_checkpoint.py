@@ -241,8 +241,8 @@ def with_value(value):
 WEIGHT, BIAS, MOMENT, SQUARE = (
     "network.encoder.conv1.weight",
     "network.encoder.bn1.bias",
-    "optimizer.0.exp_avg",
-    "optimizer.0.exp_avg_sq",
+    "optimizer.encoder.bn1.bias.exp_avg",
+    "optimizer.encoder.bn1.bias.exp_avg_sq",
 )
 AVERAGE = "average.encoder.conv1.weight"
 CHANGES = {
@@ -258,9 +258,8 @@ STATES = {
     **{f"{name} renamed": (name, name + ".x", torch.clone) for name in (WEIGHT, MOMENT, AVERAGE)},
     **{f"{name} of half precision": (name, name, torch.Tensor.half) for name in (WEIGHT, AVERAGE)},
     "a negative square": (SQUARE, SQUARE, with_value(-1.0)),
-    "a step below 1": ("optimizer.0.step", "optimizer.0.step", with_value(-3.0)),
-    "a parameter that is none": (MOMENT, "optimizer.999.exp_avg", torch.clone),
-    "a parameter by name": (MOMENT, "optimizer.a.exp_avg", torch.clone),
+    "a step below 1": ("optimizer.encoder.bn1.bias.step", "optimizer.encoder.bn1.bias.step", with_value(-3.0)),
+    "a parameter that is none": (MOMENT, "optimizer.other.exp_avg", torch.clone),
 }  # fmt: skip
 
 

@@ -189,7 +189,7 @@ def test_the_best_until_then_outlives_a_nan_loss(image):
 
 def spoil_statistics(training):
     """Make the model one that trains with finite losses, since batch normalization measures anew, and infers NaN."""
-    weights = training.trainer._model.state_dict()
+    weights = training.trainer.model.state_dict()
     weights["encoder.bn1.running_var"].fill_(-1.0)
 
 
