@@ -70,10 +70,7 @@ class Group:
     def waiting(self) -> Iterator[None]:
         """Count the time in this context, in which nothing but a collective happens, as waited.
 
-        Raises
-        ------
-        LostRankError
-            The collective failed, as it does on all ranks when one of them ends.
+        Raises LostRankError if the collective failed, as it does on all ranks when one of them ends.
         """
         began_s = time.perf_counter()
         try:

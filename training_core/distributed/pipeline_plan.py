@@ -68,10 +68,7 @@ class PipelinePlan:
 def require_pipelines(recipe: StepOptions, stages: int, ranks: int) -> None:
     """Check that ranks make whole pipelines, and that a step has enough batches for them.
 
-    Raises
-    ------
-    JobError
-        They do not, or it has too few.
+    Raises JobError if they do not, or it has too few.
     """
     pipelines, left = divmod(ranks, stages)
     if left:
@@ -95,12 +92,8 @@ def plan_pipeline(
 
     A chip enters the model with a side of `chip_px`. The ranks make pipelines, which share the batches of a step.
 
-    Raises
-    ------
-    JobError
-        The ranks make no pipelines, the network is not cut into stages, or too few parts of it learn.
-    ResourceError
-        The stages of this machine do not fit into its memory.
+    Raises JobError if the ranks make no pipelines, the network is not cut into stages, or too few parts of it learn.
+    Raises ResourceError if the stages of this machine do not fit into its memory.
     """
     architecture.require_resnet_unet("The stages of a pipeline (pipeline_stages)")
     stages = job.pipeline_stages

@@ -34,10 +34,7 @@ _STEPS_AFTER_STOP = 2
 def agreed(group: Group) -> Iterator[None]:
     """End this context on all ranks alike: where one of them raises an error for the user, all do.
 
-    Raises
-    ------
-    RankError
-        Another rank raised it; the message names the rank.
+    Raises RankError if another rank raised it; the message names the rank.
     """
     failure = None
     try:
@@ -58,10 +55,7 @@ def agreed(group: Group) -> Iterator[None]:
 def require_alike(group: Group, facts: Mapping[str, Any]) -> None:
     """Check by hashes that all ranks have the same facts: versions, settings and digests by name, as JSON.
 
-    Raises
-    ------
-    JobError
-        Rank 0 and another one differ; the message names the facts.
+    Raises JobError if rank 0 and another one differ; the message names the facts.
     """
     hashes = {name: hashlib.sha256(json.dumps(fact).encode()).hexdigest() for name, fact in facts.items()}
     document = {"machine": platform.node(), "hashes": hashes}
@@ -119,10 +113,7 @@ def follow(
 
     Blocks are all held-out ones, in the order of rank 0. The batches, of this rank's chips, are closed at the end.
 
-    Raises
-    ------
-    Cancelled
-        This rank was stopped, but not rank 0.
+    Raises Cancelled if this rank was stopped, but not rank 0.
     """
     steps_left = _STEPS_AFTER_STOP
     with closing(batches):

@@ -70,10 +70,7 @@ class WeightAverage:
     def load_state_dict(self, state: dict[str, Tensor]) -> None:
         """Resume from a state, tensors (...) of float32 and a 0-d int64, as `state_dict` returns it.
 
-        Raises
-        ------
-        KeyError, RuntimeError
-            A tensor is missing, or has another shape.
+        Raises KeyError or RuntimeError if a tensor is missing, or has another shape.
         """
         self._updates = int(state["updates"])
         for name, tensor in self._mean.items():

@@ -89,10 +89,7 @@ def identify(recipe: RecipeOptions, images: TrainingImages) -> dict[str, Any]:
 def write_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
     """Write a checkpoint atomically: the former one stays until the new one is complete.
 
-    Raises
-    ------
-    OSError
-        The disk is full, or the folder cannot be written to.
+    Raises OSError if the disk is full, or the folder cannot be written to.
     """
     best = checkpoint.best
     document = {
@@ -116,10 +113,7 @@ def write_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
 def read_checkpoint(path: Path) -> Checkpoint:
     """Return the checkpoint in a file.
 
-    Raises
-    ------
-    JobError
-        The file is missing, damaged, or holds NaN.
+    Raises JobError if the file is missing, damaged, or holds NaN.
     """
     if not path.exists():
         raise JobError(f"There is no checkpoint {path} to resume from.", "Run it without resume.")
@@ -166,10 +160,7 @@ def read_checkpoint(path: Path) -> Checkpoint:
 def read_former(path: Path, resume: bool, identity: dict[str, Any], reporter: Reporter) -> Optional[Checkpoint]:
     """Return the checkpoint in a file if it is to be resumed from; else warn where there is one.
 
-    Raises
-    ------
-    JobError
-        It is missing, damaged, or of another training.
+    Raises JobError if it is missing, damaged, or of another training.
     """
     if resume:
         former = read_checkpoint(path)
@@ -195,10 +186,7 @@ def _check_header_length(path: Path) -> None:
 def check_identity(checkpoint: Checkpoint, identity: dict[str, Any], path: Path) -> None:
     """Check that a checkpoint has the `identity` of the run that resumes.
 
-    Raises
-    ------
-    JobError
-        It is of another training; the message names the differences.
+    Raises JobError if it is of another training; the message names the differences.
     """
     defaults = {field.name: field.default for field in RecipeOptions.option_fields()}
     # A checkpoint of an earlier version lacks the options that are new since.
@@ -215,10 +203,7 @@ def check_identity(checkpoint: Checkpoint, identity: dict[str, Any], path: Path)
 def take_over(trainer: Trainer, former: Checkpoint, path: Path) -> None:
     """Resume a trainer from a checkpoint.
 
-    Raises
-    ------
-    JobError
-        The checkpoint is of another model or optimizer.
+    Raises JobError if the checkpoint is of another model or optimizer.
     """
     try:
         trainer.load_state_dict(former.state)
@@ -252,12 +237,9 @@ class CheckpointWriter:
     def run(self, training: Training, batches: Batches, keep_best: bool) -> bool:
         """Train to the end; return whether the user stopped it before, so that the best model so far is kept.
 
-        Raises
-        ------
-        Cancelled
-            The user stopped it before its first step, or only the checkpoint is to be kept.
-        WorkerError
-            Another process that takes part has ended. Where this one has the whole model, it has written a checkpoint.
+        Raises Cancelled if the user stopped it before its first step, or only the checkpoint is to be kept. Raises
+        WorkerError if another process that takes part has ended. Where this one has the whole model, it has written a
+        checkpoint.
         """
         try:
             training.run(batches, self.keep)

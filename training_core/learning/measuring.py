@@ -86,12 +86,8 @@ def fit_into_memory(
 ) -> MemoryPlan:
     """Return how a training on chips fits into memory; see `plan_memory`.
 
-    Raises
-    ------
-    JobError
-        Activations of this network cannot be recomputed, but are to be.
-    ResourceError
-        There is too little memory; the remedy names settings that fit.
+    Raises JobError if activations of this network cannot be recomputed, but are to be. Raises ResourceError if there is
+    too little memory; the remedy names settings that fit.
     """
     if recipe.recompute == "yes":
         architecture.require_resnet_unet("Recomputed activations (recompute)")
@@ -199,10 +195,7 @@ def plan_by_trial(
 ) -> Plan:
     """Return the plan of a fine-tune whose memory is planned: engine and recipe by timed trial steps where they pay.
 
-    Raises
-    ------
-    JobError
-        The engine asked for cannot be used.
+    Raises JobError if the engine asked for cannot be used.
     """
     trial = TrialSteps(architecture, job, chip_px, memory.is_recomputing)
     engine = _choose_engine(job, trial.step, reporter)

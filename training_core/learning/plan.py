@@ -117,10 +117,7 @@ def plan_memory(
     `recipe.recompute` may force the choice. `measure` returns the footprint with recomputed activations, or without.
     It is not called where a bound suffices, which holds for networks that can recompute.
 
-    Raises
-    ------
-    ResourceError
-        There is too little memory; the remedy names settings that fit.
+    Raises ResourceError if there is too little memory; the remedy names settings that fit.
     """
     each = f" for each of {room.processes} processes" if room.processes > 1 else ""
     bound_bytes, limit_bytes = _bound_bytes(recipe, chip_px, bands, room), room.limit_bytes

@@ -133,10 +133,8 @@ class Trainer:
     def load_state_dict(self, state: dict[str, Tensor]) -> None:
         """Resume from a state, tensors (...) of any dtype, as `state_dict` returns it.
 
-        Raises
-        ------
-        KeyError, ValueError, RuntimeError
-            It is the state of another model or recipe: a tensor is missing, left over, or has another shape or type.
+        Raises KeyError, ValueError or RuntimeError if it is the state of another model or recipe: a tensor is missing,
+        left over, or has another shape or type.
         """
         self.require_state(state)
         moments: dict[int, dict[str, Tensor]] = {index: {} for index in range(len(self._learning))}
@@ -157,10 +155,7 @@ class Trainer:
     def require_state(self, state: dict[str, Tensor]) -> None:
         """Check that a state, tensors (...) of any dtype, is one of the whole model and this recipe.
 
-        Raises
-        ------
-        ValueError
-            A tensor is missing, left over, or has another shape or type.
+        Raises ValueError if a tensor is missing, left over, or has another shape or type.
         """
         self.require_fitting(_under("network.", state))
         learning = {name: each for name, each in self._computation.whole.named_parameters() if each.requires_grad}
@@ -170,10 +165,7 @@ class Trainer:
     def require_fitting(self, weights: dict[str, Tensor]) -> None:
         """Check that weights, tensors (...) of any dtype, are those of the whole model.
 
-        Raises
-        ------
-        ValueError
-            One is missing, left over, or has another shape or dtype.
+        Raises ValueError if one is missing, left over, or has another shape or dtype.
         """
         _require_alike(weights, self._computation.whole.state_dict())
 

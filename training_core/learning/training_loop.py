@@ -126,12 +126,8 @@ class Training:
 
         The batches are those from the step after `history.step` on, and are closed at the end.
 
-        Raises
-        ------
-        Cancelled
-            The user stopped the job.
-        JobError
-            The loss became NaN or infinite before the first validation.
+        Raises Cancelled if the user stopped the job. Raises JobError if the loss became NaN or infinite before the
+        first validation.
         """
         with closing(batches), self._throughput_noted():
             while not self._is_over():
@@ -158,10 +154,7 @@ class Training:
         The first validation chooses how many held-out blocks all compute, by the time. Where the model's values are not
         numbers, the training ends.
 
-        Raises
-        ------
-        JobError
-            The first validation already finds that.
+        Raises JobError if the first validation already finds that.
         """
         history, (step, elapsed_s) = self.history, (self.history.step, self._elapsed_s())
         number = self._clock.validations

@@ -110,10 +110,7 @@ def validate(
     Blocks are normalized by their image's bands. Blocks are packed the same
     whatever this process' share of them.
 
-    Raises
-    ------
-    ModelFileError
-        The model computes values that are no numbers.
+    Raises ModelFileError if the model computes values that are no numbers.
     """
     tally, began_s, done = _Tally(), time.perf_counter(), 0
     rounds = list(share.deal(_packs(blocks)))

@@ -57,10 +57,7 @@ _SHOWN_PROCESSES = 4
 def run(job: FineTune, reporter: Reporter, group: Optional[Group] = None) -> dict[str, Any]:
     """Do the job, or a rank's part of it; see `jobs.FineTune`. Ranks other than 0 return an empty result.
 
-    Raises
-    ------
-    JobError
-        The checkpoint to resume from does not fit the model, or the ranks differ.
+    Raises JobError if the checkpoint to resume from does not fit the model, or the ranks differ.
     """
     preload(LIBRARY)
     torch.manual_seed(job.seed)

@@ -80,10 +80,7 @@ def add_image_gradients(
     The image has a `fraction` of that loss. If it is NaN or infinite, no gradients are added. The model is in training
     mode, but for batch normalization. `share` is of the tiles with labels. For `tick`, see `ImageStep`.
 
-    Raises
-    ------
-    JobError
-        Batch normalization is live.
+    Raises JobError if batch normalization is live.
     """
     norms = [module for module in model.modules() if isinstance(module, nn.BatchNorm2d)]
     require_frozen_norm(not any(norm.training for norm in norms))

@@ -64,12 +64,8 @@ def plan_tiles(
 ) -> MemoryPlan:
     """Return how a training on whole images fits into memory, with its tiles as layout; see `choose_tiles`.
 
-    Raises
-    ------
-    JobError
-        Batch normalization is live, or the network is not computed in tiles.
-    ResourceError
-        There is too little memory, even for the smallest tiles.
+    Raises JobError if batch normalization is live, or the network is not computed in tiles. Raises ResourceError if
+    there is too little memory, even for the smallest tiles.
     """
     architecture.require_resnet_unet("Whole images (sample)")
     require_frozen_norm(recipe.batch_norm == "frozen")
@@ -102,10 +98,7 @@ def choose_tiles(
     The footprints are those with recomputed activations and without. Shapes are heights and widths of the images, in
     pixels, whose tiles are shared out among `ranks`.
 
-    Raises
-    ------
-    ResourceError
-        There is too little memory, even for the smallest tiles.
+    Raises ResourceError if there is too little memory, even for the smallest tiles.
     """
     longest_px = round_up(max(map(max, shapes)))
     cores = range(min(MIN_CORE_PX, longest_px), longest_px + 1, STRIDE_PX)
@@ -135,10 +128,7 @@ def choose_tiles(
 def require_frozen_norm(is_frozen: bool) -> None:
     """Check that whole images may be learned from.
 
-    Raises
-    ------
-    JobError
-        Batch normalization is live.
+    Raises JobError if batch normalization is live.
     """
     if not is_frozen:
         raise JobError(
