@@ -138,6 +138,11 @@ class RankStep(Step):
         """Samples of a step, those of other ranks included."""
         return self._inner.samples
 
+    @property
+    def pixels(self) -> float:
+        """Pixels of a step, those of other ranks included."""
+        return self._inner.pixels
+
     def begin(self, rate: float) -> None:
         """Have the ranks that follow take the step, with the learning rate `rate`, above 0."""
         command(self.share.group, Command.STEP, rate)

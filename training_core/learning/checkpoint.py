@@ -44,6 +44,9 @@ INTERVAL_S = 60.0
 _BEST, _STATE = "best.", "state."
 # That of a training of many days, with its history, has less than a megabyte.
 _MAX_HEADER_BYTES = 20_000_000
+_SIGNS_OF_DAMAGE = (
+    SafetensorError, OSError, ValueError, KeyError, TypeError, AttributeError, RuntimeError, OverflowError,
+)  # fmt: skip
 # Options that may differ between a run and the one that resumes it.
 _FREE = ("minutes", "steps", "threads")
 
@@ -144,16 +147,7 @@ def read_checkpoint(path: Path) -> Checkpoint:
             state={name[len(_STATE) :]: tensor for name, tensor in tensors.items() if name.startswith(_STATE)},
             best=best_at_threshold(best, Confusion.from_counts(document["best"])) if document["best"] else None,
         )
-    except (
-        SafetensorError,
-        OSError,
-        ValueError,
-        KeyError,
-        TypeError,
-        AttributeError,
-        RuntimeError,
-        OverflowError,
-    ) as error:
+    except _SIGNS_OF_DAMAGE as error:
         raise JobError(f"The checkpoint {path} is damaged.", "Run it without resume.") from error
 
 

@@ -13,7 +13,6 @@ import functools
 import gc
 import math
 import time
-from collections.abc import Callable
 from typing import Optional
 
 import numpy as np
@@ -23,7 +22,6 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 
 from ..events import Reporter
 from ..jobs import FineTune, StepOptions
-from ..jobs.recipe import CHIPS
 from ..models.architectures import Architecture, build_network, weights_without_memory
 from ..models.engines import IPEX, TRAINING, NativeEngine, choose_engine
 from ..models.recompute import mix_in_recomputing, recompute_activations
@@ -198,18 +196,17 @@ def plan_by_trial(
     Raises JobError if the engine asked for cannot be used.
     """
     trial = TrialSteps(architecture, job, chip_px, memory.is_recomputing)
-    engine = _choose_engine(job, trial.step, reporter)
-    return Plan(engine, fit_recipe(job, trial.seconds(engine) if has_choice(job) else 0.0), memory)
-
-
-def _choose_engine(job: FineTune, trial_step: Callable[[NativeEngine], None], reporter: Reporter) -> NativeEngine:
-    """Return the engine to train with: the one asked for, or the fastest in a trial where the budget is long."""
 
     def step(engine: NativeEngine) -> None:
         reporter.check_cancelled()
-        trial_step(engine)
+        trial.step(engine)
 
-    is_plain = job.sample == CHIPS and job.pipeline_stages == 1
+    # A step that is computed otherwise, in tiles for example, takes another time than those of a trial.
+    is_plain = not memory.layout
     is_tried = is_plain and (not job.steps or job.steps >= MIN_STEPS_WITH_TRIAL)
     limit_s = math.inf if job.steps else TRIAL_FRACTION * job.minutes * 60
-    return choose_engine(job.engine, job.precision, TRAINING, step if is_tried else None, reporter.log, limit_s)
+    engine = choose_engine(job.engine, job.precision, TRAINING, step if is_tried else None, reporter.log, limit_s)
+    fit = fit_recipe(job, trial.seconds(engine) if is_plain and has_choice(job) else None)
+    if fit.reason:
+        reporter.log(fit.reason)
+    return Plan(engine, fit, memory)

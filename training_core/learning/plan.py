@@ -10,14 +10,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Optional
 
 import numpy as np
 
 from ..errors import ResourceError
 from ..geodata.tiling import STRIDE_PX
 from ..jobs import FineTune, StepOptions
-from ..jobs.recipe import BY_PACE, CAREFUL_RATE, CHIPS, MUCH_LABELED_PX, SMALL_CHIP_PX, USUAL_CHIP_PX
+from ..jobs.recipe import BY_PACE, CAREFUL_RATE, MUCH_LABELED_PX, SMALL_CHIP_PX, USUAL_CHIP_PX
 from ..models.engines import NativeEngine, training_engine
 from ..system.tensor_memory import GAPS
 
@@ -184,23 +184,21 @@ def encoder_rate(job: FineTune, knows_roads: bool, labeled_px: int) -> float:
 
     That depends on whether the whole network already knows the same bands and classes, and how much is labeled.
     """
-    is_careful = knows_roads and job.pipeline_stages == 1 and labeled_px < MUCH_LABELED_PX
+    is_careful = knows_roads and labeled_px < MUCH_LABELED_PX
     return job.encoder_rate or (CAREFUL_RATE if is_careful else 1.0)
 
 
 def has_choice(job: FineTune) -> bool:
-    """Whether a job leaves options open, so that a step must be timed."""
-    is_open = not job.chip_px or (job.frozen_stages == BY_PACE and job.base_model)
-    return bool(is_open and not job.steps and job.sample == CHIPS and job.pipeline_stages == 1)
+    """Whether a job leaves options open, so that a step must be timed; with a number of steps, it is reproducible."""
+    return not job.steps and bool(not job.chip_px or (job.frozen_stages == BY_PACE and job.base_model))
 
 
-def fit_recipe(job: FineTune, step_s: float) -> Fit:
+def fit_recipe(job: FineTune, step_s: Optional[float]) -> Fit:
     """Choose the options of a recipe that the job leaves open, by the steps that its time budget holds.
 
-    A step with usual chips and no frozen stages takes `step_s`. This does not matter if the job gives a number of steps
-    instead: then training is reproducible.
+    A step with usual chips and no frozen stages takes `step_s`; the usual recipe is taken where it is not timed.
     """
-    if not has_choice(job):
+    if step_s is None:
         return Fit(_options(job, 0, USUAL_CHIP_PX))
     steps = STEPS_FRACTION * job.minutes * 60 / step_s
     measured = f"A training step takes {step_s:.2f} s, so that the time budget holds about {steps:.0f}"

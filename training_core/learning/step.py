@@ -69,6 +69,11 @@ class Step:
         """Number of samples in a step: here chips."""
         return self.recipe.batch_size * self.recipe.accumulation
 
+    @property
+    def pixels(self) -> float:
+        """Number of pixels in the samples of a step."""
+        return self.samples * self.recipe.chip_px**2
+
     def begin(self, rate: float) -> None:
         """Prepare for the next step, which has the learning rate `rate`, above 0."""
 

@@ -64,6 +64,11 @@ class Trainer:
         return self._computation.samples
 
     @property
+    def pixels_per_step(self) -> float:
+        """Pixels of a step."""
+        return self._computation.pixels
+
+    @property
     def is_whole(self) -> bool:
         """Whether the model is a whole one, not a part."""
         return self._computation.whole is self.model

@@ -17,7 +17,6 @@ import torch
 from ..errors import JobError, ModelFileError
 from ..events import Reporter
 from ..jobs import RecipeOptions
-from ..jobs.recipe import CHIPS
 from ..labels.labeled_images import LabeledImage
 from ..segmentation.inference import Predictor
 from .history import History, Trained, best_at_threshold
@@ -45,9 +44,13 @@ Batches = Generator[tuple[Any, Any], None, None]
 
 @dataclass
 class Clock:
-    """Progress of a training by its steps, or by its time without `reserved_s`, which its last validations take."""
+    """Progress of a training by its steps, or by its time without `reserved_s`, which its last validations take.
+
+    A step trains on so many `step_px`, pixels.
+    """
 
     recipe: RecipeOptions
+    step_px: float
     reserved_s: float = 0.0
 
     @property
@@ -74,19 +77,13 @@ class Clock:
             return max(1, min(VALIDATIONS, self.recipe.steps // MIN_INTERVAL_STEPS))
         return max(1, min(VALIDATIONS, int(self.budget_s / MIN_INTERVAL_S)))
 
-    @property
-    def _step_px(self) -> float:
-        """Pixels that inference computes in the time of all training steps."""
-        recipe = self.recipe
-        return INFERENCES_PER_STEP * recipe.steps * recipe.batch_size * recipe.accumulation * recipe.chip_px**2
-
     def affordable(self, blocks: Sequence[Block], fraction: float) -> tuple[int, float]:
         """Return how many blocks may be validated in a fraction of the budget, and in how many seconds.
 
         Those are all blocks where there is a time budget, and infinite seconds where steps are given.
         """
-        if self.recipe.steps and self.recipe.sample == CHIPS:  # of a step of whole images, all are a small part
-            return blocks_within(blocks, fraction * self._step_px), math.inf
+        if self.recipe.steps:
+            return blocks_within(blocks, fraction * INFERENCES_PER_STEP * self.recipe.steps * self.step_px), math.inf
         return len(blocks), fraction * self.budget_s
 
 
@@ -111,7 +108,7 @@ class Training:
         self.history, self.best_so_far = history or History(), best
         trainer.stopwatch.timings_s.update(self.history.timings_s)
         self.history.timings_s = trainer.stopwatch.timings_s
-        self._clock, self._throughput = Clock(recipe), Throughput()
+        self._clock, self._throughput = Clock(recipe, trainer.pixels_per_step), Throughput()
         self._began_s = time.monotonic() - self.history.elapsed_s
         self._reported_s = -REPORT_INTERVAL_S
         self._has_diverged = False

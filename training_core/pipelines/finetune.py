@@ -143,7 +143,8 @@ def _set_up(job: FineTune, reporter: Reporter, ranks: Optional[Ranks]) -> tuple[
             plan = _plan(job, images, start.architecture, former, reporter, ranks)
     if ranks:
         plan = plan_from_document(ranks.group.broadcast_document(plan and dataclasses.asdict(plan)))
-    rate = encoder_rate(job, start.knows_roads, images.labeled_px)
+    # The stages of a pipeline learn at one rate.
+    rate = encoder_rate(job, start.knows_roads and job.pipeline_stages == 1, images.labeled_px)
     job = dataclasses.replace(job, encoder_rate=rate, **cast(dict[str, Any], plan.fit.options))
     setup = Setup(job, images, start, chip_side_px(job.chip_px, images.in_memory), plan, identity)
     return setup, _start(setup, former, reporter.part(0.02, 0.98), ranks)
@@ -192,10 +193,7 @@ def _plan(
     reporter.log(str(memory))
     if former:
         return Plan(former.engine, Fit(former.history.fitted), memory)
-    plan = plan_by_trial(job, architecture, chip_px, memory, reporter)
-    if plan.fit.reason:
-        reporter.log(plan.fit.reason)
-    return plan
+    return plan_by_trial(job, architecture, chip_px, memory, reporter)
 
 
 def _start(setup: Setup, former: Optional[Checkpoint], reporter: Reporter, ranks: Optional[Ranks]) -> Training:

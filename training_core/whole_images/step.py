@@ -56,6 +56,11 @@ class ImageStep(Step):
         """Number of images in a step."""
         return self.recipe.accumulation
 
+    @property
+    def pixels(self) -> float:
+        """Infinite: validation of all held-out blocks takes a small part of such a step."""
+        return math.inf
+
     def compute(self, samples: Sequence[ImageSample], labels: Sequence[int]) -> float:
         """Add the gradients of a step, and return its loss; `labels` are the numbers of labeled pixels."""
         total = 0.0
