@@ -39,7 +39,8 @@ def check_labels(images: list[LabeledImage], drawing: Drawing, reporter: Reporte
     """
     counts = [count_labels(image.training) for image in images]
     for image, (labeled, road) in zip(images, counts):
-        _report_balance(image, labeled, road, reporter)
+        size = f"{image.grid.width} x {image.grid.height} px at {image.grid.resolution_m:.2f} m, "
+        _report_fraction(source_name(image.name), size, labeled, road, reporter)
     grid = images[0].grid
     roads = ground_shapes(drawing.roads, grid)
     areas = np.zeros(0, dtype=object) if drawing.aoi is None else ground_shapes(drawing.aoi, grid)
@@ -66,11 +67,6 @@ def _warn_of_offsets(images: list[LabeledImage], road_px: list[int], drawing: Dr
     for number in sorted(measured):
         reporter.check_cancelled()
         _warn_of_offset(images[number], drawing, reporter)
-
-
-def _report_balance(image: LabeledImage, labeled: int, road: int, reporter: Reporter) -> None:
-    size = f"{image.grid.width} x {image.grid.height} px at {image.grid.resolution_m:.2f} m, "
-    _report_fraction(source_name(image.name), size, labeled, road, reporter)
 
 
 def _report_fraction(name: str, size: str, labeled: int, road: int, reporter: Reporter) -> None:

@@ -91,7 +91,7 @@ def burn_labels(
     """
     shapes, road = _road_shapes(roads, grid, options)
     sure = is_sure(roads, options)[road]
-    known = _known_ground(shapes, aoi, grid, options)
+    known = around(shapes, options.background_m) if aoi is None else shapes_on(aoi, grid)
     free = np.zeros(0, dtype=object) if no_road is None else shapes_on(no_road, grid)
     ground = Ground(shapes, sure, known, free)
     column, row, width, height = pixel_window(np.concatenate([known, free]), grid)
@@ -144,14 +144,6 @@ def _road_shapes(roads: geopandas.GeoDataFrame, grid: Grid, options: LabelOption
     is_line = shapely.get_dimensions(shapes) == 1
     shapes[is_line] = shapely.buffer(shapes[is_line], width_m[road[is_line]] / 2)
     return shapes, road
-
-
-def _known_ground(
-    shapes: np.ndarray, aoi: Optional[geopandas.GeoDataFrame], grid: Grid, options: LabelOptions
-) -> np.ndarray:
-    if aoi is None:
-        return around(shapes, options.background_m)
-    return shapes_on(aoi, grid)
 
 
 def near_edges(road: np.ndarray, known: np.ndarray, radius_px: int) -> np.ndarray:
