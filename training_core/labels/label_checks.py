@@ -54,7 +54,7 @@ def check_labels(images: list[LabeledImage], drawing: Drawing, reporter: Reporte
 def check_sample(images: list[LabeledImage], drawing: Drawing, reporter: Reporter) -> None:
     """Log how much of a sample of many images is labeled, and warn of an unusual fraction of road, and of offsets.
 
-    What takes all drawn roads to tell is left out, so that it takes the same time for any number of them.
+    Checks that need all drawn roads are left out, so that it takes the same time for any number of roads.
     """
     counts = [count_labels(image.training) for image in images]
     labeled, road = map(sum, zip(*counts))
@@ -76,7 +76,7 @@ def _report_fraction(name: str, size: str, labeled: int, road: int, reporter: Re
     if fraction < low:
         reporter.warning(
             f"Only {fraction:.2%} of the labeled pixels of {name} are road. If the image shows more roads, draw them, "
-            "since everything else counts as background; else a smaller area of interest around the roads trains "
+            "since everything else counts as background. Otherwise, a smaller area of interest around the roads trains "
             "faster."
         )
     elif fraction > high:

@@ -127,7 +127,7 @@ def check_file(path: str) -> None:
         reason = getattr(error, "strerror", None) or "no path is like that"
         raise unopened(path, reason) from error
     if not stat.S_ISREG(status.st_mode):  # reading a pipe or a device might never end
-        raise ModelFileError(f"The model {path} is no file, and cannot be opened.", "Choose a model file.")
+        raise ModelFileError(f"The model {path} is not a file, and cannot be opened.", "Choose a model file.")
     if status.st_size > MAX_BYTES:
         raise ModelFileError(
             f"{path} has {status.st_size / 1e9:.1f} GB, which is too large for a RoadSeg model.", "Choose another file."

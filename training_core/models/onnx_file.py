@@ -132,8 +132,8 @@ def _deepness_notes(card: ModelCard, tile_px: int) -> dict[str, Any]:
     """Return the metadata that the QGIS plugin Deepness reads.
 
     It normalizes by (value / 255 - mean) / std, and needs square tiles of a fixed side, whose name differs between its
-    guide and its code. It removes small segments by erosion, which would cut thin roads, so that is switched off. Of
-    several channels it takes the largest, which means nothing for a model of road classes: that gets none.
+    guide and its code. It removes small segments by erosion, which would cut thin roads, so that is switched off. It
+    takes the largest of several channels, which means nothing for road classes: such a model gets no metadata.
     """
     if card.classes:
         return {}
@@ -294,4 +294,4 @@ def _is_image(value: onnx.ValueInfoProto, name: str, channels: int) -> bool:
 
 
 def _damaged(path: str) -> ModelFileError:
-    return ModelFileError(f"{path} is damaged or no ONNX file.", "Copy it again or choose another.")
+    return ModelFileError(f"{path} is damaged or not an ONNX file.", "Copy it again or choose another.")

@@ -141,11 +141,11 @@ def _not_written(path):
 @pytest.mark.parametrize(
     ("write", "words"),
     [
-        *((lambda path, content=content: path.write_bytes(content), "damaged or no ONNX file")
+        *((lambda path, content=content: path.write_bytes(content), "damaged or not an ONNX file")
           for content in (b"", b"hello", b"PK\x03\x04", b"\x80\x02}q\x00.")),
         (_not_written, "cannot be opened"),
         (lambda path: (path.touch(), os.truncate(path, 1 << 31)), "too large"),
-        (make_pipe, "is no file"),  # and not waited for
+        (make_pipe, "is not a file"),  # and not waited for
     ],
 )  # fmt: skip
 def test_other_files_are_refused(tmp_path, write, words):
