@@ -100,6 +100,7 @@ def cut_at_antimeridian(shapes: np.ndarray) -> np.ndarray:
 
 def _halves(line: BaseGeometry) -> BaseGeometry:
     """Return the parts of a line on both sides of the antimeridian."""
+    # Unwrapped, the line goes on beyond 180 degrees; its parts in each turn of 360 degrees are moved back.
     longitude, latitude = shapely.get_coordinates(line).T
     whole = shapely.linestrings(np.unwrap(longitude, period=360), latitude)
     turns = np.array([-360.0, 0.0, 360.0])

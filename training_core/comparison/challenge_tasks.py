@@ -135,6 +135,7 @@ def _split(shapes: np.ndarray, job: MakeChallenge) -> tuple[np.ndarray, np.ndarr
             f"{MAX_PARTS:,} can be tasks.",
             "Raise the longest stretch (max_length_m), or take a part of the layer.",
         )
+    # As many equal parts of each line as are short enough.
     line = np.repeat(np.arange(len(shapes)), counts)
     part_m = (shapely.length(shapes) / counts)[line]
     number = ranges(np.zeros_like(counts), counts)
@@ -177,6 +178,7 @@ def _by_priority(tasks: geopandas.GeoDataFrame) -> geopandas.GeoDataFrame:
 
     Important is where many shortest paths change, or else where much road is likely.
     """
+    # By share of paths, then by expected length of road, both falling; ties by place and change.
     expected_m = tasks["length_m"].fillna(0) * tasks["probability"].fillna(1)
     places = (tasks["latitude"], tasks["longitude"], tasks["change"])
     order = np.lexsort((*places, -expected_m.round(3), -tasks["paths_share"].fillna(-1)))

@@ -137,8 +137,8 @@ def _roads_of(
     if not is_road.all():
         tell = reporter.log if is_osm_file(path) else reporter.warning
         tell(
-            f"{of}: {(~is_road).sum():,} of {len(layer):,} lines are left out, which have an identifier of "
-            "OpenStreetMap, but no tag highway. Empty the identifier of those that are roads."
+            f"{of}: {(~is_road).sum():,} of {len(layer):,} lines are left out, since they have an identifier of "
+            "OpenStreetMap but no tag highway. Empty the identifier of those that are roads."
         )
     return roads
 

@@ -14,8 +14,7 @@ from ..geodata.parallel_arrays import offsets_of
 from ..jobs.change_words import CHANGE, NEW
 from ..networks.lines import LineFields, lines_in, shared_plane
 from ..networks.osm_change import change_lines, check_junctions, meet
-from ..networks.osm_extract import PURPOSE, Extract, read_extract
-from ..networks.osm_file import PLACE_DIGITS, Ways, way_tags
+from ..networks.osm_file import EXTRACT, PLACE_DIGITS, Extract, Ways, read_extract, way_tags
 from ..networks.road_graph import as_drawn
 from .buffer_matching import matched_intervals
 
@@ -49,7 +48,7 @@ def check_extract(new: geopandas.GeoDataFrame, changes: geopandas.GeoDataFrame, 
     if len(mapped):
         place = shapely.point_on_surface(new.geometry.to_crs(_WGS84).iloc[mapped[0]])
         raise LayerError(
-            f"{len(mapped):,} new roads run along a way of the {PURPOSE} ({path}), so they have been mapped since: one "
+            f"{len(mapped):,} new roads run along a way of the {EXTRACT} ({path}), so they have been mapped since: one "
             f"at longitude {place.x:.5f}, latitude {place.y:.5f}.",
             "Compare road networks with this extract, or reject these roads.",
         )

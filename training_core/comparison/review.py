@@ -80,7 +80,7 @@ def without_rejected(layer: geopandas.GeoDataFrame, purpose: str, path: str) -> 
     if accepted.empty:
         raise LayerError(
             f"Features of the {purpose} ({path}) are {REJECTED}, and none is {ACCEPTED}.",
-            f"Set the field {REVIEW!r} of what is to be exported to {ACCEPTED!r}, or empty it everywhere.",
+            f"Set the field {REVIEW!r} to {ACCEPTED!r} for the features to export, or empty it everywhere.",
         )
     return accepted
 

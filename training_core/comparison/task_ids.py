@@ -72,6 +72,8 @@ def _kept_ids(names: Sequence[str], places: np.ndarray, earlier: Sequence[str]) 
     parts = [match.groups() for each in earlier if (match := _ID.fullmatch(each))]
     if not parts or not names:
         return {}
+    # Tasks of one change are compared on the sphere, those of others lie too far apart on the fourth axis; a pair is
+    # the same if each is the other's nearest.
     known = {name: number for number, name in enumerate(sorted({*names, *(part[0] for part in parts)}))}
     points = _points([known[name] for name in names], places)
     former = _points(

@@ -162,6 +162,7 @@ def lines_in(plane: pyproj.CRS, layer: geopandas.GeoDataFrame, fields: LineField
     Speeds that are not numbers above 0 are unknown, and all lines are open in both directions. An empty layer may lack
     the fields.
     """
+    # Single lines without heights and repeated vertices, each with the row of its feature; then attributes by row.
     shapes, feature = shapely.get_parts(layer.geometry.to_crs(plane).to_numpy(), return_index=True)
     shapes = shapely.remove_repeated_points(shapely.force_2d(shapes))
     is_line = shapely.length(shapes) > 0

@@ -86,12 +86,16 @@ def write_network(network: Network, paths: Mapping[str, str | Path]) -> dict[str
 
     `paths` has the file of each layer by the fields of `Network`. Layers with the same file share it.
     """
-    files: dict[str, dict[str, geopandas.GeoDataFrame]] = {}
-    for layer, path in paths.items():
-        files.setdefault(str(path), {})[layer] = getattr(network, layer)
-    for path, layers in files.items():
-        write_layers(path, layers, LAYERS)
+    write_tables({layer: getattr(network, layer) for layer in paths}, paths, LAYERS)
     return network.numbers
+
+
+def write_tables(
+    tables: Mapping[str, geopandas.GeoDataFrame], paths: Mapping[str, str | Path], geometries: Mapping[str, str]
+) -> None:
+    """Write tables, by layer, to the files of their layers; layers with the same file share it."""
+    for path in dict.fromkeys(str(paths[layer]) for layer in tables):
+        write_layers(path, {layer: tables[layer] for layer in tables if str(paths[layer]) == path}, geometries)
 
 
 def to_tables(

@@ -138,7 +138,7 @@ def _with_bridges(
     laid, is_laid = lay_bridges(lines, shapes)
     if not is_laid.all():
         reporter.warning(
-            f"Along {(~is_laid).sum():,} of {len(shapes):,} bridges ({job.bridges}) runs no line; they are left out."
+            f"No line runs along {(~is_laid).sum():,} of {len(shapes):,} bridges ({job.bridges}); these are left out."
         )
     return laid, np.arange(len(laid)) >= len(laid) - is_laid.sum()
 

@@ -16,8 +16,7 @@ from ..jobs.change_words import CHANGE, CHANGES
 from ..networks.line_export import export_layer
 from ..networks.lines import LineFields, read_line_layer
 from ..networks.osm_change import change_lines, meet
-from ..networks.osm_extract import read_extract
-from ..networks.osm_file import ways_of
+from ..networks.osm_file import read_extract, ways_of
 from ..system.outputs import Outputs
 
 PURPOSE = "changes"
@@ -53,7 +52,7 @@ def run(job: ExportChanges, reporter: Reporter) -> dict[str, Any]:
         reporter.progress(0.2, "Splitting lines where they meet")
         fields = {f"lines_{name}_field": name for name in (BRIDGE, ONE_WAY) if name in new.columns}
         if fields:
-            reporter.log(f"The tags {' and '.join(fields.values())} are those of the fields of these names.")
+            reporter.log(f"The tags {' and '.join(fields.values())} come from the fields of these names.")
         export = ExportNetwork(lines=job.changes, join_m=_JOIN_M, **fields)
         network, numbers = export_layer(new, export, reporter.silent())  # which speaks of routing
         ways = ways_of(network, BRIDGE, job.changes)

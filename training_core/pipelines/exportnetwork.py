@@ -46,7 +46,7 @@ def run(job: ExportNetwork, reporter: Reporter) -> dict[str, Any]:
             write_layers(geopackage, network.layers, {"nodes": "Point", "edges": "LineString"})
         if osm:
             if tagged := [name for name in TAG_FIELDS if name in network.edges]:
-                reporter.log(f"Tags in {job.osm} are made of the fields {', '.join(tagged)}.")
+                reporter.log(f"The tags in {job.osm} come from the fields {', '.join(tagged)}.")
             write_osm(ways_of(network, job.lines_bridge_field, job.lines), osm)
     paths = {"graphml": job.graphml, "geopackage": job.geopackage, "osm": job.osm}
     return {**{name: path for name, path in paths.items() if path}, **numbers}
