@@ -113,10 +113,8 @@ def _halves(line: BaseGeometry) -> BaseGeometry:
 def read_task_ids(path: str) -> list[str]:
     """Return the ids of the tasks in a challenge of unknown origin, those of RoadSeg alone, each once.
 
-    Raises
-    ------
-    LayerError
-        It cannot be read, is not a regular file or far too large, or is no challenge that RoadSeg wrote.
+    Raises LayerError if it cannot be read, is not a regular file or far too large, or is no challenge that RoadSeg
+    wrote.
     """
     remedy = "Choose a file that Make a MapRoulette challenge has written."
     try:

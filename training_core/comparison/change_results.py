@@ -48,12 +48,7 @@ def to_layer(
     """Return the segments with their change and the fields of their lines, in the CRS of the roads before.
 
     They are all segments of the network before, where they were drawn, and the new ones of the network after, attached
-    to them.
-
-    Raises
-    ------
-    LayerError
-        As `attach`.
+    to them. Raises LayerError as `attach` does.
     """
     before, after = segments[BEFORE].lines, segments[AFTER].lines
     kind = segments[AFTER].kind

@@ -75,10 +75,7 @@ class Pair:
 def read_pair(job: CompareNetworks, reporter: Reporter) -> Pair:
     """Read both networks, each in its own CRS.
 
-    Raises
-    ------
-    LayerError
-        A layer cannot be read, or the networks cover different areas.
+    Raises LayerError if a layer cannot be read, or the networks cover different areas.
     """
     fields = {
         BEFORE: LineFields(job.before_bridge_field, job.before_speed_field, job.speed_unit),

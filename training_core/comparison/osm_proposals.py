@@ -32,12 +32,9 @@ def new_roads(changes: geopandas.GeoDataFrame) -> geopandas.GeoDataFrame:
 
 
 def check_extract(new: geopandas.GeoDataFrame, changes: geopandas.GeoDataFrame, extract: Extract, path: str) -> None:
-    """Check that an extract is the one in which the new roads of a layer of changes are missing.
+    """Raise LayerError unless an extract is the one in which the new roads of a layer of changes are missing.
 
-    Raises
-    ------
-    LayerError
-        The roads that they are attached to have changed, or a new road has been mapped since.
+    Otherwise the roads that they are attached to have changed, or a new road has been mapped since.
     """
     check_junctions(_shared_places(new, changes), extract, path)
     plane = shared_plane(new)
@@ -77,21 +74,9 @@ def propose(
 ) -> list[str]:
     """Return the OsmChange file of each task as text; empty where none is proposed.
 
-    A task is of its own: where a road is cut into several, their ends are different nodes at one place.
-
-    Parameters
-    ----------
-    tasks : GeoDataFrame
-        As of `make_tasks`.
-    chosen, changes : GeoDataFrame
-        The lines that tasks were made of, and all lines of their layer.
-    path : str
-        The extract of OpenStreetMap.
-
-    Raises
-    ------
-    LayerError
-        As `read_extract`, `check_extract` and `change_lines`.
+    A task is of its own: where a road is cut into several, their ends are different nodes at one place. Tasks are as
+    from `make_tasks`, `chosen` the lines that they were made of, `changes` all lines of their layer, and `path` the
+    extract of OpenStreetMap. Raises LayerError as `read_extract`, `check_extract` and `change_lines` do.
     """
     shapes = tasks.geometry.to_numpy()
     west, _, east, _ = shapely.bounds(shapes).T

@@ -55,12 +55,8 @@ def export_layer(
 ) -> tuple[Routable, dict[str, Any]]:
     """Return the routable network of a layer's lines in any CRS, and its nodes, edges, length and components by name.
 
-    The job's paths are only used in errors.
-
-    Raises
-    ------
-    LayerError
-        A field is missing or has an unknown value, or the lines have no length or are too far apart for one plane.
+    The job's paths are only used in errors. Raises LayerError if a field is missing or has an unknown value, or the
+    lines have no length or are too far apart for one plane.
     """
     class_field = job.lines_class_field
     if not class_field and _CLASS_FIELD in layer.columns:

@@ -70,10 +70,7 @@ class Network:
 def layer_paths(job: Any) -> dict[str, str]:
     """Return the files of the layers that a job writes, by the names of its fields, which are those of `Network`.
 
-    Raises
-    ------
-    OutputError
-        RoadSeg cannot write one in this format.
+    Raises OutputError if RoadSeg cannot write one in this format.
     """
     paths = {layer: path for layer in LAYERS if (path := getattr(job, layer, ""))}
     for path in paths.values():

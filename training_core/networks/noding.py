@@ -65,12 +65,8 @@ def node_lines(lines: Lines, tolerance_m: float, name: str = "lines") -> tuple[G
 
     The origin of an edge is the line that it is a part of, and as which it runs. Its direction is BOTH, or ALONG or
     AGAINST the edge. Ends within `tolerance_m`, above 0, of another end or line are snapped to it. `name` is the lines
-    in the plural.
-
-    Raises
-    ------
-    LayerError
-        They meet in more places than `MAX_MEETINGS`, and than `MAX_MEETINGS_PER_SEGMENT` allows.
+    in the plural. Raises LayerError if they meet in more places than `MAX_MEETINGS`, and than
+    `MAX_MEETINGS_PER_SEGMENT` allows.
     """
     if not len(lines):
         return replace(EMPTY, origin=np.zeros(0, dtype=np.int64)), np.zeros(0, dtype=np.int64)

@@ -78,13 +78,7 @@ def meet(places: np.ndarray, extract: Extract) -> Meetings:
 
 
 def check_junctions(junctions: np.ndarray, extract: Extract, path: str) -> None:
-    """Check that places where new roads are attached, (n, 2) float64 in degrees, lie on the ways of an extract.
-
-    Raises
-    ------
-    LayerError
-        One does not.
-    """
+    """Raise LayerError unless the places of junctions, (n, 2) float64 in degrees, lie on ways of an extract."""
     missing = int((~meet(junctions, extract).met()).sum()) if len(junctions) else 0
     if missing:
         raise LayerError(
@@ -101,12 +95,8 @@ def change_lines(
     """Yield the lines of an OsmChange file that creates ways, and puts their nodes into ways of an extract.
 
     `parts` are the places and tags of the ways, as from `Ways.parts`, and `places` their longitude and latitude in
-    degrees.
-
-    Raises
-    ------
-    LayerError
-        A way to be modified would have too many nodes, or a tag has characters that XML cannot hold.
+    degrees. Raises LayerError if a way to be modified would have too many nodes, or a tag has characters that XML
+    cannot hold.
     """
     ids: dict[int, int] = {}
     ways: list[str] = []

@@ -70,26 +70,14 @@ class Ways:
 
 
 def check_osm_output(path: str) -> None:
-    """Check that a path ends in a format of OpenStreetMap's, and that the runtime can write it.
-
-    Raises
-    ------
-    OutputError
-        It cannot.
-    """
+    """Raise OutputError unless a path ends in a format of OpenStreetMap's, and the runtime can write it."""
     if not path.lower().endswith(ENDINGS):
         raise OutputError(f"{path} is in no format of OpenStreetMap's.", f"End its name in {' or '.join(ENDINGS)}.")
     require_osmium(path)
 
 
 def require_osmium(path: str) -> None:
-    """Check that the runtime can read and write files of OpenStreetMap.
-
-    Raises
-    ------
-    OutputError
-        It has no osmium.
-    """
+    """Raise OutputError if the runtime has no osmium, which reads and writes files of OpenStreetMap."""
     if find_spec("osmium") is None:
         raise OutputError(
             f"{path} cannot be read or written: the runtime has no osmium.",
@@ -101,12 +89,8 @@ def ways_of(network: Routable, bridge_field: str, of: str) -> Ways:
     """Return each road of a network as one way, one-way roads in their direction.
 
     Vertices that become the same place are dropped, and with them loops shorter than that. `bridge_field` is the field
-    of bridges, or empty. `of` names the layer in errors.
-
-    Raises
-    ------
-    LayerError
-        A road crosses the antimeridian, which no way may do.
+    of bridges, or empty. `of` names the layer in errors. Raises LayerError if a road crosses the antimeridian, which no
+    way may do.
     """
     roads = network.edges[~network.edges["reversed"]]
     shapes = shapely.transform(roads.geometry.to_numpy(), lambda points: np.round(points, PLACE_DIGITS))
@@ -186,11 +170,7 @@ def write_osm(ways: Ways, path: str | Path) -> None:
     """Write ways to a file, replacing it: PBF where its suffix is .pbf, XML where it is .osm.
 
     Objects are in ascending order of their ids, as Valhalla demands. The header asks JOSM to warn before an upload.
-
-    Raises
-    ------
-    OutputError
-        There is no room.
+    Raises OutputError if there is no room.
     """
     import osmium
     from osmium.osm.mutable import Node, Way
@@ -245,13 +225,9 @@ class Extract:
 def read_extract(path: str, around: np.ndarray) -> Extract:
     """Return the roads of an extract near the box around places: (n, 2) float64 longitude and latitude in degrees.
 
-    Raises
-    ------
-    LayerError
-        The file is no extract, or cannot be read; it has new objects, or other edits; its ways have no versions, or it
-        has one twice, as the history of ways does; or no road is there.
-    OutputError
-        The runtime cannot read it.
+    Raises LayerError if the file is no extract, or cannot be read; it has new objects, or other edits; its ways have no
+    versions, or it has one twice, as the history of ways does; or no road is there. Raises OutputError if the runtime
+    cannot read it.
     """
     name = f"The {EXTRACT} ({path})"
     if not path.lower().endswith(ENDINGS):

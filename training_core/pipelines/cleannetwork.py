@@ -59,12 +59,8 @@ def read_bridges(path: str, reporter: Reporter) -> geopandas.GeoDataFrame:
     """Return a layer of bridges in its own CRS: all of its lines, or those that a field `bridge` or `layer` marks.
 
     A line is marked by a bridge, or by a layer above 0 where the table has no field `bridge`; a field `layer` with
-    texts, such as names of merged layers, marks none. How many are marked is told.
-
-    Raises
-    ------
-    LayerError
-        As `lines.read_line_layer`.
+    texts, such as names of merged layers, marks none. How many are marked is told. Raises LayerError as
+    `lines.read_line_layer` does.
     """
     layer = read_line_layer(path, "bridges", LineFields(), reporter)
     if "bridge" in layer.columns:
@@ -93,12 +89,8 @@ def clean_layer(
     """Return the clean network of a layer's lines, in the layer's CRS; paths in the job are not read.
 
     A part of a line has the line's fields and direction. Where two one-way lines lie on each other, one is kept, as a
-    two-way road. Roads on `bridges` have OpenStreetMap's tags of a bridge.
-
-    Raises
-    ------
-    LayerError
-        The lines are too far apart for one plane.
+    two-way road. Roads on `bridges` have OpenStreetMap's tags of a bridge. Raises LayerError if the lines are too far
+    apart for one plane.
     """
     plane = shared_plane(layer, of=job.lines)
     lines = lines_in(plane, layer, LineFields(bridge=job.lines_bridge_field))

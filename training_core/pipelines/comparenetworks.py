@@ -33,7 +33,7 @@ from ..system.timing import Stages
 
 
 def run(job: CompareNetworks, reporter: Reporter) -> dict[str, Any]:
-    """Run the job; see `jobs.CompareNetworks`."""
+    """Run the job and return its result; see `jobs.CompareNetworks`."""
     wanted = {name: getattr(job, name) for name in ("changes", "reached", "report", "numbers") if getattr(job, name)}
     for name in {"changes", "reached"} & set(wanted):
         check_vector_output(wanted[name], 2 if job.changes == job.reached else 1)

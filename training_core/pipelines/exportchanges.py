@@ -25,16 +25,7 @@ _JOIN_M = 0.01
 
 
 def run(job: ExportChanges, reporter: Reporter) -> dict[str, Any]:
-    """Run the job and return its result; see `jobs.ExportChanges`.
-
-    Raises
-    ------
-    OutputError
-        The file has another ending than .osc, or there is no room.
-    LayerError
-        There is no new road to export, or as `read_line_layer`, `known_only`, `without_rejected`, `read_extract`,
-        `check_extract` and `change_lines`.
-    """
+    """Run the job and return its result; see `jobs.ExportChanges`."""
     if not job.osc.lower().endswith(".osc"):
         raise OutputError(f"{job.osc} is no name of a change file.", "End its name in .osc.")
     with Outputs(inputs=[job.changes, job.extract]) as outputs:

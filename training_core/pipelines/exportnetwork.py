@@ -20,15 +20,7 @@ from ..system.outputs import Outputs
 
 
 def run(job: ExportNetwork, reporter: Reporter) -> dict[str, Any]:
-    """Run the job and return its result; see `jobs.ExportNetwork`.
-
-    Raises
-    ------
-    OutputError
-        A path ends in no format that can be written, or there is no room.
-    LayerError
-        As `without_rejected`, `export_layer` and `ways_of`.
-    """
+    """Run the job and return its result; see `jobs.ExportNetwork`."""
     _check_outputs(job)
     with Outputs(inputs=[job.lines]) as outputs:
         graphml = outputs.stage(job.graphml) if job.graphml else None
