@@ -65,19 +65,17 @@ def read_bridges(path: str, reporter: Reporter) -> geopandas.GeoDataFrame:
     layer = read_line_layer(path, "bridges", LineFields(), reporter)
     if "bridge" in layer.columns:
         field, is_marked = "bridge", layer["bridge"].map(is_bridge).to_numpy(dtype=bool)
-    elif "layer" in layer.columns and not _has_names(layer["layer"]):
-        field, is_marked = "layer", numbers_in(layer["layer"]) > 0
+    elif "layer" in layer.columns:
+        # Texts that are no numbers are names of layers that QGIS has merged.
+        values, levels = layer["layer"], numbers_in(layer["layer"])
+        if any(str(value).strip() for value in values[np.isnan(levels) & values.notna()]):
+            return layer
+        field, is_marked = "layer", levels > 0
     else:
         return layer
     tell = reporter.warning if len(layer) and not is_marked.any() else reporter.log
     tell(f"{is_marked.sum():,} of {len(layer):,} lines of the bridges ({path}) are bridges by the field {field!r}.")
     return layer[is_marked]
-
-
-def _has_names(values: pandas.Series) -> bool:
-    """Whether a field has texts that are no numbers, as `layer` has in what QGIS has merged of several layers."""
-    given = [str(value).strip() for value in values[np.isnan(numbers_in(values)) & values.notna()]]
-    return any(given)
 
 
 def clean_layer(
@@ -99,7 +97,8 @@ def clean_layer(
         lines, laid = _with_bridges(lines, bridges, plane, job, reporter)
     one_way = next((str(name) for name in layer.columns if str(name).lower() == _ONE_WAY), "")
     if one_way:
-        lines = replace(lines, direction=_directions(layer[one_way])[lines.feature])
+        known = [BOTH if direction is None else direction for direction in directions_of(layer[one_way])]
+        lines = replace(lines, direction=np.array(known, dtype=np.int64)[lines.feature])
     graph = clean_lines(lines, job, reporter)
     origin = np.asarray(graph.origin, dtype=np.int64)
     is_two_way, line = origin >= len(lines), origin % max(len(lines), 1)
@@ -145,11 +144,6 @@ def _tagged(columns: dict[str, Any], is_bridge: np.ndarray) -> dict[str, Any]:
         texts = [None if pandas.isna(each) else str(each) for each in held]
         tagged[name] = np.where(is_bridge, value, np.array(texts, dtype=object))
     return tagged
-
-
-def _directions(values: pandas.Series) -> np.ndarray:
-    """Return the direction of each feature by the values of a one-way field, (n,) int64; BOTH where it is unknown."""
-    return np.array([BOTH if direction is None else direction for direction in directions_of(values)], dtype=np.int64)
 
 
 def _opened(values: pandas.Series, is_two_way: np.ndarray) -> pandas.Series:
