@@ -78,9 +78,9 @@ def train(setup: Setup, training: Training, reporter: Reporter, group: Group) ->
             writer.write(training)
             if not setup.job.keep_best:
                 raise Cancelled(
-                    "Stopped; no model was written. The same job with resume continues from here."
+                    "Stopped. No model was written. The same job with resume continues from here."
                 ) from None
         if training.best_so_far is None:
             training.validate()
-        training.history.notes.append(f"Stopped at step {training.history.step}; this is the best model up to then.")
+        training.history.notes.append(f"Stopped at step {training.history.step}. This is the best model so far.")
         return True

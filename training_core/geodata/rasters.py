@@ -96,8 +96,8 @@ def band_names(dataset: DatasetReader) -> dict[int, str]:
     result = _RESULTS.get(dataset.descriptions[0] or "")
     if result and dataset.count == 1 and dataset.nodata == NO_DATA:
         raise ImageryError(
-            f"{dataset.name} is {result} that RoadSeg has written, and no image.",
-            "Choose the image that it was made from.",
+            f"{dataset.name} is {result} that RoadSeg wrote, not an image.",
+            "Choose the image from which it was made.",
         )
     names = {}
     for index, color, description in zip(dataset.indexes, dataset.colorinterp, dataset.descriptions):
@@ -259,7 +259,7 @@ def require_computable(bands: tuple[Band, ...], image: str) -> None:
             raise ImageryError(
                 f"The values of {band.name} of {image} cannot be normalized: their mean is {band.mean:.3g}, their "
                 f"deviation {band.std:.3g}.",
-                f"{_UNDECLARED} Else scale the values.",
+                f"{_UNDECLARED} Otherwise, scale the values.",
             )
 
 
@@ -280,8 +280,8 @@ def require_normal(normalized: np.ndarray, dtype: np.dtype, bands: tuple[Band, .
             raise ImageryError(
                 f"{image} has values in {band.name} that are too far from the mean ({band.mean:.3g}, deviation "
                 f"{band.std:.3g}) for the model to compute with.",
-                f"{_UNDECLARED} Else choose a model that was trained on such values.",
+                f"{_UNDECLARED} Otherwise, choose a model that was trained on such values.",
             )
 
 
-_UNDECLARED = "If very large values stand for missing data, declare that value as the raster's nodata value."
+_UNDECLARED = "If a very large value stands for missing data, declare it as the raster's nodata value."

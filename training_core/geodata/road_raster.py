@@ -178,7 +178,7 @@ def _probability_raster(dataset: DatasetReader, threshold: float) -> RoadRaster:
         low, high = (probability.min(), probability.max()) if probability.size else (0.0, 0.0)
         if not (low >= -1e-3 and high <= 1 + 1e-3):
             raise ImageryError(
-                f"{dataset.name} holds numbers from {low:g} to {high:g}, which are no probabilities.",
+                f"{dataset.name} holds numbers from {low:g} to {high:g}, which are not probabilities.",
                 "Give a probability from 0 to 1, or a mask of whole numbers.",
             )
         return probability, known
@@ -269,5 +269,5 @@ def _tagged_classes(dataset: DatasetReader) -> tuple[RoadClass, ...]:
             f"{dataset.name} has no names and speeds of road classes (in its tag {CLASSES_TAG}).", _CLASSES_REMEDY
         ) from error
     if not classes or not np.issubdtype(np.dtype(dataset.dtypes[0]), np.integer):
-        raise ImageryError(f"{dataset.name} holds no numbers of road classes.", _CLASSES_REMEDY)
+        raise ImageryError(f"{dataset.name} does not hold numbers of road classes.", _CLASSES_REMEDY)
     return classes

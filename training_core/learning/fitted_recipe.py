@@ -59,13 +59,13 @@ def fit_recipe(job: FineTune, step_s: float) -> Fit:
     if not has_choice(job):
         return Fit(_options(job, 0, USUAL_CHIP_PX))
     steps = STEPS_FRACTION * job.minutes * 60 / step_s
-    measured = f"A training step takes {step_s:.2f} s, so that the time budget holds about {steps:.0f}"
+    measured = f"A training step takes {step_s:.2f} s, so the time budget holds about {steps:.0f}"
     if steps >= (ENOUGH_STEPS if job.base_model else ENOUGH_STEPS_FROM_RANDOM):
         return Fit(_options(job, 0, USUAL_CHIP_PX), f"{measured}: enough for the usual recipe.")
     options = _options(job, FROZEN_STAGES if job.base_model else 0, SMALL_CHIP_PX)
     frozen = f", and the first {options['frozen_stages']} of the encoder's 5 stages are frozen"
-    made = f"chips of {options['chip_px']} px are taken{frozen if options['frozen_stages'] else ''}"
-    return Fit(options, f"{measured}. So that more fit in, {made}.")
+    made = f"chips of {options['chip_px']} px are used{frozen if options['frozen_stages'] else ''}"
+    return Fit(options, f"{measured}. To fit in more steps, {made}.")
 
 
 def _options(job: FineTune, frozen_stages: int, chip_px: int) -> dict[str, int]:

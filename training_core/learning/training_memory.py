@@ -173,7 +173,7 @@ def plan_memory(
     limit_bytes, bound_bytes = max_bytes(processes), _bound_bytes(architecture, recipe, chip_px)
     if architecture.is_resnet_unet and bound_bytes <= limit_bytes:
         log(
-            f"Training needs less than {bound_bytes / 1e9:.1f} GB of memory{each}; {limit_bytes / 1e9:.1f} GB are "
+            f"Training needs less than {bound_bytes / 1e9:.1f} GB of memory{each}, and {limit_bytes / 1e9:.1f} GB are "
             "available."
         )
         return MemoryPlan(recipe.recompute == "yes", 0)
@@ -185,11 +185,11 @@ def plan_memory(
         peak_bytes = footprint.peak_bytes(recipe.batch_size, chip_px, recipe.accumulation)
         need = f"{peak_bytes / 1e9:.1f} GB of memory{each}{', recomputing activations' * is_recomputing}"
         if peak_bytes <= limit_bytes:
-            log(f"Training needs about {need}; {limit_bytes / 1e9:.1f} GB are available.")
+            log(f"Training needs about {need}, and {limit_bytes / 1e9:.1f} GB are available.")
             return MemoryPlan(is_recomputing, peak_bytes + sent_bytes)
     raise ResourceError(
-        f"Training with chips of {chip_px} px and batch size {recipe.batch_size} needs about {need}; "
-        f"only {limit_bytes / 1e9:.1f} GB are available.",
+        f"Training with chips of {chip_px} px and batch size {recipe.batch_size} needs about {need}, but only "
+        f"{limit_bytes / 1e9:.1f} GB are available.",
         _what_would_fit(footprint, recipe, chip_px, limit_bytes)
         + (" Or lower the number of processes (processes)." if processes > 1 else ""),
     )

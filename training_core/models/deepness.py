@@ -133,7 +133,7 @@ def _road_channel(names: dict[str, str], channels: int, path: str) -> int:
     roads = [number for number, name in names.items() if name.strip().lower() in _ROAD]
     expected = [set(map(str, range(channels)))] if channels > 1 else [{"0"}, {"0", "1"}]
     if names.keys() not in expected or len(roads) != 1 or (channels == 1 and roads != [max(names)]):
-        raise _unfit(path, f"has the classes {shown(list(names.values()))}, of which not one is road")
+        raise _unfit(path, f"has the classes {shown(list(names.values()))}, but exactly one must be road")
     return int(roads[0])
 
 
@@ -143,7 +143,7 @@ def _check_end(model: ModelProto, channels: int, path: str) -> None:
     axes = [each.i for each in last.attribute if each.name == "axis"] if last else []
     is_probability = last and (last.op_type == "Sigmoid" if channels == 1 else (last.op_type, axes) == ("Softmax", [1]))
     if not is_probability:
-        raise _unfit(path, f"ends in no {'sigmoid' if channels == 1 else 'softmax over its classes'}")
+        raise _unfit(path, f"does not end in a {'sigmoid' if channels == 1 else 'softmax over its classes'}")
 
 
 def _connect(model: ModelProto, channel: Optional[int]) -> None:

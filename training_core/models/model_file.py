@@ -101,7 +101,7 @@ def check_numbers(weights: dict[str, torch.Tensor], path: str) -> None:
         is_sound = not tensor.is_floating_point() or not tensor.numel() or _is_within(tensor, name)
         if not is_sound:
             raise ModelFileError(
-                f"The weights {shown(name)} in {path} hold values that are no numbers, or out of any range.",
+                f"The weights {shown(name)} in {path} hold values that are not numbers or are out of any range.",
                 "Copy the model again, train it again, or choose another.",
             )
 
@@ -119,10 +119,10 @@ def check_file(path: str) -> None:
     try:
         status = Path(path).stat()
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "no path is like that"
+        reason = getattr(error, "strerror", None) or "this path is impossible"
         raise ModelFileError(f"The model {path} cannot be opened ({reason}).", "Choose a model file.") from error
     if not stat.S_ISREG(status.st_mode):  # reading a pipe or a device might never end
-        raise ModelFileError(f"The model {path} is no file, and cannot be opened.", "Choose a model file.")
+        raise ModelFileError(f"The model {path} is not a file, and cannot be opened.", "Choose a model file.")
     if status.st_size > MAX_BYTES:
         raise ModelFileError(
             f"{path} has {status.st_size / 1e9:.1f} GB, which is too large for a RoadSeg model.", "Choose another file."

@@ -189,7 +189,7 @@ def parse_onnx(path: str) -> ModelProto:
 def _read_card(model: ModelProto, path: str) -> ModelCard:
     texts = [note.value for note in model.metadata_props if note.key == CARD_KEY]
     if not texts:
-        raise ModelFileError(f"{path} is an ONNX file, but no RoadSeg model.", "Choose one made by Export a model.")
+        raise ModelFileError(f"{path} is an ONNX file, but not a RoadSeg model.", "Choose one made by Export a model.")
     if len(texts) > 1:
         raise _damaged(path)
     return card_from_text(texts[0], path)[0]
@@ -263,7 +263,7 @@ def _check_weights(model: ModelProto, path: str) -> None:
             raise _damaged(path) from error
         if not ((0 if name in variances else -MAX_WEIGHT) <= low and high <= MAX_WEIGHT):
             raise ModelFileError(
-                f"The weights {shown(name)} in {path} hold values that are no numbers, or out of any range.",
+                f"The weights {shown(name)} in {path} hold values that are not numbers or are out of any range.",
                 "Copy the model again, train it again, or choose another.",
             )
 
@@ -299,4 +299,4 @@ def _is_image(value: onnx.ValueInfoProto, name: str, channels: int) -> bool:
 
 
 def _damaged(path: str) -> ModelFileError:
-    return ModelFileError(f"{path} is damaged or no ONNX file.", "Copy it again or choose another.")
+    return ModelFileError(f"{path} is damaged or not an ONNX file.", "Copy it again or choose another.")

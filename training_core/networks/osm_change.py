@@ -90,10 +90,10 @@ def check_junctions(junctions: np.ndarray, extract: Extract, path: str) -> None:
     missing = int((~meet(junctions, extract).met()).sum()) if len(junctions) else 0
     if missing:
         raise LayerError(
-            f"{missing:,} of {len(junctions):,} places where new roads are attached to roads before lie on no way of "
-            f"the {PURPOSE} ({path}).",
-            "The extract is another than the roads before, or has changed: run Compare road networks with it, and "
-            "review its changes.",
+            f"{missing:,} of {len(junctions):,} places where new roads are attached to roads before do not lie on a "
+            f"way of the {PURPOSE} ({path}).",
+            "The extract differs from the roads before, or has changed. Run Compare road networks with it, and review "
+            "the changes.",
         )
 
 

@@ -75,7 +75,9 @@ def check_osm_output(path: str) -> None:
         It cannot.
     """
     if not path.lower().endswith(ENDINGS):
-        raise OutputError(f"{path} is in no format of OpenStreetMap's.", f"End its name in {' or '.join(ENDINGS)}.")
+        raise OutputError(
+            f"{path} is not in a format of OpenStreetMap.", f"Give a name that ends in {' or '.join(ENDINGS)}."
+        )
     require_osmium(path)
 
 

@@ -121,7 +121,7 @@ def _set_up(job: FineTune, reporter: Reporter, group: Group) -> tuple[Setup, Tra
         training_images = read_training_images(job, truth, resolution_m, base_bands, reporter)
         images = training_images.in_memory
         if card and card.classes and not drawn_classes:
-            reporter.warning("The drawn roads have no classes: those of the base model are kept, but not trained.")
+            reporter.warning("The drawn roads have no classes. The base model's classes are kept but not trained.")
         identity = identify(job, training_images)
         former = read_former(checkpoint_path(job.model), job.resume, identity, reporter) if group.leads else None
     names = tuple(band.name for band in images[0].bands)

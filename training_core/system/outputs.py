@@ -101,7 +101,7 @@ class Outputs:
         if final.is_dir():
             raise OutputError(f"{destination} is a folder.", "Give a file name.")
         if final.exists() and not final.is_file():
-            raise OutputError(f"{destination} is no file.", "Give a file name.")
+            raise OutputError(f"{destination} is not a file.", "Give a file name.")
         if is_read_only(final):
             raise OutputError(f"{destination} is read-only.", "Choose another name.")
 
@@ -213,7 +213,7 @@ def _remove_sidecar(final: Path, sidecar: Path) -> None:
         raise OutputError(
             f"{final} is written, but {sidecar.name}, which belonged to the file before it, cannot be removed "
             f"({_why(error)}).",
-            "Close the program that uses it, and delete it: programs would take it for a part of the new file.",
+            "Close the program that uses it, and delete it: programs would treat it as a part of the new file.",
         ) from error
 
 

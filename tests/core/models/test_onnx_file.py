@@ -162,11 +162,11 @@ def _not_written(path):
 @pytest.mark.parametrize(
     ("write", "words"),
     [
-        *((lambda path, content=content: path.write_bytes(content), "damaged or no ONNX file")
+        *((lambda path, content=content: path.write_bytes(content), "damaged or not an ONNX file")
           for content in (b"", b"hello", b"PK\x03\x04", b"\x80\x02}q\x00.")),
         (_not_written, "cannot be opened"),
         (lambda path: (path.touch(), os.truncate(path, 1 << 31)), "too large"),
-        (make_pipe, "is no file"),  # and not waited for
+        (make_pipe, "is not a file"),  # and not waited for
     ],
 )  # fmt: skip
 def test_other_files_are_refused(tmp_path, write, words):
@@ -248,7 +248,7 @@ def _that_enlarges_without_limit(model):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda model: model.ClearField("metadata_props"), "no RoadSeg model"),
+        (lambda model: model.ClearField("metadata_props"), "not a RoadSeg model"),
         (_without_its_sigmoid, "does not match its description"),
         (_set(lambda model: model.opset_import[0], "version", 9999), "version of the ONNX operators"),
         (_set(lambda model: model.opset_import[0], "version", 7), "version of the ONNX operators"),
@@ -263,9 +263,9 @@ def _that_enlarges_without_limit(model):
             "has layers that no RoadSeg model has (Loop)",
         ),
         (_set(lambda model: model.graph.node[0], "domain", "org.example"), "has layers that no RoadSeg model has"),
-        (_with_a_weight_of(np.nan), "no numbers"),
-        (_with_a_weight_of(-np.inf), "no numbers"),
-        (_with_a_weight_of(1e30), "no numbers"),
+        (_with_a_weight_of(np.nan), "not numbers"),
+        (_with_a_weight_of(-np.inf), "not numbers"),
+        (_with_a_weight_of(1e30), "not numbers"),
         (_of_another_shape, "damaged"),
         (_with_fewer_bytes, "damaged"),
         (lambda model: _weight(model).dims.__setitem__(0, -1), "damaged"),
