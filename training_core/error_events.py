@@ -27,7 +27,7 @@ def explain(error: BaseException, reporter: Reporter) -> events.Error:
         return events.Error(
             "resources",
             "There is not enough memory for this job.",
-            "Do it for a part of the image or layer, or lower the tile size, chip size or batch size.",
+            "Run it on a part of the image or layer, or lower the tile size, chip size or batch size.",
         )
     if "Too many open files" in str(error):  # some libraries say so in errors of their own
         return events.Error(
@@ -39,7 +39,7 @@ def explain(error: BaseException, reporter: Reporter) -> events.Error:
     return events.Error(
         "unexpected",
         _shortened(without_passwords(f"Unexpected error: {type(error).__name__}: {error}")),
-        "The log has the details; please report them with it.",
+        "The log has the details. Please report the error with the log.",
     )
 
 

@@ -88,7 +88,7 @@ class OutputError(RoadSegError, code="output"):
     @classmethod
     def incomplete(cls, path: object) -> "OutputError":
         """Return the error for a file that, read back, is not complete."""
-        return cls(f"{path} cannot be written whole.", "Make room on the disk, or choose another folder.")
+        return cls(f"{path} cannot be written completely.", "Make room on the disk, or choose another folder.")
 
 
 class RuntimeEnvironmentError(RoadSegError, code="runtime"):
@@ -106,5 +106,5 @@ class WorkerError(RoadSegError, code="worker"):
 class Cancelled(RoadSegError, code="cancelled"):
     """The user stopped the job."""
 
-    def __init__(self, message: str = "Stopped before it was finished; no output was written.") -> None:
+    def __init__(self, message: str = "Stopped before it was finished. No output was written.") -> None:
         super().__init__(message)

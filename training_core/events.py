@@ -194,7 +194,7 @@ def describe_failures(result: dict[str, Any]) -> str:
     if not result.get("partial"):
         return ""
     failures = result.get("failures") or []
-    lines = [f"Only a part was done: {len(failures):,} failed. Run it again to complete it."]
+    lines = [f"Only part of the job was done: {len(failures):,} failed. Run it again to complete it."]
     for failure in failures[:MAX_DESCRIBED]:
         text = " ".join(filter(None, (failure.get("reason"), failure.get("remedy"))))
         lines.append(f"{failure['scene']}: {text}" if failure.get("scene") else text)

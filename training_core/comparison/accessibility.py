@@ -98,7 +98,7 @@ def read_points(job: CompareNetworks, plane: pyproj.CRS, reporter: Reporter) -> 
         names, points = np.concatenate([names, origin_names]), np.concatenate([points, origins])
     elif len(layer) < 2:
         raise LayerError(
-            f"The places ({job.places}) are one point, and there are no origins: there is no route to compare.",
+            f"All places ({job.places}) are one point, and there are no origins, so there is no route to compare.",
             "Give origins, or more places.",
         )
     damage = None
@@ -163,8 +163,9 @@ def _warn_of_gaps(interrupted: int, count: int, reporter: Reporter) -> None:
     """Warn if the fraction of interrupted places shows that the lines have gaps."""
     if interrupted > _WARNED_INTERRUPTED * count:
         reporter.warning(
-            f"{interrupted:,} of {count:,} places are interrupted by gaps in the roads after that are too short to be "
-            "classified as lost. Clean these roads first, or let routes run on what remains (routes_on)."
+            f"The routes of {interrupted:,} of {count:,} places are interrupted by gaps in the roads after that are "
+            "too short to be classified as lost. Clean these roads first, or let routes run on the remaining roads "
+            "(routes_on)."
         )
 
 

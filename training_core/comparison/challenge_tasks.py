@@ -36,15 +36,17 @@ MAX_PARTS = 1_000_000
 _MAX_LENGTH_M = 4e7
 # What a mapper is to do, by change; the measure is a length, or the offset of a displaced road.
 _INSTRUCTIONS = {
-    NEW: "The image shows a road here{measure} that the map lacks. If you see it, too, draw it, or check it if it is "
-    "drawn already, and choose its class.",
+    NEW: (
+        "The image shows a road here{measure} that the map lacks. If you see it, too, draw it and choose its "
+        "class. If it is drawn already, check it."
+    ),
     LOST: "The map has a road here{measure} that the image does not show. It may only be hidden, as under trees: "
     "change the map only if you see that the road is gone.",
     DISPLACED: "The image shows this road beside its place on the map{measure}. Check the offset of your imagery "
     "first, and move the road if it is misplaced.",
     GAP: "Two roads end near each other here{measure} and may be connected. If you see a road between them, draw it.",
     DEAD_END: "A dead-end road{measure} may be missing here. If you see it, draw it.",
-    APART: "A road here is not connected with the nearest other one{measure}. If you see a road between them, draw it.",
+    APART: ("A road here is not connected to the nearest other one{measure}. If you see a road between them, draw it."),
 }
 
 
@@ -124,8 +126,8 @@ def _split(shapes: np.ndarray, job: MakeChallenge) -> tuple[np.ndarray, np.ndarr
     counts = np.ceil(shapely.length(shapes) / job.max_length_m).astype(np.int64)
     if counts.sum() > MAX_PARTS:
         raise LayerError(
-            f"The {PURPOSE} ({job.layer}) have {counts.sum():,} stretches of {job.max_length_m:g} m, and at most "
-            f"{MAX_PARTS:,} can be tasks.",
+            f"The {PURPOSE} ({job.layer}) would give {counts.sum():,} stretches of {job.max_length_m:g} m, but at "
+            f"most {MAX_PARTS:,} can become tasks.",
             "Raise the longest stretch (max_length_m), or take a part of the layer.",
         )
     # As many equal parts of each line as are short enough.

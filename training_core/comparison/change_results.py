@@ -113,9 +113,11 @@ def _of_like_types(one: geopandas.GeoDataFrame, other: geopandas.GeoDataFrame) -
 _WARNED_LOST_FRACTION = 0.5
 # What routes run on, by the job's word for it.
 ROUTES_ON = {
-    "after": "Routes run on the roads after, as they are drawn: where one was not seen, as under trees, they "
-    "are interrupted.",
-    "remaining": "Routes run on the roads before that are intact or displaced, and on the new ones.",
+    "after": (
+        "Routes run on the roads after, as they are drawn. A road that was not seen, for example under trees, "
+        "interrupts them."
+    ),
+    "remaining": "Routes run on the roads before that are intact or displaced, and on the new roads.",
 }
 
 
@@ -132,7 +134,7 @@ def warn_of_loss(before: ChangeSegments, reporter: Reporter) -> None:
     if fraction > _WARNED_LOST_FRACTION:
         reporter.warning(
             f"{fraction:.0%} of the roads before are lost. Check that both layers are aligned, and that the new image "
-            "shows all of this area; else give its outline as area of interest."
+            "shows all of this area. If it does not, give its outline as area of interest."
         )
 
 
@@ -178,24 +180,24 @@ def summary_sentences(document: dict[str, Any]) -> list[str]:
     ]
     before, after, shift = document["before"], document["after"], document["shift"]
     sentences = [
-        f"Roads before, {before['length_m'] / 1000:.2f} km: {words[0]}, {words[1]} and {words[2]}. Roads after, "
-        f"{after['length_m'] / 1000:.2f} km: {words[3]}. A stretch is intact if a road of the other network runs along "
-        f"it within {document['tolerance_m']:g} m, and displaced within {document['displaced_m']:g} m, at an angle of "
-        f"at most {document['parallel_angle']:g} degrees. Stretches shorter than {document['min_stretch_m']:g} m count "
-        "as their neighbors."
+        f"Roads before: {before['length_m'] / 1000:.2f} km, of which {words[0]}, {words[1]} and {words[2]}. Roads "
+        f"after: {after['length_m'] / 1000:.2f} km, of which {words[3]}. Intact roads lie along a road of the other "
+        f"network within {document['tolerance_m']:g} m, and displaced roads within {document['displaced_m']:g} m, at "
+        f"an angle of at most {document['parallel_angle']:g} degrees. Stretches shorter than "
+        f"{document['min_stretch_m']:g} m count as their neighbors."
     ]
     if shift["measured"]:
         offset = offset_words(shift["east_m"], shift["north_m"])
         removed = "removed" if shift["taken_off"] else "not removed"
         sentences.append(
-            f"As a whole, the roads after are offset from those before by {offset}; this shift is {removed}."
+            f"The roads after are offset as a whole from the roads before by {offset}. This shift is {removed}."
             if offset
-            else "As a whole, the roads after are not offset from those before."
+            else "The roads after are not offset as a whole from the roads before."
         )
     routes = document["routes"]
     if routes is not None:
         counts = ", ".join(
             f"{count} {status.replace('_', ' ')}" for status, count in routes.items() if status != "places"
         )
-        sentences.append(f"Places, {routes['places']}: {counts}. {ROUTES_ON[document['routes_on']]}")
+        sentences.append(f"Places: {routes['places']}, of which {counts}. {ROUTES_ON[document['routes_on']]}")
     return sentences

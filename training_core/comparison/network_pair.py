@@ -134,8 +134,8 @@ def _roads_of(
     if not is_road.all():
         tell = reporter.log if is_osm_file(path) else reporter.warning
         tell(
-            f"{of}: {(~is_road).sum():,} of {len(layer):,} lines are left out, since they have an identifier of "
-            "OpenStreetMap but no tag highway. Empty the identifier of those that are roads."
+            f"{of}: {(~is_road).sum():,} of {len(layer):,} lines are left out, because they have an identifier of "
+            "OpenStreetMap but no tag highway. If some of them are roads, empty their identifier."
         )
     return roads
 
@@ -174,13 +174,14 @@ def _align(roads: dict[str, RoadGraph], job: CompareNetworks, reporter: Reporter
     moved = move_closer(before, after, by_m, job.tolerance_m, job.parallel_angle)
     shift = Shift(float(by_m[0]), float(by_m[1]), True, job.align and moved is not None)
     offset = offset_words(shift.east_m, shift.north_m) or "less than 0.1 m"
-    words = f"As a whole, the {AFTER} are offset by {offset} from the {BEFORE}"
+    words = f"The {AFTER} are offset as a whole by {offset} from the {BEFORE}"
     if moved is not None and job.align:
-        reporter.log(f"{words}; this shift is removed before they are compared (align).")
+        reporter.log(f"{words}. This shift is removed before the comparison (align).")
         return shift, {BEFORE: moved, AFTER: after}
     if moved is not None and np.hypot(*by_m) > _WARNED_SHIFT * job.tolerance_m:
         reporter.warning(
-            f"{words}, so many may be classified as displaced or lost. Switch align on to remove this shift."
+            f"{words}. Many roads may therefore be classified as displaced or lost. Switch align on to remove this "
+            "shift."
         )
     return shift, roads
 

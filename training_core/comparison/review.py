@@ -40,8 +40,8 @@ def known_only(
     if not is_known.all():
         unknown = words[~is_known]
         text = (
-            f"Features of the {purpose} ({path}) without a known {field!r}: {len(unknown):,} of {len(layer):,} "
-            f"({_shown(unknown)}). Known are {', '.join(known)}."
+            f"The {purpose} ({path}) have features without a known {field!r}: {len(unknown):,} of {len(layer):,} "
+            f"({_shown(unknown)}). Known values are {', '.join(known)}."
         )
         if not is_known.any():
             raise LayerError(text, "Choose a layer that RoadSeg wrote.")
@@ -62,17 +62,17 @@ def without_rejected(layer: geopandas.GeoDataFrame, purpose: str, path: str) -> 
     is_unknown = ~verdicts.isin((ACCEPTED, REJECTED, ""))
     if is_unknown.any():
         raise LayerError(
-            f"The field {REVIEW!r} of the {purpose} ({path}) has {is_unknown.sum():,} values that are not understood: "
+            f"The field {REVIEW!r} of the {purpose} ({path}) has {is_unknown.sum():,} unknown values: "
             f"{_shown(verdicts[is_unknown])}.",
-            f"Understood are {', '.join(REVIEW_WORDS)}, and empty.",
+            f"Known values are {', '.join(REVIEW_WORDS)}, and empty.",
         )
     if (verdicts == "").all():
         return layer
     accepted = layer[verdicts == ACCEPTED].reset_index(drop=True)
     if accepted.empty:
         raise LayerError(
-            f"Features of the {purpose} ({path}) are {REJECTED}, and none is {ACCEPTED}.",
-            f"Set the field {REVIEW!r} to {ACCEPTED!r} for the features to export, or empty it everywhere.",
+            f"Some features of the {purpose} ({path}) are {REJECTED}, but none is {ACCEPTED}.",
+            f"Set the field {REVIEW!r} of the features to export to {ACCEPTED!r}, or empty it everywhere.",
         )
     return accepted
 

@@ -76,7 +76,9 @@ class Group:
         try:
             yield
         except RuntimeError as error:  # all that gloo raises
-            raise LostRankError(f"Rank {self.rank} of {self.size} has lost another one ({error}).") from error
+            raise LostRankError(
+                f"Rank {self.rank} of {self.size} has lost the connection to another rank ({error})."
+            ) from error
         self.waited_s += time.perf_counter() - began_s
 
     def gather(self, tensor: Tensor) -> Tensor:

@@ -197,12 +197,12 @@ def _error_of(rank: _Rank, size: int, is_memory_short: bool) -> RoadSegError:
     code = rank.process.exitcode
     if code == KILLED and is_memory_short:
         return ResourceError(
-            f"{name} was killed by the system, since memory ran out.",
+            f"{name} was killed by the system, because memory ran out.",
             f"Use fewer processes (processes), or smaller batches (batch_size) or chips (chip_px). {resume}",
         )
     if code is not None and code < 0:
         return WorkerError(f"{name} was killed by {signal.Signals(-code).name}.", resume)
-    return WorkerError(f"{name} ended unexpectedly, with status {code}.", f"The log has its last words. {resume}")
+    return WorkerError(f"{name} ended unexpectedly, with status {code}.", f"The log has its last output. {resume}")
 
 
 def _last_output(folder: Path, rank: int) -> list[str]:

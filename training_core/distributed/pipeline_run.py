@@ -64,7 +64,7 @@ class Pipeline:
             if error.__cause__ is not None:  # a pass has raised it, and torch adds a description of all tensors
                 raise error.__cause__ from None
             raise LostRankError(
-                f"Stage {self._group.rank} of {self._group.size} has lost another ({error})."
+                f"Stage {self._group.rank} of {self._group.size} has lost the connection to another stage ({error})."
             ) from error
         self._group.sent_bytes += self._sent_bytes
         return [loss.item() for loss in losses]

@@ -47,14 +47,14 @@ def sanity_warnings(
     length_km = float(length_m.sum()) / 1000
     if is_too_dense(length_km, area_km2):
         warnings.append(
-            f"There are {length_km / area_km2:.0f} km of roads a square kilometer, more than in any town: the raster "
-            "looks like noise. Look at it; a model that does not know this kind of image needs fine-tuning."
+            f"There are {length_km / area_km2:.0f} km of roads per square kilometer, more than in any town. The "
+            "raster looks like noise: check it. A model that does not know this kind of image needs fine-tuning."
         )
     likely_fraction = float((length_m * probability).sum()) / max(1000 * length_km, 1.0)
     if length_km >= _MIN_KM and likely_fraction < _MIN_LIKELY and not warnings:
         warnings.append(
-            f"Only {likely_fraction:.0%} of the lines are likely to be roads (the field road_probability): the model "
-            "may not know this kind of image, or the threshold is too low. Look at the probability."
+            f"Only {likely_fraction:.0%} of the lines are likely to be roads (field road_probability). The model may "
+            "not know this kind of image, or the threshold may be too low. Check the probability."
         )
     return warnings
 
@@ -62,14 +62,14 @@ def sanity_warnings(
 def _where_all_is_road(raster: RoadRaster) -> str:
     """Return what to do where too much is road."""
     if raster.threshold is None:
-        return "Look whether it is a mask of roads."
+        return "Check that it is a road mask."
     lowest, highest = raster.extremes()
     if highest - lowest < _MIN_CONTRAST:
         return (
-            f"Its probability has no contrast: it is between {lowest:.2f} and {highest:.2f} everywhere. Look whether "
-            "the model knows this kind of image, and whether the raster is one of probability."
+            f"Its probability has no contrast: all values lie between {lowest:.2f} and {highest:.2f}. Check that the "
+            "model knows this kind of image, and that the raster is a road probability."
         )
-    return "Raise the threshold, or look whether the raster is one of roads."
+    return "Raise the threshold, or check that the raster shows roads."
 
 
 def is_too_dense(length_km: float, area_km2: float) -> bool:

@@ -181,7 +181,7 @@ class DaskWorkers:
     def _connect(self) -> None:
         self._client = connect(self.name)
         if "dashboard" in self._client.scheduler_info().get("services", {}):
-            self._reporter.log(f"The work can be watched at {self._client.dashboard_link}.")
+            self._reporter.log(f"Watch the run at {self._client.dashboard_link}.")
         self._client.subscribe_topic(self._job, lambda event: self._heard.put(json.loads(event[1])))
         self._census_s = 0.0
         try:

@@ -39,7 +39,7 @@ class ProcessWorkers:
     The preparation is the first task of each.
     """
 
-    remedy = "Use one (workers), or make room in its memory."
+    remedy = "Use one process (workers), or free some of its memory."
 
     def __init__(self, preparation: Task, count: int, threads: int) -> None:
         self.name = f"{count} processes of this machine"

@@ -233,7 +233,7 @@ class FleetRunner:
             if result.code in RETRIED_CODES and not attempt.avoided and len(self._fit) > 1:
                 attempt.avoided = address
                 waiting.again.appendleft(attempt)
-                reporter.log(f"{worker.name}: {result.reason} It is tried on another worker.")
+                reporter.log(f"{worker.name}: {result.reason} Trying another worker.")
                 return
             for line in news.answer["logs"]:
                 reporter.log(f"{worker.name}: {line}")
@@ -268,4 +268,4 @@ def _shown(unfit: dict[str, str]) -> str:
 
 
 def _error(why: str) -> events.Error:
-    return events.Error(WorkerError.code, why, "Run the same job again to do the missing parts.")
+    return events.Error(WorkerError.code, why, "Run the same job again to compute the missing parts.")

@@ -80,7 +80,7 @@ class Leader:
         """
         text = _read_within(self._folder / answer, SEEN_WITHIN_S)
         folder = self.document["folder"]
-        return [] if text == self._folder.name else [f"what it writes into {folder} is not seen here"]
+        return [] if text == self._folder.name else [f"files that it writes into {folder} are not visible here"]
 
     def close(self) -> None:
         """Remove the token and the answers."""
@@ -109,7 +109,7 @@ def differences(document: dict[str, Any], answer: str) -> list[str]:
 def _other_versions(leaders: dict[str, str]) -> list[str]:
     workers = checked_versions()
     return [
-        f"{name} is {workers.get(name) or 'missing'} there, and {leaders.get(name) or 'missing'} here"
+        f"{name} is {workers.get(name) or 'missing'} there, but {leaders.get(name) or 'missing'} here"
         for name in sorted({*leaders, *workers})
         if workers.get(name) != leaders.get(name)
     ]

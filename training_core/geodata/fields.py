@@ -64,7 +64,7 @@ def check_numbers(
         )
     reporter.warning(
         f"{unread.sum():,} of {given.sum():,} values in the field {field!r} of the {purpose} are not numbers, such as "
-        f"{example!r}; they count as unknown."
+        f"{example!r}. They count as unknown."
     )
 
 

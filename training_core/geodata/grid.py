@@ -168,7 +168,7 @@ def grid_of(dataset: DatasetReader, pixel_m: float = 0.0) -> Grid:
     grid = Grid(crs, transform, dataset.width, dataset.height)
     if grid.width * grid.height > MAX_PX:
         raise ImageryError(
-            f"{dataset.name} has {grid.width:,} x {grid.height:,} pixels, more than the {MAX_PX:,} that can be used.",
+            f"{dataset.name} has {grid.width:,} x {grid.height:,} pixels, but at most {MAX_PX:,} can be used.",
             "Cut it into parts.",
         )
     _places(grid, [(0, 0), (grid.width, 0), (0, grid.height), (grid.width, grid.height)], dataset.name)
@@ -176,7 +176,7 @@ def grid_of(dataset: DatasetReader, pixel_m: float = 0.0) -> Grid:
     if not all(FINEST_M <= side_m <= COARSEST_M for side_m in sides_m):
         raise ImageryError(
             f"{dataset.name} has pixels of {sides_m[0]:.3g} x {sides_m[1]:.3g} m on the ground.",
-            f"Set its right coordinate reference system and georeference; pixels from {FINEST_M * 1000:g} mm to "
+            f"Set its correct coordinate reference system and georeference. Pixels from {FINEST_M * 1000:g} mm to "
             f"{COARSEST_M / 1000:g} km can be used.",
         )
     return grid
@@ -197,8 +197,8 @@ def _require_no_model(dataset: DatasetReader) -> None:
         )
     if dataset.rpcs is not None:
         raise ImageryError(
-            f"{dataset.name} is georeferenced only by RPCs (rational polynomial coefficients), which need the "
-            "height of the ground.",
+            f"{dataset.name} is georeferenced only by RPCs (rational polynomial coefficients), which need the height "
+            "of the ground.",
             f"Orthorectify it to a file with {tool}, with the additional parameters -rpc -to RPC_DEM= and the path of "
             "an elevation model, and give that.",
         )
@@ -211,7 +211,9 @@ def _places(grid: Grid, points: list[tuple[float, float]], name: str) -> tuple[l
     """
     x, y = zip(*(grid.transform @ point for point in points))
     place = f"({x[0]:g}, {y[0]:g})"
-    remedy = "Set its right coordinate reference system and georeference, in the layer's properties or with gdal_edit."
+    remedy = (
+        "Set its correct coordinate reference system and georeference, in the layer's properties or with gdal_edit."
+    )
     if not all(abs(value) < MAX_COORDINATE for value in (*x, *y)):
         raise ImageryError(f"{name} is not on Earth: its coordinates are {place}.", remedy)
     try:

@@ -107,8 +107,8 @@ def values_of(dataset: DatasetReader, name: str, reporter: Reporter) -> Optional
     needed_bytes, free_bytes = dataset.height * dataset.width / 8, available_bytes()
     if needed_bytes > free_bytes:
         raise ResourceError(
-            f"{name} has {dataset.height * dataset.width / 1e6:,.0f} megapixels, for which "
-            f"{needed_bytes / 1e9:,.1f} GB of memory are needed; only {free_bytes / 1e9:,.1f} GB are available.",
+            f"{name} has {dataset.height * dataset.width / 1e6:,.0f} megapixels, which need {needed_bytes / 1e9:,.1f} "
+            f"GB of memory, but only {free_bytes / 1e9:,.1f} GB are available.",
             "Check its resolution, or give a part of it.",
         )
     if dataset.scales[0] != 1 or dataset.offsets[0] != 0:
@@ -175,7 +175,7 @@ def _gray(bands: np.ndarray, name: str) -> np.ndarray:
     """
     if not all(np.array_equal(band, bands[0], equal_nan=True) for band in bands[1:]):
         raise ImageryError(
-            f"The mask {name} has {len(bands)} bands that differ: it is a colored picture.",
+            f"The mask {name} has {len(bands)} bands that differ, so it is a color picture.",
             "Give a mask of one band, with one value for each class.",
         )
     return bands[0]
@@ -184,8 +184,8 @@ def _gray(bands: np.ndarray, name: str) -> np.ndarray:
 def unknown_values(name: str, values: Collection[float]) -> ImageryError:
     """Return the error that the meaning of some values of a mask is not known."""
     return ImageryError(
-        f"The mask {name} has values whose meaning is not known: {_listed(list(values))}.",
-        "Say which values are road (road_values), and which are ignored (ignored_values). JPEG blurs the values of a "
+        f"The mask {name} has values of unknown meaning: {_listed(list(values))}.",
+        "State which values are road (road_values) and which are ignored (ignored_values). JPEG blurs the values of a "
         "mask: save it as PNG or GeoTIFF.",
     )
 

@@ -96,8 +96,8 @@ def band_names(dataset: DatasetReader) -> dict[int, str]:
     result = _RESULTS.get(dataset.descriptions[0] or "")
     if result and dataset.count == 1 and dataset.nodata == NO_DATA:
         raise ImageryError(
-            f"{dataset.name} is {result} that RoadSeg has written, not an image.",
-            "Choose the image that it was made from.",
+            f"{dataset.name} is {result} that RoadSeg wrote, not an image.",
+            "Choose the image from which it was made.",
         )
     names = {}
     for index, color, description in zip(dataset.indexes, dataset.colorinterp, dataset.descriptions):
@@ -284,4 +284,4 @@ def require_normal(normalized: np.ndarray, dtype: np.dtype, bands: tuple[Band, .
             )
 
 
-_UNDECLARED = "If very large values stand for missing data, declare that value as the raster's nodata value."
+_UNDECLARED = "If a very large value stands for missing data, declare it as the raster's nodata value."

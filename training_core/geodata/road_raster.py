@@ -269,5 +269,5 @@ def _tagged_classes(dataset: DatasetReader) -> tuple[RoadClass, ...]:
             f"{dataset.name} has no names and speeds of road classes (in its tag {CLASSES_TAG}).", _CLASSES_REMEDY
         ) from error
     if not classes or not np.issubdtype(np.dtype(dataset.dtypes[0]), np.integer):
-        raise ImageryError(f"{dataset.name} holds no numbers of road classes.", _CLASSES_REMEDY)
+        raise ImageryError(f"{dataset.name} does not hold numbers of road classes.", _CLASSES_REMEDY)
     return classes

@@ -101,7 +101,7 @@ def _rasters_of(source: str, parts: Sequence[str] = ()) -> list[str]:
         return [source]
     matches = sorted(filter(os.path.isfile, glob.iglob(source, recursive=True)))
     if not matches:
-        raise ImageryError(f"No file matches the pattern {source}.", "Check its folder and its ending.")
+        raise ImageryError(f"No file matches the pattern {source}.", "Check its folder and its extension.")
     return matches
 
 
@@ -129,7 +129,7 @@ def rasters_in(folder: str) -> list[str]:
     endings = {os.path.splitext(path)[1] for path in single if parts.get(path)}
     rasters = [path for path in single if os.path.splitext(path)[1] in endings]
     if not rasters:
-        raise ImageryError(f"The folder {folder} holds no raster that GDAL opens.", "Give a folder with rasters.")
+        raise ImageryError(f"The folder {folder} holds no raster that GDAL can open.", "Give a folder with rasters.")
     return rasters
 
 

@@ -59,7 +59,9 @@ def check_vector_output(path: str, layer_count: int = 1) -> None:
     """
     suffix = Path(path).suffix.lower()
     if suffix not in FORMATS:
-        raise OutputError(f"{path} is in no format that RoadSeg writes.", f"End its name in {', '.join(FORMATS)}.")
+        raise OutputError(
+            f"{path} is not in a format that RoadSeg writes.", f"Give a name that ends in {', '.join(FORMATS)}."
+        )
     if suffix == PARQUET:
         require_pyarrow(path)
     if layer_count > 1 and not FORMATS[suffix][1]:

@@ -70,8 +70,8 @@ def read_layer(
     except ShapelyError as error:
         raise LayerError(
             f"A geometry of the {purpose} ({path}) cannot be used: {str(error).strip().rstrip('.')}.",
-            "Repair it, as with Fix geometries of QGIS: lines of a single point, open rings, and surfaces (TIN, "
-            "PolyhedralSurface) are not lines or polygons.",
+            "Repair it, for example with Fix geometries in QGIS. Lines of a single point, open rings, and surfaces "
+            "(TIN, PolyhedralSurface) are not valid lines or polygons.",
         ) from error
     except (RuntimeError, ValueError, OverflowError, OSError) as error:  # pyogrio's and PROJ's are RuntimeErrors
         raise LayerError(
@@ -128,7 +128,7 @@ def _flat(
         return layer
     heights = shapely.get_coordinates(layer.geometry.to_numpy(), include_z=True)[:, 2]
     if reporter and np.nan_to_num(heights).any():
-        reporter.warning(f"The {purpose} ({path}) have heights (Z), which are not carried over: results are flat.")
+        reporter.warning(f"The {purpose} ({path}) have heights (Z). These are dropped: results are flat.")
     return layer.set_geometry(shapely.force_2d(layer.geometry.to_numpy()), crs=layer.crs)
 
 
@@ -151,9 +151,9 @@ def _refuse_elsewhere(path: str, purpose: str, surroundings: BaseGeometry, margi
         places = geopandas.GeoSeries(points, crs=first.crs).to_crs(_GEOGRAPHIC)
         here, there = (f"longitude {place.x:.2f}, latitude {place.y:.2f}" for place in places)
         raise LayerError(
-            f"No part of the {purpose} ({path}) lies within {margin_m:g} m of the images: the first feature is at "
+            f"No feature of the {purpose} ({path}) lies within {margin_m:g} m of the images: the first feature is at "
             f"{here}, but the images are at {there}.",
-            "Give a layer of the ground that the images show, or set the right coordinate reference systems.",
+            "Give a layer that covers the images, or set the correct coordinate reference systems.",
         )
 
 
@@ -181,7 +181,7 @@ def _check_places(layer: geopandas.GeoDataFrame, path: str, purpose: str) -> Non
             f"Feature {feature} of the {purpose} ({path}) has a vertex at {_words(points, ~is_number)}.",
             "Repair or delete that feature.",
         )
-    remedy = "Set the layer's right coordinate reference system in its properties."
+    remedy = "Set the layer's correct coordinate reference system in its properties."
     try:
         if not (layer.crs.is_geographic or layer.crs.is_projected):
             raise ProjError("neither geographic nor projected")
@@ -227,8 +227,8 @@ def require_features(layer: geopandas.GeoDataFrame, path: str, purpose: str) -> 
     if layer.empty:
         raise LayerError(
             f"The {purpose} ({path}) has no features.",
-            "Choose another layer, or another filter or selection of it. If it was drawn just now, save its edits; if "
-            "a job wrote it, nothing was found there.",
+            "Choose another layer, or another filter or selection of it. If you have just drawn it, save its edits. "
+            "If a job wrote it, the job found nothing.",
         )
 
 
@@ -314,5 +314,5 @@ def carried_fields(layer: geopandas.GeoDataFrame, made: Iterable[str], reporter:
     stored = stored_names(fields, {*left_out, *TAKEN})
     renamed = describe_renamed(stored)
     if renamed:
-        reporter.log(f"Fields have other names in the results, since theirs are taken: {renamed}.")
+        reporter.log(f"Fields are renamed in the results, because their names are taken: {renamed}.")
     return {other: name for name, other in stored.items()}

@@ -76,7 +76,7 @@ def _report_fraction(name: str, size: str, labeled: int, road: int, reporter: Re
     if fraction < low:
         reporter.warning(
             f"Only {fraction:.2%} of the labeled pixels of {name} are road. If the image shows more roads, draw them, "
-            "since everything else counts as background. Otherwise, a smaller area of interest around the roads trains "
+            "since everything else counts as background. If not, a smaller area of interest around the roads trains "
             "faster."
         )
     elif fraction > high:
@@ -94,8 +94,8 @@ def _warn_of_roads_outside(roads: np.ndarray, areas: np.ndarray, drawing: Drawin
     if outside_m > MAX_FRACTION_OUTSIDE * length_m.sum():
         reporter.warning(
             f"{outside_m:,.0f} m of the {length_m.sum():,.0f} m of road read from {drawing.roads_name} lie outside "
-            f"{drawing.aoi_name}, {(inside_m == 0).sum()} of {len(roads)} roads entirely; they are not trained on. "
-            "Where every road is drawn, extend the area of interest."
+            f"{drawing.aoi_name}, {(inside_m == 0).sum()} of {len(roads)} roads entirely. They are not used for "
+            "training. Extend the area of interest to all ground on which every road is drawn."
         )
 
 
@@ -128,7 +128,7 @@ def _warn_of_few_roads(
     if count < ENOUGH_ROADS:
         reporter.warning(
             f"Only {count} of the roads in {drawing.roads_name} can be used for training. Draw at least "
-            f"{ENOUGH_ROADS}, better ten of all kinds in different places."
+            f"{ENOUGH_ROADS}, preferably ten of all kinds in different places."
         )
 
 
@@ -156,5 +156,5 @@ def _warn_of_offset(image: LabeledImage, drawing: Drawing, reporter: Reporter) -
     reporter.warning(
         f"The roads in {drawing.roads_name} seem to be offset by about {distance_m:.0f} m to the {there} from the "
         f"roads in {source_name(image.name)}. Check the coordinate systems of both, or move the layer about "
-        f"{distance_m:.0f} m to the {back}: a model trained on offset roads is wrong."
+        f"{distance_m:.0f} m to the {back}. A model trained on offset roads is wrong."
     )

@@ -136,13 +136,14 @@ def read_masks(options: MaskOptions, aoi: str, images: Sequence[str], reporter: 
     of_image = _by_name(masks, images, drawn) or _by_place([path for path in masks if path not in drawn], images)
     if not of_image:
         raise LabelError(
-            f"None of the {len(masks)} label masks belongs to one of the {len(images)} images, such as "
-            f"{source_name(masks[0])} to {source_name(images[0])}: neither their names nor their places agree.",
+            f"None of the {len(masks)} label masks belongs to one of the {len(images)} images "
+            f"({source_name(masks[0])} and {source_name(images[0])}, for example): neither their names nor their "
+            "places agree.",
             "Give mask and image the same name, as in images/tile_1.tif and masks/tile_1.png, or georeference both.",
         )
     used = [path for paths in of_image.values() for path in paths]
     _warn_of_unmatched([path for path in images if path not in of_image], "Images without a label mask", reporter)
-    _warn_of_unmatched(sorted({*masks} - {*used}), "Label masks of no image", reporter)
+    _warn_of_unmatched(sorted({*masks} - {*used}), "Label masks without an image", reporter)
     values = _shared_meaning(used, options, drawn, reporter)
     reporter.log(f"{len(used)} label masks of {len(of_image)} images; {values}.")
     _warn_of_shift(of_image, drawn, reporter)
@@ -184,8 +185,9 @@ def _shared_meaning(
             found = meaning_of(seen | (values or frozenset()), no_data, options_of(dataset, options))
         if values is None and not options.road_values:
             raise LabelError(
-                f"The label mask {path} is a probability: it has a scale, or numbers that are not whole.",
-                "Give the mask that Segment roads writes, or say with the Raster calculator which probability is road.",
+                f"The label mask {path} is a probability: it has a scale, or values that are not whole numbers.",
+                "Give the mask that Segment roads writes, or make a mask of the probability with the Raster "
+                "calculator.",
             )
         if found is None:
             raise unknown_values(path, sorted(values or ()))
@@ -210,8 +212,8 @@ def _warn_of_shift(of_image: dict[str, list[str]], drawn: Mapping[str, CocoImage
             offset = shared_offset(*grids) if grids and grids[0].crs == grids[1].crs else None
         if offset and offset != (0, 0):
             reporter.warning(
-                f"The label mask {single[image]} has the size of its image {image}, but lies {offset[0]} columns and "
-                f"{offset[1]} rows beside it. If it should lie on it, correct the georeference of one of the two."
+                f"The label mask {single[image]} has the size of its image {image}, but is shifted by {offset[0]} "
+                f"columns and {offset[1]} rows. If both show the same ground, correct the georeference of one of them."
             )
             return
 
@@ -312,7 +314,7 @@ def _on_grid(dataset: DatasetReader, path: str, image: str, grid: Grid, pixel_m:
             raise LabelError(
                 f"The label mask {path} has {pixels[0]} x {pixels[1]} pixels, but its image {image} has {own.width} x "
                 f"{own.height}.",
-                "Give a mask with the pixels of its image, or georeference it.",
+                "Give a mask with the size of its image, or georeference it.",
             )
         with WarpedVRT(
             dataset,

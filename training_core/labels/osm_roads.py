@@ -53,9 +53,9 @@ def roads_of(
     roads = layer[is_road | is_drawn].reset_index(drop=True)
     if roads.empty:
         raise LayerError(
-            f"The drawn roads ({path}) are an extract of OpenStreetMap without any road (highway) where the images "
-            "lie.",
-            "Give an extract of the ground that the images show.",
+            f"The drawn roads ({path}) are an extract of OpenStreetMap without any road (highway) in the area of the "
+            "images.",
+            "Give an extract that covers the images.",
         )
     tags = {name: tag_values(roads, name) for name in named if name and name not in layer}
     fields = {**{name: values for name, values in tags.items() if (values != "").any()}, **_fields(roads)}
@@ -112,6 +112,6 @@ def _tell(
         tell = reporter.log if is_osm_file(path) else reporter.warning
         tell(
             f"{left_out:,} of {len(layer):,} features of the drawn roads ({path}) are left out: they have an "
-            "identifier of OpenStreetMap, but are no lines with the tag highway of a road. Empty the identifier of "
-            "those that are roads."
+            "identifier of OpenStreetMap but are not lines with a road's highway tag. If some of them are roads, "
+            "empty their identifier."
         )

@@ -126,7 +126,7 @@ def training_resolution_m(wanted_m: float, base_m: float, path: str, pixel_m: fl
     if own_m <= MAX_ENLARGEMENT * base_m:
         return base_m
     reporter.warning(
-        f"The ground resolution of {path} is {own_m:.3g} m, that of the base model "
-        f"{base_m:.3g} m. The model is trained at the image's own resolution."
+        f"The ground resolution of {path} is {own_m:.3g} m, but the base model's is {base_m:.3g} m. The model is "
+        "trained at the image's own resolution."
     )
     return 0.0

@@ -248,11 +248,11 @@ class CheckpointWriter:
             self.write(training)
             if not keep_best:
                 raise Cancelled(
-                    "Stopped; no model was written. The same job with resume continues from here."
+                    "Stopped. No model was written. The same job with resume continues from here."
                 ) from None
         if training.best_so_far is None:
             training.validate()
-        training.history.notes.append(f"Stopped at step {training.history.step}; this is the best model up to then.")
+        training.history.notes.append(f"Stopped at step {training.history.step}. This is the best model so far.")
         return True
 
     def keep(self, training: Training) -> None:

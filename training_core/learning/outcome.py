@@ -45,9 +45,9 @@ def interpolate(setup: Setup, training: Training, reporter: Reporter) -> None:
         weights = interpolated(setup.start.base_weights, training.best.weights, fraction)
         if training.take_if_as_good(weights, predictor_of(setup, weights), TOLERANCE):
             text = (
-                f"The weights are {fraction:.0%} of the way from the base model to the fine-tuned one (interpolation), "
-                f"to keep more of what the base model knows: validation F1 {training.best.scores.f1:.3f}, without "
-                f"{before:.3f}."
+                f"The weights lie {fraction:.0%} of the way from the base model to the fine-tuned model "
+                "(interpolation), to keep more of the base model's knowledge. Validation F1 is "
+                f"{training.best.scores.f1:.3f} with interpolation and {before:.3f} without."
             )
             training.history.notes.append(text)
             reporter.log(text)
@@ -117,9 +117,9 @@ def _measured_halo_px(
     pieces = list(middles(((image.values, image.known) for image in setup.images), most_px))
     if not pieces:
         base_px = setup.start.base_halo_px
-        instead = f"that of the base model is taken, {base_px} px" if base_px else "it is unknown"
+        instead = f"the base model's is used, {base_px} px" if base_px else "it is unknown"
         training.history.notes.append(
-            f"The halo that the model's tiles need was not measured, since the time budget is short: {instead}."
+            f"The halo that the model's tiles need was not measured, because the time budget is short: {instead}."
         )
         return base_px
     halo_px = sufficient_halo_px(predictor, pieces, training.best.threshold)

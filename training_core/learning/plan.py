@@ -123,7 +123,7 @@ def plan_memory(
     bound_bytes, limit_bytes = _bound_bytes(recipe, chip_px, bands, room), room.limit_bytes
     if can_recompute and bound_bytes <= limit_bytes:
         need = f"{bound_bytes / 1e9:.1f} GB of memory{each}"
-        words = f"Training needs less than {need}; {limit_bytes / 1e9:.1f} GB are available."
+        words = f"Training needs less than {need}, and {limit_bytes / 1e9:.1f} GB are available."
         return MemoryPlan(recipe.recompute == "yes", 0, words)
     limit_bytes -= room.exchange_bytes
     for is_recomputing in TRIED_RECOMPUTING[recipe.recompute] if can_recompute else (False,):
@@ -131,10 +131,10 @@ def plan_memory(
         peak_bytes = footprint.peak_bytes(recipe.batch_size, chip_px, recipe.accumulation)
         need = f"{peak_bytes / 1e9:.1f} GB of memory{each}{', recomputing activations' * is_recomputing}"
         if peak_bytes <= limit_bytes:
-            words = f"Training needs about {need}; {limit_bytes / 1e9:.1f} GB are available."
+            words = f"Training needs about {need}, and {limit_bytes / 1e9:.1f} GB are available."
             return MemoryPlan(is_recomputing, peak_bytes + room.exchange_bytes, words)
     raise ResourceError(
-        f"Training with chips of {chip_px} px and batch size {recipe.batch_size} needs about {need}; "
+        f"Training with chips of {chip_px} px and batch size {recipe.batch_size} needs about {need}, but "
         f"only {limit_bytes / 1e9:.1f} GB are available.",
         _what_would_fit(footprint, recipe, chip_px, limit_bytes)
         + (" Or lower the number of processes (processes)." if room.processes > 1 else ""),
@@ -201,13 +201,13 @@ def fit_recipe(job: FineTune, step_s: Optional[float]) -> Fit:
     if step_s is None:
         return Fit(_options(job, 0, USUAL_CHIP_PX))
     steps = STEPS_FRACTION * job.minutes * 60 / step_s
-    measured = f"A training step takes {step_s:.2f} s, so that the time budget holds about {steps:.0f}"
+    measured = f"A training step takes {step_s:.2f} s, so the time budget holds about {steps:.0f}"
     if steps >= (ENOUGH_STEPS if job.base_model else ENOUGH_STEPS_FROM_RANDOM):
         return Fit(_options(job, 0, USUAL_CHIP_PX), f"{measured}: enough for the usual recipe.")
     options = _options(job, FROZEN_STAGES if job.base_model else 0, SMALL_CHIP_PX)
     frozen = f", and the first {options['frozen_stages']} of the encoder's 5 stages are frozen"
-    made = f"chips of {options['chip_px']} px are taken{frozen if options['frozen_stages'] else ''}"
-    return Fit(options, f"{measured}. So that more fit in, {made}.")
+    made = f"chips of {options['chip_px']} px are used{frozen if options['frozen_stages'] else ''}"
+    return Fit(options, f"{measured}. To fit in more steps, {made}.")
 
 
 def _options(job: FineTune, frozen_stages: int, chip_px: int) -> dict[str, int]:

@@ -49,9 +49,9 @@ class Throughput:
             return ""
         self._has_warned = True
         return (
-            f"The throughput has fallen to {self._windows[-1].chips_per_s / self._usual:.0%} of what it was: something "
-            "else uses the processor, or it is throttled (heat, power saving). Close other programs, or connect the "
-            "power supply; otherwise the same time makes fewer steps."
+            f"The throughput has fallen to {self._windows[-1].chips_per_s / self._usual:.0%} of its former value. "
+            "Another program uses the processor, or the processor is throttled (heat, power saving). Close other "
+            "programs, or connect the power supply. Otherwise, fewer steps fit into the time."
         )
 
     @property
@@ -70,9 +70,10 @@ class Throughput:
             return ""
         fraction = sum(window.seconds * window.chips_per_s for window in slow) / slow_s / self._usual
         return (
-            f"For {_duration(slow_s)} of {_duration(self._total_s)} of training steps the throughput was "
-            f"{fraction:.0%} of the usual one: something else used the processor, or it was throttled (heat, power "
-            f"saving). At the usual throughput {_duration(slow_s * (1 - fraction))} less would have been enough."
+            f"During {_duration(slow_s)} of {_duration(self._total_s)} of training steps, the throughput was "
+            f"{fraction:.0%} of its usual value. Another program used the processor, or the processor was throttled "
+            "(heat, power saving). At the usual throughput, training would have taken "
+            f"{_duration(slow_s * (1 - fraction))} less."
         )
 
     def _open_new_window(self) -> None:

@@ -213,7 +213,7 @@ def _require_moments(moments: dict[str, Tensor], parameters: Mapping[str, Tensor
         if not tensor.is_floating_point() or tensor.shape != (() if part == "step" else shape):
             raise ValueError("A moment has another shape or type than its parameter.")
         if tensor.numel() and tensor.min() < MIN_MOMENTS.get(part, -math.inf):
-            raise ValueError("A moment has a value that it cannot have.")
+            raise ValueError("A moment has an impossible value.")
 
 
 def _under(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:

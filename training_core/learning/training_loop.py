@@ -162,7 +162,7 @@ class Training:
         try:
             found = self.trainer.validate(blocks, history.validation_blocks or MIN_BLOCKS, limit_s)
         except ModelFileError:
-            self._end_diverged(f"at step {step} the model computes values that are no numbers (NaN)")
+            self._end_diverged(f"at step {step} the model computes values that are not numbers (NaN)")
             return
         history.validation_blocks = found.blocks
         state = best_at_threshold({}, found.confusion)
@@ -265,9 +265,9 @@ class Training:
         if step_s > budget_s:
             sensible = math.ceil(MIN_STEPS * step_s / 60 / (1 - VALIDATION_FRACTION))
             self._reporter.warning(
-                f"The first training step took {step_s:.0f} s, longer than the time budget of {budget_s:.0f} s, so the "
-                f"model is trained for that one step only. The shortest sensible time budget (minutes) is {sensible} "
-                "min; smaller chips (chip_px) or batches (batch_size) make shorter steps."
+                f"The first training step took {step_s:.0f} s, longer than the time budget of {budget_s:.0f} s, so "
+                "the model is trained for that one step only. The shortest sensible time budget (minutes) is "
+                f"{sensible} min. Smaller chips (chip_px) or batches (batch_size) make shorter steps."
             )
 
     def _report(self, loss: float, rate: float) -> None:

@@ -93,7 +93,7 @@ class Session:
             self._learner.resume(saved.state, saved.history)
         except (KeyError, IndexError, ValueError, RuntimeError):
             self._reporter.warning(
-                "The checkpoint does not fit the model; learning starts again from the drawn labels."
+                "The checkpoint does not fit the model. Learning starts again from the drawn labels."
             )
             return
         if saved.state:
@@ -289,7 +289,9 @@ class Session:
             self._is_learning, self._is_paused = False, True
             self._reports.warn("Learning keeps failing (the loss is not a number) and is paused. The labels are kept.")
             return
-        self._reports.warn("Learning failed (the loss is not a number) and restarts from the base model; labels stay.")
+        self._reports.warn(
+            "Learning failed (the loss is not a number) and restarts from the base model. The labels are kept."
+        )
 
     def _renew(self) -> None:
         self._predictor = self._learner.shown()

@@ -110,7 +110,7 @@ class SessionFiles:
             with contextlib.suppress(OSError):
                 file.replace(self.path / UNREAD)
             self._reporter.warning(
-                f"The labels of the session cannot be read from {file} ({error}); the file is kept as {UNREAD}."
+                f"The labels of the session cannot be read from {file} ({error}). The file is kept as {UNREAD}."
             )
             return ()
 
@@ -140,7 +140,7 @@ class SessionFiles:
             return read_checkpoint(file, self._weights, self._base_sha256)
         except (SafetensorError, OSError, ValueError, KeyError, TypeError, RuntimeError) as error:
             self._reporter.warning(
-                f"The checkpoint {file} cannot be used ({error}); learning starts again from the drawn labels."
+                f"The checkpoint {file} cannot be used ({error}). Learning starts again from the drawn labels."
             )
             return None
 
@@ -163,7 +163,7 @@ class SessionFiles:
 
     def _warn_once(self, name: str, message: str) -> None:
         if name not in self._failing:
-            self._reporter.warning(f"{message}; the session goes on, and tries again.")
+            self._reporter.warning(f"{message}. The session continues and tries again.")
         self._failing.add(name)
 
 

@@ -62,7 +62,7 @@ class SessionReports:
         try:
             path = self._predictions.write(values, ground, show)
         except (OSError, OutputError) as error:
-            self.warn(f"The prediction cannot be written to {self._folder} ({error}); the session goes on.")
+            self.warn(f"The prediction cannot be written to {self._folder} ({error}). The session continues.")
             return
         self.published_s = time.perf_counter()
         self._reporter.pass_on(

@@ -133,7 +133,7 @@ def _road_channel(names: dict[str, str], channels: int, path: str) -> int:
     roads = [number for number, name in names.items() if name.strip().lower() in _ROAD]
     expected = [set(map(str, range(channels)))] if channels > 1 else [{"0"}, {"0", "1"}]
     if names.keys() not in expected or len(roads) != 1 or (channels == 1 and roads != [max(names)]):
-        raise _unfit(path, f"has the classes {shown(list(names.values()))}, exactly one of which must be road")
+        raise _unfit(path, f"has the classes {shown(list(names.values()))}, but exactly one must be road")
     return int(roads[0])
 
 

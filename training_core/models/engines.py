@@ -278,7 +278,7 @@ def _why_only_first(others: list[str], is_tried: bool) -> str:
     if not others:
         return "it is the one that runs ONNX models"
     if not is_tried:
-        return "there is too little to do, or too little time, for a trial of others"
+        return "there is too little to do, or too little time, to try others"
     obstacles = [why_not(name) or "" for name in others]
     return "; ".join(obstacles) if all(obstacles) else ""
 

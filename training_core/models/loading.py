@@ -87,7 +87,7 @@ def load_weights(path: str) -> tuple[Weights, ModelCard]:
         raise _damaged(path) from error
     except KeyError as error:
         raise ModelFileError(
-            f"{path} is a safetensors file, but no RoadSeg model.", "Choose a model made by Fine-tune a model."
+            f"{path} is a safetensors file, but not a RoadSeg model.", "Choose a model made by Fine-tune a model."
         ) from error
     storage = document.get(model_file.STORAGE_KEY)
     if storage not in (None, model_file.STORAGE):
@@ -140,7 +140,7 @@ def _refuse_other_kinds(path: str) -> None:
     if is_onnx(path):
         raise ModelFileError(
             f"{path} is an ONNX model, which can be run, but not fine-tuned, merged or exported.",
-            "Choose the .safetensors model that it was made from.",
+            "Choose the .safetensors model from which it was made.",
         )
     model_file.check_file(path)
     try:
@@ -156,5 +156,5 @@ def _refuse_other_kinds(path: str) -> None:
         )
     if int.from_bytes(start[:8], "little") > model_file.MAX_HEADER_BYTES:
         raise ModelFileError(
-            f"{path} is damaged or no model file: its header would be too long.", "Copy it again or choose another."
+            f"{path} is damaged or not a model file: its header would be too long.", "Copy it again or choose another."
         )

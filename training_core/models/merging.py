@@ -44,8 +44,8 @@ def check_mergeable(first: tuple[str, ModelCard], other: tuple[str, ModelCard]) 
     for path, card in (first, other):
         if not any(_base(card)):
             raise ModelFileError(
-                f"{path} names no base model: it was trained from random weights. Weights of such models have nothing "
-                "in common, and cannot be averaged.",
+                f"{path} names no base model: it was trained from random weights. Weights of models without a common "
+                "base have nothing in common, and cannot be averaged.",
                 "Choose models that Fine-tune a model made from one base model.",
             )
     for what, one, another in _differences(first[1], other[1]):
@@ -56,8 +56,9 @@ def check_mergeable(first: tuple[str, ModelCard], other: tuple[str, ModelCard]) 
     if all(_base(card)[1] for _, card in (first, other)):
         return ""
     return (
-        f"{first[0]} or {other[0]} is of an older version, and gives only the name of its base model, "
-        f"{shown(_base(first[1])[0])}. If these are different files of one name, the merged model is useless."
+        f"{first[0]} or {other[0]} comes from an older version, and gives only the name of its base model, "
+        f"{shown(_base(first[1])[0])}. If the base models are different files of that name, the merged model is "
+        "useless."
     )
 
 
@@ -127,7 +128,7 @@ def common_bands(cards: list[ModelCard], fractions: list[float], paths: list[str
         if cards[0].scaling != IMAGE and not all(_is_near(each, common) for each in bands):
             ranges = [f"{each.mean:.4g} ± {each.std:.4g} in {path}" for path, each in zip(paths, bands)]
             raise ModelFileError(
-                f"The models were trained on values of different ranges: those of the band {shown(band.name)} are "
+                f"The models were trained on values of different ranges in the band {shown(band.name)}: "
                 f"{', '.join(ranges)}.",
                 "Merge models of images of the same bit depth and processing.",
             )

@@ -106,7 +106,7 @@ def check_numbers(weights: dict[str, torch.Tensor], path: str) -> None:
 def no_numbers(name: str, path: str) -> ModelFileError:
     """Return the error that weights of a name hold NaN, infinity or absurd values."""
     return ModelFileError(
-        f"The weights {shown(name)} in {path} hold values that are no numbers, or out of any range.",
+        f"The weights {shown(name)} in {path} hold values that are not numbers or are out of any range.",
         "Copy the model again, train it again, or choose another.",
     )
 
@@ -124,7 +124,7 @@ def check_file(path: str) -> None:
     try:
         status = Path(path).stat()
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "no path is like that"
+        reason = getattr(error, "strerror", None) or "this path is impossible"
         raise unopened(path, reason) from error
     if not stat.S_ISREG(status.st_mode):  # reading a pipe or a device might never end
         raise ModelFileError(f"The model {path} is not a file, and cannot be opened.", "Choose a model file.")

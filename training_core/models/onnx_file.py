@@ -187,7 +187,7 @@ def parse_onnx(path: str) -> ModelProto:
 def _read_card(model: ModelProto, path: str) -> ModelCard:
     texts = [note.value for note in model.metadata_props if note.key == CARD_KEY]
     if not texts:
-        raise ModelFileError(f"{path} is an ONNX file, but no RoadSeg model.", "Choose one made by Export a model.")
+        raise ModelFileError(f"{path} is an ONNX file, but not a RoadSeg model.", "Choose one made by Export a model.")
     if len(texts) > 1:
         raise _damaged(path)
     return card_from_text(texts[0], path)[0]

@@ -119,8 +119,10 @@ def _output(card: ModelCard, shape: list[int]) -> dict[str, Any]:
     by_image = " RoadSeg chooses the threshold by the image, near that." if card.threshold_by_image else ""
     return {
         "name": OUTPUT,
-        "description": f"First channel: probability of road, 0 to 1, after the sigmoid.{of_classes} A pixel is road "
-        f"from {card.threshold:g} on.{by_image}",
+        "description": (
+            f"First channel: probability of road, 0 to 1, after the sigmoid.{of_classes} A pixel is road if "
+            f"its probability is at least {card.threshold:g}.{by_image}"
+        ),
         "tasks": _TASKS,
         "result": {"shape": shape, "dim_order": ["batch", "channel", "height", "width"], "data_type": "float32"},
         "classification:classes": [

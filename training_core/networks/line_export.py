@@ -61,7 +61,7 @@ def export_layer(
     class_field = job.lines_class_field
     if not class_field and _CLASS_FIELD in layer.columns:
         class_field = _CLASS_FIELD
-        reporter.log(f"No class field is named: the classes are those of the field {class_field!r}.")
+        reporter.log(f"No class field is chosen: the classes are taken from the field {class_field!r}.")
     require_fields(layer, (class_field, job.lines_oneway_field), job.lines, PURPOSE)
     plane = shared_plane(layer, of=job.lines)
     lines = lines_in(plane, layer, line_fields(job))
@@ -137,7 +137,9 @@ def _speeds_kmh(
     rest = np.median(own[np.isfinite(own)]) if np.isfinite(own).any() else OTHER_KMH
     missing = int((~np.isfinite(own)).sum())
     if missing:
-        reporter.log(f"{missing} of {len(lines)} lines have no speed: that of their class, or the median, is used.")
+        reporter.log(
+            f"{missing} of {len(lines)} lines have no speed. They get the usual speed of their class, or the median."
+        )
     return np.where(np.isfinite(own), own, np.where(np.isfinite(usual), usual, rest))
 
 

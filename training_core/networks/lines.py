@@ -191,7 +191,7 @@ def with_speeds(lines: Lines, name: str, path: str, speed_field: str, reporter: 
         )
     if unknown.any():
         reporter.warning(
-            f"{unknown.sum():,} of {len(lines):,} {name} have no speed; they get the median of the others."
+            f"{unknown.sum():,} of {len(lines):,} {name} have no speed. They get the median of the others."
         )
     return lines.with_median_speed() if unknown.any() else lines
 

@@ -82,10 +82,10 @@ def check_junctions(junctions: np.ndarray, extract: Extract, path: str) -> None:
     missing = int((~meet(junctions, extract).met()).sum()) if len(junctions) else 0
     if missing:
         raise LayerError(
-            f"{missing:,} of {len(junctions):,} places where new roads are attached to roads before lie on no way of "
-            f"the {EXTRACT} ({path}).",
-            "The extract is not the one that was compared, or has changed: run Compare road networks with it, and "
-            "review the changes.",
+            f"{missing:,} of {len(junctions):,} places where new roads are attached to roads before do not lie on a "
+            f"way of the {EXTRACT} ({path}).",
+            "The extract differs from the roads before, or has changed. Run Compare road networks with it, and review "
+            "the changes.",
         )
 
 

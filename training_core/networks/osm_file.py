@@ -72,7 +72,9 @@ class Ways:
 def check_osm_output(path: str) -> None:
     """Raise OutputError unless a path ends in a format of OpenStreetMap's, and the runtime can write it."""
     if not path.lower().endswith(ENDINGS):
-        raise OutputError(f"{path} is in no format of OpenStreetMap's.", f"End its name in {' or '.join(ENDINGS)}.")
+        raise OutputError(
+            f"{path} is not in a format of OpenStreetMap.", f"Give a name that ends in {' or '.join(ENDINGS)}."
+        )
     require_osmium(path)
 
 
@@ -231,7 +233,9 @@ def read_extract(path: str, around: np.ndarray) -> Extract:
     """
     name = f"The {EXTRACT} ({path})"
     if not path.lower().endswith(ENDINGS):
-        raise LayerError(f"{name} is in no format of OpenStreetMap's.", f"Its name must end in {' or '.join(ENDINGS)}.")
+        raise LayerError(
+            f"{name} is not in a format of OpenStreetMap.", f"Its name must end in {' or '.join(ENDINGS)}."
+        )
     require_openable(path, name, LayerError)
     require_osmium(path)
     ids, versions, tags, refs, places, counts = [], [], [], [], [], []
@@ -244,7 +248,7 @@ def read_extract(path: str, around: np.ndarray) -> Extract:
         counts.append(len(nodes))
     if has_edits(path) or min(ids, default=1) < 1 or min(refs, default=1) < 1:
         raise LayerError(
-            f"{name} has objects that are not in OpenStreetMap as they are here: new ones, with ids below 1, or edits "
+            f"{name} has objects that are not in OpenStreetMap in this form: new objects with ids below 1, or edits "
             "that are not uploaded.",
             _REMEDY,
         )
@@ -258,7 +262,7 @@ def read_extract(path: str, around: np.ndarray) -> Extract:
         raise LayerError(f"{name} has a way more than once.", "Give an extract of the present, without its history.")
     if not ids:
         raise LayerError(
-            f"{name} has no road where the new roads lie.",
+            f"{name} has no road in the area of the new roads.",
             "Give the extract of this area; its nodes must come before its ways, as osmium sort puts them.",
         )
     return Extract(

@@ -74,7 +74,10 @@ def read_bridges(path: str, reporter: Reporter) -> geopandas.GeoDataFrame:
     else:
         return layer
     tell = reporter.warning if len(layer) and not is_marked.any() else reporter.log
-    tell(f"{is_marked.sum():,} of {len(layer):,} lines of the bridges ({path}) are bridges by the field {field!r}.")
+    tell(
+        f"{is_marked.sum():,} of {len(layer):,} lines of the bridges ({path}) are marked as bridges by the "
+        f"field {field!r}."
+    )
     return layer[is_marked]
 
 
@@ -129,7 +132,8 @@ def _with_bridges(
     laid, is_laid = lay_bridges(lines, shapes)
     if not is_laid.all():
         reporter.warning(
-            f"No line runs along {(~is_laid).sum():,} of {len(shapes):,} bridges ({job.bridges}); these are left out."
+            f"No line runs along {(~is_laid).sum():,} of {len(shapes):,} bridges ({job.bridges}). These bridges are "
+            "left out."
         )
     return laid, np.arange(len(laid)) >= len(laid) - is_laid.sum()
 

@@ -40,8 +40,8 @@ def run(job: Evaluate, reporter: Reporter) -> dict[str, Any]:
         document = evaluation.to_document()
         if not document["road_share"]:
             reporter.warning(
-                f"The labels, such as {(*job.masks, job.roads)[0]}, show no road on the images, so that F1 and recall "
-                "are 0 whatever the model finds. Check the layers and, of masks, which values are road (road_values)."
+                f"The labels, such as {(*job.masks, job.roads)[0]}, show no road on the images, so F1 and recall are "
+                "0 whatever the model finds. Check the layers and, for masks, which values are road (road_values)."
             )
         reporter.check_cancelled()
         if "scores" in staged:

@@ -27,7 +27,7 @@ _JOIN_M = 0.01
 def run(job: ExportChanges, reporter: Reporter) -> dict[str, Any]:
     """Run the job and return its result; see `jobs.ExportChanges`."""
     if not job.osc.lower().endswith(".osc"):
-        raise OutputError(f"{job.osc} is no name of a change file.", "End its name in .osc.")
+        raise OutputError(f"{job.osc} is not the name of a change file.", "Give a name that ends in .osc.")
     with Outputs(inputs=[job.changes, job.extract]) as outputs:
         staged = outputs.stage(job.osc)
         reporter.progress(0, "Reading")
@@ -43,7 +43,7 @@ def run(job: ExportChanges, reporter: Reporter) -> dict[str, Any]:
         reporter.progress(0.2, "Splitting lines where they meet")
         fields = {f"lines_{name}_field": name for name in (BRIDGE, ONE_WAY) if name in new.columns}
         if fields:
-            reporter.log(f"The tags {' and '.join(fields.values())} come from the fields of these names.")
+            reporter.log(f"The tags {' and '.join(fields.values())} are taken from the fields of these names.")
         export = ExportNetwork(lines=job.changes, join_m=_JOIN_M, **fields)
         network, numbers = export_layer(new, export, reporter.silent())  # which speaks of routing
         ways = ways_of(network, BRIDGE, job.changes)
@@ -60,6 +60,6 @@ def run(job: ExportChanges, reporter: Reporter) -> dict[str, Any]:
     counts = {"roads": len(network.edges) - int(network.edges["reversed"].sum()), "joined": int(meetings.met().sum())}
     reporter.log(
         f"New roads: {counts['roads']:,}, connected to ways of the extract in {counts['joined']:,} places. Nothing is "
-        "uploaded: check every road over imagery first."
+        "uploaded. Check every road over imagery before you upload it."
     )
     return {"osc": job.osc, **counts, "modified": meetings.ways, "length_m": numbers["length_m"]}

@@ -86,7 +86,7 @@ def _chips(job: ExportChips, truth: Truth, reporter: Reporter) -> Iterator[tuple
                     reporter.warning(without_labels(path))
                     continue
                 if min(image.grid.width, image.grid.height) < job.chip_px:
-                    reporter.warning(f"{path} is smaller than a chip of {job.chip_px} px; it is left out.")
+                    reporter.warning(f"{path} is smaller than a chip of {job.chip_px} px. It is left out.")
                     continue
                 step_px = job.chip_px - job.overlap_px
                 for chip in cut_chips(image, labels, job.chip_px, step_px, job.min_labeled, count):

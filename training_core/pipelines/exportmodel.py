@@ -27,12 +27,12 @@ def run(job: ExportModel, reporter: Reporter) -> dict[str, Any]:
         if card.scaling == IMAGE:
             reporter.warning(
                 "RoadSeg normalizes values for this model by the mean and deviation of each image. Other programs get "
-                "those of the training images, and do well only on images like these."
+                "the mean and deviation of the training images, and do well only on similar images."
             )
         if card.classes:
             reporter.warning(
-                "The plugin Deepness cannot run this model: it takes the largest of several channels, but those of "
-                "road classes count only where the first one, road, is above the threshold."
+                "The plugin Deepness cannot run this model. Deepness takes the largest of several channels, but the "
+                "channels of road classes count only where the first channel, road, is above the threshold."
             )
         reporter.progress(0.2, "Tracing the model")
         model = export_onnx(unet)

@@ -38,7 +38,7 @@ def run(job: ExportNetwork, reporter: Reporter) -> dict[str, Any]:
             write_layers(geopackage, network.layers, {"nodes": "Point", "edges": "LineString"})
         if osm:
             if tagged := [name for name in TAG_FIELDS if name in network.edges]:
-                reporter.log(f"The tags in {job.osm} come from the fields {', '.join(tagged)}.")
+                reporter.log(f"Tags in {job.osm} are made from the fields {', '.join(tagged)}.")
             write_osm(ways_of(network, job.lines_bridge_field, job.lines), osm)
     paths = {"graphml": job.graphml, "geopackage": job.geopackage, "osm": job.osm}
     return {**{name: path for name, path in paths.items() if path}, **numbers}
@@ -46,7 +46,9 @@ def run(job: ExportNetwork, reporter: Reporter) -> dict[str, Any]:
 
 def _check_outputs(job: ExportNetwork) -> None:
     if job.graphml and Path(job.graphml).suffix.lower() != ".graphml":
-        raise OutputError(f"{job.graphml} is in no format that RoadSeg writes graphs in.", "End its name in .graphml.")
+        raise OutputError(
+            f"{job.graphml} is not in a format in which RoadSeg writes graphs.", "Give a name that ends in .graphml."
+        )
     if job.geopackage:
         check_vector_output(job.geopackage, 2)
     if job.osm:

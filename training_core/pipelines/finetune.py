@@ -162,7 +162,7 @@ def _read_images(
     images = read_training_images(job, truth, resolution_m, base_bands, reporter)
     classes = truth.classes if isinstance(truth, Drawing) else ()
     if card and card.classes and not classes:
-        reporter.warning("The drawn roads have no classes: those of the base model are kept, but not trained.")
+        reporter.warning("The drawn roads have no classes. The base model's classes are kept but not trained.")
     return images, classes
 
 

@@ -24,7 +24,9 @@ from ..system.outputs import Outputs
 def run(job: MakeChallenge, reporter: Reporter) -> dict[str, Any]:
     """Run the job and return its result; see `jobs.MakeChallenge`."""
     if Path(job.challenge).suffix.lower() not in (".geojson", ".json"):
-        raise OutputError(f"MapRoulette does not take files called {job.challenge}.", "End its name in .geojson.")
+        raise OutputError(
+            f"MapRoulette does not accept a file named {job.challenge}.", "Give a name that ends in .geojson."
+        )
     with Outputs(inputs=[job.layer, job.earlier, job.extract]) as outputs:
         staged = outputs.stage(job.challenge)
         reporter.progress(0, "Reading")
@@ -43,14 +45,14 @@ def run(job: MakeChallenge, reporter: Reporter) -> dict[str, Any]:
         write_challenge(staged, tasks, ids, proposals)
     if len(tasks) > MAX_TASKS:
         reporter.warning(
-            f"The challenge has {len(tasks):,} tasks, and MapRoulette takes {MAX_TASKS:,}. Make challenges of parts of "
-            "the area, or raise the shortest stretch (min_length_m)."
+            f"The challenge has {len(tasks):,} tasks, but MapRoulette takes at most {MAX_TASKS:,}. Make challenges of "
+            "parts of the area, or raise the shortest stretch (min_length_m)."
         )
     if tasks.empty:
         reporter.warning(
-            f"There is nothing in the {PURPOSE} ({job.layer}) to make a task of: the challenge is empty. Tasks are "
-            "made of new and lost stretches from the shortest length (min_length_m) on, of displaced ones on request "
-            "(displaced), and of likely breaks."
+            f"No feature of the {PURPOSE} ({job.layer}) gives a task, so the challenge is empty. Tasks are made from "
+            "new and lost stretches that reach the shortest length (min_length_m), from displaced stretches on "
+            "request (displaced), and from likely breaks."
         )
     reporter.log(_summary(tasks["change"].value_counts().to_dict(), too_short, job))
     return {"challenge": job.challenge, "tasks": len(tasks), "kept": kept, "too_short": too_short}

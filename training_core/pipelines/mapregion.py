@@ -167,8 +167,8 @@ def _warn_of_noise(names: list[str], reporter: Reporter) -> None:
     if names:
         others = f" and {len(names) - _NAMED} others" if len(names) > _NAMED else ""
         reporter.warning(
-            f"{', '.join(names[:_NAMED])}{others} have more kilometers of roads in a square kilometer than any town: "
-            "their probability looks like noise. Look at it; a model that does not know this kind of image needs "
+            f"{', '.join(names[:_NAMED])}{others} have more kilometers of roads per square kilometer than any town. "
+            "Their probability looks like noise: check it. A model that does not know this kind of image needs "
             "fine-tuning."
         )
 

@@ -95,7 +95,7 @@ def _read_sources(job: MergeModels, reporter: Reporter) -> Sources:
         load_into(model, weights, path)
         digest = weights_sha256(weights)
         if digest in by_digest:
-            reporter.warning(f"{path} holds the same weights as {by_digest[digest]}: they count twice.")
+            reporter.warning(f"{path} holds the same weights as {by_digest[digest]}. They count twice.")
         elif warning and number:
             reporter.warning(warning)
         by_digest.setdefault(digest, path)
@@ -126,9 +126,9 @@ def _measure(model: nn.Module, card: ModelCard, rasters: Sequence[str], reporter
     """Measure the statistics of batch normalization on images; return on how many chips, 0 without images."""
     if not rasters:
         reporter.warning(
-            "There are no images, so the statistics of batch normalization are averages of the models', too, which "
-            "may not fit the merged weights, nor your images. Give images like those that the model will be used on; "
-            "they need no drawn roads."
+            "There are no images, so the batch normalization statistics are averaged, too. They may fit neither the "
+            "merged weights nor your images. Give images similar to those that the model will be used on. They need "
+            "no drawn roads."
         )
         return 0
     spread = rasters[:: -(-len(rasters) // CHIPS)]

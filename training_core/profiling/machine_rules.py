@@ -118,7 +118,7 @@ def busy_neighbor(run: Run, context: Context) -> Optional[Advice]:
         f"Other processes or virtual machines took {percent(stolen)} of the processor time, of which "
         f"{percent(lost)} were missing here.",
         f"Close other programs and profile again, or leave them cores: lower {named('threads')}. All figures of this "
-        "profile are those of a busy machine.",
+        "profile come from a busy machine.",
     )
 
 

@@ -77,8 +77,8 @@ def measure(subject: Subject, roof: Roof, limit_s: float, options: Mapping[str, 
     plan = _USUAL if time.perf_counter() + _USUAL.steps * step_s < end_s else _SHORTEST
     if time.perf_counter() + plan.steps * step_s > end_s:
         reporter.warning(
-            f"{_title(subject)}: a step takes {step_s:.1f} s, and the time is too short for a few of them. "
-            f"{plan.steps} are done all the same; they show little of the spread."
+            f"{_title(subject)}: a step takes {step_s:.1f} s, so the time is too short for several steps. "
+            f"{plan.steps} steps are measured anyway, but they show little of the spread."
         )
     costs, memory = _recorded(subject)
     implementation_of = _implementations(subject, plan.in_a_row, costs)

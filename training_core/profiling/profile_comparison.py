@@ -181,7 +181,7 @@ def _notes(before: Run, after: Run, scale: float) -> Iterator[str]:
         steps = [f"{run.batch_size} images of {run.size_px} px" for run in (before, after)]
         yield (
             f"A step has {steps[0]} before and {steps[1]} after. The times after are multiplied by {scale:.4g}, so "
-            "that they are for the pixels of a step before."
+            "that they refer to the pixels of a step before."
         )
     if before.threads != after.threads:
         yield f"Before it ran with {before.threads} threads, after with {after.threads}."

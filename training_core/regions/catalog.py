@@ -107,7 +107,10 @@ def read_catalog(
         else:
             first = scenes.setdefault(same_name(entry.name), entry)
             if first is not entry:
-                shared = f"{path} has the same name as {first.path}, and so would its mask; it is left out."
+                shared = (
+                    f"{path} has the same name as {first.path}, so its mask would have the same name, too. It "
+                    "is left out."
+                )
                 problems.append(
                     _problem(
                         path, entry.name, ImageryError(shared, "Rename one of the files, or map them in two jobs.")

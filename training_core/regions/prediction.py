@@ -130,7 +130,7 @@ def choose_settings(
         store.write(_SETTINGS, key, ".json", lambda path: path.write_bytes(content))
     else:
         reporter.log(
-            f"As in the run before in this folder: engine {kept['engine']}, {kept['precision']}, halo "
+            f"As in the previous run in this folder: engine {kept['engine']}, {kept['precision']}, halo "
             f"{kept['halo_px']} px, tiles of {kept['core_px']} px."
         )
     block_px, threshold = kept.pop("block_px"), kept.pop("threshold")

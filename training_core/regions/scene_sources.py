@@ -127,7 +127,7 @@ def _location_of(given: str, file: str) -> tuple[Optional[str], str]:
             return None, ""
         if file.lower().endswith(_JSON_SUFFIXES):
             raise ImageryError(
-                f"{given} is no STAC item, collection of items or tile index.",
+                f"{given} is not a STAC item, collection of items or tile index.",
                 "Give images, or a folder, a tile index or a STAC item collection.",
             ) from error
         raise _damaged(given, error) from error
@@ -139,7 +139,7 @@ def _location_of(given: str, file: str) -> tuple[Optional[str], str]:
         return None, ""
     all_names = ", ".join(dict.fromkeys(name for names in fields.values() for name in names)) or "none"
     raise ImageryError(
-        f"{given} is no index of rasters: it has no field {LOCATION} (its fields: {all_names}).",
+        f"{given} is not an index of rasters: it has no field {LOCATION} (its fields: {all_names}).",
         "Make a tile index with gdaltindex, or give images.",
     )
 
@@ -161,7 +161,7 @@ def _rasters_of_items(path: str, wanted: ItemFilter, reporter: Reporter) -> Opti
             f"{path} cannot be read as JSON: {str(error).rstrip('.')}.", "Check that the file was copied whole."
         ) from error
     if not isinstance(document, dict):
-        raise ImageryError(f"{path} is no STAC item collection.", "Give a collection of items, or images.")
+        raise ImageryError(f"{path} is not a STAC item collection.", "Give a collection of items, or images.")
     items = document.get("features") if document.get("type") == "FeatureCollection" else [document]
     if not isinstance(items, list) or not any(isinstance(item, dict) and "assets" in item for item in items):
         return None

@@ -39,9 +39,9 @@ _MARGIN_DEG = 0.001
 # Where more items than these cannot be read, their server is at fault.
 _MAX_UNREADABLE = 20
 # Why items are left out.
-OUTSIDE, OTHER_DATES, CLOUDY = "outside of the area of interest", "of other dates", "too cloudy"
+OUTSIDE, OTHER_DATES, CLOUDY = "outside the area of interest", "outside the dates", "too cloudy"
 UNREADABLE = "that cannot be read"
-NO_IMAGE = "without an image that may be opened (role data or visual, or a GeoTIFF; of a server: at http or https)"
+NO_IMAGE = "without an image that may be opened (role data or visual, or a GeoTIFF; on a server, at http or https)"
 # More images than any job maps, and the documents of a static catalog of that size.
 MAX_ITEMS = 100_000
 MAX_DOCUMENTS = 200_000
@@ -172,7 +172,7 @@ class ItemImages:
                 "Check area of interest, dates and cloud cover, or give another collection of images.",
             )
         if self.left_out:
-            reporter.log(f"Of the items of {path}, {len(self.addresses):,} are taken, and not: {reasons}.")
+            reporter.log(f"Some items of {path} are not used: {reasons}. The other {len(self.addresses):,} are used.")
         return self.addresses
 
 
@@ -309,7 +309,7 @@ def _unseen(links: list[_Link], seen: set[str]) -> Iterator[_Link]:
             yield relation, address
         elif relation == "next":
             raise ImageryError(
-                f"The pages of items lead round in a circle, to {address} again.",
+                f"The pages of items form a circle: {address} comes up again.",
                 "The server is at fault: save the items to a file and give that, or take another server.",
             )
 
@@ -333,7 +333,7 @@ def _links_of(document: WebDocument, wanted: ItemFilter) -> list[_Link]:
         return []
     if not isinstance(content.get("links"), list):
         raise ImageryError(
-            f"{document.address} is no STAC.", "Give the address of an item, a collection, a catalog or a STAC API."
+            f"{document.address} is not STAC.", "Give the address of an item, a collection, a catalog or a STAC API."
         )
     for query in _QUERIES:
         for relation, address in links:

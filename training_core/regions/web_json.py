@@ -154,7 +154,7 @@ def _parsed(content: bytes, address: str) -> dict[str, Any]:
             "before the address of an image, put /vsicurl/.",
         ) from error
     if not isinstance(document, dict):
-        raise ImageryError(f"{address} is no document of STAC.", "Give an item, a collection, a catalog or a STAC API.")
+        raise ImageryError(f"{address} is not a STAC document.", "Give an item, a collection, a catalog or a STAC API.")
     return document
 
 

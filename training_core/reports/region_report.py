@@ -25,7 +25,7 @@ from .quantities import number
 # The meaning of each status, and its color as in the index in QGIS. On the map, later ones are above earlier ones, and
 # failures above the roads.
 STATUSES = {
-    OUTSIDE: ("outside of the area of interest", GRAY),
+    OUTSIDE: ("outside the area of interest", GRAY),
     WAITING: ("not mapped", GRAY),
     RUNNING: ("mapped in part", ORANGE),
     KEPT: ("mapped before", SKY),

@@ -48,11 +48,13 @@ def image_threshold(images: Sequence[ImagePlan], card: ModelCard, predictor: Pre
     threshold = chosen_threshold(counts)
     if threshold is None:
         reporter.warning(
-            f"The probabilities in {images[0].raster} look like no roads that the model knows, so its own threshold is "
-            f"taken, {card.threshold:.2f}. Look at the result, or give a threshold (threshold)."
+            f"The probabilities in {images[0].raster} do not look like roads that the model knows, so the model's own "
+            f"threshold is used, {card.threshold:.2f}. Check the result, or give a threshold (threshold)."
         )
         return card.threshold
-    reporter.log(f"Threshold {threshold:.2f}, chosen for these images; the model's own is {card.threshold:.2f}.")
+    reporter.log(
+        f"Threshold {threshold:.2f}, chosen for these images. The model's own threshold is {card.threshold:.2f}."
+    )
     return threshold
 
 

@@ -77,7 +77,7 @@ def require_numbers(prediction: np.ndarray, model: str, image: str = "") -> None
     if prediction.size and np.isnan(prediction.min()):  # in a single pass, and without another array
         where = f" for {image}" if image else ""
         raise ModelFileError(
-            f"{model} computes values that are no numbers (NaN){where}: its weights are too large.",
+            f"{model} computes values that are not numbers (NaN){where}: its weights are too large.",
             "Copy the model again, train it again, or choose another.",
         )
 

@@ -95,7 +95,7 @@ def exact_halo_px(model: nn.Module, bands: int) -> int:
     field = measure_receptive_field(model, bands)
     if field is None:
         raise JobError(
-            "With this model every pixel depends on the whole image, so that no halo (halo) is exact.",
+            "With this model every pixel depends on the whole image, so no halo (halo) is exact.",
             "Choose auto or a number of pixels.",
         )
     return field.halo_px

@@ -143,7 +143,7 @@ def _measured_halo_px(
     """Return the halo that suffices on the middle of a large image, or the usual one if that shows too little."""
     grid, raster = sample.grid, sample.raster
     if grid.width * grid.height < MEASURED_FROM_PX:
-        reporter.log(f"The model file does not say which halo suffices; {USUAL_HALO_PX} px is taken.")
+        reporter.log(f"The model file does not say which halo suffices. {USUAL_HALO_PX} px is used.")
         return USUAL_HALO_PX
     side = min(SAMPLE_PX, math.isqrt(most_px) // STRIDE_PX * STRIDE_PX)
     width, height = min(side, grid.width), min(side, grid.height)
@@ -155,7 +155,7 @@ def _measured_halo_px(
         )
         return USUAL_HALO_PX
     halo = sufficient_halo_px(replace(predictor, bands=bands), [piece], threshold)
-    reporter.log(f"The model file does not say which halo suffices; on the middle of {raster} {halo} px do.")
+    reporter.log(f"The model file does not say which halo suffices. On the middle of {raster}, {halo} px suffice.")
     return halo
 
 

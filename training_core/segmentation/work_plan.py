@@ -161,8 +161,8 @@ def fitting(dataset: DatasetReader, wanted: ModelInput, raster: str) -> tuple[tu
         width, height = (round(size * own_m / resolution_m) for size in (own.width, own.height))
         raise ImageryError(
             f"{raster} has pixels of {own_m:.3g} m on the ground, but the model was trained on pixels of "
-            f"{resolution_m:.3g} m. It would be enlarged to {width:,} x {height:,} pixels, and show no more than "
-            "before.",
+            f"{resolution_m:.3g} m. It would be enlarged to {width:,} x {height:,} pixels, and would show no more "
+            "than before.",
             "Choose a model that was trained on such an image, or a sharper image; check its coordinate system.",
         )
     return indexes, own

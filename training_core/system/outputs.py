@@ -213,7 +213,7 @@ def _remove_sidecar(final: Path, sidecar: Path) -> None:
         raise OutputError(
             f"{final} is written, but {sidecar.name}, which belonged to the file before it, cannot be removed "
             f"({_why(error)}).",
-            "Close the program that uses it, and delete it: programs would take it for a part of the new file.",
+            "Close the program that uses it, and delete it: programs would treat it as a part of the new file.",
         ) from error
 
 

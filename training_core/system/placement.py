@@ -36,9 +36,9 @@ def count_processes(wanted: str, threads: int, most: int, sys_root: Path = machi
     if wanted == AUTO:
         return max(1, min(len(_domains(processor.usable_cpus(), sys_root)), most, available))
     if int(wanted) > available:
-        what = "threads are asked for (threads)" if threads else "cores may be used"
+        what = "threads are requested (threads)" if threads else "cores may be used"
         raise JobError(
-            f"There are to be {wanted} processes (processes), but only {available} {what}.",
+            f"{wanted} processes (processes) are requested, but only {available} {what}.",
             f"Give at most {available} processes, or auto.",
         )
     return int(wanted)

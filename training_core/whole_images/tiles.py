@@ -112,7 +112,7 @@ def choose_tiles(
         least_bytes = min(_peak_bytes(each, TilePlan(MIN_CORE_PX, halo_px), shapes) for each in footprints.values())
         raise ResourceError(
             f"The smallest tiles of whole images, {MIN_CORE_PX} px with a halo of {halo_px} px, need "
-            f"{least_bytes / 1e9:.1f} GB of memory; {limit_bytes / 1e9:.1f} GB are available to each process.",
+            f"{least_bytes / 1e9:.1f} GB of memory, and {limit_bytes / 1e9:.1f} GB are available to each process.",
             "Learn from chips (sample), start fewer processes (processes), or close other programs.",
         )
 

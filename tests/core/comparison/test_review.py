@@ -48,8 +48,8 @@ def test_where_anything_is_decided_in_any_of_the_known_words_what_is_accepted_is
 @pytest.mark.parametrize(
     ("review", "message"),
     [
-        (("accepted", "later", None), r"field 'review' of the changes \(changes.gpkg\) has 1 values .*: 'later'"),
-        (("b", "a", 2), "has 3 values that are not understood: 'b', 'a', '2'"),
+        (("accepted", "later", None), r"field 'review' of the changes \(changes.gpkg\) has 1 unknown values: 'later'"),
+        (("b", "a", 2), "has 3 unknown values: 'b', 'a', '2'"),
     ],
 )
 def test_other_words_are_refused_with_their_number_and_those_that_are_understood(review, message):
@@ -71,7 +71,7 @@ def test_a_layer_that_is_none_of_changes_has_a_field_of_its_own_called_review():
 
 
 def test_where_all_is_rejected_there_is_nothing_to_export():
-    with pytest.raises(LayerError, match=r"changes \(changes.gpkg\) are rejected, and none is accepted"):
+    with pytest.raises(LayerError, match=r"changes \(changes.gpkg\) are rejected, but none is accepted"):
         kept("rejected", None, None)
 
 

@@ -167,7 +167,7 @@ def warnings_of(road, **options):
 def test_more_road_than_any_town_is_doubted():
     stripes = np.indices((200, 300)).sum(axis=0) % 27 < 8
     (warning,) = warnings_of(stripes)[1]
-    assert warning == "30% of the raster is road, more than in any town. Look whether it is a mask of roads."
+    assert warning == "30% of the raster is road, more than in any town. Check that it is a road mask."
     found, (warning,) = warnings_of(np.ones((200, 300), dtype=bool))
     assert "100% of the raster is road" in warning and found.roads["width_m"].isna().all()
     stripes = np.where(np.indices((200, 300)).sum(axis=0) % 27 < 8, np.float32(0.9), np.float32(0.1))
@@ -181,7 +181,7 @@ def test_of_a_probability_without_contrast_that_is_told(noise):
     rng = np.random.default_rng(0)
     probability = (0.5 + noise * rng.uniform(-1, 1, (200, 300))).astype(np.float32)
     (warning,) = warnings_of(probability)[1]
-    assert f"no contrast: it is between {0.5 - noise:.2f} and {0.5 + noise:.2f}" in warning
+    assert f"no contrast: all values lie between {0.5 - noise:.2f} and {0.5 + noise:.2f}" in warning
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ def test_a_worker_with_the_same_of_all_fits_and_is_seen(leader, monkeypatch):
     monkeypatch.setattr(worker_checks, "SEEN_WITHIN_S", 0.0)
     assert differences(leader.document, "worker-1") == []
     assert leader.unseen("worker-1") == []
-    assert leader.unseen("worker-2") == [f"what it writes into {leader.document['folder']} is not seen here"]
+    assert leader.unseen("worker-2") == [f"files that it writes into {leader.document['folder']} are not visible here"]
 
 
 def test_every_difference_of_a_worker_is_named(leader, tmp_path, monkeypatch):
@@ -31,8 +31,8 @@ def test_every_difference_of_a_worker_is_named(leader, tmp_path, monkeypatch):
     own = worker_checks.checked_versions()
     monkeypatch.setattr(worker_checks, "checked_versions", lambda: theirs)
     assert differences(leader.document, "w") == [
-        f"numpy is missing there, and {own['numpy']} here",
-        f"torch is 1.0 there, and {own['torch']} here",
+        f"numpy is missing there, but {own['numpy']} here",
+        f"torch is 1.0 there, but {own['torch']} here",
         f"{tmp_path / 'model'} is another file there",
         f"{tmp_path / 'scene.tif'} cannot be found there",
     ]

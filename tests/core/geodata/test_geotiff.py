@@ -51,7 +51,7 @@ def test_tiles_arrive_and_the_rest_is_nodata(tmp_path, count):
 def test_a_raster_that_a_full_disk_cuts_off_is_no_result(tmp_path, values):
     size = write(tmp_path / "whole.tif", values)
     for room in (size - 1, size // 2, 1, 2_000_000, 2_359_296):
-        with pytest.raises(OutputError, match=r"a\.tif cannot be written whole") as refused, Outputs() as outputs:
+        with pytest.raises(OutputError, match=r"a\.tif cannot be written completely") as refused, Outputs() as outputs:
             staged = outputs.stage(str(tmp_path / "a.tif"))
             with no_more_than(room):
                 write(staged, values)
@@ -91,6 +91,6 @@ def make_scene(folder):
 
 @pytest.mark.parametrize("missing", [1, 20_000])
 def test_a_scene_that_a_full_disk_cuts_off_is_no_result(tmp_path, scene, missing):
-    with pytest.raises(OutputError, match=r"a\.tif cannot be written whole"), no_more_than(len(scene) - missing):
+    with pytest.raises(OutputError, match=r"a\.tif cannot be written completely"), no_more_than(len(scene) - missing):
         make_scene(tmp_path)
     assert list(tmp_path.iterdir()) == []

@@ -106,7 +106,7 @@ def test_a_probability_of_segment_roads_is_read_also_where_its_nodata_entry_is_l
 @pytest.mark.parametrize("values", [[0, 7], [0, 100], [0, 1, 127], [0, 1, 2], [0, 1, 255, 128]])
 def test_other_values_are_refused_by_name_until_they_are_named(tmp_path, values, read):
     path = columns_of(tmp_path / "a.tif", values)
-    with pytest.raises(ImageryError, match=r"a\.tif has values whose meaning is not known") as caught:
+    with pytest.raises(ImageryError, match=r"a\.tif has values of unknown meaning") as caught:
         read(path)
     assert "(road_values)" in caught.value.remedy
     named = {"road_values": (values[1],), "ignored_values": tuple(values[2:])}

@@ -157,7 +157,7 @@ def test_results_of_roadseg_are_no_gray_images_but_what_is_like_them_is(tmp_path
     mask, path = str(tmp_path / "mask.tif"), str(tmp_path / "probability.tif")
     segment.run(Segment(raster=images["uint8"], model=model, mask=mask, probability=path, **COMPUTE), Reporter())
     for result, word in ((mask, "a road mask"), (path, "a road probability")):
-        with pytest.raises(ImageryError, match=f"{word} that RoadSeg has written"):
+        with pytest.raises(ImageryError, match=f"{word} that RoadSeg wrote"):
             indexes(result)
         with open_raster(result) as dataset, pytest.raises(ImageryError, match="Choose the image"):
             choose_bands(dataset, ())

@@ -173,7 +173,7 @@ def place_refused(tmp_path, crs, transform):
     path = write_raster(tmp_path / "image.tif", np.zeros((96, 96), "uint8"), crs=crs, transform=transform)
     with open_raster(path) as dataset, pytest.raises(ImageryError, match=r"image\.tif") as refused:
         grid_of(dataset)
-    assert "right coordinate reference system and georeference" in refused.value.remedy
+    assert "correct coordinate reference system and georeference" in refused.value.remedy
     return refused.value.message
 
 

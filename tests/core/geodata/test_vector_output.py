@@ -44,7 +44,7 @@ def test_the_last_page_of_the_second_of_two_layers_is_missed(tmp_path):
     layers = {"roads": roads(), "more": roads(50)}
     write_layers(tmp_path / "whole.gpkg", layers)
     size = (tmp_path / "whole.gpkg").stat().st_size
-    with pytest.raises(OutputError, match="whole"), no_more_than(size - 1):
+    with pytest.raises(OutputError, match="completely"), no_more_than(size - 1):
         write_layers(tmp_path / "net.gpkg", layers)
 
 
@@ -60,12 +60,12 @@ def test_a_file_passes_with_its_own_features_alone_and_whole(tmp_path, suffix):
         path = write(tmp_path / f"net{suffix}", roads(count))
         check(path, roads(count))
     for others in (roads(399), roads(401), roads(400, move_m=50.0)):
-        with pytest.raises(OutputError, match="cannot be written whole"):
+        with pytest.raises(OutputError, match="cannot be written completely"):
             check(path, others)
     path = write(tmp_path / f"net{suffix}", roads())
     for size in (4096, 50, 1, 0):
         os.truncate(path, size)
-        with pytest.raises(OutputError, match="cannot be written whole"):
+        with pytest.raises(OutputError, match="cannot be written completely"):
             check(path, roads())
 
 
@@ -90,7 +90,7 @@ def test_a_geopackage_that_was_closed_in_part_is_not_whole(tmp_path, loss):
     with closing(sqlite3.connect(path)) as database:
         database.execute(loss)
         database.commit()
-    with pytest.raises(OutputError, match="cannot be written whole"):
+    with pytest.raises(OutputError, match="cannot be written completely"):
         check(path, roads())
 
 
@@ -99,7 +99,7 @@ def test_a_damaged_page_of_a_geopackage_is_found(tmp_path):
     whole = path.read_bytes()
     for page in range(len(whole) // 4096):
         path.write_bytes(whole[: page * 4096] + bytes(4096) + whole[(page + 1) * 4096 :])
-        with pytest.raises(OutputError, match="cannot be written whole"):
+        with pytest.raises(OutputError, match="cannot be written completely"):
             check(path, roads())
 
 

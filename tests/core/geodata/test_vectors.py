@@ -139,7 +139,7 @@ def test_a_layer_whose_crs_is_wrong_is_refused(tmp_path, crs, points, vertex):
         read_layer(path, "drawn roads")
     assert f"drawn roads ({path})" in refused.value.message
     assert refused.value.message.endswith(f"a vertex is at {vertex}.")
-    assert "right coordinate reference system" in refused.value.remedy
+    assert "correct coordinate reference system" in refused.value.remedy
 
 
 @pytest.mark.parametrize(

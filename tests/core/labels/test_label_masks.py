@@ -82,7 +82,7 @@ def test_a_value_that_only_one_of_many_masks_has_is_understood(tmp_path, values,
 
 def test_a_value_that_contradicts_the_others_is_refused_by_the_name_of_its_mask(tmp_path):
     images, masks = with_one_other(tmp_path, (0, 255), (0, 1))
-    with pytest.raises(ImageryError, match=r"20\.png has values whose meaning is not known: 1\."):
+    with pytest.raises(ImageryError, match=r"20\.png has values of unknown meaning: 1\."):
         labels_of(masks, images, images[20])
 
 
@@ -215,7 +215,7 @@ def test_a_shift_by_whole_pixels_is_noticed(tmp_path):
     mask = write(tmp_path / "masks" / "a.tif", mask_of(), at(2, -1), driver="GTiff")
     reporter = Reporter()
     labels_of([mask], [image], reporter=reporter)
-    assert any("2 columns and -1 rows beside" in text for text in reporter.warnings)
+    assert any("by 2 columns and -1 rows" in text for text in reporter.warnings)
 
 
 def test_a_nodata_value_is_ignored_even_where_no_road_tells_the_meaning_of_the_others(tmp_path):

@@ -171,7 +171,7 @@ def spoil_statistics(training):
 def test_a_model_that_infers_nan_has_diverged_though_its_losses_are_finite(image):
     training = new_training(image, steps=40)
     spoil_statistics(training)
-    with pytest.raises(JobError, match=r"diverged: at step 0 the model computes values that are no numbers"):
+    with pytest.raises(JobError, match=r"diverged: at step 0 the model computes values that are not numbers"):
         training.validate()
     assert training.history.validations == []
 

@@ -188,7 +188,7 @@ def test_a_full_disk_is_warned_of_and_the_session_goes_on(tmp_path, monkeypatch)
                 folder.write_checkpoint(SAVED)
                 assert failure_of(folder)
         assert [event.kind for event in told] == ["warning", "warning"]  # one of a kind
-        assert all("goes on" in event.message for event in told)
+        assert all("continues" in event.message for event in told)
         assert [path.name for path in tmp_path.iterdir()] == [SESSION]
         assert folder.write_labels(FEATURES)
         folder.write_checkpoint(SAVED)

@@ -79,7 +79,7 @@ def test_a_unet_of_the_library_for_other_bands_and_classes_keeps_all_but_its_hea
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        (lambda weights: {**weights, "conv1.weight": weights["conv1.weight"] * torch.nan}, "no numbers"),
+        (lambda weights: {**weights, "conv1.weight": weights["conv1.weight"] * torch.nan}, "not numbers"),
         (
             lambda weights: {name: each for name, each in weights.items() if name != "layer2.0.conv1.weight"},
             "not a model that RoadSeg takes",

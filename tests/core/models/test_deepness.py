@@ -110,7 +110,7 @@ def test_evaluate_scores_it(town, foreign):
 def test_what_needs_its_layers_is_refused(town, foreign, tmp_path):
     with pytest.raises(JobError, match="halo"):
         segment.run(Segment(raster=town.raster, model=foreign, mask=str(tmp_path / "m.tif"), halo="exact"), Reporter())
-    with pytest.raises(ModelFileError, match="no RoadSeg model"):
+    with pytest.raises(ModelFileError, match="not a RoadSeg model"):
         load_graph(foreign)
     assert not list(tmp_path.iterdir())
 
@@ -119,9 +119,9 @@ def test_what_needs_its_layers_is_refused(town, foreign, tmp_path):
     ("metadata", "words"),
     [
         ({"model_type": "Detector"}, "not a Segmentor"),
-        ({"class_names": {"0": "background", "1": "building"}}, "one of which must be road"),
-        ({"class_names": {"0": "road", "1": "road"}}, "one of which must be road"),
-        ({"class_names": {"0": "background", "7": "road"}}, "one of which must be road"),
+        ({"class_names": {"0": "background", "1": "building"}}, "exactly one must be road"),
+        ({"class_names": {"0": "road", "1": "road"}}, "exactly one must be road"),
+        ({"class_names": {"0": "background", "7": "road"}}, "exactly one must be road"),
         ({"class_names": [{"0": "a"}, {"0": "road"}]}, "class_names"),
         ({"resolution": 0}, "resolution"),
         ({"standardization_std": [0, 0, 0]}, "standardization_std"),
@@ -160,7 +160,7 @@ def _without_softmax(model):
     ("change", "words"),
     [
         (_without("resolution"), "resolution is missing"),
-        (_without("model_type"), "no RoadSeg model"),
+        (_without("model_type"), "not a RoadSeg model"),
         (lambda model: setattr(_note(model, "class_names"), "value", "{0: 'a', 1: 'road'}"), "not JSON"),
         (lambda model: setattr(_dims(model.graph.input[0])[2], "dim_param", "height"), "squares of one size"),
         (lambda model: setattr(_dims(model.graph.input[0])[3], "dim_value", 64), "squares of one size"),

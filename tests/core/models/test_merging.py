@@ -122,7 +122,7 @@ def test_the_common_normalization_is_that_of_all_images_together():
 
 def test_values_of_another_kind_are_refused_unless_each_image_is_normalized_by_itself():
     bits = [CARD, replace(CARD, bands=(Band("red", 20000.0, 9000.0), BANDS[1]))]
-    with pytest.raises(ModelFileError, match="band 'red' are 80 ± 40 in west.safetensors, 2e\\+04 ± 9000 in east"):
+    with pytest.raises(ModelFileError, match="band 'red': 80 ± 40 in west.safetensors, 2e\\+04 ± 9000 in east"):
         common_bands(bits, [0.5, 0.5], ["west.safetensors", "east.safetensors"])
     bits = [replace(card, scaling=IMAGE) for card in bits]
     assert common_bands(bits, [0.5, 0.5], ["west", "east"])[0].mean == 10040  # (80 + 20000) / 2

@@ -127,7 +127,7 @@ def test_a_weight_that_is_no_number_is_named_with_its_file(tmp_path, saved, valu
     weights = load_file(saved[0])
     weights["encoder.layer2.0.conv1.weight"][3, 2, 1, 0] = value
     save_model(path, weights, CARD)
-    with pytest.raises(ModelFileError, match=r"encoder.layer2.0.conv1.weight.*bad.safetensors.*no numbers"):
+    with pytest.raises(ModelFileError, match=r"encoder.layer2.0.conv1.weight.*bad.safetensors.*not numbers"):
         load_weights(str(path))
 
 

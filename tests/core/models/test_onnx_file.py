@@ -227,7 +227,7 @@ def _that_enlarges_without_limit(model):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda model: model.ClearField("metadata_props"), "no RoadSeg model"),
+        (lambda model: model.ClearField("metadata_props"), "not a RoadSeg model"),
         (_without_its_sigmoid, "does not match its description"),
         (_set(lambda model: model.opset_import[0], "version", 9999), "version of the ONNX operators"),
         (_set(lambda model: model.opset_import[0], "version", 7), "version of the ONNX operators"),
@@ -242,9 +242,9 @@ def _that_enlarges_without_limit(model):
             "has layers that no RoadSeg model has (Loop)",
         ),
         (_set(lambda model: model.graph.node[0], "domain", "org.example"), "has layers that no RoadSeg model has"),
-        (_with_a_weight_of(np.nan), "no numbers"),
-        (_with_a_weight_of(-np.inf), "no numbers"),
-        (_with_a_weight_of(1e30), "no numbers"),
+        (_with_a_weight_of(np.nan), "not numbers"),
+        (_with_a_weight_of(-np.inf), "not numbers"),
+        (_with_a_weight_of(1e30), "not numbers"),
         (_of_another_shape, "damaged"),
         (_with_fewer_bytes, "damaged"),
         (lambda model: _weight(model).dims.__setitem__(0, -1), "damaged"),

@@ -52,7 +52,7 @@ def test_a_bridge_along_which_no_line_runs_changes_nothing_and_is_told():
     reporter = Reporter(told.append)
     found = cleaned([LineString([(40, -20), (40, 35)])], reporter)
     assert [event.message for event in told if hasattr(event, "message") and "bridge" in event.message] == [
-        "No line runs along 1 of 1 bridges (); these are left out."
+        "No line runs along 1 of 1 bridges (). These bridges are left out."
     ]
     assert sorted(found.nodes["degree"]) == [1] * 6 + [4, 4]
     assert found.roads["bridge"].isna().all()
@@ -78,7 +78,9 @@ def test_of_a_layer_with_a_bridge_field_only_marked_lines_are_bridges(tmp_path):
     told = []
     bridges = read_bridges(str(tmp_path / "osm.gpkg"), Reporter(told.append))
     assert bridges.geometry.length.tolist() == pytest.approx([45.01], abs=0.01)
-    assert told[0].message.startswith("1 of 2 lines") and told[0].message.endswith("are bridges by the field 'bridge'.")
+    assert told[0].message.startswith("1 of 2 lines") and told[0].message.endswith(
+        "are marked as bridges by the field 'bridge'."
+    )
 
 
 @pytest.mark.parametrize("layers", [[1, 0], ["1", ""], [2.0, -1.0]])
@@ -93,7 +95,9 @@ def test_a_field_that_marks_no_bridge_is_warned_of(tmp_path):
     reporter = Reporter()
     assert read_bridges(str(tmp_path / "osm.gpkg"), reporter).empty
     (warning,) = reporter.warnings
-    assert warning.startswith("0 of 2 lines of the bridges") and warning.endswith("are bridges by the field 'bridge'.")
+    assert warning.startswith("0 of 2 lines of the bridges") and warning.endswith(
+        "are marked as bridges by the field 'bridge'."
+    )
 
 
 def test_tags_of_other_lines_are_kept_as_text(tmp_path):

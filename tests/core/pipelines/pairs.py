@@ -149,8 +149,8 @@ def _all(contents: tuple[str, ...], right: Right) -> Row:
     return dict.fromkeys(contents, right)
 
 
-_NO_IMAGE = Refused("imagery", "not an image|no raster")
-_NO_MASK = Refused("imagery", "colored picture|values whose meaning is not known")
+_NO_IMAGE = Refused("imagery", "no image|no raster")
+_NO_MASK = Refused("imagery", "color picture|values of unknown meaning")
 _PROBABILITY_AS_LABELS = Refused("labels", "is a probability")
 _ROADS, _AREAS, _NONE = (LINES, CHANGES, OSM), (PATCHES, SCENES), (NO_LINES, NO_BREAKS)
 _NOT_DRAWN, _NOT_LINES, _NOT_POLYGONS, _NOT_POINTS = (

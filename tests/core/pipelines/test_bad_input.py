@@ -288,7 +288,7 @@ def write_with_pixel(path, value, dtype="float32", **profile):
 def test_values_with_which_no_model_can_compute_are_refused_and_never_background(place, job, value, dtype):
     path = write_with_pixel(place.bad / "undeclared.tif", value, dtype)
     refusal = place.refusal(job, "undeclared.tif", of=ImageryError, **with_image(job, path))
-    assert "declare that value as the raster's nodata value" in refusal.remedy
+    assert "declare it as the raster's nodata value" in refusal.remedy
 
 
 def test_the_same_values_declared_as_no_data_are_none(place):

@@ -102,5 +102,5 @@ def test_nothing_to_export_nor_to_learn_from_is_refused_with_the_true_reason(tmp
         finetune.run(
             FineTune(rasters=(image,), roads=none, base_model="", model=str(tmp_path / "model.safetensors")), Reporter()
         )
-    assert "if a job wrote it, nothing was found there" in caught.value.remedy
+    assert "If a job wrote it, the job found nothing" in caught.value.remedy
     assert not list(Path(tmp_path).glob("*.osc")) and not list(Path(tmp_path).glob("*.safetensors"))

@@ -80,7 +80,7 @@ def test_lost_roads_and_rejected_ones_are_not_in_the_change(tmp_path):
     assert result["roads"] == 1 and result["modified"] == 1 and ("way", 502) not in touched["modify"]
     layer["review"] = "rejected"
     layer.to_file(changes)
-    with pytest.raises(LayerError, match="are rejected, and none is accepted"):
+    with pytest.raises(LayerError, match="are rejected, but none is accepted"):
         exported(tmp_path, extract, changes)
 
 
@@ -132,14 +132,14 @@ def test_applied_to_any_town_no_road_but_the_new_ones_is_another(tmp_path, seed)
         ({"version": 0}, r"has 2 ways without a version.* in files that RoadSeg exports\. .*out meta"),
         ({"edit": ('<way id="501"', '<way action="modify" id="501"')}, "edits that are not uploaded"),
         ({"edit": ('<node id="1000"', "<node id='1000' action='delete'")}, "edits that are not uploaded"),
-        ({"edit": ('"501"', '"-501"')}, "new ones, with ids below 1"),
-        ({"moved": 3}, "of 2 places where new roads are attached .* lie on no way of"),
+        ({"edit": ('"501"', '"-501"')}, "new objects with ids below 1"),
+        ({"moved": 3}, "of 2 places where new roads are attached .* do not lie on a way of"),
         ({"mapped": ROAD}, r"1 new roads run along a way .* at longitude 13\.3\d+, latitude 52\.5"),
-        ({"moved": 9000}, "has no road where the new roads lie"),
+        ({"moved": 9000}, "has no road in the area of the new roads"),
         ({"text": "<osm"}, "cannot be read"),
-        ({"text": '<osm version="0.6"></osm>'}, "has no road where"),
+        ({"text": '<osm version="0.6"></osm>'}, "has no road in the area"),
         ({"text": None}, "cannot be read"),
-        ({"name": "before.gpkg"}, "is in no format of OpenStreetMap's"),
+        ({"name": "before.gpkg"}, "is not in a format of OpenStreetMap"),
         ({"twice": True}, "has a way more than once"),
     ],
 )
@@ -190,7 +190,7 @@ def test_a_way_that_would_have_too_many_nodes_is_named(tmp_path):
 def test_another_ending_and_a_layer_without_changes_are_refused(tmp_path):
     extract, changes = changed(tmp_path)
     for options, message in (
-        ({"osc": str(tmp_path / "town.osm")}, "no name of a change file"),
+        ({"osc": str(tmp_path / "town.osm")}, "not the name of a change file"),
         ({"changes": str(tmp_path / "after.gpkg")}, "have no field 'change'"),
     ):
         job = ExportChanges(**{"changes": changes, "extract": extract, "osc": str(tmp_path / "town.osc"), **options})

@@ -222,7 +222,7 @@ def test_text_that_xml_cannot_hold_does_not_spoil_the_file(tmp_path):
         ({"lines_oneway_field": "one"}, "have no field 'one'"),
         ({"lines_class_field": "class"}, "have no field 'class'"),
         ({"lines_oneway_field": "way"}, "has the unknown value 'b'"),
-        ({"graphml": "graph.xml"}, r"graph\.xml is in no format"),
+        ({"graphml": "graph.xml"}, r"graph\.xml is not in a format"),
         ({"geopackage": "graph.geojson"}, r"graph\.geojson can hold only one layer"),
     ],
 )

@@ -164,8 +164,8 @@ def crossing_the_antimeridian():
     [
         (crossing_the_antimeridian(), "roads.osm", r"1 lines of .*lines\.gpkg cross the antimeridian"),
         (layer_of(STRAIGHT, crs=None), "roads.osm", r"lines\.gpkg.*CRS|coordinate"),
-        (layer_of(STRAIGHT), "roads.osc", r"roads\.osc is in no format"),
-        (layer_of(STRAIGHT), "roads.pbf", r"roads\.pbf is in no format"),
+        (layer_of(STRAIGHT), "roads.osc", r"roads\.osc is not in a format"),
+        (layer_of(STRAIGHT), "roads.pbf", r"roads\.pbf is not in a format"),
     ],
 )
 def test_unusable_inputs_are_named_and_leave_no_output(tmp_path, layer, name, message):

@@ -216,7 +216,7 @@ def test_a_challenge_larger_than_maproulette_takes_is_warned_of(tmp_path, monkey
     source = write_layer(tmp_path / "changes.gpkg", line((0, 0), (60, 0)), line((0, 90), (60, 90)), change=["new"] * 2)
     challenge(tmp_path, source, events)
     (warning,) = (event.message for event in events if isinstance(event, Warning))
-    assert warning.startswith("The challenge has 2 tasks, and MapRoulette takes 1.")
+    assert warning.startswith("The challenge has 2 tasks, but MapRoulette takes at most 1.")
 
 
 ROAD = line((0, 0), (100, 0))
@@ -258,7 +258,7 @@ def test_where_nothing_is_to_be_done_the_challenge_is_empty_and_serves_as_the_ea
     result = run(job, Reporter(events.append))
     assert (result["tasks"], result["too_short"], os.path.getsize(path)) == (0, too_short, 0)
     (warning,) = (event.message for event in events if isinstance(event, Warning))
-    assert warning.startswith("There is nothing in the changes or likely breaks") and "(min_length_m)" in warning
+    assert warning.startswith("No feature of the changes or likely breaks") and "(min_length_m)" in warning
     source = write_layer(tmp_path / "now.gpkg", ROAD, Change=[" New"])
     assert run(MakeChallenge(layer=source, challenge=path + ".json", earlier=path), Reporter())["tasks"] == 1
 
@@ -268,7 +268,7 @@ def test_more_tasks_than_anyone_could_want_are_refused_before_they_are_made(tmp_
     source = write_layer(
         tmp_path / "changes.gpkg", *(line((0, y), (1900, y)) for y in (0, 90, 180)), change=["new"] * 3
     )
-    with pytest.raises(LayerError, match=r"changes\.gpkg.* 12 stretches of 500 m, and at most 10 .*\(max_length_m\)"):
+    with pytest.raises(LayerError, match=r"changes\.gpkg.* 12 stretches of 500 m, but at most 10 .*\(max_length_m\)"):
         challenge(tmp_path, source)
     assert files(tmp_path) == ["changes.gpkg"]
 
@@ -313,7 +313,10 @@ def test_an_earlier_challenge_that_is_missing_or_a_pipe_or_far_too_large_is_refu
 
 def test_a_name_that_maproulette_does_not_take_and_that_of_an_input_are_refused(tmp_path):
     source = write_layer(tmp_path / "changes.geojson", ROAD, change=["new"])
-    for name, reason in (("tasks.gpkg", r"End its name in \.geojson"), ("changes.geojson", "is an input of this job")):
+    for name, reason in (
+        ("tasks.gpkg", r"Give a name that ends in \.geojson"),
+        ("changes.geojson", "is an input of this job"),
+    ):
         with pytest.raises(OutputError, match=reason):
             run(MakeChallenge(layer=source, challenge=str(tmp_path / name)), Reporter())
     assert shapely.length(layer(ROAD).geometry[0]) == 100 and files(tmp_path) == ["changes.geojson"]

@@ -79,6 +79,6 @@ def test_with_another_extract_nothing_is_written(tmp_path):
     layer.geometry = layer.translate(0, 3e-5)
     layer.to_file(changes)
     there = files(tmp_path)
-    with pytest.raises(LayerError, match="lie on no way of the extract"):
+    with pytest.raises(LayerError, match="do not lie on a way of the extract"):
         tasks_of(tmp_path, changes, extract=extract)
     assert files(tmp_path) == there

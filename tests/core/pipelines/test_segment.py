@@ -231,7 +231,7 @@ def test_the_halo_of_the_model_file_is_taken(town, tmp_path):
         tmp_path, Reporter(events.append), raster=town.raster, model=str(tmp_path / "planted.safetensors")
     )
     assert result["halo_px"] == 128
-    assert any("128 px is taken" in event.message for event in events if isinstance(event, Log))
+    assert any("128 px is used" in event.message for event in events if isinstance(event, Log))
 
 
 def test_where_the_model_file_has_no_halo_it_is_measured_on_the_image(planted, tmp_path, monkeypatch):
@@ -247,7 +247,7 @@ def test_where_the_model_file_has_no_halo_it_is_measured_on_the_image(planted, t
         events = []
         result, *_ = segment(tmp_path, Reporter(events.append), raster=raster, model=model)
         halos.append(result["halo_px"])
-        said = f"on the middle of {raster} {halos[-1]} px do"
+        said = f"On the middle of {raster}, {halos[-1]} px suffice"
         assert any(said in event.message for event in events if isinstance(event, Log))
     assert halos[0] == 32 < halos[1]
 

@@ -198,7 +198,7 @@ def test_a_signal_stops_the_job(tmp_path, mode, name):
     running.send_signal(signal.Signals[name])
     out, error = running.communicate(timeout=60)
     assert running.returncode == 130
-    assert "no output was written" in (out if mode else error) and "Traceback" not in error
+    assert "No output was written" in (out if mode else error) and "Traceback" not in error
     assert list(tmp_path.iterdir()) == []
 
 

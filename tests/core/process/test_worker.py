@@ -155,7 +155,7 @@ def test_a_stopped_job_says_so_and_leaves_nothing(tmp_path, closing):
         process.process.send_signal(signal.Signals[closing])
     status, told = process.end(10)
     assert status == 130
-    assert told[-1].code == "cancelled" and "no output" in told[-1].message
+    assert told[-1].code == "cancelled" and "No output" in told[-1].message
     assert files(tmp_path) == []
 
 
@@ -223,7 +223,7 @@ def test_a_job_that_does_not_heed_is_ended_and_leaves_nothing(tmp_path):
     began = time.monotonic()
     status, told = process.end(20)
     assert time.monotonic() - began < 20
-    assert status == 130 and told[-1].code == "cancelled" and "no output" in told[-1].message
+    assert status == 130 and told[-1].code == "cancelled" and "No output" in told[-1].message
     assert files(tmp_path) == []
 
 

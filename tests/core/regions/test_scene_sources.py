@@ -91,7 +91,7 @@ def test_a_layer_of_an_index_may_be_named(tmp_path, folder):
 
 def test_an_index_without_the_field_or_paths_is_refused(tmp_path):
     index = write_index(tmp_path / "index.gpkg", "a.tif", field="place")
-    with pytest.raises(ImageryError, match=r"index\.gpkg is no index of rasters.*location.*place"):
+    with pytest.raises(ImageryError, match=r"index\.gpkg is not an index of rasters.*location.*place"):
         find_scenes([], index)
     with pytest.raises(ImageryError, match="names no raster"):
         find_scenes([write_index(tmp_path / "index.gpkg", " ", "")])
@@ -162,7 +162,7 @@ def test_a_damaged_collection_or_index_is_an_error_that_names_it(tmp_path, name,
 
 def test_other_numbers_in_json_are_called_what_they_are(tmp_path):
     (tmp_path / "scores.json").write_text('{"pixel": {"iou": 0.5}}')
-    with pytest.raises(ImageryError, match="is no STAC item, collection of items or tile index"):
+    with pytest.raises(ImageryError, match="is not a STAC item, collection of items or tile index"):
         find_scenes([], str(tmp_path / "scores.json"))
 
 

@@ -133,7 +133,7 @@ def test_a_static_catalog_gives_the_items_of_place_dates_and_clouds(site, septem
     assert found == ["/a/items/wanted.tif", "/a/items/nowhere.tif"]
     assert "/b/c.json" not in site.asked and len(site.asked) == len(set(site.asked))
     told = " ".join(event.message for event in heard if isinstance(event, Log))
-    assert "1 of other dates, 2 too cloudy, 1 outside of the area of interest" in told
+    assert "1 outside the dates, 2 too cloudy, 1 outside the area of interest" in told
     assert len(site.find("/catalog.json")) == len(ITEMS) + 1
 
 
@@ -234,8 +234,8 @@ def more_than_promised(handler):
 HOSTILE = {
     "a page": (b"<!DOCTYPE html><html>", "is a web page"),
     "no JSON": (b"PK\x03\x04", "is no JSON"),
-    "other JSON": ({"a": 1}, "is no STAC"),
-    "a list": ([], "is no document of STAC"),
+    "other JSON": ({"a": 1}, "is not STAC"),
+    "a list": ([], "is not a STAC document"),
     "deep": (b"[" * 5000, "is no JSON"),
     "links of all kinds": (
         {
@@ -256,7 +256,7 @@ HOSTILE = {
         ),
         "1 without an image",
     ),
-    "a circle": (page(item("a"), following="/hostile"), "round in a circle"),
+    "a circle": (page(item("a"), following="/hostile"), "form a circle"),
     "a missing file": (None, "answers 404"),
     "a login": (lambda handler: send(handler, 403, b""), "answers 403.*signed addresses"),
     "always busy": (lambda handler: send(handler, 500, b""), "answers 500, also after 2 retries"),

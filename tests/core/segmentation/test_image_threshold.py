@@ -128,4 +128,4 @@ def test_a_model_that_sees_road_everywhere_keeps_its_threshold_and_warns(town, u
     save_model(model, {**weights, HEAD: weights[HEAD] + 100}, card)
     job = Segment(raster=town.raster, model=str(model), mask=str(tmp_path / "mask.tif"), **COMPUTE)
     assert segment.run(job, Reporter(told.append))["threshold"] == 0.9
-    assert any("look like no roads" in event.message for event in told if isinstance(event, Warning))
+    assert any("do not look like roads" in event.message for event in told if isinstance(event, Warning))

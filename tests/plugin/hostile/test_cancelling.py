@@ -11,7 +11,7 @@ from ..support.parts import ANSWER
 from ..support.tiles import ALL, paint_tiles, tile_layer
 from .conftest import ALL_OUTPUTS, EACH, TABLE, WITH_LAYERS_IN, WITH_LAYERS_OUT
 
-STOPPED = "Stopped before it was finished; no output was written."
+STOPPED = "Stopped before it was finished. No output was written."
 
 
 @pytest.mark.parametrize("algorithm", [*EACH, "createlabellayers", "setupruntime"])
