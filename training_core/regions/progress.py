@@ -132,8 +132,8 @@ class RegionProgress:
     `points` has seconds since the beginning with the megapixels done by then. `block_s` has the duration of each block.
     """
 
-    def __init__(self, plan: RegionPlan, index: IndexLayer, reporter: Reporter) -> None:
-        self._plan, self._index, self._reporter = plan, index, reporter
+    def __init__(self, plan: RegionPlan, index: IndexLayer, runner: TaskRunner, reporter: Reporter) -> None:
+        self._plan, self._index, self._runner, self._reporter = plan, index, runner, reporter
         self._done: set[str] = set()
         self._blocks: dict[str, int] = {}
         self._work: dict[str, tuple[float, float]] = {}  # megapixels and seconds of a scene's blocks
@@ -150,7 +150,7 @@ class RegionProgress:
     def mapped(self) -> list[MappedScene]:
         """The scenes with results."""
         names = {*self._done, *self._plan.kept}
-        return [self._plan.mapped(plan) for plan in self._plan.plans if plan.scene.name in names]
+        return [plan.mapped for plan in self._plan.plans if plan.scene.name in names]
 
     @property
     def failures(self) -> list[Problem]:
@@ -170,11 +170,11 @@ class RegionProgress:
     def _has_failed(self, name: str) -> bool:
         return (name, "") in self._failures
 
-    def map_scenes(self, runner: TaskRunner, reporter: Reporter) -> None:
+    def map_scenes(self, reporter: Reporter) -> None:
         """Map the missing scenes in rounds: each predicts blocks, and assembles the scenes of the round before."""
         missing, planner = self._plan.missing, self._plan.planner
         waiting: list[ScenePlan] = []
-        for group in [*rounds(missing, runner.workers), []]:
+        for group in [*rounds(missing, self._runner.workers), []]:
             tasks = [planner.assembly(plan) for plan in waiting]
             for plan in group:
                 missing_blocks = list(planner.missing(plan))
@@ -182,7 +182,7 @@ class RegionProgress:
                 self.throughput.skip(plan.megapixels - sum(task.megapixels for task in missing_blocks))
                 self._index.update(plan.scene.name, status=RUNNING, blocks_done=self._blocks[plan.scene.name])
                 tasks += missing_blocks
-            for result in runner.run(tasks, reporter):
+            for result in self._runner.run(tasks, reporter):
                 self._note(result)
                 message = f"{len(self._done):,} of {len(missing):,} scenes mapped"
                 reporter.progress(self.throughput.fraction, message, self.throughput.eta_s())
@@ -221,10 +221,10 @@ class RegionProgress:
             report = self._reporter.warning if len(self._failures) <= _MAX_WARNINGS else self._reporter.log
             report(f"{name or 'A part of the network'}: {problem.reason}")
 
-    def do(self, tasks: Sequence[Task], runner: TaskRunner, message: str, reporter: Reporter) -> list[TaskResult]:
+    def do(self, tasks: Sequence[Task], message: str, reporter: Reporter) -> list[TaskResult]:
         """Do tasks on the whole region, and return the results of those that failed."""
         failures = []
-        for number, result in enumerate(runner.run(tasks, reporter), 1):
+        for number, result in enumerate(self._runner.run(tasks, reporter), 1):
             reporter.progress(number / len(tasks), f"{message}: part {number:,} of {len(tasks):,}")
             if result.document is None:
                 failures.append(result)

@@ -18,10 +18,11 @@ from training_core.events import Log, Reporter
 from training_core.fleet import processes
 from training_core.fleet.processes import ProcessWorkers
 from training_core.fleet.runner import FleetRunner
+from training_core.system.placement import places
 
 
 def start(count=2, **document):
-    return FleetRunner(ProcessWorkers(preparation(**document), count, count), Reporter())
+    return FleetRunner(ProcessWorkers(preparation(**document), places(count, count)), Reporter())
 
 
 def workers_now():

@@ -32,7 +32,6 @@ from training_core.regions.prediction import choose_settings, content_of, predic
 from training_core.regions.region_plan import Planner, assemble_scene, map_scene
 from training_core.regions.scene_blocks import is_assembled, read_block, write_block
 from training_core.segmentation.inference import Prediction
-from training_core.segmentation.work_plan import plan_image
 
 # An image cut into overlapping and touching scenes, none of them at a multiple of the stride.
 SIZE = (300, 260)
@@ -81,8 +80,7 @@ def planned(paths, model, folder, block_px=96, aoi=None, **others):
     job = MapRegion(rasters=tuple(paths), folder=str(folder), model=model, roads="roads.gpkg", **{**OPTIONS, **others})
     catalog = read_catalog(paths, card.input, None, Reporter())
     assert not catalog.problems
-    sample = plan_image(catalog.scenes[0].path, None, card.input)
-    predicting, _ = choose_settings(job, network, card, lambda: [sample], 0, Reporter())
+    predicting, _ = choose_settings(job, network, card, catalog.scenes, None, Reporter())
     planner = Planner(str(folder), predicting, card, block_px, aoi)
     mosaics = find_mosaics(catalog.scenes, predicting.halo_px, card.resolution_m)
     return planner, [planner.plan(mosaic, normalized_bands(mosaic, card.input)[0]) for mosaic in mosaics]
