@@ -60,10 +60,7 @@ News = Union[Prepared, Answered, Lost]
 
 
 class Workers(Protocol):
-    """Workers that come and go, by addresses, and the name of all of them for people.
-
-    `remedy` says what to do where there are none.
-    """
+    """Workers that come and go, by addresses; a name of all of them for people, and what to do where there are none."""
 
     name: str
     remedy: str
@@ -92,7 +89,7 @@ class Workers(Protocol):
 
 @dataclass
 class _Attempt:
-    """A task on its way: how many workers died during it, and the worker that should not do it again."""
+    """A task, how many workers died during it, and the worker that should not do it again."""
 
     task: Task
     kills: int = 0
@@ -110,7 +107,7 @@ class _Worker:
 
 @dataclass
 class _Queue:
-    """The tasks that are not under way."""
+    """The tasks that are not under way: those to try again, and those that were not asked for yet."""
 
     source: Iterator[Task]
     again: deque[_Attempt] = field(default_factory=deque)
@@ -121,8 +118,7 @@ class _Queue:
             if is_alone or attempt.avoided != worker:
                 self.again.remove(attempt)
                 return attempt
-        task = next(self.source, None)
-        return None if task is None else _Attempt(task)
+        return next(map(_Attempt, self.source), None)
 
 
 class FleetRunner:

@@ -139,11 +139,10 @@ def _open_runner(job: MapRegion, preparation: Task, plans: Sequence[ScenePlan], 
 
         return FleetRunner(ProcessWorkers(preparation, own_places), reporter)
     from ..fleet.dask_workers import DaskWorkers
-    from ..fleet.worker_checks import Needs
+    from ..fleet.worker_checks import Leader
 
-    scenes = tuple(plan.scene.path for plan in plans[:_CHECKED_SCENES])
-    needs = Needs(job.folder, (job.model,), scenes)
-    return FleetRunner(DaskWorkers(job.scheduler, preparation, needs, reporter), reporter)
+    leader = Leader(job.folder, [job.model], [plan.scene.path for plan in plans[:_CHECKED_SCENES]])
+    return FleetRunner(DaskWorkers(job.scheduler, preparation, leader, reporter), reporter)
 
 
 def _warn_of_noise(names: list[str], reporter: Reporter) -> None:

@@ -11,7 +11,7 @@ from training_core.events import Reporter
 from training_core.fleet import dask_workers, runner, worker_checks
 from training_core.fleet.dask_workers import DaskWorkers
 from training_core.fleet.runner import FleetRunner
-from training_core.fleet.worker_checks import Needs
+from training_core.fleet.worker_checks import Leader
 
 pytest.importorskip("distributed.client", reason="Dask (the requirement set fleet) is not there")
 
@@ -23,7 +23,7 @@ from tests.core.support.dask_processes import Processes, as_variables, end, free
 
 def join(scheduler, folder, reporter=None):
     reporter = reporter or Reporter()
-    return FleetRunner(DaskWorkers(scheduler, preparation(), Needs(str(folder)), reporter), reporter)
+    return FleetRunner(DaskWorkers(scheduler, preparation(), Leader(str(folder)), reporter), reporter)
 
 
 def test_without_dask_a_scheduler_is_an_error_that_says_what_to_install(tmp_path, monkeypatch):
