@@ -162,7 +162,7 @@ class FleetRunner:
                     if not self._under_way:
                         return
                 elif time.monotonic() - seen_s > LOST_S:
-                    why = f"{self.name} has had no worker that fits for {LOST_S:.0f} s."
+                    why = f"{self.name}: there has been no worker that fits for {LOST_S:.0f} s."
                     yield from (failed(attempt.task, _error(why)) for attempt in _rest(waiting))
                     return
                 for worker, news in self._workers.poll(POLL_S):
@@ -189,7 +189,7 @@ class FleetRunner:
             for worker, news in self._workers.poll(POLL_S):
                 list(self._heard(worker, news, nothing, reporter))
         if not self._fit and not self._unfit:
-            raise WorkerError(f"{self.name} has had no workers for {elapsed_s:.0f} s.", self._workers.remedy)
+            raise WorkerError(f"{self.name}: no worker has started within {elapsed_s:.0f} s.", self._workers.remedy)
         if not self._fit:
             raise RuntimeEnvironmentError(
                 f"No worker of {self.name} fits this job: {_shown(self._unfit)}.",

@@ -75,7 +75,7 @@ def run(job: MapRegion, reporter: Reporter) -> dict[str, Any]:
         rasters = [path for plan in region.plans for path in plan.results.named().values()]
         for path in (index_path, report_path, *rasters):
             outputs.check(path)
-        index = stack.enter_context(IndexLayer(Path(index_path), region.grid.crs, region.indexed(), reporter))
+        index = stack.enter_context(closing(IndexLayer(Path(index_path), region.grid.crs, region.indexed(), reporter)))
         put_style(Path(index_path), True, reporter)
         stack.callback(put_style, Path(index_path), False, reporter)
         preparation = Task(prepare, asdict(predicting))

@@ -6,7 +6,7 @@ Scope: results, the index of scenes, throughput, failures, lengths. Independent 
 from __future__ import annotations
 
 import time
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Optional
@@ -136,7 +136,7 @@ class RegionProgress:
         self._plan, self._index, self._runner, self._reporter = plan, index, runner, reporter
         self._done: set[str] = set()
         self._blocks: dict[str, int] = {}
-        self._work: dict[str, tuple[float, float]] = {}  # megapixels and seconds of a scene's blocks
+        self._work: dict[str, np.ndarray] = defaultdict(lambda: np.zeros(2))  # megapixels and seconds of its blocks
         self._began_s = time.monotonic()
         # By name and path: of two scenes of a name, one is mapped, and the other is a problem.
         self._failures: dict[tuple[str, str], Problem] = {}
@@ -162,9 +162,10 @@ class RegionProgress:
         scenes = []
         for scene in self._plan.indexed():
             outline = None if scene.outline is None else self._plan.grid.to_metric(scene.outline)
-            status = FAILED if self._has_failed(scene.name) else DONE if scene.name in self._done else scene.status
+            status = DONE if scene.name in self._done else scene.status
             # A problem stays one, even if another scene of its name was mapped.
-            scenes.append(replace(scene, outline=outline, status=FAILED if scene.status == FAILED else status))
+            has_failed = scene.status == FAILED or self._has_failed(scene.name)
+            scenes.append(replace(scene, outline=outline, status=FAILED if has_failed else status))
         return scenes
 
     def _has_failed(self, name: str) -> bool:
@@ -192,21 +193,20 @@ class RegionProgress:
         task = result.task
         if result.document is None:
             self.throughput.skip(task.megapixels)
-        else:
-            self.throughput.add(result.worker, task.megapixels, result.elapsed_s)
+            self._fail(Problem("", task.scene, result.code, result.reason, result.remedy))
+            return
+        self.throughput.add(result.worker, task.megapixels, result.elapsed_s)
         elapsed_s = time.monotonic() - self._began_s
         if elapsed_s >= self.points[-1][0] * (1 + 1 / _POINTS) or len(self.points) < _POINTS:
             self.points.append((elapsed_s, self.throughput.megapixels))
-        if result.document is None:
-            self._fail(Problem("", task.scene, result.code, result.reason, result.remedy))
-            return
         if task.megapixels:
             self.block_s.append(result.elapsed_s)
             self._blocks[task.scene] += 1
-            megapixels, busy_s = self._work.get(task.scene, (0.0, 0.0))
-            self._work[task.scene] = megapixels + task.megapixels, busy_s + result.elapsed_s
-            speed = self._work[task.scene][0] / max(self._work[task.scene][1], 1e-9)
-            self._index.update(task.scene, blocks_done=self._blocks[task.scene], mp_per_s=speed)
+            self._work[task.scene] += np.array([task.megapixels, result.elapsed_s])
+            megapixels, busy_s = self._work[task.scene].tolist()
+            self._index.update(
+                task.scene, blocks_done=self._blocks[task.scene], mp_per_s=megapixels / max(busy_s, 1e-9)
+            )
         if task.function in (map_scene, assemble_scene):
             self._done.add(task.scene)
             self._index.update(task.scene, status=DONE)

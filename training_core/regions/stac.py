@@ -172,7 +172,7 @@ class ItemImages:
                 "Check area of interest, dates and cloud cover, or give another collection of images.",
             )
         if self.left_out:
-            reporter.log(f"Of the items of {path}, {len(self.addresses):,} are taken, and not: {reasons}.")
+            reporter.log(f"{len(self.addresses):,} items of {path} are taken. Left out: {reasons}.")
         return self.addresses
 
 
@@ -309,7 +309,7 @@ def _unseen(links: list[_Link], seen: set[str]) -> Iterator[_Link]:
             yield relation, address
         elif relation == "next":
             raise ImageryError(
-                f"The pages of items lead round in a circle, to {address} again.",
+                f"The pages of items link in a circle, back to {address}.",
                 "The server is at fault: save the items to a file and give that, or take another server.",
             )
 

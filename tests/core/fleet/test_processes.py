@@ -135,7 +135,7 @@ def test_what_no_worker_can_be_prepared_with_is_an_error_before_any_work(monkeyp
         start(broken=True)
     assert workers_now() == []
     monkeypatch.setattr(processes, "MAX_KILLS", 1)
-    with pytest.raises(WorkerError, match="2 processes of this machine has had no workers"):
+    with pytest.raises(WorkerError, match="2 processes of this machine: no worker has started"):
         start(deadly=True)
     assert workers_now() == []
 

@@ -256,7 +256,7 @@ HOSTILE = {
         ),
         "1 without an image",
     ),
-    "a circle": (page(item("a"), following="/hostile"), "round in a circle"),
+    "a circle": (page(item("a"), following="/hostile"), "link in a circle"),
     "a missing file": (None, "answers 404"),
     "a login": (lambda handler: send(handler, 403, b""), "answers 403.*signed addresses"),
     "always busy": (lambda handler: send(handler, 500, b""), "answers 500, also after 2 retries"),
