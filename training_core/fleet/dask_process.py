@@ -26,7 +26,7 @@ def prepare_worker(job: str, number: int, text: str) -> None:
     worker, description = distributed.get_worker(), json.loads(text)
     name = f"worker {worker.name}" if str(worker.name).isdecimal() else str(worker.name)
     with _ONE_AT_A_TIME:
-        lacks = differences(description["leader"], worker.id)
+        lacks = list(differences(description["leader"], worker.id))
         if not lacks:
             name, lacks = prepare(text, name, _threads(worker.state.nthreads, description["workers_there"]))
         if not lacks:

@@ -30,7 +30,7 @@ from ..events import Reporter
 from ..regions.tasks import Task
 from .messages import as_text
 from .runner import LOST_S, Answered, Lost, News, Prepared
-from .worker_checks import Leader, Needs
+from .worker_checks import Leader
 
 SET_UP = "Run Set up runtime with Many machines (FLEET), or install what resources/runtime/fleet.txt lists."
 CONNECT_S, CLOSE_S, CENSUS_S = 15.0, 5.0, 2.0
@@ -39,28 +39,16 @@ _PROBE, _NAME = pkgutil.resolve_name, f"{__package__}.dask_process:do_task"
 
 
 class DaskWorkers:
-    """The workers of a scheduler; see `runner.Workers`. Each that passes the checks does the preparation first.
+    """The workers of a scheduler; see `runner.Workers`. Each passes the leader's checks, then does the preparation.
 
-    Raises
-    ------
-    JobError
-        The scheduler cannot be reached, or does not accept the certificates.
-    RuntimeEnvironmentError
-        Dask is not installed, or the scheduler has no RoadSeg.
-    RoadSegError
-        See `worker_checks.Leader`.
+    It closes the leader. See `connect` for errors.
     """
 
     remedy = "Start workers with: dask worker and its address."
 
-    def __init__(self, scheduler: str, preparation: Task, needs: Needs, reporter: Reporter) -> None:
-        spec = find_spec("distributed")
-        if spec is None or spec.origin is None:  # a mere folder of its name does not count
-            raise RuntimeEnvironmentError(
-                f"The scheduler {scheduler} cannot be used: the runtime has no Dask (requirement set fleet).", SET_UP
-            )
+    def __init__(self, scheduler: str, preparation: Task, leader: Leader, reporter: Reporter) -> None:
         self.name, self._job = scheduler, f"roadseg-{secrets.token_hex(6)}"
-        self._reporter, self._preparation = reporter, preparation
+        self._preparation, self._leader, self._reporter = preparation, leader, reporter
         self._client: Any = None
         # Of tasks by their numbers, and of preparations by their workers.
         self._futures: dict[Union[int, str], Any] = {}
@@ -68,7 +56,6 @@ class DaskWorkers:
         self.starting: set[str] = set()
         self._heard: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
         self._census_s = 0.0
-        self._leader = Leader(needs)
         try:
             self._connect()
         except BaseException:
@@ -184,14 +171,6 @@ class DaskWorkers:
             self._reporter.log(f"Watch the run at {self._client.dashboard_link}.")
         self._client.subscribe_topic(self._job, lambda event: self._heard.put(json.loads(event[1])))
         self._census_s = 0.0
-        try:
-            self._client.run_on_scheduler(_PROBE, _NAME)
-        except Exception as error:
-            self._disconnect()
-            raise RuntimeEnvironmentError(
-                f"The scheduler at {self.name} has no RoadSeg ({in_words(error)}).",
-                "Start it with the runtime's Python from RoadSeg's folder, as its workers.",
-            ) from error
 
     def _disconnect(self) -> None:
         client, self._client = self._client, None
@@ -208,7 +187,14 @@ def connect(address: str) -> Any:
     ------
     JobError
         It cannot be reached, or does not accept the certificates.
+    RuntimeEnvironmentError
+        Dask is not installed, or the scheduler has no RoadSeg.
     """
+    spec = find_spec("distributed")
+    if spec is None or spec.origin is None:  # a mere folder of its name does not count
+        raise RuntimeEnvironmentError(
+            f"The scheduler {address} cannot be used: the runtime has no Dask (requirement set fleet).", SET_UP
+        )
     import distributed  # sets up its loggers, and RoadSeg reports what matters
 
     for name in list(logging.root.manager.loggerDict):
@@ -219,7 +205,7 @@ def connect(address: str) -> Any:
         host, _, port = address.partition("://")[2].rpartition(":")
         socket.create_connection((host.strip("[]"), int(port)), CONNECT_S).close()
         # Dask's own configuration says which certificates to use.
-        return distributed.Client(address, timeout=CONNECT_S, set_as_default=False)
+        client = distributed.Client(address, timeout=CONNECT_S, set_as_default=False)
     except Exception as error:
         # A client that failed closes itself when it is collected. If that happens while the next one starts, both wait
         # for each other.
@@ -230,6 +216,15 @@ def connect(address: str) -> Any:
             "Start it, or correct its address; for tls://, name the certificates in Dask's configuration "
             "(distributed.comm.tls).",
         ) from error
+    try:
+        client.run_on_scheduler(_PROBE, _NAME)
+    except Exception as error:
+        client.close(timeout=CLOSE_S)
+        raise RuntimeEnvironmentError(
+            f"The scheduler at {address} has no RoadSeg ({in_words(error)}).",
+            "Start it with the runtime's Python from RoadSeg's folder, as its workers.",
+        ) from error
+    return client
 
 
 def in_words(error: Optional[BaseException]) -> str:

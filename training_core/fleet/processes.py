@@ -18,7 +18,7 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 
 from ..regions.tasks import Task
-from ..system.placement import Place, places, settle
+from ..system.placement import Place, settle
 from .messages import answer, as_text, prepare
 from .runner import MAX_KILLS, Answered, Lost, News, Prepared
 
@@ -34,21 +34,21 @@ class _Process:
 
 
 class ProcessWorkers:
-    """Some processes that share the threads (0: the number of cores); see `runner.Workers`. One that dies is replaced.
+    """A process at each of some places; see `runner.Workers`. One that dies is replaced.
 
     The preparation is the first task of each.
     """
 
     remedy = "Use one process (workers), or free some of its memory."
 
-    def __init__(self, preparation: Task, count: int, threads: int) -> None:
-        self.name = f"{count} processes of this machine"
+    def __init__(self, preparation: Task, places: list[Place]) -> None:
+        self.name = f"{len(places)} processes of this machine"
         self._preparation = as_text(preparation)
-        self._places = places(count, threads)
+        self._places = places
         # Processes that died before they were prepared: after some of them, none is started any more.
         self._failed_starts = 0
         self._by_address: dict[str, _Process] = {}
-        for place in range(count):
+        for place in range(len(places)):
             self._start(place)
 
     @property

@@ -60,10 +60,7 @@ News = Union[Prepared, Answered, Lost]
 
 
 class Workers(Protocol):
-    """Workers that come and go, by addresses, and the name of all of them for people.
-
-    `remedy` says what to do where there are none.
-    """
+    """Workers that come and go, by addresses; a name of all of them for people, and what to do where there are none."""
 
     name: str
     remedy: str
@@ -92,7 +89,7 @@ class Workers(Protocol):
 
 @dataclass
 class _Attempt:
-    """A task on its way: how many workers died during it, and the worker that should not do it again."""
+    """A task, how many workers died during it, and the worker that should not do it again."""
 
     task: Task
     kills: int = 0
@@ -110,7 +107,7 @@ class _Worker:
 
 @dataclass
 class _Queue:
-    """The tasks that are not under way."""
+    """The tasks that are not under way: those to try again, and those that were not asked for yet."""
 
     source: Iterator[Task]
     again: deque[_Attempt] = field(default_factory=deque)
@@ -121,8 +118,7 @@ class _Queue:
             if is_alone or attempt.avoided != worker:
                 self.again.remove(attempt)
                 return attempt
-        task = next(self.source, None)
-        return None if task is None else _Attempt(task)
+        return next(map(_Attempt, self.source), None)
 
 
 class FleetRunner:
@@ -166,7 +162,7 @@ class FleetRunner:
                     if not self._under_way:
                         return
                 elif time.monotonic() - seen_s > LOST_S:
-                    why = f"{self.name} has had no worker that fits for {LOST_S:.0f} s."
+                    why = f"{self.name}: there has been no worker that fits for {LOST_S:.0f} s."
                     yield from (failed(attempt.task, _error(why)) for attempt in _rest(waiting))
                     return
                 for worker, news in self._workers.poll(POLL_S):
@@ -193,7 +189,7 @@ class FleetRunner:
             for worker, news in self._workers.poll(POLL_S):
                 list(self._heard(worker, news, nothing, reporter))
         if not self._fit and not self._unfit:
-            raise WorkerError(f"{self.name} has had no workers for {elapsed_s:.0f} s.", self._workers.remedy)
+            raise WorkerError(f"{self.name}: no worker has started within {elapsed_s:.0f} s.", self._workers.remedy)
         if not self._fit:
             raise RuntimeEnvironmentError(
                 f"No worker of {self.name} fits this job: {_shown(self._unfit)}.",

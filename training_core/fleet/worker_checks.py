@@ -11,8 +11,8 @@ import hashlib
 import os
 import platform
 import time
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -30,21 +30,11 @@ SEEN_WITHIN_S = 10.0
 _LEADER_FILE = "leader"
 
 
-@dataclass(frozen=True)
-class Needs:
-    """What a job needs on every worker: its folder, to which all workers write, and files that exist.
-
-    `files`, such as the model, must be the same everywhere. `paths` of files and folders, such as scenes, must exist;
-    addresses that only GDAL understands are not checked.
-    """
-
-    folder: str
-    files: tuple[str, ...] = ()
-    paths: tuple[str, ...] = ()
-
-
 class Leader:
     """The leading process' side of the checks; its token lies in the folder until `close`.
+
+    All workers write to the folder. The `files`, such as the model, must be the same everywhere. The `paths`, such as
+    those of scenes, must exist; addresses that only GDAL understands are not checked.
 
     Raises
     ------
@@ -54,32 +44,28 @@ class Leader:
         The folder cannot be written to.
     """
 
-    def __init__(self, needs: Needs) -> None:
-        files = {os.path.abspath(path): _digest(path) for path in needs.files}
+    def __init__(self, folder: str, files: Sequence[str] = (), paths: Sequence[str] = ()) -> None:
+        digests = {os.path.abspath(path): _digest(path) for path in files}
         with ExitStack() as stack:
             try:
-                self._folder = stack.enter_context(Store(needs.folder).private_folder())
+                self._folder = stack.enter_context(Store(folder).private_folder())
                 (self._folder / _LEADER_FILE).write_text(self._folder.name, "ascii")
             except OSError as error:
                 raise OutputError(
-                    f"{needs.folder} cannot be written to ({error.strerror}).", "Choose another folder, or make room."
+                    f"{folder} cannot be written to ({error.strerror}).", "Choose another folder, or make room."
                 ) from error
             self._stack = stack.pop_all()
         self.document: dict[str, Any] = {
             "versions": checked_versions(),
-            "files": files,
-            "paths": sorted({os.path.abspath(path) for path in needs.paths if os.path.exists(path)}),
-            "folder": os.path.abspath(needs.folder),
+            "files": digests,
+            "paths": sorted({os.path.abspath(path) for path in paths if os.path.exists(path)}),
+            "folder": os.path.abspath(folder),
             "token": os.path.abspath(self._folder),
         }
 
     def unseen(self, answer: str) -> list[str]:
-        """Return what is wrong with a worker whose answer, by its name, this process does not see within some seconds.
-
-        Nothing if it does.
-        """
-        text = _read_within(self._folder / answer, SEEN_WITHIN_S)
-        folder = self.document["folder"]
+        """Return a sentence about a worker whose answer, by its name, does not appear here; nothing if it does."""
+        text, folder = _read_within(self._folder / answer, SEEN_WITHIN_S), self.document["folder"]
         return [] if text == self._folder.name else [f"files that it writes into {folder} are not visible here"]
 
     def close(self) -> None:
@@ -93,39 +79,39 @@ def checked_versions() -> dict[str, str]:
     return {"RoadSeg": installed.pop("roadseg"), "Python": ".".join(platform.python_version_tuple()[:2]), **installed}
 
 
-def differences(document: dict[str, Any], answer: str) -> list[str]:
-    """Return sentences about what this process lacks as a worker; nothing if it fits.
+def differences(document: dict[str, Any], answer: str) -> Iterator[str]:
+    """Yield sentences about what this process lacks as a worker.
 
     The document is `Leader.document`. The answer is the name of a file to leave next to the token.
     """
-    return [
-        *_other_versions(document["versions"]),
-        *_unreachable(document["folder"], Path(document["token"]), answer),
-        *_other_files(document["files"]),
-        *_missing(document["paths"]),
-    ]
+    leaders, workers = document["versions"], checked_versions()
+    for name in sorted({*leaders, *workers}):
+        if workers.get(name) != leaders.get(name):
+            yield f"{name} is {workers.get(name) or 'missing'} there, and {leaders.get(name) or 'missing'} here"
+    yield from _unreachable(document["folder"], Path(document["token"]), answer)
+    for path, digest in document["files"].items():
+        try:
+            if _digest(path) != digest:
+                yield f"{path} is another file there"
+        except ModelFileError as error:
+            yield f"{error.message.rstrip('.')} there"
+    missing = [path for path in document["paths"] if not os.path.exists(path)]
+    if missing:
+        more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+        yield f"{missing[0]}{more} cannot be found there"
 
 
-def _other_versions(leaders: dict[str, str]) -> list[str]:
-    workers = checked_versions()
-    return [
-        f"{name} is {workers.get(name) or 'missing'} there, but {leaders.get(name) or 'missing'} here"
-        for name in sorted({*leaders, *workers})
-        if workers.get(name) != leaders.get(name)
-    ]
-
-
-def _unreachable(folder: str, token: Path, answer: str) -> list[str]:
-    text = _read_within(token / _LEADER_FILE, SEEN_WITHIN_S if os.path.isdir(folder) else 0)
-    if not os.path.isdir(folder):
-        return [f"the folder {folder} does not exist there"]
+def _unreachable(folder: str, token: Path, answer: str) -> Iterator[str]:
+    """Yield why this process and the leader cannot see each other's files."""
+    is_there = os.path.isdir(folder)
+    text = _read_within(token / _LEADER_FILE, SEEN_WITHIN_S if is_there else 0)
     if not text:
-        return [f"the folder {folder} is not the same one there"]
+        yield f"the folder {folder} {'is not the same one' if is_there else 'does not exist'} there"
+        return
     try:
         (token / answer).write_text(text, "ascii")
     except OSError as error:
-        return [f"the folder {folder} cannot be written to there ({error.strerror})"]
-    return []
+        yield f"the folder {folder} cannot be written to there ({error.strerror})"
 
 
 def _read_within(path: Path, patience_s: float) -> str:
@@ -138,23 +124,6 @@ def _read_within(path: Path, patience_s: float) -> str:
         if time.monotonic() >= until_s:
             return ""
         time.sleep(0.1)
-
-
-def _other_files(digests: dict[str, str]) -> list[str]:
-    sentences = []
-    for path, digest in digests.items():
-        try:
-            if _digest(path) != digest:
-                sentences.append(f"{path} is another file there")
-        except ModelFileError as error:
-            sentences.append(f"{error.message.rstrip('.')} there")
-    return sentences
-
-
-def _missing(paths: list[str]) -> list[str]:
-    missing = [path for path in paths if not os.path.exists(path)]
-    more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
-    return [f"{missing[0]}{more} cannot be found there"] if missing else []
 
 
 def _digest(path: str) -> str:

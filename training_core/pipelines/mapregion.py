@@ -6,14 +6,12 @@ are joined, and of who does the work.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from contextlib import ExitStack, closing
 from dataclasses import asdict
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-import geopandas
 import numpy as np
 import shapely
 
@@ -26,22 +24,19 @@ from ..jobs.date_interval import parse_interval
 from ..models.loading import load_model
 from ..regions.catalog import read_catalog
 from ..regions.index_layer import IndexLayer, put_style
-from ..regions.mosaic import find_mosaics
-from ..regions.network_tasks import PART_PX, RegionRoads
+from ..regions.network_tasks import PART_PX, RegionRoads, network_options
 from ..regions.prediction import choose_settings, prepare
 from ..regions.progress import NetworkSummary, RegionProgress
-from ..regions.region_plan import Planner, RegionPlan, nothing_to_map, plan_region
+from ..regions.region_plan import Planner, RegionPlan, ScenePlan, nothing_to_map, plan_region
 from ..regions.scene_sources import find_scenes
-from ..regions.stac import make_filter
+from ..regions.stac import ItemFilter, area_in_degrees
 from ..regions.store import Store
 from ..regions.tasks import InProcessRunner, Task, TaskRunner
 from ..reports.maps import RoadSketch
 from ..reports.region_report import RegionRecord, write_region_report
-from ..segmentation.image_threshold import spread
-from ..segmentation.work_plan import ImagePlan, plan_image
 from ..system.machine import versions
 from ..system.outputs import Outputs
-from ..system.placement import AUTO, count_processes
+from ..system.placement import AUTO, count_processes, places
 from ..system.timing import Stages
 
 # Before they begin, workers check that they see this number of scenes; one that is missing later has failed.
@@ -61,25 +56,43 @@ def run(job: MapRegion, reporter: Reporter) -> dict[str, Any]:
         The model, the folder, the scheduler or the output cannot be used.
     """
     check_vector_output(job.roads)
-    stages = Stages(reporter)
+    dates, stages = parse_interval(job.dates), Stages(reporter)
     with stages.timed("looking at scenes", 0, 0.05) as part:
-        region, paths = _plan(job, part)
+        model, card = load_model(job.model)
+        aoi = read_area(job.aoi) if job.aoi else None
+        wanted = ItemFilter(area_in_degrees(aoi), dates, job.max_cloud_percent)
+        paths = find_scenes(job.rasters, job.source, wanted, part)
+        catalog = read_catalog(paths, card.input, aoi, part.part(0, 0.4))
+        if not catalog.scenes:
+            raise nothing_to_map(catalog.problems)
+        Store(job.folder).remove_leftovers()
+        predicting, block_px = choose_settings(job, model, card, catalog.scenes, aoi, part)
+        planner = Planner(job.folder, predicting, card, block_px, aoi)
+        region = plan_region(catalog, planner, part.part(0.4, 1))
     index_path, report_path = (str(Path(job.folder) / name) for name in ("index.gpkg", "report.html"))
     with Outputs([*with_sources(paths), job.model, job.aoi, job.source]) as outputs, ExitStack() as stack:
         roads_path = outputs.stage(job.roads)
         rasters = [path for plan in region.plans for path in plan.results.named().values()]
         for path in (index_path, report_path, *rasters):
             outputs.check(path)
-        index = stack.enter_context(IndexLayer(Path(index_path), region.grid.crs, region.indexed(), reporter))
+        index = stack.enter_context(closing(IndexLayer(Path(index_path), region.grid.crs, region.indexed(), reporter)))
         put_style(Path(index_path), True, reporter)
         stack.callback(put_style, Path(index_path), False, reporter)
-        runner = stack.enter_context(closing(_open_runner(job, region, reporter)))
-        progress, sketch = RegionProgress(region, index, reporter), RoadSketch()
+        preparation = Task(prepare, asdict(predicting))
+        runner = stack.enter_context(closing(_open_runner(job, preparation, region.plans, reporter)))
+        progress, sketch = RegionProgress(region, index, runner, reporter), RoadSketch()
         with stages.timed("mapping scenes", 0.05, 0.8) as part:
-            progress.map_scenes(runner, part)
+            progress.map_scenes(part)
+        if not progress.mapped:
+            raise nothing_to_map(progress.failures)
+        options, part_px = network_options(job), job.block_px or PART_PX
+        roads = RegionRoads(
+            job.folder, progress.mapped, region.grid, options, predicting.threshold, part_px, card.classes
+        )
         summary = NetworkSummary(region.grid, progress.mapped, sketch.add)
         with stages.timed("extracting roads", 0.8, 0.97) as part:
-            tables, mismatches = _extract_roads(job, region, progress, runner, part)
+            tables, mismatches = roads.extract(progress.do, part)
+            part.progress(0.8, "Joining the network")
             write_in_parts(roads_path, "roads", summary.noted(tables), "LineString")
         for name, length_m in summary.scene_m.items():
             index.update(name, road_km=length_m / 1000)
@@ -91,34 +104,20 @@ def run(job: MapRegion, reporter: Reporter) -> dict[str, Any]:
             "seam_mismatches": mismatches,
         }
         with stages.timed("writing the report", 0.97, 1):
-            record = _record(job, region, progress, summary, sketch, result, stages, runner.name)
+            record = RegionRecord(
+                options=asdict(job),
+                timings_s=stages.timings_s,
+                warnings=stages.reporter.warnings,
+                versions=versions(),
+                numbers=result,
+                executor=runner.name,
+                **_found(region, progress, summary, sketch),
+            )
             write_region_report(record, outputs.stage(report_path))
     return result
 
 
-def _plan(job: MapRegion, reporter: Reporter) -> tuple[RegionPlan, list[str]]:
-    """Return the plan of the region, and the paths of all images."""
-    model, card = load_model(job.model)
-    aoi = read_area(job.aoi) if job.aoi else None
-    wanted = make_filter(aoi, parse_interval(job.dates), job.max_cloud_percent)
-    paths = find_scenes(job.rasters, job.source, wanted, reporter)
-    catalog = read_catalog(paths, card.input, aoi, reporter.part(0, 0.4))
-    if not catalog.scenes:
-        raise nothing_to_map(catalog.problems)
-    Store(job.folder).remove_leftovers()
-    sizes_px = {scene.path: scene.grid.width * scene.grid.height for scene in catalog.scenes}
-    by_size = sorted(sizes_px, key=lambda path: sizes_px[path], reverse=True)
-
-    def samples() -> list[ImagePlan]:
-        return [plan_image(path, aoi, card.input) for path in spread(by_size)]
-
-    predicting, block_px = choose_settings(job, model, card, samples, sum(sizes_px.values()), reporter)
-    mosaics = find_mosaics(catalog.scenes, predicting.halo_px, card.resolution_m)
-    planner = Planner(job.folder, predicting, card, block_px, aoi)
-    return plan_region(catalog, mosaics, planner, reporter.part(0.4, 1)), paths
-
-
-def _open_runner(job: MapRegion, region: RegionPlan, reporter: Reporter) -> TaskRunner:
+def _open_runner(job: MapRegion, preparation: Task, plans: Sequence[ScenePlan], reporter: Reporter) -> TaskRunner:
     """Return the runner that a job asks for: this process, several of this machine, or the workers of a scheduler.
 
     Raises
@@ -128,39 +127,22 @@ def _open_runner(job: MapRegion, region: RegionPlan, reporter: Reporter) -> Task
     RoadSegError
         See `fleet.runner.FleetRunner` and `fleet.dask_workers.DaskWorkers`, or the model cannot be used.
     """
-    preparation = Task(prepare, asdict(region.planner.predicting))
     wanted = str(job.workers) if job.workers else AUTO
     count = 0 if job.scheduler else count_processes(wanted, job.threads, max(job.workers, 1 << 16))
     if count == 1:
         return InProcessRunner(preparation)
+    own_places = places(count, job.threads) if count else []
     from ..fleet.runner import FleetRunner
 
-    if count:
+    if own_places:
         from ..fleet.processes import ProcessWorkers
 
-        return FleetRunner(ProcessWorkers(preparation, count, job.threads), reporter)
+        return FleetRunner(ProcessWorkers(preparation, own_places), reporter)
     from ..fleet.dask_workers import DaskWorkers
-    from ..fleet.worker_checks import Needs
+    from ..fleet.worker_checks import Leader
 
-    scenes = tuple(plan.scene.path for plan in region.plans[:_CHECKED_SCENES])
-    needs = Needs(job.folder, (job.model,), scenes)
-    return FleetRunner(DaskWorkers(job.scheduler, preparation, needs, reporter), reporter)
-
-
-def _extract_roads(
-    job: MapRegion, region: RegionPlan, progress: RegionProgress, runner: TaskRunner, reporter: Reporter
-) -> tuple[Iterator[geopandas.GeoDataFrame], int]:
-    """Extract the roads of all mapped scenes; return their lines, part by part, and the mismatches at seams."""
-    scenes = progress.mapped
-    if not scenes:
-        raise nothing_to_map(progress.failures)
-    threshold, classes = region.planner.predicting.threshold, region.planner.card.classes
-    roads = RegionRoads(job.folder, scenes, region.grid, job, threshold, job.block_px or PART_PX, classes)
-    borders = partial(progress.do, runner=runner, message="Looking at borders", reporter=reporter.part(0, 0.2))
-    parts = partial(progress.do, runner=runner, message="Extracting roads", reporter=reporter.part(0.2, 0.8))
-    tables, mismatches = roads.extract(parts, borders)
-    reporter.progress(0.8, "Joining the network")
-    return tables, mismatches
+    leader = Leader(job.folder, [job.model], [plan.scene.path for plan in plans[:_CHECKED_SCENES]])
+    return FleetRunner(DaskWorkers(job.scheduler, preparation, leader, reporter), reporter)
 
 
 def _warn_of_noise(names: list[str], reporter: Reporter) -> None:
@@ -173,33 +155,18 @@ def _warn_of_noise(names: list[str], reporter: Reporter) -> None:
         )
 
 
-def _record(
-    job: MapRegion,
-    region: RegionPlan,
-    progress: RegionProgress,
-    summary: NetworkSummary,
-    sketch: RoadSketch,
-    result: dict[str, Any],
-    stages: Stages,
-    runner: str,
-) -> RegionRecord:
-    """Return the content of the report, with shapes in meters."""
+def _found(region: RegionPlan, progress: RegionProgress, summary: NetworkSummary, sketch: RoadSketch) -> dict[str, Any]:
+    """Return what the report shows of scenes, roads and workers, with shapes in meters."""
     scenes = progress.indexed()
     mapped = {scene.name for scene in progress.mapped}
     outlines = [scene.outline for scene in scenes if scene.name in mapped and scene.outline is not None]
-    return RegionRecord(
-        options=asdict(job),
-        timings_s=stages.timings_s,
-        warnings=stages.reporter.warnings,
-        versions=versions(),
-        numbers=result,
-        scenes=scenes,
-        scene_km={name: length_m / 1000 for name, length_m in summary.scene_m.items()},
-        roads=np.array([region.grid.to_metric(line) for line in sketch.lines], dtype=object),
-        roads_every=sketch.every,
-        executor=runner,
-        workers=progress.throughput.by_worker,
-        block_s=progress.block_s,
-        points=progress.points,
-        area_km2=shapely.union_all(outlines).area / 1e6,
-    )
+    return {
+        "scenes": scenes,
+        "scene_km": {name: length_m / 1000 for name, length_m in summary.scene_m.items()},
+        "roads": np.array([region.grid.to_metric(line) for line in sketch.lines], dtype=object),
+        "roads_every": sketch.every,
+        "workers": progress.throughput.by_worker,
+        "block_s": progress.block_s,
+        "points": progress.points,
+        "area_km2": shapely.union_all(outlines).area / 1e6,
+    }

@@ -104,18 +104,10 @@ def read_catalog(
             outside.append(path)
         elif isinstance(entry, Problem):
             problems.append(entry)
-        else:
-            first = scenes.setdefault(same_name(entry.name), entry)
-            if first is not entry:
-                shared = (
-                    f"{path} has the same name as {first.path}, so its mask would have the same name, too. It "
-                    "is left out."
-                )
-                problems.append(
-                    _problem(
-                        path, entry.name, ImageryError(shared, "Rename one of the files, or map them in two jobs.")
-                    )
-                )
+        elif (first := scenes.setdefault(same_name(entry.name), entry)) is not entry:
+            shared = f"{path} has the same name as {first.path}, and so would its mask. It is left out."
+            error = ImageryError(shared, "Rename one of the files, or map them in two jobs.")
+            problems.append(_problem(path, entry.name, error))
     return Catalog(tuple(scenes.values()), tuple(problems), tuple(outside))
 
 
@@ -176,14 +168,14 @@ def _problem(path: str, name: str, error: RoadSegError) -> Problem:
 def _scene(path: str, name: str, wanted: ModelInput) -> Scene:
     with open_raster(path) as dataset:
         indexes, grid = fitting(dataset, wanted, path)
-        bands = tuple(_band(dataset, number) for number in band_names(dataset))
+        of_bands = (dataset.dtypes, dataset.colorinterp, dataset.descriptions, dataset.nodatavals)
+        facts, numbers = dict(enumerate(zip(*of_bands), 1)), band_names(dataset)
+        bands = tuple(
+            SceneBand(number, dtype, _COLORS.get(color, ""), description or "", nodata)
+            for number, (dtype, color, description, nodata) in facts.items()
+            if number in numbers
+        )
         return Scene(path, name, grid, indexes, _version(path, dataset), bands, _masking(dataset))
-
-
-def _band(dataset: DatasetReader, number: int) -> SceneBand:
-    color = _COLORS.get(dataset.colorinterp[number - 1], "")
-    description, nodata = dataset.descriptions[number - 1] or "", dataset.nodatavals[number - 1]
-    return SceneBand(number, dataset.dtypes[number - 1], color, description, nodata)
 
 
 def _masking(dataset: DatasetReader) -> str:
@@ -202,10 +194,8 @@ def _masking(dataset: DatasetReader) -> str:
 def _version(path: str, dataset: DatasetReader) -> str:
     """Return a digest that changes when a raster's files change; files elsewhere count by their path alone."""
     files = with_sources([path]) if dataset.driver == "VRT" else dict.fromkeys([path, *dataset.files])
-    facts = []
-    for file in sorted(map(os.path.abspath, filter(os.path.exists, files))):
-        status = os.stat(file)
-        facts.append(f"{file} {status.st_size} {status.st_mtime_ns}")
+    found = {file: os.stat(file) for file in sorted(map(os.path.abspath, filter(os.path.exists, files)))}
+    facts = [f"{file} {status.st_size} {status.st_mtime_ns}" for file, status in found.items()]
     return hashlib.sha256("\n".join([path, *facts]).encode()).hexdigest()[:16]
 
 

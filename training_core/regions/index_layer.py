@@ -40,20 +40,15 @@ _STYLES = Path(__file__).resolve().parents[2] / "resources" / "styles"
 # With the second one, QGIS reads the layer again every few seconds.
 FINISHED_STYLE, LIVE_STYLE = _STYLES / "region_index.qml", _STYLES / "region_index_live.qml"
 WAITING, RUNNING, DONE, KEPT, FAILED, OUTSIDE = "waiting", "running", "done", "kept", "failed", "outside"
-STATUSES = (WAITING, RUNNING, DONE, KEPT, FAILED, OUTSIDE)
 # The layer's fields and their types; unknown values are None.
 FIELDS = {
     "name": "object", "path": "object", "status": "object", "reason": "object", "blocks": "int32",
     "blocks_done": "int32", "megapixels": "float64", "mp_per_s": "float64", "road_km": "float64", "mask": "object",
     "probability": "object", "updated": "datetime64[ms, UTC]",
 }  # fmt: skip
-# The changing fields, and the statement that writes them.
-_CHANGING = ("status", "reason", "blocks", "blocks_done", "megapixels", "mp_per_s", "road_km", "mask", "probability")
-_WRITE_ROW = (
-    "UPDATE scenes SET status = :status, reason = :reason, blocks = :blocks, blocks_done = :blocks_done, "
-    "megapixels = :megapixels, mp_per_s = :mp_per_s, road_km = :road_km, mask = :mask, probability = :probability, "
-    "updated = :updated WHERE fid = :fid"
-)
+# The fields that change while the work goes on, and the statement that writes them.
+_CHANGING = ("status", "reason", "blocks_done", "mp_per_s", "road_km")
+_WRITE_ROW = f"UPDATE scenes SET {', '.join(f'{name} = :{name}' for name in (*_CHANGING, 'updated'))} WHERE fid = :fid"
 # An existing index is filled again only if it has the tables, triggers and CRS of the new one.
 _FORM = (
     "SELECT type, name, sql FROM {}sqlite_master ORDER BY type, name",
@@ -76,8 +71,8 @@ _PATIENCE_S = 5.0
 class IndexedScene:
     """A scene as it is when the index is made.
 
-    The outline is the footprint in the layer's CRS; None where it is unknown. Status is one of STATUSES, reason that of
-    a failure. Megapixels are those to predict. Paths of results may be empty.
+    The outline is the footprint in the layer's CRS; None where it is unknown. Status is one of those above, reason that
+    of a failure. Megapixels are those to predict. Paths of results may be empty.
     """
 
     name: str
@@ -107,7 +102,7 @@ class IndexLayer:
         self._path, self._reporter = path, reporter
         self._values: dict[str, dict[str, Any]] = {}
         for number, scene in enumerate(scenes, 1):
-            self._values.setdefault(scene.name, {"fid": number, **_first_values(scene)})
+            self._values.setdefault(scene.name, {"fid": number, **_values(scene)})
         _make(self._path, crs, scenes)
         self._changed: set[str] = set()
         self._lock, self._wake, self._ended = threading.Lock(), threading.Event(), threading.Event()
@@ -119,14 +114,7 @@ class IndexLayer:
         """Change values of a scene, by field; they are in the file a second later, or at `close`.
 
         A scene that is not in the index is ignored. The field updated is set to now.
-
-        Raises
-        ------
-        ValueError
-            A field or status is unknown.
         """
-        if not values.keys() <= set(_CHANGING) or values.get("status", DONE) not in STATUSES:
-            raise ValueError(f"{values} cannot be values of a scene.")
         if name not in self._values:
             return
         with self._lock:
@@ -136,19 +124,11 @@ class IndexLayer:
 
     def close(self) -> None:
         """Write the last changes, and end."""
-        if self._ended.is_set():
-            return
         self._ended.set()
         self._wake.set()
         self._writer.join()
         with contextlib.suppress(OSError):
             sync(self._path)
-
-    def __enter__(self) -> "IndexLayer":
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
 
     def _write_on(self) -> None:
         """Write changes once a period, until the end."""
@@ -199,14 +179,9 @@ def _make(path: Path, crs: CRS, scenes: Sequence[IndexedScene]) -> None:
         staging = StagingFolder(path.parent)
         try:
             new = staging.add(path.name)
+            options = {"layer_options": {"SPATIAL_INDEX": "NO"}, "dataset_options": CREATION_OPTIONS["GPKG"]}
             pyogrio.write_dataframe(
-                _table(crs, scenes),
-                new,
-                layer=LAYER,
-                driver="GPKG",
-                geometry_type="Polygon",
-                layer_options={"SPATIAL_INDEX": "NO"},
-                dataset_options=CREATION_OPTIONS["GPKG"],
+                _table(crs, scenes), new, layer=LAYER, driver="GPKG", geometry_type="Polygon", **options
             )
             if not _refilled(path, new):
                 sync(new)
@@ -242,19 +217,16 @@ def _form(database: sqlite3.Connection, name: str) -> list[list[Any]]:
     return [database.execute(question.format(name)).fetchall() for question in _FORM]
 
 
-def _first_values(scene: IndexedScene) -> dict[str, Any]:
-    """Return the changing values of a scene when the index is made."""
-    unknown = {"blocks_done": 0, "mp_per_s": None, "road_km": None}
-    return {field: unknown[field] if field in unknown else _plain(getattr(scene, field)) for field in _CHANGING}
+def _values(scene: IndexedScene) -> dict[str, Any]:
+    """Return the values of a scene, by field, when the index is made."""
+    own = {name: _plain(value) for name, value in vars(scene).items() if name in FIELDS}
+    return {**own, "blocks_done": 0, "mp_per_s": None, "road_km": None}
 
 
 def _table(crs: CRS, scenes: Sequence[IndexedScene]) -> geopandas.GeoDataFrame:
     now = pandas.Timestamp.now("UTC").floor("ms")
-    values = [
-        {"name": _plain(scene.name), "path": _plain(scene.path), **_first_values(scene), "updated": now}
-        for scene in scenes
-    ]
-    columns = {field: pandas.Series([row[field] for row in values], dtype=kind) for field, kind in FIELDS.items()}
+    rows = [{**_values(scene), "updated": now} for scene in scenes]
+    columns = {field: pandas.Series([row[field] for row in rows], dtype=kind) for field, kind in FIELDS.items()}
     return geopandas.GeoDataFrame(columns, geometry=[scene.outline for scene in scenes], crs=crs.to_wkt())
 
 

@@ -231,12 +231,9 @@ def _small_enough(members: list[_Placed]) -> Iterator[list[_Placed]]:
 
 def _mosaic(members: list[_Placed], reach_px: int) -> Mosaic:
     first, origin = members[0]
-    left, top = (min(offset[axis] for _, offset in members) for axis in (0, 1))
-    right = max(offset[0] + scene.grid.width for scene, offset in members)
-    bottom = max(offset[1] + scene.grid.height for scene, offset in members)
-    corner, at = next(
-        ((scene, offset) for scene, offset in members if offset == (left, top)), (first, origin)
-    )  # so that the corner of a scene is that of the mosaic without rounding
+    left, top, right, bottom = (round(bound) for bound in shapely.total_bounds(_boxes(members)))
+    # The corner of a scene, if one lies there, is that of the mosaic without rounding.
+    corner, at = next(((scene, offset) for scene, offset in members if offset == (left, top)), (first, origin))
     transform = corner.grid.transform @ Affine.translation(left - at[0], top - at[1])
     grid = Grid(first.grid.crs, transform, right - left, bottom - top)
     offsets = tuple((offset[0] - left, offset[1] - top) for _, offset in members)

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
+from functools import cached_property
 
 import geopandas
 import numpy as np
 import shapely
+from shapely.geometry.base import BaseGeometry
 
 from ..events import Reporter
 from ..geodata.grid import Grid
@@ -39,8 +41,8 @@ BORDERS, EXTRACT = "borders", "extract"
 # The default side of a part in pixels: some seconds of work, in 0.6 GB for a city.
 PART_PX = 8192
 
-# Does tasks, and returns the outcomes of those that failed.
-Do = Callable[[Sequence[Task]], list[TaskResult]]
+# Does tasks with a message of progress, and returns the results of those that failed.
+Do = Callable[[Sequence[Task], str, Reporter], list[TaskResult]]
 # From a window to the columns and rows of its linked pixels: (n, 2), int64.
 Links = Callable[[Part], np.ndarray]
 
@@ -56,63 +58,77 @@ class MappedScene:
     classes: str
 
 
+def network_options(job: NetworkOptions) -> NetworkOptions:
+    """Return the options of extraction alone, which are part of the keys of its results."""
+    return NetworkOptions(**{option.name: getattr(job, option.name) for option in fields(NetworkOptions)})
+
+
+@dataclass(frozen=True, eq=False)
 class RegionRoads:
-    """The extraction of a region's roads, in parts whose side is about `part_px`."""
+    """The extraction of the roads of mapped scenes on a grid, in parts whose side is about `part_px`."""
 
-    def __init__(
-        self,
-        folder: str,
-        scenes: Sequence[MappedScene],
-        grid: Grid,
-        options: NetworkOptions,
-        threshold: float,
-        part_px: int = PART_PX,
-        classes: Sequence[RoadClass] = (),
-    ) -> None:
-        self._folder, self._store, self._classes = folder, Store(folder), tuple(classes)
-        self._options = NetworkOptions(
-            **{option.name: getattr(options, option.name) for option in fields(NetworkOptions)}
-        )
-        self._threshold = threshold
-        self._version = roadseg_version()  # part of the keys, since another version may extract otherwise
-        self._grid = grid
-        shapes = [outline_on(self._grid, scene.grid) for scene in scenes]
-        self._keys = {scene.name: scene.key for scene in scenes}
-        self._scenes = [
-            PlacedScene(scene.name, scene.probability, scene.classes, shape.bounds)
-            for scene, shape in zip(scenes, shapes)
-        ]
-        self._tree = shapely.STRtree([shapely.box(*scene.bounds) for scene in self._scenes])
-        self._parts = list(divide(self._grid, part_px, shapes))
+    folder: str
+    scenes: Sequence[MappedScene]
+    grid: Grid
+    options: NetworkOptions
+    threshold: float
+    part_px: int = PART_PX
+    classes: Sequence[RoadClass] = ()
 
-    def extract(self, do: Do, do_borders: Do) -> tuple[Iterator[geopandas.GeoDataFrame], int]:
+    def extract(self, do: Do, reporter: Reporter) -> tuple[Iterator[geopandas.GeoDataFrame], int]:
         """Extract all parts, and join those that succeed; see `joined_roads`.
 
-        `do` does the tasks of extraction, `do_borders` those of hysteresis across borders. The number is that of ends
-        of lines at seams without a counterpart.
+        The number is that of ends of lines at seams without a counterpart.
         """
-        linked = self._linked(do_borders)
+        linked = self._linked(do, reporter.part(0, 0.2))
         tasks = [self._extraction(part, linked) for part in self._parts]
-        lost = self._do_missing(tasks, do)
+        lost = self._do_missing(tasks, do, "Extracting roads", reporter.part(0.2, 0.8))
         paths = [self._store.path(EXTRACT, task.key, ".npz") for task in tasks if task.key not in lost]
         outlines = [outline(read_part(path)) for path in paths]
         joining = join_parts(outlines)
         parts = (read_part(path) for path in paths)
-        tables = joined_roads(parts, outlines, joining, self._grid, self._options, self._classes)
+        tables = joined_roads(parts, outlines, joining, self.grid, self.options, self.classes)
         return tables, joining.mismatches
 
-    def _do_missing(self, tasks: list[Task], do: Do) -> set[str]:
+    @cached_property
+    def _store(self) -> Store:
+        return Store(self.folder)
+
+    @cached_property
+    def _version(self) -> str:
+        return roadseg_version()  # part of the keys, since another version may extract otherwise
+
+    @cached_property
+    def _outlines(self) -> list[BaseGeometry]:
+        return [outline_on(self.grid, scene.grid) for scene in self.scenes]
+
+    @cached_property
+    def _placed(self) -> list[PlacedScene]:
+        return [
+            PlacedScene(scene.name, scene.probability, scene.classes, outline.bounds)
+            for scene, outline in zip(self.scenes, self._outlines)
+        ]
+
+    @cached_property
+    def _tree(self) -> shapely.STRtree:
+        return shapely.STRtree([shapely.box(*scene.bounds) for scene in self._placed])
+
+    @cached_property
+    def _parts(self) -> list[Part]:
+        return list(divide(self.grid, self.part_px, self._outlines))
+
+    def _do_missing(self, tasks: list[Task], do: Do, message: str, reporter: Reporter) -> set[str]:
         """Do the tasks without results; return the keys of those that fail."""
         missing = [task for task in tasks if not self._store.has(_KINDS[task.function], task.key, ".npz")]
-        return {result.task.key for result in do(missing)}
+        return {result.task.key for result in do(missing, message, reporter)}
 
-    def _linked(self, do: Do) -> Links:
-        """Return the pixels at borders that are connected with sure road, by window; see `hysteresis_links`."""
-        if self._options.hysteresis == 1 or len(self._parts) == 1:
+    def _linked(self, do: Do, reporter: Reporter) -> Links:
+        """Return the pixels at borders that are connected with sure road, by window; see `linked_pixels`."""
+        if self.options.hysteresis == 1 or len(self._parts) == 1:
             return _links([], [])
-        hysteresis = {"hysteresis": self._options.hysteresis}
+        hysteresis = {"hysteresis": self.options.hysteresis}
         tasks = [self._task(find_borders, part, part, hysteresis) for part in self._parts]
-        lost = self._do_missing(tasks, do)
+        lost = self._do_missing(tasks, do, "Looking at borders", reporter)
 
         def read(number: int) -> BorderPatches:
             if tasks[number].key in lost:
@@ -122,11 +138,11 @@ class RegionRoads:
         return _links(self._parts, list(linked_pixels(self._parts, read)))
 
     def _extraction(self, part: Part, linked: Links) -> Task:
-        window = part.grown(margin_px(self._options, _part_pixel_m(self._grid, part)), self._grid)
+        window = part.grown(margin_px(self.options, _part_pixel_m(self.grid, part)), self.grid)
         content = {
             "window": asdict(window),
-            "options": asdict(self._options),
-            "classes": to_document(self._classes),
+            "options": asdict(self.options),
+            "classes": to_document(self.classes),
             "linked": linked(window).tolist(),
         }
         return self._task(extract_roads, part, window, content)
@@ -134,11 +150,12 @@ class RegionRoads:
     def _task(
         self, function: Callable[[Document], Document], core: Part, window: Part, content: Mapping[str, object]
     ) -> Task:
-        content = {**content, "core": asdict(core), "grid": grid_document(self._grid), "threshold": self._threshold}
-        scenes = [self._scenes[number] for number in sorted(self._tree.query(shapely.box(*window.bounds)).tolist())]
-        seen = [[scene.name, self._keys[scene.name], scene.bounds] for scene in scenes]
+        content = {**content, "core": asdict(core), "grid": grid_document(self.grid), "threshold": self.threshold}
+        numbers = sorted(self._tree.query(shapely.box(*window.bounds)).tolist())
+        seen = [[self.scenes[number].name, self.scenes[number].key, self._placed[number].bounds] for number in numbers]
         key = content_key(_KINDS[function], content, seen, self._version)
-        document = {**content, "scenes": [asdict(scene) for scene in scenes], "folder": self._folder, "key": key}
+        scenes = [asdict(self._placed[number]) for number in numbers]
+        document = {**content, "scenes": scenes, "folder": self.folder, "key": key}
         return Task(function, document, key, core.width * core.height / 1e6)
 
 

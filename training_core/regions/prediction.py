@@ -11,11 +11,12 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Optional
 
+import geopandas
 import numpy as np
 import shapely
 import torch
@@ -34,10 +35,11 @@ from ..models.loading import load_model
 from ..models.model_card import ModelCard
 from ..models.model_file import weights_sha256
 from ..models.onnx_file import OnnxModel
+from ..segmentation.image_threshold import spread
 from ..segmentation.inference import SYMMETRIES, Piece, Prediction, Predictor, padded_size, predict_pieces, read_piece
 from ..segmentation.measured import seconds_per_px
 from ..segmentation.segmenter import Segmenter, prepare_segmenter
-from ..segmentation.work_plan import ImagePlan, TilePlan
+from ..segmentation.work_plan import TilePlan, plan_image
 from ..system.prefetch import ahead
 from .catalog import Scene
 from .mosaic import Mosaic
@@ -92,39 +94,38 @@ def choose_settings(
     job: MapRegion,
     model: nn.Module | OnnxModel,
     card: ModelCard,
-    samples: Callable[[], list[ImagePlan]],
-    job_px: int,
+    scenes: Sequence[Scene],
+    aoi: Optional[geopandas.GeoDataFrame],
     reporter: Reporter,
 ) -> tuple[Predicting, int]:
     """Return how blocks are predicted, and the largest side of a block in pixels.
 
-    `samples` returns images on which halo and threshold may be chosen; the first is the largest. `job_px` counts the
-    pixels to segment in all. A region keeps its threshold when scenes are added.
+    A region keeps its threshold when scenes are added.
 
     Raises
     ------
     RoadSegError
         See `segmentation.segmenter.prepare_segmenter`.
     """
-    store = Store(job.folder)
+    store, sha256 = Store(job.folder), model_sha256(model)
     options = {
         option.name: getattr(job, option.name) for option in fields(SegmentOptions) if option.name not in _FROM_JOB
     }
-    sha256 = model_sha256(model)
     key = content_key(sha256, options)
     kept = _kept_settings(store, key)
     if kept is None:
-        segmenter = prepare_segmenter(model, card, samples(), replace(job, threshold=0.0), reporter, job_px)
-        engine, seconds_a_px = segmenter.engine, seconds_per_px(segmenter.predictor)
-        # The side of the largest block that is predicted in time, or the smallest side.
-        in_time = [side for side in _SIDES_PX if side * side * seconds_a_px <= _BLOCK_S]
+        sizes_px = {scene.path: scene.grid.width * scene.grid.height for scene in scenes}
+        largest_first = sorted(sizes_px, key=lambda path: sizes_px[path], reverse=True)
+        samples = [plan_image(path, aoi, card.input) for path in spread(largest_first)]
+        whole = replace(job, threshold=0.0)
+        segmenter = prepare_segmenter(model, card, samples, whole, reporter, sum(sizes_px.values()))
         kept = {
-            "engine": engine.name,
-            "precision": engine.precision,
+            "engine": segmenter.engine.name,
+            "precision": segmenter.engine.precision,
             "halo_px": segmenter.tiles.halo_px,
             "core_px": segmenter.tiles.core_px,
             "threshold": segmenter.threshold,
-            "block_px": max(in_time, default=_SIDES_PX[0]),
+            "block_px": block_side_px(seconds_per_px(segmenter.predictor)),
         }
         content = json.dumps(kept).encode("ascii")
         store.write(_SETTINGS, key, ".json", lambda path: path.write_bytes(content))
@@ -146,21 +147,22 @@ def choose_settings(
     return predicting, job.block_px or block_px
 
 
+def block_side_px(seconds_a_px: float) -> int:
+    """Return the side of the largest block that is predicted in time, or the smallest side."""
+    return max((side for side in _SIDES_PX if side * side * seconds_a_px <= _BLOCK_S), default=_SIDES_PX[0])
+
+
 def _kept_settings(store: Store, key: str) -> Optional[dict[str, Any]]:
     """Return the settings of an earlier job; None if there are none, or none that can be used here."""
     try:
         held = json.loads(store.path(_SETTINGS, key, ".json").read_text("ascii"))
-    except (OSError, ValueError):
+        is_whole = {name: type(value) for name, value in held.items()} == _KEPT
+        is_usable = is_whole and not why_not(held["engine"])
+    except (OSError, ValueError, AttributeError, KeyError):
         return None
-    is_whole = isinstance(held, dict) and {name: type(value) for name, value in held.items()} == _KEPT
-    if not is_whole or not 0 <= held["halo_px"] <= 4096 or not 32 <= held["core_px"] <= 32768:
+    if not is_usable or not 0 <= held["halo_px"] <= 4096 or not 32 <= held["core_px"] <= 32768:
         return None
-    if held["block_px"] not in _SIDES_PX or not 0 < held["threshold"] <= 1:
-        return None
-    try:
-        return None if why_not(held["engine"]) else held
-    except KeyError:
-        return None
+    return held if held["block_px"] in _SIDES_PX and 0 < held["threshold"] <= 1 else None
 
 
 # From this number of tiles of a shape on, preparing for the shape pays.

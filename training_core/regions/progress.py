@@ -6,7 +6,7 @@ Scope: results, the index of scenes, throughput, failures, lengths. Independent 
 from __future__ import annotations
 
 import time
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Optional
@@ -132,11 +132,11 @@ class RegionProgress:
     `points` has seconds since the beginning with the megapixels done by then. `block_s` has the duration of each block.
     """
 
-    def __init__(self, plan: RegionPlan, index: IndexLayer, reporter: Reporter) -> None:
-        self._plan, self._index, self._reporter = plan, index, reporter
+    def __init__(self, plan: RegionPlan, index: IndexLayer, runner: TaskRunner, reporter: Reporter) -> None:
+        self._plan, self._index, self._runner, self._reporter = plan, index, runner, reporter
         self._done: set[str] = set()
         self._blocks: dict[str, int] = {}
-        self._work: dict[str, tuple[float, float]] = {}  # megapixels and seconds of a scene's blocks
+        self._work: dict[str, np.ndarray] = defaultdict(lambda: np.zeros(2))  # megapixels and seconds of its blocks
         self._began_s = time.monotonic()
         # By name and path: of two scenes of a name, one is mapped, and the other is a problem.
         self._failures: dict[tuple[str, str], Problem] = {}
@@ -150,7 +150,7 @@ class RegionProgress:
     def mapped(self) -> list[MappedScene]:
         """The scenes with results."""
         names = {*self._done, *self._plan.kept}
-        return [self._plan.mapped(plan) for plan in self._plan.plans if plan.scene.name in names]
+        return [plan.mapped for plan in self._plan.plans if plan.scene.name in names]
 
     @property
     def failures(self) -> list[Problem]:
@@ -162,19 +162,20 @@ class RegionProgress:
         scenes = []
         for scene in self._plan.indexed():
             outline = None if scene.outline is None else self._plan.grid.to_metric(scene.outline)
-            status = FAILED if self._has_failed(scene.name) else DONE if scene.name in self._done else scene.status
+            status = DONE if scene.name in self._done else scene.status
             # A problem stays one, even if another scene of its name was mapped.
-            scenes.append(replace(scene, outline=outline, status=FAILED if scene.status == FAILED else status))
+            has_failed = scene.status == FAILED or self._has_failed(scene.name)
+            scenes.append(replace(scene, outline=outline, status=FAILED if has_failed else status))
         return scenes
 
     def _has_failed(self, name: str) -> bool:
         return (name, "") in self._failures
 
-    def map_scenes(self, runner: TaskRunner, reporter: Reporter) -> None:
+    def map_scenes(self, reporter: Reporter) -> None:
         """Map the missing scenes in rounds: each predicts blocks, and assembles the scenes of the round before."""
         missing, planner = self._plan.missing, self._plan.planner
         waiting: list[ScenePlan] = []
-        for group in [*rounds(missing, runner.workers), []]:
+        for group in [*rounds(missing, self._runner.workers), []]:
             tasks = [planner.assembly(plan) for plan in waiting]
             for plan in group:
                 missing_blocks = list(planner.missing(plan))
@@ -182,7 +183,7 @@ class RegionProgress:
                 self.throughput.skip(plan.megapixels - sum(task.megapixels for task in missing_blocks))
                 self._index.update(plan.scene.name, status=RUNNING, blocks_done=self._blocks[plan.scene.name])
                 tasks += missing_blocks
-            for result in runner.run(tasks, reporter):
+            for result in self._runner.run(tasks, reporter):
                 self._note(result)
                 message = f"{len(self._done):,} of {len(missing):,} scenes mapped"
                 reporter.progress(self.throughput.fraction, message, self.throughput.eta_s())
@@ -192,21 +193,20 @@ class RegionProgress:
         task = result.task
         if result.document is None:
             self.throughput.skip(task.megapixels)
-        else:
-            self.throughput.add(result.worker, task.megapixels, result.elapsed_s)
+            self._fail(Problem("", task.scene, result.code, result.reason, result.remedy))
+            return
+        self.throughput.add(result.worker, task.megapixels, result.elapsed_s)
         elapsed_s = time.monotonic() - self._began_s
         if elapsed_s >= self.points[-1][0] * (1 + 1 / _POINTS) or len(self.points) < _POINTS:
             self.points.append((elapsed_s, self.throughput.megapixels))
-        if result.document is None:
-            self._fail(Problem("", task.scene, result.code, result.reason, result.remedy))
-            return
         if task.megapixels:
             self.block_s.append(result.elapsed_s)
             self._blocks[task.scene] += 1
-            megapixels, busy_s = self._work.get(task.scene, (0.0, 0.0))
-            self._work[task.scene] = megapixels + task.megapixels, busy_s + result.elapsed_s
-            speed = self._work[task.scene][0] / max(self._work[task.scene][1], 1e-9)
-            self._index.update(task.scene, blocks_done=self._blocks[task.scene], mp_per_s=speed)
+            self._work[task.scene] += np.array([task.megapixels, result.elapsed_s])
+            megapixels, busy_s = self._work[task.scene].tolist()
+            self._index.update(
+                task.scene, blocks_done=self._blocks[task.scene], mp_per_s=megapixels / max(busy_s, 1e-9)
+            )
         if task.function in (map_scene, assemble_scene):
             self._done.add(task.scene)
             self._index.update(task.scene, status=DONE)
@@ -221,10 +221,10 @@ class RegionProgress:
             report = self._reporter.warning if len(self._failures) <= _MAX_WARNINGS else self._reporter.log
             report(f"{name or 'A part of the network'}: {problem.reason}")
 
-    def do(self, tasks: Sequence[Task], runner: TaskRunner, message: str, reporter: Reporter) -> list[TaskResult]:
+    def do(self, tasks: Sequence[Task], message: str, reporter: Reporter) -> list[TaskResult]:
         """Do tasks on the whole region, and return the results of those that failed."""
         failures = []
-        for number, result in enumerate(runner.run(tasks, reporter), 1):
+        for number, result in enumerate(self._runner.run(tasks, reporter), 1):
             reporter.progress(number / len(tasks), f"{message}: part {number:,} of {len(tasks):,}")
             if result.document is None:
                 failures.append(result)

@@ -1,6 +1,7 @@
 """The plan of a region: the tasks of each scene, the results that exist, and the scenes that cannot be mapped.
 
-Scope: which work there is, under which names. Independent of who does it.
+Scope: which work there is, under which names, and the functions that do the work on scenes. Independent of who calls
+them.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import contextlib
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Optional
+from typing import Optional
 
 import geopandas
 import numpy as np
@@ -25,7 +26,7 @@ from ..models.model_card import ModelCard
 from ..segmentation.work_plan import Results
 from .catalog import Catalog, Problem, Scene
 from .index_layer import FAILED, KEPT, WAITING, IndexedScene
-from .mosaic import Mosaic, normalized_bands
+from .mosaic import Mosaic, find_mosaics, normalized_bands
 from .network_tasks import MappedScene
 from .prediction import Predicting, block_document, content_of, predict_block
 from .region_grid import outline_on, region_grid
@@ -45,7 +46,8 @@ _BLOCKS_A_WORKER = 64
 class ScenePlan:
     """The work for a scene, each of its blocks with the key of its bytes.
 
-    The bands are those by which the mosaic is normalized. The key of the plan is made from the content of its results.
+    The bands are those by which the mosaic is normalized. The grid is that of the results. The key of the plan is made
+    from their content.
     """
 
     scene: Scene
@@ -53,6 +55,7 @@ class ScenePlan:
     bands: tuple[Band, ...]
     area: Optional[MosaicArea]
     blocks: tuple[tuple[SceneBlock, str], ...]
+    grid: Grid
     results: Results
     key: str
 
@@ -65,6 +68,16 @@ class ScenePlan:
     def is_done(self) -> bool:
         """Whether the result rasters exist, made from this very content."""
         return all(is_assembled(path, self.key) for path in self.results.named().values())
+
+    @property
+    def mapped(self) -> MappedScene:
+        """The scene with its results."""
+        return MappedScene(self.scene.name, self.key, self.grid, self.results.probability, self.results.classes)
+
+    def outline_on(self, grid: Grid) -> BaseGeometry:
+        """Return the outline of the results in the CRS of another grid."""
+        pixels = outline_on(grid, self.grid)
+        return shapely.transform(pixels, lambda points: np.column_stack(grid.transform @ tuple(points.T)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,53 +92,41 @@ class Planner:
 
     def plan(self, mosaic: Mosaic, bands: tuple[Band, ...]) -> list[ScenePlan]:
         """Return the plans of the scenes of a mosaic, without those that have no block."""
-        resolution_m = self.card.resolution_m
+        resolution_m, masks, plans = self.card.resolution_m, Path(self.folder) / _MASKS, []
         area = None if self.aoi is None else mosaic_area(mosaic, resolution_m, self.aoi)
-        plans = []
         for scene in mosaic.scenes:
-            windows = scene_blocks(mosaic, scene, resolution_m, self.block_px, area.window if area else None)
-            documents = (block_document(self.predicting, mosaic, scene, block, bands, area) for block in windows)
-            blocks = tuple((block, content_key(content_of(document))) for block, document in zip(windows, documents))
-            masks, name = Path(self.folder) / _MASKS, scene.name
-            classes = str(masks / f"{name}_classes.tif") if self.card.classes else ""
-            results = Results(str(masks / f"{name}_mask.tif"), str(masks / f"{name}_probability.tif"), classes)
-            key = content_key([block for _, block in blocks], self.predicting.threshold, [*results.named()])
+            blocks = []
+            for block in scene_blocks(mosaic, scene, resolution_m, self.block_px, area.window if area else None):
+                document = block_document(self.predicting, mosaic, scene, block, bands, area)
+                blocks.append((block, content_key(content_of(document))))
+            classes = str(masks / f"{scene.name}_classes.tif") if self.card.classes else ""
+            results = Results(
+                str(masks / f"{scene.name}_mask.tif"), str(masks / f"{scene.name}_probability.tif"), classes
+            )
+            key = content_key([key for _, key in blocks], self.predicting.threshold, [*results.named()])
+            grid = mosaic.grid_at(resolution_m).window(*mosaic.window_at(scene, resolution_m))
             if blocks:
-                plans.append(ScenePlan(scene, mosaic, bands, area, blocks, results, key))
+                plans.append(ScenePlan(scene, mosaic, bands, area, tuple(blocks), grid, results, key))
         return plans
-
-    def grid(self, plan: ScenePlan) -> Grid:
-        """Return the grid of a scene's result rasters."""
-        resolution_m = self.card.resolution_m
-        return plan.mosaic.grid_at(resolution_m).window(*plan.mosaic.window_at(plan.scene, resolution_m))
 
     def missing(self, plan: ScenePlan) -> Iterator[Task]:
         """Yield the tasks of a scene's missing blocks; a scene of a single block is mapped by one task."""
-        name = plan.scene.name
-        if len(plan.blocks) == 1:
-            (block, key), *_ = plan.blocks
-            document = {"predict": self._predict(plan, block, key), "assemble": self.assembly_document(plan)}
-            yield Task(map_scene, document, plan.key, block.megapixels, name)
-            return
-        store = Store(self.folder)
+        store, name = Store(self.folder), plan.scene.name
         for block, key in plan.blocks:
-            if not store.has(PREDICT, key, ".tif"):
-                yield Task(predict, self._predict(plan, block, key), key, block.megapixels, name)
+            raster = block_document(self.predicting, plan.mosaic, plan.scene, block, plan.bands, plan.area)
+            document = {"folder": self.folder, "key": key, "block": raster}
+            if len(plan.blocks) == 1:
+                both = {"predict": document, "assemble": self.assembly(plan).document}
+                yield Task(map_scene, both, plan.key, block.megapixels, name)
+            elif not store.has(PREDICT, key, ".tif"):
+                yield Task(predict, document, key, block.megapixels, name)
 
     def assembly(self, plan: ScenePlan) -> Task:
-        """Return the task that assembles a scene from its blocks."""
-        return Task(assemble_scene, self.assembly_document(plan), plan.key, scene=plan.scene.name)
-
-    def _predict(self, plan: ScenePlan, block: SceneBlock, key: str) -> dict[str, Any]:
-        document = block_document(self.predicting, plan.mosaic, plan.scene, block, plan.bands, plan.area)
-        return {"folder": self.folder, "key": key, "block": document}
-
-    def assembly_document(self, plan: ScenePlan) -> dict[str, Any]:
-        """Return the document of a scene's result rasters, as `scene_blocks.assemble` takes it."""
+        """Return the task that assembles a scene from its blocks; see `scene_blocks.assemble`."""
         store = Store(self.folder)
-        return {
+        document = {
             "scene": plan.scene.name,
-            "grid": grid_document(self.grid(plan)),
+            "grid": grid_document(plan.grid),
             "corner": list(plan.mosaic.window_at(plan.scene, self.card.resolution_m)[:2]),
             "blocks": [{**asdict(block), "path": str(store.path(PREDICT, key, ".tif"))} for block, key in plan.blocks],
             "results": plan.results.named(),
@@ -133,6 +134,7 @@ class Planner:
             "threshold": self.predicting.threshold,
             "classes": to_document(self.card.classes),
         }
+        return Task(assemble_scene, document, plan.key, scene=plan.scene.name)
 
 
 def rounds(plans: Sequence[ScenePlan], workers: int) -> Iterator[list[ScenePlan]]:
@@ -153,7 +155,8 @@ def rounds(plans: Sequence[ScenePlan], workers: int) -> Iterator[list[ScenePlan]
 class RegionPlan:
     """The work for a region: plans of all scenes that can be mapped, and problems of those that cannot.
 
-    `kept` names the scenes whose results exist. `outside` counts those outside of the area of interest.
+    `kept` names the scenes whose results exist. `outside` counts those outside of the area of interest. It prints
+    itself for the log.
     """
 
     planner: Planner
@@ -168,23 +171,13 @@ class RegionPlan:
         """The scenes to map."""
         return [plan for plan in self.plans if plan.scene.name not in self.kept]
 
-    def mapped(self, plan: ScenePlan) -> MappedScene:
-        """Return a scene with its results."""
-        results = plan.results
-        return MappedScene(plan.scene.name, plan.key, self.planner.grid(plan), results.probability, results.classes)
-
-    def outline(self, plan: ScenePlan) -> BaseGeometry:
-        """Return the outline of a scene in the CRS of the region."""
-        pixels = outline_on(self.grid, self.planner.grid(plan))
-        return shapely.transform(pixels, lambda points: np.column_stack(self.grid.transform @ tuple(points.T)))
-
     def indexed(self) -> list[IndexedScene]:
         """Return all scenes as the index has them before the work begins."""
         mappable = (
             IndexedScene(
                 plan.scene.name,
                 plan.scene.path,
-                self.outline(plan),
+                plan.outline_on(self.grid),
                 KEPT if plan.scene.name in self.kept else WAITING,
                 blocks=len(plan.blocks),
                 megapixels=plan.megapixels,
@@ -196,15 +189,24 @@ class RegionPlan:
         failed = (IndexedScene(scene.name, scene.path, None, FAILED, scene.reason) for scene in self.problems)
         return [*mappable, *failed]
 
+    def __str__(self) -> str:
+        kept = f" {len(self.kept):,} scenes are mapped already." if self.kept else ""
+        return (
+            f"{len(self.plans):,} scenes in {len({plan.mosaic for plan in self.plans}):,} mosaics, "
+            f"{sum(plan.megapixels for plan in self.plans):,.1f} megapixels, blocks of at most "
+            f"{self.planner.block_px} px.{kept}"
+        )
 
-def plan_region(catalog: Catalog, mosaics: Sequence[Mosaic], planner: Planner, reporter: Reporter) -> RegionPlan:
-    """Return the work for the scenes of a catalog, which form these mosaics.
+
+def plan_region(catalog: Catalog, planner: Planner, reporter: Reporter) -> RegionPlan:
+    """Return the work for the scenes of a catalog, and log it.
 
     Raises
     ------
     ImageryError
         No scene can be mapped.
     """
+    mosaics = find_mosaics(catalog.scenes, planner.predicting.halo_px, planner.card.resolution_m)
     plans: list[ScenePlan] = []
     problems, outside = list(catalog.problems), len(catalog.outside)
     for number, mosaic in enumerate(mosaics):
@@ -223,11 +225,9 @@ def plan_region(catalog: Catalog, mosaics: Sequence[Mosaic], planner: Planner, r
         raise nothing_to_map(problems)
     kept = frozenset(plan.scene.name for plan in plans if plan.is_done)
     grids = [mosaic.grid_at(planner.card.resolution_m) for mosaic in dict.fromkeys(plan.mosaic for plan in plans)]
-    reporter.log(
-        f"{len(plans):,} scenes in {len(grids):,} mosaics, {sum(plan.megapixels for plan in plans):,.1f} megapixels, "
-        f"blocks of at most {planner.block_px} px." + (f" {len(kept):,} scenes are mapped already." if kept else "")
-    )
-    return RegionPlan(planner, tuple(plans), kept, tuple(problems), outside, region_grid(grids))
+    region = RegionPlan(planner, tuple(plans), kept, tuple(problems), outside, region_grid(grids))
+    reporter.log(str(region))
+    return region
 
 
 def nothing_to_map(problems: Sequence[Problem]) -> ImageryError:

@@ -108,13 +108,11 @@ def _spans(begin: int, end: int, block_px: int) -> Iterator[tuple[int, int]]:
     """Yield start and length of blocks from begin to end."""
     if begin >= end:
         return
-    first = begin // STRIDE_PX * STRIDE_PX
-    most_px = max(STRIDE_PX, block_px // STRIDE_PX * STRIDE_PX)
+    first, most_px = begin // STRIDE_PX * STRIDE_PX, max(STRIDE_PX, block_px // STRIDE_PX * STRIDE_PX)
     count = -(-(end - first) // most_px)
     step_px = round_up(-(-(end - first) // count))
     cuts = [begin, *range(first + step_px, end, step_px), end]
-    for start, stop in zip(cuts, cuts[1:]):
-        yield start, stop - start
+    yield from ((start, stop - start) for start, stop in zip(cuts, cuts[1:]))
 
 
 def write_block(path: Path, prediction: Prediction, grid: Grid) -> None:
@@ -155,7 +153,7 @@ def read_block(path: str) -> Prediction:
 def assemble(document: dict[str, Any]) -> dict[str, Any]:
     """Write a scene's result rasters from the bytes of its blocks; pixels in no block have no data.
 
-    The document is that of `region_plan.Planner.assembly_document`. Return px, known_px and road_px of the scene, and
+    The document is that of `region_plan.Planner.assembly`. Return px, known_px and road_px of the scene, and
     the paths of its results by name.
 
     Raises

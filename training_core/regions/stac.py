@@ -103,13 +103,13 @@ class ItemFilter:
 ALL_ITEMS = ItemFilter()
 
 
-def make_filter(aoi: Optional[geopandas.GeoDataFrame], dates: DateInterval, max_cloud_percent: float) -> ItemFilter:
-    """Return the filter for an area of interest in any CRS, dates, and the largest cloud cover in percent."""
-    return ItemFilter(None if aoi is None else _in_degrees(aoi), dates, max_cloud_percent)
+def area_in_degrees(aoi: Optional[geopandas.GeoDataFrame]) -> Optional[BaseGeometry]:
+    """Return an area of interest in any CRS in longitude and latitude.
 
-
-def _in_degrees(aoi: geopandas.GeoDataFrame) -> Optional[BaseGeometry]:
-    """Return an area of interest; None where it has no shape there, as across the antimeridian."""
+    None without one, or where it has no shape there, as across the antimeridian.
+    """
+    if aoi is None:
+        return None
     try:
         shapes = aoi.to_crs(_LONGITUDE_LATITUDE).geometry.to_numpy()
     except ProjError:
@@ -309,7 +309,7 @@ def _unseen(links: list[_Link], seen: set[str]) -> Iterator[_Link]:
             yield relation, address
         elif relation == "next":
             raise ImageryError(
-                f"The pages of items form a circle: {address} comes up again.",
+                f"The pages of items link in a circle, back to {address}.",
                 "The server is at fault: save the items to a file and give that, or take another server.",
             )
 

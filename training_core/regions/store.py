@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -26,46 +25,25 @@ from ..system.staging import NO_ROOM, sync, sync_folder
 KEY_DIGITS = 24
 _WORK, _PARTIAL, _PREFIX = "work", "partial", "roadseg-"
 _UNREACHABLE = "Choose a folder that can be written to from all workers, or make room on its disk."
-_NAME = re.compile(r"[A-Za-z0-9_-]+")
-_SUFFIX = re.compile(r"(\.[A-Za-z0-9]+)+")
 
 
 def content_key(*parts: object) -> str:
     """Return a name made from parts of JSON types: the same for the same content in any process on any machine.
 
-    It is the first 24 hexadecimal digits of the SHA-256 of their JSON.
-
-    Raises
-    ------
-    TypeError
-        A part has no JSON type.
-    ValueError
-        A number is NaN or infinite.
+    It is the first 24 hexadecimal digits of the SHA-256 of their JSON. NaN and infinity are a ValueError.
     """
     text = json.dumps(parts, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(text.encode("ascii")).hexdigest()[:KEY_DIGITS]
 
 
 class Store:
-    """Results in the folder of a job: `folder/work/<kind>/<key>.<suffix>`.
-
-    A kind, such as predict, and a key have letters, digits, `_` and `-`; a suffix begins with a dot.
-    """
+    """Results in the folder of a job: `folder/work/<kind>/<key>.<suffix>`."""
 
     def __init__(self, folder: str | Path) -> None:
         self._work = Path(folder) / _WORK
 
     def path(self, kind: str, key: str, suffix: str) -> Path:
-        """Return the path of a result, which may be missing.
-
-        Raises
-        ------
-        ValueError
-            A name has other characters.
-        """
-        is_plain = _NAME.fullmatch(kind) and kind != _PARTIAL and _NAME.fullmatch(key) and _SUFFIX.fullmatch(suffix)
-        if not is_plain:
-            raise ValueError(f"{kind}/{key}{suffix} cannot be the name of a result.")
+        """Return the path of a result, which may be missing; the kind is a word such as predict."""
         return self._work / kind / f"{key}{suffix}"
 
     def has(self, kind: str, key: str, suffix: str) -> bool:

@@ -18,10 +18,11 @@ from training_core.events import Log, Reporter
 from training_core.fleet import processes
 from training_core.fleet.processes import ProcessWorkers
 from training_core.fleet.runner import FleetRunner
+from training_core.system.placement import places
 
 
 def start(count=2, **document):
-    return FleetRunner(ProcessWorkers(preparation(**document), count, count), Reporter())
+    return FleetRunner(ProcessWorkers(preparation(**document), places(count, count)), Reporter())
 
 
 def workers_now():
@@ -134,7 +135,7 @@ def test_what_no_worker_can_be_prepared_with_is_an_error_before_any_work(monkeyp
         start(broken=True)
     assert workers_now() == []
     monkeypatch.setattr(processes, "MAX_KILLS", 1)
-    with pytest.raises(WorkerError, match="2 processes of this machine has had no workers"):
+    with pytest.raises(WorkerError, match="2 processes of this machine: no worker has started"):
         start(deadly=True)
     assert workers_now() == []
 

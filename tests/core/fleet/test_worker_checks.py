@@ -2,7 +2,11 @@ import pytest
 
 from training_core.errors import ModelFileError, OutputError
 from training_core.fleet import worker_checks
-from training_core.fleet.worker_checks import Leader, Needs, differences
+from training_core.fleet.worker_checks import Leader
+
+
+def differences(document, answer):
+    return list(worker_checks.differences(document, answer))
 
 
 @pytest.fixture
@@ -11,7 +15,7 @@ def leader(tmp_path):
     (tmp_path / "model").write_bytes(b"weights")
     (tmp_path / "scene.tif").touch()
     paths = (str(tmp_path / "scene.tif"), "/vsicurl/https://example.org/scene.tif")
-    made = Leader(Needs(str(tmp_path / "region"), (str(tmp_path / "model"),), paths))
+    made = Leader(str(tmp_path / "region"), [str(tmp_path / "model")], paths)
     yield made
     made.close()
 
@@ -50,12 +54,12 @@ def test_a_folder_of_the_same_name_that_is_another_one_is_found_out(leader, tmp_
 
 
 def test_a_leader_leaves_nothing_behind_and_says_so_without_a_folder_or_a_model(tmp_path):
-    leader = Leader(Needs(str(tmp_path)))
+    leader = Leader(str(tmp_path))
     differences(leader.document, "w")
     leader.close()
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
     (tmp_path / "file").touch()
     with pytest.raises(OutputError, match="file cannot be written to"):
-        Leader(Needs(str(tmp_path / "file")))
+        Leader(str(tmp_path / "file"))
     with pytest.raises(ModelFileError, match=r"no\.model cannot be read"):
-        Leader(Needs(str(tmp_path), (str(tmp_path / "no.model"),)))
+        Leader(str(tmp_path), [str(tmp_path / "no.model")])

@@ -165,20 +165,6 @@ def test_scenes_that_look_like_noise_are_named(mapped, learned, monkeypatch):
         assert sorted(re.findall(r"\b[ns][ew]\b", said)) == named
 
 
-def test_scenes_behind_addresses_are_mapped_as_those_on_the_disk(land, learned, tmp_path):
-    source = cut(land, tmp_path / "scenes", {"a": (0, 0, 192, 192)})
-    map_region(tmp_path / "local", source=source, model=learned.model)
-    with serving(tmp_path / "scenes") as address:
-        scenes = tuple(f"/vsicurl/{address}/{name}.tif" for name in ("a", "missing"))
-        result = map_region(tmp_path / "remote", rasters=scenes, model=learned.model)
-    assert (result["done"], result["failed"], result["partial"]) == (1, 1, True)
-    (failure,) = result["failures"]
-    assert "missing" in failure["scene"]
-    with rasterio.open(tmp_path / "remote/masks/a_mask.tif") as remote:
-        with rasterio.open(tmp_path / "local/masks/a_mask.tif") as local:
-            assert np.array_equal(remote.read(1), local.read(1)) and local.read(1).any()
-
-
 def test_items_behind_an_address_are_mapped_though_their_server_is_busy(land, learned, tmp_path, monkeypatch):
     monkeypatch.setenv("GDAL_HTTP_RETRY_DELAY", "0.01")
     folder = Path(cut(land, tmp_path / "site", {"after_busy": (0, 0, 96, 96), "before": (288, 0, 96, 96)}))

@@ -1,7 +1,6 @@
 """Which of several scenes counts, and the grid on which all of them are seen."""
 
 import numpy as np
-import pytest
 from affine import Affine
 from rasterio.crs import CRS
 from rasterio.warp import transform_bounds
@@ -92,10 +91,3 @@ def test_the_regions_grid_is_the_largest_extended_to_all_others_by_whole_cells()
     assert shared_offset(grid, GRID) == (CELL_PX, 0) and shared_offset(grid, small) == (CELL_PX - 10, 700)
     assert (grid.width, grid.height) == (CELL_PX + SIDE_PX, 750)
     assert region_grid([GRID]) == GRID
-
-
-@pytest.mark.parametrize(
-    "transform", [NORTH_UP @ Affine.translation(0.4, 0), NORTH_UP @ Affine.scale(1.001), NORTH_UP @ Affine.rotation(1)]
-)
-def test_grids_that_are_not_congruent_share_no_pixels(transform):
-    assert shared_offset(GRID, Grid(GRID.crs, transform, 500, 500)) is None

@@ -1,6 +1,5 @@
 import os
 import re
-import time
 
 import numpy as np
 import pytest
@@ -11,8 +10,7 @@ from shapely.geometry import box
 
 from tests.core.support.rasters import NORTH_UP, layer, write_raster
 from tests.core.support.scenes import RGB, cut, noise, wanted
-from training_core.errors import Cancelled
-from training_core.events import Progress, Reporter
+from training_core.events import Reporter
 from training_core.geodata.model_input import IMAGE
 from training_core.regions.catalog import read_catalog, scene_name, scene_names
 
@@ -122,20 +120,6 @@ def test_the_version_changes_with_the_file_and_with_what_it_is_made_of(tmp_path)
         dataset.write_mask(np.eye(20, 30) > 0)  # a file beside it
     os.utime(path, ns=(0, 1_000_000_007))
     assert version()[1] != second[1]
-
-
-def test_progress_is_told_and_a_stop_is_heeded(tmp_path):
-    paths, told = [write(tmp_path, name) for name in "abcd"], []
-    read_catalog(paths, RGB, None, Reporter(told.append))
-    assert [event.fraction for event in told if isinstance(event, Progress)] == [0.25, 0.5, 0.75, 1.0]
-    with pytest.raises(Cancelled):
-        read_catalog(paths, RGB, None, Reporter(is_cancelled=lambda: True))
-
-
-def test_thousands_of_bad_paths_are_as_many_problems():
-    began_s = time.perf_counter()
-    found = catalog_of(*(f"/nowhere/{number}.tif" for number in range(2000)))
-    assert len(found.problems) == 2000 and time.perf_counter() - began_s < 20
 
 
 @pytest.mark.parametrize(

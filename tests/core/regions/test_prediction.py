@@ -9,12 +9,11 @@ import torch
 from affine import Affine
 from shapely.geometry import box
 
-from tests.core.support.rasters import NORTH_UP, layer, write_raster
+from tests.core.support.rasters import NORTH_UP, layer
 from tests.core.support.scenes import cut
 from tests.core.support.towns import RGB, plant_model
 from training_core.errors import ImageryError, ModelFileError
 from training_core.events import Reporter
-from training_core.geodata.grid import grid_of
 from training_core.geodata.model_input import IMAGE, MODEL
 from training_core.geodata.pixel_codes import NO_DATA
 from training_core.geodata.rasters import Band
@@ -30,13 +29,7 @@ from training_core.regions.catalog import read_catalog
 from training_core.regions.mosaic import find_mosaics, normalized_bands
 from training_core.regions.prediction import choose_settings, content_of, predict_block, prepared
 from training_core.regions.region_plan import Planner, assemble_scene, map_scene
-from training_core.regions.scene_blocks import is_assembled, read_block, write_block
-from training_core.segmentation.inference import Prediction
-from training_core.segmentation.work_plan import plan_image
-
-# An image cut into overlapping and touching scenes, none of them at a multiple of the stride.
-SIZE = (300, 260)
-CUTS = {"a": (0, 0, 170, 141), "b": (150, 0, 150, 141), "c": (0, 141, 131, 119), "d": (131, 130, 169, 130)}
+from training_core.regions.scene_blocks import is_assembled
 
 
 @pytest.fixture(scope="session")
@@ -81,8 +74,7 @@ def planned(paths, model, folder, block_px=96, aoi=None, **others):
     job = MapRegion(rasters=tuple(paths), folder=str(folder), model=model, roads="roads.gpkg", **{**OPTIONS, **others})
     catalog = read_catalog(paths, card.input, None, Reporter())
     assert not catalog.problems
-    sample = plan_image(catalog.scenes[0].path, None, card.input)
-    predicting, _ = choose_settings(job, network, card, lambda: [sample], 0, Reporter())
+    predicting, _ = choose_settings(job, network, card, catalog.scenes, None, Reporter())
     planner = Planner(str(folder), predicting, card, block_px, aoi)
     mosaics = find_mosaics(catalog.scenes, predicting.halo_px, card.resolution_m)
     return planner, [planner.plan(mosaic, normalized_bands(mosaic, card.input)[0]) for mosaic in mosaics]
@@ -130,17 +122,6 @@ def test_scenes_have_the_bytes_of_the_undivided_image(tmp_path, models, scaling)
     mosaic, found = by_scenes(paths, models[scaling], tmp_path, block_px=256)
     assert [source.name for source in mosaic.scene_on_top(mosaic.scenes[0]).sources] == ["c", "b", "a"]
     assert np.ptp(expected) > 20  # it varies, or else anything would equal it
-    compare(found, expected)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("scaling", [MODEL, IMAGE])
-def test_a_cut_in_both_directions_has_the_bytes_of_the_undivided_image(tmp_path, models, scaling):
-    image = ground(SIZE[1], SIZE[0])
-    expected = undivided(cut(tmp_path / "whole.tif", image, (0, 0, *SIZE)), models[scaling], tmp_path)
-    paths = [cut(tmp_path / f"{name}.tif", image, window) for name, window in CUTS.items()]
-    _, found = by_scenes(paths, models[scaling], tmp_path)
-    assert {name: window for name, (window, _, _) in found.items()} == CUTS
     compare(found, expected)
 
 
@@ -283,20 +264,3 @@ def test_a_model_is_loaded_once_a_process(tmp_path, models):
     first = prepared(document["predicting"])
     assert prepared(sent(document["predicting"])) is first
     assert prepared({**document["predicting"], "core_px": 64}) is not first
-
-
-@pytest.mark.parametrize("has_classes", [False, True])
-def test_bytes_of_a_block_come_back(tmp_path, has_classes):
-    random = np.random.default_rng(0)
-    probability, classes = random.integers(0, 256, (2, 33, 65), dtype=np.uint8)
-    with rasterio.open(write_raster(tmp_path / "any.tif", probability)) as dataset:
-        grid = grid_of(dataset)
-    write_block(tmp_path / "block.tif", Prediction(probability, classes if has_classes else None), grid)
-    found = read_block(str(tmp_path / "block.tif"))
-    np.testing.assert_array_equal(found.probability, probability)
-    assert (found.classes is None) != has_classes
-    if has_classes:
-        np.testing.assert_array_equal(found.classes, classes)
-    (tmp_path / "block.tif").write_bytes(b"II*\0 no more")
-    with pytest.raises(ImageryError, match=r"block\.tif cannot be read"):
-        read_block(str(tmp_path / "block.tif"))

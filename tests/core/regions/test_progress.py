@@ -25,14 +25,6 @@ def play(throughput, workers, tasks, megapixels=10.0, pause_s=0.0):
         yield now
 
 
-def test_before_the_first_task_nothing_is_known_and_tasks_of_no_time_are_no_trouble():
-    throughput = Throughput(100)
-    assert throughput.eta_s(5.0) is None and throughput.megapixels_per_s(5.0) == 0 and throughput.by_worker == {}
-    throughput = Throughput(10)
-    throughput.add("a", 5, 0.0, now=7.0)
-    assert throughput.eta_s(7.0) >= 0 and throughput.by_worker["a"].megapixels_per_s == 0
-
-
 def test_one_worker_is_extrapolated_and_the_time_left_runs_down_between_tasks():
     throughput = Throughput(100)
     throughput.add("a", 10, 60, now=1060)
@@ -65,20 +57,6 @@ def test_what_is_kept_or_has_failed_leaves_the_pace_as_it_is():
     throughput.skip(1000)
     assert throughput.eta_s(60) == 0 and throughput.fraction == 1
     assert Throughput(0).fraction == 1
-
-
-def test_the_time_left_grows_while_nothing_is_done_and_workers_that_leave_are_forgotten():
-    throughput = Throughput(1e6)
-    many = {f"w{number}": 60 for number in range(8)}
-    *_, now = play(throughput, many, 160)
-    assert throughput.megapixels_per_s(now) == pytest.approx(80 / 60, rel=0.1)
-    for _ in range(30):
-        now += 60
-        throughput.add("w0", 10, 60, now)
-    assert throughput.megapixels_per_s(now) == pytest.approx(10 / 60, rel=0.3)
-    throughput = Throughput(1000)
-    *_, now = play(throughput, {"a": 10}, 20)
-    assert throughput.eta_s(now + 3600) > 3 * throughput.eta_s(now)
 
 
 def test_each_worker_has_the_throughput_of_its_own_work():

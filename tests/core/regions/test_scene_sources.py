@@ -160,12 +160,6 @@ def test_a_damaged_collection_or_index_is_an_error_that_names_it(tmp_path, name,
         find_scenes([str(tmp_path / name)])
 
 
-def test_other_numbers_in_json_are_called_what_they_are(tmp_path):
-    (tmp_path / "scores.json").write_text('{"pixel": {"iou": 0.5}}')
-    with pytest.raises(ImageryError, match="is not a STAC item, collection of items or tile index"):
-        find_scenes([], str(tmp_path / "scores.json"))
-
-
 @pytest.mark.parametrize("nothing", ["/nowhere/*.tif", "empty"])
 def test_nothing_found_is_an_error(tmp_path, nothing):
     (tmp_path / "empty").mkdir()

@@ -21,7 +21,7 @@ from training_core.geodata.vectors import read_area
 from training_core.jobs.date_interval import parse_interval
 from training_core.regions import stac, web_json
 from training_core.regions.scene_sources import find_scenes
-from training_core.regions.stac import ALL_ITEMS, ItemFilter, ItemImages, make_filter
+from training_core.regions.stac import ALL_ITEMS, ItemFilter, ItemImages, area_in_degrees
 
 HERE, ELSEWHERE = box(10, 50, 10.1, 50.1), box(20, 50, 20.1, 50.1)
 TIFF = "image/tiff; application=geotiff"
@@ -115,7 +115,7 @@ def september(tmp_path):
     """The filter for the place, and one beside it, with at most 30 % of clouds, made from a layer in meters."""
     area = geopandas.GeoSeries([box(10.02, 50.02, 10.05, 50.05), box(10.6, 50, 10.7, 50.1)], crs="EPSG:4326")
     path = write_layer(tmp_path / "aoi.gpkg", *area.to_crs("EPSG:32632"), crs="EPSG:32632")
-    return make_filter(read_area(path), parse_interval("2024-09-01/2024-09-30"), 30.0)
+    return ItemFilter(area_in_degrees(read_area(path)), parse_interval("2024-09-01/2024-09-30"), 30.0)
 
 
 def test_a_static_catalog_gives_the_items_of_place_dates_and_clouds(site, september):
@@ -256,7 +256,7 @@ HOSTILE = {
         ),
         "1 without an image",
     ),
-    "a circle": (page(item("a"), following="/hostile"), "form a circle"),
+    "a circle": (page(item("a"), following="/hostile"), "link in a circle"),
     "a missing file": (None, "answers 404"),
     "a login": (lambda handler: send(handler, 403, b""), "answers 403.*signed addresses"),
     "always busy": (lambda handler: send(handler, 500, b""), "answers 500, also after 2 retries"),
@@ -319,7 +319,7 @@ def test_an_area_across_the_antimeridian_leaves_out_nothing(tmp_path):
     area = geopandas.GeoSeries([box(3_330_000, -10_000, 3_350_000, 10_000)], crs="EPSG:3832").to_crs("EPSG:4326")
     assert area.total_bounds[2] - area.total_bounds[0] > 350  # as degrees have it
     path = write_layer(tmp_path / "aoi.gpkg", box(3_330_000, -10_000, 3_350_000, 10_000), crs="EPSG:3832")
-    wanted = make_filter(read_area(path), parse_interval(""), 100.0)
+    wanted = ItemFilter(area_in_degrees(read_area(path)), parse_interval(""), 100.0)
     assert not wanted.objection(item("east", box(179.99, 0, 180, 0.01)))
 
 
