@@ -23,10 +23,11 @@ from ..geodata.rasters import Band
 from ..jobs import StepOptions
 from ..learning.losses import training_loss
 from ..learning.pipeline.plan import require_pipelines
-from ..learning.pipeline.stages import Stage, as_images, handed_over, parts_of, without_memory
+from ..learning.pipeline.stages import Stage, as_images, handed_over, without_memory
 from ..learning.trainer import Trainer
 from ..models.architectures import freeze_stages
 from ..models.engines import FP32, NativeEngine
+from ..models.parts import parts_of
 from ..segmentation.inference import Predictor
 from ..system.allocator import give_free_blocks_back
 from .data_parallel import PipelineParallel

@@ -24,9 +24,10 @@ from ...errors import JobError
 from ...jobs import StepOptions
 from ...models.architectures import Architecture, build_network, freeze_stages, set_training_mode
 from ...models.engines import NativeEngine
+from ...models.parts import Part, parts_of
 from ...models.recompute import recompute_activations
 from ..optimizers import MOMENTS
-from .stages import Part, Stage, min_first_parts, parts_of
+from .stages import Stage, min_first_parts
 
 # Stage, forward or backward, and number of the micro-batch.
 _Pass = tuple[int, str, int]
