@@ -47,7 +47,7 @@ def main() -> None:
     image, network = found("highway", SEED)
     save(folder / "carriageways.png", image, (0, 0, SIZE_PX), network, draw_carriageways)
     image, network = found("radial", SEED)
-    save(folder / "roundabout.png", image, (590, 620, 330), network, draw_roads)
+    save(folder / "roundabout.png", image, (340, 355, 330), network, draw_roads)
     image, network = found("organic", SEED)
     save(folder / "gaps.png", image, (400, 500, 330), network, draw_links)
     save(folder / "breaks.png", image, (0, 0, SIZE_PX), network, draw_breaks)

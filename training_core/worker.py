@@ -19,7 +19,7 @@ from . import events
 from .error_events import explain
 from .errors import Cancelled
 from .events import Event, Reporter
-from .jobs import Job, ProcessOptions, with_model_paths
+from .jobs import FineTune, Job, ProcessOptions, with_model_paths
 from .system import environment, shutdown
 from .system.input_lines import InputLines, chunks_of
 
@@ -35,6 +35,10 @@ EXIT_FAILED, EXIT_PARTIAL, EXIT_CANCELLED = 1, 3, 130
 def execute(job: Job, reporter: Reporter) -> dict[str, Any]:
     """Run the job and return its result: paths and numbers by name."""
     job.validate()
+    if isinstance(job, FineTune):
+        job, told = job.completed()
+        for change in told:
+            reporter.log(change)
     job = with_model_paths(job)
     environment.check()
     if environment.is_rank() or (isinstance(job, ProcessOptions) and job.processes != "1"):

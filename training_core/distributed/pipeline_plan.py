@@ -26,8 +26,9 @@ from ..learning.optimizers import MOMENTS
 from ..learning.plan import TRIED_RECOMPUTING, MemoryPlan, Room
 from ..models.architectures import Architecture, build_network, freeze_stages, set_training_mode
 from ..models.engines import NativeEngine
+from ..models.parts import Part, parts_of
 from ..models.recompute import recompute_activations
-from .stages import Part, Stage, min_first_parts, parts_of
+from .stages import Stage, min_first_parts
 
 # Stage, forward or backward, and number of the micro-batch.
 _Pass = tuple[int, str, int]
@@ -95,7 +96,7 @@ def plan_pipeline(
     Raises JobError if the ranks make no pipelines, the network is not cut into stages, or too few parts of it learn.
     Raises ResourceError if the stages of this machine do not fit into its memory.
     """
-    architecture.require_resnet_unet("The stages of a pipeline (pipeline_stages)")
+    architecture.require_unet("The stages of a pipeline (pipeline_stages)")
     stages = job.pipeline_stages
     require_pipelines(job, stages, ranks)
     # Weights, gradients and moments.

@@ -1,8 +1,6 @@
 """Stages of a pipeline: the U-Net as a sequence of parts, cut into consecutive stages that hand tensors on.
 
-A part is never cut: the stem, a residual block, a decoder block, or the head. Between two parts there are the running
-features, and the skip connections that later decoder blocks need. A stage takes these, computes its parts, and returns
-the features and skip connections behind them.
+A stage takes the features and skip connections before its parts, computes them, and returns those behind them.
 
 Scope: the U-Net's structure. Independent of processes and of where the cuts are best.
 """
@@ -11,40 +9,14 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from ..models.decoder import DecoderBlock
+from ..models.parts import Part, encoder_modules, parts_of
 from ..models.recompute import Recomputing, recomputed
-
-_STEM, _HEAD = ("encoder.conv1", "encoder.bn1", "encoder.relu"), "segmentation_head"
-_ENCODER = tuple(f"encoder.{name}" for name in ("conv1", "bn1", "layer1", "layer2", "layer3", "layer4"))
-
-
-@dataclass(frozen=True)
-class Part:
-    """A part of the U-Net that is never cut: the names of its modules in the U-Net, in the order in which they compute.
-
-    If it keeps its input, that is a skip connection, which a decoder block takes later.
-    """
-
-    names: tuple[str, ...]
-    keeps_input: bool = False
-
-
-def parts_of(model: nn.Module) -> list[Part]:
-    """Return the parts of a U-Net, as `build_network` returns it, in the order in which they compute."""
-    parts = [Part(_STEM)]
-    for level in (1, 2, 3, 4):
-        for number in range(len(model.get_submodule(f"encoder.layer{level}"))):
-            is_first = number == 0
-            pooling = ("encoder.maxpool",) if is_first and level == 1 else ()
-            parts.append(Part((*pooling, f"encoder.layer{level}.{number}"), is_first))
-    parts += [Part((f"decoder.blocks.{number}",)) for number in range(len(model.decoder.blocks))]
-    return [*parts, Part((_HEAD,))]
 
 
 def min_first_parts(model: nn.Module, parts: Sequence[Part]) -> int:
@@ -81,12 +53,13 @@ class Stage(nn.Module):
         super().__init__()
         self._parts, self._is_recomputing, self._dtype = tuple(parts), isinstance(model, Recomputing), dtype
         self.needs_gradient: tuple[bool, ...] = ()
-        names = [name for part in parts for name in part.names]
-        self._is_first, self._is_last = _STEM[0] in names, _HEAD in names
-        for name in _ENCODER:  # empty if other stages have them, so that stages of the encoder can be frozen
+        whole = parts_of(model)
+        self._is_first, self._is_last = parts[0] == whole[0], parts[-1] == whole[-1]
+        for name in encoder_modules(model):  # empty if other stages have them, so that stages can be frozen
             self._place(name, nn.Module())
-        for name in names:
-            self._place(name, model.get_submodule(name))
+        for part in parts:
+            for name in part.names:
+                self._place(name, model.get_submodule(name))
 
     def forward(self, *received: Tensor) -> tuple[Tensor, ...]:
         """Compute the parts; return what the next stage receives, in the same dtype, or logits alone, float32.

@@ -5,8 +5,8 @@ Scope: the fields and their texts. Independent of how models are trained; standa
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 from ..errors import JobError
 from .architectures import ARCHITECTURES, AS_BASE, ENCODERS, FPN, USUAL
@@ -152,6 +152,33 @@ class FineTune(MaskOptions, RecipeOptions, ProcessOptions, ComputeOptions):
         "When training is stopped, write the best model so far instead of no model.",
     )
 
+    def completed(self) -> tuple["FineTune", list[str]]:
+        """Return the job with what whole images and pipelines need besides, and a sentence for each change.
+
+        Whole images need frozen batch norm. A pipeline needs a process for each stage, and at least as many batches in
+        a step as there are processes: smaller ones, so that a step keeps its number of chips.
+        """
+        changes: dict[str, Any] = {}
+        told = []
+        if self.sample == IMAGE and self.batch_norm != "frozen":
+            changes["batch_norm"] = "frozen"
+            told.append("Whole images (sample) are computed in tiles one after the other: batch norm is frozen.")
+        if self.pipeline_stages > 1:
+            asked = 0 if self.processes == AUTO else int(self.processes)
+            processes = max(self.pipeline_stages, asked - asked % self.pipeline_stages)
+            if self.processes != AUTO and processes != asked:
+                changes["processes"] = str(processes)
+                told.append(f"{processes} processes make pipelines of {self.pipeline_stages} stages (pipeline_stages).")
+            if self.accumulation < processes:
+                chips = self.batch_size * self.accumulation
+                changes["batch_size"] = batch_size = max(1, chips // processes)
+                changes["accumulation"] = accumulation = max(processes, -(-chips // batch_size))
+                told.append(
+                    f"A step of {accumulation} batches (accumulation) of {batch_size} (batch_size), in place of "
+                    f"{self.accumulation} of {self.batch_size}, fills the stages of the pipeline."
+                )
+        return replace(self, **changes), told
+
     @property
     def max_processes(self) -> int:
         """Maximum number of processes with work in each step: whole images are divided into tiles."""
@@ -173,49 +200,34 @@ class FineTune(MaskOptions, RecipeOptions, ProcessOptions, ComputeOptions):
                 "Give drawn roads (roads) instead, or leave them where they are.",
             )
         self._check_processes()
-        if self.sample == IMAGE and self.batch_norm != "frozen":
-            raise JobError(
-                "Whole images (sample) cannot be learned from with live batch norm (batch_norm): its statistics are "
-                "those of all pixels of the image in every layer, but tiles are computed one after the other.",
-                "Choose frozen batch norm, or chips as sample.",
-            )
         if 0 < self.chip_px < MIN_CHIP_PX:
             raise JobError(
                 f"Chip size (chip_px) is {self.chip_px}.",
                 f"Give at least {MIN_CHIP_PX} px, or 0 to let the training speed decide.",
             )
-        if not self.base_model and (self.frozen_stages > 0 or self.batch_norm == "frozen"):
-            name = "Frozen stages (frozen_stages)" if self.frozen_stages > 0 else "Batch norm (batch_norm) frozen"
-            raise JobError(f"{name} need a base model.", "Give a base model (base_model).")
+        kept = {
+            "Frozen stages (frozen_stages) need": self.frozen_stages > 0,
+            "Frozen batch norm (batch_norm) needs": self.batch_norm == "frozen",
+            "Whole images (sample), whose batch norm is frozen, need": self.sample == IMAGE,
+        }
+        for what in (what for what, is_kept in kept.items() if is_kept and not self.base_model):
+            raise JobError(f"{what} a base model.", "Give a base model (base_model).")
 
     def _check_processes(self) -> None:
         if self.pipeline_stages > 1:
             self._check_pipeline()
-        if self.processes == AUTO or int(self.processes) <= self.max_processes:
-            return
-        raise JobError(
-            f"{self.processes} processes (processes) cannot divide a step of {self.max_processes} batches.",
-            f"Raise accumulation to a multiple of {self.processes}, or lower the number of processes.",
-        )
+        elif self.processes != AUTO and int(self.processes) > self.max_processes:
+            raise JobError(
+                f"{self.processes} processes (processes) cannot divide a step of {self.max_processes} batches.",
+                f"Raise accumulation to a multiple of {self.processes}, or lower the number of processes.",
+            )
 
     def _check_pipeline(self) -> None:
-        stages = self.pipeline_stages
         if self.encoder_rate not in (0, 1):
             raise JobError(
                 "The stages of a pipeline (pipeline_stages) learn at one rate, but the encoder is to have its own "
                 f"(encoder_rate {self.encoder_rate:g}).",
                 "Set the encoder learning rate to 0 or 1, or pipeline stages to 1.",
-            )
-        if self.processes != AUTO and int(self.processes) % stages:
-            raise JobError(
-                f"{self.processes} processes (processes) make no pipelines of {stages} stages (pipeline_stages).",
-                f"Give {stages} processes, or a multiple of it.",
-            )
-        if self.accumulation < stages:
-            raise JobError(
-                f"A step of {self.accumulation} batches (accumulation) does not fill a pipeline of {stages} stages "
-                "(pipeline_stages).",
-                f"Give an accumulation of at least {stages}, better {4 * stages}, with smaller batches (batch_size).",
             )
         if self.sample == IMAGE:
             raise JobError(

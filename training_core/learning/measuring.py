@@ -88,10 +88,10 @@ def fit_into_memory(
     too little memory; the remedy names settings that fit.
     """
     if recipe.recompute == "yes":
-        architecture.require_resnet_unet("Recomputed activations (recompute)")
+        architecture.require_unet("Recomputed activations (recompute)")
     measure = functools.partial(measure_footprint, architecture, engine, recipe)
     return plan_memory(
-        recipe, chip_px, architecture.in_channels, architecture.is_resnet_unet, room or room_for(architecture), measure
+        recipe, chip_px, architecture.in_channels, architecture.is_unet, room or room_for(architecture), measure
     )
 
 

@@ -14,7 +14,6 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from ..errors import JobError, ModelFileError, shown
-from ..jobs import STARTER_RESNET34
 from ..jobs.architectures import ARCHITECTURES, EFFICIENTNET, ENCODERS, FPN, RESNETS, UNET, UNET_PLUS_PLUS, USUAL
 from .decoder import DecoderBlock
 
@@ -96,9 +95,9 @@ class Architecture:
             raise ModelFileError(f"The decoder of a {self.name} cannot have the channels {shown(channels)}.")
 
     @property
-    def is_resnet_unet(self) -> bool:
+    def is_unet(self) -> bool:
         """Whether activations can be recomputed, and the network can be cut into the stages of a pipeline."""
-        return self.name == UNET and self.encoder in RESNETS
+        return self.name == UNET
 
     @property
     def first_layer(self) -> str:
@@ -130,15 +129,15 @@ class Architecture:
         """The name of the encoder in segmentation_models_pytorch."""
         return _KNOWN[self.encoder].library_name
 
-    def require_resnet_unet(self, what: str) -> None:
-        """Check that it is a U-Net on a ResNet, which `what`, the beginning of a sentence, needs.
+    def require_unet(self, what: str) -> None:
+        """Check that it is a U-Net, which `what`, the beginning of a sentence, needs.
 
         Raises JobError if it is not.
         """
-        if not self.is_resnet_unet:
+        if not self.is_unet:
             raise JobError(
-                f"{what} need a {UNET} with a ResNet as encoder; this model is a {self.name} with {self.encoder}.",
-                f"Choose {STARTER_RESNET34} as the model to start from, or leave it out.",
+                f"{what} need a {UNET}; this model is a {self.name} with {self.encoder}.",
+                "Start from the starter or another model of that architecture, or leave it out.",
             )
 
 

@@ -4,7 +4,7 @@ The activations within a part are dropped after the forward pass, and recomputed
 et al., 2016, Training deep nets with sublinear memory cost). Weights, gradients and statistics of batch normalization
 are those of the plain U-Net.
 
-Scope: the parts of a ResNet-U-Net. Independent of how much memory there is.
+Scope: a U-Net of known `parts`. Independent of how much memory there is.
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ from torch.utils.checkpoint import checkpoint
 
 from ..system.allocator import give_large_blocks_back
 from .decoder import DecoderBlock
+from .parts import encoder_parts
 
-# Residual blocks that are recomputed together: one alone keeps more between the parts, a whole stage more within.
+# Blocks of the encoder that are recomputed together: one alone keeps more between the parts, a whole stage more within.
 BLOCKS_TOGETHER = 2
 
 
@@ -36,30 +37,24 @@ class Recomputing(nn.Module):
         if not torch.is_grad_enabled():
             return super().forward(images)
         self.check_input_shape(images)
-        return self._decode(self._encode(images))
-
-    def _encode(self, images: Tensor) -> list[Tensor]:
-        """Return the images, and the features of each stage of the encoder."""
-        encoder = self.encoder
-        features = [images, recomputed(nn.Sequential(encoder.conv1, encoder.bn1, encoder.relu), images)]
-        for stage in (encoder.layer1, encoder.layer2, encoder.layer3, encoder.layer4):
-            result = features[-1]
-            for first in range(0, len(stage), BLOCKS_TOGETHER):
-                part = stage[first : first + BLOCKS_TOGETHER]
-                is_pooled = stage is encoder.layer1 and first == 0
-                result = recomputed(nn.Sequential(encoder.maxpool, *part) if is_pooled else part, result)
-            features.append(result)
-        return features
-
-    def _decode(self, features: list[Tensor]) -> Tensor:
-        """Return the logits. The last block, which has the most pixels, is recomputed in two halves."""
-        result = self.decoder.center(features[-1])
+        features, skips = images, []
+        # Blocks of the encoder, some together; the input of the first of a level is a skip connection.
+        parts = encoder_parts(self)
+        begins = [number for number, part in enumerate(parts) if part.keeps_input]
+        for first, end in zip([0, *begins], [*begins, len(parts)]):
+            skips += [features] if first else []
+            for start in range(first, end, BLOCKS_TOGETHER):
+                names = [name for part in parts[start : min(end, start + BLOCKS_TOGETHER)] for name in part.names]
+                features = recomputed(nn.Sequential(*map(self.get_submodule, names)), features)
         *blocks, last = self.decoder.blocks
-        for block, skip in zip(blocks, features[-2:0:-1]):
-            result = recomputed(block, result, *skip.shape[2:], skip)
+        features = self.decoder.center(features)
+        for block in blocks:
+            skip = skips.pop()
+            features = recomputed(block, features, *skip.shape[2:], skip)
+        # The last block, which has the most pixels, is recomputed in two halves.
         first_half = DecoderBlock(SimpleNamespace(conv1=last.conv1, conv2=nn.Identity()))
-        result = recomputed(first_half, result, *features[0].shape[2:])
-        return recomputed(nn.Sequential(last.conv2, self.segmentation_head), result)
+        features = recomputed(first_half, features, *images.shape[2:])
+        return recomputed(nn.Sequential(last.conv2, self.segmentation_head), features)
 
 
 def mix_in_recomputing(model: nn.Module) -> None:

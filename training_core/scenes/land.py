@@ -109,11 +109,10 @@ def _plots(streets: StreetPlan, taken: gpd.GeoDataFrame, biome: Biome, rng: np.r
 
 
 def _taken(streets: StreetPlan) -> gpd.GeoDataFrame:
-    """Return the ground of roads, roundabouts, turning places and river, with a margin."""
+    """Return the ground of roads, turning places and river, with a margin."""
     lines, half_m = streets.roads.geometry.to_numpy(), streets.roads.width_m.to_numpy() / 2
     parts = [
         shapely.buffer(lines, half_m + 2.0),
-        streets.roundabouts,
         shapely.buffer(streets.turning, 9.0),
         shapely.get_parts(streets.river.buffer(5.0)),
     ]

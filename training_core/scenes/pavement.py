@@ -12,11 +12,12 @@ import numpy as np
 import shapely
 
 from .shapes import nodes_of
-from .streets import RING_WIDTH_M, StreetPlan
+from .streets import StreetPlan
 
 _TURNING_M = 8.0
 _CORNER_M, _JUNCTION_M = 4.0, 25.0
 _LANE_M, _MAX_LANES = 3.4, 3
+_MARKED_M = 7.0  # broader roads have markings
 _MAIN = ("primary", "secondary", "motorway")
 _EDGED = ("primary", "motorway", "motorway_link")
 
@@ -72,7 +73,7 @@ def _markings(streets: StreetPlan) -> np.ndarray:
     """Return the lines between the lanes of main roads, those along both edges of the greatest, and edges of decks."""
     roads, lines = streets.roads, streets.roads.geometry.to_numpy()
     half_m, is_over = roads.width_m.to_numpy() / 2, roads.overpass.to_numpy()
-    is_broad, is_link = roads.width_m > RING_WIDTH_M, roads.road_class == "motorway_link"
+    is_broad, is_link = roads.width_m > _MARKED_M, roads.road_class == "motorway_link"
     is_main, is_edged = roads.road_class.isin(_MAIN) & is_broad, roads.road_class.isin(_EDGED) & is_broad | is_link
     # Dashes along the middle, and between the lanes of roads that have several each way; then lines along both edges.
     painted = []

@@ -1,4 +1,4 @@
-"""Tables of shapes: the topology of roads (noding, clipping, connected components), and placing things along them.
+"""Tables of shapes: the topology of roads (noding, clipping, nodes), and placing things along them.
 
 Scope: shapes on a plane in meters with attributes. Independent of what they stand for.
 """
@@ -8,8 +8,6 @@ from __future__ import annotations
 import geopandas as gpd
 import numpy as np
 import shapely
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 from shapely.geometry import Polygon
 
 SNAP_M = 0.01
@@ -45,12 +43,10 @@ def clipped(roads: gpd.GeoDataFrame, area: Polygon) -> gpd.GeoDataFrame:
 
 
 def without_fragments(roads: gpd.GeoDataFrame) -> gpd.GeoDataFrame:
-    """Drop what cuts leave over: short dead ends, then short groups of roads that are tied to no other."""
+    """Drop what cuts leave over: short dead ends, and short roads that are tied to no other."""
     _, node, degree = nodes_of(roads)
-    is_dead_end = (degree[node] == 1).any(axis=0)
-    roads = roads[~(is_dead_end & (roads.length < _STUB_M))].reset_index(drop=True)
-    group = groups(roads)
-    return roads[np.bincount(group, roads.length)[group] > _FRAGMENT_M].reset_index(drop=True)
+    dead_ends = (degree[node] == 1).sum(axis=0)
+    return roads[roads.length > np.array([0.0, _STUB_M, _FRAGMENT_M])[dead_ends]].reset_index(drop=True)
 
 
 def nodes_of(roads: gpd.GeoDataFrame) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -62,13 +58,6 @@ def nodes_of(roads: gpd.GeoDataFrame) -> tuple[np.ndarray, np.ndarray, np.ndarra
     points = np.round([shapely.get_coordinates(shapely.get_point(lines, k)) for k in (0, -1)], 2)
     place, node, degree = np.unique(points.reshape(-1, 2), axis=0, return_inverse=True, return_counts=True)
     return place, node.reshape(2, -1), degree
-
-
-def groups(roads: gpd.GeoDataFrame) -> np.ndarray:
-    """Return the connected component of each road: (N,) int32."""
-    _, (start, end), degree = nodes_of(roads)
-    links = coo_array((np.ones(len(roads)), (start, end)), shape=(len(degree), len(degree)))
-    return connected_components(links, directed=False)[1][start]
 
 
 def exploded(roads: gpd.GeoDataFrame) -> gpd.GeoDataFrame:

@@ -17,10 +17,9 @@ import shapely.affinity
 from shapely.geometry import Polygon, box
 
 from .layouts import LAYOUTS
-from .shapes import SNAP_M, clipped, exploded, groups, noded, stack, without_fragments
+from .shapes import SNAP_M, clipped, exploded, noded, stack, without_fragments
 from .sketch import PAD_M, Bend, Sketch, Towns
 
-RING_WIDTH_M = 7.0
 WIDTHS_M = {
     "motorway": (8.0, 11.0),
     "motorway_link": (5.0, 6.5),
@@ -54,7 +53,6 @@ class StreetPlan:
 
     roads: gpd.GeoDataFrame
     river: Polygon  # the water's surface, empty without a river
-    roundabouts: np.ndarray  # (N,) discs within the middle lines of roundabouts
     turning: np.ndarray  # (N,) points: ends of dead-end streets that widen into a place to turn
     towns: Towns
     decks: np.ndarray  # (N,) decks of overpasses
@@ -72,14 +70,13 @@ def plan_streets(side_m: float, layout: str, rng: np.random.Generator) -> Street
     interchange = shapely.union_all(roads.geometry[special].to_numpy()).buffer(15.0)
     has_river = layout == "mixed" or rng.random() < _RIVER_CHANCE
     river = plan_river(side_m, sketch.bend, interchange, rng) if has_river else Polygon()
-    roundabouts = _roundabouts(roads, [river, interchange], side_m, rng)
-    roads = noded(over_river(_with_rings(roads, roundabouts), river), SNAP_M)
+    roads = noded(over_river(roads, river), SNAP_M)
     roads = without_fragments(clipped(roads, box(-PAD_M, -PAD_M, side_m + PAD_M, side_m + PAD_M)))
     turning = shapely.points(sketch.bend(np.reshape(sketch.ends, (-1, 2))))
     kept = np.unique(roads.sindex.query(turning, predicate="dwithin", distance=0.5)[0])
     over = roads[roads.overpass]
     decks = shapely.buffer(over.geometry.to_numpy(), over.width_m.to_numpy() / 2 + 0.7, cap_style="flat")
-    return StreetPlan(roads, river, roundabouts, turning[kept], sketch.towns, decks, layout)
+    return StreetPlan(roads, river, turning[kept], sketch.towns, decks, layout)
 
 
 def _as_table(sketch: Sketch, mood: str, rng: np.random.Generator) -> gpd.GeoDataFrame:
@@ -137,59 +134,10 @@ def over_river(roads: gpd.GeoDataFrame, river: Polygon) -> gpd.GeoDataFrame:
     """Carry main roads over the river on bridges, where these are short enough; the others end before its banks."""
     if river.is_empty:
         return roads
-    width_m = 2 * river.area / river.length
-    is_main = roads.road_class.isin((*_MAIN, *_MOTORWAY)).to_numpy()
-    bank = river.buffer(5.0)
-    shapely.prepare(bank)
-    wet = roads[is_main & shapely.intersects(bank, roads.geometry.to_numpy())].copy()
-    wet.geometry = shapely.intersection(wet.geometry.to_numpy(), bank)
-    wet = exploded(wet)
-    _, bridge = np.unique(np.column_stack([groups(wet), wet.street]), axis=0, return_inverse=True)
-    is_short = np.bincount(bridge.ravel(), wet.length)[bridge.ravel()] < 2.5 * width_m + 12
-    wet = wet[is_short | wet.road_class.isin(_MOTORWAY)].assign(bridge=True)
+    is_main, bank = roads.road_class.isin((*_MAIN, *_MOTORWAY)).to_numpy(), river.buffer(5.0)
+    wet = clipped(roads[is_main], bank)
+    longest_m = 2.5 * (2 * river.area / river.length) + 12
+    wet = wet[(wet.length < longest_m) | wet.road_class.isin(_MOTORWAY)].assign(bridge=True)
     dry = roads.copy()
-    trimmed = np.where(is_main, bank, river.buffer(14.0))
-    dry.geometry = shapely.difference(roads.geometry.to_numpy(), trimmed)
+    dry.geometry = shapely.difference(roads.geometry.to_numpy(), np.where(is_main, bank, river.buffer(14.0)))
     return stack(exploded(dry), wet)
-
-
-def _roundabouts(
-    roads: gpd.GeoDataFrame, clear_of: list[Polygon], side_m: float, rng: np.random.Generator
-) -> np.ndarray:
-    """Return discs at a quarter of the junctions of primary with secondary roads: at one at least, if there is any."""
-    ends = {}
-    for name in ("primary", "secondary"):
-        lines = roads.geometry[roads.road_class == name].to_numpy()
-        points = np.concatenate([shapely.get_coordinates(shapely.get_point(lines, k)) for k in (0, -1)])
-        ends[name] = {tuple(point) for point in np.round(points, 2)}
-    nodes = np.array(sorted(ends["primary"] & ends["secondary"])).reshape(-1, 2)
-    nodes = nodes[((nodes > 0.1 * side_m) & (nodes < 0.9 * side_m)).all(axis=1)]
-    for area in clear_of:
-        if not area.is_empty:
-            nodes = nodes[shapely.distance(shapely.points(nodes), area) > 50]
-    chosen = nodes[rng.permutation(len(nodes))[: -(-len(nodes) // 4)]]
-    radius_m = rng.uniform(13, 18, len(chosen))
-    # A ring begins where a road comes in, so that its beginning adds no node of its own.
-    lines = roads.geometry.to_numpy()
-    first = lines[[roads.sindex.query(node, predicate="dwithin", distance=0.1)[0] for node in shapely.points(chosen)]]
-    reach = shapely.intersection(first, shapely.buffer(shapely.points(chosen), radius_m, quad_segs=64))
-    heading = shapely.get_coordinates(shapely.centroid(reach)) - chosen
-    angle = np.arctan2(heading[:, 1], heading[:, 0])[:, None] + np.linspace(0, 2 * np.pi, 48, endpoint=False)
-    rim = np.stack([np.cos(angle), np.sin(angle)], axis=2) * radius_m[:, None, None] + chosen[:, None, :]
-    return shapely.polygons(rim)
-
-
-def _with_rings(roads: gpd.GeoDataFrame, roundabouts: np.ndarray) -> gpd.GeoDataFrame:
-    """Return the roads with rings in place of the roads within the roundabouts."""
-    table = roads.copy()
-    table.geometry = shapely.difference(roads.geometry.to_numpy(), shapely.union_all(roundabouts))
-    street = roads.street.max() + 1 + np.arange(len(roundabouts))
-    columns = {
-        "road_class": "primary",
-        "width_m": RING_WIDTH_M,
-        "surface": "asphalt",
-        "bridge": False,
-        "overpass": False,
-        "street": street,
-    }
-    return stack(exploded(table), gpd.GeoDataFrame(columns, geometry=shapely.boundary(roundabouts)))

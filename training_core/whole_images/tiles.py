@@ -67,7 +67,7 @@ def plan_tiles(
     Raises JobError if batch normalization is live, or the network is not computed in tiles. Raises ResourceError if
     there is too little memory, even for the smallest tiles.
     """
-    architecture.require_resnet_unet("Whole images (sample)")
+    architecture.require_unet("Whole images (sample)")
     require_frozen_norm(recipe.batch_norm == "frozen")
     # From the second tile on, there are the gradients of the first.
     measured = dataclasses.replace(recipe, accumulation=max(2, recipe.accumulation))

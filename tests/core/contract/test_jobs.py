@@ -226,6 +226,31 @@ def test_the_encoder_of_a_pipeline_has_no_rate_of_its_own():
 
 
 @pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        ({"sample": "image"}, {"batch_norm": "frozen"}),
+        ({"pipeline_stages": 2}, {"processes": "2", "batch_size": 2, "accumulation": 2}),
+        ({"pipeline_stages": 3, "processes": "5", "accumulation": 4}, {"processes": "3"}),
+        ({"pipeline_stages": 3, "processes": "auto"}, {"batch_size": 1, "accumulation": 4}),
+        ({"pipeline_stages": 2, "processes": "4", "batch_size": 1}, {"accumulation": 4}),
+        ({"pipeline_stages": 2, "processes": "2", "accumulation": 2}, {}),
+    ],
+)
+def test_what_whole_images_and_pipelines_need_besides_is_set_and_told(asked, expected):
+    job = from_options(FineTune, {**FILLED["finetune"], "processes": "1", "accumulation": 1, **asked})
+    completed, told = job.completed()
+    assert completed == dataclasses.replace(job, **expected)
+    assert len(told) == bool(expected) + ("processes" in expected and "accumulation" in expected)
+    completed.validate()
+    assert completed.completed() == (completed, [])
+
+
+def test_whole_images_need_a_base_model():
+    with pytest.raises(JobError, match=r"Whole images \(sample\).*need a base model"):
+        from_options(FineTune, {**FILLED["finetune"], "sample": "image", "base_model": ""})
+
+
+@pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"model": "m", "mask": "mask.tif"}, r"\(raster\).*\(rasters\)"),

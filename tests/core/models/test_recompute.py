@@ -69,7 +69,8 @@ def saved_bytes(unet, engine, images):
 
 @pytest.mark.parametrize(
     ("encoder", "frozen_stages", "batch_norm"),
-    [("resnet18", 0, "live"), ("resnet18", 2, "live"), ("resnet18", 5, "frozen"),
+    [("resnet18", 0, "live"), ("resnet18", 2, "live"), ("resnet18", 5, "frozen"), ("efficientnet_lite0", 0, "live"),
+     ("efficientnet_lite0", 2, "frozen"),
      *(pytest.param(encoder, 0, "live", marks=pytest.mark.slow) for encoder in ("resnet34", "resnet50"))],
 )  # fmt: skip
 def test_weights_and_statistics_are_those_of_the_plain_model(encoder, frozen_stages, batch_norm):
@@ -100,7 +101,9 @@ def test_it_goes_with_each_engine_in_bf16(name):
 
 
 @pytest.mark.parametrize("precision", [FP32, pytest.param(BF16, marks=needs_bf16)])
-@pytest.mark.parametrize("encoder", ["resnet34", pytest.param("resnet50", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "encoder", ["resnet34", "efficientnet_lite0", pytest.param("resnet50", marks=pytest.mark.slow)]
+)
 def test_far_less_is_kept_for_the_backward_pass(precision, encoder):
     images, engine = torch.randn(1, 3, 128, 128), NativeEngine(precision)
     plain = saved_bytes(new_unet(encoder), engine, images)

@@ -19,6 +19,7 @@ from training_core.geodata.pixel_codes import BACKGROUND, ROAD
 from training_core.models.architectures import Architecture, build_network, freeze_stages, set_training_mode
 from training_core.models.engines import make_engine, why_not_ipex
 from training_core.models.recompute import recompute_activations
+from training_core.segmentation.measured import image_halo_px
 from training_core.whole_images.step import add_image_gradients
 from training_core.whole_images.tiles import TilePlan
 
@@ -124,6 +125,20 @@ def test_live_batch_normalization_is_refused():
     with pytest.raises(JobError, match="live batch normalization") as refusal:
         add_image_gradients(small_network().train(), PRECISE, sample(50, 70), EXACT)
     assert "batch_norm" in refusal.value.remedy
+
+
+@pytest.mark.parametrize("encoder", ["resnet18", "efficientnet_lite0"])
+def test_the_measured_halo_is_exact_and_no_narrower_one_is(encoder):
+    """For the architecture of the starter, too, with activations recomputed."""
+    architecture = Architecture("Unet", encoder, 4)
+    halo_px, model = image_halo_px(architecture), build_network(architecture).double().train()
+    set_training_mode(model, 0, "frozen")
+    image = sample(32, 2 * halo_px + 128)
+    loss, expected = undivided(model, PRECISE, image)
+    exact, narrow = (by_tiles(recompute_activations(model), PRECISE, image, TilePlan(64, halo_px - less_px))
+                     for less_px in (0, 32))  # fmt: skip
+    assert exact[0] == pytest.approx(loss, rel=1e-12)
+    assert largest_error(exact[1], expected) < 1e-12 < largest_error(narrow[1], expected)
 
 
 ENGINES = [
