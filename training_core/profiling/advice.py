@@ -1,7 +1,7 @@
 """Advice on a profile: what to change, by rules with evidence, the largest gain first; and trials of it.
 
 Scope: which rules there are, which findings a reader gets, and the order of trials. Independent of what each rule looks
-for (`step_rules`, `machine_rules`), and of how a step is measured.
+for (`rules`), and of how a step is measured.
 """
 
 from __future__ import annotations
@@ -13,9 +13,8 @@ from typing import Any, Union
 
 from ..errors import Cancelled, RoadSegError
 from ..events import Reporter
-from . import machine_rules, step_rules
 from .profile import Advice, Limits, Run, Trial
-from .rule import Context, Rule
+from .rules import MACHINE_RULES, STEP_RULES, Context, Rule
 
 # Nobody would read more. The smallest estimates are left out; some places are kept for advice without an estimate,
 # since a container's quota can cost more than everything that can be estimated.
@@ -30,14 +29,14 @@ def advise(runs: Sequence[Run], limits: Limits, engines_at_hand: Iterable[str] =
     """Return advice on the first run of each task, training and inference; the other runs serve for comparison.
 
     Gains are estimated one by one from the run's own numbers (Amdahl's law), and do not add up. The largest come first.
-    Gains of 0 are unknown and come last; all others are at least `rule.MIN_GAIN`. Engines at hand could be used here,
+    Gains of 0 are unknown and come last; all others are at least `rules.MIN_GAIN`. Engines at hand could be used here,
     measured or not.
     """
     context = Context(tuple(runs), limits, tuple(engines_at_hand))
     main_runs = list({run.what: run for run in reversed(context.runs)}.values())[::-1]
-    # Training and inference run on the same machine. Advice with the same options asks for the same change.
-    of_machine = _largest_of_each(lambda piece: piece.rule, _findings(machine_rules.RULES, main_runs, context))
-    of_runs = _findings(step_rules.RULES, main_runs, context)
+    # Advice with the same options asks for the same change.
+    of_machine = _largest_of_each(lambda piece: piece.rule, _findings(MACHINE_RULES, main_runs, context))
+    of_runs = _findings(STEP_RULES, main_runs, context)
     findings = _largest_of_each(_change, [*of_machine, *of_runs])
     unknown = [piece for piece in findings if not piece.gain][:MAX_UNKNOWN]
     estimated = [piece for piece in findings if piece.gain][: MAX_PIECES - len(unknown)]

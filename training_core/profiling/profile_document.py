@@ -14,7 +14,6 @@ import json
 import math
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,13 +24,12 @@ from ..jobs.json_fields import CONTROL_CHARACTERS, parse_file, read
 from .profile import Profile, Run
 
 if TYPE_CHECKING:
+    from torch.profiler import profile
+
     from .measurement import Measured
 
 FORMAT = "roadseg-profile-1"
 MAX_BYTES = 50_000_000
-# Of a trace of PyTorch; the rest describes the file, the machine and its graphics processors.
-_KEPT = ("schemaVersion", "traceEvents", "displayTimeUnit", "baseTimeNanoseconds")
-_DATA_THREAD = "data thread"
 
 
 def to_document(profile: Profile) -> dict[str, Any]:
@@ -46,7 +44,6 @@ def to_document(profile: Profile) -> dict[str, Any]:
         "limits": _plain(profile.limits),
         **first,
         "advice": _plain(profile.advice),
-        "losses": _plain(profile.losses),
         "further_runs": others,
     }
 
@@ -67,20 +64,7 @@ def from_document(document: Any) -> Profile:
     runs = [document, *(further if isinstance(further, list) else [further])]
     if "what" not in document and not further:  # nothing but the limits could be measured
         runs = []
-    return _with_tuples(read(Profile, {**document, "runs": runs}))
-
-
-def _with_tuples(profile: Profile) -> Profile:
-    """Return a profile whose options have tuples for lists, as jobs have them."""
-    runs = (replace(run, options=_tuples(run.options)) for run in profile.runs)
-    advice = (replace(piece, options=_tuples(piece.options)) for piece in profile.advice)
-    return replace(profile, options=_tuples(profile.options), runs=tuple(runs), advice=tuple(advice))
-
-
-def _tuples(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _tuples(member) for key, member in value.items()}
-    return tuple(map(_tuples, value)) if isinstance(value, list) else value
+    return read(Profile, {**document, "runs": runs})
 
 
 def read_profile(path: str) -> Profile:
@@ -109,7 +93,7 @@ def write_trace(path: Path, runs: Sequence[Measured]) -> None:
     ResourceError
         The temporary folder has no room for a trace.
     """
-    documents = [_trace_document(measured) for measured in runs]
+    documents = [_trace_document(measured.profiler) for measured in runs]
     base_ns = min(int(document.get("baseTimeNanoseconds", 0)) for document in documents)
     events = []
     for number, (measured, document) in enumerate(zip(runs, documents), 1):
@@ -120,50 +104,30 @@ def write_trace(path: Path, runs: Sequence[Measured]) -> None:
             for event in document["traceEvents"]
             if event.get("name") != "process_name" and isinstance(event.get("pid"), int)
         ]
-        events += _data_events(measured, number, base_ns, document)
-    path.write_text(
-        json.dumps(
-            {"schemaVersion": 1, "displayTimeUnit": "ms", "baseTimeNanoseconds": base_ns, "traceEvents": events}
-        ),
-        encoding="utf-8",
-    )
+    document = {"schemaVersion": 1, "displayTimeUnit": "ms", "baseTimeNanoseconds": base_ns, "traceEvents": events}
+    path.write_text(json.dumps(document), encoding="utf-8")
 
 
-def _trace_document(measured: Measured) -> dict[str, Any]:
+def _trace_document(profiler: profile) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         written = Path(folder, "trace.json")
-        measured.profiler.export_chrome_trace(str(written))
+        profiler.export_chrome_trace(str(written))
         try:
-            document = json.loads(written.read_text(encoding="utf-8", errors="replace"))
+            document: dict[str, Any] = json.loads(written.read_text(encoding="utf-8", errors="replace"))
         except (FileNotFoundError, ValueError) as error:  # PyTorch does not report a failure to write it
             raise ResourceError(
                 f"The trace cannot be written to the temporary folder {tempfile.gettempdir()}.",
                 "Free some space there, let the variable TMPDIR name another folder, or leave the trace out (trace).",
             ) from error
-    return {name: value for name, value in document.items() if name in _KEPT}
-
-
-def _data_events(measured: Measured, process: int, base_ns: int, document: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the data thread's work within the time that the trace shows."""
-    base_own_ns = int(document.get("baseTimeNanoseconds", 0))
-    times_us = [event["ts"] for event in document["traceEvents"] if event.get("ph") == "X"]
-    begin_us, end_us = (min(times_us), max(times_us)) if times_us else (0.0, 0.0)
-    events = []
-    for begin_s, finish_s in measured.data_spans:
-        at_us = (begin_s * 1e9 - base_own_ns) / 1e3
-        if begin_us <= at_us <= end_us:
-            events.append({"ph": "X", "cat": "user_annotation", "name": "data", "pid": process, "tid": _DATA_THREAD,
-                          "ts": at_us + (base_own_ns - base_ns) / 1e3, "dur": (finish_s - begin_s) * 1e6})  # fmt: skip
-    return events
+    return document
 
 
 def _run_document(run: Run | None) -> dict[str, Any]:
     if run is None:
         return {}
-    names = [field.name for field in dataclasses.fields(run) if field.name not in ("time_line", "options")]
-    document = {name: _plain(getattr(run, name)) for name in names}
-    document["memory"]["peaks"] = run.memory.peaks()  # for readers; it follows from the rest
-    return {**document, "step_options": _options(run.options)}  # those at the top level are the job's
+    document = {field.name: _plain(getattr(run, field.name)) for field in dataclasses.fields(run)}
+    del document["options"]  # those at the top level are the job's
+    return {**document, "step_options": _options(run.options)}
 
 
 def _plain(value: Any) -> Any:

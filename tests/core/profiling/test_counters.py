@@ -1,13 +1,9 @@
-"""What the system counts, by hand and of a thread that is known to be busy."""
-
-import threading
-import time
+"""Counters of the system, by hand."""
 
 import pytest
 
 from training_core.profiling import counters
-from training_core.profiling.counters import Reading, sampled_loads
-from training_core.system.timing import are_known
+from training_core.profiling.counters import Reading
 
 
 def test_counts_are_those_of_a_step_shares_those_of_the_time_and_unknown_ones_none():
@@ -31,23 +27,3 @@ def test_readings_grow():
     assert second.wall_s > first.wall_s
     assert second.user_s + second.system_s >= first.user_s + first.system_s
     assert second.busy_s >= first.busy_s
-
-
-@pytest.mark.skipif(not are_known(), reason="this system does not count the threads' loads")
-def test_a_busy_thread_is_seen_and_an_idle_one_is_not():
-    is_over = threading.Event()
-    idle = threading.Thread(target=is_over.wait)
-    idle.start()
-    begin_s, ran_s = time.time(), time.thread_time()
-    with sampled_loads() as sampler:
-        while time.thread_time() < ran_s + 0.2:
-            pass
-        ran_s = time.thread_time() - ran_s
-    end_s = time.time()
-    is_over.set()
-    idle.join()
-    main, *others = sampler.loads(begin_s, end_s)  # threads of libraries may be busy, too
-    assert main.name == "main thread"
-    assert "data thread" not in {thread.name for thread in others}
-    assert all(0 <= share <= 1 for share in main.busy)
-    assert sum(main.busy) * main.interval_s == pytest.approx(ran_s, rel=0.5)

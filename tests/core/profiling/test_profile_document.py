@@ -21,28 +21,19 @@ from training_core.profiling.profile import (
     Counters,
     LayerRow,
     Limits,
-    LossTime,
-    MemoryCurve,
     PrimitiveRow,
     Profile,
     Rate,
     Row,
     Run,
-    TimeLine,
     Trial,
 )
 from training_core.profiling.profile_document import MAX_BYTES, from_document, read_profile, to_document, write_trace
 
 RUN_KEYS = {
     "what", "engine", "precision", "threads", "batch_size", "size_px", "step_s", "spread_s", "steps", "phases", "kinds",
-    "layers", "primitives", "unaccounted_share", "overhead_share", "counters", "memory",
+    "layers", "primitives", "unaccounted_share", "overhead_share", "counters",
 }  # fmt: skip
-
-
-def without_time_lines(profile):
-    return dataclasses.replace(
-        profile, runs=tuple(dataclasses.replace(run, time_line=TimeLine()) for run in profile.runs)
-    )
 
 
 def through_json(profile):
@@ -61,7 +52,7 @@ rates = st.dictionaries(texts, st.lists(st.builds(Rate, counts, positive), max_s
 scalars = st.none() | st.booleans() | st.integers(-(10**9), 10**9) | st.floats(-1e9, 1e9) | texts
 plain = st.recursive(
     scalars,
-    lambda inner: st.lists(inner, max_size=2).map(tuple) | st.dictionaries(texts, inner, max_size=2),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(texts, inner, max_size=2),
     max_leaves=4,
 )
 options = st.dictionaries(texts, plain, max_size=2)
@@ -83,8 +74,6 @@ runs = st.builds(
     primitives=few(st.builds(PrimitiveRow, **rows, kind=texts, shape=texts, reorder_s=times)),
     unaccounted_share=signed,
     counters=st.builds(Counters, amounts, amounts, amounts, amounts, amounts),
-    memory=st.builds(MemoryCurve, few(st.integers(-5, 10**12)), few(st.tuples(texts, st.integers(0, 9))), counts),
-    time_line=st.just(TimeLine()),
     options=options,
 )
 trials = st.builds(Trial, positive, positive)
@@ -93,10 +82,7 @@ profiles = st.builds(
     hardware=texts,
     limits=st.builds(Limits, rates, rates, rates, times, st.integers(0, 10**9), times, st.dictionaries(texts, scalars)),
     runs=few(runs),
-    advice=few(
-        st.builds(Advice, texts, texts, texts, texts, signed, options, texts, trial=st.none() | trials)
-    ),
-    losses=few(st.builds(LossTime, texts, times, times)),
+    advice=few(st.builds(Advice, texts, texts, texts, texts, signed, options, st.none() | trials)),
     options=options,
     versions=st.dictionaries(texts, texts, max_size=2),
     warnings=few(texts),
@@ -113,28 +99,24 @@ def test_the_numbers_of_a_file_stand_where_scripts_look_for_them(tmp_path):
     profile = make_profile()
     document = json.loads(json.dumps(to_document(profile)))
     assert document["format"] == "roadseg-profile-1"
-    assert {"hardware", "versions", "options", "warnings", "limits", "advice", "losses"} | RUN_KEYS <= set(document)
+    assert {"hardware", "versions", "options", "warnings", "limits", "advice"} | RUN_KEYS <= set(document)
     assert document["step_s"] == profile.runs[0].step_s
     (other,) = document["further_runs"]
     assert set(other) >= RUN_KEYS and other["what"] == "inference"
-    assert "time_line" not in document and "time_line" not in other
     path = tmp_path / "profile.json"
     path.write_text(json.dumps(document, indent=1), encoding="utf-8")
-    assert read_profile(str(path)) == without_time_lines(profile)
+    assert read_profile(str(path)) == profile
     limits_alone = dataclasses.replace(profile, runs=(), advice=())
     assert through_json(limits_alone) == limits_alone
 
 
-def test_numbers_of_numpy_are_written_unknown_ones_left_out_and_peaks_of_memory_told():
+def test_numbers_of_numpy_are_written_and_unknown_ones_left_out():
     row = Row("forward", 1.0, 0.2, 0.5, flop=float("nan"))
     run = dataclasses.replace(make_run(), phases=(row,), step_s=np.float32(0.5), threads=np.int64(3))
     document = json.loads(json.dumps(to_document(make_profile(run))))
     assert (document["step_s"], document["threads"]) == (0.5, 3)
     (written,) = document["phases"]
     assert written == {"name": "forward", "calls": 1.0, "time_s": 0.2, "share": 0.5, "spread_s": 0.0}
-    memory = MemoryCurve((5, 9, 3, 12, 1), (("forward", 1), ("backward", 4)), 7)
-    run = dataclasses.replace(make_run(), memory=memory)
-    assert to_document(make_profile(run))["memory"]["peaks"] == {"forward": 9, "backward": 12}
 
 
 def test_paths_of_any_encoding_come_back_and_passwords_do_not():
@@ -148,7 +130,7 @@ def test_paths_of_any_encoding_come_back_and_passwords_do_not():
 def test_members_of_later_versions_are_passed_over():
     document = to_document(make_profile())
     document["of tomorrow"] = document["layers"][0]["color"] = {"any": ["thing"]}
-    assert from_document(json.loads(json.dumps(document))) == without_time_lines(make_profile())
+    assert from_document(json.loads(json.dumps(document))) == make_profile()
 
 
 @pytest.mark.parametrize(
@@ -160,7 +142,6 @@ def test_members_of_later_versions_are_passed_over():
         (["spread_s"], -1, "spread_s"),
         (["layers", 3, "flop"], -1, "layers flop"),
         (["layers", 3, "name"], "\x1b[2J", "layers name"),
-        (["memory", "phases"], [["forward"]], "memory phases"),
         (["limits", "convolution", "fp32", 0, "per_s"], 0, "per_s"),
         (["advice", 0, "trial", "before_s"], 0, "before_s"),
         (["versions", "torch"], 2, "versions"),
