@@ -142,7 +142,7 @@ def _view(run: Run, limits: Limits, index: int) -> dict[str, Any]:
     """Return the values of a run for the page."""
     name = f"{run.name} ({index + 1})"  # two runs may have the same name, charts may not
     tables = {title: getattr(run, breakdown) for breakdown, title in _TITLES.items()}
-    kinds = {row.kind for row in run.primitives}
+    kinds = {Kind.PYTHON, *(row.kind for row in run.primitives)}
     return {
         "run": run,
         "headroom": headroom_of(run),
@@ -204,8 +204,8 @@ def roofline(name: str, run: Run, limits: Limits) -> str:
         left, right = min([*x, *ridges]) / _MARGIN, max([*x, *ridges]) * _MARGIN
         bottom, top = min(y) / _MARGIN, max([*y, *peaks.values()])
         for (where, per_s), style in zip(slopes.items(), ("-", "--")):
-            begin = max(left, bottom / per_s)
-            axes.plot([begin, top / per_s], [begin * per_s, top], style, color=INK, lw=1.2)
+            begin, highest = max(left, bottom / per_s), max(peaks.values(), default=top)
+            axes.plot([begin, highest / per_s], [begin * per_s, highest], style, color=INK, lw=1.2)
             axes.annotate(f"{where} {quantity(per_s, 'B/s')}", (begin, begin * per_s), (8, 2),
                           textcoords="offset points", color=AXIS)  # fmt: skip
         for (dtype, peak), style in zip(peaks.items(), ("-", "--", ":")):
