@@ -71,7 +71,6 @@ OTHERS: dict[Keys, Any] = {
     ("layers", 0, "bound"): TEXT,
     ("layers", 0, "backward_s"): NUMBER,
     **{("primitives", 0, name): TEXT for name in ("kind", "phase", "shape", "layout", "dtype", "implementation")},
-    ("primitives", 0, "reorder_s"): NUMBER,
     ("unaccounted_share",): NUMBER,
     ("overhead_share",): NUMBER,
     ("counters",): OBJECT,

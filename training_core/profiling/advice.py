@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from statistics import median
-from typing import Any, Union
+from typing import Any
 
 from ..errors import Cancelled, RoadSegError
 from ..events import Reporter
@@ -37,7 +37,9 @@ def advise(runs: Sequence[Run], limits: Limits, engines_at_hand: Iterable[str] =
     # Advice with the same options asks for the same change.
     of_machine = _largest_of_each(lambda piece: piece.rule, _findings(MACHINE_RULES, main_runs, context))
     of_runs = _findings(STEP_RULES, main_runs, context)
-    findings = _largest_of_each(_change, [*of_machine, *of_runs])
+    findings = _largest_of_each(
+        lambda piece: (piece.run, tuple(sorted(piece.options.items())) or piece.rule), [*of_machine, *of_runs]
+    )
     unknown = [piece for piece in findings if not piece.gain][:MAX_UNKNOWN]
     estimated = [piece for piece in findings if piece.gain][: MAX_PIECES - len(unknown)]
     return (*estimated, *unknown[: MAX_PIECES - len(estimated)])
@@ -56,45 +58,32 @@ def _largest_of_each(key: Callable[[Advice], Hashable], pieces: Sequence[Advice]
     return list(largest.values())
 
 
-def _change(piece: Advice) -> Hashable:
-    return piece.run, tuple(sorted(piece.options.items())) or piece.rule
-
-
 def trials_of(
     advice: Sequence[Advice], measures: Mapping[str, Measure], reporter: Reporter, turns: int = TURNS
 ) -> tuple[Advice, ...]:
-    """Try the advice that options apply, each set of options once per run; the remedy names the error of a failure.
+    """Try the advice that options apply; the remedy names the error of a failure.
 
     Measures are functions by name of the run: options changed in, seconds per image out, or a RoadSegError. They are
     called without and with the options, in turns, of which the medians count.
     """
-    outcomes: dict[tuple[str, str], Union[Trial, RoadSegError]] = {}
     results = []
     for number, piece in enumerate(advice):
         reporter.progress(number / len(advice), f"Trying: {piece.rule}")
         if piece.options and piece.run in measures:
-            key = (piece.run, repr(sorted(piece.options.items())))
-            if key not in outcomes:
-                outcomes[key] = _try(piece.options, measures[piece.run], reporter, turns)
-            outcome = outcomes[key]
-            if isinstance(outcome, Trial):
-                piece = replace(piece, trial=outcome)
-            else:
-                piece = replace(piece, remedy=f"{piece.remedy} Could not be tried: {outcome}")
+            try:
+                piece = replace(piece, trial=_try(piece.options, measures[piece.run], reporter, turns))
+            except Cancelled:
+                raise
+            except RoadSegError as error:
+                piece = replace(piece, remedy=f"{piece.remedy} Could not be tried: {error}")
         results.append(piece)
     return tuple(results)
 
 
-def _try(options: Mapping[str, Any], measure: Measure, reporter: Reporter, turns: int) -> Union[Trial, RoadSegError]:
-    """Return a trial, or the error that prevented it."""
+def _try(options: Mapping[str, Any], measure: Measure, reporter: Reporter, turns: int) -> Trial:
     times_s: dict[bool, list[float]] = {False: [], True: []}
-    try:
-        for _ in range(turns):
-            for is_changed in (False, True):
-                reporter.check_cancelled()
-                times_s[is_changed].append(measure(options if is_changed else {}))
-    except Cancelled:
-        raise
-    except RoadSegError as error:
-        return error
+    for _ in range(turns):
+        for is_changed in (False, True):
+            reporter.check_cancelled()
+            times_s[is_changed].append(measure(options if is_changed else {}))
     return Trial(median(times_s[False]), median(times_s[True]))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Optional
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -26,14 +26,6 @@ _KINDS = {
     Kind.COPY: ("copy", "clone", "cat", "stack", "zero", "fill", "contiguous", "reorder", "empty", "slice_backward"),
     Kind.ADDITION: ("add", "sum", "mul"),
 }
-
-
-@dataclass(frozen=True)
-class Implementation:
-    """The implementations of an operation, joined by ` + `, and the time of reorders within a call."""
-
-    name: str
-    reorder_s: float
 
 
 def kind_of(name: str, phase: str, layer: str) -> str:
@@ -76,7 +68,7 @@ def break_down(
     trace: pd.DataFrame,
     operations: Sequence[OperationCost],
     limits: Limits,
-    implementation_of: Mapping[int, Implementation],
+    implementation_of: Mapping[int, str],
 ) -> Breakdown:
     """Return the breakdown of a trace, from `step_trace.trace_of`, into rows of a typical step.
 
@@ -104,7 +96,7 @@ def break_down(
             LayerRow(**asdict(unaccounted(layers.values(), step_s))),
         ),
         primitives=_longest_first(
-            _primitive(row, operations[number], phase, kind, implementation_of.get(number))
+            _primitive(row, operations[number], phase, kind, implementation_of.get(number, ""))
             for (number, phase, kind), row in primitives.items()
         ),
     )
@@ -169,19 +161,15 @@ def _rows(table: pd.DataFrame, keys: list[str], times_s: np.ndarray) -> dict[tup
     return rows
 
 
-def _primitive(
-    row: Row, operation: OperationCost, phase: str, kind: str, implementation: Optional[Implementation]
-) -> PrimitiveRow:
-    fields = {**asdict(row), "name": operation.name.removeprefix("aten::")}
+def _primitive(row: Row, operation: OperationCost, phase: str, kind: str, implementation: str) -> PrimitiveRow:
     return PrimitiveRow(
-        **fields,
+        **{**asdict(row), "name": operation.name.removeprefix("aten::")},
         kind=kind,
         phase=phase,
         shape=operation.shape,
         layout=operation.layout,
         dtype=operation.dtype,
-        implementation=implementation.name if implementation else "",
-        reorder_s=implementation.reorder_s * row.calls if implementation else 0.0,
+        implementation=implementation,
     )
 
 

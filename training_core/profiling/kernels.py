@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 import os
-import statistics
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -21,7 +20,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from .breakdown import Implementation
 from .operation_costs import OperationCost
 from .profile import Phase
 from .step_trace import MODEL, PYTHON
@@ -113,10 +111,10 @@ def _flush() -> None:
     ctypes.CDLL(None).fflush(None) if os.name == "posix" else None
 
 
-def implementations(trace: pd.DataFrame, log: Sequence[OnednnPrimitive]) -> dict[int, Implementation]:
+def implementations(trace: pd.DataFrame, log: Sequence[OnednnPrimitive]) -> dict[int, str]:
     """Return what oneDNN ran for each operation of a trace, as of `step_trace.trace_of`, by the operation's number.
 
-    That is the implementation of its first call, and the median time of reorders within all.
+    Those of its first call that oneDNN computes are joined by ` + `, without reorders beside them.
     """
     calls = trace[trace["operation"] != PYTHON]
     begins_s, ends_s = calls["begin_s"].to_numpy(), (calls["begin_s"] + calls["time_s"]).to_numpy()
@@ -128,14 +126,10 @@ def implementations(trace: pd.DataFrame, log: Sequence[OnednnPrimitive]) -> dict
         if number >= 0 and middle_s < ends_s[number]:
             by_call.setdefault(number, []).append(primitive)
     names: dict[int, str] = {}
-    reorders_s: dict[int, list[float]] = {}
     for number, primitives in by_call.items():
-        operation = int(calls["operation"].iloc[number])
         main = dict.fromkeys(each.implementation for each in primitives if each.kind != _REORDER)
-        names.setdefault(operation, " + ".join(main) or primitives[0].implementation)
-        reorder_s = sum(each.duration_s for each in primitives if each.kind == _REORDER)
-        reorders_s.setdefault(operation, []).append(reorder_s if main else 0.0)
-    return {each: Implementation(name, statistics.median(reorders_s[each])) for each, name in names.items()}
+        names.setdefault(int(calls["operation"].iloc[number]), " + ".join(main) or primitives[0].implementation)
+    return names
 
 
 @dataclass(frozen=True)

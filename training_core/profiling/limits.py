@@ -66,14 +66,10 @@ def measure_limits(threads: int, limit_s: float, reporter: Reporter) -> Limits:
     cpus, counts = processor.usable_cpus(), thread_counts(threads)
     idle_mhz = machine_facts.frequency_mhz(cpus)
     facts = machine_facts.facts()
-    convolution = measure_rates(
-        {name: partial(convolutions, dtype) for name, dtype in formats().items()},
-        counts, _CONVOLUTION_SHARE * limit_s, reporter.part(0.0, 0.4),
-    )  # fmt: skip
-    matrix = measure_rates(
-        {name: partial(matrix_products, dtype) for name, dtype in formats().items()},
-        counts, _MATRIX_SHARE * limit_s, reporter.part(0.4, 0.6),
-    )  # fmt: skip
+    peaks = []
+    for make, share, begin in ((convolutions, _CONVOLUTION_SHARE, 0.0), (matrix_products, _MATRIX_SHARE, 0.4)):
+        makers: dict[str, Maker] = {name: partial(make, dtype) for name, dtype in formats().items()}
+        peaks.append(measure_rates(makers, counts, share * limit_s, reporter.part(begin, begin + share)))
     cache_bytes = machine_facts.last_level_cache_bytes(cpus)
     bandwidth = _bandwidth(cache_bytes, counts, _MEMORY_SHARE * limit_s, reporter.part(0.6, 0.9))
     cache_per_s = max((rate.per_s for rate in bandwidth.pop(_CACHE, ())), default=0.0)
@@ -83,7 +79,7 @@ def measure_limits(threads: int, limit_s: float, reporter: Reporter) -> Limits:
     load_mhz = None if idle_mhz is None else _load_mhz(cpus, threads, _FREQUENCY_SHARE * limit_s)
     reporter.progress(1)
     facts |= {"frequency_idle_mhz": idle_mhz, "frequency_load_mhz": load_mhz}
-    return Limits(convolution, matrix, bandwidth, cache_per_s, cache_bytes, region_s, facts)
+    return Limits(peaks[0], peaks[1], bandwidth, cache_per_s, cache_bytes, region_s, facts)
 
 
 def thread_counts(threads: int) -> tuple[int, ...]:
@@ -205,13 +201,12 @@ def array_bytes(cache_bytes: int, available_bytes: int) -> int:
 
 
 def memory_works(size_bytes: int) -> dict[str, Work]:
-    """Return a triad, a read and a copy of FP32 arrays of this size each; all threads touch their memory."""
+    """Return a triad and a read of FP32 arrays of this size each; all threads touch their memory."""
     a, b, c = (torch.full((size_bytes // 4,), float(value)) for value in range(3))
     bytes_each = 4.0 * a.numel()
     return {
         "triad": Work(3 * bytes_each, partial(torch.add, b, c, alpha=3.0, out=a)),
         "read": Work(bytes_each, b.sum),
-        "copy": Work(2 * bytes_each, partial(a.copy_, b)),
     }
 
 

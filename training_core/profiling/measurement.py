@@ -5,7 +5,6 @@ Scope: a subject's steps, and the time to spend. Independent of the work of the 
 
 from __future__ import annotations
 
-import os
 import statistics
 import time
 from collections.abc import Mapping, Sequence
@@ -18,7 +17,7 @@ import torch
 from torch.profiler import profile
 
 from ..events import Reporter
-from .breakdown import Breakdown, Implementation, break_down, step_times_s, typical
+from .breakdown import Breakdown, break_down, step_times_s, typical
 from .counters import counters, read
 from .kernels import implementations, logged_primitives, with_nodes
 from .operation_costs import CostRecorder, OperationCost
@@ -75,7 +74,7 @@ def measure(
         return (with_nodes(trace, nodes, operations) if nodes else trace), profiler
 
     implementation_of = _implementations(subject, in_a_row, recorder.costs, operations)
-    implementation_of |= {operations.index(node.cost): Implementation(node.implementation, 0.0) for node in nodes}
+    implementation_of |= {operations.index(node.cost): node.implementation for node in nodes}
     traced()  # prepares the profiler
     plain_s: list[float] = []
     traces: list[pd.DataFrame] = []
@@ -85,7 +84,7 @@ def measure(
         reporter.progress(done, f"{title}: {len(traces) * in_a_row} steps")
         before = read()
         plain_s += timed_steps(subject, in_a_row, reporter)
-        counted.append(counters(before, read(), in_a_row, torch.get_num_threads(), os.cpu_count() or 1))
+        counted.append(counters(before, read(), in_a_row))
         trace, profiler = traced()
         traces.append(trace.assign(step=trace["step"] + len(traces) * in_a_row))
     trace = pd.concat(traces, ignore_index=True)
@@ -112,7 +111,7 @@ def _is_round_affordable(in_a_row: int, rounds: int, plain_s: Sequence[float], e
 
 def _implementations(
     subject: Subject, steps: int, costs: Sequence[OperationCost], operations: Sequence[OperationCost]
-) -> dict[int, Implementation]:
+) -> dict[int, str]:
     """Do steps with oneDNN's log; return the implementations of the operations by their number."""
     with logged_primitives() as log, profiled(None) as profiler:
         for _ in range(steps):

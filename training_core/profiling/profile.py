@@ -93,8 +93,7 @@ class PrimitiveRow(Row):
 
     Shapes of inputs stand before those of outputs. The layout, such as `channels last`, and the dtype, such as `bf16`,
     are those of the first tensor. The implementation is the choice of oneDNN or OpenVINO, such as
-    `brgconv:avx512_core_bf16`; it is empty for kernels of PyTorch itself. Its time includes that of reorders between
-    memory layouts.
+    `brgconv:avx512_core_bf16`; it is empty for kernels of PyTorch itself.
     """
 
     kind: Text = Kind.OTHER
@@ -103,23 +102,19 @@ class PrimitiveRow(Row):
     layout: Text = ""
     dtype: Text = ""
     implementation: Text = ""
-    reorder_s: Amount = 0.0
 
 
 @dataclass(frozen=True)
 class Counters:
-    """Counters of the system, per step: minor page faults (new memory), and waits (involuntary context switches).
+    """Counters of the system: minor page faults (new memory) in a step, and shares of the processors' time.
 
     `system_share` is the fraction of the process' processor time that the system took, for page faults and the like.
-    `stolen_share` is the fraction of all cores' time that other processes or virtual machines took. `busy_share` is the
-    process' processor time as a fraction of the time of its threads.
+    `stolen_share` is the fraction of all cores' time that other processes or virtual machines took.
     """
 
     page_faults: Optional[Amount] = None
     system_share: Optional[Amount] = None
     stolen_share: Optional[Amount] = None
-    busy_share: Optional[Amount] = None
-    waits: Optional[Amount] = None
 
 
 @dataclass(frozen=True)
@@ -182,7 +177,7 @@ class Limits:
     """The machine's limits, as measured; 0 where unknown.
 
     Peaks of convolutions and matrix products are by number format: fp32, bf16, int8; one that cannot be measured is
-    left out. The bandwidth of memory is that of triad (STREAM), read and copy; `cache_per_s` that of a triad within
+    left out. The bandwidth of memory is that of triad (STREAM) and read; `cache_per_s` that of a triad within
     half of the last-level cache. Starting an OpenMP region takes `parallel_region_s`. Facts of the machine are by name,
     see `system.machine`; None where the system does not provide it.
     """

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Optional
 
@@ -76,7 +76,7 @@ class RunComparison:
 
 @dataclass(frozen=True)
 class LimitDifference:
-    """A limit of the machines in FLOP/s, OP/s, B/s, B or s; 0 where it was not measured."""
+    """A limit of the machines in FLOP/s, B/s, B or s; 0 where it was not measured."""
 
     name: str
     unit: str
@@ -90,23 +90,17 @@ class LimitDifference:
 
 
 @dataclass(frozen=True)
-class FactDifference:
-    """A fact of the machine, or a version, that differs; empty where a side does not have it."""
-
-    name: str
-    before: str
-    after: str
-
-
-@dataclass(frozen=True)
 class Comparison:
-    """Two profiles compared, without runs where they have no task in common."""
+    """Two profiles compared, without runs where they have no task in common.
+
+    Facts of the machines and versions that differ are texts before and after, empty where a side does not have them.
+    """
 
     hardware_before: str
     hardware_after: str
     runs: tuple[RunComparison, ...]
     limits: tuple[LimitDifference, ...]
-    facts: tuple[FactDifference, ...]
+    facts: Mapping[str, tuple[str, str]]
 
 
 def compare(before: Profile, after: Profile) -> Comparison:
@@ -116,7 +110,7 @@ def compare(before: Profile, after: Profile) -> Comparison:
         hardware_after=after.hardware,
         runs=tuple(_compare_runs(*pair) for pair in _pairs(before.runs, after.runs)),
         limits=tuple(_compare_limits(before.limits, after.limits)),
-        facts=tuple(_compare_facts(before, after)),
+        facts=dict(_compare_facts(before, after)),
     )
 
 
@@ -216,20 +210,16 @@ def _implementations(rows: Sequence[Row]) -> str:
 def _compare_limits(before: Limits, after: Limits) -> Iterator[LimitDifference]:
     for dtype in ("fp32", "bf16", "int8"):
         if before.peak(dtype) or after.peak(dtype):
-            unit = "OP/s" if dtype == "int8" else "FLOP/s"
-            yield LimitDifference(f"{dtype} peak", unit, before.peak(dtype), after.peak(dtype))
-    for name, member, unit in (
-        ("memory bandwidth", "memory_per_s", "B/s"),
-        ("cache bandwidth", "cache_per_s", "B/s"),
-        ("last-level cache", "cache_bytes", "B"),
-        ("start of an OpenMP region", "parallel_region_s", "s"),
-    ):
-        yield LimitDifference(name, unit, getattr(before, member), getattr(after, member))
+            yield LimitDifference(f"{dtype} peak", "FLOP/s", before.peak(dtype), after.peak(dtype))
+    yield LimitDifference("memory bandwidth", "B/s", before.memory_per_s, after.memory_per_s)
+    yield LimitDifference("cache bandwidth", "B/s", before.cache_per_s, after.cache_per_s)
+    yield LimitDifference("last-level cache", "B", before.cache_bytes, after.cache_bytes)
+    yield LimitDifference("start of an OpenMP region", "s", before.parallel_region_s, after.parallel_region_s)
 
 
-def _compare_facts(before: Profile, after: Profile) -> Iterator[FactDifference]:
-    for sides in ((before.limits.machine, after.limits.machine), (before.versions, after.versions)):
-        for name in {**sides[0], **sides[1]}:
-            words = ["" if side.get(name) is None else str(side[name]) for side in sides]
-            if words[0] != words[1]:
-                yield FactDifference(name, *words)
+def _compare_facts(before: Profile, after: Profile) -> Iterator[tuple[str, tuple[str, str]]]:
+    sides = {**before.limits.machine, **before.versions}, {**after.limits.machine, **after.versions}
+    for name in {**sides[0], **sides[1]}:
+        old, new = ("" if side.get(name) is None else str(side[name]) for side in sides)
+        if old != new:
+            yield name, (old, new)

@@ -13,7 +13,7 @@ import dataclasses
 import json
 import math
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,19 +33,11 @@ MAX_BYTES = 50_000_000
 
 
 def to_document(profile: Profile) -> dict[str, Any]:
-    """Return a profile as it is written to JSON, without unknown and empty members of rows."""
-    first, *others = (_run_document(run) for run in profile.runs or (None,))
-    return {
-        "format": FORMAT,
-        "hardware": _plain(profile.hardware),
-        "versions": _plain(profile.versions),
-        "options": _options(profile.options),
-        "warnings": _plain(profile.warnings),
-        "limits": _plain(profile.limits),
-        **first,
-        "advice": _plain(profile.advice),
-        "further_runs": others,
-    }
+    """Return a profile as it is written to JSON."""
+    first, *others = [_run_document(run) for run in profile.runs] or [{}]
+    rest = {name: _plain(getattr(profile, name)) for name in ("hardware", "versions", "warnings", "limits", "advice")}
+    options = _plain(profile.options, without_passwords)
+    return {"format": FORMAT, **rest, "options": options, **first, "further_runs": others}
 
 
 def from_document(document: Any) -> Profile:
@@ -122,48 +114,25 @@ def _trace_document(profiler: profile) -> dict[str, Any]:
     return document
 
 
-def _run_document(run: Run | None) -> dict[str, Any]:
-    if run is None:
-        return {}
+def _run_document(run: Run) -> dict[str, Any]:
     document = {field.name: _plain(getattr(run, field.name)) for field in dataclasses.fields(run)}
     del document["options"]  # those at the top level are the job's
-    return {**document, "step_options": _options(run.options)}
+    return {**document, "step_options": _plain(run.options, without_passwords)}
 
 
-def _plain(value: Any) -> Any:
-    """Return a value as JSON holds it; dataclasses without unknown and empty members."""
+def _printable(text: str) -> str:
+    return CONTROL_CHARACTERS.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
+
+
+def _plain(value: Any, text: Callable[[str], str] = _printable) -> Any:
+    """Return a value as JSON holds it; `text` cleans its texts. Paths in options may be in any encoding."""
     if dataclasses.is_dataclass(value):
-        return {
-            field.name: _plain(getattr(value, field.name))
-            for field in dataclasses.fields(value)
-            if not _says_nothing(getattr(value, field.name), field)
-        }
+        return {field.name: _plain(getattr(value, field.name), text) for field in dataclasses.fields(value)}
     if isinstance(value, str):
-        return CONTROL_CHARACTERS.sub(lambda match: match[0].encode("unicode_escape").decode(), value)
+        return text(value)
     if isinstance(value, Mapping):
-        return {_plain(name): _plain(member) for name, member in value.items()}
-    return [_plain(item) for item in value] if isinstance(value, (list, tuple)) else _number(value)
-
-
-def _options(value: Any) -> Any:
-    """Return options as JSON holds them, without passwords; paths in them may be in any encoding."""
-    if isinstance(value, str):
-        return without_passwords(value)
-    if isinstance(value, Mapping):
-        return {str(name): _options(member) for name, member in value.items()}
-    return [_options(item) for item in value] if isinstance(value, (list, tuple)) else _number(value)
-
-
-def _number(value: Any) -> Any:
-    if isinstance(value, np.generic):
-        value = value.item()
+        return {text(str(name)): _plain(member, text) for name, member in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item, text) for item in value]
+    value = value.item() if isinstance(value, np.generic) else value
     return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def _says_nothing(value: Any, field: dataclasses.Field) -> bool:
-    """Whether a member is unknown, or empty as it is by default; one without a default is always written."""
-    if field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING:
-        return False
-    if isinstance(value, str):
-        return not value and not field.default
-    return not value if isinstance(value, (tuple, list, Mapping)) else _number(value) is None

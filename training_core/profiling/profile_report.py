@@ -51,13 +51,9 @@ _CAPTIONS = {
     "threads_a_core": "Threads a core (SMT)",
     "numa_nodes": "NUMA nodes",
     "governor": "Frequency governor",
-    "huge_pages": "Transparent huge pages",
-    "allocator": "Memory allocator",
     "keeps_freed_memory": "Freed memory stays in the process",
     "container_cores": "Container limit, cores",
     "container_memory_left_bytes": "Container limit, memory left",
-    "instruction_sets": "Instruction sets",
-    "instruction_sets_limited_by": "Instruction sets limited by",
     "frequency_idle_mhz": "Frequency, idle",
     "frequency_load_mhz": "Frequency, under load",
 }
@@ -235,8 +231,6 @@ def _run_facts(run: Run) -> Iterator[tuple[str, str]]:
     yield "Page faults a step", number(counters.page_faults)
     yield "Processor time of the system", percent(counters.system_share)
     yield "Stolen by others", percent(counters.stolen_share)
-    yield "Threads busy", percent(counters.busy_share)
-    yield "Involuntary context switches a step", number(counters.waits)
     labels = {field.name: field.option.label for field in ProfileJob.option_fields()}
     for name, value in run.options.items():
         if value not in _OFF and name not in _SHOWN_ELSEWHERE:
@@ -270,7 +264,7 @@ def _facts(profile: Profile) -> Iterator[tuple[str, str]]:
     yield "Last-level cache", f"{quantity(limits.cache_bytes or None, 'B')}, {quantity(limits.cache_per_s, 'B/s')}"
     yield "Start of an OpenMP region", seconds(limits.parallel_region_s)
     for name, value in limits.machine.items():
-        yield _CAPTIONS.get(name, str(name)), _fact(name, value)
+        yield _CAPTIONS.get(name, name.replace("_", " ").capitalize()), _fact(name, value)
 
 
 def _fact(name: str, value: Any) -> str:

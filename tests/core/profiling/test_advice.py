@@ -90,12 +90,7 @@ def test_a_trial_takes_turns_and_medians():
     assert tried.trial.gain == pytest.approx(0.65)
 
 
-def test_the_same_options_are_tried_once_and_advice_without_any_stays_as_it_is():
-    machine = Machine([1.0, 1.0], [0.5, 0.5])
-    pieces = [piece_of("SMT", threads=4), piece_of("container", threads=4)]
-    first, second = trials_of(pieces, {RUN: machine}, Reporter())
-    assert len(machine.calls) == 4
-    assert first.trial == second.trial and first.trial.after_s == 0.5
+def test_advice_without_options_or_of_another_run_stays_as_it_is():
     pieces = (piece_of("page faults"), Advice("engine", "inference, native bf16", "", "", 0.1, {"engine": "ipex"}))
     assert trials_of(pieces, {RUN: Machine([], [])}, Reporter()) == pieces
 

@@ -66,8 +66,7 @@ def test_primitives_belong_to_the_operation_during_which_they_ran():
         OnednnPrimitive("reorder", "simple:any", 1.0 + 2100e-9, 700e-9),
     ]
     ran = implementations(pd.DataFrame(rows, columns=COLUMNS), log)
-    assert (ran[0].name, ran[0].reorder_s) == ("brg", pytest.approx(200e-9))
-    assert (ran[1].name, ran[1].reorder_s) == ("simple:any", 0)
+    assert ran == {0: "brg", 1: "simple:any"}
 
 
 @pytest.mark.skipif(bool(why_not("openvino")), reason="OpenVINO is not installed")

@@ -41,7 +41,7 @@ def test_all_limits_are_measured(monkeypatch):
     found = measure_limits(2, 0.1, Reporter(lambda event: fractions.append(event.fraction)))
     formats = {"fp32", "int8"} | ({"bf16"} if processor.has_bf16_unit() else set())
     assert set(found.convolution) == set(found.matrix) == formats
-    assert set(found.bandwidth) == {"triad", "read", "copy"}
+    assert set(found.bandwidth) == {"triad", "read"}
     for rates in (*found.convolution.values(), *found.matrix.values(), *found.bandwidth.values()):
         assert [rate.threads for rate in rates] == [1, 2]
         assert all(rate.per_s > 0 for rate in rates)
@@ -116,12 +116,11 @@ def test_arrays_are_four_times_the_cache_where_memory_allows(cache_bytes, availa
     assert array_bytes(cache_bytes, available_bytes) == expected
 
 
-def test_the_operations_are_a_triad_a_sum_and_a_copy_and_bytes_count_as_in_stream():
+def test_memory_is_measured_by_a_triad_and_a_sum_whose_bytes_count_as_in_stream():
     works = memory_works(4096)  # of arrays a = 0, b = 1 and c = 2
-    assert [works[name].amount for name in ("triad", "read", "copy")] == [3 * 4096, 4096, 2 * 4096]
+    assert [works[name].amount for name in ("triad", "read")] == [3 * 4096, 4096]
     assert torch.equal(works["triad"].run(), torch.full((1024,), 1.0 + 3 * 2))
     assert works["read"].run() == 1024
-    assert torch.equal(works["copy"].run(), torch.ones(1024))
 
 
 def test_a_region_takes_as_long_as_an_addition_takes_longer_with_all_threads(monkeypatch):

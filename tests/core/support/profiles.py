@@ -87,7 +87,7 @@ def make_run(what="training", engine="native", precision="bf16", slowness=1.0, *
         primitives=tuple(
             sorted((replace(row, share=row.time_s / step_s) for row in primitives), key=lambda row: -row.time_s)
         ),
-        unaccounted_share=0.01, overhead_share=0.013, counters=Counters(812.0, 0.043, 0.012, 0.94, 17.0),
+        unaccounted_share=0.01, overhead_share=0.013, counters=Counters(812.0, 0.043, 0.012),
         options={"batch_size": 4, "recompute": "auto"} if what == "training" else {"tile_px": 480},
     )  # fmt: skip
     return replace(run, **members)
