@@ -66,10 +66,11 @@ def measure_limits(threads: int, limit_s: float, reporter: Reporter) -> Limits:
     cpus, counts = processor.usable_cpus(), thread_counts(threads)
     idle_mhz = machine_facts.frequency_mhz(cpus)
     facts = machine_facts.facts()
-    peaks = []
-    for make, share, begin in ((convolutions, _CONVOLUTION_SHARE, 0.0), (matrix_products, _MATRIX_SHARE, 0.4)):
-        makers: dict[str, Maker] = {name: partial(make, dtype) for name, dtype in formats().items()}
-        peaks.append(measure_rates(makers, counts, share * limit_s, reporter.part(begin, begin + share)))
+    # PyTorch is about to lose its INT8 convolutions, and INT8 products peak as high.
+    works = {name: partial(convolutions, dtype) for name, dtype in formats().items()}
+    convolution = measure_rates(works, counts, _CONVOLUTION_SHARE * limit_s, reporter.part(0.0, 0.4))
+    works = {name: partial(matrix_products, dtype) for name, dtype in {**formats(), "int8": torch.int8}.items()}
+    matrix = measure_rates(works, counts, _MATRIX_SHARE * limit_s, reporter.part(0.4, 0.6))
     cache_bytes = machine_facts.last_level_cache_bytes(cpus)
     bandwidth = _bandwidth(cache_bytes, counts, _MEMORY_SHARE * limit_s, reporter.part(0.6, 0.9))
     cache_per_s = max((rate.per_s for rate in bandwidth.pop(_CACHE, ())), default=0.0)
@@ -79,7 +80,7 @@ def measure_limits(threads: int, limit_s: float, reporter: Reporter) -> Limits:
     load_mhz = None if idle_mhz is None else _load_mhz(cpus, threads, _FREQUENCY_SHARE * limit_s)
     reporter.progress(1)
     facts |= {"frequency_idle_mhz": idle_mhz, "frequency_load_mhz": load_mhz}
-    return Limits(peaks[0], peaks[1], bandwidth, cache_per_s, cache_bytes, region_s, facts)
+    return Limits(convolution, matrix, bandwidth, cache_per_s, cache_bytes, region_s, facts)
 
 
 def thread_counts(threads: int) -> tuple[int, ...]:
@@ -148,9 +149,8 @@ def measure_rates(
 
 
 def formats() -> dict[str, torch.dtype]:
-    """Return FP32, INT8, and BF16 where there is a unit for it: without one, a single call may take seconds."""
-    bf16 = {"bf16": torch.bfloat16} if processor.has_bf16_unit() else {}
-    return {"fp32": torch.float32, **bf16, "int8": torch.int8}
+    """Return FP32, and BF16 where there is a unit for it: without one, a single call may take seconds."""
+    return {"fp32": torch.float32, **({"bf16": torch.bfloat16} if processor.has_bf16_unit() else {})}
 
 
 def convolutions(dtype: torch.dtype, threads: int) -> list[Work]:
@@ -162,16 +162,8 @@ def convolutions(dtype: torch.dtype, threads: int) -> list[Work]:
         x = torch.randn(images, channels, size_px, size_px, generator=random)
         w = torch.randn(channels, channels, 3, 3, generator=random)
         flop = 2.0 * x.numel() * w[0].numel()  # two for each weight at each pixel
-        run: Callable[[], object]
-        if dtype == torch.int8:
-            x = torch.quantize_per_tensor(x, 0.05, 64, torch.quint8).contiguous(memory_format=torch.channels_last)
-            w = torch.quantize_per_tensor(w, 0.05, 0, torch.qint8)
-            packed = torch.ops.quantized.conv2d_prepack(w, None, [1, 1], [1, 1], [1, 1], 1)
-            run = partial(torch.ops.quantized.conv2d, x, packed, 5.0, 64)
-        else:
-            x, w = (array.to(dtype).contiguous(memory_format=torch.channels_last) for array in (x, w))
-            run = partial(torch.conv2d, x, w, padding=1)
-        works.append(Work(flop, run))
+        x, w = (array.to(dtype).contiguous(memory_format=torch.channels_last) for array in (x, w))
+        works.append(Work(flop, partial(torch.conv2d, x, w, padding=1)))
     return works
 
 

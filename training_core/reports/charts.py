@@ -121,6 +121,7 @@ def drawing(name: str, draw: Callable[[Axes], None], size_inches: tuple[float, f
 
 def smoothed(values: Sequence[float] | np.ndarray, window: int) -> np.ndarray:
     """Return the trailing moving mean over up to `window` values: (n,) float64."""
+    # The sum over a window is the difference of two cumulative sums; the first windows are shorter.
     total = np.concatenate([[0.0], np.cumsum(values)])
     last = np.arange(1, len(total))
     first = np.maximum(last - window, 0)

@@ -76,6 +76,7 @@ def _lines(title: str, drawn: MapLines, to_picture: Callable[[np.ndarray], np.nd
     """Yield lines as one path, simplified to a third of a pixel."""
     simple = shapely.simplify(drawn.shapes, 0.3 / scale, preserve_topology=False)
     points, line = shapely.get_coordinates(simple, return_index=True)
+    # A point whose line is not that of the point before begins a line.
     begins = np.append(True, np.diff(line) > 0)
     steps = [f"{'ML'[not begin]}{x:.1f} {y:.1f}" for begin, (x, y) in zip(begins, to_picture(points))]
     style = {"stroke": drawn.color, "stroke_width": f"{drawn.width_px:g}", "stroke_linecap": "round"}
@@ -124,6 +125,7 @@ class RoadSketch:
 
     def add(self, lines: np.ndarray) -> None:
         """Add lines, (n,) object, of a part of the network."""
+        # Lines whose number, counted over all parts, is a multiple of `every`.
         kept = lines[-self._seen % self.every :: self.every]
         self._seen += len(lines)
         self._parts.append(kept)
