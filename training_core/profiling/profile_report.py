@@ -48,16 +48,14 @@ _OFF, _SHOWN_ELSEWHERE = ("no", "live", 0, -1, 1), ("batch_size", "chip_px", "ti
 _CAPTIONS = {
     "cpus": "Logical processors",
     "cores": "Physical cores",
-    "threads_a_core": "Threads a core (SMT)",
     "numa_nodes": "NUMA nodes",
     "governor": "Frequency governor",
     "keeps_freed_memory": "Freed memory stays in the process",
     "container_cores": "Container limit, cores",
-    "container_memory_left_bytes": "Container limit, memory left",
     "frequency_idle_mhz": "Frequency, idle",
     "frequency_load_mhz": "Frequency, under load",
 }
-_NONE_IS_NO_LIMIT = ("container_cores", "container_memory_left_bytes", "instruction_sets_limited_by")
+_NONE_IS_NO_LIMIT = ("container_cores", "instruction_sets_limited_by")
 # The roofline plot: how many primitives it shows, how many have a number, and the area of the longest one.
 _SHOWN, _NUMBERED, _AREA = 120, 6, 260
 _MARGIN = 1.6
@@ -273,8 +271,6 @@ def _fact(name: str, value: Any) -> str:
         return "none" if name in _NONE_IS_NO_LIMIT else "not readable"
     if isinstance(value, bool):
         return "yes" if value else "no"
-    if name.endswith("_bytes"):
-        return quantity(value, "B")
     return f"{value:.0f} MHz" if name.endswith("_mhz") else str(value)
 
 
