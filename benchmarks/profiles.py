@@ -18,7 +18,6 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from training_core.profiling.breakdown import roof_of
 from training_core.profiling.profile import Profile, Run
 from training_core.profiling.profile_comparison import compare
 from training_core.profiling.profile_document import read_profile
@@ -67,10 +66,9 @@ def profiled(checkout: Path, of_class: str, path: Path, asked: argparse.Namespac
 
 def show(run: Run, profile: Profile) -> None:
     """Print a run: its pace, its kinds of operations, and its largest primitives."""
-    peak = roof_of(profile.limits).peaks.get(run.precision, 0.0)
-    flop = sum(row.flop or 0.0 for row in run.primitives)
+    peak = profile.limits.peak(run.precision)
     print(f"\n{run.name}, batch {run.batch_size}, {run.size_px} px: {1000 * run.step_s:.1f} ms a step, "
-          f"{run.images_per_s:.2f} images/s, {flop / run.step_s / peak:.0%} of {peak / 1e9:.0f} GFLOP/s; "
+          f"{run.images_per_s:.2f} images/s, {run.peak_share(profile.limits):.0%} of {peak / 1e9:.0f} GFLOP/s; "
           f"unaccounted {run.unaccounted_share:.1%}, overhead {run.overhead_share:.1%}")  # fmt: skip
     print(", ".join(f"{row.name} {row.share:.1%}" for row in run.kinds if row.share >= 0.005))
     for row in run.primitives[:PRIMITIVES]:

@@ -31,13 +31,11 @@ ALLOWED = {
     "learning": ("segmentation", "labels", "models", *_ROADS),
     "distributed": ("learning", "error_events", "segmentation", "models", *_ROADS),
     "whole_images": ("learning", "segmentation", "labels", "models", *_ROADS),
-    "profiling": ("learning", "segmentation", "scenes", "labels", "models", *_ROADS),
     "comparison": ("extraction", "segmentation", "networks", "models", "labels", *_ROADS),
     "regions": ("error_events", "extraction", "networks", "segmentation", "models", *_ROADS),
     "fleet": ("regions", "error_events", "system"),
-    "reports": (
-        "regions", "comparison", "profiling", "learning", "segmentation", "models", "labels", *_ROADS,
-    ),
+    "reports": ("regions", "comparison", "learning", "segmentation", "models", "labels", *_ROADS),
+    "profiling": ("reports", "learning", "segmentation", "labels", "models", *_ROADS),
     "live": (
         "reports", "learning", "extraction", "segmentation", "networks", "models", "labels", *_ROADS,
     ),

@@ -53,7 +53,6 @@ REQUIRED: dict[Keys, Any] = {
     **{("advice", 0, name): TEXT for name in ("rule", "run", "evidence", "remedy")},
     ("advice", 0, "gain"): NUMBER,
     ("advice", 0, "trial", "after_s"): NUMBER,
-    ("losses", 0, "ratio"): NUMBER,
 }
 OTHERS: dict[Keys, Any] = {
     ("versions",): OBJECT,
@@ -72,20 +71,12 @@ OTHERS: dict[Keys, Any] = {
     ("layers", 0, "bound"): TEXT,
     ("layers", 0, "backward_s"): NUMBER,
     **{("primitives", 0, name): TEXT for name in ("kind", "phase", "shape", "layout", "dtype", "implementation")},
-    ("primitives", 0, "reorder_s"): NUMBER,
     ("unaccounted_share",): NUMBER,
     ("overhead_share",): NUMBER,
     ("counters",): OBJECT,
     ("counters", "stolen_share"): OPTIONAL,
-    ("memory",): OBJECT,
-    ("memory", "bytes"): LIST,
-    ("memory", "bytes", 1): NUMBER,
-    ("memory", "phases", 0): LIST,
-    ("memory", "phases", 0, 1): NUMBER,
     ("advice",): LIST,
     ("advice", 0, "options"): OBJECT,
-    ("advice", 0, "link"): TEXT,
-    ("losses",): LIST,
     ("further_runs",): LIST,
     ("further_runs", 0): OBJECT,
 }
@@ -103,7 +94,6 @@ ABSURD: dict[str, tuple[Keys, Any]] = {
     "a name of a megabyte": (("layers", 0, "name"), "x" * 1_000_000),
     "a name with a null character": (("primitives", 0, "name"), "aten\0"),
     "a name with half a surrogate": (("hardware",), "\ud800"),
-    "a phase of memory that is three things": (("memory", "phases", 0), ["forward", 1, 2]),
 }  # fmt: skip
 
 
@@ -198,8 +188,8 @@ DOCUMENTS: dict[str, Callable[[Path], object]] = {
 # Valid profiles that a reader may stumble over.
 STRANGE: dict[str, Callable[[Path], object]] = {
     "a member that is not known": _of_value(("colour",), "red"),
-    "no counters, memory, advice and losses": _of_member(
-        ("counters",), lambda holder, _: [holder.pop(name) for name in ("counters", "memory", "advice", "losses")]
+    "no counters and advice": _of_member(
+        ("counters",), lambda holder, _: [holder.pop(name) for name in ("counters", "advice")]
     ),
     **{f"markup in {' '.join(map(str, keys))}": _of_value(keys, MARKUP)
        for keys in (("hardware",), ("what",), ("layers", 0, "name"), ("primitives", 0, "shape"))},
@@ -212,7 +202,6 @@ LARGE: dict[str, Callable[[Path], object]] = {
     "20,000 phases": _many("phases", 20_000, lambda row, number: {**row, "name": f"phase {number}"}),
     "a layer of 2,000 parts": _of_value(("layers", 0, "name"), ".".join(["part"] * 2_000)),
     "2,000 runs": _many("further_runs", 2_000, lambda run, number: {**run, "engine": f"engine {number}"}),
-    "a curve of a million steps": _of_value(("memory", "bytes"), list(range(1_000_000))),
     "50,000 facts": _of_value(("limits", "machine"), {f"fact {number}": number for number in range(50_000)}),
 }
 # Files that are no models.

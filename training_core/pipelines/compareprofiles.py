@@ -16,7 +16,7 @@ from ..jobs import CompareProfiles
 from ..profiling.profile import Profile
 from ..profiling.profile_comparison import Comparison, RunComparison, compare, to_document
 from ..profiling.profile_document import read_profile
-from ..reports.profile_report import ComparisonRecord, write_comparison_report
+from ..profiling.profile_report import ComparisonRecord, write_comparison_report
 from ..system.machine import versions
 from ..system.outputs import Outputs
 

@@ -13,27 +13,24 @@ import torch
 
 from ..events import Reporter
 from ..geodata.sources import with_sources
-from ..jobs import TRAINING, Profile
+from ..jobs import Profile
 from ..models.architectures import LIBRARY
 from ..models.engines import BF16, FP32, INT8, engines_for, why_not
 from ..profiling.advice import advise, trials_of
-from ..profiling.breakdown import Roof, roof_of
-from ..profiling.cases import cases_of, open_workload
 from ..profiling.limits import measure_limits
 from ..profiling.measurement import Measured, measure
 from ..profiling.profile import Advice, Limits, Run
 from ..profiling.profile import Profile as Measurements
 from ..profiling.profile_document import to_document, write_trace
-from ..profiling.subjects import Workload
-from ..profiling.timing import time_losses
-from ..reports.profile_report import write_profile_report
+from ..profiling.profile_report import write_profile_report
+from ..profiling.workload import Workload, cases_of, open_workload
 from ..system import processor
 from ..system.machine import versions
 from ..system.outputs import Outputs
 from ..system.prefetch import preload
 
-# Shares of the time: the machine's limits, the losses. The rest is the runs'.
-_LIMITS_SHARE, _LOSSES_SHARE = 0.2, 0.03
+# The share of the time that the machine's limits take; the rest is the runs'.
+_LIMITS_SHARE = 0.2
 # Progress at which the runs begin and end, and with trials of advice.
 _RUNS_BEGIN, _RUNS_END, _RUNS_END_WITH_TRIALS = 0.2, 0.95, 0.6
 _LOGGED_ADVICE = 3
@@ -54,7 +51,7 @@ def run(job: Profile, reporter: Reporter) -> dict[str, Any]:
     paths = {name: getattr(job, name) for name in ("report", "profile", "trace") if getattr(job, name)}
     with Outputs([*with_sources([job.raster] if job.raster else []), job.model]) as outputs:
         staged = {name: outputs.stage(path) for name, path in paths.items()}
-        with open_workload(job, reporter) as workload:
+        with open_workload(job) as workload:
             profile, measured = _profile(workload, reporter)
         if "profile" in staged:
             staged["profile"].write_text(json.dumps(to_document(profile), indent=1), encoding="utf-8")
@@ -74,19 +71,13 @@ def _result(profile: Measurements) -> dict[str, Any]:
             "precision": run.precision,
             "step_s": run.step_s,
             "images_per_s": run.images_per_s,
-            "peak_share": _peak_share(run, roof_of(profile.limits)),
+            "peak_share": run.peak_share(profile.limits),
             "unaccounted_share": run.unaccounted_share,
             "overhead_share": run.overhead_share,
         }
         for run in profile.runs
     ]
     return {**rows[0], "runs": rows, "advice": [_in_words(piece) for piece in profile.advice]}
-
-
-def _peak_share(run: Run, roof: Roof) -> float:
-    """Return the floating-point operations of a step, as a fraction of the machine's peak in its time."""
-    peak = roof.peaks.get(run.precision, 0.0)
-    return sum(row.flop or 0.0 for row in run.primitives) / (run.step_s * peak) if peak else 0.0
 
 
 def _in_words(piece: Advice) -> str:
@@ -101,18 +92,15 @@ def _profile(workload: Workload, reporter: Reporter) -> tuple[Measurements, list
     cases = cases_of(workload, reporter)
     limits = measure_limits(job.threads, _LIMITS_SHARE * job.seconds, reporter.part(0, _RUNS_BEGIN))
     _log_limits(limits, reporter)
-    runs_share = 1 - _LIMITS_SHARE - _LOSSES_SHARE
     measured, end = [], _RUNS_END_WITH_TRIALS if job.try_advice else _RUNS_END
     for number, (what, engine) in enumerate(cases):
         span = (_RUNS_BEGIN + (end - _RUNS_BEGIN) * at / len(cases) for at in (number, number + 1))
         part = reporter.part(*span)
         with workload.subject(what, engine, {}, part) as (subject, options):
-            limit_s = runs_share * job.seconds / len(cases)
-            measured.append(measure(subject, roof_of(limits), limit_s, options, part))
-        _log_run(measured[-1].run, roof_of(limits), reporter)
+            limit_s = (1 - _LIMITS_SHARE) * job.seconds / len(cases)
+            measured.append(measure(subject, limits, limit_s, options, part))
+        _log_run(measured[-1].run, limits, reporter)
     runs = tuple(each.run for each in measured)
-    shape = next(((each.batch_size, 1, each.size_px, each.size_px) for each in runs if each.what == TRAINING), None)
-    losses = time_losses(shape, _LOSSES_SHARE * job.seconds) if shape else ()
     at_hand = [name for name in engines_for(workload.model) if not why_not(name)]
     advice = advise(runs, limits, at_hand)
     if job.try_advice:
@@ -122,10 +110,8 @@ def _profile(workload: Workload, reporter: Reporter) -> tuple[Measurements, list
     for piece in advice[:_LOGGED_ADVICE]:
         reporter.log(_in_words(piece))
     reporter.check_cancelled()
-    options = dataclasses.asdict(job)
-    return Measurements(
-        processor.name(), limits, runs, advice, losses, options, versions(), tuple(reporter.warnings)
-    ), measured
+    options, warnings = dataclasses.asdict(job), tuple(reporter.warnings)
+    return Measurements(processor.name(), limits, runs, advice, options, versions(), warnings), measured
 
 
 def _log_limits(limits: Limits, reporter: Reporter) -> None:
@@ -134,9 +120,9 @@ def _log_limits(limits: Limits, reporter: Reporter) -> None:
     reporter.log(f"{processor.name()}: {peaks}; {limits.memory_per_s / 1e9:.1f} GB/s of memory.")
 
 
-def _log_run(run: Run, roof: Roof, reporter: Reporter) -> None:
+def _log_run(run: Run, limits: Limits, reporter: Reporter) -> None:
     longest = ", ".join(f"{row.name} {row.share:.0%}" for row in run.kinds[:3])
     reporter.log(
-        f"{run.name}: {run.images_per_s:.2f} images of {run.size_px} px a second, {_peak_share(run, roof):.0%} of the "
+        f"{run.name}: {run.images_per_s:.2f} images of {run.size_px} px a second, {run.peak_share(limits):.0%} of the "
         f"peak; {longest}."
     )

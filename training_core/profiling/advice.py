@@ -1,7 +1,7 @@
 """Advice on a profile: what to change, by rules with evidence, the largest gain first; and trials of it.
 
 Scope: which rules there are, which findings a reader gets, and the order of trials. Independent of what each rule looks
-for (`step_rules`, `machine_rules`), and of how a step is measured.
+for (`rules`), and of how a step is measured.
 """
 
 from __future__ import annotations
@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from statistics import median
-from typing import Any, Union
+from typing import Any
 
 from ..errors import Cancelled, RoadSegError
 from ..events import Reporter
-from . import machine_rules, step_rules
 from .profile import Advice, Limits, Run, Trial
-from .rule import Context, Rule
+from .rules import MACHINE_RULES, STEP_RULES, Context, Rule
 
 # Nobody would read more. The smallest estimates are left out; some places are kept for advice without an estimate,
 # since a container's quota can cost more than everything that can be estimated.
@@ -30,15 +29,17 @@ def advise(runs: Sequence[Run], limits: Limits, engines_at_hand: Iterable[str] =
     """Return advice on the first run of each task, training and inference; the other runs serve for comparison.
 
     Gains are estimated one by one from the run's own numbers (Amdahl's law), and do not add up. The largest come first.
-    Gains of 0 are unknown and come last; all others are at least `rule.MIN_GAIN`. Engines at hand could be used here,
+    Gains of 0 are unknown and come last; all others are at least `rules.MIN_GAIN`. Engines at hand could be used here,
     measured or not.
     """
     context = Context(tuple(runs), limits, tuple(engines_at_hand))
     main_runs = list({run.what: run for run in reversed(context.runs)}.values())[::-1]
-    # Training and inference run on the same machine. Advice with the same options asks for the same change.
-    of_machine = _largest_of_each(lambda piece: piece.rule, _findings(machine_rules.RULES, main_runs, context))
-    of_runs = _findings(step_rules.RULES, main_runs, context)
-    findings = _largest_of_each(_change, [*of_machine, *of_runs])
+    # Advice with the same options asks for the same change.
+    of_machine = _largest_of_each(lambda piece: piece.rule, _findings(MACHINE_RULES, main_runs, context))
+    of_runs = _findings(STEP_RULES, main_runs, context)
+    findings = _largest_of_each(
+        lambda piece: (piece.run, tuple(sorted(piece.options.items())) or piece.rule), [*of_machine, *of_runs]
+    )
     unknown = [piece for piece in findings if not piece.gain][:MAX_UNKNOWN]
     estimated = [piece for piece in findings if piece.gain][: MAX_PIECES - len(unknown)]
     return (*estimated, *unknown[: MAX_PIECES - len(estimated)])
@@ -57,45 +58,32 @@ def _largest_of_each(key: Callable[[Advice], Hashable], pieces: Sequence[Advice]
     return list(largest.values())
 
 
-def _change(piece: Advice) -> Hashable:
-    return piece.run, tuple(sorted(piece.options.items())) or piece.rule
-
-
 def trials_of(
     advice: Sequence[Advice], measures: Mapping[str, Measure], reporter: Reporter, turns: int = TURNS
 ) -> tuple[Advice, ...]:
-    """Try the advice that options apply, each set of options once per run; the remedy names the error of a failure.
+    """Try the advice that options apply; the remedy names the error of a failure.
 
     Measures are functions by name of the run: options changed in, seconds per image out, or a RoadSegError. They are
     called without and with the options, in turns, of which the medians count.
     """
-    outcomes: dict[tuple[str, str], Union[Trial, RoadSegError]] = {}
     results = []
     for number, piece in enumerate(advice):
         reporter.progress(number / len(advice), f"Trying: {piece.rule}")
         if piece.options and piece.run in measures:
-            key = (piece.run, repr(sorted(piece.options.items())))
-            if key not in outcomes:
-                outcomes[key] = _try(piece.options, measures[piece.run], reporter, turns)
-            outcome = outcomes[key]
-            if isinstance(outcome, Trial):
-                piece = replace(piece, trial=outcome)
-            else:
-                piece = replace(piece, remedy=f"{piece.remedy} Could not be tried: {outcome}")
+            try:
+                piece = replace(piece, trial=_try(piece.options, measures[piece.run], reporter, turns))
+            except Cancelled:
+                raise
+            except RoadSegError as error:
+                piece = replace(piece, remedy=f"{piece.remedy} Could not be tried: {error}")
         results.append(piece)
     return tuple(results)
 
 
-def _try(options: Mapping[str, Any], measure: Measure, reporter: Reporter, turns: int) -> Union[Trial, RoadSegError]:
-    """Return a trial, or the error that prevented it."""
+def _try(options: Mapping[str, Any], measure: Measure, reporter: Reporter, turns: int) -> Trial:
     times_s: dict[bool, list[float]] = {False: [], True: []}
-    try:
-        for _ in range(turns):
-            for is_changed in (False, True):
-                reporter.check_cancelled()
-                times_s[is_changed].append(measure(options if is_changed else {}))
-    except Cancelled:
-        raise
-    except RoadSegError as error:
-        return error
+    for _ in range(turns):
+        for is_changed in (False, True):
+            reporter.check_cancelled()
+            times_s[is_changed].append(measure(options if is_changed else {}))
     return Trial(median(times_s[False]), median(times_s[True]))

@@ -3,26 +3,26 @@
 oneDNN writes a verbose log, whose time stamps tell to which operation a primitive belongs. OpenVINO's graph holds the
 time of each node.
 
-Scope: the log, the graph, and the steps that they belong to. Independent of the computation.
+Scope: the log, the graph, and the traces that they belong to. Independent of the computation.
 """
 
 from __future__ import annotations
 
 import math
 import os
-import statistics
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
-from .operation_costs import Implementation, OperationCost
+from .operation_costs import OperationCost
 from .profile import Phase
-from .step_trace import MODEL, Piece, TracedStep
+from .step_trace import MODEL, PYTHON
 
 if TYPE_CHECKING:
     import openvino
@@ -111,29 +111,25 @@ def _flush() -> None:
     ctypes.CDLL(None).fflush(None) if os.name == "posix" else None
 
 
-def implementations(steps: Sequence[TracedStep], log: Sequence[OnednnPrimitive]) -> dict[OperationCost, Implementation]:
-    """Return what oneDNN ran for each operation of steps, by the time at which it ran.
+def implementations(trace: pd.DataFrame, log: Sequence[OnednnPrimitive]) -> dict[int, str]:
+    """Return what oneDNN ran for each operation of a trace, as of `step_trace.trace_of`, by the operation's number.
 
-    For each cost, that is the implementation of the first operation, and the median time of reorders within all.
+    Those of its first call that oneDNN computes are joined by ` + `, without reorders beside them.
     """
-    operations = [(piece, piece.cost) for step in steps for piece in step.pieces if piece.cost]
-    begins_ns = np.array([piece.begin_ns for piece, _ in operations])
-    # A primitive belongs to the operation during which its middle lies.
-    by_operation: dict[int, list[OnednnPrimitive]] = {}
+    calls = trace[trace["operation"] != PYTHON]
+    begins_s, ends_s = calls["begin_s"].to_numpy(), (calls["begin_s"] + calls["time_s"]).to_numpy()
+    # A primitive belongs to the call during which its middle lies.
+    by_call: dict[int, list[OnednnPrimitive]] = {}
     for primitive in log:
-        middle_ns = (primitive.begin_s + primitive.duration_s / 2) * 1e9
-        number = int(np.searchsorted(begins_ns, middle_ns)) - 1
-        if number >= 0 and middle_ns < operations[number][0].end_ns:
-            by_operation.setdefault(number, []).append(primitive)
-    names: dict[OperationCost, str] = {}
-    reorders_s: dict[OperationCost, list[float]] = {}
-    for number, primitives in by_operation.items():
-        cost = operations[number][1]
-        main = dict.fromkeys(primitive.implementation for primitive in primitives if primitive.kind != _REORDER)
-        names.setdefault(cost, " + ".join(main) or primitives[0].implementation)
-        reorder_s = sum(primitive.duration_s for primitive in primitives if primitive.kind == _REORDER)
-        reorders_s.setdefault(cost, []).append(reorder_s if main else 0.0)
-    return {cost: Implementation(name, statistics.median(reorders_s[cost])) for cost, name in names.items()}
+        middle_s = primitive.begin_s + primitive.duration_s / 2
+        number = int(np.searchsorted(begins_s, middle_s)) - 1
+        if number >= 0 and middle_s < ends_s[number]:
+            by_call.setdefault(number, []).append(primitive)
+    names: dict[int, str] = {}
+    for number, primitives in by_call.items():
+        main = dict.fromkeys(each.implementation for each in primitives if each.kind != _REORDER)
+        names.setdefault(int(calls["operation"].iloc[number]), " + ".join(main) or primitives[0].implementation)
+    return names
 
 
 @dataclass(frozen=True)
@@ -142,7 +138,7 @@ class Node:
 
     layer: str
     cost: OperationCost
-    implementation: Implementation
+    implementation: str
     time_s: float
 
 
@@ -156,8 +152,8 @@ def nodes_of(graph: openvino.Model) -> list[Node]:
             continue
         shapes = [tuple(port.get_shape()) for port in (*operation.inputs(), *operation.outputs())]
         cost = _cost(info, shapes, len(operation.outputs()))
-        implementation = Implementation(info.get("primitiveType", ""), 0.0)
-        nodes.append(Node(_layer(operation.get_friendly_name()), cost, implementation, float(time_us) / 1e6))
+        layer = _layer(operation.get_friendly_name())
+        nodes.append(Node(layer, cost, info.get("primitiveType", ""), float(time_us) / 1e6))
     return nodes
 
 
@@ -188,23 +184,23 @@ def _layer(name: str) -> str:
     return ".".join(kept) or MODEL
 
 
-def with_nodes(step: TracedStep, nodes: Sequence[Node]) -> TracedStep:
-    """Return a step with the nodes in its forward phase, one after the other; the rest of the phase stays.
+def with_nodes(trace: pd.DataFrame, nodes: Sequence[Node], operations: Sequence[OperationCost]) -> pd.DataFrame:
+    """Return a trace in which nodes take the time of the forward phase of each step; the rest of it stays.
 
-    Without nodes, as PyTorch runs the model, the step stays the same.
+    Operations have the costs of all nodes.
     """
-    return replace(step, pieces=tuple(_pieces(step, nodes))) if nodes else step
-
-
-def _pieces(step: TracedStep, nodes: Sequence[Node]) -> Iterator[Piece]:
-    begin_ns, end_ns = next((begin, end) for name, begin, end in step.phases if name == Phase.FORWARD)
-    yield from (piece for piece in step.pieces if piece.end_ns <= begin_ns)
-    # The nodes were timed in other steps, which may have been slower.
-    scale = min(1.0, (end_ns - begin_ns) / 1e9 / sum(node.time_s for node in nodes))
-    at_ns = begin_ns
-    for node in nodes:
-        until_ns = min(end_ns, at_ns + int(1e9 * scale * node.time_s))
-        yield Piece(node.cost.name, Phase.FORWARD, node.layer, at_ns, until_ns, node.cost)
-        at_ns = until_ns
-    yield Piece("", Phase.FORWARD, MODEL, at_ns, end_ns)
-    yield from (piece for piece in step.pieces if piece.begin_ns >= end_ns)
+    is_forward = trace["phase"] == Phase.FORWARD
+    times_s = np.array([node.time_s for node in nodes])
+    named = {
+        "phase": Phase.FORWARD,
+        "layer": [*(node.layer for node in nodes), MODEL],
+        "operation": [*(operations.index(node.cost) for node in nodes), PYTHON],
+    }
+    parts = [trace[~is_forward]]
+    for step, forward in trace[is_forward].groupby("step"):
+        forward_s = forward["time_s"].sum()
+        # The nodes were timed in other steps, which may have been slower.
+        node_s = times_s * min(1.0, forward_s / times_s.sum())
+        shares_s = [*node_s, forward_s - node_s.sum()]
+        parts.append(pd.DataFrame({"step": step, **named, "time_s": shares_s, "begin_s": forward["begin_s"].min()}))
+    return pd.concat(parts).sort_values(["step", "begin_s"], kind="stable")

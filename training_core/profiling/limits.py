@@ -2,14 +2,17 @@
 
 Bytes count as in STREAM (McCalpin, 1995): each array once, without the reading of lines that are about to be written.
 
-Scope: PyTorch's kernels on this processor. Independent of a model, and of how operations are timed.
+Scope: PyTorch's kernels on this processor. Independent of a model.
 """
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from statistics import median
 from typing import Optional
@@ -20,24 +23,37 @@ from ..events import Reporter
 from ..system import allocator, memory, processor
 from . import machine_facts
 from .profile import Limits, Rate
-from .timing import Work, best_rate, best_times_s, measure_rates, thread_counts, using_threads
 
 # Fractions of the time; the rest goes to the facts.
-CONVOLUTION_SHARE, MATRIX_SHARE, MEMORY_SHARE = 0.4, 0.2, 0.3
-REGION_SHARE = FREQUENCY_SHARE = 0.03
-FREQUENCY_READINGS = 5
+_CONVOLUTION_SHARE, _MATRIX_SHARE, _MEMORY_SHARE = 0.4, 0.2, 0.3
+_REGION_SHARE = _FREQUENCY_SHARE = 0.03
+_FREQUENCY_READINGS = 5
+_MAX_COUNTS = 5
+# One timing may be disturbed by another process, and one measurement by something that takes a second.
+_MIN_TURNS, _PASSES = 3, 2
 _CACHE = "cache"
 # Channels and side of 3 x 3 convolutions of a U-Net, one of which comes near the peak on any processor.
-CONVOLUTION_SHAPES = ((128, 64), (256, 64), (64, 128), (512, 32))
+_CONVOLUTION_SHAPES = ((128, 64), (256, 64), (64, 128), (512, 32))
 # More threads get more images and larger matrices, or each would have too little to do.
-THREADS_PER_IMAGE = 8
-MATRIX_SIZES, LARGE_MATRIX_SIZES = (512, 1024), (1024, 2048)
-MAX_ARRAYS_BYTES, MAX_SHARE_OF_MEMORY = 1 << 30, 1 / 4
+_THREADS_PER_IMAGE = 8
+_MATRIX_SIZES, _LARGE_MATRIX_SIZES = (512, 1024), (1024, 2048)
+_MAX_ARRAYS_BYTES, _MAX_SHARE_OF_MEMORY = 1 << 30, 1 / 4
 # STREAM's rule is four times the cache; where that is unknown or small, four times this.
-MIN_CACHE_BYTES = 16 << 20
+_MIN_CACHE_BYTES = 16 << 20
 # Elements that PyTorch gives a thread at least, and additions timed at once: one takes about a microsecond.
-GRAIN, ADDITIONS = 1 << 15, 100
-Maker = Callable[[int], list[Work]]
+_GRAIN, _ADDITIONS = 1 << 15, 100
+
+
+@dataclass(frozen=True)
+class Work:
+    """An operation that can be timed, with the FLOP or bytes of one call."""
+
+    amount: float
+    run: Callable[[], object]
+
+
+# Takes a number of threads, and returns operations, the fastest of which counts.
+Maker = Callable[[int], Sequence[Work]]
 
 
 def measure_limits(threads: int, limit_s: float, reporter: Reporter) -> Limits:
@@ -50,73 +66,112 @@ def measure_limits(threads: int, limit_s: float, reporter: Reporter) -> Limits:
     cpus, counts = processor.usable_cpus(), thread_counts(threads)
     idle_mhz = machine_facts.frequency_mhz(cpus)
     facts = machine_facts.facts()
-    convolution = measure_rates(convolution_makers(), counts, CONVOLUTION_SHARE * limit_s, reporter.part(0.0, 0.4))
-    matrix = measure_rates(matrix_makers(), counts, MATRIX_SHARE * limit_s, reporter.part(0.4, 0.6))
+    # PyTorch is about to lose its INT8 convolutions, and INT8 products peak as high.
+    works = {name: partial(convolutions, dtype) for name, dtype in formats().items()}
+    convolution = measure_rates(works, counts, _CONVOLUTION_SHARE * limit_s, reporter.part(0.0, 0.4))
+    works = {name: partial(matrix_products, dtype) for name, dtype in {**formats(), "int8": torch.int8}.items()}
+    matrix = measure_rates(works, counts, _MATRIX_SHARE * limit_s, reporter.part(0.4, 0.6))
     cache_bytes = machine_facts.last_level_cache_bytes(cpus)
-    bandwidth = _bandwidth(cache_bytes, counts, MEMORY_SHARE * limit_s, reporter.part(0.6, 0.9))
+    bandwidth = _bandwidth(cache_bytes, counts, _MEMORY_SHARE * limit_s, reporter.part(0.6, 0.9))
     cache_per_s = max((rate.per_s for rate in bandwidth.pop(_CACHE, ())), default=0.0)
     reporter.check_cancelled()
-    region_s = parallel_region_s(threads, REGION_SHARE * limit_s)
+    region_s = parallel_region_s(threads, _REGION_SHARE * limit_s)
     reporter.check_cancelled()
-    load_mhz = None if idle_mhz is None else _load_mhz(cpus, threads, FREQUENCY_SHARE * limit_s)
+    load_mhz = None if idle_mhz is None else _load_mhz(cpus, threads, _FREQUENCY_SHARE * limit_s)
     reporter.progress(1)
-    measured = {
-        "frequency_idle_mhz": idle_mhz,
-        "frequency_load_mhz": load_mhz,
-        "scaling": scaling(convolution.get("fp32", ())),
+    facts |= {"frequency_idle_mhz": idle_mhz, "frequency_load_mhz": load_mhz}
+    return Limits(convolution, matrix, bandwidth, cache_per_s, cache_bytes, region_s, facts)
+
+
+def thread_counts(threads: int) -> tuple[int, ...]:
+    """Return the numbers of threads to measure with: powers of two from 1 on and `threads`, five at most."""
+    counts = [1 << power for power in range(threads.bit_length()) if 1 << power < threads] + [threads]
+    last = len(counts) - 1
+    return tuple(dict.fromkeys(counts[round(place * last / (_MAX_COUNTS - 1))] for place in range(_MAX_COUNTS)))
+
+
+@contextmanager
+def _using_threads(threads: int) -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def best_s(operation: Callable[[], object], limit_s: float) -> float:
+    """Return the best time of an operation in seconds, of a few calls at least, after a first one that does not count.
+
+    No further call begins after `limit_s`.
+    """
+    deadline_s, best, turn = time.perf_counter() + limit_s, math.inf, 0
+    operation()
+    while turn < _MIN_TURNS or time.perf_counter() < deadline_s:
+        began_s = time.perf_counter()
+        operation()
+        best, turn = min(best, time.perf_counter() - began_s), turn + 1
+    return best
+
+
+def best_rate(works: Sequence[Work], limit_s: float) -> float:
+    """Return the best work per second of some operations, timed in about `limit_s`."""
+    return max(work.amount / best_s(work.run, limit_s / len(works)) for work in works)
+
+
+def measure_rates(
+    makers: Mapping[str, Maker], counts: Sequence[int], limit_s: float, reporter: Reporter
+) -> dict[str, tuple[Rate, ...]]:
+    """Measure rates by number of threads, apart from what this PyTorch cannot compute.
+
+    Each measurement gets an equal part of what is left of `limit_s`.
+    """
+    deadline_s = time.perf_counter() + limit_s
+    measurements = [(name, threads) for _ in range(_PASSES) for name in makers for threads in counts]
+    best: dict[tuple[str, int], float] = {}
+    failed: set[str] = set()
+    for done, (name, threads) in enumerate(measurements):
+        reporter.check_cancelled()
+        reporter.progress(done / len(measurements))
+        part_s = (deadline_s - time.perf_counter()) / (len(measurements) - done)
+        if name in failed or (part_s <= 0 and (name, threads) in best):
+            continue
+        try:
+            with _using_threads(threads), torch.inference_mode():
+                rate = best_rate(makers[name](threads), part_s)
+        except (RuntimeError, AttributeError):  # no kernel for this processor, or no such operator
+            failed.add(name)
+            continue
+        best[name, threads] = max(rate, best.get((name, threads), 0))
+    return {
+        name: tuple(Rate(threads, best[name, threads]) for threads in counts) for name in makers if name not in failed
     }
-    return Limits(convolution, matrix, bandwidth, cache_per_s, cache_bytes, region_s, {**facts, **measured})
 
 
-def scaling(rates: Sequence[Rate]) -> Optional[float]:
-    """Return the rate with the most threads, divided by that of as many single threads; None if one is unmeasured."""
-    by_threads = {rate.threads: rate.per_s for rate in rates}
-    if 1 not in by_threads:
-        return None
-    return by_threads[max(by_threads)] / (max(by_threads) * by_threads[1])
+def formats() -> dict[str, torch.dtype]:
+    """Return FP32, and BF16 where there is a unit for it: without one, a single call may take seconds."""
+    return {"fp32": torch.float32, **({"bf16": torch.bfloat16} if processor.has_bf16_unit() else {})}
 
 
-def convolution_makers() -> dict[str, Maker]:
-    """Return for each number format a function that makes convolutions for a number of threads, counted in FLOP."""
-    return {name: partial(_convolutions, dtype) for name, dtype in _formats().items()}
-
-
-def matrix_makers() -> dict[str, Maker]:
-    """Return for each number format a function that makes matrix products for a number of threads, counted in FLOP."""
-    return {name: partial(_matrix_products, dtype) for name, dtype in _formats().items()}
-
-
-def _formats() -> dict[str, torch.dtype]:
-    """Return FP32, INT8, and BF16 where there is a unit for it: without one, a single call may take seconds."""
-    bf16 = {"bf16": torch.bfloat16} if processor.has_bf16_unit() else {}
-    return {"fp32": torch.float32, **bf16, "int8": torch.int8}
-
-
-def _convolutions(dtype: torch.dtype, threads: int) -> list[Work]:
+def convolutions(dtype: torch.dtype, threads: int) -> list[Work]:
+    """Return convolutions of a U-Net for a number of threads, counted in FLOP."""
     works = []
-    images = -(-threads // THREADS_PER_IMAGE)
-    for channels, size_px in CONVOLUTION_SHAPES:
+    images = -(-threads // _THREADS_PER_IMAGE)
+    for channels, size_px in _CONVOLUTION_SHAPES:
         random = torch.Generator().manual_seed(0)
         x = torch.randn(images, channels, size_px, size_px, generator=random)
         w = torch.randn(channels, channels, 3, 3, generator=random)
         flop = 2.0 * x.numel() * w[0].numel()  # two for each weight at each pixel
-        run: Callable[[], object]
-        if dtype == torch.int8:
-            x = torch.quantize_per_tensor(x, 0.05, 64, torch.quint8).contiguous(memory_format=torch.channels_last)
-            w = torch.quantize_per_tensor(w, 0.05, 0, torch.qint8)
-            packed = torch.ops.quantized.conv2d_prepack(w, None, [1, 1], [1, 1], [1, 1], 1)
-            run = partial(torch.ops.quantized.conv2d, x, packed, 5.0, 64)
-        else:
-            x, w = (array.to(dtype).contiguous(memory_format=torch.channels_last) for array in (x, w))
-            run = partial(torch.conv2d, x, w, padding=1)
-        works.append(Work(flop, run))
+        x, w = (array.to(dtype).contiguous(memory_format=torch.channels_last) for array in (x, w))
+        works.append(Work(flop, partial(torch.conv2d, x, w, padding=1)))
     return works
 
 
-def _matrix_products(dtype: torch.dtype, threads: int) -> list[Work]:
+def matrix_products(dtype: torch.dtype, threads: int) -> list[Work]:
+    """Return matrix products for a number of threads, counted in FLOP."""
     random = torch.Generator().manual_seed(0)
     works = []
-    for size in LARGE_MATRIX_SIZES if threads > THREADS_PER_IMAGE else MATRIX_SIZES:
+    for size in _LARGE_MATRIX_SIZES if threads > _THREADS_PER_IMAGE else _MATRIX_SIZES:
         run: Callable[[], object]
         if dtype == torch.int8:
             a, b = (torch.randint(-127, 128, (size, size), generator=random).to(dtype) for _ in range(2))
@@ -133,18 +188,17 @@ def array_bytes(cache_bytes: int, available_bytes: int) -> int:
 
     It is less where memory is short or the cache very large: there it counts as memory. An unknown cache is 0.
     """
-    limit_bytes = min(MAX_ARRAYS_BYTES, int(available_bytes * MAX_SHARE_OF_MEMORY)) // 3
-    return min(4 * max(cache_bytes, MIN_CACHE_BYTES), limit_bytes)
+    limit_bytes = min(_MAX_ARRAYS_BYTES, int(available_bytes * _MAX_SHARE_OF_MEMORY)) // 3
+    return min(4 * max(cache_bytes, _MIN_CACHE_BYTES), limit_bytes)
 
 
 def memory_works(size_bytes: int) -> dict[str, Work]:
-    """Return a triad, a read and a copy of FP32 arrays of this size each; all threads touch their memory."""
+    """Return a triad and a read of FP32 arrays of this size each; all threads touch their memory."""
     a, b, c = (torch.full((size_bytes // 4,), float(value)) for value in range(3))
     bytes_each = 4.0 * a.numel()
     return {
         "triad": Work(3 * bytes_each, partial(torch.add, b, c, alpha=3.0, out=a)),
         "read": Work(bytes_each, b.sum),
-        "copy": Work(2 * bytes_each, partial(a.copy_, b)),
     }
 
 
@@ -153,7 +207,7 @@ def _bandwidth(
 ) -> dict[str, tuple[Rate, ...]]:
     """Return bytes per second of memory and, where its size is known, of a triad in half of the cache as _CACHE."""
     began_s = time.perf_counter()
-    with using_threads(max(counts)):
+    with _using_threads(max(counts)):
         works = memory_works(array_bytes(cache_bytes, memory.available_bytes()))
         if cache_bytes:
             works[_CACHE] = memory_works(cache_bytes // 2 // 3)["triad"]  # three arrays
@@ -174,24 +228,24 @@ def parallel_region_s(threads: int, limit_s: float) -> float:
         return 0.0
     times_s = []
     for count in (threads, 1):
-        elements = torch.zeros(count * GRAIN, dtype=torch.uint8)
-        with using_threads(count), torch.inference_mode():
-            times_s += best_times_s([partial(_add_often, elements)], limit_s / 2)
-    return max(0.0, (times_s[0] - times_s[1]) / ADDITIONS)
+        elements = torch.zeros(count * _GRAIN, dtype=torch.uint8)
+        with _using_threads(count), torch.inference_mode():
+            times_s.append(best_s(partial(_add_often, elements), limit_s / 2))
+    return max(0.0, (times_s[0] - times_s[1]) / _ADDITIONS)
 
 
 def _add_often(elements: torch.Tensor) -> None:
-    for _ in range(ADDITIONS):
+    for _ in range(_ADDITIONS):
         elements.add_(1)
 
 
 def _load_mhz(cpus: Sequence[int], threads: int, limit_s: float) -> Optional[float]:
     """Return the frequency while all threads multiply matrices."""
     readings: list[Optional[float]] = []
-    with using_threads(threads), ThreadPoolExecutor(1) as pool:
-        load = pool.submit(best_rate, matrix_makers()["fp32"](threads), limit_s)
+    with _using_threads(threads), ThreadPoolExecutor(1) as pool:
+        load = pool.submit(best_rate, matrix_products(torch.float32, threads), limit_s)
         while not (load.done() and readings):
-            time.sleep(limit_s / FREQUENCY_READINGS)
+            time.sleep(limit_s / _FREQUENCY_READINGS)
             readings.append(machine_facts.frequency_mhz(cpus))
     known_mhz = [reading for reading in readings if reading is not None]
     return median(known_mhz) if known_mhz else None

@@ -1,4 +1,4 @@
-"""Facts of the machine that decide on its speed: cores, caches, frequency, huge pages, allocator, container limits.
+"""Facts of the machine that decide on its speed: cores, caches, frequency, allocator, container limit.
 
 Scope: files below /sys and /proc, and page faults. Unknown facts, as on other systems, are None. Independent of how
 fast the machine is, which `limits` measures.
@@ -15,7 +15,7 @@ from typing import Any, Optional
 
 import psutil
 
-from ..system import machine, memory, processor
+from ..system import machine, processor
 from ..system.machine import SYS, core_siblings, cpu_folder, read_text
 from ..system.memory import MEMBERSHIP, MOUNTS, group_folders
 
@@ -41,20 +41,14 @@ def facts(sys_root: Path = SYS, proc_root: Path = PROC, cpus: Optional[Collectio
     """
     cpus = processor.usable_cpus() if cpus is None else cpus
     groups = proc_root / "self/cgroup", sys_root / "fs/cgroup"
-    left_bytes = memory.control_group_bytes(*groups)
-    if left_bytes is not None and left_bytes > psutil.virtual_memory().total:
-        left_bytes = None  # version 1 without a limit
     return {
         "cpus": len(cpus),
         "cores": physical_core_count(cpus, sys_root) or psutil.cpu_count(logical=False),
-        "threads_a_core": threads_a_core(cpus, sys_root),
         "numa_nodes": len(set(machine.numa_nodes(cpus, sys_root).values())) or None,
         "governor": governor(cpus, sys_root),
-        "huge_pages": huge_pages(sys_root),
         "allocator": allocator_name(proc_root),
         "keeps_freed_memory": keeps_freed_memory(),
         "container_cores": quota_cores(*groups),
-        "container_memory_left_bytes": left_bytes,
         "instruction_sets": " ".join(processor.instruction_sets()) or None,
         "instruction_sets_limited_by": processor.limit() or None,
     }
@@ -63,11 +57,6 @@ def facts(sys_root: Path = SYS, proc_root: Path = PROC, cpus: Optional[Collectio
 def physical_core_count(cpus: Collection[int], sys_root: Path = SYS) -> Optional[int]:
     """Return how many physical cores some logical CPUs belong to."""
     return len(set(core_siblings(cpus, sys_root))) or None
-
-
-def threads_a_core(cpus: Collection[int], sys_root: Path = SYS) -> Optional[int]:
-    """Return how many of some logical CPUs share a core at most (SMT)."""
-    return max((len(siblings & set(cpus)) for siblings in core_siblings(cpus, sys_root)), default=None)
 
 
 def governor(cpus: Collection[int], sys_root: Path = SYS) -> Optional[str]:
@@ -104,12 +93,6 @@ def last_level_cache_bytes(cpus: Collection[int], sys_root: Path = SYS) -> int:
         if level.isdecimal() and parts:
             caches.setdefault(int(level), {})[shared] = int(parts[1]) * _SIZES.get(parts[2], 1)
     return sum(caches[max(caches)].values()) if caches else 0
-
-
-def huge_pages(sys_root: Path = SYS) -> Optional[str]:
-    """Return when the system takes transparent huge pages: always, madvise or never."""
-    chosen = re.search(r"\[(\w+)\]", read_text(sys_root / "kernel/mm/transparent_hugepage/enabled") or "")
-    return chosen[1] if chosen else None
 
 
 def allocator_name(proc_root: Path = PROC) -> Optional[str]:

@@ -1,11 +1,12 @@
 """Costs of operations: floating-point operations, memory traffic, shapes and layouts of every PyTorch operation.
 
+PyTorch's profiler knows neither the memory traffic nor the FLOP of gradients.
+
 Scope: PyTorch's dispatch. Independent of the computation, and of time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Optional
 
@@ -15,16 +16,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 from torch.utils.flop_counter import flop_registry
 
-DTYPES = {
-    torch.float32: "fp32",
-    torch.bfloat16: "bf16",
-    torch.float64: "fp64",
-    torch.float16: "fp16",
-    torch.int8: "int8",
-    torch.uint8: "uint8",
-    torch.int64: "int64",
-    torch.bool: "bool",
-}
+_DTYPES = {torch.float32: "fp32", torch.bfloat16: "bf16", torch.float64: "fp64", torch.float16: "fp16"}
 # Names under which functions are handed over, and those that the profiler knows.
 _NAMES = {"aten::_native_batch_norm_legit_no_training": "aten::native_batch_norm"}
 # Of long lists of tensors, as an optimizer takes them, no more shapes than these are named.
@@ -48,31 +40,16 @@ class OperationCost:
     dtype: str
 
 
-@dataclass(frozen=True)
-class Implementation:
-    """The implementations of the operations of one cost, joined by ` + `, and the time of reorders within a call."""
-
-    name: str
-    reorder_s: float
-
-
 class CostRecorder(TorchDispatchMode):
-    """Records the cost of every operation that is called within it, in order.
+    """Records the cost of every operation that is called within it, in order."""
 
-    Its marks are the names that were marked for a profiler (`record_function`), each with the position then: that of
-    another recording, or by default the number of operations in this one.
-    """
-
-    def __init__(self, position: Optional[Callable[[], int]] = None) -> None:
+    def __init__(self) -> None:
         super().__init__()
         self.costs: list[OperationCost] = []
-        self.marks: list[tuple[str, int]] = []
-        self._position = position or (lambda: len(self.costs))
 
     def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Optional[dict] = None) -> Any:
         kwargs = kwargs or {}
         if function.namespace == "profiler":
-            self.marks += [(args[0], self._position())] if "enter" in function.__name__ else []
             return function(*args, **kwargs)
         if torch.is_inference_mode_enabled() and function._overloadpacket not in flop_registry:
             with self:  # in this mode PyTorch hands over whole functions, such as conv2d
@@ -87,7 +64,6 @@ class CostRecorder(TorchDispatchMode):
 
 def _cost(function: Any, args: Any, kwargs: dict[str, Any], before: list[torch.Size], result: Any) -> OperationCost:
     count = flop_registry.get(function._overloadpacket)
-    flop = int(count(*args, **kwargs, out_val=result)) if count else 0
     named = _tensors((args, kwargs)) or _tensors(result)
     # Without biases and the like, so that an operation with and without one is the same.
     named_before = [shape for shape in before if len(shape) > 1] or before
@@ -95,11 +71,11 @@ def _cost(function: Any, args: Any, kwargs: dict[str, Any], before: list[torch.S
     name = function._schema.name
     return OperationCost(
         _NAMES.get(name, name),
-        flop,
+        int(count(*args, **kwargs, out_val=result)) if count else 0,
         _traffic_bytes(function._schema, args, kwargs, result),
         " ".join("x".join(map(str, shape)) or "1" for shape in shapes),
         layout_of(named[0]) if named else "",
-        DTYPES.get(named[0].dtype, str(named[0].dtype).removeprefix("torch.")) if named else "",
+        _DTYPES.get(named[0].dtype, str(named[0].dtype).removeprefix("torch.")) if named else "",
     )
 
 

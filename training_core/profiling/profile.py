@@ -34,10 +34,14 @@ class Kind:
 
 
 class Phase:
-    """Phases of a step; those of inference are the first two and the last two."""
+    """Phases of a step; those of inference are the first two and the last."""
 
     WAITING, FORWARD, BACKWARD, OPTIMIZER_STEP = "waiting for data", "forward", "backward", "optimizer"
-    VALIDATION, CONVERSION, UNACCOUNTED = "validation", "conversion to bytes", "unaccounted"
+    CONVERSION = "conversion to bytes"
+
+
+# The row of the time that the other rows of a breakdown leave.
+UNACCOUNTED = "unaccounted"
 
 
 class Bound:
@@ -89,8 +93,7 @@ class PrimitiveRow(Row):
 
     Shapes of inputs stand before those of outputs. The layout, such as `channels last`, and the dtype, such as `bf16`,
     are those of the first tensor. The implementation is the choice of oneDNN or OpenVINO, such as
-    `brgconv:avx512_core_bf16`; it is empty for kernels of PyTorch itself. Its time includes that of reorders between
-    memory layouts.
+    `brgconv:avx512_core_bf16`; it is empty for kernels of PyTorch itself.
     """
 
     kind: Text = Kind.OTHER
@@ -99,74 +102,19 @@ class PrimitiveRow(Row):
     layout: Text = ""
     dtype: Text = ""
     implementation: Text = ""
-    reorder_s: Amount = 0.0
-
-
-@dataclass(frozen=True)
-class Span:
-    """An activity of the main thread or the data thread, in seconds from the beginning of the step."""
-
-    thread: str
-    name: str
-    kind: str
-    layer: str
-    begin_s: float
-    duration_s: float
-
-
-@dataclass(frozen=True)
-class ThreadLoad:
-    """How busy a thread was over one step: the fraction of each interval, from 0 to 1, that it ran on a processor."""
-
-    name: str
-    busy: tuple[float, ...]
-    interval_s: float
-
-
-@dataclass(frozen=True)
-class TimeLine:
-    """The course of one step, with its phases as (name, begin, end) in seconds; loads where the system has them."""
-
-    phases: tuple[tuple[str, float, float], ...] = ()
-    spans: tuple[Span, ...] = ()
-    loads: tuple[ThreadLoad, ...] = ()
-
-
-@dataclass(frozen=True)
-class MemoryCurve:
-    """Bytes of tensors that are alive after each operation of a step, beyond those at its beginning.
-
-    Each phase has the index of its last operation. The base is that of parameters, gradients and optimizer state.
-    """
-
-    bytes: tuple[Annotated[int, Range(-_MAX, _MAX)], ...] = ()
-    phases: tuple[tuple[Text, Size], ...] = ()
-    base_bytes: Size = 0
-
-    def peaks(self) -> dict[str, int]:
-        """Return the peak by phase, in bytes."""
-        peaks: dict[str, int] = {}
-        begin = 0
-        for phase, end in self.phases:
-            peaks[phase] = max(self.bytes[begin : end + 1], default=0)
-            begin = end + 1
-        return peaks
 
 
 @dataclass(frozen=True)
 class Counters:
-    """Counters of the system, per step: minor page faults (new memory), and waits (involuntary context switches).
+    """Counters of the system: minor page faults (new memory) in a step, and shares of the processors' time.
 
     `system_share` is the fraction of the process' processor time that the system took, for page faults and the like.
-    `stolen_share` is the fraction of all cores' time that other processes or virtual machines took. `busy_share` is the
-    process' processor time as a fraction of the time of its threads.
+    `stolen_share` is the fraction of all cores' time that other processes or virtual machines took.
     """
 
     page_faults: Optional[Amount] = None
     system_share: Optional[Amount] = None
     stolen_share: Optional[Amount] = None
-    busy_share: Optional[Amount] = None
-    waits: Optional[Amount] = None
 
 
 @dataclass(frozen=True)
@@ -174,12 +122,11 @@ class Run:
     """The breakdown of a step of training or inference with one engine and one precision.
 
     Each breakdown is sorted by time, the longest first, but phases are in their order. The rows of `phases`, of `kinds`
-    and of `layers` add up to the step, with a row `unaccounted`. A step of training includes its part of validations.
+    and of `layers` add up to the step, with a row UNACCOUNTED.
 
     A typical step with the profiler takes `step_s` by the wall clock, with an interquartile range of `spread_s`. The
-    median step without it takes `plain_s`, to which the profiler adds the fraction `overhead_share`. The time line is
-    in the trace, not in the document. Options are those that advice may change: batch_size, chip_px, recompute and so
-    on.
+    median step without it takes `plain_s`, to which the profiler adds the fraction `overhead_share`. Options are those
+    that advice may change: batch_size, chip_px, recompute and so on.
     """
 
     what: Text
@@ -198,8 +145,6 @@ class Run:
     unaccounted_share: Signed = 0.0
     overhead_share: Signed = 0.0
     counters: Counters = Counters()
-    memory: MemoryCurve = MemoryCurve()
-    time_line: TimeLine = TimeLine()
     options: Annotated[Mapping[str, Any], Key("step_options")] = field(default_factory=dict)
     plain_s: Amount = 0.0
 
@@ -212,6 +157,11 @@ class Run:
     def images_per_s(self) -> float:
         """Images of `size_px` per second."""
         return self.batch_size / (self.plain_s or self.step_s)
+
+    def peak_share(self, limits: Limits) -> float:
+        """Return the floating-point operations of a step, as a fraction of the machine's peak in its time."""
+        peak = limits.peak(self.precision)
+        return sum(row.flop or 0.0 for row in self.primitives) / (self.step_s * peak) if peak else 0.0
 
 
 @dataclass(frozen=True)
@@ -227,7 +177,7 @@ class Limits:
     """The machine's limits, as measured; 0 where unknown.
 
     Peaks of convolutions and matrix products are by number format: fp32, bf16, int8; one that cannot be measured is
-    left out. The bandwidth of memory is that of triad (STREAM), read and copy; `cache_per_s` that of a triad within
+    left out. The bandwidth of memory is that of triad (STREAM) and read; `cache_per_s` that of a triad within
     half of the last-level cache. Starting an OpenMP region takes `parallel_region_s`. Facts of the machine are by name,
     see `system.machine`; None where the system does not provide it.
     """
@@ -251,6 +201,22 @@ class Limits:
         """The best bytes a second of memory."""
         return max((rate.per_s for rates in self.bandwidth.values() for rate in rates), default=0)
 
+    def least_s(self, flop: float, bytes_: float, dtype: str) -> tuple[float, str]:
+        """Return the shortest time that the machine can need for an operation, and what bounds it.
+
+        This is the roofline model (Williams et al., 2009): the machine needs at least the time for the floating-point
+        operations in the format `dtype` at the measured peak, and that for the bytes at the measured bandwidth; the
+        longer one bounds it. Half of the last-level cache holds the bytes of small operations. The time is 0 and the
+        bound empty where no limit is known.
+        """
+        peak = self.peak(dtype)
+        is_cached = bytes_ <= self.cache_bytes / 2 and self.cache_per_s > self.memory_per_s
+        per_s, where = (self.cache_per_s, Bound.CACHE) if is_cached else (self.memory_per_s, Bound.MEMORY)
+        compute_s, transfer_s = flop / peak if peak else 0.0, bytes_ / per_s if per_s else 0.0
+        if not compute_s and not transfer_s:
+            return 0.0, ""
+        return (compute_s, Bound.COMPUTE) if compute_s >= transfer_s else (transfer_s, where)
+
 
 @dataclass(frozen=True)
 class Trial:
@@ -269,8 +235,8 @@ class Trial:
 class Advice:
     """A change, its reason, and its estimated gain: the fraction of the time that it would save (Amdahl's law).
 
-    Evidence is the measurement, and the remedy the change. Options of the job apply it, or none. The link is to a page
-    of the guide and a heading, such as `guide.md#where-the-time-goes`.
+    The gain is 0 where it is unknown. Evidence is the measurement, and the remedy the change, which options of the job
+    apply, or none.
     """
 
     rule: Text
@@ -279,28 +245,17 @@ class Advice:
     remedy: Text
     gain: Signed
     options: Mapping[str, Any] = field(default_factory=dict)
-    link: Text = ""
     trial: Optional[Trial] = None
 
 
 @dataclass(frozen=True)
-class LossTime:
-    """How long a loss takes with its gradient, for the logits of one training step; also as a ratio to RoadSeg's."""
-
-    name: Text
-    time_s: Amount
-    ratio: Amount
-
-
-@dataclass(frozen=True)
 class Profile:
-    """A profile of this machine: the first run is the main one, and RoadSeg's is the first of the losses."""
+    """A profile of this machine; the first run is the main one."""
 
     hardware: Text
     limits: Limits
     runs: tuple[Run, ...]
     advice: tuple[Advice, ...] = ()
-    losses: tuple[LossTime, ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
     versions: Mapping[Text, Text] = field(default_factory=dict)
     warnings: tuple[Text, ...] = ()

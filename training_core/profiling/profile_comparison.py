@@ -10,16 +10,14 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Optional
 
 from .profile import Limits, PrimitiveRow, Profile, Row, Run
 
 FORMAT = "roadseg-profile-comparison-1"
-_BREAKDOWNS = ("phases", "kinds", "layers", "primitives")
-# Rows of a breakdown by the key that matches them.
-Groups = dict[tuple[str, ...], list[Row]]
+BREAKDOWNS = ("phases", "kinds", "layers", "primitives")
 
 
 @dataclass(frozen=True)
@@ -44,11 +42,6 @@ class Difference:
     def difference_s(self) -> float:
         """Seconds more than before; negative where it became faster."""
         return self.after_s - self.before_s
-
-    @property
-    def has_other_implementation(self) -> bool:
-        """Whether it is in both, in another implementation; the report's template asks for it."""
-        return bool(self.before_s and self.after_s) and self.implementation_before != self.implementation_after
 
 
 @dataclass(frozen=True)
@@ -83,7 +76,7 @@ class RunComparison:
 
 @dataclass(frozen=True)
 class LimitDifference:
-    """A limit of the machines in FLOP/s, OP/s, B/s, B or s; 0 where it was not measured."""
+    """A limit of the machines in FLOP/s, B/s, B or s; 0 where it was not measured."""
 
     name: str
     unit: str
@@ -97,23 +90,17 @@ class LimitDifference:
 
 
 @dataclass(frozen=True)
-class FactDifference:
-    """A fact of the machine, or a version, that differs; empty where a side does not have it."""
-
-    name: str
-    before: str
-    after: str
-
-
-@dataclass(frozen=True)
 class Comparison:
-    """Two profiles compared, without runs where they have no task in common."""
+    """Two profiles compared, without runs where they have no task in common.
+
+    Facts of the machines and versions that differ are texts before and after, empty where a side does not have them.
+    """
 
     hardware_before: str
     hardware_after: str
     runs: tuple[RunComparison, ...]
     limits: tuple[LimitDifference, ...]
-    facts: tuple[FactDifference, ...]
+    facts: Mapping[str, tuple[str, str]]
 
 
 def compare(before: Profile, after: Profile) -> Comparison:
@@ -123,38 +110,30 @@ def compare(before: Profile, after: Profile) -> Comparison:
         hardware_after=after.hardware,
         runs=tuple(_compare_runs(*pair) for pair in _pairs(before.runs, after.runs)),
         limits=tuple(_compare_limits(before.limits, after.limits)),
-        facts=tuple(_compare_facts(before, after)),
+        facts=dict(_compare_facts(before, after)),
     )
 
 
 def to_document(comparison: Comparison) -> dict[str, Any]:
     """Return a comparison as it is written to JSON, without empty members of rows."""
-    runs = [
-        {**dataclasses.asdict(run), "ratio": run.ratio, **{name: _rows(getattr(run, name)) for name in _BREAKDOWNS}}
-        for run in comparison.runs
-    ]
-    return {"format": FORMAT, **dataclasses.asdict(comparison), "runs": runs}
-
-
-def _rows(differences: Sequence[Difference]) -> list[dict[str, Any]]:
-    return [
-        {key: value for key, value in dataclasses.asdict(row).items() if value != ""}
-        | {"difference_s": row.difference_s}
-        for row in differences
-    ]
+    document = dataclasses.asdict(comparison)
+    for written, run in zip(document["runs"], comparison.runs):
+        written["ratio"] = run.ratio
+        for name in BREAKDOWNS:
+            written[name] = [
+                {key: value for key, value in vars(row).items() if value != ""} | {"difference_s": row.difference_s}
+                for row in getattr(run, name)
+            ]
+    return {"format": FORMAT, **document}
 
 
 def _pairs(before: Sequence[Run], after: Sequence[Run]) -> Iterator[tuple[Run, Run]]:
     """Yield which runs are compared: those alike, or the first ones that measure the same."""
     for what in dict.fromkeys(run.what for run in before):
-        firsts = {_key(run): run for run in reversed(after) if run.what == what}
-        alike = [(run, firsts[_key(run)]) for run in before if run.what == what and _key(run) in firsts]
-        others = [run for run in after if run.what == what][:1]
-        yield from alike or [(next(run for run in before if run.what == what), other) for other in others]
-
-
-def _key(run: Run) -> tuple[str, str, str]:
-    return run.what, run.engine, run.precision
+        of_before, of_after = ([run for run in runs if run.what == what] for runs in (before, after))
+        firsts = {run.name: run for run in reversed(of_after)}
+        alike = [(run, firsts[run.name]) for run in of_before if run.name in firsts]
+        yield from alike or zip(of_before[:1], of_after)
 
 
 def _compare_runs(before: Run, after: Run) -> RunComparison:
@@ -163,7 +142,11 @@ def _compare_runs(before: Run, after: Run) -> RunComparison:
 
     def differences(name: str) -> tuple[Difference, ...]:
         sides = [_groups(getattr(run, name), 0 if is_same_batch else run.batch_size) for run in (before, after)]
-        return _differences(sides[0], sides[1], scale, before.step_s)
+        found = [
+            _difference(sides[0].get(key, []), sides[1].get(key, []), scale, before.step_s)
+            for key in {**sides[0], **sides[1]}
+        ]
+        return tuple(sorted(found, key=lambda difference: -abs(difference.difference_s)))
 
     return RunComparison(
         before=before.name,
@@ -172,7 +155,7 @@ def _compare_runs(before: Run, after: Run) -> RunComparison:
         step_after_s=after.step_s * scale,
         scale=scale,
         notes=tuple(_notes(before, after, scale)),
-        **{name: differences(name) for name in _BREAKDOWNS},
+        **{name: differences(name) for name in BREAKDOWNS},
     )
 
 
@@ -185,7 +168,7 @@ def _notes(before: Run, after: Run, scale: float) -> Iterator[str]:
         )
     if before.threads != after.threads:
         yield f"Before it ran with {before.threads} threads, after with {after.threads}."
-    if _key(before) != _key(after):
+    if before.name != after.name:
         yield (
             f"Before it was {before.engine} {before.precision}, after {after.engine} {after.precision}: operations of "
             "different names are listed with 0 s on the other side."
@@ -197,10 +180,10 @@ def _notes(before: Run, after: Run, scale: float) -> Iterator[str]:
             yield f"The option {name} was {values[0]} before and {values[1]} after."
 
 
-def _groups(rows: Sequence[Row], batch_size: int) -> Groups:
+def _groups(rows: Sequence[Row], batch_size: int) -> dict[tuple[str, ...], list[Row]]:
     """Return rows by name, primitives also by phase and by shape, in which a batch size other than 0 does not count."""
     leading = re.compile(rf"(?<!\S){batch_size}x")
-    groups: Groups = {}
+    groups: dict[tuple[str, ...], list[Row]] = {}
     for row in rows:
         key: tuple[str, ...] = (row.name,)
         if isinstance(row, PrimitiveRow):
@@ -209,19 +192,14 @@ def _groups(rows: Sequence[Row], batch_size: int) -> Groups:
     return groups
 
 
-def _differences(before: Groups, after: Groups, scale: float, step_s: float) -> tuple[Difference, ...]:
-    """Return the differences of rows with the same key, the largest first."""
-    differences = []
-    for key in dict.fromkeys([*before, *after]):
-        sides = before.get(key, []), after.get(key, [])
-        before_s, after_s = (sum(row.time_s for row in rows) for rows in sides)
-        first = (sides[0] or sides[1])[0]
-        what: tuple[str, ...] = ()
-        if isinstance(first, PrimitiveRow):
-            what = (first.kind, first.phase, first.shape, *map(_implementations, sides))
-        share = (after_s * scale - before_s) / step_s
-        differences.append(Difference(first.name, before_s, after_s * scale, share, *what))
-    return tuple(sorted(differences, key=lambda difference: -abs(difference.difference_s)))
+def _difference(before: Sequence[Row], after: Sequence[Row], scale: float, step_s: float) -> Difference:
+    """Return the difference of rows of the same key."""
+    before_s, after_s = (sum(row.time_s for row in rows) for rows in (before, after))
+    first = (before or after)[0]
+    what: tuple[str, ...] = ()
+    if isinstance(first, PrimitiveRow):
+        what = (first.kind, first.phase, first.shape, _implementations(before), _implementations(after))
+    return Difference(first.name, before_s, after_s * scale, (after_s * scale - before_s) / step_s, *what)
 
 
 def _implementations(rows: Sequence[Row]) -> str:
@@ -232,20 +210,16 @@ def _implementations(rows: Sequence[Row]) -> str:
 def _compare_limits(before: Limits, after: Limits) -> Iterator[LimitDifference]:
     for dtype in ("fp32", "bf16", "int8"):
         if before.peak(dtype) or after.peak(dtype):
-            unit = "OP/s" if dtype == "int8" else "FLOP/s"
-            yield LimitDifference(f"{dtype} peak", unit, before.peak(dtype), after.peak(dtype))
-    for name, member, unit in (
-        ("memory bandwidth", "memory_per_s", "B/s"),
-        ("cache bandwidth", "cache_per_s", "B/s"),
-        ("last-level cache", "cache_bytes", "B"),
-        ("start of an OpenMP region", "parallel_region_s", "s"),
-    ):
-        yield LimitDifference(name, unit, getattr(before, member), getattr(after, member))
+            yield LimitDifference(f"{dtype} peak", "FLOP/s", before.peak(dtype), after.peak(dtype))
+    yield LimitDifference("memory bandwidth", "B/s", before.memory_per_s, after.memory_per_s)
+    yield LimitDifference("cache bandwidth", "B/s", before.cache_per_s, after.cache_per_s)
+    yield LimitDifference("last-level cache", "B", before.cache_bytes, after.cache_bytes)
+    yield LimitDifference("start of an OpenMP region", "s", before.parallel_region_s, after.parallel_region_s)
 
 
-def _compare_facts(before: Profile, after: Profile) -> Iterator[FactDifference]:
-    for sides in ((before.limits.machine, after.limits.machine), (before.versions, after.versions)):
-        for name in dict.fromkeys([*sides[0], *sides[1]]):
-            words = ["" if side.get(name) is None else str(side[name]) for side in sides]
-            if words[0] != words[1]:
-                yield FactDifference(name, *words)
+def _compare_facts(before: Profile, after: Profile) -> Iterator[tuple[str, tuple[str, str]]]:
+    sides = {**before.limits.machine, **before.versions}, {**after.limits.machine, **after.versions}
+    for name in {**sides[0], **sides[1]}:
+        old, new = ("" if side.get(name) is None else str(side[name]) for side in sides)
+        if old != new:
+            yield name, (old, new)

@@ -13,8 +13,7 @@ import dataclasses
 import json
 import math
 import tempfile
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,30 +24,20 @@ from ..jobs.json_fields import CONTROL_CHARACTERS, parse_file, read
 from .profile import Profile, Run
 
 if TYPE_CHECKING:
+    from torch.profiler import profile
+
     from .measurement import Measured
 
 FORMAT = "roadseg-profile-1"
 MAX_BYTES = 50_000_000
-# Of a trace of PyTorch; the rest describes the file, the machine and its graphics processors.
-_KEPT = ("schemaVersion", "traceEvents", "displayTimeUnit", "baseTimeNanoseconds")
-_DATA_THREAD = "data thread"
 
 
 def to_document(profile: Profile) -> dict[str, Any]:
-    """Return a profile as it is written to JSON, without unknown and empty members of rows."""
-    first, *others = (_run_document(run) for run in profile.runs or (None,))
-    return {
-        "format": FORMAT,
-        "hardware": _plain(profile.hardware),
-        "versions": _plain(profile.versions),
-        "options": _options(profile.options),
-        "warnings": _plain(profile.warnings),
-        "limits": _plain(profile.limits),
-        **first,
-        "advice": _plain(profile.advice),
-        "losses": _plain(profile.losses),
-        "further_runs": others,
-    }
+    """Return a profile as it is written to JSON."""
+    first, *others = [_run_document(run) for run in profile.runs] or [{}]
+    rest = {name: _plain(getattr(profile, name)) for name in ("hardware", "versions", "warnings", "limits", "advice")}
+    options = _plain(profile.options, without_passwords)
+    return {"format": FORMAT, **rest, "options": options, **first, "further_runs": others}
 
 
 def from_document(document: Any) -> Profile:
@@ -67,20 +56,7 @@ def from_document(document: Any) -> Profile:
     runs = [document, *(further if isinstance(further, list) else [further])]
     if "what" not in document and not further:  # nothing but the limits could be measured
         runs = []
-    return _with_tuples(read(Profile, {**document, "runs": runs}))
-
-
-def _with_tuples(profile: Profile) -> Profile:
-    """Return a profile whose options have tuples for lists, as jobs have them."""
-    runs = (replace(run, options=_tuples(run.options)) for run in profile.runs)
-    advice = (replace(piece, options=_tuples(piece.options)) for piece in profile.advice)
-    return replace(profile, options=_tuples(profile.options), runs=tuple(runs), advice=tuple(advice))
-
-
-def _tuples(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _tuples(member) for key, member in value.items()}
-    return tuple(map(_tuples, value)) if isinstance(value, list) else value
+    return read(Profile, {**document, "runs": runs})
 
 
 def read_profile(path: str) -> Profile:
@@ -109,7 +85,7 @@ def write_trace(path: Path, runs: Sequence[Measured]) -> None:
     ResourceError
         The temporary folder has no room for a trace.
     """
-    documents = [_trace_document(measured) for measured in runs]
+    documents = [_trace_document(measured.profiler) for measured in runs]
     base_ns = min(int(document.get("baseTimeNanoseconds", 0)) for document in documents)
     events = []
     for number, (measured, document) in enumerate(zip(runs, documents), 1):
@@ -120,86 +96,43 @@ def write_trace(path: Path, runs: Sequence[Measured]) -> None:
             for event in document["traceEvents"]
             if event.get("name") != "process_name" and isinstance(event.get("pid"), int)
         ]
-        events += _data_events(measured, number, base_ns, document)
-    path.write_text(
-        json.dumps(
-            {"schemaVersion": 1, "displayTimeUnit": "ms", "baseTimeNanoseconds": base_ns, "traceEvents": events}
-        ),
-        encoding="utf-8",
-    )
+    document = {"schemaVersion": 1, "displayTimeUnit": "ms", "baseTimeNanoseconds": base_ns, "traceEvents": events}
+    path.write_text(json.dumps(document), encoding="utf-8")
 
 
-def _trace_document(measured: Measured) -> dict[str, Any]:
+def _trace_document(profiler: profile) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         written = Path(folder, "trace.json")
-        measured.profiler.export_chrome_trace(str(written))
+        profiler.export_chrome_trace(str(written))
         try:
-            document = json.loads(written.read_text(encoding="utf-8", errors="replace"))
+            document: dict[str, Any] = json.loads(written.read_text(encoding="utf-8", errors="replace"))
         except (FileNotFoundError, ValueError) as error:  # PyTorch does not report a failure to write it
             raise ResourceError(
                 f"The trace cannot be written to the temporary folder {tempfile.gettempdir()}.",
                 "Free some space there, let the variable TMPDIR name another folder, or leave the trace out (trace).",
             ) from error
-    return {name: value for name, value in document.items() if name in _KEPT}
+    return document
 
 
-def _data_events(measured: Measured, process: int, base_ns: int, document: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the data thread's work within the time that the trace shows."""
-    base_own_ns = int(document.get("baseTimeNanoseconds", 0))
-    times_us = [event["ts"] for event in document["traceEvents"] if event.get("ph") == "X"]
-    begin_us, end_us = (min(times_us), max(times_us)) if times_us else (0.0, 0.0)
-    events = []
-    for begin_s, finish_s in measured.data_spans:
-        at_us = (begin_s * 1e9 - base_own_ns) / 1e3
-        if begin_us <= at_us <= end_us:
-            events.append({"ph": "X", "cat": "user_annotation", "name": "data", "pid": process, "tid": _DATA_THREAD,
-                          "ts": at_us + (base_own_ns - base_ns) / 1e3, "dur": (finish_s - begin_s) * 1e6})  # fmt: skip
-    return events
+def _run_document(run: Run) -> dict[str, Any]:
+    document = {field.name: _plain(getattr(run, field.name)) for field in dataclasses.fields(run)}
+    del document["options"]  # those at the top level are the job's
+    return {**document, "step_options": _plain(run.options, without_passwords)}
 
 
-def _run_document(run: Run | None) -> dict[str, Any]:
-    if run is None:
-        return {}
-    names = [field.name for field in dataclasses.fields(run) if field.name not in ("time_line", "options")]
-    document = {name: _plain(getattr(run, name)) for name in names}
-    document["memory"]["peaks"] = run.memory.peaks()  # for readers; it follows from the rest
-    return {**document, "step_options": _options(run.options)}  # those at the top level are the job's
+def _printable(text: str) -> str:
+    return CONTROL_CHARACTERS.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
 
 
-def _plain(value: Any) -> Any:
-    """Return a value as JSON holds it; dataclasses without unknown and empty members."""
+def _plain(value: Any, text: Callable[[str], str] = _printable) -> Any:
+    """Return a value as JSON holds it; `text` cleans its texts. Paths in options may be in any encoding."""
     if dataclasses.is_dataclass(value):
-        return {
-            field.name: _plain(getattr(value, field.name))
-            for field in dataclasses.fields(value)
-            if not _says_nothing(getattr(value, field.name), field)
-        }
+        return {field.name: _plain(getattr(value, field.name), text) for field in dataclasses.fields(value)}
     if isinstance(value, str):
-        return CONTROL_CHARACTERS.sub(lambda match: match[0].encode("unicode_escape").decode(), value)
+        return text(value)
     if isinstance(value, Mapping):
-        return {_plain(name): _plain(member) for name, member in value.items()}
-    return [_plain(item) for item in value] if isinstance(value, (list, tuple)) else _number(value)
-
-
-def _options(value: Any) -> Any:
-    """Return options as JSON holds them, without passwords; paths in them may be in any encoding."""
-    if isinstance(value, str):
-        return without_passwords(value)
-    if isinstance(value, Mapping):
-        return {str(name): _options(member) for name, member in value.items()}
-    return [_options(item) for item in value] if isinstance(value, (list, tuple)) else _number(value)
-
-
-def _number(value: Any) -> Any:
-    if isinstance(value, np.generic):
-        value = value.item()
+        return {text(str(name)): _plain(member, text) for name, member in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item, text) for item in value]
+    value = value.item() if isinstance(value, np.generic) else value
     return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def _says_nothing(value: Any, field: dataclasses.Field) -> bool:
-    """Whether a member is unknown, or empty as it is by default; one without a default is always written."""
-    if field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING:
-        return False
-    if isinstance(value, str):
-        return not value and not field.default
-    return not value if isinstance(value, (tuple, list, Mapping)) else _number(value) is None

@@ -1,9 +1,8 @@
-"""Traces of steps: the activity of the main thread at every moment, by phase, layer and operation.
+"""Traces of steps: a table of the time in each operation, by phase and layer, from the events of PyTorch's profiler.
 
-A step is cut into pieces that follow each other without a gap: operations, and the Python code between them. Operations
-are those of a step that was recorded with its costs (`operation_costs`); calls within them belong to them. Layers are
-the modules whose forward is under way. In the backward pass, a layer is that of the operation whose gradient is
-computed, by autograd's sequence numbers.
+The events of a step are a tree: the step, its parts and the modules of the model, which are marked here, and PyTorch's
+operations in them. Time in none of the recorded operations is that of Python. In the backward pass, an operation
+belongs to the layer of the operation whose gradient it computes, by autograd's sequence numbers.
 
 Scope: events of one thread. Independent of the model, and of conclusions.
 """
@@ -14,35 +13,64 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import Any, Optional
+from typing import Any
 
+import pandas as pd
 from torch import nn
 from torch.autograd.profiler import record_function
+from torch.profiler import ProfilerActivity, profile
 
 from .operation_costs import OperationCost
+from .profile import Kind, Phase
 
-PHASE_MARK, LAYER_MARK = "roadseg.phase:", "roadseg.layer:"
-# The layer of operations of the model outside of its parts.
-MODEL = "model"
+_STEP, _PART, _LAYER = "roadseg.step", "roadseg.part:", "roadseg.layer:"
+# The layer of operations of the model outside of its modules, and of those before the model.
+MODEL, INPUT = "model", "input"
 # Autograd's name for the computation of one gradient, which carries the sequence number of its forward operation.
 _GRADIENT = "autograd::engine::evaluate_function: "
 # Adds a gradient to that of a parameter, right after the operation that computed it.
 _ACCUMULATION = "AccumulateGrad"
+# In place of the number of an operation.
+PYTHON = -1
 
 
-def mark_phase(name: str) -> None:
-    """Mark the end of a phase for a profiler that is recording."""
-    with record_function(PHASE_MARK + name):
-        pass
+@dataclass(frozen=True)
+class _Part:
+    """A part of a step that is marked: its phase and layer, and those of what follows up to the next one."""
+
+    phase: str
+    layer: str
+    phase_after: str
+    layer_after: str
+
+
+WAITING, TRAINED_MODEL, INFERENCE, LOSS, OPTIMIZER = "waiting", "trained model", "inference", "loss", "optimizer"
+_PARTS = {
+    WAITING: _Part(Phase.WAITING, Phase.WAITING, Phase.FORWARD, INPUT),
+    TRAINED_MODEL: _Part(Phase.FORWARD, MODEL, Phase.FORWARD, Kind.LOSS),
+    INFERENCE: _Part(Phase.FORWARD, MODEL, Phase.CONVERSION, Phase.CONVERSION),
+    LOSS: _Part(Phase.FORWARD, Kind.LOSS, Phase.BACKWARD, Kind.LOSS),
+    OPTIMIZER: _Part(Phase.OPTIMIZER_STEP, Kind.OPTIMIZER, Phase.OPTIMIZER_STEP, Kind.OPTIMIZER),
+}
+
+
+def marked_step() -> record_function:
+    """Mark a step for a profiler, within the context."""
+    return record_function(_STEP)
+
+
+def marked(part: str) -> record_function:
+    """Mark a part of a step for a profiler, within the context: WAITING, LOSS and so on."""
+    return record_function(_PART + part)
 
 
 @contextmanager
-def marked_layers(model: nn.Module) -> Iterator[None]:
-    """Mark the forward of each of a model's modules for a profiler, within the context."""
+def profiled(model: nn.Module | None) -> Iterator[profile]:
+    """Profile what is computed within the context; modules of the model, if it is one of PyTorch, are marked."""
     open_marks: list[record_function] = []
 
     def enter(name: str) -> None:
-        mark = record_function(LAYER_MARK + name)
+        mark = record_function(_LAYER + name)
         mark.__enter__()
         open_marks.append(mark)
 
@@ -50,142 +78,117 @@ def marked_layers(model: nn.Module) -> Iterator[None]:
         open_marks.pop().__exit__(None, None, None)
 
     with ExitStack() as stack:
-        for path, module in model.named_modules():
+        for path, module in model.named_modules() if model else ():
             stack.callback(module.register_forward_pre_hook(lambda *_, name=path or MODEL: enter(name)).remove)
             stack.callback(module.register_forward_hook(leave, always_call=True).remove)
-        yield
+        with profile(activities=[ProfilerActivity.CPU]) as profiler:
+            yield profiler
 
 
-@dataclass(frozen=True)
-class Event:
-    """An event of the profiler on the main thread, in nanoseconds since 1970.
+def trace_of(profiler: profile, costs: Sequence[OperationCost], operations: Sequence[OperationCost]) -> pd.DataFrame:
+    """Return the time in each operation of the profiled steps, and that of Python between them.
 
-    Its sequence is autograd's number, negative or huge without one.
+    Parameters
+    ----------
+    costs
+        Those of the operations of one step, in order.
+    operations
+        The same ones, each once; the table has their places here.
+
+    Returns
+    -------
+    pandas.DataFrame
+        In the order of time: step (from 0), phase, layer, operation (PYTHON without one), time_s, and begin_s, seconds
+        since 1970.
     """
+    numbers = {operation: number for number, operation in enumerate(operations)}
+    rows = [
+        (number, *row) for number, step in enumerate(_steps_of(profiler)) for row in _Walk(costs, numbers).rows_of(step)
+    ]
+    return pd.DataFrame(rows, columns=["step", "phase", "layer", "operation", "time_s", "begin_s"])
+
+
+@dataclass
+class _Event:
+    """An event of the profiler with those within it, in nanoseconds since 1970, and autograd's sequence number."""
 
     name: str
     begin_ns: int
     end_ns: int
-    sequence: int = -1
-
-
-@dataclass(frozen=True)
-class Piece:
-    """A part of a step: an operation, or Python code, which has no name. Outside of the model it has no layer."""
-
-    name: str
-    phase: str
-    layer: str
-    begin_ns: int
-    end_ns: int
-    cost: Optional[OperationCost] = None
+    sequence: int
+    inner: list[_Event]
 
     @property
     def duration_s(self) -> float:
-        """Wall-clock time."""
         return (self.end_ns - self.begin_ns) / 1e9
 
 
-@dataclass(frozen=True)
-class TracedStep:
-    """One step: its phases in order, as (name, begin, end) in nanoseconds since 1970, and its pieces."""
-
-    phases: tuple[tuple[str, int, int], ...]
-    pieces: tuple[Piece, ...]
-
-    @property
-    def duration_s(self) -> float:
-        """Wall-clock time."""
-        return (self.phases[-1][2] - self.phases[0][1]) / 1e9
-
-
-def events_of(profiler: Any) -> list[Event]:
-    """Return the events of the thread that marked phases, by begin; of those that begin at once, the longest first."""
-    events = profiler.profiler.kineto_results.events()
-    marks = [event.start_thread_id() for event in events if event.name().startswith(PHASE_MARK)]
-    found = [
-        Event(event.name(), event.start_ns(), event.end_ns(), event.sequence_nr())
-        for event in events
-        if marks and event.start_thread_id() == marks[0]
+def _steps_of(profiler: profile) -> list[_Event]:
+    """Return the steps as trees of events; `profiler.events()` makes them ten times as slowly."""
+    found = profiler.profiler.kineto_results.events()
+    threads = [event.start_thread_id() for event in found if event.name() == _STEP]
+    events = [
+        _Event(event.name(), event.start_ns(), event.end_ns(), event.sequence_nr(), [])
+        for event in found
+        if threads and event.start_thread_id() == threads[0]
     ]
-    return sorted(found, key=lambda event: (event.begin_ns, -event.end_ns))
-
-
-def traced_steps(events: Sequence[Event], last_phase: str, costs: Sequence[OperationCost]) -> list[TracedStep]:
-    """Cut events, sorted as by `events_of`, into steps and pieces, with the costs of the operations of one step.
-
-    A step ends with the last phase. Events before its first end are left out, since their step began before.
-    """
-    marks = [(event.name.removeprefix(PHASE_MARK), event.end_ns) for event in events
-             if event.name.startswith(PHASE_MARK)]  # fmt: skip
-    ends = [number for number, (name, _) in enumerate(marks) if name == last_phase]
-    steps = []
-    for before, last in zip(ends, ends[1:]):
-        numbers = range(before + 1, last + 1)
-        phases = tuple((marks[number][0], marks[number - 1][1], marks[number][1]) for number in numbers)
-        begin_ns, end_ns = phases[0][1], phases[-1][2]
-        inside = [event for event in events if begin_ns <= event.begin_ns and event.end_ns <= end_ns]
-        steps.append(TracedStep(phases, tuple(_pieces(inside, phases, costs))))
+    steps, outer = [], list[_Event]()
+    for event in sorted(events, key=lambda event: (event.begin_ns, -event.end_ns)):
+        while outer and outer[-1].end_ns <= event.begin_ns:
+            outer.pop()
+        if outer:
+            outer[-1].inner.append(event)
+        if outer or event.name == _STEP:
+            outer.append(event)
+        if event.name == _STEP:
+            steps.append(event)
     return steps
 
 
-class _Layers:
-    """Layers of events: that of the module, or in the backward pass that of the forward operation."""
+class _Walk:
+    """A walk through the events of a step."""
 
-    def __init__(self) -> None:
-        self._of_sequence: dict[int, str] = {}
+    def __init__(self, costs: Sequence[OperationCost], numbers: dict[OperationCost, int]) -> None:
+        # Operations by name, the first one last. In-place and other operations share a queue: autograd adds gradients
+        # in place unless they are recorded.
+        self._queues: dict[str, list[int]] = defaultdict(list)
+        for cost in reversed(costs):
+            self._queues[cost.name.rstrip("_")].append(numbers[cost])
+        self._layer_of_sequence: dict[int, str] = {}
         self._last_gradient = ""
 
-    def within(self, event: Event, outer: str) -> str:
-        """Return the layer of events within an event, in the layer `outer`."""
-        if event.name.startswith(LAYER_MARK):
-            return event.name.removeprefix(LAYER_MARK)
+    def rows_of(self, step: _Event) -> Iterator[tuple[str, str, int, float, float]]:
+        """Yield phase, layer, operation, seconds and begin of each piece of a step."""
+        phase, layer, at_ns = Phase.WAITING, Phase.WAITING, step.begin_ns
+        for event in step.inner:
+            part = _PARTS.get(event.name.removeprefix(_PART)) if event.name.startswith(_PART) else None
+            yield phase, layer, PYTHON, (event.begin_ns - at_ns) / 1e9, at_ns / 1e9
+            if part:
+                phase, layer = part.phase, part.layer
+            yield from self._within(event, phase, layer)
+            if part:
+                phase, layer = part.phase_after, part.layer_after
+            at_ns = event.end_ns
+        yield phase, layer, PYTHON, (step.end_ns - at_ns) / 1e9, at_ns / 1e9
+
+    def _within(self, event: _Event, phase: str, layer: str) -> Iterator[tuple[str, str, int, float, float]]:
+        layer, begin_s = self._layer(event, layer), event.begin_ns / 1e9
+        queue = self._queues.get(event.name.rstrip("_"))
+        if queue:  # what happens within an operation belongs to it
+            yield phase, layer, queue.pop(), event.duration_s, begin_s
+            return
+        yield phase, layer, PYTHON, event.duration_s - sum(inner.duration_s for inner in event.inner), begin_s
+        for inner in event.inner:
+            yield from self._within(inner, phase, layer)
+
+    def _layer(self, event: _Event, outer: str) -> str:
+        """Return the layer of what happens within an event, which itself lies in the layer `outer`."""
+        if event.name.startswith(_LAYER):
+            return event.name.removeprefix(_LAYER)
         if event.name.startswith(_GRADIENT):
             if _ACCUMULATION not in event.name:
-                self._last_gradient = self._of_sequence.get(event.sequence, outer)
-            return self._last_gradient
+                self._last_gradient = self._layer_of_sequence.get(event.sequence, outer)
+            return self._last_gradient or outer
         if event.sequence >= 0 and "Backward" not in event.name:
-            self._of_sequence[event.sequence] = outer
+            self._layer_of_sequence[event.sequence] = outer
         return outer
-
-
-def _pieces(
-    events: Sequence[Event], phases: Sequence[tuple[str, int, int]], costs: Sequence[OperationCost]
-) -> Iterator[Piece]:
-    """Yield the pieces of a step, in order and without gaps."""
-    # Costs by name of their operation, the first one last. In-place and other operations share a queue: autograd adds
-    # gradients in place unless they are recorded.
-    queues: dict[str, list[OperationCost]] = defaultdict(list)
-    for cost in reversed(costs):
-        queues[cost.name.rstrip("_")].append(cost)
-    layers = _Layers()
-    stack: list[tuple[int, str]] = []  # the end of each event that is under way, and the layer of events within it
-    cuts = iter(phases)
-    phase, at_ns, until_ns = next(cuts)
-
-    def python_until(end_ns: int) -> Iterator[Piece]:
-        nonlocal phase, at_ns, until_ns
-        while at_ns < end_ns:
-            begin_ns, at_ns = at_ns, min(end_ns, until_ns)
-            yield Piece("", phase, stack[-1][1] if stack else "", begin_ns, at_ns)
-            if at_ns == until_ns:
-                phase, _, until_ns = next(cuts, (phase, at_ns, end_ns))
-
-    for event in events:
-        while stack and stack[-1][0] <= event.begin_ns:
-            yield from python_until(stack[-1][0])
-            stack.pop()
-        if event.begin_ns < at_ns:
-            continue  # within an operation
-        yield from python_until(event.begin_ns)
-        layer = layers.within(event, stack[-1][1] if stack else "")
-        queue = queues.get(event.name.rstrip("_"))
-        if not queue:
-            stack.append((event.end_ns, layer))
-            continue
-        yield Piece(event.name, phase, layer, event.begin_ns, event.end_ns, queue.pop())
-        at_ns = event.end_ns
-    while stack:
-        yield from python_until(stack[-1][0])
-        stack.pop()
-    yield from python_until(phases[-1][2])

@@ -9,6 +9,7 @@ import io
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 from typing import TYPE_CHECKING, Any, Optional
 
 import numpy as np
@@ -84,18 +85,30 @@ def histogram(name: str, values: Sequence[float], x_label: str, y_label: str, co
 
 
 def _chart(name: str, draw: Callable[[Axes], None], x_label: str, y_label: str, columns: int) -> str:
-    """Return a drawing on axes as SVG, in the look of all charts, with a legend of several columns above."""
+    """Return a drawing with labeled axes as SVG, with a legend of several columns above."""
+
+    def draw_with_labels(axes: Axes) -> None:
+        draw(axes)
+        axes.legend(frameon=False, labelcolor=AXIS, loc="lower left", bbox_to_anchor=(0, 1), borderpad=0, ncols=columns)
+        axes.set_xlabel(x_label, color=AXIS)
+        axes.set_ylabel(y_label, color=AXIS)
+
+    return drawing(name, draw_with_labels)
+
+
+def drawing(name: str, draw: Callable[[Axes], None], size_inches: tuple[float, float] = _INCHES) -> str:
+    """Return what a function draws on axes as an `<svg>` element, in the look of all charts.
+
+    Screen readers read its name, which is unique on the page. The same drawing has the same text always.
+    """
     import matplotlib  # takes half a second to load, and only reports need it
     from matplotlib.figure import Figure
 
     text = io.StringIO()
     with matplotlib.rc_context({**_STYLE, "svg.hashsalt": name}):
-        figure = Figure(figsize=_INCHES, layout="constrained")
+        figure = Figure(figsize=size_inches, layout="constrained")
         axes = figure.add_subplot()
         draw(axes)
-        axes.legend(frameon=False, labelcolor=AXIS, loc="lower left", bbox_to_anchor=(0, 1), borderpad=0, ncols=columns)
-        axes.set_xlabel(x_label, color=AXIS)
-        axes.set_ylabel(y_label, color=AXIS)
         axes.grid(color=_RULE, lw=0.8)
         axes.set_axisbelow(True)
         axes.spines[["top", "right"]].set_visible(False)
@@ -103,11 +116,12 @@ def _chart(name: str, draw: Callable[[Axes], None], x_label: str, y_label: str, 
         axes.tick_params(colors=AXIS, length=3)
         figure.savefig(text, format="svg", transparent=True)
     svg = _NOT_FOR_HTML.sub("", text.getvalue()).strip()
-    return _SIZE.sub(f'<svg role="img" aria-label="{name}"', svg, count=1)
+    return _SIZE.sub(f'<svg role="img" aria-label="{escape(name)}"', svg, count=1)
 
 
 def smoothed(values: Sequence[float] | np.ndarray, window: int) -> np.ndarray:
     """Return the trailing moving mean over up to `window` values: (n,) float64."""
+    # The sum over a window is the difference of two cumulative sums; the first windows are shorter.
     total = np.concatenate([[0.0], np.cumsum(values)])
     last = np.arange(1, len(total))
     first = np.maximum(last - window, 0)

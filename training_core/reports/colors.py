@@ -1,13 +1,9 @@
 """Colors of charts, maps and overlays: the palette of Okabe and Ito (2008), which stays distinct in color blindness.
 
-Kinds of operations and phases have the same colors in all charts of a profile.
-
 Scope: hex codes, as CSS and matplotlib take them. Independent of drawings.
 """
 
 from __future__ import annotations
-
-from ..profiling.profile import Kind, Phase
 
 ORANGE, GREEN, YELLOW, BLUE = "#e69f00", "#009e73", "#f0e442", "#0072b2"
 VERMILION, PURPLE, SKY = "#d55e00", "#cc79a7", "#56b4e9"
@@ -15,40 +11,8 @@ VERMILION, PURPLE, SKY = "#d55e00", "#cc79a7", "#56b4e9"
 INK, AXIS, GRAY, PALE, FAINT, WHITE = "#1f2933", "#3c4650", "#8a9099", "#c9d2da", "#ebeef2", "#ffffff"
 BROWN = "#7a5230"
 
-KIND_COLORS = {
-    Kind.CONVOLUTION: BLUE,
-    Kind.NORMALIZATION: ORANGE,
-    Kind.ACTIVATION: GREEN,
-    Kind.POOLING: SKY,
-    Kind.UPSAMPLING: PURPLE,
-    Kind.ADDITION: YELLOW,
-    Kind.LOSS: VERMILION,
-    Kind.OPTIMIZER: BROWN,
-    Kind.COPY: INK,
-    Kind.PYTHON: GRAY,
-    Kind.OTHER: PALE,
-}
-PHASE_COLORS = {
-    Phase.WAITING: YELLOW,
-    Phase.FORWARD: SKY,
-    Phase.BACKWARD: ORANGE,
-    Phase.OPTIMIZER_STEP: BROWN,
-    Phase.VALIDATION: GREEN,
-    Phase.CONVERSION: PURPLE,
-}
-
 
 def rgb(color: str) -> tuple[int, int, int]:
     """Return red, green and blue, from 0 to 255, of a hex code."""
     red, green, blue = bytes.fromhex(color[1:])
     return red, green, blue
-
-
-def kind_color(kind: str) -> str:
-    """Return the color of a kind of operation."""
-    return KIND_COLORS.get(kind, PALE)
-
-
-def phase_color(phase: str) -> str:
-    """Return the color of a phase."""
-    return PHASE_COLORS.get(phase, FAINT)

@@ -1,18 +1,21 @@
 """Maps of lines and areas as inline SVG for HTML pages, and a sketch of a network that is too large for one.
 
+The SVG is written here: thousands of lines are one path of a kilobyte a line at most, and places have tooltips.
+
 Scope: lines and polygons in meters, and their colors. Independent of their meaning.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 
 import numpy as np
 import shapely
 
 from .colors import AXIS
-from .svg import drawing, path, ticks, words
 
 _WIDTH_PX, _MARGIN_PX, _TALLEST = 1000.0, 24.0, 1.2
 # A map of more lines makes a page that is slow to open.
@@ -59,7 +62,9 @@ def line_map(name: str, drawn: Mapping[str, MapLines | MapAreas]) -> str:
             parts += _lines(title, layer, to_picture, scale)
         else:
             parts += _areas(title, layer, to_picture, scale)
-    return drawing(name, _WIDTH_PX, height_px, [*parts, *_scale_bar(span_m, scale, height_px - _MARGIN_PX)])
+    parts += _scale_bar(span_m, scale, height_px - _MARGIN_PX)
+    size = f'viewBox="0 0 {_WIDTH_PX:.0f} {height_px:.0f}" style="max-width: none"'
+    return f'<svg role="img" aria-label="{escape(name)}" {size}>{"".join(parts)}</svg>'
 
 
 def dots(points: np.ndarray) -> np.ndarray:
@@ -71,10 +76,11 @@ def _lines(title: str, drawn: MapLines, to_picture: Callable[[np.ndarray], np.nd
     """Yield lines as one path, simplified to a third of a pixel."""
     simple = shapely.simplify(drawn.shapes, 0.3 / scale, preserve_topology=False)
     points, line = shapely.get_coordinates(simple, return_index=True)
+    # A point whose line is not that of the point before begins a line.
     begins = np.append(True, np.diff(line) > 0)
     steps = [f"{'ML'[not begin]}{x:.1f} {y:.1f}" for begin, (x, y) in zip(begins, to_picture(points))]
     style = {"stroke": drawn.color, "stroke_width": f"{drawn.width_px:g}", "stroke_linecap": "round"}
-    yield path("".join(steps), title, fill="none", stroke_linejoin="round", **style)
+    yield _path("".join(steps), title, fill="none", stroke_linejoin="round", **style)
 
 
 def _areas(title: str, drawn: MapAreas, to_picture: Callable[[np.ndarray], np.ndarray], scale: float) -> Iterator[str]:
@@ -89,16 +95,24 @@ def _areas(title: str, drawn: MapAreas, to_picture: Callable[[np.ndarray], np.nd
         steps.append("".join(f"M{'L'.join(f'{x:.1f} {y:.1f}' for x, y in points)}Z" for points in corners))
     for shape_title, shape_steps in zip(drawn.titles, steps) if drawn.titles else [(title, "".join(steps))]:
         if shape_steps:
-            yield path(shape_steps, shape_title, **style)
+            yield _path(shape_steps, shape_title, **style)
 
 
 def _scale_bar(span_m: float, scale: float, bottom_px: float) -> Iterator[str]:
     """Yield a scale bar: a round number of meters, about a fifth of the map."""
-    length_m = ticks(span_m, 5)[1]
+    power = 10.0 ** math.floor(math.log10(span_m / 5))
+    length_m = max(each * power for each in (1, 2, 5) if each * power <= span_m / 5 * (1 + 1e-9))
     text = f"{length_m / 1000:g} km" if length_m >= 1000 else f"{length_m:g} m"
     end_px = _MARGIN_PX + length_m * scale
-    yield path(f"M{_MARGIN_PX:.1f} {bottom_px:.1f}H{end_px:.1f}", stroke=AXIS, stroke_width=3)
-    yield words(end_px + 8, bottom_px + 5, text, font_size=15)
+    yield _path(f"M{_MARGIN_PX:.1f} {bottom_px:.1f}H{end_px:.1f}", stroke=AXIS, stroke_width=3)
+    font = f'font-family="system-ui, sans-serif" font-size="15" fill="{AXIS}"'
+    yield f'<text x="{end_px + 8:.1f}" y="{bottom_px + 5:.1f}" {font}>{text}</text>'
+
+
+def _path(steps: str, title: str = "", **attributes: object) -> str:
+    """Return a path with a tooltip; in the names of its attributes, underscores stand for hyphens."""
+    named = " ".join(f'{name.replace("_", "-")}="{value}"' for name, value in attributes.items())
+    return f'<path d="{steps}" {named}>' + (f"<title>{escape(title)}</title></path>" if title else "</path>")
 
 
 class RoadSketch:
@@ -111,6 +125,7 @@ class RoadSketch:
 
     def add(self, lines: np.ndarray) -> None:
         """Add lines, (n,) object, of a part of the network."""
+        # Lines whose number, counted over all parts, is a multiple of `every`.
         kept = lines[-self._seen % self.every :: self.every]
         self._seen += len(lines)
         self._parts.append(kept)

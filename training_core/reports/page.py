@@ -151,6 +151,7 @@ def _tinted(image: np.ndarray, where: np.ndarray, color: str, strength: float) -
 
 def _dimmed(image: np.ndarray, where: np.ndarray) -> np.ndarray:
     """Return the image dimmed, desaturated and hatched where it is ignored."""
+    # Pixels on every ninth diagonal are lighter, which hatches the area.
     row, column = np.arange(where.shape[0])[:, None], np.arange(where.shape[1])
     light = np.where((row + column) % _HATCH_PX == 0, 0.95, _DIMMED)[..., None]
     gray = 0.6 * image.mean(axis=2, keepdims=True) + 0.4 * image

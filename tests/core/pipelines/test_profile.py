@@ -57,12 +57,6 @@ def test_the_document_holds_the_limits_the_breakdown_and_the_advice(profiled):
     assert isinstance(document["advice"], list) and isinstance(document["overhead_share"], float)
 
 
-def test_the_losses_are_compared_with_those_of_other_libraries(profiled):
-    _, document, _ = profiled
-    names = [row["name"] for row in document["losses"]]
-    assert names[0] == "RoadSeg" and len(names) == 3
-
-
 @pytest.mark.slow
 def test_advice_that_options_apply_is_tried(tmp_path, monkeypatch):
     monkeypatch.setattr(profile, "engines_for", lambda model: ("native",))  # the others take long to load

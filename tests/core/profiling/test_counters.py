@@ -1,27 +1,20 @@
-"""What the system counts, by hand and of a thread that is known to be busy."""
-
-import threading
-import time
+"""Counters of the system, by hand."""
 
 import pytest
 
 from training_core.profiling import counters
-from training_core.profiling.counters import Reading, sampled_loads
-from training_core.system.timing import are_known
+from training_core.profiling.counters import Reading
 
 
-def test_counts_are_those_of_a_step_shares_those_of_the_time_and_unknown_ones_none():
-    before = Reading(wall_s=10, page_faults=100, waits=5, user_s=1.0, system_s=0.5, busy_s=20.0)
-    after = Reading(wall_s=14, page_faults=500, waits=9, user_s=6.0, system_s=1.5, busy_s=30.0)
-    found = counters.counters(before, after, steps=4, threads=2, cores=4)
+def test_page_faults_are_those_of_a_step_shares_those_of_the_time_and_unknown_ones_none():
+    before = Reading(wall_s=10, page_faults=100, user_s=1.0, system_s=0.5, busy_s=20.0)
+    after = Reading(wall_s=14, page_faults=500, user_s=6.0, system_s=1.5, busy_s=30.0)
+    found = counters.counters(before, after, steps=4, cores=4)
     assert found.page_faults == 100
-    assert found.waits == 1
     assert found.system_share == pytest.approx(1 / 6)
-    assert found.busy_share == pytest.approx(6 / 8)  # 6 s on two threads for 4 s
     assert found.stolen_share == pytest.approx(4 / 16)  # others took 4 s of four cores for 4 s
-    unknown = Reading(0, None, None, 0, 0, 0)
-    found = counters.counters(unknown, Reading(1, None, None, 0, 0, 0), 1, 1, 1)
-    assert (found.page_faults, found.waits, found.system_share) == (None, None, None)
+    found = counters.counters(Reading(0, None, 0, 0, 0), Reading(1, None, 0, 0, 0), 1, 1)
+    assert (found.page_faults, found.system_share) == (None, None)
 
 
 def test_readings_grow():
@@ -31,23 +24,3 @@ def test_readings_grow():
     assert second.wall_s > first.wall_s
     assert second.user_s + second.system_s >= first.user_s + first.system_s
     assert second.busy_s >= first.busy_s
-
-
-@pytest.mark.skipif(not are_known(), reason="this system does not count the threads' loads")
-def test_a_busy_thread_is_seen_and_an_idle_one_is_not():
-    is_over = threading.Event()
-    idle = threading.Thread(target=is_over.wait)
-    idle.start()
-    begin_s, ran_s = time.time(), time.thread_time()
-    with sampled_loads() as sampler:
-        while time.thread_time() < ran_s + 0.2:
-            pass
-        ran_s = time.thread_time() - ran_s
-    end_s = time.time()
-    is_over.set()
-    idle.join()
-    main, *others = sampler.loads(begin_s, end_s)  # threads of libraries may be busy, too
-    assert main.name == "main thread"
-    assert "data thread" not in {thread.name for thread in others}
-    assert all(0 <= share <= 1 for share in main.busy)
-    assert sum(main.busy) * main.interval_s == pytest.approx(ran_s, rel=0.5)

@@ -3,6 +3,7 @@
 import os
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from torch.nn import functional
@@ -19,8 +20,8 @@ from training_core.profiling.kernels import (
     parse_log,
     with_nodes,
 )
-from training_core.profiling.operation_costs import Implementation, OperationCost
-from training_core.profiling.step_trace import Piece, TracedStep
+from training_core.profiling.operation_costs import OperationCost
+from training_core.profiling.step_trace import PYTHON
 
 LINES = """\
 onednn_verbose,v1,info,oneDNN v3.7.1 (commit 8d263e69)
@@ -52,23 +53,20 @@ def test_a_convolution_is_caught_and_what_others_write_is_passed_on(capfd):
     assert capfd.readouterr().out == "somebody's line\n"
 
 
+COLUMNS = ["step", "phase", "layer", "operation", "time_s", "begin_s"]
+
+
 def test_primitives_belong_to_the_operation_during_which_they_ran():
-    one = OperationCost("aten::convolution", 1, 1, "a", "", "fp32")
-    other = OperationCost("aten::convolution", 1, 1, "b", "", "fp32")
-    second_ns = 10**9
-    pieces = (
-        Piece("aten::convolution", "forward", "x", second_ns, second_ns + 1000, one),
-        Piece("aten::convolution", "forward", "y", second_ns + 2000, second_ns + 3000, other),
-    )
+    rows = [(0, "forward", "x", 0, 1e-6, 1.0), (0, "forward", "", PYTHON, 1e-6, 1.000001)]
+    rows += [(0, "forward", "y", 1, 1e-6, 1.000002)]
     log = [
         OnednnPrimitive("reorder", "jit:uni", 1.0 + 100e-9, 200e-9),
         OnednnPrimitive("convolution", "brg", 1.0 + 400e-9, 500e-9),
         OnednnPrimitive("convolution", "between", 1.0 + 1200e-9, 300e-9),
         OnednnPrimitive("reorder", "simple:any", 1.0 + 2100e-9, 700e-9),
     ]
-    ran = implementations([TracedStep((("forward", second_ns, second_ns + 3000),), pieces)], log)
-    assert (ran[one].name, ran[one].reorder_s) == ("brg", pytest.approx(200e-9))
-    assert (ran[other].name, ran[other].reorder_s) == ("simple:any", 0)
+    ran = implementations(pd.DataFrame(rows, columns=COLUMNS), log)
+    assert ran == {0: "brg", 1: "simple:any"}
 
 
 @pytest.mark.skipif(bool(why_not("openvino")), reason="OpenVINO is not installed")
@@ -82,17 +80,20 @@ def test_nodes_have_the_layers_and_the_operations_of_the_model():
     paths = {name for name, _ in model.named_modules()}
     convolutions = [node for node in nodes if node.cost.name == "Convolution"]
     assert len(convolutions) == 31 and {node.layer for node in convolutions} <= paths
-    assert all(node.implementation.name and node.time_s >= 0 for node in convolutions)
+    assert all(node.implementation and node.time_s >= 0 for node in convolutions)
 
 
-def node(time_s):
-    return Node("a", OperationCost("Convolution", 1, 1, "", "", "fp32"), Implementation("brgconv", 0.0), time_s)
+COST = OperationCost("Convolution", 1, 1, "", "", "fp32")
 
 
-@pytest.mark.parametrize(("times_s", "ends"), [((1e-6, 3e-6), (1100, 4100)), ((10e-6, 10e-6), (4600, 9100))])
-def test_nodes_take_the_place_of_the_forward_phase_and_no_more_of_it_than_there_is(times_s, ends):
-    phases = (("waiting for data", 0, 100), ("forward", 100, 9100), ("conversion to bytes", 9100, 9200))
-    pieces = tuple(Piece("", phase, phase, begin, end) for phase, begin, end in phases)
-    step = with_nodes(TracedStep(phases, pieces), [node(time_s) for time_s in times_s])
-    assert [piece.end_ns for piece in step.pieces] == [100, *ends, 9100, 9200]
-    assert [piece.layer for piece in step.pieces] == ["waiting for data", "a", "a", "model", "conversion to bytes"]
+@pytest.mark.parametrize(
+    ("times_s", "expected_s"), [((1e-6, 3e-6), (1e-6, 3e-6, 5e-6)), ((9e-6, 9e-6), (4.5e-6, 4.5e-6, 0))]
+)
+def test_nodes_take_the_time_of_the_forward_phase_and_no_more_of_it_than_there_is(times_s, expected_s):
+    phases = (("waiting for data", 1e-7), ("forward", 4e-6), ("forward", 5e-6), ("conversion to bytes", 1e-7))
+    rows = [(0, phase, phase, PYTHON, time_s, float(number)) for number, (phase, time_s) in enumerate(phases)]
+    nodes = [Node("a", COST, "brgconv", time_s) for time_s in times_s]
+    found = with_nodes(pd.DataFrame(rows, columns=COLUMNS), nodes, [COST])
+    assert found["time_s"].tolist() == pytest.approx([1e-7, *expected_s, 1e-7])
+    assert found["layer"].tolist() == ["waiting for data", "a", "a", "model", "conversion to bytes"]
+    assert found["operation"].tolist() == [PYTHON, 0, 0, PYTHON, PYTHON]

@@ -1,108 +1,85 @@
-"""Traces of steps, cut from events with known answers."""
+"""Traces of steps that PyTorch's profiler saw."""
 
 import pytest
 import torch
 from torch import nn
-from torch.profiler import ProfilerActivity, profile
 
-from training_core.profiling.operation_costs import CostRecorder, OperationCost
-from training_core.profiling.step_trace import (
-    LAYER_MARK,
-    PHASE_MARK,
-    Event,
-    events_of,
-    mark_phase,
-    marked_layers,
-    traced_steps,
-)
+from training_core.profiling import step_trace
+from training_core.profiling.operation_costs import CostRecorder
+from training_core.profiling.profile import Kind, Phase
+from training_core.profiling.step_trace import PYTHON, marked, marked_step, profiled, trace_of
 
-CONVOLUTION = OperationCost("aten::convolution", 100, 10, "", "", "fp32")
-ADDITION = OperationCost("aten::add", 0, 10, "", "", "fp32")
-GRADIENT = "autograd::engine::evaluate_function: ConvolutionBackward0"
+MODEL = nn.Sequential(nn.Conv2d(3, 8, 3), nn.Sequential(nn.ReLU(), nn.Conv2d(8, 2, 3)))
+IMAGES = torch.ones(1, 3, 16, 16)
 
 
-def mark(name, at):
-    return Event(PHASE_MARK + name, at, at)
+def train(batches=1):
+    """A step with all its parts, as `subjects` marks them."""
+    with marked_step():
+        for _ in range(batches):
+            with marked(step_trace.WAITING):
+                images = IMAGES.clone()
+            images = images * 2
+            with marked(step_trace.TRAINED_MODEL):
+                logits = MODEL(images)
+            with marked(step_trace.LOSS):
+                loss = logits.square().sum()
+            loss.backward()
+        with marked(step_trace.OPTIMIZER):
+            torch._foreach_add_([parameter.detach() for parameter in MODEL.parameters()], 0.0)
 
 
-def brief(step):
-    return [(piece.name, piece.phase, piece.layer, piece.begin_ns, piece.end_ns) for piece in step.pieces]
-
-
-def test_a_step_is_cut_into_operations_and_the_code_between_them_without_gaps():
-    events = [
-        mark("end", 0),
-        Event("aten::conv2d", 10, 40),
-        Event("aten::convolution", 15, 35),
-        Event("aten::empty", 16, 18),
-        mark("forward", 50),
-        mark("end", 60),
-    ]
-    (step,) = traced_steps(events, "end", [CONVOLUTION])
-    assert step.phases == (("forward", 0, 50), ("end", 50, 60))
-    assert brief(step) == [
-        ("", "forward", "", 0, 10),
-        ("", "forward", "", 10, 15),
-        ("aten::convolution", "forward", "", 15, 35),
-        ("", "forward", "", 35, 40),
-        ("", "forward", "", 40, 50),
-        ("", "end", "", 50, 60),
-    ]
-    assert step.duration_s == pytest.approx(60e-9)
-
-
-def test_gradients_belong_to_the_layer_of_their_forward_operation():
-    events = [
-        mark("end", 0),
-        Event(LAYER_MARK + "a", 0, 20),
-        Event("aten::convolution", 5, 15, sequence=7),
-        Event(LAYER_MARK + "b", 20, 40),
-        Event("aten::convolution", 25, 35, sequence=8),
-        mark("forward", 50),
-        Event(GRADIENT, 60, 70, sequence=8),
-        Event("autograd::engine::evaluate_function: torch::autograd::AccumulateGrad", 70, 75),
-        Event(GRADIENT, 80, 90, sequence=7),
-        mark("end", 100),
-    ]
-    (step,) = traced_steps(events, "end", [CONVOLUTION, CONVOLUTION])
-    backward = [piece for piece in brief(step) if piece[1] == "end" and piece[2]]
-    assert backward == [("", "end", "b", 60, 70), ("", "end", "b", 70, 75), ("", "end", "a", 80, 90)]
-
-
-def test_operations_share_their_costs_in_order_and_what_precedes_a_first_step_is_left_out():
-    second = OperationCost("aten::add_", 0, 20, "", "", "fp32")
-    events = [
-        mark("end", 0),
-        Event("aten::add_", 1, 2),
-        Event("aten::add", 3, 4),
-        Event("aten::add", 5, 6),
-        mark("end", 9),
-    ]
-    (step,) = traced_steps(events, "end", [ADDITION, second])
-    assert [piece.cost for piece in step.pieces if piece.cost] == [ADDITION, second]
-    events = [mark("forward", 5), mark("end", 10), mark("forward", 20), mark("end", 30), mark("forward", 40)]
-    steps = traced_steps(events, "end", [])
-    assert [step.phases for step in steps] == [(("forward", 10, 20), ("end", 20, 30))]
-
-
-def test_real_layers_are_found_in_both_directions():
-    model = nn.Sequential(nn.Conv2d(3, 8, 3), nn.Sequential(nn.ReLU(), nn.Conv2d(8, 2, 3)))
-    images = torch.ones(1, 3, 16, 16)
-
-    def step():
-        model(images).sum().backward()
-        mark_phase("end")
-
+def traced(step, count=2):
+    """The trace of some steps with the name of each operation, their seconds, and the operations that touch memory."""
+    step()
     with CostRecorder() as recorder:
         step()
-    with marked_layers(model), profile(activities=[ProfilerActivity.CPU]) as profiler:
-        mark_phase("end")
-        step()
-    step()  # without marks of layers
-    (traced,) = traced_steps(events_of(profiler), "end", recorder.costs)
-    found = {piece.layer for piece in traced.pieces if piece.name == "aten::convolution"}
-    assert found == {"0", "1.1"}
-    assert {piece.layer for piece in traced.pieces if piece.name == "aten::convolution_backward"} == found
-    assert not any(module._forward_hooks or module._forward_pre_hooks for module in model.modules())
-    for before, after in zip(traced.pieces, traced.pieces[1:]):
-        assert before.end_ns == after.begin_ns
+    operations = list(dict.fromkeys(recorder.costs))
+    with profiled(MODEL) as profiler:
+        for _ in range(count):
+            step()
+    trace = trace_of(profiler, recorder.costs, operations)
+    durations_s = [event.cpu_time_total / 1e6 for event in profiler.events() if event.name == "roadseg.step"]
+    names = ["" if number == PYTHON else operations[number].name for number in trace["operation"]]
+    return trace.assign(name=names), durations_s, sorted(cost.name for cost in recorder.costs if cost.bytes)
+
+
+def test_a_trace_has_every_operation_once_a_step_and_all_of_its_time():
+    trace, durations_s, computing = traced(train)
+    assert trace.groupby("step")["time_s"].sum().tolist() == pytest.approx(durations_s)
+    for _, step in trace.groupby("step"):
+        assert sorted(name for name in step["name"] if name in computing) == computing
+    assert (trace["time_s"] >= 0).all() and trace["begin_s"].is_monotonic_increasing
+
+
+def test_operations_have_the_phase_and_layer_of_their_part_and_gradients_those_of_their_forward_operation():
+    trace, _, _ = traced(train)
+    assert list(dict.fromkeys(trace["phase"])) == [
+        Phase.WAITING, Phase.FORWARD, Phase.BACKWARD, Phase.OPTIMIZER_STEP
+    ]  # fmt: skip
+    places = trace[trace["step"] == 0].set_index("name")[["phase", "layer"]]
+    for name, expected in (
+        ("aten::clone", {(Phase.WAITING, Phase.WAITING)}),
+        ("aten::convolution", {(Phase.FORWARD, "0"), (Phase.FORWARD, "1.1")}),
+        ("aten::relu", {(Phase.FORWARD, "1.0")}),
+        ("aten::convolution_backward", {(Phase.BACKWARD, "0"), (Phase.BACKWARD, "1.1")}),
+        ("aten::threshold_backward", {(Phase.BACKWARD, "1.0")}),
+        ("aten::_foreach_add_", {(Phase.OPTIMIZER_STEP, Kind.OPTIMIZER)}),
+    ):
+        assert set(places.loc[[name]].itertuples(index=False, name=None)) == expected, name
+    assert {(Phase.FORWARD, "input"), (Phase.BACKWARD, Kind.LOSS)} <= set(places.itertuples(index=False, name=None))
+    assert not any(module._forward_hooks or module._forward_pre_hooks for module in MODEL.modules())
+
+
+def test_several_batches_of_a_step_have_their_phases_each():
+    trace, _, _ = traced(lambda: train(batches=2), count=1)
+    convolutions = trace[trace["name"].str.startswith("aten::convolution")]
+    changes = convolutions["phase"][convolutions["phase"] != convolutions["phase"].shift()]
+    assert changes.tolist() == [Phase.FORWARD, Phase.BACKWARD, Phase.FORWARD, Phase.BACKWARD]
+    assert len(convolutions) == 2 * 4
+
+
+def test_a_profiler_without_a_step_has_an_empty_trace():
+    with profiled(MODEL) as profiler:
+        MODEL(IMAGES)
+    assert trace_of(profiler, [], []).empty

@@ -1,6 +1,6 @@
 """The reports of profile and of compareprofiles, each as one HTML page.
 
-Scope: the content of both. Independent of how profiles are measured and compared, and of what all reports share.
+Scope: the content of both. Independent of how profiles are measured and compared; `reports` has the parts of all pages.
 """
 
 from __future__ import annotations
@@ -8,52 +8,57 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..jobs import CompareProfiles
 from ..jobs import Profile as ProfileJob
-from ..profiling.profile import Limits, Profile, Rate, Run
-from ..profiling.profile_comparison import Comparison, RunComparison
-from .colors import GREEN, KIND_COLORS, PHASE_COLORS, VERMILION, kind_color, phase_color
-from .page import ReportRecord, write_page
-from .profile_charts import flame_graph, memory_curve, time_line
-from .quantities import NONE, calls, number, percent, quantity, seconds
-from .roofline import roofline
+from ..reports.charts import drawing
+from ..reports.colors import AXIS, BLUE, BROWN, GRAY, GREEN, INK, ORANGE, PALE, PURPLE, SKY, VERMILION, WHITE, YELLOW
+from ..reports.page import ReportRecord, write_page
+from ..reports.quantities import NONE, calls, number, percent, quantity, seconds
+from .profile import Kind, Limits, Profile, Rate, Row, Run
+from .profile_comparison import BREAKDOWNS, Comparison, RunComparison
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 # Longer tables are cut; the JSON document has all rows.
 MAX_ROWS, MAX_ADVICE, MAX_DIFFERENCES = 20, 50, 25
-_BREAKDOWNS = {"Phases": "phases", "Kinds of operations": "kinds", "Layers": "layers", "Primitives": "primitives"}
-# How numbers are written, for templates.
-WRITERS = {
-    "seconds": seconds,
-    "quantity": quantity,
-    "percent": percent,
-    "number": number,
-    "calls": calls,
-    "kind_color": kind_color,
+_TITLES = dict(zip(BREAKDOWNS, ("Phases", "Kinds of operations", "Layers", "Primitives")))
+KIND_COLORS = {
+    Kind.CONVOLUTION: BLUE,
+    Kind.NORMALIZATION: ORANGE,
+    Kind.ACTIVATION: GREEN,
+    Kind.POOLING: SKY,
+    Kind.UPSAMPLING: PURPLE,
+    Kind.ADDITION: YELLOW,
+    Kind.LOSS: VERMILION,
+    Kind.OPTIMIZER: BROWN,
+    Kind.COPY: INK,
+    Kind.PYTHON: GRAY,
+    Kind.OTHER: PALE,
 }
+# How numbers are written, for templates.
+WRITERS: dict[str, Any] = {"seconds": seconds, "quantity": quantity, "percent": percent, "number": number}
+WRITERS |= {"calls": calls, "kind_color": lambda kind: KIND_COLORS.get(kind, PALE)}
 _NAMED_LOSSES = 3
 # Options of a step that are not shown: off, or shown as images per step.
 _OFF, _SHOWN_ELSEWHERE = ("no", "live", 0, -1, 1), ("batch_size", "chip_px", "tile_px")
-# Facts of `system.machine`.
+# Facts of `system.machine` and `limits`.
 _CAPTIONS = {
     "cpus": "Logical processors",
     "cores": "Physical cores",
-    "threads_a_core": "Threads a core (SMT)",
     "numa_nodes": "NUMA nodes",
     "governor": "Frequency governor",
-    "huge_pages": "Transparent huge pages",
-    "allocator": "Memory allocator",
     "keeps_freed_memory": "Freed memory stays in the process",
     "container_cores": "Container limit, cores",
-    "container_memory_left_bytes": "Container limit, memory left",
-    "instruction_sets": "Instruction sets",
-    "instruction_sets_limited_by": "Instruction sets limited by",
     "frequency_idle_mhz": "Frequency, idle",
     "frequency_load_mhz": "Frequency, under load",
-    "scaling": "Scaling from one to all threads",
 }
-_NONE_IS_NO_LIMIT = ("container_cores", "container_memory_left_bytes", "instruction_sets_limited_by")
+_NONE_IS_NO_LIMIT = ("container_cores", "instruction_sets_limited_by")
+# The roofline plot: how many primitives it shows, how many have a number, and the area of the longest one.
+_SHOWN, _NUMBERED, _AREA = 120, 6, 260
+_MARGIN = 1.6
 
 
 @dataclass(frozen=True)
@@ -91,7 +96,6 @@ def write_profile_report(profile: Profile, path: Path) -> None:
         path,
         ProfileJob,
         record,
-        profile=profile,
         summary=list(_summary(profile)),
         limits=_limits_table(profile.limits),
         facts=dict(_facts(profile)),
@@ -131,26 +135,88 @@ def _summary(profile: Profile) -> Iterator[str]:
 def _view(run: Run, limits: Limits, index: int) -> dict[str, Any]:
     """Return the values of a run for the page."""
     name = f"{run.name} ({index + 1})"  # two runs may have the same name, charts may not
-    kinds = dict.fromkeys([*(row.kind for row in run.primitives), *(span.kind for span in run.time_line.spans)])
+    tables = {title: getattr(run, breakdown) for breakdown, title in _TITLES.items()}
+    kinds = {Kind.PYTHON, *(row.kind for row in run.primitives)}
     return {
         "run": run,
         "headroom": headroom_of(run),
         "facts": dict(_run_facts(run)),
-        "tables": {title: (rows[:MAX_ROWS], len(rows)) for title, rows in _tables(run).items()},
-        "kinds": [(kind, kind_color(kind)) for kind in KIND_COLORS if kind in kinds],
-        "phases": [(phase, phase_color(phase)) for phase, _, _ in run.time_line.phases if phase in PHASE_COLORS],
+        "tables": {title: (rows[:MAX_ROWS], len(rows)) for title, rows in tables.items()},
+        "kinds": [(kind, color) for kind, color in KIND_COLORS.items() if kind in kinds],
+        "phases": phase_chart(f"Time by phase and kind of operation: {name}", run),
         "roofline": roofline(f"Roofline of {name}", run, limits),
-        "flame_graph": flame_graph(f"Flame graph of {name}", run.layers),
-        "time_line_s": max((end_s for _, _, end_s in run.time_line.phases), default=0.0),
-        "time_line": time_line(f"Time line of {name}", run.time_line),
-        "memory": memory_curve(f"Memory of {name}", run.memory),
-        "peaks": run.memory.peaks(),
     }
 
 
-def _tables(run: Run | RunComparison) -> dict[str, Any]:
-    """Return the rows of each breakdown by its title."""
-    return {title: getattr(run, name) for title, name in _BREAKDOWNS.items()}
+def phase_chart(name: str, run: Run) -> str:
+    """Return a chart of the time of each phase by kind of operation as SVG; empty without primitives."""
+    phases = [row.name for row in run.phases if row.time_s > 0]
+    if not run.primitives or not phases:
+        return ""
+
+    def draw(axes: Axes) -> None:
+        places = range(len(phases))
+        drawn_s = [0.0] * len(phases)
+        for kind, color in KIND_COLORS.items():
+            rows = [row for row in run.primitives if row.kind == kind]
+            times_s = [sum(row.time_s for row in rows if row.phase == phase) for phase in phases]
+            axes.barh(places, times_s, left=drawn_s, color=color, height=0.7, edgecolor=WHITE, lw=0.4)
+            drawn_s = [before_s + time_s for before_s, time_s in zip(drawn_s, times_s)]
+        whole_s = {row.name: row.time_s for row in run.phases}
+        rest_s = [max(0.0, whole_s[phase] - time_s) for phase, time_s in zip(phases, drawn_s)]
+        axes.barh(places, rest_s, left=drawn_s, color=KIND_COLORS[Kind.PYTHON], height=0.7, edgecolor=WHITE, lw=0.4)
+        axes.set_yticks(places, phases)
+        axes.invert_yaxis()
+        axes.xaxis.set_major_formatter(lambda value, _: seconds(value))
+
+    return drawing(name, draw, (8.6, 0.8 + 0.34 * len(phases)))
+
+
+def roofline(name: str, run: Run, limits: Limits) -> str:
+    """Return the roofline plot of a run as SVG, after Williams et al. (2009); empty if no primitive has FLOP and bytes.
+
+    It shows the FLOP/s that each primitive achieves, by its arithmetic intensity, under the measured roofs. Areas are
+    times; the longest primitives have their numbers in the table of primitives.
+    """
+    rows = [(place, row) for place, row in enumerate(run.primitives[:_SHOWN], 1) if _has_place(row)]
+    if not rows:
+        return ""
+    peaks = {dtype: limits.peak(dtype) for dtype in ("fp32", "bf16", "int8") if limits.peak(dtype) > 0}
+    slopes = {"memory": limits.memory_per_s, "cache": limits.cache_per_s}
+    slopes = {where: per_s for where, per_s in slopes.items() if per_s > 0}
+
+    def draw(axes: Axes) -> None:
+        x, y = [row.intensity or 0.0 for _, row in rows], [(row.flop or 0.0) / row.time_s for _, row in rows]
+        longest_s = max(row.time_s for _, row in rows)
+        areas = [max(12.0, _AREA * row.time_s / longest_s) for _, row in rows]
+        colors = [KIND_COLORS.get(row.kind, PALE) for _, row in rows]
+        axes.scatter(x, y, s=areas, c=colors, alpha=0.75, edgecolors=WHITE, linewidths=0.8, zorder=3)
+        for (place, _), at_x, at_y in list(zip(rows, x, y))[:_NUMBERED]:
+            axes.annotate(str(place), (at_x, at_y), (7, 7), textcoords="offset points", color=INK, zorder=4)
+        # All primitives, and where the roofs meet, are on the plot.
+        ridges = [peak / per_s for peak in peaks.values() for per_s in slopes.values()]
+        left, right = min([*x, *ridges]) / _MARGIN, max([*x, *ridges]) * _MARGIN
+        bottom, top = min(y) / _MARGIN, max([*y, *peaks.values()])
+        for (where, per_s), style in zip(slopes.items(), ("-", "--")):
+            begin, highest = max(left, bottom / per_s), max(peaks.values(), default=top)
+            axes.plot([begin, highest / per_s], [begin * per_s, highest], style, color=INK, lw=1.2)
+            axes.annotate(f"{where} {quantity(per_s, 'B/s')}", (begin, begin * per_s), (8, 2),
+                          textcoords="offset points", color=AXIS)  # fmt: skip
+        for (dtype, peak), style in zip(peaks.items(), ("-", "--", ":")):
+            begin = peak / max(slopes.values()) if slopes else left
+            axes.plot([begin, right], [peak, peak], style, color=INK, lw=1.2)
+            unit = "OP/s" if dtype == "int8" else "FLOP/s"
+            axes.annotate(f"{dtype.upper()} peak {quantity(peak, unit)}", (right, peak), (-4, 3), ha="right",
+                          textcoords="offset points", color=AXIS)  # fmt: skip
+        axes.set(xscale="log", yscale="log", xlim=(left, right), ylim=(bottom, top * _MARGIN))
+        axes.set_xlabel("arithmetic intensity in FLOP a byte", color=AXIS)
+        axes.yaxis.set_major_formatter(lambda value, _: quantity(value, "FLOP/s"))
+
+    return drawing(name, draw, (8.6, 4.4))
+
+
+def _has_place(row: Row) -> bool:
+    return (row.flop or 0) >= 1 and (row.bytes or 0) >= 1 and row.time_s > 1e-12
 
 
 def _run_facts(run: Run) -> Iterator[tuple[str, str]]:
@@ -160,14 +226,9 @@ def _run_facts(run: Run) -> Iterator[tuple[str, str]]:
     yield "Images a step", f"{run.batch_size} of {run.size_px} px"
     yield "Threads", f"{run.threads}"
     counters = run.counters
-    for name, value in (
-        ("Page faults a step", number(counters.page_faults)),
-        ("Processor time of the system", percent(counters.system_share)),
-        ("Stolen by others", percent(counters.stolen_share)),
-        ("Threads busy", percent(counters.busy_share)),
-        ("Involuntary context switches a step", number(counters.waits)),
-    ):
-        yield name, value
+    yield "Page faults a step", number(counters.page_faults)
+    yield "Processor time of the system", percent(counters.system_share)
+    yield "Stolen by others", percent(counters.stolen_share)
     labels = {field.name: field.option.label for field in ProfileJob.option_fields()}
     for name, value in run.options.items():
         if value not in _OFF and name not in _SHOWN_ELSEWHERE:
@@ -176,14 +237,14 @@ def _run_facts(run: Run) -> Iterator[tuple[str, str]]:
 
 def _limits_table(limits: Limits) -> tuple[list[int], list[tuple[str, list[tuple[str, str]]]]]:
     """Return the numbers of threads, and a row of rates with these for each limit."""
-    limits_by_name: dict[str, tuple[Sequence[Rate], str]] = {}
+    rates_by_name: dict[str, tuple[Sequence[Rate], str]] = {}
     for title, peaks in (("convolution", limits.convolution), ("matrix product", limits.matrix)):
         for dtype, rates in peaks.items():
-            limits_by_name[f"{title}, {dtype}"] = rates, "OP/s" if dtype == "int8" else "FLOP/s"
+            rates_by_name[f"{title}, {dtype}"] = rates, "OP/s" if dtype == "int8" else "FLOP/s"
     for name, rates in limits.bandwidth.items():
-        limits_by_name[f"memory, {name}"] = rates, "B/s"
-    threads = sorted({rate.threads for rates, _ in limits_by_name.values() for rate in rates})
-    return threads, [(name, [_cell(count, *limit) for count in threads]) for name, limit in limits_by_name.items()]
+        rates_by_name[f"memory, {name}"] = rates, "B/s"
+    threads = sorted({rate.threads for rates, _ in rates_by_name.values() for rate in rates})
+    return threads, [(name, [_cell(count, *rates) for count in threads]) for name, rates in rates_by_name.items()]
 
 
 def _cell(threads: int, rates: Sequence[Rate], unit: str) -> tuple[str, str]:
@@ -201,7 +262,7 @@ def _facts(profile: Profile) -> Iterator[tuple[str, str]]:
     yield "Last-level cache", f"{quantity(limits.cache_bytes or None, 'B')}, {quantity(limits.cache_per_s, 'B/s')}"
     yield "Start of an OpenMP region", seconds(limits.parallel_region_s)
     for name, value in limits.machine.items():
-        yield _CAPTIONS.get(name, str(name)), _fact(name, value)
+        yield _CAPTIONS.get(name, name.replace("_", " ").capitalize()), _fact(name, value)
 
 
 def _fact(name: str, value: Any) -> str:
@@ -210,10 +271,6 @@ def _fact(name: str, value: Any) -> str:
         return "none" if name in _NONE_IS_NO_LIMIT else "not readable"
     if isinstance(value, bool):
         return "yes" if value else "no"
-    if name == "scaling":
-        return percent(value)
-    if name.endswith("_bytes"):
-        return quantity(value, "B")
     return f"{value:.0f} MHz" if name.endswith("_mhz") else str(value)
 
 
@@ -255,7 +312,8 @@ def change(ratio: float) -> str:
 def _comparison_view(run: RunComparison) -> dict[str, Any]:
     """Return the values of a pair of runs for the page; the largest share of differences scales their bars."""
     tables = {}
-    for title, rows in _tables(run).items():
+    for breakdown, title in _TITLES.items():
+        rows = getattr(run, breakdown)
         largest = max((abs(row.share) for row in rows), default=0.0) or 1.0
         tables[title] = rows[:MAX_DIFFERENCES], len(rows), largest
     return {"run": run, "change": change(run.ratio), "tables": tables}

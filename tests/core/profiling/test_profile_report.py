@@ -9,9 +9,9 @@ import pytest
 
 from tests.core.support.browser import HOSTILE, Page, check_self_contained, squeezed
 from tests.core.support.profiles import LIMITS, make_profile, make_run
-from training_core.profiling.profile import Counters, Kind, MemoryCurve, PrimitiveRow, TimeLine
+from training_core.profiling.profile import Counters, Kind, PrimitiveRow
 from training_core.profiling.profile_comparison import compare
-from training_core.reports.profile_report import (
+from training_core.profiling.profile_report import (
     ComparisonRecord,
     change,
     headroom_of,
@@ -46,37 +46,32 @@ def test_the_headroom_is_what_primitives_take_beyond_their_roofs():
     assert headroom.other_s == pytest.approx(1.0 - 0.7)
 
 
-def test_the_report_shows_all_that_was_measured(tmp_path):
+def test_the_report_shows_the_measurements(tmp_path):
     rows = (
         PrimitiveRow("conv", 2.0, 0.5, 0.5, 0.01, 4e11, 2e9, 0.4, "compute", Kind.CONVOLUTION, "backward", "4x64x48x48",
-                     "channels last", "bf16", "brgconv:avx512_core_amx", 0.012),
+                     "channels last", "bf16", "brgconv:avx512_core_amx"),
     )  # fmt: skip
-    run = dataclasses.replace(make_run(), step_s=1.0, primitives=rows, steps=1234, plain_s=0.97)
+    run = make_run(step_s=1.0, primitives=rows, steps=1234, plain_s=0.97)
     page = Page(profile_page(make_profile(run), tmp_path))
     for words in (
         "A training step with native bf16 takes 1.00 s", "would take 200 ms (20 %)", "loses 300 ms in convolution",
-        "500 ms outside of such operations",
-        "First advice: batch normalization bound by memory. It saved 4.5 %",
+        "500 ms outside of such operations", "First advice: batch normalization. It saved 4.5 %",
         "Images per second 4.12", "Overhead of profiling 1.3 %", "The frequency under load cannot be read.",
-        "at 9 % of the memory bandwidth", "8.0 %", "310 ms \u2192 296 ms an image", "chip_px = 384",
-        "guide.md#profiling",
+        "8.0 %", "310 ms \u2192 296 ms an image", "chip_px = 384",
         "1.90 TFLOP/s \u00d7 3.8", "42.0 GB/s \u00d7 2.6", "Start of an OpenMP region 4.20 µs", "NUMA nodes 1",
-        "frequency under load not readable", "1,234 steps", "Without the profiler 970 ms", "Page faults a step 812",
-        "Stolen by others 1.2 %", "waiting for data", "decoder.blocks.3.conv1.0",
-        "conv backward · 4x64x48x48 · bf16 · channels last · brgconv:avx512_core_amx · reorders 12.0 ms",
-        "50 % 500 ms ± 5.00 ms 2 400 G 2.00 GB 200 40 % compute",
-        "Roofline", "Flame graph by module", "Time line of one step", "backward 2.69 GB",
-        "torchvision focal loss 4.90 ms \u00d7 2.33", "torch 2.8.0", "Time seconds 60.0 s",
+        "Frequency, under load not readable", "1,234 steps", "Without the profiler 970 ms", "Page faults a step 812",
+        "Stolen by others 1.2 %", "waiting for data", "decoder.blocks.3",
+        "conv backward · 4x64x48x48 · bf16 · channels last · brgconv:avx512_core_amx",
+        "50 % 500 ms ± 5.00 ms 2 400 G 2.00 GB 200 40 % compute", "BF16 peak 1.90 TFLOP/s", "memory 42.0 GB/s",
+        "torch 2.8.0", "Time seconds 60.0 s",
     ):  # fmt: skip
         assert squeezed(words) in squeezed(page.text), words
-    assert page.elements.count("svg") == 4
 
 
 def test_every_run_has_its_charts_and_tables_of_which_shorter_rows_are_counted(tmp_path):
     page = Page(profile_page(make_profile(), tmp_path))
-    assert page.elements.count("svg") == 8
     names = [value for name, value in page.attributes if name == "aria-label"]
-    assert len(set(names)) == 8
+    assert page.elements.count("svg") == len(set(names)) == 4
     assert "Training, native bf16" in page.text and "Inference, native bf16" in page.text
     run = make_run()
     assert f"{len(run.layers) - 20} shorter ones" in page.text and f"{len(run.primitives) - 20} shorter" in page.text
@@ -87,7 +82,6 @@ def test_wide_tables_scroll_and_nothing_is_fetched_and_nothing_runs(tmp_path):
         tables = re.findall(r'(<div class="scroll[^"]*">)?\s*<table>\s*<thead>', text)
         assert len(tables) > 4 and all(tables)
         check_self_contained(text)
-        assert "url(" not in text and not {"src", "href", "xlink:href"} & {name for name, _ in Page(text).attributes}
 
 
 def hostile_profile():
@@ -108,31 +102,29 @@ def hostile_profile():
     )
 
 
-def test_what_others_wrote_is_escaped(tmp_path):
+def test_text_of_others_is_escaped(tmp_path):
     report = profile_page(hostile_profile(), tmp_path)
     assert "/data/?.tif" in report  # a path in another encoding
     for text in (report, comparison_page(hostile_profile(), make_profile(), tmp_path)):
         assert "<script" not in text and HOSTILE in Page(text).text
 
 
-def test_what_could_not_be_measured_is_left_out_and_limits_alone_have_a_report(tmp_path):
-    bare = dataclasses.replace(
-        make_run(), layers=(), primitives=(), memory=MemoryCurve(), time_line=TimeLine(), counters=Counters()
-    )
+def test_missing_measurements_are_left_out_and_limits_alone_have_a_report(tmp_path):
+    bare = make_run(layers=(), primitives=(), counters=Counters())
     limits = dataclasses.replace(
         LIMITS, convolution={}, matrix={}, bandwidth={}, cache_per_s=0.0, cache_bytes=0, machine={}
     )
-    page = Page(profile_page(make_profile(bare, limits=limits, advice=(), losses=(), warnings=()), tmp_path))
+    page = Page(profile_page(make_profile(bare, limits=limits, advice=(), warnings=()), tmp_path))
     assert "svg" not in page.elements
     assert "how fast this computer could do that is not known" in page.text
-    for title in ("Advice", "Loss: self-check", "Warnings", "Roofline", "Memory over the step"):
+    for title in ("Advice", "Warnings", "Roofline"):
         assert title not in page.text
-    page = Page(profile_page(dataclasses.replace(make_profile(), runs=(), advice=(), losses=()), tmp_path))
+    page = Page(profile_page(dataclasses.replace(make_profile(), runs=(), advice=()), tmp_path))
     assert "only the limits of this computer were measured" in page.text
     assert "460 GFLOP/s" in page.text
 
 
-def test_a_comparison_shows_what_changed(tmp_path):
+def test_a_comparison_shows_the_differences(tmp_path):
     before, after = make_run(slowness=2.0), make_run(slowness=1.0)
     other = dataclasses.replace(after.primitives[0], implementation="brgconv:avx512_core_amx")
     after = dataclasses.replace(after, primitives=(other, *after.primitives[1:]))

@@ -1,0 +1,216 @@
+"""The workload of a profile: a model and an image, what is profiled with which engines, and steps with any options.
+
+Scope: what a job asks for. Independent of how time is measured.
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import rasterio
+import torch
+from torch import nn
+
+from ..errors import ImageryError, JobError
+from ..events import Reporter
+from ..geodata.grid import Grid
+from ..geodata.model_input import IMAGE, ModelInput, open_for_model
+from ..geodata.pixel_codes import BACKGROUND, IGNORE, ROAD
+from ..geodata.rasters import Band, Image, choose_bands, open_raster
+from ..geodata.tiling import round_up, tile_grid
+from ..jobs import ALL, BOTH, INFERENCE, TRAINING, Profile
+from ..jobs.recipe import USUAL_CHIP_PX
+from ..labels.labeled_images import LabeledImage
+from ..learning.training_memory import plan_memory
+from ..models import engines
+from ..models.architectures import Architecture, build_network
+from ..models.engines import Engine, NativeEngine, make_engine
+from ..models.loading import load_model
+from ..models.onnx_file import OnnxModel
+from ..models.recompute import recompute_activations
+from ..segmentation.inference import Predictor
+from ..system import processor
+from .profile import Run
+from .subjects import InferenceSteps, Subject, TrainingSteps, timed_steps
+
+# The generated scene: its least side, and the range of its ground resolution in meters. What it shows does not change
+# how long anything takes.
+_SCENE_PX, _SCENE_M, _SCENE_CRS = 1024, (0.25, 1.0), "EPSG:32633"
+# Chips are drawn from a part of the image whose side is this many times theirs.
+_CHIPS_PER_SIDE = 4
+# Labels do not change how long a step takes: stripes stand for roads.
+_STRIPE_PX, _STRIPES_APART_PX = 8, 40
+_TRIAL_WARM_UP, _TRIAL_STEPS = 3, 5
+
+
+@dataclass(frozen=True)
+class Workload:
+    """A model and an open image at its resolution, from which steps are made."""
+
+    job: Profile
+    model: nn.Module | OnnxModel
+    architecture: Architecture
+    image: Image
+    bands: tuple[Band, ...]
+
+    @contextmanager
+    def subject(
+        self, what: str, engine: Engine, options: Mapping[str, Any], reporter: Reporter
+    ) -> Iterator[tuple[Subject, dict[str, Any]]]:
+        """Make a subject with some options of the job changed, yield it with those of its steps, and close it.
+
+        Raises
+        ------
+        ImageryError
+            The image has no data to work on.
+        ResourceError
+            There is too little memory.
+        """
+        job = dataclasses.replace(self.job, **options)
+        torch.set_num_threads(job.threads)
+        subject: Subject
+        if what == INFERENCE:
+            subject, settings = self._inference(job, engine)
+        else:
+            # The engines that train are native ones, and an ONNX model has been refused.
+            subject, settings = self._training(job, cast(NativeEngine, engine), reporter)
+        with closing(subject):
+            yield subject, settings
+
+    def _training(self, job: Profile, engine: NativeEngine, reporter: Reporter) -> tuple[TrainingSteps, dict[str, Any]]:
+        grid = self.image.grid
+        chip_px = round_up(min(job.chip_px or USUAL_CHIP_PX, max(grid.width, grid.height)))
+        memory = plan_memory(self.architecture, engine, job, chip_px, reporter.log)
+        model = copy.deepcopy(cast(nn.Module, self.model))
+        if memory.is_recomputing:
+            recompute_activations(model)
+        names = ("batch_size", "accumulation", "optimizer", "frozen_stages", "batch_norm")
+        settings = {name: getattr(job, name) for name in names}
+        settings |= {"chip_px": chip_px, "recompute": job.recompute if memory.is_recomputing else "no"}
+        return TrainingSteps(model, engine, job, [self._labeled(_CHIPS_PER_SIDE * chip_px)], chip_px), settings
+
+    def _inference(self, job: Profile, engine: Engine) -> tuple[InferenceSteps, dict[str, Any]]:
+        grid = self.image.grid
+        tiles = list(tile_grid(grid.width, grid.height, round_up(job.tile_px), 0))
+        width, height = tiles[0].read_window[2:]
+        prepared = engine.prepare_inference(copy.deepcopy(self.model))
+        engine.expect(prepared, (1, len(self.bands), round_up(height), round_up(width)))
+        predictor = Predictor(prepared, engine, self.bands, channels=self.architecture.classes, name=job.model)
+        size_px = round_up(max(width, height))
+        return InferenceSteps(predictor, self.image.read, tiles, size_px), {"tile_px": size_px}
+
+    def _labeled(self, side_px: int) -> LabeledImage:
+        """Return the middle of the image with stripes for roads."""
+        grid = self.image.grid
+        width, height = min(side_px, grid.width), min(side_px, grid.height)
+        column, row = (grid.width - width) // 2, (grid.height - height) // 2
+        values, known = self.image.read(column, row, width, height)
+        if not known.any():
+            raise ImageryError(f"{self.image.name} has no data in its middle.", "Choose another image, or none.")
+        is_road = np.arange(height)[:, None] % _STRIPES_APART_PX < _STRIPE_PX
+        labels = np.where(is_road, ROAD, BACKGROUND).astype(np.uint8) * np.ones((1, width), dtype=np.uint8)
+        labels[~known] = IGNORE
+        place = Grid(grid.crs, grid.transform, width, height)
+        nothing = np.full_like(labels, IGNORE)
+        return LabeledImage(self.image.name, place, values, known, labels, nothing, self.bands)
+
+    def image_s(self, run: Run, options: Mapping[str, Any], reporter: Reporter) -> float:
+        """Return the time of an image of a run with some of the job's options changed, in seconds.
+
+        It is that of the fastest of a few steps, since other work on the machine only makes them slower. For images of
+        another size, it is in proportion to their pixels.
+        """
+        rest = {name: value for name, value in options.items() if name not in ("engine", "precision")}
+        engine = make_engine(options.get("engine", run.engine), options.get("precision", run.precision))
+        with self.subject(run.what, engine, rest, reporter.silent()) as (subject, _):
+            times_s = timed_steps(subject, _TRIAL_WARM_UP + _TRIAL_STEPS, reporter)[_TRIAL_WARM_UP:]
+            return min(times_s) / subject.batch_size * (run.size_px / subject.size_px) ** 2
+
+
+@contextmanager
+def open_workload(job: Profile) -> Iterator[Workload]:
+    """Yield the job's model and image; without an image a generated scene, without a model random weights."""
+    loaded = load_model(job.model) if job.model else None
+    resolution_m = loaded[1].resolution_m if loaded else _SCENE_M[0]
+    with _image_path(job, min(max(resolution_m, _SCENE_M[0]), _SCENE_M[1])) as path:
+        wanted = loaded[1].input if loaded else _all_bands(path)
+        with open_for_model(path, wanted) as (image, bands):
+            if loaded:
+                model, architecture = loaded[0], loaded[1].architecture
+            else:
+                architecture = Architecture(in_channels=len(bands))
+                model = build_network(architecture)
+            yield Workload(job, model, architecture, image, bands)
+
+
+def _all_bands(path: str) -> ModelInput:
+    """Return the input of a model that takes all bands of an image, at its own resolution."""
+    with open_raster(path) as dataset:
+        names = choose_bands(dataset, ()).values()
+    return ModelInput(tuple(Band(name, 0.0, 1.0) for name in names), 0.0, IMAGE)
+
+
+@contextmanager
+def _image_path(job: Profile, scene_m: float) -> Iterator[str]:
+    """Yield the image's path; a generated scene, of this ground resolution in meters, is a temporary file."""
+    if job.raster:
+        yield job.raster
+        return
+    side_px = round_up(max(_SCENE_PX, job.tile_px))
+    pixels = np.random.default_rng(0).integers(0, 255, (3, side_px, side_px), dtype=np.uint8)
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        path = str(Path(folder, "generated scene.tif"))
+        shape = {"count": 3, "width": side_px, "height": side_px, "dtype": "uint8", "photometric": "rgb"}
+        place = {"crs": _SCENE_CRS, "transform": rasterio.Affine(scene_m, 0, 5e5, 0, -scene_m, 5e6)}
+        with rasterio.open(path, "w", driver="GTiff", tiled=True, **shape, **place) as dataset:
+            dataset.write(pixels)
+        yield path
+
+
+def cases_of(workload: Workload, reporter: Reporter) -> list[tuple[str, Engine]]:
+    """Return what is profiled, in order, each with its engine.
+
+    Raises
+    ------
+    JobError
+        The engine asked for cannot be used, or the model cannot be trained.
+    """
+    job, model = workload.job, workload.model
+    if job.what != INFERENCE and isinstance(model, OnnxModel):
+        raise JobError(
+            f"{job.model} is an ONNX model, which cannot be trained.",
+            f"Choose {INFERENCE} as what to profile (what), or a .safetensors file.",
+        )
+    cases = []
+    for what in (TRAINING, INFERENCE) if job.what == BOTH else (job.what,):
+        able = engines.TRAINING if what == TRAINING else engines.engines_for(model)
+        for name in _engine_names(job, able, reporter):
+            for precision in _precisions(job, model):
+                cases.append((what, engines.choose_engine(name, precision, able, log=reporter.log)))
+    return cases
+
+
+def _engine_names(job: Profile, able: Iterable[str], reporter: Reporter) -> list[str]:
+    if job.engine != ALL:
+        return [next(iter(able)) if job.engine == engines.AUTO else job.engine]
+    obstacles = {name: engines.why_not(name) for name in able}
+    for name, obstacle in obstacles.items():
+        if obstacle and name != engines.NATIVE:
+            reporter.warning(f"The engine {name} is not profiled: {obstacle}.")
+    return [name for name, obstacle in obstacles.items() if not obstacle]
+
+
+def _precisions(job: Profile, model: nn.Module | OnnxModel) -> list[str]:
+    if isinstance(model, OnnxModel) and model.is_quantized:
+        return [engines.INT8]
+    if job.precision != ALL:
+        return [engines.choose_precision(job.precision, lambda _: None)]
+    return [engines.BF16, engines.FP32] if processor.has_bf16_unit() else [engines.FP32]
