@@ -233,6 +233,7 @@ def measured_steps(case: Case, group: Any) -> dict[str, Any]:
 
     from training_core.distributed.rank_protocol import follow, leading
     from training_core.distributed.ranks import Ranks
+    from training_core.distributed.stage_way import StageWay
     from training_core.jobs import FineTune
     from training_core.learning.chips import chips_of
     from training_core.learning.trainer import Trainer
@@ -243,7 +244,8 @@ def measured_steps(case: Case, group: Any) -> dict[str, Any]:
     chips, labels = chips_of_step(BATCH * case.batches, case.size_px)
     if case.balance:
         ranks = Ranks(group, len(case.balance))
-        trainer = ranks.stage_trainer(built(case), engine, recipe, case.balance)
+        layout = {"balance": case.balance}
+        trainer = StageWay().trainer(recipe, built(case), engine, layout, ranks.share, ranks.trainer)
         assigned = chips_of(ranks.share.assigned(case.batches), BATCH)
         chips, labels = chips[assigned].copy(), labels[assigned].copy()
     else:

@@ -203,7 +203,7 @@ def measure(case: Case, rank: int) -> dict[str, Any]:
             memory = MemoryPlan(case.recompute == "yes", 0, "", layout)
         else:
             room = room_for(architecture, case.processes, case.processes)
-            memory = plan_tiles(architecture, engine, recipe, [shape], room, case.processes)
+            memory = plan_tiles(architecture, engine, recipe, [shape], room)
     memory = MemoryPlan(**group.broadcast_document(dataclasses.asdict(memory) if group.leads else None))
     plan = TilePlan(**memory.layout)
     model = build_network(architecture)

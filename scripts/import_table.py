@@ -29,7 +29,7 @@ ALLOWED = {
     "extraction": ("networks", *_ROADS),
     "error_events": ("system",),
     "learning": ("segmentation", "labels", "models", *_ROADS),
-    "distributed": ("learning", "error_events", "segmentation", "models", *_ROADS),
+    "distributed": ("learning", "error_events", "segmentation", "labels", "models", "system"),
     "whole_images": ("learning", "segmentation", "labels", "models", *_ROADS),
     "comparison": ("extraction", "segmentation", "networks", "models", "labels", *_ROADS),
     "regions": ("error_events", "extraction", "networks", "segmentation", "models", *_ROADS),

@@ -149,9 +149,7 @@ class RankStep(Step):
 
     def compute(self, samples: Any, labels: Any) -> float:
         """See Step."""
-        loss = self._inner.compute(samples, labels)
-        self.share.finish()
-        return loss
+        return self._inner.compute(samples, labels)
 
     def gradient_norm(self) -> Tensor:
         """Return the norm of all gradients, 0-d, float32."""

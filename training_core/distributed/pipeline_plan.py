@@ -87,7 +87,7 @@ def require_pipelines(recipe: StepOptions, stages: int, ranks: int) -> None:
 
 
 def plan_pipeline(
-    architecture: Architecture, engine: NativeEngine, job: FineTune, chip_px: int, room: Room, ranks: int
+    architecture: Architecture, engine: NativeEngine, job: FineTune, chip_px: int, room: Room
 ) -> MemoryPlan:
     """Return how a training in pipelines fits into memory, with the `balance` of their stages as layout.
 
@@ -97,7 +97,7 @@ def plan_pipeline(
     Raises ResourceError if the stages of this machine do not fit into its memory.
     """
     architecture.require_unet("The stages of a pipeline (pipeline_stages)")
-    stages = job.pipeline_stages
+    stages, ranks = job.pipeline_stages, room.ranks
     require_pipelines(job, stages, ranks)
     # Weights, gradients and moments.
     copies = 2 + sum(moment != "step" for moment in MOMENTS[job.optimizer])

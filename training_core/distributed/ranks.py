@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from functools import cached_property, partial
-from typing import Any, cast
+from functools import cached_property
+from typing import Any
 
 from torch import Tensor, nn
 
@@ -40,11 +40,6 @@ class Ranks:
             return PipelineParallel(self.group, self._stages, self._is_compressed)
         return DataParallel(self.group, self._is_compressed)
 
-    @property
-    def has_chips(self) -> bool:
-        """Whether this rank computes chips: of a pipeline, only the first stage does."""
-        return not isinstance(self.share, PipelineParallel) or self.share.stages.leads
-
     def agreed(self) -> AbstractContextManager[None]:
         """See `rank_protocol.agreed`."""
         return agreed(self.group)
@@ -62,14 +57,6 @@ class Ranks:
             model, engine, recipe, lambda *made: RankStep(make_step(*made), share),
             stopwatch=Stopwatch(lambda: share.waited_s), **options,
         )  # fmt: skip
-
-    def stage_trainer(self, model: nn.Module, engine: NativeEngine, recipe: StepOptions, balance: list[int]) -> Trainer:
-        """Return the trainer of this rank's stage of a U-Net; see `stage_step.cut_stage`."""
-        from .stage_step import StageStep, cut_stage  # loads 190 MB of torch
-
-        share = cast(PipelineParallel, self.share)
-        stage, cut = cut_stage(model, engine, recipe, share, balance)
-        return self.trainer(stage, engine, recipe, partial(StageStep, share=share, cut=cut))
 
     def resume(self, trainer: Trainer, step: int, state: dict[str, Tensor]) -> int:
         """Return rank 0's step, whose state, (...), any dtype, the other ranks resume from; 0 if they begin."""

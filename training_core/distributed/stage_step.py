@@ -97,7 +97,10 @@ class StageStep(Step):
             self.stopwatch.record("communication")
             for _ in self._turns:  # goes along where other pipelines have a batch more
                 pass
-        return sum(self.share.losses_in_order(losses, batches))
+            # In here, so that statistics change last; see `ChipStep`.
+            self.share.finish()
+            total = sum(self.share.losses_in_order(losses, batches))
+        return total
 
     def _new_pipeline(self, chips: int, shape: tuple[int, ...]) -> Pipeline:
         """Return the pipeline for the batches of a number of chips of a shape: bands, height, width."""

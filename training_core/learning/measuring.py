@@ -65,6 +65,7 @@ def room_for(architecture: Architecture, processes: int = 1, ranks: int = 1) -> 
         weights_bytes=weights_bytes,
         exchange_bytes=EXCHANGE_COPIES * weights_bytes * (ranks > 1),
         processes=processes,
+        ranks=ranks,
     )
 
 

@@ -45,7 +45,7 @@ FROZEN_STAGES = 2
 class Room:
     """The memory of a process that trains: the size that it may reach, and what is used before the first step.
 
-    It exchanges gradients with others in `exchange_bytes`, 0 without others. `processes` share the machine.
+    It exchanges gradients in `exchange_bytes`. Of the `ranks` that train together, `processes` share the machine.
     """
 
     limit_bytes: int
@@ -53,6 +53,7 @@ class Room:
     weights_bytes: int
     exchange_bytes: int = 0
     processes: int = 1
+    ranks: int = 1
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ Scope: images, labels and the base model, as they have been read. Independent of
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Optional
 
@@ -15,10 +14,9 @@ from torch import nn
 
 from ..geodata.road_classes import RoadClass
 from ..geodata.tiling import round_up
-from ..jobs import FineTune, RecipeOptions
+from ..jobs import FineTune
 from ..jobs.recipe import USUAL_CHIP_PX
-from ..labels.labeled_images import ImagePart, LabeledImage
-from ..labels.shuffle_buffer import ShuffleBuffer
+from ..labels.labeled_images import LabeledImage
 from ..labels.training_images import TrainingImages
 from ..models.architectures import Architecture, adapt_first_layer, adapt_head, build_network, build_uninitialized
 from ..models.base_model import BaseModel
@@ -26,9 +24,7 @@ from ..models.engines import NativeEngine
 from ..models.loading import load_into
 from ..models.model_file import weights_sha256
 from ..segmentation.inference import Predictor
-from .chips import ChipSampler, ChipSource, chips_of, prefetch, source_of
 from .plan import Plan
-from .training_loop import Batches
 
 
 @dataclass(frozen=True)
@@ -102,24 +98,6 @@ def chip_side_px(wanted_px: int, images: list[LabeledImage]) -> int:
     """Return the side of a chip, by default the usual one: a multiple of the stride, within the largest image."""
     largest_px = max(max(image.known.shape) for image in images)
     return round_up(min(wanted_px or USUAL_CHIP_PX, largest_px))
-
-
-def chip_batches(
-    images: TrainingImages, chip_px: int, recipe: RecipeOptions, first: int, batches: Sequence[int], has_chips: bool
-) -> Batches:
-    """Yield the chips and labels of some `batches` of each step, from step `first` on; of the chips none unless wanted.
-
-    The batches are drawn ahead by a thread, which ends with the generator.
-    """
-
-    def read(part: ImagePart) -> Optional[ChipSource]:
-        image = images.read(part)
-        return None if image is None else source_of(image)
-
-    others = ShuffleBuffer(images.others, read, recipe.seed) if images.others else None
-    sampler = ChipSampler(images.in_memory, chip_px, recipe.seed, others)
-    assigned = chips_of(batches, recipe.batch_size)
-    return prefetch(sampler, recipe.batch_size * recipe.accumulation, first, assigned=assigned, has_images=has_chips)
 
 
 def predictor_of(setup: Setup, weights: dict[str, torch.Tensor]) -> Predictor:

@@ -24,6 +24,9 @@ class Share:
         """Yield the numbers from `assigned` in turn; `is_last` if no more gradients follow in this step."""
         yield from self.assigned(count)
 
+    def finish(self) -> None:
+        """Wait until the gradients of a step are those of all its batches or tiles."""
+
     def in_order(self, computed: Tensor, count: int) -> Tensor:
         """Return the values of all batches or tiles, (count, ...), from those here, (assigned, ...), same dtype."""
         return computed

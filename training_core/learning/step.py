@@ -126,8 +126,11 @@ class ChipStep(Step):
             for number, _ in enumerate(self.share.turns(batches)):
                 batch = slice(number * size, (number + 1) * size)
                 losses.append(self._accumulate(samples[batch], labels[batch], fractions[number]))
-        # All losses are added in the order of the batches, so that the sum always has the same bits.
-        return sum(self.share.in_order(torch.tensor(losses, dtype=torch.float64), batches).tolist())
+            # In here, so that statistics change last, and not at all if another process is lost before.
+            self.share.finish()
+            # All losses are added in the order of the batches, so that the sum always has the same bits.
+            total = sum(self.share.in_order(torch.tensor(losses, dtype=torch.float64), batches).tolist())
+        return total
 
     def _accumulate(self, chips: np.ndarray, labels: np.ndarray, fraction: float) -> float:
         """Add the gradients of a batch to those of the step; return its part of the loss of the step."""

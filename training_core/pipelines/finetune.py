@@ -8,7 +8,6 @@ from __future__ import annotations
 import dataclasses
 import time
 from contextlib import nullcontext, suppress
-from functools import partial
 from typing import TYPE_CHECKING, Any, Optional, cast
 
 import torch
@@ -20,18 +19,19 @@ from ..geodata.sources import with_sources
 from ..jobs import FineTune
 from ..jobs.recipe import IMAGE
 from ..labels.drawing import Drawing, read_truth
+from ..labels.labeled_images import LabeledImage
 from ..labels.training_images import TrainingImages, read_training_images, training_resolution_m
 from ..learning.checkpoint import Checkpoint, CheckpointWriter, checkpoint_path, identify, read_former, take_over
 from ..learning.history import History
-from ..learning.measuring import fit_into_memory, plan_by_trial, room_for
+from ..learning.measuring import plan_by_trial, room_for
 from ..learning.outcome import affordable_px, describe, interpolate
 from ..learning.plan import Fit, Plan, encoder_rate, plan_from_document
-from ..learning.setup import Setup, chip_batches, chip_side_px, predictor_of, start_model
+from ..learning.setup import Setup, chip_side_px, predictor_of, start_model
 from ..learning.share import ALL
-from ..learning.step import ChipStep, MakeStep
 from ..learning.trainer import Trainer
 from ..learning.training_loop import Batches, Training
 from ..learning.validation import Validation
+from ..learning.way import ChipWay, Way
 from ..models.architectures import LIBRARY, Architecture
 from ..models.base_model import BaseModel, architecture_for, read_base_model
 from ..models.engines import BF16, NativeEngine, choose_precision
@@ -69,8 +69,8 @@ def run(job: FineTune, reporter: Reporter, group: Optional[Group] = None) -> dic
     ranks = Ranks(group, job.pipeline_stages, job.exchange_precision == BF16)
     if ranks.leads:
         return _lead(job, reporter, ranks)
-    setup, training = _set_up(job, reporter, ranks)
-    ranks.follow(training, _batches(setup, training, ranks), lambda: reporter.is_cancelled)
+    _, training, batches = _set_up(job, reporter, ranks)
+    ranks.follow(training, batches, lambda: reporter.is_cancelled)
     return {}
 
 
@@ -80,10 +80,10 @@ def _lead(job: FineTune, reporter: Reporter, ranks: Optional[Ranks]) -> dict[str
         model_path = outputs.stage(job.model)
         report_path = outputs.stage(job.report) if job.report else None
         began_s = time.perf_counter()
-        setup, training = _set_up(job, reporter, ranks)
+        setup, training, batches = _set_up(job, reporter, ranks)
         history, engine = training.history, setup.plan.engine
         history.timings_s["set-up"] = history.timings_s.get("set-up", 0.0) + time.perf_counter() - began_s
-        is_stopped, parallel = _train(setup, training, reporter, ranks)
+        is_stopped, parallel = _train(setup, training, batches, reporter, ranks)
         interpolate(setup, training, reporter)
         predictor = predictor_of(setup, training.best.weights)
         validation = training.score_best(predictor)
@@ -113,18 +113,18 @@ def _lead(job: FineTune, reporter: Reporter, ranks: Optional[Ranks]) -> dict[str
 
 
 def _train(
-    setup: Setup, training: Training, reporter: Reporter, ranks: Optional[Ranks]
+    setup: Setup, training: Training, batches: Batches, reporter: Reporter, ranks: Optional[Ranks]
 ) -> tuple[bool, Optional[ParallelFigures]]:
     """Train to the end, writing checkpoints; return whether the user stopped it before, and how the ranks did."""
     writer = CheckpointWriter(checkpoint_path(setup.job.model), setup.identity, setup.plan.engine, reporter)
     leading = ranks.leading(training) if ranks else nullcontext()
     with shutdown.critical_section(), writer, leading as meter:  # so that a stopped run can be resumed
-        is_stopped = writer.run(training, _batches(setup, training, ranks), setup.job.keep_best)
+        is_stopped = writer.run(training, batches, setup.job.keep_best)
     return is_stopped, _parallel_figures(meter.read()) if meter else None
 
 
-def _set_up(job: FineTune, reporter: Reporter, ranks: Optional[Ranks]) -> tuple[Setup, Training]:
-    """Return what the job works with, and the training that is to begin or to be resumed, the same on all ranks."""
+def _set_up(job: FineTune, reporter: Reporter, ranks: Optional[Ranks]) -> tuple[Setup, Training, Batches]:
+    """Return what the job works with, the training that begins or is resumed, and this rank's batches of it."""
     agreed, leads = (ranks.agreed, ranks.leads) if ranks else (nullcontext, True)
     with agreed():
         base = read_base_model(job.base_model, job.architecture, job.encoder, reporter)
@@ -137,17 +137,18 @@ def _set_up(job: FineTune, reporter: Reporter, ranks: Optional[Ranks]) -> tuple[
     if ranks:
         first_weights = weights_sha256(start.network.state_dict())
         ranks.require_alike({**versions(), **identity, "initial weights": first_weights})
+    way = _way(job, reporter, ranks)
     plan: Any = None
     with agreed():
         if leads:
-            plan = _plan(job, images, start.architecture, former, reporter, ranks)
+            plan = _plan(job, way, images.in_memory, start.architecture, former, reporter, ranks)
     if ranks:
         plan = plan_from_document(ranks.group.broadcast_document(plan and dataclasses.asdict(plan)))
     # The stages of a pipeline learn at one rate.
     rate = encoder_rate(job, start.knows_roads and job.pipeline_stages == 1, images.labeled_px)
     job = dataclasses.replace(job, encoder_rate=rate, **cast(dict[str, Any], plan.fit.options))
     setup = Setup(job, images, start, chip_side_px(job.chip_px, images.in_memory), plan, identity)
-    return setup, _start(setup, former, reporter.part(0.02, 0.98), ranks)
+    return setup, *_start(setup, way, former, reporter.part(0.02, 0.98), ranks)
 
 
 def _read_images(
@@ -166,42 +167,49 @@ def _read_images(
     return images, classes
 
 
+def _way(job: FineTune, reporter: Reporter, ranks: Optional[Ranks]) -> Way:
+    """Return the way in which a job computes its steps: on whole images, in the stages of a pipeline, or on chips."""
+    if job.sample == IMAGE:
+        from ..whole_images.way import ImageWay
+
+        # Several ranks finish a step together.
+        return ImageWay((lambda _: None) if ranks else lambda _: reporter.check_cancelled())
+    if job.pipeline_stages > 1:
+        from ..distributed.stage_way import StageWay
+
+        return StageWay()
+    return ChipWay()
+
+
 def _plan(
     job: FineTune,
-    images: TrainingImages,
+    way: Way,
+    images: list[LabeledImage],
     architecture: Architecture,
     former: Optional[Checkpoint],
     reporter: Reporter,
     ranks: Optional[Ranks],
 ) -> Plan:
     """Plan how to compute on this machine; a resumed training keeps its engine and recipe."""
-    count, here = (ranks.group.size, ranks.group.local_size) if ranks else (1, 1)
-    chip_px = chip_side_px(job.chip_px, images.in_memory)
     engine = NativeEngine(former.engine.precision if former else choose_precision(job.precision, reporter.log))
-    room = room_for(architecture, here, count)
-    if job.sample == IMAGE:
-        from ..whole_images.tiles import plan_tiles
-
-        shapes = [image.known.shape for image in images.in_memory]
-        memory = plan_tiles(architecture, engine, job, shapes, room, count)
-    elif job.pipeline_stages > 1:
-        from ..distributed.pipeline_plan import plan_pipeline
-
-        memory = plan_pipeline(architecture, engine, job, chip_px, room, count)
-    else:
-        memory = fit_into_memory(architecture, engine, job, chip_px, room)
+    room = room_for(architecture, ranks.group.local_size, ranks.group.size) if ranks else room_for(architecture)
+    memory = way.plan(job, images, architecture, engine, room)
     reporter.log(str(memory))
     if former:
         return Plan(former.engine, Fit(former.history.fitted), memory)
-    return plan_by_trial(job, architecture, chip_px, memory, reporter)
+    return plan_by_trial(job, architecture, chip_side_px(job.chip_px, images), memory, reporter)
 
 
-def _start(setup: Setup, former: Optional[Checkpoint], reporter: Reporter, ranks: Optional[Ranks]) -> Training:
-    """Return the training that is to begin, or to be resumed from rank 0's checkpoint."""
+def _start(
+    setup: Setup, way: Way, former: Optional[Checkpoint], reporter: Reporter, ranks: Optional[Ranks]
+) -> tuple[Training, Batches]:
+    """Return the training that begins, or is resumed from rank 0's checkpoint, and its next batches."""
     job, plan, history = setup.job, setup.plan, former.history if former else History()
-    if plan.memory.is_recomputing:
-        recompute_activations(setup.start.network)
-    trainer = _make_trainer(setup, reporter, ranks)
+    model, memory = setup.start.network, plan.memory
+    if memory.is_recomputing:
+        recompute_activations(model)
+    share, make_trainer = (ranks.share, ranks.trainer) if ranks else (ALL, Trainer)
+    trainer = way.trainer(job, model, plan.engine, memory.layout, share, make_trainer)
     with ranks.agreed() if ranks else nullcontext():
         if former:
             take_over(trainer, former, checkpoint_path(job.model))
@@ -213,38 +221,8 @@ def _start(setup: Setup, former: Optional[Checkpoint], reporter: Reporter, ranks
         reporter.log(f"{text} Engine {plan.engine.name} in {plan.engine.precision}, as before.")
     history.fitted = plan.fit.options
     history.notes += [plan.fit.reason] if plan.fit.reason else []
-    return Training(trainer, setup.images, job, reporter, history, former.best if former else None)
-
-
-def _make_trainer(setup: Setup, reporter: Reporter, ranks: Optional[Ranks]) -> Trainer:
-    """Return the trainer for the way in which a step is computed: whole images, stages of a pipeline, or chips."""
-    model, job, engine, layout = setup.start.network, setup.job, setup.plan.engine, setup.plan.memory.layout
-    share = ranks.share if ranks else ALL
-    make_step: MakeStep = partial(ChipStep, share=share)
-    if ranks and job.pipeline_stages > 1:
-        return ranks.stage_trainer(model, engine, job, layout["balance"])
-    if job.sample == IMAGE:
-        from ..whole_images.step import ImageStep
-        from ..whole_images.tiles import TilePlan
-
-        # Several ranks finish a step together.
-        tick = (lambda _: None) if ranks else lambda _: reporter.check_cancelled()
-        make_step = partial(ImageStep, share=share, tiles=TilePlan(**layout), tick=tick)
-    if ranks:
-        return ranks.trainer(model, engine, job, make_step, encoder_rate=job.encoder_rate)
-    return Trainer(model, engine, job, make_step, job.encoder_rate)
-
-
-def _batches(setup: Setup, training: Training, ranks: Optional[Ranks]) -> Batches:
-    """Yield this rank's part of each step, from the next one on: chips and labels, or whole images."""
-    job, first = setup.job, training.history.step
-    if job.sample == IMAGE:
-        from ..whole_images.samples import ImageSampler, draw_images
-
-        return draw_images(ImageSampler(setup.images, job.seed), job.accumulation, first)
-    batches = (ranks.share if ranks else ALL).assigned(job.accumulation)
-    has_chips = ranks is None or ranks.has_chips
-    return chip_batches(setup.training_images, setup.chip_px, job, first, batches, has_chips)
+    batches = way.batches(job, setup.training_images, share, history.step)
+    return Training(trainer, setup.images, job, reporter, history, former.best if former else None), batches
 
 
 def _panels(setup: Setup, training: Training, predictor: Predictor, validation: Validation) -> list[Panel]:

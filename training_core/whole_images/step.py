@@ -68,6 +68,7 @@ class ImageStep(Step):
             fraction = labeled_px / max(1, sum(labels))
             total += add_image_gradients(self.model, self.engine, sample, self._tiles, fraction, self.share, self._tick)
         self.stopwatch.record("backward")
+        self.share.finish()
         return total
 
 

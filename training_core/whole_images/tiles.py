@@ -60,7 +60,6 @@ def plan_tiles(
     recipe: StepOptions,
     shapes: Sequence[tuple[int, int]],
     room: Room,
-    ranks: int = 1,
 ) -> MemoryPlan:
     """Return how a training on whole images fits into memory, with its tiles as layout; see `choose_tiles`.
 
@@ -78,7 +77,7 @@ def plan_tiles(
         return dataclasses.replace(footprint, process_bytes=footprint.process_bytes + room.exchange_bytes)
 
     footprints = {is_recomputing: measure(is_recomputing) for is_recomputing in TRIED_RECOMPUTING[recipe.recompute]}
-    tiles, is_recomputing = choose_tiles(image_halo_px(architecture), footprints, shapes, room.limit_bytes, ranks)
+    tiles, is_recomputing = choose_tiles(image_halo_px(architecture), footprints, shapes, room.limit_bytes, room.ranks)
     peak_bytes = _peak_bytes(footprints[is_recomputing], tiles, shapes)
     largest = max(shapes, key=math.prod)
     _, _, across, down = next(tiles.tiles(*largest)).read_window

@@ -39,10 +39,3 @@ def test_the_expected_speed_up_goes_through_this_run():
     # Communication of 0.3 s grows with 2 (n - 1) / n; waiting of 0.2 s with the expected maximum of normal values.
     step_s = 2.0 + 0.3 * 1.5 + 0.2 * expected_maximum(4) / expected_maximum(2)
     assert RECORD.expected_speed_up(4) == pytest.approx(4 * 2.0 / step_s)
-
-
-def test_processes_that_exchanged_nothing_and_one_process_have_a_model_too():
-    free = replace(RECORD, wall_s=20.0, compute_s=(20.0, 20.0), communication_s=0.0, sent_bytes=0)
-    assert free.expected_speed_up(2) == pytest.approx(2.0)
-    alone = replace(free, processes=1, compute_s=(20.0,))
-    assert alone.speed_up == pytest.approx(1.0) and alone.expected_speed_up(2) == 2

@@ -36,15 +36,21 @@ def test_stages_are_even_in_time():
 def test_a_model_is_measured_and_cut():
     architecture, engine = Architecture(encoder="resnet18"), make_engine("native", "fp32")
     job = FineTune(batch_size=2, accumulation=8, frozen_stages=3, pipeline_stages=3, recompute="yes")
-    room = replace(room_for(architecture), limit_bytes=10**12)
-    plan = plan_pipeline(architecture, engine, job, 64, room, 6)
+    room = replace(room_for(architecture), limit_bytes=10**12, ranks=6)
+    plan = plan_pipeline(architecture, engine, job, 64, room)
     balance = plan.layout["balance"]
     # The first stage has two frozen levels of blocks, the stem, and a part that learns.
     assert sum(balance) == 15 and balance[0] >= 6 and len(balance) == 3 and plan.is_recomputing
     with pytest.raises(JobError, match="6 parts of the model are left"):
-        plan_pipeline(architecture, engine, replace(job, frozen_stages=5, pipeline_stages=7), 64, room, 7)
+        plan_pipeline(
+            architecture,
+            engine,
+            replace(job, frozen_stages=5, pipeline_stages=7, accumulation=14),
+            64,
+            replace(room, ranks=7),
+        )
     with pytest.raises(ResourceError, match=r"largest of 3 stages .* 0\.0 GB are available to each of 1"):
-        plan_pipeline(architecture, engine, job, 64, replace(room, limit_bytes=1), 3)
+        plan_pipeline(architecture, engine, job, 64, replace(room, limit_bytes=1, ranks=3))
 
 
 def all_balances(parts, stages, min_first):

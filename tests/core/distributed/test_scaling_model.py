@@ -24,15 +24,6 @@ def test_every_batch_of_a_rank_is_packed_and_sent_and_the_sums_are_sent_once():
     assert three.messages(2) == 4 * 6 and three.messages(3) == 4 * 2 * 6  # 6 buckets of 16 MB
 
 
-def test_the_slower_of_network_and_processor_counts():
-    # 150 MB sent and 100 MB packed by 4 ranks, in 36 messages, take the processor 0.03 + 0.01 + 0.06 s, or ten times
-    # that.
-    handled = replace(PLAIN, handling_s_per_byte=2e-10, packing_s_per_byte=1e-10, latency_s=0.06 / 36)
-    assert handled.handling_s(4) == pytest.approx(0.1) and handled.communication_s(4) == pytest.approx(0.15)
-    slow = replace(PLAIN, handling_s_per_byte=2e-9, packing_s_per_byte=1e-9, latency_s=0.6 / 36)
-    assert slow.communication_s(4) == pytest.approx(1.0)
-
-
 @pytest.mark.parametrize(
     ("count", "expected"),
     # Order statistics of the normal distribution: closed forms up to 5, the others from the tables of Harter (1961).

@@ -53,16 +53,6 @@ def test_all_eight_symmetries_are_drawn():
     assert len(seen) == 8
 
 
-def test_brightness_and_contrast_leave_unknown_pixels_and_padding_alone():
-    known = np.ones((40, 50), bool)
-    known[10:20] = False
-    values = np.where(known, 80.0, np.nan)[None]
-    chips, labels = ChipSampler([image(with_road(40, 50, 30), values, known=known)], 64, 0).batch(0, 20)
-    for chip, label in zip(chips, labels):
-        assert (chip == 0).sum() == 64 * 64 - 30 * 50 and len(np.unique(chip)) == 2
-        assert (chip[0][label == IGNORE] == 0).all()
-
-
 def test_a_chip_may_be_as_large_as_the_image():
     rows, columns = np.mgrid[:130, :170]
     values = np.stack([rows, columns]).astype(np.uint16) * 300

@@ -4,7 +4,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import rasterio
-import torch
 from safetensors.torch import load_file
 
 from training_core.geodata.pixel_codes import BACKGROUND, IGNORE, ROAD
@@ -14,8 +13,7 @@ from training_core.segmentation.pixel_metrics import Confusion
 
 ROOT = Path(__file__).parents[3]
 
-from scripts.starter.appearance import mix_styles, recolored  # noqa: E402
-from scripts.starter.chips import draw_batch, resample  # noqa: E402
+from scripts.starter.chips import draw_batch  # noqa: E402
 from scripts.starter.held_out import (  # noqa: E402  # noqa: E402
     THRESHOLDS,
     HeldOut,
@@ -34,15 +32,13 @@ from scripts.starter.pretrain import (  # noqa: E402
     train,
 )
 from scripts.starter.real_ground import (  # noqa: E402
-    Ground,
     displaced_lines,
-    drawn_areas,
     read_ground,
     roadless_tiles,
 )
-from scripts.starter.recipe import ON_GROUND, STYLED, Recipe  # noqa: E402
+from scripts.starter.recipe import ON_GROUND, Recipe  # noqa: E402
 from scripts.starter.teacher import moved_lines, probability, sure_labels  # noqa: E402
-from scripts.starter.worlds import World, make_world, make_worlds  # noqa: E402
+from scripts.starter.worlds import World  # noqa: E402
 
 pytestmark = pytest.mark.slow  # the starter is trained anew once in a while
 
@@ -173,12 +169,6 @@ def test_real_ground_is_held_out_by_neighborhood_group_and_tile(ground_folder, f
     assert read_ground(ground_folder / "nowhere", is_held_out=False) == []
 
 
-def test_a_source_that_is_left_out_is_held_out_as_a_whole(ground_folder, few_tiles):
-    assert learned_ground(ground_folder, ("dubai",)).keys() == {"massachusetts", "roadless"}
-    held_out = read_ground(ground_folder, is_held_out=True, left_out=("dubai",))
-    assert [each.name for each in held_out] == ["18778720_15", "t1_001", "t3_001", "river83"]
-
-
 def test_labels_forgive_displaced_lines():
     mask = np.zeros((40, 30), dtype=np.uint8)
     mask[15:22] = 255
@@ -188,37 +178,6 @@ def test_labels_forgive_displaced_lines():
     assert np.flatnonzero(labels != BACKGROUND).tolist() == list(range(10, 27))
     assert (displaced_lines(mask)[:, 25:] == IGNORE).all()
     assert (displaced_lines(np.zeros((5, 5), dtype=np.uint8)) == BACKGROUND).all()
-
-
-def test_edges_of_drawn_areas_are_ignored():
-    mask = np.zeros((40, 30), dtype=np.uint8)
-    mask[15:22] = 255
-    labels = drawn_areas(mask)[:, 10]
-    assert np.flatnonzero(labels == ROAD).tolist() == list(range(16, 21))
-    assert np.flatnonzero(labels == IGNORE).tolist() == [14, 15, 21, 22]
-
-
-def gradient_ground():
-    """Return ground whose bands are row, column and their sum, and which is unknown on its right."""
-    rows, columns = np.mgrid[:60, :80].astype(np.uint8)
-    known = columns < 70
-    labels = np.where(rows < 30, ROAD, BACKGROUND).astype(np.uint8)
-    image, unit = np.stack([rows, columns, rows + columns]), np.ones(3, dtype=np.float32)
-    return Ground("dubai", "a", image, 0 * unit, unit, labels, labels, known, 0.5, np.flatnonzero(labels))
-
-
-def test_a_square_of_ground_is_where_and_as_large_as_it_should_be():
-    ground = gradient_ground()
-    unit = np.ones(3, dtype=np.float32)
-    image, labels = resample(ground, (20.0, 30.0), 1.0, 0.0, 16, 0 * unit, unit)
-    np.testing.assert_allclose(image, ground.image[:, 12:28, 22:38], atol=1e-3)
-    assert np.array_equal(labels, ground.labels[12:28, 22:38])
-    finer, _ = resample(ground, (20.0, 30.0), 0.5, 0.0, 16, 0 * unit, unit)
-    np.testing.assert_allclose(np.diff(finer[0], axis=0), 0.5, atol=1e-3)
-    turned, _ = resample(ground, (20.0, 30.0), 1.0, np.pi / 2, 16, 0 * unit, unit)
-    np.testing.assert_allclose(np.abs(np.diff(turned[0], axis=1)), 1, atol=1e-3)
-    beyond, unknown = resample(ground, (20.0, 75.0), 1.0, 0.0, 16, 0 * unit, unit)
-    assert (unknown[:, 3:] == IGNORE).all() and not beyond[:, :, 3:].any() and (unknown[:, :3] != IGNORE).all()
 
 
 class FirstBand:
@@ -264,38 +223,3 @@ def test_false_road_on_roadless_tiles_counts_against_a_model():
     found = HeldOut({"dubai": road, "roadless": roadless})
     assert found.f1() == {"dubai": pytest.approx(180 / 190)}
     assert found.false_share() == 0.25 and found.score == pytest.approx(180 / 190 - 0.25)
-
-
-def test_a_world_is_its_number_and_its_labels_lie_on_roads():
-    first, again = make_worlds(SMALL, [5, 5])
-    assert np.array_equal(first.image, again.image)
-    assert not np.array_equal(first.image, make_world(SMALL, -5).image)
-    assert abs(first.image.astype(float).mean(axis=(1, 2))).max() < 0.01
-    assert first.labels.shape == first.image.shape[1:] == (256, 256)
-    assert 0 < first.labels.mean() < 0.6
-    assert np.array_equal(first.roads, np.flatnonzero(first.labels))
-
-
-def test_chips_exchange_colors_but_not_what_is_unknown():
-    rng = np.random.default_rng(0)
-    chips = rng.normal(0, 1, (2, 3, 64, 64)).astype(np.float32)
-    chips[1] = chips[1] * 0.2 + 2
-    chips[:, :, :8] = 0
-    assert (recolored(chips, replace(STYLED, recolored_share=0, negative_share=0), rng) == chips).all()
-    assert (recolored(chips, replace(STYLED, recolored_share=0, negative_share=1), rng) == -chips).all()
-    found = recolored(chips, replace(STYLED, recolored_share=1, negative_share=0), np.random.default_rng(1))
-    assert (found[:, :, :8] == 0).all() and not np.allclose(found, chips)
-    means, own = found[:, :, 8:].mean((2, 3)), chips[:, :, 8:].mean((2, 3))
-    assert (means >= own.min(0) - 0.1).all() and (means <= own.max(0) + 0.1).all()
-
-
-def test_styles_are_mixed_while_training_alone():
-    torch.manual_seed(0)
-    layer, chips = torch.nn.Identity(), torch.randn(4, 8, 6, 6) * torch.arange(1, 5)[:, None, None, None]
-    mix_styles(layer, share=1.0)
-    mixed = layer.train()(chips)
-    assert not torch.allclose(mixed, chips)
-    normalized = [(each - each.mean((2, 3), keepdim=True)) / each.std((2, 3), keepdim=True) for each in (mixed, chips)]
-    torch.testing.assert_close(*normalized, atol=1e-3, rtol=1e-3)
-    assert torch.equal(layer.eval()(chips), chips)
-    assert layer.train()(chips.bfloat16()).dtype == torch.bfloat16

@@ -66,12 +66,6 @@ def test_a_machine_that_was_busy_from_the_start_is_noted_in_hindsight():
     assert slow_s == pytest.approx(60, abs=4)
 
 
-def test_slow_seconds_in_hours_of_training_are_not_noted():
-    throughput = Throughput()
-    assert len(feed(throughput, (60, 0.2), (6, 0.5), (4 * 3600, 0.2))) == 1
-    assert throughput.note() == ""
-
-
 def test_days_of_training_take_little_memory_and_end_in_the_same_note():
     tracemalloc.start()
     throughput = Throughput()

@@ -2,7 +2,6 @@
 
 import hashlib
 import math
-from functools import partial
 
 import numpy as np
 import torch
@@ -12,14 +11,15 @@ from tests.core.support.labeled import labeled_image
 from training_core.distributed.group import LostRankError
 from training_core.distributed.rank_protocol import follow, leading
 from training_core.distributed.ranks import Ranks
+from training_core.distributed.stage_way import StageWay
 from training_core.errors import Cancelled
 from training_core.geodata.pixel_codes import IGNORE
 from training_core.geodata.rasters import Band
 from training_core.jobs import FineTune
 from training_core.learning.chips import chips_of as numbers_of
-from training_core.learning.step import ChipStep
 from training_core.learning.trainer import Trainer
 from training_core.learning.validation import held_out_blocks
+from training_core.learning.way import ChipWay
 from training_core.models.architectures import Architecture, build_network
 from training_core.models.engines import make_engine
 from training_core.models.recompute import recompute_activations
@@ -75,9 +75,8 @@ def train(group, options, steps=2, classes=1, precision="fp32", is_recomputing=F
 def trainer_of_ranks(ranks, model, engine, recipe, balance=()):
     """Return the trainer of a rank, or of its stage, and the chips of a step that it computes."""
     assigned = numbers_of(ranks.share.assigned(recipe.accumulation), recipe.batch_size)
-    if balance:
-        return ranks.stage_trainer(model, engine, recipe, balance), assigned
-    return ranks.trainer(model, engine, recipe, partial(ChipStep, share=ranks.share)), assigned
+    way, layout = (StageWay(), {"balance": balance}) if balance else (ChipWay(), {})
+    return way.trainer(recipe, model, engine, layout, ranks.share, ranks.trainer), assigned
 
 
 def stop_a_follower(group):
@@ -120,7 +119,7 @@ def trainer_of(group, balance=()):
     torch.manual_seed(1)
     model, engine = build_network(Architecture(encoder="resnet18")), make_engine("native", "fp32")
     if balance:
-        return Ranks(group, len(balance)).stage_trainer(model, engine, RECIPE, balance), model
+        return trainer_of_ranks(Ranks(group, len(balance)), model, engine, RECIPE, balance)[0], model
     return Trainer(model, engine, RECIPE), model
 
 

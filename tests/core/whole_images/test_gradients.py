@@ -68,14 +68,6 @@ def test_classes_are_as_exact():
     assert largest_error(found, expected[1]) < 1e-10
 
 
-def test_an_image_smaller_than_a_tile_passes_once(network):
-    engine, image = PreciseEngine([]), sample(50, 70)
-    expected = undivided(network, PRECISE, image)
-    loss, found = by_tiles(network, engine, image, EXACT)
-    assert loss == pytest.approx(expected[0], rel=1e-12) and largest_error(found, expected[1]) < 1e-10
-    assert engine.computed == [64 * 96]
-
-
 def test_gradients_add_up_weighted_by_the_image(network, whole):
     image, done = sample(*SHAPE), []
     by_tiles(network, PRECISE, image, EXACT, fraction=0.25)

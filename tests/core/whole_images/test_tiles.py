@@ -77,7 +77,7 @@ def test_the_plan_tells_the_largest_image_and_counts_the_exchange_of_gradients(m
     monkeypatch.setattr(image_tiles, "measure_footprint", lambda *arguments: BOTH[arguments[-1]])
     architecture, frozen = Architecture(encoder="resnet18"), StepOptions(batch_norm="frozen")
     room = room_for(architecture, ranks=2)
-    plan = plan_tiles(architecture, NativeEngine(FP32), frozen, [(2000, 2000), (50, 50)], room, ranks=2)
+    plan = plan_tiles(architecture, NativeEngine(FP32), frozen, [(2000, 2000), (50, 50)], room)
     tiles = TilePlan(**plan.layout)
     assert f"{tiles.redundancy(2000, 2000):.2f} pixels" in str(plan) and f"{tiles.halo_px} px" in str(plan)
     slope = RECOMPUTING_BYTES_PER_PX if plan.is_recomputing else BYTES_PER_PX
