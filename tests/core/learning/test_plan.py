@@ -49,7 +49,7 @@ def plan(limit_gb, can_recompute=True, measure=footprint, room_options=(), **opt
 def test_where_memory_is_plentiful_nothing_is_measured():
     found = plan(100, measure=None)
     assert not found.is_recomputing and not found.peak_bytes
-    assert re.fullmatch(r"Training needs less than [\d.]+ GB of memory; 100\.0 GB are available\.", str(found))
+    assert re.search(r"less than [\d.]+ GB of memory.* 100\.0 GB are available", str(found))
     assert plan(100, measure=None, recompute="yes").is_recomputing
 
 

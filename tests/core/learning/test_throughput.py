@@ -25,9 +25,9 @@ def test_a_fall_to_half_is_warned_of_once_and_noted_with_its_length_and_cost():
     throughput = Throughput()
     warnings = feed(throughput, (120, 0.2), (45, 0.5), (60, 0.2), (20, 0.5), (55, 0.2))
     assert len(warnings) == 1
-    assert "fallen to 40% of what it was" in warnings[0]
+    assert "fallen to 40%" in warnings[0]
     slow_s, total_s, cost_s = seconds_in(throughput.note())
-    assert "40% of the usual" in throughput.note()
+    assert "40% of its usual" in throughput.note()
     assert slow_s == pytest.approx(65, abs=8)  # up to a window at each change
     assert total_s == pytest.approx(300, abs=3)
     assert cost_s == pytest.approx(0.6 * slow_s, abs=1)
