@@ -25,7 +25,14 @@ import numpy as np
 import shapely
 
 from training_core.comparison.accessibility import ComparedRoads, Points, find_routes
-from training_core.comparison.changes import DISPLACED, INTACT, UNMATCHED, ChangeSegments, Limits, classify_changes
+from training_core.comparison.changes import (
+    DISPLACED,
+    INTACT,
+    UNMATCHED,
+    ChangeSegments,
+    ChangeThresholds,
+    classify_changes,
+)
 from training_core.comparison.network_pair import measure_shift, move_closer
 from training_core.events import Reporter
 from training_core.jobs import CompareNetworks
@@ -93,7 +100,7 @@ def redrawn(ways: np.ndarray, random: np.random.Generator) -> np.ndarray:
 def tell(size_km: float, town: Event) -> None:
     """Compare a town with what is left of it, and print the accuracy and the times."""
     job = CompareNetworks()
-    limits = Limits(job.tolerance_m, job.displaced_m, job.parallel_angle, job.min_stretch_m)
+    thresholds = ChangeThresholds(job.tolerance_m, job.displaced_m, job.parallel_angle, job.min_stretch_m)
     began_s = time.perf_counter()
     before, after = as_drawn(town.before), as_drawn(town.after)
     shift = measure_shift(before, after, 2 * job.reach_m, job.parallel_angle)
@@ -103,7 +110,7 @@ def tell(size_km: float, town: Event) -> None:
     else:
         before = moved
     shifted_s = time.perf_counter()
-    segments, segments_after = classify_changes(before, after, limits)
+    segments, segments_after = classify_changes(before, after, thresholds)
     compared_s = time.perf_counter()
     nothing = before.lines.parted(np.zeros(0, object), np.zeros(0, int))
     roads = ComparedRoads(segments, segments_after, nothing)

@@ -169,7 +169,7 @@ def seconds_of(cost: dict[str, Any]) -> float:
 
 def plan(costs: Sequence[dict[str, Any]], stages: int, batches: int) -> Any:
     """Return a `PipelinePlan` of measured costs, as an AdamW has four copies of the weights."""
-    from training_core.learning.pipeline.plan import PartCost, plan_stages
+    from training_core.distributed.pipeline_plan import PartCost, plan_stages
 
     return plan_stages([PartCost(**each) for each in costs], stages, batches, copies=4)
 
@@ -217,8 +217,8 @@ def measure(case: Case, rank: int, store: str) -> dict[str, Any]:
 
 def measured_costs(case: Case) -> list[dict[str, Any]]:
     """Return what each part of a network costs."""
-    from training_core.learning.pipeline.plan import measure_parts
-    from training_core.learning.pipeline.stages import parts_of
+    from training_core.distributed.pipeline_plan import measure_parts
+    from training_core.distributed.stages import parts_of
     from training_core.models.engines import make_engine
 
     model, dtype = built(case), make_engine("native", case.precision).dtype
@@ -232,29 +232,31 @@ def measured_steps(case: Case, group: Any) -> dict[str, Any]:
     import torch
 
     from training_core.distributed.rank_protocol import follow, leading
+    from training_core.distributed.ranks import Ranks
     from training_core.jobs import FineTune
+    from training_core.learning.chips import chips_of
     from training_core.learning.trainer import Trainer
     from training_core.models.engines import make_engine
 
     recipe = FineTune(batch_size=BATCH, accumulation=case.batches, chip_px=case.size_px, frozen_stages=0)
     engine = make_engine("native", case.precision)
+    chips, labels = chips_of_step(BATCH * case.batches, case.size_px)
     if case.balance:
-        from training_core.distributed.pipeline_trainer import PipelineTrainer  # loads 190 MB of torch
-
-        trainer = PipelineTrainer(built(case), engine, recipe, group, case.balance)
+        ranks = Ranks(group, len(case.balance))
+        trainer = ranks.stage_trainer(built(case), engine, recipe, case.balance)
+        assigned = chips_of(ranks.share.assigned(case.batches), BATCH)
+        chips, labels = chips[assigned].copy(), labels[assigned].copy()
     else:
         trainer = Trainer(built(case), engine, recipe)
-    chips, labels = chips_of_step(BATCH * case.batches, case.size_px)
-    chips, labels = chips[trainer.assigned_chips].copy(), labels[trainer.assigned_chips].copy()
     losses, seconds = [], []
     for step in range(case.steps):
         if step == 1:
-            processor_s, waited_s = time.process_time(), trainer.timings_s["communication"]
+            processor_s, waited_s = time.process_time(), trainer.stopwatch.timings_s["communication"]
         group.barrier()
         began_s = time.perf_counter()
         losses.append(trainer.step(chips, labels, LEARNING_RATE))
         seconds.append(time.perf_counter() - began_s)
-    processor_s, waited_s = time.process_time() - processor_s, trainer.timings_s["communication"] - waited_s
+    processor_s, waited_s = time.process_time() - processor_s, trainer.stopwatch.timings_s["communication"] - waited_s
     peak_bytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     if case.state:
         if group.leads:

@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -84,21 +85,24 @@ def time_steps(case: dict[str, Any], group: Group, wait: Callable[[], None]) -> 
     """Return the seconds of training steps, and the share of the backward pass."""
     import torch
 
-    from training_core.distributed.data_parallel import DataParallel
+    from training_core.distributed.ranks import Ranks
     from training_core.jobs import FineTune
-    from training_core.learning.trainer import Trainer
+    from training_core.learning.chips import chips_of
+    from training_core.learning.step import ChipStep
     from training_core.models.architectures import Architecture, build_network
     from training_core.models.engines import make_engine
 
     precision, size_px, batches = case["precision"], case["size_px"], case["batches"]
     torch.manual_seed(0)
     recipe = FineTune(batch_size=BATCH, chip_px=size_px, accumulation=batches, frozen_stages=0)
-    trainer = Trainer(build_network(Architecture()), make_engine("native", precision), recipe, DataParallel(group))
+    ranks, engine = Ranks(group), make_engine("native", precision)
+    trainer = ranks.trainer(build_network(Architecture()), engine, recipe, partial(ChipStep, share=ranks.share))
     chips, labels = chips_of_step(BATCH * batches, size_px)
-    chips, labels = chips[trainer.assigned_chips], labels[trainer.assigned_chips]
+    assigned = chips_of(ranks.share.assigned(batches), BATCH)
+    chips, labels = chips[assigned], labels[assigned]
     seconds, busy_s = timed(lambda: trainer.step(chips, labels, 1e-4), case["repeats"], wait)
-    computed_s = sum(trainer.timings_s[part] for part in ("forward", "backward", "optimizer"))
-    return {"seconds": seconds, "busy_s": busy_s, "backward": trainer.timings_s["backward"] / computed_s}
+    computed_s = sum(trainer.stopwatch.timings_s[part] for part in ("forward", "backward", "optimizer"))
+    return {"seconds": seconds, "busy_s": busy_s, "backward": trainer.stopwatch.timings_s["backward"] / computed_s}
 
 
 def chips_of_step(count: int, size_px: int) -> tuple[np.ndarray, np.ndarray]:

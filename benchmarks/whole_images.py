@@ -176,15 +176,17 @@ def measure(case: Case, rank: int) -> dict[str, Any]:
 
     from training_core.distributed.data_parallel import DataParallel
     from training_core.jobs import StepOptions
+    from training_core.learning.measuring import room_for
     from training_core.learning.optimizers import build_optimizer
-    from training_core.learning.whole_images.samples import ImageSample
-    from training_core.learning.whole_images.tiles import TilePlan, plan_tiles
-    from training_core.learning.whole_images.trainer import add_image_gradients
+    from training_core.learning.plan import MemoryPlan
     from training_core.models.architectures import adapt_first_layer, build_network, set_training_mode
     from training_core.models.engines import make_engine
     from training_core.models.loading import load_weights
     from training_core.models.recompute import recompute_activations
     from training_core.segmentation.measured import image_halo_px
+    from training_core.whole_images.samples import ImageSample
+    from training_core.whole_images.step import add_image_gradients
+    from training_core.whole_images.tiles import TilePlan, plan_tiles
 
     torch.set_num_threads(case.threads)
     group = join(case, rank)
@@ -197,19 +199,21 @@ def measure(case: Case, rank: int) -> dict[str, Any]:
     if group.leads:
         if case.core_px:
             halo_px = case.halo_px if case.halo_px >= 0 else image_halo_px(architecture)
-            plan = TilePlan(case.core_px, halo_px, case.recompute == "yes")
+            layout = dataclasses.asdict(TilePlan(case.core_px, halo_px))
+            memory = MemoryPlan(case.recompute == "yes", 0, "", layout)
         else:
-            sharing = {"ranks": case.processes, "processes": case.processes}
-            plan = plan_tiles(architecture, engine, recipe, [shape], lambda _: None, **sharing)
-    plan = TilePlan(**group.broadcast_document(dataclasses.asdict(plan) if group.leads else None))
+            room = room_for(architecture, case.processes, case.processes)
+            memory = plan_tiles(architecture, engine, recipe, [shape], room, case.processes)
+    memory = MemoryPlan(**group.broadcast_document(dataclasses.asdict(memory) if group.leads else None))
+    plan = TilePlan(**memory.layout)
     model = build_network(architecture)
     model.load_state_dict(adapt_first_layer(weights, card.architecture.first_layer, card.band_names, names))
     model, optimizer = engine.prepare_training(model, build_optimizer(model, "adamw"))
     set_training_mode(model, 0, "frozen")
-    if plan.is_recomputing:
+    if memory.is_recomputing:
         recompute_activations(model)
-    strategy = DataParallel(group)
-    strategy.attach(model)
+    share = DataParallel(group)
+    share.attach(model)
     sample = ImageSample(
         values=np.load(Path(case.folder, "values.npy"), mmap_mode="r"),
         known=np.broadcast_to(np.True_, shape),
@@ -221,8 +225,8 @@ def measure(case: Case, rank: int) -> dict[str, Any]:
     )
     group.barrier()
     waited_s, wall_s, processor_s = group.waited_s, time.perf_counter(), time.process_time()
-    loss = add_image_gradients(model, engine, sample, plan, strategy=strategy, tick=report(rank))
-    strategy.finish()
+    loss = add_image_gradients(model, engine, sample, plan, share=share, tick=report(rank))
+    share.finish()
     if case.gradients and group.leads:
         np.savez(case.gradients, **{name: each.grad.float().numpy() for name, each in model.named_parameters()})
     optimizer.step()
@@ -232,9 +236,9 @@ def measure(case: Case, rank: int) -> dict[str, Any]:
         "all_tiles": len(tiles),
         "tile": round(plan.tile_px(*shape) ** 0.5),
         "halo_px": plan.halo_px,
-        "is_recomputing": plan.is_recomputing,
+        "is_recomputing": memory.is_recomputing,
         "redundancy": plan.redundancy(*shape),
-        "estimate_gb": plan.peak_bytes / 1e9,
+        "estimate_gb": memory.peak_bytes / 1e9,
         "wall_s": time.perf_counter() - wall_s,
         "processor_s": time.process_time() - processor_s,
         "waited_s": group.waited_s - waited_s,

@@ -90,7 +90,7 @@ def _plain(value: Any) -> str:
 
 
 _SEVERAL = "Takes several values side by side, or is repeated."
-# Where the rasters are in a folder of training data, by field.
+# Names of the folders or files that hold the rasters in a folder of training data, by field.
 _PARTS = {"rasters": ("images", "chips"), "masks": ("masks", "binarymasks", "labels", "annotations.json")}
 _SEVERAL_FILES = (
     'A folder stands for its rasters, a quoted pattern ("tiles/*.tif", "tiles/**/*.tif") for the files it matches.'

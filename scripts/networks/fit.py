@@ -1,4 +1,4 @@
-"""Fit the probability that a link (`networks/link_prediction.py`) or a line (`networks/road_model.py`) is a road.
+"""Fit the probability that a link (`networks/link_prediction.py`) or a line (`extraction/line_measures.py`) is a road.
 
 With PYTHON as `make -s runtime-python` prints it:
 
@@ -27,15 +27,13 @@ from scipy.optimize import minimize
 
 from benchmarks.connecting_rasters import Case, read_cases
 from training_core.events import Reporter
-from training_core.extraction.line_measures import seen_along
+from training_core.extraction.line_measures import ROAD_COEFFICIENTS, road_features, seen_along
 from training_core.extraction.road_extraction import trace_roads
 from training_core.geodata.grid import Grid, grid_of
 from training_core.geodata.rasters import open_raster
 from training_core.geodata.road_raster import band_raster
 from training_core.jobs import Vectorize
 from training_core.networks.link_prediction import COEFFICIENTS as LINK_COEFFICIENTS
-from training_core.networks.road_model import COEFFICIENTS as ROAD_COEFFICIENTS
-from training_core.networks.road_model import features
 
 TOLERANCE_M, MIN_ON_LINK, MIN_ON_LINE = 4.0, 0.85, 0.5
 # Short straight gaps, which are usually joined before, are links here: without them there are few.
@@ -110,7 +108,7 @@ def roads_of(case: Case, folder: Path) -> tuple[dict[str, np.ndarray], np.ndarra
     with open_raster(str(folder / case.raster)) as dataset:
         grid = grid_of(dataset)
         traced = trace_roads(band_raster(dataset, case.threshold, Reporter()), grid.pixel_m, WITH_STUBS, Reporter())
-        known = features(traced.graph, seen_along(traced.graph, traced.surroundings))
+        known = road_features(traced.graph, seen_along(traced.graph, traced.surroundings))
     return known, _true_roads(traced.graph.shapes(), folder / case.truth, grid, MIN_ON_LINE)
 
 

@@ -43,6 +43,7 @@ from training_core.geodata.model_input import IMAGE
 from training_core.geodata.rasters import Band
 from training_core.jobs import RecipeOptions
 from training_core.learning.optimizers import rate_at
+from training_core.learning.step import ChipStep
 from training_core.learning.trainer import Trainer
 from training_core.models.architectures import UNET, build_network
 from training_core.models.base_model import architecture_for, read_base_model
@@ -202,7 +203,7 @@ class Run:
                 mix_styles(layer, recipe.mixed_styles_share)
         self._start = {name: tensor.clone() for name, tensor in model.state_dict().items()}
         loss = partial(loss_with_center_lines, weight=recipe.center_line_weight)
-        self.trainer = Trainer(model, self.engine, options, averaging=recipe.averaging, loss=loss)
+        self.trainer = Trainer(model, self.engine, options, partial(ChipStep, loss=loss), averaging=recipe.averaging)
         if checkpoint.exists():
             self._resume()
 

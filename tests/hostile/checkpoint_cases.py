@@ -115,9 +115,9 @@ def _replaced(name: str, change: Callable[[torch.Tensor], torch.Tensor]) -> Call
 
 _NAMES = (
     "state.network.encoder.conv1.weight",
-    "state.optimizer.3.exp_avg",
-    "state.optimizer.3.exp_avg_sq",
-    "state.optimizer.3.step",
+    "state.optimizer.segmentation_head.0.bias.exp_avg",
+    "state.optimizer.segmentation_head.0.bias.exp_avg_sq",
+    "state.optimizer.segmentation_head.0.bias.step",
 )
 VALUES = (None, True, -1, 0.5, 1e300, 10**19, "x", [], [[]], {}, {"x": 1})
 MEMBERS = (
@@ -149,12 +149,11 @@ SPOILT = {
         "of integers": lambda tensor: tensor.to(torch.int64), "of flags": lambda tensor: tensor > 0,
     }.items()},
     **{f"{name} missing": _of_tensors(lambda tensors, name=name: tensors.pop(name)) for name in _NAMES},
-    "a negative step": _of_tensors(_filled("state.optimizer.3.step", -1.0)),
-    "a negative square": _of_tensors(_filled("state.optimizer.3.exp_avg_sq", -1.0)),
+    "a negative step": _of_tensors(_filled("state.optimizer.segmentation_head.0.bias.step", -1.0)),
+    "a negative square": _of_tensors(_filled("state.optimizer.segmentation_head.0.bias.exp_avg_sq", -1.0)),
     "no tensors": _of_tensors(dict.clear),
     "a tensor more": _of_tensors(_added("state.network.extra")),
-    "a moment of no parameter": _of_tensors(_added("state.optimizer.9999.exp_avg")),
-    "a moment of minus one": _of_tensors(_added("state.optimizer.-1.exp_avg")),
+    "a moment of no parameter": _of_tensors(_added("state.optimizer.other.exp_avg")),
     **{f"{'.'.join(keys)} is {value!r:.12}": _of_document(_member(keys, value))
        for keys in MEMBERS for value in VALUES},
     **{f"document: {what}": _of_text(text) for what, text in TEXTS.items()},

@@ -16,7 +16,8 @@ REPRESENTATIVES = {
         "mapregion, an area that crosses itself everywhere",
     ),
     "checkpoints": (
-        "checkpoint: nan in state.optimizer.3.exp_avg", "checkpoint: format is None", "checkpoint: a folder",
+        "checkpoint: nan in state.optimizer.segmentation_head.0.bias.exp_avg", "checkpoint: format is None",
+        "checkpoint: a folder",
     ),
     "extracts": (
         "extract: of entities in entities", "extract: bytes that are no PBF", "extract: a pipe", "extract: fuzzed 0",

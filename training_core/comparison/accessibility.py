@@ -87,10 +87,8 @@ class PlaceRoutes:
 def read_points(job: CompareNetworks, plane: pyproj.CRS, reporter: Reporter) -> Optional[Points]:
     """Read places, origins and confirmed damage; None without places.
 
-    Raises
-    ------
-    LayerError
-        A layer cannot be read, has other geometry, or lacks a field; or there is only one place and no origin.
+    Raises LayerError if a layer cannot be read, has other geometry, or lacks a field; or there is only one place and no
+    origin.
     """
     if not job.places:
         return None
@@ -130,10 +128,7 @@ def _read_named(
 def find_routes(roads: ComparedRoads, points: Points, job: CompareNetworks, reporter: Reporter) -> PlaceRoutes:
     """Return the accessibility of places, before and after.
 
-    Raises
-    ------
-    LayerError
-        No place, or no origin, lies on a road before.
+    Raises LayerError if no place, or no origin, lies on a road before.
     """
     lines = concatenated(roads.before.roads.lines, roads.outside)
     before = snap(_graph(lines, job, f"{BEFORE} ({job.before})"), points.points, job.place_m)

@@ -41,7 +41,7 @@ _SHORTEST = 0.75
 # A path is routable in the other graph if their lengths differ by no more than this fraction, and by rounding.
 _ROUTABLE = 0.1 + 1e-9
 # Path lengths in memory at once: from a block of control points to all nodes, and from a few to all others.
-_BLOCK, _ROWS = 4_000_000, 500_000
+_BATCH, _ROWS = 4_000_000, 500_000
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ def _compare(
     costs, other_costs = path_costs_on(graph, places, by_time), path_costs_on(other, snapped, by_time)
     sums = np.zeros(4)
     count = len(places)
-    block = int(np.clip(_BLOCK // max(costs.node_count, other_costs.node_count, 1), 16, 1024))
+    block = int(np.clip(_BATCH // max(costs.node_count, other_costs.node_count, 1), 16, 1024))
     rows = max(1, _ROWS // count)
     for begin in range(0, count, block):
         reporter.check_cancelled()

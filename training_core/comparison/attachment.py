@@ -45,21 +45,9 @@ def attach(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return new lines and lines before, (n,) and (m,) object, with a vertex in both wherever they are connected.
 
-    Parameters
-    ----------
-    new, before : Lines
-        In one plane. Bridges before are not attached to, and bridges of both are crossed without a vertex.
-    matched : ndarray
-        The other lines of the network after: (k,) object.
-    within_m : float
-        Maximum distance of an end that is attached.
-    join_m : float
-        Distance at which lines of one network are connected.
-
-    Raises
-    ------
-    LayerError
-        New lines cross those before in more places than roads do.
+    All are in one plane. `matched`, (k,) object, are the other lines of the network after. An end is attached within
+    `within_m`; lines of one network are connected within `join_m`. Bridges before are not attached to, and bridges of
+    both are crossed without a vertex. Raises LayerError if new lines cross those before in more places than roads do.
     """
     at_grade = np.flatnonzero(~before.bridge)
     if not len(new) or not len(at_grade):
@@ -128,6 +116,7 @@ def _kinds_of_ends(new: Lines, matched: np.ndarray, ends: np.ndarray, join_m: fl
 
 def _junctions(roads: RoadGraph, places: Places) -> _Vertices:
     """Return places on roads, each at the nearest vertex if that is near enough."""
+    # The nearest vertex takes the place if it is near enough, with its line and measure.
     points = roads.points_at(places)
     gap_m, vertex = cKDTree(roads.graph.points).query(points, distance_upper_bound=_VERTEX_M)
     at_vertex = np.isfinite(gap_m)

@@ -42,6 +42,7 @@ def matched_intervals(
     `within_degrees` is the largest angle between segments that are compared; 90 compares all.
     """
     parts = [Intervals(np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0))]
+    # For each pair of near segments, the interval of the first one in the buffer of the other; all intervals united.
     for vertex, other_vertex in roads.neighbors(other, tolerance_m):
         begin, step = roads.graph.points[vertex], roads.graph.points[vertex + 1] - roads.graph.points[vertex]
         if within_degrees < 90:
@@ -107,6 +108,7 @@ def _within_band(
     position: np.ndarray, speed: np.ndarray, low: np.ndarray, high: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the interval in which position + t * speed lies between two bounds."""
+    # Times at which both bounds are crossed; without movement, always or never.
     inside = (position >= low) & (position <= high)
     moves = speed != 0
     speed = np.where(moves, speed, 1)

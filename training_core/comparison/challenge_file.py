@@ -100,6 +100,7 @@ def cut_at_antimeridian(shapes: np.ndarray) -> np.ndarray:
 
 def _halves(line: BaseGeometry) -> BaseGeometry:
     """Return the parts of a line on both sides of the antimeridian."""
+    # Unwrapped, the line goes on beyond 180 degrees; its parts in each turn of 360 degrees are moved back.
     longitude, latitude = shapely.get_coordinates(line).T
     whole = shapely.linestrings(np.unwrap(longitude, period=360), latitude)
     turns = np.array([-360.0, 0.0, 360.0])
@@ -112,10 +113,8 @@ def _halves(line: BaseGeometry) -> BaseGeometry:
 def read_task_ids(path: str) -> list[str]:
     """Return the ids of the tasks in a challenge of unknown origin, those of RoadSeg alone, each once.
 
-    Raises
-    ------
-    LayerError
-        It cannot be read, is not a regular file or far too large, or is no challenge that RoadSeg wrote.
+    Raises LayerError if it cannot be read, is not a regular file or far too large, or is no challenge that RoadSeg
+    wrote.
     """
     remedy = "Choose a file that Make a MapRoulette challenge has written."
     try:

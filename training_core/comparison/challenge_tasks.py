@@ -51,10 +51,7 @@ _INSTRUCTIONS = {
 def known_features(layer: geopandas.GeoDataFrame, job: MakeChallenge, reporter: Reporter) -> geopandas.GeoDataFrame:
     """Return the lines of a layer with a known `change`, or its points with a known `kind`; see `known_only`.
 
-    Raises
-    ------
-    LayerError
-        The layer holds neither changes nor likely breaks.
+    Raises LayerError if the layer holds neither changes nor likely breaks.
     """
     layer = with_names(layer, (CHANGE, KIND), job.layer, PURPOSE)
     for field, known, geometry in ((CHANGE, CHANGES, "lines"), (KIND, KINDS, "points")):
@@ -75,11 +72,7 @@ def make_tasks(layer: geopandas.GeoDataFrame, job: MakeChallenge) -> tuple[geopa
     Tasks are lines or points in longitude and latitude of WGS 84 with the columns `change`, `length_m`, `offset_m`,
     `probability` of a road there and `paths_share` (NaN where unknown), `feature` of the layer (of several the first),
     `priority`, `instruction`, and `longitude` and `latitude` of their middle. The layer is one of `known_features`.
-
-    Raises
-    ------
-    LayerError
-        There are more than `MAX_PARTS`.
+    Raises LayerError if there are more than `MAX_PARTS`.
     """
     tasks, too_short = _stretches(layer, job) if CHANGE in layer.columns else (_breaks(layer), 0)
     return _by_priority(tasks), too_short
@@ -135,6 +128,7 @@ def _split(shapes: np.ndarray, job: MakeChallenge) -> tuple[np.ndarray, np.ndarr
             f"{MAX_PARTS:,} can be tasks.",
             "Raise the longest stretch (max_length_m), or take a part of the layer.",
         )
+    # As many equal parts of each line as are short enough.
     line = np.repeat(np.arange(len(shapes)), counts)
     part_m = (shapely.length(shapes) / counts)[line]
     number = ranges(np.zeros_like(counts), counts)
@@ -177,6 +171,7 @@ def _by_priority(tasks: geopandas.GeoDataFrame) -> geopandas.GeoDataFrame:
 
     Important is where many shortest paths change, or else where much road is likely.
     """
+    # By share of paths, then by expected length of road, both falling; ties by place and change.
     expected_m = tasks["length_m"].fillna(0) * tasks["probability"].fillna(1)
     places = (tasks["latitude"], tasks["longitude"], tasks["change"])
     order = np.lexsort((*places, -expected_m.round(3), -tasks["paths_share"].fillna(-1)))

@@ -6,7 +6,6 @@ Scope: tables, field types and the JSON document. Independent of how changes are
 from __future__ import annotations
 
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any, Optional
 
 import geopandas
@@ -17,14 +16,13 @@ import shapely
 from ..events import Reporter
 from ..geodata.fields import NULLABLE
 from ..geodata.parallel_arrays import selected
-from ..geodata.vector_output import write_layers
 from ..geodata.vectors import carried_fields
 from ..jobs import CompareNetworks
 from ..jobs.change_words import CHANGES, REVIEW
 from ..system.machine import versions
 from .accessibility import PlaceRoutes
 from .attachment import attach
-from .changes import DISPLACED, UNMATCHED, ChangeSegments, Limits, classify_changes
+from .changes import DISPLACED, UNMATCHED, ChangeSegments, ChangeThresholds, classify_changes
 from .network_pair import AFTER, BEFORE, Pair, offset_words
 
 # The names of INTACT, DISPLACED and UNMATCHED in the network before and in that after.
@@ -50,12 +48,7 @@ def to_layer(
     """Return the segments with their change and the fields of their lines, in the CRS of the roads before.
 
     They are all segments of the network before, where they were drawn, and the new ones of the network after, attached
-    to them.
-
-    Raises
-    ------
-    LayerError
-        As `attach`.
+    to them. Raises LayerError as `attach` does.
     """
     before, after = segments[BEFORE].lines, segments[AFTER].lines
     kind = segments[AFTER].kind
@@ -116,21 +109,6 @@ def _of_like_types(one: geopandas.GeoDataFrame, other: geopandas.GeoDataFrame) -
     return tables
 
 
-def write_tables(
-    staged: dict[str, Path], changes: geopandas.GeoDataFrame, reached: Optional[geopandas.GeoDataFrame]
-) -> None:
-    """Write the requested layers, "changes" and "reached" by `staged`, to one file if both have the same path.
-
-    `reached` is None without places.
-    """
-    files: dict[Path, dict[str, geopandas.GeoDataFrame]] = {}
-    for name, table in (("changes", changes), ("reached", reached)):
-        if name in staged and table is not None:
-            files.setdefault(staged[name], {})[name] = table
-    for path, layers in files.items():
-        write_layers(path, layers, {"changes": "LineString", "reached": "Point"})
-
-
 # Lost roads are warned of from this fraction of the roads before.
 _WARNED_LOST_FRACTION = 0.5
 # What routes run on, by the job's word for it.
@@ -143,8 +121,8 @@ ROUTES_ON = {
 
 def find_changes(pair: Pair, job: CompareNetworks) -> dict[str, ChangeSegments]:
     """Return the lines of both networks cut into segments by what changed, by BEFORE and AFTER."""
-    limits = Limits(job.tolerance_m, job.displaced_m, job.parallel_angle, job.min_stretch_m)
-    before, after = classify_changes(pair.roads[BEFORE], pair.roads[AFTER], limits)
+    thresholds = ChangeThresholds(job.tolerance_m, job.displaced_m, job.parallel_angle, job.min_stretch_m)
+    before, after = classify_changes(pair.roads[BEFORE], pair.roads[AFTER], thresholds)
     return {BEFORE: before, AFTER: after}
 
 
@@ -200,11 +178,11 @@ def summary_sentences(document: dict[str, Any]) -> list[str]:
     ]
     before, after, shift = document["before"], document["after"], document["shift"]
     sentences = [
-        f"Of {before['length_m'] / 1000:.2f} km of roads before, {words[0]}, {words[1]} and {words[2]}; of "
-        f"{after['length_m'] / 1000:.2f} km after, {words[3]}. Intact is what lies along a road of the other network "
-        f"within {document['tolerance_m']:g} m, displaced what does so within {document['displaced_m']:g} m, at an "
-        f"angle of at most {document['parallel_angle']:g} degrees; stretches shorter than "
-        f"{document['min_stretch_m']:g} m count as their neighbors."
+        f"Roads before, {before['length_m'] / 1000:.2f} km: {words[0]}, {words[1]} and {words[2]}. Roads after, "
+        f"{after['length_m'] / 1000:.2f} km: {words[3]}. A stretch is intact if a road of the other network runs along "
+        f"it within {document['tolerance_m']:g} m, and displaced within {document['displaced_m']:g} m, at an angle of "
+        f"at most {document['parallel_angle']:g} degrees. Stretches shorter than {document['min_stretch_m']:g} m count "
+        "as their neighbors."
     ]
     if shift["measured"]:
         offset = offset_words(shift["east_m"], shift["north_m"])
@@ -219,5 +197,5 @@ def summary_sentences(document: dict[str, Any]) -> list[str]:
         counts = ", ".join(
             f"{count} {status.replace('_', ' ')}" for status, count in routes.items() if status != "places"
         )
-        sentences.append(f"Of {routes['places']} places: {counts}. {ROUTES_ON[document['routes_on']]}")
+        sentences.append(f"Places, {routes['places']}: {counts}. {ROUTES_ON[document['routes_on']]}")
     return sentences

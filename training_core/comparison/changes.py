@@ -30,7 +30,7 @@ _PIECE_M = 2.0
 
 
 @dataclass(frozen=True)
-class Limits:
+class ChangeThresholds:
     """Thresholds for the same road.
 
     Counterparts lie within `tolerance_m` if intact and within `displaced_m` if displaced, with directions that differ
@@ -92,25 +92,31 @@ class _Remainder:
         return as_drawn(make_lines(_shapes_of(self.roads, self.parts)))
 
 
-def classify_changes(before: RoadGraph, after: RoadGraph, limits: Limits) -> tuple[ChangeSegments, ChangeSegments]:
+def classify_changes(
+    before: RoadGraph, after: RoadGraph, thresholds: ChangeThresholds
+) -> tuple[ChangeSegments, ChangeSegments]:
     """Return the lines of two networks, as drawn, cut into segments that are intact, displaced or unmatched."""
-    intact = [matched_intervals(*pair, limits.tolerance_m, limits.angle) for pair in ((before, after), (after, before))]
+    intact = [
+        matched_intervals(*pair, thresholds.tolerance_m, thresholds.angle)
+        for pair in ((before, after), (after, before))
+    ]
     rest, rest_after = (_Remainder(roads, complement(roads, parts)) for roads, parts in zip((before, after), intact))
-    return _classified(rest, intact[0], rest_after, limits), _classified(rest_after, intact[1], rest, limits)
+    return _classified(rest, intact[0], rest_after, thresholds), _classified(rest_after, intact[1], rest, thresholds)
 
 
-def _classified(rest: _Remainder, intact: Intervals, other: _Remainder, limits: Limits) -> ChangeSegments:
+def _classified(rest: _Remainder, intact: Intervals, other: _Remainder, thresholds: ChangeThresholds) -> ChangeSegments:
     """Return all segments of a network from its intact ones and the rest."""
-    pieces, offset_m = _displacements(rest, other, limits)
+    # Intact intervals and pieces of the rest, which are displaced or not, in order along each line.
+    pieces, offset_m = _displacements(rest, other, thresholds)
     kind = np.where(np.isnan(offset_m), UNMATCHED, DISPLACED)
     covered = concatenated(intact, pieces)
     order = np.lexsort((covered.begin_m, covered.edge))
     kind = np.concatenate([np.full(len(intact.edge), INTACT), kind])[order]
     offset_m = np.concatenate([np.full(len(intact.edge), np.nan), offset_m])[order]
-    return ChangeSegments(rest.roads, *_settled(selected(covered, order), kind, offset_m, limits.min_stretch_m))
+    return ChangeSegments(rest.roads, *_settled(selected(covered, order), kind, offset_m, thresholds.min_stretch_m))
 
 
-def _displacements(rest: _Remainder, other: _Remainder, limits: Limits) -> tuple[Intervals, np.ndarray]:
+def _displacements(rest: _Remainder, other: _Remainder, thresholds: ChangeThresholds) -> tuple[Intervals, np.ndarray]:
     """Return the rest of a network in pieces, and the displacement of each; NaN if it has none."""
     pieces, interval = _pieces(rest.parts)
     offset_m = np.full(len(interval), np.nan)
@@ -119,21 +125,22 @@ def _displacements(rest: _Remainder, other: _Remainder, limits: Limits) -> tuple
     middles = Places(pieces.edge, (pieces.begin_m + pieces.end_m) / 2)
     points, headings = rest.roads.points_at(middles), rest.roads.headings_at(middles)
     # The counterpart of each piece, and the nearest place to that on this network again.
-    counterpart, gap_m = other.graph.nearest(points, limits.displaced_m, headings, limits.angle)
+    counterpart, gap_m = other.graph.nearest(points, thresholds.displaced_m, headings, thresholds.angle)
     met = np.flatnonzero(counterpart.edge >= 0)
     counterpart = selected(counterpart, met)
     other_points, headings = other.graph.points_at(counterpart), other.graph.headings_at(counterpart)
-    back, _ = rest.graph.nearest(other_points, limits.displaced_m, headings, limits.angle)
+    back, _ = rest.graph.nearest(other_points, thresholds.displaced_m, headings, thresholds.angle)
     met, back = met[back.edge >= 0], selected(back, back.edge >= 0)
     # Mutual neighbors: back on the same line, or near the piece.
     away_m = np.hypot(*(rest.graph.points_at(back) - points[met]).T)
-    mutual = (rest.parts.edge[back.edge] == pieces.edge[met]) | (away_m <= limits.tolerance_m)
+    mutual = (rest.parts.edge[back.edge] == pieces.edge[met]) | (away_m <= thresholds.tolerance_m)
     offset_m[met[mutual]] = gap_m[met[mutual]]
     return pieces, offset_m
 
 
 def _pieces(parts: Intervals) -> tuple[Intervals, np.ndarray]:
     """Return intervals cut into equal pieces that are short enough, and the number of each piece's interval."""
+    # As many equal pieces of each interval as are short enough.
     lengths_m = parts.end_m - parts.begin_m
     counts = np.ceil(lengths_m / _PIECE_M).astype(np.int64)
     interval = np.repeat(np.arange(len(counts)), counts)

@@ -75,10 +75,7 @@ class Pair:
 def read_pair(job: CompareNetworks, reporter: Reporter) -> Pair:
     """Read both networks, each in its own CRS.
 
-    Raises
-    ------
-    LayerError
-        A layer cannot be read, or the networks cover different areas.
+    Raises LayerError if a layer cannot be read, or the networks cover different areas.
     """
     fields = {
         BEFORE: LineFields(job.before_bridge_field, job.before_speed_field, job.speed_unit),
@@ -137,8 +134,8 @@ def _roads_of(
     if not is_road.all():
         tell = reporter.log if is_osm_file(path) else reporter.warning
         tell(
-            f"{of}: {(~is_road).sum():,} of {len(layer):,} lines are left out, which have an identifier of "
-            "OpenStreetMap, but no tag highway. Empty the identifier of those that are roads."
+            f"{of}: {(~is_road).sum():,} of {len(layer):,} lines are left out, since they have an identifier of "
+            "OpenStreetMap but no tag highway. Empty the identifier of those that are roads."
         )
     return roads
 

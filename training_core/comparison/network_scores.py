@@ -65,10 +65,7 @@ class NetworkSize:
 def read_networks(job: ScoreNetwork, reporter: Reporter) -> Networks:
     """Read both layers, each in its own CRS, and make them graphs.
 
-    Raises
-    ------
-    LayerError
-        A layer cannot be read, or the truth has no line in the area of interest.
+    Raises LayerError if a layer cannot be read, or the truth has no line in the area of interest.
     """
     fields = {
         TRUTH: LineFields(job.truth_bridge_field, job.truth_speed_field, job.speed_unit),

@@ -14,8 +14,7 @@ from ..geodata.parallel_arrays import offsets_of
 from ..jobs.change_words import CHANGE, NEW
 from ..networks.lines import LineFields, lines_in, shared_plane
 from ..networks.osm_change import change_lines, check_junctions, meet
-from ..networks.osm_extract import PURPOSE, Extract, read_extract
-from ..networks.osm_file import PLACE_DIGITS, Ways, way_tags
+from ..networks.osm_file import EXTRACT, PLACE_DIGITS, Extract, Ways, read_extract, way_tags
 from ..networks.road_graph import as_drawn
 from .buffer_matching import matched_intervals
 
@@ -33,12 +32,9 @@ def new_roads(changes: geopandas.GeoDataFrame) -> geopandas.GeoDataFrame:
 
 
 def check_extract(new: geopandas.GeoDataFrame, changes: geopandas.GeoDataFrame, extract: Extract, path: str) -> None:
-    """Check that an extract is the one in which the new roads of a layer of changes are missing.
+    """Raise LayerError unless an extract is the one in which the new roads of a layer of changes are missing.
 
-    Raises
-    ------
-    LayerError
-        The roads that they are attached to have changed, or a new road has been mapped since.
+    Otherwise the roads that they are attached to have changed, or a new road has been mapped since.
     """
     check_junctions(_shared_places(new, changes), extract, path)
     plane = shared_plane(new)
@@ -49,7 +45,7 @@ def check_extract(new: geopandas.GeoDataFrame, changes: geopandas.GeoDataFrame, 
     if len(mapped):
         place = shapely.point_on_surface(new.geometry.to_crs(_WGS84).iloc[mapped[0]])
         raise LayerError(
-            f"{len(mapped):,} new roads run along a way of the {PURPOSE} ({path}), so they have been mapped since: one "
+            f"{len(mapped):,} new roads run along a way of the {EXTRACT} ({path}), so they have been mapped since: one "
             f"at longitude {place.x:.5f}, latitude {place.y:.5f}.",
             "Compare road networks with this extract, or reject these roads.",
         )
@@ -78,21 +74,9 @@ def propose(
 ) -> list[str]:
     """Return the OsmChange file of each task as text; empty where none is proposed.
 
-    A task is of its own: where a road is cut into several, their ends are different nodes at one place.
-
-    Parameters
-    ----------
-    tasks : GeoDataFrame
-        As of `make_tasks`.
-    chosen, changes : GeoDataFrame
-        The lines that tasks were made of, and all lines of their layer.
-    path : str
-        The extract of OpenStreetMap.
-
-    Raises
-    ------
-    LayerError
-        As `read_extract`, `check_extract` and `change_lines`.
+    A task is of its own: where a road is cut into several, their ends are different nodes at one place. Tasks are as
+    from `make_tasks`, `chosen` the lines that they were made of, `changes` all lines of their layer, and `path` the
+    extract of OpenStreetMap. Raises LayerError as `read_extract`, `check_extract` and `change_lines` do.
     """
     shapes = tasks.geometry.to_numpy()
     west, _, east, _ = shapely.bounds(shapes).T

@@ -31,11 +31,7 @@ def known_only(
     """Return the features of a layer whose `field` has a known word, with that word as it is known.
 
     Others, such as lines that somebody has added, are left out with a warning. `purpose` is the layer in messages.
-
-    Raises
-    ------
-    LayerError
-        The layer lacks the field, or has features, but none with a known word.
+    Raises LayerError if the layer lacks the field, or has features, but none with a known word.
     """
     layer = with_names(layer, (field,), path, purpose)
     require_fields(layer, (field,), path, purpose)
@@ -56,12 +52,8 @@ def known_only(
 def without_rejected(layer: geopandas.GeoDataFrame, purpose: str, path: str) -> geopandas.GeoDataFrame:
     """Return the accepted features of a layer of changes where any is accepted or rejected, otherwise the layer.
 
-    Any other layer is returned as it is. `purpose` is the layer in messages.
-
-    Raises
-    ------
-    LayerError
-        A value of `review` is not understood; or features are rejected, and none is accepted.
+    Any other layer is returned as it is. `purpose` is the layer in messages. Raises LayerError if a value of `review`
+    is not understood; or features are rejected, and none is accepted.
     """
     named = with_names(layer, (CHANGE, REVIEW), path, purpose)
     if not {CHANGE, REVIEW}.issubset(named.columns) or not _words(named, CHANGE, word_in).isin(CHANGES).any():
@@ -80,7 +72,7 @@ def without_rejected(layer: geopandas.GeoDataFrame, purpose: str, path: str) -> 
     if accepted.empty:
         raise LayerError(
             f"Features of the {purpose} ({path}) are {REJECTED}, and none is {ACCEPTED}.",
-            f"Set the field {REVIEW!r} of what is to be exported to {ACCEPTED!r}, or empty it everywhere.",
+            f"Set the field {REVIEW!r} to {ACCEPTED!r} for the features to export, or empty it everywhere.",
         )
     return accepted
 

@@ -18,7 +18,7 @@ from ..networks.road_graph import Places, RoadGraph
 from ..networks.shortest_paths import path_costs_on
 
 # Number of costs in memory at once: from a block of sources to all nodes.
-_BLOCK = 4_000_000
+_BATCH = 4_000_000
 
 
 @dataclass(frozen=True)
@@ -97,12 +97,12 @@ def _cost_blocks(
     """Yield blocks of b sources, and the costs of the routes from these to all points: (b, n) float64."""
     costs_on = path_costs_on(sites.roads, sites.places, by_time)
     # The size of blocks does not depend on the network, so that blocks of two networks match.
-    size = max(1, _BLOCK // max(2 * len(sites.places), 1))
+    size = max(1, _BATCH // max(2 * len(sites.places), 1))
     gap = np.where(np.isfinite(sites.gap_m), 0.0 if by_time else sites.gap_m, np.inf)
     for begin in range(0, len(sources), size):
         block = sources[begin : begin + size]
         costs = np.empty((len(block), len(sites.places)))
-        step = max(1, _BLOCK // costs_on.node_count)
+        step = max(1, _BATCH // costs_on.node_count)
         for row in range(0, len(block), step):
             reporter.check_cancelled()
             part = block[row : row + step]
@@ -119,6 +119,7 @@ def least_costs(sites: Sites, sources: np.ndarray, by_time: bool, reporter: Repo
     """
     least = np.full(len(sites.places), np.inf)
     nearest = np.full(len(sites.places), -1)
+    # The best source of each block, and of all blocks so far.
     for block, costs in _cost_blocks(sites, sources, by_time, reporter):
         first = costs.argmin(axis=0)
         lowest = costs[first, np.arange(len(first))]

@@ -35,14 +35,8 @@ def is_task_id(text: str) -> bool:
 def make_ids(changes: Sequence[str], places: np.ndarray, earlier: Sequence[str] = ()) -> tuple[list[str], int]:
     """Return an id for each task, none twice, and how many of them are ids of earlier tasks at the same places.
 
-    Parameters
-    ----------
-    changes : sequence of str
-        What has changed there, n words or phrases.
-    places : ndarray
-        Longitude and latitude of their middles, (n, 2) float64 in degrees.
-    earlier : sequence of str
-        Ids of an earlier challenge, all of which satisfy `is_task_id`.
+    A task has a word or phrase for what has changed, and the longitude and latitude of its middle, (n, 2) float64 in
+    degrees. The earlier ids satisfy `is_task_id`.
     """
     names = [change.replace(" ", "-") for change in changes]
     ids = _kept_ids(names, places, earlier)
@@ -72,6 +66,8 @@ def _kept_ids(names: Sequence[str], places: np.ndarray, earlier: Sequence[str]) 
     parts = [match.groups() for each in earlier if (match := _ID.fullmatch(each))]
     if not parts or not names:
         return {}
+    # Tasks of one change are compared on the sphere, those of others lie too far apart on the fourth axis; a pair is
+    # the same if each is the other's nearest.
     known = {name: number for number, name in enumerate(sorted({*names, *(part[0] for part in parts)}))}
     points = _points([known[name] for name in names], places)
     former = _points(

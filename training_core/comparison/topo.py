@@ -34,7 +34,7 @@ from ..networks.shortest_paths import path_costs
 
 SEED_M, RADIUS_M, HOLE_M, INTERVAL_M = 30.0, 300.0, 8.0, 5.0
 # Seeds whose paths are held at once, and the tolerance of distances for rounding.
-_BLOCK, _ROUNDING_M = 256, 1e-6
+_BATCH, _ROUNDING_M = 256, 1e-6
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ def score_topo(
     reached_holes = _reached(truth, holes, seeds, radius_m)
     reached_marbles = _reached(proposal, marbles, selected(partners, paired), radius_m)
     for number, (has_partner, seed_holes) in enumerate(zip(paired, reached_holes)):
-        if number % _BLOCK == 0:
+        if number % _BATCH == 0:
             reporter.check_cancelled()
             reporter.progress(number / len(seeds), "Comparing reachable roads")
         hole_count += len(seed_holes)
@@ -123,8 +123,8 @@ def _reached(roads: RoadGraph, spots: Places, seeds: Places, radius_m: float) ->
     first_spot = np.searchsorted(spots.edge, np.arange(len(graph.edges) + 1))
     by_node = np.argsort(graph.edges.ravel(), kind="stable")
     first_edge = np.searchsorted(graph.edges.ravel()[by_node], np.arange(len(graph.nodes) + 1))
-    for begin in range(0, len(seeds), _BLOCK):
-        block = np.arange(begin, min(begin + _BLOCK, len(seeds)))
+    for begin in range(0, len(seeds), _BATCH):
+        block = np.arange(begin, min(begin + _BATCH, len(seeds)))
         for seed, to_nodes in zip(block, costs.to_nodes(block, radius_m)):
             # Candidates: the spots on the seed's edge and on all edges at reached nodes.
             nodes = np.flatnonzero(to_nodes <= radius_m)

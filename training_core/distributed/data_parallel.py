@@ -1,23 +1,26 @@
-"""Strategy of data-parallel training: rank r of n computes the batches r, r + n, r + 2 n and so on of a step.
+"""Data-parallel training: rank r of n computes the batches r, r + n, r + 2 n and so on of a step.
 
-Scope: the ranks' parts of the work, and the order of sums. The tiles of an image are shared like batches.
+Scope: the ranks' shares of the work, and the order of sums. The tiles of an image are shared like batches.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Optional
+from typing import Any, Optional
 
 import torch
 from torch import Tensor, nn
 
-from ..learning.strategy import Item, SingleProcess
+from ..learning.share import Item, Share
+from ..learning.step import Step
+from ..learning.validation import Block, Validation
+from ..segmentation.inference import Predictor
 from .gradient_exchange import GradientExchange
 from .group import Group
 from .rank_protocol import Command, command
 
 
-class DataParallel(SingleProcess):
+class DataParallel(Share):
     """Shares batches, tiles and blocks among the ranks of a group; sums are bit by bit those of a single process.
 
     The `replicas`, by default the whole group, share the batches of a step. Compressed, gradients travel in BF16.
@@ -30,7 +33,7 @@ class DataParallel(SingleProcess):
 
     @property
     def waited_s(self) -> float:
-        """See SingleProcess."""
+        """Seconds spent so far on waiting for other ranks."""
         return sum(group.waited_s for group in self._groups)
 
     @property
@@ -43,16 +46,16 @@ class DataParallel(SingleProcess):
         return {self.group, self._replicas}
 
     def attach(self, model: nn.Module) -> None:
-        """See SingleProcess."""
+        """Exchange the gradients of a model from here on."""
         if self._replicas.size > 1:
             self._exchange = GradientExchange(model.parameters(), self._replicas, self._is_compressed)
 
     def assigned(self, count: int) -> range:
-        """See SingleProcess."""
+        """See Share."""
         return range(self._replicas.rank, count, self._replicas.size)
 
     def turns(self, count: int, is_last: bool = True) -> Iterator[int]:
-        """See SingleProcess; at the end, this goes along with the round in which only other ranks compute."""
+        """See Share; at the end, this goes along with the round in which only other ranks compute."""
         rank, size = self._replicas.rank, self._replicas.size
         for first in range(0, count, size):
             contributors = min(size, count - first)
@@ -64,7 +67,7 @@ class DataParallel(SingleProcess):
             self._exchange.end_round()
 
     def finish(self) -> None:
-        """See SingleProcess."""
+        """Put the gradients of the step, summed over all ranks, into `.grad` of the parameters."""
         if self._exchange:
             self._exchange.finish()
 
@@ -77,7 +80,7 @@ class DataParallel(SingleProcess):
         return self._replicas.gather(padded).transpose(0, 1).flatten(0, 1)[:count]
 
     def deal(self, items: Sequence[Item]) -> Iterator[tuple[list[Item], list[Item]]]:
-        """See SingleProcess."""
+        """See Share."""
         rank, size = self.group.rank, self.group.size
         for first in range(0, len(items), size):
             together = list(items[first : first + size])
@@ -86,14 +89,6 @@ class DataParallel(SingleProcess):
     def sum(self, values: Tensor) -> Tensor:
         """Return the sum of values (...), any dtype, in the order of the ranks."""
         return self.group.sum(values)
-
-    def announce_step(self, rate: float) -> None:
-        """Have the other ranks take a step with this learning rate, 0 or more."""
-        command(self.group, Command.STEP, rate)
-
-    def announce_validation(self, blocks: int, fewest: int, limit_s: float) -> None:
-        """See SingleProcess."""
-        command(self.group, Command.VALIDATE, blocks, fewest, limit_s)
 
 
 class PipelineParallel(DataParallel):
@@ -123,3 +118,50 @@ class PipelineParallel(DataParallel):
     @property
     def _groups(self) -> set[Group]:
         return {self.group, self.stages, self._replicas}
+
+
+class RankStep(Step):
+    """A step that ranks take together: each computes its share of it, and gets the gradients of all.
+
+    Ranks that follow rank 0 take each step and each validation with it.
+    """
+
+    share: DataParallel
+
+    def __init__(self, inner: Step, share: DataParallel) -> None:
+        super().__init__(inner.model, inner.engine, inner.recipe, inner.stopwatch, share)
+        self.whole, self._inner = inner.whole, inner
+        share.attach(inner.model)
+
+    @property
+    def samples(self) -> int:
+        """Samples of a step, those of other ranks included."""
+        return self._inner.samples
+
+    @property
+    def pixels(self) -> float:
+        """Pixels of a step, those of other ranks included."""
+        return self._inner.pixels
+
+    def begin(self, rate: float) -> None:
+        """Have the ranks that follow take the step, with the learning rate `rate`, above 0."""
+        command(self.share.group, Command.STEP, rate)
+
+    def compute(self, samples: Any, labels: Any) -> float:
+        """See Step."""
+        loss = self._inner.compute(samples, labels)
+        self.share.finish()
+        return loss
+
+    def gradient_norm(self) -> Tensor:
+        """Return the norm of all gradients, 0-d, float32."""
+        return self._inner.gradient_norm()
+
+    def gathered(self, name: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+        """Return the WEIGHTS or the STATE of the whole model: tensors (...), any dtype."""
+        return self._inner.gathered(name, tensors)
+
+    def validate(self, predictor: Predictor, blocks: Sequence[Block], fewest: int, limit_s: float) -> Validation:
+        """See Step."""
+        command(self.share.group, Command.VALIDATE, len(blocks), fewest, limit_s)
+        return self._inner.validate(predictor, blocks, fewest, limit_s)

@@ -40,7 +40,8 @@ class Group:
     """The ranks that train together, as one of them sees it; with a single rank every collective is the identity.
 
     Rank 0 leads. By default all ranks are on this machine. `waited_s` counts all time in collectives: waiting for
-    others, and for the network. `threads` communicate for this rank, while it computes or waits.
+    others, and for the network. `threads` communicate for this rank, while it computes or waits. While it
+    `is_followed`, the other ranks do what it commands.
     """
 
     def __init__(
@@ -52,7 +53,7 @@ class Group:
     ) -> None:
         self.rank, self.size, self.process_group = rank, size, process_group
         self.local_size = size if local_size is None else local_size
-        self.sent_bytes, self.waited_s = 0, 0.0
+        self.sent_bytes, self.waited_s, self.is_followed = 0, 0.0, False
         self.threads: frozenset[int] = frozenset()
 
     @property
@@ -69,10 +70,7 @@ class Group:
     def waiting(self) -> Iterator[None]:
         """Count the time in this context, in which nothing but a collective happens, as waited.
 
-        Raises
-        ------
-        LostRankError
-            The collective failed, as it does on all ranks when one of them ends.
+        Raises LostRankError if the collective failed, as it does on all ranks when one of them ends.
         """
         began_s = time.perf_counter()
         try:

@@ -30,12 +30,8 @@ from ..system.staging import remove_leftovers
 def execute_on_ranks(job: Job, reporter: Reporter) -> dict[str, Any]:
     """Run a job by the ranks that it asks for, or as one of the ranks that torchrun has started; return its result.
 
-    Raises
-    ------
-    JobError
-        The job does not run by several ranks, or there are fewer cores than processes.
-    RoadSegError
-        See `launch.launch` and `torchrun.joined`.
+    Raises JobError if the job does not run by several ranks, or there are fewer cores than processes. Raises
+    RoadSegError; see `launch.launch` and `torchrun.joined`.
     """
     if not isinstance(job, FineTune):
         raise JobError(

@@ -65,12 +65,8 @@ class _Rank:
 def launch(target: Target, text: str, places: list[Place], reporter: Reporter) -> dict[str, Any]:
     """Run a function of a module with several processes, and return its result.
 
-    Raises
-    ------
-    RankError
-        A rank raised an error; the message has its number unless it is rank 0.
-    WorkerError
-        A rank was killed, died or hung.
+    Raises RankError if a rank raised an error; the message has its number unless it is rank 0. Raises WorkerError if a
+    rank was killed, died or hung.
     """
     kills = kills_for_memory()
     scratch = tempfile.TemporaryDirectory(prefix="roadseg_", ignore_cleanup_errors=True)

@@ -9,7 +9,6 @@ import math
 import platform
 from dataclasses import dataclass
 from statistics import fmean
-from typing import cast
 
 import numpy as np
 import torch
@@ -99,27 +98,26 @@ class ParallelRecord:
 class Meter:
     """Measures the time and bytes that each rank spends on the steps of a training from here on."""
 
-    def __init__(self, training: Training) -> None:
-        strategy = cast(DataParallel, training.trainer.strategy)  # that of every training by ranks
-        self._training, self._strategy = training, strategy
-        self._steps, self._timings_s = training.history.step, dict(training.trainer.timings_s)
-        self._sent_bytes, self._handled_s = strategy.sent_bytes, strategy.group.handled_s
+    def __init__(self, training: Training, share: DataParallel) -> None:
+        self._training, self._share = training, share
+        self._steps, self._timings_s = training.history.step, dict(training.history.timings_s)
+        self._sent_bytes, self._handled_s = share.sent_bytes, share.group.handled_s
 
     def read(self) -> ParallelRecord:
         """Return the record, on all ranks, which call this together after the last step of a training."""
-        training, strategy = self._training, self._strategy
-        own_s = {part: training.trainer.timings_s[part] - self._timings_s.get(part, 0.0) for part in PARTS_OF_A_STEP}
-        ranks = strategy.group.gather_documents(
+        training, share = self._training, self._share
+        own_s = {part: training.history.timings_s[part] - self._timings_s.get(part, 0.0) for part in PARTS_OF_A_STEP}
+        ranks = share.group.gather_documents(
             {
                 "timings_s": own_s,
-                "sent_bytes": strategy.sent_bytes - self._sent_bytes,
-                "handled_s": strategy.group.handled_s - self._handled_s,
+                "sent_bytes": share.sent_bytes - self._sent_bytes,
+                "handled_s": share.group.handled_s - self._handled_s,
                 "machine": platform.node(),
             }
         )
         communication_s = [rank["timings_s"].pop("communication") for rank in ranks]
         return ParallelRecord(
-            processes=strategy.group.size,
+            processes=share.group.size,
             machines=len({rank["machine"] for rank in ranks}),
             threads=torch.get_num_threads(),
             steps=max(1, training.history.step - self._steps),

@@ -53,10 +53,7 @@ class Pipeline:
         Only the first stage needs the images, (chips, bands, height, width), float32, of all micro-batches, and only
         the last one their labels, (chips, height, width), uint8.
 
-        Raises
-        ------
-        LostRankError
-            Another rank has ended, or cannot be reached.
+        Raises LostRankError if another rank has ended, or cannot be reached.
         """
         losses: list[Tensor] = []
         inputs = (images,) if self._is_first else ()

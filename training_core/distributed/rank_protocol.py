@@ -16,18 +16,15 @@ import platform
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
 import torch
 
 from ..errors import Cancelled, JobError, ModelFileError, RoadSegError
 from ..learning.trainer import Trainer
 from ..learning.training_loop import Batches
-from ..learning.validation import Block, validate
+from ..learning.validation import Block
 from .group import Group, LostRankError, RankError
-
-if TYPE_CHECKING:
-    from .pipeline_trainer import PipelineTrainer  # which loads 190 MB of torch
 
 # Steps that a rank still takes after it was stopped: rank 0, if it was stopped with it, ends all of them by then.
 _STEPS_AFTER_STOP = 2
@@ -37,10 +34,7 @@ _STEPS_AFTER_STOP = 2
 def agreed(group: Group) -> Iterator[None]:
     """End this context on all ranks alike: where one of them raises an error for the user, all do.
 
-    Raises
-    ------
-    RankError
-        Another rank raised it; the message names the rank.
+    Raises RankError if another rank raised it; the message names the rank.
     """
     failure = None
     try:
@@ -61,10 +55,7 @@ def agreed(group: Group) -> Iterator[None]:
 def require_alike(group: Group, facts: Mapping[str, Any]) -> None:
     """Check by hashes that all ranks have the same facts: versions, settings and digests by name, as JSON.
 
-    Raises
-    ------
-    JobError
-        Rank 0 and another one differ; the message names the facts.
+    Raises JobError if rank 0 and another one differ; the message names the facts.
     """
     hashes = {name: hashlib.sha256(json.dumps(fact).encode()).hexdigest() for name, fact in facts.items()}
     document = {"machine": platform.node(), "hashes": hashes}
@@ -90,21 +81,25 @@ class Command(IntEnum):
 
 
 def command(group: Group, what: Command, *numbers: float) -> None:
-    """Send a command with up to three numbers to the other ranks, if there are any."""
-    if group.size > 1:
+    """Send a command with up to three numbers to the other ranks, if they follow this one."""
+    if group.is_followed:
         group.broadcast(torch.tensor([what, *numbers, *(3 - len(numbers)) * (0,)], dtype=torch.float64))
 
 
 @contextmanager
 def leading(group: Group) -> Iterator[None]:
-    """End the other ranks' work at the end of this context, also after an error."""
+    """Have the other ranks, which `follow`, do what this one does in this context, and end at its end."""
+    group.is_followed = group.size > 1
     try:
         yield
     except BaseException:
         with suppress(RuntimeError, LostRankError):  # of a group that has failed, which is being raised
             command(group, Command.END)
         raise
-    command(group, Command.END)
+    else:
+        command(group, Command.END)
+    finally:
+        group.is_followed = False
 
 
 def follow(
@@ -118,10 +113,7 @@ def follow(
 
     Blocks are all held-out ones, in the order of rank 0. The batches, of this rank's chips, are closed at the end.
 
-    Raises
-    ------
-    Cancelled
-        This rank was stopped, but not rank 0.
+    Raises Cancelled if this rank was stopped, but not rank 0.
     """
     steps_left = _STEPS_AFTER_STOP
     with closing(batches):
@@ -133,14 +125,9 @@ def follow(
                     raise Cancelled("It was stopped there. The first machine has the checkpoint.")
                 trainer.step(*next(batches), numbers[0])
             elif what == Command.VALIDATE:
-                count, fewest, limit_s = int(numbers[0]), int(numbers[1]), numbers[2]
-                with (
-                    trainer.validating(blocks[0].image.bands) as predictor,
-                    suppress(ModelFileError),
-                ):  # rank 0 reports it
-                    # Rank 0 reports an error.
-                    validate(predictor, blocks[:count], fewest, limit_s, trainer.strategy)
+                with suppress(ModelFileError):  # rank 0 reports it
+                    trainer.validate(blocks[: int(numbers[0])], int(numbers[1]), numbers[2])
             elif what == Command.HAND_IN:
-                cast("PipelineTrainer", trainer).hand_in(int(numbers[0]))
+                _ = trainer.state_dict() if numbers[0] else trainer.weights()
             else:
                 return

@@ -40,12 +40,7 @@ def joined(fail: Callable[[RoadSegError], None]) -> Iterator[Group]:
 
     `fail` takes the error and ends this process. It is called from the watching thread: this one may wait forever.
 
-    Raises
-    ------
-    JobError
-        A variable is not a number.
-    WorkerError
-        The other ranks cannot be reached.
+    Raises JobError if a variable is not a number. Raises WorkerError if the other ranks cannot be reached.
     """
     rank, size = number("RANK"), number("WORLD_SIZE", 1)
     address = f"{os.environ['MASTER_ADDR']}:{os.environ['MASTER_PORT']}"

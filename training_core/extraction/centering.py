@@ -25,7 +25,7 @@ _PROFILE = np.linspace(-1, 1, 25)
 # Shifts (not lines, as in `tracing`) are smoothed by passes of (1, 2, 1) / 4: the variance of a pass is half a vertex
 # squared, and of both of them 1, as of a Gaussian with a standard deviation of a vertex, some four pixels.
 _SHIFT_SMOOTHING_PASSES = 2
-_BLOCK = 1 << 16  # vertices at a time: 13 MB for each array of profiles
+_BATCH = 1 << 16  # vertices at a time: 13 MB for each array of profiles
 _THREADS = 4  # each with a block
 
 
@@ -49,7 +49,7 @@ def center(graph: Graph, values: Callable[[np.ndarray], np.ndarray], surrounding
     shift, weight = np.zeros(len(graph.points)), np.zeros(len(graph.points))
     inner = np.flatnonzero(~graph.is_end)
     inner = inner[np.argsort(graph.points[inner, 1], kind="stable")]  # so that values are read row by row
-    blocks = [inner[begin : begin + _BLOCK] for begin in range(0, len(inner), _BLOCK)]
+    blocks = [inner[begin : begin + _BATCH] for begin in range(0, len(inner), _BATCH)]
 
     def measure(block: np.ndarray) -> None:
         points = graph.points[block]
@@ -121,6 +121,7 @@ def between_pixels(raster: RoadRaster, road: BitMask, pixel_m: np.ndarray) -> Ca
         columns, rows = points[:, 0] / pixel_m[0], points[:, 1] / pixel_m[1]
         np.clip(rows, 0, raster.height - 1, out=rows)
         found = np.zeros(len(points), dtype=np.float32)
+        # Strip by strip, with the first row of the next one, since points lie between two rows.
         for first_row, count in raster.strips():
             chosen = np.flatnonzero((rows >= first_row) & (rows < first_row + count))
             if chosen.size:

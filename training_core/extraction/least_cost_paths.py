@@ -70,6 +70,7 @@ class _Lattices:
     def __init__(self, number: np.ndarray, starts: np.ndarray, ends: np.ndarray, columns: int) -> None:
         self.number, self.columns, half = number, columns, columns // 2
         starts = starts[number]
+        # Along the straight line in steps of a column; aside in steps as long, half as many rows to either side.
         step = (ends[number] - starts) / columns
         aside = np.column_stack([-step[:, 1], step[:, 0]])
         along = starts[:, None] + np.arange(columns + 1)[:, None] * step[:, None]

@@ -1,4 +1,4 @@
-"""Measures of lines: probability of road on and next to them, width, dead ends, carriageways, road class and speed.
+"""Measures of lines: evidence on and next to them, width, dead ends, carriageways, class, speed, and being a road.
 
 Scope: graphs, and the rasters around them. Independent of maps, and of decisions based on the measures.
 
@@ -27,7 +27,6 @@ from ..networks.dual_carriageways import (
 )
 from ..networks.graph import Graph, reversed_edges, scaled, select_edges
 from ..networks.network_tables import SPEED, osm_tags
-from ..networks.road_model import Seen, road_probability
 from ..networks.surroundings import Surroundings
 from .centering import tangents
 
@@ -82,6 +81,71 @@ def percentile_class(votes: np.ndarray, speed_kmh: np.ndarray) -> np.ndarray:
     passed = np.cumsum(by_speed, axis=1) * 100 >= votes.sum(axis=1, keepdims=True) * PERCENTILE
     is_candidate = rank.ravel() == passed.argmax(axis=1)[:, None]
     return np.where(is_candidate, votes, -1).argmax(axis=1)
+
+
+# Of the features of a logistic regression; see `road_features`. `scripts/networks/fit.py` prints them.
+ROAD_COEFFICIENTS = {
+    "constant": 0.212,
+    "log_length": -0.116,
+    "length": 0.043,
+    "mean_evidence": 0.439,
+    "low_evidence": 0.027,
+    "beside": -0.310,
+    "width": 0.611,
+    "width_spread": -2.099,
+    "bend": 0.514,
+    "dead_end": -0.784,
+    "alone": -1.775,
+}
+_LONG_M = 200.0  # beyond, length adds nothing
+_LOWEST = 0.25  # quantile of the low evidence: above the part of a line that overshoots its road
+
+
+@dataclass(frozen=True)
+class Seen:
+    """Measurements at each vertex of lines; NaN where a vertex does not count."""
+
+    probability: np.ndarray  # (p,) float64: of road
+    evidence: np.ndarray  # (p,) float64: log odds of road on it, less those of the threshold
+    beside: np.ndarray  # (p,) float64: and next to it: the lower, the clearer the road is
+    width_m: np.ndarray  # (p,) float64: of the road; infinite where no roadside is known
+    is_dead_end: np.ndarray  # (p,) bool: vertices at which a road ends, except at the edge of the data
+
+
+def road_features(graph: Graph, seen: Seen) -> dict[str, np.ndarray]:
+    """Return the features of each line of a graph in meters: (m,) float64, by name.
+
+    Lengths and widths are in tens of meters, or logarithms; NaN without evidence.
+    """
+    length_m = graph.lengths()
+    chord_m = np.hypot(*(graph.points[graph.offsets[1:] - 1] - graph.points[graph.offsets[:-1]]).T)
+    width_m = np.where(np.isfinite(seen.width_m), seen.width_m, np.nan)
+    mean_m, square_m2 = (np.nan_to_num(cleaning.mean_of_lines(graph, values)) for values in (width_m, width_m**2))
+    dead_ends = np.bincount(graph.owner, seen.is_dead_end, minlength=len(graph.edges))
+    # The lower quartile of each line's evidence, in which NaN comes last.
+    order = np.lexsort((seen.evidence, graph.owner))
+    counts = np.bincount(graph.owner[~np.isnan(seen.evidence)], minlength=len(graph.edges))
+    low_evidence = seen.evidence[order[graph.offsets[:-1] + (_LOWEST * counts).astype(np.int64)]]
+    return {
+        "constant": np.ones(len(length_m)),
+        "log_length": np.log(np.clip(length_m, 1, _LONG_M)),
+        "length": np.minimum(length_m, _LONG_M) / 10,
+        "mean_evidence": cleaning.mean_of_lines(graph, seen.evidence),
+        "low_evidence": low_evidence,
+        "beside": cleaning.mean_of_lines(graph, seen.beside),
+        "width": mean_m / 10,
+        "width_spread": np.sqrt(np.maximum(square_m2 - mean_m**2, 0)) / 10,
+        "bend": np.minimum(length_m / np.maximum(chord_m, 1), 3) - 1,
+        "dead_end": (dead_ends == 1).astype(np.float64),
+        "alone": (dead_ends > 1).astype(np.float64),
+    }
+
+
+def road_probability(graph: Graph, seen: Seen) -> np.ndarray:
+    """Return the probability that each line of a graph in meters is a road: (m,) float64; NaN without evidence."""
+    values = road_features(graph, seen)
+    score = sum(ROAD_COEFFICIENTS[name] * values[name] for name in ROAD_COEFFICIENTS)
+    return 1 / (1 + np.exp(-score))
 
 
 # Distance from a road's sides at which the ground beside it is sampled: beyond its blurred edge.

@@ -24,13 +24,12 @@ from ..networks.likely_breaks import likely_breaks
 from ..networks.link_prediction import Links, join_likely
 from ..networks.network_tables import Network, break_table, link_table, to_tables
 from ..networks.paths import Paths, straight_paths
-from ..networks.road_model import road_probability
 from ..networks.surroundings import Surroundings
 from .bitmask import BitMask
 from .centering import between_pixels, center
 from .clearance import Clearance, cut_ends
 from .least_cost_paths import least_cost_paths
-from .line_measures import along_traffic, attributes, measure_lines, seen_along_some
+from .line_measures import along_traffic, attributes, measure_lines, road_probability, seen_along_some
 from .road_mask import find_road
 from .sanity_checks import nothing_found, sanity_warnings
 from .thinning import thin_bits

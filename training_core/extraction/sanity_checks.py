@@ -53,7 +53,7 @@ def sanity_warnings(
     likely_fraction = float((length_m * probability).sum()) / max(1000 * length_km, 1.0)
     if length_km >= _MIN_KM and likely_fraction < _MIN_LIKELY and not warnings:
         warnings.append(
-            f"Of the lines, only {likely_fraction:.0%} are likely to be roads (the field road_probability): the model "
+            f"Only {likely_fraction:.0%} of the lines are likely to be roads (the field road_probability): the model "
             "may not know this kind of image, or the threshold is too low. Look at the probability."
         )
     return warnings

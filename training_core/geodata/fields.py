@@ -63,7 +63,7 @@ def check_numbers(
             "Choose a field with numbers, such as 12.5 or 12,5, or none.",
         )
     reporter.warning(
-        f"{unread.sum():,} of {given.sum():,} values in the field {field!r} of the {purpose} are no numbers, such as "
+        f"{unread.sum():,} of {given.sum():,} values in the field {field!r} of the {purpose} are not numbers, such as "
         f"{example!r}; they count as unknown."
     )
 

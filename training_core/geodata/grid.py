@@ -136,7 +136,7 @@ def is_georeferenced(dataset: DatasetReader) -> bool:
 
 
 def _place(dataset: DatasetReader) -> tuple[Optional[CRS], Affine]:
-    """Return the CRS and transform of a dataset: its own or, of a tile of fAIr without them, those of its name."""
+    """Return the CRS and transform of a dataset: its own or, if a tile of fAIr has none, those in its name."""
     found = _FAIR_TILE.fullmatch(re.split(r"[/\\]", dataset.name)[-1])
     if dataset.crs is not None or not found:
         return dataset.crs, dataset.transform
@@ -192,12 +192,12 @@ def _require_no_model(dataset: DatasetReader) -> None:
     points = dataset.gcps[0]
     if points:
         raise ImageryError(
-            f"{dataset.name} is georeferenced by {len(points)} ground control points alone.",
+            f"{dataset.name} is georeferenced only by {len(points)} ground control points.",
             f"Warp it to a file with {tool}, and give that.",
         )
     if dataset.rpcs is not None:
         raise ImageryError(
-            f"{dataset.name} is georeferenced by RPCs (rational polynomial coefficients) alone, which need the "
+            f"{dataset.name} is georeferenced only by RPCs (rational polynomial coefficients), which need the "
             "height of the ground.",
             f"Orthorectify it to a file with {tool}, with the additional parameters -rpc -to RPC_DEM= and the path of "
             "an elevation model, and give that.",

@@ -23,7 +23,7 @@ from ..system.memory import available_bytes
 from .pixel_codes import BACKGROUND, NO_DATA, ROAD
 from .road_classes import CLASSES_TAG, MAX_CLASSES
 
-# Values that masks have beside 0, which is background: those that are road, and those that are no data.
+# Values of masks besides 0, which is background: values that mean road, and values that mean no data.
 _CONVENTIONS: tuple[tuple[set[float], set[float]], ...] = (({255}, {127, 128}), ({1}, {255}), ({65535}, set()))
 # No mask has more different values.
 _MAX_VALUES = 256
@@ -52,7 +52,7 @@ class MaskValues:
         for code, meant in ((NO_DATA, self.no_data), (ROAD, self.road)):
             for value in meant:  # few, so that `np.isin` would take many times as long
                 codes[values == value] = code
-        # Hidden pixels, NaN and infinity come last, so that they are no data whatever their value means.
+        # Hidden pixels, NaN and infinity come last: they are no data whatever their value means.
         codes[~(shown & np.isfinite(values))] = NO_DATA
         if not self.is_named:
             is_unknown = (codes == BACKGROUND) & (values != 0)
@@ -75,7 +75,7 @@ def meaning_of(
     usual = _conventions_of(frozenset(values) - missing)
     if not usual:
         return None
-    # Masks of background alone fit all; road is 1 in RoadSeg's own.
+    # Masks that hold only background fit every convention. In RoadSeg's own, road is 1.
     of_road, of_missing = ({1.0}, set[float]()) if len(usual) == len(_CONVENTIONS) else usual[0]
     return MaskValues(frozenset(of_road) - missing, missing | of_missing)
 
@@ -100,7 +100,7 @@ def declared_no_data(dataset: DatasetReader) -> frozenset[float]:
 def values_of(dataset: DatasetReader, name: str, reporter: Reporter) -> Optional[frozenset[float]]:
     """Return the finite values of a mask where nothing hides them, or as many of them as tell what they mean.
 
-    None if the raster is a probability: it has a scale, or numbers that are no whole ones. Raises ImageryError if it
+    None if the raster is a probability: it has a scale, or numbers that are not whole. Raises ImageryError if it
     has bands that differ. Raises ResourceError if it is so large that not even a bit of each pixel fits into the
     memory: to read it whole would take days.
     """
@@ -157,7 +157,7 @@ def read_values(dataset: DatasetReader, window: Window, name: str) -> np.ndarray
 def is_shown(dataset: DatasetReader, window: Window) -> np.ndarray:
     """Return where neither alpha nor a mask of the raster hides its pixels: (height, width), bool."""
     alpha = next((index for index, color in zip(dataset.indexes, dataset.colorinterp) if color == ColorInterp.alpha), 0)
-    if alpha:  # which GDAL takes for one with a few types of numbers alone
+    if alpha:  # GDAL treats this band as alpha only for a few types of numbers
         return dataset.read(alpha, window=window) > 0
     if {MaskFlags.all_valid, MaskFlags.nodata} & set(dataset.mask_flag_enums[0]):
         return np.ones((int(window.height), int(window.width)), dtype=bool)

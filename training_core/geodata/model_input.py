@@ -42,7 +42,7 @@ def find_bands(dataset: DatasetReader, wanted: ModelInput) -> tuple[int, ...]:
     """Return the numbers of a dataset's bands that a model takes, in the model's order.
 
     A model of red, green and blue that normalizes by the image was also trained on gray images: a single band stands
-    for all three. Of an image with more bands without names it takes the first three. Raises ImageryError if the
+    for all three. From an image with more bands and no names it takes the first three. Raises ImageryError if the
     dataset has other bands than the model was trained on, or is no image; see `rasters.band_names`.
     """
     is_for_any_color = wanted.scaling == IMAGE and all(band.name in _COLORS for band in wanted.bands)

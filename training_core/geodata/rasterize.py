@@ -39,8 +39,8 @@ def ground_shapes(layer: geopandas.GeoDataFrame, grid: Grid) -> np.ndarray:
 def shapes_on(layer: geopandas.GeoDataFrame, grid: Grid, margin_m: float = 0.0) -> np.ndarray:
     """Return a layer's geometries as `ground_shapes` does, (n,) object, with polygons clipped to the grid and a margin.
 
-    So each image takes its part alone of an area of very many vertices. The layer's polygons are valid, as `read_layer`
-    returns them.
+    So each image takes only its part of an area with very many vertices. The layer's polygons must be valid, as
+    `read_layer` returns them.
     """
     shapes = _in_meters(layer, grid)
     is_area = shapely.get_dimensions(shapes) == 2
@@ -70,7 +70,7 @@ def translated(layer: geopandas.GeoDataFrame, grid: Grid, east_m: float, north_m
 def near(layer: geopandas.GeoDataFrame, grid: Grid, margin_m: float = 0.0) -> np.ndarray:
     """Return the rows of a layer, (n,) int64, whose bounding boxes come within a distance of a grid.
 
-    Of thousands of shapes beside thousands of images, each image then takes its own alone. The layer keeps its index.
+    With thousands of shapes and thousands of images, each image then takes only its own. The layer keeps its index.
     """
     surroundings = box_around(grid, layer.crs, margin_m)
     return np.arange(len(layer)) if surroundings is None else np.sort(layer.sindex.query(surroundings))

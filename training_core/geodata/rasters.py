@@ -55,7 +55,7 @@ def open_raster(path: str) -> Iterator[DatasetReader]:
     require_openable(path, path, ImageryError)
     try:
         with ExitStack() as stack:
-            with warnings.catch_warnings():  # what needs a georeference says so
+            with warnings.catch_warnings():  # code that needs a georeference reports that itself
                 warnings.simplefilter("ignore", NotGeoreferencedWarning)
                 dataset = stack.enter_context(rasterio.open(path))
             if not dataset.count:
@@ -91,12 +91,12 @@ def first_cause(error: BaseException) -> str:
 def band_names(dataset: DatasetReader) -> dict[int, str]:
     """Return the name of each band of an image, by its number from 1, without alpha bands.
 
-    Raises ImageryError if it is no image, but a result of RoadSeg's.
+    Raises ImageryError if the raster is a result of RoadSeg and not an image.
     """
     result = _RESULTS.get(dataset.descriptions[0] or "")
     if result and dataset.count == 1 and dataset.nodata == NO_DATA:
         raise ImageryError(
-            f"{dataset.name} is {result} that RoadSeg has written, and no image.",
+            f"{dataset.name} is {result} that RoadSeg has written, not an image.",
             "Choose the image that it was made from.",
         )
     names = {}
@@ -259,7 +259,7 @@ def require_computable(bands: tuple[Band, ...], image: str) -> None:
             raise ImageryError(
                 f"The values of {band.name} of {image} cannot be normalized: their mean is {band.mean:.3g}, their "
                 f"deviation {band.std:.3g}.",
-                f"{_UNDECLARED} Else scale the values.",
+                f"{_UNDECLARED} Otherwise, scale the values.",
             )
 
 
@@ -280,7 +280,7 @@ def require_normal(normalized: np.ndarray, dtype: np.dtype, bands: tuple[Band, .
             raise ImageryError(
                 f"{image} has values in {band.name} that are too far from the mean ({band.mean:.3g}, deviation "
                 f"{band.std:.3g}) for the model to compute with.",
-                f"{_UNDECLARED} Else choose a model that was trained on such values.",
+                f"{_UNDECLARED} Otherwise, choose a model that was trained on such values.",
             )
 
 

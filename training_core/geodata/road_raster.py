@@ -143,7 +143,7 @@ def band_raster(
     """Open a raster as a road raster: a mask, or its first band as a probability; see `mask_values.values_of`.
 
     The road of a probability begins at `threshold`. In a mask that has only road and no data, these are background.
-    Raises ImageryError if there are no data, or numbers that are no probabilities or mean nothing in a mask, also when
+    Raises ImageryError if there are no data, or numbers that are not probabilities or mean nothing in a mask, also when
     it is read. Raises ResourceError if it is too large, see `mask_values.values_of`.
     """
     values = mask_values_of(dataset, options, reporter)
@@ -178,7 +178,7 @@ def _probability_raster(dataset: DatasetReader, threshold: float) -> RoadRaster:
         low, high = (probability.min(), probability.max()) if probability.size else (0.0, 0.0)
         if not (low >= -1e-3 and high <= 1 + 1e-3):
             raise ImageryError(
-                f"{dataset.name} holds numbers from {low:g} to {high:g}, which are no probabilities.",
+                f"{dataset.name} holds numbers from {low:g} to {high:g}, which are not probabilities.",
                 "Give a probability from 0 to 1, or a mask of whole numbers.",
             )
         return probability, known

@@ -16,7 +16,7 @@ from pyproj.exceptions import ProjError
 
 from .parallel_arrays import ranges
 
-# What GEOS repairs in seconds.
+# GEOS repairs so many in seconds.
 MAX_CROSSINGS = 100_000
 # A shape of fewer vertices cannot cross itself that often.
 _MIN_VERTICES = 400
@@ -88,7 +88,7 @@ def in_short_pieces(shapes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     first = ranges(begin, counts, np.full(len(parts), _PIECE_SEGMENTS))
     sizes = np.minimum(first + _PIECE_SEGMENTS, np.repeat(end, counts)) - first + 1
     pieces = shapely.linestrings(points[ranges(first, sizes)], indices=np.repeat(np.arange(len(first)), sizes))
-    # Back into the order of the shapes, with those that are no lines.
+    # Back in the order of the shapes, together with those that are not lines.
     shape = np.concatenate([np.repeat(lines[line], counts), others])
     order = np.argsort(shape, kind="stable")
     return np.concatenate([pieces, shapes[others]])[order], shape[order]

@@ -20,11 +20,11 @@ from rasterio.errors import NotGeoreferencedWarning, RasterioError
 from ..errors import ImageryError, RoadSegError, without_passwords
 from ..jobs.file_identity import files_in, without_options
 
-# What QGIS appends to a file's path, such as "roads.gpkg|layername=roads|subset=lanes > 1".
+# The parts that QGIS appends to a file's path, such as "roads.gpkg|layername=roads|subset=lanes > 1".
 QGIS_PART = re.compile(r"\|(layername|layerid|subset|geometrytype|option:[^=|]*|uniqueGeometryType)=", re.IGNORECASE)
 # GDAL's name of standard input, which a worker needs to follow its client.
 _STANDARD_INPUT = "/vsistdin"
-# Files of one ending, spread evenly over all, of which none is a raster tell that the others are none either.
+# If none of so many files with one ending, spread evenly over all, is a raster, the others are not tried.
 _TRIED = 100
 
 
@@ -83,11 +83,11 @@ def _is_stream(path: str) -> bool:
 def expand(inputs: Iterable[str], parts: Sequence[str] = ()) -> tuple[str, ...]:
     """Return the rasters that inputs name, each once and in order: folders and glob patterns are expanded.
 
-    Of a folder with one of the `parts`, names of folders or files, the first of these is taken.
+    If a folder holds one of the `parts`, which are names of folders or files, the first of them stands for it.
 
-    Anything else that GDAL opens, such as an address, stays. A file whose name looks like a pattern is that file. The
-    matches of a pattern are sorted; `**` also matches subfolders. Raises ImageryError if a folder holds no raster, or a
-    pattern matches no file.
+    Anything else that GDAL opens, such as an address, stays as it is. A file whose name looks like a pattern is that
+    file. The matches of a pattern are sorted; `**` also matches subfolders. Raises ImageryError if a folder holds no
+    raster, or a pattern matches no file.
     """
     return tuple(dict.fromkeys(raster for source in inputs for raster in _rasters_of(source, parts)))
 

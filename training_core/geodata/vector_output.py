@@ -37,7 +37,7 @@ FORMATS = {
 CREATION_OPTIONS = {"GPKG": {"VERSION": "1.3"}, "GeoJSON": {"RFC7946": "YES"}}
 # How far bounds may be off in GeoJSON, which rounds coordinates, in degrees.
 _ROUNDED_DEGREES = 1e-6
-# What GDAL adds for a layer when it closes a GeoPackage: the spatial index, and triggers, which come last.
+# GDAL adds these for a layer when it closes a GeoPackage: the spatial index, then the triggers.
 _MADE_AT_CLOSE = (
     "rtree_{0}_geom", "rtree_{0}_geom_insert", "rtree_{0}_geom_delete", "trigger_insert_feature_count_{0}",
     "trigger_delete_feature_count_{0}",
@@ -46,7 +46,7 @@ _MADE_AT_CLOSE = (
 
 @dataclass(frozen=True)
 class Written:
-    """What a layer must hold: its number of features, and their extent, (4,) float64, or None without any."""
+    """The expected content of a layer: its number of features and their extent, (4,) float64, or None without any."""
 
     count: int
     extent: Optional[np.ndarray]

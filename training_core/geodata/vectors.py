@@ -52,10 +52,10 @@ def read_layer(
 
     All input layers are read here, so GEOS and PROJ never meet NaN, infinity or a coordinate outside the layer's CRS. A
     path may have a layer and a filter in it as QGIS writes them: `roads.gpkg|layername=roads`. `purpose` names the
-    layer in messages: `drawn roads`. Where something is written of the layer, a reporter warns of heights.
+    layer in messages: `drawn roads`. A reporter, given where the layer is carried over to an output, warns of heights.
 
-    Of a layer with more than `MAX_WHOLE` features, or a number that only reading tells, as in extracts of
-    OpenStreetMap, only those that come within a distance, `margin_m`, of any of some images' grids are read. Raises
+    A layer with more than `MAX_WHOLE` features, or with an unknown number as in extracts of OpenStreetMap, is read only
+    within a distance, `margin_m`, of the grids of some images. Raises
     LayerError if the layer cannot be read, has no CRS, features of which none has a geometry or is near the images, has
     a coordinate that is not on Earth, or a polygon that crosses itself far more often than a drawn one. Raises
     OutputError if the runtime cannot read this format.
@@ -71,7 +71,7 @@ def read_layer(
         raise LayerError(
             f"A geometry of the {purpose} ({path}) cannot be used: {str(error).strip().rstrip('.')}.",
             "Repair it, as with Fix geometries of QGIS: lines of a single point, open rings, and surfaces (TIN, "
-            "PolyhedralSurface) are no lines or polygons.",
+            "PolyhedralSurface) are not lines or polygons.",
         ) from error
     except (RuntimeError, ValueError, OverflowError, OSError) as error:  # pyogrio's and PROJ's are RuntimeErrors
         raise LayerError(
@@ -113,7 +113,7 @@ def _features(file: str, where: dict[str, Any]) -> pandas.DataFrame:
     except FeatureError as error:
         if "OSM_USE_CUSTOM_INDEXING" not in str(error):
             raise
-        # New objects of editors, and of RoadSeg, have negative ids, for which GDAL needs its slower index.
+        # New objects of editors and of RoadSeg have negative ids. GDAL needs its slower index for these.
         layer = pyogrio.read_dataframe(source, USE_CUSTOM_INDEXING="NO", **options)
     if isinstance(layer, geopandas.GeoDataFrame):
         restore_types(layer, source, where, pyogrio.read_info(source, layer=where["layer"]))
@@ -151,7 +151,7 @@ def _refuse_elsewhere(path: str, purpose: str, surroundings: BaseGeometry, margi
         places = geopandas.GeoSeries(points, crs=first.crs).to_crs(_GEOGRAPHIC)
         here, there = (f"longitude {place.x:.2f}, latitude {place.y:.2f}" for place in places)
         raise LayerError(
-            f"Nothing of the {purpose} ({path}) lies within {margin_m:g} m of the images: the first feature is at "
+            f"No part of the {purpose} ({path}) lies within {margin_m:g} m of the images: the first feature is at "
             f"{here}, but the images are at {there}.",
             "Give a layer of the ground that the images show, or set the right coordinate reference systems.",
         )

@@ -63,7 +63,7 @@ class _Document:
 
 @dataclass(frozen=True)
 class CocoImage:
-    """What is drawn on an image: its size in pixels, and shapes with the label of each, ROAD or IGNORE.
+    """The annotations of an image: its size in pixels, and shapes with the label of each, ROAD or IGNORE.
 
     A shape is a polygon, (vertices, 2), float64, in columns and rows of pixel corners, or the lengths, (n,), int64, of
     runs of pixels without and with it, in turns and column by column.
@@ -98,7 +98,7 @@ def is_coco(path: str) -> bool:
 
 
 def read_coco(path: str) -> dict[str, CocoImage]:
-    """Return what is drawn on each image, by a name such as `annotations.json/tile_1.tif`.
+    """Return the annotations of each image, by a name such as `annotations.json/tile_1.tif`.
 
     Categories are road, unknown or else background by their names; a single one is road. Raises LabelError if the file
     cannot be read as COCO annotations, or no category is known to be road.
@@ -120,7 +120,7 @@ def read_coco(path: str) -> dict[str, CocoImage]:
             f"The COCO annotations {path} cannot be read: {str(error).rstrip('.')}.",
             "Check that the file was copied whole and has images, categories and annotations with segmentations.",
         ) from error
-    # What is unknown comes last, so that it covers roads.
+    # Unknown areas come last, so that they cover roads.
     return {
         f"{path}/{image.file_name}": CocoImage(
             image.width, image.height, sorted(shapes[number], key=lambda shape: shape[1])

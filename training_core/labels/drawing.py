@@ -1,4 +1,4 @@
-"""Drawn roads, or masks in place of them: what images are labeled by.
+"""Drawn roads, or masks in place of them, by which images are labeled.
 
 Scope: vector layers, and their labels on any grid. Independent of images.
 """
@@ -77,7 +77,7 @@ class Drawing:
         return widest_m + self.options.background_m + (MAX_MOVE_M if self.move_of else 0.0)
 
 
-# What images are labeled by.
+# The source of the labels of images.
 Truth = Union[Drawing, LabelMasks]
 
 
@@ -104,9 +104,9 @@ def read_drawing(
 ) -> Drawing:
     """Read drawn roads, and the area of interest unless its name is empty.
 
-    Of a large layer, roads that can reach into none of the grids of `images` are left out. For the fields of the roads'
-    classes, see `road_classes.find_classes`. Neither means a model without classes. For what is read of an extract of
-    OpenStreetMap, see `osm_roads.roads_of`. Raises LayerError if a layer cannot be used, or a field is missing.
+    Roads of a large layer that cannot reach into any grid of `images` are left out. For the fields of the roads'
+    classes, see `road_classes.find_classes`; neither means a model without classes. Extracts of OpenStreetMap are read
+    by `osm_roads.roads_of`. Raises LayerError if a layer cannot be used, or a field is missing.
     """
     margin_m = MAX_ROAD_WIDTH_M / 2 + options.background_m + MAX_MOVE_M
     drawn = read_layer(roads, "drawn roads", images=images, margin_m=margin_m)

@@ -39,7 +39,8 @@ def check_labels(images: list[LabeledImage], drawing: Drawing, reporter: Reporte
     """
     counts = [count_labels(image.training) for image in images]
     for image, (labeled, road) in zip(images, counts):
-        _report_balance(image, labeled, road, reporter)
+        size = f"{image.grid.width} x {image.grid.height} px at {image.grid.resolution_m:.2f} m, "
+        _report_fraction(source_name(image.name), size, labeled, road, reporter)
     grid = images[0].grid
     roads = ground_shapes(drawing.roads, grid)
     areas = np.zeros(0, dtype=object) if drawing.aoi is None else ground_shapes(drawing.aoi, grid)
@@ -53,7 +54,7 @@ def check_labels(images: list[LabeledImage], drawing: Drawing, reporter: Reporte
 def check_sample(images: list[LabeledImage], drawing: Drawing, reporter: Reporter) -> None:
     """Log how much of a sample of many images is labeled, and warn of an unusual fraction of road, and of offsets.
 
-    What takes all drawn roads to tell is left out, so that it takes the same time for any number of them.
+    Checks that need all drawn roads are left out, so that it takes the same time for any number of roads.
     """
     counts = [count_labels(image.training) for image in images]
     labeled, road = map(sum, zip(*counts))
@@ -68,11 +69,6 @@ def _warn_of_offsets(images: list[LabeledImage], road_px: list[int], drawing: Dr
         _warn_of_offset(images[number], drawing, reporter)
 
 
-def _report_balance(image: LabeledImage, labeled: int, road: int, reporter: Reporter) -> None:
-    size = f"{image.grid.width} x {image.grid.height} px at {image.grid.resolution_m:.2f} m, "
-    _report_fraction(source_name(image.name), size, labeled, road, reporter)
-
-
 def _report_fraction(name: str, size: str, labeled: int, road: int, reporter: Reporter) -> None:
     fraction = road / max(labeled, 1)
     reporter.log(f"{name}: {size}{labeled:,} labeled px, {fraction:.1%} of them road")
@@ -80,7 +76,7 @@ def _report_fraction(name: str, size: str, labeled: int, road: int, reporter: Re
     if fraction < low:
         reporter.warning(
             f"Only {fraction:.2%} of the labeled pixels of {name} are road. If the image shows more roads, draw them, "
-            "since everything else counts as background; else a smaller area of interest around the roads trains "
+            "since everything else counts as background. Otherwise, a smaller area of interest around the roads trains "
             "faster."
         )
     elif fraction > high:

@@ -184,7 +184,7 @@ def _shared_meaning(
             found = meaning_of(seen | (values or frozenset()), no_data, options_of(dataset, options))
         if values is None and not options.road_values:
             raise LabelError(
-                f"The label mask {path} is a probability: it has a scale, or numbers that are no whole ones.",
+                f"The label mask {path} is a probability: it has a scale, or numbers that are not whole.",
                 "Give the mask that Segment roads writes, or say with the Raster calculator which probability is road.",
             )
         if found is None:

@@ -54,8 +54,8 @@ class Labels:
 class Ground:
     """Drawn shapes as polygons in the ground meters of a grid, in arrays (n,), object.
 
-    `sure`, (n,), bool, are the roads that are certain. What is not road is background if it is `known`. `no_road` is
-    background except on drawn roads.
+    `sure`, (n,), bool, are the roads that are certain. Pixels without road are background if they are `known`.
+    `no_road` is background except on drawn roads.
     """
 
     roads: np.ndarray
@@ -85,13 +85,13 @@ def burn_labels(
     """Rasterize drawn roads to labels on a grid; None if nothing on it is labeled.
 
     Lines are buffered on the ground by half their width. Unlabeled is not background: pixels outside the area of
-    interest are ignored. Without one, those further from a road than `background_m` are. So are roads marked unsure. In
-    the polygons without a road, all that no drawn road covers is background. Layers may be in any CRS. Class numbers,
-    (roads,), uint8, are from 1, or 0 if not known. Where several classes meet, the last one wins.
+    interest are ignored. Without one, those farther from a road than `background_m` are. So are roads marked unsure. In
+    the polygons without a road, everything that no drawn road covers is background. Layers may be in any CRS. Class
+    numbers, (roads,), uint8, are from 1, or 0 if not known. Where several classes meet, the last one wins.
     """
     shapes, road = _road_shapes(roads, grid, options)
     sure = is_sure(roads, options)[road]
-    known = _known_ground(shapes, aoi, grid, options)
+    known = around(shapes, options.background_m) if aoi is None else shapes_on(aoi, grid)
     free = np.zeros(0, dtype=object) if no_road is None else shapes_on(no_road, grid)
     ground = Ground(shapes, sure, known, free)
     column, row, width, height = pixel_window(np.concatenate([known, free]), grid)
@@ -146,14 +146,6 @@ def _road_shapes(roads: geopandas.GeoDataFrame, grid: Grid, options: LabelOption
     return shapes, road
 
 
-def _known_ground(
-    shapes: np.ndarray, aoi: Optional[geopandas.GeoDataFrame], grid: Grid, options: LabelOptions
-) -> np.ndarray:
-    if aoi is None:
-        return around(shapes, options.background_m)
-    return shapes_on(aoi, grid)
-
-
 def near_edges(road: np.ndarray, known: np.ndarray, radius_px: int) -> np.ndarray:
     """Return which labeled pixels are near an edge of a road, of road and known ones, all (height, width), bool.
 
@@ -161,7 +153,7 @@ def near_edges(road: np.ndarray, known: np.ndarray, radius_px: int) -> np.ndarra
     """
     if not radius_px:
         return np.zeros(road.shape, dtype=bool)
-    # What is left of roads a radius away from their edges; pixels without labels are no edge.
+    # The parts of roads that are a radius away from any edge. The border of the labels is not an edge.
     core = road & binary_erosion(road | ~known, _disk(radius_px), border_value=1)
     # Reaches any pixel of a road from its core, so pixels out of its reach belong to roads too narrow for a core.
     wide = binary_dilation(core, _disk(2 * radius_px))

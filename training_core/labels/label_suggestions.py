@@ -139,7 +139,7 @@ def _add(sums: np.ndarray, values: np.ndarray, columns: np.ndarray, rows: np.nda
 
 def patches_of(blocks: Blocks) -> Patches:
     """Return the candidate patches made of blocks; an image that is smaller than a patch is a single one."""
-    # Of all windows of blocks, those with enough data and without labels are candidates.
+    # The candidates are windows of blocks with enough data and without labels.
     down, across = (min(BLOCKS_A_SIDE, size) for size in blocks.known_px.shape)
 
     # A patch may begin at any block: sums over all windows of down x across blocks.

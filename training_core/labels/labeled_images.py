@@ -147,8 +147,8 @@ def read_labeled_images(
     """Read images or parts of them; return those that are labeled, at least one, and how many were read.
 
     All labels are training labels, until they are split. Reading ends after `sample_px` labeled pixels, if
-    `ENOUGH_WITH_ROAD` parts have road. Where all are read, images without labels are warned of. Raises ImageryError or
-    LabelError if an image or the drawing cannot be used, or no road is drawn on any image.
+    `ENOUGH_WITH_ROAD` parts have road. If all are read, a warning names the images without labels. Raises ImageryError
+    or LabelError if an image or the drawing cannot be used, or no road is drawn on any image.
     """
     images: list[LabeledImage] = []
     without: list[str] = []

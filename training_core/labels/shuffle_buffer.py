@@ -22,7 +22,7 @@ class ShuffleBuffer(Generic[Part, Item]):
     Parameters
     ----------
     parts : sequence
-        What the items are read from, at least one.
+        The parts from which items are read, at least one.
     read : callable
         Returns the item of a part, or None where there is none.
     seed : int
@@ -47,7 +47,7 @@ class ShuffleBuffer(Generic[Part, Item]):
 
     def _turns(self, batch: int) -> range:
         newest = batch // BATCHES_PER_EXCHANGE
-        # The first batch waits for one part alone.
+        # The first batch waits for a single part.
         return range(max(0, newest + 1 - min(SIZE, len(self._parts))), newest + 1)
 
     def _part(self, turn: int) -> Part:

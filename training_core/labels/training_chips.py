@@ -63,7 +63,7 @@ class Chip:
 
 @dataclass(frozen=True)
 class Bands:
-    """What is the same for all chips of an image: names and colors of the bands, and the value of missing data."""
+    """Names and colors of an image's bands, and the value of missing data: the same for all of its chips."""
 
     names: tuple[str, ...]
     colors: tuple[ColorInterp, ...]

@@ -37,7 +37,7 @@ from .validation_split import split_for_validation
 
 # An image is not upsampled by more than this, each way, for its base model: it would show no more than before.
 MAX_ENLARGEMENT = 4.0
-# So few images, or so few pixels, are all read before the first step. Of more, a sample of their parts is.
+# So few images, or so few pixels, are all read before the first step; otherwise a sample of their parts.
 FEW_IMAGES, SAMPLE_PX, PART_PX = 8, 1 << 25, 1024
 # Side of the blocks of which some are held out.
 _BLOCK_PX = 256

@@ -1,13 +1,13 @@
-"""Averages that a trainer keeps over its steps: of the weights, and of the statistics of batch normalization.
+"""Averages over steps: of the weights, and of the statistics of batch normalization.
 
 The moving average (EMA) of the weights fluctuates less than the weights, and often scores better.
 `torch.optim.swa_utils.AveragedModel` averages what `Module.parameters` returns. In BF16 the Intel extension rounds that
 to 8 bits: too coarse for small updates to add up.
 
-Running statistics are folded in the order of a step's batches, whoever has computed them. During a step each layer's
+Running statistics are folded in the order of a step's batches. During a step each layer's
 buffers hold the statistics of the last batch alone (momentum 1). After it, those of all batches are folded into the
-running ones in order: r <- (1 - m) r + m s. PyTorch's own update rounds differently, so a single process that
-accumulates several batches does the same as many processes.
+running ones in order: r <- (1 - m) r + m s. PyTorch's own update rounds differently, so a step gives the
+same bits wherever its batches were computed.
 
 Scope: parameters and buffers. Independent of how they change.
 """
@@ -20,7 +20,7 @@ from contextlib import contextmanager
 import torch
 from torch import Tensor, nn
 
-from .strategy import SingleProcess
+from .share import Share
 
 
 class WeightAverage:
@@ -70,10 +70,7 @@ class WeightAverage:
     def load_state_dict(self, state: dict[str, Tensor]) -> None:
         """Resume from a state, tensors (...) of float32 and a 0-d int64, as `state_dict` returns it.
 
-        Raises
-        ------
-        KeyError, RuntimeError
-            A tensor is missing, or has another shape.
+        Raises KeyError or RuntimeError if a tensor is missing, or has another shape.
         """
         self._updates = int(state["updates"])
         for name, tensor in self._mean.items():
@@ -88,9 +85,9 @@ class WeightAverage:
 class RunningStatistics:
     """Running statistics of the layers of a model that are in training mode."""
 
-    def __init__(self, model: nn.Module, strategy: SingleProcess) -> None:
+    def __init__(self, model: nn.Module, share: Share) -> None:
         layers = [module for module in model.modules() if isinstance(module, nn.BatchNorm2d) and module.training]
-        self._strategy, self._layers = strategy, layers
+        self._share, self._layers = share, layers
         self._momenta = [layer.momentum for layer in layers]
         self._buffers = [buffer for layer in layers for buffer in (layer.running_mean, layer.running_var)]
         self._weights = [momentum for momentum in self._momenta for _ in range(2)]
@@ -98,7 +95,7 @@ class RunningStatistics:
 
     @contextmanager
     def step(self, batches: int) -> Iterator[None]:
-        """Fold in the statistics of a step of `batches` over all processes; if it fails, they stay as they were."""
+        """Fold in the statistics of a step of `batches`; if it fails, they stay as they were."""
         # With momentum 1 a layer's buffers become the statistics of the batch that passes.
         former = [buffer.clone() for buffer in self._buffers]
         counts = [int(layer.num_batches_tracked) for layer in self._layers]
@@ -128,6 +125,6 @@ class RunningStatistics:
         lengths = [len(buffer) for buffer in self._buffers]
         computed = torch.stack(self._batches) if self._batches else torch.zeros(0, sum(lengths))
         # One batch after the other, as rounding depends on the order.
-        for batch in self._strategy.in_order(computed, batches):
+        for batch in self._share.in_order(computed, batches):
             for buffer, part, momentum in zip(self._buffers, batch.split(lengths), self._weights):
                 buffer.mul_(1 - momentum).add_(part, alpha=momentum)

@@ -22,7 +22,7 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import save_file
 
-from ..errors import JobError, shown
+from ..errors import Cancelled, JobError, WorkerError, shown
 from ..events import Reporter
 from ..geodata.sources import source_name
 from ..jobs import RecipeOptions
@@ -35,7 +35,7 @@ from ..system.outputs import replaced
 from ..system.staging import remove_leftovers
 from .history import History, Trained, best_at_threshold, history_from_document
 from .trainer import Trainer
-from .training_loop import Training
+from .training_loop import Batches, Training
 
 FORMAT = "roadseg-checkpoint-1"
 _HEADER_KEY = "roadseg"
@@ -44,6 +44,9 @@ INTERVAL_S = 60.0
 _BEST, _STATE = "best.", "state."
 # That of a training of many days, with its history, has less than a megabyte.
 _MAX_HEADER_BYTES = 20_000_000
+_SIGNS_OF_DAMAGE = (
+    SafetensorError, OSError, ValueError, KeyError, TypeError, AttributeError, RuntimeError, OverflowError,
+)  # fmt: skip
 # Options that may differ between a run and the one that resumes it.
 _FREE = ("minutes", "steps", "threads")
 
@@ -89,10 +92,7 @@ def identify(recipe: RecipeOptions, images: TrainingImages) -> dict[str, Any]:
 def write_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
     """Write a checkpoint atomically: the former one stays until the new one is complete.
 
-    Raises
-    ------
-    OSError
-        The disk is full, or the folder cannot be written to.
+    Raises OSError if the disk is full, or the folder cannot be written to.
     """
     best = checkpoint.best
     document = {
@@ -116,10 +116,7 @@ def write_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
 def read_checkpoint(path: Path) -> Checkpoint:
     """Return the checkpoint in a file.
 
-    Raises
-    ------
-    JobError
-        The file is missing, damaged, or holds NaN.
+    Raises JobError if the file is missing, damaged, or holds NaN.
     """
     if not path.exists():
         raise JobError(f"There is no checkpoint {path} to resume from.", "Run it without resume.")
@@ -150,26 +147,14 @@ def read_checkpoint(path: Path) -> Checkpoint:
             state={name[len(_STATE) :]: tensor for name, tensor in tensors.items() if name.startswith(_STATE)},
             best=best_at_threshold(best, Confusion.from_counts(document["best"])) if document["best"] else None,
         )
-    except (
-        SafetensorError,
-        OSError,
-        ValueError,
-        KeyError,
-        TypeError,
-        AttributeError,
-        RuntimeError,
-        OverflowError,
-    ) as error:
+    except _SIGNS_OF_DAMAGE as error:
         raise JobError(f"The checkpoint {path} is damaged.", "Run it without resume.") from error
 
 
 def read_former(path: Path, resume: bool, identity: dict[str, Any], reporter: Reporter) -> Optional[Checkpoint]:
     """Return the checkpoint in a file if it is to be resumed from; else warn where there is one.
 
-    Raises
-    ------
-    JobError
-        It is missing, damaged, or of another training.
+    Raises JobError if it is missing, damaged, or of another training.
     """
     if resume:
         former = read_checkpoint(path)
@@ -195,10 +180,7 @@ def _check_header_length(path: Path) -> None:
 def check_identity(checkpoint: Checkpoint, identity: dict[str, Any], path: Path) -> None:
     """Check that a checkpoint has the `identity` of the run that resumes.
 
-    Raises
-    ------
-    JobError
-        It is of another training; the message names the differences.
+    Raises JobError if it is of another training; the message names the differences.
     """
     defaults = {field.name: field.default for field in RecipeOptions.option_fields()}
     # A checkpoint of an earlier version lacks the options that are new since.
@@ -215,16 +197,13 @@ def check_identity(checkpoint: Checkpoint, identity: dict[str, Any], path: Path)
 def take_over(trainer: Trainer, former: Checkpoint, path: Path) -> None:
     """Resume a trainer from a checkpoint.
 
-    Raises
-    ------
-    JobError
-        The checkpoint is of another model or optimizer.
+    Raises JobError if the checkpoint is of another model or optimizer.
     """
     try:
         trainer.load_state_dict(former.state)
         if former.best is not None:
             trainer.require_fitting(former.best.weights)
-    except (KeyError, IndexError, ValueError, RuntimeError) as error:
+    except (KeyError, ValueError, RuntimeError) as error:
         raise JobError(f"The checkpoint {path} does not fit the model.", "Run it without resume.") from error
 
 
@@ -249,6 +228,33 @@ class CheckpointWriter:
         self._thread.shutdown()
         self._warn_of_failure()
 
+    def run(self, training: Training, batches: Batches, keep_best: bool) -> bool:
+        """Train to the end; return whether the user stopped it before, so that the best model so far is kept.
+
+        Raises Cancelled if the user stopped it before its first step, or only the checkpoint is to be kept. Raises
+        WorkerError if another process that takes part has ended. Where this one has the whole model, it has written a
+        checkpoint.
+        """
+        try:
+            training.run(batches, self.keep)
+            return False
+        except WorkerError:
+            if training.history.step and training.trainer.is_whole:
+                self.write(training)
+            raise
+        except Cancelled:
+            if not training.history.step:
+                raise
+            self.write(training)
+            if not keep_best:
+                raise Cancelled(
+                    "Stopped; no model was written. The same job with resume continues from here."
+                ) from None
+        if training.best_so_far is None:
+            training.validate()
+        training.history.notes.append(f"Stopped at step {training.history.step}; this is the best model up to then.")
+        return True
+
     def keep(self, training: Training) -> None:
         """Write a checkpoint if the last one is old enough and complete."""
         is_busy = self._writing is not None and not self._writing.done()
@@ -264,7 +270,7 @@ class CheckpointWriter:
         )
         self._writing = self._thread.submit(write_checkpoint, self._path, checkpoint)
         self._written_s = time.monotonic()
-        training.trainer.record_time("checkpoint")
+        training.trainer.stopwatch.record("checkpoint")
 
     def _warn_of_failure(self) -> None:
         error = self._writing.exception() if self._writing is not None else None

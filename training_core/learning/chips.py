@@ -175,6 +175,11 @@ def scale_into(
             plane[~known] = 0
 
 
+def chips_of(batches: Sequence[int], batch_size: int) -> list[int]:
+    """Return the numbers of the chips in some batches of a step."""
+    return [chip for batch in batches for chip in range(batch * batch_size, (batch + 1) * batch_size)]
+
+
 def prefetch(
     sampler: ChipSampler,
     batch_size: int,

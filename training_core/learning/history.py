@@ -81,10 +81,7 @@ class History:
 def history_from_document(document: object) -> History:
     """Return the history of which `dataclasses.asdict` made an untrusted JSON document.
 
-    Raises
-    ------
-    ValueError
-        The document is not a history, or numbers in it have another type or make no sense.
+    Raises ValueError if the document is not a history, or numbers in it have another type or make no sense.
     """
     history = read(History, document, "history", is_exact=True)
     scores = [score for _, _, found in history.validations for score in astuple(found)]

@@ -29,6 +29,8 @@ MOMENTS = {
     "lars": ("momentum_buffer",),
 }
 MIN_MOMENTS = {"step": 1.0, "exp_avg_sq": 0.0}
+# Limit of the norm of all gradients (You et al., 2020), which the trainer keeps.
+MAX_NORMS = {"lamb": 1.0}
 LOWEST_FRACTION = 0.01
 # Key of a group of parameters with another learning rate.
 RATE_FACTOR = "rate_factor"
@@ -49,7 +51,7 @@ def build_optimizer(model: nn.Module, name: str, encoder_rate: float = 1.0) -> O
     if name == "sgd":
         return SGD(groups, lr=0.0, momentum=MOMENTUM, nesterov=True, fused=True)
     if name == "lamb":
-        return Lamb(groups, lr=0.0)
+        return Lamb(groups, lr=0.0, max_grad_norm=None)
     return Lars(groups, lr=0.0, momentum=MOMENTUM)
 
 

@@ -6,6 +6,7 @@ Scope: images, labels and the base model, as they have been read. Independent of
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Optional
 
@@ -14,7 +15,7 @@ from torch import nn
 
 from ..geodata.road_classes import RoadClass
 from ..geodata.tiling import round_up
-from ..jobs import FineTune
+from ..jobs import FineTune, RecipeOptions
 from ..jobs.recipe import USUAL_CHIP_PX
 from ..labels.labeled_images import ImagePart, LabeledImage
 from ..labels.shuffle_buffer import ShuffleBuffer
@@ -25,10 +26,9 @@ from ..models.engines import NativeEngine
 from ..models.loading import load_into
 from ..models.model_file import weights_sha256
 from ..segmentation.inference import Predictor
-from .chips import ChipSampler, ChipSource, prefetch, source_of
-from .computation_plan import ComputationPlan
-from .training_loop import Batches, Training
-from .whole_images.samples import ImageSampler, draw_images
+from .chips import ChipSampler, ChipSource, chips_of, prefetch, source_of
+from .plan import Plan
+from .training_loop import Batches
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Setup:
     training_images: TrainingImages
     start: StartModel
     chip_px: int
-    plan: ComputationPlan
+    plan: Plan
     identity: dict[str, Any]
 
     @property
@@ -104,22 +104,22 @@ def chip_side_px(wanted_px: int, images: list[LabeledImage]) -> int:
     return round_up(min(wanted_px or USUAL_CHIP_PX, largest_px))
 
 
-def batches_of(setup: Setup, training: Training) -> Batches:
-    """Yield this rank's part of each step, from the next one on: chips and labels, or whole images."""
-    job = setup.job
-    if setup.plan.tiles:
-        return draw_images(ImageSampler(setup.images, job.seed), job.accumulation, training.history.step)
-    images, trainer, chips = setup.training_images, training.trainer, job.batch_size * job.accumulation
+def chip_batches(
+    images: TrainingImages, chip_px: int, recipe: RecipeOptions, first: int, batches: Sequence[int], has_chips: bool
+) -> Batches:
+    """Yield the chips and labels of some `batches` of each step, from step `first` on; of the chips none unless wanted.
+
+    The batches are drawn ahead by a thread, which ends with the generator.
+    """
 
     def read(part: ImagePart) -> Optional[ChipSource]:
         image = images.read(part)
         return None if image is None else source_of(image)
 
-    others = ShuffleBuffer(images.others, read, job.seed) if images.others else None
-    sampler = ChipSampler(images.in_memory, setup.chip_px, job.seed, others)
-    return prefetch(
-        sampler, chips, training.history.step, assigned=trainer.assigned_chips, has_images=trainer.takes_images
-    )
+    others = ShuffleBuffer(images.others, read, recipe.seed) if images.others else None
+    sampler = ChipSampler(images.in_memory, chip_px, recipe.seed, others)
+    assigned = chips_of(batches, recipe.batch_size)
+    return prefetch(sampler, recipe.batch_size * recipe.accumulation, first, assigned=assigned, has_images=has_chips)
 
 
 def predictor_of(setup: Setup, weights: dict[str, torch.Tensor]) -> Predictor:

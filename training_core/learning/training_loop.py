@@ -17,7 +17,6 @@ import torch
 from ..errors import JobError, ModelFileError
 from ..events import Reporter
 from ..jobs import RecipeOptions
-from ..jobs.recipe import CHIPS
 from ..labels.labeled_images import LabeledImage
 from ..segmentation.inference import Predictor
 from .history import History, Trained, best_at_threshold
@@ -45,9 +44,13 @@ Batches = Generator[tuple[Any, Any], None, None]
 
 @dataclass
 class Clock:
-    """Progress of a training by its steps, or by its time without `reserved_s`, which its last validations take."""
+    """Progress of a training by its steps, or by its time without `reserved_s`, which its last validations take.
+
+    A step trains on so many `step_px`, pixels.
+    """
 
     recipe: RecipeOptions
+    step_px: float
     reserved_s: float = 0.0
 
     @property
@@ -74,19 +77,13 @@ class Clock:
             return max(1, min(VALIDATIONS, self.recipe.steps // MIN_INTERVAL_STEPS))
         return max(1, min(VALIDATIONS, int(self.budget_s / MIN_INTERVAL_S)))
 
-    @property
-    def _step_px(self) -> float:
-        """Pixels that inference computes in the time of all training steps."""
-        recipe = self.recipe
-        return INFERENCES_PER_STEP * recipe.steps * recipe.batch_size * recipe.accumulation * recipe.chip_px**2
-
     def affordable(self, blocks: Sequence[Block], fraction: float) -> tuple[int, float]:
         """Return how many blocks may be validated in a fraction of the budget, and in how many seconds.
 
         Those are all blocks where there is a time budget, and infinite seconds where steps are given.
         """
-        if self.recipe.steps and self.recipe.sample == CHIPS:  # of a step of whole images, all are a small part
-            return blocks_within(blocks, fraction * self._step_px), math.inf
+        if self.recipe.steps:
+            return blocks_within(blocks, fraction * INFERENCES_PER_STEP * self.recipe.steps * self.step_px), math.inf
         return len(blocks), fraction * self.budget_s
 
 
@@ -109,9 +106,9 @@ class Training:
         self.trainer, self._recipe, self._reporter = trainer, recipe, reporter
         self.blocks = held_out_blocks(images, recipe.seed)
         self.history, self.best_so_far = history or History(), best
-        trainer.timings_s.update(self.history.timings_s)
-        self.history.timings_s = trainer.timings_s
-        self._clock, self._throughput = Clock(recipe), Throughput()
+        trainer.stopwatch.timings_s.update(self.history.timings_s)
+        self.history.timings_s = trainer.stopwatch.timings_s
+        self._clock, self._throughput = Clock(recipe, trainer.pixels_per_step), Throughput()
         self._began_s = time.monotonic() - self.history.elapsed_s
         self._reported_s = -REPORT_INTERVAL_S
         self._has_diverged = False
@@ -126,12 +123,8 @@ class Training:
 
         The batches are those from the step after `history.step` on, and are closed at the end.
 
-        Raises
-        ------
-        Cancelled
-            The user stopped the job.
-        JobError
-            The loss became NaN or infinite before the first validation.
+        Raises Cancelled if the user stopped the job. Raises JobError if the loss became NaN or infinite before the
+        first validation.
         """
         with closing(batches), self._throughput_noted():
             while not self._is_over():
@@ -158,22 +151,16 @@ class Training:
         The first validation chooses how many held-out blocks all compute, by the time. Where the model's values are not
         numbers, the training ends.
 
-        Raises
-        ------
-        JobError
-            The first validation already finds that.
+        Raises JobError if the first validation already finds that.
         """
         history, (step, elapsed_s) = self.history, (self.history.step, self._elapsed_s())
         number = self._clock.validations
         # The last one computes no fewer blocks than those before it.
         fraction = min((VALIDATION_FRACTION - LAST_VALIDATION_FRACTION) / number, VALIDATION_FRACTION / (number + 1))
         count, limit_s = self._clock.affordable(self.blocks, fraction)
-        fewest, strategy = history.validation_blocks or MIN_BLOCKS, self.trainer.strategy
         blocks = self.blocks[: history.validation_blocks or count]
-        strategy.announce_validation(len(blocks), fewest, limit_s)
         try:
-            with self.trainer.validating(self.blocks[0].image.bands) as predictor:
-                found = validate(predictor, blocks, fewest, limit_s, strategy)
+            found = self.trainer.validate(blocks, history.validation_blocks or MIN_BLOCKS, limit_s)
         except ModelFileError:
             self._end_diverged(f"at step {step} the model computes values that are no numbers (NaN)")
             return
@@ -250,7 +237,6 @@ class Training:
     def _step(self, chips: Any, labels: Any) -> None:
         rate = rate_at(self._done, peak_rate(self._recipe), WARM_UP)
         began_s = time.perf_counter()
-        self.trainer.strategy.announce_step(rate)
         loss = self.trainer.step(chips, labels, rate)
         warning = self._throughput.add_step(time.perf_counter() - began_s, self.trainer.samples_per_step)
         if warning:

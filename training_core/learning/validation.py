@@ -3,7 +3,7 @@
 Only the blocks that are scored are computed, each with a narrow halo: held-out blocks lie scattered, and tiles that
 cover the image would compute many times as many pixels.
 
-Scope: labeled images, a predictor and the strategy that shares them out. Independent of training.
+Scope: labeled images and a predictor. Independent of training.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from ..labels.labeled_images import LabeledImage, window_reader
 from ..segmentation.inference import Piece, Prediction, Predictor, padded_size, predict_pieces, read_piece
 from ..segmentation.pixel_metrics import Confusion
 from ..system.prefetch import ahead
-from .strategy import SINGLE_PROCESS, SingleProcess
+from .share import ALL, Share
 
 # Context around a block: the narrowest with which scores and threshold are about those of a wide halo
 # (benchmarks/README.md).
@@ -103,20 +103,17 @@ def validate(
     blocks: Sequence[Block],
     fewest: int = MIN_BLOCKS,
     limit_s: float = math.inf,
-    strategy: SingleProcess = SINGLE_PROCESS,
+    share: Share = ALL,
 ) -> Validation:
     """Score a model on held-out blocks in their order, at least on `fewest`, and on no more than fit into `limit_s`.
 
-    Blocks are normalized by their image's bands. Packs do not depend on the number of processes, all of which call
-    this.
+    Blocks are normalized by their image's bands. Blocks are packed the same
+    whatever this process' share of them.
 
-    Raises
-    ------
-    ModelFileError
-        The model computes values that are no numbers.
+    Raises ModelFileError if the model computes values that are no numbers.
     """
     tally, began_s, done = _Tally(), time.perf_counter(), 0
-    rounds = list(strategy.deal(_packs(blocks)))
+    rounds = list(share.deal(_packs(blocks)))
     assigned = [block for packs, _ in rounds for pack in packs for block in pack]
     pieces = ahead(
         (
@@ -130,12 +127,12 @@ def validate(
             failure = tally.add(predict_pieces(predictor, islice(pieces, sum(map(len, assigned_packs))), BATCH_PX))
             done += sum(map(len, packs))
             is_late = done >= fewest and (time.perf_counter() - began_s) * (done + 1) / done > limit_s
-            failures, late = strategy.sum(torch.tensor([failure is not None, is_late], dtype=torch.int64))
+            failures, late = share.sum(torch.tensor([failure is not None, is_late], dtype=torch.int64))
             if failures:
                 raise failure or ModelFileError("The model computes values that are not numbers on another rank.")
             if late:
                 break  # the next round would exceed the limit
-    return tally.total(strategy, time.perf_counter() - began_s)
+    return tally.total(share, time.perf_counter() - began_s)
 
 
 def _packs(blocks: Sequence[Block]) -> list[list[Block]]:
@@ -177,10 +174,10 @@ class _Tally:
             self._total += int(known.sum())
         self._blocks, self._px = self._blocks + 1, self._px + block.px
 
-    def total(self, strategy: SingleProcess, seconds: float) -> Validation:
+    def total(self, share: Share, seconds: float) -> Validation:
         """Return the counts of all processes."""
-        numbers = strategy.sum(torch.tensor([self._blocks, self._px, self._hits, self._total]))
-        counts = strategy.sum(torch.tensor(self._confusion.counts()))
+        numbers = share.sum(torch.tensor([self._blocks, self._px, self._hits, self._total]))
+        counts = share.sum(torch.tensor(self._confusion.counts()))
         blocks, px, hits, total = numbers.tolist()
         return Validation(Confusion.from_counts(counts.tolist()), blocks, px, seconds, hits, total)
 

@@ -47,10 +47,7 @@ class Saved:
 def write_checkpoint(path: Path, saved: Saved, weights: Mapping[str, Tensor], base_sha256: str) -> None:
     """Write a checkpoint with the tensors, (...) of any dtype, that differ from the base model's weights.
 
-    Raises
-    ------
-    OSError
-        The disk is full, or the folder is gone.
+    Raises OSError if the disk is full, or the folder is gone.
     """
     base = _of_network(weights)
     tensors = {name: tensor for name, tensor in saved.state.items() if not _is_same(tensor, base.get(name))}
@@ -65,10 +62,8 @@ def write_checkpoint(path: Path, saved: Saved, weights: Mapping[str, Tensor], ba
 def read_checkpoint(path: Path, weights: Mapping[str, Tensor], base_sha256: str) -> Saved:
     """Return a checkpoint, completed with the weights, (...) of any dtype, of the base model.
 
-    Raises
-    ------
-    OSError, SafetensorError, ValueError, KeyError, TypeError, RuntimeError
-        The file cannot be read, is damaged, or is of another base model.
+    Raises OSError, SafetensorError, ValueError, KeyError, TypeError, RuntimeError if the file cannot be read, is
+    damaged, or is of another base model.
     """
     max_bytes = _SPARED_BYTES + _STATE_COPIES * sum(tensor.nbytes for tensor in weights.values())
     if not path.is_file() or path.stat().st_size > max_bytes:

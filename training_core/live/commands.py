@@ -140,10 +140,7 @@ def read_command(line: bytes, reporter: Reporter) -> Optional[Command]:
 def parse_command(line: bytes) -> Command:
     """Return the command of a line.
 
-    Raises
-    ------
-    ValueError
-        The line is not a command; the message gives the reason.
+    Raises ValueError if the line is not a command; the message gives the reason.
     """
     if line == TOO_LONG:
         raise ValueError(f"it is longer than {MAX_LINE_BYTES >> 20} MiB")

@@ -32,7 +32,7 @@ from ..geodata.shapes import around, in_short_pieces, valid
 from ..jobs import LabelOptions
 from ..labels.label_raster import Ground
 from .commands import AOI, NO_ROAD, ROADS, Change
-from .image_windows import Window, paste
+from .image_windows import paste
 
 # Side of a block, a multiple of the model's stride: small, so that some blocks of the first roads are held out.
 BLOCK_PX = 64
@@ -180,7 +180,9 @@ class DrawnLabels:
             # Rasterize the features near the span of changed blocks in this row.
             near = [features[number] for number in sorted(tree.query(place))]
             values = _ground(near).burn(self._grid, window)
-            self._mask_outside(values, window)
+            # Beyond the image, pixels are ignored.
+            values[max(0, self._grid.height - window[1]) :] = IGNORE
+            values[:, max(0, self._grid.width - window[0]) :] = IGNORE
             certain = burn_shapes(_joined(near, "shapes", AOI, NO_ROAD), self._grid, window)
             road = shown(*window) if shown else np.zeros(values.shape, dtype=bool)
             for column in columns:
@@ -204,11 +206,6 @@ class DrawnLabels:
         if road.any():
             spared = self.spared[block] = road if spared is None else spared | road
         return road if spared is None else spared
-
-    def _mask_outside(self, values: np.ndarray, window: Window) -> None:
-        """Ignore pixels beyond the image."""
-        values[max(0, self._grid.height - window[1]) :] = IGNORE
-        values[:, max(0, self._grid.width - window[0]) :] = IGNORE
 
     def _store(self, block: BlockIndex, values: np.ndarray) -> None:
         for kept in (self.labels, self.road_px, self.labeled_px):

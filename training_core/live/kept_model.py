@@ -57,11 +57,7 @@ def keep(
     """Write the current model, and the report and labels if requested; all of them or none.
 
     The confusion counts its held-out pixels. Returns the F1 at the model's threshold; None if too few are held out.
-
-    Raises
-    ------
-    OutputError
-        A file cannot be written, or would overwrite an input or existing labels.
+    Raises OutputError if a file cannot be written, or would overwrite an input or existing labels.
     """
     job = setup.job
     if command.labels and os.path.lexists(command.labels):

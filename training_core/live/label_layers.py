@@ -40,12 +40,7 @@ WIDTH_FIELD, SURE_FIELD = "width_m", "sure"
 def first_labels(job: Live, grid: Grid, reporter: Reporter) -> tuple[Change, ...]:
     """Return the features of a job's layers, named file:1, file:2 and so on in each layer.
 
-    Raises
-    ------
-    JobError
-        There are names of road fields, but no roads.
-    LayerError
-        A layer cannot be used.
+    Raises JobError if there are names of road fields, but no roads. Raises LayerError if a layer cannot be used.
     """
     if not job.roads and (job.width_field or job.sure_field):
         raise JobError(

@@ -162,10 +162,7 @@ class Learner:
     def resume(self, state: dict[str, torch.Tensor], history: History) -> None:
         """Continue from a state, (...), any dtype, that `state_dict` returned; empty if nothing was learned.
 
-        Raises
-        ------
-        KeyError, IndexError, ValueError, RuntimeError
-            The state is of another model.
+        Raises KeyError, IndexError, ValueError, RuntimeError if the state is of another model.
         """
         if state:
             self._trainer.load_state_dict(state)

@@ -383,9 +383,6 @@ class Session:
             self._model_is_saved = False
         if not self._model_is_saved and (is_last or self._files.is_checkpoint_due):
             self._model_is_saved = True
-            self._files.write_checkpoint(self._state_to_save())
-
-    def _state_to_save(self) -> Saved:
-        # Copies, since the session goes on while they are written.
-        learner = self._learner
-        return Saved(copy.deepcopy(learner.history), learner.state_dict(), dict(self._labels.spared))
+            # Copies, since the session goes on while they are written.
+            history, state = copy.deepcopy(self._learner.history), self._learner.state_dict()
+            self._files.write_checkpoint(Saved(history, state, dict(self._labels.spared)))

@@ -41,10 +41,7 @@ _MAX_SESSION_BYTES = 1 << 20
 class SessionFiles:
     """The files of a session: a context manager, which waits for the last checkpoint.
 
-    Raises
-    ------
-    JobError
-        The folder cannot be made, or belongs to another session.
+    Raises JobError if the folder cannot be made, or belongs to another session.
     """
 
     def __init__(

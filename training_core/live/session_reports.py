@@ -103,10 +103,7 @@ class PredictionFiles:
     def write(self, probability: np.ndarray, grid: Grid, show: str) -> Path:
         """Write probability, (height, width), uint8, or its uncertainty as a raster, and remove old rasters.
 
-        Raises
-        ------
-        OSError, OutputError
-            The disk is full, or the folder is gone.
+        Raises OSError, OutputError if the disk is full, or the folder is gone.
         """
         values = _UNCERTAINTY[probability] if show == UNCERTAINTY else probability
         self._number += 1

@@ -115,7 +115,7 @@ class Architecture:
         """Groups of layers to keep in full precision, one more at a time, where quantization changes the roads.
 
         Parts of paths, as ONNX names layers: the ends first, which are most sensitive and cost almost no speed
-        (benchmarks/README.md). With more than these, little speed would be gained.
+        (benchmarks/README.md). Keeping more than these would leave little gain in speed.
         """
         stages = [
             tuple(f"encoder/{name}" if self.encoder in RESNETS else name.removeprefix("model.") for name in stage)

@@ -33,7 +33,7 @@ from .model_card import ModelCard
 # The bands of weights made elsewhere, if they have three.
 _COLORS = ("red", "green", "blue")
 _ENCODER, _HEAD = "encoder.", "segmentation_head."
-# Of the classifier that an encoder was trained with, and counters that some files lack.
+# Weights of the classifier that an encoder was trained with, and counters that some files lack.
 _CLASSIFIERS = ("fc.", "classifier.", "conv_head.", "bn2.")
 _COUNTER = ".num_batches_tracked"
 

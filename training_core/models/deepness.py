@@ -22,14 +22,14 @@ from .architectures import Architecture
 from .model_card import COARSEST_M, FINEST_M, ModelCard
 from .openvino_model import square_halo_px
 
-# In place of architecture and encoder: the graph alone says what it is.
+# In place of the names of architecture and encoder, which only the graph could tell.
 UNKNOWN = "unknown"
 _ROAD = ("road", "roads")
 _BANDS = ("red", "green", "blue")
-# Values are divided by this before they are normalized: Deepness takes images of 8 bits alone.
+# Values are divided by this before they are normalized: Deepness takes only images of 8 bits.
 _FULL = 255
 _KEYS = ("model_type", "class_names", "resolution", "standardization_mean", "standardization_std", "seg_thresh")
-# What other segmentation networks are built from, besides the layers of RoadSeg's models.
+# Layers of other segmentation networks, in addition to those of RoadSeg's models.
 _LAYERS = onnx_file.LAYERS | {
     "AveragePool", "ConvTranspose", "Elu", "HardSigmoid", "HardSwish", "LeakyRelu", "Pad", "Pow", "PRelu", "ReduceMean",
     "Sqrt", "Squeeze", "Sub", "Tanh",
@@ -72,7 +72,7 @@ def read_deepness(model: ModelProto, path: str) -> tuple[ModelProto, ModelCard]:
         architecture,
         tuple(bands),
         metadata.resolution_cm / 100,
-        # Of several channels Deepness takes the largest.
+        # Deepness takes the largest of several channels.
         threshold=metadata.threshold if channels == 1 else max(0.5, metadata.threshold),
         chip_px=side_px,
         halo_px=square_halo_px(side_px),
@@ -116,7 +116,7 @@ def _extents(model: ModelProto, path: str) -> tuple[int, int]:
         [extent.dim_value for extent in value.type.tensor_type.shape.dim] for value in (*graph.input, *graph.output)
     ]
     if len(graph.input) != 1 or len(graph.output) != 1 or any(len(shape) != 4 for shape in shapes):
-        raise _unfit(path, "has not one image as its input and one as its output")
+        raise _unfit(path, "does not have one image as its input and one as its output")
     (_, bands, height, width), (_, channels, *extents) = shapes
     types = {value.type.tensor_type.elem_type for value in (*graph.input, *graph.output)}
     if types != {onnx.TensorProto.FLOAT}:
@@ -133,7 +133,7 @@ def _road_channel(names: dict[str, str], channels: int, path: str) -> int:
     roads = [number for number, name in names.items() if name.strip().lower() in _ROAD]
     expected = [set(map(str, range(channels)))] if channels > 1 else [{"0"}, {"0", "1"}]
     if names.keys() not in expected or len(roads) != 1 or (channels == 1 and roads != [max(names)]):
-        raise _unfit(path, f"has the classes {shown(list(names.values()))}, of which not one is road")
+        raise _unfit(path, f"has the classes {shown(list(names.values()))}, exactly one of which must be road")
     return int(roads[0])
 
 
@@ -143,7 +143,7 @@ def _check_end(model: ModelProto, channels: int, path: str) -> None:
     axes = [each.i for each in last.attribute if each.name == "axis"] if last else []
     is_probability = last and (last.op_type == "Sigmoid" if channels == 1 else (last.op_type, axes) == ("Softmax", [1]))
     if not is_probability:
-        raise _unfit(path, f"ends in no {'sigmoid' if channels == 1 else 'softmax over its classes'}")
+        raise _unfit(path, f"does not end in a {'sigmoid' if channels == 1 else 'softmax over its classes'}")
 
 
 def _connect(model: ModelProto, channel: Optional[int]) -> None:

@@ -185,18 +185,12 @@ ENGINES: dict[str, type[Engine[Any]]] = {**TRAINING, OPENVINO: OpenvinoEngine}
 
 
 def make_engine(name: str, precision: str, reason: str = "") -> Engine[Any]:
-    """Return the engine of a name; see `Engine`.
-
-    Raises KeyError if no engine has that name.
-    """
+    """Return the engine of a name, a key of ENGINES; see `Engine`."""
     return ENGINES[name](precision, reason)
 
 
 def training_engine(name: str, precision: str, reason: str = "") -> NativeEngine:
-    """Return the engine of a name that trains models; see `make_engine`.
-
-    Raises KeyError if no engine that trains has that name.
-    """
+    """Return the engine of a name, a key of TRAINING; see `Engine`."""
     return TRAINING[name](precision, reason)
 
 

@@ -147,9 +147,7 @@ def _refuse_other_kinds(path: str) -> None:
         with Path(path).open("rb") as file:
             start = file.read(9)
     except OSError as error:
-        raise ModelFileError(
-            f"The model {path} cannot be opened ({error.strerror}).", "Choose a model file."
-        ) from error
+        raise model_file.unopened(path, error.strerror) from error
     is_safetensors = start[8:] == b"{"  # after the length of the header, which may be any bytes
     if not is_safetensors and (start[:2] == b"PK" or start[:1] == b"\x80"):
         raise ModelFileError(

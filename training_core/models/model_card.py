@@ -165,7 +165,7 @@ class _Input:
 
 @dataclass(frozen=True)
 class _Architecture:
-    """What a file must say of its architecture, which has no usual one there."""
+    """The members that a file must have for its architecture; no default stands in for them."""
 
     name: str
     encoder: str

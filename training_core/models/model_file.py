@@ -9,7 +9,7 @@ import hashlib
 import json
 import stat
 from pathlib import Path
-from typing import Any
+from typing import Any, Optional
 
 import torch
 from safetensors.torch import load, save
@@ -100,10 +100,15 @@ def check_numbers(weights: dict[str, torch.Tensor], path: str) -> None:
     for name, tensor in weights.items():
         is_sound = not tensor.is_floating_point() or not tensor.numel() or _is_within(tensor, name)
         if not is_sound:
-            raise ModelFileError(
-                f"The weights {shown(name)} in {path} hold values that are no numbers, or out of any range.",
-                "Copy the model again, train it again, or choose another.",
-            )
+            raise no_numbers(name, path)
+
+
+def no_numbers(name: str, path: str) -> ModelFileError:
+    """Return the error that weights of a name hold NaN, infinity or absurd values."""
+    return ModelFileError(
+        f"The weights {shown(name)} in {path} hold values that are no numbers, or out of any range.",
+        "Copy the model again, train it again, or choose another.",
+    )
 
 
 def _is_within(tensor: torch.Tensor, name: str) -> bool:
@@ -120,13 +125,18 @@ def check_file(path: str) -> None:
         status = Path(path).stat()
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "no path is like that"
-        raise ModelFileError(f"The model {path} cannot be opened ({reason}).", "Choose a model file.") from error
+        raise unopened(path, reason) from error
     if not stat.S_ISREG(status.st_mode):  # reading a pipe or a device might never end
-        raise ModelFileError(f"The model {path} is no file, and cannot be opened.", "Choose a model file.")
+        raise ModelFileError(f"The model {path} is not a file, and cannot be opened.", "Choose a model file.")
     if status.st_size > MAX_BYTES:
         raise ModelFileError(
             f"{path} has {status.st_size / 1e9:.1f} GB, which is too large for a RoadSeg model.", "Choose another file."
         )
+
+
+def unopened(path: str, reason: Optional[str]) -> ModelFileError:
+    """Return the error that a model cannot be opened, for a reason."""
+    return ModelFileError(f"The model {path} cannot be opened ({reason}).", "Choose a model file.")
 
 
 def compact(weights: dict[str, torch.Tensor], quant_max: int = QUANT_MAX) -> dict[str, torch.Tensor]:

@@ -24,7 +24,7 @@ from torch import nn
 from ..errors import ModelFileError, shown
 from ..geodata.tiling import STRIDE_PX, USUAL_HALO_PX
 from .model_card import ModelCard, card_from_text
-from .model_file import MAX_WEIGHT, check_file
+from .model_file import MAX_WEIGHT, check_file, no_numbers, unopened
 
 SUFFIX = ".onnx"
 INPUT, OUTPUT = "image", "probability"
@@ -132,8 +132,8 @@ def _deepness_notes(card: ModelCard, tile_px: int) -> dict[str, Any]:
     """Return the metadata that the QGIS plugin Deepness reads.
 
     It normalizes by (value / 255 - mean) / std, and needs square tiles of a fixed side, whose name differs between its
-    guide and its code. It removes small segments by erosion, which would cut thin roads, so that is switched off. Of
-    several channels it takes the largest, which means nothing for a model of road classes: that gets none.
+    guide and its code. It removes small segments by erosion, which would cut thin roads, so that is switched off. It
+    takes the largest of several channels, which means nothing for road classes: such a model gets no metadata.
     """
     if card.classes:
         return {}
@@ -176,9 +176,7 @@ def parse_onnx(path: str) -> ModelProto:
     try:
         model = ModelProto.FromString(Path(path).read_bytes())
     except OSError as error:
-        raise ModelFileError(
-            f"The model {path} cannot be opened ({error.strerror}).", "Choose a model file."
-        ) from error
+        raise unopened(path, error.strerror) from error
     except DecodeError as error:
         raise _damaged(path) from error
     if not model.graph.node:
@@ -262,10 +260,7 @@ def _check_weights(model: ModelProto, path: str) -> None:
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise _damaged(path) from error
         if not ((0 if name in variances else -MAX_WEIGHT) <= low and high <= MAX_WEIGHT):
-            raise ModelFileError(
-                f"The weights {shown(name)} in {path} hold values that are no numbers, or out of any range.",
-                "Copy the model again, train it again, or choose another.",
-            )
+            raise no_numbers(name, path)
 
 
 def _check_shapes(model: ModelProto, path: str, side_px: int) -> None:
@@ -299,4 +294,4 @@ def _is_image(value: onnx.ValueInfoProto, name: str, channels: int) -> bool:
 
 
 def _damaged(path: str) -> ModelFileError:
-    return ModelFileError(f"{path} is damaged or no ONNX file.", "Copy it again or choose another.")
+    return ModelFileError(f"{path} is damaged or not an ONNX file.", "Copy it again or choose another.")

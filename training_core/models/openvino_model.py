@@ -128,7 +128,8 @@ class SquareModel(OpenvinoModel):
     def probability(self, images: np.ndarray) -> np.ndarray:
         """Return the probability of each pixel, (batch, 1, height, width), float32; see `OpenvinoModel`.
 
-        Images are (batch, bands, height, width), float32. Where a square is larger than its image, it is 0, the mean.
+        Images are (batch, bands, height, width), float32. A square is padded with 0, the mean, where it is larger than
+        its image.
         """
         side_px, (height, width) = self._side_px, images.shape[2:]
         halo_px = square_halo_px(side_px)

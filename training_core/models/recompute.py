@@ -1,8 +1,8 @@
 """Gradient checkpointing: a U-Net that keeps only the activations between its parts, and recomputes the others.
 
-What a part needs for its backward pass is dropped after the forward pass and recomputed when the backward pass gets
-there (Chen et al., 2016, Training deep nets with sublinear memory cost). Weights, gradients and statistics of batch
-normalization are those of the plain U-Net.
+The activations within a part are dropped after the forward pass, and recomputed when the backward pass gets there (Chen
+et al., 2016, Training deep nets with sublinear memory cost). Weights, gradients and statistics of batch normalization
+are those of the plain U-Net.
 
 Scope: the parts of a ResNet-U-Net. Independent of how much memory there is.
 """

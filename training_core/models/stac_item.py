@@ -59,13 +59,14 @@ def stac_item(card: ModelCard, exported: Path, onnx_path: str, item_path: str) -
 def _properties(card: ModelCard, model: onnx.ModelProto) -> dict[str, Any]:
     weights = [tensor for tensor in model.graph.initializer if tensor.data_type == onnx.TensorProto.FLOAT]
     parameters = sum(math.prod(tensor.dims) for tensor in weights)
+    providers = [{"name": source, "description": text} for source, text in card.attribution.items()]
     return {
         "title": "Roads in images",
         "description": f"A model of RoadSeg that finds roads in images with pixels of {card.resolution_m:g} m.",
         "datetime": datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
         "keywords": ["road", *_TASKS],
         **({"license": card.license} if card.license else {}),
-        **({"providers": _providers(card)} if card.attribution else {}),
+        **({"providers": providers} if providers else {}),
         "gsd": card.resolution_m,
         "bands": _bands(card),
         "mlm:name": "RoadSeg roads",
@@ -85,10 +86,6 @@ def _properties(card: ModelCard, model: onnx.ModelProto) -> dict[str, Any]:
             "halo_px": card.halo_px,
         },
     }
-
-
-def _providers(card: ModelCard) -> list[dict[str, str]]:
-    return [{"name": source, "description": text} for source, text in card.attribution.items()]
 
 
 def _pretraining(card: ModelCard) -> dict[str, Any]:

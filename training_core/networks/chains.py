@@ -77,14 +77,12 @@ def join(graph: Graph, chains: Chains) -> Graph:
     tails, heads = graph.edges.ravel(), graph.edges[:, ::-1].ravel()
     first, last = chains.half_edges[chains.offsets[:-1]], chains.half_edges[chains.offsets[1:] - 1]
     edges = renumbered[np.column_stack([tails[first], heads[last]])]
-    origin = None if graph.origin is None else graph.origin[edge[_longest(graph.lengths()[edge], chains.offsets)]]
+    # Sorted by length within each chain, the last edge is its longest.
+    origin = None
+    if graph.origin is not None:
+        chain = np.repeat(np.arange(len(chains.offsets) - 1), np.diff(chains.offsets))
+        origin = graph.origin[edge[np.lexsort((graph.lengths()[edge], chain))[chains.offsets[1:] - 1]]]
     return Graph(graph.nodes[chains.kept], edges, points, ends[chains.offsets], origin)
-
-
-def _longest(lengths: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-    """Return the position of the greatest length from `offsets[i]` to before `offsets[i + 1]`: (k,) int64."""
-    run = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
-    return np.lexsort((lengths, run))[offsets[1:] - 1]
 
 
 def _chains(edges: np.ndarray, stop: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

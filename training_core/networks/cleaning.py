@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import shapely
 
-from ..geodata.parallel_arrays import concatenated, offsets_of, ranges
+from ..geodata.parallel_arrays import concatenated, first_of_each, offsets_of, ranges
 from .chains import join_chains
 from .graph import Graph, select_edges
 from .surroundings import Surroundings
@@ -58,19 +58,22 @@ def prune_spurs(
 
 def _shortest_spurs(graph: Graph, spur_m: float, surroundings: Surroundings) -> np.ndarray:
     """Return the shortest spur of each junction that has one: (k,) int64."""
+    # Dead ends that leave a junction, as they are shorter than the limit or than the road is wide there.
     degrees = graph.degree[graph.edges]
     dead = np.flatnonzero((degrees.min(axis=1) == 1) & (degrees.max(axis=1) > 2))
-    first_is_end = degrees[dead, 0] == 1
-    end = np.where(first_is_end, graph.edges[dead, 0], graph.edges[dead, 1])
-    junction = np.where(first_is_end, graph.edges[dead, 1], graph.edges[dead, 0])
+    end, junction = _ends_and_junctions(graph, dead)
     length_m = graph.lengths()[dead]
     is_spur = length_m < np.maximum(spur_m, surroundings.width_m(graph.nodes[junction]))
     is_spur &= ~surroundings.is_data_edge(graph.nodes[end])
     # Both corners of a straight end have spurs of one length: the upper left one goes, wherever the raster begins.
     x, y = graph.nodes[end[is_spur]].T
-    order = np.lexsort((x, y, np.round(length_m[is_spur], TIE_DIGITS), junction[is_spur]))
-    _, shortest = np.unique(junction[is_spur][order], return_index=True)
-    return dead[is_spur][order][shortest]
+    return dead[is_spur][first_of_each(junction[is_spur], np.round(length_m[is_spur], TIE_DIGITS), y, x)]
+
+
+def _ends_and_junctions(graph: Graph, dead: np.ndarray) -> np.ndarray:
+    """Return the nodes of edges with a dead end, (k,) int64: that end and the other node: (2, k) int64."""
+    nodes = graph.edges[dead]
+    return np.where(graph.degree[nodes[:, :1]] == 1, nodes, nodes[:, ::-1]).T
 
 
 def prune_unlikely(
@@ -98,14 +101,10 @@ def prune_unlikely(
         if not dead.size:
             break
         # Of each junction the least likely one; among equals the upper left one.
-        first_is_end = is_dead_end[dead, 0]
-        end = np.where(first_is_end, graph.edges[dead, 0], graph.edges[dead, 1])
-        junction = np.where(first_is_end, graph.edges[dead, 1], graph.edges[dead, 0])
+        end, junction = _ends_and_junctions(graph, dead)
         x, y = graph.nodes[end].T
-        order = np.lexsort((x, y, np.round(probability, TIE_DIGITS), junction))
-        _, least_likely = np.unique(junction[order], return_index=True)
+        chosen = first_of_each(junction, np.round(probability, TIE_DIGITS), y, x)
         kept = np.ones(len(graph.edges), dtype=bool)
-        chosen = order[least_likely]
         kept[dead[chosen]] = False
         removed = concatenated(removed, Removed(graph.shapes()[dead[chosen]], probability[chosen]))
         graph = join_chains(select_edges(graph, kept))
@@ -179,6 +178,8 @@ def _corners(graph: Graph) -> np.ndarray:
     is_loop = graph.edges[:, 0] == graph.edges[:, 1]
     corners = []
     for edge in np.flatnonzero(is_loop | (counts[pair.ravel()] > 1)).tolist():
+        # From a ring's beginning to its farthest vertex, or from end to end of a parallel edge; then the vertex that
+        # is farthest from that straight line, by the cross product.
         begin = graph.offsets[edge]
         away = graph.line(edge) - graph.points[begin]
         far = np.hypot(*away.T).argmax() if is_loop[edge] else -1

@@ -39,6 +39,7 @@ def other_carriageway(
     points, direction, width_m = points[wide], direction[wide], width_m[wide]
     normal = np.column_stack([-direction[:, 1], direction[:, 0]])
     nearest_m = np.full(len(wide), np.inf)
+    # On either side, the nearest parallel line that goes on alongside; the nearer side counts.
     for side in (-1, 1):
         away_m = lines.across_median(points, direction, side * normal, width_m)
         closer = np.flatnonzero(away_m < nearest_m)
@@ -66,6 +67,7 @@ class ParallelLines:
         """
         if self._tree is None or not len(places):
             return np.full(len(places), -1)
+        # Of the three nearest vertices within reach, the first whose line runs parallel, in either direction.
         distance_m, vertex = self._tree.query(places, k=3, distance_upper_bound=_NEAR_M)
         in_reach = np.isfinite(distance_m)
         vertex = np.where(in_reach, vertex, 0)

@@ -11,6 +11,7 @@ import numpy as np
 import shapely
 from scipy.spatial import KDTree
 
+from ..geodata.parallel_arrays import first_of_each
 from .cleaning import TIE_DIGITS
 from .graph import Graph
 from .graph_edits import link, split_edges
@@ -40,6 +41,7 @@ class DeadEnds:
 def dead_ends(graph: Graph, surroundings: Surroundings) -> DeadEnds:
     """Return the dead ends of a graph, except those at the edge of the data, which the surroundings know."""
     is_end = (graph.degree == 1) & ~surroundings.is_data_edge(graph.nodes)
+    # The direction ahead leads from a point some meters before the end to the end.
     edge, side = np.nonzero(is_end[graph.edges])
     shapes = graph.shapes()[edge]
     length_m = shapely.length(shapes)
@@ -103,6 +105,7 @@ def snap_ends(graph: Graph, snap_m: float, surroundings: Surroundings) -> Graph:
     ends = dead_ends(graph, surroundings)
     if snap_m <= 0 or not len(ends.node):
         return graph
+    # Where the road ahead is met, it gets a node; a link leads there from the dead end.
     end, edge, meeting = first_met(graph, ends, snap_m, surroundings.is_bridge(graph))
     along_m = shapely.line_locate_point(graph.shapes()[edge], meeting)
     likely = surroundings.is_likely(ends.place[end], shapely.get_coordinates(meeting))
@@ -155,9 +158,8 @@ def first_met(
     is_aside = ray >= len(ends.node)
     fits &= ~is_aside | (_crossing_angles(shapes[met], along_m, heading[ray]) >= _MIN_CROSSING_ANGLE)
     # Of each end the ray nearest to straight ahead, then the nearest edge.
-    order = np.flatnonzero(fits)
-    order = order[np.lexsort((distance_m[order], np.abs(angle[ray[order]]), end[order]))]
-    nearest = order[np.unique(end[order], return_index=True)[1]]
+    fitting = np.flatnonzero(fits)
+    nearest = fitting[first_of_each(end[fitting], np.abs(angle[ray[fitting]]), distance_m[fitting])]
     return end[nearest], edge[nearest], meeting[nearest]
 
 

@@ -73,6 +73,11 @@ class Graph:
         """Return each edge as a LineString: (m,) object."""
         return shapely.linestrings(self.points, indices=self.owner)
 
+    @cached_property
+    def tree(self) -> shapely.STRtree:
+        """A search tree of the edges' shapes."""
+        return shapely.STRtree(self.shapes())
+
     def origin_of(self, edges: np.ndarray) -> Optional[np.ndarray]:
         """Return the origin (if any) of edges given by (k,) int64 numbers or an (m,) bool mask: (k,) int64."""
         return None if self.origin is None else self.origin[edges]

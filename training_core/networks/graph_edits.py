@@ -64,6 +64,7 @@ def add_edges(graph: Graph, pairs: np.ndarray, origin: Optional[np.ndarray], pat
 
     `pairs` is (k, 2) int64, and `origin` (k,) int64; see `link`.
     """
+    # The ends of the paths are the nodes, exactly; their vertices follow those of the graph's edges.
     paths = paths or straight_paths(*graph.nodes[pairs].transpose(1, 0, 2))
     points = paths.points.copy()
     points[paths.offsets[:-1]], points[paths.offsets[1:] - 1] = graph.nodes[pairs[:, 0]], graph.nodes[pairs[:, 1]]
@@ -152,6 +153,8 @@ def _border_crossings(graph: Graph, box: np.ndarray) -> tuple[np.ndarray, np.nda
     owner, before_m, step_m = graph.owner, graph.along, graph.steps
     edges, along, sides = [], [], []
     for side, place in enumerate(box):
+        # Where consecutive vertices of an edge lie on different sides of the border, the crossing divides their step in
+        # proportion to their distances from it.
         beyond = graph.points[:, side % 2] - place
         is_past = beyond >= 0
         at = np.flatnonzero((is_past[1:] != is_past[:-1]) & (owner[1:] == owner[:-1]))

@@ -12,7 +12,7 @@ import numpy as np
 import shapely
 from scipy.spatial import KDTree
 
-from ..geodata.parallel_arrays import concatenated, selected
+from ..geodata.parallel_arrays import concatenated, first_of_each, selected
 from .cleaning import TIE_DIGITS, Removed, component_lengths
 from .graph import Graph
 from .link_prediction import UNLIKELY, Links, link_features, link_probability
@@ -56,7 +56,7 @@ def likely_breaks(graph: Graph, links: Links, removed: Removed, surroundings: Su
     shares = _path_shares(graph, np.concatenate([gaps, apart]))
     length_m = component_lengths(graph)
     # A removed dead end connects its own length, like a place on it, with all others of its component.
-    removed_component = graph.edge_component[_nearest_edges(graph, shapely.get_point(removed.shapes, 0))]
+    removed_component = graph.edge_component[graph.tree.nearest(shapely.get_point(removed.shapes, 0))]
     stub_share = 2 * shapely.length(removed.shapes) * length_m[removed_component] / length_m.sum() ** 2
     breaks = concatenated(
         _breaks(GAP, gaps, links.probability[links.outcome == UNLIKELY], shares[: len(gaps)]),
@@ -83,7 +83,7 @@ def _paths_between_components(
     components, length_m = graph.edge_component, component_lengths(graph)
     # Gaps between two components are breaks already.
     has_gap = np.zeros(len(length_m), dtype=bool)
-    between = components[np.stack([_nearest_edges(graph, shapely.get_point(gaps, end)) for end in (0, -1)])]
+    between = components[np.stack([graph.tree.nearest(shapely.get_point(gaps, end)) for end in (0, -1)])]
     has_gap[between[:, between[0] != between[1]]] = True
     has_gap[length_m.argmax()] = True
     apart = np.flatnonzero(~has_gap)
@@ -92,32 +92,25 @@ def _paths_between_components(
     ends = shapely.get_coordinates(lines).reshape(-1, 2, 2)
     paths = surroundings.paths(ends[:, 0], ends[:, 1])
     at_road, no_turn = np.ones(len(paths), dtype=bool), np.zeros(len(paths))
-    component = components[_nearest_edges(graph, shapely.points(ends[:, 0]))]
+    component = components[graph.tree.nearest(shapely.points(ends[:, 0]))]
     return paths.shapes(), link_probability(link_features(paths, no_turn, at_road, length_m[component], surroundings))
 
 
 def _to_nearest_others(graph: Graph, apart: np.ndarray) -> np.ndarray:
     """Return the shortest lines from (k,) int64 components to another one except from remote ones: object."""
     components, shapes = graph.edge_component, graph.shapes()
-    tree, lines = shapely.STRtree(shapes), []
+    lines = []
     # Near first: a wide search for all components would find too many pairs.
     for reach_m in _REACHES_M:
         edges = np.flatnonzero(np.isin(components, apart))
-        one, other = tree.query(shapes[edges], predicate="dwithin", distance=reach_m)
+        one, other = graph.tree.query(shapes[edges], predicate="dwithin", distance=reach_m)
         one = edges[one]
         is_between = components[one] != components[other]
         one, other = one[is_between], other[is_between]
-        order = np.lexsort((np.round(shapely.distance(shapes[one], shapes[other]), TIE_DIGITS), components[one]))
-        reached, first = np.unique(components[one[order]], return_index=True)
-        nearest = order[first]
+        nearest = first_of_each(components[one], np.round(shapely.distance(shapes[one], shapes[other]), TIE_DIGITS))
         lines.append(shapely.shortest_line(shapes[one[nearest]], shapes[other[nearest]]))
-        apart = np.setdiff1d(apart, reached)
+        apart = np.setdiff1d(apart, components[one])
     return np.concatenate(lines)
-
-
-def _nearest_edges(graph: Graph, places: np.ndarray) -> np.ndarray:
-    """Return the edge nearest to each place, (k,) object: (k,) int64."""
-    return shapely.STRtree(graph.shapes()).nearest(places).astype(np.int64)
 
 
 def _path_shares(graph: Graph, lines: np.ndarray) -> np.ndarray:
@@ -129,7 +122,7 @@ def _path_shares(graph: Graph, lines: np.ndarray) -> np.ndarray:
     length_m, component_m = graph.lengths(), component_lengths(graph)
     total_m = length_m.sum()
     ends = [shapely.get_point(lines, end) for end in (0, -1)]
-    edges = np.stack([_nearest_edges(graph, places) for places in ends])
+    edges = np.stack([graph.tree.nearest(places) for places in ends])
     along_m = shapely.line_locate_point(graph.shapes()[edges], np.stack(ends))
     first, last = graph.edge_component[edges]
     shares = 2 * component_m[first] * component_m[last] / total_m**2
@@ -155,6 +148,8 @@ def _changed(costs: np.ndarray, length_m: np.ndarray) -> np.ndarray:
 
     The (places, places + 2 k) float64 `costs` lead from each place to all places and then to both ends of each gap.
     """
+    # For all pairs of places: the path to one end of a gap, through it, and on from its other end, in the better of
+    # both directions, against the path without the gap.
     to_first, to_last = np.split(costs[:, _PLACES:].T, 2)
     fraction = np.zeros(len(length_m))
     for part in np.split(np.arange(len(length_m)), range(_GAPS, len(length_m), _GAPS)):
@@ -171,6 +166,7 @@ def _one_for_each_place(breaks: Breaks) -> Breaks:
     cannot see.
     """
     unlikely = np.where(np.isnan(breaks.probability), 0, 1 - breaks.probability)
+    # By importance; then each place keeps its first break, and those after it nearby go.
     order = np.lexsort((*breaks.points.T, *np.round((unlikely, -breaks.paths_share), 2 * TIE_DIGITS)))
     order = order[breaks.paths_share[order] > 0]
     breaks = selected(breaks, order)

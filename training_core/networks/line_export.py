@@ -37,7 +37,7 @@ _MADE = ("osmid", "oneway", "reversed", "length", "speed_kph", "travel_time")
 RESERVED = frozenset((*_MADE, "u", "v", "key", "from", "to", "id", "bearing", "grade", "grade_abs"))
 # Decimals of degrees, a tenth of a millimeter, for nodes and for the lines that meet there.
 PLACE_DIGITS = 9
-_NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _GEOGRAPHIC = "EPSG:4326"
 # Where a layer from OpenStreetMap, or from RoadSeg, has the class of a road.
 _CLASS_FIELD = "highway"
@@ -55,12 +55,8 @@ def export_layer(
 ) -> tuple[Routable, dict[str, Any]]:
     """Return the routable network of a layer's lines in any CRS, and its nodes, edges, length and components by name.
 
-    The job's paths are only used in errors.
-
-    Raises
-    ------
-    LayerError
-        A field is missing or has an unknown value, or the lines have no length or are too far apart for one plane.
+    The job's paths are only used in errors. Raises LayerError if a field is missing or has an unknown value, or the
+    lines have no length or are too far apart for one plane.
     """
     class_field = job.lines_class_field
     if not class_field and _CLASS_FIELD in layer.columns:
@@ -191,6 +187,7 @@ def to_routable(
     road begins and ends as drawn. `roads` are lines in longitude and latitude with the columns of the edges. The (m,)
     int64 `directions` are BOTH, ALONG or AGAINST as drawn.
     """
+    # An edge for each direction in which a road is open, ordered by its nodes; those against it are reversed.
     along, against = np.flatnonzero(directions != AGAINST), np.flatnonzero(directions != ALONG)
     road = np.concatenate([along, against])
     is_back = np.arange(len(road)) >= len(along)
@@ -237,4 +234,4 @@ def _texts(table: pandas.DataFrame) -> list[dict[str, str]]:
 
 
 def _text(value: Any) -> str:
-    return _NOT_IN_XML.sub("", str(value))
+    return NOT_IN_XML.sub("", str(value))

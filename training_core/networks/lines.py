@@ -105,13 +105,8 @@ def make_lines(shapes: np.ndarray, bridge: np.ndarray | None = None, speed_mps: 
 def read_line_layer(path: str, purpose: str, fields: LineFields, reporter: Reporter) -> geopandas.GeoDataFrame:
     """Return a layer of lines, in its own CRS, that has some fields; see `vectors.read_layer`.
 
-    It may be empty: a job writes such a layer where it finds no road.
-
-    Raises
-    ------
-    LayerError
-        The layer cannot be read, has other geometries than lines or lacks a field; or a line crosses itself far more
-        often than a drawn one.
+    It may be empty: a job writes such a layer where it finds no road. Raises LayerError if the layer cannot be read,
+    has other geometries than lines or lacks a field; or a line crosses itself far more often than a drawn one.
     """
     layer = read_layer(path, purpose, reporter)
     require_geometry(layer, ("lines",), path, purpose)
@@ -124,10 +119,7 @@ def read_line_layer(path: str, purpose: str, fields: LineFields, reporter: Repor
 def shared_plane(*layers: geopandas.GeoDataFrame, of: str = "the layers") -> pyproj.CRS:
     """Return the CRS of the plane around the middle of all vertices of layers in any CRSs; `of` names their files.
 
-    Raises
-    ------
-    LayerError
-        The layers reach farther than `MAX_RADIUS_M` from their middle.
+    Raises LayerError if the layers reach farther than `MAX_RADIUS_M` from their middle.
     """
     # The middle of the bounding box of directions from the Earth's center, which also works across the antimeridian.
     places = np.concatenate([shapely.get_coordinates(layer.geometry.to_crs(_GEOGRAPHIC)) for layer in layers])
@@ -162,6 +154,7 @@ def lines_in(plane: pyproj.CRS, layer: geopandas.GeoDataFrame, fields: LineField
     Speeds that are not numbers above 0 are unknown, and all lines are open in both directions. An empty layer may lack
     the fields.
     """
+    # Single lines without heights and repeated vertices, each with the row of its feature; then attributes by row.
     shapes, feature = shapely.get_parts(layer.geometry.to_crs(plane).to_numpy(), return_index=True)
     shapes = shapely.remove_repeated_points(shapely.force_2d(shapes))
     is_line = shapely.length(shapes) > 0
@@ -187,12 +180,8 @@ def clipped(lines: Lines, area: BaseGeometry) -> Lines:
 def with_speeds(lines: Lines, name: str, path: str, speed_field: str, reporter: Reporter) -> Lines:
     """Return lines with unknown speeds replaced by the median of the others, and warn of their number.
 
-    `name` is the lines in the plural and `path` their layer, both for messages.
-
-    Raises
-    ------
-    LayerError
-        All speeds are unknown.
+    `name` is the lines in the plural and `path` their layer, both for messages. Raises LayerError if all speeds are
+    unknown.
     """
     unknown = np.isnan(lines.speed_mps)
     if len(lines) and unknown.all():

@@ -12,7 +12,7 @@ import numpy as np
 import shapely
 from scipy.spatial import KDTree
 
-from ..geodata.parallel_arrays import selected
+from ..geodata.parallel_arrays import first_of_each, selected
 from .cleaning import TIE_DIGITS
 from .gaps import WAY_AROUND, DeadEnds, angles, dead_ends, first_met
 from .graph import Graph
@@ -153,8 +153,7 @@ def _cut_where_they_meet(graph: Graph, ends: DeadEnds, links: Links) -> Links:
     link_, met = link_[number], met[number]
     along_m = shapely.line_locate_point(lines[link_], shapely.get_point(shapely.shortest_line(lines[link_], part), 0))
     # Each link ends at the first of its meetings.
-    order = np.lexsort((along_m, link_))
-    first = order[np.unique(link_[order], return_index=True)[1]]
+    first = first_of_each(link_, along_m)
     until_m, edge, other = shapely.length(lines), links.edge.copy(), links.other.copy()
     until_m[link_[first]], edge[link_[first]], other[link_[first]] = along_m[first], met[first], -1
     return replace(links, edge=edge, other=other, paths=links.paths.cut(until_m))
@@ -214,6 +213,7 @@ def _is_connected_nearby(graph: Graph, ends: DeadEnds, links: Links, chosen: np.
 
 def _joined(graph: Graph, ends: DeadEnds, links: Links, surroundings: Surroundings) -> Graph:
     """Return the graph with the links that were chosen."""
+    # Links to roads end at new nodes of these, others at the node of the other dead end.
     chosen = np.flatnonzero(links.outcome == JOINED)
     paths = links.paths.select(chosen)
     is_road = links.other[chosen] < 0
@@ -267,6 +267,7 @@ def link_features(
 
 def _evidence_beside(lines: np.ndarray, surroundings: Surroundings) -> np.ndarray:
     """Return the mean evidence next to each of (k,) lines, which is low where a road stands out: (k,) float64."""
+    # Each line is cut into equal chords; samples lie beside the middle of each, on both sides.
     along = shapely.length(lines)[:, None] * np.linspace(0, 1, _SAMPLES + 1)
     cuts = shapely.get_coordinates(shapely.line_interpolate_point(lines[:, None], along)).reshape(*along.shape, 2)
     chord, middle = np.diff(cuts, axis=1), (cuts[:, 1:] + cuts[:, :-1]) / 2

@@ -70,10 +70,7 @@ class Network:
 def layer_paths(job: Any) -> dict[str, str]:
     """Return the files of the layers that a job writes, by the names of its fields, which are those of `Network`.
 
-    Raises
-    ------
-    OutputError
-        RoadSeg cannot write one in this format.
+    Raises OutputError if RoadSeg cannot write one in this format.
     """
     paths = {layer: path for layer in LAYERS if (path := getattr(job, layer, ""))}
     for path in paths.values():
@@ -86,12 +83,16 @@ def write_network(network: Network, paths: Mapping[str, str | Path]) -> dict[str
 
     `paths` has the file of each layer by the fields of `Network`. Layers with the same file share it.
     """
-    files: dict[str, dict[str, geopandas.GeoDataFrame]] = {}
-    for layer, path in paths.items():
-        files.setdefault(str(path), {})[layer] = getattr(network, layer)
-    for path, layers in files.items():
-        write_layers(path, layers, LAYERS)
+    write_tables({layer: getattr(network, layer) for layer in paths}, paths, LAYERS)
     return network.numbers
+
+
+def write_tables(
+    tables: Mapping[str, geopandas.GeoDataFrame], paths: Mapping[str, str | Path], geometries: Mapping[str, str]
+) -> None:
+    """Write tables, by layer, to the files of their layers; layers with the same file share it."""
+    for path in dict.fromkeys(str(paths[layer]) for layer in tables):
+        write_layers(path, {layer: tables[layer] for layer in tables if str(paths[layer]) == path}, geometries)
 
 
 def to_tables(

@@ -22,7 +22,7 @@ import shapely
 from scipy.spatial import cKDTree
 
 from ..errors import LayerError
-from ..geodata.parallel_arrays import concatenated, offsets_of, ranges
+from ..geodata.parallel_arrays import concatenated, first_of_each, offsets_of, ranges
 from ..geodata.shapes import TooManyCrossings, meeting_pairs
 from .graph import EMPTY, Graph, connected, select_edges, select_points
 from .lines import AGAINST, ALONG, BOTH, Lines
@@ -65,12 +65,8 @@ def node_lines(lines: Lines, tolerance_m: float, name: str = "lines") -> tuple[G
 
     The origin of an edge is the line that it is a part of, and as which it runs. Its direction is BOTH, or ALONG or
     AGAINST the edge. Ends within `tolerance_m`, above 0, of another end or line are snapped to it. `name` is the lines
-    in the plural.
-
-    Raises
-    ------
-    LayerError
-        They meet in more places than `MAX_MEETINGS`, and than `MAX_MEETINGS_PER_SEGMENT` allows.
+    in the plural. Raises LayerError if they meet in more places than `MAX_MEETINGS`, and than
+    `MAX_MEETINGS_PER_SEGMENT` allows.
     """
     if not len(lines):
         return replace(EMPTY, origin=np.zeros(0, dtype=np.int64)), np.zeros(0, dtype=np.int64)
@@ -93,6 +89,7 @@ def node_lines(lines: Lines, tolerance_m: float, name: str = "lines") -> tuple[G
 
 def _segments(lines: Lines) -> _Segments:
     points, line = shapely.get_coordinates(lines.shapes, return_index=True)
+    # A segment begins at each vertex whose successor is of the same line. Measures are sums of steps from there on.
     within = np.diff(line) == 0
     step_m = np.where(within, np.hypot(*np.diff(points, axis=0).T), 0)
     total_m = np.concatenate([[0], np.cumsum(step_m)])
@@ -108,8 +105,7 @@ def _linked_ends(segments: _Segments, tolerance_m: float, limit: int) -> _Cuts:
     ends = np.sort(np.concatenate([np.flatnonzero(starts), np.flatnonzero(np.append(starts[1:], True))]))
     places = segments.points[ends]
     node = _near_clusters(places, tolerance_m, limit)
-    order = np.lexsort((places[:, 1], places[:, 0], node))
-    chosen = order[np.unique(node[order], return_index=True)[1]]
+    chosen = first_of_each(node, *places.T)
     return _Cuts(segments.line[ends], segments.measure_m[ends], places[chosen][node], node)
 
 
@@ -125,6 +121,7 @@ def _near_clusters(places: np.ndarray, distance_m: float, limit: int) -> np.ndar
 
 def _cut_by_ends(segments: _Segments, may_cut: np.ndarray, ends: _Cuts, tolerance_m: float, limit: int) -> _Cuts:
     """Return the cuts of segments within the tolerance of an end, also of the end's own line if it comes back."""
+    # Segments near the place of each node; the cut lies where the node is projected onto the segment.
     node, first = np.unique(ends.node, return_index=True)
     points = shapely.points(ends.places[first])
     tree = shapely.STRtree(segments.shapes[may_cut])

@@ -10,7 +10,6 @@ https://wiki.openstreetmap.org/wiki/OsmChange. New objects have negative ids and
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -23,13 +22,12 @@ from scipy.spatial import cKDTree
 from ..errors import LayerError
 from ..geodata.grid import ELLIPSOID
 from ..system.machine import roadseg_version
-from .osm_extract import PURPOSE, Extract
-from .osm_file import MAX_WAY_NODES, PLACE_DIGITS
+from .line_export import NOT_IN_XML
+from .osm_file import EXTRACT, MAX_WAY_NODES, PLACE_DIGITS, Extract
 
 # A vertex this close to a way lies on it. Places are stored to about a centimeter.
 _SAME_M = 0.05
 _WHITE_SPACE = {ord(each): f"&#{ord(each)};" for each in "\t\n\r"}
-_NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 @dataclass(frozen=True)
@@ -80,20 +78,14 @@ def meet(places: np.ndarray, extract: Extract) -> Meetings:
 
 
 def check_junctions(junctions: np.ndarray, extract: Extract, path: str) -> None:
-    """Check that places where new roads are attached, (n, 2) float64 in degrees, lie on the ways of an extract.
-
-    Raises
-    ------
-    LayerError
-        One does not.
-    """
+    """Raise LayerError unless the places of junctions, (n, 2) float64 in degrees, lie on ways of an extract."""
     missing = int((~meet(junctions, extract).met()).sum()) if len(junctions) else 0
     if missing:
         raise LayerError(
             f"{missing:,} of {len(junctions):,} places where new roads are attached to roads before lie on no way of "
-            f"the {PURPOSE} ({path}).",
-            "The extract is another than the roads before, or has changed: run Compare road networks with it, and "
-            "review its changes.",
+            f"the {EXTRACT} ({path}).",
+            "The extract is not the one that was compared, or has changed: run Compare road networks with it, and "
+            "review the changes.",
         )
 
 
@@ -102,17 +94,9 @@ def change_lines(
 ) -> Iterator[str]:
     """Yield the lines of an OsmChange file that creates ways, and puts their nodes into ways of an extract.
 
-    Parameters
-    ----------
-    parts : iterable of (list of int, dict)
-        Places and tags of the ways, as of `Ways.parts`.
-    places : list of (float, float)
-        Longitude and latitude in degrees.
-
-    Raises
-    ------
-    LayerError
-        A way to be modified would have too many nodes, or a tag has characters that XML cannot hold.
+    `parts` are the places and tags of the ways, as from `Ways.parts`, and `places` their longitude and latitude in
+    degrees. Raises LayerError if a way to be modified would have too many nodes, or a tag has characters that XML
+    cannot hold.
     """
     ids: dict[int, int] = {}
     ways: list[str] = []
@@ -161,7 +145,7 @@ def _modified(extract: Extract, way: int, nodes: list[tuple[int, float, int]]) -
 
 def _way(attributes: str, refs: list[int], tags: dict[str, str]) -> str:
     for text in (text for tag in tags.items() for text in tag):
-        if _NOT_IN_XML.search(text):
+        if NOT_IN_XML.search(text):
             raise LayerError(
                 f"A way ({attributes}) has the tag {text!r}, which XML cannot hold.", "Correct it in OpenStreetMap."
             )

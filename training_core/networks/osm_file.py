@@ -1,9 +1,10 @@
-"""A routable network as an OpenStreetMap file: nodes shared at junctions, ways with tags, XML or PBF.
+"""OpenStreetMap files, XML or PBF: a routable network is written, with shared nodes and tags; an extract is read.
 
 Scope: numbering, tags and limits of OpenStreetMap's database. Independent of how the network was made; nothing is sent.
 
-All objects are new, so none has a version. In XML, for editors, their ids are negative. In PBF, for routers, they are
-positive, since OSRM takes no others; JOSM refuses objects with such an id and without a version. For the formats see
+All objects that are written are new, so none has a version. In XML, for editors, their ids are negative. In PBF, for
+routers, they are positive, since OSRM takes no others; JOSM refuses objects with such an id and without a version. For
+the formats see
 https://wiki.openstreetmap.org/wiki/JOSM_file_format and https://wiki.openstreetmap.org/wiki/PBF_Format, for the limits
 https://wiki.openstreetmap.org/wiki/API_v0.6.
 """
@@ -24,7 +25,9 @@ import shapely
 
 from ..errors import LayerError, OutputError
 from ..geodata.fields import numbers_in
+from ..geodata.osm_layers import has_edits
 from ..geodata.parallel_arrays import offsets_of
+from ..geodata.sources import require_openable
 from ..jobs import DOUBTFUL_BELOW
 from ..jobs.field_values import METERS, NO_UNITS
 from ..system.machine import roadseg_version
@@ -67,26 +70,14 @@ class Ways:
 
 
 def check_osm_output(path: str) -> None:
-    """Check that a path ends in a format of OpenStreetMap's, and that the runtime can write it.
-
-    Raises
-    ------
-    OutputError
-        It cannot.
-    """
+    """Raise OutputError unless a path ends in a format of OpenStreetMap's, and the runtime can write it."""
     if not path.lower().endswith(ENDINGS):
         raise OutputError(f"{path} is in no format of OpenStreetMap's.", f"End its name in {' or '.join(ENDINGS)}.")
     require_osmium(path)
 
 
 def require_osmium(path: str) -> None:
-    """Check that the runtime can read and write files of OpenStreetMap.
-
-    Raises
-    ------
-    OutputError
-        It has no osmium.
-    """
+    """Raise OutputError if the runtime has no osmium, which reads and writes files of OpenStreetMap."""
     if find_spec("osmium") is None:
         raise OutputError(
             f"{path} cannot be read or written: the runtime has no osmium.",
@@ -98,12 +89,8 @@ def ways_of(network: Routable, bridge_field: str, of: str) -> Ways:
     """Return each road of a network as one way, one-way roads in their direction.
 
     Vertices that become the same place are dropped, and with them loops shorter than that. `bridge_field` is the field
-    of bridges, or empty. `of` names the layer in errors.
-
-    Raises
-    ------
-    LayerError
-        A road crosses the antimeridian, which no way may do.
+    of bridges, or empty. `of` names the layer in errors. Raises LayerError if a road crosses the antimeridian, which no
+    way may do.
     """
     roads = network.edges[~network.edges["reversed"]]
     shapes = shapely.transform(roads.geometry.to_numpy(), lambda points: np.round(points, PLACE_DIGITS))
@@ -113,6 +100,7 @@ def ways_of(network: Routable, bridge_field: str, of: str) -> Ways:
     _refuse_antimeridian(shapes, of)
     points, way = shapely.get_coordinates(shapes, return_index=True)
     offsets = offsets_of(np.bincount(way, minlength=len(shapes)))
+    # The ends of ways are the nodes of the network, and shared; each vertex between is a node of its own.
     is_shared = np.zeros(len(points), dtype=bool)
     is_shared[offsets[:-1]] = is_shared[offsets[1:] - 1] = True
     refs = np.empty(len(points), dtype=np.int64)
@@ -182,11 +170,7 @@ def write_osm(ways: Ways, path: str | Path) -> None:
     """Write ways to a file, replacing it: PBF where its suffix is .pbf, XML where it is .osm.
 
     Objects are in ascending order of their ids, as Valhalla demands. The header asks JOSM to warn before an upload.
-
-    Raises
-    ------
-    OutputError
-        There is no room.
+    Raises OutputError if there is no room.
     """
     import osmium
     from osmium.osm.mutable import Node, Way
@@ -214,3 +198,95 @@ def _leak(writer: Any) -> None:
     import ctypes
 
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(writer))
+
+
+# GDAL, which reads extracts as layers, gives neither nodes nor versions.
+EXTRACT = "extract of OpenStreetMap"
+# An extract is read around the places asked for, by about a hundred meters.
+_MARGIN_DEG = 0.001
+# Longitude and latitude in the units of the database.
+_Place = tuple[float, float]
+_REMEDY = "Download the area from OpenStreetMap again, and run Compare road networks with that."
+_NOWHERE = (float("nan"), float("nan"))
+
+
+@dataclass(frozen=True)
+class Extract:
+    """Ways with the key `highway`: way i has the refs from `offsets[i]` to before `offsets[i + 1]`."""
+
+    ids: np.ndarray  # (m,) int64
+    versions: np.ndarray  # (m,) int64, from 1
+    tags: list[dict[str, str]]
+    refs: np.ndarray  # (p,) int64: ids of nodes
+    places: np.ndarray  # (p, 2) float64: their longitude and latitude in degrees, NaN where the file lacks the node
+    offsets: np.ndarray  # (m + 1,) int64
+
+
+def read_extract(path: str, around: np.ndarray) -> Extract:
+    """Return the roads of an extract near the box around places: (n, 2) float64 longitude and latitude in degrees.
+
+    Raises LayerError if the file is no extract, or cannot be read; it has new objects, or other edits; its ways have no
+    versions, or it has one twice, as the history of ways does; or no road is there. Raises OutputError if the runtime
+    cannot read it.
+    """
+    name = f"The {EXTRACT} ({path})"
+    if not path.lower().endswith(ENDINGS):
+        raise LayerError(f"{name} is in no format of OpenStreetMap's.", f"Its name must end in {' or '.join(ENDINGS)}.")
+    require_openable(path, name, LayerError)
+    require_osmium(path)
+    ids, versions, tags, refs, places, counts = [], [], [], [], [], []
+    for way, nodes in _ways(path, around, name):
+        ids.append(way.id)
+        versions.append(way.version)
+        tags.append({tag.k: tag.v for tag in way.tags})
+        refs += [node.ref for node in way.nodes]
+        places += nodes
+        counts.append(len(nodes))
+    if has_edits(path) or min(ids, default=1) < 1 or min(refs, default=1) < 1:
+        raise LayerError(
+            f"{name} has objects that are not in OpenStreetMap as they are here: new ones, with ids below 1, or edits "
+            "that are not uploaded.",
+            _REMEDY,
+        )
+    if min(versions, default=1) < 1:
+        raise LayerError(
+            f"{name} has {versions.count(0):,} ways without a version: it was made without metadata, or its objects "
+            "and their ids are not those of OpenStreetMap, as in files that RoadSeg exports.",
+            f"{_REMEDY} In Overpass, ask for the metadata (out meta).",
+        )
+    if len(set(ids)) < len(ids):
+        raise LayerError(f"{name} has a way more than once.", "Give an extract of the present, without its history.")
+    if not ids:
+        raise LayerError(
+            f"{name} has no road where the new roads lie.",
+            "Give the extract of this area; its nodes must come before its ways, as osmium sort puts them.",
+        )
+    return Extract(
+        np.array(ids, dtype=np.int64),
+        np.array(versions, dtype=np.int64),
+        tags,
+        np.array(refs, dtype=np.int64),
+        np.array(places, dtype=np.float64) / 10**PLACE_DIGITS,
+        offsets_of(np.array(counts)),
+    )
+
+
+def _ways(path: str, around: np.ndarray, name: str) -> Iterator[tuple[Any, list[_Place]]]:
+    """Yield roads near places, each valid until the next one, with the places of their nodes; see `read_extract`."""
+    import osmium
+
+    west, south = (around.min(axis=0) - _MARGIN_DEG) * 10**PLACE_DIGITS
+    east, north = (around.max(axis=0) + _MARGIN_DEG) * 10**PLACE_DIGITS
+    try:
+        ways: Any = osmium.FileProcessor(path, osmium.osm.NODE | osmium.osm.WAY).with_locations()
+        ways.with_filter(osmium.filter.EntityFilter(osmium.osm.WAY)).with_filter(osmium.filter.KeyFilter("highway"))
+        for way in ways:
+            nodes = [(node.x, node.y) if node.location.valid() else _NOWHERE for node in way.nodes]
+            known = [node for node in nodes if node is not _NOWHERE]
+            if not known:
+                continue
+            xs, ys = zip(*known)
+            if max(xs) >= west and min(xs) <= east and max(ys) >= south and min(ys) <= north:
+                yield way, nodes
+    except (RuntimeError, ValueError, osmium.InvalidLocationError) as error:  # also UnicodeDecodeError
+        raise LayerError(f"{name} cannot be read: {str(error).rstrip('.')}.", "Download it again.") from error

@@ -42,6 +42,8 @@ def lay_bridges(lines: Lines, bridges: np.ndarray) -> tuple[Lines, np.ndarray]:
     A bridge begins and ends where the road on it reaches the ends of the (b,) object LineString; it has the attributes
     of that road, and follows the lines. Where no line runs along a bridge, it is not laid.
     """
+    # Stretches along bridges are cut out of the lines, and the bridges put in, with the attributes of the line that
+    # runs along them for longest.
     along = _stretches_along(lines.shapes, bridges)
     laid = np.unique(along.bridge)
     if not len(laid):
@@ -55,6 +57,7 @@ def lay_bridges(lines: Lines, bridges: np.ndarray) -> tuple[Lines, np.ndarray]:
 
 
 def _stretches_along(shapes: np.ndarray, bridges: np.ndarray) -> _Stretches:
+    # Parts of lines in the corridor of a bridge; such as get ahead along it by most of their length run along it.
     corridors = shapely.buffer(bridges, _BESIDE_M, cap_style="flat")
     bridge, line = shapely.STRtree(shapes).query(corridors, predicate="intersects")
     parts, pair = shapely.get_parts(shapely.intersection(corridors[bridge], shapes[line]), return_index=True)
@@ -88,6 +91,7 @@ def _without(shapes: np.ndarray, along: _Stretches) -> tuple[np.ndarray, np.ndar
     """Return what is left of lines without stretches of them, and the line of each part: (n,) object and int64."""
     is_cut = np.isin(np.arange(len(shapes)), along.line)
     parts, line = list(shapes[~is_cut]), list(np.flatnonzero(~is_cut))
+    # Between stretches in order along a line, which may overlap, its rest remains.
     for number in np.flatnonzero(is_cut):
         shape, own = shapes[number], along.line == number
         begun_m = 0.0

@@ -22,7 +22,7 @@ from .noding import node_lines
 # Places closer together than this are one, even on different edges.
 _EQUAL_M = 1e-6
 # Number of segments whose neighbors are in memory at a time.
-_BLOCK = 20_000
+_BATCH = 20_000
 
 
 @dataclass(frozen=True)
@@ -121,8 +121,8 @@ class RoadGraph:
         A segment is given by its first vertex: (k,) int64, in this graph and in the other.
         """
         shapes = self._tree.geometries
-        for begin in range(0, len(shapes), _BLOCK):
-            block = shapes[begin : begin + _BLOCK]
+        for begin in range(0, len(shapes), _BATCH):
+            block = shapes[begin : begin + _BATCH]
             segment, other_segment = other._tree.query(block, predicate="dwithin", distance=within_m + _EQUAL_M)
             yield self._segments[begin + segment], other._segments[other_segment]
 
@@ -203,10 +203,7 @@ def places_along(roads: RoadGraph, spacing_m: float) -> Places:
 def make_road_graph(lines: Lines, tolerance_m: float, name: str = "lines") -> RoadGraph:
     """Return the noded graph of lines, in which nodes of degree 2 stay.
 
-    Raises
-    ------
-    LayerError
-        As for `noding.node_lines`.
+    Raises LayerError as `noding.node_lines` does.
     """
     graph, _ = node_lines(lines, tolerance_m, name)
     return RoadGraph(replace(graph, origin=None), np.repeat(np.asarray(graph.origin), graph.sizes), lines)

@@ -59,29 +59,23 @@ def read_bridges(path: str, reporter: Reporter) -> geopandas.GeoDataFrame:
     """Return a layer of bridges in its own CRS: all of its lines, or those that a field `bridge` or `layer` marks.
 
     A line is marked by a bridge, or by a layer above 0 where the table has no field `bridge`; a field `layer` with
-    texts, such as names of merged layers, marks none. How many are marked is told.
-
-    Raises
-    ------
-    LayerError
-        As `lines.read_line_layer`.
+    texts, such as names of merged layers, marks none. How many are marked is told. Raises LayerError as
+    `lines.read_line_layer` does.
     """
     layer = read_line_layer(path, "bridges", LineFields(), reporter)
     if "bridge" in layer.columns:
         field, is_marked = "bridge", layer["bridge"].map(is_bridge).to_numpy(dtype=bool)
-    elif "layer" in layer.columns and not _has_names(layer["layer"]):
-        field, is_marked = "layer", numbers_in(layer["layer"]) > 0
+    elif "layer" in layer.columns:
+        # Texts that are no numbers are names of layers that QGIS has merged.
+        values, levels = layer["layer"], numbers_in(layer["layer"])
+        if any(str(value).strip() for value in values[np.isnan(levels) & values.notna()]):
+            return layer
+        field, is_marked = "layer", levels > 0
     else:
         return layer
     tell = reporter.warning if len(layer) and not is_marked.any() else reporter.log
     tell(f"{is_marked.sum():,} of {len(layer):,} lines of the bridges ({path}) are bridges by the field {field!r}.")
     return layer[is_marked]
-
-
-def _has_names(values: pandas.Series) -> bool:
-    """Whether a field has texts that are no numbers, as `layer` has in what QGIS has merged of several layers."""
-    given = [str(value).strip() for value in values[np.isnan(numbers_in(values)) & values.notna()]]
-    return any(given)
 
 
 def clean_layer(
@@ -93,12 +87,8 @@ def clean_layer(
     """Return the clean network of a layer's lines, in the layer's CRS; paths in the job are not read.
 
     A part of a line has the line's fields and direction. Where two one-way lines lie on each other, one is kept, as a
-    two-way road. Roads on `bridges` have OpenStreetMap's tags of a bridge.
-
-    Raises
-    ------
-    LayerError
-        The lines are too far apart for one plane.
+    two-way road. Roads on `bridges` have OpenStreetMap's tags of a bridge. Raises LayerError if the lines are too far
+    apart for one plane.
     """
     plane = shared_plane(layer, of=job.lines)
     lines = lines_in(plane, layer, LineFields(bridge=job.lines_bridge_field))
@@ -107,7 +97,8 @@ def clean_layer(
         lines, laid = _with_bridges(lines, bridges, plane, job, reporter)
     one_way = next((str(name) for name in layer.columns if str(name).lower() == _ONE_WAY), "")
     if one_way:
-        lines = replace(lines, direction=_directions(layer[one_way])[lines.feature])
+        known = [BOTH if direction is None else direction for direction in directions_of(layer[one_way])]
+        lines = replace(lines, direction=np.array(known, dtype=np.int64)[lines.feature])
     graph = clean_lines(lines, job, reporter)
     origin = np.asarray(graph.origin, dtype=np.int64)
     is_two_way, line = origin >= len(lines), origin % max(len(lines), 1)
@@ -138,7 +129,7 @@ def _with_bridges(
     laid, is_laid = lay_bridges(lines, shapes)
     if not is_laid.all():
         reporter.warning(
-            f"Along {(~is_laid).sum():,} of {len(shapes):,} bridges ({job.bridges}) runs no line; they are left out."
+            f"No line runs along {(~is_laid).sum():,} of {len(shapes):,} bridges ({job.bridges}); these are left out."
         )
     return laid, np.arange(len(laid)) >= len(laid) - is_laid.sum()
 
@@ -153,11 +144,6 @@ def _tagged(columns: dict[str, Any], is_bridge: np.ndarray) -> dict[str, Any]:
         texts = [None if pandas.isna(each) else str(each) for each in held]
         tagged[name] = np.where(is_bridge, value, np.array(texts, dtype=object))
     return tagged
-
-
-def _directions(values: pandas.Series) -> np.ndarray:
-    """Return the direction of each feature by the values of a one-way field, (n,) int64; BOTH where it is unknown."""
-    return np.array([BOTH if direction is None else direction for direction in directions_of(values)], dtype=np.int64)
 
 
 def _opened(values: pandas.Series, is_two_way: np.ndarray) -> pandas.Series:

@@ -18,7 +18,6 @@ from ..comparison.change_results import (
     to_document,
     to_layer,
     warn_of_loss,
-    write_tables,
 )
 from ..comparison.changes import ChangeSegments
 from ..comparison.network_pair import AFTER, BEFORE, read_pair
@@ -26,6 +25,7 @@ from ..events import Reporter
 from ..geodata.sources import source_name
 from ..geodata.vector_output import check_vector_output
 from ..jobs import CompareNetworks
+from ..networks.network_tables import write_tables
 from ..reports.change_report import ChangesRecord, write_changes_report
 from ..system.machine import versions
 from ..system.outputs import Outputs
@@ -33,7 +33,7 @@ from ..system.timing import Stages
 
 
 def run(job: CompareNetworks, reporter: Reporter) -> dict[str, Any]:
-    """Run the job; see `jobs.CompareNetworks`."""
+    """Run the job and return its result; see `jobs.CompareNetworks`."""
     wanted = {name: getattr(job, name) for name in ("changes", "reached", "report", "numbers") if getattr(job, name)}
     for name in {"changes", "reached"} & set(wanted):
         check_vector_output(wanted[name], 2 if job.changes == job.reached else 1)
@@ -56,8 +56,11 @@ def run(job: CompareNetworks, reporter: Reporter) -> dict[str, Any]:
         for sentence in sentences:
             reporter.log(sentence)
         with stages.timed("writing", 0.9, 1):
-            table = None if points is None or routes is None else to_table(routes, points.layer, reporter)
-            write_tables(staged, to_layer(pair, segments, job, reporter), table)
+            tables = {"changes": to_layer(pair, segments, job, reporter)}
+            if points is not None and routes is not None:
+                tables["reached"] = to_table(routes, points.layer, reporter)
+            tables = {name: table for name, table in tables.items() if name in staged}
+            write_tables(tables, staged, {"changes": "LineString", "reached": "Point"})
             if "numbers" in staged:
                 staged["numbers"].write_text(json.dumps(document, indent=1), encoding="utf-8")
             if "report" in staged:

@@ -16,8 +16,7 @@ from ..jobs.change_words import CHANGE, CHANGES
 from ..networks.line_export import export_layer
 from ..networks.lines import LineFields, read_line_layer
 from ..networks.osm_change import change_lines, meet
-from ..networks.osm_extract import read_extract
-from ..networks.osm_file import ways_of
+from ..networks.osm_file import read_extract, ways_of
 from ..system.outputs import Outputs
 
 PURPOSE = "changes"
@@ -26,16 +25,7 @@ _JOIN_M = 0.01
 
 
 def run(job: ExportChanges, reporter: Reporter) -> dict[str, Any]:
-    """Run the job and return its result; see `jobs.ExportChanges`.
-
-    Raises
-    ------
-    OutputError
-        The file has another ending than .osc, or there is no room.
-    LayerError
-        There is no new road to export, or as `read_line_layer`, `known_only`, `without_rejected`, `read_extract`,
-        `check_extract` and `change_lines`.
-    """
+    """Run the job and return its result; see `jobs.ExportChanges`."""
     if not job.osc.lower().endswith(".osc"):
         raise OutputError(f"{job.osc} is no name of a change file.", "End its name in .osc.")
     with Outputs(inputs=[job.changes, job.extract]) as outputs:
@@ -53,7 +43,7 @@ def run(job: ExportChanges, reporter: Reporter) -> dict[str, Any]:
         reporter.progress(0.2, "Splitting lines where they meet")
         fields = {f"lines_{name}_field": name for name in (BRIDGE, ONE_WAY) if name in new.columns}
         if fields:
-            reporter.log(f"The tags {' and '.join(fields.values())} are those of the fields of these names.")
+            reporter.log(f"The tags {' and '.join(fields.values())} come from the fields of these names.")
         export = ExportNetwork(lines=job.changes, join_m=_JOIN_M, **fields)
         network, numbers = export_layer(new, export, reporter.silent())  # which speaks of routing
         ways = ways_of(network, BRIDGE, job.changes)

@@ -20,15 +20,7 @@ from ..system.outputs import Outputs
 
 
 def run(job: ExportNetwork, reporter: Reporter) -> dict[str, Any]:
-    """Run the job and return its result; see `jobs.ExportNetwork`.
-
-    Raises
-    ------
-    OutputError
-        A path ends in no format that can be written, or there is no room.
-    LayerError
-        As `without_rejected`, `export_layer` and `ways_of`.
-    """
+    """Run the job and return its result; see `jobs.ExportNetwork`."""
     _check_outputs(job)
     with Outputs(inputs=[job.lines]) as outputs:
         graphml = outputs.stage(job.graphml) if job.graphml else None
@@ -46,7 +38,7 @@ def run(job: ExportNetwork, reporter: Reporter) -> dict[str, Any]:
             write_layers(geopackage, network.layers, {"nodes": "Point", "edges": "LineString"})
         if osm:
             if tagged := [name for name in TAG_FIELDS if name in network.edges]:
-                reporter.log(f"Tags in {job.osm} are made of the fields {', '.join(tagged)}.")
+                reporter.log(f"The tags in {job.osm} come from the fields {', '.join(tagged)}.")
             write_osm(ways_of(network, job.lines_bridge_field, job.lines), osm)
     paths = {"graphml": job.graphml, "geopackage": job.geopackage, "osm": job.osm}
     return {**{name: path for name, path in paths.items() if path}, **numbers}

@@ -1,84 +1,89 @@
 """The job finetune: train a model on images with drawn roads; writes a model file and a report.
 
-Scope: the order of the steps, each in a module of its own. Independent of how they work.
+Scope: the order of the steps, each in a module of its own, and the parts of which a step of the training is made.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import time
-from contextlib import suppress
-from typing import Any, cast
+from contextlib import nullcontext, suppress
+from functools import partial
+from typing import TYPE_CHECKING, Any, Optional, cast
 
 import torch
 
 from ..comparison.panels import COMPUTED_PX, Panel, make_panels
-from ..distributed.group import ALONE, Group
-from ..distributed.parallel_record import Meter, ParallelRecord
-from ..distributed.rank_protocol import agreed, follow, require_alike
-from ..distributed.training import start_training, train
 from ..events import Reporter
+from ..geodata.road_classes import RoadClass
 from ..geodata.sources import with_sources
 from ..jobs import FineTune
+from ..jobs.recipe import IMAGE
 from ..labels.drawing import Drawing, read_truth
-from ..labels.training_images import read_training_images, training_resolution_m
-from ..learning.checkpoint import checkpoint_path, identify, read_former
-from ..learning.computation_plan import plan_computation, plan_from_document
-from ..learning.fitted_recipe import encoder_rate
+from ..labels.training_images import TrainingImages, read_training_images, training_resolution_m
+from ..learning.checkpoint import Checkpoint, CheckpointWriter, checkpoint_path, identify, read_former, take_over
+from ..learning.history import History
+from ..learning.measuring import fit_into_memory, plan_by_trial, room_for
 from ..learning.outcome import affordable_px, describe, interpolate
-from ..learning.setup import Setup, batches_of, chip_side_px, predictor_of, start_model
-from ..learning.training_loop import Training
+from ..learning.plan import Fit, Plan, encoder_rate, plan_from_document
+from ..learning.setup import Setup, chip_batches, chip_side_px, predictor_of, start_model
+from ..learning.share import ALL
+from ..learning.step import ChipStep, MakeStep
+from ..learning.trainer import Trainer
+from ..learning.training_loop import Batches, Training
 from ..learning.validation import Validation
-from ..models.architectures import LIBRARY
-from ..models.base_model import architecture_for, read_base_model
+from ..models.architectures import LIBRARY, Architecture
+from ..models.base_model import BaseModel, architecture_for, read_base_model
+from ..models.engines import BF16, NativeEngine, choose_precision
 from ..models.model_file import save_model, weights_sha256
+from ..models.recompute import recompute_activations
 from ..reports.training_report import ParallelFigures, record_of, write_training_report
 from ..segmentation.inference import Predictor
+from ..system import shutdown
 from ..system.machine import versions
 from ..system.outputs import Outputs
 from ..system.prefetch import preload
+
+if TYPE_CHECKING:
+    from ..distributed.group import Group
+    from ..distributed.parallel_record import ParallelRecord
+    from ..distributed.ranks import Ranks
 
 _PANELS = 6
 # The curve of speed-up ends at this multiple of the number of processes.
 _SHOWN_PROCESSES = 4
 
 
-def run(job: FineTune, reporter: Reporter, group: Group = ALONE) -> dict[str, Any]:
+def run(job: FineTune, reporter: Reporter, group: Optional[Group] = None) -> dict[str, Any]:
     """Do the job, or a rank's part of it; see `jobs.FineTune`. Ranks other than 0 return an empty result.
 
-    Raises
-    ------
-    JobError
-        The checkpoint to resume from does not fit the model, or the ranks differ.
+    Raises JobError if the checkpoint to resume from does not fit the model, or the ranks differ.
     """
     preload(LIBRARY)
     torch.manual_seed(job.seed)
-    if group.size == 1:
+    if group is None or group.size == 1:
         torch.set_num_threads(job.threads or torch.get_num_threads())
-    return _lead(job, reporter, group) if group.leads else _follow(job, reporter, group)
+        return _lead(job, reporter, None)
+    from ..distributed.ranks import Ranks
 
-
-def _follow(job: FineTune, reporter: Reporter, group: Group) -> dict[str, Any]:
-    """Do what rank 0 says; only it has outputs."""
-    setup, training = _set_up(job, reporter, group)
-    meter = Meter(training)
-    follow(training.trainer, group, batches_of(setup, training), training.blocks, lambda: reporter.is_cancelled)
-    meter.read()
+    ranks = Ranks(group, job.pipeline_stages, job.exchange_precision == BF16)
+    if ranks.leads:
+        return _lead(job, reporter, ranks)
+    setup, training = _set_up(job, reporter, ranks)
+    ranks.follow(training, _batches(setup, training, ranks), lambda: reporter.is_cancelled)
     return {}
 
 
-def _lead(job: FineTune, reporter: Reporter, group: Group) -> dict[str, Any]:
+def _lead(job: FineTune, reporter: Reporter, ranks: Optional[Ranks]) -> dict[str, Any]:
     """Do the job, with the help of the other ranks if there are any."""
     with Outputs([*with_sources(job.rasters), *job.masks, job.roads, job.aoi, job.no_road, job.base_model]) as outputs:
         model_path = outputs.stage(job.model)
         report_path = outputs.stage(job.report) if job.report else None
         began_s = time.perf_counter()
-        setup, training = _set_up(job, reporter, group)
+        setup, training = _set_up(job, reporter, ranks)
         history, engine = training.history, setup.plan.engine
         history.timings_s["set-up"] = history.timings_s.get("set-up", 0.0) + time.perf_counter() - began_s
-        meter = Meter(training) if group.size > 1 else None
-        is_stopped = train(setup, training, reporter, group)
-        parallel = meter.read() if meter else None
+        is_stopped, parallel = _train(setup, training, reporter, ranks)
         interpolate(setup, training, reporter)
         predictor = predictor_of(setup, training.best.weights)
         validation = training.score_best(predictor)
@@ -89,8 +94,7 @@ def _lead(job: FineTune, reporter: Reporter, group: Group) -> dict[str, Any]:
         if report_path:
             reporter.progress(0.99, "Writing the report")
             panels = _panels(setup, training, predictor, validation)
-            figures = _parallel_figures(parallel) if parallel else None
-            write_training_report(record_of(setup, training, panels, reporter.warnings, figures), report_path)
+            write_training_report(record_of(setup, training, panels, reporter.warnings, parallel), report_path)
     if not is_stopped:
         with suppress(OSError):  # the model is complete; what cannot be removed does no harm
             checkpoint_path(job.model).unlink()
@@ -108,41 +112,139 @@ def _lead(job: FineTune, reporter: Reporter, group: Group) -> dict[str, Any]:
     }
 
 
-def _set_up(job: FineTune, reporter: Reporter, group: Group) -> tuple[Setup, Training]:
+def _train(
+    setup: Setup, training: Training, reporter: Reporter, ranks: Optional[Ranks]
+) -> tuple[bool, Optional[ParallelFigures]]:
+    """Train to the end, writing checkpoints; return whether the user stopped it before, and how the ranks did."""
+    writer = CheckpointWriter(checkpoint_path(setup.job.model), setup.identity, setup.plan.engine, reporter)
+    leading = ranks.leading(training) if ranks else nullcontext()
+    with shutdown.critical_section(), writer, leading as meter:  # so that a stopped run can be resumed
+        is_stopped = writer.run(training, _batches(setup, training, ranks), setup.job.keep_best)
+    return is_stopped, _parallel_figures(meter.read()) if meter else None
+
+
+def _set_up(job: FineTune, reporter: Reporter, ranks: Optional[Ranks]) -> tuple[Setup, Training]:
     """Return what the job works with, and the training that is to begin or to be resumed, the same on all ranks."""
-    with agreed(group):
+    agreed, leads = (ranks.agreed, ranks.leads) if ranks else (nullcontext, True)
+    with agreed():
         base = read_base_model(job.base_model, job.architecture, job.encoder, reporter)
-        card = base and base.card
-        base_m, base_bands = (card.resolution_m, card.bands) if card else (0.0, ())
-        reporter.progress(0.0, "Reading images and drawn roads")
-        truth = read_truth(job, job.aoi, job.rasters, reporter, job.class_field, job.speed_field)
-        drawn_classes = truth.classes if isinstance(truth, Drawing) else ()
-        resolution_m = training_resolution_m(job.resolution_m, base_m, job.rasters[0], job.pixel_m, reporter)
-        training_images = read_training_images(job, truth, resolution_m, base_bands, reporter)
-        images = training_images.in_memory
-        if card and card.classes and not drawn_classes:
-            reporter.warning("The drawn roads have no classes: those of the base model are kept, but not trained.")
-        identity = identify(job, training_images)
-        former = read_former(checkpoint_path(job.model), job.resume, identity, reporter) if group.leads else None
-    names = tuple(band.name for band in images[0].bands)
+        images, classes = _read_images(job, base, reporter)
+        identity = identify(job, images)
+        former = read_former(checkpoint_path(job.model), job.resume, identity, reporter) if leads else None
+    names = tuple(band.name for band in images.in_memory[0].bands)
     architecture = base.architecture if base else architecture_for(job.architecture, job.encoder)
-    start = start_model(base, architecture, names, drawn_classes, job.base_model)
-    require_alike(group, {**versions(), **identity, "initial weights": weights_sha256(start.network.state_dict())})
-    plan = None
-    with agreed(group):
-        if group.leads:
-            plan = plan_computation(
-                job, images, start.architecture, chip_side_px(job.chip_px, images), former, reporter, group.size,
-                group.local_size,
-            )  # fmt: skip
-    plan = plan_from_document(group.broadcast_document(plan and dataclasses.asdict(plan)))
-    rate = encoder_rate(job, start.knows_roads, training_images.labeled_px)
+    start = start_model(base, architecture, names, classes, job.base_model)
+    if ranks:
+        first_weights = weights_sha256(start.network.state_dict())
+        ranks.require_alike({**versions(), **identity, "initial weights": first_weights})
+    plan: Any = None
+    with agreed():
+        if leads:
+            plan = _plan(job, images, start.architecture, former, reporter, ranks)
+    if ranks:
+        plan = plan_from_document(ranks.group.broadcast_document(plan and dataclasses.asdict(plan)))
+    # The stages of a pipeline learn at one rate.
+    rate = encoder_rate(job, start.knows_roads and job.pipeline_stages == 1, images.labeled_px)
     job = dataclasses.replace(job, encoder_rate=rate, **cast(dict[str, Any], plan.fit.options))
-    setup = Setup(job, training_images, start, chip_side_px(job.chip_px, images), plan, identity)
-    training = start_training(setup, former, reporter.part(0.02, 0.98), group)
-    training.history.fitted = plan.fit.options
-    training.history.notes += [plan.fit.reason] if plan.fit.reason else []
-    return setup, training
+    setup = Setup(job, images, start, chip_side_px(job.chip_px, images.in_memory), plan, identity)
+    return setup, _start(setup, former, reporter.part(0.02, 0.98), ranks)
+
+
+def _read_images(
+    job: FineTune, base: Optional[BaseModel], reporter: Reporter
+) -> tuple[TrainingImages, tuple[RoadClass, ...]]:
+    """Return the images with their labels, and the classes of the drawn roads."""
+    card = base and base.card
+    base_m, base_bands = (card.resolution_m, card.bands) if card else (0.0, ())
+    reporter.progress(0.0, "Reading images and drawn roads")
+    truth = read_truth(job, job.aoi, job.rasters, reporter, job.class_field, job.speed_field)
+    resolution_m = training_resolution_m(job.resolution_m, base_m, job.rasters[0], job.pixel_m, reporter)
+    images = read_training_images(job, truth, resolution_m, base_bands, reporter)
+    classes = truth.classes if isinstance(truth, Drawing) else ()
+    if card and card.classes and not classes:
+        reporter.warning("The drawn roads have no classes: those of the base model are kept, but not trained.")
+    return images, classes
+
+
+def _plan(
+    job: FineTune,
+    images: TrainingImages,
+    architecture: Architecture,
+    former: Optional[Checkpoint],
+    reporter: Reporter,
+    ranks: Optional[Ranks],
+) -> Plan:
+    """Plan how to compute on this machine; a resumed training keeps its engine and recipe."""
+    count, here = (ranks.group.size, ranks.group.local_size) if ranks else (1, 1)
+    chip_px = chip_side_px(job.chip_px, images.in_memory)
+    engine = NativeEngine(former.engine.precision if former else choose_precision(job.precision, reporter.log))
+    room = room_for(architecture, here, count)
+    if job.sample == IMAGE:
+        from ..whole_images.tiles import plan_tiles
+
+        shapes = [image.known.shape for image in images.in_memory]
+        memory = plan_tiles(architecture, engine, job, shapes, room, count)
+    elif job.pipeline_stages > 1:
+        from ..distributed.pipeline_plan import plan_pipeline
+
+        memory = plan_pipeline(architecture, engine, job, chip_px, room, count)
+    else:
+        memory = fit_into_memory(architecture, engine, job, chip_px, room)
+    reporter.log(str(memory))
+    if former:
+        return Plan(former.engine, Fit(former.history.fitted), memory)
+    return plan_by_trial(job, architecture, chip_px, memory, reporter)
+
+
+def _start(setup: Setup, former: Optional[Checkpoint], reporter: Reporter, ranks: Optional[Ranks]) -> Training:
+    """Return the training that is to begin, or to be resumed from rank 0's checkpoint."""
+    job, plan, history = setup.job, setup.plan, former.history if former else History()
+    if plan.memory.is_recomputing:
+        recompute_activations(setup.start.network)
+    trainer = _make_trainer(setup, reporter, ranks)
+    with ranks.agreed() if ranks else nullcontext():
+        if former:
+            take_over(trainer, former, checkpoint_path(job.model))
+    if ranks:
+        history.step = ranks.resume(trainer, history.step, former.state if former else {})
+    if former:
+        text = f"Resumed at step {history.step}, after {history.elapsed_s / 60:.1f} min of training."
+        history.notes.append(text)
+        reporter.log(f"{text} Engine {plan.engine.name} in {plan.engine.precision}, as before.")
+    history.fitted = plan.fit.options
+    history.notes += [plan.fit.reason] if plan.fit.reason else []
+    return Training(trainer, setup.images, job, reporter, history, former.best if former else None)
+
+
+def _make_trainer(setup: Setup, reporter: Reporter, ranks: Optional[Ranks]) -> Trainer:
+    """Return the trainer for the way in which a step is computed: whole images, stages of a pipeline, or chips."""
+    model, job, engine, layout = setup.start.network, setup.job, setup.plan.engine, setup.plan.memory.layout
+    share = ranks.share if ranks else ALL
+    make_step: MakeStep = partial(ChipStep, share=share)
+    if ranks and job.pipeline_stages > 1:
+        return ranks.stage_trainer(model, engine, job, layout["balance"])
+    if job.sample == IMAGE:
+        from ..whole_images.step import ImageStep
+        from ..whole_images.tiles import TilePlan
+
+        # Several ranks finish a step together.
+        tick = (lambda _: None) if ranks else lambda _: reporter.check_cancelled()
+        make_step = partial(ImageStep, share=share, tiles=TilePlan(**layout), tick=tick)
+    if ranks:
+        return ranks.trainer(model, engine, job, make_step, encoder_rate=job.encoder_rate)
+    return Trainer(model, engine, job, make_step, job.encoder_rate)
+
+
+def _batches(setup: Setup, training: Training, ranks: Optional[Ranks]) -> Batches:
+    """Yield this rank's part of each step, from the next one on: chips and labels, or whole images."""
+    job, first = setup.job, training.history.step
+    if job.sample == IMAGE:
+        from ..whole_images.samples import ImageSampler, draw_images
+
+        return draw_images(ImageSampler(setup.images, job.seed), job.accumulation, first)
+    batches = (ranks.share if ranks else ALL).assigned(job.accumulation)
+    has_chips = ranks is None or ranks.has_chips
+    return chip_batches(setup.training_images, setup.chip_px, job, first, batches, has_chips)
 
 
 def _panels(setup: Setup, training: Training, predictor: Predictor, validation: Validation) -> list[Panel]:

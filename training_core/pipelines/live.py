@@ -38,13 +38,7 @@ _COPIES, _STEP_BYTES = 8, 700 << 20
 
 
 def run(job: Live, reporter: Reporter) -> dict[str, Any]:
-    """Do the job; see `jobs.Live`.
-
-    Raises
-    ------
-    JobError
-        The base model is not a model of RoadSeg.
-    """
+    """Run the job and return its result; see `jobs.Live`."""
     preload(LIBRARY)
     reporter.pass_on(events.State(events.LOADING, "Loading the model and the image"))
     torch.manual_seed(job.seed)

@@ -22,15 +22,7 @@ from ..system.outputs import Outputs
 
 
 def run(job: MakeChallenge, reporter: Reporter) -> dict[str, Any]:
-    """Run the job and return its result; see `jobs.MakeChallenge`.
-
-    Raises
-    ------
-    OutputError
-        The challenge has another name than MapRoulette takes.
-    LayerError
-        As `known_features`, `without_rejected`, `make_tasks`, `read_task_ids` and `propose`.
-    """
+    """Run the job and return its result; see `jobs.MakeChallenge`."""
     if Path(job.challenge).suffix.lower() not in (".geojson", ".json"):
         raise OutputError(f"MapRoulette does not take files called {job.challenge}.", "End its name in .geojson.")
     with Outputs(inputs=[job.layer, job.earlier, job.extract]) as outputs:

@@ -26,7 +26,7 @@ _SWEEP = (0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 2.5, 3)
 
 
 def run(job: ScoreNetwork, reporter: Reporter) -> dict[str, Any]:
-    """Run the job; see `jobs.ScoreNetwork`."""
+    """Run the job and return its result; see `jobs.ScoreNetwork`."""
     if job.errors:
         check_vector_output(job.errors)
     with Outputs([job.truth, job.proposal, job.aoi]) as outputs:

@@ -9,6 +9,7 @@ import itertools
 import time
 from collections.abc import Generator, Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any, TypeVar, Union, cast
 
 import numpy as np
@@ -20,6 +21,7 @@ from ..jobs import INFERENCE, TRAINING, StepOptions
 from ..labels.labeled_images import LabeledImage
 from ..learning.chips import ChipSampler
 from ..learning.losses import training_loss
+from ..learning.step import ChipStep
 from ..learning.trainer import Trainer
 from ..models.engines import Engine, NativeEngine
 from ..models.openvino_model import OpenvinoModel
@@ -35,15 +37,14 @@ Item = TypeVar("Item")
 
 
 class _MarkedEngine:
-    """An engine that marks the model and the optimizer for a profiler, and keeps the model that it trains."""
+    """An engine that marks the model and the optimizer for a profiler."""
 
     def __init__(self, inner: Engine[Any]) -> None:
         self._inner = inner
-        self.model: nn.Module | None = None
 
     def prepare_training(self, model: nn.Module, optimizer: Optimizer) -> tuple[nn.Module, Optimizer]:
         """See NativeEngine.prepare_training."""
-        self.model, prepared = cast(NativeEngine, self._inner).prepare_training(model, optimizer)
+        trained, prepared = cast(NativeEngine, self._inner).prepare_training(model, optimizer)
         step = prepared.step
 
         def marked_step(*arguments: Any, **named: Any) -> Any:
@@ -51,7 +52,7 @@ class _MarkedEngine:
                 return step(*arguments, **named)
 
         prepared.step = marked_step
-        return self.model, prepared
+        return trained, prepared
 
     def forward(self, model: nn.Module, images: Tensor) -> Tensor:
         """See NativeEngine.forward."""
@@ -82,9 +83,9 @@ class TrainingSteps:
     ) -> None:
         self.engine, self.size_px = engine, chip_px
         self.batch_size = recipe.batch_size * recipe.accumulation
-        marked_engine = _MarkedEngine(engine)
-        self._trainer = Trainer(model, cast(NativeEngine, marked_engine), recipe, loss=_marked_loss)
-        self.model = marked_engine.model
+        make_step = partial(ChipStep, loss=_marked_loss)
+        self._trainer = Trainer(model, cast(NativeEngine, _MarkedEngine(engine)), recipe, make_step)
+        self.model = self._trainer.model
         sampler = ChipSampler(images, chip_px, _SEED)
         self._batches = ahead((sampler.batch(number, self.batch_size) for number in itertools.count()), _BATCHES_AHEAD)
 

@@ -29,7 +29,7 @@ from ..geodata.tiling import round_up, tile_grid
 from ..jobs import ALL, BOTH, INFERENCE, TRAINING, Profile
 from ..jobs.recipe import USUAL_CHIP_PX
 from ..labels.labeled_images import LabeledImage
-from ..learning.training_memory import plan_memory
+from ..learning.measuring import fit_into_memory
 from ..models import engines
 from ..models.architectures import Architecture, build_network
 from ..models.engines import Engine, NativeEngine, make_engine
@@ -88,7 +88,8 @@ class Workload:
     def _training(self, job: Profile, engine: NativeEngine, reporter: Reporter) -> tuple[TrainingSteps, dict[str, Any]]:
         grid = self.image.grid
         chip_px = round_up(min(job.chip_px or USUAL_CHIP_PX, max(grid.width, grid.height)))
-        memory = plan_memory(self.architecture, engine, job, chip_px, reporter.log)
+        memory = fit_into_memory(self.architecture, engine, job, chip_px)
+        reporter.log(str(memory))
         model = copy.deepcopy(cast(nn.Module, self.model))
         if memory.is_recomputing:
             recompute_activations(model)

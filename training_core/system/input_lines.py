@@ -74,7 +74,7 @@ def chunks_of(descriptor: int) -> Iterator[bytes]:
     """
     with contextlib.suppress(OSError):  # it is closed
         while True:
-            with contextlib.suppress(OSError):  # it has ended or is no pipe, and reading does not block
+            with contextlib.suppress(OSError):  # it has ended or is not a pipe: reading does not block
                 while _has_come is not None and not _has_come(descriptor):
                     time.sleep(_LOOK_S)
             chunk = os.read(descriptor, _CHUNK_BYTES)

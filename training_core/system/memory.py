@@ -14,7 +14,7 @@ import psutil
 
 # Lists the groups of this process, a line `number:controllers:path` for each hierarchy.
 MEMBERSHIP = Path("/proc/self/cgroup")
-# Where the hierarchies are mounted: version 2 here, version 1 in a folder for each controller.
+# The mount point of the hierarchies: version 2 here, version 1 in a folder for each controller.
 MOUNTS = Path("/sys/fs/cgroup")
 
 

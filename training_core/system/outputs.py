@@ -101,7 +101,7 @@ class Outputs:
         if final.is_dir():
             raise OutputError(f"{destination} is a folder.", "Give a file name.")
         if final.exists() and not final.is_file():
-            raise OutputError(f"{destination} is no file.", "Give a file name.")
+            raise OutputError(f"{destination} is not a file.", "Give a file name.")
         if is_read_only(final):
             raise OutputError(f"{destination} is read-only.", "Choose another name.")
 

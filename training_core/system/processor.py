@@ -204,12 +204,6 @@ def core_count() -> int:
     return min(available, environment.threads() or available)
 
 
-def limit_waiting() -> None:
-    """Make GDAL try again where a server is busy, and give up one that does not answer, or stops sending."""
-    for variable, value in HTTP_LIMITS.items():
-        os.environ.setdefault(variable, value)
-
-
 def prepare_process(threads: int = 0) -> None:
     """Set threads (0 means `core_count`), allocator, GDAL's cache, limits and data.
 
@@ -221,7 +215,8 @@ def prepare_process(threads: int = 0) -> None:
         os.environ[variable] = str(count)
     os.environ["GDAL_CACHEMAX"] = str(GDAL_CACHE_MB)
     os.environ["GDAL_PNG_WHOLE_IMAGE_OPTIM"] = "NO"  # with it, a PNG that is cut off reads as noise, without an error
-    limit_waiting()
+    for variable, value in HTTP_LIMITS.items():
+        os.environ.setdefault(variable, value)
     for variable in FOREIGN_DATA:
         os.environ.pop(variable, None)
     allocator.keep_freed_memory()

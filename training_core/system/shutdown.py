@@ -17,18 +17,18 @@ _BEGUN = threading.Event()
 
 @contextmanager
 def critical_section() -> Iterator[None]:
-    """Within this, work is finished before the process ends: renaming of outputs, a checkpoint."""
+    """Provide a context whose work is finished before the process ends: renaming outputs, a checkpoint."""
     with _IN_CRITICAL_SECTION:
         yield
 
 
 def add_cleanup(cleanup: Callable[[], None]) -> None:
-    """Register what to call before the process is ended."""
+    """Register a function to call before the process is ended."""
     _CLEANUPS.append(cleanup)
 
 
 def remove_cleanup(cleanup: Callable[[], None]) -> None:
-    """Unregister what has nothing left to do."""
+    """Unregister a function that has nothing left to do."""
     _CLEANUPS.remove(cleanup)
 
 

@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.core.support.road_graphs import town
-from training_core.comparison.changes import DISPLACED, INTACT, UNMATCHED, Limits, classify_changes
+from training_core.comparison.changes import DISPLACED, INTACT, UNMATCHED, ChangeThresholds, classify_changes
 from training_core.networks.lines import make_lines
 from training_core.networks.road_graph import as_drawn
 
-LIMITS = Limits(tolerance_m=5, displaced_m=15, angle=30, min_stretch_m=10)
+THRESHOLDS = ChangeThresholds(tolerance_m=5, displaced_m=15, angle=30, min_stretch_m=10)
 ROAD = [(0, 0), (200, 0)]
 
 
@@ -25,9 +25,9 @@ def aside(line, by_m):
     return [(x, y + by_m) for x, y in line]
 
 
-def kinds_of(before, after, limits=LIMITS):
+def kinds_of(before, after, thresholds=THRESHOLDS):
     """(line, kind, begin, end) of each segment."""
-    segments, _ = classify_changes(before, after, limits)
+    segments, _ = classify_changes(before, after, thresholds)
     parts = segments.intervals
     return list(zip(parts.edge.tolist(), segments.kind.tolist(), parts.begin_m.round(3), parts.end_m.round(3)))
 
@@ -38,11 +38,11 @@ def lines_of(seed, **details):
 
 
 def test_a_road_that_has_moved_or_swings_aside_is_displaced_by_the_mean_of_it():
-    segments, _ = classify_changes(drawn(ROAD), drawn(aside(ROAD, 6)), LIMITS)
+    segments, _ = classify_changes(drawn(ROAD), drawn(aside(ROAD, 6)), THRESHOLDS)
     assert (segments.kind.tolist(), segments.length_m.tolist()) == ([DISPLACED], pytest.approx([200]))
     assert segments.offset_m == pytest.approx([6])
     # Within 5 m as far as half of the way; from there on 5 to 10 m aside, 7.5 m in the mean.
-    segments, _ = classify_changes(drawn(ROAD), drawn([(0, 0), (200, 10)]), LIMITS)
+    segments, _ = classify_changes(drawn(ROAD), drawn([(0, 0), (200, 10)]), THRESHOLDS)
     assert segments.kind.tolist() == [INTACT, DISPLACED]
     assert segments.length_m == pytest.approx([100, 100], abs=1)
     assert segments.offset_m[1] == pytest.approx(7.5, abs=0.1)
@@ -77,7 +77,7 @@ def test_a_gap_is_lost_but_for_the_tolerance_at_its_ends():
 def test_a_segment_that_is_too_short_is_part_of_its_neighbors_if_it_has_some():
     after = drawn([(0, 0), (80, 0)], [(98, 0), (200, 0)])  # 8 m are farther than 5 m from either
     assert kinds_of(drawn(ROAD), after) == [(0, INTACT, 0, 200)]
-    exact = Limits(5, 15, 30, 0)
+    exact = ChangeThresholds(5, 15, 30, 0)
     assert kinds_of(drawn(ROAD), after, exact) == [(0, INTACT, 0, 85), (0, UNMATCHED, 85, 93), (0, INTACT, 93, 200)]
     assert kinds_of(drawn(ROAD, [(300, 0), (304, 0)]), drawn(ROAD))[1] == (1, UNMATCHED, 0, 4)
 
@@ -86,7 +86,7 @@ def test_a_segment_that_is_too_short_is_part_of_its_neighbors_if_it_has_some():
 @given(st.integers(0, 10**6), st.floats(0.3, 1), st.floats(0, 40))
 def test_segments_cover_each_line_and_are_long_enough(seed, kept, min_stretch_m):
     before, after = lines_of(seed), lines_of(seed + 1, kept=kept, shift_m=8)
-    segments, _ = classify_changes(before, after, Limits(4, 12, 30, min_stretch_m))
+    segments, _ = classify_changes(before, after, ChangeThresholds(4, 12, 30, min_stretch_m))
     assert segments.lengths_by_line().sum(axis=1) == pytest.approx(before.length_m)
     edge = segments.intervals.edge
     assert segments.intervals.begin_m[1:][np.diff(edge) == 0] == pytest.approx(
@@ -103,11 +103,11 @@ def test_segments_cover_each_line_and_are_long_enough(seed, kept, min_stretch_m)
 @given(st.integers(0, 10**6), st.floats(0, 360))
 def test_the_direction_that_lines_are_drawn_in_does_not_matter(seed, turn):
     before, after = lines_of(seed), lines_of(seed + 1, kept=0.6, shift_m=8)
-    lengths_m = classify_changes(before, after, LIMITS)[0].lengths_by_line().sum(axis=0)
+    lengths_m = classify_changes(before, after, THRESHOLDS)[0].lengths_by_line().sum(axis=0)
     turned = [
         as_drawn(make_lines([shapely.affinity.rotate(line.reverse(), turn, (0, 0)) for line in roads.lines.shapes]))
         for roads in (before, after)
     ]
-    again_m = classify_changes(*turned, LIMITS)[0].lengths_by_line().sum(axis=0)
+    again_m = classify_changes(*turned, THRESHOLDS)[0].lengths_by_line().sum(axis=0)
     # Pieces of 2 m begin elsewhere, and where short intervals lie side by side, which comes first may be by a hair.
     assert again_m == pytest.approx(lengths_m, abs=0.02 * lengths_m.sum())

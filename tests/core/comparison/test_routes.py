@@ -35,7 +35,7 @@ def plain_costs(roads, places):
 
 @pytest.mark.parametrize(("seed", "block"), [(0, 1), (1, 10**7), (2, 1), (3, 10**7)])
 def test_costs_are_those_of_networkx(seed, block, monkeypatch):
-    monkeypatch.setattr(routes, "_BLOCK", block)
+    monkeypatch.setattr(routes, "_BATCH", block)
     random = np.random.default_rng(seed)
     sites, plain = [], []
     for part in range(2):

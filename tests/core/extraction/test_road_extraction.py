@@ -115,15 +115,6 @@ def test_a_crossing_is_one_node(angle):
     assert crossing.distance(Point(150, 100)) < 1.5
 
 
-def test_a_ring_road_is_a_closed_line():
-    found = extracted(drawn(Point(150, 100).buffer(60).boundary.buffer(4)))
-    assert len(found.roads) == 1
-    ring = found.roads.geometry[0]
-    assert ring.is_ring
-    assert len(ring.coords) > 8
-    assert found.roads["length_m"][0] == pytest.approx(2 * np.pi * 60, rel=0.01)
-
-
 def test_a_short_side_road_stays_where_the_data_ends():
     main = box(0, 12, 300, 21)
     cut_by_border, dead_end = box(100, 0, 106, 12), box(200, 4, 206, 12)
@@ -342,19 +333,6 @@ def test_a_network_does_not_depend_on_the_strips_it_was_read_by(seed, boards, is
     pandas.testing.assert_frame_equal(stripped.nodes, whole.nodes)
 
 
-def test_a_road_past_sixteen_bits_of_pixels_has_its_whole_length():
-    road = np.zeros((40, 70_000), dtype=bool)
-    road[16:25, 100:69_900] = True
-    road[:20, 66_000:66_009] = True
-    grid = Grid(CRS.from_string(UTM), NORTH_UP, 70_000, 40)
-    found = extracted(road, grid)
-    assert degrees(found) == [1, 1, 1, 3]
-    right = in_pixels(found.nodes.geometry[found.nodes["degree"] == 3].iloc[0], grid)
-    assert right.distance(Point(66_004.5, 20.5)) < 1
-    lines = found.roads.geometry.apply(lambda line: in_pixels(line, grid))
-    assert lines.length.sum() == pytest.approx(69_800 + 20, abs=15)
-
-
 @pytest.mark.parametrize("name", ["north up", "south up", "rotated", "geographic"])
 @pytest.mark.parametrize("driving_side", ["right", "left"])
 def test_carriageways_run_with_the_traffic_whichever_way_rows_go(name, driving_side):
@@ -369,18 +347,6 @@ def test_carriageways_run_with_the_traffic_whichever_way_rows_go(name, driving_s
         along, aside = end - begin, np.array(middle.coords[0]) - begin
         is_other_left = along[0] * aside[1] - along[1] * aside[0] > 0
         assert is_other_left == (driving_side == "right")
-
-
-def test_what_was_decided_against_is_a_likely_break():
-    probability = np.where(drawn(box(0, 96, 300, 105)), 0.9, 0.02)
-    probability[:, 130:170] = 0.02
-    found = extracted(None, probability=probability.astype(np.float32), options=Vectorize(min_area_m2=0))
-    assert len(found.roads) == 2
-    first = found.breaks.iloc[0]
-    assert (first["rank"], first["kind"]) == (1, "gap not joined") and first["paths_share"] == pytest.approx(
-        0.5, abs=0.02
-    )
-    assert in_pixels(first.geometry, SQUARE_PIXELS).distance(Point(150, 100.5)) < 3
 
 
 @pytest.mark.parametrize(
@@ -408,15 +374,6 @@ def test_a_roundabout_is_a_ring_with_its_arms():
     assert np.mean([ring.distance(Point(point)) for line in arcs for point in line.segmentize(1).coords]) < 1.2
 
 
-@pytest.mark.parametrize("turns", [(90, 210, 330), (0, 165, 195), (20, 100, 180)])
-def test_three_roads_meet_in_one_node_where_their_middles_do(turns):
-    ways = np.column_stack([np.cos(np.radians(turns)), np.sin(np.radians(turns))])
-    found = extracted(drawn(*(LineString([(150, 100), (150, 100) + 90 * way]).buffer(4) for way in ways)))
-    assert degrees(found) == [1, 1, 1, 3]
-    junction = in_pixels(found.nodes.geometry[found.nodes["degree"] == 3].iloc[0], SQUARE_PIXELS)
-    assert junction.distance(Point(150, 100)) < 4  # half a width: a sharp fork begins where its sides part
-
-
 @pytest.mark.parametrize("apart", [12, 16, 25])
 def test_side_roads_that_are_offset_have_a_junction_each(apart):
     left, right = 150 - apart / 2, 150 + apart / 2
@@ -424,16 +381,6 @@ def test_side_roads_that_are_offset_have_a_junction_each(apart):
     assert degrees(found) == [1, 1, 1, 1, 3, 3]
     x = sorted(in_pixels(node, SQUARE_PIXELS).x for node in found.nodes.geometry[found.nodes["degree"] == 3])
     assert x == pytest.approx([left, right], abs=0.6)
-
-
-@pytest.mark.parametrize("radius", [10, 15, 20])
-def test_a_turning_circle_with_an_island_is_a_loop_at_the_end_of_its_road(radius):
-    circle = Point(200, 100).buffer(radius).exterior
-    road = drawn(LineString([(20, 100), (200 - radius, 100)]).buffer(3, cap_style="flat"), circle.buffer(3))
-    found = extracted(road)
-    assert degrees(found) == [1, 3]
-    (loop,) = (line for line in found.roads.geometry if line.is_ring)
-    assert in_pixels(loop, SQUARE_PIXELS).hausdorff_distance(circle) < 4
 
 
 @pytest.mark.parametrize("width", [12, 20, 40])

@@ -90,17 +90,6 @@ def test_an_x_has_one_junction(rows):
     assert graph.nodes[graph.degree == 4] == pytest.approx(np.array([[2.5, 2.5]]), abs=0.6)
 
 
-def test_a_ring_is_an_edge_from_a_node_to_itself_with_or_without_a_stick():
-    graph = trace(drawn(".##.", "#..#", "#..#", ".##."))
-    assert len(graph.nodes) == 1
-    assert graph.edges.tolist() == [[0, 0]]
-    assert graph.line(0)[0].tolist() == graph.line(0)[-1].tolist()
-    assert graph.lengths() == pytest.approx([4 + 4 * 2**0.5])
-    graph = trace(drawn("..##..", ".#..#.", ".#..#.", "..##..", "..#...", "..#...", "..#..."))
-    assert sorted(graph.degree) == [1, 3]
-    assert sorted(first == last for first, last in graph.edges) == [False, True]
-
-
 def test_more_junctions_and_edges_than_sixteen_bits_count():
     mask = np.zeros((1037, 1037), dtype=bool)
     mask[::4] = mask[:, ::4] = True  # 260 lines each way, of which the four corners are no junctions

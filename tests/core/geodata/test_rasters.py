@@ -148,7 +148,7 @@ def test_a_raster_that_qgis_shows_by_a_model_is_refused_with_qgis_tool_for_it(tm
         line_num_coeff=ratio, line_den_coeff=ratio, samp_num_coeff=ratio, samp_den_coeff=ratio,
     )  # fmt: skip
     for place, crs, said, remedy in (
-        ({"gcps": points}, UTM, "by 4 ground control points alone", r"Warp \(Reproject\) in QGIS, and give that"),
+        ({"gcps": points}, UTM, "only by 4 ground control points", r"Warp \(Reproject\) in QGIS, and give that"),
         ({"rpcs": sensor}, None, "by RPCs", "RPC_DEM="),
         ({}, UTM, "has no georeference", "Georeferencer"),
     ):

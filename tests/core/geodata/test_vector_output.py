@@ -136,9 +136,3 @@ def test_a_layer_written_in_parts_is_that_written_at_once(tmp_path, suffix):
     rounded_deg = 2e-6 if suffix == ".geojson" else 0
     near = [[line.equals_exact(each, rounded_deg) for each in other.geometry] for line in one.geometry]
     assert np.sum(near, axis=0).tolist() == np.sum(near, axis=1).tolist() == [1] * 7
-
-
-@SUFFIXES
-def test_a_disk_that_is_full_at_a_later_part_is_noticed(tmp_path, suffix):
-    with pytest.raises(OutputError, match="cannot be written"), no_more_than(20_000):
-        write_in_parts(tmp_path / f"parts{suffix}", "roads", [roads(10) for _ in range(200)], "LineString")

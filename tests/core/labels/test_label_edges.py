@@ -25,14 +25,6 @@ def test_a_band_on_both_sides_of_an_edge_is_ignored():
     assert (before.training == road_of(10)).all() and (after.validation == before.validation).all()
 
 
-@pytest.mark.parametrize(
-    ("edge_m", "resolution_m", "ignored_px"), [(1.0, 0.25, 4), (0.5, 0.26, 2), (0.5, 1.2, 0), (0, 1, 0)]
-)
-def test_the_distance_is_on_the_ground(edge_m, resolution_m, ignored_px):
-    after = ignore_edges(labeled(road_of(12), resolution_m), edge_m).training[:, 30]
-    assert (after == IGNORE).sum() == 4 * ignored_px
-
-
 @pytest.mark.parametrize("width_px", [1, 2, 4])
 def test_a_narrow_road_keeps_its_pixels(width_px):
     labels = road_of(width_px)

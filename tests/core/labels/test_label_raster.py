@@ -97,27 +97,6 @@ def test_a_track_of_very_many_points_is_rasterized_in_pieces():
     assert (values == ROAD).mean() > 0.9
 
 
-def test_a_width_field_counts_where_it_holds_a_width():
-    roads = layer(across(), across(), across(), lanes=["10,0 m", None, "wide"])
-    values = burn_labels(grid(), roads, None, LabelOptions(width_field="lanes")).values
-    assert (values[:, 100] == ROAD).sum() == 10
-
-
-def test_unsure_roads_are_ignored():
-    other = LineString([(X + 100, Y), (X + 100, Y - 100)])
-    area = layer(box(X, Y - 100, X + 200, Y))
-    values = burn_labels(
-        grid(), layer(across(), other, sure=[True, False]), area, LabelOptions(sure_field="sure")
-    ).values
-    assert (values[10, 97:103] == IGNORE).all() and values[10, 50] == BACKGROUND and values[50, 50] == ROAD
-
-
-def test_polygons_are_burned_as_drawn():
-    square = box(X + 10, Y - 30, X + 20, Y - 20)
-    values = burn_labels(grid(), layer(square), layer(box(X, Y - 100, X + 200, Y)), OPTIONS).values
-    assert (values == ROAD).sum() == 100 and (values[20:30, 10:20] == ROAD).all()
-
-
 def test_a_large_grid_is_burned_in_strips_as_in_one(monkeypatch):
     other = LineString([(X + 20, Y), (X + 160, Y - 100)])
     roads, options = layer(across(), other, sure=[True, False]), LabelOptions(sure_field="sure", background_m=20.0)

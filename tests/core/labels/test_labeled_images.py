@@ -102,17 +102,6 @@ def test_a_large_image_is_read_in_strips_into_a_mapped_file(tmp_path, monkeypatc
         np.testing.assert_array_equal(first, second)
 
 
-def test_mapped_files_are_nowhere_to_be_seen(tmp_path, monkeypatch, town, tight):
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    before = set(tmp_path.iterdir())
-    (mapped,) = read(town.raster, town.roads, town.aoi)
-    if os.name == "posix":  # elsewhere they go when they are closed
-        assert set(tmp_path.iterdir()) == before
-    assert isinstance(mapped.values, np.memmap)
-    del mapped
-    assert set(tmp_path.iterdir()) == before
-
-
 @pytest.mark.skipif(os.name != "posix", reason="TMPDIR is for POSIX systems")
 def test_a_killed_process_leaves_no_file(tmp_path):
     script = (

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import geopandas
 import numpy as np
-import pandas
 import pytest
 import shapely
 from affine import Affine
@@ -85,14 +84,6 @@ def test_ways_are_as_wide_as_their_tags_say_and_what_cannot_be_seen_is_ignored(t
     for row, widths in ((10, (6,)), (20, (6, 7)), (30, (3, 4))):
         assert (column[row - 4 : row + 4] == ROAD).sum() in widths
     assert (column[38:42] == IGNORE).all() and (column[49:51] == IGNORE).all() and (column[59:61] == IGNORE).all()
-
-
-def test_lanes_that_are_whole_numbers_or_null(tmp_path):
-    tags = {"osm_id": [1, 2, 3], "highway": "primary", "lanes": pandas.array([2, None, 4], dtype="Int32")}
-    layer = geopandas.GeoDataFrame(tags, geometry=lines()[:3], crs=UTM.to_wkt())
-    layer.to_file(tmp_path / "town.gpkg")
-    roads = read_drawing(str(tmp_path / "town.gpkg"), "", LabelOptions(), Reporter()).roads
-    assert roads["width_m"].tolist() == [6.5, 9, 13]
 
 
 def test_an_extract_without_roads_is_refused(tmp_path):
@@ -185,20 +176,3 @@ def test_where_nothing_is_named_tags_count_and_this_is_told(tmp_path):
     assert drawing.burn(Grid(UTM, NORTH_UP, 200, 100)).within((100, 80, 1, 1)) == ROAD
     (log,) = told
     assert "2 roads by their tag highway, 1 drawn ones without an identifier; the tags say widths and" in log.message
-
-
-@pytest.mark.parametrize("tag", [None, "footway", "construction", "alley"])
-def test_a_line_without_an_identifier_is_a_road_whatever_its_tags(tmp_path, tag):
-    layer = drawn_layer(tmp_path / "a.gpkg", "osm_id", ("residential", "footway", tag))
-    labels = read_drawing(layer, "", LabelOptions(), Reporter()).burn(Grid(UTM, NORTH_UP, 200, 100))
-    column = labels.within((100, 0, 1, 100))[:, 0]
-    assert (column[77:83] == ROAD).all() and (column == ROAD).sum() == 6 + 6
-
-
-def test_a_named_field_may_be_a_tag_without_a_column(tmp_path):
-    tags = [{"highway": "primary", "maxspeed": "80"}, {"highway": "service", "maxspeed": "20"}]
-    path = osm_file(tmp_path / "town.osm", tags)
-    drawing = read_drawing(path, "", LabelOptions(), Reporter(), "highway", "maxspeed")
-    assert [(each.name, each.speed_kmh) for each in drawing.classes] == [("primary", 80), ("service", 20)]
-    with pytest.raises(LayerError, match="have no field 'width_cm'"):
-        read_drawing(path, "", LabelOptions(width_field="width_cm"), Reporter())

@@ -5,17 +5,16 @@ import numpy as np
 import pytest
 import rasterio
 import torch
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 
 from training_core.geodata.pixel_codes import BACKGROUND, IGNORE, ROAD
-from training_core.models.architectures import Architecture, build_network
 from training_core.models.engines import FP32, NativeEngine
 from training_core.models.loading import load_network, load_weights
 from training_core.segmentation.pixel_metrics import Confusion
 
 ROOT = Path(__file__).parents[3]
 
-from scripts.starter.appearance import coarse, mix_styles, recolored, varied  # noqa: E402
+from scripts.starter.appearance import mix_styles, recolored  # noqa: E402
 from scripts.starter.chips import draw_batch, resample  # noqa: E402
 from scripts.starter.held_out import (  # noqa: E402  # noqa: E402
     THRESHOLDS,
@@ -23,7 +22,6 @@ from scripts.starter.held_out import (  # noqa: E402  # noqa: E402
     best_threshold,
     calibration,
     drawn_images,
-    ground_images,
     relaxed_f1,
     scene_images,
 )
@@ -156,13 +154,6 @@ def test_a_teacher_relabels_displaced_lines_and_towns(pretrained, ground_folder,
     assert np.isfinite(run._train_step(*draw_batch(TINY_ON_GROUND, run._worlds(), found, 0)))
 
 
-def test_a_teacher_sees_an_enlarged_image_at_its_own_pixels(pretrained, ground_folder, few_tiles):
-    teacher = teacher_predictor(str(pretrained / "model.safetensors"), ENGINE)
-    ground = learned_ground(ground_folder, ())["massachusetts"][0]
-    seen = probability(ground, teacher, 0.5)
-    assert seen.shape == ground.labels.shape and 0 <= seen.min() < seen.max() <= 1
-
-
 def test_lines_move_to_where_the_teacher_sees_the_road():
     mask = np.zeros((60, 30), dtype=np.uint8)
     mask[20:27] = 255
@@ -176,22 +167,6 @@ def test_lines_move_to_where_the_teacher_sees_the_road():
     assert (moved[50:53] == BACKGROUND).all()
 
 
-def test_labels_without_any_line_are_those_that_the_teacher_is_sure_of():
-    seen = np.array([[0.0, 0.05, 0.3, 0.49, 0.5, 1.0]], dtype=np.float32)
-    labels = sure_labels(np.full(seen.shape, IGNORE, dtype=np.uint8), seen)
-    assert labels.tolist() == [[BACKGROUND, BACKGROUND, IGNORE, IGNORE, ROAD, ROAD]]
-
-
-def test_the_mean_is_of_the_first_the_best_and_the_last_weights(pretrained, tmp_path):
-    start = str(pretrained / "model.safetensors")
-    run = Run(replace(TINY, is_mean=True), tmp_path / "model.checkpoint", start, {}, {}, ENGINE)
-    first = run.trainer.weights()
-    run.to_the_end()
-    last, found, name = run.trainer.weights(), run.chosen(), "segmentation_head.0.weight"
-    assert not np.allclose(first[name], last[name])
-    np.testing.assert_allclose(found[name], (first[name] + 2 * last[name]) / 3, rtol=1e-4)  # none were scored
-
-
 def test_real_ground_is_held_out_by_neighborhood_group_and_tile(ground_folder, few_tiles):
     learned, held_out = ([each.name for each in read_ground(ground_folder, is_held_out=flag)] for flag in (False, True))
     assert learned == ["10078735_15", "t1_001", "river07"] and held_out == ["18778720_15", "t3_001", "river83"]
@@ -202,24 +177,6 @@ def test_a_source_that_is_left_out_is_held_out_as_a_whole(ground_folder, few_til
     assert learned_ground(ground_folder, ("dubai",)).keys() == {"massachusetts", "roadless"}
     held_out = read_ground(ground_folder, is_held_out=True, left_out=("dubai",))
     assert [each.name for each in held_out] == ["18778720_15", "t1_001", "t3_001", "river83"]
-
-
-def test_training_starts_from_an_encoder_learned_elsewhere(tmp_path):
-    network = build_network(Architecture(encoder="efficientnet_lite0"))
-    encoder = {name[8:]: each for name, each in network.state_dict().items() if name.startswith("encoder.")}
-    save_file({name: each.contiguous() for name, each in encoder.items()}, tmp_path / "encoder.safetensors")
-    recipe = replace(TINY, encoder="efficientnet_lite0")
-    run = Run(recipe, tmp_path / "model.checkpoint", str(tmp_path / "encoder.safetensors"), {}, {}, ENGINE)
-    first = "encoder.model.conv_stem.weight"
-    assert np.array_equal(run.trainer.weights()[first], network.state_dict()[first])
-    assert run.architecture.encoder == "efficientnet_lite0"
-
-
-def test_statistics_and_labels_are_of_what_is_known(ground_folder, few_tiles):
-    tile = read_ground(ground_folder, is_held_out=False)[0]
-    assert not tile.known[:, 202:].any() and tile.known[:, :198].all()
-    assert tile.mean.max() < 120 and (tile.labels[:, 200:] == IGNORE).all()
-    assert (tile.truth[97:104, :198] == ROAD).all() and (tile.truth[:, 200:] == IGNORE).all()
 
 
 def test_labels_forgive_displaced_lines():
@@ -262,12 +219,6 @@ def test_a_square_of_ground_is_where_and_as_large_as_it_should_be():
     np.testing.assert_allclose(np.abs(np.diff(turned[0], axis=1)), 1, atol=1e-3)
     beyond, unknown = resample(ground, (20.0, 75.0), 1.0, 0.0, 16, 0 * unit, unit)
     assert (unknown[:, 3:] == IGNORE).all() and not beyond[:, :, 3:].any() and (unknown[:, :3] != IGNORE).all()
-
-
-def test_held_out_squares_have_the_models_resolution():
-    images = ground_images([gradient_ground()], 0.25)["dubai"]
-    assert all(each.values.shape == (3, 96, 96) for each in images)
-    assert (images[0].training == IGNORE).all() and (images[0].validation != IGNORE).any()
 
 
 class FirstBand:
@@ -323,57 +274,6 @@ def test_a_world_is_its_number_and_its_labels_lie_on_roads():
     assert first.labels.shape == first.image.shape[1:] == (256, 256)
     assert 0 < first.labels.mean() < 0.6
     assert np.array_equal(first.roads, np.flatnonzero(first.labels))
-
-
-def test_coarse_worlds_are_enlarged_to_the_size_of_the_others():
-    worlds = {}
-    for share in (0.0, 1.0):
-        recipe = Recipe(scene_px=250, coarse_share=share, conditions_share=0.0)
-        worlds[share] = np.stack([make_world(recipe, number).image for number in (-1, -2, -3)]).astype(float)
-    assert worlds[0.0].shape == worlds[1.0].shape == (3, 3, 250, 250)
-    rough = {share: np.abs(np.diff(images, axis=3)).mean() for share, images in worlds.items()}
-    assert rough[1.0] < 0.8 * rough[0.0]
-
-
-def test_first_worlds_are_plain_and_later_ones_varied():
-    recipe = Recipe(scene_px=96, scenes=1, plain_steps=600)
-    assert [make_world(recipe, number).is_varied for number in (0, 2, 9, -1)] == [False, True, True, True]
-
-
-def test_a_batch_is_decided_by_its_number():
-    worlds = make_worlds(SMALL, range(2))
-    images, labels = draw_batch(SMALL, worlds, {}, 7)
-    again, _ = draw_batch(SMALL, worlds, {}, 7)
-    other, _ = draw_batch(SMALL, worlds, {}, 8)
-    assert images.shape == (6, 3, 64, 64) and labels.shape == (6, 64, 64)
-    assert images.dtype == np.float32 and set(np.unique(labels)) <= {0, 1}
-    assert np.array_equal(images, again) and not np.array_equal(images, other)
-    assert labels.any()
-
-
-def test_gray_chips_are_gray_and_colors_are_mixed():
-    image = make_world(SMALL, 1).image.astype(np.float32)
-    rng = np.random.default_rng(0)
-    gray = varied(image, Recipe(gray_share=1.0, mixed_share=0.0, disturbed_share=0.0), rng)
-    assert np.array_equal(gray[0], gray[1]) and np.array_equal(gray[0], gray[2])
-    mixed = varied(image, Recipe(gray_share=0.0, mixed_share=1.0), rng)
-    assert mixed.shape == image.shape and not np.allclose(mixed, image, atol=0.1)
-
-
-def test_haze_and_compression_leave_an_image_of_that_size():
-    image = make_world(SMALL, 1).image.astype(np.float32)[:, :100]
-    plain = Recipe(gray_share=0.0, mixed_share=0.0, disturbed_share=0.0, noisy_share=0.0)
-    for change in ({"haze_share": 1.0}, {"jpeg_share": 1.0}):
-        first, again = (varied(image, replace(plain, **changes), np.random.default_rng(3)) for changes in ({}, change))
-        assert first.shape == again.shape == image.shape
-        assert 0.02 < np.abs(first - again).mean() < 1
-
-
-def test_coarse_pixels_show_less():
-    image = make_world(SMALL, 1).image.astype(np.float32)
-    rough = [np.abs(np.diff(each, axis=2)).mean() for each in (image, coarse(image, 1.5), coarse(image, 4.0))]
-    assert rough[0] > 1.2 * rough[1] > 1.5 * rough[2]
-    assert coarse(image[:, :90, :90], 3.7).shape == (3, 90, 90)
 
 
 def test_chips_exchange_colors_but_not_what_is_unknown():

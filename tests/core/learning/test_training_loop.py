@@ -1,5 +1,4 @@
 import dataclasses
-import itertools
 import json
 from types import SimpleNamespace
 
@@ -17,7 +16,7 @@ from training_core.learning import training_loop
 from training_core.learning.history import MAX_POINTS, History, history_from_document
 from training_core.learning.optimizers import peak_rate
 from training_core.learning.trainer import Trainer
-from training_core.learning.training_loop import VALIDATION_FRACTION, Training
+from training_core.learning.training_loop import Training
 from training_core.learning.validation import held_out_blocks, validate
 from training_core.models.architectures import Architecture, build_network
 from training_core.models.engines import IpexEngine, NativeEngine, why_not_ipex
@@ -126,17 +125,6 @@ def test_all_validations_compute_the_same_blocks_and_the_last_one_more(wide):
 
 
 @pytest.mark.slow
-def test_validations_keep_to_their_share_of_a_time_budget(wide):
-    training = new_training(wide, minutes=6 / 60, frozen_stages=5)
-    training.run(batches(wide))
-    with training.trainer.validating(wide.bands) as predictor:
-        training.score_best(predictor)
-    history = training.history
-    assert history.timings_s["validation"] < 3 * VALIDATION_FRACTION * 6  # other work on the machine is allowed for
-    assert 5 < history.elapsed_s < 8
-
-
-@pytest.mark.slow
 def test_a_processor_that_becomes_slow_is_warned_of_and_noted(image, monkeypatch):
     clock = SimpleNamespace(now_s=0.0)
     clock.monotonic = clock.perf_counter = lambda: clock.now_s
@@ -174,22 +162,9 @@ def test_a_nan_loss_ends_it_with_a_remedy(image):
         new_training(image, steps=40).run(broken())
 
 
-def test_the_best_until_then_outlives_a_nan_loss(image):
-    def broken():
-        yield from itertools.islice(batches(image), 25)
-        chips, labels = next(batches(image))
-        yield np.full_like(chips, np.nan), labels
-
-    events = []
-    training = new_training(image, Reporter(events.append), steps=40, frozen_stages=5)
-    training.run(broken())
-    assert training.history.step == 25 and training.best_so_far is not None
-    assert any("The best model so far is kept" in event.message for event in events if isinstance(event, Warning))
-
-
 def spoil_statistics(training):
     """Make the model one that trains with finite losses, since batch normalization measures anew, and infers NaN."""
-    weights = training.trainer._model.state_dict()
+    weights = training.trainer.model.state_dict()
     weights["encoder.bn1.running_var"].fill_(-1.0)
 
 
@@ -226,10 +201,12 @@ def test_no_step_is_taken_on_a_nan_or_infinite_loss(image, value):
     assert not any(name.startswith(("average.", "optimizer.")) for name in changed)
 
 
-def gradient_norm(image, clip_norm=0.0):
+def gradient_norm(image, clip_norm=0.0, optimizer="adamw"):
     torch.manual_seed(0)
     network, (chips, labels) = build_network(ARCHITECTURE), next(batches(image))
-    trainer = Trainer(network, NATIVE_FP32, recipe(accumulation=2, batch_size=1), clip_norm=clip_norm)
+    trainer = Trainer(
+        network, NATIVE_FP32, recipe(accumulation=2, batch_size=1, optimizer=optimizer), clip_norm=clip_norm
+    )
     trainer.step(chips, labels, 0.01)
     return torch.stack([parameter.grad.norm() for parameter in network.parameters()]).norm().item()
 
@@ -238,6 +215,7 @@ def test_clipping_bounds_the_global_norm_of_the_gradient(image):
     free = gradient_norm(image)
     assert gradient_norm(image, clip_norm=0.5 * free) == pytest.approx(0.5 * free, rel=1e-3)
     assert gradient_norm(image, clip_norm=2 * free) == pytest.approx(free, rel=1e-3)
+    assert gradient_norm(image, optimizer="lamb") == pytest.approx(min(1.0, free), rel=1e-3)  # You et al., 2020
 
 
 @pytest.mark.parametrize(
@@ -281,17 +259,6 @@ def test_frozen_stages_keep_weights_and_statistics_and_skip_their_backward(image
     assert not any(name.startswith(kept) for name in changed)
     assert any(name.startswith("encoder.layer3") for name in changed)
     assert any(name.startswith("decoder") for name in changed)
-
-
-def test_frozen_batch_norm_keeps_all_statistics(image):
-    trainer, (chips, labels) = new_trainer(batch_norm="frozen", base_model="b"), next(batches(image))
-    before = trainer.weights()
-    trainer.step(chips, labels, 0.01)
-    validated(trainer, image)
-    trainer.step(chips, labels, 0.01)
-    after = trainer.weights()
-    assert all(torch.equal(after[name], before[name]) for name in after if "running" in name or "tracked" in name)
-    assert not torch.equal(after["encoder.conv1.weight"], before["encoder.conv1.weight"])
 
 
 def test_a_history_stays_small_and_survives_json():

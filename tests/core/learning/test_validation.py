@@ -8,7 +8,7 @@ from tests.core.support.labeled import labeled_image
 from training_core.geodata.pixel_codes import BACKGROUND, IGNORE, ROAD
 from training_core.geodata.rasters import Band
 from training_core.labels.validation_split import split_for_validation
-from training_core.learning.validation import HALO_PX, MIN_BLOCKS, blocks_within, held_out_blocks, validate
+from training_core.learning.validation import MIN_BLOCKS, blocks_within, held_out_blocks, validate
 from training_core.segmentation.inference import Predictor
 
 
@@ -47,14 +47,6 @@ def test_all_held_out_pixels_and_no_others_are_scored(image):
     assert sum((split.validation[block.tile.destination] != IGNORE).sum() for block in blocks) == found.confusion.count
 
 
-def test_only_the_held_out_blocks_are_computed_with_a_narrow_halo(image):
-    (split,) = split_for_validation([image], 0.25, 64, 0)
-    engine, blocks = Echo(), held_out_blocks([split], 0)
-    found = validate(predictor(engine), blocks)
-    assert engine.px == found.px == sum(block.px for block in blocks)
-    assert found.px <= len(blocks) * (split.block_px + 2 * HALO_PX) ** 2
-
-
 def test_every_beginning_of_the_blocks_is_a_fair_sample(image):
     (split,) = split_for_validation([image], 0.5, 32, 0)
     has_road = np.array(
@@ -63,12 +55,6 @@ def test_every_beginning_of_the_blocks_is_a_fair_sample(image):
     assert has_road[0] and has_road.sum() >= 8
     shares = has_road.cumsum() / np.arange(1, len(has_road) + 1)
     assert np.abs(shares[7:] - has_road.mean()).max() < 0.1
-
-
-def test_the_seed_decides_the_order(image):
-    (split,) = split_for_validation([image], 0.5, 32, 0)
-    orders = [[block.tile for block in held_out_blocks([split], seed)] for seed in (1, 1, 2)]
-    assert orders[0] == orders[1] != orders[2] and set(orders[0]) == set(orders[2])
 
 
 def test_the_time_limit_leaves_the_fewest_and_the_same_first_blocks(image):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
 import pytest
 
 from tests.core.support.towns import SIDE_PX, Town
@@ -42,8 +41,3 @@ def desk(town, planted):
     with open_raster(town.raster) as dataset, Image(dataset, find_bands(dataset, base.card.input)) as image:
         assert image.grid.width == SIDE_PX
         yield Desk(town, ImageWindows(image), base, NativeEngine("fp32"))
-
-
-@pytest.fixture
-def rng():
-    return np.random.default_rng(0)

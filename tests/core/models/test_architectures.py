@@ -42,7 +42,6 @@ from training_core.models.model_card import ModelCard
 from training_core.models.model_file import save_model
 from training_core.models.onnx_file import export_onnx, read_onnx, save_onnx, serialized
 from training_core.models.openvino_model import quantize_layers
-from training_core.segmentation.measured import exact_halo_px
 from training_core.system import processor
 
 # One of each architecture and of each kind of encoder in `make test`, all pairs in `make test-slow`.
@@ -119,23 +118,6 @@ def test_networks_compute_what_those_of_the_library_do(name):
     else:
         correlation = np.corrcoef(found.flatten(), expected.flatten())[0, 1]
         assert correlation > 0.9
-
-
-@pytest.mark.parametrize(
-    ("name", "encoder"), [(FPN, "resnet18"), pytest.param(UNET, EFFICIENTNET, marks=pytest.mark.slow)]
-)
-def test_the_halo_is_exact_or_refused(name, encoder):
-    model = network(name, encoder).eval()
-    if name == FPN:
-        with pytest.raises(JobError, match="depends on the whole image"):
-            exact_halo_px(model, 3)
-        return
-    halo = exact_halo_px(model, 3)
-    images = torch.randn(1, 3, 32, 2 * halo + 96)
-    with torch.inference_mode():
-        whole, part = model(images), model(images[..., 32:])
-    difference = (whole[..., 32 + halo :] - part[..., halo:]).abs().max()
-    assert difference < 1e-4 * whole.std()
 
 
 @each_pair

@@ -9,7 +9,7 @@ import torch
 from onnx import TensorProto, helper, numpy_helper
 
 from tests.core.support.systems import make_pipe
-from tests.core.support.towns import RGB, plant_model
+from tests.core.support.towns import RGB
 from training_core.errors import ModelFileError
 from training_core.events import Reporter, Warning
 from training_core.geodata.rasters import Band
@@ -127,27 +127,6 @@ def test_a_model_of_road_classes_is_no_segmentor_of_deepness(tmp_path):
     assert any("Deepness cannot run this model" in event.message for event in told if isinstance(event, Warning))
 
 
-def require_side(path, side, overlap, bands=3):
-    metadata = notes(path)
-    assert metadata.get("tile_size") == side and metadata["tiles_overlap"] == overlap
-    dims = onnx.load(path).graph.input[0].type.tensor_type.shape.dim
-    assert [dim.dim_value for dim in dims] == [0, bands, side or 0, side or 0]
-
-
-@pytest.mark.parametrize(
-    ("bands", "tile_px", "side", "overlap"),
-    [
-        ((*RGB, "nir", "red edge"), 1000, 1024, 25),
-        pytest.param(("pan",), 100, 128, 50, marks=pytest.mark.slow),
-    ],
-)
-def test_any_number_of_bands_and_a_side_that_is_a_multiple_of_32(tmp_path, bands, tile_px, side, overlap):
-    model = plant_model(tmp_path / "model.safetensors", bands)
-    path = export(model, tmp_path / "model.onnx", tile_px=tile_px)
-    require_side(path, side, overlap, len(bands))
-    assert read_onnx(path)[1].band_names == bands
-
-
 def refused(path, *words):
     with pytest.raises(ModelFileError) as caught:
         load_model(path)
@@ -162,11 +141,11 @@ def _not_written(path):
 @pytest.mark.parametrize(
     ("write", "words"),
     [
-        *((lambda path, content=content: path.write_bytes(content), "damaged or no ONNX file")
+        *((lambda path, content=content: path.write_bytes(content), "damaged or not an ONNX file")
           for content in (b"", b"hello", b"PK\x03\x04", b"\x80\x02}q\x00.")),
         (_not_written, "cannot be opened"),
         (lambda path: (path.touch(), os.truncate(path, 1 << 31)), "too large"),
-        (make_pipe, "is no file"),  # and not waited for
+        (make_pipe, "is not a file"),  # and not waited for
     ],
 )  # fmt: skip
 def test_other_files_are_refused(tmp_path, write, words):

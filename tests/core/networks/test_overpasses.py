@@ -52,7 +52,7 @@ def test_a_bridge_along_which_no_line_runs_changes_nothing_and_is_told():
     reporter = Reporter(told.append)
     found = cleaned([LineString([(40, -20), (40, 35)])], reporter)
     assert [event.message for event in told if hasattr(event, "message") and "bridge" in event.message] == [
-        "Along 1 of 1 bridges () runs no line; they are left out."
+        "No line runs along 1 of 1 bridges (); these are left out."
     ]
     assert sorted(found.nodes["degree"]) == [1] * 6 + [4, 4]
     assert found.roads["bridge"].isna().all()

@@ -149,7 +149,7 @@ def _all(contents: tuple[str, ...], right: Right) -> Row:
     return dict.fromkeys(contents, right)
 
 
-_NO_IMAGE = Refused("imagery", "no image|no raster")
+_NO_IMAGE = Refused("imagery", "not an image|no raster")
 _NO_MASK = Refused("imagery", "colored picture|values whose meaning is not known")
 _PROBABILITY_AS_LABELS = Refused("labels", "is a probability")
 _ROADS, _AREAS, _NONE = (LINES, CHANGES, OSM), (PATCHES, SCENES), (NO_LINES, NO_BREAKS)

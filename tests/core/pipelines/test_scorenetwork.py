@@ -93,7 +93,7 @@ def test_paths_are_compared_by_time_where_both_have_speeds(tmp_path, grid, write
     assert result["apls_time"]["score"] == 0  # each path takes twice as long, and back, half as long
     assert result["apls_time"]["truth_in_proposal"]["score"] == pytest.approx(0)
     assert result["apls_time"]["proposal_in_truth"]["score"] == pytest.approx(0.5)
-    assert "1 of 8 values in the field 'speed' of the proposed roads are no numbers" in reporter.warnings[0]
+    assert "1 of 8 values in the field 'speed' of the proposed roads are not numbers" in reporter.warnings[0]
     assert "1 of 8 proposed roads have no speed" in reporter.warnings[1]
     with pytest.raises(JobError, match="proposal_speed_field"):
         score(tmp_path, grid, slow, truth_speed_field="speed")

@@ -73,6 +73,18 @@ def test_a_training_goes_on_to_the_same_model_after_a_rank_hung_and_another_was_
     assert weights_of(shared) == weights_of(alone)
 
 
+@pytest.mark.slow
+def test_whole_images_and_stages_of_a_pipeline_make_the_same_model_by_two_processes(town, tmp_path, planted):
+    whole = {"sample": "image", "batch_norm": "frozen", "base_model": planted, "encoder": "auto", "steps": 2}
+    for name, options, ways in (("whole", whole, ({},)), ("chips", {"steps": 2}, ({}, {"pipeline_stages": 2}))):
+        alone = job_on(town, tmp_path, f"{name}-alone", threads=1, **options)
+        run_alone(alone)
+        for number, way in enumerate(ways):
+            shared = job_on(town, tmp_path, f"{name}-{number}", processes="2", **options, **way)
+            execute_on_ranks(shared, Reporter())
+            assert weights_of(shared) == weights_of(alone)
+
+
 def run_rank_with_many_checkpoints(*arguments):
     checkpoint.INTERVAL_S = 0.6
     run_rank(*arguments)

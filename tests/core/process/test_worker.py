@@ -128,11 +128,6 @@ def test_whatever_libraries_print_standard_output_holds_events_alone(tmp_path):
     }
 
 
-def test_the_heart_beats_while_a_step_takes_long(tmp_path):
-    _, told = play(tmp_path, "chatter").end()
-    assert told.count(events.Heartbeat()) >= 2
-
-
 def test_nothing_follows_the_last_event(monkeypatch):
     monkeypatch.setattr(worker, "HEARTBEAT_S", 1e-5)
 
@@ -387,16 +382,6 @@ def test_a_worker_without_standard_output_does_not_begin(tmp_path, closed):
     )  # fmt: skip
     assert ran.returncode == 1 and files(tmp_path) == []
     assert ran.stderr == ("" if "2>" in closed else "Standard output, to which events are written, is closed.\n")
-
-
-@needs_posix
-def test_without_standard_error_events_are_written_all_the_same(tmp_path):
-    path = job_file(tmp_path, Act(part="chatter"))
-    ran = subprocess.run(
-        ["sh", "-c", 'exec "$0" "$1" act --events 2>&-', sys.executable, ACTOR],
-        cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60,
-    )  # fmt: skip
-    assert ran.returncode == 0 and json.loads(ran.stdout.splitlines()[-1])["event"] == "result" and path.exists()
 
 
 def test_a_client_that_stops_reading_and_leaves_does_not_keep_the_worker_alive(tmp_path):

@@ -9,10 +9,10 @@ from torch import nn
 from training_core.distributed.data_parallel import DataParallel
 from training_core.geodata.pixel_codes import BACKGROUND, IGNORE, ROAD
 from training_core.learning.losses import training_loss
-from training_core.learning.whole_images.samples import ImageSample
-from training_core.learning.whole_images.tiles import TilePlan
-from training_core.learning.whole_images.trainer import add_image_gradients
 from training_core.models.engines import make_engine
+from training_core.whole_images.samples import ImageSample
+from training_core.whole_images.step import add_image_gradients
+from training_core.whole_images.tiles import TilePlan
 
 
 @dataclass(frozen=True)
@@ -83,13 +83,13 @@ def step_of_ranks(group, labeled_columns, core_px, halo_px, is_double):
     engine, model = PreciseEngine([]), small_network()
     if not is_double:
         engine, model = make_engine("native", "fp32"), model.float()
-    strategy = DataParallel(group)
-    strategy.attach(model)
+    share = DataParallel(group)
+    share.attach(model)
     passed, loss = [], 0.0
     for seed, columns in enumerate(labeled_columns):
         image = partly_labeled((120, 200), columns, seed)
-        loss += add_image_gradients(model, engine, image, TilePlan(core_px, halo_px), 0.5, strategy, passed.append)
-    strategy.finish()
+        loss += add_image_gradients(model, engine, image, TilePlan(core_px, halo_px), 0.5, share, passed.append)
+    share.finish()
     return loss, gradients(model), len(passed)
 
 

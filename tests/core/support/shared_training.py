@@ -1,20 +1,25 @@
 """Trainings shared over ranks, as the tests compare them with those of one process."""
 
 import hashlib
+import math
+from functools import partial
 
 import numpy as np
 import torch
 from torch import distributed
 
-from training_core.distributed.data_parallel import DataParallel
+from tests.core.support.labeled import labeled_image
 from training_core.distributed.group import LostRankError
-from training_core.distributed.pipeline_trainer import PipelineTrainer
 from training_core.distributed.rank_protocol import follow, leading
+from training_core.distributed.ranks import Ranks
 from training_core.errors import Cancelled
 from training_core.geodata.pixel_codes import IGNORE
 from training_core.geodata.rasters import Band
 from training_core.jobs import FineTune
+from training_core.learning.chips import chips_of as numbers_of
+from training_core.learning.step import ChipStep
 from training_core.learning.trainer import Trainer
+from training_core.learning.validation import held_out_blocks
 from training_core.models.architectures import Architecture, build_network
 from training_core.models.engines import make_engine
 from training_core.models.recompute import recompute_activations
@@ -51,30 +56,35 @@ def train(group, options, steps=2, classes=1, precision="fp32", is_recomputing=F
     if is_recomputing:
         recompute_activations(model)
     engine = make_engine("native", precision)
-    if balance:
-        trainer = PipelineTrainer(model, engine, recipe, group, balance)
-    else:
-        trainer = Trainer(model, engine, recipe, DataParallel(group, is_compressed))
+    trainer, assigned = trainer_of_ranks(Ranks(group, len(balance), is_compressed), model, engine, recipe, balance)
     if resumed:
         trainer.load_state_dict(torch.load(resumed))
     losses = []
     for step in range(first, steps):
         chips, labels = chips_of(step, recipe.batch_size * recipe.accumulation, classes)
-        losses.append(trainer.step(chips[trainer.assigned_chips], labels[trainer.assigned_chips], 0.01))
+        losses.append(trainer.step(chips[assigned], labels[assigned], 0.01))
     state = on_rank_0(trainer, group, trainer.state_dict) if balance else trainer.state_dict()
     if kept and group.leads:
         torch.save(state, kept)
     digests = {
         name: hashlib.sha256(tensor.reshape(-1).view(torch.uint8).numpy()).digest() for name, tensor in state.items()
     }
-    return losses, digests, trainer.timings_s
+    return losses, digests, trainer.stopwatch.timings_s
+
+
+def trainer_of_ranks(ranks, model, engine, recipe, balance=()):
+    """Return the trainer of a rank, or of its stage, and the chips of a step that it computes."""
+    assigned = numbers_of(ranks.share.assigned(recipe.accumulation), recipe.batch_size)
+    if balance:
+        return ranks.stage_trainer(model, engine, recipe, balance), assigned
+    return ranks.trainer(model, engine, recipe, partial(ChipStep, share=ranks.share)), assigned
 
 
 def stop_a_follower(group):
     """Return the steps that rank 0 has taken when rank 1, which is stopped, has ended; of that, what it says."""
-    strategy = DataParallel(group)
-    trainer = Trainer(build_network(Architecture(encoder="resnet18")), make_engine("native", "fp32"), RECIPE, strategy)
-    chips, labels = (each[trainer.assigned_chips] for each in chips_of(0, 4, 1))
+    model, engine = build_network(Architecture(encoder="resnet18")), make_engine("native", "fp32")
+    trainer, assigned = trainer_of_ranks(Ranks(group), model, engine, RECIPE)
+    chips, labels = (each[assigned] for each in chips_of(0, 4, 1))
     if not group.leads:
         try:
             follow(trainer, group, (batch for batch in [(chips, labels)] * 9), [], lambda: True)
@@ -84,7 +94,6 @@ def stop_a_follower(group):
     try:
         with leading(group):
             while steps < 9:
-                strategy.announce_step(0.01)
                 trainer.step(chips, labels, 0.01)
                 steps += 1
     except LostRankError:
@@ -111,20 +120,23 @@ def trainer_of(group, balance=()):
     torch.manual_seed(1)
     model, engine = build_network(Architecture(encoder="resnet18")), make_engine("native", "fp32")
     if balance:
-        return PipelineTrainer(model, engine, RECIPE, group, balance), model
+        return Ranks(group, len(balance)).stage_trainer(model, engine, RECIPE, balance), model
     return Trainer(model, engine, RECIPE), model
 
 
 def step_with(trainer, number):
     chips, labels = chips_of(number, 4, 1)
-    return trainer.step(chips[trainer.assigned_chips], labels[trainer.assigned_chips], 0.01)
+    return trainer.step(chips, labels, 0.01)
 
 
 def probability(trainer):
-    """Return the probability of road with the weights so far."""
-    image = torch.from_numpy(np.random.default_rng(3).normal(size=(1, 3, 64, 64)).astype(np.float32))
-    with trainer.validating(BANDS) as predictor:
-        return predictor.engine.probability(predictor.model, image)
+    """Return how the weights so far score."""
+    random = np.random.default_rng(3)
+    values, validation = random.normal(size=(3, 64, 64)).astype(np.float32), random.integers(0, 2, (64, 64))
+    image = labeled_image(
+        np.full((64, 64), IGNORE, np.uint8), values, validation=validation.astype(np.uint8), bands=BANDS
+    )
+    return trainer.validate(held_out_blocks([image], 0), 1, math.inf).confusion.counts()
 
 
 def show_stage(group, balance):
@@ -142,7 +154,7 @@ def show_alone(group):
 
 
 def lose_last(group, balance):
-    """Return the name of the error on each rank when the last one leaves, and whether the trainer is intact."""
+    """Return the name of the error on each rank when the last one leaves, and whether it has a whole model."""
     trainer, _ = trainer_of(group, balance)
     step_with(trainer, 0)
     if group.rank == group.size - 1:
@@ -151,5 +163,5 @@ def lose_last(group, balance):
     try:
         step_with(trainer, 1)
     except Exception as error:
-        return type(error).__name__, trainer.is_intact
+        return type(error).__name__, trainer.is_whole
     return "no error", True

@@ -12,11 +12,6 @@ def unset(monkeypatch):
     monkeypatch.delenv("ROADSEG_MEMORY_GB", raising=False)
 
 
-def test_where_nobody_says_there_is_no_limit():
-    environment.check()
-    assert environment.threads() is None and environment.memory_bytes() is None
-
-
 def test_no_more_cores_are_used_than_may_be_and_than_are_there(monkeypatch):
     there = processor.core_count()
     monkeypatch.setenv("ROADSEG_THREADS", "1")

@@ -226,7 +226,7 @@ def refused(destination):
 def test_a_folder_a_device_and_what_lies_below_a_file_are_no_destinations(tmp_path):
     assert refused(tmp_path) == f"{tmp_path} is a folder."
     assert refused("/") == "/ is a folder."
-    assert refused("/dev/full") == "/dev/full is no file."
+    assert refused("/dev/full") == "/dev/full is not a file."
     assert os.path.exists("/dev/full")
     (tmp_path / "file").write_text("")
     assert str(tmp_path / "file") in refused(tmp_path / "file" / "a.tif")

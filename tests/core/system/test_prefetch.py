@@ -77,19 +77,3 @@ def test_closing_ends_the_thread_and_closes_what_makes_the_items():
     maker = next(coming)
     coming.close()
     assert closed == [maker] and threading.active_count() == before
-
-
-def test_a_chain_ends_where_its_last_stage_does():
-    before = threading.active_count()
-    first = ahead(iter(range(10**9)), 1)
-
-    def second():
-        try:
-            yield from (2 * item for item in first)
-        finally:
-            first.close()
-
-    coming = ahead(second(), 1)
-    assert [next(coming) for _ in range(3)] == [0, 2, 4]
-    coming.close()
-    assert threading.active_count() == before

@@ -5,7 +5,7 @@ from tests.core.support.labeled import labeled_image
 from training_core.geodata.pixel_codes import IGNORE, ROAD
 from training_core.geodata.rasters import Band
 from training_core.geodata.tiling import tile_grid
-from training_core.learning.whole_images.samples import ImageSampler, sample_of
+from training_core.whole_images.samples import ImageSampler, sample_of
 
 MARK = 1000
 

@@ -20,12 +20,13 @@ from torch import Tensor, nn
 from torch.autograd.graph import saved_tensors_hooks
 from torch.optim import SGD
 
-from ...errors import JobError
-from ...jobs import StepOptions
-from ...models.architectures import Architecture, build_network, freeze_stages, set_training_mode
-from ...models.engines import NativeEngine
-from ...models.recompute import recompute_activations
-from ..optimizers import MOMENTS
+from ..errors import JobError, ResourceError
+from ..jobs import FineTune, StepOptions
+from ..learning.optimizers import MOMENTS
+from ..learning.plan import TRIED_RECOMPUTING, MemoryPlan, Room
+from ..models.architectures import Architecture, build_network, freeze_stages, set_training_mode
+from ..models.engines import NativeEngine
+from ..models.recompute import recompute_activations
 from .stages import Part, Stage, min_first_parts, parts_of
 
 # Stage, forward or backward, and number of the micro-batch.
@@ -67,10 +68,7 @@ class PipelinePlan:
 def require_pipelines(recipe: StepOptions, stages: int, ranks: int) -> None:
     """Check that ranks make whole pipelines, and that a step has enough batches for them.
 
-    Raises
-    ------
-    JobError
-        They do not, or it has too few.
+    Raises JobError if they do not, or it has too few.
     """
     pipelines, left = divmod(ranks, stages)
     if left:
@@ -88,23 +86,48 @@ def require_pipelines(recipe: StepOptions, stages: int, ranks: int) -> None:
 
 
 def plan_pipeline(
-    architecture: Architecture,
-    engine: NativeEngine,
-    recipe: StepOptions,
-    chip_px: int,
-    is_recomputing: bool,
-    stages: int,
-    pipelines: int,
-) -> PipelinePlan:
-    """Measure the parts of a model with random weights, and cut it into stages.
+    architecture: Architecture, engine: NativeEngine, job: FineTune, chip_px: int, room: Room, ranks: int
+) -> MemoryPlan:
+    """Return how a training in pipelines fits into memory, with the `balance` of their stages as layout.
 
-    A chip enters the model with a side of `chip_px`. The pipelines share the batches of a step.
+    A chip enters the model with a side of `chip_px`. The ranks make pipelines, which share the batches of a step.
 
-    Raises
-    ------
-    JobError
-        Too few parts that learn are left beyond the frozen stages of the encoder.
+    Raises JobError if the ranks make no pipelines, the network is not cut into stages, or too few parts of it learn.
+    Raises ResourceError if the stages of this machine do not fit into its memory.
     """
+    architecture.require_resnet_unet("The stages of a pipeline (pipeline_stages)")
+    stages = job.pipeline_stages
+    require_pipelines(job, stages, ranks)
+    # Weights, gradients and moments.
+    copies = 2 + sum(moment != "step" for moment in MOMENTS[job.optimizer])
+    for is_recomputing in TRIED_RECOMPUTING[job.recompute]:
+        costs, first = _measure_model(architecture, engine, job, chip_px, is_recomputing)
+        if first + stages - 1 > len(costs):
+            raise JobError(
+                f"With {job.frozen_stages} frozen stages of the encoder (frozen_stages), {len(costs) - first + 1} "
+                f"parts of the model are left that learn: too few for {stages} stages (pipeline_stages).",
+                "Freeze fewer stages, or choose a shorter pipeline.",
+            )
+        plan = plan_stages(costs, stages, -(-job.accumulation // (ranks // stages)), copies, first)
+        largest_bytes = max(plan.stage_bytes)
+        if largest_bytes <= room.limit_bytes:
+            words = (
+                f"A pipeline of {stages} stages with {', '.join(map(str, plan.balance))} parts of the network, at most "
+                f"{largest_bytes / 1e9:.1f} GB each{', recomputing activations' * is_recomputing}; by measured times, "
+                f"{plan.speed_up:.2f} times as fast as one process, with a bubble of {plan.bubble:.0%}."
+            )
+            return MemoryPlan(is_recomputing, largest_bytes, words, {"balance": plan.balance})
+    raise ResourceError(
+        f"The largest of {stages} stages of the network (pipeline_stages) needs {largest_bytes / 1e9:.1f} GB of "
+        f"memory; {room.limit_bytes / 1e9:.1f} GB are available to each of {room.processes} processes.",
+        "Choose more stages, or smaller batches (batch_size) or chips (chip_px).",
+    )
+
+
+def _measure_model(
+    architecture: Architecture, engine: NativeEngine, recipe: StepOptions, chip_px: int, is_recomputing: bool
+) -> tuple[list[PartCost], int]:
+    """Return the costs of the parts of a model with random weights, and how many the first stage has at least."""
     with torch.random.fork_rng(devices=[]):  # the measurement must not change the training
         model = build_network(architecture)
         if is_recomputing:
@@ -115,16 +138,7 @@ def plan_pipeline(
         model, _ = engine.prepare_training(model, SGD(model.parameters()))
         set_training_mode(model, recipe.frozen_stages, recipe.batch_norm)
         shape = (recipe.batch_size, architecture.in_channels, chip_px, chip_px)
-        costs = measure_parts(model, parts, engine.dtype, shape)
-    if first + stages - 1 > len(parts):
-        raise JobError(
-            f"With {recipe.frozen_stages} frozen stages of the encoder (frozen_stages), {len(parts) - first + 1} parts "
-            f"of the model are left that learn: too few for {stages} stages (pipeline_stages).",
-            "Freeze fewer stages, or choose a shorter pipeline.",
-        )
-    moments = [moment for moment in MOMENTS[recipe.optimizer] if moment != "step"]
-    copies = 2 + len(moments)
-    return plan_stages(costs, stages, -(-recipe.accumulation // pipelines), copies, first)
+        return measure_parts(model, parts, engine.dtype, shape), first
 
 
 def measure_parts(

@@ -3,9 +3,9 @@ import torch
 
 from tests.core.support.ranks import run_ranks
 from tests.core.support.shared_training import QUICK, lose_last, show_alone, show_stage, train_many
+from training_core.distributed.pipeline_plan import require_pipelines
 from training_core.errors import JobError
 from training_core.jobs import FineTune
-from training_core.learning.pipeline.plan import require_pipelines
 
 CASES = [
     {"options": {}, "classes": 3},
@@ -66,13 +66,13 @@ def test_a_training_goes_on_with_other_stages_or_none(alone, tmp_path):
 
 @pytest.mark.slow
 def test_a_rank_keeps_its_own_stage_and_validates_with_all():
-    names, weights, probability, loss = run_ranks(show_alone, 1)[0]
+    names, weights, scores, loss = run_ranks(show_alone, 1)[0]
     results = run_ranks(show_stage, 2, (9, 6))
     assert [name for kept, *_ in results for name in kept] == names
     torch.testing.assert_close(results[0][1], weights, rtol=0, atol=0)
     assert results[1][1] == {}
     for _, _, found, found_loss in results:
-        assert torch.equal(found, probability) and found_loss == loss
+        assert found == scores and found_loss == loss
 
 
 @pytest.mark.slow

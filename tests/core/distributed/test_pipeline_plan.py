@@ -1,12 +1,11 @@
+from dataclasses import replace
 from itertools import combinations
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from training_core.errors import JobError
-from training_core.jobs import FineTune
-from training_core.learning.pipeline.plan import (
+from training_core.distributed.pipeline_plan import (
     PartCost,
     in_flight,
     place_cuts,
@@ -14,6 +13,9 @@ from training_core.learning.pipeline.plan import (
     plan_stages,
     step_seconds,
 )
+from training_core.errors import JobError, ResourceError
+from training_core.jobs import FineTune
+from training_core.learning.measuring import room_for
 from training_core.models.architectures import Architecture
 from training_core.models.engines import make_engine
 
@@ -32,13 +34,17 @@ def test_stages_are_even_in_time():
 
 
 def test_a_model_is_measured_and_cut():
-    recipe, architecture = FineTune(batch_size=2, accumulation=8, frozen_stages=3), Architecture(encoder="resnet18")
-    engine = make_engine("native", "fp32")
-    plan = plan_pipeline(architecture, engine, recipe, 64, True, 3, 2)
+    architecture, engine = Architecture(encoder="resnet18"), make_engine("native", "fp32")
+    job = FineTune(batch_size=2, accumulation=8, frozen_stages=3, pipeline_stages=3, recompute="yes")
+    room = replace(room_for(architecture), limit_bytes=10**12)
+    plan = plan_pipeline(architecture, engine, job, 64, room, 6)
+    balance = plan.layout["balance"]
     # The first stage has two frozen levels of blocks, the stem, and a part that learns.
-    assert sum(plan.balance) == 15 and plan.balance[0] >= 6 and len(plan.stage_bytes) == 3
+    assert sum(balance) == 15 and balance[0] >= 6 and len(balance) == 3 and plan.is_recomputing
     with pytest.raises(JobError, match="6 parts of the model are left"):
-        plan_pipeline(architecture, engine, FineTune(batch_size=2, frozen_stages=5), 64, False, 7, 1)
+        plan_pipeline(architecture, engine, replace(job, frozen_stages=5, pipeline_stages=7), 64, room, 7)
+    with pytest.raises(ResourceError, match=r"largest of 3 stages .* 0\.0 GB are available to each of 1"):
+        plan_pipeline(architecture, engine, job, 64, replace(room, limit_bytes=1), 3)
 
 
 def all_balances(parts, stages, min_first):

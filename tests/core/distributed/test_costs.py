@@ -1,7 +1,7 @@
 import torch
 
-from training_core.learning.pipeline.plan import measure_parts
-from training_core.learning.pipeline.stages import parts_of
+from training_core.distributed.pipeline_plan import measure_parts
+from training_core.distributed.stages import parts_of
 from training_core.models.architectures import Architecture, build_network, freeze_stages
 
 

@@ -5,7 +5,7 @@ without gradients; a second one computes each tile again, with the gradient of t
 the exact halo, so its core has the logits and gradients of the undivided image, as long as batch normalization is
 frozen. Several processes may share the tiles. Sums are added in the order of the tiles, whoever has computed them.
 
-Scope: see `learning.trainer`; tiles are planned already. Independent of the choice of images.
+Scope: see `learning.step`; tiles are planned already. Independent of the choice of images.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ from contextlib import closing
 import torch
 from torch import Tensor, nn
 
-from ...geodata.pixel_codes import IGNORE
-from ...geodata.tiling import Tile
-from ...jobs import StepOptions
-from ...models.engines import NativeEngine
-from ...models.precise_sums import PreciseSums
-from ...system.allocator import give_free_blocks_back
-from ...system.prefetch import ahead
-from ..losses import Joint, count_classes, training_loss
-from ..strategy import SINGLE_PROCESS, SingleProcess
-from ..trainer import Trainer
+from ..geodata.pixel_codes import IGNORE
+from ..geodata.tiling import Tile
+from ..jobs import StepOptions
+from ..learning.losses import Joint, count_classes, training_loss
+from ..learning.share import ALL, Share
+from ..learning.step import Step, Stopwatch
+from ..models.engines import NativeEngine
+from ..models.precise_sums import PreciseSums
+from ..system.allocator import give_free_blocks_back
+from ..system.prefetch import ahead
 from .samples import ImageSample
 from .tiles import TilePlan, require_frozen_norm
 
 
-class ImageTrainer(Trainer):
-    """A model with its optimizer, trained on whole images with frozen batch normalization.
+class ImageStep(Step):
+    """A step on whole images with frozen batch normalization, as many as the gradient accumulation.
 
     `tick` is called after each tile with the fraction of the image that is done; it may raise to cancel.
     """
@@ -42,29 +42,32 @@ class ImageTrainer(Trainer):
         model: nn.Module,
         engine: NativeEngine,
         recipe: StepOptions,
-        plan: TilePlan,
-        strategy: SingleProcess = SINGLE_PROCESS,
-        encoder_rate: float = 1.0,
+        stopwatch: Stopwatch,
+        share: Share = ALL,
+        *,
+        tiles: TilePlan,
         tick: Callable[[float], None] = lambda _: None,
     ) -> None:
-        super().__init__(model, engine, recipe, strategy, encoder_rate)
-        self._plan, self._tick = plan, tick
+        super().__init__(model, engine, recipe, stopwatch, share)
+        self._tiles, self._tick = tiles, tick
 
     @property
-    def samples_per_step(self) -> int:
-        """Images of a step."""
-        return self._recipe.accumulation
+    def samples(self) -> int:
+        """Number of images in a step."""
+        return self.recipe.accumulation
 
-    def _compute_gradients(self, images: Sequence[ImageSample], labeled_px: Sequence[int]) -> float:
-        """Leave the gradients of a step in the parameters, and return its loss."""
+    @property
+    def pixels(self) -> float:
+        """Infinite: validation of all held-out blocks takes a small part of such a step."""
+        return math.inf
+
+    def compute(self, samples: Sequence[ImageSample], labels: Sequence[int]) -> float:
+        """Add the gradients of a step, and return its loss; `labels` are the numbers of labeled pixels."""
         total = 0.0
-        for sample, labeled in zip(images, labeled_px):
-            fraction = labeled / max(1, sum(labeled_px))
-            total += add_image_gradients(
-                self._model, self._engine, sample, self._plan, fraction, self.strategy, self._tick
-            )
-        self.record_time("backward")
-        self.strategy.finish()
+        for sample, labeled_px in zip(samples, labels):
+            fraction = labeled_px / max(1, sum(labels))
+            total += add_image_gradients(self.model, self.engine, sample, self._tiles, fraction, self.share, self._tick)
+        self.stopwatch.record("backward")
         return total
 
 
@@ -74,25 +77,21 @@ def add_image_gradients(
     sample: ImageSample,
     plan: TilePlan,
     fraction: float = 1.0,
-    strategy: SingleProcess = SINGLE_PROCESS,
+    share: Share = ALL,
     tick: Callable[[float], None] = lambda _: None,
 ) -> float:
     """Add the gradients of an image's loss to those of the model; return the image's part of the loss of the step.
 
     The image has a `fraction` of that loss. If it is NaN or infinite, no gradients are added. The model is in training
-    mode, but for batch normalization. The strategy shares out the tiles with labels, and is to be finished after the
-    last image of a step; all other arguments are the same in all processes. For `tick`, see `ImageTrainer`.
+    mode, but for batch normalization. `share` is of the tiles with labels. For `tick`, see `ImageStep`.
 
-    Raises
-    ------
-    JobError
-        Batch normalization is live.
+    Raises JobError if batch normalization is live.
     """
     norms = [module for module in model.modules() if isinstance(module, nn.BatchNorm2d)]
     require_frozen_norm(not any(norm.training for norm in norms))
     tiles, class_counts = _labeled_tiles(sample, plan)
     # A process without a tile computes the first one, for nothing but the loss.
-    assigned = [tiles[number] for number in strategy.assigned(len(tiles))] or tiles[:1]
+    assigned = [tiles[number] for number in share.assigned(len(tiles))] or tiles[:1]
     others, passes = assigned[1:], 2 * len(assigned) - 1
     order = [*reversed(others), *assigned]
     images = ahead(((tile, torch.from_numpy(sample.read(tile))[None]) for tile in order), 0)
@@ -104,7 +103,7 @@ def add_image_gradients(
         labels = torch.from_numpy(sample.labels(*tile.destination))[None]
         return fraction * training_loss(logits, labels, joint, class_counts)
 
-    sums = _TileSums(len(tiles), strategy)
+    sums = _TileSums(len(tiles), share)
     with closing(images):
         # First pass: the sums of all tiles of this process but the first, without gradients.
         for done in range(len(others)):
@@ -116,7 +115,7 @@ def add_image_gradients(
         loss = next_loss(sums.join())  # all others are noted, so that the first tile need not be computed twice
         value = loss.item()
         # Second pass: each tile again, with the gradient of the joint loss.
-        for number, _ in enumerate(strategy.turns(len(tiles), is_last=False) if math.isfinite(value) else ()):
+        for number, _ in enumerate(share.turns(len(tiles), is_last=False) if math.isfinite(value) else ()):
             loss = next_loss(sums.joined()) if number else loss
             with PreciseSums():
                 loss.backward()
@@ -141,8 +140,8 @@ class _TileSums:
     Each loss calls once for each tile, all in the same order.
     """
 
-    def __init__(self, tiles: int, strategy: SingleProcess) -> None:
-        self._tiles, self._strategy = tiles, strategy
+    def __init__(self, tiles: int, share: Share) -> None:
+        self._tiles, self._share = tiles, share
         self._noted: list[list[Tensor]] = []
         self._joint: list[Tensor] = []
 
@@ -162,7 +161,7 @@ class _TileSums:
 
         def join(sums: Tensor) -> Tensor:
             computed = [sums, *(calls[len(self._joint)] for calls in self._noted)]
-            self._joint.append(sum(self._strategy.in_order(torch.stack(computed), self._tiles)))
+            self._joint.append(sum(self._share.in_order(torch.stack(computed), self._tiles)))
             return self._joint[-1]
 
         return join

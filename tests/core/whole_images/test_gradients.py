@@ -16,11 +16,11 @@ from tests.core.support.image_losses import (
 from tests.core.support.ranks import run_ranks
 from training_core.errors import JobError
 from training_core.geodata.pixel_codes import BACKGROUND, ROAD
-from training_core.learning.whole_images.tiles import TilePlan
-from training_core.learning.whole_images.trainer import add_image_gradients
 from training_core.models.architectures import Architecture, build_network, freeze_stages, set_training_mode
 from training_core.models.engines import make_engine, why_not_ipex
 from training_core.models.recompute import recompute_activations
+from training_core.whole_images.step import add_image_gradients
+from training_core.whole_images.tiles import TilePlan
 
 SHAPE = 120, 200
 EXACT = TilePlan(64, 32)

@@ -17,8 +17,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ...models.decoder import DecoderBlock
-from ...models.recompute import Recomputing, recomputed
+from ..models.decoder import DecoderBlock
+from ..models.recompute import Recomputing, recomputed
 
 _STEM, _HEAD = ("encoder.conv1", "encoder.bn1", "encoder.relu"), "segmentation_head"
 _ENCODER = tuple(f"encoder.{name}" for name in ("conv1", "bn1", "layer1", "layer2", "layer3", "layer4"))

@@ -12,11 +12,11 @@ from typing import Optional
 
 import numpy as np
 
-from ...geodata.pixel_codes import ROAD
-from ...geodata.tiling import Tile
-from ...labels.labeled_images import LabeledImage, count_labels
-from ...segmentation.inference import padded_size, turned
-from ..chips import draw_scaling, scale_into
+from ..geodata.pixel_codes import ROAD
+from ..geodata.tiling import Tile
+from ..labels.labeled_images import LabeledImage, count_labels
+from ..learning.chips import draw_scaling, scale_into
+from ..segmentation.inference import padded_size, turned
 
 
 @dataclass(frozen=True, eq=False)

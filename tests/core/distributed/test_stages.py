@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from training_core.learning.pipeline.stages import Stage, handed_over, min_first_parts, parts_of, without_memory
+from training_core.distributed.stages import Stage, handed_over, min_first_parts, parts_of, without_memory
 from training_core.models.architectures import Architecture, build_network, freeze_stages
 
 

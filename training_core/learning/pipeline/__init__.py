@@ -1,1 +1,0 @@
-"""Stages of a pipeline: the U-Net cut into consecutive stages, each for one process."""

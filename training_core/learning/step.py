@@ -1,0 +1,162 @@
+"""A training step: the loss of some samples and its gradients. What a trainer asks of any step, and that of chips.
+
+Scope: forward and backward passes. Independent of the optimizer, and of how long to train.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from ..geodata.pixel_codes import IGNORE
+from ..jobs import StepOptions
+from ..models.engines import NativeEngine
+from ..segmentation.inference import Predictor
+from .averages import RunningStatistics
+from .history import PARTS_OF_A_STEP
+from .losses import training_loss
+from .share import ALL, Share
+from .validation import Block, Validation, validate
+
+PARTS = (*PARTS_OF_A_STEP, "validation", "checkpoint")
+# What a trainer gathers: the weights to validate and keep, and all tensors that a step changes.
+WEIGHTS, STATE = "weights", "state"
+
+
+class Stopwatch:
+    """The seconds that each part of a training, one of `PARTS`, has taken so far.
+
+    The time by which `waited_s` has grown meanwhile counts as communication. `mark` is called at the end of each part.
+    """
+
+    def __init__(
+        self, waited_s: Callable[[], float] = lambda: 0.0, mark: Callable[[str], None] = lambda part: None
+    ) -> None:
+        self.timings_s = dict.fromkeys(PARTS, 0.0)
+        self._waited_s, self._mark = waited_s, mark
+        self._began_s, self._waited_before_s = time.perf_counter(), waited_s()
+
+    def record(self, part: str) -> None:
+        """Add the time since the last call to that of a part."""
+        self._mark(part)
+        now_s, waited_s = time.perf_counter(), self._waited_s()
+        self.timings_s[part] += now_s - self._began_s - (waited_s - self._waited_before_s)
+        self.timings_s["communication"] += waited_s - self._waited_before_s
+        self._began_s, self._waited_before_s = now_s, waited_s
+
+
+class Step:
+    """The computation of a step on a model that an engine has prepared for training.
+
+    The parameters of `model` get the gradients. `whole` is the same model, unless `model` is a part of it; its tensors
+    may lack memory then.
+    """
+
+    def __init__(
+        self, model: nn.Module, engine: NativeEngine, recipe: StepOptions, stopwatch: Stopwatch, share: Share = ALL
+    ) -> None:
+        self.model = self.whole = model
+        self.engine, self.recipe, self.stopwatch, self.share = engine, recipe, stopwatch, share
+
+    @property
+    def samples(self) -> int:
+        """Number of samples in a step: here chips."""
+        return self.recipe.batch_size * self.recipe.accumulation
+
+    @property
+    def pixels(self) -> float:
+        """Number of pixels in the samples of a step."""
+        return self.samples * self.recipe.chip_px**2
+
+    def begin(self, rate: float) -> None:
+        """Prepare for the next step, which has the learning rate `rate`, above 0."""
+
+    def compute(self, samples: Any, labels: Any) -> float:
+        """Add the gradients of a step to those of the parameters, and return its loss."""
+        raise NotImplementedError
+
+    def gradient_norm(self) -> Tensor:
+        """Return the norm of all gradients, 0-d, float32."""
+        return torch.linalg.vector_norm(gradient_norms(self.model, self.whole))
+
+    def gathered(self, name: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+        """Return the WEIGHTS or the STATE of the whole model from those of `model`: tensors (...), any dtype."""
+        return tensors
+
+    def validate(self, predictor: Predictor, blocks: Sequence[Block], fewest: int, limit_s: float) -> Validation:
+        """Score the model; see `validation.validate`."""
+        return validate(predictor, blocks, fewest, limit_s, self.share)
+
+
+# Makes a step for a model as the engine trains it.
+MakeStep = Callable[[nn.Module, NativeEngine, StepOptions, Stopwatch], Step]
+
+
+class ChipStep(Step):
+    """A step on batches of chips, whose gradients accumulate, each weighted by its labeled pixels.
+
+    `loss` takes logits and labels as `training_loss` does.
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        engine: NativeEngine,
+        recipe: StepOptions,
+        stopwatch: Stopwatch,
+        share: Share = ALL,
+        loss: Callable[[Tensor, Tensor], Tensor] = training_loss,
+    ) -> None:
+        super().__init__(model, engine, recipe, stopwatch, share)
+        self._loss = loss
+        self._statistics = RunningStatistics(model, share) if recipe.accumulation > 1 else None
+
+    def compute(self, samples: np.ndarray, labels: np.ndarray) -> float:
+        """Add the gradients of a step, and return its loss.
+
+        Chips, (assigned chips, bands, height, width), float32, are those of the batches that are assigned; labels,
+        (assigned chips, height, width), uint8, are as from `ChipSampler.batch`.
+        """
+        size, batches, losses = self.recipe.batch_size, self.recipe.accumulation, []
+        fractions = labeled_fractions(labels, self.recipe, self.share)
+        with self._statistics.step(batches) if self._statistics else nullcontext():
+            for number, _ in enumerate(self.share.turns(batches)):
+                batch = slice(number * size, (number + 1) * size)
+                losses.append(self._accumulate(samples[batch], labels[batch], fractions[number]))
+        # All losses are added in the order of the batches, so that the sum always has the same bits.
+        return sum(self.share.in_order(torch.tensor(losses, dtype=torch.float64), batches).tolist())
+
+    def _accumulate(self, chips: np.ndarray, labels: np.ndarray, fraction: float) -> float:
+        """Add the gradients of a batch to those of the step; return its part of the loss of the step."""
+        logits = self.engine.forward(self.model, torch.from_numpy(chips))
+        loss = self._loss(logits, torch.from_numpy(labels)) * fraction
+        if self._statistics:
+            self._statistics.record()
+        self.stopwatch.record("forward")
+        loss.backward()
+        self.stopwatch.record("backward")
+        return loss.item()
+
+
+def labeled_fractions(labels: np.ndarray, recipe: StepOptions, share: Share) -> list[float]:
+    """Return the fraction of the labeled pixels of the whole step in each batch: labels (chips, h, w), uint8."""
+    size = recipe.batch_size
+    own_px = [np.count_nonzero(labels[first : first + size] != IGNORE) for first in range(0, len(labels), size)]
+    batches_px = share.in_order(torch.tensor(own_px, dtype=torch.int64), recipe.accumulation)
+    return [px / max(1, int(batches_px.sum())) for px in own_px]
+
+
+def gradient_norms(model: nn.Module, whole: nn.Module) -> Tensor:
+    """Return the norm of the gradient of each parameter of the whole model, (parameters,), float32; 0 without one."""
+    own = dict(model.named_parameters())
+    norms = torch.zeros(sum(1 for _ in whole.parameters()))
+    for number, (name, _) in enumerate(whole.named_parameters()):
+        if name in own and own[name].grad is not None:
+            norms[number] = torch.linalg.vector_norm(own[name].grad, dtype=torch.float32)
+    return norms
