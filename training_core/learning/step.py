@@ -32,19 +32,16 @@ WEIGHTS, STATE = "weights", "state"
 class Stopwatch:
     """The seconds that each part of a training, one of `PARTS`, has taken so far.
 
-    The time by which `waited_s` has grown meanwhile counts as communication. `mark` is called at the end of each part.
+    The time by which `waited_s` has grown meanwhile counts as communication.
     """
 
-    def __init__(
-        self, waited_s: Callable[[], float] = lambda: 0.0, mark: Callable[[str], None] = lambda part: None
-    ) -> None:
+    def __init__(self, waited_s: Callable[[], float] = lambda: 0.0) -> None:
         self.timings_s = dict.fromkeys(PARTS, 0.0)
-        self._waited_s, self._mark = waited_s, mark
+        self._waited_s = waited_s
         self._began_s, self._waited_before_s = time.perf_counter(), waited_s()
 
     def record(self, part: str) -> None:
         """Add the time since the last call to that of a part."""
-        self._mark(part)
         now_s, waited_s = time.perf_counter(), self._waited_s()
         self.timings_s[part] += now_s - self._began_s - (waited_s - self._waited_before_s)
         self.timings_s["communication"] += waited_s - self._waited_before_s
