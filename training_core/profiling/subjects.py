@@ -44,7 +44,7 @@ class _MarkedEngine:
 
     def prepare_training(self, model: nn.Module, optimizer: Optimizer) -> tuple[nn.Module, Optimizer]:
         """See NativeEngine.prepare_training."""
-        model, prepared = cast(NativeEngine, self._inner).prepare_training(model, optimizer)
+        trained, prepared = cast(NativeEngine, self._inner).prepare_training(model, optimizer)
         step = prepared.step
 
         def marked_step(*arguments: Any, **named: Any) -> Any:
@@ -52,7 +52,7 @@ class _MarkedEngine:
                 return step(*arguments, **named)
 
         prepared.step = marked_step
-        return model, prepared
+        return trained, prepared
 
     def forward(self, model: nn.Module, images: Tensor) -> Tensor:
         """See NativeEngine.forward."""
@@ -83,8 +83,8 @@ class TrainingSteps:
     ) -> None:
         self.engine, self.size_px = engine, chip_px
         self.batch_size = recipe.batch_size * recipe.accumulation
-        marked_engine = cast(NativeEngine, _MarkedEngine(engine))
-        self._trainer = Trainer(model, marked_engine, recipe, partial(ChipStep, loss=_marked_loss))
+        make_step = partial(ChipStep, loss=_marked_loss)
+        self._trainer = Trainer(model, cast(NativeEngine, _MarkedEngine(engine)), recipe, make_step)
         self.model = self._trainer.model
         sampler = ChipSampler(images, chip_px, _SEED)
         self._batches = ahead((sampler.batch(number, self.batch_size) for number in itertools.count()), _BATCHES_AHEAD)

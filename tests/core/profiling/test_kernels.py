@@ -42,7 +42,7 @@ def test_primitives_are_read_with_begin_and_duration_in_seconds():
 
 
 @pytest.mark.skipif(not torch.backends.mkldnn.is_available(), reason="this PyTorch has no oneDNN")
-def test_a_convolution_is_caught_and_what_others_write_is_passed_on(capfd):
+def test_a_convolution_is_caught_and_lines_of_others_are_passed_on(capfd):
     images, filters = torch.ones(2, 16, 32, 32), torch.ones(16, 16, 3, 3)
     with logged_primitives() as log:
         os.write(1, b"somebody's line\n")

@@ -63,7 +63,7 @@ def test_the_allocator_is_the_library_that_is_loaded(tmp_path, library, expected
 
 
 @pytest.mark.parametrize("text", [None, b"?", b"\xff\xfe", "folder"])
-def test_what_cannot_be_read_is_unknown(two_sockets, tmp_path, text):
+def test_unreadable_facts_are_unknown(two_sockets, tmp_path, text):
     """The files are missing, empty, nonsense, no text, or folders."""
     for path in [path for path in two_sockets.rglob("*") if path.is_file()]:
         path.unlink()

@@ -85,7 +85,7 @@ def test_other_batches_are_compared_by_the_pixels_of_a_step_before():
     assert "4 images of 100 px before and 2 images of 200 px after" in both.notes[0] and "0.5" in both.notes[0]
 
 
-def test_runs_are_matched_by_what_they_are_first():
+def test_runs_are_matched_by_task_engine_and_precision():
     before = [run(1.0), run(2.0, precision="bf16"), run(0.1, what="inference")]
     after = [run(9.0, engine="ipex"), run(1.5, precision="bf16"), run(0.2, what="inference", engine="openvino")]
     pairs = [

@@ -82,7 +82,7 @@ def test_members_of_later_versions_are_passed_over():
         (["further_runs", 0, "batch_size"], 0, "batch_size"),
     ],
 )
-def test_what_is_wrong_is_named(tmp_path, keys, value, words):
+def test_an_error_names_the_member(tmp_path, keys, value, words):
     document = to_document(make_profile())
     *holders, last = keys
     holder = document
@@ -97,7 +97,7 @@ def test_what_is_wrong_is_named(tmp_path, keys, value, words):
 
 
 @pytest.mark.parametrize("content", [b"", b"null", b"\xff\xfe", b'{"format": NaN}', b"[" * 10**5])
-def test_what_is_no_profile_is_refused(tmp_path, content):
+def test_files_that_hold_no_profile_are_refused(tmp_path, content):
     path = tmp_path / "file.json"
     path.write_bytes(content)
     with pytest.raises(JobError, match=r"file\.json"):

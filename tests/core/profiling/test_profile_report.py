@@ -34,7 +34,7 @@ def comparison_page(before, after, folder):
     return path.read_text(encoding="utf-8")
 
 
-def test_the_headroom_is_what_primitives_take_beyond_their_roofs():
+def test_the_headroom_is_the_time_of_primitives_beyond_their_roofs():
     def row(kind, time_s, roof_share):
         return PrimitiveRow("call", 1.0, time_s, 0.0, roof_share=roof_share, kind=kind)
 

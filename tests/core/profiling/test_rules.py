@@ -61,15 +61,6 @@ def test_page_faults_take_no_more_than_the_system_does(counters, gain):
     assert found is None if gain is None else found.gain == pytest.approx(gain)
 
 
-def test_page_faults_name_the_setting_that_is_not_in_effect():
-    run = run_of(counters=Counters(page_faults=100_000, system_share=0.1))
-    without = advice_of(rules.page_faults, run, allocator="jemalloc", keeps_freed_memory=False)
-    assert "jemalloc, which gives freed memory back" in without.evidence
-    assert "not in effect" in without.remedy and "MALLOC_MMAP_MAX_=0" in without.remedy
-    with_it = advice_of(rules.page_faults, run, allocator="glibc", keeps_freed_memory=True)
-    assert "(recompute)" in with_it.remedy and "MALLOC" not in with_it.remedy
-
-
 @pytest.mark.parametrize(
     ("stolen", "cpus", "gain"), [(0.2, 4, 0.2), (0.7, 8, 0.2), (0.4, 8, None), (0.02, 4, None), (None, 4, None)]
 )
@@ -95,12 +86,6 @@ def test_a_clock_that_falls_or_is_not_raised_is_told_without_an_estimate(idle_mh
     found = advice_of(rules.low_clock, run_of(), **facts)
     assert (found is not None) == is_told
     assert not is_told or (found.gain == 0 and ("cpupower" in found.remedy) == (governor == "powersave"))
-
-
-def test_instruction_sets_that_a_variable_takes_away_are_told():
-    found = advice_of(rules.limited_instructions, run_of(), instruction_sets_limited_by="ONEDNN_MAX_CPU_ISA=avx2")
-    assert "ONEDNN_MAX_CPU_ISA=avx2" in found.evidence
-    assert advice_of(rules.limited_instructions, run_of(), instruction_sets_limited_by=None) is None
 
 
 @pytest.mark.parametrize(
