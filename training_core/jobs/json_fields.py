@@ -159,7 +159,8 @@ def _members(kind: Any) -> dict[str, tuple[str, _Reader, bool]]:
 def _read_object(
     kind: Any, members: dict[str, tuple[str, _Reader, bool]], is_exact: bool, value: Any, name: str
 ) -> Any:
-    _expect(isinstance(value, dict), value, name, "an object")
+    if not isinstance(value, dict):
+        raise _wrong(value, name, "an object")
     if is_exact and not value.keys() <= members.keys():
         raise ValueError(f"{name} has the unknown member {shown(min(value.keys() - members.keys()))}".strip())
     values = {}
@@ -174,13 +175,13 @@ def _read_object(
 def _read_text(refused: re.Pattern[str], within: Range, value: Any, name: str) -> Any:
     if not isinstance(value, str) or not within.low <= len(value) <= within.high or refused.search(value):
         least = f"{within.low:g} to" if within.low > 0 else "at most"
-        _expect(False, value, name, "text" + f" of {least} {within.high:g} characters" * (within.high < math.inf))
+        raise _wrong(value, name, "text" + f" of {least} {within.high:g} characters" * (within.high < math.inf))
     return value
 
 
 def _read_choice(choices: tuple[Any, ...], value: Any, name: str) -> Any:
     if not any(type(value) is type(choice) and value == choice for choice in choices):
-        _expect(False, value, name, f"one of {', '.join(map(json.dumps, choices))}")
+        raise _wrong(value, name, f"one of {', '.join(map(json.dumps, choices))}")
     return value
 
 
@@ -188,31 +189,33 @@ def _read_number(kind: type, within: Range, value: Any, name: str) -> Any:
     is_number = type(value) in (int, kind) and math.isfinite(value)
     if not is_number or not within.low <= value <= within.high:
         bounds = "" if within == Range() else f" from {within.low:g} to {within.high:g}"
-        _expect(False, value, name, f"a {'whole ' * (kind is int)}number{bounds}")
+        raise _wrong(value, name, f"a {'whole ' * (kind is int)}number{bounds}")
     return kind(value)
 
 
 def _read_fixed(readers: tuple[_Reader, ...], value: Any, name: str) -> Any:
-    _expect(isinstance(value, list) and len(value) == len(readers), value, name, f"a list of {len(readers)}")
+    if not isinstance(value, list) or len(value) != len(readers):
+        raise _wrong(value, name, f"a list of {len(readers)}")
     return tuple(reader(item, name) for reader, item in zip(readers, value))
 
 
 def _read_list(make: Callable[[Any], Any], reader: _Reader, within: Range, value: Any, name: str) -> Any:
-    _expect(isinstance(value, list), value, name, "a list")
+    if not isinstance(value, list):
+        raise _wrong(value, name, "a list")
     _check_count(value, name, within)
     item_name = f"an item of {name}"
     return make([reader(item, item_name) for item in value])
 
 
 def _read_mapping(read_key: _Reader, read_value: _Reader, within: Range, value: Any, name: str) -> Any:
-    _expect(isinstance(value, dict), value, name, "an object")
+    if not isinstance(value, dict):
+        raise _wrong(value, name, "an object")
     _check_count(value, name, within)
     return {read_key(key, f"a key of {name}"): read_value(each, f"{name} {shown(key)}") for key, each in value.items()}
 
 
-def _expect(is_right: bool, value: Any, name: str, what: str) -> None:
-    if not is_right:
-        raise ValueError(f"{name} is {shown(value)}, not {what}")
+def _wrong(value: Any, name: str, expected: str) -> ValueError:
+    return ValueError(f"{name} is {shown(value)}, not {expected}")
 
 
 def _check_count(items: Any, name: str, within: Range) -> None:
