@@ -24,9 +24,9 @@ from ..learning.losses import Joint, count_classes, training_loss
 from ..learning.share import ALL, Share
 from ..learning.step import Step, Stopwatch
 from ..models.engines import NativeEngine
-from ..models.precise_sums import PreciseSums
 from ..system.allocator import give_free_blocks_back
 from ..system.prefetch import ahead
+from .precise_sums import PreciseSums
 from .samples import ImageSample
 from .tiles import TilePlan, require_frozen_norm
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from training_core.models.precise_sums import PreciseSums
+from training_core.whole_images.precise_sums import PreciseSums
 
 CONVOLUTIONS = {
     "3 x 3": (nn.Conv2d, {"kernel_size": 3, "padding": 1}),
