@@ -17,7 +17,7 @@ from training_core.jobs import LabelOptions
 from training_core.labels.drawing import read_drawing
 from training_core.labels.label_checks import check_labels, check_sample
 from training_core.labels.labeled_images import find_images, read_labeled_images
-from training_core.labels.validation_split import split_for_validation
+from training_core.labels.training_images import split_for_validation
 
 OPTIONS = LabelOptions(width_m=ROAD_M)
 

@@ -15,7 +15,7 @@ from training_core.geodata.rasterize import limit_to
 from training_core.jobs import LabelOptions
 from training_core.labels.drawing import Drawing
 from training_core.labels.label_raster import burn_labels
-from training_core.labels.validation_split import choose_blocks
+from training_core.labels.training_images import choose_blocks
 
 UTM = CRS.from_epsg(32633)
 X, Y = NORTH_UP.c, NORTH_UP.f

@@ -19,7 +19,7 @@ from training_core.geodata.rasters import Band
 from training_core.jobs import LabelOptions
 from training_core.labels.drawing import read_drawing
 from training_core.labels.labeled_images import find_images, read_labeled_images
-from training_core.labels.validation_split import split_for_validation
+from training_core.labels.training_images import split_for_validation
 from training_core.learning.chips import ChipSampler
 
 ROOT = Path(__file__).parents[3]

@@ -7,7 +7,7 @@ import torch
 from tests.core.support.labeled import labeled_image
 from training_core.geodata.pixel_codes import BACKGROUND, IGNORE, ROAD
 from training_core.geodata.rasters import Band
-from training_core.labels.validation_split import split_for_validation
+from training_core.labels.training_images import split_for_validation
 from training_core.learning.validation import MIN_BLOCKS, blocks_within, held_out_blocks, validate
 from training_core.segmentation.inference import Predictor
 
