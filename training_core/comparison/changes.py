@@ -33,9 +33,8 @@ _PIECE_M = 2.0
 class ChangeThresholds:
     """Thresholds for the same road.
 
-    Counterparts lie within `tolerance_m` if intact and within `displaced_m` if displaced, with directions that differ
-    by at most `angle` degrees. Segments shorter than `min_stretch_m` join the longer of their neighbors on the same
-    line.
+    Counterparts lie within `tolerance_m` if intact and `displaced_m` if displaced, in directions that differ by at most
+    `angle` degrees. Segments below `min_stretch_m` join the longer of their neighbors on the same line.
     """
 
     tolerance_m: float

@@ -61,8 +61,7 @@ def elected(votes: np.ndarray, classes: Sequence[RoadClass]) -> tuple[np.ndarray
 def _samples(graph: Graph) -> tuple[np.ndarray, np.ndarray]:
     """Return the points at which classes are sampled, (n, 2), and the line of each.
 
-    The ends of lines are left out because in a junction they lie on another road as well. A line without other vertices
-    has its middle.
+    Ends are left out, since they lie on another road as well; a line without other vertices has its middle.
     """
     inner, short = ~graph.is_end, np.flatnonzero(graph.sizes == 2)
     middle = (graph.points[graph.offsets[short]] + graph.points[graph.offsets[short] + 1]) / 2

@@ -86,8 +86,7 @@ def find_road(
 ) -> tuple[BitMask, BitMask]:
     """Return the clean road mask of a raster, and where there are data.
 
-    The (n, 2) int64 `linked` are columns and rows in any order of likely pixels that are connected to sure ones beyond
-    the raster.
+    `linked`, (n, 2) int64, are columns and rows of likely pixels that are connected to sure ones beyond the raster.
     """
     frame = Frame(raster.height, raster.width)
     road, outside, known = _read(raster, options.hysteresis, frame, reporter.part(0, 0.8), linked)

@@ -123,10 +123,7 @@ def component_lengths(graph: Graph) -> np.ndarray:
 
 
 def median_of_lines(graph: Graph, values: np.ndarray) -> np.ndarray:
-    """Return the median of each line among (p,) float64 values of vertices without NaN: (m,) float64.
-
-    NaN where the median is infinite or all values are NaN.
-    """
+    """Return the median of each line's (p,) float64 values without NaN: (m,) float64; NaN if infinite or unknown."""
     # Sorted within each line, NaN last: the median is the mean of the two values in the middle of the others.
     order = np.lexsort((values, graph.owner))
     counts = np.bincount(graph.owner[~np.isnan(values)], minlength=len(graph.edges))

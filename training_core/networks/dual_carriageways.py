@@ -61,10 +61,7 @@ class ParallelLines:
         self._tree = KDTree(self._points) if is_wide.any() else None
 
     def near(self, places: np.ndarray, direction: np.ndarray) -> np.ndarray:
-        """Return a vertex near each place whose line runs parallel: (n,) int64; -1 if none of the nearest three does.
-
-        `places` are meters and `direction` unit vectors, both (n, 2) float64.
-        """
+        """Return a vertex near each place whose line runs parallel: (n,) int64; -1 if none of the three nearest."""
         if self._tree is None or not len(places):
             return np.full(len(places), -1)
         # Of the three nearest vertices within reach, the first whose line runs parallel, in either direction.
@@ -80,8 +77,7 @@ class ParallelLines:
     ) -> np.ndarray:
         """Return the distance to the nearest parallel line on one side, across a median: (n,) float64; or infinity.
 
-        All are float64: `points` in meters and unit vectors along the road and to that side, (n, 2), and the width,
-        (n,).
+        Direction and normal are unit vectors along the road and to that side, (n, 2) float64.
         """
         away_m = np.full(len(points), np.inf)
         if self._tree is None or not len(points):

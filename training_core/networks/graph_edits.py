@@ -60,10 +60,7 @@ def _crossings(
 
 
 def add_edges(graph: Graph, pairs: np.ndarray, origin: Optional[np.ndarray], paths: Optional[Paths] = None) -> Graph:
-    """Return the graph with edges between pairs of its nodes after its own edges, without nodes at crossings.
-
-    `pairs` is (k, 2) int64, and `origin` (k,) int64; see `link`.
-    """
+    """Return the graph with edges between pairs of its nodes after its own, without nodes at crossings; see `link`."""
     # The ends of the paths are the nodes, exactly; their vertices follow those of the graph's edges.
     paths = paths or straight_paths(*graph.nodes[pairs].transpose(1, 0, 2))
     points = paths.points.copy()

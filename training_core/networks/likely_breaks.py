@@ -162,8 +162,7 @@ def _changed(costs: np.ndarray, length_m: np.ndarray) -> np.ndarray:
 def _one_for_each_place(breaks: Breaks) -> Breaks:
     """Return the breaks where most paths would change first, without others at the same place.
 
-    Among equals the likelier come first. Probability counts no further because a model is most certain of roads that it
-    cannot see.
+    Among equals the likelier come first. Probability counts no further: a model is most certain where it sees nothing.
     """
     unlikely = np.where(np.isnan(breaks.probability), 0, 1 - breaks.probability)
     # By importance; then each place keeps its first break, and those after it nearby go.

@@ -88,10 +88,9 @@ class Lines:
 
 
 def make_lines(shapes: np.ndarray, bridge: np.ndarray | None = None, speed_mps: np.ndarray | None = None) -> Lines:
-    """Return (n,) object `LineString`s in meters as Lines. Each is a feature of its own.
+    """Return (n,) object `LineString`s in meters as Lines, each a feature of its own and open in both directions.
 
-    By default no line is a bridge and speeds are NaN. Shapes: (n,) bool, and (n,) float64 in meters per second. All are
-    open in both directions.
+    By default no line is a bridge, and speeds are NaN.
     """
     return Lines(
         np.asarray(shapes, dtype=object),
@@ -180,8 +179,7 @@ def clipped(lines: Lines, area: BaseGeometry) -> Lines:
 def with_speeds(lines: Lines, name: str, path: str, speed_field: str, reporter: Reporter) -> Lines:
     """Return lines with unknown speeds replaced by the median of the others, and warn of their number.
 
-    `name` is the lines in the plural and `path` their layer, both for messages. Raises LayerError if all speeds are
-    unknown.
+    `name` is the lines in the plural. Raises LayerError if all speeds are unknown.
     """
     unknown = np.isnan(lines.speed_mps)
     if len(lines) and unknown.all():

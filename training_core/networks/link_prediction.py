@@ -237,12 +237,10 @@ def link_probability(features: dict[str, np.ndarray]) -> np.ndarray:
 def link_features(
     paths: Paths, turn: np.ndarray, is_road: np.ndarray, stub_m: np.ndarray, surroundings: Surroundings
 ) -> dict[str, np.ndarray]:
-    """Return the features of each link, (k,) float64, by name.
+    """Return the features of each link, (k,) float64, by name: lengths in tens of meters or logarithms, radians.
 
-    Lengths are in tens of meters or logarithms, turns in radians, evidence as in `Paths`. The roads at a link's ends
-    turn into it by `turn` degrees, (k,) float64, the larger angle. It ends on a road, not at a dead end, if `is_road`,
-    (k,) bool. The shorter road that ends there is `stub_m` long, (k,) float64. `surroundings` know the
-    evidence beside the link.
+    Roads at a link's ends turn into it by `turn` degrees, the larger angle. It ends on a road, not at a dead end, if
+    `is_road`, (k,) bool. The shorter road that ends there is `stub_m` long.
     """
     lines = paths.shapes()
     length_m = shapely.length(lines)

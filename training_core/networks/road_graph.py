@@ -201,10 +201,7 @@ def places_along(roads: RoadGraph, spacing_m: float) -> Places:
 
 
 def make_road_graph(lines: Lines, tolerance_m: float, name: str = "lines") -> RoadGraph:
-    """Return the noded graph of lines, in which nodes of degree 2 stay.
-
-    Raises LayerError as `noding.node_lines` does.
-    """
+    """Return the noded graph of lines, in which nodes of degree 2 stay; raises LayerError as `node_lines` does."""
     graph, _ = node_lines(lines, tolerance_m, name)
     return RoadGraph(replace(graph, origin=None), np.repeat(np.asarray(graph.origin), graph.sizes), lines)
 

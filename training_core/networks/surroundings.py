@@ -44,10 +44,7 @@ class Surroundings:
     half_pixel_m: float = 0.0
 
     def evidence(self, probability: np.ndarray) -> np.ndarray:
-        """Return the log odds of road probabilities, less those of the threshold: (n,) float64, each.
-
-        NaN if the threshold is.
-        """
+        """Return the log odds of road probabilities, (n,) float64, less those of the threshold; NaN without it."""
         if np.isnan(self.threshold):
             return np.full(len(probability), np.nan)
         return log_odds(probability) - log_odds(np.array(self.threshold))

@@ -27,14 +27,6 @@ def directions(score):
     return score.truth_in_proposal.score, score.proposal_in_truth.score
 
 
-@pytest.mark.parametrize(("seed", "by_time"), [(1, False), (2, True)])
-def test_a_network_is_like_itself_bridges_and_all(seed, by_time):
-    roads = contracted(town(seed))
-    score = apls(roads, roads, by_time=by_time)
-    assert (score.score, *directions(score)) == pytest.approx((1, 1, 1), abs=1e-9)
-    assert score.truth_in_proposal.missing == 0
-
-
 def test_networks_that_lie_apart_and_no_roads_score_nothing():
     score = apls(roads_of(LINE), roads_of([(0, 20), (100, 20)]))
     assert (score.score, *directions(score)) == (0, 0, 0)

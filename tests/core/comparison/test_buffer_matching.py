@@ -18,15 +18,6 @@ def as_shape(roads):
     return shapely.union_all(shapely.linestrings(roads.graph.points, indices=roads.graph.owner))
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_a_network_is_complete_and_correct_to_itself(seed):
-    roads = contracted(town(seed))
-    score = score_lines(roads, roads, 3)
-    values = score.completeness, score.correctness, score.quality, score.f1
-    assert values == pytest.approx((1, 1, 1, 1))
-    assert max(values) <= 1
-
-
 def test_networks_that_lie_apart_have_nothing_in_common_and_just_as_far_as_allowed_is_near():
     score = score_lines(roads_of(LINE), roads_of([(0, 3.1), (100, 3.1)]), 3)
     assert (score.completeness, score.correctness, score.quality, score.f1) == (0, 0, 0, 0)

@@ -109,16 +109,6 @@ def test_a_side_road_draws_the_line_no_farther_and_where_all_is_road_nothing_mov
     assert (before.points == after.points).all()
 
 
-def test_parallel_roads_stay_two_and_nodes_stay():
-    two = straight(0, -7).union(straight(0, 7))
-    probability = np.exp(-((from_middle_m(two) / 3) ** 2))
-    before, after = skeleton_and_center(probability > 0.5, probability)
-    assert len(after.edges) == 2
-    assert rms_m(after, two) < 0.1
-    assert (after.nodes == before.nodes).all()
-    assert (after.points[after.is_end] == before.points[before.is_end]).all()
-
-
 def test_values_between_pixels_are_interpolated_whatever_the_strips():
     rng = np.random.default_rng(2)
     image, known = rng.random((40, 30), dtype=np.float32), rng.random((40, 30)) > 0.2

@@ -137,14 +137,6 @@ def test_roads_reach_the_border_of_the_image_and_of_the_data_also_around_a_hole(
     assert not found.roads.intersects(on_map(box(140, 80, 160, 120), SQUARE_PIXELS).buffer(-0.1)).any()
 
 
-def test_confidence_is_the_mean_probability_along_the_line():
-    probability = np.full((200, 300), 0.1, dtype=np.float32)
-    probability[95:105, :150], probability[95:105, 150:] = 0.6, 1.0
-    probability[150:160] = 0.75
-    found = extracted(probability > 0.5, probability=probability)
-    assert sorted(found.roads["confidence"]) == pytest.approx([0.75, 0.8], abs=0.01)
-
-
 @pytest.mark.parametrize("known", [np.ones((200, 300), dtype=bool), np.zeros((200, 300), dtype=bool)])
 def test_nothing_found_is_an_empty_network_and_a_warning(known):
     heard = []

@@ -55,17 +55,6 @@ def test_runs_have_the_components_of_their_mask(mask, diagonal):
     assert len(pairs) == len(set(number.tolist())) == count
 
 
-@settings(deadline=None, max_examples=60)
-@given(MASKS, st.integers(1, 30))
-def test_runs_of_strips_are_those_of_the_whole(mask, rows):
-    frame = frame_of(mask)
-    strips = [runs_of(mask[row : row + rows], row, frame) for row in range(0, len(mask), rows)]
-    whole, put_together = runs(mask), joined(*strips)
-    assert put_together.starts.tolist() == whole.starts.tolist()
-    assert put_together.stops.tolist() == whole.stops.tolist()
-    np.testing.assert_array_equal(drawn(whole, len(mask) // 2, 1, frame), mask[len(mask) // 2][None])
-
-
 @settings(deadline=None, max_examples=100)
 @given(TWO_MASKS)
 def test_hysteresis_keeps_likely_road_connected_to_sure_road(masks):

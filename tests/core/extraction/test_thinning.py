@@ -104,18 +104,6 @@ def test_the_width_is_within_half_a_pixel(width_px, row):
     assert width_m == pytest.approx([2 * width_px], abs=1.0)
 
 
-def test_a_road_cut_by_the_border_or_by_missing_data_has_an_end_there():
-    mask = np.zeros((60, 100), dtype=bool)
-    mask[25:36] = True
-    known = np.ones_like(mask)
-    known[:, 90:] = False
-    mask &= known
-    ends, fixed = ends_of(mask, known)
-    assert sorted(ends.tolist()) == [[0, 30], [89, 30]]
-    skeleton = thin(mask, fixed)
-    assert skeleton[30, :90].all()
-
-
 def test_a_cut_road_has_its_end_in_the_middle_of_the_cut_and_one_along_the_border_none():
     mask = np.zeros((100, 100), dtype=bool)
     rows = np.arange(100)

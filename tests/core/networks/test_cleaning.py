@@ -56,14 +56,6 @@ def test_a_spur_stays_that_is_long_on_the_ground_or_cut_by_the_border():
     assert len(prune_spurs(cut, 10, roads(1.0, is_data_edge=lambda points: points[:, 1] == 0)).edges) == 3
 
 
-def test_of_a_fork_at_a_roads_end_one_side_stays():
-    arm = np.arange(5)
-    graph = traced((30, 60), np.s_[15, 5:50], (15 - arm, 50 + arm), (15 + arm, 50 + arm))
-    pruned = prune_spurs(graph, 10, NARROW)
-    assert len(pruned.edges) == 1
-    assert pruned.nodes[:, 0].max() == 54
-
-
 def test_short_components_go_and_long_ones_stay_with_all_their_lines():
     graph = traced((40, 100), np.s_[5, 5:25], np.s_[20, 5:95], np.s_[20:25, 50], np.s_[35, 5:15])
     kept = drop_short_components(graph, 15)

@@ -56,13 +56,6 @@ def test_each_end_is_joined_once_and_with_the_best():
     assert whole.line(3).tolist() == [[50, 0], [60, 0]]
 
 
-def test_dead_ends_at_the_edge_of_the_data_stay():
-    broken = lines([(0, 0), (50, 0)], [(70, 0), (120, 0)])
-    assert len(joined(broken, is_data_edge=lambda points: points[:, 0] == 50).edges) == 2
-    side = lines([(0, 0), (100, 0)], [(50, 30), (50, 5)])
-    assert len(snapped(side, is_data_edge=lambda points: points[:, 1] == 5).edges) == 2
-
-
 def test_a_gap_on_a_road_that_crosses_gets_a_node_there_but_not_under_a_bridge():
     whole = joined(lines([(0, 0), (40, 0)], [(60, 0), (100, 0)], [(50, -50), (50, 50)]))
     assert places(whole, 4) == [(50, 0)]

@@ -55,12 +55,6 @@ def test_a_main_road_that_bends_to_its_side_road_is_straight_again():
     assert straight.sizes.sum() < graph.sizes.sum()
 
 
-def test_a_junction_without_a_common_point_of_its_roads_stays():
-    graph = lines([(0, 0), (30, 0)], [(30, 0), (60, 2)], [(30, 0), (60, -2)])
-    straight = straighten_junctions(graph, roads(5.0))
-    assert straight.nodes == pytest.approx(graph.nodes, abs=0.1)
-
-
 def test_a_line_is_straight_where_the_border_cuts_its_road():
     graph = lines([(0, 0), (3, 4), (6, 4), (9, 4), (40, 0)])
     straight = straighten_junctions(graph, roads(8.0, is_data_edge=lambda points: points[:, 0] == 0))

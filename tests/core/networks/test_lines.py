@@ -55,16 +55,6 @@ def test_networks_too_far_apart_are_refused():
         shared_plane(layer_at(10, 50), layer_at(20, 50), of="west.gpkg and east.gpkg")
 
 
-def test_parts_of_multi_part_lines_are_lines_and_height_and_points_go():
-    parts = shapely.MultiLineString([[(0, 0, 5), (0.01, 0, 9)], [(0.02, 0, 5), (0.02, 0.01, 5)]])
-    point = shapely.LineString([(0.03, 0), (0.03, 0)])
-    layer = geopandas.GeoDataFrame(geometry=[point, parts], crs="EPSG:4326")
-    lines = lines_in(shared_plane(layer), layer, NOTHING)
-    assert lines.feature.tolist() == [1, 1]
-    assert not shapely.has_z(lines.shapes).any()
-    assert (lines.length_m > 1000).all()
-
-
 @pytest.mark.parametrize(
     ("values", "bridges"),
     [

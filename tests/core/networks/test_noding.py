@@ -77,13 +77,6 @@ def test_lines_drawn_twice_even_partly_or_the_other_way_are_kept_once():
     assert sorted(graph.lengths()) == [10, 10, 20]
 
 
-def test_a_ring_and_a_line_that_crosses_itself_have_edges_that_return():
-    ring, _ = noded([(0, 0), (10, 0), (10, 10), (0, 0)])
-    assert ring.edges.tolist() == [[0, 0]]
-    eight, _ = noded([(0, 0), (20, 20), (20, 0), (0, 20)])
-    assert sorted(eight.lengths()) == pytest.approx([200**0.5, 200**0.5, 20 + 2 * 200**0.5])
-
-
 def test_lines_through_one_point_meet_in_one_node():
     middle, angles = np.array([100 / 3, 200 / 7]), np.array([0.1, 0.7, 1.3, 2.9])
     arms = np.column_stack([np.cos(angles), np.sin(angles)]) * 90

@@ -87,11 +87,6 @@ def test_a_network_of_nothing_is_cleaned_and_exported_with_a_warning(tmp_path, n
     assert read_extract(job.osm) == ({}, {})
 
 
-def test_bridges_of_which_there_are_none_change_nothing(tmp_path, grid, none):
-    job = CleanNetwork(lines=grid, bridges=none, roads=str(tmp_path / "clean.gpkg"))
-    assert cleannetwork.run(job, Reporter())["length_m"] == GRID_M
-
-
 def test_nothing_to_export_nor_to_learn_from_is_refused_with_the_true_reason(tmp_path, none):
     with pytest.raises(LayerError, match="no new road to export"):
         exportchanges.run(

@@ -234,9 +234,3 @@ def test_unusable_inputs_are_named_and_leave_no_output(tmp_path, options, messag
         run(ExportNetwork(**{"lines": lines, "graphml": str(tmp_path / "graph.graphml"), **options}), Reporter())
     assert refused.value.remedy
     assert [path.name for path in tmp_path.iterdir()] == ["lines.gpkg"]
-
-
-def test_lines_without_length_are_refused():
-    layer = geopandas.GeoDataFrame(geometry=[LineString([CORNER, CORNER])], crs=UTM)
-    with pytest.raises(LayerError, match="have no length"):
-        export_layer(layer, ExportNetwork(), Reporter())
