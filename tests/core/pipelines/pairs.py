@@ -51,7 +51,7 @@ _NATIVE = {"engine": "native", "precision": "fp32", "threads": 1}
 _DRAWN = {"rasters": ["@makescene.raster.tif"], "roads": "@makescene.roads.gpkg"}
 _MODEL = {"model": "@finetune.model.safetensors", **_NATIVE}
 RUNS: dict[str, dict[str, Any]] = {
-    "makescene": {"size_px": 512, "layout": "grid", "seed": 1},
+    "makescene": {"size_px": 512, "layout": "grid", "seed": 5},
     "finetune": {**_DRAWN, **_NATIVE, "class_field": "road_class", "steps": 2, "batch_size": 2, "chip_px": 64,
                  "batch_norm": "frozen", "learning_rate": 1e-6, "interpolation": "no"},
     "segment": {**_MODEL, "raster": "@makescene.raster.tif", "folder": ""},
@@ -266,14 +266,14 @@ RIGHT: dict[str, Row] = {
         **_all((LINES, POINTS, PATCHES, SCENES, OSM), Refused("layer", "field 'change'|must be points")),
     },
     "makechallenge.earlier": {CHALLENGE: numbers.equal("kept", "tasks")},
-    "makechallenge.extract": {OSM: Refused("layer", _OWN_IDS), OSC: Refused("labels", "format")},
+    "makechallenge.extract": {OSM: Refused("layer", _OWN_IDS), OSC: Refused("layer", "format")},
     "exportchanges.changes": {
         CHANGES: Refused("layer", "extract"),
         "comparenetworks of an extract.changes.gpkg": same("roads"),
         **_all((NO_LINES, NO_BREAKS), _EMPTY),
         **_all((LINES, POINTS, BREAKS, PATCHES, SCENES, OSM), Refused("layer", "field 'change'|must be lines")),
     },
-    "exportchanges.extract": {OSM: Refused("layer", _OWN_IDS), OSC: Refused("labels", "format")},
+    "exportchanges.extract": {OSM: Refused("layer", _OWN_IDS), OSC: Refused("layer", "format")},
     "exportmodel.model": _model(same("megabytes", within=0.01), _NO_WEIGHTS, _NO_WEIGHTS),
     "quantize.model": _model(numbers.alike, numbers.alike, Refused("model", "already quantized")),
     "quantize.rasters": _image(numbers.alike, numbers.alike),

@@ -11,7 +11,7 @@ from shapely.geometry import LineString, box
 from tests.core.support.rasters import NORTH_UP, write_layer, write_raster
 from tests.core.support.towns import ROAD_M, ROADS, SIDE_PX, image_of, on_map, plant_model
 from training_core.errors import LabelError, OutputError
-from training_core.events import Progress, Reporter, Warning
+from training_core.events import Reporter, Warning
 from training_core.jobs import Evaluate, Segment
 from training_core.pipelines import evaluate, segment
 
@@ -95,24 +95,6 @@ def test_without_an_area_what_is_far_from_roads_counts_nowhere(planted, tmp_path
     near = np.s_[35:65]
     for name, value in expected_scores(found[near], truth[near]).items():
         assert result["pixel"][name] == pytest.approx(value, abs=0.02), name
-
-
-def test_several_images_add_up(planted, tmp_path):
-    upper, lower = Affine(1, 0, NORTH_UP.c, 0, -1, NORTH_UP.f), NORTH_UP @ Affine.translation(0, SIDE_PX)
-    whole = image_of(np.zeros((2 * SIDE_PX, SIDE_PX), bool))
-    lines = [on_map(road) for road in ROADS]
-    roads = write_layer(tmp_path / "roads.gpkg", *lines)
-    aoi = write_layer(tmp_path / "aoi.gpkg", on_map(box(0, 0, SIDE_PX, 2 * SIDE_PX)))
-    first = write_raster(tmp_path / "a.tif", whole[:, :SIDE_PX], transform=upper, photometric="rgb")
-    second = write_raster(tmp_path / "b.tif", whole[:, SIDE_PX:], transform=lower, photometric="rgb")
-    common = {"roads": roads, "aoi": aoi, "model": planted, "tile_px": SIDE_PX, "halo": "0"}
-    events = []
-    both = score(Reporter(events.append), rasters=(first, second), **common)
-    at_once = score(rasters=(write_raster(tmp_path / "c.tif", whole, photometric="rgb"),), **common)
-    for name in SCORES:
-        assert both["pixel"][name] == pytest.approx(at_once["pixel"][name], abs=1e-9)
-    fractions = [event.fraction for event in events if isinstance(event, Progress)]
-    assert fractions == sorted(fractions) and fractions[-1] > 0.95
 
 
 def test_roads_that_lie_beside_are_forgiven_within_the_tolerance(town, learned, tmp_path):

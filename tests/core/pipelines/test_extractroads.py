@@ -6,8 +6,7 @@ from shapely.geometry import box
 
 from tests.core.support.rasters import files, write_layer, write_raster
 from tests.core.support.towns import ROAD_M, ROADS, SIDE_PX, image_of, on_map
-from training_core.errors import Cancelled
-from training_core.events import Progress, Reporter, Warning
+from training_core.events import Reporter, Warning
 from training_core.jobs import ExtractRoads, Segment, Vectorize
 from training_core.pipelines import extractroads, segment, vectorize
 
@@ -62,14 +61,6 @@ def test_the_area_limits_the_roads(town, learned, tmp_path):
     assert len(roads) and roads.within(area.buffer(0.1)).all()
 
 
-def test_progress_rises_over_both_parts(town, learned, tmp_path):
-    events = []
-    extract(tmp_path, Reporter(events.append), raster=town.raster, model=learned.model, tile_px=96, halo="0")
-    fractions = [event.fraction for event in events if isinstance(event, Progress)]
-    assert fractions == sorted(fractions) and fractions[-1] == 1
-    assert any(fraction < 0.8 for fraction in fractions) and any(0.8 < fraction < 1 for fraction in fractions)
-
-
 def test_an_image_without_roads_gives_an_empty_network_and_a_word(learned, tmp_path):
     raster = write_raster(tmp_path / "field.tif", image_of(np.zeros((SIDE_PX, SIDE_PX), bool)), photometric="rgb")
     events = []
@@ -77,11 +68,3 @@ def test_an_image_without_roads_gives_an_empty_network_and_a_word(learned, tmp_p
     assert result["count"] == 0 and result["length_m"] == 0 and result["components"] == 0
     assert roads.empty and roads.crs is not None
     assert any("No roads were found" in event.message for event in events if isinstance(event, Warning))
-
-
-def test_a_run_cancelled_while_vectorizing_leaves_nothing(town, learned, tmp_path):
-    events = []
-    reporter = Reporter(events.append, lambda: any(getattr(event, "fraction", 0) > 0.85 for event in events))
-    with pytest.raises(Cancelled):
-        extract(tmp_path, reporter, raster=town.raster, model=learned.model, mask=str(tmp_path / "mask.tif"))
-    assert files(tmp_path) == []

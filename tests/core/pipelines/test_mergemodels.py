@@ -65,15 +65,6 @@ def test_a_model_weighs_as_much_as_its_labeled_pixels(offices, tmp_path):
     assert any("west.safetensors: 25.0%" in event.message for event in told if isinstance(event, Log))
 
 
-def test_given_weights_count_instead(offices, tmp_path):
-    result, merged, _ = merge(tmp_path, offices, weights=(3.0, 1.0))
-    west, east = (load_weights(path)[0] for path in offices)
-    torch.testing.assert_close(
-        merged["encoder.conv1.weight"], 0.75 * west["encoder.conv1.weight"] + 0.25 * east["encoder.conv1.weight"]
-    )
-    assert result["shares"] == [0.75, 0.25]
-
-
 def test_statistics_are_measured_on_the_images_and_nothing_else_changes(offices, town, tmp_path):
     (tmp_path / "without").mkdir()
     told = []
@@ -175,14 +166,6 @@ def test_a_model_that_does_not_say_what_it_learned_from_needs_a_weight(offices, 
     office(Path(path), planted, 3, training=BASE)
     assert path in refused(tmp_path, (offices[0], path), JobError)
     assert merge(tmp_path, (offices[0], path), weights=(1.0, 1.0))[0]["shares"] == [0.5, 0.5]
-
-
-def test_models_and_weights_must_be_as_many(offices):
-    job = {"models": offices, "model": "merged.safetensors"}
-    for wrong in ({"models": offices[:1]}, {"weights": (1.0,)}, {"weights": (1.0, 1.0, 1.0)}):
-        with pytest.raises(JobError, match="only one|2 models"):
-            MergeModels(**{**job, **wrong}).validate()
-    MergeModels(**job, weights=(1.0, 2.0)).validate()
 
 
 def test_no_source_is_overwritten_and_a_stopped_merge_leaves_nothing(offices, tmp_path):

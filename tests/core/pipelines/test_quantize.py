@@ -99,13 +99,6 @@ def test_another_runtime_runs_it_too(quantized, samples):
 
 
 @pytest.mark.slow
-def test_without_drawn_roads_the_masks_must_agree(town, learned, tmp_path):
-    path = tmp_path / "town.onnx"
-    result = quantize.run(job_of(town, learned.model, path), Reporter())
-    assert "iou" not in result and result["agreement"] >= 0.995
-
-
-@pytest.mark.slow
 def test_an_exported_model_serves_as_well_but_not_a_quantized_one(town, learned, quantized, tmp_path):
     exported = str(tmp_path / "exported.onnx")
     exportmodel.run(ExportModel(model=learned.model, onnx=exported), Reporter())
@@ -174,14 +167,6 @@ def test_pieces_are_of_any_size_and_hold_what_the_image_holds(tmp_path, planted)
     assert whole.images.shape == (1, 3, 128, 160)
     for each in (*found, whole):
         assert each.images.shape[2:] == each.known.shape and (each.images[0, :, ~each.known] == 0).all()
-
-
-def test_of_several_images_each_gives_pieces(tmp_path, town, planted):
-    other = write_raster(tmp_path / "other.tif", image_of(true_roads(), seed=1))
-    wanted = load_network(planted)[1].input
-    first, again = (collect_samples([town.raster, other], wanted, 6, 64, Reporter()) for _ in range(2))
-    assert len(first) == 6
-    assert all((one.images == two.images).all() for one, two in zip(first, again))
 
 
 def test_labels_lie_where_they_are_drawn(town, planted):

@@ -1,6 +1,5 @@
 import dataclasses
 
-import geopandas
 import numpy as np
 import pytest
 import rasterio
@@ -9,7 +8,7 @@ from rasterio.enums import ColorInterp
 from rasterio.features import rasterize
 from shapely.geometry import Polygon, box
 
-from tests.core.support.rasters import NORTH_UP, files, write_layer, write_raster
+from tests.core.support.rasters import files, write_layer, write_raster
 from tests.core.support.towns import SIDE_PX, image_of, on_map, plant_model, true_roads
 from training_core.errors import Cancelled, ImageryError, ResourceError
 from training_core.events import Log, Progress, Reporter
@@ -68,14 +67,6 @@ def test_on_pixels_of_its_resolution_the_mask_lies_pixel_on_pixel(town, planted,
     assert mask.colorinterp == (ColorInterp.palette,)
     assert mask.colormap(1)[1] == ROAD_COLOR != mask.colormap(1)[0] and mask.colormap(1)[255][3] == 0
     assert mask.descriptions == ("road",) and probability.descriptions == ("road probability",)
-
-
-def test_an_image_of_another_resolution_is_worked_through_at_the_models(tmp_path, planted):
-    fine = np.kron(image_of(true_roads()[:96, :96]), np.ones((1, 2, 2), np.uint8))
-    raster = write_raster(tmp_path / "fine.tif", fine, transform=NORTH_UP @ Affine.scale(0.5))
-    _, mask, _ = segment(tmp_path, raster=raster, model=planted)
-    assert mask.shape == (96, 96)
-    assert tuple(mask.bounds) == pytest.approx((NORTH_UP.c, NORTH_UP.f - 96, NORTH_UP.c + 96, NORTH_UP.f))
 
 
 @pytest.mark.parametrize("threshold", [0.0, 107 / 254, 1.0])
@@ -141,22 +132,6 @@ def test_outside_the_area_there_is_nothing(town, planted, tmp_path):
     assert "Tile 1 of 24" in tiles  # 4 columns, 6 rows: those that the area's bounds touch
 
 
-def test_speed_counts_what_was_worked_through(planted, tmp_path):
-    raster = write_raster(tmp_path / "large.tif", np.ones((3, 3000, 3000), np.uint8), photometric="rgb")
-    corner = write_layer(tmp_path / "aoi.gpkg", on_map(box(0, 0, 20, 20)))
-    result, *_ = segment(tmp_path, raster=raster, model=planted, aoi=corner, tile_px=32, halo="0")
-    assert 0 < result["megapixels_per_s"] < 32 * 32 / 1e6 / 0.001
-
-
-def test_a_layer_within_a_file_limits_the_work(town, planted, tmp_path):
-    path = tmp_path / "both.gpkg"
-    write_layer(path, on_map(box(0, 0, 50, 50)))
-    geopandas.GeoDataFrame(geometry=[on_map(box(100, 100, 150, 150))], crs="EPSG:32633").to_file(path, layer="other")
-    _, mask, _ = segment(tmp_path, raster=town.raster, model=planted, aoi=f"{path}|layername=other")
-    known = mask.read(1) != 255
-    assert known[100:150, 100:150].all() and known.sum() == 2500
-
-
 def test_tiles_leave_no_seams_where_the_halo_is_exact(planted, tmp_path, tile_px=100):
     """On an image that is longer than two of its halos."""
     raster = write_raster(tmp_path / "street.tif", np.tile(image_of(true_roads())[:, :90], (1, 1, 7)))
@@ -172,28 +147,6 @@ def test_a_raster_of_any_size_is_covered_to_its_last_pixel(tmp_path, planted, sh
     raster = write_raster(tmp_path / "small.tif", image_of(np.zeros(shape, bool)))
     _, mask, _ = segment(tmp_path, raster=raster, model=planted)
     assert mask.shape == shape and set(np.unique(mask.read(1))) <= {0, 1}
-
-
-@pytest.mark.parametrize("dtype", ["uint16", "float64"])
-def test_any_type_of_number_is_read(tmp_path, planted, dtype):
-    raster = write_raster(tmp_path / "image.tif", image_of(true_roads()).astype(dtype))
-    _, _, expected = segment(
-        tmp_path / "byte", raster=write_raster(tmp_path / "byte.tif", image_of(true_roads())), model=planted
-    )
-    _, _, probability = segment(tmp_path, raster=raster, model=planted)
-    np.testing.assert_array_equal(probability.read(1), expected.read(1))
-
-
-def test_bands_are_found_by_their_names(tmp_path, planted):
-    values = image_of(true_roads(), 4)
-    values[0] //= 2
-    in_order = write_raster(tmp_path / "rgb.tif", values[:3], photometric="rgb")
-    turned = write_raster(tmp_path / "nir.tif", values[[3, 2, 1, 0]], photometric="minisblack")
-    with rasterio.open(turned, "r+") as dataset:
-        dataset.colorinterp = [ColorInterp.gray, ColorInterp.blue, ColorInterp.green, ColorInterp.red]
-    _, _, expected = segment(tmp_path / "expected", raster=in_order, model=planted)
-    _, _, probability = segment(tmp_path, raster=turned, model=planted)
-    np.testing.assert_array_equal(probability.read(1), expected.read(1))
 
 
 def test_large_results_have_overviews(tmp_path, planted):
@@ -276,9 +229,3 @@ def test_an_image_without_data_in_the_area_is_refused_and_nothing_is_left(tmp_pa
     with pytest.raises(ImageryError, match=r"empty\.tif has no data"):
         segment(tmp_path / "out", raster=raster, model=planted, aoi=aoi)
     assert files(tmp_path / "out") == []
-
-
-def test_a_model_of_other_bands_by_name_and_number_is_refused(town, tmp_path):
-    model = plant_model(tmp_path / "nir.safetensors", ("nir",))
-    with pytest.raises(ImageryError, match=r"3 image bands \(red, green, blue\).*1 \(nir\)"):
-        segment(tmp_path / "out", raster=town.raster, model=model)

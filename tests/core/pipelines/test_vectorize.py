@@ -44,13 +44,6 @@ def test_the_job_writes_roads_and_nodes_and_returns_their_numbers(tmp_path):
     assert fractions == sorted(fractions)
 
 
-def test_roads_and_nodes_can_share_a_geopackage(tmp_path):
-    path = str(tmp_path / "network.gpkg")
-    run(Vectorize(raster=road_raster(tmp_path / "mask.tif"), roads=path, nodes=path), Reporter())
-    assert len(geopandas.read_file(path, layer="roads")) == 4
-    assert len(geopandas.read_file(path, layer="nodes")) == 5
-
-
 def test_an_empty_mask_gives_an_empty_layer(tmp_path):
     raster = road_raster(tmp_path / "mask.tif", np.zeros((50, 50), dtype=np.uint8))
     result = run(Vectorize(raster=raster, roads=str(tmp_path / "roads.gpkg")), Reporter())
@@ -76,14 +69,6 @@ def test_a_probability_in_bytes_is_scaled_and_cut_at_the_threshold(tmp_path):
     assert [len(roads) for roads in found] == [2, 1, 0]
     assert found[1]["confidence"][0] == pytest.approx(203 / 254, abs=1e-3)
     assert found[1]["length_m"][0] == pytest.approx(250, abs=2)
-
-
-def test_a_probability_in_floats_with_missing_values(tmp_path):
-    values = np.full((200, 300), 0.2, dtype=np.float32)
-    values[95:105], values[:, 250:] = 0.7, np.nan
-    raster = road_raster(tmp_path / "p.tif", values)
-    result = run(Vectorize(raster=raster, roads=str(tmp_path / "r.gpkg")), Reporter())
-    assert result["length_m"] == pytest.approx(250, abs=2)
 
 
 @pytest.mark.parametrize("nodata", [0, 255])

@@ -1,6 +1,5 @@
 """The street plans of scenes: what each kind is known by, and what all of them keep to."""
 
-import dataclasses
 from functools import cache
 
 import numpy as np
@@ -9,7 +8,6 @@ import shapely
 
 from training_core.jobs import MakeScene
 from training_core.scenes.layouts import LAYOUTS
-from training_core.scenes.pavement import lay_pavement
 from training_core.scenes.shapes import nodes_of
 from training_core.scenes.streets import SURFACES, WIDTHS_M, plan_streets
 
@@ -57,8 +55,8 @@ def blocks(roads):
 
 
 def test_the_job_offers_the_layouts_that_there_are():
-    layout = next(field for field in dataclasses.fields(MakeScene) if field.name == "layout")
-    assert tuple(layout.metadata["option"].choices) == ("auto", *LAYOUTS)
+    layout = next(field for field in MakeScene.option_fields() if field.name == "layout")
+    assert layout.option.choices == ("auto", *LAYOUTS)
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -140,23 +138,3 @@ def test_places_differ_in_how_they_pave():
         for one in (streets("grid", seed, 128.0).roads for seed in range(12))
     ]
     assert min(paved) < 0.35 and max(paved) > 0.95
-
-
-@pytest.mark.slow
-def test_streets_of_many_lanes_have_lines_between_them():
-    wide = narrow = None
-    for seed in range(40):
-        streets = plan_streets(300.0, "grid", np.random.default_rng(seed))
-        main = streets.roads[streets.roads.road_class == "primary"]
-        if len(main) and main.width_m.min() > 17:
-            wide = wide or (main, lay_pavement(streets).markings)
-        elif len(main) and main.width_m.max() < 15:
-            narrow = narrow or (main, lay_pavement(streets).markings)
-    lines_m = [
-        markings.length[
-            markings.within(shapely.union_all(shapely.buffer(roads.geometry, roads.width_m / 2 - 1.5)))
-        ].sum()
-        / roads.length.sum()
-        for roads, markings in (wide, narrow)
-    ]
-    assert lines_m[0] > 3 * lines_m[1] > 0

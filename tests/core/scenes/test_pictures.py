@@ -94,11 +94,6 @@ def test_the_seasons_show_on_trees_and_on_the_ground(plan, colors):
     assert greenness(dry).mean() < 0.95 * greenness(lush).mean()
 
 
-def test_the_exposure_says_how_bright_a_picture_is(plan):
-    dark, bright = (paint_window(altered(plan, gray=gray), 0, 0, 128, 128).mean() for gray in (0.1, 0.4))
-    assert 4 * dark == pytest.approx(bright, rel=0.05)
-
-
 def test_low_sun_and_aslant_a_part_is_painted_as_in_the_whole():
     sun = {"sun_altitude": np.radians(25), "turned": 0.5}
     plan = altered(plan_scene(320, 3, 0.25), sun, lean=np.array([0.5, 0.2]))

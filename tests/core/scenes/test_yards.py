@@ -4,12 +4,10 @@ from dataclasses import replace
 from functools import cache
 
 import numpy as np
-import pytest
 import shapely
 
 from training_core.scenes.biomes import BIOMES, HOUSE
 from training_core.scenes.land import plan_land
-from training_core.scenes.shapes import is_clear, spots, table
 from training_core.scenes.streets import plan_streets
 
 
@@ -42,16 +40,3 @@ def test_gardens_lie_behind_the_street_and_hold_what_lies_on_them():
     assert set(patches.kind) == {0, 1, 2, 3}
     assert patches.area.between(3, 300).all()
     assert len(land.drives) == len(houses)
-
-
-def test_spots_lie_on_roads_and_what_touches_taken_ground_is_not_clear():
-    roads = place().roads
-    row, center, along = spots(roads, 20.0, np.random.default_rng(0))
-    assert len(row) == pytest.approx(roads.length.sum() / 20, rel=0.1)
-    assert (shapely.distance(shapely.points(center), roads.geometry.to_numpy()[row]) < 0.2).all()
-    ahead = center + 2 * np.column_stack([np.cos(along), np.sin(along)])
-    off_m = shapely.distance(shapely.points(ahead), roads.geometry.to_numpy()[row])
-    assert np.median(off_m) < 0.1
-    taken = table(shapely.box([0, 20], 0, [10, 30], 10))
-    shapes = shapely.box([2, 10, 12, 25], 2, [4, 12, 18, 40], 4)
-    assert is_clear(shapes, taken).tolist() == [False, False, True, False]
