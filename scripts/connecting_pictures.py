@@ -1,4 +1,4 @@
-"""The guide's pictures of how extracted roads connect: carriageways, a roundabout, joined gaps, likely breaks.
+"""The guide's pictures of how extracted roads connect: carriageways, a ring road, joined gaps, likely breaks.
 
 Run with the runtime's Python: `$(make -s runtime-python) -m scripts.connecting_pictures FOLDER`. The
 scenes are generated, and the probability has the errors that a model makes; see extraction_pictures.py.
@@ -34,7 +34,7 @@ from training_core.jobs import Vectorize
 from training_core.networks.network_tables import Network
 from training_core.scenes.scene import SCENE_CRS, make_scene
 
-SIZE_PX, FIRST = 1024, 10
+SIZE_PX, PART_PX, FIRST = 1024, 330, 10
 JOINED = "#009E73"
 
 
@@ -47,9 +47,12 @@ def main() -> None:
     image, network = found("highway", SEED)
     save(folder / "carriageways.png", image, (0, 0, SIZE_PX), network, draw_carriageways)
     image, network = found("radial", SEED)
-    save(folder / "roundabout.png", image, (340, 355, 330), network, draw_roads)
+    save(folder / "ring.png", image, (340, 355, PART_PX), network, draw_roads)
     image, network = found("organic", SEED)
-    save(folder / "gaps.png", image, (400, 500, 330), network, draw_links)
+    joined = network.links[network.links["outcome"] == "joined"]
+    middle = joined.geometry.iloc[int(joined.length.argmax())].centroid
+    left, top = (int(np.clip(at - PART_PX / 2, 0, SIZE_PX - PART_PX)) for at in (middle.x, middle.y))
+    save(folder / "gaps.png", image, (left, top, PART_PX), network, draw_links)
     save(folder / "breaks.png", image, (0, 0, SIZE_PX), network, draw_breaks)
 
 
