@@ -84,9 +84,10 @@ test: lint test-core test-plugin test-package test-end-to-end
 lint: build/core-test-packages.stamp
 	PYTHONPATH=build/core-test-packages "$$(cat build/runtime-python.txt)" -m ruff check --no-cache .
 	PYTHONPATH=build/core-test-packages "$$(cat build/runtime-python.txt)" -m ruff format --no-cache --check .
-	PYTHONPATH=build/core-test-packages "$$(cat build/runtime-python.txt)" -m mypy --cache-dir build/mypy-cache & \
-	PYTHONPATH=build/core-test-packages "$$(cat build/runtime-python.txt)" -m mypy --cache-dir build/mypy-cache-windows \
-	    --platform win32 && wait $$!
+	export PYTHONPATH=build/core-test-packages; \
+	"$$(cat build/runtime-python.txt)" -m mypy --cache-dir build/mypy-cache & core=$$!; \
+	"$$(cat build/runtime-python.txt)" -m mypy --cache-dir build/mypy-cache-windows --platform win32 & windows=$$!; \
+	"$$(cat build/runtime-python.txt)" -m scripts.plugin_types && wait $$core && wait $$windows
 
 test-core: build/core-test-packages.stamp
 	PYTHONPATH=build/core-test-packages "$$(cat build/runtime-python.txt)" $(PYTEST) $(THREE) -m "not slow" \

@@ -73,13 +73,7 @@ def most_memory_gb() -> float:
 
 
 def load(warn: Callable[[str], None] = lambda text: None) -> Settings:
-    """Return the stored settings, clamped to their limits.
-
-    Parameters
-    ----------
-    warn : callable
-        Called with a message for each value that is invalid or was clamped.
-    """
+    """Return the stored settings, clamped to their limits; `warn` is called with a message for each invalid one."""
     kept = QgsSettings()
     values = {field.name: kept.value(f"{KEY}/{field.name}") for field in fields(Settings)}
     texts = {name: str(values[name] or "") for name in ("python", "models_folder")}

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Optional
 
 from qgis.gui import (
     QgsDoubleSpinBox,
@@ -22,6 +23,7 @@ from qgis.PyQt.QtWidgets import QFormLayout, QGroupBox, QLabel, QVBoxLayout, QWi
 from .. import settings
 from ..paths import ICON
 from ..runtime import runtime
+from ..settings import Settings
 from ..translation import tr
 
 PAGE = "roadsegOptions"
@@ -33,7 +35,7 @@ class SettingsPageFactory(QgsOptionsWidgetFactory):
     def __init__(self) -> None:
         super().__init__("RoadSeg", QIcon(str(ICON)), PAGE)
 
-    def createWidget(self, parent: QWidget) -> "SettingsPage":
+    def createWidget(self, parent: Optional[QWidget] = None) -> "SettingsPage":
         """Return a page with the stored settings."""
         return SettingsPage(parent)
 
@@ -62,9 +64,9 @@ class SettingsPage(QgsOptionsPageWidget):
             field.fileChanged.connect(self.isValid)
         self.isValid()
 
-    def settings(self) -> settings.Settings:
+    def settings(self) -> Settings:
         """Return the settings that the page shows."""
-        return settings.Settings(
+        return Settings(
             self.python.filePath().strip(),
             self.threads.value(),
             self.memory_gb.value(),
@@ -83,7 +85,7 @@ class SettingsPage(QgsOptionsPageWidget):
         if self.isValid():
             settings.save(self.settings())
 
-    def _show(self, shown: settings.Settings) -> None:
+    def _show(self, shown: Settings) -> None:
         self.python.setFilePath(shown.python)
         self.threads.setValue(shown.threads)
         self.memory_gb.setValue(shown.memory_gb)

@@ -44,6 +44,10 @@ _PREFIX = re.compile(r'vrt://|/vsi(?:zip|tar|gzip|7z|rar)/|(?:\d+|\w{2,}):(?!//)
 _DELIMITER = re.compile(r'[/:"?},]')
 
 
+# How often a CRS is made anew until it has its definition.
+_TRIES = 3
+
+
 def why_no_file(layer: QgsMapLayer) -> str:
     """Return why only QGIS can open a layer, as a phrase after its name; empty where GDAL opens it by a path."""
     source = layer.source()
@@ -291,9 +295,13 @@ def restored(crs: QgsCoordinateReferenceSystem) -> QgsCoordinateReferenceSystem:
     """Return a CRS again with its definition.
 
     QGIS 3.40 caches each CRS, and a cached one loses its definition when the threads that have used it end. The CRS
-    remains valid and keeps its name, but a layer would be written without it.
+    remains valid and keeps its name, but a layer would be written without it. Another thread that ends may have put the
+    same CRS into the cache just before, so the definition is looked at.
     """
-    QgsCoordinateReferenceSystem.invalidateCache()
-    restored = QgsCoordinateReferenceSystem(crs.authid())
-    restored.setCoordinateEpoch(crs.coordinateEpoch())
-    return restored if restored.isValid() else crs
+    for _ in range(_TRIES):
+        QgsCoordinateReferenceSystem.invalidateCache()
+        restored = QgsCoordinateReferenceSystem(crs.authid())
+        restored.setCoordinateEpoch(crs.coordinateEpoch())
+        if restored.isValid() and restored.toWkt():
+            return restored
+    return crs

@@ -51,7 +51,7 @@ def image_layer(
     ImageryError
         QGIS cannot open the value, or it is a layer of another kind, or a file that holds several rasters.
     """
-    layer = algorithm.parameterAsRasterLayer(parameters, name, context)
+    layer: QgsMapLayer = algorithm.parameterAsRasterLayer(parameters, name, context)
     if layer is not None and layer.isValid():
         return layer
     if layer is not None:
@@ -67,7 +67,7 @@ def image_layer(
         )
     if not isinstance(layer, QgsMeshLayer):
         raise ImageryError(
-            f"The layer {layer.name()} is {_KINDS.get(layer.type(), 'no raster')}, not an image.",
+            f"The layer {layer.name()} is {_KINDS.get(layer.type(), 'of another kind')}, not an image.",
             "Choose a raster or mesh layer.",
         )
     return layer

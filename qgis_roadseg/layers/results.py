@@ -230,7 +230,9 @@ def _count(name: str) -> int:
     """Count the features of a layer by reading them, since not every driver of GDAL reports a full disk on closing."""
     context = QgsProcessingContext()  # which owns the layer
     layer = QgsProcessingUtils.mapLayerFromString(name, context)
-    return 0 if layer is None else sum(1 for _ in layer.getFeatures(QgsFeatureRequest().setNoAttributes()))
+    if layer is None:
+        return 0
+    return len([True for _ in layer.getFeatures(QgsFeatureRequest().setNoAttributes())])
 
 
 def _draft_value(value: Any, draft: Draft) -> Any:

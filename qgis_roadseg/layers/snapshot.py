@@ -29,13 +29,7 @@ from ...training_core.errors import LayerError
 
 
 class LayerSnapshot(QgsFeatureSource):
-    """A layer's features as they are now, unsaved edits included; may be read in any thread.
-
-    Parameters
-    ----------
-    layer : QgsVectorLayer
-        The layer; only used here, so it may be removed later.
-    """
+    """A layer's features as they are now, unsaved edits included; may be read in any thread, and without the layer."""
 
     def __init__(self, layer: QgsVectorLayer, selected_only: bool) -> None:
         super().__init__()

@@ -36,10 +36,7 @@ _POST_PROCESSORS: dict[str, QgsProcessingLayerPostProcessorInterface] = {}
 class StylePostProcessor(QgsProcessingLayerPostProcessorInterface):
     """Applies a style to a loaded result.
 
-    Parameters
-    ----------
-    load : callable
-        Applies the style to a layer; returns a message and whether it succeeded, as QGIS' functions do.
+    `load` does so, and returns a message and whether it succeeded, as QGIS' functions do.
     """
 
     def __init__(self, load: Callable[[QgsMapLayer], tuple[str, bool]]) -> None:

@@ -21,13 +21,7 @@ WAITS_S = (1.0, 5.0, 15.0)
 
 
 class BlockLoader:
-    """Loads blocks of a layer.
-
-    Parameters
-    ----------
-    feedback : QgsProcessingFeedback
-        Receives a line per retry, and says whether the user canceled.
-    """
+    """Loads blocks of a layer; the feedback receives a line per retry, and says whether the user canceled."""
 
     def __init__(self, provider: QgsRasterDataProvider, layer_name: str, feedback: QgsProcessingFeedback) -> None:
         self._provider = provider

@@ -87,13 +87,7 @@ class PaintedLayer(QgsRasterDataProvider):
         height: int,
         feedback: Optional[QgsRasterBlockFeedback] = None,
     ) -> QgsRasterBlock:
-        """Return the painted layer; transparent where it has nothing.
-
-        Returns
-        -------
-        QgsRasterBlock
-            ARGB pixels, premultiplied.
-        """
+        """Return the painted layer in premultiplied ARGB pixels; transparent where it has nothing."""
         if self._layer.thread() is None:
             self._layer.moveToThread(QThread.currentThread())
         image = QImage(width, height, QImage.Format.Format_ARGB32_Premultiplied)

@@ -45,13 +45,7 @@ _REMEDIES = {
 
 
 def handed_on(python: Path) -> dict[str, str]:
-    """Return environment variables for pip and uv; what is set already stays as it is.
-
-    Parameters
-    ----------
-    python : Path
-        The Python whose pip is to run, if one does.
-    """
+    """Return environment variables for uv, or the pip of a Python; what is set already stays as it is."""
     variables = {
         **{"UV_SYSTEM_CERTS": "1", "UV_NATIVE_TLS": "1", "UV_HTTP_TIMEOUT": "60"},
         **{"PIP_DEFAULT_TIMEOUT": "60", "PIP_RESUME_RETRIES": "20"},  # the latter from 25.1; others do not read it

@@ -53,13 +53,7 @@ _FOREIGN = (
 
 
 class LineReader:
-    """Splits a stream of bytes into lines, however the bytes are chunked.
-
-    Parameters
-    ----------
-    longest : int
-        Limit of a line in bytes; the rest of a longer one is dropped.
-    """
+    """Splits a stream of bytes into lines, however the bytes are chunked; beyond `longest` bytes, a line is cut."""
 
     def __init__(self, longest: int = MAX_LINE) -> None:
         self._longest = longest

@@ -55,7 +55,7 @@ def shareable(text: str, kept: Iterable[Path] = (), with_paths: bool = False) ->
     for path, number in numbers.items():
         name = path.rpartition("/")[2]
         if len(name) >= _MIN_NAME and name in text:
-            text = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", lambda _, number=number: number, text)
+            text = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", number.replace("\\", r"\\"), text)
     return _without_home(text)
 
 

@@ -66,13 +66,7 @@ def death(ending: Ending, last_lines: Sequence[str]) -> RoadSegError:
 
 
 class RunningClock:
-    """Seconds in which this process was running, as far as it looks at the clock often.
-
-    Parameters
-    ----------
-    longest_s : float
-        What takes longer between two looks is time in which the process stood still.
-    """
+    """Seconds in which this process was running: more than `longest_s` between two looks at the clock do not count."""
 
     def __init__(self, longest_s: float) -> None:
         self.now_s = 0.0

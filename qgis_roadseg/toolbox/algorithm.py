@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from qgis.core import (
     QgsProcessing,
@@ -42,7 +42,13 @@ GROUPS = {
 }
 
 
-class InToolbox:
+if TYPE_CHECKING:  # a part of classes that derive from one of QGIS' algorithms
+    _Algorithm = QgsProcessingAlgorithm
+else:
+    _Algorithm = object
+
+
+class InToolbox(_Algorithm):
     """Metadata of an algorithm in the toolbox, whether written in Python or made in Model Designer.
 
     Attributes

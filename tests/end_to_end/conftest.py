@@ -1,4 +1,5 @@
 import os
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,9 +12,10 @@ from osgeo import gdal, ogr, osr  # noqa: E402
 from scripts import headless  # noqa: E402
 from tests.shared_fixtures import make_once  # noqa: E402
 
-# Each of several worker processes has a profile of its own, and computes with one thread.
+# Each process of each run has a profile of its own, so that runs side by side do not meet.
+_OWN = tempfile.TemporaryDirectory(prefix="roadseg-end-to-end-")
+headless.BUILD = Path(_OWN.name)
 if "PYTEST_XDIST_WORKER" in os.environ:
-    headless.BUILD = headless.BUILD / "end-to-end" / os.environ["PYTEST_XDIST_WORKER"]
     os.environ["ROADSEG_THREADS"] = "1"
 gdal.UseExceptions()
 ogr.UseExceptions()

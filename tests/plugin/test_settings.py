@@ -51,11 +51,6 @@ def test_numbers_that_cannot_be_are_clipped_with_a_word(key, value, taken):
     assert len(told) == 1 and f"The setting roadseg/{key} is " in told[0]
 
 
-def test_numbers_beyond_their_limits_are_not_kept():
-    settings.save(Settings(threads=10_000, memory_gb=1e9))
-    assert settings.load() == Settings(threads=os.cpu_count(), memory_gb=4096)
-
-
 def test_a_python_or_a_folder_that_is_not_there_is_refused(tmp_path):
     text = tmp_path / "notes.txt"
     text.touch()

@@ -157,7 +157,7 @@ class DaskWorkers:
     def _reconnected(self, pause_s: float) -> Iterator[tuple[str, News]]:
         """Take the workers of a lost scheduler for lost, and try to reach it again."""
         if self._known:
-            self._reporter.warning(f"The connection to {self.name} is lost; waiting for it for {LOST_S:.0f} s.")
+            self._reporter.warning(f"The connection to {self.name} is lost. Waiting {LOST_S:.0f} s for it.")
         yield from self._forget(set(self._known), is_dead=False)
         self._disconnect()
         try:

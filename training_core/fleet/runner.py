@@ -242,7 +242,7 @@ class FleetRunner:
             attempts[0].kills += 1
             if attempts[0].kills >= MAX_KILLS:
                 guilty = attempts.pop(0)
-                yield failed(guilty.task, _error(f"{guilty.kills} workers died during this task."))
+                yield failed(guilty.task, _error(f"{guilty.kills} workers died while running this task."))
         waiting.again.extendleft(reversed(attempts))
 
     def _warn_of_unfit(self, reporter: Reporter) -> None:

@@ -162,20 +162,25 @@ class FineTune(MaskOptions, RecipeOptions, ProcessOptions, ComputeOptions):
         told = []
         if self.sample == IMAGE and self.batch_norm != "frozen":
             changes["batch_norm"] = "frozen"
-            told.append("Whole images (sample) are computed in tiles one after the other: batch norm is frozen.")
+            told.append(
+                "Batch norm is frozen, because whole images (sample) are computed in tiles one after the other."
+            )
         if self.pipeline_stages > 1:
             asked = 0 if self.processes == AUTO else int(self.processes)
             processes = max(self.pipeline_stages, asked - asked % self.pipeline_stages)
             if self.processes != AUTO and processes != asked:
                 changes["processes"] = str(processes)
-                told.append(f"{processes} processes make pipelines of {self.pipeline_stages} stages (pipeline_stages).")
+                told.append(
+                    f"{processes} processes (processes) are used, a multiple of the {self.pipeline_stages} "
+                    "stages of a pipeline (pipeline_stages)."
+                )
             if self.accumulation < processes:
                 chips = self.batch_size * self.accumulation
                 changes["batch_size"] = batch_size = max(1, chips // processes)
                 changes["accumulation"] = accumulation = max(processes, -(-chips // batch_size))
                 told.append(
-                    f"A step of {accumulation} batches (accumulation) of {batch_size} (batch_size), in place of "
-                    f"{self.accumulation} of {self.batch_size}, fills the stages of the pipeline."
+                    f"A step has {accumulation} batches (accumulation) of {batch_size} (batch_size) instead of "
+                    f"{self.accumulation} of {self.batch_size}, to fill the stages of the pipeline."
                 )
         return replace(self, **changes), told
 
@@ -225,7 +230,7 @@ class FineTune(MaskOptions, RecipeOptions, ProcessOptions, ComputeOptions):
     def _check_pipeline(self) -> None:
         if self.encoder_rate not in (0, 1):
             raise JobError(
-                "The stages of a pipeline (pipeline_stages) learn at one rate, but the encoder is to have its own "
+                "The stages of a pipeline (pipeline_stages) learn at one rate, but the encoder has its own rate "
                 f"(encoder_rate {self.encoder_rate:g}).",
                 "Set the encoder learning rate to 0 or 1, or pipeline stages to 1.",
             )

@@ -94,8 +94,8 @@ class RecipeOptions(StepOptions):
         CHIPS,
         "Sample",
         "Sample of a step: random chips, or whole labeled images, as many as the gradient accumulation. Images are "
-        "computed in tiles with an exact halo, so that loss and gradients are those of the undivided image. They need "
-        "frozen batch norm and take long; batch size and chip size do not matter then.",
+        "computed in tiles with an exact halo, so loss and gradients are those of the undivided image. They freeze "
+        "batch norm and take long. Batch size and chip size do not apply to them.",
         choices=(CHIPS, IMAGE),
     )
     learning_rate: float = advanced_option(

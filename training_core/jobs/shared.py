@@ -91,7 +91,7 @@ class ProcessOptions(Job):
         "Pipeline stages",
         "Number of parts into which a model is divided that is too large for the memory of one process. Each part has "
         "its own process. The batches of the gradient accumulation pass through the parts one after the other. The "
-        "number of processes must be a multiple of the stages.",
+        "number of processes becomes a multiple of the stages, and a step has at least one batch for each process.",
         within=(1, 6),
     )
 

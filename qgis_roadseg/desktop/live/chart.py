@@ -35,13 +35,7 @@ class LiveChart(QWidget):
         return list(self._scores)
 
     def add(self, at_s: float, f1: float) -> None:
-        """Add a score, and paint it.
-
-        Parameters
-        ----------
-        f1 : float
-            From 0 to 1.
-        """
+        """Add an F1 score, and paint it."""
         self._scores.append((at_s, min(max(f1, 0.0), 1.0)))
         self.setToolTip(tr("F1 on held-out blocks: {f1:.2f}").format(f1=f1))
         self.update()

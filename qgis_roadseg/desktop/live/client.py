@@ -132,7 +132,8 @@ class LiveClient(QObject):
 
     def send_labels(self, changes: Sequence[Mapping[str, Any]]) -> None:
         """Send changes of labels, in commands of limited length, one in each turn of the event loop."""
-        command, length = None, 0
+        command: Optional[list[Mapping[str, Any]]] = None
+        length = 0
         for change in changes:
             its_length = len(change["geometry"] or "")
             if command is None or len(command) == MAX_CHANGES or length + its_length > MAX_COMMAND:
@@ -227,6 +228,7 @@ class LiveClient(QObject):
         ending = self._process.ending
         self._process.begin_kill()  # which reaches children that it may have left
         last = self._last
+        end: Any
         if isinstance(last, events.Result):
             end = last.result
         elif isinstance(last, events.Error):

@@ -39,12 +39,9 @@ _RUNNING: "set[ImageRendering]" = set()
 
 
 def view_on(crs: QgsCoordinateReferenceSystem, extent: QgsRectangle, canvas: QgsMapCanvas) -> Optional[QgsRectangle]:
-    """Return the visible part of an image, in the image's CRS; None where the map does not show it.
+    """Return the visible part of an image with an extent, both in its CRS; None where the map does not show it.
 
-    Parameters
-    ----------
-    extent : QgsRectangle
-        The image's, in that CRS; empty or infinite for all of the world.
+    An empty or infinite extent is all of the world.
     """
     try:
         transform = QgsCoordinateTransform(canvas.mapSettings().destinationCrs(), crs, QgsProject.instance())

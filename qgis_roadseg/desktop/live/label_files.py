@@ -31,7 +31,7 @@ from ...translation import tr
 CREATE = "roadseg:createlabellayers"
 
 # Tasks that run: QGIS does not keep Python's part of them alive.
-_RUNNING: "set[QgsTask]" = set()
+_RUNNING: "dict[QgsTask, tuple[Any, ...]]" = {}
 
 
 def create_label_layers(
@@ -39,10 +39,7 @@ def create_label_layers(
 ) -> None:
     """Make label layers as *Create label layers* does, in the background, and load them.
 
-    Parameters
-    ----------
-    on_end : callable
-        Called with the layers by their names in the file, and an error; either is empty.
+    `on_end` is called with the layers by their names in the file, and an error; either is empty.
     """
     feedback, context = ErrorRecorder(), QgsProcessingContext()
     context.setProject(QgsProject.instance())
@@ -50,15 +47,14 @@ def create_label_layers(
     task = QgsProcessingAlgRunnerTask(algorithm, {"INPUT": image.id(), "OUTPUT": path}, context, feedback)
 
     def end(is_made: bool, _: dict[str, Any]) -> None:
-        _RUNNING.discard(task)
+        del _RUNNING[task]
         if is_made:
             _load_one_by_one({name: label_layers.layer_uri(path, name) for name in label_layers.NAMES}, {}, on_end)
         else:
             on_end({}, feedback.error or tr("{path} cannot be written.").format(path=path))
 
-    task.kept = (feedback, context, algorithm)  # which the task does not keep alive
     task.executed.connect(end)
-    _RUNNING.add(task)
+    _RUNNING[task] = (feedback, context, algorithm)  # which the task does not keep alive
     QgsApplication.taskManager().addTask(task)
 
 
@@ -67,7 +63,7 @@ def create_no_road(
 ) -> None:
     """Make the layer of places without road for labels that have none, in the background, and load it."""
     task = _NoRoadTask(beside, crs, on_end)
-    _RUNNING.add(task)
+    _RUNNING[task] = ()
     QgsApplication.taskManager().addTask(task)
 
 
@@ -90,7 +86,7 @@ class _NoRoadTask(QgsTask):
 
     def finished(self, is_done: bool) -> None:
         """Load the layer; QGIS calls this in the main thread."""
-        _RUNNING.discard(self)
+        del _RUNNING[self]
         self._on_end(_load(self._uri, label_layers.NO_ROAD) if is_done else None, self._error)
 
 

@@ -51,13 +51,7 @@ class Content(NamedTuple):
 
 @dataclass(frozen=True)
 class Label:
-    """A feature that the worker knows.
-
-    Parameters
-    ----------
-    layer : str
-        Which label layer: roads, aoi or no_road.
-    """
+    """A feature that the worker knows, of the label layer roads, aoi or no_road."""
 
     layer: str
     key: str
@@ -199,7 +193,8 @@ class _WatchedLayer:
         self.layer, self.name = layer, layer.name()
         self.asked: set[int] = set()
         self._crs, self._wake = crs, wake
-        self._is_all_dirty, self._dirty = True, set()
+        self._is_all_dirty = True
+        self._dirty: set[int] = set()
         self._reading: Optional[Iterator[QgsFeature]] = None
         self._reads_all = False
         self._found: dict[Hashable, Content] = {}

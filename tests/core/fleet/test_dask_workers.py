@@ -133,7 +133,7 @@ def test_a_scheduler_that_is_restarted_loses_nothing(tmp_path):
                     processes.start_worker()
         assert sorted(result.document["seed"] for result in results) == list(range(60))
         assert {result.code for result in results} == {""}
-        assert any("is lost; waiting for it" in text for text in told.warnings)
+        assert any("is lost. Waiting" in text for text in told.warnings)
     assert results_in(folder) == expected
 
 

@@ -89,7 +89,7 @@ def test_a_worker_that_is_killed_costs_nothing_and_a_task_that_kills_workers_fai
     assert len(results) == 13
     (killer,) = [result for result in results if result.code]
     assert killer.task is tasks[0] and killer.code == "worker"
-    assert killer.reason == "3 workers died during this task."
+    assert killer.reason == "3 workers died while running this task."
 
 
 def test_a_cancelled_job_ends_at_once_with_its_processes():

@@ -23,7 +23,7 @@ from qgis.PyQt.QtWidgets import QApplication, QDialog, QDockWidget, QToolBar
 from roadseg.qgis_roadseg import settings
 from roadseg.qgis_roadseg.desktop import first_result
 from roadseg.qgis_roadseg.desktop.menu import ALGORITHMS, Menu
-from roadseg.qgis_roadseg.desktop.settings_page import PAGE, SettingsPage
+from roadseg.qgis_roadseg.desktop.settings_page import SettingsPage
 from roadseg.qgis_roadseg.layers import demo_project
 from roadseg.qgis_roadseg.settings import Settings
 
@@ -135,12 +135,6 @@ def test_a_field_sheet_has_what_the_map_shows_and_prints(window, menu, image, tm
     assert pdf.read_bytes().startswith(b"%PDF")
 
 
-def test_a_field_sheet_of_an_empty_map_opens_too(window, menu):
-    assert window.mapCanvas().extent().isEmpty()
-    entry(window, "sheet").trigger()
-    assert len(window.layouts) == 1
-
-
 def test_the_review_is_of_the_layer_that_is_current(window, menu):
     entry(window, "review").trigger()
     assert "No layer is selected" in messages(window)[0]
@@ -188,12 +182,6 @@ def test_the_menu_tells_what_there_is_of_a_runtime(window, menu, no_runtime, tmp
     assert told() == "Runtime: ready (settings)…"
     ((title, _),) = opened_by(entry(window, "runtime").trigger)
     assert title == "Set up runtime"
-
-
-def test_the_settings_are_a_page_of_qgis_own(window, menu):
-    entry(window, "settings").trigger()
-    page = window.factories[0].createWidget(window.mainWindow())
-    assert window.shown_pages == [PAGE] == [page.objectName()] and window.factories[0].title() == "RoadSeg"
 
 
 def test_the_page_shows_and_keeps_the_settings(tmp_path):

@@ -142,25 +142,6 @@ def test_roads_are_painted_by_confidence_and_where_there_is_none_too():
     assert look_of_a_road("roads", confidence=None) == look_of_a_road("roads", width_m=5.0) == sure
 
 
-def look_of_a_class(road_class):
-    return look_of_a_road("roadsbyclass", "string", road_class=road_class)
-
-
-def test_classes_have_looks_of_their_own_and_those_above_are_wider():
-    classes = ["motorway", "trunk", "primary", "secondary", "tertiary", "residential", "service", "path"]
-    looks = [look_of_a_class(name) for name in classes]
-    widths = [width for _, width in looks]
-    assert len(set(looks)) == len(classes) and widths == sorted(widths, reverse=True)
-    assert look_of_a_class("track")[0] != look_of_a_class("service")[0]
-    assert look_of_a_class(" Primary_link") == look_of_a_class("primary")
-
-
-def test_a_class_that_is_unknown_or_not_told_has_a_look_too():
-    other = look_of_a_class("paved")
-    assert other == look_of_a_class(None) == look_of_a_class("") == look_of_a_road("roadsbyclass", width_m=5.0)
-    assert other not in [look_of_a_class(name) for name in ("motorway", "residential", "unclassified", "path")]
-
-
 def paint(**values):
     """Return how dark a change with such values is painted on white, at its darkest."""
     fields = "".join(f"&field={name}:string" for name in values)

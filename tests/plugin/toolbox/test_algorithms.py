@@ -260,14 +260,6 @@ send("result", result={"pixel": pixel, "relaxed": relaxed, "best": best, "pixels
     assert (options["report"], options["scores"], options["precision"]) == (*outputs.values(), "fp32")
 
 
-def test_evaluate_without_files(received, image, model):
-    options_in_job = received(ANSWER)
-    roads = memory_layer("LineString", "Straßen", "LineString (350001 3059999, 350011 3059999)")
-    result = run("evaluate", {"INPUT": [str(image)], "ROADS": roads, "MODEL": model, "SCORES": "TEMPORARY_OUTPUT"})
-    assert result["SCORES"].endswith(".json") and "REPORT" not in result
-    assert options_in_job()["scores"] == result["SCORES"] and options_in_job()["report"] == ""
-
-
 def test_evaluate_hands_on_folders_and_annotations_of_masks(received, image, model, tmp_path):
     options_in_job = received(ANSWER)
     annotations = tmp_path / "annotations.json"
@@ -395,14 +387,6 @@ send("result", result={"stopped": True, "steps": 30, "validation": {"f1": 0.6}})
     assert f"The best model so far is in {outputs['MODEL']}, {outputs['REPORT']}" in ear.text
     options = options_in_job()
     assert (options["keep_best"], options["resume"]) == (True, False)
-
-
-def test_only_selected_roads_are_handed_on(play_runtime, image, tmp_path):
-    play_runtime(f"import shutil; shutil.copy(job()['options']['roads'], {str(tmp_path / 'seen.gpkg')!r})\n{ANSWER}")
-    roads = memory_layer("LineString", "Straßen", "LineString (350001 3059999, 350011 3059999)")
-    value = QgsProcessingFeatureSourceDefinition(roads.id(), selectedFeaturesOnly=True)
-    run("finetune", {"INPUT": [str(image)], "ROADS": value, "MODEL": str(tmp_path / "model.safetensors")})
-    assert QgsVectorLayer(str(tmp_path / "seen.gpkg"), "", "ogr").featureCount() == 0
 
 
 def test_in_a_task_of_its_own_and_styled_when_loaded(play_runtime, image, tmp_path, qgis_app):

@@ -88,12 +88,6 @@ def test_every_parameter_is_explained(provider):
             assert f"{parameter.description()}: {parameter.help()}" in algorithm.shortHelpString()
 
 
-def test_every_output_has_a_caption(provider):
-    for algorithm in provider.algorithms():
-        for output in algorithm.outputDefinitions():
-            assert CAPTION.fullmatch(output.description()), f"{algorithm.name()}:{output.name()}"
-
-
 def test_the_toolbox_finds_every_algorithm_by_other_words(provider):
     for algorithm in provider.algorithms():
         tags = algorithm.tags()
@@ -130,11 +124,6 @@ def test_what_is_needed_comes_first_and_what_is_rare_and_written_last(provider):
         if algorithm.name() not in ("setupruntime", "makescene", "reportproblem"):  # which take no layer
             assert found[0].name() == "INPUT", algorithm.name()
         assert sum(not rare and not written for written, rare in places) <= 20, algorithm.name()
-
-
-def test_layers_come_before_their_fields_and_these_before_numbers(provider):
-    found = [parameter.name() for parameter in provider.algorithm("finetune").parameterDefinitions()]
-    assert found[:8] == ["INPUT", "ROADS", "MASKS", "AOI", "NO_ROAD", "WIDTH_FIELD", "MINUTES", "WIDTH_M"]
 
 
 def test_meters_are_meters_on_layers_in_degrees_too(provider):

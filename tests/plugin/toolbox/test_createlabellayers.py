@@ -118,11 +118,6 @@ def test_only_a_geopackage_holds_forms_and_styles(image, tmp_path, name):
     assert "Use the extension .gpkg" in told and not (tmp_path / name).exists()
 
 
-def test_a_folder_that_is_not_there_is_told_before_the_work(image, tmp_path):
-    told = failure("createlabellayers", {"INPUT": str(image), "OUTPUT": str(tmp_path / "missing" / "labels.gpkg")})
-    assert "missing cannot be written to" in told
-
-
 def test_a_temporary_file_is_warned_of(image):
     ear = Ear()
     result = run("createlabellayers", {"INPUT": str(image), "OUTPUT": "TEMPORARY_OUTPUT"}, ear)

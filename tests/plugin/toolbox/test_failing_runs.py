@@ -43,24 +43,11 @@ def test_what_cannot_be_is_refused_before_the_work(play_runtime, image, tmp_path
     assert told in str(caught.value)
 
 
-def test_a_folder_that_is_missing_is_refused_before_the_work(play_runtime, image, tmp_path):
-    play_runtime(NETWORK)
-    with pytest.raises(QgsProcessingException, match="missing cannot be written to"):
-        run("vectorize", {"INPUT": str(image), "OUTPUT": str(tmp_path / "missing" / "roads.gpkg")})
-
-
 def test_an_image_that_only_lives_on_a_server_is_refused(play_runtime, tmp_path):
     play_runtime(NETWORK)
     tiles = QgsRasterLayer("type=xyz&url=file:///{z}/{x}/{y}.png", "Kacheln", "wms")
     QgsProject.instance().addMapLayer(tiles)
     assert "The layer Kacheln comes from wms" in failure("vectorize", {"INPUT": tiles, "OUTPUT": "TEMPORARY_OUTPUT"})
-
-
-def test_an_image_that_is_missing_among_others_is_named(play_runtime, image, tmp_path):
-    play_runtime(NETWORK)
-    roads = memory_layer("LineString", "Straßen", "LineString (350001 3059999, 350011 3059999)")
-    values = {"INPUT": [str(image), "/no/such.tif"], "ROADS": roads, "MODEL": str(tmp_path / "model.safetensors")}
-    assert "/no/such.tif cannot be opened as an image" in failure("finetune", values)
 
 
 def test_a_csv_without_geometry_is_called_what_it_is(play_runtime, tmp_path):

@@ -188,13 +188,6 @@ def test_an_extent_in_another_crs_is_taken_to_that_of_the_image(image, seen, val
     assert shape.centroid().asPoint().distance(350010, 3059992) < 0.01
 
 
-def test_an_extent_limits_a_file_along_with_the_area_of_interest(image, seen, values):
-    area = polygons("Gebiet", UTM, QgsRectangle(350000, 3059985, 350005, 3060000))
-    extent = QgsReferencedRectangle(QgsRectangle(350002, 3059990, 350010, 3059996), UTM)
-    segment({**values, "INPUT": str(image), "AOI": area, "EXTENT": extent})
-    assert_same_bounds(area_in(seen)[0].boundingBox(), QgsRectangle(350002, 3059990, 350005, 3059996), within=1e-6)
-
-
 def test_a_file_without_an_extent_is_worked_through_as_it_is(image, seen, values):
     segment({**values, "INPUT": str(image)})
     assert (options_in(seen)["raster"], options_in(seen)["aoi"]) == (str(image), "")
@@ -207,18 +200,6 @@ def test_a_file_of_another_provider_or_memory_is_rendered_too(image, seen, value
     rendered = gdal.Open(str(seen / "raster.tif"))
     assert np.array_equal(rendered.ReadAsArray(), gdal.Open(str(image)).ReadAsArray())
     gdal.Unlink("/vsimem/bild.tif")
-
-
-def test_extract_roads_takes_a_web_map_too(tiles, model, tmp_path, play_runtime):
-    play_runtime("""
-assert open(job()["options"]["raster"], "rb").read(2) == b"II"
-send("error", code="imagery", message=f"{job()['options']['raster']} has no data.", remedy="Choose another.")
-""")
-    import processing
-
-    values = {"INPUT": tiles, "MODEL": model, "OUTPUT": str(tmp_path / "r.gpkg"), "EXTENT": in_mercator(ALL)}
-    with pytest.raises(QgsProcessingException, match="Kacheln has no data. Choose another."):
-        processing.run("roadseg:extractroads", values, feedback=Ear())
 
 
 def test_the_resolution_can_be_given(tiles, seen, values, tmp_path):
@@ -336,16 +317,6 @@ def test_a_mesh_is_painted_at_the_models_resolution(mesh, seen, values):
     assert_same_bounds(area_in(seen)[0].boundingBox(), SQUARE, within=1e-6)
 
 
-def test_a_mesh_in_a_task_of_its_own(mesh, seen, values, qgis_app):
-    context, ear = QgsProcessingContext(), Ear()
-    context.setProject(QgsProject.instance())
-    algorithm = QgsApplication.processingRegistry().createAlgorithmById("roadseg:segment")
-    wanted = {**values, "INPUT": mesh.id(), "EXTENT": QgsReferencedRectangle(SQUARE, mesh.crs())}
-    ends = run_in_task(algorithm, wanted, context, ear, qgis_app)
-    assert ends and ends[0][0], ear.text
-    assert gdal.Open(str(seen / "raster.tif")).ReadAsArray()[0, 199, 199] == pytest.approx(100, abs=2)
-
-
 def test_what_a_mesh_lacks_is_said(mesh, seen, values, tmp_path):
     assert "The layer Gelände has no pixels of its own, and neither an extent" in refusal({**values, "INPUT": mesh})
     extent = QgsReferencedRectangle(SQUARE, UTM)
@@ -386,13 +357,6 @@ def test_a_model_hands_the_raster_of_one_step_on_to_the_next(image, seen, values
     assert fine, ear.text
     assert gdal.Open(str(seen / "raster.tif")).RasterXSize == 40
     assert model.validateChildAlgorithm("then")[0]
-
-
-def test_what_web_maps_need_is_said_in_the_help():
-    algorithm = QgsApplication.processingRegistry().createAlgorithmById("roadseg:segment")
-    names = [parameter.name() for parameter in algorithm.parameterDefinitions()]
-    assert names.index("EXTENT") < names.index("MASK")
-    assert "web map" in algorithm.shortHelpString()
 
 
 def test_a_crs_that_only_the_layer_has_reaches_the_worker(received, model, tmp_path):

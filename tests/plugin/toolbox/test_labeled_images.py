@@ -174,14 +174,6 @@ def test_the_resolution_can_be_given_and_else_is_that_of_the_base_model(tiles, s
         assert "give the ground resolution (RESOLUTION_M)" in told
 
 
-def test_evaluating_renders_at_the_resolution_of_its_model(tiles, seen, values, tmp_path):
-    model = write_model(tmp_path / "model.safetensors", 0.7)
-    labels = {"ROADS": shapes("LineString", "Straßen", across(AREA)), "AOI": areas(AREA)}
-    result = run("evaluate", {**labels, "INPUT": [tiles], "MODEL": model})
-    assert result["PIXELS"] == 9
-    assert gdal.Open(str(seen / "0.tif")).GetGeoTransform()[1] == pytest.approx(0.7 * UNITS_PER_M, rel=0.01)
-
-
 def test_a_web_map_without_labels_that_bound_it_is_refused(tiles, image, seen, values):
     told = failure("finetune", {**values, "INPUT": [tiles], "MASKS": [str(image)]})
     assert "The layer Kacheln comes from wms, and neither an area of interest nor drawn roads say where" in told
@@ -231,9 +223,3 @@ def test_in_a_task_of_its_own_from_a_source_alone(tmp_path, seen, values, qgis_a
     ends = run_in_task(algorithm, {**values, **labels, "INPUT": [source]}, context, ear, qgis_app)
     assert ends and ends[0][0], ear.text
     assert (gdal.Open(str(seen / "0.tif")).ReadAsArray()[3] == 255).all()
-
-
-def test_the_help_says_that_web_maps_are_rendered():
-    for name in ("finetune", "evaluate"):
-        algorithm = QgsApplication.processingRegistry().createAlgorithmById(f"roadseg:{name}")
-        assert "rendered around the labels" in algorithm.shortHelpString()

@@ -39,19 +39,6 @@ def test_the_pages_are_those_that_the_code_makes(pages):
     assert not old, "run `make docs`"
 
 
-def test_a_page_tells_each_parameter_and_result(pages, algorithms):
-    for algorithm in algorithms:
-        page = pages[f"{algorithm.name()}.md"]
-        for parameter in algorithm.parameterDefinitions():
-            row = next(line for line in page.splitlines() if line.startswith(f"| `{parameter.name()}` |"))
-            assert f"| {parameter.description()} |" in row
-            assert row.endswith(f"| {parameter.help()} |")
-        for output in algorithm.outputDefinitions():
-            assert re.search(
-                rf"^\| `{output.name()}` \| .* \| {re.escape(output.description())} \|$", page, re.MULTILINE
-            )
-
-
 def test_defaults_ranges_and_units(pages):
     page = pages["finetune.md"]
     assert "| `WIDTH_M` | Road width (m) | number | 6 | from 0.5 to 100 m |" in page
@@ -86,9 +73,3 @@ def test_every_link_of_a_page_leads_somewhere(pages):
 def test_the_readme_leads_to_every_page(pages):
     linked = re.findall(r"\]\(docs/algorithms/([\w.]+)\)", (ROOT / "README.md").read_text("utf-8"))
     assert sorted(linked) == sorted(set(pages) - {algorithm_pages.INDEX})
-
-
-def test_an_algorithm_without_an_example_is_named(algorithms, monkeypatch):
-    monkeypatch.delitem(EXAMPLES, "segment")
-    with pytest.raises(KeyError, match="algorithm_examples.py: segment"):
-        algorithm_pages.make_pages(algorithms, {})

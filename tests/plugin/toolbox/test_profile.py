@@ -6,7 +6,6 @@ import pytest
 from qgis.core import QgsRasterLayer
 
 from ..support.acting import failure, run
-from ..support.tiles import paint_tiles, tile_layer
 
 pytestmark = pytest.mark.usefixtures("provider", "qgis_new_project")
 
@@ -60,12 +59,6 @@ def test_an_image_or_a_model_that_is_left_empty_is_none_and_a_missing_image_is_n
     assert "none.tif" in failure("profile", {"INPUT": str(tmp_path / "none.tif")})
 
 
-def test_a_web_map_to_profile_has_to_be_exported(received, tmp_path):
-    received(PROFILE)
-    told = failure("profile", {"INPUT": tile_layer(paint_tiles(tmp_path / "tiles"))})
-    assert "The layer Kacheln comes from wms: only QGIS can read it. Export the area that you need" in told
-
-
 def test_what_cannot_be_profiled_is_refused_before_the_run(received):
     received(PROFILE)
     assert "The engine openvino does not train." in failure("profile", {"ENGINE": "openvino"})
@@ -82,12 +75,6 @@ def test_two_profiles_are_compared(received, profile, tmp_path, monkeypatch):
     found = options()
     assert (found["before"], found["after"]) == (str(tmp_path / "before.json"), profile)
     assert (found["report"], found["differences"]) == (outputs["REPORT"], outputs["DIFFERENCES"])
-
-
-def test_a_profile_that_is_missing_is_asked_for(received, profile):
-    received(COMPARE)
-    assert "BEFORE" in failure("compareprofiles", {"INPUT": profile})
-    assert "INPUT" in failure("compareprofiles", {"BEFORE": profile})
 
 
 def test_qgis_opens_no_profile_as_a_layer(received, tmp_path):

@@ -1,5 +1,5 @@
 import pytest
-from qgis.core import QgsApplication, QgsProcessingAlgorithm, QgsProcessingException
+from qgis.core import QgsProcessingAlgorithm, QgsProcessingException
 
 from . import test_conventions
 
@@ -28,13 +28,3 @@ def test_the_provider_is_known_by_its_id_name_and_icon(provider):
     assert not provider.icon().isNull()
     for algorithm in provider.algorithms():
         assert not algorithm.flags() & QgsProcessingAlgorithm.Flag.FlagNoThreading  # which would hold up all of QGIS
-
-
-def test_only_the_format_that_is_written_is_offered(provider):
-    assert provider.supportedOutputRasterLayerExtensions() == ["tif"]
-
-
-def test_every_algorithm_makes_another_of_its_kind(provider):
-    registry = QgsApplication.processingRegistry()
-    for name in IDS:
-        assert registry.createAlgorithmById(f"roadseg:{name}").name() == name

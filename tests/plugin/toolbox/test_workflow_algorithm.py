@@ -16,7 +16,7 @@ from qgis.core import (
     QgsVectorLayer,
 )
 from roadseg.qgis_roadseg import translation
-from roadseg.qgis_roadseg.toolbox.workflow_algorithm import FOLDER, WorkflowAlgorithm, workflow_names
+from roadseg.qgis_roadseg.toolbox.workflow_algorithm import FOLDER, WorkflowAlgorithm
 
 from scripts import processing_models
 
@@ -42,10 +42,6 @@ def test_the_files_are_those_that_the_algorithms_make(name):
     there = QgsProcessingModelAlgorithm()
     assert there.fromFile(str(FOLDER / f"{name}.model3"))
     assert there.toVariant() == processing_models.make_model(name).toVariant(), "run `make docs`"
-
-
-def test_there_is_a_file_for_each_model_and_none_more():
-    assert sorted(processing_models.MODELS) == workflow_names()
 
 
 @pytest.mark.parametrize("name", processing_models.MODELS)
@@ -158,14 +154,6 @@ def test_the_workflows_of_changes_make_a_challenge_of_them_where_one_is_wanted(j
         assert result["CHALLENGE"] == challenge and result["OUTPUT"].featureCount() == 1
 
 
-def test_a_challenge_can_be_all_that_is_wanted(jobs_run, image, tmp_path, model):
-    before = memory_layer("LineString", "OSM", ROAD)
-    challenge = tmp_path / "challenge.geojson"
-    values = {"INPUT": str(image), "MODEL": model, "EXTENT": str(image), "BEFORE": before}
-    run("updateosm", {**values, "ROADS": "TEMPORARY_OUTPUT", "CHALLENGE": str(challenge)})
-    assert challenge.is_file()
-
-
 def test_a_result_that_nobody_asked_for_is_not_reported(jobs_run, image, tmp_path, model):
     roads = tmp_path / "roads.gpkg"
     result = run("maproads", {"INPUT": str(image), "MODEL": model, "OUTPUT": str(roads)})
@@ -191,12 +179,6 @@ def test_a_geopackage_of_image_and_labels_is_its_image(provider, play_runtime, m
     values = {**good_values(algorithm, container, model, tmp_path), "INPUT": container}
     assert "EXTENT" not in values
     assert algorithm.create().checkParameterValues(values, QgsProcessingContext()) == (True, "")
-
-
-def test_no_dialog_suggests_a_challenge(provider):
-    for name in ("updateosm", "changedroads"):
-        challenge = provider.algorithm(name).create().parameterDefinition("CHALLENGE")
-        assert challenge.flags() & challenge.Flag.FlagOptional and not challenge.createByDefault()
 
 
 def test_a_step_that_fails_says_why_and_ends_the_model(play_runtime, image, tmp_path, model):
