@@ -29,10 +29,7 @@ def source(language: str) -> Path:
 def set_locale(locale: str) -> None:
     """Use the language of a locale such as de_AT from now on; English where it has no translation.
 
-    Raises
-    ------
-    ValueError
-        The language's file is not a translation source.
+    Raises ValueError if the language's file is not a translation source.
     """
     language = locale.partition("_")[0]
     _translations.clear()
@@ -48,10 +45,7 @@ def tr(text: str) -> str:
 def read_translations(path: Path) -> dict[str, str]:
     """Return a file's finished translations by source text.
 
-    Raises
-    ------
-    ValueError
-        The file is not a translation source.
+    Raises ValueError if the file is not a translation source.
     """
     reader, found, text = QXmlStreamReader(path.read_bytes()), {}, ""
     while not reader.atEnd():

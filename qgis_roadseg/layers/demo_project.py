@@ -64,10 +64,7 @@ def is_made(folder: Path) -> bool:
 def make(folder: Path) -> Path:
     """Make the project of the scene in a folder, and return the project's path.
 
-    Raises
-    ------
-    OutputError
-        A file cannot be written.
+    Raises OutputError if a file cannot be written.
     """
     paths = files(folder)
     image = QgsRasterLayer(str(paths["image"]), tr("Generated scene"))

@@ -114,10 +114,7 @@ class Destination:
     def connect(self) -> QgsAbstractDatabaseProviderConnection:
         """Return a connection to the database or GeoPackage; it is not used before something is asked of it.
 
-        Raises
-        ------
-        OutputError
-            QGIS has no such provider, or the provider no connections.
+        Raises OutputError if QGIS has no such provider, or the provider no connections.
         """
         metadata = QgsProviderRegistry.instance().providerMetadata(self.provider)
         name = self.path if self.provider == OGR else self.uri
@@ -163,11 +160,8 @@ def _file_name(text: str) -> str:
 def check_destination(destination: Destination) -> None:
     """Check before the work that a result can be written, as far as the file system and QGIS' providers tell.
 
-    Raises
-    ------
-    OutputError
-        A folder is missing or cannot be written to, the path is a folder, the database cannot be reached, or its
-        tables cannot be replaced.
+    Raises OutputError if a folder is missing or cannot be written to, the path is a folder, the database cannot be
+    reached, or its tables cannot be replaced.
     """
     if destination.provider:
         destination.connect()

@@ -51,17 +51,14 @@ class Draft:
     def put_in_place(self, undo: ExitStack, written: str) -> str:
         """Put the complete draft in place, and return the name of the layer.
 
+        Raises OutputError if the former file or table cannot be replaced.
+
         Parameters
         ----------
         undo : ExitStack
             Takes the steps back.
         written : str
             The name of the draft's layer.
-
-        Raises
-        ------
-        OutputError
-            The former file or table cannot be replaced.
         """
         return written
 
@@ -72,17 +69,14 @@ class Draft:
 class FileDraft(Draft):
     """The draft of a file and of those that belong to it, such as a Shapefile's, in a private folder beside them.
 
+    Raises OutputError if the folder cannot be written to.
+
     Parameters
     ----------
     destination : Destination
         A file.
     appends : bool
         Whether features are appended to what is there.
-
-    Raises
-    ------
-    OutputError
-        The folder cannot be written to.
     """
 
     is_apart = True
@@ -108,10 +102,7 @@ class FileDraft(Draft):
     def put_in_place(self, undo: ExitStack, written: str) -> str:
         """See Draft.
 
-        Raises
-        ------
-        OutputError
-            Another program has a file open, or there is no room.
+        Raises OutputError if another program has a file open, or there is no room.
         """
         try:
             new, present = list(self._new.iterdir()), self._present()
@@ -140,16 +131,12 @@ class TableDraft(Draft):
     """The draft of a table: a table of another name in the same database or GeoPackage.
 
     Beside a GeoPackage lies a private folder meanwhile. So the next run knows the tables of runs that were killed.
+    Raises OutputError if the database cannot be reached, or the folder of the GeoPackage cannot be written to.
 
     Parameters
     ----------
     destination : Destination
         A table.
-
-    Raises
-    ------
-    OutputError
-        The database cannot be reached, or the folder of the GeoPackage cannot be written to.
     """
 
     is_apart = True
@@ -195,10 +182,7 @@ class TableDraft(Draft):
     def put_in_place(self, undo: ExitStack, written: str) -> str:
         """See Draft.
 
-        Raises
-        ------
-        OutputError
-            Another program locks the table, or something depends on it.
+        Raises OutputError if another program locks the table, or something depends on it.
         """
         table = self.destination.table
         try:
@@ -240,10 +224,7 @@ class TableDraft(Draft):
 def draft_of(destination: Destination, appends: bool) -> Draft:
     """Return a draft of a destination; an append to a table goes into the table itself.
 
-    Raises
-    ------
-    OutputError
-        See FileDraft and TableDraft.
+    Raises OutputError; see FileDraft and TableDraft.
     """
     if destination.is_temporary or (appends and destination.provider):
         return Draft(destination)

@@ -73,12 +73,8 @@ def raster_path(layer: QgsMapLayer) -> str:
     """Return the layer's dataset name for GDAL, with an absolute path: that path, or the name of a subdataset.
 
     A CRS or no data value that the user has given to the layer, in QGIS alone, is part of the name:
-    vrt://town.tif?a_srs=EPSG:32645&a_nodata=0.0.
-
-    Raises
-    ------
-    ImageryError
-        GDAL cannot open the layer by a dataset name, or not as QGIS does, or the file holds several rasters.
+    vrt://town.tif?a_srs=EPSG:32645&a_nodata=0.0. Raises ImageryError if GDAL cannot open the layer by a dataset name,
+    or not as QGIS does, or the file holds several rasters.
     """
     if not isinstance(layer, QgsRasterLayer):
         check_no_container(layer.source())
@@ -141,10 +137,7 @@ def training_data(values: Any) -> list[str]:
 def check_no_container(path: str) -> None:
     """Check that a file is not a container of several rasters, of which the user must choose one.
 
-    Raises
-    ------
-    ImageryError
-        It is.
+    Raises ImageryError if it is.
     """
     inner = QgsProviderRegistry.instance().querySublayers(path) if os.path.isfile(path) else []
     rasters = [one.uri() for one in inner if one.type() == Qgis.LayerType.Raster and one.uri() != path]
@@ -179,10 +172,7 @@ def _path_before(text: str) -> str:
 def check_crs(source: QgsFeatureSource) -> None:
     """Check that a source has a coordinate reference system.
 
-    Raises
-    ------
-    LayerError
-        It has none.
+    Raises LayerError if it has none.
     """
     if not source.sourceCrs().isValid():
         raise LayerError(f"The layer {source.sourceName()} has no coordinate reference system.", "Set the layer's CRS.")
@@ -216,17 +206,13 @@ def write_source(
 ) -> dict[str, str]:
     """Write a source's features, selection and filter applied, to a new GeoPackage, and return its fields' names there.
 
+    Raises LayerError if the source has no coordinate reference system, lacks a field, or a feature cannot be read or
+    written. Raises Cancelled if the user stopped it.
+
     Parameters
     ----------
     source : QgsFeatureSource
         Lines or polygons; curves are written as straight segments.
-
-    Raises
-    ------
-    LayerError
-        The source has no coordinate reference system, lacks a field, or a feature cannot be read or written.
-    Cancelled
-        The user stopped it.
     """
     check_crs(source)
     name, known = source.sourceName(), source.fields().names()
@@ -262,10 +248,7 @@ def write_shape(
 ) -> None:
     """Write one polygon or multipolygon to a new GeoPackage.
 
-    Raises
-    ------
-    OutputError
-        The file cannot be written.
+    Raises OutputError if the file cannot be written.
     """
     feature, multiple = QgsFeature(), QgsGeometry(shape)
     multiple.convertToMultiType()

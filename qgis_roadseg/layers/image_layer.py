@@ -44,12 +44,8 @@ def image_layer(
 ) -> QgsMapLayer:
     """Return the raster or mesh layer that is the value of a parameter.
 
-    A file that holds one raster beside layers of other kinds means the raster.
-
-    Raises
-    ------
-    ImageryError
-        QGIS cannot open the value, or it is a layer of another kind, or a file that holds several rasters.
+    A file that holds one raster beside layers of other kinds means the raster. Raises ImageryError if QGIS cannot open
+    the value, or it is a layer of another kind, or a file that holds several rasters.
     """
     layer: QgsMapLayer = algorithm.parameterAsRasterLayer(parameters, name, context)
     if layer is not None and layer.isValid():
@@ -78,10 +74,7 @@ def image_layers(
 ) -> list[QgsMapLayer]:
     """Return the raster and mesh layers that are the value of a parameter, one or a list; see `image_layer`.
 
-    Raises
-    ------
-    ImageryError
-        As for `image_layer`.
+    Raises ImageryError as for `image_layer`.
     """
     given = parameters.get(name)
     values = given if isinstance(given, (list, tuple)) else [given]
@@ -97,15 +90,12 @@ def extent_on(
 ) -> Optional[QgsGeometry]:
     """Return the value of an extent parameter, transformed to a layer's CRS.
 
+    Raises JobError if the extent is infinite or empty; see `work_area.check_extent`.
+
     Returns
     -------
     QgsGeometry or None
         A polygon; None if no extent is given.
-
-    Raises
-    ------
-    JobError
-        The extent is infinite or empty; see `work_area.check_extent`.
     """
     if parameters.get(name) in (None, ""):
         return None

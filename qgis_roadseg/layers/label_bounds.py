@@ -18,10 +18,7 @@ def bounds_of(
 ) -> list[QgsRectangle]:
     """Return the bounds of each line or polygon of the sources, in a layer's CRS, where it has such a place.
 
-    Raises
-    ------
-    LayerError
-        A source has no CRS, or a geometry is invalid and Processing is set to stop there.
+    Raises LayerError if a source has no CRS, or a geometry is invalid and Processing is set to stop there.
     """
     request = QgsFeatureRequest().setNoAttributes().setDestinationCrs(layer.crs(), context.transformContext())
     bounds = []

@@ -78,10 +78,7 @@ def titles(tr: Callable[[str], str]) -> dict[str, str]:
 def check_new(path: str) -> None:
     """Check that a path has a GeoPackage's extension, and that no file exists there, which may hold labels.
 
-    Raises
-    ------
-    OutputError
-        Either is not so.
+    Raises OutputError if either is not so.
     """
     if not path.lower().endswith(_SUFFIX):
         raise OutputError(
@@ -100,12 +97,8 @@ def write_label_layers(
     """Write a GeoPackage with layers of roads, areas of interest and places without road, their forms and styles.
 
     Styles and forms are stored in the table `layer_styles` as the layers' defaults, so QGIS finds them wherever the
-    file is opened. The file appears whole or not at all.
-
-    Raises
-    ------
-    OutputError
-        See `check_new`; or the file cannot be written.
+    file is opened. The file appears whole or not at all. Raises OutputError; see `check_new`; or the file cannot be
+    written.
     """
     check_new(path)
     try:
@@ -126,17 +119,13 @@ def write_label_layers(
 def write_no_road(beside: str, crs: QgsCoordinateReferenceSystem, transforms: QgsCoordinateTransformContext) -> str:
     """Write the layer of places without road for labels that have none yet, and return its URI.
 
-    It goes into their file if that is a GeoPackage without one, else into a new file next to it.
+    It goes into their file if that is a GeoPackage without one, else into a new file next to it. Raises OutputError if
+    it cannot be written.
 
     Parameters
     ----------
     beside : str
         The file of the other labels, or the image.
-
-    Raises
-    ------
-    OutputError
-        It cannot be written.
     """
     wanted = LabelLayers(crs, [], WIDTH.default)
     path = beside if _takes_no_road(beside) else _free_path(Path(beside))

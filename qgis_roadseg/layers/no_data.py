@@ -55,10 +55,8 @@ def _bands(provider: QgsRasterDataProvider) -> range:
 def check_no_data(layer: QgsMapLayer) -> None:
     """Check that the worker can read a layer with the no data values that it has in QGIS.
 
-    Raises
-    ------
-    ImageryError
-        The layer has values of its own in QGIS, and an alpha band, a scale, or bands with other values.
+    Raises ImageryError if the layer has values of its own in QGIS, and an alpha band, a scale, or bands with other
+    values.
     """
     if not isinstance(layer, QgsRasterLayer) or own_ranges(layer) is None:
         return

@@ -59,10 +59,7 @@ _SAMPLE_FIELDS = {
 def open_result(path: Path) -> QgsVectorLayer:
     """Open a layer that the worker has written.
 
-    Raises
-    ------
-    WorkerError
-        It cannot be opened.
+    Raises WorkerError if it cannot be opened.
     """
     layer = QgsVectorLayer(str(path), path.stem, OGR)
     if not layer.isValid():
@@ -97,14 +94,8 @@ def fill_sinks(
     """Copy layers to the sinks of an algorithm, by parameter, and return the names of the layers there.
 
     All destinations hold their whole results or, where one cannot be written, are as they were before. A warning names
-    the fields that a format has renamed.
-
-    Raises
-    ------
-    OutputError
-        A sink cannot be made or written.
-    Cancelled
-        The user stopped it.
+    the fields that a format has renamed. Raises OutputError if a sink cannot be made or written. Raises Cancelled if
+    the user stopped it.
     """
     with ExitStack() as stack, ExitStack() as undo:
         drafts = {name: stack.enter_context(_draft_of(parameters[name], context)) for name in layers}
@@ -129,10 +120,7 @@ def try_sink(
 ) -> None:
     """Check before the work that a file's format or a database can hold results: write a feature, and read it back.
 
-    Raises
-    ------
-    OutputError
-        It cannot.
+    Raises OutputError if it cannot.
     """
     value, kind = parameters.get(name), algorithm.parameterDefinition(name).dataType()
     destination = sink_destination(value, context)

@@ -50,10 +50,7 @@ class LayerSnapshot(QgsFeatureSource):
     def check_geometries(self) -> None:
         """Check that no iterator ended at an invalid geometry.
 
-        Raises
-        ------
-        LayerError
-            One did.
+        Raises LayerError if one did.
         """
         if self._invalid:
             raise LayerError(
@@ -103,12 +100,7 @@ def read(source: QgsFeatureSource, request: QgsFeatureRequest) -> Iterator[QgsFe
     """Yield a source's features.
 
     Where Processing is set to stop at invalid geometries, its own sources throw a C++ exception, which crashes QGIS as
-    it passes through Python.
-
-    Raises
-    ------
-    LayerError
-        A geometry is invalid, and Processing is set to stop there.
+    it passes through Python. Raises LayerError if a geometry is invalid, and Processing is set to stop there.
     """
     yield from source.getFeatures(request)
     if isinstance(source, ParameterSnapshot):
@@ -121,12 +113,8 @@ def take_source(
     """Return the source that is the value of a parameter, as it is now, or None; call it in the main thread.
 
     The source that Processing itself returns holds the layer by its address: reading it after the user has removed the
-    layer would crash QGIS.
-
-    Raises
-    ------
-    LayerError
-        The value is no vector layer, one that cannot be read, or a table without geometry.
+    layer would crash QGIS. Raises LayerError if the value is no vector layer, one that cannot be read, or a table
+    without geometry.
     """
     source = algorithm.parameterAsSource(parameters, name, context)
     value = parameters.get(name)

@@ -40,12 +40,7 @@ class BlockLoader:
     def load(self, band: int, extent: QgsRectangle, width: int, height: int) -> QgsRasterBlock:
         """Return a block of pixels; where the layer has none, the block is nodata.
 
-        Raises
-        ------
-        Cancelled
-            The user stopped it.
-        ImageryError
-            The block is incomplete after all retries.
+        Raises Cancelled if the user stopped it. Raises ImageryError if the block is incomplete after all retries.
         """
         for wait_s in (*self._waits_s, None):
             block, failures = self._try(band, extent, width, height)

@@ -30,10 +30,7 @@ from ..layers.no_data import check_no_data
 def provider_of(layer: Union[QgsRasterLayer, QgsMeshLayer]) -> QgsRasterDataProvider:
     """Return a provider of a layer's pixels for use in another thread; call it in the layer's thread.
 
-    Raises
-    ------
-    ImageryError
-        The layer's pixels without data cannot be told from the others; see `check_no_data`.
+    Raises ImageryError if the layer's pixels without data cannot be told from the others; see `check_no_data`.
     """
     check_no_data(layer)
     return layer.dataProvider().clone() if isinstance(layer, QgsRasterLayer) else PaintedLayer(layer)

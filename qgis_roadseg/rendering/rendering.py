@@ -82,12 +82,8 @@ def make_frame(
 
     Pixels are square in units of the CRS, as providers of web tiles expect, and nowhere coarser than `resolution_m`;
     the length of a unit on the ground is measured on the WGS 84 ellipsoid, at the extent's center. In degrees they are
-    longer on the ground from south to north than from west to east.
-
-    Raises
-    ------
-    ImageryError
-        The extent is outside of the CRS' area of validity.
+    longer on the ground from south to north than from west to east. Raises ImageryError if the extent is outside of the
+    CRS' area of validity.
     """
     pixel = resolution_m * units_per_m(layer_name, crs, extent, transforms)
     width, height = max(1, round(extent.width() / pixel)), max(1, round(extent.height() / pixel))
@@ -104,10 +100,7 @@ def units_per_m(
 ) -> float:
     """Return how many units of a CRS a meter is at an extent's center, in the direction in which it is the fewest.
 
-    Raises
-    ------
-    ImageryError
-        The extent is outside of the CRS' area of validity.
+    Raises ImageryError if the extent is outside of the CRS' area of validity.
     """
     x_m, y_m = _measure_m(extent, crs, transforms)
     if not (0 < x_m < math.inf and 0 < y_m < math.inf):
@@ -133,10 +126,7 @@ def _measure_m(
 def check_size(frames: Sequence[Frame], layer: QgsMapLayer, folder: Union[str, Path]) -> None:
     """Check before the work that a layer's frames are of a reasonable size, and fit on the disk for temporary files.
 
-    Raises
-    ------
-    ResourceError
-        They are too large; the message has the numbers.
+    Raises ResourceError if they are too large; the message has the numbers.
     """
     pixels = sum(frame.width * frame.height for frame in frames)
     tiles = sum(-(-frame.width // WEB_TILE_PX) * -(-frame.height // WEB_TILE_PX) for frame in frames)
@@ -170,21 +160,13 @@ def render(provider: QgsRasterDataProvider, frame: Frame, path: Path, feedback: 
     """Render a frame of a layer to a GeoTIFF, block by block.
 
     Images become red, green, blue and alpha; data keep the provider's bands and type. Where the layer has nothing, such
-    as a missing web tile, the file has no data.
+    as a missing web tile, the file has no data. Raises Cancelled if the user stopped it. Raises ImageryError if the
+    layer could not be loaded completely. Raises OutputError if the file cannot be written.
 
     Parameters
     ----------
     path : Path
         The file to write; delete it if this raises.
-
-    Raises
-    ------
-    Cancelled
-        The user stopped it.
-    ImageryError
-        The layer could not be loaded completely.
-    OutputError
-        The file cannot be written.
     """
     feedback.setProgressText(f"Rendering the layer {frame.layer_name}: {frame.size}")
     _warn_of_coarse_pixels(provider, frame, feedback)

@@ -38,19 +38,15 @@ def set_up(
 ) -> tuple[Path, dict[str, str]]:
     """Return a Python that works as the runtime, and its packages' versions; build it where there is none.
 
+    Raises RuntimeEnvironmentError if the Python that the user has named does not work, or a step of the build failed.
+    Raises Cancelled if the user stopped it.
+
     Parameters
     ----------
     requirements : RequirementSet, optional
         What to install; None keeps the set that is installed, or else takes the best one that there is a Python for.
     added : sequence of RequirementSet
         Installed into the same environment, where they are not yet in it.
-
-    Raises
-    ------
-    RuntimeEnvironmentError
-        The Python that the user has named does not work, or a step of the build failed.
-    Cancelled
-        The user stopped it.
     """
     named_python = named()
     if named_python is not None and not force:
@@ -101,12 +97,8 @@ def add(
 ) -> dict[str, str]:
     """Install requirement sets into the environment of a Python, unless they are in it; return their versions.
 
-    Raises
-    ------
-    RuntimeEnvironmentError
-        The installation failed; the environment works as before.
-    Cancelled
-        The user stopped it; the same.
+    Raises RuntimeEnvironmentError if the installation failed; the environment works as before. Raises Cancelled if the
+    user stopped it; the same.
     """
     modules = _modules_of(*added)
     try:
@@ -131,12 +123,8 @@ def build(
 ) -> dict[str, str]:
     """Build the environment of a requirement set, in place of one that is there, and return its packages' versions.
 
-    Raises
-    ------
-    RuntimeEnvironmentError
-        A step failed; nothing is left behind.
-    Cancelled
-        The user stopped it; nothing is left behind.
+    Raises RuntimeEnvironmentError if a step failed; nothing is left behind. Raises Cancelled if the user stopped it;
+    nothing is left behind.
     """
     if sources.wheels and not Path(sources.wheels).is_dir():
         raise RuntimeEnvironmentError(f"The folder of wheels {sources.wheels} does not exist.")

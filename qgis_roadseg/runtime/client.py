@@ -81,16 +81,9 @@ class WorkerClient:
     def run(self, job: Job) -> dict[str, Any]:
         """Run the job and return its result: paths and numbers by name.
 
-        A canceled job may still have a result, if it keeps the best model so far.
-
-        Raises
-        ------
-        Cancelled
-            The user stopped the job, and there is no result.
-        WorkerError
-            The worker died, hung, or ended without a result.
-        RoadSegError
-            The job failed; the class is by the error's code.
+        A canceled job may still have a result, if it keeps the best model so far. Raises Cancelled if the user stopped
+        the job, and there is no result. Raises WorkerError if the worker died, hung, or ended without a result. Raises
+        RoadSegError if the job failed; the class is by the error's code.
         """
         if self._feedback.isCanceled():
             raise Cancelled()

@@ -33,10 +33,7 @@ def lock_at(path: Union[str, Path]) -> QLockFile:
 def working_folder() -> Iterator[Path]:
     """Yield a new, empty folder that no other user can read; it is removed at the end.
 
-    Raises
-    ------
-    OutputError
-        The folder cannot be created.
+    Raises OutputError if the folder cannot be created.
     """
     root = Path(tempfile.gettempdir())
     _remove_leftovers(root)

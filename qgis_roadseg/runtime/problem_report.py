@@ -55,10 +55,7 @@ for name, value in machine.facts().items():
 def problem_report(with_paths: bool = False, is_cancelled: Callable[[], bool] = lambda: False) -> str:
     """Return the report as text, without passwords and, unless `with_paths`, without paths of the user's data.
 
-    Raises
-    ------
-    Cancelled
-        The user stopped it.
+    Raises Cancelled if the user stopped it.
     """
     python = runtime.status().python
     sections = {

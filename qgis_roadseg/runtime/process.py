@@ -102,17 +102,14 @@ class Ending:
 class ChildProcess:
     """A process with a cleaned environment; leaving the context ends it and its children.
 
+    Raises RuntimeEnvironmentError if the program cannot be started.
+
     Parameters
     ----------
     program : str or Path
         What to run; a Python that does not lead its own process group by itself runs RUN_MODULE.
     variables : mapping of str to str, optional
         Environment variables, added to QGIS' or replacing them.
-
-    Raises
-    ------
-    RuntimeEnvironmentError
-        The program cannot be started.
     """
 
     def __init__(
@@ -236,12 +233,8 @@ def run_to_end(
 ) -> str:
     """Run a program to its end, with these environment variables added, and return its standard output.
 
-    Raises
-    ------
-    Cancelled
-        The user stopped it; it and its children are killed.
-    RuntimeEnvironmentError
-        It cannot be started or has failed; the message ends in its last lines.
+    Raises Cancelled if the user stopped it; it and its children are killed. Raises RuntimeEnvironmentError if it cannot
+    be started or has failed; the message ends in its last lines.
     """
     out: list[str] = []
     last_lines: deque[str] = deque(maxlen=LAST_LINES)

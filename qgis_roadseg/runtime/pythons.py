@@ -81,10 +81,7 @@ def listed(listing: str) -> list[Path]:
 def version_of(python: Path) -> tuple[int, int, int]:
     """Return the Python's major and minor version, and the bits of its addresses.
 
-    Raises
-    ------
-    RuntimeEnvironmentError
-        It does not run; the message ends in its output.
+    Raises RuntimeEnvironmentError if it does not run; the message ends in its output.
     """
     end = time.monotonic() + ANSWER_S
     try:

@@ -148,10 +148,7 @@ def managed() -> Optional[Path]:
 def find() -> Path:
     """Return the runtime's Python.
 
-    Raises
-    ------
-    RuntimeEnvironmentError
-        There is no runtime; the remedy says how to get one.
+    Raises RuntimeEnvironmentError if there is no runtime; the remedy says how to get one.
     """
     python = named()
     if python is not None and not python.is_file():
@@ -201,15 +198,12 @@ def check(
 ) -> dict[str, str]:
     """Import the modules in a process of that Python, and return their versions.
 
+    Raises RuntimeEnvironmentError if the Python does not start, or cannot import one of them.
+
     Returns
     -------
     dict of str to str
         Versions by module, that of Python first; empty where a module states none.
-
-    Raises
-    ------
-    RuntimeEnvironmentError
-        The Python does not start, or cannot import one of them.
     """
     arguments = ["-I", "-B", "-c", _PRINT_VERSIONS, *modules]
     try:

@@ -140,10 +140,7 @@ def answers(index: str, feedback: QgsProcessingFeedback) -> bool:
 def check_room(amount: Amount, folder: Path, feedback: QgsProcessingFeedback) -> None:
     """Tell how much will be downloaded and take of the disk.
 
-    Raises
-    ------
-    RuntimeEnvironmentError
-        The disk of the folder, or that of temporary files, has less free space.
+    Raises RuntimeEnvironmentError if the disk of the folder, or that of temporary files, has less free space.
     """
     free_gb = shutil.disk_usage(folder).free / 1e9
     up_to = "up to" if amount.may_be_less else "about"

@@ -94,10 +94,7 @@ class InToolbox(_Algorithm):
     ) -> dict[str, Any]:
         """Run the algorithm, and return the outputs' values by name.
 
-        Raises
-        ------
-        QgsProcessingException
-            The preparation or the run failed; the message is that of the RoadSegError.
+        Raises QgsProcessingException if the preparation or the run failed; the message is that of the RoadSegError.
         """
         results, error = self._attempt(parameters, context, feedback)
         if error:

@@ -34,10 +34,8 @@ from ..layers.results import sink_destination, try_sink
 def check_outputs(algorithm: QgsProcessingAlgorithm, parameters: dict[str, Any], context: QgsProcessingContext) -> None:
     """Check that layers can be written where they are wanted, and that no output touches an input or another output.
 
-    Raises
-    ------
-    OutputError
-        A destination cannot be written to, is an input, or is that of two outputs, or its format cannot hold results.
+    Raises OutputError if a destination cannot be written to, is an input, or is that of two outputs, or its format
+    cannot hold results.
     """
     kept = _outputs(algorithm, parameters, context)
     sinks = {each.name(): to for each, to in kept if isinstance(each, QgsProcessingParameterFeatureSink)}

@@ -234,10 +234,7 @@ def read_plain(
 ) -> Any:
     """Return the value of a plain field in the type that the job expects.
 
-    Raises
-    ------
-    JobError
-        The text of a list of numbers is invalid.
+    Raises JobError if the text of a list of numbers is invalid.
     """
     read = QgsProcessingParameters
     if field.option.choices:

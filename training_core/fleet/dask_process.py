@@ -37,10 +37,7 @@ def prepare_worker(job: str, number: int, text: str) -> None:
 def do_task(job: str, number: int, text: str) -> None:
     """Do a task of `messages.as_text`.
 
-    Raises
-    ------
-    RuntimeError
-        This process is not prepared, as after a restart at the same address.
+    Raises RuntimeError if this process is not prepared, as after a restart at the same address.
     """
     if job not in _PREPARED:
         raise RuntimeError("the worker was started again")

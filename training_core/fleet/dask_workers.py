@@ -183,12 +183,8 @@ class DaskWorkers:
 def connect(address: str) -> Any:
     """Return a client of a scheduler.
 
-    Raises
-    ------
-    JobError
-        It cannot be reached, or does not accept the certificates.
-    RuntimeEnvironmentError
-        Dask is not installed, or the scheduler has no RoadSeg.
+    Raises JobError if it cannot be reached, or does not accept the certificates. Raises RuntimeEnvironmentError if dask
+    is not installed, or the scheduler has no RoadSeg.
     """
     spec = find_spec("distributed")
     if spec is None or spec.origin is None:  # a mere folder of its name does not count

@@ -124,12 +124,7 @@ class _Queue:
 class FleetRunner:
     """Workers that do tasks; see `regions.tasks.TaskRunner`. All workers are prepared before the first task.
 
-    Raises
-    ------
-    WorkerError
-        There are no workers.
-    RuntimeEnvironmentError
-        No worker fits.
+    Raises WorkerError if there are no workers. Raises RuntimeEnvironmentError if no worker fits.
     """
 
     def __init__(self, workers: Workers, reporter: Reporter) -> None:

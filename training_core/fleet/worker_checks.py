@@ -34,14 +34,8 @@ class Leader:
     """The leading process' side of the checks; its token lies in the folder until `close`.
 
     All workers write to the folder. The `files`, such as the model, must be the same everywhere. The `paths`, such as
-    those of scenes, must exist; addresses that only GDAL understands are not checked.
-
-    Raises
-    ------
-    ModelFileError
-        A file that must be the same everywhere cannot be read here.
-    OutputError
-        The folder cannot be written to.
+    those of scenes, must exist; addresses that only GDAL understands are not checked. Raises ModelFileError if a file
+    that must be the same everywhere cannot be read here. Raises OutputError if the folder cannot be written to.
     """
 
     def __init__(self, folder: str, files: Sequence[str] = (), paths: Sequence[str] = ()) -> None:

@@ -76,10 +76,7 @@ class ModelCard:
     def require_classes(self, model: str) -> None:
         """Check that it predicts road classes; `model` is its file, for the message.
 
-        Raises
-        ------
-        JobError
-            It predicts none.
+        Raises JobError if it predicts none.
         """
         if not self.classes:
             raise JobError(

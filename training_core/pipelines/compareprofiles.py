@@ -26,10 +26,7 @@ LARGEST = 5
 def run(job: CompareProfiles, reporter: Reporter) -> dict[str, Any]:
     """Do the job; see `jobs.CompareProfiles`.
 
-    Raises
-    ------
-    JobError
-        A profile cannot be read, or no run of one measures what a run of the other does.
+    Raises JobError if a profile cannot be read, or no run of one measures what a run of the other does.
     """
     with Outputs([job.before, job.after]) as outputs:
         paths = {name: getattr(job, name) for name in ("report", "differences") if getattr(job, name)}

@@ -48,12 +48,8 @@ _NAMED = 5
 def run(job: MapRegion, reporter: Reporter) -> dict[str, Any]:
     """Do the job; see `jobs.MapRegion`.
 
-    Raises
-    ------
-    ImageryError
-        No scene can be mapped.
-    RoadSegError
-        The model, the folder, the scheduler or the output cannot be used.
+    Raises ImageryError if no scene can be mapped. Raises RoadSegError if the model, the folder, the scheduler or the
+    output cannot be used.
     """
     check_vector_output(job.roads)
     dates, stages = parse_interval(job.dates), Stages(reporter)
@@ -120,12 +116,8 @@ def run(job: MapRegion, reporter: Reporter) -> dict[str, Any]:
 def _open_runner(job: MapRegion, preparation: Task, plans: Sequence[ScenePlan], reporter: Reporter) -> TaskRunner:
     """Return the runner that a job asks for: this process, several of this machine, or the workers of a scheduler.
 
-    Raises
-    ------
-    JobError
-        There are fewer cores than workers.
-    RoadSegError
-        See `fleet.runner.FleetRunner` and `fleet.dask_workers.DaskWorkers`, or the model cannot be used.
+    Raises JobError if there are fewer cores than workers. Raises RoadSegError; see `fleet.runner.FleetRunner` and
+    `fleet.dask_workers.DaskWorkers`, or the model cannot be used.
     """
     wanted = str(job.workers) if job.workers else AUTO
     count = 0 if job.scheduler else count_processes(wanted, job.threads, max(job.workers, 1 << 16))

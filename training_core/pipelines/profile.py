@@ -39,10 +39,7 @@ _LOGGED_ADVICE = 3
 def run(job: Profile, reporter: Reporter) -> dict[str, Any]:
     """Do the job; see `jobs.Profile`.
 
-    Raises
-    ------
-    JobError
-        The engine asked for cannot be used, or the model cannot be trained.
+    Raises JobError if the engine asked for cannot be used, or the model cannot be trained.
     """
     preload(LIBRARY)
     threads = job.threads or torch.get_num_threads()

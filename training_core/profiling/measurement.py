@@ -45,10 +45,7 @@ def measure(
 ) -> Measured:
     """Measure and break down a subject's steps in about `limit_s`; the fewest that show something are done in any case.
 
-    Raises
-    ------
-    Cancelled
-        The user stopped the job.
+    Raises Cancelled if the user stopped the job.
     """
     began_s = time.perf_counter()
     end_s = began_s + limit_s

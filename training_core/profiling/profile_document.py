@@ -43,10 +43,8 @@ def to_document(profile: Profile) -> dict[str, Any]:
 def from_document(document: Any) -> Profile:
     """Return the profile in a document; unknown members are ignored.
 
-    Raises
-    ------
-    ValueError
-        The document is not of a profile, or a member is missing, of the wrong type, or out of its range.
+    Raises ValueError if the document is not of a profile, or a member is missing, of the wrong type, or out of its
+    range.
     """
     if not isinstance(document, dict):
         raise ValueError(f"the document is {shown(document)}, not an object")
@@ -62,10 +60,7 @@ def from_document(document: Any) -> Profile:
 def read_profile(path: str) -> Profile:
     """Return the profile in a file of unknown origin.
 
-    Raises
-    ------
-    JobError
-        It cannot be read, is not a regular file, is far too large, or is not a profile.
+    Raises JobError if it cannot be read, is not a regular file, is far too large, or is not a profile.
     """
     remedy = "Choose a profile (JSON) that Profile this computer has written."
     try:
@@ -80,10 +75,7 @@ def read_profile(path: str) -> Profile:
 def write_trace(path: Path, runs: Sequence[Measured]) -> None:
     """Write the last steps of all runs as one trace, each run as a process of its own.
 
-    Raises
-    ------
-    ResourceError
-        The temporary folder has no room for a trace.
+    Raises ResourceError if the temporary folder has no room for a trace.
     """
     documents = [_trace_document(measured.profiler) for measured in runs]
     base_ns = min(int(document.get("baseTimeNanoseconds", 0)) for document in documents)

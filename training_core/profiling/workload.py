@@ -67,12 +67,7 @@ class Workload:
     ) -> Iterator[tuple[Subject, dict[str, Any]]]:
         """Make a subject with some options of the job changed, yield it with those of its steps, and close it.
 
-        Raises
-        ------
-        ImageryError
-            The image has no data to work on.
-        ResourceError
-            There is too little memory.
+        Raises ImageryError if the image has no data to work on. Raises ResourceError if there is too little memory.
         """
         job = dataclasses.replace(self.job, **options)
         torch.set_num_threads(job.threads)
@@ -179,10 +174,7 @@ def _image_path(job: Profile, scene_m: float) -> Iterator[str]:
 def cases_of(workload: Workload, reporter: Reporter) -> list[tuple[str, Engine]]:
     """Return what is profiled, in order, each with its engine.
 
-    Raises
-    ------
-    JobError
-        The engine asked for cannot be used, or the model cannot be trained.
+    Raises JobError if the engine asked for cannot be used, or the model cannot be trained.
     """
     job, model = workload.job, workload.model
     if job.what != INFERENCE and isinstance(model, OnnxModel):

@@ -90,12 +90,8 @@ class IndexLayer:
     """The index while the work goes on; of scenes with the same name, `update` changes the first.
 
     The index of an earlier run is filled again, so that people who watch it see the new one. Any other file is replaced
-    as a whole. The reporter gets one warning if changes cannot be written.
-
-    Raises
-    ------
-    OutputError
-        The file cannot be written.
+    as a whole. The reporter gets one warning if changes cannot be written. Raises OutputError if the file cannot be
+    written.
     """
 
     def __init__(self, path: Path, crs: CRS, scenes: Sequence[IndexedScene], reporter: Reporter) -> None:

@@ -140,12 +140,8 @@ def own_reach_px(grid: Grid, halo_px: int, resolution_m: float) -> int:
 def normalized_bands(mosaic: Mosaic, wanted: ModelInput) -> tuple[tuple[Band, ...], list[str]]:
     """Return the bands by which a mosaic is normalized, as one image, and the names of scenes that cannot be read.
 
-    They are measured on the mosaic if the model normalizes by image.
-
-    Raises
-    ------
-    ImageryError
-        No scene can be read, or the values are too large or too small to normalize by.
+    They are measured on the mosaic if the model normalizes by image. Raises ImageryError if no scene can be read, or
+    the values are too large or too small to normalize by.
     """
     if wanted.scaling != IMAGE:
         return wanted.bands, []

@@ -93,10 +93,7 @@ def write_part(path: Path, roads: PartRoads) -> None:
 def read_part(path: Path) -> PartRoads:
     """Return the roads in a file.
 
-    Raises
-    ------
-    OutputError
-        The file is missing, or damaged.
+    Raises OutputError if the file is missing, or damaged.
     """
     held = read_arrays(path, (*_GRAPH, "measures", "side", "pixel_m"))
     measures = LineMeasures(held["measures"], held.get("votes"))
@@ -157,10 +154,7 @@ def write_patches(path: Path, patches: BorderPatches) -> None:
 def read_patches(path: Path) -> BorderPatches:
     """Return the patches in a file.
 
-    Raises
-    ------
-    OutputError
-        The file is missing, or damaged.
+    Raises OutputError if the file is missing, or damaged.
     """
     names = [field.name for field in fields(BorderPatches)]
     held = read_arrays(path, names)

@@ -100,12 +100,8 @@ def choose_settings(
 ) -> tuple[Predicting, int]:
     """Return how blocks are predicted, and the largest side of a block in pixels.
 
-    A region keeps its threshold when scenes are added.
-
-    Raises
-    ------
-    RoadSegError
-        See `segmentation.segmenter.prepare_segmenter`.
+    A region keeps its threshold when scenes are added. Raises RoadSegError; see
+    `segmentation.segmenter.prepare_segmenter`.
     """
     store, sha256 = Store(job.folder), model_sha256(model)
     options = {
@@ -180,12 +176,8 @@ def prepare(document: Document) -> Document:
 def prepared(document: Document) -> Segmenter:
     """Return the model of `Predicting`, as JSON types, ready to predict; this process keeps the last one.
 
-    Raises
-    ------
-    ModelFileError
-        The file cannot be read, or holds another model.
-    JobError
-        This machine lacks the job's engine.
+    Raises ModelFileError if the file cannot be read, or holds another model. Raises JobError if this machine lacks the
+    job's engine.
     """
     key = json.dumps(document, sort_keys=True)
     with _PREPARING:
@@ -247,14 +239,9 @@ def content_of(document: dict[str, Any]) -> dict[str, Any]:
 def predict_block(document: dict[str, Any]) -> tuple[Prediction, Grid, list[str]]:
     """Predict the block of a `block_document`: NO_DATA outside the area of interest.
 
-    Return with it the block's grid, and the names of neighboring scenes that turned out to be damaged.
-
-    Raises
-    ------
-    ImageryError
-        The scene cannot be read, or its values are too far from what a model can compute with.
-    JobError, ModelFileError
-        See `prepared`.
+    Return with it the block's grid, and the names of neighboring scenes that turned out to be damaged. Raises
+    ImageryError if the scene cannot be read, or its values are too far from what a model can compute with. Raises
+    JobError or ModelFileError; see `prepared`.
     """
     segmenter = prepared(document["predicting"])
     block = SceneBlock(**document["block"])

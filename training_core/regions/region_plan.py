@@ -201,10 +201,7 @@ class RegionPlan:
 def plan_region(catalog: Catalog, planner: Planner, reporter: Reporter) -> RegionPlan:
     """Return the work for the scenes of a catalog, and log it.
 
-    Raises
-    ------
-    ImageryError
-        No scene can be mapped.
+    Raises ImageryError if no scene can be mapped.
     """
     mosaics = find_mosaics(catalog.scenes, planner.predicting.halo_px, planner.card.resolution_m)
     plans: list[ScenePlan] = []

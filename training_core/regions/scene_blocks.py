@@ -118,10 +118,7 @@ def _spans(begin: int, end: int, block_px: int) -> Iterator[tuple[int, int]]:
 def write_block(path: Path, prediction: Prediction, grid: Grid) -> None:
     """Write a block's bytes as a compressed GeoTIFF on the block's grid, and read it back.
 
-    Raises
-    ------
-    OutputError
-        It cannot be written whole.
+    Raises OutputError if it cannot be written whole.
     """
     values = np.stack([band for band in (prediction.probability, prediction.classes) if band is not None])
     place = {"crs": grid.crs, "transform": grid.transform, "width": grid.width, "height": grid.height}
@@ -140,10 +137,7 @@ def write_block(path: Path, prediction: Prediction, grid: Grid) -> None:
 def read_block(path: str) -> Prediction:
     """Return the bytes that `write_block` wrote.
 
-    Raises
-    ------
-    ImageryError
-        The file is missing or damaged.
+    Raises ImageryError if the file is missing or damaged.
     """
     with open_raster(path) as dataset:
         probability, *classes = dataset.read()
@@ -153,15 +147,9 @@ def read_block(path: str) -> Prediction:
 def assemble(document: dict[str, Any]) -> dict[str, Any]:
     """Write a scene's result rasters from the bytes of its blocks; pixels in no block have no data.
 
-    The document is that of `region_plan.Planner.assembly`. Return px, known_px and road_px of the scene, and
-    the paths of its results by name.
-
-    Raises
-    ------
-    ImageryError
-        A block's file is missing or damaged.
-    OutputError
-        The results cannot be written.
+    The document is that of `region_plan.Planner.assembly`. Return px, known_px and road_px of the scene, and the paths
+    of its results by name. Raises ImageryError if a block's file is missing or damaged. Raises OutputError if the
+    results cannot be written.
     """
     grid = grid_from_document(document["grid"])
     classes = from_document(document["classes"])

@@ -52,12 +52,8 @@ def find_scenes(
     Each entry, and the source if not empty, is a raster that GDAL opens, a folder, a pattern, a tile index, a STAC item
     collection or the web address of STAC; of these, only the `wanted` items count. A virtual raster (VRT) is one image.
     The rasters of a folder or a pattern are in natural order (2 before 10), those of an index or a collection in its
-    own.
-
-    Raises
-    ------
-    ImageryError
-        A folder, pattern, index or collection names no raster, or is damaged; or no scene is given.
+    own. Raises ImageryError if a folder, pattern, index or collection names no raster, or is damaged; or no scene is
+    given.
     """
     found: dict[str, str] = {}
     for given in filter(None, (*rasters, source)):

@@ -134,12 +134,8 @@ class ItemImages:
         """Add an item's image, if it is wanted and has one.
 
         Messages call the collection `path`. `locate` returns the place that an asset's address stands for, or None if
-        an image there must not be opened.
-
-        Raises
-        ------
-        ImageryError
-            The item has several images, of which none is more of an image than the others.
+        an image there must not be opened. Raises ImageryError if the item has several images, of which none is more of
+        an image than the others.
         """
         if not isinstance(item, dict):
             return
@@ -160,10 +156,7 @@ class ItemImages:
     def checked(self, path: str, reporter: Reporter) -> list[str]:
         """Return the addresses, and log what was left out.
 
-        Raises
-        ------
-        ImageryError
-            There are none.
+        Raises ImageryError if there are none.
         """
         reasons = ", ".join(f"{count:,} {reason}" for reason, count in self.left_out.items()) or "there are none"
         if not self.addresses:
@@ -250,10 +243,8 @@ _Link = tuple[str, str]
 def find_images(address: str, wanted: ItemFilter, reporter: Reporter) -> list[str]:
     """Return the addresses of the images of all wanted items behind an address.
 
-    Raises
-    ------
-    ImageryError
-        A document cannot be read or is no STAC; the server does not come to an end; or no item is left.
+    Raises ImageryError if a document cannot be read or is no STAC; the server does not come to an end; or no item is
+    left.
     """
     images, budget = ItemImages(wanted), ByteBudget(MAX_JSON_BYTES)
     level: list[_Link] = [("", quoted(_asked(address, wanted)))]

@@ -53,12 +53,8 @@ class Store:
     def write(self, kind: str, key: str, suffix: str, writer: Callable[[Path], object]) -> Path:
         """Write a result whole, in place of an existing one, and return its path.
 
-        The writer takes a temporary path in a folder of its own that is removed afterwards.
-
-        Raises
-        ------
-        OutputError
-            The disk is full, or the file cannot be written.
+        The writer takes a temporary path in a folder of its own that is removed afterwards. Raises OutputError if the
+        disk is full, or the file cannot be written.
         """
         final = self.path(kind, key, suffix)
         try:
@@ -80,10 +76,7 @@ class Store:
     def private_folder(self) -> Iterator[Path]:
         """Provide a folder next to the results that is removed at the end, or with the leftovers.
 
-        Raises
-        ------
-        OSError
-            It cannot be made.
+        Raises OSError if it cannot be made.
         """
         (self._work / _PARTIAL).mkdir(parents=True, exist_ok=True)
         folder = PrivateFolder(self._work / _PARTIAL, _PREFIX)
@@ -105,10 +98,7 @@ def write_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
 def read_arrays(path: Path, names: Iterable[str]) -> dict[str, np.ndarray]:
     """Return all arrays of an .npz file, (...) any dtype that is numeric, by name; no object is unpickled.
 
-    Raises
-    ------
-    OutputError
-        The file is damaged, missing, or lacks one of the names.
+    Raises OutputError if the file is damaged, missing, or lacks one of the names.
     """
     try:
         with np.load(path, allow_pickle=False) as held:

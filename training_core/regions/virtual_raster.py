@@ -227,10 +227,7 @@ class VirtualImage:
     def read(self, column: int, row: int, width: int, height: int) -> tuple[np.ndarray, np.ndarray]:
         """Read values, (bands, height, width), dtype of the rasters, and whether they are known, (height, width) bool.
 
-        Raises
-        ------
-        ImageryError
-            The raster on top, or all of them, cannot be read.
+        Raises ImageryError if the raster on top, or all of them, cannot be read.
         """
         # The window of the rasters' own grid that resampling may read.
         first, across = _span_read(column, width, self.grid.width, self._raster.grid.width)

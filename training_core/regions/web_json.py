@@ -93,10 +93,8 @@ def quoted(address: str) -> str:
 def fetch_json(address: str, budget: ByteBudget) -> WebDocument:
     """Return the JSON object behind an http or https address.
 
-    Raises
-    ------
-    ImageryError
-        The server cannot be reached, refuses, sends more than the budget or something else, or takes too long.
+    Raises ImageryError if the server cannot be reached, refuses, sends more than the budget or something else, or takes
+    too long.
     """
     if "@" in urlsplit(address).netloc:
         raise ImageryError(f"{address} has a user's name or password.", "Only servers without a login are supported.")

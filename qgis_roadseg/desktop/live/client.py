@@ -42,6 +42,8 @@ _JOB_FILE, _TEMPORARY_FOLDER = "job.json", "temporary"
 class LiveClient(QObject):
     """A worker that does the job `live`, until it is stopped or dies.
 
+    Raises RuntimeEnvironmentError if the worker cannot be started. Raises OSError if the folder cannot be written.
+
     Parameters
     ----------
     variables : mapping of str to str
@@ -55,13 +57,6 @@ class LiveClient(QObject):
         A message about the worker itself; empty once it no longer holds.
     ended(object)
         It has ended: its result, or a RoadSegError.
-
-    Raises
-    ------
-    RuntimeEnvironmentError
-        The worker cannot be started.
-    OSError
-        The folder cannot be written.
     """
 
     received = pyqtSignal(object)

@@ -32,6 +32,8 @@ def add_features(
 ) -> int:
     """Add a geometry to a layer through its edit buffer, which is opened where it is not; one undo takes it back.
 
+    Raises LayerError if the geometry is empty, or the layer cannot be edited.
+
     Parameters
     ----------
     values : mapping, optional
@@ -41,11 +43,6 @@ def add_features(
     -------
     int
         How many features it became: a layer of single parts takes one for each part.
-
-    Raises
-    ------
-    LayerError
-        The geometry is empty, or the layer cannot be edited.
     """
     geometry = QgsGeometry.fromWkt(wkt)
     try:

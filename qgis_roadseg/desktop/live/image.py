@@ -56,14 +56,9 @@ def view_on(crs: QgsCoordinateReferenceSystem, extent: QgsRectangle, canvas: Qgs
 def frame_of_view(layer: QgsMapLayer, model: str, canvas: QgsMapCanvas, folder: Path) -> rendering.Frame:
     """Return the pixel grid on which to render the visible part of a layer and a margin.
 
-    Raises
-    ------
-    ImageryError, JobError
-        The layer has no CRS, or the map does not show it, or shows too much of it.
-    ModelFileError
-        The model does not state its ground resolution.
-    ResourceError
-        There is not enough room on the disk.
+    Raises ImageryError or JobError if the layer has no CRS, or the map does not show it, or shows too much of it.
+    Raises ModelFileError if the model does not state its ground resolution. Raises ResourceError if there is not enough
+    room on the disk.
     """
     work_area.check_image_crs(layer)
     shown = view_on(layer.crs(), layer.extent(), canvas)

@@ -43,10 +43,7 @@ def sessions_folder() -> Path:
 class SessionStore:
     """A session's folder, which no other QGIS uses as long as it is held.
 
-    Raises
-    ------
-    OutputError
-        It cannot be made, or another QGIS uses it.
+    Raises OutputError if it cannot be made, or another QGIS uses it.
     """
 
     def __init__(self, path: Path) -> None:
@@ -64,10 +61,7 @@ class SessionStore:
     def note(self, choices: Mapping[str, Any]) -> None:
         """Store the choices, for a resumed session.
 
-        Raises
-        ------
-        OutputError
-            The folder cannot be written.
+        Raises OutputError if the folder cannot be written.
         """
         draft = self.path / f".{uuid.uuid4().hex}"
         try:
@@ -86,10 +80,7 @@ class SessionStore:
 def new_folder(root: Path) -> SessionStore:
     """Return the folder of a new session, named for the time.
 
-    Raises
-    ------
-    OutputError
-        It cannot be made.
+    Raises OutputError if it cannot be made.
     """
     name = time.strftime("%Y-%m-%d %H-%M-%S")
     path = root / name

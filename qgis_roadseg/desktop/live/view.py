@@ -44,10 +44,7 @@ class ViewSender(QObject):
     def zoom_to(self, place: QgsPointXY) -> None:
         """Show a place of the image so large that roads can be drawn.
 
-        Raises
-        ------
-        JobError
-            The map's CRS has no such place.
+        Raises JobError if the map's CRS has no such place.
         """
         crs = self._canvas.mapSettings().destinationCrs()
         try:

@@ -44,10 +44,7 @@ _CAN = QgsVectorDataProvider.Capability
 def check_layer(layer: Optional[QgsMapLayer]) -> QgsVectorLayer:
     """Return a layer if it is one of changes that can be reviewed.
 
-    Raises
-    ------
-    LayerError
-        It is not, or cannot be written.
+    Raises LayerError if it is not, or cannot be written.
     """
     choose = tr("Select the result of Compare road networks in the layer panel.")
     if layer is None:
@@ -128,10 +125,7 @@ class ChangedLines:
     def decide(self, line: int, verdict: str) -> None:
         """Write a line's verdict.
 
-        Raises
-        ------
-        OutputError
-            It cannot be written.
+        Raises OutputError if it cannot be written.
         """
         earlier = self.verdicts[line]
         self._write(line, verdict)
@@ -145,10 +139,7 @@ class ChangedLines:
     def back(self) -> int:
         """Return the line that was decided or skipped last, without its verdict again.
 
-        Raises
-        ------
-        OutputError
-            The verdict cannot be taken back.
+        Raises OutputError if the verdict cannot be taken back.
         """
         line, earlier = self._past[-1]
         if self.verdicts[line] != earlier:
