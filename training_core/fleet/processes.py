@@ -16,6 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
+from typing import Any
 
 from ..regions.tasks import Task
 from ..system.placement import Place, settle
@@ -29,7 +30,7 @@ class _Process:
 
     place: int
     process: BaseProcess
-    pipe: Connection
+    pipe: Any  # a Connection, or on Windows a PipeConnection
     is_prepared: bool = False
 
 

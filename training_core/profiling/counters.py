@@ -33,7 +33,9 @@ class Reading:
 def read() -> Reading:
     """Return the totals of the system so far."""
     process, cores = psutil.Process().cpu_times(), psutil.cpu_times()
-    faults = None if sys.platform == "win32" else resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    faults = None
+    if sys.platform != "win32":
+        faults = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
     idle_s = cores.idle + getattr(cores, "iowait", 0.0)
     # Time as a guest is part of user time already.
     busy_s = sum(cores) - idle_s - getattr(cores, "guest", 0.0) - getattr(cores, "guest_nice", 0.0)
