@@ -81,7 +81,7 @@ def differences(document: dict[str, Any], answer: str) -> Iterator[str]:
     leaders, workers = document["versions"], checked_versions()
     for name in sorted({*leaders, *workers}):
         if workers.get(name) != leaders.get(name):
-            yield f"{name} is {workers.get(name) or 'missing'} there, and {leaders.get(name) or 'missing'} here"
+            yield f"{name} is {workers.get(name) or 'missing'} there, but {leaders.get(name) or 'missing'} here"
     yield from _unreachable(document["folder"], Path(document["token"]), answer)
     for path, digest in document["files"].items():
         try:

@@ -69,7 +69,7 @@ def test_two_processes_do_all_tasks_prepared_once_and_listen_to_nobody(two, tmp_
     assert found[1].document["process"] != int((tmp_path / "mark").read_text())
     logs = [event.message for event in told if isinstance(event, Log)]
     assert any("KeyError: 'nothing'" in text for text in logs)
-    assert sum("tried on another worker" in text for text in logs) == 2
+    assert sum("Trying another worker" in text for text in logs) == 2
 
 
 def test_a_worker_that_is_killed_costs_nothing_and_a_task_that_kills_workers_fails_alone(two, tmp_path):
