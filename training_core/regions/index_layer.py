@@ -48,7 +48,10 @@ FIELDS = {
 }  # fmt: skip
 # The fields that change while the work goes on, and the statement that writes them.
 _CHANGING = ("status", "reason", "blocks_done", "mp_per_s", "road_km")
-_WRITE_ROW = f"UPDATE scenes SET {', '.join(f'{name} = :{name}' for name in (*_CHANGING, 'updated'))} WHERE fid = :fid"
+_WRITE_ROW = (
+    "UPDATE scenes SET status = :status, reason = :reason, blocks_done = :blocks_done, mp_per_s = :mp_per_s, "
+    "road_km = :road_km, updated = :updated WHERE fid = :fid"
+)
 # An existing index is filled again only if it has the tables, triggers and CRS of the new one.
 _FORM = (
     "SELECT type, name, sql FROM {}sqlite_master ORDER BY type, name",
