@@ -56,17 +56,6 @@ _PROBABILITIES = {
 }
 
 
-def _vast(place: Place) -> dict[str, Any]:
-    """Return a mask of a trillion pixels that is a file of some hundred bytes."""
-    path = place.bad / "vast.vrt"
-    path.write_text(
-        '<VRTDataset rasterXSize="1000000" rasterYSize="1000000"><SRS>EPSG:32633</SRS>'
-        "<GeoTransform>390000,0.1,0,5820000,0,-0.1</GeoTransform>"
-        '<VRTRasterBand dataType="Byte" band="1"/></VRTDataset>'
-    )
-    return {"raster": str(path)}
-
-
 def _lattice() -> np.ndarray:
     ways, far = 0.2 * np.arange(1500), 300.0
     east = np.stack([np.column_stack([0 * ways, ways]), np.column_stack([0 * ways + far, ways])], axis=1)
@@ -151,10 +140,6 @@ CASES = [
             *((f"a mask: {name}", _raster(pattern)) for name, pattern in _PATTERNS.items()),
             *((f"a probability: {name}", _raster(pattern, np.float32)) for name, pattern in _PROBABILITIES.items()),
         )
-    ),
-    *(
-        Case(f"{job}, a raster of a trillion pixels", job, _vast, REFUSED, memory_bytes=2 << 30)
-        for job in ("segment", "vectorize", "extractroads", "suggestlabels")
     ),
     *(
         Case(f"{job}, {name}", job, _tangle(make, field), REFUSED, ("tangle.gpkg",), memory_bytes=1 << 30)

@@ -9,7 +9,7 @@ the file named, folders as they were, and all outputs that the result claims are
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Optional
 
@@ -37,34 +37,14 @@ class Place:
 
 @dataclass(frozen=True)
 class Case:
-    """A job with one hostile input.
+    """A job with one hostile input."""
 
-    Parameters
-    ----------
-    name : str
-        The hostile input, unique within its group: `segment, a raster of complex integers`.
-    spoil : callable
-        Makes the hostile input in `place.bad`; returns the options that replace good ones.
-    expect : str
-        REFUSED, DONE or EITHER.
-    names : tuple of str
-        What the message of an error must contain, such as the name of a file.
-    job_file : callable, optional
-        Returns the bytes of the job file, in place of one with the options.
-    limit_s : float
-        Processor time that the job may take; it may wait three times as long.
-    memory_bytes : int
-        Address space that the job may add to that of the loaded libraries.
-    limits : dict of str to int
-        Further ones, as in `fork_server.Order`.
-    """
-
-    name: str
+    name: str  # unique within its group: `segment, a raster of complex integers`
     job: str
-    spoil: Callable[[Place], dict[str, Any]]
+    spoil: Callable[[Place], dict[str, Any]]  # makes it in `place.bad`, returns options in place of good ones
     expect: str = REFUSED
-    names: tuple[str, ...] = ()
-    job_file: Optional[Callable[[Place], bytes]] = None
+    names: tuple[str, ...] = ()  # what the message of an error must contain, such as the name of a file
+    job_file: Optional[Callable[[Place], bytes]] = None  # in place of a job file with the options
+    # Processor time that the job may take, which may wait three times as long, and address space beyond the libraries'.
     limit_s: float = 20.0
     memory_bytes: int = 4 << 30
-    limits: dict[str, int] = field(default_factory=dict)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
-import random
 import struct
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +14,13 @@ from safetensors import safe_open
 from safetensors.torch import save
 
 from tests.hostile.cases import EITHER, REFUSED, Case, Place
+from tests.hostile.spoiling import NO_FILES, TEXTS, VALUES, Keys, Write, cut, fuzzed, name_of, with_value
 from training_core.errors import Cancelled
 from training_core.events import Metric, Reporter
 from training_core.jobs import FineTune, from_options
 from training_core.learning.checkpoint import checkpoint_path
 from training_core.pipelines import finetune
 
-SEED = 20261122
 Tensors, Document = dict[str, torch.Tensor], dict[str, Any]
 
 
@@ -43,7 +41,7 @@ def _good(options: str, folder: str) -> tuple[Tensors, Document]:
     raise AssertionError("the job was not stopped")
 
 
-def _resumed(write: Callable[[Path, Tensors, Document], object]) -> Callable[[Place], dict[str, Any]]:
+def _resumed(write: Write) -> Callable[[Place], dict[str, Any]]:
     """Return a case's function: it writes a checkpoint next to the path of the model; the job is to resume from it."""
 
     def spoil(place: Place) -> dict[str, Any]:
@@ -60,7 +58,7 @@ def _saved(path: Path, tensors: Tensors, text: str) -> None:
     path.write_bytes(save({name: tensor.contiguous() for name, tensor in tensors.items()}, metadata={"roadseg": text}))
 
 
-def _of_tensors(change: Callable[[Tensors], object]) -> Callable[[Path, Tensors, Document], object]:
+def _of_tensors(change: Callable[[Tensors], object]) -> Write:
     def write(path: Path, tensors: Tensors, document: Document) -> None:
         change(tensors)
         _saved(path, tensors, json.dumps(document))
@@ -68,21 +66,18 @@ def _of_tensors(change: Callable[[Tensors], object]) -> Callable[[Path, Tensors,
     return write
 
 
-def _of_document(change: Callable[[Document], object]) -> Callable[[Path, Tensors, Document], object]:
+def _of_value(keys: Keys, value: Any) -> Write:
     """Return a function that writes a checkpoint with another document; its tensors are looked at after that."""
-
-    def write(path: Path, tensors: Tensors, document: Document) -> None:
-        change(document)
-        _saved(path, {"x": torch.zeros(1)}, json.dumps(document))
-
-    return write
+    return lambda path, tensors, document: _saved(
+        path, {"x": torch.zeros(1)}, json.dumps(with_value(document, keys, value))
+    )
 
 
-def _of_text(text: str) -> Callable[[Path, Tensors, Document], object]:
+def _of_text(text: str) -> Write:
     return lambda path, tensors, document: _saved(path, {"x": torch.zeros(1)}, text)
 
 
-def _of_bytes(change: Callable[[bytes], bytes]) -> Callable[[Path, Tensors, Document], object]:
+def _of_bytes(change: Callable[[bytes], bytes]) -> Write:
     def write(path: Path, tensors: Tensors, document: Document) -> None:
         _saved(path, tensors, json.dumps(document))
         path.write_bytes(change(path.read_bytes()))
@@ -90,15 +85,8 @@ def _of_bytes(change: Callable[[bytes], bytes]) -> Callable[[Path, Tensors, Docu
     return write
 
 
-def _fuzzed(number: int) -> Callable[[bytes], bytes]:
-    def change(content: bytes) -> bytes:
-        rng, changed = random.Random(SEED + number), bytearray(content)
-        for _ in range(rng.choice((1, 2, 8))):
-            at = rng.randrange(8 + int.from_bytes(content[:8], "little"))
-            changed[at] = rng.choice((rng.randrange(256), 0, 255, ord("9"), ord("-"), content[at] ^ 1))
-        return bytes(changed)
-
-    return change
+def _fuzzed_header(number: int) -> Write:
+    return _of_bytes(lambda content: fuzzed(content, number, 8 + int.from_bytes(content[:8], "little")))
 
 
 def _filled(name: str, value: float) -> Callable[[Tensors], object]:
@@ -119,28 +107,12 @@ _NAMES = (
     "state.optimizer.segmentation_head.0.bias.exp_avg_sq",
     "state.optimizer.segmentation_head.0.bias.step",
 )
-VALUES = (None, True, -1, 0.5, 1e300, 10**19, "x", [], [[]], {}, {"x": 1})
 MEMBERS = (
     ("format",), ("identity",), ("engine",), ("engine", "name"), ("engine", "precision"), ("has_extension",),
     ("history",), ("history", "step"), ("history", "elapsed_s"), ("history", "steps"), ("history", "validations"),
     ("history", "timings_s"),
     ("history", "notes"), ("history", "stride"), ("history", "validated_parts"), ("history", "fitted"), ("best",),
 )  # fmt: skip
-TEXTS = {"no JSON": "{", "nested lists": "[" * 100_000, "NaN": '{"format": NaN}', "a number": "3",
-         "many digits": "9" * 5000,
-         "nested objects": '{"a":' * 50_000 + "1" + "}" * 50_000}  # fmt: skip
-
-
-def _member(keys: tuple[str, ...], value: Any) -> Callable[[Document], object]:
-    def change(document: Document) -> None:
-        holder = document
-        for key in keys[:-1]:
-            holder = holder[key]
-        holder[keys[-1]] = value
-
-    return change
-
-
 SPOILT = {
     **{f"{value} in {name}": _of_tensors(_filled(name, value))
        for name in _NAMES for value in (float("nan"), float("-inf"))},
@@ -154,18 +126,13 @@ SPOILT = {
     "no tensors": _of_tensors(dict.clear),
     "a tensor more": _of_tensors(_added("state.network.extra")),
     "a moment of no parameter": _of_tensors(_added("state.optimizer.other.exp_avg")),
-    **{f"{'.'.join(keys)} is {value!r:.12}": _of_document(_member(keys, value))
-       for keys in MEMBERS for value in VALUES},
+    **{f"{name_of(keys)} is {what}": _of_value(keys, VALUES[what])
+       for keys in MEMBERS for what in ("null", "true", "negative", "huge", "text", "list", "object of a list")},
     **{f"document: {what}": _of_text(text) for what, text in TEXTS.items()},
-    **{f"cut to {share:.0%}": _of_bytes(lambda content, share=share: content[: int(len(content) * share)])
-       for share in (0, 0.0001, 0.5, 0.9999)},
+    **{f"cut to {share:.0%}": _of_bytes(partial(cut, share=share)) for share in (0.0001, 0.5, 0.9999)},
     "a header of 2^63": _of_bytes(lambda content: struct.pack("<Q", 2**63) + content[8:]),
     "a header of 90 MB": _of_bytes(lambda content: struct.pack("<Q", 90_000_000) + b"{" + b" " * 90_000_000),
-    "a pipe": lambda path, tensors, document: os.mkfifo(path),
-    "a folder": lambda path, tensors, document: path.mkdir(),
-    "a device": lambda path, tensors, document: path.symlink_to("/dev/zero"),
-    "a pickle": lambda path, tensors, document: torch.save(tensors, path),
-    "nothing": lambda path, tensors, document: None,
+    **NO_FILES,
 }  # fmt: skip
 
 CASES = [
@@ -174,7 +141,7 @@ CASES = [
         for what, write in SPOILT.items()
     ),
     *(
-        Case(f"checkpoint: fuzzed {number}", "finetune", _resumed(_of_bytes(_fuzzed(number))), EITHER, limit_s=60)
+        Case(f"checkpoint: fuzzed {number}", "finetune", _resumed(_fuzzed_header(number)), EITHER, limit_s=60)
         for number in range(20)
     ),
 ]

@@ -29,32 +29,16 @@ _LOADED_LATE = ("matplotlib.figure", "onnx", "segmentation_models_pytorch", "skl
 
 @dataclass(frozen=True)
 class Order:
-    """A job file to run.
+    """A job file to run."""
 
-    Parameters
-    ----------
-    folder : str
-        Empty; `events`, `log` and the working directory `cwd` are made in it.
-    job_file : str
-    cpu_s, wall_s : float
-        Limits; what exceeds them is killed.
-    memory_bytes : int
-        Address space beyond that of the loaded libraries.
-    limits : dict of str to int
-        Further ones, by the names of `resource.RLIMIT_*`, such as FSIZE.
-    variables : dict of str to str
-        Of the environment.
-    signals : list of (float, str)
-        Seconds after the start, and what is sent then: names of signals, or CLOSE for closing standard input.
-    """
-
-    folder: str
+    folder: str  # empty; `events`, `log` and the working directory `cwd` are made in it
     job_file: str
-    cpu_s: float = 20.0
+    cpu_s: float = 20.0  # what exceeds this or the next is killed
     wall_s: float = 60.0
-    memory_bytes: int = 4 << 30
-    limits: dict[str, int] = field(default_factory=dict)
-    variables: dict[str, str] = field(default_factory=dict)
+    memory_bytes: int = 4 << 30  # address space beyond that of the loaded libraries
+    limits: dict[str, int] = field(default_factory=dict)  # by the names of `resource.RLIMIT_*`, such as FSIZE
+    variables: dict[str, str] = field(default_factory=dict)  # of the environment
+    # Seconds after the start, and what is sent then: names of signals, or CLOSE for closing standard input.
     signals: list[tuple[float, str]] = field(default_factory=list)
 
 

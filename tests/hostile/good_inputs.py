@@ -25,49 +25,23 @@ _NATIVE = {"engine": "native", "precision": "fp32", "threads": 1}
 
 @dataclass(frozen=True)
 class Goods:
-    """Paths of good inputs.
+    """Paths of good inputs."""
 
-    Parameters
-    ----------
-    folder : str
-        Holds all of them, and nothing else.
-    raster, roads, aoi : str
-        A town of 192 x 192 px.
-    model, onnx : str
-        A model for it that has learned nothing.
-    mask, probability : str
-        Its true roads.
-    after : str
-        Its roads but one.
-    changes : str
-        Its roads as new ones.
-    extract : str
-        Roads beside its own as ways of OpenStreetMap.
-    places : str
-        Points on its roads, with a field `name`.
-    labeled : str
-        A corner of it, where labels are.
-    sure_model : str
-        A model to which all is road, with 8-bit integers, too.
-    profile : str
-        A profile of training and inference.
-    """
-
-    folder: str
-    raster: str
+    folder: str  # holds all of them, and nothing else
+    raster: str  # a town of 192 x 192 px
     roads: str
     aoi: str
-    model: str
+    model: str  # a model for it that has learned nothing
     onnx: str
-    mask: str
+    mask: str  # its true roads
     probability: str
-    after: str
-    changes: str
-    extract: str
-    places: str
-    labeled: str
-    sure_model: str
-    profile: str
+    after: str  # its roads but one
+    changes: str  # its roads as new ones
+    extract: str  # roads beside its own as ways of OpenStreetMap
+    places: str  # points on its roads, with a field `name`
+    labeled: str  # a corner of it, where labels are
+    sure_model: str  # a model to which all is road, with 8-bit integers, too
+    profile: str  # a profile of training and inference
 
     def options(self, job: str, out: Path) -> dict[str, Any]:
         """Return options with which a job goes well and fast, all of its outputs in one folder.

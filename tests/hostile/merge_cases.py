@@ -12,7 +12,8 @@ from safetensors.torch import load_file, save_file
 
 from tests.core.support.rasters import write_raster
 from tests.hostile.cases import DONE, EITHER, REFUSED, Case, Place
-from tests.hostile.model_cases import VALUES, _document
+from tests.hostile.model_cases import _document
+from tests.hostile.spoiling import VALUES
 from training_core.geodata.rasters import MAX_VALUE
 
 JOB = "mergemodels"

@@ -1,4 +1,4 @@
-"""File names that no job expects, of inputs and of outputs, in every format."""
+"""File names that no job expects, of inputs and of outputs, in every format; and outputs that cannot be written."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from typing import Any
 
 import geopandas
 
-from tests.hostile.cases import DONE, EITHER, Case, Place
+from tests.hostile.cases import DONE, EITHER, ENDING_JOBS, REFUSED, Case, Place
+from tests.hostile.references import inputs_of, outputs_of
 
 # By what is hostile about them. An ending follows; LONG is filled up to what a file system takes.
 LONG = "255 bytes"
@@ -92,7 +93,44 @@ def _expected(what: str) -> str:
     return EITHER if what in _MAY_BE_REFUSED else DONE
 
 
+def _below_a_file(job: str, output: str) -> Callable[[Place], dict[str, Any]]:
+    def spoil(place: Place) -> dict[str, Any]:
+        (place.bad / "file").write_text("no folder")
+        return {output: str(place.bad / "file" / Path(place.options(job)[output]).name)}
+
+    return spoil
+
+
+def _over_input(job: str, field: str, output: str, kind: str) -> Callable[[Place], dict[str, Any]]:
+    """Return what lets a job write an output over one of its inputs, by its name or by another."""
+
+    def spoil(place: Place) -> dict[str, Any]:
+        value = place.options(job)[field]
+        good = Path(value[0] if isinstance(value, list) else value)
+        source = place.bad / f"source{Path(place.options(job)[output]).suffix}"
+        shutil.copyfile(good, source)
+        other = place.bad / "by another name"
+        if kind != "itself":
+            (other.symlink_to if kind == "a link" else other.hardlink_to)(source)
+        given = [str(source), *value[1:]] if isinstance(value, list) else str(source)
+        return {field: given, output: str(source if kind == "itself" else other)}
+
+    return spoil
+
+
 CASES = [
+    *(
+        Case(f"{job} writes {output} below a file", job, _below_a_file(job, output), REFUSED)
+        for job in ENDING_JOBS
+        for output in outputs_of(job)
+    ),
+    *(
+        Case(f"{job} writes {output} over {field}, {kind}", job, _over_input(job, field, output, kind), REFUSED)
+        for job in ENDING_JOBS
+        for output in outputs_of(job)[:1]
+        for field in inputs_of(job)
+        for kind in ("itself", "a link", "a hard link")
+    ),
     *(
         Case(f"{job} writes {suffix}, {what}", job, _output(what, suffix, field), _expected(what))
         for suffix, (job, field) in _OUTPUTS.items()

@@ -72,7 +72,7 @@ def try_case(case: Case, place: Place, server: ForkServer, folder: Path) -> Outc
     before = snapshot(place.bad) | snapshot(place.out)
     document = case.job_file(place) if case.job_file else job_document(case.job, options)
     limits = {"cpu_s": case.limit_s, "wall_s": _WAITS * case.limit_s, "memory_bytes": case.memory_bytes}
-    outcome = run(server, folder, document, limits=case.limits, **limits)
+    outcome = run(server, folder, document, **limits)
     assert snapshot(Path(place.goods.folder)) == goods, "an input was changed"
     assert os.listdir(folder / "run" / "cwd") == [], "a file lies in the working directory"
     if outcome.is_done:

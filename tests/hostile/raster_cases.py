@@ -16,6 +16,7 @@ from affine import Affine
 
 from tests.core.support.rasters import NORTH_UP, UTM, write_raster
 from tests.hostile.cases import DONE, EITHER, REFUSED, Case, Place
+from tests.hostile.spoiling import NO_FILES, Write
 
 IMAGE_JOBS = ("segment", "extractroads", "mapregion", "evaluate", "finetune", "quantize")
 MAP_JOBS = ("vectorize", "suggestlabels")
@@ -27,7 +28,6 @@ MOON = (
     'GEOGCS["Moon 2000",DATUM["D_Moon_2000",SPHEROID["Moon_2000",1737400,0]],PRIMEM["Reference_Meridian",0],'
     'UNIT["degree",0.0174532925199433]]'
 )
-SITE = 'LOCAL_CS["Building site",UNIT["metre",1]]'
 
 
 def good_values(place: Place, job: str) -> np.ndarray:
@@ -90,7 +90,7 @@ def typed(place: Place, job: str, dtype: str) -> dict[str, Any]:
     return with_raster(place, job, path)
 
 
-REAL = ("int8", "uint16", "int16", "uint32", "int32", "uint64", "int64", "float32", "float64")
+REAL = ("int8", "uint16", "int32", "int64", "float64")
 COMPLEX = ("complex64", "complex128", "complex_int16")
 
 
@@ -126,6 +126,27 @@ def speckled(place: Place, job: str, value: float) -> dict[str, Any]:
     return written(place, job, change)
 
 
+def dotted(place: Place, job: str, value: float, dtype: str) -> dict[str, Any]:
+    """Write the good values as floats with one pixel replaced."""
+
+    def change(values: np.ndarray) -> np.ndarray:
+        values = values.astype(dtype)
+        values[:, 64, 64] = value
+        return values
+
+    return written(place, job, change)
+
+
+def of_alpha(place: Place, job: str) -> dict[str, Any]:
+    """Write one band, which is alpha."""
+
+    def mark(path: Path) -> None:
+        with rasterio.open(path, "r+") as dataset:
+            dataset.colorinterp = [rasterio.enums.ColorInterp.alpha]
+
+    return written(place, job, lambda values: np.full_like(values[:1], 255), then=mark)
+
+
 def scaled(place: Place, job: str, scale: float, offset: float) -> dict[str, Any]:
     """Write bytes with a scale and an offset, which make them a probability."""
 
@@ -139,7 +160,14 @@ def scaled(place: Place, job: str, scale: float, offset: float) -> dict[str, Any
 _SCALES = (0.0, np.nan, np.inf, -1.0, 1e-300, 1e300)
 _SCALED = {f"a scale of {scale:g}": partial(scaled, scale=scale, offset=0.0) for scale in _SCALES}
 _HUNDRED = {"a hundred bands": partial(written, change=lambda values: np.repeat(values[:1], 100, axis=0))}
+# To a training, whose own deviation it enlarges, 1e20 is an outlier with which it can compute.
+_DOTS = {"a pixel of 1e20": (1e20, "float32"), "a pixel of -3.4e38": (-3.4028235e38, "float32")}
+_DOTTED = {name: partial(dotted, value=value, dtype=dtype) for name, (value, dtype) in _DOTS.items()}
+_BANDS = {"two bands": partial(written, change=lambda values: values[:2]), "alpha alone": of_alpha}
 VALUES = [
+    *cases_of(_DOTTED, ("segment", "extractroads", "evaluate"), REFUSED, **NAMED),
+    *cases_of({"a pixel of 1e300": partial(dotted, value=1e300, dtype="float64")}, IMAGE_JOBS, REFUSED, **NAMED),
+    *cases_of(_BANDS, ("segment", "extractroads", "mapregion", "evaluate"), REFUSED, **NAMED),
     *cases_of({name: partial(filled, value=value) for name, value in _FILLS.items()}, JOBS, EITHER),
     *cases_of(
         {f"{name}, here and there": partial(speckled, value=value) for name, value in _FILLS.items()},
@@ -173,7 +201,7 @@ def virtual(place: Place, job: str, height: int, width: int, kind: str = "Byte")
     return with_raster(place, job, path, alone=True)
 
 
-SMALL = ((1, 1), (1, 192), (192, 1), (2, 2), (31, 33), (7, 192))
+SMALL = ((1, 1), (1, 192), (192, 1), (31, 33))
 IMPOSSIBLE = ((0, 10), (-5, 10), (2**31 - 1, 2**31 - 1), (10**6, 10**6))
 THIN = ((1, 2**31 - 1), (2**31 - 1, 1))
 
@@ -184,31 +212,26 @@ def _sized(write: Callable[..., dict], sizes: tuple[tuple[int, int], ...], name:
 
 SIZES = [
     *cases_of(_sized(cropped, SMALL), JOBS, EITHER),
-    *cases_of(_sized(virtual, IMPOSSIBLE, "a virtual raster of "), ALONE, REFUSED),
+    *cases_of(_sized(virtual, IMPOSSIBLE, "a virtual raster of "), ALONE, REFUSED, memory_bytes=2 << 30),
     *cases_of(_sized(virtual, THIN, "a virtual raster of "), MAP_JOBS, REFUSED),
 ]
 
-CENTERS = {"EPSG:3857": (1490000, 6890000), "EPSG:4326": (13.38, 52.52), "EPSG:2263": (1e6, 2e5), "EPSG:3031": (0, 1e6)}
 NOWHERE = {
     "without a CRS": {"crs": None},
     "without a georeference": {"transform": Affine.identity()},
     "on the Moon": {"crs": MOON, "transform": Affine(1e-5, 0, 10, 0, -1e-5, 20)},
-    "in a building site's CRS": {"crs": SITE},
     "in a vertical CRS": {"crs": "EPSG:5773"},
-    "in a geocentric CRS": {"crs": "EPSG:4978"},
     "in meters that are declared as degrees": {"crs": "EPSG:4326"},
     "over a pole": {"crs": "EPSG:4326", "transform": Affine(0.01, 0, 10, 0, -0.01, 90.5)},
     "close to a pole": {"crs": "EPSG:4326", "transform": Affine(1e-5, 0, 10, 0, -1e-5, 90)},
-    "past the limit of Web Mercator": {"crs": "EPSG:3857", "transform": Affine(1, 0, 0, 0, -1, 9e7)},
     "far beyond its zone": {"transform": Affine(1, 0, 3e7, 0, -1, 5820000)},
-    "at 1e30": {"transform": Affine(1, 0, 1e30, 0, -1, 1e30)},
     "at infinity": {"transform": Affine(1, 0, np.inf, 0, -1, 5820000)},
     "at NaN": {"transform": Affine(1, 0, np.nan, 0, -1, 5820000)},
     "with rows along columns": {"transform": Affine(1, 1, 390000, 1, 1 + 1e-9, 5820000)},
     "with pixels without height": {"transform": Affine(1, 0, 390000, 0, 0, 5820000)},
     **{
         f"with pixels of {side:g} m": {"transform": Affine(side, 0, 390000, 0, -side, 5820000)}
-        for side in (1e-300, 1e-9, 3e-6, 2e-4, 2e4, 1e6, 1e300)
+        for side in (1e-300, 1e-9, 2e-4, 2e4, 1e300)
     },
 }
 ODD = {
@@ -218,10 +241,8 @@ ODD = {
     "with oblong pixels": {"transform": Affine(1, 0, 390000, 0, -3, 5820000)},
     "with pixels of 2 mm": {"transform": Affine(0.002, 0, 390000, 0, -0.002, 5820000)},
     "across the antimeridian": {"crs": "EPSG:4326", "transform": Affine(1e-5, 0, 179.9995, 0, -1e-5, 50)},
-    **{
-        f"in {crs}": {"crs": crs, "transform": Affine.translation(*center) @ Affine.scale(side, -side)}
-        for (crs, center), side in zip(CENTERS.items(), (1.6, 1e-5, 3.0, 1.0))
-    },
+    "in degrees": {"crs": "EPSG:4326", "transform": Affine(1e-5, 0, 13.38, 0, -1e-5, 52.52)},
+    "in feet": {"crs": "EPSG:2263", "transform": Affine(3, 0, 1e6, 0, -3, 2e5)},
 }
 _NOWHERE = {f"a raster {name}": partial(written, **profile) for name, profile in NOWHERE.items()}
 _ODD = {f"a raster {name}": partial(written, alone=True, **profile) for name, profile in ODD.items()}
@@ -233,7 +254,7 @@ GEOREFERENCES = [
 ]
 
 
-def as_file(place: Place, job: str, write: Callable[[Path, Place], Optional[Path]], name: str) -> dict[str, Any]:
+def as_file(place: Place, job: str, write: Write, name: str) -> dict[str, Any]:
     """Put something else in the raster's place; what `write` returns is the source then."""
     path = place.bad / name
     return with_raster(place, job, write(path, place) or path)
@@ -264,11 +285,6 @@ def bomb(path: Path, place: Place) -> None:
     path.write_text(f'<!DOCTYPE x [<!ENTITY a0 "aaaaaaaaaa">{entities}]><VRTDataset rasterXSize="&a9;"/>')
 
 
-def linked(path: Path, place: Place) -> None:
-    """Make a link to itself."""
-    path.symlink_to(path)
-
-
 def in_latin_1(path: Path, place: Place) -> Path:
     """Copy the good image to a name that is not UTF-8."""
     copy = path.parent / os.fsdecode(b"hostile stra\xdfe.tif")
@@ -280,19 +296,16 @@ PYTHON_FUNCTION = (
     "<PixelFunctionType>f.run</PixelFunctionType><PixelFunctionLanguage>Python</PixelFunctionLanguage>"
     "<PixelFunctionCode><![CDATA[open('/tmp/hostile', 'w')]]></PixelFunctionCode>"
 )
-NO_RASTERS: dict[str, tuple[str, Callable[[Path, Place], Optional[Path]]]] = {
-    "missing": ("hostile.tif", lambda path, place: None),
-    "an empty file": ("hostile.tif", lambda path, place: path.write_bytes(b"") and None),
+NO_RASTERS: dict[str, tuple[str, Write]] = {
+    **{what: ("hostile.tif", write) for what, write in NO_FILES.items()},
     "text": ("hostile.tif", lambda path, place: path.write_text("no raster\n" * 99) and None),
-    "a folder": ("hostile.tif", lambda path, place: path.mkdir()),
-    "a pipe": ("hostile.tif", lambda path, place: os.mkfifo(path)),
-    "a link to itself": ("hostile.tif", linked),
-    "a link to a device": ("hostile.tif", lambda path, place: path.symlink_to("/dev/zero")),
     "a name that is not UTF-8": ("hostile.tif", in_latin_1),
     "a name that is too long": ("hostile.tif", lambda path, place: path.with_name("hostile" * 99)),
     "roads": ("hostile.tif", lambda path, place: path.write_bytes(Path(place.goods.roads).read_bytes()) and None),
     "a model": ("hostile.tif", lambda path, place: path.write_bytes(Path(place.goods.onnx).read_bytes()) and None),
     "XML entities without end": ("hostile.vrt", bomb),
+    "a virtual raster without bands": ("hostile.vrt", lambda path, place: path.write_text(
+        f'<VRTDataset rasterXSize="9" rasterYSize="9"><SRS>{UTM}</SRS></VRTDataset>') and None),
     "XML that is cut off": ("hostile.vrt", lambda path, place: path.write_text("<VRTDataset rasterXSize=") and None),
     "XML nested too deeply": ("hostile.vrt", lambda path, place: path.write_text("<VRTDataset>" * 99999) and None),
     "a virtual raster of itself": ("hostile.vrt", vrt(source("PATH"))),
@@ -304,7 +317,7 @@ SUSPICIOUS = {
 }
 
 
-def _files(kinds: dict[str, tuple[str, Callable[[Path, Place], Optional[Path]]]]) -> dict[str, Callable[..., dict]]:
+def _files(kinds: dict[str, tuple[str, Write]]) -> dict[str, Callable[..., dict]]:
     return {f"{what} for a raster": partial(as_file, write=write, name=name) for what, (name, write) in kinds.items()}
 
 
@@ -344,7 +357,15 @@ def damaged(place: Place, job: str, where: str, number: int, profile: dict[str, 
     return written(place, job, then=spoil, **profile)
 
 
+def halved(place: Place, job: str) -> dict[str, Any]:
+    """Write a raster whose second half is missing."""
+    return written(place, job, then=lambda path: os.truncate(path, path.stat().st_size // 2), **STORED["deflated"])
+
+
 DAMAGED = [
+    *cases_of({"without its second half": halved}, ("segment", "vectorize", "finetune"), REFUSED, **NAMED),
+]
+DAMAGED += [
     case
     for where in ("header", "tiles", "overviews", "cut off")
     for stored, profile in STORED.items()

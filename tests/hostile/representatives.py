@@ -11,12 +11,12 @@ from typing import Any
 
 REPRESENTATIVES = {
     "bounds": (
-        "vectorize, a probability: noise around the threshold", "segment, a raster of a trillion pixels",
+        "vectorize, a probability: noise around the threshold",
         "cleannetwork, lines that all cross", "comparenetworks, a line again and again",
         "mapregion, an area that crosses itself everywhere",
     ),
     "checkpoints": (
-        "checkpoint: nan in state.optimizer.segmentation_head.0.bias.exp_avg", "checkpoint: format is None",
+        "checkpoint: nan in state.optimizer.segmentation_head.0.bias.exp_avg", "checkpoint: format is null",
         "checkpoint: a folder",
     ),
     "extracts": (
@@ -39,7 +39,8 @@ REPRESENTATIVES = {
     ),
     "models": (
         "model: format is null", "model: document: empty", "model: nan in encoder.conv1.weight", "model: cut to 0%",
-        "model: a header of objects", "model: a pickle", "model: fuzzed header 0", "ONNX: a pipe",
+        "model: a header of objects", "model: a pickle", "model: fuzzed header 0",
+        "segment, model: numbers that overflow within", "ONNX: a pipe",
         "ONNX: nested messages", "ONNX: a weight of -inf", "ONNX: external data", "ONNX: an unknown layer",
         "ONNX: enlargement by 1000", "ONNX: document: nested by 900", "ONNX: fuzzed 0",
     ),
@@ -47,18 +48,22 @@ REPRESENTATIVES = {
         "vectorize writes .gpkg, semicolon", "vectorize writes .fgb, newline", "segment writes .tif, quotes",
         "exportmodel writes .onnx, emoji", "exportchips writes , newline", "exportnetwork writes .graphml, 255 bytes",
         "cleannetwork reads .geojson, pipe", "compareprofiles reads .json, not UTF-8",
+        "compareprofiles writes report over before, a link", "segment writes mask over raster, itself",
+        "vectorize writes roads below a file", "finetune writes model below a file",
     ),
     "profiles": (
         "profile before: format is true", "profile after: fuzzed 1", "profile before: markup in hardware",
-        "compareprofiles writes report over before, a link", "profile, a folder for a raster",
+        "profile, a folder for a raster",
         "profile, a header of 2^63 for a model",
     ),
     "rasters": (
         "vectorize, complex64 values", "segment, NaN alone", "suggestlabels, a scale of nan", "vectorize, 1 x 1 px",
         "extractroads, a virtual raster of 2147483647 x 2147483647 px", "evaluate, a raster without a CRS",
-        "segment, a raster on the Moon", "mapregion, a raster at infinity", "vectorize, a raster rotated",
+        "segment, a raster on the Moon", "segment, a virtual raster of 1000000 x 1000000 px",
+        "mapregion, a raster at infinity", "vectorize, a raster rotated",
         "suggestlabels, a raster with pixels of 1e-09 m", "segment, a pipe for a raster",
         "vectorize, XML entities without end for a raster", "vectorize, a virtual raster with code for a raster",
+        "segment, without its second half", "evaluate, a pixel of -3.4e38", "segment, alpha alone",
         "vectorize, LZW, other bytes in the tiles, 0", "vectorize, deflated, cut off, 0",
     ),
     "vectors": (
@@ -69,7 +74,8 @@ REPRESENTATIVES = {
         "comparenetworks places, a pipe for a layer", "mapregion aoi, points",
         "suggestlabels labeled, coordinates of text for a layer", "segment aoi, empty shapes",
         "comparenetworks damage, deep coordinates for a layer",
-        "exportnetwork lines, a filter that is no SQL for a layer", "a damaged gpkg, 3", "a damaged geojson, 1",
+        "exportnetwork lines, a filter that is no SQL for a layer", "segment aoi, 50 km to the east",
+        "a damaged gpkg, 3", "a damaged geojson, 1",
     ),
     "file size": ("vectorize, all but a byte of roads, .fgb",),
     "disk": ("cleannetwork, a tenth, .gpkg",),

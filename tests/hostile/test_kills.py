@@ -32,12 +32,7 @@ _LONG = {"steps": 12}
 class Round:
     """A job, and what is done to it at which share of the time that it takes.
 
-    Parameters
-    ----------
-    name, job : str
-    what : str
-        Names of signals, or CLOSE for closing standard input; the second, if there is one, follows after half a second.
-    moment : float
+    That is signals, or CLOSE for closing standard input; the second, if there is one, follows after half a second.
     """
 
     name: str

@@ -64,12 +64,12 @@ def run(job: CompareNetworks, reporter: Reporter) -> dict[str, Any]:
             if "numbers" in staged:
                 staged["numbers"].write_text(json.dumps(document, indent=1), encoding="utf-8")
             if "report" in staged:
-                record = to_record(job, stages, segments, points, routes, document, sentences)
+                record = _record(job, stages, segments, points, routes, document, sentences)
                 write_changes_report(record, staged["report"])
     return {**wanted, **document}
 
 
-def to_record(
+def _record(
     job: CompareNetworks,
     stages: Stages,
     segments: dict[str, ChangeSegments],
@@ -78,7 +78,6 @@ def to_record(
     document: dict[str, Any],
     sentences: list[str],
 ) -> ChangesRecord:
-    """Return the content of the report; see `to_document` and `summary_sentences`."""
     return ChangesRecord(
         options=asdict(job),
         before=source_name(job.before),

@@ -25,11 +25,7 @@ _INDEXES: dict[str, type[Index]] = {GEOTIFF: StacIndex, COCO: CocoIndex, ESRI: E
 
 
 def run(job: ExportChips, reporter: Reporter) -> dict[str, Any]:
-    """Do the job; see `jobs.ExportChips`.
-
-    Raises ImageryError if an image cannot be read, or has another number of bands than the first. Raises LabelError if
-    the labels cannot be used, or no chip has enough of them.
-    """
+    """Do the job; see `jobs.ExportChips`. Raises LabelError if no chip has enough labels."""
     with Outputs([*with_sources(job.rasters), *job.masks, job.roads, job.aoi, job.no_road]) as outputs:
         folder = outputs.stage_folder(job.folder)
         index = _INDEXES[job.format]()

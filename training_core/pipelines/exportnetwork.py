@@ -22,26 +22,24 @@ from ..system.outputs import Outputs
 def run(job: ExportNetwork, reporter: Reporter) -> dict[str, Any]:
     """Run the job and return its result; see `jobs.ExportNetwork`."""
     _check_outputs(job)
+    paths = {name: getattr(job, name) for name in ("graphml", "geopackage", "osm") if getattr(job, name)}
     with Outputs(inputs=[job.lines]) as outputs:
-        graphml = outputs.stage(job.graphml) if job.graphml else None
-        geopackage = outputs.stage(job.geopackage) if job.geopackage else None
-        osm = outputs.stage(job.osm) if job.osm else None
+        staged = {name: outputs.stage(path) for name, path in paths.items()}
         reporter.progress(0, "Reading")
         layer = read_line_layer(job.lines, PURPOSE, line_fields(job), reporter)
         layer = without_rejected(layer, PURPOSE, job.lines)
         network, numbers = export_layer(layer, job, reporter.part(0.1, 0.7))
         reporter.check_cancelled()
         reporter.progress(0.7, "Writing")
-        if graphml:
-            write_graphml(network, graphml)
-        if geopackage:
-            write_layers(geopackage, network.layers, {"nodes": "Point", "edges": "LineString"})
-        if osm:
+        if "graphml" in staged:
+            write_graphml(network, staged["graphml"])
+        if "geopackage" in staged:
+            write_layers(staged["geopackage"], network.layers, {"nodes": "Point", "edges": "LineString"})
+        if "osm" in staged:
             if tagged := [name for name in TAG_FIELDS if name in network.edges]:
                 reporter.log(f"Tags in {job.osm} are made from the fields {', '.join(tagged)}.")
-            write_osm(ways_of(network, job.lines_bridge_field, job.lines), osm)
-    paths = {"graphml": job.graphml, "geopackage": job.geopackage, "osm": job.osm}
-    return {**{name: path for name, path in paths.items() if path}, **numbers}
+            write_osm(ways_of(network, job.lines_bridge_field, job.lines), staged["osm"])
+    return {**paths, **numbers}
 
 
 def _check_outputs(job: ExportNetwork) -> None:

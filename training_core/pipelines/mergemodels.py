@@ -56,11 +56,7 @@ class Sources:
 
 
 def run(job: MergeModels, reporter: Reporter) -> dict[str, Any]:
-    """Do the job; see `jobs.MergeModels`.
-
-    Raises ModelFileError if a model cannot be read, or cannot be merged with the others. Raises JobError if the amount
-    of a model's labels is unknown, and no weights are given.
-    """
+    """Do the job; see `jobs.MergeModels`. Raises ModelFileError if a model cannot be merged with the others."""
     preload(LIBRARY)
     torch.set_num_threads(job.threads or torch.get_num_threads())
     with Outputs([*job.models, *with_sources(job.rasters)]) as outputs:
@@ -83,7 +79,10 @@ def run(job: MergeModels, reporter: Reporter) -> dict[str, Any]:
 
 
 def _read_sources(job: MergeModels, reporter: Reporter) -> Sources:
-    """Return the models to merge, each checked against the first."""
+    """Return the models to merge, each checked against the first.
+
+    Raises JobError if the amount of a model's labels is unknown, and no weights are given.
+    """
     paths, cards = list(job.models), []
     model, first = load_network(paths[0])
     by_digest: dict[str, str] = {}

@@ -72,11 +72,7 @@ class Comparison:
 
 
 def run(job: Quantize, reporter: Reporter) -> dict[str, Any]:
-    """Do the job; see `jobs.Quantize`.
-
-    Raises ModelFileError if the model cannot be read, is quantized already, or does not find the same roads when
-    quantized.
-    """
+    """Do the job; see `jobs.Quantize`. Raises ModelFileError if the model is quantized already."""
     torch.set_num_threads(job.threads or torch.get_num_threads())
     with Outputs([job.model, *with_sources(job.rasters), *job.masks, job.roads, job.aoi, job.no_road]) as outputs:
         path = outputs.stage(job.onnx)

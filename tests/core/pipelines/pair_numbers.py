@@ -29,32 +29,16 @@ ROAD_M, BACKGROUND_M = 6.0, 30.0
 
 @dataclass(frozen=True)
 class Done:
-    """A job that has been given an output of another one.
-
-    Parameters
-    ----------
-    job, field : str
-        The job, and its input.
-    given : str
-        The path that the input was given.
-    options : dict
-        All options.
-    result, usual : dict
-        Its result, and that of the same job with its usual input.
-    told : list of str
-        Its log messages.
-    ground : Path
-        The folder with all outputs of `pairs.RUNS`.
-    """
+    """A job that has been given an output of another one."""
 
     job: str
-    field: str
-    given: str
+    field: str  # its input
+    given: str  # the path that the input was given
     options: dict[str, Any]
     result: dict[str, Any]
-    usual: dict[str, Any]
+    usual: dict[str, Any]  # the result of the same job with its usual input
     told: list[str]
-    ground: Path
+    ground: Path  # the folder with all outputs of `pairs.RUNS`
 
 
 Number = Callable[[Done], tuple[Any, Any]]

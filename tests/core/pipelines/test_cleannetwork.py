@@ -144,28 +144,6 @@ def test_lines_that_were_connected_stay_connected(coordinates, join_lines):
         assert now.setdefault(was[each], component) == component
 
 
-def test_streets_of_a_town_stay_connected(real_data):
-    pytest.importorskip("pyarrow")
-    streets = geopandas.read_parquet(real_data / "apalachicola_streets.parquet").reset_index(drop=True)
-    found = cleaned(streets).roads
-    points, street = shapely.get_coordinates(streets.geometry.to_numpy(), return_index=True)
-    _, vertex = np.unique(points, axis=0, return_inverse=True)
-    touches = coo_array((np.ones(len(street)), (street, vertex.ravel())))
-    _, before = connected_components(touches @ touches.T)
-    shares = np.linspace(0.05, 0.95, 7)
-    samples = shapely.line_interpolate_point(streets.geometry.to_numpy()[:, None], shares, normalized=True).ravel()
-    (sample, nearest), distance = shapely.STRtree(found.geometry.to_numpy()).query_nearest(
-        samples, return_distance=True, all_matches=False
-    )
-    assert len(sample) == len(samples)
-    assert distance.max() < 6  # in units of Web Mercator, of which a junction of 5 m is 5.8
-    after = found["component"].to_numpy()[nearest].reshape(len(streets), -1)
-    assert all(len(np.unique(after[before == component])) == 1 for component in np.unique(before))
-    again = cleaned(found).roads
-    assert len(again) == len(found)
-    assert again["length_m"].sum() == pytest.approx(found["length_m"].sum(), rel=1e-4)
-
-
 # The job, from file to file.
 
 

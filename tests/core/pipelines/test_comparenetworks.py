@@ -152,17 +152,6 @@ def test_a_line_drawn_among_ways_of_openstreetmap_counts_and_what_is_left_out_is
     assert any("1 of 3 lines are left out" in text for text in reporter.warnings)
 
 
-def test_a_named_bridge_field_counts_before_the_tags(tmp_path, write):
-    """By its tags the road is a bridge, on which a road across does not end."""
-    tags = {"osm_id": ["1"], "highway": ["residential"], "other_tags": ['"bridge"=>"yes"'], "deck": ["no"]}
-    before, across = write("before", line((0, 0), (100, 0)), **tags), line((50, -60), (50, 60))
-    after = write("after", line((0, 0), (100, 0)), across)
-    for field, vertices in (("", 2), ("deck", 3)):
-        changes = geopandas.read_file(run(tmp_path, before, after, align=False, before_bridge_field=field)["changes"])
-        (road,) = changes.geometry[changes["network"] == "before"]
-        assert shapely.get_num_points(road) == vertices
-
-
 def test_a_bridge_that_is_gone_cuts_off_what_lies_beyond(tmp_path, river):
     result = run(tmp_path, **river)
     assert (result["routes"]["cut_off"], result["routes"]["reachable"], result["routes"]["places"]) == (1, 1, 2)
@@ -333,7 +322,3 @@ def test_a_page_shows_names_as_text(tmp_path, river, points):
     run(tmp_path, **{**river, "places": points("hostile", **{hostile: (300, 0)})})
     page = Page((tmp_path / "report.html").read_text(encoding="utf-8"))
     assert "script" not in page.elements and hostile in page.text
-
-
-def test_the_same_job_gives_the_same_numbers(tmp_path, river):
-    assert run(tmp_path, **river) == run(tmp_path, **river)

@@ -9,8 +9,7 @@ from shapely import affinity
 from shapely.geometry import LineString, box
 
 from tests.core.support.rasters import NORTH_UP, write_layer, write_raster
-from tests.core.support.towns import ROAD_M, ROADS, SIDE_PX, image_of, on_map, plant_model
-from training_core.errors import LabelError, OutputError
+from tests.core.support.towns import ROAD_M, ROADS, SIDE_PX, image_of, on_map
 from training_core.events import Reporter, Warning
 from training_core.jobs import Evaluate, Segment
 from training_core.pipelines import evaluate, segment
@@ -65,24 +64,6 @@ def test_scores_are_those_of_the_mask_that_segment_writes(town, planted, tmp_pat
     result = score(**on_town(town, planted))
     for name, value in expected_scores(found, town.truth).items():
         assert result["pixel"][name] == pytest.approx(value, abs=0.005), name
-
-
-def test_the_threshold_is_the_jobs_or_the_models(town, tmp_path, threshold=107 / 254):
-    model = plant_model(tmp_path / "model.safetensors", threshold=threshold)
-    expected = score(**on_town(town, model))
-    assert expected["threshold"] == threshold
-    (tmp_path / "other").mkdir()
-    other = plant_model(tmp_path / "other" / "model.safetensors")
-    assert score(**on_town(town, other, threshold=threshold)) == expected
-    found = mask_of(town.raster, model, tmp_path) == 1
-    assert expected["pixel"]["recall"] == pytest.approx(expected_scores(found, town.truth)["recall"], abs=0.01)
-
-
-def test_tiles_change_nothing_but_what_their_halo_misses(town, planted):
-    whole = score(**on_town(town, planted))
-    tiled = score(**on_town(town, planted, tile_px=64, halo="64"))
-    for name in SCORES:
-        assert tiled["pixel"][name] == pytest.approx(whole["pixel"][name], abs=0.05)
 
 
 def test_without_an_area_what_is_far_from_roads_counts_nowhere(planted, tmp_path):
@@ -185,19 +166,6 @@ def test_scores_as_json_and_as_a_report(town, learned, tmp_path):
     assert "town.tif" in page and "It was trained on images of the same name" in page
     assert page.count("<img") == 3 and page.count("<svg") == 2  # the town is one panel
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["report.html", "scores.json"]
-
-
-@pytest.mark.parametrize("output", ["report", "scores"])
-def test_no_input_is_overwritten_and_bad_input_leaves_no_output(town, planted, tmp_path, output):
-    for taken in (town.raster, town.roads, town.aoi, planted):
-        content = Path(taken).read_bytes()
-        with pytest.raises(OutputError, match="is an input"):
-            score(**on_town(town, planted, **{output: taken}))
-        assert Path(taken).read_bytes() == content
-    aoi = write_layer(tmp_path / "far.gpkg", on_map(box(5000, 0, 5100, 100)))
-    with pytest.raises(LabelError):
-        score(**on_town(town, planted, aoi=aoi, **{output: str(tmp_path / "out.html")}))
-    assert [path.name for path in tmp_path.iterdir()] == ["far.gpkg"]
 
 
 def test_the_result_stays_a_line_however_many_areas_there_are(town, planted, tmp_path):

@@ -12,14 +12,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from shapely import LineString
 
-from tests.core.support.disasters import run as compare
 from tests.core.support.osm_changes import AVENUE, ROAD, STREET, applied, changed, placed, read_extract, write_extract
-from tests.core.support.rasters import UTM, files, write_layer
+from tests.core.support.rasters import files
 from tests.core.support.road_graphs import town
-from training_core.errors import LayerError, RoadSegError
+from training_core.errors import LayerError
 from training_core.events import Reporter
-from training_core.jobs import ExportChanges, ExportNetwork, MakeChallenge
-from training_core.pipelines import exportnetwork, makechallenge
+from training_core.jobs import ExportChanges, MakeChallenge
+from training_core.pipelines import makechallenge
 from training_core.pipelines.exportchanges import run
 
 TAGS = [{"highway": "tertiary", "name": 'A "B" & <C>\n\tD\U0001f6a7'}, {"highway": "residential"}]
@@ -165,34 +164,8 @@ def test_an_extract_that_does_not_fit_is_refused_and_nothing_is_written(tmp_path
     assert caught.value.remedy and files(tmp_path) == there
 
 
-@pytest.mark.parametrize(
-    ("name", "message"), [("own.osm", "with ids below 1"), ("own.osm.pbf", r"has 2 ways without a version")]
-)
-def test_a_network_that_was_exported_is_compared_but_is_no_extract(tmp_path, name, message):
-    streets, own = write_layer(tmp_path / "streets.gpkg", *placed(STREET, AVENUE, crs=UTM)), str(tmp_path / name)
-    exportnetwork.run(ExportNetwork(lines=streets, osm=own), Reporter())
-    after = write_layer(tmp_path / "after.gpkg", *placed(STREET, AVENUE, ROAD, crs=UTM))
-    result = compare(tmp_path, own, after, align=False)
-    assert result["intact"]["share"] == 1 and result["new"]["length_m"] == pytest.approx(
-        LineString(ROAD).length, rel=0.01
-    )
-    with pytest.raises(LayerError, match=message):
-        exported(tmp_path, own, result["changes"])
-
-
 def test_a_way_that_would_have_too_many_nodes_is_named(tmp_path):
     long = [(3 * x, 0) for x in range(2000)]
     extract, changes = changed(tmp_path, before=(long,), after=(long, [(901.5, 60), (901.5, 5)]))
     with pytest.raises(LayerError, match="Way 500 would have more than the 2,000 nodes"):
         exported(tmp_path, extract, changes)
-
-
-def test_another_ending_and_a_layer_without_changes_are_refused(tmp_path):
-    extract, changes = changed(tmp_path)
-    for options, message in (
-        ({"osc": str(tmp_path / "town.osm")}, "not the name of a change file"),
-        ({"changes": str(tmp_path / "after.gpkg")}, "have no field 'change'"),
-    ):
-        job = ExportChanges(**{"changes": changes, "extract": extract, "osc": str(tmp_path / "town.osc"), **options})
-        with pytest.raises(RoadSegError, match=message):
-            run(job, Reporter())

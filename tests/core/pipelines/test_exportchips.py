@@ -10,15 +10,15 @@ from rasterio.features import rasterize
 from shapely.geometry import box
 
 from tests.core.support.rasters import write_layer, write_raster
-from tests.core.support.towns import ROAD_M, SIDE_PX, on_map
+from tests.core.support.towns import SIDE_PX, on_map
 from training_core.cli import _PARTS
-from training_core.errors import ImageryError, JobError, LabelError, OutputError
+from training_core.errors import ImageryError, LabelError
 from training_core.events import Reporter
 from training_core.geodata.grid import grid_of
 from training_core.geodata.pixel_codes import BACKGROUND, IGNORE, ROAD
 from training_core.geodata.rasters import open_raster
 from training_core.geodata.sources import expand
-from training_core.jobs import COCO, ESRI, GEOTIFF, Evaluate, ExportChips, from_options
+from training_core.jobs import COCO, ESRI, GEOTIFF, Evaluate, ExportChips
 from training_core.labels.coco import without_holes
 from training_core.labels.label_masks import read_masks
 from training_core.pipelines import exportchips
@@ -180,28 +180,6 @@ def test_a_hole_that_contains_an_island_is_cut_as_well():
     assert not any(part.interiors for part in parts) and sum(part.area for part in parts) == 81 - 25
 
 
-@pytest.mark.parametrize(
-    ("options", "reason"),
-    [({"overlap_px": 256}, "cannot share 256 px"), ({"roads": ""}, r"Drawn roads \(roads\) are missing")],
-)
-def test_options_that_contradict_each_other_are_refused(options, reason):
-    with pytest.raises(JobError, match=reason):
-        from_options(ExportChips, {"rasters": ["i.tif"], "roads": "r.gpkg", "folder": "out", **options})
-
-
-def test_a_folder_with_files_stays_as_it_is(tmp_path, town):
-    out = tmp_path / "out"
-    out.mkdir()
-    export(out, **town.labeled)
-    before = sorted(out.rglob("*"))
-    with pytest.raises(OutputError, match="out is not an empty folder"):
-        export(out, format=COCO, **town.labeled)
-    assert sorted(out.rglob("*")) == before
-    (tmp_path / "file").write_text("")
-    with pytest.raises(OutputError, match="file is not an empty folder"):
-        export(tmp_path / "file", **town.labeled)
-
-
 def test_nothing_is_left_of_an_export_that_fails(tmp_path, town):
     other = write_raster(tmp_path / "gray.tif", np.zeros((1, SIDE_PX, SIDE_PX), np.uint8))
     given = {**town.labeled, "rasters": (town.raster, other)}
@@ -216,24 +194,3 @@ def test_an_image_smaller_than_a_chip_is_left_out_and_told(tmp_path, town):
     reporter = Reporter()
     export(tmp_path / "out", reporter, **{**town.labeled, "rasters": (town.raster, small)})
     assert any("small.tif is smaller than a chip of 48 px" in text for text in reporter.warnings)
-
-
-def test_tiles_of_fair_and_features_of_openstreetmap_are_labels_as_they_come(tmp_path):
-    """A tile of 256 px at zoom 18 is 153 m wide at the equator; its road is a polygon of half of it, in degrees."""
-    pixels = np.zeros((3, 256, 256), np.uint8)
-    tile = write_raster(tmp_path / "OAM-131072-131071-18.png", pixels, driver="PNG", crs=None, transform=None)
-    side_deg = 360 / 2**18
-    feature = {
-        "type": "Feature",
-        "properties": {"osm_id": 4, "highway": "pedestrian"},
-        "geometry": shapely.geometry.mapping(box(0, 0, side_deg / 2, side_deg)),
-    }
-    roads = tmp_path / "osm_features_1.geojson"
-    roads.write_text(json.dumps({"type": "FeatureCollection", "features": [feature]}))
-    result = exportchips.run(
-        ExportChips(rasters=(tile,), roads=str(roads), folder=str(tmp_path / "out"), width_m=ROAD_M), Reporter()
-    )
-    assert (result["chips"], result["road_share"]) == (1, pytest.approx(128 / (128 + 50), abs=0.05))
-    (image,) = (tmp_path / "out" / "images").iterdir()
-    with rasterio.open(image) as dataset:
-        assert dataset.crs.to_epsg() == 3857 and dataset.bounds.left == pytest.approx(0, abs=1e-6)

@@ -104,14 +104,6 @@ def test_a_road_of_one_way_lines_on_each_other_is_driven_in_both_directions(tmp_
     assert graph.number_of_edges() == 3
 
 
-def test_a_loop_of_bridges_that_was_drawn_once_for_each_direction_is_driven_in_both(tmp_path):
-    loop = [(0, 50), (0, 90), (60, 90), (0, 50)]
-    for other, count in ((loop[::-1], 2), (loop, 1)):
-        layer = layer_of(loop, other, oneway=["yes"] * 2, bridge=["yes"] * 2)
-        fields = {"lines_oneway_field": "oneway", "lines_bridge_field": "bridge"}
-        assert exported(tmp_path, layer, **fields)[1].number_of_edges() == count
-
-
 @pytest.mark.parametrize(
     ("value", "is_oneway"),
     [(1, True), (1.0, True), (True, True), ("TRUE", True), (" yes ", True), ("-1", True), (-1.0, True),

@@ -14,7 +14,6 @@ import pytest
 import shapely
 from shapely.geometry import LineString
 
-from tests.core.support.disks import no_more_than
 from tests.core.support.rasters import UTM
 from tests.core.support.road_graphs import town
 from training_core.errors import OutputError, RoadSegError
@@ -143,16 +142,6 @@ def test_a_closed_road_is_a_closed_way_and_vertices_at_one_place_are_one(tmp_pat
     ring = [(0, 0), (80, 0), (80.001, 0), (80, 60), (0.001, 0), (0, 0)]
     nodes, (way,) = exported(tmp_path, layer_of(ring))
     assert way[0][0] == way[0][-1] and len(way[0]) == 4 and len(nodes) == 3
-
-
-@pytest.mark.parametrize("name", ["roads.osm", "roads.osm.pbf"])
-def test_a_full_disk_is_an_error_that_leaves_nothing(tmp_path, name):
-    layer = layer_of(*(np.random.default_rng(row).uniform(0, 40, (500, 2)) for row in range(3)))
-    lines, path = str(tmp_path / "lines.gpkg"), str(tmp_path / name)
-    layer.to_file(lines)
-    with pytest.raises(OutputError, match=name), no_more_than(3000):
-        run(ExportNetwork(lines=lines, osm=path, join_m=0.001), Reporter())
-    assert [each.name for each in tmp_path.iterdir()] == ["lines.gpkg"]
 
 
 def crossing_the_antimeridian():

@@ -5,15 +5,10 @@ import pytest
 from rasterio.errors import NotGeoreferencedWarning
 
 from tests.core.support.rasters import write_raster
-from tests.core.support.towns import RGB, ROAD_M, image_of, true_roads
+from tests.core.support.towns import ROAD_M, image_of, true_roads
 from training_core.errors import ImageryError, JobError, LabelError
 from training_core.events import Reporter
-from training_core.geodata.model_input import ModelInput
-from training_core.geodata.pixel_codes import ROAD
-from training_core.geodata.rasters import Band
-from training_core.jobs import Evaluate, FineTune, Quantize, Segment, from_options
-from training_core.labels.drawing import read_truth
-from training_core.labels.samples import collect_samples
+from training_core.jobs import Evaluate, FineTune, Segment, from_options
 from training_core.models.loading import load_network
 from training_core.models.model_file import weights_sha256
 from training_core.pipelines import evaluate, finetune, segment
@@ -72,22 +67,6 @@ def test_pictures_without_a_place_are_never_put_on_the_map(chips, learned, tmp_p
     assert not list(tmp_path.iterdir())
 
 
-def test_samples_for_quantizing_have_the_labels_of_the_masks(chips):
-    job = Quantize(rasters=(chips["images"],), masks=(chips["masks"],), pixel_m=1.0, chips=4, chip_px=64)
-    truth = read_truth(job, "", job.rasters, Reporter())
-    wanted = ModelInput(tuple(map(Band, RGB)), 1.0, pixel_m=1.0)
-    samples = collect_samples(job.rasters, wanted, 4, 64, Reporter(), truth=truth)
-    for sample in samples:
-        assert (sample.images[0, 0] > 120).tolist() == (sample.truth == ROAD).tolist()
-    assert len(samples) == 4 and any((sample.truth == ROAD).any() for sample in samples)
-
-
-def test_masks_without_road_are_refused(town, tmp_path):
-    mask = write_raster(tmp_path / "town.tif", np.zeros((1, *town.truth.shape), np.uint8))
-    with pytest.raises(LabelError, match="show no road"):
-        fine_tuned(tmp_path / "model.safetensors", rasters=(town.raster,), masks=(mask,))
-
-
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
@@ -99,3 +78,10 @@ def test_masks_without_road_are_refused(town, tmp_path):
 def test_options_that_contradict_each_other_are_refused(options, reason):
     with pytest.raises(JobError, match=reason):
         from_options(Evaluate, {"rasters": ["i.tif"], "model": "m", "width_m": ROAD_M, **options})
+
+
+def test_an_image_too_small_to_learn_from_is_refused_by_name(tmp_path):
+    raster = write_raster(tmp_path / "small.tif", image_of(np.zeros((60, 16), bool)), photometric="rgb")
+    mask = write_raster(tmp_path / "mask.tif", np.tile(np.uint8([0, 1]), (60, 8)))
+    with pytest.raises(LabelError, match=r"Only 960 pixels of .*small\.tif"):
+        fine_tuned(tmp_path / "model.safetensors", rasters=(raster,), masks=(mask,))

@@ -8,12 +8,10 @@ import os
 import numpy as np
 import pyproj
 import pytest
-import shapely
 from shapely.geometry import LineString, MultiPoint, Point, shape
 
 from tests.core.support.rasters import files, layer, write_layer
-from training_core.comparison import challenge_file
-from training_core.errors import LayerError, OutputError
+from training_core.errors import LayerError
 from training_core.events import Log, Reporter, Warning
 from training_core.jobs import MakeChallenge
 from training_core.pipelines.makechallenge import run
@@ -210,15 +208,6 @@ def test_nothing_of_other_fields_is_taken_over(tmp_path):
     assert all(each["length_m"] == 100.0 and "Delete" not in each["instruction"] for each in found)
 
 
-def test_a_challenge_larger_than_maproulette_takes_is_warned_of(tmp_path, monkeypatch):
-    monkeypatch.setattr("training_core.pipelines.makechallenge.MAX_TASKS", 1)
-    events = []
-    source = write_layer(tmp_path / "changes.gpkg", line((0, 0), (60, 0)), line((0, 90), (60, 90)), change=["new"] * 2)
-    challenge(tmp_path, source, events)
-    (warning,) = (event.message for event in events if isinstance(event, Warning))
-    assert warning.startswith("The challenge has 2 tasks, but MapRoulette takes at most 1.")
-
-
 ROAD = line((0, 0), (100, 0))
 
 
@@ -294,29 +283,3 @@ def test_an_earlier_challenge_that_is_none_is_refused_by_name(tmp_path, text, re
     with pytest.raises(LayerError, match=rf"earlier\.geojson.*{reason}"):
         challenge(tmp_path, source, earlier=str(earlier))
     assert files(tmp_path) == ["changes.gpkg", "earlier.geojson"]
-
-
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
-def test_an_earlier_challenge_that_is_missing_or_a_pipe_or_far_too_large_is_refused(tmp_path, monkeypatch):
-    source = write_layer(tmp_path / "changes.gpkg", ROAD, change=["new"])
-    os.mkfifo(tmp_path / "pipe")
-    (tmp_path / "large.geojson").write_text(TASK % '"new_1.0000_2.0000"')
-    monkeypatch.setattr(challenge_file, "_MAX_BYTES", 10)
-    for name, reason in (
-        ("none", "cannot be read"),
-        ("pipe", "not a regular file"),
-        ("large.geojson", "has more than"),
-    ):
-        with pytest.raises(LayerError, match=rf"{name}.*{reason}"):
-            challenge(tmp_path, source, earlier=str(tmp_path / name))
-
-
-def test_a_name_that_maproulette_does_not_take_and_that_of_an_input_are_refused(tmp_path):
-    source = write_layer(tmp_path / "changes.geojson", ROAD, change=["new"])
-    for name, reason in (
-        ("tasks.gpkg", r"Give a name that ends in \.geojson"),
-        ("changes.geojson", "is an input of this job"),
-    ):
-        with pytest.raises(OutputError, match=reason):
-            run(MakeChallenge(layer=source, challenge=str(tmp_path / name)), Reporter())
-    assert shapely.length(layer(ROAD).geometry[0]) == 100 and files(tmp_path) == ["changes.geojson"]

@@ -5,13 +5,10 @@ from __future__ import annotations
 import base64
 import json
 
-import geopandas
 import pytest
 
 from tests.core.support.osm_changes import AVENUE, ROAD, STREET, apply_change, changed, placed, read_extract
-from tests.core.support.rasters import files
 from training_core.comparison.challenge_file import read_task_ids
-from training_core.errors import LayerError
 from training_core.events import Reporter
 from training_core.jobs import MakeChallenge
 from training_core.pipelines.makechallenge import run
@@ -71,14 +68,3 @@ def test_each_part_of_a_long_road_is_a_change_of_its_own_and_its_file_an_earlier
     (tmp_path / "again").mkdir()
     again = tasks_of(tmp_path / "again", changes, earlier=str(earlier), max_length_m=250.0)
     assert [task["features"][0]["id"] for task in again] == ids
-
-
-def test_with_another_extract_nothing_is_written(tmp_path):
-    extract, changes = changed(tmp_path)
-    layer = geopandas.read_file(changes)
-    layer.geometry = layer.translate(0, 3e-5)
-    layer.to_file(changes)
-    there = files(tmp_path)
-    with pytest.raises(LayerError, match="do not lie on a way of the extract"):
-        tasks_of(tmp_path, changes, extract=extract)
-    assert files(tmp_path) == there

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from tests.core.support.rasters import write_raster
-from training_core.errors import Cancelled, ImageryError, JobError, ModelFileError, OutputError
+from training_core.errors import ImageryError, JobError, ModelFileError
 from training_core.events import Log, Reporter, Warning
 from training_core.geodata.rasters import Band
 from training_core.jobs import Evaluate, FineTune, MergeModels
@@ -166,12 +166,3 @@ def test_a_model_that_does_not_say_what_it_learned_from_needs_a_weight(offices, 
     office(Path(path), planted, 3, training=BASE)
     assert path in refused(tmp_path, (offices[0], path), JobError)
     assert merge(tmp_path, (offices[0], path), weights=(1.0, 1.0))[0]["shares"] == [0.5, 0.5]
-
-
-def test_no_source_is_overwritten_and_a_stopped_merge_leaves_nothing(offices, tmp_path):
-    before = Path(offices[0]).read_bytes()
-    refused(tmp_path, offices, OutputError, model=offices[0])
-    assert Path(offices[0]).read_bytes() == before
-    with pytest.raises(Cancelled):
-        merge(tmp_path, offices, Reporter(is_cancelled=lambda: True))
-    assert not list(tmp_path.iterdir())

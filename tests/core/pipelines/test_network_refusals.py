@@ -1,24 +1,20 @@
-"""The jobs comparenetworks and scorenetwork, given what they cannot use, and stopped."""
+"""The jobs comparenetworks and scorenetwork, given what they cannot use."""
 
 from __future__ import annotations
 
 import pytest
-import shapely
 from shapely import LineString, MultiLineString
 
-from tests.core.support.disasters import X, Y, line, run, score, write_points
+from tests.core.support.disasters import line, run, score, write_points
 from tests.core.support.rasters import write_layer
-from training_core.errors import Cancelled, JobError, LayerError, RoadSegError
-from training_core.events import Reporter
+from training_core.errors import JobError, LayerError
 from training_core.jobs import JOBS, from_options
 
 ROLES = [(run, "before"), (run, "after"), (score, "truth")]
 SPOILS = {
-    "polygons": lambda path: write_layer(path, shapely.box(X, Y, X + 9, Y + 9)),
     "points in one place": lambda path: write_layer(path, line((0, 0), (0, 0))),
     "elsewhere": lambda path: write_layer(path, MultiLineString([line((5000, 0), (5100, 0))])),
     "far away": lambda path: write_layer(path, LineString([(100, 10), (100.1, 10)]), crs="EPSG:4326"),
-    "missing": lambda path: None,
 }
 
 
@@ -81,11 +77,3 @@ def test_what_does_not_fit_is_refused_by_name(tmp_path, river, spoiled, words):
 def test_options_that_contradict_each_other_are_refused(options, words):
     with pytest.raises(JobError, match=words):
         from_options(JOBS["comparenetworks"], {"before": "a.gpkg", "after": "b.gpkg", **options})
-
-
-@pytest.mark.parametrize(("job", "output"), [(run, "changes"), (score, "errors")])
-def test_inputs_are_never_written_over_and_a_job_that_is_stopped_leaves_nothing(out, grid, job, output):
-    with pytest.raises(RoadSegError, match="is an input"):
-        job(out, **layers_of(job, grid), **{output: grid})
-    with pytest.raises(Cancelled):
-        job(out, **layers_of(job, grid), reporter=Reporter(is_cancelled=lambda: True))

@@ -10,14 +10,13 @@ import torch
 from shapely import box
 
 from tests.core.support.rasters import write_layer, write_raster
-from tests.core.support.towns import RGB, ROAD_M, SIDE_PX, image_of, on_map, plant_model, true_roads
+from tests.core.support.towns import RGB, ROAD_M, image_of, on_map, plant_model, true_roads
 from tests.shared_fixtures import make_once
 from training_core.comparison.apls import mean_apls
 from training_core.errors import ImageryError, JobError, LabelError, ModelFileError
 from training_core.events import Log, Reporter
 from training_core.geodata.rasters import Band
 from training_core.jobs import Evaluate, ExportModel, Quantize, Segment, from_options
-from training_core.labels.drawing import read_truth
 from training_core.labels.samples import Sample, collect_samples
 from training_core.models.architectures import Architecture
 from training_core.models.engines import INT8, OPENVINO, OpenvinoEngine
@@ -26,7 +25,6 @@ from training_core.models.model_card import ModelCard
 from training_core.models.onnx_file import OnnxModel, read_onnx
 from training_core.pipelines import evaluate, exportmodel, quantize, segment
 from training_core.pipelines.quantize import Comparison, compare
-from training_core.system import processor
 
 CARD = ModelCard(Architecture(), tuple(Band(name) for name in RGB), 1.0)
 
@@ -167,24 +165,6 @@ def test_pieces_are_of_any_size_and_hold_what_the_image_holds(tmp_path, planted)
     assert whole.images.shape == (1, 3, 128, 160)
     for each in (*found, whole):
         assert each.images.shape[2:] == each.known.shape and (each.images[0, :, ~each.known] == 0).all()
-
-
-def test_labels_lie_where_they_are_drawn(town, planted):
-    job = Quantize(**town.labeled, model=planted, onnx="o.onnx")
-    truth = read_truth(job, job.aoi, job.rasters, Reporter())
-    (found,) = collect_samples(job.rasters, load_network(planted)[1].input, 24, SIDE_PX, Reporter(), truth=truth)
-    assert ((found.truth == 1) == town.truth).mean() > 0.99
-
-
-@pytest.mark.parametrize("sets", [("avx2",), ("avx512_vnni", "avx2"), ("amx_int8",)])
-def test_without_vnni_it_says_what_speed_to_expect(planted, tmp_path, monkeypatch, sets):
-    monkeypatch.setattr(processor, "instruction_sets", lambda: sets)
-    empty = write_raster(tmp_path / "empty.tif", np.zeros((3, 100, 100), np.uint8), nodata=0)
-    events = []
-    with pytest.raises(ImageryError):
-        quantize.run(Quantize(model=planted, rasters=(empty,), onnx=str(tmp_path / "o.onnx")), Reporter(events.append))
-    said = [event.message for event in events if isinstance(event, Log)]
-    assert any("no VNNI" in line for line in said) == (sets == ("avx2",))
 
 
 def test_what_cannot_be_looked_at_is_refused(town, planted, tmp_path):

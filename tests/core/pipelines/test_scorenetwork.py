@@ -13,7 +13,6 @@ from shapely import MultiLineString
 from tests.core.support.browser import Page
 from tests.core.support.disasters import GRID, X, Y, line, score
 from tests.core.support.rasters import UTM
-from tests.core.support.road_graphs import vegas
 from training_core.errors import JobError
 from training_core.events import Reporter
 
@@ -111,20 +110,3 @@ def test_every_score_is_given_with_all_that_it_depends_on(tmp_path, grid, write)
         assert any(expected in sentence for sentence in said) and expected in page
     document = json.loads((tmp_path / "scores.json").read_text(encoding="utf-8"))
     assert document == {name: value for name, value in result.items() if name not in ("errors", "report", "scores")}
-
-
-def test_the_same_job_gives_the_same_numbers(tmp_path, grid, write):
-    proposal = write("part", *(line(*way) for way in GRID[:6]))
-    assert score(tmp_path, grid, proposal) == score(tmp_path, grid, proposal)
-
-
-def test_the_pair_of_las_vegas_in_files(tmp_path, real_data):
-    _, proposal = vegas(real_data)
-    proposal.to_crs("EPSG:3857").to_file(tmp_path / "proposal.gpkg")
-    truth = str(real_data / "vegas_img0_roads.geojson")
-    result = score(tmp_path, truth, str(tmp_path / "proposal.gpkg"), truth_bridge_field="bridge_type")
-    assert result["apls"]["score"] == pytest.approx(0.823, abs=0.001)
-    assert result["truth"]["bridges"] == 0  # 2 means none
-    errors = geopandas.read_file(result["errors"])
-    assert errors.crs.to_epsg() == 4326
-    assert errors.groupby("kind")["length_m"].sum()["missed"] < 50

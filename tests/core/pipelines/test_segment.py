@@ -10,7 +10,7 @@ from shapely.geometry import Polygon, box
 
 from tests.core.support.rasters import files, write_layer, write_raster
 from tests.core.support.towns import SIDE_PX, image_of, on_map, plant_model, true_roads
-from training_core.errors import Cancelled, ImageryError, ResourceError
+from training_core.errors import Cancelled, ImageryError
 from training_core.events import Log, Progress, Reporter
 from training_core.jobs import Segment
 from training_core.models.loading import load_network
@@ -80,15 +80,7 @@ def test_mask_and_probability_agree_at_the_threshold(town, tmp_path, threshold):
     assert result["road_share"] == pytest.approx(expected.mean())
 
 
-def test_either_output_may_be_left_out(town, planted, tmp_path):
-    for kept, left_out in (("mask", "probability"), ("probability", "mask")):
-        folder = tmp_path / kept
-        job = Segment(raster=town.raster, model=planted, engine="native", **{kept: str(folder / "out.tif")})
-        result = run(job, Reporter())
-        assert files(folder) == ["out.tif"] and left_out not in result
-
-
-@pytest.mark.parametrize("nodata", ["value", "alpha", "mask", "not a number"])
+@pytest.mark.parametrize("nodata", ["value", "the least float", "alpha", "mask", "not a number"])
 def test_nodata_stays_nodata(tmp_path, planted, nodata):
     values, known = image_of(true_roads()), np.ones((SIDE_PX, SIDE_PX), bool)
     known[20:70, :90] = False
@@ -97,6 +89,8 @@ def test_nodata_stays_nodata(tmp_path, planted, nodata):
         values[:, ~known] = 0
         values[:, known] = values[:, known].clip(1)
         write_raster(path, values, nodata=0)
+    elif nodata == "the least float":  # with which no model can compute
+        write_raster(path, np.where(known, values, -3.4028235e38).astype(np.float32), nodata=-3.4028235e38)
     elif nodata == "alpha":
         write_raster(path, np.concatenate([values, known[None] * np.uint8(255)]), photometric="rgb", alpha="yes")
     elif nodata == "mask":
@@ -213,14 +207,6 @@ def test_a_cancelled_run_leaves_nothing(town, planted, tmp_path):
     assert files(tmp_path) == []
 
 
-def test_what_is_too_much_is_refused_before_anything_is_measured(town, planted, tmp_path, monkeypatch):
-    monkeypatch.setattr("training_core.segmentation.work_plan.MAX_PX", 1000)
-    monkeypatch.setattr("training_core.segmentation.segmenter.choose_engine", None)
-    with pytest.raises(ResourceError, match="too much to do"):
-        segment(tmp_path / "out", raster=town.raster, model=planted)
-    assert files(tmp_path / "out") == []
-
-
 def test_an_image_without_data_in_the_area_is_refused_and_nothing_is_left(tmp_path, planted):
     values = np.zeros((3, 80, 80), np.uint8)
     values[:, 60:] = 9
@@ -229,3 +215,13 @@ def test_an_image_without_data_in_the_area_is_refused_and_nothing_is_left(tmp_pa
     with pytest.raises(ImageryError, match=r"empty\.tif has no data"):
         segment(tmp_path / "out", raster=raster, model=planted, aoi=aoi)
     assert files(tmp_path / "out") == []
+
+
+@pytest.mark.parametrize("bands", [1, 8])
+def test_any_number_of_bands_is_mapped_with_a_model_for_it(tmp_path, bands):
+    values = image_of(np.zeros((64, 64), bool), bands)
+    path = write_raster(tmp_path / "bands.tif", values, photometric="minisblack")
+    with rasterio.open(path) as dataset:
+        names = tuple(description or f"band {index}" for index, description in enumerate(dataset.descriptions, 1))
+    _, mask, _ = segment(tmp_path, raster=path, model=plant_model(tmp_path / "model.safetensors", names))
+    assert mask.shape == (64, 64)

@@ -11,16 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyproj import Geod
 from rasterio.crs import CRS
-from shapely.geometry import LineString, box
+from shapely.geometry import box
 
 from tests.core.support.rasters import NORTH_UP, UTM, files, write_layer, write_raster
 from training_core.errors import ImageryError, JobError, LayerError, ResourceError
 from training_core.events import Reporter, Warning
 from training_core.geodata.grid import Grid
-from training_core.geodata.pixel_codes import BACKGROUND, IGNORE, ROAD
 from training_core.geodata.road_raster import array_raster
-from training_core.jobs import LabelOptions, SuggestLabels
-from training_core.labels.drawing import read_drawing
+from training_core.jobs import SuggestLabels
 from training_core.labels.label_suggestions import MIN_KNOWN_FRACTION, entropy, measure_blocks, patches_of, suggest
 from training_core.pipelines.suggestlabels import run
 
@@ -174,20 +172,6 @@ def test_labeled_ground_is_left_alone_and_suggestions_keep_away_from_it(tmp_path
         found = geopandas.read_file(job.suggestions)
         assert len(found) == 3 and not found.intersects(geopandas.read_file(area).geometry[0]).any()
     assert found.geometry[0].bounds[0] > X + 150  # beyond the spacing, 163 m, distance no longer counts
-
-
-def test_suggestions_are_an_area_of_interest_for_a_training(tmp_path):
-    job = job_on(tmp_path, np.full((300, 600), 0.5), count=12, patch_m=80)
-    run(job, Reporter())
-    road = write_layer(tmp_path / "roads.gpkg", LineString([(X, Y - 150), (X + 600, Y - 150)]), crs=UTM)
-    labels = read_drawing(road, job.suggestions, LabelOptions(width_m=6), Reporter()).burn(
-        Grid(CRS.from_string(UTM), NORTH_UP, 600, 300)
-    )
-    found = geopandas.read_file(job.suggestions)
-    assert len(found) == 12
-    assert (labels.values != IGNORE).sum() == sum(found.area)
-    within = found.intersection(box(X, Y - 153, X + 600, Y - 147)).area.sum()
-    assert (labels.values == ROAD).sum() == within > 0 and (labels.values == BACKGROUND).any()
 
 
 def test_where_the_model_is_sure_nothing_is_suggested_and_that_is_told(tmp_path):

@@ -44,16 +44,6 @@ def test_the_job_writes_roads_and_nodes_and_returns_their_numbers(tmp_path):
     assert fractions == sorted(fractions)
 
 
-def test_an_empty_mask_gives_an_empty_layer(tmp_path):
-    raster = road_raster(tmp_path / "mask.tif", np.zeros((50, 50), dtype=np.uint8))
-    result = run(Vectorize(raster=raster, roads=str(tmp_path / "roads.gpkg")), Reporter())
-    assert (result["count"], result["length_m"], result["components"]) == (0, 0.0, 0)
-    roads = geopandas.read_file(result["roads"])
-    assert len(roads) == 0
-    assert roads.crs == UTM
-    assert "width_m" in roads.columns
-
-
 def test_a_probability_in_bytes_is_scaled_and_cut_at_the_threshold(tmp_path):
     values = np.full((200, 300), 10, dtype=np.uint8)
     values[95:105], values[150:160], values[:, 250:] = 203, 102, 255
