@@ -10,7 +10,6 @@ from qgis.core import (
     QgsMapLayer,
     QgsProcessing,
     QgsProcessingContext,
-    QgsProcessingException,
     QgsProcessingFeedback,
     QgsProcessingOutputVectorLayer,
     QgsProcessingParameterExtent,
@@ -24,8 +23,7 @@ from ..qgis_roadseg.layers.destinations import check_destination
 from ..qgis_roadseg.layers.image_layer import extent_on, image_layer, image_parameter
 from ..qgis_roadseg.layers.results import sink_destination
 from ..qgis_roadseg.layers.styles import use_stored_style
-from ..qgis_roadseg.toolbox.algorithm import RoadSegAlgorithm, help_text
-from ..training_core.errors import RoadSegError
+from ..qgis_roadseg.toolbox.algorithm import RoadSegAlgorithm, Values, help_text
 
 _CLASSES = "motorway, primary, secondary, tertiary, residential, unclassified, service, track, path"
 
@@ -123,24 +121,15 @@ class CreateLabelLayers(RoadSegAlgorithm):
         )
         return help_text(what, self.parameterDefinitions())
 
-    def checkParameterValues(self, parameters: dict[str, Any], context: QgsProcessingContext) -> tuple[bool, str]:
+    def _check(self, parameters: Values, context: QgsProcessingContext) -> None:
         """Check that the layers can be created without overwriting a file."""
-        try:
-            layer = image_layer(self, self.INPUT, parameters, context)
-            fine, message = super().checkParameterValues(parameters, context)
-            if fine:
-                self._area(layer, parameters, context)
-                destination = sink_destination(parameters.get(self.OUTPUT), context)
-                if not destination.is_temporary:
-                    label_layers.check_new(destination.text)
-                    check_destination(destination)
-        except (RoadSegError, QgsProcessingException) as error:
-            return False, str(error)
-        return fine, message
+        self._area(image_layer(self, self.INPUT, parameters, context), parameters, context)
+        destination = sink_destination(parameters.get(self.OUTPUT), context)
+        if not destination.is_temporary:
+            label_layers.check_new(destination.text)
+            check_destination(destination)
 
-    def _prepare(
-        self, parameters: dict[str, Any], context: QgsProcessingContext, feedback: QgsProcessingFeedback
-    ) -> None:
+    def _prepare(self, parameters: Values, context: QgsProcessingContext, feedback: QgsProcessingFeedback) -> None:
         """Read CRS and extent of the image, in the main thread."""
         layer = image_layer(self, self.INPUT, parameters, context)
         self._wanted = label_layers.LabelLayers(
@@ -150,9 +139,7 @@ class CreateLabelLayers(RoadSegAlgorithm):
             self._area(layer, parameters, context),
         )
 
-    def _work(
-        self, parameters: dict[str, Any], context: QgsProcessingContext, feedback: QgsProcessingFeedback
-    ) -> dict[str, Any]:
+    def _work(self, parameters: Values, context: QgsProcessingContext, feedback: QgsProcessingFeedback) -> Values:
         """Write the layers, and load them into the project if requested."""
         destination = self.parameterAsOutputLayer(parameters, self.OUTPUT, context)
         path = os.path.abspath(destination)
@@ -174,9 +161,7 @@ class CreateLabelLayers(RoadSegAlgorithm):
         )
         return {output: uris[name] for name, output in self._OUTPUTS.items()}
 
-    def _area(
-        self, layer: QgsMapLayer, parameters: dict[str, Any], context: QgsProcessingContext
-    ) -> Optional[QgsGeometry]:
+    def _area(self, layer: QgsMapLayer, parameters: Values, context: QgsProcessingContext) -> Optional[QgsGeometry]:
         """Return the initial area of interest or None; raise RoadSegError if it is invalid."""
         work_area.check_image_crs(layer)
         extent = extent_on(layer, self, self.EXTENT, parameters, context)

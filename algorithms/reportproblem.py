@@ -14,7 +14,7 @@ from qgis.PyQt.QtCore import QIODevice, QSaveFile
 
 from ..qgis_roadseg.paths import metadata
 from ..qgis_roadseg.runtime.problem_report import problem_report
-from ..qgis_roadseg.toolbox.algorithm import RoadSegAlgorithm, help_text
+from ..qgis_roadseg.toolbox.algorithm import RoadSegAlgorithm, Values, help_text
 from ..training_core.errors import OutputError
 
 
@@ -65,9 +65,7 @@ class ReportProblem(RoadSegAlgorithm):
         )
         return help_text(what, self.parameterDefinitions())
 
-    def _work(
-        self, parameters: dict[str, Any], context: QgsProcessingContext, feedback: QgsProcessingFeedback
-    ) -> dict[str, Any]:
+    def _work(self, parameters: Values, context: QgsProcessingContext, feedback: QgsProcessingFeedback) -> Values:
         """Write the report."""
         path = self.parameterAsFileOutput(parameters, self.OUTPUT, context)
         feedback.setProgressText(self.tr("Importing the packages of the runtime"))

@@ -18,7 +18,7 @@ from qgis.core import (
 
 from ..qgis_roadseg.runtime import build, runtime
 from ..qgis_roadseg.runtime.sources import CPU, CUDA, Sources
-from ..qgis_roadseg.toolbox.algorithm import RoadSegAlgorithm, help_text
+from ..qgis_roadseg.toolbox.algorithm import RoadSegAlgorithm, Values, help_text
 
 
 class SetUpRuntime(RoadSegAlgorithm):
@@ -109,9 +109,7 @@ class SetUpRuntime(RoadSegAlgorithm):
         )
         return help_text(what, self.parameterDefinitions())
 
-    def _work(
-        self, parameters: dict[str, Any], context: QgsProcessingContext, feedback: QgsProcessingFeedback
-    ) -> dict[str, Any]:
+    def _work(self, parameters: Values, context: QgsProcessingContext, feedback: QgsProcessingFeedback) -> Values:
         """Find a working runtime, or build one."""
         requirements = runtime.REQUIREMENT_SETS.get(self.parameterAsEnumString(parameters, self.REQUIREMENTS, context))
         sources = Sources(
@@ -132,6 +130,6 @@ class SetUpRuntime(RoadSegAlgorithm):
         self.provider().runtime_ready.emit()
         return {}
 
-    def _path(self, parameters: dict[str, Any], name: str, context: QgsProcessingContext) -> str:
+    def _path(self, parameters: Values, name: str, context: QgsProcessingContext) -> str:
         text = self.parameterAsString(parameters, name, context)
         return os.path.abspath(text) if text else ""
