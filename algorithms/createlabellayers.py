@@ -23,7 +23,7 @@ from ..qgis_roadseg.layers.destinations import check_destination
 from ..qgis_roadseg.layers.image_layer import extent_on, image_layer, image_parameter
 from ..qgis_roadseg.layers.results import sink_destination
 from ..qgis_roadseg.layers.styles import use_stored_style
-from ..qgis_roadseg.toolbox.algorithm import RoadSegAlgorithm, Values, help_text
+from ..qgis_roadseg.toolbox.algorithm import RoadSegAlgorithm, Values
 
 _CLASSES = "motorway, primary, secondary, tertiary, residential, unclassified, service, track, path"
 
@@ -31,6 +31,15 @@ _CLASSES = "motorway, primary, secondary, tertiary, residential, unclassified, s
 class CreateLabelLayers(RoadSegAlgorithm):
     """Input: an image. Output: empty layers for its roads, area of interest and places without road."""
 
+    own_name = "createlabellayers"
+    title = "Create label layers"
+    summary = "Create layers for drawing roads and an area of interest, ready for training."
+    description = (
+        "Creates a GeoPackage with three layers: roads, for tracing road center-lines, with a form for class, "
+        "width and certainty; aoi, for polygons in which every road is drawn; and no_road, for polygons around "
+        "objects that look like roads but are not. In Fine-tune a model, choose road_class as road class field, "
+        "width_m as road width field and sure as sure field."
+    )
     group_id = "training"
     keywords = "draw,digitize,annotate,label,area of interest,aoi,new layer,geopackage,form,road"
 
@@ -98,28 +107,6 @@ class CreateLabelLayers(RoadSegAlgorithm):
                 self.NO_ROAD, self.tr("No road here"), QgsProcessing.SourceType.TypeVectorPolygon
             )
         )
-
-    def name(self) -> str:
-        """Return the id."""
-        return "createlabellayers"
-
-    def displayName(self) -> str:
-        """Return the name in the toolbox."""
-        return self.tr("Create label layers")
-
-    def shortDescription(self) -> str:
-        """Return the tooltip in the toolbox."""
-        return self.tr("Create layers for drawing roads and an area of interest, ready for training.")
-
-    def shortHelpString(self) -> str:
-        """Return the help."""
-        what = self.tr(
-            "Creates a GeoPackage with three layers: roads, for tracing road center-lines, with a form for class, "
-            "width and certainty; aoi, for polygons in which every road is drawn; and no_road, for polygons around "
-            "objects that look like roads but are not. In Fine-tune a model, choose road_class as road class field, "
-            "width_m as road width field and sure as sure field."
-        )
-        return help_text(what, self.parameterDefinitions())
 
     def _check(self, parameters: Values, context: QgsProcessingContext) -> None:
         """Check that the layers can be created without overwriting a file."""

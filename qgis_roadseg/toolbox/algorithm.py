@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from qgis.core import (
     QgsProcessing,
@@ -164,11 +164,33 @@ class RoadSegAlgorithm(InToolbox, QgsProcessingAlgorithm):
 
     Attributes
     ----------
+    own_name, title, summary, description : str
+        Its id, its name in the toolbox, the tooltip there, and the help.
     is_logged : bool
         Whether its runs replace the log of the last run.
     """
 
-    is_logged = True
+    own_name: ClassVar[str]
+    title: ClassVar[str]
+    summary: ClassVar[str]
+    description: ClassVar[str]
+    is_logged: ClassVar[bool] = True
+
+    def name(self) -> str:
+        """Return the id."""
+        return self.own_name
+
+    def displayName(self) -> str:
+        """Return the name in the toolbox."""
+        return self.tr(self.title)
+
+    def shortDescription(self) -> str:
+        """Return the tooltip in the toolbox."""
+        return self.tr(self.summary)
+
+    def shortHelpString(self) -> str:
+        """Return the help: the description, and the help of the parameters."""
+        return help_text(self.tr(self.description), self.parameterDefinitions())
 
     def createInstance(self) -> "RoadSegAlgorithm":
         """Return a new instance, as Processing wants one per run."""

@@ -40,7 +40,7 @@ from ..runtime import runtime
 from ..runtime.client import WorkerClient
 from ..runtime.locks import working_folder
 from . import model_files
-from .algorithm import RoadSegAlgorithm, Values, help_text
+from .algorithm import RoadSegAlgorithm, Values
 from .output_checks import check_outputs
 from .parameters import INPUT, is_plain, make_parameters, parameter_name, read_plain, usual_names
 
@@ -92,21 +92,10 @@ class JobAlgorithm(RoadSegAlgorithm):
         for key, label in self.layers.items():
             self.addOutput(QgsProcessingOutputVectorLayer(_output_name(key), self.tr(label)))
 
-    def name(self) -> str:
-        """Return the id, which is the job's name."""
-        return self.job_type.name
-
-    def displayName(self) -> str:
-        """Return the name in the toolbox."""
-        return self.tr(self.job_type.title)
-
-    def shortDescription(self) -> str:
-        """Return the tooltip in the toolbox."""
-        return self.tr(self.job_type.summary())
-
-    def shortHelpString(self) -> str:
-        """Return the help, made from the job's description and the help of its fields."""
-        return help_text(self.tr(self.job_type.description()), self.parameterDefinitions())
+    def __init_subclass__(cls) -> None:
+        if hasattr(cls, "job_type"):
+            cls.own_name, cls.title = cls.job_type.name, cls.job_type.title
+            cls.summary, cls.description = cls.job_type.summary(), cls.job_type.description()
 
     def canExecute(self) -> tuple[bool, str]:
         """Return whether there is a runtime, with a message and remedy if not."""
@@ -287,59 +276,36 @@ class JobAlgorithm(RoadSegAlgorithm):
         options = {}
         for field in self._fields(jobs.VECTOR):
             source: Optional[QgsProcessingFeatureSource] = self._sources[field.name]
-            if source is not None:
-                self._report_unused(field, source, parameters, context, feedback)
-                path = folder / f"{field.name}.gpkg"
-                columns = self._columns(field, source, parameters, context)
-                stored = exchange.write_source(source, columns, path, context, feedback.isCanceled)
-                options[field.name] = str(path)
-                chosen = self._chosen_columns(field, parameters, context)
-                options.update({option: stored.get(name, name) for option, name in chosen.items()})
-                renamed = describe_renamed(stored)
-                if renamed and field.name in self.whole:
-                    message = self.tr("Fields of {layer} are renamed in the results: {renamed}")
-                    feedback.pushInfo(message.format(layer=source.sourceName(), renamed=renamed))
+            if source is None:
+                continue
+            choices = [
+                (other, read_plain(other, self._parameter(other), parameters, context))
+                for other in self._fields(jobs.FIELD)
+                if self._parameter(other).parentLayerParameterName() == self._name(field)
+            ]
+            self._report_unused(source, [other for other, name in choices if not name], feedback)
+            path = folder / f"{field.name}.gpkg"
+            every = exchange.plain_fields(source) if field.name in self.whole else []
+            columns = dict.fromkeys([*every, *(name for _, name in choices if name)])  # one may have been chosen twice
+            stored = exchange.write_source(source, list(columns), path, context, feedback.isCanceled)
+            options[field.name] = str(path)
+            options.update({other.name: stored.get(name, name) for other, name in choices})
+            renamed = describe_renamed(stored)
+            if renamed and field.name in self.whole:
+                message = self.tr("Fields of {layer} are renamed in the results: {renamed}")
+                feedback.pushInfo(message.format(layer=source.sourceName(), renamed=renamed))
         return options
 
-    def _columns(
-        self,
-        field: OptionField,
-        source: QgsProcessingFeatureSource,
-        parameters: Values,
-        context: QgsProcessingContext,
-    ) -> list[str]:
-        """Return the names of a source's fields that the worker needs."""
-        every = exchange.plain_fields(source) if field.name in self.whole else []
-        chosen = self._chosen_columns(field, parameters, context).values()
-        return list(dict.fromkeys([*every, *filter(None, chosen)]))  # one may have been chosen twice
-
-    def _chosen_columns(self, field: OptionField, parameters: Values, context: QgsProcessingContext) -> dict[str, str]:
-        """Return the names of a source's fields that options choose, by option; empty where one chooses none."""
-        return {
-            other.name: read_plain(other, self._parameter(other), parameters, context)
-            for other in self._fields(jobs.FIELD)
-            if self._parameter(other).parentLayerParameterName() == self._name(field)
-        }
-
     def _report_unused(
-        self,
-        field: OptionField,
-        source: QgsProcessingFeatureSource,
-        parameters: Values,
-        context: QgsProcessingContext,
-        feedback: QgsProcessingFeedback,
+        self, source: QgsProcessingFeatureSource, unused: Iterable[OptionField], feedback: QgsProcessingFeedback
     ) -> None:
         """Report a source's field with the usual name of a parameter that was left empty."""
-        for other in self._fields(jobs.FIELD):
-            parameter = self._parameter(other)
-            names = usual_names(other)
+        for option in unused:
+            names, label = usual_names(option), self._parameter(option).description()
             found = [each.name() for each in source.fields() if each.name().lower() in names]
-            is_its = parameter.parentLayerParameterName() == self._name(field)
-            if is_its and found and not read_plain(other, parameter, parameters, context):
+            if found:
                 message = self.tr("{layer} has a field {field}. If you want to use it, choose it as {label}.")
-                feedback.pushInfo(
-                    message.format(layer=source.sourceName(), field=found[0], label=parameter.description())
-                )
+                feedback.pushInfo(message.format(layer=source.sourceName(), field=found[0], label=label))
 
     def _output_files(self, parameters: Values, context: QgsProcessingContext) -> dict[str, str]:
         """Return the paths of the requested outputs that the worker writes itself, by field."""
