@@ -10,7 +10,6 @@ from qgis.core import (
     QgsMapLayer,
     QgsProcessing,
     QgsProcessingContext,
-    QgsProcessingException,
     QgsProcessingFeedback,
     QgsProcessingOutputVectorLayer,
     QgsProcessingParameterExtent,
@@ -24,8 +23,7 @@ from ..qgis_roadseg.layers.destinations import check_destination
 from ..qgis_roadseg.layers.image_layer import extent_on, image_layer, image_parameter
 from ..qgis_roadseg.layers.results import sink_destination
 from ..qgis_roadseg.layers.styles import use_stored_style
-from ..qgis_roadseg.toolbox.algorithm import RoadSegAlgorithm, help_text
-from ..training_core.errors import RoadSegError
+from ..qgis_roadseg.toolbox.algorithm import RoadSegAlgorithm, Values
 
 _CLASSES = "motorway, primary, secondary, tertiary, residential, unclassified, service, track, path"
 
@@ -33,6 +31,15 @@ _CLASSES = "motorway, primary, secondary, tertiary, residential, unclassified, s
 class CreateLabelLayers(RoadSegAlgorithm):
     """Input: an image. Output: empty layers for its roads, area of interest and places without road."""
 
+    own_name = "createlabellayers"
+    title = "Create label layers"
+    summary = "Create layers for drawing roads and an area of interest, ready for training."
+    description = (
+        "Creates a GeoPackage with three layers: roads, for tracing road center-lines, with a form for class, "
+        "width and certainty; aoi, for polygons in which every road is drawn; and no_road, for polygons around "
+        "objects that look like roads but are not. In Fine-tune a model, choose road_class as road class field, "
+        "width_m as road width field and sure as sure field."
+    )
     group_id = "training"
     keywords = "draw,digitize,annotate,label,area of interest,aoi,new layer,geopackage,form,road"
 
@@ -101,46 +108,15 @@ class CreateLabelLayers(RoadSegAlgorithm):
             )
         )
 
-    def name(self) -> str:
-        """Return the id."""
-        return "createlabellayers"
-
-    def displayName(self) -> str:
-        """Return the name in the toolbox."""
-        return self.tr("Create label layers")
-
-    def shortDescription(self) -> str:
-        """Return the tooltip in the toolbox."""
-        return self.tr("Create layers for drawing roads and an area of interest, ready for training.")
-
-    def shortHelpString(self) -> str:
-        """Return the help."""
-        what = self.tr(
-            "Creates a GeoPackage with three layers: roads, for tracing road center-lines, with a form for class, "
-            "width and certainty; aoi, for polygons in which every road is drawn; and no_road, for polygons around "
-            "objects that look like roads but are not. In Fine-tune a model, choose road_class as road class field, "
-            "width_m as road width field and sure as sure field."
-        )
-        return help_text(what, self.parameterDefinitions())
-
-    def checkParameterValues(self, parameters: dict[str, Any], context: QgsProcessingContext) -> tuple[bool, str]:
+    def _check(self, parameters: Values, context: QgsProcessingContext) -> None:
         """Check that the layers can be created without overwriting a file."""
-        try:
-            layer = image_layer(self, self.INPUT, parameters, context)
-            fine, message = super().checkParameterValues(parameters, context)
-            if fine:
-                self._area(layer, parameters, context)
-                destination = sink_destination(parameters.get(self.OUTPUT), context)
-                if not destination.is_temporary:
-                    label_layers.check_new(destination.text)
-                    check_destination(destination)
-        except (RoadSegError, QgsProcessingException) as error:
-            return False, str(error)
-        return fine, message
+        self._area(image_layer(self, self.INPUT, parameters, context), parameters, context)
+        destination = sink_destination(parameters.get(self.OUTPUT), context)
+        if not destination.is_temporary:
+            label_layers.check_new(destination.text)
+            check_destination(destination)
 
-    def _prepare(
-        self, parameters: dict[str, Any], context: QgsProcessingContext, feedback: QgsProcessingFeedback
-    ) -> None:
+    def _prepare(self, parameters: Values, context: QgsProcessingContext, feedback: QgsProcessingFeedback) -> None:
         """Read CRS and extent of the image, in the main thread."""
         layer = image_layer(self, self.INPUT, parameters, context)
         self._wanted = label_layers.LabelLayers(
@@ -150,9 +126,7 @@ class CreateLabelLayers(RoadSegAlgorithm):
             self._area(layer, parameters, context),
         )
 
-    def _work(
-        self, parameters: dict[str, Any], context: QgsProcessingContext, feedback: QgsProcessingFeedback
-    ) -> dict[str, Any]:
+    def _work(self, parameters: Values, context: QgsProcessingContext, feedback: QgsProcessingFeedback) -> Values:
         """Write the layers, and load them into the project if requested."""
         destination = self.parameterAsOutputLayer(parameters, self.OUTPUT, context)
         path = os.path.abspath(destination)
@@ -174,9 +148,7 @@ class CreateLabelLayers(RoadSegAlgorithm):
         )
         return {output: uris[name] for name, output in self._OUTPUTS.items()}
 
-    def _area(
-        self, layer: QgsMapLayer, parameters: dict[str, Any], context: QgsProcessingContext
-    ) -> Optional[QgsGeometry]:
+    def _area(self, layer: QgsMapLayer, parameters: Values, context: QgsProcessingContext) -> Optional[QgsGeometry]:
         """Return the initial area of interest or None; raise RoadSegError if it is invalid."""
         work_area.check_image_crs(layer)
         extent = extent_on(layer, self, self.EXTENT, parameters, context)

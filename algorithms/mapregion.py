@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from qgis.core import QgsProcessingContext
 
+from ..qgis_roadseg.toolbox.algorithm import Values
 from ..qgis_roadseg.toolbox.job_algorithm import JobAlgorithm
 from ..training_core import jobs
 
@@ -35,7 +36,7 @@ class MapRegion(JobAlgorithm):
     layers: ClassVar = {"index": "Index of scenes"}
     styles: ClassVar = {"roads": "roads", "index": "region_index"}
 
-    def _plain_options(self, parameters: dict[str, Any], context: QgsProcessingContext) -> dict[str, Any]:
+    def _plain_options(self, parameters: Values, context: QgsProcessingContext) -> dict[str, Any]:
         """See JobAlgorithm; the worker, which has another working directory, gets an absolute path of the source."""
         options = super()._plain_options(parameters, context)
         source = options["source"]

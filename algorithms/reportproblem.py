@@ -14,13 +14,23 @@ from qgis.PyQt.QtCore import QIODevice, QSaveFile
 
 from ..qgis_roadseg.paths import metadata
 from ..qgis_roadseg.runtime.problem_report import problem_report
-from ..qgis_roadseg.toolbox.algorithm import RoadSegAlgorithm, help_text
+from ..qgis_roadseg.toolbox.algorithm import RoadSegAlgorithm, Values
 from ..training_core.errors import OutputError
 
 
 class ReportProblem(RoadSegAlgorithm):
     """Nothing in; what developers ask first out."""
 
+    own_name = "reportproblem"
+    title = "Report a problem"
+    summary = "Write a text file with the information that developers need about a problem."
+    description = (
+        "The file contains the versions of RoadSeg, QGIS and the system, the processor with its instruction sets, "
+        "the memory, the runtime with its packages, and RoadSeg's settings. It also contains the log of the last "
+        "run with its error, even if QGIS crashed during that run. Run this algorithm right after the problem. It "
+        "works even if the runtime is broken or missing. Nothing is sent: read the file, and attach it to your "
+        "report."
+    )
     group_id = "runtime"
     keywords = "bug,error,issue,support,log,versions,diagnostics"
     is_logged = False
@@ -42,32 +52,7 @@ class ReportProblem(RoadSegAlgorithm):
             self.tr("Text file to write."),
         )
 
-    def name(self) -> str:
-        """Return the id."""
-        return "reportproblem"
-
-    def displayName(self) -> str:
-        """Return the name in the toolbox."""
-        return self.tr("Report a problem")
-
-    def shortDescription(self) -> str:
-        """Return the tooltip in the toolbox."""
-        return self.tr("Write a text file with the information that developers need about a problem.")
-
-    def shortHelpString(self) -> str:
-        """Return the help."""
-        what = self.tr(
-            "The file contains the versions of RoadSeg, QGIS and the system, the processor with its instruction sets, "
-            "the memory, the runtime with its packages, and RoadSeg's settings. It also contains the log of the last "
-            "run with its error, even if QGIS crashed during that run. Run this algorithm right after the problem. It "
-            "works even if the runtime is broken or missing. Nothing is sent: read the file, and attach it to your "
-            "report."
-        )
-        return help_text(what, self.parameterDefinitions())
-
-    def _work(
-        self, parameters: dict[str, Any], context: QgsProcessingContext, feedback: QgsProcessingFeedback
-    ) -> dict[str, Any]:
+    def _work(self, parameters: Values, context: QgsProcessingContext, feedback: QgsProcessingFeedback) -> Values:
         """Write the report."""
         path = self.parameterAsFileOutput(parameters, self.OUTPUT, context)
         feedback.setProgressText(self.tr("Importing the packages of the runtime"))

@@ -18,12 +18,22 @@ from qgis.core import (
 
 from ..qgis_roadseg.runtime import build, runtime
 from ..qgis_roadseg.runtime.sources import CPU, CUDA, Sources
-from ..qgis_roadseg.toolbox.algorithm import RoadSegAlgorithm, help_text
+from ..qgis_roadseg.toolbox.algorithm import RoadSegAlgorithm, Values
 
 
 class SetUpRuntime(RoadSegAlgorithm):
     """Package sources in; a Python with all packages out."""
 
+    own_name = "setupruntime"
+    title = "Set up runtime"
+    summary = "Install the Python environment in which RoadSeg computes, unless it exists."
+    description = (
+        "Installs the Python environment in which RoadSeg computes, outside QGIS and the plugin's folder. You "
+        f"need to run it only once. It downloads {CPU.download_gb} to {CUDA.download_gb} GB and takes a few "
+        "minutes. On Linux, PyTorch comes from its own index of CPU builds if that index can be reached. This "
+        "does not apply if you give an index or wheels here, or an index in the configuration of pip or uv. An "
+        "existing runtime that works is kept."
+    )
     group_id = "runtime"
     keywords = "install,python,environment,pip,dependencies,pytorch,torch"
 
@@ -86,32 +96,7 @@ class SetUpRuntime(RoadSegAlgorithm):
         self.addOutput(QgsProcessingOutputString(self.PYTHON, self.tr("The runtime's Python")))
         self.addOutput(QgsProcessingOutputString(self.VERSION, self.tr("Versions")))
 
-    def name(self) -> str:
-        """Return the id."""
-        return "setupruntime"
-
-    def displayName(self) -> str:
-        """Return the name in the toolbox."""
-        return self.tr("Set up runtime")
-
-    def shortDescription(self) -> str:
-        """Return the tooltip in the toolbox."""
-        return self.tr("Install the Python environment in which RoadSeg computes, unless it exists.")
-
-    def shortHelpString(self) -> str:
-        """Return the help."""
-        what = (
-            "Installs the Python environment in which RoadSeg computes, outside QGIS and the plugin's folder. You "
-            f"need to run it only once. It downloads {CPU.download_gb} to {CUDA.download_gb} GB and takes a few "
-            "minutes. On Linux, PyTorch comes from its own index of CPU builds if that index can be reached. This "
-            "does not apply if you give an index or wheels here, or an index in the configuration of pip or uv. An "
-            "existing runtime that works is kept."
-        )
-        return help_text(what, self.parameterDefinitions())
-
-    def _work(
-        self, parameters: dict[str, Any], context: QgsProcessingContext, feedback: QgsProcessingFeedback
-    ) -> dict[str, Any]:
+    def _work(self, parameters: Values, context: QgsProcessingContext, feedback: QgsProcessingFeedback) -> Values:
         """Find a working runtime, or build one."""
         requirements = runtime.REQUIREMENT_SETS.get(self.parameterAsEnumString(parameters, self.REQUIREMENTS, context))
         sources = Sources(
@@ -132,6 +117,6 @@ class SetUpRuntime(RoadSegAlgorithm):
         self.provider().runtime_ready.emit()
         return {}
 
-    def _path(self, parameters: dict[str, Any], name: str, context: QgsProcessingContext) -> str:
+    def _path(self, parameters: Values, name: str, context: QgsProcessingContext) -> str:
         text = self.parameterAsString(parameters, name, context)
         return os.path.abspath(text) if text else ""

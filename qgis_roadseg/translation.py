@@ -43,10 +43,7 @@ def tr(text: str) -> str:
 
 
 def read_translations(path: Path) -> dict[str, str]:
-    """Return a file's finished translations by source text.
-
-    Raises ValueError if the file is not a translation source.
-    """
+    """Return a file's finished translations by source text; raise ValueError if it is not a translation source."""
     reader, found, text = QXmlStreamReader(path.read_bytes()), {}, ""
     while not reader.atEnd():
         reader.readNext()

@@ -20,14 +20,9 @@ SET_UP = "setupruntime"
 
 
 def open_dialog(window: QgisInterface, algorithm: str, values: Optional[Mapping[str, Any]] = None) -> None:
-    """Open an algorithm's dialog with the project's initial values; or show why it cannot run yet.
+    """Open an algorithm's dialog; or show why it cannot run yet.
 
-    Parameters
-    ----------
-    algorithm : str
-        The algorithm's id without the provider: segment.
-    values : mapping, optional
-        Initial values by parameter, which take precedence over the project's.
+    The algorithm is named without its provider. Initial values take precedence over those of the project.
     """
     if _can_run(window, algorithm):
         start = demo_project.starting_values(QgsProject.instance(), algorithm)

@@ -62,10 +62,7 @@ def is_made(folder: Path) -> bool:
 
 
 def make(folder: Path) -> Path:
-    """Make the project of the scene in a folder, and return the project's path.
-
-    Raises OutputError if a file cannot be written.
-    """
+    """Make the project of the scene in a folder, and return its path; raise OutputError if that fails."""
     paths = files(folder)
     image = QgsRasterLayer(str(paths["image"]), tr("Generated scene"))
     true = QgsVectorLayer(str(paths["true"]), tr("True roads"), "ogr")

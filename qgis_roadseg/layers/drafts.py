@@ -70,13 +70,6 @@ class FileDraft(Draft):
     """The draft of a file and of those that belong to it, such as a Shapefile's, in a private folder beside them.
 
     Raises OutputError if the folder cannot be written to.
-
-    Parameters
-    ----------
-    destination : Destination
-        A file.
-    appends : bool
-        Whether features are appended to what is there.
     """
 
     is_apart = True
@@ -100,10 +93,7 @@ class FileDraft(Draft):
         self._folder.remove()
 
     def put_in_place(self, undo: ExitStack, written: str) -> str:
-        """See Draft.
-
-        Raises OutputError if another program has a file open, or there is no room.
-        """
+        """See Draft; raise OutputError if another program has a file open, or there is no room."""
         try:
             new, present = list(self._new.iterdir()), self._present()
             for file in present:
@@ -132,11 +122,6 @@ class TableDraft(Draft):
 
     Beside a GeoPackage lies a private folder meanwhile. So the next run knows the tables of runs that were killed.
     Raises OutputError if the database cannot be reached, or the folder of the GeoPackage cannot be written to.
-
-    Parameters
-    ----------
-    destination : Destination
-        A table.
     """
 
     is_apart = True
@@ -180,10 +165,7 @@ class TableDraft(Draft):
                     self._drop(name)
 
     def put_in_place(self, undo: ExitStack, written: str) -> str:
-        """See Draft.
-
-        Raises OutputError if another program locks the table, or something depends on it.
-        """
+        """See Draft; raise OutputError if another program locks the table, or something depends on it."""
         table = self.destination.table
         try:
             if self._replaces:
@@ -222,10 +204,7 @@ class TableDraft(Draft):
 
 
 def draft_of(destination: Destination, appends: bool) -> Draft:
-    """Return a draft of a destination; an append to a table goes into the table itself.
-
-    Raises OutputError; see FileDraft and TableDraft.
-    """
+    """Return a draft of a destination; an append to a table goes into the table itself."""
     if destination.is_temporary or (appends and destination.provider):
         return Draft(destination)
     return TableDraft(destination) if destination.provider else FileDraft(destination, appends)

@@ -135,10 +135,7 @@ def training_data(values: Any) -> list[str]:
 
 
 def check_no_container(path: str) -> None:
-    """Check that a file is not a container of several rasters, of which the user must choose one.
-
-    Raises ImageryError if it is.
-    """
+    """Raise ImageryError if a file is a container of several rasters, of which the user must choose one."""
     inner = QgsProviderRegistry.instance().querySublayers(path) if os.path.isfile(path) else []
     rasters = [one.uri() for one in inner if one.type() == Qgis.LayerType.Raster and one.uri() != path]
     if rasters:
@@ -170,10 +167,7 @@ def _path_before(text: str) -> str:
 
 
 def check_crs(source: QgsFeatureSource) -> None:
-    """Check that a source has a coordinate reference system.
-
-    Raises LayerError if it has none.
-    """
+    """Raise LayerError if a source has no coordinate reference system."""
     if not source.sourceCrs().isValid():
         raise LayerError(f"The layer {source.sourceName()} has no coordinate reference system.", "Set the layer's CRS.")
 
@@ -246,10 +240,7 @@ def write_source(
 def write_shape(
     shape: QgsGeometry, crs: QgsCoordinateReferenceSystem, path: Path, context: QgsProcessingContext
 ) -> None:
-    """Write one polygon or multipolygon to a new GeoPackage.
-
-    Raises OutputError if the file cannot be written.
-    """
+    """Write one polygon or multipolygon to a new GeoPackage; raise OutputError if that fails."""
     feature, multiple = QgsFeature(), QgsGeometry(shape)
     multiple.convertToMultiType()
     feature.setGeometry(multiple)

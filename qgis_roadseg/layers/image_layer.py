@@ -72,10 +72,7 @@ def image_layer(
 def image_layers(
     algorithm: QgsProcessingAlgorithm, name: str, parameters: dict[str, Any], context: QgsProcessingContext
 ) -> list[QgsMapLayer]:
-    """Return the raster and mesh layers that are the value of a parameter, one or a list; see `image_layer`.
-
-    Raises ImageryError as for `image_layer`.
-    """
+    """Return the raster and mesh layers that are the value of a parameter, one or a list; see `image_layer`."""
     given = parameters.get(name)
     values = given if isinstance(given, (list, tuple)) else [given]
     return [image_layer(algorithm, name, {name: each}, context) for each in values if each not in (None, "")]
@@ -88,14 +85,9 @@ def extent_on(
     parameters: dict[str, Any],
     context: QgsProcessingContext,
 ) -> Optional[QgsGeometry]:
-    """Return the value of an extent parameter, transformed to a layer's CRS.
+    """Return the value of an extent parameter as a polygon in a layer's CRS; None if no extent is given.
 
-    Raises JobError if the extent is infinite or empty; see `work_area.check_extent`.
-
-    Returns
-    -------
-    QgsGeometry or None
-        A polygon; None if no extent is given.
+    Raises JobError if the extent is infinite or empty.
     """
     if parameters.get(name) in (None, ""):
         return None

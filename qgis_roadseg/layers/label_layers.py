@@ -76,10 +76,7 @@ def titles(tr: Callable[[str], str]) -> dict[str, str]:
 
 
 def check_new(path: str) -> None:
-    """Check that a path has a GeoPackage's extension, and that no file exists there, which may hold labels.
-
-    Raises OutputError if either is not so.
-    """
+    """Raise OutputError if a path has not a GeoPackage's extension, or a file exists there, which may hold labels."""
     if not path.lower().endswith(_SUFFIX):
         raise OutputError(
             f"Label layers are stored in a GeoPackage, but {path} has another extension.", "Use the extension .gpkg."
@@ -119,13 +116,8 @@ def write_label_layers(
 def write_no_road(beside: str, crs: QgsCoordinateReferenceSystem, transforms: QgsCoordinateTransformContext) -> str:
     """Write the layer of places without road for labels that have none yet, and return its URI.
 
-    It goes into their file if that is a GeoPackage without one, else into a new file next to it. Raises OutputError if
-    it cannot be written.
-
-    Parameters
-    ----------
-    beside : str
-        The file of the other labels, or the image.
+    It goes into their file, or that of the image, if that is a GeoPackage without such a layer, else into a new file
+    next to it. Raises OutputError if it cannot be written.
     """
     wanted = LabelLayers(crs, [], WIDTH.default)
     path = beside if _takes_no_road(beside) else _free_path(Path(beside))

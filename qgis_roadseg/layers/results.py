@@ -57,10 +57,7 @@ _SAMPLE_FIELDS = {
 
 
 def open_result(path: Path) -> QgsVectorLayer:
-    """Open a layer that the worker has written.
-
-    Raises WorkerError if it cannot be opened.
-    """
+    """Open a layer that the worker has written; raise WorkerError if it did not write the layer."""
     layer = QgsVectorLayer(str(path), path.stem, OGR)
     if not layer.isValid():
         raise WorkerError(f"The worker reported the layer {path.stem} but did not write it.")
@@ -118,10 +115,7 @@ def fill_sinks(
 def try_sink(
     algorithm: QgsProcessingAlgorithm, name: str, parameters: dict[str, Any], context: QgsProcessingContext
 ) -> None:
-    """Check before the work that a file's format or a database can hold results: write a feature, and read it back.
-
-    Raises OutputError if it cannot.
-    """
+    """Write a feature before the work, and read it back; raise OutputError if the destination cannot hold it."""
     value, kind = parameters.get(name), algorithm.parameterDefinition(name).dataType()
     destination = sink_destination(value, context)
     if destination.is_temporary or destination.provider == OGR or _appends(value):

@@ -48,10 +48,7 @@ class LayerSnapshot(QgsFeatureSource):
         return self._features.getFeatures(request)
 
     def check_geometries(self) -> None:
-        """Check that no iterator ended at an invalid geometry.
-
-        Raises LayerError if one did.
-        """
+        """Raise LayerError if an iterator ended at an invalid geometry."""
         if self._invalid:
             raise LayerError(
                 f"The feature {self._invalid[0]} of the layer {self._name} has an invalid geometry.",

@@ -57,12 +57,8 @@ class StylePostProcessor(QgsProcessingLayerPostProcessorInterface):
 def set_name_and_group(destination: str, label: str, source_name: str, context: QgsProcessingContext) -> None:
     """Set the name and the group that a result gets in the layer tree, if it is loaded.
 
-    Where QGIS is set to name layers after files, it uses the file's name instead.
-
-    Parameters
-    ----------
-    source_name : str
-        The name of the input layer; empty if there are several or none.
+    Where QGIS is set to name layers after files, it uses the file's name instead. The name of the source is empty if
+    there are several or none.
     """
     if context.willLoadLayerOnCompletion(destination):
         details = context.layerToLoadOnCompletionDetails(destination)
@@ -87,17 +83,9 @@ def use_stored_style(destination: str, context: QgsProcessingContext) -> None:
 
 
 def fitting_style(style_name: str, layer: QgsVectorLayer) -> str:
-    """Return the name of the style to use for a layer: by class where its lines have several classes.
+    """Return the style by class if a layer's lines have at least two of its classes; else the given style.
 
-    Parameters
-    ----------
-    layer : QgsVectorLayer
-        The result; the style by class is applied to it for the test.
-
-    Returns
-    -------
-    str
-        The style by class, where the lines have at least two of its classes; else `style_name`.
+    The style by class is applied to the layer for the test.
     """
     by_class = _BY_CLASS.get(style_name)
     if by_class is None:

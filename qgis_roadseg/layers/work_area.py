@@ -25,10 +25,7 @@ _CHOOSE_EXTENT = "Choose an extent on the layer, such as that of the map."
 
 
 def check_extent(extent: QgsRectangle) -> None:
-    """Check that an extent, in any CRS, is finite and not empty.
-
-    Raises JobError if it is infinite or empty.
-    """
+    """Raise JobError if an extent, in any CRS, is infinite or empty."""
     if not extent.isFinite():
         raise JobError("The extent (EXTENT) is infinite.", _CHOOSE_EXTENT)
     if extent.isEmpty():
@@ -36,10 +33,7 @@ def check_extent(extent: QgsRectangle) -> None:
 
 
 def check_image_crs(layer: QgsMapLayer) -> None:
-    """Check that an image has a coordinate reference system.
-
-    Raises ImageryError if it has none.
-    """
+    """Raise ImageryError if an image has no coordinate reference system."""
     if not layer.crs().isValid():
         raise ImageryError(f"The layer {layer.name()} has no coordinate reference system.", "Set the layer's CRS.")
 
@@ -52,18 +46,9 @@ def intersection(
 ) -> QgsGeometry:
     """Return the extent, the area of interest, or the intersection of both, as given.
 
-    Raises ImageryError if the layer has no CRS. Raises JobError or LayerError if extent, area of interest and layer do
-    not overlap, or the area of interest has no polygons.
-
-    Parameters
-    ----------
-    source : QgsFeatureSource, optional
-        The area of interest: polygons in any CRS.
-
-    Returns
-    -------
-    QgsGeometry
-        A polygon or multipolygon, in the layer's CRS.
+    The area of interest are polygons in any CRS, and the result is a polygon or multipolygon in the layer's CRS. Raises
+    ImageryError if the layer has no CRS. Raises JobError or LayerError if extent, area of interest and layer do not
+    overlap, or the area of interest has no polygons.
     """
     check_image_crs(layer)
     shapes = [] if extent is None else [extent]

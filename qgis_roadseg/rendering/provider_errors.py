@@ -22,12 +22,8 @@ _HEADINGS = ("PostGIS",)
 class RequestErrors:
     """Context manager that collects the failed network requests of this thread.
 
-    A request that succeeded on a retry has not failed.
-
-    Parameters
-    ----------
-    is_tiled : bool
-        Whether the service has tiles, of which some may not exist; elsewhere, "not found" is a failure.
+    A request that succeeded on a retry has not failed. Tiles of a service may be missing; elsewhere, "not found" is a
+    failure.
     """
 
     def __init__(self, is_tiled: bool) -> None:

@@ -13,13 +13,13 @@ from typing import Any, Optional, Union
 from qgis.core import QgsProcessingFeedback
 
 from ...training_core import events
-from ...training_core.errors import Cancelled
+from ...training_core.errors import Cancelled, RoadSegError
 from ...training_core.jobs import Job
 from ..paths import ROOT
 from .feedback import EventFeedback
 from .locks import in_use, working_folder
 from .process import LAST_LINES, ChildProcess
-from .supervision import RunningClock, death, error_of, silence_error, silence_notice
+from .supervision import RunningClock, outcome, silence_error, silence_notice
 
 # Heartbeats come every 2 s; missing ones are reported early, but a machine that swaps is given time.
 SILENCE_S, NOTICE_S = 300.0, 20.0
@@ -95,14 +95,10 @@ class WorkerClient:
                 session = _WorkerSession(process, EventFeedback(self._feedback, named=self._named), self._notice_s)
                 self._supervise(session, keeps_best=getattr(job, "keep_best", False))
                 ending = process.ending
-        last = session.last
-        if isinstance(last, events.Result):
-            return last.result
-        if isinstance(last, events.Error):
-            raise error_of(last)
-        if self._feedback.isCanceled():
-            raise Cancelled()
-        raise death(ending, session.last_lines)
+        end = outcome(session.last, ending, session.last_lines, self._feedback.isCanceled())
+        if isinstance(end, RoadSegError):
+            raise end
+        return end
 
     def _supervise(self, session: "_WorkerSession", keeps_best: bool) -> None:
         """Read the worker's events until it has exited or is killed."""

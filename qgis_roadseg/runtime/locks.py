@@ -31,10 +31,7 @@ def lock_at(path: Union[str, Path]) -> QLockFile:
 
 @contextmanager
 def working_folder() -> Iterator[Path]:
-    """Yield a new, empty folder that no other user can read; it is removed at the end.
-
-    Raises OutputError if the folder cannot be created.
-    """
+    """Yield a new folder that only this user can read, and remove it at the end; raise OutputError if that fails."""
     root = Path(tempfile.gettempdir())
     _remove_leftovers(root)
     folder = root / f"{_PREFIX}{uuid.uuid4().hex}"

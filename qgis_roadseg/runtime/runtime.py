@@ -146,10 +146,7 @@ def managed() -> Optional[Path]:
 
 
 def find() -> Path:
-    """Return the runtime's Python.
-
-    Raises RuntimeEnvironmentError if there is no runtime; the remedy says how to get one.
-    """
+    """Return the runtime's Python; raise RuntimeEnvironmentError, which says how to get one, if there is none."""
     python = named()
     if python is not None and not python.is_file():
         raise RuntimeEnvironmentError(f"The Python chosen for RoadSeg, {python}, does not exist.", REMEDY)
@@ -196,14 +193,9 @@ def status() -> Status:
 def check(
     python: Path, modules: Iterable[str] = MODULES, is_cancelled: Callable[[], bool] = lambda: False
 ) -> dict[str, str]:
-    """Import the modules in a process of that Python, and return their versions.
+    """Import modules in a process of a Python, and return the versions by name, that of Python first.
 
     Raises RuntimeEnvironmentError if the Python does not start, or cannot import one of them.
-
-    Returns
-    -------
-    dict of str to str
-        Versions by module, that of Python first; empty where a module states none.
     """
     arguments = ["-I", "-B", "-c", _PRINT_VERSIONS, *modules]
     try:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import signal
 import time
 from collections.abc import Sequence
+from typing import Any, Union
 
 from ...training_core import events
 from ...training_core.errors import Cancelled, RoadSegError, RuntimeEnvironmentError, WorkerError
@@ -39,7 +40,18 @@ def silence_error(process: ChildProcess, silent_s: float) -> WorkerError:
     )
 
 
-def error_of(event: events.Error) -> RoadSegError:
+def outcome(
+    last: Union[events.Result, events.Error, None], ending: Ending, last_lines: Sequence[str], is_stopped: bool
+) -> Union[dict[str, Any], RoadSegError]:
+    """Return a worker's result, or the error of one that has ended without a result."""
+    if isinstance(last, events.Result):
+        return last.result
+    if isinstance(last, events.Error):
+        return _error_of(last)
+    return Cancelled() if is_stopped else _death(ending, last_lines)
+
+
+def _error_of(event: events.Error) -> RoadSegError:
     """Return an event's error; its class is by the event's code."""
     if event.code == Cancelled.code:
         return Cancelled(event.message)
@@ -48,7 +60,7 @@ def error_of(event: events.Error) -> RoadSegError:
     return error
 
 
-def death(ending: Ending, last_lines: Sequence[str]) -> RoadSegError:
+def _death(ending: Ending, last_lines: Sequence[str]) -> RoadSegError:
     """Return the error of a worker that ended without a last event."""
     if POSIX and ending == Ending(signal.SIGKILL, by_signal=True):
         return WorkerError(

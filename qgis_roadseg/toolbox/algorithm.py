@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from qgis.core import (
     QgsProcessing,
@@ -41,6 +41,8 @@ GROUPS = {
     "workflows": "Workflows",
 }
 
+# Values of parameters or outputs, by name.
+Values = dict[str, Any]
 
 if TYPE_CHECKING:  # a part of classes that derive from one of QGIS' algorithms
     _Algorithm = QgsProcessingAlgorithm
@@ -62,7 +64,7 @@ class InToolbox(_Algorithm):
     group_id: str
     keywords: str
 
-    def checkParameterValues(self, parameters: dict[str, Any], context: QgsProcessingContext) -> tuple[bool, str]:
+    def checkParameterValues(self, parameters: Values, context: QgsProcessingContext) -> tuple[bool, str]:
         """Return whether the values are valid, with a message if not.
 
         Names and layers come first: QGIS ignores values of misspelled names, and names no layer of another kind.
@@ -71,13 +73,24 @@ class InToolbox(_Algorithm):
         unknown = [name for name in parameters if name not in known]
         if unknown:
             return False, f"There is no parameter {', '.join(unknown)}. Choose from {', '.join(known)}."
+        layers = self._layers_alone(parameters)
         try:
-            self._check_layers(parameters, context)
-        except RoadSegError as error:
+            self._check_layers(layers, context)
+            fine, message = super().checkParameterValues(layers, context)
+            if fine:
+                self._check(parameters, context)
+        except (RoadSegError, QgsProcessingException) as error:
             return False, str(error)
-        return super().checkParameterValues(parameters, context)
+        return fine, message
 
-    def _check_layers(self, parameters: dict[str, Any], context: QgsProcessingContext) -> None:
+    def _layers_alone(self, parameters: Values) -> Values:
+        """Return the values that QGIS checks."""
+        return parameters
+
+    def _check(self, parameters: Values, context: QgsProcessingContext) -> None:
+        """Raise RoadSegError if values that QGIS takes are invalid."""
+
+    def _check_layers(self, parameters: Values, context: QgsProcessingContext) -> None:
         """Raise RoadSegError if a layer cannot be opened, or is of another kind than its parameter takes."""
         for definition in self.parameterDefinitions():
             name = definition.name()
@@ -90,8 +103,8 @@ class InToolbox(_Algorithm):
                 image_layers(self, name, parameters, context)
 
     def processAlgorithm(
-        self, parameters: dict[str, Any], context: QgsProcessingContext, feedback: QgsProcessingFeedback
-    ) -> dict[str, Any]:
+        self, parameters: Values, context: QgsProcessingContext, feedback: QgsProcessingFeedback
+    ) -> Values:
         """Run the algorithm, and return the outputs' values by name.
 
         Raises QgsProcessingException if the preparation or the run failed; the message is that of the RoadSegError.
@@ -105,8 +118,8 @@ class InToolbox(_Algorithm):
         return results
 
     def _attempt(
-        self, parameters: dict[str, Any], context: QgsProcessingContext, feedback: QgsProcessingFeedback
-    ) -> tuple[dict[str, Any], str]:
+        self, parameters: Values, context: QgsProcessingContext, feedback: QgsProcessingFeedback
+    ) -> tuple[Values, str]:
         """Return the outputs' values, and what went wrong."""
         try:
             return self._work(parameters, context, feedback), ""
@@ -114,9 +127,7 @@ class InToolbox(_Algorithm):
             return {}, str(error)
 
     @abstractmethod
-    def _work(
-        self, parameters: dict[str, Any], context: QgsProcessingContext, feedback: QgsProcessingFeedback
-    ) -> dict[str, Any]:
+    def _work(self, parameters: Values, context: QgsProcessingContext, feedback: QgsProcessingFeedback) -> Values:
         """Run the algorithm, and return the outputs' values; raise an error that `processAlgorithm` reports."""
 
     def tr(self, text: str) -> str:
@@ -153,11 +164,33 @@ class RoadSegAlgorithm(InToolbox, QgsProcessingAlgorithm):
 
     Attributes
     ----------
+    own_name, title, summary, description : str
+        Its id, its name in the toolbox, the tooltip there, and the help.
     is_logged : bool
         Whether its runs replace the log of the last run.
     """
 
-    is_logged = True
+    own_name: ClassVar[str]
+    title: ClassVar[str]
+    summary: ClassVar[str]
+    description: ClassVar[str]
+    is_logged: ClassVar[bool] = True
+
+    def name(self) -> str:
+        """Return the id."""
+        return self.own_name
+
+    def displayName(self) -> str:
+        """Return the name in the toolbox."""
+        return self.tr(self.title)
+
+    def shortDescription(self) -> str:
+        """Return the tooltip in the toolbox."""
+        return self.tr(self.summary)
+
+    def shortHelpString(self) -> str:
+        """Return the help: the description, and the help of the parameters."""
+        return help_text(self.tr(self.description), self.parameterDefinitions())
 
     def createInstance(self) -> "RoadSegAlgorithm":
         """Return a new instance, as Processing wants one per run."""
@@ -171,7 +204,7 @@ class RoadSegAlgorithm(InToolbox, QgsProcessingAlgorithm):
         self.addParameter(parameter)
 
     def prepareAlgorithm(
-        self, parameters: dict[str, Any], context: QgsProcessingContext, feedback: QgsProcessingFeedback
+        self, parameters: Values, context: QgsProcessingContext, feedback: QgsProcessingFeedback
     ) -> bool:
         """Resolve what belongs to the main thread, such as layers; an error is raised later, by `processAlgorithm`.
 
@@ -185,8 +218,8 @@ class RoadSegAlgorithm(InToolbox, QgsProcessingAlgorithm):
         return True
 
     def _attempt(
-        self, parameters: dict[str, Any], context: QgsProcessingContext, feedback: QgsProcessingFeedback
-    ) -> tuple[dict[str, Any], str]:
+        self, parameters: Values, context: QgsProcessingContext, feedback: QgsProcessingFeedback
+    ) -> tuple[Values, str]:
         """See InToolbox; the run is logged, and one of qgis_process can be canceled by a signal."""
         with cancelling_signals(feedback):
             if not self.is_logged:
@@ -197,17 +230,15 @@ class RoadSegAlgorithm(InToolbox, QgsProcessingAlgorithm):
             return results, error
 
     def _run(
-        self, parameters: dict[str, Any], context: QgsProcessingContext, feedback: QgsProcessingFeedback
-    ) -> tuple[dict[str, Any], str]:
+        self, parameters: Values, context: QgsProcessingContext, feedback: QgsProcessingFeedback
+    ) -> tuple[Values, str]:
         if self._preparation_error:
             return {}, self._preparation_error
         if feedback.isCanceled():
             return {}, str(Cancelled())
         return super()._attempt(parameters, context, feedback)
 
-    def _prepare(
-        self, parameters: dict[str, Any], context: QgsProcessingContext, feedback: QgsProcessingFeedback
-    ) -> None:
+    def _prepare(self, parameters: Values, context: QgsProcessingContext, feedback: QgsProcessingFeedback) -> None:
         """Resolve what belongs to the main thread, such as layers; raise RoadSegError where that cannot be."""
 
 

@@ -40,7 +40,7 @@ from ..runtime import runtime
 from ..runtime.client import WorkerClient
 from ..runtime.locks import working_folder
 from . import model_files
-from .algorithm import RoadSegAlgorithm, help_text
+from .algorithm import RoadSegAlgorithm, Values
 from .output_checks import check_outputs
 from .parameters import INPUT, is_plain, make_parameters, parameter_name, read_plain, usual_names
 
@@ -92,21 +92,10 @@ class JobAlgorithm(RoadSegAlgorithm):
         for key, label in self.layers.items():
             self.addOutput(QgsProcessingOutputVectorLayer(_output_name(key), self.tr(label)))
 
-    def name(self) -> str:
-        """Return the id, which is the job's name."""
-        return self.job_type.name
-
-    def displayName(self) -> str:
-        """Return the name in the toolbox."""
-        return self.tr(self.job_type.title)
-
-    def shortDescription(self) -> str:
-        """Return the tooltip in the toolbox."""
-        return self.tr(self.job_type.summary())
-
-    def shortHelpString(self) -> str:
-        """Return the help, made from the job's description and the help of its fields."""
-        return help_text(self.tr(self.job_type.description()), self.parameterDefinitions())
+    def __init_subclass__(cls) -> None:
+        if hasattr(cls, "job_type"):
+            cls.own_name, cls.title = cls.job_type.name, cls.job_type.title
+            cls.summary, cls.description = cls.job_type.summary(), cls.job_type.description()
 
     def canExecute(self) -> tuple[bool, str]:
         """Return whether there is a runtime, with a message and remedy if not."""
@@ -116,28 +105,19 @@ class JobAlgorithm(RoadSegAlgorithm):
             return False, str(error)
         return True, ""
 
-    def checkParameterValues(self, parameters: dict[str, Any], context: QgsProcessingContext) -> tuple[bool, str]:
-        """Return whether the values are valid, with a message if not; files that are no layers are opened later."""
-        fine, message = super().checkParameterValues(self._layers_alone(parameters), context)
-        if not fine:
-            return False, message
-        try:
-            for field in self._fields(jobs.RASTERS):
-                self._raster_paths(field, parameters, context)
-            options = self._plain_options(parameters, context)
-            for field in self._fields():
-                if not is_plain(field) and parameters.get(self._name(field)):
-                    given = f"{field.name} is given"
-                    options[field.name] = (given,) if field.is_list else given
-            from_options(self.job_type, options)
-            self._check_destinations(parameters, context)
-        except RoadSegError as error:
-            return False, str(error)
-        return True, ""
+    def _check(self, parameters: Values, context: QgsProcessingContext) -> None:
+        """Raise RoadSegError if the job's options are invalid together; files that are no layers are opened later."""
+        for field in self._fields(jobs.RASTERS):
+            self._raster_paths(field, parameters, context)
+        options = self._plain_options(parameters, context)
+        for field in self._fields():
+            if not is_plain(field) and parameters.get(self._name(field)):
+                given = f"{field.name} is given"
+                options[field.name] = (given,) if field.is_list else given
+        from_options(self.job_type, options)
+        self._check_destinations(parameters, context)
 
-    def _prepare(
-        self, parameters: dict[str, Any], context: QgsProcessingContext, feedback: QgsProcessingFeedback
-    ) -> None:
+    def _prepare(self, parameters: Values, context: QgsProcessingContext, feedback: QgsProcessingFeedback) -> None:
         """Resolve settings, the runtime, layers and sources."""
         check_outputs(self, parameters, context)  # again, since models do not check the values of their steps
         self._variables = settings.load(feedback.pushWarning).variables()
@@ -155,16 +135,14 @@ class JobAlgorithm(RoadSegAlgorithm):
                 if note := exchange.band_order_note(layer):
                     feedback.pushInfo(note)
 
-    def _work(
-        self, parameters: dict[str, Any], context: QgsProcessingContext, feedback: QgsProcessingFeedback
-    ) -> dict[str, Any]:
+    def _work(self, parameters: Values, context: QgsProcessingContext, feedback: QgsProcessingFeedback) -> Values:
         """Run the job in a worker process, and pass its results to Processing."""
         with working_folder() as folder:
             return self._do(parameters, context, feedback, folder)
 
     def _do(
-        self, parameters: dict[str, Any], context: QgsProcessingContext, feedback: QgsProcessingFeedback, folder: Path
-    ) -> dict[str, Any]:
+        self, parameters: Values, context: QgsProcessingContext, feedback: QgsProcessingFeedback, folder: Path
+    ) -> Values:
         named = partial(self._with_layer_names, folder=str(folder))
         client = WorkerClient(self._python, feedback, variables=self._variables, named=named)
         try:
@@ -230,7 +208,7 @@ class JobAlgorithm(RoadSegAlgorithm):
             if key in self.styles:
                 set_style(path, self.styles[key], context, feedback)
 
-    def _name_of_input(self, parameters: dict[str, Any], context: QgsProcessingContext) -> str:
+    def _name_of_input(self, parameters: Values, context: QgsProcessingContext) -> str:
         """Return the name of the input layer, or of the source of a result; empty if there are several or none."""
         definition = self.parameterDefinition(INPUT)
         if definition is None or definition.type() == QgsProcessingParameterFile.typeName():
@@ -258,14 +236,14 @@ class JobAlgorithm(RoadSegAlgorithm):
     def _parameter(self, field: OptionField) -> QgsProcessingParameterDefinition:
         return self.parameterDefinition(self._name(field))
 
-    def _plain_options(self, parameters: dict[str, Any], context: QgsProcessingContext) -> dict[str, Any]:
+    def _plain_options(self, parameters: Values, context: QgsProcessingContext) -> dict[str, Any]:
         return {
             field.name: read_plain(field, self._parameter(field), parameters, context)
             for field in self._fields()
             if is_plain(field)
         }
 
-    def _check_destinations(self, parameters: dict[str, Any], context: QgsProcessingContext) -> None:
+    def _check_destinations(self, parameters: Values, context: QgsProcessingContext) -> None:
         for field in self._fields(*jobs.OUTPUT_KINDS):
             value = parameters.get(self._name(field))
             if self.provider() is not None:
@@ -274,7 +252,7 @@ class JobAlgorithm(RoadSegAlgorithm):
                     raise OutputError(message, "Give the file another extension.")
         check_outputs(self, parameters, context)
 
-    def _layers_alone(self, parameters: dict[str, Any]) -> dict[str, Any]:
+    def _layers_alone(self, parameters: Values) -> Values:
         """Return the values without folders and annotations among rasters: the worker finds what is in them."""
         changed = {}
         for name in map(self._name, self._fields(jobs.RASTERS)):
@@ -284,7 +262,7 @@ class JobAlgorithm(RoadSegAlgorithm):
                 changed[name] = [] if isinstance(given, str) else [each for each in given if each not in files]
         return {**parameters, **changed}
 
-    def _raster_paths(self, field: OptionField, parameters: dict[str, Any], context: QgsProcessingContext) -> Any:
+    def _raster_paths(self, field: OptionField, parameters: Values, context: QgsProcessingContext) -> Any:
         name = self._name(field)
         paths = map(exchange.raster_path, image_layers(self, name, self._layers_alone(parameters), context))
         if field.is_list:
@@ -292,73 +270,44 @@ class JobAlgorithm(RoadSegAlgorithm):
         return next(paths, "")
 
     def _write_inputs(
-        self,
-        parameters: dict[str, Any],
-        context: QgsProcessingContext,
-        folder: Path,
-        feedback: QgsProcessingFeedback,
+        self, parameters: Values, context: QgsProcessingContext, folder: Path, feedback: QgsProcessingFeedback
     ) -> dict[str, str]:
         """Write vector inputs to GeoPackages for the worker; return their paths, and names of columns, by field."""
         options = {}
         for field in self._fields(jobs.VECTOR):
             source: Optional[QgsProcessingFeatureSource] = self._sources[field.name]
-            if source is not None:
-                self._report_unused(field, source, parameters, context, feedback)
-                path = folder / f"{field.name}.gpkg"
-                columns = self._columns(field, source, parameters, context)
-                stored = exchange.write_source(source, columns, path, context, feedback.isCanceled)
-                options[field.name] = str(path)
-                chosen = self._chosen_columns(field, parameters, context)
-                options.update({option: stored.get(name, name) for option, name in chosen.items()})
-                renamed = describe_renamed(stored)
-                if renamed and field.name in self.whole:
-                    message = self.tr("Fields of {layer} are renamed in the results: {renamed}")
-                    feedback.pushInfo(message.format(layer=source.sourceName(), renamed=renamed))
+            if source is None:
+                continue
+            choices = [
+                (other, read_plain(other, self._parameter(other), parameters, context))
+                for other in self._fields(jobs.FIELD)
+                if self._parameter(other).parentLayerParameterName() == self._name(field)
+            ]
+            self._report_unused(source, [other for other, name in choices if not name], feedback)
+            path = folder / f"{field.name}.gpkg"
+            every = exchange.plain_fields(source) if field.name in self.whole else []
+            columns = dict.fromkeys([*every, *(name for _, name in choices if name)])  # one may have been chosen twice
+            stored = exchange.write_source(source, list(columns), path, context, feedback.isCanceled)
+            options[field.name] = str(path)
+            options.update({other.name: stored.get(name, name) for other, name in choices})
+            renamed = describe_renamed(stored)
+            if renamed and field.name in self.whole:
+                message = self.tr("Fields of {layer} are renamed in the results: {renamed}")
+                feedback.pushInfo(message.format(layer=source.sourceName(), renamed=renamed))
         return options
 
-    def _columns(
-        self,
-        field: OptionField,
-        source: QgsProcessingFeatureSource,
-        parameters: dict[str, Any],
-        context: QgsProcessingContext,
-    ) -> list[str]:
-        """Return the names of a source's fields that the worker needs."""
-        every = exchange.plain_fields(source) if field.name in self.whole else []
-        chosen = self._chosen_columns(field, parameters, context).values()
-        return list(dict.fromkeys([*every, *filter(None, chosen)]))  # one may have been chosen twice
-
-    def _chosen_columns(
-        self, field: OptionField, parameters: dict[str, Any], context: QgsProcessingContext
-    ) -> dict[str, str]:
-        """Return the names of a source's fields that options choose, by option; empty where one chooses none."""
-        return {
-            other.name: read_plain(other, self._parameter(other), parameters, context)
-            for other in self._fields(jobs.FIELD)
-            if self._parameter(other).parentLayerParameterName() == self._name(field)
-        }
-
     def _report_unused(
-        self,
-        field: OptionField,
-        source: QgsProcessingFeatureSource,
-        parameters: dict[str, Any],
-        context: QgsProcessingContext,
-        feedback: QgsProcessingFeedback,
+        self, source: QgsProcessingFeatureSource, unused: Iterable[OptionField], feedback: QgsProcessingFeedback
     ) -> None:
         """Report a source's field with the usual name of a parameter that was left empty."""
-        for other in self._fields(jobs.FIELD):
-            parameter = self._parameter(other)
-            names = usual_names(other)
+        for option in unused:
+            names, label = usual_names(option), self._parameter(option).description()
             found = [each.name() for each in source.fields() if each.name().lower() in names]
-            is_its = parameter.parentLayerParameterName() == self._name(field)
-            if is_its and found and not read_plain(other, parameter, parameters, context):
+            if found:
                 message = self.tr("{layer} has a field {field}. If you want to use it, choose it as {label}.")
-                feedback.pushInfo(
-                    message.format(layer=source.sourceName(), field=found[0], label=parameter.description())
-                )
+                feedback.pushInfo(message.format(layer=source.sourceName(), field=found[0], label=label))
 
-    def _output_files(self, parameters: dict[str, Any], context: QgsProcessingContext) -> dict[str, str]:
+    def _output_files(self, parameters: Values, context: QgsProcessingContext) -> dict[str, str]:
         """Return the paths of the requested outputs that the worker writes itself, by field."""
         paths = {
             field.name: self.parameterAsOutputLayer(parameters, self._name(field), context)

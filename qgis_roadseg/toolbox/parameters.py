@@ -35,16 +35,11 @@ from ...training_core.jobs import OptionField
 
 INPUT = "INPUT"
 MODEL_FILTER = "RoadSeg model (*.safetensors)"
-ONNX_FILTER = "ONNX model (*.onnx)"
 ANY_MODEL_FILTER = "RoadSeg model (*.safetensors *.onnx)"
 ANY_FILTER = "Any file (*)"  # for another file, the worker's message says more than Processing's
-HTML_FILTER = "HTML file (*.html)"
 JSON_FILTER = "JSON file (*.json)"
-GRAPHML_FILTER = "GraphML file (*.graphml)"
-GEOPACKAGE_FILTER = "GeoPackage (*.gpkg)"
 CHALLENGE_FILTER = "Line-by-line GeoJSON (*.geojson)"
 OSM_FILTER = "OpenStreetMap file (*.osm *.osm.pbf)"
-OSC_FILTER = "OsmChange file (*.osc)"
 
 # Kinds of fields whose value is a path that Processing does not open.
 _PATHS = (jobs.MODEL, jobs.MODELS, jobs.PROFILE, jobs.CHALLENGE, jobs.OSM_EXTRACT, jobs.FOLDER)
@@ -83,16 +78,17 @@ _SINK_TYPES = {
     "reached": _POINT,
     "suggestions": _POLYGON,
 }
+_INPUT_FILTERS = {jobs.PROFILE: JSON_FILTER, jobs.CHALLENGE: CHALLENGE_FILTER, jobs.OSM_EXTRACT: OSM_FILTER}
 _FILE_FILTERS = {
     jobs.MODEL_OUTPUT: MODEL_FILTER,
-    jobs.ONNX_OUTPUT: ONNX_FILTER,
-    jobs.HTML_OUTPUT: HTML_FILTER,
+    jobs.ONNX_OUTPUT: "ONNX model (*.onnx)",
+    jobs.HTML_OUTPUT: "HTML file (*.html)",
     jobs.JSON_OUTPUT: JSON_FILTER,
-    jobs.GRAPHML_OUTPUT: GRAPHML_FILTER,
-    jobs.GEOPACKAGE_OUTPUT: GEOPACKAGE_FILTER,
+    jobs.GRAPHML_OUTPUT: "GraphML file (*.graphml)",
+    jobs.GEOPACKAGE_OUTPUT: "GeoPackage (*.gpkg)",
     jobs.CHALLENGE_OUTPUT: CHALLENGE_FILTER,
     jobs.OSM_OUTPUT: OSM_FILTER,
-    jobs.OSC_OUTPUT: OSC_FILTER,
+    jobs.OSC_OUTPUT: "OsmChange file (*.osc)",
 }
 
 
@@ -166,6 +162,11 @@ def _file(field: OptionField, common: dict[str, Any], _: Mapping[str, str]) -> Q
     return QgsProcessingParameterFileDestination(**common, fileFilter=_FILE_FILTERS[field.option.kind])
 
 
+def _input_file(field: OptionField, common: dict[str, Any], _: Mapping[str, str]) -> QgsProcessingParameterDefinition:
+    file_filter = f"{_INPUT_FILTERS[field.option.kind]};;{ANY_FILTER}"
+    return QgsProcessingParameterFile(**common, fileFilter=file_filter)
+
+
 def _layer_of(field_name: str) -> str:
     """Return the layer field that an attribute field belongs to: the prefix of its name, or else roads."""
     owner = field_name.partition("_")[0]
@@ -192,15 +193,6 @@ _MAKERS: dict[str, Callable[..., QgsProcessingParameterDefinition]] = {
     jobs.MODELS: lambda field, common, renamed: QgsProcessingParameterMultipleLayers(
         **common, layerType=QgsProcessing.SourceType.TypeFile
     ),
-    jobs.PROFILE: lambda field, common, renamed: QgsProcessingParameterFile(
-        **common, fileFilter=f"{JSON_FILTER};;{ANY_FILTER}"
-    ),
-    jobs.CHALLENGE: lambda field, common, renamed: QgsProcessingParameterFile(
-        **common, fileFilter=f"{CHALLENGE_FILTER};;{ANY_FILTER}"
-    ),
-    jobs.OSM_EXTRACT: lambda field, common, renamed: QgsProcessingParameterFile(
-        **common, fileFilter=f"{OSM_FILTER};;{ANY_FILTER}"
-    ),
     # An existing folder for logs; as a destination, it would be a new one each time.
     jobs.FOLDER: lambda field, common, renamed: QgsProcessingParameterFile(
         **common, behavior=QgsProcessingParameterFile.Behavior.Folder
@@ -210,6 +202,7 @@ _MAKERS: dict[str, Callable[..., QgsProcessingParameterDefinition]] = {
         **common, type=_SINK_TYPES[field.name]
     ),
     jobs.FOLDER_OUTPUT: lambda field, common, renamed: QgsProcessingParameterFolderDestination(**common),
+    **dict.fromkeys(_INPUT_FILTERS, _input_file),
     **dict.fromkeys(_FILE_FILTERS, _file),
 }
 
@@ -232,10 +225,7 @@ def read_plain(
     values: dict[str, Any],
     context: QgsProcessingContext,
 ) -> Any:
-    """Return the value of a plain field in the type that the job expects.
-
-    Raises JobError if the text of a list of numbers is invalid.
-    """
+    """Return a plain field's value in the job's type; raise JobError if a list of numbers is invalid."""
     read = QgsProcessingParameters
     if field.option.choices:
         return read.parameterAsEnumString(definition, values, context)

@@ -6,7 +6,6 @@ Scope: loading, translation and naming of models, and checks before their first 
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any
 
 from qgis.core import (
     QgsProcessingContext,
@@ -15,15 +14,16 @@ from qgis.core import (
     QgsProcessingParameterDefinition,
 )
 
-from ...training_core.errors import JobError, OutputError
+from ...training_core.errors import JobError
 from ..layers import exchange
 from ..layers.image_layer import image_layers
 from ..layers.styles import set_name_and_group
 from ..paths import RESOURCES
-from .algorithm import InToolbox, help_text
-from .image_algorithm import AOI, EXTENT
+from .algorithm import InToolbox, Values, help_text
+from .image_algorithm import EXTENT
 from .output_checks import check_outputs
 from .parameters import INPUT
+from .rendered_images_algorithm import AOI
 
 FOLDER = RESOURCES / "models"
 
@@ -81,26 +81,17 @@ class WorkflowAlgorithm(InToolbox, QgsProcessingModelAlgorithm):
                 able, message = step.algorithm().canExecute()
         return able, message
 
-    def checkParameterValues(self, parameters: dict[str, Any], context: QgsProcessingContext) -> tuple[bool, str]:
-        """Return whether the values are valid, with a message if not: before the first step what a later one needs."""
-        fine, message = super().checkParameterValues(parameters, context)
-        if not fine:
-            return False, message
+    def _check(self, parameters: Values, context: QgsProcessingContext) -> None:
+        """Check before the first step what a later one needs."""
         outputs = self.destinationParameterDefinitions()
         if not any(parameters.get(each.name()) for each in outputs):
             names = ", ".join(f"{each.description()} ({each.name()})" for each in outputs)
-            return False, str(JobError("There is nothing to write.", f"Give at least one of {names}."))
-        try:
-            check_outputs(self, parameters, context)
-        except OutputError as error:
-            return False, str(error)
+            raise JobError("There is nothing to write.", f"Give at least one of {names}.")
+        check_outputs(self, parameters, context)
         layer = next(iter(image_layers(self, INPUT, parameters, context)), None)
         why_no_file = "" if layer is None else exchange.why_no_file(layer)
         if why_no_file and self._has_step_by_extent() and not parameters.get(EXTENT):
-            return False, str(
-                JobError(f"The layer {layer.name()} {why_no_file}, and no extent is given.", "Give one (EXTENT).")
-            )
-        return True, ""
+            raise JobError(f"The layer {layer.name()} {why_no_file}, and no extent is given.", "Give one (EXTENT).")
 
     def _has_step_by_extent(self) -> bool:
         """Whether a step takes an extent and no area of interest."""
@@ -110,16 +101,14 @@ class WorkflowAlgorithm(InToolbox, QgsProcessingModelAlgorithm):
         )
 
     def prepareAlgorithm(
-        self, parameters: dict[str, Any], context: QgsProcessingContext, feedback: QgsProcessingFeedback
+        self, parameters: Values, context: QgsProcessingContext, feedback: QgsProcessingFeedback
     ) -> bool:
         """Keep the image's name, in the main thread, and return whether the model can run."""
         layer = self.parameterAsLayer(parameters, INPUT, context)
         self._source_name = "" if layer is None else layer.name()
         return super().prepareAlgorithm(parameters, context, feedback)
 
-    def _work(
-        self, parameters: dict[str, Any], context: QgsProcessingContext, feedback: QgsProcessingFeedback
-    ) -> dict[str, Any]:
+    def _work(self, parameters: Values, context: QgsProcessingContext, feedback: QgsProcessingFeedback) -> Values:
         """Run the steps that the requested outputs need; return only these, as the others are temporary files."""
         needed = {each.name(): each.defaultValue() for each in self.destinationParameterDefinitions()}
         wanted = {name: value for name, value in parameters.items() if value is not None}

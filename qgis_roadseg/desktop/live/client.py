@@ -16,14 +16,14 @@ from typing import Any, Optional, Union
 from qgis.PyQt.QtCore import QObject, QTimer, pyqtSignal
 
 from ....training_core import events
-from ....training_core.errors import Cancelled, RoadSegError
+from ....training_core.errors import RoadSegError
 from ....training_core.jobs import Job
 from ...paths import ROOT
 from ...runtime.client import FINISH_S, NOTICE_S, SILENCE_S, TEMPORARY, WORKER
 from ...runtime.locks import in_use
 from ...runtime.process import LAST_LINES, ChildProcess
 from ...runtime.run_log import RunLog
-from ...runtime.supervision import RunningClock, death, error_of, silence_error, silence_notice
+from ...runtime.supervision import RunningClock, outcome, silence_error, silence_notice
 from ...translation import tr
 
 TICK_MS = 500
@@ -69,7 +69,6 @@ class LiveClient(QObject):
         job: Job,
         folder: Path,
         variables: Mapping[str, str],
-        program_folder: Path = ROOT,
         silence_s: float = SILENCE_S,
         notice_s: float = NOTICE_S,
     ) -> None:
@@ -92,7 +91,7 @@ class LiveClient(QObject):
         with ExitStack() as stack:
             stack.enter_context(in_use(Path(python)))
             self._log = stack.enter_context(RunLog(f"live {job.to_json()}"))
-            self._process = ChildProcess(python, [*WORKER, str(folder / _JOB_FILE)], program_folder, own)
+            self._process = ChildProcess(python, [*WORKER, str(folder / _JOB_FILE)], ROOT, own)
             self._held = stack.pop_all()
         self._process.call_on_output(self._hear)
         self._timer = QTimer(self)
@@ -222,19 +221,9 @@ class LiveClient(QObject):
         self._timer.stop()
         ending = self._process.ending
         self._process.begin_kill()  # which reaches children that it may have left
-        last = self._last
-        end: Any
-        if isinstance(last, events.Result):
-            end = last.result
-        elif isinstance(last, events.Error):
-            end = error_of(last)
-        elif last is not None:
-            end = last
-        elif self._stopped_s is not None:
-            end = Cancelled()
-        else:
-            end = death(ending, self._last_lines)
-        self._log.write("Done." if isinstance(last, events.Result) else f"Error: {end}")
+        last, is_stopped = self._last, self._stopped_s is not None
+        end = last if isinstance(last, RoadSegError) else outcome(last, ending, self._last_lines, is_stopped)
+        self._log.write(f"Error: {end}" if isinstance(end, RoadSegError) else "Done.")
         self._clean_up()
         self.ended.emit(end)
 

@@ -62,7 +62,7 @@ class LiveControl(QObject):
         panel.stopped.connect(self.stop)
         panel.visited.connect(self._visit)
         panel.kept.connect(lambda: self._end and self._end.keep())
-        panel.mapped.connect(lambda: self._end and self._end.map_all())
+        panel.mapped.connect(lambda: self._end and self._end.keep(maps_next=True))
         panel.corrected.connect(lambda is_on: self._corrections and self._corrections.switch(is_on))
         panel.show_changed.connect(lambda style: self._view and self._view.show(style))
         for name, box in panel.choices.labels.items():

@@ -34,17 +34,9 @@ class LiveEnd:
         self._image_id = image.id()
         self._maps_next = False
 
-    def keep(self) -> None:
-        """Ask for a file, and have model, report and labels written there."""
-        self._maps_next = False
-        self._ask()
-
-    def map_all(self) -> None:
-        """Keep the model, and open *Extract roads* with it."""
-        self._maps_next = True
-        self._ask()
-
-    def _ask(self) -> None:
+    def keep(self, maps_next: bool = False) -> None:
+        """Ask for a file, have model, report and labels written there, and open *Extract roads* next if asked to."""
+        self._maps_next = maps_next
         folder = settings.load().models_folder
         start = free_path(Path(folder) if folder and Path(folder).is_dir() else Path.home(), MODEL_SUFFIX)
         window = self._window.mainWindow()

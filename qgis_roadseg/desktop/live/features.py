@@ -30,19 +30,10 @@ def add_features(
     words: str,
     values: Optional[Mapping[str, Any]] = None,
 ) -> int:
-    """Add a geometry to a layer through its edit buffer, which is opened where it is not; one undo takes it back.
+    """Add a geometry to a layer through its edit buffer, and return how many features it became.
 
-    Raises LayerError if the geometry is empty, or the layer cannot be edited.
-
-    Parameters
-    ----------
-    values : mapping, optional
-        Values by field, for those that the layer has; all others get the layer's defaults.
-
-    Returns
-    -------
-    int
-        How many features it became: a layer of single parts takes one for each part.
+    A layer of single parts takes one for each part. One undo takes all back. Fields without a value in `values` get the
+    layer's defaults. Raises LayerError if the geometry is empty, or the layer cannot be edited.
     """
     geometry = QgsGeometry.fromWkt(wkt)
     try:

@@ -89,14 +89,9 @@ def frame_of_view(layer: QgsMapLayer, model: str, canvas: QgsMapCanvas, folder: 
 
 
 class ImageRendering(QgsTask):
-    """Renders a layer to a file in the background.
+    """Renders a layer to a file, which appears whole or not at all, in the background.
 
-    Parameters
-    ----------
-    path : Path
-        The file, which appears whole or not at all.
-    on_end : callable
-        Called in the main thread at the end, with the error, or None; never after a cancellation.
+    `on_end` is called in the main thread with the error or None, but never after a cancellation.
     """
 
     def __init__(

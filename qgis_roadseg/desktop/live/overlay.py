@@ -37,14 +37,9 @@ MAX_WAIT_S, TICK_MS = 1.5, 50
 
 
 class LiveOverlay(QObject):
-    """The layer of predictions in the project.
+    """The layer of predictions in the project, below the label layers that lie above the image.
 
-    Parameters
-    ----------
-    canvas : QgsMapCanvas
-        The map, which is not interrupted while it is drawn.
-    labels : iterable of QgsMapLayer
-        Label layers, which stay above it where they lie above the image.
+    The map is not interrupted while it is drawn.
     """
 
     def __init__(self, canvas: QgsMapCanvas, folder: Path, image: QgsMapLayer, labels: Iterable[QgsMapLayer]) -> None:

@@ -59,10 +59,7 @@ class SessionStore:
             )
 
     def note(self, choices: Mapping[str, Any]) -> None:
-        """Store the choices, for a resumed session.
-
-        Raises OutputError if the folder cannot be written.
-        """
+        """Store the choices, for a resumed session; raise OutputError if that fails."""
         draft = self.path / f".{uuid.uuid4().hex}"
         try:
             draft.write_text(json.dumps(choices, indent=1), encoding="utf-8")
@@ -78,10 +75,7 @@ class SessionStore:
 
 
 def new_folder(root: Path) -> SessionStore:
-    """Return the folder of a new session, named for the time.
-
-    Raises OutputError if it cannot be made.
-    """
+    """Return the folder of a new session, named for the time."""
     name = time.strftime("%Y-%m-%d %H-%M-%S")
     path = root / name
     return SessionStore(path if not path.exists() else root / f"{name} {uuid.uuid4().hex[:4]}")

@@ -42,10 +42,7 @@ class ViewSender(QObject):
         self._send()
 
     def zoom_to(self, place: QgsPointXY) -> None:
-        """Show a place of the image so large that roads can be drawn.
-
-        Raises JobError if the map's CRS has no such place.
-        """
+        """Show a place so large that roads can be drawn; raise JobError if the map's CRS has no such place."""
         crs = self._canvas.mapSettings().destinationCrs()
         try:
             center = QgsCoordinateTransform(self._crs, crs, QgsProject.instance()).transform(place)

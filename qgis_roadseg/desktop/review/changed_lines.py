@@ -42,10 +42,7 @@ _CAN = QgsVectorDataProvider.Capability
 
 
 def check_layer(layer: Optional[QgsMapLayer]) -> QgsVectorLayer:
-    """Return a layer if it is one of changes that can be reviewed.
-
-    Raises LayerError if it is not, or cannot be written.
-    """
+    """Return a layer of changes; raise LayerError if it is none, or its review cannot be written."""
     choose = tr("Select the result of Compare road networks in the layer panel.")
     if layer is None:
         raise LayerError(tr("No layer is selected."), choose)
@@ -123,10 +120,7 @@ class ChangedLines:
         return self._layer.getFeature(line)
 
     def decide(self, line: int, verdict: str) -> None:
-        """Write a line's verdict.
-
-        Raises OutputError if it cannot be written.
-        """
+        """Write a line's verdict; raise OutputError if that fails."""
         earlier = self.verdicts[line]
         self._write(line, verdict)
         self._past.append((line, earlier))
@@ -137,10 +131,7 @@ class ChangedLines:
         self._past.append((line, self.verdicts[line]))
 
     def back(self) -> int:
-        """Return the line that was decided or skipped last, without its verdict again.
-
-        Raises OutputError if the verdict cannot be taken back.
-        """
+        """Return the line that was decided or skipped last, without its verdict; raise OutputError if that fails."""
         line, earlier = self._past[-1]
         if self.verdicts[line] != earlier:
             self._write(line, earlier)

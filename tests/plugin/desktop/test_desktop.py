@@ -144,12 +144,6 @@ def test_the_review_is_of_the_layer_that_is_current(window, menu):
     assert dock.windowTitle() == "Review changes"
 
 
-def test_an_entry_opens_its_algorithm(window, menu, play_runtime):
-    play_runtime("")
-    ((title, _),) = opened_by(entry(window, "comparenetworks").trigger)
-    assert title == "Compare road networks"
-
-
 def test_without_a_runtime_an_entry_says_so_and_leads_to_setting_it_up(window, menu, no_runtime):
     assert opened_by(entry(window, "segment").trigger) == []
     assert "no runtime yet" in messages(window)[0]

@@ -240,12 +240,6 @@ def test_what_was_not_saved_can_be_put_back_into_its_layer(missing, layers, wind
     wait_for(lambda: changes(missing)[-1]["geometry"] == LINE)
 
 
-def test_putting_back_after_the_image_has_gone_does_nothing(missing, layers, window):
-    QgsProject.instance().removeMapLayer(layers["image"].id())
-    button(window).click()
-    assert layers["roads"].featureCount() == 0
-
-
 def test_what_cannot_be_put_back_is_told(session, layers, window, wait_for):
     learn(session, layers, wait_for)
     stop(session, wait_for)
@@ -273,11 +267,6 @@ def test_without_a_runtime_the_panel_says_so(live, layers, window, no_runtime):
     live.panel.start.click()
     assert live.panel.phase == IDLE and "RoadSeg has no runtime yet" in live.panel.problem.text()
     assert button(window).text() == "Set up runtime…"
-
-
-def test_without_an_image_nothing_starts(live):
-    live.panel.start.click()
-    assert live.panel.phase == IDLE and "Choose an image" in live.panel.problem.text()
 
 
 def test_a_label_layer_that_is_removed_is_told_and_what_was_drawn_stays_learned(session, layers, wait_for):

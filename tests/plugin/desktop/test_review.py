@@ -242,16 +242,6 @@ def test_a_layer_that_cannot_take_a_review_is_refused(review, window, path, laye
     assert why in messages(window)[0] and review.panel is None
 
 
-def test_a_layer_in_a_format_that_is_not_written_is_refused(review, window, tmp_path):
-    table = tmp_path / "changes.csv"
-    table.write_text('wkt,change\n"LineString (350000 3060000, 350020 3060000)",new\n')
-    text = QgsVectorLayer(f"{table.as_uri()}?type=csv&wktField=wkt&crs=epsg:32645", "Table", "delimitedtext")
-    assert text.isValid()
-    window.setActiveLayer(text)
-    review.begin()
-    assert "The layer Table is read-only" in messages(window)[0] and "Export the layer" in messages(window)[0]
-
-
 def test_what_is_no_layer_of_changes_is_refused(review, window, image):
     others = [
         QgsRasterLayer(str(image), "Image"),
@@ -352,10 +342,3 @@ def test_a_layer_that_gets_another_source_is_read_again(review, window, layer, t
     assert shown(review) == ("New", 0, 1)
     press(review, "X")
     assert review_in(tmp_path / "other.gpkg") == {1: "rejected"}
-
-
-def test_a_source_without_changes_ends_the_review(review, layer):
-    review.begin()
-    layer.setDataSource("LineString?crs=epsg:32645", "Changes", "memory")
-    assert "Changes is not a layer of changes" in review.panel.problem.text()
-    press(review, "AXNBZ")

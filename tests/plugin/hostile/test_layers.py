@@ -4,7 +4,6 @@ import pytest
 from osgeo import gdal
 from qgis.core import (
     QgsApplication,
-    QgsCoordinateReferenceSystem,
     QgsFeature,
     QgsFeatureRequest,
     QgsGeometry,
@@ -188,19 +187,3 @@ def test_an_image_and_its_area_may_be_removed(is_file, play_runtime, image, mode
     results = run_prepared("segment", values, QgsProject.instance().removeAllMapLayers)
     assert results["MASK"] == mask
     assert gdal.Open(str(tmp_path / "seen.tif")).RasterCount == (3 if is_file else 4)
-
-
-@pytest.mark.parametrize("crs", ["", "EPSG:4326"])
-def test_the_projects_crs_does_not_matter(crs, received, tmp_path):
-    """A project without CRS measures on a plane; RoadSeg's inputs and results have CRSs of their own."""
-    QgsProject.instance().setCrs(QgsCoordinateReferenceSystem(crs))
-    results = run_with(lines("memory", tmp_path), lambda layer: None)
-    assert received() == ["first"] and results["COUNT"] == 1
-
-
-def test_a_layer_without_crs_is_refused_by_its_name_in_a_project_without_one(received, tmp_path):
-    QgsProject.instance().setCrs(QgsCoordinateReferenceSystem())
-    layer = lines("memory", tmp_path)
-    layer.setCrs(QgsCoordinateReferenceSystem())
-    with pytest.raises(QgsProcessingException, match=r"The layer Straßen has no coordinate reference system. Set"):
-        run_with(layer, lambda layer: None)

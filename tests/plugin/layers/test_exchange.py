@@ -10,7 +10,6 @@ from qgis.core import (
     QgsCoordinateReferenceSystem,
     QgsFeature,
     QgsGeometry,
-    QgsMeshLayer,
     QgsMultiBandColorRenderer,
     QgsProcessingContext,
     QgsProcessingFeatureSourceDefinition,
@@ -172,12 +171,6 @@ def test_a_source_that_cannot_be_written_is_named(drawn, context, tmp_path):
         exchange.write_source(source_of(drawn.id(), context), [], tmp_path / "missing" / "roads.gpkg", context)
 
 
-def test_rasters_are_handed_on_by_their_path(image, monkeypatch):
-    assert exchange.raster_path(QgsRasterLayer(str(image))) == str(image)
-    monkeypatch.chdir(image.parent)
-    assert exchange.raster_path(QgsRasterLayer(image.name)) == str(image)
-
-
 def test_a_crs_that_only_the_layer_has_is_handed_on_with_it(image, tmp_path):
     plain = str(tmp_path / "plain.tif")
     gdal.GetDriverByName("GTiff").Create(plain, 4, 4).SetGeoTransform((350000, 0.5, 0, 3060000, 0, -0.5))
@@ -192,16 +185,6 @@ def test_a_crs_that_only_the_layer_has_is_handed_on_with_it(image, tmp_path):
     with_own = QgsRasterLayer(str(image))
     with_own.setCrs(QgsCoordinateReferenceSystem("EPSG:25832"))  # against the file's
     assert exchange.raster_path(with_own) == f"vrt://{image}?a_srs=EPSG:25832"
-
-
-def test_subdatasets_are_handed_on_as_they_stand(image, tmp_path):
-    path = tmp_path / "two.gpkg"
-    gdal.Translate(str(path), str(image), format="GPKG", creationOptions=["RASTER_TABLE=one"])
-    gdal.Translate(str(path), str(image), format="GPKG", creationOptions=["RASTER_TABLE=two", "APPEND_SUBDATASET=YES"])
-    name = f"GPKG:{path}:two"
-    layer = QgsRasterLayer(name)
-    assert layer.isValid()
-    assert exchange.raster_path(layer) == name
 
 
 NAMES = [
@@ -293,23 +276,6 @@ def test_rasters_in_memory_or_behind_a_login_are_refused(image):
         exchange.raster_path(layer)
 
 
-def test_a_file_of_several_rasters_is_no_image(image, tmp_path):
-    path = str(tmp_path / "bands.nc")
-    gdal.Translate(path, str(image), format="netCDF")
-    with pytest.raises(ImageryError, match=r"bands\.nc holds several layers.*such as NETCDF"):
-        exchange.raster_path(QgsMeshLayer(path, "Bänder", "mdal"))
-    exchange.check_no_container(str(image))  # which holds one
-
-
-def test_rasters_within_an_archive_are_handed_on_as_they_stand(image, tmp_path):
-    with zipfile.ZipFile(tmp_path / "Bilder 1.zip", "w") as archive:
-        archive.write(image, "bild.tif")
-    for name in (f"/vsizip/{tmp_path}/Bilder 1.zip/bild.tif", f"/vsizip/{{{tmp_path}/Bilder 1.zip}}/bild.tif"):
-        layer = QgsRasterLayer(name, "Bild")
-        assert layer.isValid()
-        assert exchange.raster_path(layer) == name
-
-
 def test_a_layers_own_crs_on_a_name_with_options_is_refused_with_the_remedy(qgis_app):
     layer = QgsRasterLayer("/vsicurl/http://127.0.0.1:1/bild.tif?a=1", "Bild")
     layer.setCrs(QgsCoordinateReferenceSystem("EPSG:32645"))
@@ -320,8 +286,3 @@ def test_a_layers_own_crs_on_a_name_with_options_is_refused_with_the_remedy(qgis
 def test_a_raster_in_a_database_takes_qgis(qgis_app):
     layer = QgsRasterLayer("PG:host=127.0.0.1 port=1 table=bild", "Bild")
     assert exchange.why_no_file(layer) == "is in a database"
-
-
-def test_rasters_on_a_server_are_handed_on_as_they_stand():
-    layer = QgsRasterLayer("/vsicurl/http://127.0.0.1:1/bild.tif", "Bild")
-    assert exchange.raster_path(layer) == "/vsicurl/http://127.0.0.1:1/bild.tif"

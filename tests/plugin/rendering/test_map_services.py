@@ -5,7 +5,6 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from qgis.core import QgsRasterLayer, QgsRectangle
 from roadseg.qgis_roadseg.rendering import rendering
-from roadseg.training_core.errors import ImageryError
 
 from ..support.rendered import color_of, render
 from ..support.tiles import LAND, png_of, serve
@@ -65,12 +64,3 @@ def test_a_map_service_is_rendered_in_pieces_that_it_gives(tmp_path, map_service
     assert dataset.GetGeoTransform()[1] == pytest.approx(0.02, rel=0.02)  # UTM's scale is within 0.04 %
     assert max(max(size) for size in asked) <= rendering.BLOCK_PX and len(asked) == 4
     assert (values[3] == 255).all() and color_of(values, 0, 0) == (LAND.red(), LAND.green(), LAND.blue())
-
-
-@pytest.mark.parametrize(
-    "answer", [(200, "application/vnd.ogc.se_xml", b"<ServiceExceptionReport/>"), (404, "text/html", b"gone")]
-)
-def test_a_map_service_that_fails_is_an_error(tmp_path, map_service, answer):
-    layer = wms_layer(map_service(lambda query: answer))
-    with pytest.raises(ImageryError, match="The layer Luftbild could not be loaded completely"):
-        render(layer, tmp_path / "image.tif", extent=TEN_M)

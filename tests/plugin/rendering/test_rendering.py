@@ -119,14 +119,6 @@ def test_many_blocks_make_one_picture(tmp_path):
     assert share == pytest.approx(0.5**2 / 9, rel=0.01)
 
 
-def test_it_can_be_stopped(tmp_path):
-    layer = tile_layer(paint_tiles(tmp_path))
-    ear = Ear()
-    ear.progressChanged.connect(lambda percent: ear.cancel())
-    with pytest.raises(Cancelled):
-        render(layer, tmp_path / "image.tif", ear, resolution_m=0.1)
-
-
 def test_it_can_be_stopped_while_a_server_keeps_it_waiting(tmp_path):
     ear, asked, done = Ear(), threading.Event(), threading.Event()
 

@@ -101,12 +101,6 @@ def test_an_arcgis_map_server(tmp_path):
     assert {tuple(color) for color in values[:3].reshape(3, -1).T} == {(LAND.red(), LAND.green(), LAND.blue())}
 
 
-def test_an_arcgis_map_server_that_fails(tmp_path):
-    with serve(map_server(lambda query: (500, "text/plain", b""))) as address:
-        with pytest.raises(ImageryError, match="The layer Luftbild could not be loaded completely"):
-            render(map_server_layer(address), tmp_path / "image.tif")
-
-
 TILES = """<?xml version="1.0"?><Capabilities xmlns="http://www.opengis.net/wmts/1.0" version="1.0.0"
 xmlns:ows="http://www.opengis.net/ows/1.1" xmlns:xlink="http://www.w3.org/1999/xlink"><Contents><Layer>
 <ows:Title>Photo</ows:Title><ows:Identifier>photo</ows:Identifier><ows:WGS84BoundingBox>

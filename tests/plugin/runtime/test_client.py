@@ -86,17 +86,6 @@ send("result", result={})
         assert told in ear.text
 
 
-def test_a_huge_line_is_cut_and_harmless(play, ear):
-    folder = play("""
-for _ in range(64):
-    os.write(1, b"x" * (1 << 20))
-os.write(1, b"\\n")
-send("result", result={"fine": True})
-""")
-    assert run(folder, ear) == {"fine": True}
-    assert max(map(len, ear.told)) <= 1 << 20
-
-
 def test_the_jobs_own_error_keeps_its_kind(play, ear):
     folder = play("""
 send("error", code="imagery", message="x.tif cannot be read.", remedy="Copy it again.")
@@ -130,11 +119,6 @@ def test_an_end_without_a_result_is_told(play, ear, lines, told):
     with pytest.raises(WorkerError, match=told):
         run(play(lines), ear)
     assert "halloo" not in lines or "halloo" in ear.text
-
-
-def test_a_partial_result_is_a_result_and_its_status_no_failure(play, ear):
-    folder = play('send("result", result={"done": 2, "partial": True}); sys.exit(3)')
-    assert run(folder, ear) == {"done": 2, "partial": True}
 
 
 def test_a_missing_module_is_an_incomplete_runtime(play, ear):
@@ -267,11 +251,6 @@ def test_a_stopped_job_that_keeps_its_best_is_given_the_time_to_write_it(play):
     assert "writing the best model so far" in ear.text and "Writing the report" in ear.text
 
 
-def test_a_stopped_job_that_keeps_nothing_is_not(play):
-    with pytest.raises(Cancelled):
-        run(play(FINISHES), Ear(cancel_on="started"), grace_s=0.5)
-
-
 @pytest.mark.parametrize("limits", [{"finish_s": 0.7}, {"silence_s": 0.7}])
 def test_the_time_to_write_the_best_has_an_end(play, limits):
     beat = 'send("heartbeat")' if "finish_s" in limits else "pass"
@@ -323,11 +302,6 @@ open({str(tmp_path / "done")!r}, "w").close()
 """)
     assert run(folder, ear) == {}
     assert (tmp_path / "done").exists()
-
-
-def test_the_python_is_not_there(ear):
-    with pytest.raises(RuntimeEnvironmentError, match="cannot be started"):
-        WorkerClient("/no/such/python", ear).run(JOB)
 
 
 def test_two_workers_at_once_do_not_hold_each_others_pipes(play, qgis_app):

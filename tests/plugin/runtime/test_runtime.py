@@ -20,24 +20,6 @@ def pretend(requirements, age_s=0):
 IPEX, NATIVE = runtime.REQUIREMENT_SETS["ipex"], runtime.REQUIREMENT_SETS["native"]
 
 
-def test_no_runtime_says_what_to_do(no_runtime):
-    with pytest.raises(RuntimeEnvironmentError, match=r"no runtime yet. Run Set up runtime .* ROADSEG_PYTHON"):
-        runtime.find()
-
-
-def test_the_managed_runtime_lies_in_the_data_folder_and_bears_a_hash(no_runtime, tmp_path):
-    assert IPEX.folder.parent == tmp_path / "data" / "roadseg" / "runtime"
-    name, _, digest = IPEX.folder.name.partition("-")
-    assert name == "ipex"
-    assert len(digest) == 12
-    assert digest != NATIVE.folder.name.partition("-")[2]
-
-
-def test_the_managed_runtime_is_found(no_runtime):
-    python = pretend(IPEX)
-    assert runtime.find() == python
-
-
 def test_of_several_the_one_set_up_last_counts(no_runtime):
     pretend(IPEX, age_s=10)
     native = pretend(NATIVE)
@@ -129,9 +111,3 @@ def test_every_module_that_is_checked_is_required(requirements):
     text = requirements.file.read_text() + requirements.file.with_name("common.txt").read_text()
     for module in requirements.modules:
         assert f"\n{module.replace('_', '-')}" in text
-
-
-def test_every_module_that_many_machines_need_is_required():
-    text = runtime.FLEET.file.read_text()
-    for module in runtime.FLEET.modules:
-        assert f"\n{module}>=" in text

@@ -182,12 +182,3 @@ def test_megabytes_are_counted():
         "Downloading scipy: 300 of about 600 MB",
     ]
     assert ear.progress() == 10 + 75 / 2
-
-
-def test_where_packages_come_from():
-    assert Sources().arguments() == []
-    assert Sources(wheels="/w").arguments() == ["--no-index", "--find-links", "/w"]
-    sources = Sources(index_url="https://mirror.example.org", extra_index_url="https://cpu.example.org")
-    assert sources.arguments() == [
-        "--index-url", "https://mirror.example.org", "--extra-index-url", "https://cpu.example.org",
-    ]  # fmt: skip

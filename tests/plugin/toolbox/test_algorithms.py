@@ -5,9 +5,7 @@ import shutil
 
 import pytest
 from qgis.core import (
-    QgsApplication,
     QgsFeature,
-    QgsProcessingContext,
     QgsProcessingFeatureSourceDefinition,
     QgsProcessingOutputLayerDefinition,
     QgsProject,
@@ -16,7 +14,7 @@ from qgis.core import (
     edit,
 )
 
-from ..support.acting import Ear, failure, memory_layer, run, run_in_task
+from ..support.acting import Ear, failure, memory_layer, run
 from ..support.parts import ANSWER, FINETUNE, NETWORK, REGION, SEGMENT, WRITE
 
 pytestmark = pytest.mark.usefixtures("provider", "qgis_new_project")
@@ -39,42 +37,6 @@ def test_vectorize(play_runtime, image, tmp_path):
     assert QgsVectorLayer(str(nodes), "nodes", "ogr").featureCount() == 1
 
 
-def test_vectorize_into_memory_without_nodes(play_runtime, image):
-    play_runtime(NETWORK)
-    result = run("vectorize", {"INPUT": QgsRasterLayer(str(image)), "OUTPUT": "TEMPORARY_OUTPUT"})
-    assert set(result) == {"OUTPUT", "COUNT", "LENGTH_M"}
-    assert result["OUTPUT"].featureCount() == 2
-
-
-def test_vectorize_with_classes_and_without(received, image, tmp_path):
-    options_in_job = received(NETWORK)
-    for classes, expected in ((None, ""), ("", ""), (str(image), str(image)), (QgsRasterLayer(str(image)), str(image))):
-        run("vectorize", {"INPUT": str(image), "CLASSES": classes, "OUTPUT": "TEMPORARY_OUTPUT"})
-        assert options_in_job()["classes"] == expected
-    missing = str(tmp_path / "none.tif")
-    assert "none.tif" in failure("vectorize", {"INPUT": str(image), "CLASSES": missing, "OUTPUT": "TEMPORARY_OUTPUT"})
-
-
-def test_exportnetwork_hands_on_all_fields_and_wants_something_to_write(received, tmp_path):
-    options_in_job = received(f"""
-import shutil
-shutil.copy(job()["options"]["lines"], {str(tmp_path / "handed on.gpkg")!r})
-send("result", result={{"nodes": 2, "edges": 2, "length_m": 10.0, "components": 1}})
-""")
-    fields = "&field=speed:double&field=name:string&field=bridge:string"
-    roads = memory_layer("LineString", "Straßen", "LineString (350001 3059999, 350011 3059999)", fields)
-    graph = str(tmp_path / "Graph ß.graphml")
-    values = {"INPUT": roads, "SPEED_FIELD": "speed", "BRIDGE_FIELD": "bridge"}
-    result = run("exportnetwork", {**values, "GRAPHML": graph})
-    assert result == {"GRAPHML": graph, "NODES": 2, "EDGES": 2, "LENGTH_M": 10, "COMPONENTS": 1}
-    options = options_in_job()
-    assert (options["graphml"], options["geopackage"]) == (graph, "")
-    assert (options["lines_speed_field"], options["lines_bridge_field"]) == ("speed", "bridge")
-    handed_on = QgsVectorLayer(str(tmp_path / "handed on.gpkg"), "", "ogr")
-    assert {"speed", "name", "bridge"} <= {field.name() for field in handed_on.fields()}
-    assert "nothing to write" in failure("exportnetwork", values)
-
-
 def test_makechallenge_hands_on_accepted_features_with_all_fields(received, tmp_path):
     options_in_job = received(f"""
 import shutil
@@ -93,14 +55,6 @@ send("result", result={{"tasks": 1, "kept": 1, "too_short": 0}})
     assert options_in_job()["earlier"] == os.path.abspath("earlier.geojson")
     (feature,) = QgsVectorLayer(str(tmp_path / "handed on.gpkg"), "", "ogr").getFeatures()
     assert (feature["change"], feature["road_probability"]) == ("new", 0.75)
-
-
-def test_vectorize_into_a_table_of_a_geopackage(play_runtime, image, tmp_path):
-    play_runtime(NETWORK)
-    target = f"ogr:dbname='{tmp_path / 'all.gpkg'}' table=\"network\" (geom)"
-    run("vectorize", {"INPUT": str(image), "OUTPUT": target})
-    assert QgsVectorLayer(f"{tmp_path / 'all.gpkg'}|layername=network", "", "ogr").featureCount() == 2
-    assert not (tmp_path / "all.qml").exists()
 
 
 def test_extractroads(received, image, tmp_path, model):
@@ -234,32 +188,6 @@ def test_finetune(received, image, tmp_path):
     assert options["aoi"] == options["sure_field"] == "" and options["base_model"] == "starter"
 
 
-def test_evaluate(received, image, tmp_path, model):
-    options_in_job = received("""
-options = job()["options"]
-for name in ("report", "scores"):
-    open(options[name], "w").close()
-pixel = {"iou": 0.5, "f1": 0.6, "precision": 0.7, "recall": 0.8}
-relaxed = {"f1": 0.9, "precision": 0.91, "recall": 0.89}
-best = {"threshold": 0.4, **pixel}
-images = [{"name": "a.tif", "pixels": 100}]
-send("result", result={"pixel": pixel, "relaxed": relaxed, "best": best, "pixels": 100, "road_share": 0.25,
-                       "images": images, "engine": "native", "precision": "bf16"})
-""")
-    roads = memory_layer("LineString", "Straßen", "LineString (350001 3059999, 350011 3059999)")
-    values = {"INPUT": [str(image)], "ROADS": roads, "MODEL": model, "TOLERANCE_M": 5, "PRECISION": "fp32"}
-    outputs = {"REPORT": str(tmp_path / "Bericht ß.html"), "SCORES": str(tmp_path / "scores.json")}
-    result = run("evaluate", {**values, **outputs})
-    assert result == {
-        **outputs, "PIXEL_IOU": 0.5, "PIXEL_F1": 0.6, "PIXEL_PRECISION": 0.7, "PIXEL_RECALL": 0.8,
-        "RELAXED_F1": 0.9, "RELAXED_PRECISION": 0.91, "RELAXED_RECALL": 0.89,
-        "BEST_THRESHOLD": 0.4, "BEST_F1": 0.6, "PIXELS": 100, "ROAD_SHARE": 0.25, "ENGINE": "native",
-    }  # fmt: skip
-    options = options_in_job()
-    assert options["rasters"] == [str(image)] and options["model"] == model and options["tolerance_m"] == 5
-    assert (options["report"], options["scores"], options["precision"]) == (*outputs.values(), "fp32")
-
-
 def test_evaluate_hands_on_folders_and_annotations_of_masks(received, image, model, tmp_path):
     options_in_job = received(ANSWER)
     annotations = tmp_path / "annotations.json"
@@ -270,16 +198,6 @@ def test_evaluate_hands_on_folders_and_annotations_of_masks(received, image, mod
         assert options_in_job()["masks"] == masks
     run("evaluate", {**values, "MASKS": str(tmp_path)})
     assert options_in_job()["masks"] == [str(tmp_path)]
-
-
-def test_exportmodel(received, tmp_path, model):
-    options_in_job = received("""
-open(job()["options"]["onnx"], "w").close()
-send("result", result={"onnx": job()["options"]["onnx"], "megabytes": 97.9})
-""")
-    path = str(tmp_path / "Modell ß 2.onnx")
-    assert run("exportmodel", {"INPUT": model, "OUTPUT": path, "TILE_PX": 1024}) == {"OUTPUT": path, "MEGABYTES": 97.9}
-    assert options_in_job() == {"model": model, "onnx": path, "stac_item": "", "tile_px": 1024}
 
 
 def region_values(scenes, tmp_path, model):
@@ -350,24 +268,6 @@ send("result", result={"model": job()["options"]["model"], "shares": [0.5, 0.5],
     assert "INPUT" in failure("mergemodels", {"OUTPUT": path})
 
 
-def test_quantize(received, image, tmp_path, model):
-    options_in_job = received("""
-open(job()["options"]["onnx"], "w").close()
-send("result", result={"agreement": 0.997, "megabytes": 24.6, "full_precision": []})
-""")
-    path = str(tmp_path / "klein.onnx")
-    result = run("quantize", {"INPUT": [str(image)], "MODEL": model, "OUTPUT": path, "CHIPS": 8})
-    assert result == {
-        "OUTPUT": path,
-        "AGREEMENT": 0.997,
-        "MEGABYTES": 24.6,
-        **dict.fromkeys(("IOU", "IOU_BEFORE", "APLS", "APLS_BEFORE")),
-    }
-    options = options_in_job()
-    assert (options["rasters"], options["model"], options["chips"]) == ([str(image)], model, 8)
-    assert options["roads"] == options["aoi"] == ""
-
-
 def test_a_stopped_finetune_hands_on_the_best_model_where_it_is_to_be_kept(received, image, tmp_path):
     options_in_job = received("""
 send("log", message="Step 30")
@@ -387,29 +287,6 @@ send("result", result={"stopped": True, "steps": 30, "validation": {"f1": 0.6}})
     assert f"The best model so far is in {outputs['MODEL']}, {outputs['REPORT']}" in ear.text
     options = options_in_job()
     assert (options["keep_best"], options["resume"]) == (True, False)
-
-
-def test_in_a_task_of_its_own_and_styled_when_loaded(play_runtime, image, tmp_path, qgis_app):
-    """As the toolbox runs it: prepared here, done in another thread, loaded and styled here."""
-    play_runtime(NETWORK)
-    context, ear = QgsProcessingContext(), Ear()
-    context.setProject(QgsProject.instance())
-    destination = str(tmp_path / "roads.gpkg")
-    algorithm = QgsApplication.processingRegistry().createAlgorithmById("roadseg:vectorize")
-    output = QgsProcessingOutputLayerDefinition(destination, QgsProject.instance())
-    ends = run_in_task(algorithm, {"INPUT": str(image), "OUTPUT": output}, context, ear, qgis_app)
-    assert ends == [(True, {"OUTPUT": destination, "COUNT": 2, "LENGTH_M": 20})]
-    layer = QgsVectorLayer(destination, "Roads", "ogr")
-    assert context.layerToLoadOnCompletionDetails(destination).postProcessor() is not None
-    context.layerToLoadOnCompletionDetails(destination).postProcessor().postProcessLayer(layer, context, ear)
-    assert len(layer.renderer().rootRule().children()) == 4  # by confidence
-
-
-def test_the_rows_of_a_batch_have_results_of_their_own(play_runtime, image, model):
-    play_runtime(SEGMENT)
-    values = {"INPUT": str(image), "MODEL": model, "MASK": "TEMPORARY_OUTPUT"}
-    first, second = (run("segment", values)["MASK"] for _ in range(2))
-    assert first != second and os.path.isfile(first) and os.path.isfile(second)
 
 
 def test_what_the_row_of_a_batch_leaves_empty_is_not_made(play_runtime, image, model, tmp_path):

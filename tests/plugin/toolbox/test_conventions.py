@@ -2,11 +2,9 @@
 
 import configparser
 import re
-from itertools import combinations
 
 from qgis.core import QgsProcessingContext, QgsProcessingParameterDefinition, QgsProject, QgsVectorLayer
 from qgis.gui import QgsGui, QgsProcessingContextGenerator, QgsProcessingGui
-from qgis.PyQt.QtSvg import QSvgRenderer
 from roadseg.algorithms import ALGORITHMS
 from roadseg.qgis_roadseg.toolbox.job_algorithm import JobAlgorithm
 from roadseg.training_core import jobs
@@ -60,16 +58,6 @@ def test_ids_are_those_that_they_have_always_been(provider):
     assert found == IDS
 
 
-def test_every_algorithm_says_what_it_does_once(provider):
-    for algorithm in provider.algorithms():
-        name, short, long = algorithm.name(), algorithm.shortDescription(), algorithm.shortHelpString()
-        assert CAPTION.fullmatch(algorithm.displayName()), name
-        assert SENTENCE.fullmatch(short) and "\n" not in short, name
-        what = long.split("\n\n")[0]
-        assert SENTENCE.fullmatch(what), f"{name}: its job's docstring needs a second paragraph"
-        assert short not in long, name  # both are shown by qgis_process
-
-
 def test_a_misspelled_parameter_is_refused_by_name(provider, model, tmp_path):
     container = make_container(tmp_path / "town.gpkg")
     for algorithm in provider.algorithms():
@@ -86,24 +74,6 @@ def test_every_parameter_is_explained(provider):
     for algorithm in provider.algorithms():
         for parameter in algorithm.parameterDefinitions():
             assert f"{parameter.description()}: {parameter.help()}" in algorithm.shortHelpString()
-
-
-def test_the_toolbox_finds_every_algorithm_by_other_words(provider):
-    for algorithm in provider.algorithms():
-        tags = algorithm.tags()
-        assert len(tags) >= 5 and len(set(tags)) == len(tags), algorithm.name()
-        assert all(tag and tag == tag.strip().lower() for tag in tags), algorithm.name()
-
-
-def test_every_group_has_an_icon_of_its_own(provider):
-    looks = {}
-    for algorithm in provider.algorithms():
-        image = algorithm.icon().pixmap(32, 32).toImage()
-        assert QSvgRenderer(algorithm.svgIconPath()).isValid() and not image.isNull()
-        looks.setdefault(algorithm.groupId(), []).append(image)
-    assert all(image == images[0] for images in looks.values() for image in images)
-    of_groups = [*(images[0] for images in looks.values()), provider.icon().pixmap(32, 32).toImage()]
-    assert not any(one == other for one, other in combinations(of_groups, 2))
 
 
 def test_help_leads_to_a_page_in_the_repository(provider):

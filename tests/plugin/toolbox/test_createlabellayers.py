@@ -4,15 +4,12 @@ import pytest
 from qgis.core import (
     Qgis,
     QgsApplication,
-    QgsCoordinateReferenceSystem,
-    QgsEditFormConfig,
     QgsFeature,
     QgsGeometry,
     QgsProcessingContext,
     QgsProcessingOutputLayerDefinition,
     QgsProject,
     QgsRasterLayer,
-    QgsSymbolLayer,
     QgsValueMapFieldFormatter,
     QgsVectorLayer,
     QgsVectorLayerUtils,
@@ -76,21 +73,6 @@ def test_the_form_travels_with_the_file(image, tmp_path):
     assert not drawn["road_class"]  # a class is what a person has said
 
 
-def test_the_styles_travel_with_the_file(image, tmp_path):
-    path = made(str(image), tmp_path)
-    roads, aoi = opened(path, "roads"), opened(path, "aoi")
-    road = roads.renderer().symbol().symbolLayer(0)
-    assert road.dataDefinedProperties().property(QgsSymbolLayer.Property.StrokeWidth).field() == "width_m"
-    assert (road.width(), road.widthUnit()) == (6, Qgis.RenderUnit.MetersInMapUnits)
-    outlines = aoi.renderer().symbol().symbolLayers()
-    assert {each.layerType() for each in outlines} == {"SimpleLine"}  # and no fill
-    assert all(each.useCustomDashPattern() for each in outlines)
-    assert aoi.editFormConfig().suppress() == QgsEditFormConfig.FeatureFormSuppress.SuppressOn
-    hatched = opened(path, "no_road")
-    assert hatched.renderer().symbol().symbolLayer(0).layerType() == "LinePatternFill"
-    assert hatched.editFormConfig().suppress() == QgsEditFormConfig.FeatureFormSuppress.SuppressOn
-
-
 def test_what_is_drawn_is_never_lost(image, tmp_path):
     path = made(str(image), tmp_path)
     for name, wkt in (("roads", "LineString (0 0, 1 1)"), ("aoi", "Polygon ((0 0, 1 0, 1 1, 0 0))")):
@@ -125,14 +107,6 @@ def test_a_temporary_file_is_warned_of(image):
     assert "that QGIS deletes when it closes" in ear.text
 
 
-def test_a_layer_without_crs_is_refused(image, tmp_path):
-    layer = QgsRasterLayer(str(image), "Bild")
-    layer.setCrs(QgsCoordinateReferenceSystem())
-    QgsProject.instance().addMapLayer(layer)
-    told = failure("createlabellayers", {"INPUT": layer, "OUTPUT": str(tmp_path / "labels.gpkg")})
-    assert "The layer Bild has no coordinate reference system. Set the layer's CRS." in told
-
-
 def test_a_mesh_and_a_web_map_have_a_crs_too(tmp_path):
     web = QgsRasterLayer("type=xyz&url=file:///{z}/{x}/{y}.png", "Kacheln", "wms")
     for number, layer in enumerate((mesh_layer(tmp_path / "mesh.2dm"), web)):
@@ -152,12 +126,6 @@ def test_an_extent_is_where_the_area_of_interest_begins_as_far_as_there_is_an_im
     )
 
 
-def test_an_extent_beside_the_image_is_refused(image, tmp_path):
-    values = {"INPUT": str(image), "OUTPUT": str(tmp_path / "labels.gpkg"), "EXTENT": "0,10,0,10 [EPSG:32645]"}
-    assert "lies outside the layer" in failure("createlabellayers", values)
-    assert not (tmp_path / "labels.gpkg").exists()
-
-
 def test_all_layers_come_onto_the_map_in_order_and_with_their_styles(image, tmp_path, qgis_app, no_iface):
     """As the toolbox does it: made in another thread, then loaded and styled here."""
     from processing.gui.Postprocessing import handleAlgorithmResults
@@ -173,15 +141,3 @@ def test_all_layers_come_onto_the_map_in_order_and_with_their_styles(image, tmp_
     assert [layer.name() for layer in loaded] == ["Drawn roads", "No road here", "Area of interest"]
     assert widget(loaded[0], "road_class")[0] == "ValueMap"
     assert loaded[2].renderer().symbol().symbolLayer(0).layerType() == "SimpleLine"
-
-
-def test_a_bad_row_of_a_batch_does_not_stop_the_rest(image, tmp_path, batch):
-    rows = [
-        {"INPUT": path, "OUTPUT": str(tmp_path / f"{number}.gpkg"), "EXTENT": extent}
-        for number, (path, extent) in enumerate(
-            [(str(tmp_path / "missing.tif"), None), (str(image), "0,1,0,1 [EPSG:32645]"), (str(image), None)]
-        )
-    ]
-    told = batch("createlabellayers", rows)
-    assert [path.name for path in tmp_path.glob("*.gpkg")] == ["2.gpkg"]
-    assert "missing.tif" in told and "outside the layer" in told

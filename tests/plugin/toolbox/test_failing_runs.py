@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
-from qgis.core import QgsProcessingException, QgsProject, QgsRasterLayer
+from qgis.core import QgsProcessingException
 
 from ..support.acting import failure, memory_layer, run
 from ..support.parts import ANSWER, NETWORK, SEGMENT
@@ -43,13 +43,6 @@ def test_what_cannot_be_is_refused_before_the_work(play_runtime, image, tmp_path
     assert told in str(caught.value)
 
 
-def test_an_image_that_only_lives_on_a_server_is_refused(play_runtime, tmp_path):
-    play_runtime(NETWORK)
-    tiles = QgsRasterLayer("type=xyz&url=file:///{z}/{x}/{y}.png", "Kacheln", "wms")
-    QgsProject.instance().addMapLayer(tiles)
-    assert "The layer Kacheln comes from wms" in failure("vectorize", {"INPUT": tiles, "OUTPUT": "TEMPORARY_OUTPUT"})
-
-
 def test_a_csv_without_geometry_is_called_what_it_is(play_runtime, tmp_path):
     play_runtime(NETWORK)
     (tmp_path / "wege.csv").write_text("id,breite\n1,5\n")
@@ -62,13 +55,6 @@ def test_a_worker_that_forgets_its_lines(play_runtime, image, tmp_path):
     told = failure("vectorize", {"INPUT": str(image), "OUTPUT": str(tmp_path / "roads.gpkg")})
     assert "the layer roads but did not write it" in told
     assert not (tmp_path / "roads.gpkg").exists()
-
-
-def test_a_crash_leaves_no_output(play_runtime, image, tmp_path):
-    play_runtime(NETWORK.replace("send(", "os.kill(os.getpid(), 9)  #"))
-    roads = tmp_path / "roads.gpkg"
-    assert "memory ran out" in failure("vectorize", {"INPUT": str(image), "OUTPUT": str(roads)})
-    assert not roads.exists()
 
 
 def test_a_run_that_fails_leaves_no_file_open(play_runtime, image, tmp_path):

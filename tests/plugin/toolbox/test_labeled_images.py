@@ -2,48 +2,27 @@
 
 import json
 import math
-import tempfile
 
 import pytest
 from osgeo import gdal
 from qgis.core import (
-    QgsApplication,
     QgsFeature,
     QgsGeometry,
-    QgsProcessingContext,
     QgsProject,
     QgsRectangle,
     QgsVectorLayer,
 )
-from roadseg.qgis_roadseg.rendering import block_loader
 
-from ..support.acting import Ear, failure, run, run_in_task, write_model
-from ..support.tiles import COLUMN, LATITUDE, ROW, paint_tiles, tile_extent, tile_layer, tile_source
+from ..support.acting import failure, run, write_model
+from ..support.tiles import COLUMN, LATITUDE, ROW, tile_extent
 
-pytestmark = pytest.mark.usefixtures("provider", "qgis_new_project")
+pytestmark = pytest.mark.usefixtures("provider", "qgis_new_project", "temporary")
 
 MIDDLE = tile_extent(COLUMN + 1, ROW + 1)
 AREA = MIDDLE.buffered(-30)
 # Web Mercator's units on a meter, in the middle of the tiles; pixels of 0.5 m, and what is rendered around labels.
 UNITS_PER_M = 1 / math.cos(math.radians(LATITUDE))
 RESOLUTION_M, MARGIN_M, BACKGROUND_M = 0.5, 128 * 0.5, 30
-
-
-@pytest.fixture(autouse=True)
-def temporary(tmp_path, monkeypatch):
-    """Return a folder of temporary files of this test's own."""
-    folder = tmp_path / "temporary"
-    folder.mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(folder))
-    monkeypatch.setattr(block_loader, "WAITS_S", ())
-    return folder
-
-
-@pytest.fixture
-def tiles(tmp_path):
-    layer = tile_layer(paint_tiles(tmp_path / "tiles"))
-    QgsProject.instance().addMapLayer(layer)
-    return layer
 
 
 @pytest.fixture
@@ -186,40 +165,8 @@ def test_a_web_map_without_labels_that_bound_it_is_refused(tiles, image, seen, v
     assert not (seen / "job.json").exists()
 
 
-def test_labels_of_a_whole_country_are_refused_with_the_numbers(tiles, seen, values):
-    roads = shapes("LineString", "Land", QgsGeometry.fromWkt("LineString (6 47, 15 55)"), crs="EPSG:4326")
-    told = failure("finetune", {**values, "INPUT": [tiles], "ROADS": roads})
-    assert "gigapixels of the layer Kacheln" in told and "at most 20 are allowed" in told
-
-
-def test_a_web_map_is_no_label_mask(tiles, image, values):
-    told = failure("finetune", {**values, "INPUT": [str(image)], "MASKS": [tiles]})
-    assert "The layer Kacheln comes from wms: only QGIS can read it." in told
-
-
-def test_a_service_that_is_not_there_leaves_nothing(seen, values, temporary):
-    layer = tile_layer("http://127.0.0.1:9/{z}/{x}/{y}.png")
-    QgsProject.instance().addMapLayer(layer)
-    roads = shapes("LineString", "Straßen", across(AREA))
-    told = failure("finetune", {**values, "INPUT": [layer], "ROADS": roads, "AOI": areas(AREA)})
-    assert "The layer Kacheln could not be loaded completely" in told
-    assert not (seen / "job.json").exists() and list(temporary.iterdir()) == []
-
-
 def test_an_error_of_the_worker_names_the_layer(tiles, values, play_runtime):
     play_runtime('send("error", code="imagery", message=job()["options"]["rasters"][0] + " is dark.", remedy="Wait.")')
     roads = shapes("LineString", "Straßen", across(AREA))
     told = failure("finetune", {**values, "INPUT": [tiles], "ROADS": roads, "AOI": areas(AREA)})
     assert "Kacheln is dark. Wait." in told
-
-
-def test_in_a_task_of_its_own_from_a_source_alone(tmp_path, seen, values, qgis_app):
-    """As the toolbox and qgis_process run it: prepared here, rendered and done in another thread."""
-    source = f"wms://{tile_source(paint_tiles(tmp_path / 'Kacheln ä'))}"
-    context, ear = QgsProcessingContext(), Ear()
-    context.setProject(QgsProject.instance())
-    algorithm = QgsApplication.processingRegistry().createAlgorithmById("roadseg:finetune")
-    labels = {"ROADS": shapes("LineString", "Straßen", across(AREA)).id(), "AOI": areas(AREA).id()}
-    ends = run_in_task(algorithm, {**values, **labels, "INPUT": [source]}, context, ear, qgis_app)
-    assert ends and ends[0][0], ear.text
-    assert (gdal.Open(str(seen / "0.tif")).ReadAsArray()[3] == 255).all()

@@ -46,13 +46,6 @@ def test_a_chosen_field_is_given_to_the_worker_by_the_name_that_it_is_stored_und
     assert "no field nope" in failure("finetune", {**values, "WIDTH_FIELD": "nope"})
 
 
-def test_the_key_of_a_geopackage_is_handed_on_where_it_is_chosen(received, tmp_path):
-    options_in_job = received(NETWORK)
-    lines = memory_layer("LineString", "Wege", "LineString (350001 3059999, 350011 3059999)", "&field=fid:integer")
-    run("cleannetwork", {"INPUT": lines, "BRIDGE_FIELD": "fid", "OUTPUT": "memory:"})
-    assert options_in_job()["lines_bridge_field"] == "fid_2"
-
-
 def test_fields_that_the_result_has_under_another_name_are_told(play_runtime, tmp_path, ear):
     play_runtime(NETWORK)
     roads = memory_layer("LineString", "OSM", "LineString (350001 3059999, 350011 3059999)", "&field=geom:string")

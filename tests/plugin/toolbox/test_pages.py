@@ -39,15 +39,6 @@ def test_the_pages_are_those_that_the_code_makes(pages):
     assert not old, "run `make docs`"
 
 
-def test_defaults_ranges_and_units(pages):
-    page = pages["finetune.md"]
-    assert "| `WIDTH_M` | Road width (m) | number | 6 | from 0.5 to 100 m |" in page
-    assert "| `STEPS` | Steps | whole number | 0 | from 0 to 100000000 |" in page
-    assert "| `ENGINE` | Engine | one of `auto`, `native`, `ipex` | `auto` |" in page
-    assert "| `ROADS` | Drawn roads | lines or polygons | none |" in page
-    assert "| `KEEP_BEST` | Keep the best when stopped | yes or no | no |" in page
-
-
 def test_every_example_is_a_call_that_the_algorithm_takes(algorithms):
     assert set(EXAMPLES) == {algorithm.name() for algorithm in algorithms}
     for algorithm in algorithms:

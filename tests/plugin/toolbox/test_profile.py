@@ -3,7 +3,6 @@
 import os
 
 import pytest
-from qgis.core import QgsRasterLayer
 
 from ..support.acting import failure, run
 
@@ -37,18 +36,6 @@ def test_this_computer_is_profiled_with_nothing_given(received, tmp_path):
     found = options()
     assert (found["what"], found["raster"], found["model"], found["seconds"]) == ("both", "", "starter", 60)
     assert (found["report"], found["profile"], found["trace"]) == (report, "", "")
-
-
-def test_a_profile_of_an_image_and_a_model(received, image, model, tmp_path):
-    options = received(PROFILE)
-    outputs = {name: str(tmp_path / f"{name} ß{end}") for name, end in (("PROFILE", ".json"), ("TRACE", ".json"))}
-    values = {"INPUT": QgsRasterLayer(str(image)), "MODEL": model, "WHAT": "training", "SECONDS": 1, "ENGINE": "all"}
-    step = {"CHIP_PX": 64, "BATCH_SIZE": 2, "TRY_ADVICE": True}
-    assert run("profile", {**values, **step, **outputs}) == {**outputs, **NUMBERS}
-    found = options()
-    assert (found["raster"], found["model"], found["what"], found["seconds"]) == (str(image), model, "training", 1)
-    assert (found["engine"], found["chip_px"], found["batch_size"], found["try_advice"]) == ("all", 64, 2, True)
-    assert (found["profile"], found["trace"], found["report"]) == (outputs["PROFILE"], outputs["TRACE"], "")
 
 
 def test_an_image_or_a_model_that_is_left_empty_is_none_and_a_missing_image_is_named(received, tmp_path):

@@ -4,13 +4,8 @@ import shutil
 
 import pytest
 from qgis.core import (
-    QgsApplication,
     QgsProcessingContext,
     QgsProcessingModelAlgorithm,
-    QgsProcessingModelChildAlgorithm,
-    QgsProcessingModelChildParameterSource,
-    QgsProcessingModelOutput,
-    QgsProcessingOutputLayerDefinition,
     QgsProject,
     QgsReferencedRectangle,
     QgsVectorLayer,
@@ -20,7 +15,7 @@ from roadseg.qgis_roadseg.toolbox.workflow_algorithm import FOLDER, WorkflowAlgo
 
 from scripts import processing_models
 
-from ..support.acting import Ear, failure, memory_layer, run, run_in_task, write_model
+from ..support.acting import failure, memory_layer, run, write_model
 from ..support.declared import good_values, make_container
 from ..support.parts import CHALLENGE, CHANGES, FINETUNE, NETWORK, SEGMENT
 from ..support.tiles import ALL, paint_tiles, square_extent, tile_layer
@@ -189,27 +184,6 @@ def test_a_step_that_fails_says_why_and_ends_the_model(play_runtime, image, tmp_
     assert not roads.exists()
 
 
-def test_without_a_runtime_a_model_says_what_to_do(provider, no_runtime):
-    able, message = provider.algorithm("maproads").canExecute()
-    assert not able and "Run Set up runtime" in message
-
-
-def test_in_a_task_of_its_own_each_result_is_loaded_with_its_style(play_runtime, image, tmp_path, model, qgis_app):
-    play_runtime(play_of(STEPS))
-    context = QgsProcessingContext()
-    context.setProject(QgsProject.instance())
-    values = {
-        name: QgsProcessingOutputLayerDefinition(str(tmp_path / file), QgsProject.instance())
-        for name, file in (("OUTPUT", "roads.gpkg"), ("PROBABILITY", "probability.tif"))
-    }
-    algorithm = QgsApplication.processingRegistry().createAlgorithmById("roadseg:maproads")
-    ends = run_in_task(algorithm, {"INPUT": str(image), "MODEL": model, **values}, context, Ear(), qgis_app)
-    assert ends[0][0]
-    loaded = context.layersToLoadOnCompletion()
-    assert set(loaded) == {str(tmp_path / "roads.gpkg"), str(tmp_path / "probability.tif")}
-    assert all(details.postProcessor() is not None for details in loaded.values())
-
-
 @pytest.mark.parametrize("language", ["de", "es", "fr"])
 def test_a_model_speaks_the_persons_language_and_keeps_its_ids(language):
     def told(spoken):
@@ -236,31 +210,3 @@ def test_the_dialog_opens_with_all_that_a_person_can_give(provider, monkeypatch)
         wrappers = dialog.mainWidget().wrappers
         assert {parameter.name() for parameter in algorithm.parameterDefinitions()} <= set(wrappers)
         dialog.close()
-
-
-def test_in_a_model_one_step_hands_on_to_the_next(play_runtime, image, model):
-    play_runtime(f"exec({SEGMENT!r} if job()['job'] == 'segment' else {NETWORK!r})")
-    chain = QgsProcessingModelAlgorithm("chain", "test")
-    source = QgsProcessingModelChildParameterSource
-    first = QgsProcessingModelChildAlgorithm("roadseg:segment")
-    first.setChildId("first")
-    first.addParameterSources("INPUT", [source.fromStaticValue(str(image))])
-    first.addParameterSources("MODEL", [source.fromStaticValue(model)])
-    first.addParameterSources("MASK", [source.fromStaticValue("TEMPORARY_OUTPUT")])
-    second = QgsProcessingModelChildAlgorithm("roadseg:vectorize")
-    second.setChildId("second")
-    second.addParameterSources("INPUT", [source.fromChildOutput("first", "MASK")])
-    roads = QgsProcessingModelOutput("roads", "roads")
-    roads.setChildOutputName("OUTPUT")
-    roads.setChildId("second")
-    second.setModelOutputs({"roads": roads})
-    chain.addChildAlgorithm(first)
-    chain.addChildAlgorithm(second)
-    chain.initAlgorithm()
-    context = QgsProcessingContext()
-    context.setProject(QgsProject.instance())
-    name = next(parameter.name() for parameter in chain.parameterDefinitions() if parameter.isDestination())
-    ear = Ear()
-    result, fine = chain.run({name: "memory:"}, context, ear)
-    assert fine, ear.text
-    assert context.getMapLayer(result[name]).featureCount() == 2
