@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.core.support.systems import needs_linux, needs_posix
 from training_core.errors import OutputError
 from training_core.jobs import file_systems, private_folders
-from training_core.jobs.file_identity import files_in
+from training_core.jobs.file_systems import files_in
 from training_core.system.outputs import Outputs, replaced
 
 ROOT = Path(__file__).parents[3]
