@@ -16,6 +16,13 @@ from typing import Optional
 
 # A GeoPackage's primary key and geometry, and the geometry of a table in memory.
 TAKEN = ("fid", "geom", "geometry")
+YES = ("yes", "y", "true", "t", "1")
+NO = ("no", "n", "false", "f", "0")
+NO_UNITS: Mapping[str, float] = MappingProxyType({})
+# Units that may follow a length, in meters.
+METERS: Mapping[str, float] = MappingProxyType({"m": 1.0, "ft": 0.3048, "'": 0.3048})
+# Without separators of thousands, so that 1,234 has one meaning.
+_NUMBER = re.compile(r"([+-]?(?:\d+(?:[.,]\d*)?|[.,]\d+)(?:[eE][+-]?\d+)?)\s*(\D*)")
 
 
 def stored_names(names: Sequence[str], taken: Iterable[str] = TAKEN, max_bytes: Optional[int] = None) -> dict[str, str]:
@@ -47,15 +54,6 @@ def _cut(name: str, max_bytes: Optional[int], reserved_bytes: int = 0) -> str:
 def describe_renamed(stored: dict[str, str]) -> str:
     """Return which fields have another name, as `geom: geom_2, Name: Name_2`; empty if none has."""
     return ", ".join(f"{name}: {other}" for name, other in stored.items() if name != other)
-
-
-YES = ("yes", "y", "true", "t", "1")
-NO = ("no", "n", "false", "f", "0")
-NO_UNITS: Mapping[str, float] = MappingProxyType({})
-# Units that may follow a length, in meters.
-METERS: Mapping[str, float] = MappingProxyType({"m": 1.0, "ft": 0.3048, "'": 0.3048})
-# Without separators of thousands, so that 1,234 has one meaning.
-_NUMBER = re.compile(r"([+-]?(?:\d+(?:[.,]\d*)?|[.,]\d+)(?:[eE][+-]?\d+)?)\s*(\D*)")
 
 
 def word_in(value: object) -> str:

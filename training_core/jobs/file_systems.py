@@ -22,6 +22,12 @@ Identity = Union[Path, tuple[int, int]]
 SIDECARS = ("-journal", "-wal", "-shm", ".aux.xml", ".ovr", ".msk")
 # Between the parts of a name of GDAL's, not behind the letter of a drive.
 _COLON = re.compile(r"(?<!\b[A-Za-z]):|:(?![\\/])")
+PATIENCE_S, PAUSE_S = 2.0, 0.05
+# On Windows: characters that mean something else, ends that are cut off, and devices, also with an extension.
+_IMPOSSIBLE = re.compile(
+    r'.*[<>:"|?*\x00-\x1f].*|.*[. ]|(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[0-9¹²³]) *(\..*)?',
+    re.IGNORECASE | re.DOTALL,
+)
 
 
 def files_in(path: str) -> list[str]:
@@ -55,14 +61,6 @@ def identities(path: Path) -> set[Identity]:
         if status.st_ino:  # some file systems of Windows have none
             known.add((status.st_dev, status.st_ino))
     return known
-
-
-PATIENCE_S, PAUSE_S = 2.0, 0.05
-# On Windows: characters that mean something else, ends that are cut off, and devices, also with an extension.
-_IMPOSSIBLE = re.compile(
-    r'.*[<>:"|?*\x00-\x1f].*|.*[. ]|(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[0-9¹²³]) *(\..*)?',
-    re.IGNORECASE | re.DOTALL,
-)
 
 
 def replace(new: Path, final: Path) -> None:

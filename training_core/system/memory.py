@@ -18,6 +18,10 @@ from typing import Optional
 MEMBERSHIP = Path("/proc/self/cgroup")
 # The mount point of the hierarchies: version 2 here, version 1 in a folder for each controller.
 MOUNTS = Path("/sys/fs/cgroup")
+# Size from which `give_large_blocks_back` gives a block back.
+LARGE_BLOCK_BYTES = 1 << 22
+# Parameters of mallopt, from malloc.h.
+_M_TRIM_THRESHOLD, _M_TOP_PAD, _M_MMAP_THRESHOLD, _M_MMAP_MAX, _M_ARENA_MAX = -1, -2, -3, -4, -8
 
 
 @dataclass(frozen=True)
@@ -84,11 +88,6 @@ def _left_in(folder: Path, files: _Files) -> Optional[int]:
         return max(0, limit - used + int(statistics.get(files.reclaimable, 0)))
     except (OSError, ValueError):
         return None
-
-
-LARGE_BLOCK_BYTES = 1 << 22
-# Parameters of mallopt, from malloc.h.
-_M_TRIM_THRESHOLD, _M_TOP_PAD, _M_MMAP_THRESHOLD, _M_MMAP_MAX, _M_ARENA_MAX = -1, -2, -3, -4, -8
 
 
 def keep_freed_memory() -> None:

@@ -21,6 +21,13 @@ from ..jobs import private_folders
 from ..jobs.file_systems import SIDECARS, files_in, identities, is_read_only, remove, replace
 from . import shutdown
 
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+PART = ".part"
+# Suffixes by which libraries tell formats; others could mean something to them.
+_PLAIN_SUFFIX = re.compile(r"\.[A-Za-z0-9]{1,16}")
+# In a folder's name, what libraries take for a part of an address, or cannot encode.
+_ODD = re.compile("[!\t\n\r\ud800-\udfff]")
+
 
 class Outputs:
     """A job's outputs: written under temporary names, renamed together when the job is done, removed if it fails.
@@ -226,14 +233,6 @@ def _undo(final: Path, former: Optional[Path]) -> None:
             remove(final)
         else:
             replace(former, final)
-
-
-NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-PART = ".part"
-# Suffixes by which libraries tell formats; others could mean something to them.
-_PLAIN_SUFFIX = re.compile(r"\.[A-Za-z0-9]{1,16}")
-# In a folder's name, what libraries take for a part of an address, or cannot encode.
-_ODD = re.compile("[!\t\n\r\ud800-\udfff]")
 
 
 class StagingFolder:
