@@ -27,6 +27,12 @@ def play(folder, part, output="", **options):
     return WorkerProcess("run", job_file(folder, Act(part=part, output=str(output))), script=(ACTOR,), **options)
 
 
+def start(path, **streams):
+    """Start the worker of a job file whose pipes nobody reads."""
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL, **streams}
+    return subprocess.Popen([sys.executable, ACTOR, "run", str(path)], cwd=ROOT, **pipes)
+
+
 def files(folder):
     return sorted(path.name for path in folder.rglob("*") if path.is_file() and path.name != "job.json")
 
@@ -133,13 +139,7 @@ def test_a_client_that_dies_stops_its_worker(tmp_path):
     reading, writing = os.pipe()
     client = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"], pass_fds=[writing])
     os.close(writing)
-    running = subprocess.Popen(
-        [sys.executable, ACTOR, "run", str(job_file(tmp_path, Act(part="work", output=str(tmp_path / "out.tif"))))],
-        cwd=ROOT,
-        stdin=reading,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-    )
+    running = start(job_file(tmp_path, Act(part="work", output=str(tmp_path / "out.tif"))), stdin=reading)
     os.close(reading)
     assert any(b"Working" in line for line in running.stdout)
     client.kill()
@@ -276,10 +276,7 @@ def test_the_process_is_set_up_before_anything_computes_and_leads_its_group_or_s
 @needs_posix
 def test_a_worker_whose_reader_has_gone_stops_says_so_and_leaves_nothing(tmp_path):
     path = job_file(tmp_path, Act(part="work", output=str(tmp_path / "out.tif")))
-    running = subprocess.Popen(
-        [sys.executable, ACTOR, "run", str(path)],
-        cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+    running = start(path, stderr=subprocess.PIPE, text=True)
     running.stdout.close()
     error = running.stderr.read()
     assert running.wait(60) == 1
@@ -320,10 +317,7 @@ def test_a_worker_without_standard_output_does_not_begin(tmp_path, closed):
 
 def test_a_client_that_stops_reading_and_leaves_does_not_keep_the_worker_alive(tmp_path):
     path = job_file(tmp_path, Act(part="flood"))
-    running = subprocess.Popen(
-        [sys.executable, ACTOR, "run", str(path)],
-        cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-    )  # fmt: skip
+    running = start(path)
     running.stdout.read(1)
     running.stdin.close()
     try:
