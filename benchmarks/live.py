@@ -41,7 +41,7 @@ from shapely.geometry import box
 from shapely.geometry.base import BaseGeometry
 
 from benchmarks.quality import DATA, run_core
-from tests.core.support.live_worker import LiveWorker
+from tests.core.support.worker_process import LiveWorker
 from training_core import events
 from training_core.geodata.pixel_codes import BACKGROUND, IGNORE, ROAD, reaches
 from training_core.jobs import Live

@@ -24,8 +24,7 @@ import torch
 
 from benchmarks.quality import Scene, fine_tune, make_scenes, score
 from training_core.jobs import StepOptions
-from training_core.jobs.architectures import ARCHITECTURES, ENCODERS
-from training_core.jobs.recipe import SMALL_CHIP_PX, USUAL_CHIP_PX
+from training_core.jobs.recipe import ARCHITECTURES, ENCODERS, SMALL_CHIP_PX, USUAL_CHIP_PX
 from training_core.learning.plan import STEPS_FRACTION
 from training_core.learning.trainer import Trainer
 from training_core.models.architectures import Architecture, build_network

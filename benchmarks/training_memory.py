@@ -20,7 +20,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from training_core.jobs.architectures import ARCHITECTURES, ENCODERS
+from training_core.jobs.recipe import ARCHITECTURES, ENCODERS
 
 
 @dataclass(frozen=True)

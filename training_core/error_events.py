@@ -10,7 +10,7 @@ import traceback
 from . import events
 from .errors import Cancelled, RoadSegError, without_passwords
 from .events import Reporter
-from .system.staging import NO_ROOM
+from .system.outputs import NO_ROOM
 
 MAX_MESSAGE = 10_000
 # How PyTorch and Python put it that there is no memory.

@@ -23,7 +23,7 @@ from qgis.core import (
 )
 
 from ...training_core.errors import OutputError
-from ...training_core.jobs.field_names import TAKEN, stored_names
+from ...training_core.jobs.fields import TAKEN, stored_names
 from ...training_core.jobs.file_systems import is_read_only
 from .places import OGR, Place, files_of_output, place_of_output, place_of_table
 

@@ -33,7 +33,7 @@ from qgis.core import (
 from qgis.PyQt.QtCore import QMetaType
 
 from ...training_core.errors import Cancelled, ImageryError, LayerError, OutputError
-from ...training_core.jobs.field_names import stored_names
+from ...training_core.jobs.fields import stored_names
 from .no_data import check_no_data, own_ranges
 from .snapshot import read
 

@@ -23,7 +23,7 @@ from qgis.core import (
 )
 from qgis.PyQt.QtCore import QUrl
 
-from ...training_core.jobs.file_identity import SIDECARS, files_in, identities
+from ...training_core.jobs.file_systems import SIDECARS, files_in, identities
 
 OGR = "ogr"
 # Files that virtual rasters and layers refer to.

@@ -33,7 +33,7 @@ from qgis.core import (
 from qgis.PyQt.QtCore import QMetaType
 
 from ...training_core.errors import Cancelled, OutputError, WorkerError
-from ...training_core.jobs.field_names import describe_renamed
+from ...training_core.jobs.fields import describe_renamed
 from ..translation import tr
 from .destinations import Destination, destination_of
 from .drafts import Draft, draft_of

@@ -29,7 +29,7 @@ from qgis.core import (
 from ...training_core import events, jobs
 from ...training_core.errors import OutputError, RoadSegError
 from ...training_core.jobs import Job, OptionField, from_options
-from ...training_core.jobs.field_names import describe_renamed
+from ...training_core.jobs.fields import describe_renamed
 from .. import settings
 from ..layers import exchange
 from ..layers.image_layer import image_layers

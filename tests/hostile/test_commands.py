@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from tests.core.support.live_worker import LiveWorker
+from tests.core.support.worker_process import LiveWorker
 from training_core import events
 from training_core.jobs import Live, from_options
 
@@ -85,7 +85,7 @@ def test_whatever_is_sent_the_session_goes_on(goods, tmp_path, kind):
         worker.send("labels", sequence=99, changes=[{**_ROAD, "id": "good"}])
         worker.send("stop")
         result = worker.wait_for(events.Result, timeout_s=120).result
-        assert worker.end() == 0 and result["roads"] >= 1
+        assert worker.end()[0] == 0 and result["roads"] >= 1
         warnings = [event.message for event in worker.all_of(events.Warning)]
         assert all(len(message) < 2000 and "Traceback" not in message for message in warnings)
         # One of the harmless lines is warned of, too: the long one crosses itself too often.

@@ -15,7 +15,7 @@ from ..geodata.fields import numbers_in
 from ..geodata.parallel_arrays import ranges
 from ..geodata.vectors import require_geometry, with_names
 from ..jobs import MakeChallenge
-from ..jobs.change_words import CHANGE, CHANGES, DISPLACED, LOST, NEW
+from ..jobs.challenges import CHANGE, CHANGES, DISPLACED, LOST, NEW
 from ..networks.chains import join_chains
 from ..networks.graph import Graph
 from ..networks.likely_breaks import APART, DEAD_END, GAP, KIND, KINDS

@@ -18,7 +18,7 @@ from ..geodata.fields import NULLABLE
 from ..geodata.parallel_arrays import selected
 from ..geodata.vectors import carried_fields
 from ..jobs import CompareNetworks
-from ..jobs.change_words import CHANGES, REVIEW
+from ..jobs.challenges import CHANGES, REVIEW
 from ..system.machine import versions
 from .accessibility import PlaceRoutes
 from .attachment import attach

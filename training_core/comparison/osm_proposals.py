@@ -11,7 +11,7 @@ import shapely
 
 from ..errors import LayerError
 from ..geodata.parallel_arrays import offsets_of
-from ..jobs.change_words import CHANGE, NEW
+from ..jobs.challenges import CHANGE, NEW
 from ..networks.lines import LineFields, lines_in, shared_plane
 from ..networks.osm_change import change_lines, check_junctions, meet
 from ..networks.osm_file import EXTRACT, PLACE_DIGITS, Extract, Ways, read_extract, way_tags

@@ -13,8 +13,8 @@ import pandas
 from ..errors import LayerError
 from ..events import Reporter
 from ..geodata.vectors import require_fields, with_names
-from ..jobs.change_words import ACCEPTED, CHANGE, CHANGES, REJECTED, REVIEW, REVIEW_WORDS, verdict_of
-from ..jobs.field_values import word_in
+from ..jobs.challenges import ACCEPTED, CHANGE, CHANGES, REJECTED, REVIEW, REVIEW_WORDS, verdict_of
+from ..jobs.fields import word_in
 
 # A message shows this number of values.
 _SHOWN = 3

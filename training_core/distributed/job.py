@@ -22,9 +22,9 @@ from ..errors import Cancelled, JobError, ResourceError, RoadSegError
 from ..events import Reporter
 from ..jobs import FineTune, Job, from_json
 from ..system import environment, shutdown
+from ..system.outputs import remove_leftovers
 from ..system.placement import AUTO, count_processes, places, settle
 from ..system.processor import prepare_process
-from ..system.staging import remove_leftovers
 
 
 def execute_on_ranks(job: Job, reporter: Reporter) -> dict[str, Any]:

@@ -28,7 +28,7 @@ from ..learning.validation import Block, Validation
 from ..models.architectures import freeze_stages
 from ..models.engines import NativeEngine
 from ..segmentation.inference import Predictor
-from ..system.allocator import give_free_blocks_back
+from ..system.memory import give_free_blocks_back
 from .data_parallel import PipelineParallel
 from .pipeline_plan import require_pipelines
 from .pipeline_run import Pipeline

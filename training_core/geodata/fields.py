@@ -19,8 +19,7 @@ from pandas.api.extensions import ExtensionArray, ExtensionDtype
 
 from ..errors import LayerError
 from ..events import Reporter
-from ..jobs.field_names import stored_names
-from ..jobs.field_values import NO_UNITS, number_in
+from ..jobs.fields import NO_UNITS, number_in, stored_names
 
 # By the name of numpy's, types that have a place for NULL.
 NULLABLE = {"bool": "boolean", "int16": "Int16", "int32": "Int32", "int64": "Int64"}

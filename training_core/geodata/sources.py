@@ -18,7 +18,7 @@ import rasterio
 from rasterio.errors import NotGeoreferencedWarning, RasterioError
 
 from ..errors import ImageryError, RoadSegError, without_passwords
-from ..jobs.file_identity import files_in, without_options
+from ..jobs.file_systems import files_in, without_options
 
 # The parts that QGIS appends to a file's path, such as "roads.gpkg|layername=roads|subset=lanes > 1".
 QGIS_PART = re.compile(r"\|(layername|layerid|subset|geometrytype|option:[^=|]*|uniqueGeometryType)=", re.IGNORECASE)

@@ -22,7 +22,7 @@ from shapely.geometry.base import BaseGeometry
 
 from ..errors import LayerError
 from ..events import Reporter
-from ..jobs.field_names import TAKEN, describe_renamed, stored_names
+from ..jobs.fields import TAKEN, describe_renamed, stored_names
 from .fields import read_parquet, restore_types
 from .grid import MAX_COORDINATE, MAX_DEG, Grid
 from .osm_layers import without_deleted_ways

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ..errors import JobError, shown
 from .challenges import ExportChanges, MakeChallenge
-from .exchange import ExportModel, MergeModels, Quantize
+from .exchange import COCO, ESRI, GEOTIFF, ExportChips, ExportModel, MergeModels, Quantize
 from .json_fields import parse
 from .learning import Evaluate, FineTune, Live, MakeScene, SuggestLabels
 from .mapping import CleanNetwork, ExtractRoads, MapRegion, Segment, Vectorize
@@ -67,7 +67,6 @@ from .shared import (
     SegmentOptions,
 )
 from .starter import has_starter, model_path, with_model_paths
-from .training_data import COCO, ESRI, GEOTIFF, ExportChips
 
 JOBS: dict[str, type[Job]] = {
     job.name: job

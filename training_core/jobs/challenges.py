@@ -1,6 +1,7 @@
-"""Jobs that hand changes of a network to the mappers of OpenStreetMap: as tasks, and as a file for an editor.
+"""Changes of a network: their fields and words, and the jobs that hand them to the mappers of OpenStreetMap.
 
-Scope: the fields and their texts. Independent of the form of either; standard library only.
+Compare road networks and people write the words; the jobs make tasks of them, and a file for an editor. Scope: names,
+words, fields and their texts. Independent of files and of the form of either result; standard library only.
 """
 
 from __future__ import annotations
@@ -8,7 +9,25 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from .fields import NO, YES, word_in
 from .option import CHALLENGE, CHALLENGE_OUTPUT, OSC_OUTPUT, OSM_EXTRACT, VECTOR, Job, option
+
+# The field of changes, and its words.
+CHANGE, INTACT, DISPLACED, LOST, NEW = "change", "intact", "displaced", "lost", "new"
+CHANGES = (INTACT, DISPLACED, LOST, NEW)
+# The field of what people decide; empty where nobody has decided.
+REVIEW, ACCEPTED, REJECTED = "review", "accepted", "rejected"
+# Words for either in text, number and boolean fields.
+REVIEW_WORDS = {
+    **dict.fromkeys((ACCEPTED, "accept", *YES), ACCEPTED),
+    **dict.fromkeys((REJECTED, "reject", *NO), REJECTED),
+}
+
+
+def verdict_of(value: object) -> str:
+    """Return ACCEPTED or REJECTED for a value of the field `review` that means it, and any other as a word."""
+    word = word_in(value)
+    return REVIEW_WORDS.get(word, word)
 
 
 @dataclass(frozen=True)

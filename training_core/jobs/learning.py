@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from ..errors import JobError
-from .architectures import ARCHITECTURES, AS_BASE, ENCODERS, FPN, USUAL
 from .option import (
     BANDS,
     FIELD,
@@ -30,7 +29,7 @@ from .option import (
     advanced_option,
     option,
 )
-from .recipe import IMAGE, MIN_CHIP_PX, MUCH_LABELED, RecipeOptions
+from .recipe import ARCHITECTURES, AS_BASE, ENCODERS, FPN, IMAGE, MIN_CHIP_PX, MUCH_LABELED, USUAL, RecipeOptions
 from .shared import (
     AUTO,
     MAX_PROCESSES,

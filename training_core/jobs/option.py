@@ -12,10 +12,11 @@ import json
 import os
 import typing
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar, Optional
 
 from ..errors import JobError, shown
-from .file_systems import impossible_name
+from .file_systems import Identity, identities, impossible_name
 
 FORMAT_VERSION = 1
 # No system has longer paths.
@@ -163,7 +164,7 @@ class Job:
 
     def _check_outputs(self) -> None:
         """Raise JobError if a name is impossible, or two outputs are the same file, which only vector layers may be."""
-        taken: dict[Any, OptionField] = {}
+        taken: dict[Identity, OptionField] = {}
         for field in self.option_fields():
             path = getattr(self, field.name)
             if field.option.kind not in OUTPUT_KINDS or not path:
@@ -176,26 +177,16 @@ class Job:
                     'Choose a name without < > : " | ? * that does not end in a dot or space and is not a device '
                     "such as CON or NUL.",
                 )
-            other = taken.setdefault(_file_at(path), field)
-            if other is not field and {other.option.kind, field.option.kind} != {VECTOR_OUTPUT}:
-                both = " and ".join(f"{each.option.label} ({each.name})" for each in (other, field))
-                raise JobError(f"{both} are the same file, {path}.", "Give each a file of its own.")
+            for identity in identities(Path(os.path.normcase(path))):
+                other = taken.setdefault(identity, field)
+                if other is not field and {other.option.kind, field.option.kind} != {VECTOR_OUTPUT}:
+                    both = " and ".join(f"{each.option.label} ({each.name})" for each in (other, field))
+                    raise JobError(f"{both} are the same file, {path}.", "Give each a file of its own.")
 
     def to_json(self) -> str:
         """Return the job as the text of a job file, in ASCII, so that paths that are not valid UTF-8 survive."""
         document = {"job": self.name, "version": FORMAT_VERSION, "options": dataclasses.asdict(self)}
         return json.dumps(document, indent=1)
-
-
-def _file_at(path: str) -> Any:
-    """Return a key that all names of a file have in common: its inode, or its path without links."""
-    with contextlib.suppress(OSError, ValueError):  # not there yet, or no name at all
-        status = os.stat(path)
-        if status.st_ino:  # some file systems of Windows have none
-            return status.st_dev, status.st_ino
-    with contextlib.suppress(OSError, ValueError):
-        return os.path.normcase(os.path.realpath(path))
-    return path
 
 
 def _paragraphs(job_type: type[Job]) -> list[str]:

@@ -1,6 +1,7 @@
-"""Hyperparameters of training: time budget, optimizer, learning rate, regularization.
+"""What is trained and how: names of architectures and encoders, and the hyperparameters of training.
 
-Scope: the fields and their texts. Independent of images, labels and files; standard library only.
+Scope: names as options and model files have them, the fields and their texts. Independent of images, labels and files;
+standard library only.
 """
 
 from __future__ import annotations
@@ -8,6 +9,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .option import Job, advanced_option, option
+
+UNET, UNET_PLUS_PLUS, FPN = ARCHITECTURES = ("Unet", "UnetPlusPlus", "FPN")
+RESNETS = ("resnet18", "resnet34", "resnet50")
+EFFICIENTNET = "efficientnet_lite0"
+ENCODERS = (*RESNETS, EFFICIENTNET)
+# In place of a name: that of the base model.
+AS_BASE = "auto"
+USUAL = (UNET, "resnet34")
+
 
 OPTIMIZERS = ("adamw", "sgd", "lamb", "lars")
 # Samples of a training step: random crops, or whole labeled images.

@@ -24,7 +24,7 @@ from ..geodata.road_classes import RoadClass, find_classes
 from ..geodata.sources import source_name
 from ..geodata.vectors import read_area, read_layer, read_polygons, require_features, require_fields, require_geometry
 from ..jobs import LabelOptions, MaskOptions
-from ..jobs.field_values import METERS
+from ..jobs.fields import METERS
 from . import osm_roads
 from .label_masks import LabelMasks, read_masks
 from .label_raster import Labels, burn_labels, own_widths_m

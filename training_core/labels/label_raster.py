@@ -19,7 +19,7 @@ from ..geodata.pixel_codes import BACKGROUND, IGNORE, ROAD
 from ..geodata.rasterize import burn_shapes, pixel_window, shapes_on
 from ..geodata.shapes import around, in_short_pieces
 from ..jobs import LabelOptions
-from ..jobs.field_values import METERS, NO, word_in
+from ..jobs.fields import METERS, NO, word_in
 from ..system import large_arrays
 
 

@@ -20,7 +20,7 @@ from ..events import Reporter
 from ..geodata.fields import numbers_in
 from ..geodata.osm_layers import is_mapped, is_osm_file, tag_values
 from ..jobs import LabelOptions
-from ..jobs.field_values import METERS
+from ..jobs.fields import METERS
 
 CLASS_FIELD, WIDTH_FIELD, SURE_FIELD = "road_class", "width_m", "sure"
 # Usual width of a carriageway by class, in meters, where neither width nor lanes are mapped.

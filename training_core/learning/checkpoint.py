@@ -31,8 +31,7 @@ from ..labels.training_images import TrainingImages
 from ..models.engines import BF16, FP32, NativeEngine, ipex_is_loaded, training_engine, why_not_ipex
 from ..models.model_file import read_safetensors
 from ..segmentation.pixel_metrics import Confusion
-from ..system.outputs import replaced
-from ..system.staging import remove_leftovers
+from ..system.outputs import remove_leftovers, replaced
 from .history import History, Trained, best_at_threshold, history_from_document
 from .trainer import Trainer
 from .training_loop import Batches, Training

@@ -26,8 +26,7 @@ from ..models.architectures import Architecture, build_network, weights_without_
 from ..models.engines import IPEX, TRAINING, NativeEngine, choose_engine
 from ..models.recompute import mix_in_recomputing, recompute_activations
 from ..system import environment
-from ..system.allocator import give_free_blocks_back
-from ..system.memory import available_bytes
+from ..system.memory import available_bytes, give_free_blocks_back
 from ..system.tensor_memory import Ledger
 from .plan import (
     BATCHES_OF_CHIPS,

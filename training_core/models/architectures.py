@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from ..errors import JobError, ModelFileError, shown
-from ..jobs.architectures import ARCHITECTURES, EFFICIENTNET, ENCODERS, FPN, RESNETS, UNET, UNET_PLUS_PLUS, USUAL
+from ..jobs.recipe import ARCHITECTURES, EFFICIENTNET, ENCODERS, FPN, RESNETS, UNET, UNET_PLUS_PLUS, USUAL
 from .decoder import DecoderBlock
 
 # The library that builds it. Loading it takes seconds, in which a job can read its images; see `preload`.

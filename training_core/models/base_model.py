@@ -16,7 +16,7 @@ from ..errors import JobError, ModelFileError
 from ..events import Reporter
 from ..geodata.road_classes import RoadClass
 from ..jobs import IMAGENET
-from ..jobs.architectures import ARCHITECTURES, AS_BASE, EFFICIENTNET, ENCODERS, UNET, USUAL
+from ..jobs.recipe import ARCHITECTURES, AS_BASE, EFFICIENTNET, ENCODERS, UNET, USUAL
 from .architectures import (
     DECODER_CHANNELS,
     NARROW_DECODER_CHANNELS,

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
-from ..system.allocator import give_large_blocks_back
+from ..system.memory import give_large_blocks_back
 from .decoder import DecoderBlock
 from .parts import encoder_parts
 

@@ -25,7 +25,7 @@ from ..geodata.fields import check_numbers, numbers_in
 from ..geodata.shapes import parts_in, projected, valid
 from ..geodata.vectors import read_layer, refuse_tangles, require_fields, require_geometry
 from ..jobs import METERS_PER_SECOND
-from ..jobs.field_values import word_in
+from ..jobs.fields import word_in
 
 MAX_RADIUS_M = 200_000.0
 _GEOGRAPHIC = pyproj.CRS("EPSG:4326")

@@ -29,7 +29,7 @@ from ..geodata.osm_layers import has_edits
 from ..geodata.parallel_arrays import offsets_of
 from ..geodata.sources import require_openable
 from ..jobs import DOUBTFUL_BELOW
-from ..jobs.field_values import METERS, NO_UNITS
+from ..jobs.fields import METERS, NO_UNITS
 from ..system.machine import roadseg_version
 from .line_export import Routable
 from .lines import is_bridge

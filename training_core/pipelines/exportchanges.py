@@ -12,7 +12,7 @@ from ..comparison.review import known_only, without_rejected
 from ..errors import LayerError, OutputError
 from ..events import Reporter
 from ..jobs import ExportChanges, ExportNetwork
-from ..jobs.change_words import CHANGE, CHANGES
+from ..jobs.challenges import CHANGE, CHANGES
 from ..networks.line_export import export_layer
 from ..networks.lines import LineFields, read_line_layer
 from ..networks.osm_change import change_lines, meet

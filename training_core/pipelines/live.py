@@ -16,7 +16,7 @@ from ..geodata.grid import grid_of
 from ..geodata.model_input import IMAGE, find_bands, measure_scaling
 from ..geodata.rasters import Image, open_raster
 from ..jobs import Live
-from ..jobs.architectures import AS_BASE
+from ..jobs.recipe import AS_BASE
 from ..live.image_windows import ImageWindows
 from ..live.kept_model import SessionSetup
 from ..live.label_layers import first_labels

@@ -20,7 +20,7 @@ from typing import Optional
 import torch
 
 from ..events import Reporter
-from ..system import allocator, memory, processor
+from ..system import memory, processor
 from . import machine_facts
 from .profile import Limits, Rate
 
@@ -214,7 +214,7 @@ def _bandwidth(
     makers = {name: lambda threads, work=work: [work] for name, work in works.items()}
     rates = measure_rates(makers, counts, limit_s - (time.perf_counter() - began_s), reporter)
     del works, makers
-    allocator.give_free_blocks_back()
+    memory.give_free_blocks_back()
     return rates
 
 

@@ -25,8 +25,7 @@ from ..geodata.model_input import ModelInput
 from ..geodata.rasterize import pixel_window, shapes_on
 from ..geodata.rasters import band_names, open_raster
 from ..geodata.sources import with_sources
-from ..jobs.file_identity import without_options
-from ..jobs.file_systems import impossible_name, same_name
+from ..jobs.file_systems import impossible_name, same_name, without_options
 from ..segmentation.work_plan import fitting
 from .scene_sources import gdal_path
 

@@ -32,8 +32,7 @@ from ..errors import OutputError, without_passwords
 from ..events import Reporter
 from ..geodata.vector_output import CREATION_OPTIONS
 from ..jobs.file_systems import replace
-from ..system.outputs import replaced
-from ..system.staging import StagingFolder, sync
+from ..system.outputs import StagingFolder, replaced, sync
 
 LAYER = "scenes"
 _STYLES = Path(__file__).resolve().parents[2] / "resources" / "styles"

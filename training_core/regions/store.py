@@ -20,7 +20,7 @@ import numpy as np
 from ..errors import OutputError
 from ..jobs.file_systems import replace
 from ..jobs.private_folders import PrivateFolder, remove_leftovers
-from ..system.staging import NO_ROOM, sync, sync_folder
+from ..system.outputs import NO_ROOM, sync, sync_folder
 
 KEY_DIGITS = 24
 _WORK, _PARTIAL, _PREFIX = "work", "partial", "roadseg-"

@@ -1,21 +1,27 @@
-"""Available memory: the limits of the system and of this process' control groups (cgroups).
+"""Memory: how much is available, and whether freed memory stays in the process or goes back to the system.
 
-Scope: bytes. Independent of their use.
+Scope: the limits of the system and of this process' control groups (cgroups); glibc's mallopt and malloc_trim, without
+which nothing happens. Independent of what the memory is for. Imports neither torch nor numpy, since some settings of
+the allocator count only before those are loaded.
 """
 
 from __future__ import annotations
 
+import ctypes
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Optional
 
-import psutil
-
 # Lists the groups of this process, a line `number:controllers:path` for each hierarchy.
 MEMBERSHIP = Path("/proc/self/cgroup")
 # The mount point of the hierarchies: version 2 here, version 1 in a folder for each controller.
 MOUNTS = Path("/sys/fs/cgroup")
+# Size from which `give_large_blocks_back` gives a block back.
+LARGE_BLOCK_BYTES = 1 << 22
+# Parameters of mallopt, from malloc.h.
+_M_TRIM_THRESHOLD, _M_TOP_PAD, _M_MMAP_THRESHOLD, _M_MMAP_MAX, _M_ARENA_MAX = -1, -2, -3, -4, -8
 
 
 @dataclass(frozen=True)
@@ -33,6 +39,8 @@ _V1 = _Files("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_f
 
 def available_bytes() -> int:
     """Return how many bytes this process may still allocate without swapping or being killed (OOM)."""
+    import psutil  # not before the process is prepared, which shall not fail without it
+
     limits = [psutil.virtual_memory().available, control_group_bytes()]
     return min(limit for limit in limits if limit is not None)
 
@@ -80,3 +88,37 @@ def _left_in(folder: Path, files: _Files) -> Optional[int]:
         return max(0, limit - used + int(statistics.get(files.reclaimable, 0)))
     except (OSError, ValueError):
         return None
+
+
+def keep_freed_memory() -> None:
+    """From here on, keep freed memory in the process: no page faults when it is used again."""
+    if _GLIBC is not None:
+        _GLIBC.mallopt(_M_MMAP_MAX, 0)
+        _GLIBC.mallopt(_M_TRIM_THRESHOLD, -1)
+        _GLIBC.mallopt(_M_TOP_PAD, 1 << 28)
+        _GLIBC.mallopt(_M_ARENA_MAX, 1)
+
+
+def give_large_blocks_back() -> None:
+    """From here on, return every large block to the system as soon as it is freed.
+
+    `keep_freed_memory` saves page faults but leaves gaps that no other block fits (fragmentation): with recomputed
+    activations of large chips, as much again as the blocks themselves.
+    """
+    if _GLIBC is not None:
+        _GLIBC.mallopt(_M_MMAP_THRESHOLD, LARGE_BLOCK_BYTES)
+        _GLIBC.mallopt(_M_MMAP_MAX, 1 << 16)
+
+
+def give_free_blocks_back() -> None:
+    """Return all memory that is free in the process at this moment to the system, once."""
+    if _GLIBC is not None:
+        _GLIBC.malloc_trim(0)
+
+
+def _find_glibc() -> Optional[ctypes.CDLL]:
+    library = ctypes.CDLL(None) if sys.platform == "linux" else None
+    return library if hasattr(library, "mallopt") and hasattr(library, "malloc_trim") else None
+
+
+_GLIBC = _find_glibc()

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Optional
 
-from . import allocator, environment
+from . import environment, memory
 
 # Images are read tile by tile, and each part once; GDAL's default is 5 % of all memory.
 GDAL_CACHE_MB = 256
@@ -219,4 +219,4 @@ def prepare_process(threads: int = 0) -> None:
         os.environ.setdefault(variable, value)
     for variable in FOREIGN_DATA:
         os.environ.pop(variable, None)
-    allocator.keep_freed_memory()
+    memory.keep_freed_memory()

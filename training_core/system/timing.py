@@ -6,7 +6,6 @@ Independent of the work in stages and threads.
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -45,11 +44,6 @@ def thread_ids() -> frozenset[int]:
         return frozenset(int(path.name) for path in _TASKS.iterdir())
     except OSError:
         return frozenset()
-
-
-def are_known() -> bool:
-    """Whether the system counts how long a processor has worked on a thread."""
-    return (_TASKS / str(threading.get_native_id()) / "schedstat").exists()
 
 
 def ran_ns(thread: int) -> int:

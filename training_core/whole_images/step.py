@@ -24,7 +24,7 @@ from ..learning.losses import Joint, count_classes, training_loss
 from ..learning.share import ALL, Share
 from ..learning.step import Step, Stopwatch
 from ..models.engines import NativeEngine
-from ..system.allocator import give_free_blocks_back
+from ..system.memory import give_free_blocks_back
 from ..system.prefetch import ahead
 from .precise_sums import PreciseSums
 from .samples import ImageSample

@@ -26,7 +26,7 @@ from qgis.core import (
 )
 from qgis.PyQt.QtCore import QMetaObject, QObject, QTimer, pyqtSignal
 
-from ....training_core.jobs.field_values import METERS, NO, number_in, word_in
+from ....training_core.jobs.fields import METERS, NO, number_in, word_in
 from ...layers.label_layers import AOI, NO_ROAD, ROADS, SURE_FIELD, WIDTH_FIELD
 from ...layers.snapshot import LayerSnapshot
 from ...translation import tr

@@ -22,7 +22,7 @@ from qgis.core import (
 from qgis.PyQt.QtCore import QMetaType
 
 from ....training_core.errors import LayerError, OutputError
-from ....training_core.jobs.change_words import (
+from ....training_core.jobs.challenges import (
     ACCEPTED,
     CHANGE,
     DISPLACED,
@@ -32,7 +32,7 @@ from ....training_core.jobs.change_words import (
     REVIEW,
     verdict_of,
 )
-from ....training_core.jobs.field_values import word_in
+from ....training_core.jobs.fields import word_in
 from ...translation import tr
 
 CHECKED = (NEW, LOST, DISPLACED)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from training_core.jobs.field_names import describe_renamed, stored_names
+from training_core.jobs.fields import describe_renamed, stored_names
 
 
 @pytest.mark.parametrize(

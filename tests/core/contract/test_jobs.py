@@ -13,7 +13,6 @@ import pytest
 from training_core.errors import JobError
 from training_core.jobs import (
     JOBS,
-    OUTPUT_KINDS,
     ExportNetwork,
     ExtractRoads,
     FineTune,
@@ -109,15 +108,6 @@ def refusal(make, *arguments):
     except JobError as error:
         return str(error)
     return ""
-
-
-@EVERY_JOB
-def test_every_field_has_a_label_a_help_and_a_plain_type(job):
-    assert job.title and job.__doc__
-    for field in job.option_fields():
-        assert field.option.label and field.option.help.endswith("."), field.name
-        assert field.item_type in (str, int, float, bool), field.name
-        assert field.option.kind not in OUTPUT_KINDS or field.default == ""
 
 
 @EVERY_JOB

@@ -14,7 +14,7 @@ from training_core.events import Reporter
 from training_core.geodata.fields import check_numbers, numbers_in
 from training_core.geodata.vector_output import write_layers
 from training_core.geodata.vectors import read_layer
-from training_core.jobs.field_values import METERS
+from training_core.jobs.fields import METERS
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,8 @@ from training_core.learning import measuring
 from training_core.learning.measuring import TrialSteps, fit_into_memory, max_bytes, measure_footprint, room_for
 from training_core.models.architectures import Architecture
 from training_core.models.engines import FP32, NativeEngine
-from training_core.system import allocator
+from training_core.profiling.machine_facts import keeps_freed_memory
+from training_core.system.memory import keep_freed_memory
 
 BENCHMARK = Path(__file__).parents[3] / "benchmarks" / "training_memory.py"
 ARCHITECTURE, ENGINE = Architecture(encoder="resnet18"), NativeEngine(FP32)
@@ -79,10 +80,10 @@ def test_the_estimate_is_near_the_measured_peak():
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="needs glibc")
 def test_measuring_does_not_change_how_memory_is_allocated():
-    allocator.keep_freed_memory()
-    assert allocator.keeps_freed_memory()
+    keep_freed_memory()
+    assert keeps_freed_memory()
     measure_footprint(Architecture(encoder="resnet18"), NativeEngine(FP32), FineTune(accumulation=2), True)
-    assert allocator.keeps_freed_memory()
+    assert keeps_freed_memory()
 
 
 @pytest.mark.slow

@@ -9,7 +9,7 @@ import pytest
 import rasterio
 from shapely.geometry import LineString, box
 
-from tests.core.support.live_worker import LiveWorker
+from tests.core.support.worker_process import LiveWorker
 from training_core import events
 from training_core.events import Reporter
 from training_core.jobs import Evaluate, Live, MakeScene
@@ -116,7 +116,7 @@ def test_a_person_draws_erases_pauses_keeps_and_goes_on_after_a_crash(scene, tmp
             time.sleep(0.2)
         time.sleep(6)  # labels are written every few seconds
         worker.process.kill()
-        assert worker.end() != 0
+        assert worker.end()[0] != 0
 
     with LiveWorker(job, tmp_path) as worker:
         worker.send("view", extent=extent_of(raster))
@@ -125,7 +125,7 @@ def test_a_person_draws_erases_pauses_keeps_and_goes_on_after_a_crash(scene, tmp
         assert not worker.all_of(events.Warning)
         worker.process.stdin.close()
         result = worker.wait_for(events.Result).result
-        assert worker.end() == 0 and result["step"] >= again.step
+        assert worker.end()[0] == 0 and result["step"] >= again.step
 
     scored = geopandas.GeoDataFrame(geometry=[box(*extent_of(raster))], crs=truth.crs)
     scored.to_file(tmp_path / "area.gpkg")

@@ -16,7 +16,7 @@ from training_core.errors import JobError, ModelFileError
 from training_core.events import Reporter
 from training_core.geodata.rasters import Band
 from training_core.jobs import StepOptions
-from training_core.jobs.architectures import (
+from training_core.jobs.recipe import (
     ARCHITECTURES,
     AS_BASE,
     EFFICIENTNET,

@@ -15,7 +15,7 @@ from training_core.events import Reporter, Warning
 from training_core.geodata.rasters import Band
 from training_core.geodata.road_classes import RoadClass
 from training_core.jobs import ExportModel, FineTune
-from training_core.jobs.architectures import EFFICIENTNET
+from training_core.jobs.recipe import EFFICIENTNET
 from training_core.models.architectures import Architecture, build_network
 from training_core.models.engines import FP32, NativeEngine
 from training_core.models.loading import load_model, load_network

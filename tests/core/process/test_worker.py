@@ -3,7 +3,6 @@
 import errno
 import json
 import os
-import queue
 import signal
 import subprocess
 import sys
@@ -16,81 +15,22 @@ import pytest
 from tests.core.support.actor import Act, Listen
 from tests.core.support.rasters import write_raster
 from tests.core.support.systems import make_pipe, needs_linux, needs_posix
+from tests.core.support.worker_process import ROOT, WorkerProcess, job_file
 from training_core import events, worker
 from training_core.errors import LabelError
 from training_core.jobs import Segment, Vectorize
 
-ROOT = Path(__file__).parents[3]
 ACTOR = str(Path(__file__).parents[1] / "support" / "actor.py")
 
 
-class Process:
-    """A worker under way: its events as they come, and its standard input to close."""
-
-    def __init__(self, *arguments, script=(ACTOR,), **options):
-        self.process = subprocess.Popen(
-            [sys.executable, *script, *map(str, arguments)],
-            cwd=ROOT,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            **options,
-        )
-        self.lines, self._errors = [], []
-        self._coming = queue.Queue()
-        self._readers = [threading.Thread(target=self._read_out), threading.Thread(target=self._read_err)]
-        for reader in self._readers:
-            reader.start()
-
-    def _read_out(self):
-        for line in self.process.stdout:
-            self.lines.append(line.decode("utf-8"))
-            self._coming.put(events.decode(self.lines[-1]))
-        self._coming.put(None)
-
-    def _read_err(self):
-        self._errors.extend(self.process.stderr)
-
-    def wait_for(self, kind, timeout_s=60):
-        """Return the next event of a kind."""
-        deadline = time.monotonic() + timeout_s
-        while True:
-            event = self._coming.get(timeout=deadline - time.monotonic())
-            assert event is not None, f"the worker ended before it told any {kind.kind}: {self.errors}"
-            if isinstance(event, kind):
-                return event
-
-    def close_input(self):
-        self.process.stdin.close()
-
-    def end(self, timeout_s=60):
-        """Wait for the end; return the exit status and the events."""
-        try:
-            status = self.process.wait(timeout_s)
-        finally:
-            self.process.kill()
-            for reader in self._readers:
-                reader.join()
-            if not self.process.stdin.closed:
-                self.process.stdin.close()
-        told = [events.decode(line) for line in self.lines]
-        assert None not in told, self.lines
-        assert not any(isinstance(event, (events.Result, events.Error)) for event in told[:-1])
-        return status, told
-
-    @property
-    def errors(self):
-        return b"".join(self._errors).decode("utf-8", "replace")
-
-
-def job_file(folder, job):
-    path = folder / "job.json"
-    path.write_text(job.to_json(), encoding="utf-8")
-    return path
-
-
 def play(folder, part, output="", **options):
-    return Process("run", job_file(folder, Act(part=part, output=str(output))), **options)
+    return WorkerProcess("run", job_file(folder, Act(part=part, output=str(output))), script=(ACTOR,), **options)
+
+
+def start(path, **streams):
+    """Start the worker of a job file whose pipes nobody reads."""
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL, **streams}
+    return subprocess.Popen([sys.executable, ACTOR, "run", str(path)], cwd=ROOT, **pipes)
 
 
 def files(folder):
@@ -100,7 +40,7 @@ def files(folder):
 def test_a_job_ends_in_its_result_and_leaves_its_outputs(tmp_path):
     mask = write_raster(tmp_path / "mask.tif", [[0] * 90] * 40 + [[1] * 90] * 10 + [[0] * 90] * 40)
     job = Vectorize(raster=mask, roads=str(tmp_path / "Straße नेपाल 1.gpkg"))
-    process = Process("run", job_file(tmp_path, job), script=("-m", "training_core"))
+    process = WorkerProcess("run", job_file(tmp_path, job))
     status, told = process.end()
     assert status == 0, process.errors
     assert isinstance(told[-1], events.Result)
@@ -163,7 +103,7 @@ def test_a_segmentation_under_way_is_stopped_by_its_client(town, planted, tmp_pa
     outputs = {"mask": str(tmp_path / "mask.tif"), "probability": str(tmp_path / "probability.tif")}
     many = {"tile_px": 32, "halo": "0", "test_time_augmentation": True}
     job = Segment(raster=town.raster, model=planted, engine="native", threads=1, **many, **outputs)
-    process = Process("run", job_file(tmp_path, job), script=("-m", "training_core"))
+    process = WorkerProcess("run", job_file(tmp_path, job))
     process.wait_for(events.Progress)
     assert len(list(tmp_path.rglob("*.draft"))) == 2
     process.close_input()
@@ -175,7 +115,7 @@ def test_a_segmentation_under_way_is_stopped_by_its_client(town, planted, tmp_pa
 
 @pytest.mark.parametrize("keep_best", [True, False])
 def test_a_stopped_job_has_the_time_to_finish_only_where_it_keeps_its_best(tmp_path, keep_best):
-    process = Process("run", job_file(tmp_path, Act(part="finish", keep_best=keep_best)))
+    process = WorkerProcess("run", job_file(tmp_path, Act(part="finish", keep_best=keep_best)), script=(ACTOR,))
     process.wait_for(events.Progress)
     process.close_input()
     status, told = process.end(20)
@@ -184,7 +124,7 @@ def test_a_stopped_job_has_the_time_to_finish_only_where_it_keeps_its_best(tmp_p
 
 
 def test_a_job_that_takes_commands_hears_them_and_has_the_time_to_finish_when_they_end(tmp_path):
-    process = Process("run", job_file(tmp_path, Listen()))
+    process = WorkerProcess("run", job_file(tmp_path, Listen()), script=(ACTOR,))
     process.wait_for(events.Progress)
     process.process.stdin.write("one\n\nStraße नेपाल\nthree without an end".encode())
     process.close_input()
@@ -199,13 +139,7 @@ def test_a_client_that_dies_stops_its_worker(tmp_path):
     reading, writing = os.pipe()
     client = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"], pass_fds=[writing])
     os.close(writing)
-    running = subprocess.Popen(
-        [sys.executable, ACTOR, "run", str(job_file(tmp_path, Act(part="work", output=str(tmp_path / "out.tif"))))],
-        cwd=ROOT,
-        stdin=reading,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-    )
+    running = start(job_file(tmp_path, Act(part="work", output=str(tmp_path / "out.tif"))), stdin=reading)
     os.close(reading)
     assert any(b"Working" in line for line in running.stdout)
     client.kill()
@@ -307,7 +241,7 @@ def test_a_bad_job_file_is_told_as_an_event(tmp_path, content, words):
     path = tmp_path / "job.json"
     if content is not None:
         path.write_bytes(content)
-    process = Process("run", path)
+    process = WorkerProcess("run", path, script=(ACTOR,))
     status, told = process.end()
     assert status == 1
     assert len(told) == 1 and told[0].code == "job" and words in told[0].message
@@ -325,7 +259,7 @@ def test_what_cannot_be_a_job_file_is_told_as_an_event(tmp_path, kind):
     elif kind == "huge":
         path.touch()
         os.truncate(path, 1 << 34)
-    status, told = Process("run", path).end()
+    status, told = WorkerProcess("run", path, script=(ACTOR,)).end()
     assert status == 1 and told[-1].code == "job" and told[-1].remedy and str(path) in told[-1].message
     assert ("too large" if kind == "huge" else "not a regular file") in told[-1].message
 
@@ -342,10 +276,7 @@ def test_the_process_is_set_up_before_anything_computes_and_leads_its_group_or_s
 @needs_posix
 def test_a_worker_whose_reader_has_gone_stops_says_so_and_leaves_nothing(tmp_path):
     path = job_file(tmp_path, Act(part="work", output=str(tmp_path / "out.tif")))
-    running = subprocess.Popen(
-        [sys.executable, ACTOR, "run", str(path)],
-        cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+    running = start(path, stderr=subprocess.PIPE, text=True)
     running.stdout.close()
     error = running.stderr.read()
     assert running.wait(60) == 1
@@ -386,10 +317,7 @@ def test_a_worker_without_standard_output_does_not_begin(tmp_path, closed):
 
 def test_a_client_that_stops_reading_and_leaves_does_not_keep_the_worker_alive(tmp_path):
     path = job_file(tmp_path, Act(part="flood"))
-    running = subprocess.Popen(
-        [sys.executable, ACTOR, "run", str(path)],
-        cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-    )  # fmt: skip
+    running = start(path)
     running.stdout.read(1)
     running.stdin.close()
     try:

@@ -1,7 +1,12 @@
-import psutil
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
-from training_core.system.memory import available_bytes, control_group_bytes
+from training_core.system.memory import control_group_bytes
+
+ROOT = Path(__file__).parents[3]
 
 
 def group(folder, version, limit, used, reclaimable):
@@ -57,5 +62,10 @@ def test_without_a_limit_or_one_that_can_be_read_there_is_none(tmp_path, member)
     assert control_group_bytes(member("0::/", "nonsense"), tmp_path / "fs") is None
 
 
-def test_what_is_available_is_some_of_the_memory():
-    assert 0 < available_bytes() <= psutil.virtual_memory().total
+@pytest.mark.skipif(sys.platform != "linux", reason="needs glibc")
+@pytest.mark.parametrize(("preparation", "expected"), [("", "False"), ("memory.keep_freed_memory()", "True")])
+def test_whether_freed_memory_is_kept_is_seen(preparation, expected):
+    asked = "from training_core.profiling import machine_facts; print(machine_facts.keeps_freed_memory())"
+    code = f"from training_core.system import memory\n{preparation}\n{asked}"
+    ran = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, env={}, check=True)
+    assert ran.stdout.strip() == expected

@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.core.support.rasters import files
 from tests.core.support.systems import needs_linux, needs_posix
 from training_core.errors import OutputError
 from training_core.jobs import file_systems, private_folders
-from training_core.jobs.file_identity import files_in
+from training_core.jobs.file_systems import files_in
 from training_core.system.outputs import Outputs, replaced
 
 ROOT = Path(__file__).parents[3]
@@ -21,10 +22,6 @@ NAMES = [
     "roads.gpkg", "town map.tif", "Straße नेपाल.tif", "image [1].tif", "a*b?.tif", "no suffix", "two.dots.tif",
     ".hidden", "a" * 251 + ".tif", "a." + "b" * 253,
 ]  # fmt: skip
-
-
-def files(folder):
-    return sorted(path.name for path in folder.rglob("*") if path.is_file())
 
 
 class Failure(Exception):

@@ -1,16 +1,28 @@
-"""Names by which formats store fields: none taken, none twice in another case, none too long.
+"""Fields of layers: names by which formats store them, and values as people write them.
 
-Scope: names alone, so that the core and QGIS' writers rename alike. Independent of tables and formats.
+Names are never taken, never twice in another case, never too long, so that the core and QGIS' writers rename alike.
+Values are words such as yes and no, and numbers such as 12.5 or, with a comma, 12,5. Scope: one name or value; standard
+library only. Independent of tables and formats.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import count
+from types import MappingProxyType
 from typing import Optional
 
 # A GeoPackage's primary key and geometry, and the geometry of a table in memory.
 TAKEN = ("fid", "geom", "geometry")
+YES = ("yes", "y", "true", "t", "1")
+NO = ("no", "n", "false", "f", "0")
+NO_UNITS: Mapping[str, float] = MappingProxyType({})
+# Units that may follow a length, in meters.
+METERS: Mapping[str, float] = MappingProxyType({"m": 1.0, "ft": 0.3048, "'": 0.3048})
+# Without separators of thousands, so that 1,234 has one meaning.
+_NUMBER = re.compile(r"([+-]?(?:\d+(?:[.,]\d*)?|[.,]\d+)(?:[eE][+-]?\d+)?)\s*(\D*)")
 
 
 def stored_names(names: Sequence[str], taken: Iterable[str] = TAKEN, max_bytes: Optional[int] = None) -> dict[str, str]:
@@ -42,3 +54,16 @@ def _cut(name: str, max_bytes: Optional[int], reserved_bytes: int = 0) -> str:
 def describe_renamed(stored: dict[str, str]) -> str:
     """Return which fields have another name, as `geom: geom_2, Name: Name_2`; empty if none has."""
     return ", ".join(f"{name}: {other}" for name, other in stored.items() if name != other)
+
+
+def word_in(value: object) -> str:
+    """Return a value as a word in lower case; None is an empty one."""
+    # Whole numbers are read as floats where others are missing.
+    return "" if value is None else str(value).strip().lower().removesuffix(".0")
+
+
+def number_in(value: object, units: Mapping[str, float] = NO_UNITS) -> float:
+    """Return the number in a value such as ` 12,5 m`; NaN if it is something else, or has another unit."""
+    found = _NUMBER.fullmatch(str(value).strip())
+    factor = {"": 1.0, **units}.get(found[2]) if found else None
+    return math.nan if found is None or factor is None else float(found[1].replace(",", ".")) * factor
