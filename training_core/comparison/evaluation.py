@@ -27,9 +27,8 @@ from ..geodata.sources import source_name
 from ..geodata.tiling import tile_grid
 from ..jobs import Evaluate
 from ..labels.drawing import Truth, read_truth
-from ..labels.image_summary import ImageSummary, road_share
 from ..labels.label_raster import Labels
-from ..labels.labeled_images import without_labels
+from ..labels.labeled_images import ImageSummary, road_share, without_labels
 from ..models.loading import load_model
 from ..segmentation.image_threshold import spread
 from ..segmentation.inference import Predictor, predict_tiles

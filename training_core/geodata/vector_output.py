@@ -95,23 +95,32 @@ def write_in_parts(path: str | Path, name: str, parts: Iterable[geopandas.GeoDat
     There is at least one part. All have the same columns and CRS, and some may be empty. Raises OutputError as for
     `write_layers`.
     """
-    path, count, extents, empty = Path(path), 0, [], None
+    path, count, extents = Path(path), 0, []
     with _writing(path, 1) as driver:
         if driver == "GeoParquet":
             _write_geoparquet(path, parts, geometry_type)
             return
-        for part in parts:
-            if not len(part):
-                empty = part  # of a layer without features some formats keep no fields, to which none could be appended
-                continue
+        for part in _filled(parts):
             written = _write(path, name, part, driver, geometry_type, append=count > 0)
             count += written.count
             extents += [] if written.extent is None else [written.extent]
-        if not count:
-            _write(path, name, empty, driver, geometry_type, append=False)
     every = np.array(extents)
     extent = np.concatenate([every[:, :2].min(axis=0), every[:, 2:].max(axis=0)]) if extents else None
     check_written(path, driver, {name: Written(count, extent)})
+
+
+def _filled(parts: Iterable[geopandas.GeoDataFrame]) -> Iterator[geopandas.GeoDataFrame]:
+    """Yield the parts that have features; the last one if none has any.
+
+    Some formats keep no fields of a layer without features, so that nothing could be appended to it.
+    """
+    part, is_any = None, False
+    for part in parts:
+        if len(part):
+            is_any = True
+            yield part
+    if not is_any:
+        yield part
 
 
 @contextmanager
@@ -217,33 +226,22 @@ def require_pyarrow(path: str) -> None:
         )
 
 
-def _write_geoparquet(path: Path, parts: Iterable[geopandas.GeoDataFrame], geometry_type: str) -> int:
-    """Write parts of a layer, replacing a file, and return the number of features.
-
-    There is at least one part. All have the same columns and CRS, and some may be empty. `geometry_type` is
-    `LineString` or the like. Raises OSError if the file cannot be written. Raises OutputError if it is not complete
-    when it is read back.
-    """
+def _write_geoparquet(path: Path, parts: Iterable[geopandas.GeoDataFrame], geometry_type: str) -> None:
+    """Write parts of a layer as `write_in_parts` does; raise OSError if the file cannot be written."""
     from pyarrow import parquet
 
-    count, writer, empty = 0, None, None
+    count, writer = 0, None
     try:
-        for part in parts:
-            if not len(part):
-                empty = part
-                continue
+        for part in _filled(parts):
             table = _table(part, geometry_type)
             writer = writer or parquet.ParquetWriter(path, table.schema, compression="zstd")
             writer.write_table(table.cast(writer.schema))
             count += len(part)
-        if writer is None:
-            parquet.write_table(_table(empty, geometry_type), path, compression="zstd")
     finally:
         if writer is not None:
             writer.close()
     if parquet.read_metadata(path).num_rows != count:
         raise OutputError.incomplete(path)
-    return count
 
 
 def _table(part: geopandas.GeoDataFrame, geometry_type: str) -> Any:

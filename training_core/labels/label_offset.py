@@ -117,6 +117,7 @@ def _find_shift(
     if not np.isfinite(determination).any():
         return None
     best = np.unravel_index(np.nanargmax(determination), determination.shape)
+    # The best shift competes with those too small to count, and with those of other places.
     is_near_zero = np.hypot(east_m, north_m) <= min_offset_m
     is_elsewhere = np.hypot(east_m - east_m[best], north_m - north_m[best]) > tolerance_m
     without, rival = (np.nanmax(determination[where], initial=0) for where in (is_near_zero, is_elsewhere))
@@ -175,6 +176,7 @@ def _average(
     coverage = average(known)
     chosen = np.unique(np.linspace(0, len(image.bands) - 1, MAX_BANDS).round().astype(int))
     values = np.stack([average(np.where(known, image.values[(band, *window)], 0)) for band in chosen])
+    # Means over the pixels with data alone; a cell has data, is road or labeled if most of it is.
     return (
         values / np.maximum(coverage, 1e-6),
         coverage > 0.5,

@@ -159,45 +159,32 @@ def patches_of(blocks: Blocks) -> Patches:
     )
 
 
-@dataclass(frozen=True)
-class Places:
-    """Candidates for selection: positions in a plane, `at_m`, (n, 2), float64.
-
-    Their `cells`, (n, 2), int64, are columns and rows in a lattice, which decide which places overlap. A place with a
-    score, (n,), float64, of 0 is not chosen. `distance_m`, (n,), float64, is that to the nearest place taken earlier;
-    infinite without one.
-    """
-
-    at_m: np.ndarray
-    cells: np.ndarray
-    score: np.ndarray
-    distance_m: np.ndarray
-
-
 def choose_spread(
-    places: Places, reach: int, count: int, spacing_m: float, spread: float, reporter: Reporter
+    patches: Patches, at_m: np.ndarray, distance_m: np.ndarray, spacing_m: float, job: SuggestLabels, reporter: Reporter
 ) -> np.ndarray:
-    """Choose places greedily by score, penalizing those close to places taken before; return indexes, (k,), int64.
+    """Choose patches greedily by score, penalizing those close to places taken before; return indexes, (k,), int64.
+
+    Their centers, `at_m`, are (n, 2), float64, in a plane. `distance_m`, (n,), float64, is that to the nearest label,
+    infinite without one. A patch with a score of 0 is not chosen.
 
     Each choice maximizes score · (1 - spread + spread · min(1, distance / spacing)), with the distance to the nearest
-    place taken before. The spread is from 0, where the score alone decides, to 1. Among places of equal score the
+    patch or label. The spread is from 0, where the score alone decides, to 1. Among patches of equal score the
     farthest is next, up to the spacing. But for that bound, it is the greedy k-center of Gonzalez, "Clustering to
     minimize the maximum intercluster distance", Theoretical Computer Science 38 (1985). Sener and Savarese, "Active
-    learning for convolutional neural networks: a core-set approach", ICLR 2018, choose by it what to label. Places
-    overlap, so that only one is chosen, if their cells differ by less than `reach` in column and in row.
+    learning for convolutional neural networks: a core-set approach", ICLR 2018, choose by it what to label.
     """
-    score, distance_m = places.score.copy(), places.distance_m.copy()
+    score = patches.score
     chosen: list[int] = []
-    while len(chosen) < count and len(score):
+    while len(chosen) < job.count and len(score):
         reporter.check_cancelled()
-        gain = score * (1 - spread + spread * np.minimum(1, distance_m / spacing_m))
+        gain = score * (1 - job.spread + job.spread * np.minimum(1, distance_m / spacing_m))
         best = int(np.argmax(gain))
         if not gain[best] > 0:
             break
         chosen.append(best)
-        # Places that overlap the chosen one drop out; all others lose by how near it is.
-        score[(np.abs(places.cells - places.cells[best]) < reach).all(axis=1)] = 0
-        distance_m = np.minimum(distance_m, np.hypot(*(places.at_m - places.at_m[best]).T))
+        # Patches that overlap the chosen one drop out; all others lose by how near it is.
+        score[(np.abs(patches.cells - patches.cells[best]) < BLOCKS_A_SIDE).all(axis=1)] = 0
+        distance_m = np.minimum(distance_m, np.hypot(*(at_m - at_m[best]).T))
     return np.array(chosen, dtype=np.int64)
 
 
@@ -209,10 +196,9 @@ def suggest(
     They are polygons with `rank` from 1, `uncertainty` in bits and `road_share`, the expected fraction of road.
     """
     at_m = _on_ground(patches.windows[:, :2] + patches.windows[:, 2:] / 2, grid)
-    places = Places(at_m, patches.cells, patches.score, _distance_from_labels(at_m, blocks, grid))
     area_m2 = blocks.known_px.sum() * grid.resolution_m**2
     spacing_m = math.sqrt(area_m2 / job.count)
-    chosen = choose_spread(places, BLOCKS_A_SIDE, job.count, spacing_m, job.spread, reporter)
+    chosen = choose_spread(patches, at_m, _distance_from_labels(at_m, blocks, grid), spacing_m, job, reporter)
     columns = {
         "rank": np.arange(1, len(chosen) + 1),
         "uncertainty": patches.uncertainty[chosen],

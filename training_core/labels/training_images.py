@@ -1,15 +1,15 @@
 """Images to train on: read at the resolution of the base model, with their labels, a part of which is held out.
 
-Scope: the steps from files to labeled images, and the split into training and validation by square blocks. Independent
-of models.
+Scope: the steps from files to labeled images, the split into training and validation by square blocks, and which of
+many images are at hand for a batch. Independent of models.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Optional
+from typing import Generic, Optional, TypeVar
 
 import numpy as np
 
@@ -46,6 +46,10 @@ _BLOCK_PX = 256
 EDGE_M = 0.5
 # Smaller blocks are correlated with their neighbors. With few blocks, chance decides how much road each side gets.
 MIN_BLOCK_PX, DRAWS = 32, 16
+# Items at hand, and batches after which the oldest of them gives its place to another one.
+ITEMS_AT_HAND, BATCHES_PER_EXCHANGE = 8, 4
+_Part = TypeVar("_Part")
+_Item = TypeVar("_Item")
 
 
 @dataclass(frozen=True)
@@ -204,3 +208,36 @@ def _choose(counts: np.ndarray, fraction: float, rng: np.random.Generator) -> np
         held = [abs(counts[draw].sum() / counts.sum() - fraction) for draw in draws]
         chosen[draws[int(np.argmin(held))]] = True
     return chosen
+
+
+class ShuffleBuffer(Generic[_Part, _Item]):
+    """A few of many items in memory at a time, exchanged one by one, so that memory does not grow.
+
+    Which items are at hand depends on the seed and the batch's number alone. Their order is drawn anew once each has
+    had its turn. There is at least one part. `read` returns the item of a part, or None where there is none.
+    """
+
+    def __init__(self, parts: Sequence[_Part], read: Callable[[_Part], Optional[_Item]], seed: int) -> None:
+        self._parts, self._read, self._seed = parts, read, seed
+        self._at_hand: dict[int, Optional[_Item]] = {}
+
+    def weight(self, batch: int) -> float:
+        """Return how many parts each of those read for a batch stands for."""
+        return len(self._parts) / len(self._turns(batch))
+
+    def at_hand(self, batch: int) -> list[_Item]:
+        """Return the items at hand for a batch, the oldest first; those not in memory are read."""
+        self._at_hand = {
+            turn: self._at_hand[turn] if turn in self._at_hand else self._read(self._part(turn))
+            for turn in self._turns(batch)
+        }
+        return [item for item in self._at_hand.values() if item is not None]
+
+    def _turns(self, batch: int) -> range:
+        newest = batch // BATCHES_PER_EXCHANGE
+        # The first batch waits for a single part.
+        return range(max(0, newest + 1 - min(ITEMS_AT_HAND, len(self._parts))), newest + 1)
+
+    def _part(self, turn: int) -> _Part:
+        number, place = divmod(turn, len(self._parts))
+        return self._parts[np.random.default_rng([self._seed, number]).permutation(len(self._parts))[place]]

@@ -16,7 +16,7 @@ import numpy as np
 from ..geodata.pixel_codes import IGNORE, ROAD
 from ..geodata.rasters import Band
 from ..labels.labeled_images import LabeledImage
-from ..labels.shuffle_buffer import ShuffleBuffer
+from ..labels.training_images import ShuffleBuffer
 from ..segmentation.inference import turned
 from ..system.large_arrays import strips
 from ..system.prefetch import ahead

@@ -13,8 +13,7 @@ from torch import nn
 
 from ..jobs import FineTune
 from ..labels.labeled_images import ImagePart, LabeledImage
-from ..labels.shuffle_buffer import ShuffleBuffer
-from ..labels.training_images import TrainingImages
+from ..labels.training_images import ShuffleBuffer, TrainingImages
 from ..models.architectures import Architecture
 from ..models.engines import NativeEngine
 from .chips import ChipSampler, ChipSource, chips_of, prefetch, source_of

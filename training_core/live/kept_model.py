@@ -17,7 +17,7 @@ from ..geodata.rasters import Band
 from ..geodata.sources import source_name, with_sources
 from ..geodata.vector_output import write_layers
 from ..jobs import Live
-from ..labels.image_summary import ImageSummary
+from ..labels.labeled_images import ImageSummary
 from ..learning.history import Trained, best_at_threshold
 from ..models.base_model import BaseModel
 from ..models.engines import NativeEngine

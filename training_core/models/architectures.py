@@ -37,7 +37,8 @@ _HEAD = "segmentation_head.0"
 class Encoder:
     """The names by which the library knows an encoder and its layers.
 
-    Each module of `stages` halves the resolution. `first` is the convolution that sees the image.
+    Each of `stages` halves the resolution. Its modules that are no sequence of blocks, such as pooling, belong to the
+    block after them, or are the last of their stage. `first` is the convolution that sees the image.
     """
 
     library_name: str
@@ -46,7 +47,8 @@ class Encoder:
     normalization: str
 
 
-_RESNET_STAGES = (("conv1", "bn1"), ("layer1",), ("layer2",), ("layer3",), ("layer4",))
+_RESNET_STAGES = (("conv1", "bn1", "relu"), ("maxpool", "layer1"), ("layer2",), ("layer3",), ("layer4",))
+_WITHOUT_WEIGHTS = ("relu", "maxpool")
 _KNOWN = {
     **{name: Encoder(name, _RESNET_STAGES, "conv1", "bn1") for name in RESNETS},
     EFFICIENTNET: Encoder(
@@ -117,7 +119,11 @@ class Architecture:
         (benchmarks/README.md). Keeping more than these would leave little gain in speed.
         """
         stages = [
-            tuple(f"encoder/{name}" if self.encoder in RESNETS else name.removeprefix("model.") for name in stage)
+            tuple(
+                f"encoder/{name}" if self.encoder in RESNETS else name.removeprefix("model.")
+                for name in stage
+                if name not in _WITHOUT_WEIGHTS
+            )
             for stage in _KNOWN[self.encoder].stages
         ]
         blocks = {UNET: "decoder/blocks.{}", UNET_PLUS_PLUS: "decoder/blocks.x_0_{}"}.get(self.name)
@@ -233,11 +239,15 @@ def _build_without_memory(architecture: Architecture) -> nn.Module:
         return build_network(architecture)
 
 
+def stage_names(model: nn.Module) -> tuple[tuple[str, ...], ...]:
+    """Return the names within the encoder of the modules of its five stages, each of which halves the resolution."""
+    names = {name for name, _ in model.encoder.named_modules()}
+    return next(each.stages for each in _KNOWN.values() if names.issuperset(sum(each.stages, ())))
+
+
 def encoder_stages(model: nn.Module) -> list[tuple[nn.Module, ...]]:
-    """Return the layers of the encoder's five stages, each of which halves the resolution."""
-    encoder, names = model.encoder, {name for name, _ in model.encoder.named_modules()}
-    stages = next(each.stages for each in _KNOWN.values() if names.issuperset(sum(each.stages, ())))
-    return [tuple(map(encoder.get_submodule, stage)) for stage in stages]
+    """Return the modules of the encoder's five stages; see `stage_names`."""
+    return [tuple(map(model.encoder.get_submodule, stage)) for stage in stage_names(model)]
 
 
 def freeze_stages(model: nn.Module, count: int) -> None:

@@ -47,19 +47,10 @@ class DecoderBlock(nn.Module):
         # A convolution of concatenated features is the sum of one convolution for each part. Filters are split, not
         # sliced: the gradients of slices are as large as all filters, and mostly zeros to be added up.
         filters, skip_filters = first.weight.split([features.shape[1], first.in_channels - features.shape[1]], dim=1)
-        upsampled = convolve_repeated(features, filters)
+        upsampled = functional.conv_transpose2d(features, repeated_filters(filters), stride=2, padding=1)
         if skip_filters.shape[1]:
             upsampled = upsampled + functional.conv2d(skip_connection, skip_filters, padding=1)
         return self.conv2(activate(normalize(upsampled)))
-
-
-def convolve_repeated(features: Tensor, filters: Tensor) -> Tensor:
-    """Return the 3 x 3 convolution, padded by 1, of features upsampled by 2 (nearest).
-
-    All are float32 or bfloat16. Features are (batch, in, height, width), filters (out, in, 3, 3), and the result
-    (batch, out, 2 height, 2 width).
-    """
-    return functional.conv_transpose2d(features, repeated_filters(filters), stride=2, padding=1)
 
 
 def repeated_filters(filters: Tensor) -> Tensor:

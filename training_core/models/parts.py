@@ -12,16 +12,8 @@ from dataclasses import dataclass
 
 from torch import nn
 
-# Modules of the encoder by level, each of which halves the resolution. Those that are no sequence of blocks, such as
-# pooling, belong to the part after them, or are the last one of their level.
-_RESNET = (("conv1", "bn1", "relu"), ("maxpool", "layer1"), ("layer2",), ("layer3",), ("layer4",))
-_EFFICIENTNET = (
-    ("model.conv_stem", "model.bn1", "model.blocks.0"),
-    ("model.blocks.1",),
-    ("model.blocks.2",),
-    ("model.blocks.3", "model.blocks.4"),
-    ("model.blocks.5", "model.blocks.6"),
-)
+from .architectures import stage_names
+
 HEAD = "segmentation_head"
 
 
@@ -39,10 +31,10 @@ class Part:
 def encoder_parts(model: nn.Module) -> list[Part]:
     """Return the parts of the encoder of a U-Net, as `build_network` returns it, in the order in which they compute."""
     parts: list[Part] = []
-    for number, level in enumerate(_levels(model)):
+    for number, stage in enumerate(stage_names(model)):
         waiting: tuple[str, ...] = ()
         begins = number > 0
-        for name in level:
+        for name in stage:
             module = model.encoder.get_submodule(name)
             if not isinstance(module, nn.Sequential) or not len(module):
                 waiting += (f"encoder.{name}",)
@@ -62,8 +54,4 @@ def parts_of(model: nn.Module) -> list[Part]:
 
 def encoder_modules(model: nn.Module) -> list[str]:
     """Return the names of the modules of which stages of the encoder are made, such as `encoder.layer1`."""
-    return [f"encoder.{name}" for level in _levels(model) for name in level]
-
-
-def _levels(model: nn.Module) -> tuple[tuple[str, ...], ...]:
-    return _RESNET if hasattr(model.encoder, "layer1") else _EFFICIENTNET
+    return [f"encoder.{name}" for stage in stage_names(model) for name in stage]

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ..jobs import Evaluate
-from ..labels.image_summary import ImageSummary
+from ..labels.labeled_images import ImageSummary
 from ..models.model_card import ModelCard
 from ..segmentation.pixel_metrics import Confusion, GroundScores, Scores
 from .charts import precision_recall_chart, sweep_chart

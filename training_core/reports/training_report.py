@@ -14,7 +14,7 @@ import numpy as np
 
 from ..comparison.panels import Panel
 from ..jobs import FineTune
-from ..labels.image_summary import ImageSummary, summary_of
+from ..labels.labeled_images import ImageSummary, summary_of
 from ..learning.setup import Setup
 from ..learning.training_loop import Training
 from ..segmentation.pixel_metrics import Scores

@@ -72,11 +72,13 @@ def chosen_threshold(counts: np.ndarray) -> Optional[float]:
     counts : ndarray (255,), int64
         Pixels by bytes of probability.
     """
+    # Pixels that reach each threshold, and how many of them are expected to be road.
     pixels = counts[::-1].cumsum()[::-1]
     road = (counts * np.arange(len(counts)) / CERTAIN)[::-1].cumsum()[::-1]
     f1 = 2 * road / np.maximum(pixels + road[0], 1)
     level = int(f1.argmax())
     if f1[level] >= _SOME_F1:
+        # The highest threshold that so many pixels reach, if it is below the one with the best F1.
         usual = _USUAL_ROAD * pixels[0]
         wanted = min(road[0], usual) if f1[level] >= _SURE_F1 else usual
         level = min(level, int(np.flatnonzero(pixels >= wanted)[-1]))

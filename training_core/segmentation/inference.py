@@ -60,13 +60,11 @@ class Predictor:
         The (batch, bands, height, width) float32 images come from `to_model_input`. Channels are the probability of
         road and then of each class if there is road.
         """
-        predictions = (turned_back(self._computed(turned(images, symmetry)), symmetry) for symmetry in self.symmetries)
+        # Each symmetry's prediction is turned back onto the image before they are averaged.
+        views = ((each, torch.from_numpy(np.ascontiguousarray(turned(images, each)))) for each in self.symmetries)
+        predictions = (turned_back(self.engine.probability(self.model, view).numpy(), each) for each, view in views)
         total = functools.reduce(np.add, predictions)
         return total / len(self.symmetries) if len(self.symmetries) > 1 else total
-
-    def _computed(self, images: np.ndarray) -> np.ndarray:
-        batch = torch.from_numpy(np.ascontiguousarray(images))
-        return self.engine.probability(self.model, batch).numpy()
 
 
 def require_numbers(prediction: np.ndarray, model: str, image: str = "") -> None:

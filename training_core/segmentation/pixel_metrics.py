@@ -110,6 +110,7 @@ class Confusion:
 
     def sweep(self) -> list[Scores]:
         """Return the scores at each of `thresholds`."""
+        # Sums from each byte of probability up: the pixels that reach it as a threshold.
         hits = self._road[::-1].cumsum()[::-1]
         false_alarms = self._other[::-1].cumsum()[::-1]
         misses = self._road.sum() - hits

@@ -31,12 +31,6 @@ def test_a_pixel_is_measured_on_the_ground(crs, transform, tolerance):
     assert grid(crs, transform).pixel_m == pytest.approx((0.5, 0.5), rel=tolerance)
 
 
-def test_degrees_of_longitude_shrink_with_latitude():
-    x_m, y_m = grid(WGS84, Affine(1e-5, 0, 10, 0, -1e-5, 60.004)).pixel_m
-    assert x_m == pytest.approx(Geod(ellps="WGS84").inv(10, 60, 10.00001, 60)[2], rel=1e-3)
-    assert y_m == pytest.approx(1.1141, rel=1e-3)
-
-
 def test_the_own_grid_is_used_within_a_quarter_of_the_resolution():
     own = grid(UTM, Affine(0.5, 0, 500000, 0, -0.5, 5800000))
     assert grid_at(own, 0.0) is own

@@ -91,12 +91,6 @@ def centers():
     return np.meshgrid(X + 0.5 + np.arange(200), Y - 0.5 - np.arange(100))
 
 
-def test_a_track_of_very_many_points_is_rasterized_in_pieces():
-    ways = np.cumsum(np.random.default_rng(0).normal(0, 1, (20_000, 2)), axis=0) % (200, 100) + (X, Y - 100)
-    values = burn_labels(grid(), layer(LineString(ways)), None, OPTIONS).values
-    assert (values == ROAD).mean() > 0.9
-
-
 def test_a_large_grid_is_burned_in_strips_as_in_one(monkeypatch):
     other = LineString([(X + 20, Y), (X + 160, Y - 100)])
     roads, options = layer(across(), other, sure=[True, False]), LabelOptions(sure_field="sure", background_m=20.0)
@@ -157,15 +151,6 @@ def test_the_road_kept_apart_is_near_its_share_even_in_few_blocks():
         block_px, (chosen,) = choose_blocks([label], 0.2, 100, seed)
         apart = np.repeat(np.repeat(chosen, block_px, 0), block_px, 1)
         assert chosen.sum() == 2 and 0.1 <= (label[apart] == ROAD).sum() / (label == ROAD).sum() <= 0.3
-
-
-def test_a_single_road_is_on_both_sides_of_the_split():
-    label = np.full((300, 300), IGNORE, np.uint8)
-    label[140:160] = BACKGROUND
-    label[147:153] = ROAD
-    block_px, (blocks,) = choose_blocks([label], 0.2, 256, seed=0)
-    chosen = np.repeat(np.repeat(blocks, block_px, 0), block_px, 1)[:300, :300]
-    assert (label[chosen] == ROAD).any() and (label[~chosen] == ROAD).any()
 
 
 @pytest.mark.parametrize("has_area", [True, False])

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.core.support.labeled import labeled_image
 from training_core.geodata.pixel_codes import BACKGROUND, ROAD
 from training_core.labels.labeled_images import ImagePart
-from training_core.labels.shuffle_buffer import BATCHES_PER_EXCHANGE, SIZE, ShuffleBuffer
+from training_core.labels.training_images import BATCHES_PER_EXCHANGE, ITEMS_AT_HAND, ShuffleBuffer
 from training_core.learning.chips import ChipSampler, source_of
 
 
@@ -39,7 +39,7 @@ def test_what_is_at_hand_depends_on_the_batch_alone():
     walked = buffer_of(30)
     for batch in range(78):
         there = walked.at_hand(batch)
-        assert len(there) == min(SIZE, 1 + batch // BATCHES_PER_EXCHANGE)
+        assert len(there) == min(ITEMS_AT_HAND, 1 + batch // BATCHES_PER_EXCHANGE)
     jumped = buffer_of(30).at_hand(77)
     names, others = ([image.name for image in each] for each in (jumped, buffer_of(30, seed=1).at_hand(77)))
     assert [image.name for image in there] == names != others
@@ -48,8 +48,8 @@ def test_what_is_at_hand_depends_on_the_batch_alone():
 def test_parts_at_hand_stand_for_all_and_those_without_labels_for_nothing():
     buffer = buffer_of(30, read=lambda part: image(0) if int(part.path[0]) % 2 else None)
     late = 20 * BATCHES_PER_EXCHANGE
-    assert buffer.weight(0) == 30 and buffer.weight(late) == 30 / SIZE
-    assert 0 < len(buffer.at_hand(late)) < SIZE
+    assert buffer.weight(0) == 30 and buffer.weight(late) == 30 / ITEMS_AT_HAND
+    assert 0 < len(buffer.at_hand(late)) < ITEMS_AT_HAND
 
 
 def test_chips_are_drawn_from_the_others_as_often_as_there_are_more_of_them():

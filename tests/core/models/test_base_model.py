@@ -13,14 +13,11 @@ from safetensors.torch import save_file
 from tests.core.support.http_files import QuietHandler
 from training_core.errors import ModelFileError, RuntimeEnvironmentError
 from training_core.events import Log, Progress, Reporter
-from training_core.geodata.rasters import Band
 from training_core.jobs import IMAGENET
 from training_core.jobs.recipe import AS_BASE, EFFICIENTNET
 from training_core.models.architectures import NARROW_DECODER_CHANNELS, Architecture, build_network
 from training_core.models.base_model import read_base_model
 from training_core.models.imagenet import encoder_file, fetch_encoder
-from training_core.models.model_card import ModelCard
-from training_core.models.model_file import save_model
 
 README = b"---\nlibrary_name: segmentation-models-pytorch\nlicense: bsd-3-clause\n---\n# An encoder\n"
 
@@ -36,14 +33,6 @@ def encoder_weights(seed=0):
 
 def read(path):
     return read_base_model(str(path), AS_BASE, AS_BASE, Reporter())
-
-
-def test_a_model_of_roadseg_comes_with_its_card(tmp_path):
-    card = ModelCard(Architecture(encoder="resnet18", in_channels=1), (Band("gray", 1.0, 2.0),), 0.3, halo_px=64)
-    model = build_network(card.architecture)
-    save_model(tmp_path / "a.safetensors", model.state_dict(), card)
-    base = read(tmp_path / "a.safetensors")
-    assert (base.card, base.architecture, base.band_names, base.halo_px) == (card, card.architecture, ("gray",), 64)
 
 
 @pytest.mark.parametrize("prefix", ["", "encoder."])
@@ -167,12 +156,3 @@ def test_without_a_connection_the_message_says_what_to_put_where(monkeypatch, tm
     with pytest.raises(RuntimeEnvironmentError) as caught:
         fetch_encoder("resnet18", Reporter())
     assert str(encoder_file("resnet18")) in caught.value.remedy
-
-
-def test_a_file_put_there_by_hand_is_taken(monkeypatch, tmp_path):
-    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
-    path = encoder_file("resnet18")
-    path.parent.mkdir(parents=True)
-    save_file(encoder_weights(seed=3), path)
-    base = read_base_model(IMAGENET, AS_BASE, "resnet18", Reporter())
-    torch.testing.assert_close(base.weights["encoder.conv1.weight"], encoder_weights(seed=3)["conv1.weight"])

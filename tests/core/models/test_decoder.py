@@ -1,28 +1,8 @@
 import pytest
 import segmentation_models_pytorch
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from torch.nn import functional
 
 from training_core.models.architectures import Architecture, build_network
-from training_core.models.decoder import convolve_repeated
-
-
-@settings(max_examples=25, deadline=None)
-@given(
-    features=st.integers(1, 5),
-    filters=st.integers(1, 5),
-    height=st.integers(1, 9),
-    width=st.integers(1, 9),
-    seed=st.integers(0, 2**31),
-)
-def test_repeating_pixels_and_convolving_is_one_operation(features, filters, height, width, seed):
-    random = torch.Generator().manual_seed(seed)
-    image = torch.randn(2, features, height, width, generator=random, dtype=torch.float64)
-    weight = torch.randn(filters, features, 3, 3, generator=random, dtype=torch.float64)
-    plain = functional.conv2d(functional.interpolate(image, scale_factor=2, mode="nearest"), weight, padding=1)
-    torch.testing.assert_close(convolve_repeated(image, weight), plain, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("encoder", ["resnet18", pytest.param("resnet50", marks=pytest.mark.slow)])

@@ -11,11 +11,9 @@ from torch import nn
 
 from training_core.errors import JobError, ModelFileError
 from training_core.events import Reporter
-from training_core.geodata.rasters import Band
-from training_core.jobs import Evaluate, Segment
+from training_core.jobs import Segment
 from training_core.models.loading import load_graph, load_model
-from training_core.models.onnx_file import OnnxModel
-from training_core.pipelines import evaluate, segment
+from training_core.pipelines import segment
 
 # Of PyTorch, about its older exporter.
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
@@ -72,13 +70,6 @@ def foreign(tmp_path_factory):
     return write(tmp_path_factory.mktemp("foreign") / "bright.onnx")
 
 
-def test_the_metadata_become_the_card(foreign):
-    model, card = load_model(foreign)
-    assert isinstance(model, OnnxModel) and model.side_px == SIDE_PX
-    assert card.bands == tuple(Band(name, 102.0, 51.0) for name in ("red", "green", "blue"))
-    assert (card.resolution_m, card.threshold, card.classes, card.license) == (1.0, 0.5, (), "")
-
-
 @pytest.mark.parametrize(
     ("channels", "metadata"),
     [
@@ -101,10 +92,6 @@ def test_segment_finds_what_the_model_finds_in_squares(town, tmp_path, channels,
     found = read_raster(probability)[0][inner, inner] / 254
     assert np.abs(found - expected[0, -1][inner, inner]).max() < 0.02 and expected.std() > 0.1
     assert ((read_raster(mask)[0] == 1) == town.truth).mean() > 0.9
-
-
-def test_evaluate_scores_it(town, foreign):
-    assert evaluate.run(Evaluate(**town.labeled, model=foreign), Reporter())["pixel"]["f1"] > 0.9
 
 
 def test_what_needs_its_layers_is_refused(town, foreign, tmp_path):

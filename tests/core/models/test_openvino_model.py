@@ -4,14 +4,12 @@ import numpy as np
 import pytest
 import torch
 
-from tests.core.support.bf16 import needs_bf16
 from training_core.errors import JobError, ModelFileError
 from training_core.events import Reporter
 from training_core.jobs import Evaluate, ExtractRoads, Segment
 from training_core.models import openvino_model
 from training_core.models.architectures import Architecture, build_network
 from training_core.models.engines import (
-    BF16,
     FP32,
     IPEX,
     NATIVE,
@@ -60,14 +58,6 @@ def test_in_fp32_it_is_as_torch_computes_it(unet, graph, kind, shape):
     found = probability({"unet": unet, "graph": graph}[kind], OpenvinoEngine(FP32), images)
     assert found.dtype == torch.float32 and expected.std() > 0.01
     torch.testing.assert_close(found, expected, atol=1e-4, rtol=0)
-
-
-@needs_bf16
-def test_in_bf16_it_is_close(unet):
-    images = images_of(1, 2, 64, 64)
-    expected = probability(unet, NativeEngine(FP32), images)
-    found = probability(unet, OpenvinoEngine(BF16), images)
-    assert 0 < (found - expected).abs().mean() < 0.02
 
 
 def test_a_result_outlives_the_next_one(graph):

@@ -61,12 +61,6 @@ def test_who_does_what_the_item_says_gets_a_probability(exported):
     assert [each["name"] for each in target["classification:classes"]] == ["background", "road"]
 
 
-def test_a_free_size_is_told_as_such(planted, tmp_path):
-    item = export(planted, tmp_path / "model.onnx", tmp_path / "stac-item.json", tile_px=0)
-    assert item["assets"]["model"]["href"] == "model.onnx" and item["id"] == "model"
-    assert item["properties"]["mlm:input"][0]["input"]["shape"] == [-1, 3, -1, -1]
-
-
 def test_license_and_attribution_are_those_of_the_card(exported):
     plain = of_card(exported)
     assert "license" not in plain and "providers" not in plain

@@ -7,7 +7,7 @@ from tests.core.support.browser import HOSTILE, Page, check_self_contained, sque
 from training_core.comparison.panels import Panel
 from training_core.geodata.rasters import Band
 from training_core.jobs import Evaluate
-from training_core.labels.image_summary import ImageSummary
+from training_core.labels.labeled_images import ImageSummary
 from training_core.models.architectures import Architecture
 from training_core.models.model_card import ModelCard
 from training_core.reports.evaluation_report import EvaluationRecord, write_evaluation_report

@@ -10,7 +10,7 @@ from matplotlib.image import imread
 from tests.core.support.browser import HOSTILE, Page, check_self_contained, squeezed
 from training_core.comparison.panels import Panel
 from training_core.jobs import FineTune
-from training_core.labels.image_summary import ImageSummary
+from training_core.labels.labeled_images import ImageSummary
 from training_core.reports import page as pages
 from training_core.reports.charts import Series, line_chart, smoothed
 from training_core.reports.colors import rgb

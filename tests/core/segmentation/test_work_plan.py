@@ -20,7 +20,6 @@ from training_core.geodata.model_input import ModelInput
 from training_core.geodata.rasters import Band
 from training_core.geodata.vectors import read_area
 from training_core.segmentation.work_plan import (
-    Area,
     ImagePlan,
     Results,
     TilePlan,
@@ -42,16 +41,6 @@ def plan_of(width, height, **results):
 
 def never():
     raise AssertionError("the time was measured")
-
-
-@pytest.mark.parametrize("core_px", [32, 96, 512])
-@pytest.mark.parametrize("corners", [None, (10, 20, 90, 33), (95, 31, 97, 200), (150, 150, 9999, 9999)])
-def test_tiles_are_counted_without_making_them(tmp_path, core_px, corners):
-    grid = Grid(CRS.from_string(UTM), NORTH_UP, 300, 250)
-    area = Area(grid, read_area(write_layer(tmp_path / "aoi.gpkg", on_map(box(*corners))))) if corners else None
-    plan = ImagePlan("image.tif", grid, area, INPUT)
-    assert plan.tile_count(core_px, 32) == len(list(plan.tiles(core_px, 32))) > 0
-    assert plan.px == (plan.window[2] * plan.window[3] if corners else 300 * 250)
 
 
 def test_the_work_is_described_with_its_time_only_where_there_is_much():
