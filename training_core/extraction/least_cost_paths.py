@@ -16,8 +16,7 @@ import numpy as np
 from scipy.ndimage import gaussian_filter1d
 
 from ..geodata.parallel_arrays import offsets_of
-from ..networks.paths import Paths
-from ..networks.surroundings import log_odds
+from ..networks.surroundings import Paths, log_odds
 
 # Columns are so far apart, about: half of the narrowest road.
 _STEP_M = 1.0

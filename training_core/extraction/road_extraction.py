@@ -23,8 +23,7 @@ from ..networks.graph import Graph, scaled, select_edges
 from ..networks.likely_breaks import likely_breaks
 from ..networks.link_prediction import Links, join_likely
 from ..networks.network_tables import Network, break_table, link_table, to_tables
-from ..networks.paths import Paths, straight_paths
-from ..networks.surroundings import Surroundings
+from ..networks.surroundings import Paths, Surroundings, straight_paths
 from .bitmask import BitMask
 from .centering import between_pixels, center
 from .clearance import Clearance, cut_ends

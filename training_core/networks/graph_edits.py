@@ -12,7 +12,7 @@ import shapely
 
 from ..geodata.parallel_arrays import offsets_of
 from .graph import Graph, join_nodes, select_edges
-from .paths import Paths, straight_paths
+from .surroundings import Paths, straight_paths
 
 # Places closer together than this, in the unit of length, are one.
 _SAME_PLACE = 1e-6

@@ -17,9 +17,8 @@ from .cleaning import TIE_DIGITS
 from .gaps import WAY_AROUND, DeadEnds, angles, dead_ends, first_met
 from .graph import Graph
 from .graph_edits import link, split_edges
-from .paths import Paths, straight_paths
 from .shortest_paths import path_costs
-from .surroundings import Surroundings
+from .surroundings import Paths, Surroundings, straight_paths
 
 # No road turns by more than this, in degrees, to begin a link.
 _WIDEST_TURN = 100.0

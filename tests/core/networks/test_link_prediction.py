@@ -7,7 +7,7 @@ import shapely
 from tests.core.support.graphs import evident, lines
 from training_core.networks.chains import join_chains
 from training_core.networks.link_prediction import CONNECTED, JOINED, OTHER, UNLIKELY, join_likely
-from training_core.networks.paths import Paths, straight_paths
+from training_core.networks.surroundings import Paths, straight_paths
 
 REACH_M, LEAST = 45.0, 0.3
 

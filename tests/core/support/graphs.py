@@ -7,8 +7,7 @@ import numpy as np
 from training_core.extraction.thinning import thin
 from training_core.extraction.tracing import trace
 from training_core.networks.graph import Graph
-from training_core.networks.paths import Paths
-from training_core.networks.surroundings import Surroundings
+from training_core.networks.surroundings import Paths, Surroundings
 
 
 def traced(size, *strokes):
