@@ -77,8 +77,8 @@ class SetUpRuntime(RoadSegAlgorithm):
         self._add(
             QgsProcessingParameterBoolean(self.FLEET, self.tr("Many machines"), False),
             self.tr(
-                "Also install the packages of the set fleet if they are missing: Dask, which maps a region with "
-                "several processes or machines, and GeoParquet."
+                "Also install the packages of the set fleet if they are missing: Dask, which maps a region on "
+                "several machines, and GeoParquet."
             ),
         )
         self._add(

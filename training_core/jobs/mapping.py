@@ -219,8 +219,8 @@ class MapRegion(NetworkOptions, SegmentOptions):
     workers: int = advanced_option(
         0,
         "Workers",
-        "Number of processes on this machine. 0 starts one process per NUMA node. More than one process needs the "
-        "requirement set fleet. A Dask scheduler has its own workers.",
+        "Number of processes on this machine. 0 starts one process per NUMA node. A Dask scheduler has its own "
+        "workers.",
         within=(0, 256),
     )
     block_px: int = advanced_option(

@@ -51,10 +51,11 @@ def run(job: MapRegion, reporter: Reporter) -> dict[str, Any]:
     Raises ImageryError if no scene can be mapped. Raises RoadSegError if the model, the folder, the scheduler or the
     output cannot be used.
     """
-    check_vector_output(job.roads)
-    dates, stages = parse_interval(job.dates), Stages(reporter)
+    stages = Stages(reporter)
     with stages.timed("looking at scenes", 0, 0.05) as part:
         model, card = load_model(job.model)
+        check_vector_output(job.roads)
+        dates = parse_interval(job.dates)
         aoi = read_area(job.aoi) if job.aoi else None
         wanted = ItemFilter(area_in_degrees(aoi), dates, job.max_cloud_percent)
         paths = find_scenes(job.rasters, job.source, wanted, part)

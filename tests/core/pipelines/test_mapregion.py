@@ -15,6 +15,7 @@ from shapely.geometry import box
 
 from tests.core.support.browser import Page
 from tests.core.support.cities import same_lines
+from tests.core.support.dask_processes import Processes
 from tests.core.support.http_files import serving
 from tests.core.support.rasters import NORTH_UP, write_layer, write_raster
 from tests.core.support.towns import image_of, true_roads
@@ -150,6 +151,22 @@ def test_two_processes_give_the_bytes_and_the_network_of_one(mapped, learned, tm
         assert path.read_bytes() == (tmp_path / "out" / "masks" / path.name).read_bytes()
     one, other = (geopandas.read_file(each["roads"]) for each in (first, again))
     assert one.geometry.geom_equals_exact(other.geometry, 0).all() and one["width_m"].equals(other["width_m"])
+
+
+@pytest.mark.slow
+def test_two_workers_of_a_scheduler_give_the_bytes_of_this_process(mapped, learned, tmp_path):
+    pytest.importorskip("distributed.client", reason="Dask (the requirement set fleet) is not there")
+    base, _ = mapped
+    with Processes(tmp_path) as processes:
+        processes.start_scheduler()
+        for _ in range(2):
+            processes.start_worker()
+        processes.wait_for_workers(2)
+        options = {"source": str(base / "scenes"), "model": learned.model, "block_px": 320, **EXACT}
+        result = map_region(tmp_path / "out", scheduler=processes.address, **options)
+    assert len(result["throughput"]) == 2 and counts(result) == (4, 0)
+    for path in (base / "out" / "masks").iterdir():
+        assert path.read_bytes() == (tmp_path / "out" / "masks" / path.name).read_bytes()
 
 
 @pytest.mark.slow

@@ -73,19 +73,6 @@ def test_roads_are_painted_where_the_truth_says():
     assert np.median(saturation[inner]) < 0.8 * np.median(saturation[shifted])
 
 
-def test_roads_meet_at_nodes_only(plan):
-    roads = plan.roads
-    lines = roads.geometry.to_numpy()
-    first, second = roads.sindex.query(lines, predicate="intersects")
-    pairs = first < second
-    meeting = shapely.intersection(lines[first[pairs]], lines[second[pairs]])
-    ends = shapely.union_all(shapely.boundary(lines))
-    assert pairs.sum() > 50
-    assert (shapely.get_dimensions(meeting) == 0).all()
-    assert (shapely.distance(meeting, ends) < 0.02).all()
-    assert all(line.is_simple for line in lines)
-
-
 @pytest.mark.parametrize("seed", range(2))
 def test_the_plan_has_main_roads_bridges_and_dead_ends(seed):
     plan = plan_scene(1024, seed, layout="mixed")
