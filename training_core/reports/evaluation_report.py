@@ -15,7 +15,7 @@ from ..labels.labeled_images import ImageSummary
 from ..models.model_card import ModelCard
 from ..segmentation.pixel_metrics import Confusion, GroundScores, Scores
 from .charts import precision_recall_chart, sweep_chart
-from .page import ModelRecord, write_page
+from .overlays import ModelRecord, write_model_page
 
 # Limits of the displayed metadata of a model.
 _MAX_TEXT, _MAX_ROWS = 1000, 100
@@ -65,7 +65,7 @@ def write_evaluation_report(record: EvaluationRecord, path: Path) -> None:
         "sweep": sweep_chart(thresholds.tolist(), sweep, record.threshold, "used"),
         "curve": precision_recall_chart(sweep, marked),
     }
-    write_page("evaluate.html.j2", path, Evaluate, record, model=_describe(record.card), charts=charts)
+    write_model_page("evaluate.html.j2", path, Evaluate, record, model=_describe(record.card), charts=charts)
 
 
 def _describe(card: ModelCard) -> dict[str, str]:

@@ -1,40 +1,22 @@
 """Pages of RoadSeg's HTML reports: self-contained, without scripts, made from Jinja templates.
 
-Pictures of images show labels and predictions as overlays: true positives, false negatives, false positives.
-
-Scope: templates and pictures. Independent of the content of a single report.
+Scope: templates. Independent of the content of a single report.
 """
 
 from __future__ import annotations
 
-import base64
-import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from ..comparison.panels import Panel
 from ..errors import without_passwords
-from ..geodata.pixel_codes import IGNORE, ROAD, reaches
 from ..jobs import Job
-from .colors import FAINT, GREEN, PURPLE, VERMILION, YELLOW, rgb
+from .colors import VERMILION
 
 _TEMPLATES = Path(__file__).parents[2] / "resources" / "reports"
-_MAX_PANEL_PX = 512
-LABEL_COLOR, HIT_COLOR, MISS_COLOR, FALSE_ALARM_COLOR, UNKNOWN_COLOR = YELLOW, GREEN, VERMILION, PURPLE, FAINT
-_DIMMED, _HATCH_PX = 0.6, 9
-# The colors of overlays by their meaning.
-_LEGEND = {
-    "drawn road": LABEL_COLOR,
-    "true positive (found)": HIT_COLOR,
-    "false negative (missed)": MISS_COLOR,
-    "false positive (false alarm)": FALSE_ALARM_COLOR,
-    "predicted on unlabeled ground": UNKNOWN_COLOR,
-}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,18 +27,6 @@ class ReportRecord:
     timings_s: Mapping[str, float] = field(default_factory=dict)
     warnings: Sequence[str] = ()
     versions: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, kw_only=True)
-class ModelRecord(ReportRecord):
-    """The content of every report on a model: also the engine, and the probability from which a pixel is road."""
-
-    hardware: str
-    engine: str
-    precision: str
-    engine_reason: str
-    threshold: float
-    panels: Sequence[Panel] = ()
 
 
 def write_page(template: str, path: Path, job_type: type[Job], record: ReportRecord, **values: Any) -> None:
@@ -76,21 +46,11 @@ def write_page(template: str, path: Path, job_type: type[Job], record: ReportRec
     page = environment.get_template(template).render(
         record=record,
         accent=VERMILION,
-        legend=_LEGEND,
         timings=sorted(timings, key=lambda row: -row[1]),
         settings=_settings_of(job_type, record.options),
-        panels=[_pictures_of(each, record) for each in record.panels] if isinstance(record, ModelRecord) else [],
         **values,
     )
     path.write_text(page, encoding="utf-8", errors="replace")  # not every path is valid UTF-8
-
-
-def _pictures_of(panel: Panel, record: ModelRecord) -> dict[str, Any]:
-    """Return a panel's caption, and its pictures as data URLs by name."""
-    image, truth, probability = map(reduced, (panel.image, panel.truth, panel.probability))
-    prediction = prediction_overlay(image, truth, reaches(probability, record.threshold))
-    pictures = {"image": image, "labels": label_overlay(image, truth), "prediction": prediction}
-    return {"caption": panel.caption, "pictures": {name: _data_url(picture) for name, picture in pictures.items()}}
 
 
 def _settings_of(job_type: type[Job], options: Mapping[str, Any]) -> list[tuple[str, str, str]]:
@@ -103,56 +63,3 @@ def _settings_of(job_type: type[Job], options: Mapping[str, Any]) -> list[tuple[
         unit = f" {option.unit}" if option and option.unit and text else ""
         rows.append((option.label if option else name, name, text + unit))
     return rows
-
-
-def label_overlay(image: np.ndarray, truth: np.ndarray) -> np.ndarray:
-    """Return an image with its labels: road tinted, ignored pixels dimmed and hatched.
-
-    Both pictures are (height, width, 3) uint8; truth is (height, width), uint8: 0 background, 1 road, 255 ignored.
-    """
-    picture = _dimmed(image, truth == IGNORE)
-    return _tinted(picture, truth == ROAD, LABEL_COLOR, 0.6)
-
-
-def prediction_overlay(image: np.ndarray, truth: np.ndarray, mask: np.ndarray) -> np.ndarray:
-    """Return an image with true positives, false negatives and false positives, and predictions on ignored pixels.
-
-    Pictures and truth are as for `label_overlay`: (height, width, 3) and (height, width) uint8. The mask of predicted
-    road is (height, width) bool.
-    """
-    is_road, ignored = truth == ROAD, truth == IGNORE
-    picture = _dimmed(image, ignored)
-    picture = _tinted(picture, mask & ignored, UNKNOWN_COLOR, 0.45)
-    picture = _tinted(picture, mask & is_road, HIT_COLOR, 0.7)
-    picture = _tinted(picture, ~mask & is_road, MISS_COLOR, 0.75)
-    return _tinted(picture, mask & ~is_road & ~ignored, FALSE_ALARM_COLOR, 0.75)
-
-
-def reduced(pixels: np.ndarray) -> np.ndarray:
-    """Return every n-th row and column of pixels, (height, width, ...) any dtype; no side exceeds 512 pixels."""
-    step = max(1, -(-max(pixels.shape[:2]) // _MAX_PANEL_PX))
-    return pixels[::step, ::step]
-
-
-def _data_url(picture: np.ndarray) -> str:
-    """Return a (height, width, 3) uint8 picture as a PNG file in a URL."""
-    from matplotlib.image import imsave  # takes half a second to load, and only reports need it
-
-    file = io.BytesIO()
-    imsave(file, np.ascontiguousarray(picture), format="png")
-    return "data:image/png;base64," + base64.b64encode(file.getvalue()).decode("ascii")
-
-
-def _tinted(image: np.ndarray, where: np.ndarray, color: str, strength: float) -> np.ndarray:
-    picture = image.copy()
-    picture[where] = np.rint(image[where] * (1 - strength) + np.array(rgb(color)) * strength).astype(np.uint8)
-    return picture
-
-
-def _dimmed(image: np.ndarray, where: np.ndarray) -> np.ndarray:
-    """Return the image dimmed, desaturated and hatched where it is ignored."""
-    # Pixels on every ninth diagonal are lighter, which hatches the area.
-    row, column = np.arange(where.shape[0])[:, None], np.arange(where.shape[1])
-    light = np.where((row + column) % _HATCH_PX == 0, 0.95, _DIMMED)[..., None]
-    gray = 0.6 * image.mean(axis=2, keepdims=True) + 0.4 * image
-    return np.where(where[..., None], np.rint(gray * light), image).astype(np.uint8)

@@ -18,8 +18,9 @@ from ..comparison.network_scores import NetworkSize
 from ..comparison.topo import Topo
 from ..jobs import ScoreNetwork
 from .charts import line_chart, lines_of_scores
+from .colors import FALSE_ALARM_COLOR, HIT_COLOR, MISS_COLOR
 from .maps import MapLines, line_map
-from .page import FALSE_ALARM_COLOR, HIT_COLOR, MISS_COLOR, ReportRecord, write_page
+from .page import ReportRecord, write_page
 
 # The meaning of each kind of line, its color, and its width on the map.
 KINDS = {

@@ -22,7 +22,7 @@ from ..system import processor
 from ..system.machine import versions
 from .charts import Series, line_chart, smoothed, sweep_chart
 from .colors import BLUE, GRAY, PALE, VERMILION
-from .page import ModelRecord, write_page
+from .overlays import ModelRecord, write_model_page
 from .quantities import percent, quantity, seconds
 
 _MAX_POINTS = 600
@@ -127,7 +127,7 @@ def record_of(
 
 def write_training_report(record: TrainingRecord, path: Path) -> None:
     """Write the report of a fine-tune as one self-contained HTML file without scripts."""
-    write_page(
+    write_model_page(
         "finetune.html.j2",
         path,
         FineTune,

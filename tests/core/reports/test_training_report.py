@@ -11,7 +11,7 @@ from tests.core.support.browser import HOSTILE, Page, check_self_contained, sque
 from training_core.comparison.panels import Panel
 from training_core.jobs import FineTune
 from training_core.labels.labeled_images import ImageSummary
-from training_core.reports import page as pages
+from training_core.reports import overlays
 from training_core.reports.charts import Series, line_chart, smoothed
 from training_core.reports.colors import rgb
 from training_core.reports.training_report import ParallelFigures, TrainingRecord, write_training_report
@@ -143,7 +143,7 @@ def test_panels_are_pictures_of_the_prediction_at_the_threshold(record, text):
     decoded = [imread(io.BytesIO(base64.b64decode(source.split(",")[1])), format="png") for source in sources]
     panel = record.panels[0]
     assert np.array_equal(np.rint(decoded[0][..., :3] * 255), panel.image)
-    expected = pages.prediction_overlay(panel.image, panel.truth, panel.probability >= 0.47 * 254)
+    expected = overlays.prediction_overlay(panel.image, panel.truth, panel.probability >= 0.47 * 254)
     assert np.array_equal(np.rint(decoded[2][..., :3] * 255), expected)
 
 
@@ -151,19 +151,19 @@ def test_overlays_color_hits_misses_and_false_alarms():
     image = np.full((1, 5, 3), 100, np.uint8)
     truth = np.array([[1, 1, 0, 0, 255]], np.uint8)
     mask = np.array([[True, False, True, False, False]])
-    picture = pages.prediction_overlay(image, truth, mask).astype(int)
-    for pixel, color in ((0, pages.HIT_COLOR), (1, pages.MISS_COLOR), (2, pages.FALSE_ALARM_COLOR)):
+    picture = overlays.prediction_overlay(image, truth, mask).astype(int)
+    for pixel, color in ((0, overlays.HIT_COLOR), (1, overlays.MISS_COLOR), (2, overlays.FALSE_ALARM_COLOR)):
         assert np.abs(picture[0, pixel] - rgb(color)).sum() < np.abs(picture[0, pixel] - 100).sum()
     assert (picture[0, 3] == 100).all()
     assert (picture[0, 4] < 100).all()
-    labels = pages.label_overlay(image, truth).astype(int)
+    labels = overlays.label_overlay(image, truth).astype(int)
     assert (labels[0, 0] != 100).any() and (labels[0, 2] == 100).all() and (labels[0, 4] < 100).all()
 
 
 def test_reduced_pictures_keep_to_the_limit_and_smoothed_values_are_means_of_the_last():
     for size, step in ((512, 1), (513, 2), (1024, 2), (1025, 3)):
         pixels = np.arange(size * 3).reshape(size, 3)
-        assert np.array_equal(pages.reduced(pixels), pixels[::step, ::step])
+        assert np.array_equal(overlays.reduced(pixels), pixels[::step, ::step])
     assert smoothed([4, 2, 0, 6], 2).tolist() == [4, 3, 1, 3]
     assert smoothed([4, 2, 0, 6], 9).tolist() == [4, 3, 2, 3]
 
