@@ -35,8 +35,8 @@ def test_every_difference_of_a_worker_is_named(leader, tmp_path, monkeypatch):
     own = worker_checks.checked_versions()
     monkeypatch.setattr(worker_checks, "checked_versions", lambda: theirs)
     assert differences(leader.document, "w") == [
-        f"numpy is missing there, and {own['numpy']} here",
-        f"torch is 1.0 there, and {own['torch']} here",
+        f"numpy is missing there, but {own['numpy']} here",
+        f"torch is 1.0 there, but {own['torch']} here",
         f"{tmp_path / 'model'} is another file there",
         f"{tmp_path / 'scene.tif'} cannot be found there",
     ]
