@@ -108,7 +108,7 @@ def test_workers_of_other_versions_are_named_before_any_work(processes, tmp_path
     theirs = worker_checks.checked_versions()
     monkeypatch.setattr(worker_checks, "checked_versions", lambda: {**theirs, "torch": "9.9"})
     processes.start_worker()
-    words = rf"No worker of {processes.address} fits this job: .*torch is {theirs['torch']}.* there, and 9\.9 here"
+    words = rf"No worker of {processes.address} fits this job: .*torch is {theirs['torch']}.* there, but 9\.9 here"
     with pytest.raises(RuntimeEnvironmentError, match=words):
         join(processes.address, tmp_path)
 
