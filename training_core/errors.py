@@ -13,7 +13,7 @@ HIDDEN = "***"
 # The value of an assignment: quoted, or up to the next one, without the punctuation of the sentence around it.
 _VALUE = r"""(?:'(?:[^'\\]|\\.)*'|"[^"]*"|[^\s&|]+?(?=[,;][\w.-]+\s*=|['").,:;]*(?:[\s&|]|$)))"""
 _SECRETS = (
-    # Of databases and addresses: password=..., &token=..., header.Authorization=...
+    # Databases and addresses have password=..., &token=..., header.Authorization=...
     re.compile(
         r"(?i)((?:(?<![\w-])[\w-]*(?:password|passwd|pwd|token|secret|signature|credential|api_?key|authorization)|\bsig"
         rf"|\bheader\.[\w-]+)\s*=\s*){_VALUE}"

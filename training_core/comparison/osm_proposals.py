@@ -86,7 +86,7 @@ def propose(
     if not len(rows):
         return texts
     points, way = shapely.get_coordinates(shapes[rows], return_index=True)
-    # Of each way, a place that it passes twice is one node.
+    # A place that a way passes twice is one node.
     places, refs = np.unique(np.column_stack([way, points.round(PLACE_DIGITS)]), axis=0, return_inverse=True)
     places, offsets = places[:, 1:], offsets_of(np.bincount(way, minlength=len(rows)))
     extract = read_extract(path, places)

@@ -144,7 +144,7 @@ def _match(near: csr_array, holes: np.ndarray, marbles: np.ndarray) -> int:
     """Return the size of the maximum matching of some marbles and holes, both given as sorted numbers."""
     counts = near.indptr[holes + 1] - near.indptr[holes]
     marble = near.indices[ranges(near.indptr[holes], counts)]
-    # Of all marbles near these holes only those that are given, as columns of a smaller matrix.
+    # Keep only the given ones among all marbles near these holes, as columns of a smaller matrix.
     column = np.minimum(np.searchsorted(marbles, marble), max(len(marbles) - 1, 0))
     is_reached = marbles[column] == marble if len(marbles) else np.zeros(len(marble), dtype=bool)
     row = np.repeat(np.arange(len(holes)), counts)[is_reached]

@@ -27,7 +27,7 @@ class Clearance:
 
     def __init__(self, road: BitMask, known: BitMask, pixel_m: np.ndarray) -> None:
         self.pixel_m = pixel_m
-        # Of the pixels that are not road only those beside road can be nearest.
+        # Only pixels beside road can be the nearest pixel that is not road.
         other = known & ~road
         roadside = (other & (~other).grown()).pixels()
         self._tree = KDTree(roadside * pixel_m, **_TREE) if len(roadside) else None

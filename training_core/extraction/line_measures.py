@@ -82,7 +82,7 @@ def percentile_class(votes: np.ndarray, speed_kmh: np.ndarray) -> np.ndarray:
     return np.where(is_candidate, votes, -1).argmax(axis=1)
 
 
-# Of the features of a logistic regression; see `road_features`. `scripts/networks/fit.py` prints them.
+# Coefficients of a logistic regression; see `road_features`. `scripts/networks/fit.py` prints them.
 ROAD_COEFFICIENTS = {
     "constant": 0.212,
     "log_length": -0.116,

@@ -188,5 +188,5 @@ def _connect(
     if has_probability:
         graph, removed = cleaning.prune_unlikely(graph, options.stub_m, options.stub_probability, likely, surroundings)
     graph = junctions.merge_crossings(junctions.straighten_junctions(graph, surroundings), surroundings)
-    # Of two straight edges between junctions that have become one, the second has no length.
+    # Where junctions have become one, the second of two straight edges between them has no length.
     return select_edges(graph, graph.lengths() > 0), linked, links, removed

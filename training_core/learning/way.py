@@ -53,7 +53,7 @@ class Way(Protocol):
 
 
 class ChipWay:
-    """Steps on chips; of other ways, those on chips take its batches."""
+    """Steps on chips. Other ways that work on chips take its batches."""
 
     def plan(
         self, job: FineTune, images: list[LabeledImage], architecture: Architecture, engine: NativeEngine, room: Room

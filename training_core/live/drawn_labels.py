@@ -157,7 +157,7 @@ class DrawnLabels:
             column, row, width, height = pixel_window(np.array([shape]), self._grid)
             if not width or not height:
                 continue
-            # Of the blocks in the bounding box, keep those that the outline itself touches.
+            # Keep only the blocks in the bounding box that the outline itself touches.
             blocks = np.array(list(blocks_in(column, row, width, height)))
             corners = blocks * BLOCK_PX
             boxes = shapely.box(corners[:, 1], corners[:, 0], corners[:, 1] + BLOCK_PX, corners[:, 0] + BLOCK_PX)

@@ -66,6 +66,6 @@ def repeated_filters(filters: Tensor) -> Tensor:
 def _summed_taps(filters: Tensor, axis: int) -> Tensor:
     """Return 4 taps for 3 along an axis, each the sum of those that meet the same repeated pixel."""
     first, middle, last = filters.unbind(axis)
-    # Of 3 neighbors, 2 are always the same repeated pixel. An even output sees its pixel by the last two taps, an odd
-    # one by the first two; the tap that remains sees the neighbor.
+    # Two of three neighbors are always the same repeated pixel. An even output sees its pixel by the last two taps, an
+    # odd one by the first two. The tap that remains sees the neighbor.
     return torch.stack([last, middle + last, first + middle, first], axis)

@@ -100,7 +100,7 @@ def prune_unlikely(
         dead, probability = dead[probability < least], probability[probability < least]
         if not dead.size:
             break
-        # Of each junction the least likely one; among equals the upper left one.
+        # The least likely one of each junction, and the upper left one among equals.
         end, junction = _ends_and_junctions(graph, dead)
         x, y = graph.nodes[end].T
         chosen = first_of_each(junction, np.round(probability, TIE_DIGITS), y, x)

@@ -64,7 +64,7 @@ class ParallelLines:
         """Return a vertex near each place whose line runs parallel: (n,) int64; -1 if none of the three nearest."""
         if self._tree is None or not len(places):
             return np.full(len(places), -1)
-        # Of the three nearest vertices within reach, the first whose line runs parallel, in either direction.
+        # Take the first of the three nearest vertices within reach whose line runs parallel, in either direction.
         distance_m, vertex = self._tree.query(places, k=3, distance_upper_bound=_NEAR_M)
         in_reach = np.isfinite(distance_m)
         vertex = np.where(in_reach, vertex, 0)

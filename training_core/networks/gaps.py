@@ -157,7 +157,7 @@ def first_met(
     fits = (distance_m > 0) & ((ends.edge[end] != edge) | (back_m >= WAY_AROUND * distance_m))
     is_aside = ray >= len(ends.node)
     fits &= ~is_aside | (_crossing_angles(shapes[met], along_m, heading[ray]) >= _MIN_CROSSING_ANGLE)
-    # Of each end the ray nearest to straight ahead, then the nearest edge.
+    # Each end takes the ray nearest to straight ahead, then the nearest edge.
     fitting = np.flatnonzero(fits)
     nearest = fitting[first_of_each(end[fitting], np.abs(angle[ray[fitting]]), distance_m[fitting])]
     return end[nearest], edge[nearest], meeting[nearest]

@@ -32,7 +32,7 @@ _SOURCES = 64  # of shortest paths at a time
 _WINDOW = 3
 # Samples of the evidence beside a link: their number on each side, and their distance from it.
 _SAMPLES, _BESIDE_M = 16, 5.0
-# Of the features; see `link_features`.
+# Coefficients of the features; see `link_features`.
 COEFFICIENTS = {
     "constant": -0.670,
     "length": 0.040,

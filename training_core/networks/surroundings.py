@@ -51,7 +51,7 @@ class Paths:
 
         The last vertex of a path that is cut moves back to the cut.
         """
-        # Of each vertex: the step that leads to it, its distance along its path, and its number there.
+        # For each vertex: the step that leads to it, its distance along its path, and its number there.
         step_m = np.hypot(*np.diff(self.points, axis=0, prepend=self.points[:1]).T)
         step_m[self.offsets[:-1]] = 0
         total_m = np.cumsum(step_m)

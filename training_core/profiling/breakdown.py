@@ -139,7 +139,7 @@ def _rows(table: pd.DataFrame, keys: list[str], times_s: np.ndarray) -> dict[tup
     mean_s = group_s.loc[:, is_typical].mean(axis=1)
     spread_s = group_s.quantile(0.75, axis=1) - group_s.quantile(0.25, axis=1)
     costs = table.groupby(keys, sort=False)[["calls", "flop", "bytes", "least_s"]].sum() / len(times_s)
-    # Of several bounds within a group, the one of the most time counts.
+    # The bound of the most time counts for a group.
     bounds = table[table["bound"] != ""].groupby([*keys, "bound"])["time_s"].sum().reset_index("bound")
     bound_of = bounds.sort_values("time_s").groupby(level=keys)["bound"].last()
     rows = {}

@@ -19,7 +19,7 @@ from torch.utils.flop_counter import flop_registry
 _DTYPES = {torch.float32: "fp32", torch.bfloat16: "bf16", torch.float64: "fp64", torch.float16: "fp16"}
 # Names under which functions are handed over, and those that the profiler knows.
 _NAMES = {"aten::_native_batch_norm_legit_no_training": "aten::native_batch_norm"}
-# Of long lists of tensors, as an optimizer takes them, no more shapes than these are named.
+# Long lists of tensors, as an optimizer takes them, are named by no more shapes than these.
 _NAMED_SHAPES = 4
 
 

@@ -10,7 +10,7 @@ VERMILION, PURPLE, SKY = "#d55e00", "#cc79a7", "#56b4e9"
 # In addition to the palette: text, axes, and minor items.
 INK, AXIS, GRAY, PALE, FAINT, WHITE = "#1f2933", "#3c4650", "#8a9099", "#c9d2da", "#ebeef2", "#ffffff"
 BROWN = "#7a5230"
-# Of true positives, false negatives and false positives.
+# The colors of true positives, false negatives and false positives.
 HIT_COLOR, MISS_COLOR, FALSE_ALARM_COLOR = GREEN, VERMILION, PURPLE
 
 

@@ -35,7 +35,7 @@ STATUSES = {
 _UNFILLED = (OUTSIDE, WAITING)
 # Limits of tables and lists; the index of scenes has all rows.
 _MAX_ROWS, _MAX_WORKERS, _MAX_WARNINGS, _MAX_NAMES = 200, 24, 50, 5
-# Of more scenes the map shows only their common outlines.
+# With more scenes than these, the map shows only their common outlines.
 _MAX_OUTLINES = 3000
 # From this number of lines on, they are drawn thinner.
 _DENSE = 5000

@@ -41,8 +41,8 @@ MAX_FREE_SHARE, LIBRARY_BYTES = 0.25, 120_000_000
 # Large tiles waste least on halos. Beyond the largest, that is lost on the first and the last tile, with which little
 # other work overlaps.
 MIN_CORE_PX, MAX_CORE_PX = 256, 2048
-# Of the job's pixels, how many may be computed for the trial of engines, and below which size a trial says nothing of
-# the job's tiles.
+# The share of the job's pixels that may be computed for the trial of engines, and the size below which a trial does
+# not represent the job's tiles.
 MAX_TRIAL_SHARE, MIN_TRIAL_PX = 0.05, 256**2
 
 

@@ -18,8 +18,8 @@ from torch.nn import functional
 from torch.utils._python_dispatch import TorchDispatchMode
 
 _aten = torch.ops.aten
-# Of values: small enough to stay in the cache from one operation to the next. Of pixels: large enough for a convolution
-# to take no longer than the whole at once.
+# A block of values is small enough to stay in the cache from one operation to the next. A block of pixels is large
+# enough for a convolution to take no longer than the whole at once.
 _BLOCK_VALUES, _BLOCK_PX = 1 << 18, 1 << 16
 
 
