@@ -141,7 +141,7 @@ def test_a_processor_that_becomes_slow_is_warned_of_and_noted(image, monkeypatch
     training.run(batches(image))
     (warning,) = (event.message for event in events if isinstance(event, Warning))
     assert "The throughput has fallen to" in warning
-    assert any("of training steps the throughput was" in note for note in training.history.notes)
+    assert any("of training steps, the throughput was" in note for note in training.history.notes)
 
 
 def test_a_stop_ends_training_and_closes_the_batches(image):
