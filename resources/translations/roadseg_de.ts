@@ -1960,12 +1960,12 @@
         <translation>der Ausdehnung</translation>
     </message>
     <message>
-        <source>{layer} has a field {field}. If you want to use it, choose it as {label}.</source>
-        <translation>{layer} hat ein Feld {field}. Wählen Sie es als {label}, wenn es verwendet werden soll.</translation>
-    </message>
-    <message>
         <source>Fields of {layer} are renamed in the results: {renamed}</source>
         <translation>Felder von {layer} werden in den Ergebnissen umbenannt: {renamed}</translation>
+    </message>
+    <message>
+        <source>{layer} has a field {field}. If you want to use it, choose it as {label}.</source>
+        <translation>{layer} hat ein Feld {field}. Wählen Sie es als {label}, wenn es verwendet werden soll.</translation>
     </message>
     <message>
         <source>Stopped as requested. The best model so far is in {files}</source>

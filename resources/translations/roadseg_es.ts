@@ -1960,12 +1960,12 @@
         <translation>la extensión</translation>
     </message>
     <message>
-        <source>{layer} has a field {field}. If you want to use it, choose it as {label}.</source>
-        <translation>{layer} tiene un campo {field}. Si quiere usarlo, elíjalo como {label}.</translation>
-    </message>
-    <message>
         <source>Fields of {layer} are renamed in the results: {renamed}</source>
         <translation>Los campos de {layer} cambian de nombre en los resultados: {renamed}</translation>
+    </message>
+    <message>
+        <source>{layer} has a field {field}. If you want to use it, choose it as {label}.</source>
+        <translation>{layer} tiene un campo {field}. Si quiere usarlo, elíjalo como {label}.</translation>
     </message>
     <message>
         <source>Stopped as requested. The best model so far is in {files}</source>

@@ -1960,12 +1960,12 @@
         <translation>l'emprise</translation>
     </message>
     <message>
-        <source>{layer} has a field {field}. If you want to use it, choose it as {label}.</source>
-        <translation>{layer} a un champ {field}. Si vous voulez l'utiliser, choisissez-le comme {label}.</translation>
-    </message>
-    <message>
         <source>Fields of {layer} are renamed in the results: {renamed}</source>
         <translation>Des champs de {layer} sont renommés dans les résultats : {renamed}</translation>
+    </message>
+    <message>
+        <source>{layer} has a field {field}. If you want to use it, choose it as {label}.</source>
+        <translation>{layer} a un champ {field}. Si vous voulez l'utiliser, choisissez-le comme {label}.</translation>
     </message>
     <message>
         <source>Stopped as requested. The best model so far is in {files}</source>

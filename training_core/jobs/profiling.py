@@ -33,12 +33,12 @@ ALL = "all"
 class Profile(StepOptions, ThreadOptions):
     """Profile training and inference on this computer: see where the time goes and how to make it faster.
 
-    First measures the limits of the processor: the peak speed of convolutions and matrix products, and the memory
+    The limits of the processor are measured first: the peak speed of convolutions and matrix products, and the memory
     bandwidth. Then a typical training step, or the segmentation of a tile, is broken down by phase, layer, kind of
     operation and primitive, each with its fraction of the limit that bounds it (roofline model). Advice names changes
     and the time they would save. The changes can be tried at once.
 
-    Works on a generated scene, or on your own image and model. Other programs distort the measurements: close them
+    The profile uses a generated image, or your own image and model. Other programs distort the measurements: close them
     first.
     """
 
