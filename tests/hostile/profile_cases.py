@@ -208,7 +208,7 @@ _OF_PROFILE = [
     ),
     *(_profiled(f"{what} for a model", _model(write), REFUSED, "spoilt.safetensors") for what, write in FILES.items()),
     _profiled("random weights", _with(model=""), DONE),
-    _profiled("training on a generated scene", _with(what="training", raster="", chip_px=64, batch_size=1), DONE),
+    _profiled("training on a generated image", _with(what="training", raster="", chip_px=64, batch_size=1), DONE),
     _profiled("a step that takes too long", _with(what="training", chip_px=4096, batch_size=4096), EITHER),
     _profiled("a tile of 8192 px", _with(tile_px=8192), EITHER),
     _profiled("64 threads", _with(threads=64), DONE),

@@ -41,9 +41,9 @@ from ..system import processor
 from .profile import Run
 from .subjects import InferenceSteps, Subject, TrainingSteps, timed_steps
 
-# The generated scene: its least side, and the range of its ground resolution in meters. What it shows does not change
+# The generated image: its least side, and the range of its ground resolution in meters. What it shows does not change
 # how long anything takes.
-_SCENE_PX, _SCENE_M, _SCENE_CRS = 1024, (0.25, 1.0), "EPSG:32633"
+_GENERATED_PX, _GENERATED_M, _GENERATED_CRS = 1024, (0.25, 1.0), "EPSG:32633"
 # Chips are drawn from a part of the image whose side is this many times theirs.
 _CHIPS_PER_SIDE = 4
 # Labels do not change how long a step takes: stripes stand for roads.
@@ -133,10 +133,10 @@ class Workload:
 
 @contextmanager
 def open_workload(job: Profile) -> Iterator[Workload]:
-    """Yield the job's model and image; without an image a generated scene, without a model random weights."""
+    """Yield the job's model and image; without an image a generated one, without a model random weights."""
     loaded = load_model(job.model) if job.model else None
-    resolution_m = loaded[1].resolution_m if loaded else _SCENE_M[0]
-    with _image_path(job, min(max(resolution_m, _SCENE_M[0]), _SCENE_M[1])) as path:
+    resolution_m = loaded[1].resolution_m if loaded else _GENERATED_M[0]
+    with _image_path(job, min(max(resolution_m, _GENERATED_M[0]), _GENERATED_M[1])) as path:
         wanted = loaded[1].input if loaded else _all_bands(path)
         with open_for_model(path, wanted) as (image, bands):
             if loaded:
@@ -155,17 +155,17 @@ def _all_bands(path: str) -> ModelInput:
 
 
 @contextmanager
-def _image_path(job: Profile, scene_m: float) -> Iterator[str]:
-    """Yield the image's path; a generated scene, of this ground resolution in meters, is a temporary file."""
+def _image_path(job: Profile, pixel_m: float) -> Iterator[str]:
+    """Yield the image's path; a generated image, of this ground resolution in meters, is a temporary file."""
     if job.raster:
         yield job.raster
         return
-    side_px = round_up(max(_SCENE_PX, job.tile_px))
+    side_px = round_up(max(_GENERATED_PX, job.tile_px))
     pixels = np.random.default_rng(0).integers(0, 255, (3, side_px, side_px), dtype=np.uint8)
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        path = str(Path(folder, "generated scene.tif"))
+        path = str(Path(folder, "generated image.tif"))
         shape = {"count": 3, "width": side_px, "height": side_px, "dtype": "uint8", "photometric": "rgb"}
-        place = {"crs": _SCENE_CRS, "transform": rasterio.Affine(scene_m, 0, 5e5, 0, -scene_m, 5e6)}
+        place = {"crs": _GENERATED_CRS, "transform": rasterio.Affine(pixel_m, 0, 5e5, 0, -pixel_m, 5e6)}
         with rasterio.open(path, "w", driver="GTiff", tiled=True, **shape, **place) as dataset:
             dataset.write(pixels)
         yield path
