@@ -245,7 +245,8 @@ def measured_steps(case: Case, group: Any) -> dict[str, Any]:
     if case.balance:
         ranks = Ranks(group, len(case.balance))
         layout = {"balance": case.balance}
-        trainer = StageWay().trainer(recipe, built(case), engine, layout, ranks.share, ranks.trainer)
+        stage, make_step = StageWay().step(recipe, built(case), engine, layout, ranks.share)
+        trainer = ranks.trainer(stage, engine, recipe, make_step)
         assigned = chips_of(ranks.share.assigned(case.batches), BATCH)
         chips, labels = chips[assigned].copy(), labels[assigned].copy()
     else:

@@ -16,9 +16,9 @@ from ..labels.training_images import TrainingImages
 from ..learning.plan import MemoryPlan, Room
 from ..learning.setup import chip_side_px
 from ..learning.share import Share
-from ..learning.trainer import Trainer
+from ..learning.step import MakeStep
 from ..learning.training_loop import Batches
-from ..learning.way import ChipWay, MakeTrainer
+from ..learning.way import ChipWay
 from ..models.architectures import Architecture
 from ..models.engines import NativeEngine
 from .data_parallel import PipelineParallel
@@ -34,21 +34,15 @@ class StageWay:
         """See Way."""
         return plan_pipeline(architecture, engine, job, chip_side_px(job.chip_px, images), room)
 
-    def trainer(
-        self,
-        job: FineTune,
-        model: nn.Module,
-        engine: NativeEngine,
-        layout: dict[str, Any],
-        share: Share,
-        make_trainer: MakeTrainer,
-    ) -> Trainer:
+    def step(
+        self, job: FineTune, model: nn.Module, engine: NativeEngine, layout: dict[str, Any], share: Share
+    ) -> tuple[nn.Module, MakeStep]:
         """See Way."""
         from .stage_step import StageStep, cut_stage  # loads 190 MB of torch
 
         share = cast(PipelineParallel, share)
         stage, cut = cut_stage(model, engine, job, share, layout["balance"])
-        return make_trainer(stage, engine, job, partial(StageStep, share=share, cut=cut))
+        return stage, partial(StageStep, share=share, cut=cut)
 
     def batches(self, job: FineTune, images: TrainingImages, share: Share, first: int) -> Batches:
         """See Way; only the first stage computes chips, the others have their labels alone."""

@@ -1,11 +1,10 @@
-"""Ways to compute a training: what each asks of memory, its trainer and its batches. The plain way, on chips.
+"""Ways to compute a training: what each asks of memory, its step and its batches. The plain way, on chips.
 
 Scope: what a pipeline chooses once. The parts are in modules of their own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any, Optional, Protocol
 
@@ -21,12 +20,8 @@ from .measuring import fit_into_memory
 from .plan import MemoryPlan, Room
 from .setup import chip_side_px
 from .share import Share
-from .step import ChipStep
-from .trainer import Trainer
+from .step import ChipStep, MakeStep
 from .training_loop import Batches
-
-# Makes a trainer from a model, an engine, a recipe, `MakeStep` and the options of `Trainer`.
-MakeTrainer = Callable[..., Trainer]
 
 
 class Way(Protocol):
@@ -37,16 +32,10 @@ class Way(Protocol):
     ) -> MemoryPlan:
         """Return how a training fits into memory; raises JobError and ResourceError if it cannot be computed so."""
 
-    def trainer(
-        self,
-        job: FineTune,
-        model: nn.Module,
-        engine: NativeEngine,
-        layout: dict[str, Any],
-        share: Share,
-        make_trainer: MakeTrainer,
-    ) -> Trainer:
-        """Return the trainer of a model for the layout that was planned."""
+    def step(
+        self, job: FineTune, model: nn.Module, engine: NativeEngine, layout: dict[str, Any], share: Share
+    ) -> tuple[nn.Module, MakeStep]:
+        """Return the model that this process trains, for the layout that was planned, and what makes its steps."""
 
     def batches(self, job: FineTune, images: TrainingImages, share: Share, first: int) -> Batches:
         """Yield the samples and labels that this process computes of each step, from step `first` on."""
@@ -61,17 +50,11 @@ class ChipWay:
         """See Way."""
         return fit_into_memory(architecture, engine, job, chip_side_px(job.chip_px, images), room)
 
-    def trainer(
-        self,
-        job: FineTune,
-        model: nn.Module,
-        engine: NativeEngine,
-        layout: dict[str, Any],
-        share: Share,
-        make_trainer: MakeTrainer,
-    ) -> Trainer:
+    def step(
+        self, job: FineTune, model: nn.Module, engine: NativeEngine, layout: dict[str, Any], share: Share
+    ) -> tuple[nn.Module, MakeStep]:
         """See Way."""
-        return make_trainer(model, engine, job, partial(ChipStep, share=share), encoder_rate=job.encoder_rate or 1.0)
+        return model, partial(ChipStep, share=share)
 
     def batches(
         self, job: FineTune, images: TrainingImages, share: Share, first: int, has_images: bool = True

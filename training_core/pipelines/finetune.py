@@ -209,7 +209,8 @@ def _start(
     if memory.is_recomputing:
         recompute_activations(model)
     share, make_trainer = (ranks.share, ranks.trainer) if ranks else (ALL, Trainer)
-    trainer = way.trainer(job, model, plan.engine, memory.layout, share, make_trainer)
+    part, make_step = way.step(job, model, plan.engine, memory.layout, share)
+    trainer = make_trainer(part, plan.engine, job, make_step, encoder_rate=job.encoder_rate)
     with ranks.agreed() if ranks else nullcontext():
         if former:
             take_over(trainer, former, checkpoint_path(job.model))

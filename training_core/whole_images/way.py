@@ -16,9 +16,8 @@ from ..labels.labeled_images import LabeledImage
 from ..labels.training_images import TrainingImages
 from ..learning.plan import MemoryPlan, Room
 from ..learning.share import Share
-from ..learning.trainer import Trainer
+from ..learning.step import MakeStep
 from ..learning.training_loop import Batches
-from ..learning.way import MakeTrainer
 from ..models.architectures import Architecture
 from ..models.engines import NativeEngine
 from .samples import ImageSampler, draw_images
@@ -38,18 +37,11 @@ class ImageWay:
         """See Way."""
         return plan_tiles(architecture, engine, job, [image.known.shape for image in images], room)
 
-    def trainer(
-        self,
-        job: FineTune,
-        model: nn.Module,
-        engine: NativeEngine,
-        layout: dict[str, Any],
-        share: Share,
-        make_trainer: MakeTrainer,
-    ) -> Trainer:
+    def step(
+        self, job: FineTune, model: nn.Module, engine: NativeEngine, layout: dict[str, Any], share: Share
+    ) -> tuple[nn.Module, MakeStep]:
         """See Way."""
-        make_step = partial(ImageStep, share=share, tiles=TilePlan(**layout), tick=self._tick)
-        return make_trainer(model, engine, job, make_step, encoder_rate=job.encoder_rate or 1.0)
+        return model, partial(ImageStep, share=share, tiles=TilePlan(**layout), tick=self._tick)
 
     def batches(self, job: FineTune, images: TrainingImages, share: Share, first: int) -> Batches:
         """See Way; every process has the images, since it computes some of their tiles."""

@@ -76,7 +76,8 @@ def trainer_of_ranks(ranks, model, engine, recipe, balance=()):
     """Return the trainer of a rank, or of its stage, and the chips of a step that it computes."""
     assigned = numbers_of(ranks.share.assigned(recipe.accumulation), recipe.batch_size)
     way, layout = (StageWay(), {"balance": balance}) if balance else (ChipWay(), {})
-    return way.trainer(recipe, model, engine, layout, ranks.share, ranks.trainer), assigned
+    part, make_step = way.step(recipe, model, engine, layout, ranks.share)
+    return ranks.trainer(part, engine, recipe, make_step), assigned
 
 
 def stop_a_follower(group):
