@@ -76,11 +76,11 @@ def main() -> None:
     parser.add_argument("--batches", type=int, default=8)
     parser.add_argument("--turns", type=int, default=2)
     parser.add_argument("--precision", choices=("fp32", "bf16"), default="fp32")
-    parser.add_argument("--measure", nargs=3, help="a case, a rank and a store; for this script itself")
+    parser.add_argument("--measure", nargs=3, help="a case, a rank and a folder; for this script itself")
     arguments = parser.parse_args()
     if arguments.measure:
-        case, rank, store = arguments.measure
-        print(json.dumps(measure(Case(**json.loads(case)), int(rank), store)))
+        case, rank, folder = arguments.measure
+        print(json.dumps(measure(Case(**json.loads(case)), int(rank), folder)))
         return
     if "equality" in arguments.tables:
         show_equality()
@@ -180,8 +180,7 @@ def ask(case: Case) -> list[dict[str, Any]]:
         question = [sys.executable, __file__, "--measure", json.dumps(asdict(case))]
         processes = [
             subprocess.Popen(
-                [*question, str(rank), f"{folder}/store"],
-                env={**os.environ, "GLOO_SOCKET_IFNAME": "lo"},
+                [*question, str(rank), folder],
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
                 text=True,
@@ -194,25 +193,22 @@ def ask(case: Case) -> list[dict[str, Any]]:
     return [json.loads(answer.splitlines()[-1]) for answer in answers]
 
 
-def measure(case: Case, rank: int, store: str) -> dict[str, Any]:
+def measure(case: Case, rank: int, folder: str) -> dict[str, Any]:
     """Return what one process of a case finds: times, memory and losses of its steps, or the costs of parts."""
     from training_core.system.processor import prepare_process
 
     os.sched_setaffinity(0, case.cores[rank])
     prepare_process(len(case.cores[rank]))  # before torch is loaded
     import torch
-    from torch import distributed
 
-    from training_core.distributed.group import Group
+    from training_core.distributed.group import ALONE, join_here
 
     torch.set_num_threads(len(case.cores[rank]))
     torch.manual_seed(0)
     if not case.steps:
         return {"costs": measured_costs(case)}
     size = len(case.cores)
-    if size > 1:
-        distributed.init_process_group("gloo", store=distributed.FileStore(store, size), rank=rank, world_size=size)
-    return measured_steps(case, Group(rank, size))
+    return measured_steps(case, join_here(folder, rank, size) if size > 1 else ALONE)
 
 
 def measured_costs(case: Case) -> list[dict[str, Any]]:
@@ -231,9 +227,8 @@ def measured_steps(case: Case, group: Any) -> dict[str, Any]:
 
     import torch
 
-    from training_core.distributed.rank_protocol import follow, leading
-    from training_core.distributed.ranks import Ranks
-    from training_core.distributed.stage_way import StageWay
+    from training_core.distributed.pipeline_plan import StageWay
+    from training_core.distributed.ranks import Ranks, follow, leading
     from training_core.jobs import FineTune
     from training_core.learning.chips import chips_of
     from training_core.learning.trainer import Trainer
@@ -255,7 +250,7 @@ def measured_steps(case: Case, group: Any) -> dict[str, Any]:
     for step in range(case.steps):
         if step == 1:
             processor_s, waited_s = time.process_time(), trainer.stopwatch.timings_s["communication"]
-        group.barrier()
+        group.gather(torch.zeros(1))  # all begin together
         began_s = time.perf_counter()
         losses.append(trainer.step(chips, labels, LEARNING_RATE))
         seconds.append(time.perf_counter() - began_s)

@@ -8,7 +8,6 @@ import statistics
 import sys
 import time
 from collections.abc import Callable
-from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,25 +32,26 @@ def main() -> None:
     import torch
     from torch import distributed
 
-    from training_core.distributed.group import ALONE, Group
+    from training_core.distributed.group import ALONE, join
 
     torch.set_num_threads(len(cores))
     size = len(case["cores"])
-    group = Group(rank, size)
-    if size > 1:
-        files, timeout = distributed.FileStore(store, size), timedelta(seconds=TIMEOUT_S)
-        distributed.init_process_group("gloo", store=files, rank=rank, world_size=size, timeout=timeout)
+    group = join(distributed.FileStore(store, size), rank, size, timeout_s=TIMEOUT_S) if size > 1 else ALONE
+
+    def wait() -> None:
+        group.gather(torch.zeros(1))
+
     if case["parameters"]:
-        found = time_exchange(case, group)
+        found = time_exchange(case, group, wait)
     else:
-        found = time_steps(case, ALONE if case["is_apart"] else group, group.barrier)
+        found = time_steps(case, ALONE if case["is_apart"] else group, wait)
     print(json.dumps(found))
     if size > 1:
-        group.barrier()
+        wait()
         distributed.destroy_process_group()
 
 
-def time_exchange(case: dict[str, Any], group: Group) -> dict[str, Any]:
+def time_exchange(case: dict[str, Any], group: Group, wait: Callable[[], None]) -> dict[str, Any]:
     """Return the seconds of exchanges of gradients, and of the processor, less those in which they are only made."""
     import torch
 
@@ -71,9 +71,9 @@ def time_exchange(case: dict[str, Any], group: Group) -> dict[str, Any]:
         make_gradients()
         exchange.finish()
 
-    making_s = statistics.median(timed(make_gradients, case["repeats"], group.barrier)[0])
+    making_s = statistics.median(timed(make_gradients, case["repeats"], wait)[0])
     exchange = GradientExchange(parameters, group, is_compressed=case["precision"] == "bf16")
-    seconds, busy_s = timed(exchange_gradients, case["repeats"], group.barrier)
+    seconds, busy_s = timed(exchange_gradients, case["repeats"], wait)
     return {
         "seconds": [second - making_s for second in seconds],
         "busy_s": [second - making_s for second in busy_s],

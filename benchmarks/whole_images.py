@@ -17,7 +17,6 @@ import sys
 import tempfile
 import time
 from dataclasses import dataclass, replace
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -223,7 +222,7 @@ def measure(case: Case, rank: int) -> dict[str, Any]:
         offset=np.full(case.bands, -100 / 40, np.float32),
         labeled_px=case.size_px**2,
     )
-    group.barrier()
+    group.gather(torch.zeros(1))  # all begin together
     waited_s, wall_s, processor_s = group.waited_s, time.perf_counter(), time.process_time()
     loss = add_image_gradients(model, engine, sample, plan, share=share, tick=report(rank))
     share.finish()
@@ -249,18 +248,9 @@ def measure(case: Case, rank: int) -> dict[str, Any]:
 
 def join(case: Case, rank: int) -> Any:
     """Return the group of the case's ranks."""
-    from torch import distributed
+    from training_core.distributed.group import ALONE, join_here
 
-    from training_core.distributed.group import ALONE, Group
-
-    if case.processes == 1:
-        return ALONE
-    os.environ["GLOO_SOCKET_IFNAME"] = "lo"
-    store = distributed.FileStore(str(Path(case.folder, "store")), case.processes)
-    distributed.init_process_group(
-        "gloo", store=store, rank=rank, world_size=case.processes, timeout=timedelta(hours=3)
-    )
-    return Group(rank, case.processes)
+    return ALONE if case.processes == 1 else join_here(case.folder, rank, case.processes, 3 * 3600)
 
 
 def report(rank: int) -> Any:

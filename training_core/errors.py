@@ -103,6 +103,18 @@ class WorkerError(RoadSegError, code="worker"):
     """The worker process crashed, hung, or exited without a result."""
 
 
+class LostRankError(WorkerError, code="lost rank"):
+    """Another rank has ended, or cannot be reached; why is known to whoever watches the ranks."""
+
+
+class RankError(RoadSegError):
+    """The error of another process, under its code."""
+
+    def __init__(self, code: str, message: str, remedy: str) -> None:
+        super().__init__(message, remedy)
+        self.code = code
+
+
 class Cancelled(RoadSegError, code="cancelled"):
     """The user stopped the job."""
 

@@ -16,8 +16,7 @@ from ..learning.step import Step
 from ..learning.validation import Block, Validation
 from ..segmentation.inference import Predictor
 from .gradient_exchange import GradientExchange
-from .group import Group
-from .rank_protocol import Command, command
+from .group import Command, Group
 
 
 class DataParallel(Share):
@@ -145,7 +144,7 @@ class RankStep(Step):
 
     def begin(self, rate: float) -> None:
         """Have the ranks that follow take the step, with the learning rate `rate`, above 0."""
-        command(self.share.group, Command.STEP, rate)
+        self.share.group.command(Command.STEP, rate)
 
     def compute(self, samples: Any, labels: Any) -> float:
         """See Step."""
@@ -161,5 +160,5 @@ class RankStep(Step):
 
     def validate(self, predictor: Predictor, blocks: Sequence[Block], fewest: int, limit_s: float) -> Validation:
         """See Step."""
-        command(self.share.group, Command.VALIDATE, len(blocks), fewest, limit_s)
+        self.share.group.command(Command.VALIDATE, len(blocks), fewest, limit_s)
         return self._inner.validate(predictor, blocks, fewest, limit_s)

@@ -8,32 +8,34 @@ Scope: sums, gathering, broadcasts in the order of the ranks. Independent of how
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
+from enum import IntEnum
+from pathlib import Path
 from typing import Any, Optional
 
+import psutil
 import torch
 from torch import Tensor
 from torch import distributed as dist
 
-from ..errors import RoadSegError, WorkerError
-from ..system.timing import busy_s, thread_ids
+from ..errors import LostRankError
+
+# Longer than any rank waits for another one: reading large images, or a step where memory is short.
+TIMEOUT_S = 3600.0
+LOCAL = "127.0.0.1"
 
 
-class LostRankError(WorkerError):
-    """Another rank has ended, or cannot be reached; why is known to whoever watches the ranks."""
+class Command(IntEnum):
+    """The next action of all ranks."""
 
-    code = "lost rank"
-
-
-class RankError(RoadSegError):
-    """The error of a rank, under its code."""
-
-    def __init__(self, code: str, message: str, remedy: str) -> None:
-        super().__init__(message, remedy)
-        self.code = code
+    STEP = 0
+    VALIDATE = 1
+    END = 2
+    HAND_IN = 3
 
 
 class Group:
@@ -64,7 +66,7 @@ class Group:
     @property
     def handled_s(self) -> float:
         """CPU time that the threads of communication have taken so far; 0 if the system does not measure it."""
-        return busy_s(self.threads)
+        return sum(busy_s for thread, busy_s in _busy_s_by_thread().items() if thread in self.threads)
 
     @contextmanager
     def waiting(self) -> Iterator[None]:
@@ -152,6 +154,11 @@ class Group:
                     dist.recv(joint[name], group=self.process_group, group_src=rank)
         return joint
 
+    def command(self, what: Command, *numbers: float) -> None:
+        """Send a command with up to three numbers to the other ranks, if they follow this one."""
+        if self.is_followed:
+            self.broadcast(torch.tensor([what, *numbers, *(3 - len(numbers)) * (0,)], dtype=torch.float64))
+
     def divided(self, divisions: Sequence[Sequence[int]]) -> Group:
         """Divide the ranks into groups, the same on all ranks, which call this together; return this rank's group."""
         groups = [
@@ -161,13 +168,35 @@ class Group:
         return next(group for group in groups if group.rank >= 0)
 
 
-def join(store: dist.Store, rank: int, size: int, local_size: Optional[int] = None, timeout_s: float = 3600) -> Group:
+def join(
+    store: dist.Store, rank: int, size: int, local_size: Optional[int] = None, timeout_s: float = TIMEOUT_S
+) -> Group:
     """Return the group of processes that meet at a store; no rank waits for another one as long as `timeout_s`."""
-    others, timeout = thread_ids(), timedelta(seconds=timeout_s)
+    others, timeout = _busy_s_by_thread().keys(), timedelta(seconds=timeout_s)
     dist.init_process_group("gloo", store=store, rank=rank, world_size=size, timeout=timeout)
     group = Group(rank, size, local_size)
-    group.threads = thread_ids() - others
+    group.threads = frozenset(_busy_s_by_thread().keys() - others)
     return group
+
+
+def join_here(folder: str, rank: int, size: int, timeout_s: float = TIMEOUT_S) -> Group:
+    """Return the group of processes of this machine that meet in a folder, over the loopback interface."""
+    os.environ["GLOO_SOCKET_IFNAME"] = loopback()
+    return join(dist.FileStore(str(Path(folder, "store")), size), rank, size, timeout_s=timeout_s)
+
+
+def loopback() -> str:
+    """Return the name of the loopback interface: lo on Linux, lo0 on macOS, and some words on Windows."""
+    interfaces = psutil.net_if_addrs().items()
+    return next((name for name, addresses in interfaces if any(each.address == LOCAL for each in addresses)), "lo")
+
+
+def _busy_s_by_thread() -> dict[int, float]:
+    """Return the CPU time of each thread of this process so far, also of those that libraries have started."""
+    try:
+        return {thread.id: thread.user_time + thread.system_time for thread in psutil.Process().threads()}
+    except psutil.Error:  # macOS tells it to administrators alone
+        return {}
 
 
 def _kinds(tensors: dict[str, Tensor]) -> dict[str, list[Any]]:

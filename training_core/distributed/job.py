@@ -25,6 +25,7 @@ from ..system import environment, shutdown
 from ..system.outputs import remove_leftovers
 from ..system.placement import AUTO, count_processes, places, settle
 from ..system.processor import prepare_process
+from .launch import launch
 
 
 def execute_on_ranks(job: Job, reporter: Reporter) -> dict[str, Any]:
@@ -51,8 +52,6 @@ def execute_on_ranks(job: Job, reporter: Reporter) -> dict[str, Any]:
 
 def _launch(job: FineTune, count: int, reporter: Reporter) -> dict[str, Any]:
     """Run a job by ranks of this machine, by fewer if memory is short."""
-    from .launch import launch  # loads PyTorch
-
     began_s = time.time()
     while True:
         try:
@@ -81,7 +80,7 @@ def _has_checkpoint(job: FineTune, since_s: float) -> bool:
 def run_rank(
     text: str, send: Callable[[events.Event], None], is_cancelled: Callable[[], bool], join: Callable[[], Any]
 ) -> None:
-    """Do a rank's part of a job; see `rank_process.Target`."""
+    """Do a rank's part of a job; see `launch.Target`."""
     last: events.Event
     try:
         job = from_json(text)

@@ -1,7 +1,8 @@
 """Several processes as one job: starts the ranks, passes on their events, and finds out which one failed, and why.
 
 The starting process computes nothing. It hears from every rank through a pipe, and what rank 0 reports is what the job
-reports. A pipe that closes is a rank that has died; one that stays silent, a rank that hangs.
+reports. A pipe that closes is a rank that has died; one that stays silent, a rank that hangs. A rank sends events as
+JSON, one a message, and takes any message for the command to stop.
 
 Scope: processes. Independent of the job.
 """
@@ -11,28 +12,31 @@ from __future__ import annotations
 import os
 import platform
 import signal
+import sys
 import tempfile
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any, Optional
 
 import psutil
-from torch import multiprocessing
 
 from .. import events
-from ..errors import ResourceError, RoadSegError, WorkerError
+from ..errors import LostRankError, RankError, ResourceError, RoadSegError, WorkerError
 from ..events import Reporter
 from ..system import shutdown
 from ..system.memory import kills_for_memory
-from ..system.placement import Place
-from .group import LostRankError, RankError
-from .rank_process import CANCEL, Target, log_path, run_rank
+from ..system.placement import Place, listen, start_process
 
-POLL_S = 0.2
+# Does a rank's part of a job. Takes the job's text, the sink of its events, whether it is cancelled, and what joins the
+# group; sends a result or an error as its last event.
+Target = Callable[[str, Callable[[events.Event], None], Callable[[], bool], Any], None]
+POLL_S, HEARTBEAT_S = 0.2, 1.0
 # A rank that sends nothing for this long hangs; sooner, if the system reports it as stopped. Some libraries do not let
 # Python's threads run for seconds.
 SILENCE_S, SILENCE_STOPPED_S = 60.0, 5.0
@@ -41,6 +45,7 @@ GRACE_S = 8.0
 # As the system does when memory runs out.
 KILLED = -getattr(signal, "SIGKILL", 9)
 LAST_LINES = 30
+RESUME = "The same job with resume continues from its checkpoint."
 
 
 @dataclass
@@ -48,7 +53,7 @@ class _Rank:
     """A rank as the starting process sees it."""
 
     number: int
-    process: Any
+    process: BaseProcess
     pipe: Connection
     silent_s: float = 0.0
     is_open: bool = True
@@ -77,26 +82,17 @@ def launch(target: Target, text: str, places: list[Place], reporter: Reporter) -
         first = _first_failure(ranks)
         for event in first.logs:
             reporter.pass_on(event)
-        for line in _last_output(Path(folder), first.number):
-            reporter.log(line)
+        with suppress(OSError):  # the last lines that its libraries have written
+            for line in _log_path(folder, first.number).read_text("utf-8", "replace").splitlines()[-LAST_LINES:]:
+                if line.strip():
+                    reporter.log(f"Rank {first.number}: {line}")
         raise _error_of(first, len(ranks), kills_for_memory() != kills)
 
 
 @contextmanager
 def _started(target: Target, text: str, places: list[Place], folder: str) -> Iterator[list[_Rank]]:
     """Provide the processes of all ranks, none of which outlives this context."""
-    context = multiprocessing.get_context("spawn")
-    pairs = [context.Pipe() for _ in places]
-    ends = [end for _, end in pairs]
-    former = os.environ["OMP_NUM_THREADS"]
-    os.environ["OMP_NUM_THREADS"] = str(places[0].threads)  # which PyTorch reads when it is loaded
-    try:
-        processes = multiprocessing.start_processes(
-            run_rank, (folder, ends, places, target, text), len(places), join=False, start_method="spawn"
-        ).processes
-    finally:
-        os.environ["OMP_NUM_THREADS"] = former
-    ranks = [_Rank(number, process, pipe) for number, (process, (pipe, _)) in enumerate(zip(processes, pairs))]
+    ranks: list[_Rank] = []
 
     def kill() -> None:
         for rank in ranks:
@@ -104,8 +100,8 @@ def _started(target: Target, text: str, places: list[Place], folder: str) -> Ite
 
     shutdown.add_cleanup(kill)
     try:
-        for end in ends:
-            end.close()
+        for number, place in enumerate(places):
+            ranks.append(_Rank(number, *start_process(place, _do_part, number, len(places), folder, target, text)))
         yield ranks
     finally:
         kill()
@@ -129,7 +125,7 @@ def _watch(ranks: list[_Rank], reporter: Reporter) -> None:
                 is_told = True
                 for rank in ranks:
                     with suppress(OSError):
-                        rank.pipe.send_bytes(CANCEL)
+                        rank.pipe.send_bytes(b"cancel")
             if ranks[0].last is not None or any(rank.has_failed for rank in ranks):
                 left_s -= elapsed_s
     for rank in ranks:
@@ -159,12 +155,13 @@ def _kill_hung(ranks: list[_Rank], elapsed_s: float) -> None:
     """Kill ranks that have been silent for long, so that the others no longer wait for them."""
     for rank in ranks:
         rank.silent_s += elapsed_s
-        if rank.is_open and rank.silent_s > (SILENCE_STOPPED_S if _is_stopped(rank.process.pid) else SILENCE_S):
+        is_late = rank.is_open and rank.silent_s > SILENCE_STOPPED_S
+        if is_late and (rank.silent_s > SILENCE_S or _is_stopped(rank.process.pid)):
             rank.has_hung = True
             rank.process.kill()
 
 
-def _is_stopped(process: int) -> bool:
+def _is_stopped(process: Optional[int]) -> bool:
     try:
         return psutil.Process(process).status() == psutil.STATUS_STOPPED
     except psutil.Error:
@@ -188,9 +185,8 @@ def _first_failure(ranks: list[_Rank]) -> _Rank:
 def _error_of(rank: _Rank, size: int, is_memory_short: bool) -> RoadSegError:
     """Return the error to raise for a rank that failed: which one, on which machine, and why."""
     name = f"Process {rank.process.pid} (rank {rank.number} of {size} on {platform.node()})"
-    resume = "The same job with resume continues from its checkpoint."
     if rank.has_hung:
-        return WorkerError(f"{name} has not answered for {rank.silent_s:.0f} s, and was killed.", resume)
+        return WorkerError(f"{name} has not answered for {rank.silent_s:.0f} s, and was killed.", RESUME)
     if isinstance(rank.last, events.Error) and rank.last.code != LostRankError.code:
         message = rank.last.message if rank.number == 0 else f"{name}: {rank.last.message}"
         return RankError(rank.last.code, message, rank.last.remedy)
@@ -198,16 +194,43 @@ def _error_of(rank: _Rank, size: int, is_memory_short: bool) -> RoadSegError:
     if code == KILLED and is_memory_short:
         return ResourceError(
             f"{name} was killed by the system, because memory ran out.",
-            f"Use fewer processes (processes), or smaller batches (batch_size) or chips (chip_px). {resume}",
+            f"Use fewer processes (processes), or smaller batches (batch_size) or chips (chip_px). {RESUME}",
         )
     if code is not None and code < 0:
-        return WorkerError(f"{name} was killed by {signal.Signals(-code).name}.", resume)
-    return WorkerError(f"{name} ended unexpectedly, with status {code}.", f"The log has its last output. {resume}")
+        return WorkerError(f"{name} was killed by {signal.Signals(-code).name}.", RESUME)
+    return WorkerError(f"{name} ended unexpectedly, with status {code}.", f"The log has its last output. {RESUME}")
 
 
-def _last_output(folder: Path, rank: int) -> list[str]:
-    """Return the last lines that a rank's libraries have written."""
-    with suppress(OSError):
-        lines = log_path(folder, rank).read_text("utf-8", "replace").splitlines()
-        return [f"Rank {rank}: {line}" for line in lines[-LAST_LINES:] if line.strip()]
-    return []
+def _log_path(folder: str, rank: int) -> Path:
+    return Path(folder, f"rank_{rank}.log")
+
+
+def _do_part(pipe: Connection, rank: int, size: int, folder: str, target: Target, text: str) -> None:
+    """Do a rank's part of a job in this process, which ends then; the ranks meet and write logs in the folder."""
+    # The output of libraries goes to a file: that of several processes would be in disorder.
+    log = os.open(_log_path(folder, rank), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    os.dup2(log, 1)
+    os.dup2(log, 2)
+    cancelled, lock = threading.Event(), threading.Lock()
+
+    def send(event: events.Event) -> None:
+        with lock:
+            pipe.send_bytes(events.encode(event).encode("utf-8", "surrogatepass"))
+
+    def beat() -> None:
+        with suppress(OSError):
+            while True:
+                time.sleep(HEARTBEAT_S)
+                send(events.Heartbeat())
+
+    def join() -> Any:
+        from .group import join_here  # loads PyTorch
+
+        return join_here(folder, rank, size)
+
+    listen(pipe, lambda _: cancelled.set())
+    threading.Thread(target=beat, daemon=True).start()
+    target(text, send, cancelled.is_set, join)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)  # skips the libraries' teardown, which takes seconds

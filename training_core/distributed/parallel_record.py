@@ -1,4 +1,4 @@
-"""Record of a training by several processes: speed-up, efficiency, communication, imbalance.
+"""How a training by several processes used them: speed-up, efficiency, communication, imbalance.
 
 Scope: the time and bytes of each process' steps, and figures of them. Independent of reports.
 """
@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import math
 import platform
-from dataclasses import dataclass
+from collections.abc import Sequence
 from statistics import fmean
+from typing import Any
 
 import numpy as np
 import torch
@@ -19,80 +20,8 @@ from ..learning.history import PARTS_OF_A_STEP
 from ..learning.training_loop import Training
 from .data_parallel import DataParallel
 
-
-@dataclass(frozen=True)
-class ParallelRecord:
-    """Time and bytes of the measured `steps`, at least one, of a training by several processes.
-
-    Each process took `compute_s` for forward, backward, optimizer and waiting for chips. In the mean one exchanged
-    gradients and sums, or waited for slower ones, for `communication_s`. All together sent `sent_bytes` of payload. For
-    `handling_s` of CPU time, the mean, other threads of a process sent and received while it computed. They take it
-    from the process' `threads` cores, so it is part of `compute_s`.
-    """
-
-    processes: int
-    machines: int
-    threads: int
-    steps: int
-    wall_s: float
-    compute_s: tuple[float, ...]
-    communication_s: float
-    sent_bytes: int
-    handling_s: float = 0.0
-
-    @property
-    def speed_up(self) -> float:
-        """How many times as long a single process would have taken."""
-        return self._alone_s * self.processes / self.wall_s
-
-    @property
-    def efficiency(self) -> float:
-        """Fraction of the time of all processes in which they computed, from 0 to 1."""
-        return self.speed_up / self.processes
-
-    @property
-    def communication_fraction(self) -> float:
-        """Fraction of the steps' duration that went to communication, its threads included."""
-        return self._communicating_s / self.wall_s
-
-    @property
-    def imbalance(self) -> float:
-        """By which fraction the slowest process computed longer than all did on average."""
-        return max(self.compute_s) * self.processes / sum(self.compute_s) - 1
-
-    @property
-    def communication_step_s(self) -> float:
-        """Seconds of communication in a step."""
-        return self._communicating_s / self.steps
-
-    @property
-    def bytes_per_step(self) -> float:
-        """Payload of a process in a step, on average."""
-        return self.sent_bytes / self.steps / self.processes
-
-    def expected_speed_up(self, processes: int) -> float:
-        """Return the speed-up to expect of a number of processes with as many batches each.
-
-        Each process sends 2 (n - 1) / n times the gradients, at the measured time for each byte. All other waiting is
-        for the slowest process, and the more there are, the slower it is.
-        """
-        compute_s = self._alone_s
-        if self.processes == 1:
-            return float(processes)
-        idle_s = max(0.0, self.wall_s - self._communicating_s - compute_s)
-        idle_s *= expected_maximum(processes) / expected_maximum(self.processes)
-        communication_s = self._communicating_s * bool(self.sent_bytes)
-        communication_s *= (1 - 1 / processes) / (1 - 1 / self.processes)
-        return processes * compute_s / (compute_s + idle_s + communication_s)
-
-    @property
-    def _alone_s(self) -> float:
-        """Computing time of a process without that of its communication, the mean."""
-        return max(0.0, sum(self.compute_s) / self.processes - self.handling_s / self.threads)
-
-    @property
-    def _communicating_s(self) -> float:
-        return self.communication_s + self.handling_s / self.threads
+# The curve of speed-up ends at this multiple of the number of processes.
+_SHOWN_PROCESSES = 4
 
 
 class Meter:
@@ -103,30 +32,60 @@ class Meter:
         self._steps, self._timings_s = training.history.step, dict(training.history.timings_s)
         self._sent_bytes, self._handled_s = share.sent_bytes, share.group.handled_s
 
-    def read(self) -> ParallelRecord:
-        """Return the record, on all ranks, which call this together after the last step of a training."""
-        training, share = self._training, self._share
-        own_s = {part: training.history.timings_s[part] - self._timings_s.get(part, 0.0) for part in PARTS_OF_A_STEP}
-        ranks = share.group.gather_documents(
-            {
-                "timings_s": own_s,
-                "sent_bytes": share.sent_bytes - self._sent_bytes,
-                "handled_s": share.group.handled_s - self._handled_s,
-                "machine": platform.node(),
-            }
-        )
-        communication_s = [rank["timings_s"].pop("communication") for rank in ranks]
-        return ParallelRecord(
-            processes=share.group.size,
-            machines=len({rank["machine"] for rank in ranks}),
-            threads=torch.get_num_threads(),
-            steps=max(1, training.history.step - self._steps),
-            wall_s=sum(own_s.values()),
-            compute_s=tuple(sum(rank["timings_s"].values()) for rank in ranks),
-            communication_s=fmean(communication_s),
-            sent_bytes=sum(rank["sent_bytes"] for rank in ranks),
-            handling_s=fmean(rank["handled_s"] for rank in ranks),
-        )
+    def read(self) -> dict[str, Any]:
+        """Return `figures`, on all ranks, which call this together after the last step of a training."""
+        history, share = self._training.history, self._share
+        own_s = {part: history.timings_s[part] - self._timings_s.get(part, 0.0) for part in PARTS_OF_A_STEP}
+        waited_s, threads = own_s.pop("communication"), torch.get_num_threads()
+        computed_s = max(1e-9, sum(own_s.values()))  # more than 0 also where no step was left
+        # Other threads of a process, which send and receive while it computes, take their time from its cores.
+        handling_s = (share.group.handled_s - self._handled_s) / threads
+        own = platform.node(), computed_s, waited_s, handling_s, share.sent_bytes - self._sent_bytes
+        machines, compute_s, *others = zip(*share.group.gather_documents(own))
+        mean_waited_s, mean_handling_s, mean_sent_bytes = map(fmean, others)
+        steps = max(1, history.step - self._steps)
+        return {
+            "machines": len(set(machines)),
+            "threads": threads,
+            "communication_step_s": (mean_waited_s + mean_handling_s) / steps,
+            "bytes_per_step": mean_sent_bytes / steps,
+            **figures(computed_s + waited_s, compute_s, mean_waited_s, mean_handling_s),
+        }
+
+
+def figures(wall_s: float, compute_s: Sequence[float], waited_s: float, handling_s: float = 0.0) -> dict[str, Any]:
+    """Return how much faster a training was, and would be with other numbers of processes.
+
+    Parameters
+    ----------
+    wall_s
+        Duration of all steps.
+    compute_s
+        What each process took for forward, backward, optimizer and waiting for chips.
+    waited_s
+        What a process took in the mean for exchanging gradients and sums, or waiting for slower ones.
+    handling_s
+        The part of `compute_s` in which other threads of the process sent and received, the mean.
+    """
+    count, mean_s = len(compute_s), fmean(compute_s)
+    alone_s, communication_s = max(1e-9, mean_s - handling_s), waited_s + handling_s
+    idle_s = max(0.0, wall_s - communication_s - alone_s)
+
+    def expected(processes: int) -> float:
+        # Each process sends 2 (n - 1) / n times the gradients, at the measured time for each byte. All other waiting is
+        # for the slowest process, and the more there are, the slower it is.
+        sending_s = communication_s * (1 - 1 / processes) / (1 - 1 / count)
+        waiting_s = idle_s * expected_maximum(processes) / expected_maximum(count)
+        return processes * alone_s / (alone_s + waiting_s + sending_s)
+
+    return {
+        "processes": count,
+        "speed_up": count * alone_s / wall_s,
+        "efficiency": alone_s / wall_s,
+        "communication_fraction": communication_s / wall_s,
+        "imbalance": max(compute_s) / mean_s - 1,
+        "expected_speed_ups": [expected(processes) for processes in range(1, _SHOWN_PROCESSES * count + 1)],
+    }
 
 
 def expected_maximum(count: int) -> float:

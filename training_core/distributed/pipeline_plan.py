@@ -1,4 +1,4 @@
-"""Plan of a pipeline: the cuts that make its stages even in time, their memory, and the speed to expect.
+"""The way to train in pipelines, and its plan: cuts that make stages even in time, their memory, the speed to expect.
 
 The schedule is 1F1B (Narayanan et al., 2019): each stage passes a micro-batch backward as soon as it can. Handing over
 takes no time here.
@@ -12,8 +12,9 @@ import time
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache, partial
 from itertools import accumulate
-from typing import Optional
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -22,16 +23,22 @@ from torch.optim import SGD
 
 from ..errors import JobError, ResourceError
 from ..jobs import FineTune, StepOptions
+from ..labels.labeled_images import LabeledImage
+from ..labels.training_images import TrainingImages
 from ..learning.optimizers import MOMENTS
 from ..learning.plan import TRIED_RECOMPUTING, MemoryPlan, Room
+from ..learning.setup import chip_side_px
+from ..learning.share import Share
+from ..learning.step import MakeStep
+from ..learning.training_loop import Batches
+from ..learning.way import ChipWay
 from ..models.architectures import Architecture, build_network, freeze_stages, set_training_mode
 from ..models.engines import NativeEngine
 from ..models.parts import Part, parts_of
 from ..models.recompute import recompute_activations
+from .data_parallel import PipelineParallel
 from .stages import Stage, min_first_parts
 
-# Stage, forward or backward, and number of the micro-batch.
-_Pass = tuple[int, str, int]
 # The first repeat prepares kernels and memory; of the others the best counts, which other programs disturb least.
 REPEATS = 4
 
@@ -64,6 +71,30 @@ class PipelinePlan:
     step_s: float
     speed_up: float
     bubble: float
+
+
+class StageWay:
+    """Steps on chips, each rank with a stage of the model; its share is one of `PipelineParallel`."""
+
+    def plan(
+        self, job: FineTune, images: list[LabeledImage], architecture: Architecture, engine: NativeEngine, room: Room
+    ) -> MemoryPlan:
+        """See Way."""
+        return plan_pipeline(architecture, engine, job, chip_side_px(job.chip_px, images), room)
+
+    def step(
+        self, job: FineTune, model: nn.Module, engine: NativeEngine, layout: dict[str, Any], share: Share
+    ) -> tuple[nn.Module, MakeStep]:
+        """See Way."""
+        from .stage_step import StageStep, cut_stage  # loads 190 MB of torch
+
+        share = cast(PipelineParallel, share)
+        stage, cut = cut_stage(model, engine, job, share, layout["balance"])
+        return stage, partial(StageStep, share=share, cut=cut)
+
+    def batches(self, job: FineTune, images: TrainingImages, share: Share, first: int) -> Batches:
+        """See Way; only the first stage computes chips, the others have their labels alone."""
+        return ChipWay().batches(job, images, share, first, cast(PipelineParallel, share).stages.leads)
 
 
 def require_pipelines(recipe: StepOptions, stages: int, ranks: int) -> None:
@@ -217,23 +248,18 @@ def plan_stages(costs: Sequence[PartCost], stages: int, batches: int, copies: in
 def place_cuts(seconds: Sequence[float], stages: int, min_first: int = 1) -> tuple[int, ...]:
     """Return how many of consecutive parts each stage has, so that the slowest stage is fastest: their balance.
 
-    This is dynamic programming over all cuts. `seconds` are the times of the parts, of which the first stage has at
-    least `min_first`.
+    `seconds` are the times of the parts, of which the first stage has at least `min_first`.
     """
-    # By the number of parts in the stages so far: the largest of these stages, and their balance.
-    best: dict[int, tuple[float, tuple[int, ...]]] = {
-        end: (sum(seconds[:end]), (end,)) for end in range(min_first, len(seconds) + 1)
-    }
-    for stage in range(1, stages):
-        best = {
-            end: min(
-                (max(largest, sum(seconds[first:end])), (*balance, end - first))
-                for first, (largest, balance) in best.items()
-                if first < end
-            )
-            for end in range(min_first + stage, len(seconds) + 1)
-        }
-    return best[len(seconds)][1]
+
+    @cache
+    def best(end: int, stages: int) -> tuple[float, tuple[int, ...]]:
+        """Return the largest of so many stages of the parts before `end`, and their balance."""
+        if stages == 1:
+            return sum(seconds[:end]), (end,)
+        earlier = ((first, *best(first, stages - 1)) for first in range(min_first + stages - 2, end))
+        return min((max(largest, sum(seconds[first:end])), (*cuts, end - first)) for first, largest, cuts in earlier)
+
+    return best(len(seconds), stages)[1]
 
 
 def in_flight(stage: int, stages: int, batches: int) -> int:
@@ -243,33 +269,30 @@ def in_flight(stage: int, stages: int, batches: int) -> int:
 
 def step_seconds(forward_s: Sequence[float], backward_s: Sequence[float], batches: int) -> float:
     """Return the time of a step of some micro-batches, from the times of each stage for one."""
-    stages, times_s = len(forward_s), {"forward": forward_s, "backward": backward_s}
-    waiting = [deque(_order(stage, stages, batches)) for stage in range(stages)]
+    stages = len(forward_s)
     free_s = [0.0] * stages
-    done_s: dict[Optional[_Pass], float] = {None: 0.0}
+    done_s: dict[tuple[int, bool, int], float] = {}
+    waiting = [deque(_order(stage, stages, batches)) for stage in range(stages)]
     # Each stage computes the next pass in its order as soon as the neighboring stage has computed its input.
     while any(waiting):
         for stage, passes in enumerate(waiting):
-            while passes and (needed := _needed(stage, stages, *passes[0])) in done_s:
-                kind, number = passes.popleft()
-                free_s[stage] = max(free_s[stage], done_s[needed]) + times_s[kind][stage]
-                done_s[stage, kind, number] = free_s[stage]
+            while passes:
+                is_backward, number = passes[0]
+                neighbor = stage + 1 if is_backward else stage - 1
+                needed = (neighbor, is_backward, number)
+                if 0 <= neighbor < stages and needed not in done_s:
+                    break
+                passes.popleft()
+                took_s = (backward_s if is_backward else forward_s)[stage]
+                free_s[stage] = max(free_s[stage], done_s.get(needed, 0.0)) + took_s
+                done_s[stage, is_backward, number] = free_s[stage]
     return max(free_s)
 
 
-def _order(stage: int, stages: int, batches: int) -> list[tuple[str, int]]:
-    """Return the passes of a stage in a step: forward or backward, and of which micro-batch."""
+def _order(stage: int, stages: int, batches: int) -> list[tuple[bool, int]]:
+    """Return the passes of a stage in a step: whether backward, and of which micro-batch."""
     early = in_flight(stage, stages, batches)
-    order = [("forward", number) for number in range(early)]
+    order = [(False, number) for number in range(early)]
     for number in range(batches):
-        order.append(("backward", number))
-        if early + number < batches:
-            order.append(("forward", early + number))
-    return order
-
-
-def _needed(stage: int, stages: int, kind: str, number: int) -> Optional[_Pass]:
-    """Return the pass that must come before this one, if there is one."""
-    if kind == "forward":
-        return (stage - 1, "forward", number) if stage else None
-    return (stage + 1, "backward", number) if stage + 1 < stages else (stage, "forward", number)
+        order += [(True, number), (False, early + number)]
+    return [(is_backward, number) for is_backward, number in order if number < batches]

@@ -22,10 +22,10 @@ from queue import Empty, Queue
 
 from torch import distributed
 
-from ..errors import RoadSegError, WorkerError
+from ..errors import LostRankError, RoadSegError, WorkerError
 from ..system.environment import RESTARTS, number
-from .group import Group, LostRankError, join
-from .rank_process import LOCAL, TIMEOUT_S, loopback
+from .group import LOCAL, Group, join, loopback
+from .launch import RESUME
 
 BEAT_S, SILENCE_S = 1.0, 8.0
 # How long a rank waits for the others to be started.
@@ -48,7 +48,7 @@ def joined(fail: Callable[[RoadSegError], None]) -> Iterator[Group]:
         os.environ.setdefault("GLOO_SOCKET_IFNAME", loopback())
     try:
         store = _meet(rank, size)
-        group = join(store, rank, size, number("LOCAL_WORLD_SIZE", size), TIMEOUT_S)
+        group = join(store, rank, size, number("LOCAL_WORLD_SIZE", size))
         machines = group.gather_documents(platform.node())
     except (RuntimeError, ValueError) as error:  # among these what torch.distributed calls DistNetworkError
         raise WorkerError(
@@ -74,8 +74,7 @@ def joined(fail: Callable[[RoadSegError], None]) -> Iterator[Group]:
 
 def _meet(rank: int, size: int) -> distributed.Store:
     """Return the store of the group, once all ranks have come to it; torchrun holds it, or else rank 0."""
-    is_held = rank == 0 and not os.environ.get("TORCHELASTIC_USE_AGENT_STORE")
-    store = distributed.PrefixStore(f"roadseg/{number(RESTARTS)}", _connect(is_held, MEETING_S))
+    store = _connect(rank == 0 and not os.environ.get("TORCHELASTIC_USE_AGENT_STORE"), MEETING_S)
     store.set(f"here/{rank}", "yes")
     store.wait([f"here/{each}" for each in range(size)], timedelta(seconds=MEETING_S))
     return store
@@ -83,14 +82,12 @@ def _meet(rank: int, size: int) -> distributed.Store:
 
 def _watch(group: Group, machines: list[str], last_words: Queue[str], fail: Callable[[RoadSegError], None]) -> None:
     """Count up for the others, and end this process when one of them no longer does."""
-    resume = "The same job with resume continues from its checkpoint."
     others = [rank for rank in range(group.size) if rank != group.rank]
     counts, silent_s = dict.fromkeys(others, ""), dict.fromkeys(others, 0.0)
     last_word = ""
     with ThreadPoolExecutor(1) as talker:  # where a link is down, talking to the store may never end
         try:
-            connection = talker.submit(_connect, False, SILENCE_S).result(SILENCE_S)
-            store = distributed.PrefixStore(f"roadseg/{number(RESTARTS)}", connection)
+            store = talker.submit(_connect, False, SILENCE_S).result(SILENCE_S)
             for count in itertools.count():
                 with suppress(Empty):
                     last_word = last_words.get(timeout=BEAT_S)
@@ -101,16 +98,16 @@ def _watch(group: Group, machines: list[str], last_words: Queue[str], fail: Call
                     counts[rank] = found
                     name = f"Rank {rank} of {group.size} on {machines[rank]}"
                     if not last_word and found.startswith(_FAILED):
-                        fail(WorkerError(f"{name} has failed: {found[len(_FAILED) :]}", resume))
+                        fail(WorkerError(f"{name} has failed: {found[len(_FAILED) :]}", RESUME))
                     if not last_word and silent_s[rank] >= SILENCE_S:
                         silence = f"has not answered for {SILENCE_S:.0f} s: it was killed, hangs, or its link is down"
-                        fail(WorkerError(f"{name} {silence}.", resume))
+                        fail(WorkerError(f"{name} {silence}.", RESUME))
                 if last_word:
                     return
         except (RuntimeError, FutureTimeout) as error:  # the store, which torchrun or rank 0 holds
             if not last_word:
                 why = str(error) or "its link is down"
-                fail(WorkerError(f"The first machine, {machines[0]}, can no longer be reached ({why}).", resume))
+                fail(WorkerError(f"The first machine, {machines[0]}, can no longer be reached ({why}).", RESUME))
 
 
 def _exchange(store: distributed.Store, rank: int, count: str, others: list[int]) -> dict[int, str]:
@@ -120,10 +117,10 @@ def _exchange(store: distributed.Store, rank: int, count: str, others: list[int]
     return {other: store.get(key).decode() if store.check([key]) else "" for other, key in keys.items()}
 
 
-def _connect(is_held: bool, timeout_s: float) -> distributed.TCPStore:
-    """Return the store itself where this process holds it, or else a connection to it."""
-    address, port = os.environ["MASTER_ADDR"], number("MASTER_PORT")
-    return distributed.TCPStore(
-        address, port, is_master=is_held, timeout=timedelta(seconds=timeout_s), wait_for_workers=False,
-        use_libuv=sys.platform != "win32",
+def _connect(is_held: bool, timeout_s: float) -> distributed.Store:
+    """Return the store itself where this process holds it, or else a connection to it; each restart has its own."""
+    store = distributed.TCPStore(
+        os.environ["MASTER_ADDR"], number("MASTER_PORT"), is_master=is_held, timeout=timedelta(seconds=timeout_s),
+        wait_for_workers=False, use_libuv=sys.platform != "win32",
     )  # fmt: skip  # PyTorch's wheels for Windows lack that library
+    return distributed.PrefixStore(f"roadseg/{number(RESTARTS)}", store)

@@ -46,12 +46,9 @@ from ..system.prefetch import preload
 
 if TYPE_CHECKING:
     from ..distributed.group import Group
-    from ..distributed.parallel_record import ParallelRecord
     from ..distributed.ranks import Ranks
 
 _PANELS = 6
-# The curve of speed-up ends at this multiple of the number of processes.
-_SHOWN_PROCESSES = 4
 
 
 def run(job: FineTune, reporter: Reporter, group: Optional[Group] = None) -> dict[str, Any]:
@@ -120,7 +117,7 @@ def _train(
     leading = ranks.leading(training) if ranks else nullcontext()
     with shutdown.critical_section(), writer, leading as meter:  # so that a stopped run can be resumed
         is_stopped = writer.run(training, batches, setup.job.keep_best)
-    return is_stopped, _parallel_figures(meter.read()) if meter else None
+    return is_stopped, ParallelFigures(**meter.read()) if meter else None
 
 
 def _set_up(job: FineTune, reporter: Reporter, ranks: Optional[Ranks]) -> tuple[Setup, Training, Batches]:
@@ -175,7 +172,7 @@ def _way(job: FineTune, reporter: Reporter, ranks: Optional[Ranks]) -> Way:
         # Several ranks finish a step together.
         return ImageWay((lambda _: None) if ranks else lambda _: reporter.check_cancelled())
     if job.pipeline_stages > 1:
-        from ..distributed.stage_way import StageWay
+        from ..distributed.pipeline_plan import StageWay
 
         return StageWay()
     return ChipWay()
@@ -234,11 +231,3 @@ def _panels(setup: Setup, training: Training, predictor: Predictor, validation: 
             f"Pictures of {count} place{'s' * (count > 1)} instead of {_PANELS}: the time budget is short."
         )
     return make_panels(predictor, setup.images, count)
-
-
-def _parallel_figures(record: ParallelRecord) -> ParallelFigures:
-    """Return what the report shows of several processes."""
-    counts = range(1, _SHOWN_PROCESSES * record.processes + 1)
-    names = [field.name for field in dataclasses.fields(ParallelFigures) if field.name != "expected_speed_ups"]
-    expected = [record.expected_speed_up(count) for count in counts]
-    return ParallelFigures(**{name: getattr(record, name) for name in names}, expected_speed_ups=expected)

@@ -1,15 +1,22 @@
-"""Where the processes of a job run: how many, on which cores, with which memory.
+"""The processes of a job: how many, on which cores, with which memory, and how one is started there.
 
-Scope: logical CPUs and NUMA nodes. Independent of what the processes do.
+They are reached by pipes: nothing listens for connections. Scope: logical CPUs, NUMA nodes, processes. Independent of
+what the processes do.
 """
 
 from __future__ import annotations
 
 import ctypes
+import multiprocessing
 import os
-from collections.abc import Collection
+import signal
+import threading
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
 from pathlib import Path
+from typing import Any
 
 from ..errors import JobError
 from . import machine, processor
@@ -19,7 +26,7 @@ AUTO = "auto"
 
 @dataclass(frozen=True)
 class Place:
-    """Where a rank runs: logical CPUs, empty for no limit, and the NUMA node of its memory, -1 for none."""
+    """Where a process runs: logical CPUs, empty for no limit, and the NUMA node of its memory, -1 for none."""
 
     cpus: tuple[int, ...]
     threads: int
@@ -70,6 +77,39 @@ def settle(place: Place) -> None:
             return
         if numa.numa_available() >= 0:
             numa.numa_set_preferred(place.node)
+
+
+def start_process(place: Place, work: Callable[..., None], *arguments: Any) -> tuple[BaseProcess, Connection]:
+    """Start a process that settles at a place and calls `work` with a pipe and arguments; return it and its pipe.
+
+    The modules of `work` and of the arguments must not load PyTorch, whose threads are set before.
+    """
+    context = multiprocessing.get_context("spawn")
+    pipe, end = context.Pipe()
+    process = context.Process(target=_begin, args=(place, work, end, *arguments), daemon=True)
+    process.start()
+    end.close()
+    return process, pipe
+
+
+def _begin(place: Place, work: Callable[..., None], pipe: Connection, *arguments: Any) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C goes to all processes; the first one stops the others
+    settle(place)
+    processor.prepare_process(place.threads)
+    work(pipe, *arguments)
+
+
+def listen(pipe: Connection, take: Callable[[bytes], None]) -> None:
+    """Take the messages of the process that started this one, in a thread; this process ends when that one does."""
+
+    def receive() -> None:
+        try:
+            while True:
+                take(pipe.recv_bytes())
+        except (EOFError, OSError):
+            os._exit(1)
+
+    threading.Thread(target=receive, daemon=True).start()
 
 
 def _domains(cpus: Collection[int], sys_root: Path) -> list[list[int]]:

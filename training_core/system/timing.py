@@ -1,20 +1,13 @@
-"""Times: how long the stages of a job take by the clock, and how long processors have worked on threads.
-
-/proc of Linux also knows the threads that libraries start for themselves; other systems know none. Scope: clocks.
-Independent of the work in stages and threads.
-"""
+"""Times: how long the stages of a job take by the clock."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from ..events import Reporter
-
-_TASKS = Path("/proc/self/task")
 
 
 @dataclass
@@ -36,24 +29,3 @@ class Stages:
         began_s = time.perf_counter()
         yield reporter
         self.timings_s[part] = time.perf_counter() - began_s
-
-
-def thread_ids() -> frozenset[int]:
-    """Return the system's numbers of all threads of this process; none where it hides them."""
-    try:
-        return frozenset(int(path.name) for path in _TASKS.iterdir())
-    except OSError:
-        return frozenset()
-
-
-def ran_ns(thread: int) -> int:
-    """Return the nanoseconds that a processor has worked on a thread; 0 for one that has ended."""
-    try:
-        return int((_TASKS / str(thread) / "schedstat").read_text().split()[0])
-    except (OSError, ValueError, IndexError):
-        return 0
-
-
-def busy_s(threads: Iterable[int]) -> float:
-    """Return the seconds that processors have worked on some threads; ended ones count nothing."""
-    return sum(map(ran_ns, threads)) / 1e9

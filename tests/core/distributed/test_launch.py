@@ -10,7 +10,7 @@ import pytest
 from tests.core.support.rank_parts import play
 from tests.core.support.systems import needs_posix
 from training_core import events
-from training_core.distributed import rank_process
+from training_core.distributed import group
 from training_core.distributed.launch import launch
 from training_core.errors import RoadSegError
 from training_core.events import Reporter
@@ -77,5 +77,5 @@ def test_ranks_meet_on_this_machine_alone_whatever_the_system_calls_that(name, m
     addresses = {
         each: [SimpleNamespace(address="::1"), SimpleNamespace(address=other)] for each, other in others.items()
     }
-    monkeypatch.setattr(rank_process.psutil, "net_if_addrs", lambda: addresses)
-    assert rank_process.loopback() == name
+    monkeypatch.setattr(group.psutil, "net_if_addrs", lambda: addresses)
+    assert group.loopback() == name

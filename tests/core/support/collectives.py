@@ -4,7 +4,7 @@ import torch
 from torch import nn
 
 from training_core.distributed.gradient_exchange import GradientExchange
-from training_core.distributed.rank_protocol import agreed, require_alike
+from training_core.distributed.ranks import Ranks
 from training_core.errors import Cancelled, ImageryError, RoadSegError
 from training_core.learning.optimizers import build_optimizer
 
@@ -76,29 +76,29 @@ def _raised(case, group):
 
 
 def _well(group):
-    with agreed(group):
+    with Ranks(group).agreed():
         pass
-    require_alike(group, {"torch": "2.8", "images": [1, 2]})
+    Ranks(group).require_alike({"torch": "2.8", "images": [1, 2]})
 
 
 def _no_image(group):
-    with agreed(group):
+    with Ranks(group).agreed():
         if group.rank == 1:
             raise ImageryError("a.tif is gone.", "Copy it.")
 
 
 def _stopped(group):
-    with agreed(group):
+    with Ranks(group).agreed():
         if group.rank == 1:
             raise Cancelled()
 
 
 def _other_seed(group):
-    require_alike(group, {"seed": 1 + (group.rank == 2), "images": "same", "torch": f"2.{group.rank // 2}"})
+    Ranks(group).require_alike({"seed": 1 + (group.rank == 2), "images": "same", "torch": f"2.{group.rank // 2}"})
 
 
 def _missing_fact(group):
-    require_alike(group, {} if group.rank else {"roadseg": "1"})
+    Ranks(group).require_alike({} if group.rank else {"roadseg": "1"})
 
 
 def step_together(group, name, rate):

@@ -5,7 +5,6 @@ import multiprocessing
 import os
 import tempfile
 import traceback
-from pathlib import Path
 
 import torch
 
@@ -51,18 +50,13 @@ def _received(receiver):
 
 
 def _run(rank, size, folder, sender, function, arguments):
-    from torch import distributed
-
-    from training_core.distributed.group import join
-    from training_core.distributed.rank_process import loopback
+    from training_core.distributed.group import join_here
     from training_core.system.processor import prepare_process
 
     prepare_process(threads=1)
     torch.set_num_threads(1)
-    os.environ["GLOO_SOCKET_IFNAME"] = loopback()
     try:
-        store = distributed.FileStore(str(Path(folder) / "store"), size)
-        result = True, function(join(store, rank, size, timeout_s=TIMEOUT_S / 2), *arguments)
+        result = True, function(join_here(folder, rank, size, TIMEOUT_S / 2), *arguments)
     except BaseException:
         result = False, f"Rank {rank}: {traceback.format_exc()}"
     buffer = io.BytesIO()

@@ -8,11 +8,9 @@ import torch
 from torch import distributed
 
 from tests.core.support.labeled import labeled_image
-from training_core.distributed.group import LostRankError
-from training_core.distributed.rank_protocol import follow, leading
-from training_core.distributed.ranks import Ranks
-from training_core.distributed.stage_way import StageWay
-from training_core.errors import Cancelled
+from training_core.distributed.pipeline_plan import StageWay
+from training_core.distributed.ranks import Ranks, follow, leading
+from training_core.errors import Cancelled, LostRankError
 from training_core.geodata.pixel_codes import IGNORE
 from training_core.geodata.rasters import Band
 from training_core.jobs import FineTune
