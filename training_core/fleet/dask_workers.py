@@ -1,7 +1,7 @@
 """The workers of a Dask scheduler, checked and prepared, also those that join later.
 
-Each gets its own tasks, so that a worker without RoadSeg never takes one. Answers come as events, which need no worker
-to keep them. If the scheduler goes away, its workers are lost until it comes back.
+Each gets its own tasks, so that a worker without RoadSeg never takes one, and does one at a time. Answers come as
+events, which need no worker to keep them. If the scheduler goes away, its workers are lost until it comes back.
 
 Dask carries pickles, so anyone who reaches a scheduler can run code on its workers. A scheduler for many machines
 should use TLS (`tls://`), or have a network of its own.
@@ -14,10 +14,12 @@ from __future__ import annotations
 import gc
 import json
 import logging
+import os
 import pkgutil
 import queue
 import secrets
 import socket
+import threading
 import time
 import traceback
 from collections.abc import Iterable, Iterator
@@ -28,14 +30,17 @@ from typing import Any, Optional, Union
 from ..errors import JobError, RoadSegError, RuntimeEnvironmentError
 from ..events import Reporter
 from ..regions.tasks import Task
-from .messages import as_text
-from .runner import LOST_S, Answered, Lost, News, Prepared
-from .worker_checks import Leader
+from ..system import processor
+from .runner import LOST_S, Answered, Lost, News, Prepared, answer, as_text, prepare
+from .worker_checks import Leader, differences
 
 SET_UP = "Run Set up runtime with Many machines (FLEET), or install what resources/runtime/fleet.txt lists."
 CONNECT_S, CLOSE_S, CENSUS_S = 15.0, 5.0, 2.0
 # A function that any Python has, and a name that it finds where RoadSeg is.
-_PROBE, _NAME = pkgutil.resolve_name, f"{__package__}.dask_process:do_task"
+_PROBE, _NAME = pkgutil.resolve_name, f"{__name__}:do_task"
+# In a worker: one with several threads computes with all of them, and has been prepared for some jobs.
+_ONE_AT_A_TIME = threading.Lock()
+_PREPARED: set[str] = set()
 
 
 class DaskWorkers:
@@ -76,8 +81,6 @@ class DaskWorkers:
 
     def send(self, worker: str, number: int, text: str) -> None:
         """See `runner.Workers`."""
-        from .dask_process import do_task
-
         self._submit(worker, number, do_task, self._job, number, text)
 
     def cancel(self, numbers: Iterable[int]) -> None:
@@ -140,12 +143,10 @@ class DaskWorkers:
             self._submit(worker, 0, _PROBE, _NAME)
 
     def _prepare(self, worker: str) -> None:
-        from .dask_process import prepare_worker
-
         host = worker.rpartition(":")[0]
         workers_there = sum(other.rpartition(":")[0] == host for other in self._known)
         text = as_text(self._preparation, leader=self._leader.document, workers_there=workers_there)
-        self._submit(worker, 0, prepare_worker, self._job, 0, text)
+        self._submit(worker, 0, prepare_worker, self._job, text)
 
     def _forget(self, workers: set[str], is_dead: bool) -> Iterator[tuple[str, News]]:
         for worker in workers:
@@ -233,3 +234,51 @@ def in_words(error: Optional[BaseException]) -> str:
             texts.append(text)
         error = error.__cause__ or error.__context__
     return "; ".join(texts)[:500] or kind
+
+
+def prepare_worker(job: str, text: str) -> None:
+    """Check this worker of Dask, and do a preparation, which has `leader` and `workers_there` beside.
+
+    The job is the topic of the events that go to its leader.
+    """
+    from distributed import get_worker
+
+    worker, description = get_worker(), json.loads(text)
+    name = f"worker {worker.name}" if str(worker.name).isdecimal() else str(worker.name)
+    with _ONE_AT_A_TIME:
+        lacks = list(differences(description["leader"], worker.id))
+        if not lacks:
+            name, lacks = prepare(text, name, _threads(worker.state.nthreads, description["workers_there"]))
+        if not lacks:
+            _PREPARED.add(job)
+    _tell(worker, job, {"number": 0, "name": name, "lacks": lacks, "answer": worker.id})
+
+
+def do_task(job: str, number: int, text: str) -> None:
+    """Do a task in this worker of Dask.
+
+    Raises RuntimeError if this process is not prepared, as after a restart at the same address.
+    """
+    from distributed import get_worker
+
+    if job not in _PREPARED:
+        raise RuntimeError("the worker was started again")
+    with _ONE_AT_A_TIME:
+        message = answer(text)
+    _tell(get_worker(), job, {"number": number, **message})
+
+
+def _tell(worker: Any, job: str, message: dict[str, Any]) -> None:
+    worker.log_event(job, json.dumps({"worker": worker.address, **message}))
+
+
+def _threads(own: int, workers_there: int) -> int:
+    """Return the number of threads with which a worker computes.
+
+    A worker with several threads uses these. Workers with one divide the machine's cores among themselves, unless the
+    system limits them to some.
+    """
+    if own > 1:
+        return own
+    is_limited = len(processor.usable_cpus()) < (os.cpu_count() or 1)
+    return max(1, processor.core_count() // (1 if is_limited else max(1, workers_there)))

@@ -1,27 +1,18 @@
-"""The workers of a fleet as processes of this machine, each with cores and memory of its own (`system.placement`).
-
-They are reached by pipes: nothing listens for connections. A worker ends with the process that started it.
-"""
+"""The workers of a fleet as processes of this machine, each with cores and memory of its own (`system.placement`)."""
 
 from __future__ import annotations
 
 import json
-import multiprocessing
-import os
 import queue
-import signal
-import threading
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
-from typing import Any
 
 from ..regions.tasks import Task
-from ..system.placement import Place, settle
-from .messages import answer, as_text, prepare
-from .runner import MAX_KILLS, Answered, Lost, News, Prepared
+from ..system.placement import Place, listen, start_process
+from .runner import MAX_KILLS, Answered, Lost, News, Prepared, answer, as_text, prepare
 
 
 @dataclass
@@ -30,8 +21,14 @@ class _Process:
 
     place: int
     process: BaseProcess
-    pipe: Any  # a Connection, or on Windows a PipeConnection
+    pipe: Connection
     is_prepared: bool = False
+
+    def end(self) -> None:
+        """Kill it. Its current task need not end: results that are whole are in the store."""
+        self.process.kill()
+        self.process.join()
+        self.pipe.close()
 
 
 class ProcessWorkers:
@@ -84,58 +81,32 @@ class ProcessWorkers:
         """See `runner.Workers`."""
 
     def close(self) -> None:
-        """Kill the processes. Their current tasks need not end: results that are whole are in the store."""
+        """See `runner.Workers`."""
         for worker in self._by_address.values():
             worker.process.kill()
         for worker in self._by_address.values():
-            worker.process.join()
-            worker.pipe.close()
+            worker.end()
         self._by_address.clear()
 
     def _start(self, place: int) -> None:
-        context = multiprocessing.get_context("spawn")
-        pipe, end = context.Pipe()
-        given = (end, self._places[place], f"worker {place}", self._preparation)
-        process = context.Process(target=_work, args=given, daemon=True)
-        former = os.environ.get("OMP_NUM_THREADS")
-        os.environ["OMP_NUM_THREADS"] = str(self._places[place].threads)  # which PyTorch reads when it is loaded
-        try:
-            process.start()
-        finally:
-            if former is None:
-                del os.environ["OMP_NUM_THREADS"]
-            else:
-                os.environ["OMP_NUM_THREADS"] = former
-        end.close()
+        at = self._places[place]
+        process, pipe = start_process(at, _work, f"worker {place}", at.threads, self._preparation)
         self._by_address[f"process {process.pid}"] = _Process(place, process, pipe)
 
     def _replace(self, address: str) -> None:
         worker = self._by_address.pop(address)
-        worker.process.kill()
-        worker.process.join()
-        worker.pipe.close()
+        worker.end()
         self._failed_starts += not worker.is_prepared
         if self._failed_starts < MAX_KILLS * len(self._places):
             self._start(worker.place)
 
 
-def _work(pipe: Connection, place: Place, name: str, preparation: str) -> None:
+def _work(pipe: Connection, name: str, threads: int, preparation: str) -> None:
     """Prepare this process, then do tasks as they come; it ends when its pipe does."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C goes to all processes; the first one stops the others
-    settle(place)
     texts: queue.SimpleQueue[bytes] = queue.SimpleQueue()
-    threading.Thread(target=_listen, args=(pipe, texts), daemon=True).start()
-    full_name, lacks = prepare(preparation, name, place.threads)
+    listen(pipe, texts.put)  # tasks come while others are done
+    full_name, lacks = prepare(preparation, name, threads)
     pipe.send_bytes(json.dumps({"name": full_name, "lacks": lacks}).encode())
     while True:
         number, text = json.loads(texts.get())
         pipe.send_bytes(json.dumps({"number": number, **answer(text)}).encode())
-
-
-def _listen(pipe: Connection, texts: queue.SimpleQueue[bytes]) -> None:
-    """Take tasks while others are done, and end with the process that sends them."""
-    try:
-        while True:
-            texts.put(pipe.recv_bytes())
-    except (EOFError, OSError):
-        os._exit(1)

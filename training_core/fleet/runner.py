@@ -1,25 +1,31 @@
 """The runner of a fleet: hands tasks to workers, and takes their results.
 
 A worker has one task, and a second one where tasks are so short that it would wait for the next. A task whose worker
-was lost goes to another one. A task during which three workers died has failed.
+was lost goes to another one. A task during which three workers died has failed. Between a fleet and its workers goes
+JSON, nothing else: a preparation first, then one task after the other. Functions travel as names, which workers import.
 
 Scope: tasks and workers by their names. Independent of how workers are reached (`processes`, `dask_workers`).
 """
 
 from __future__ import annotations
 
+import json
+import pkgutil
+import platform
+import sys
 import time
 from collections import deque
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import count
+from itertools import chain, count
 from typing import Any, Optional, Protocol, Union
 
 from .. import events
-from ..errors import OutputError, RuntimeEnvironmentError, WorkerError
+from ..error_events import explain
+from ..errors import Cancelled, OutputError, RoadSegError, RuntimeEnvironmentError, WorkerError
 from ..events import Reporter
-from ..regions.tasks import Task, TaskResult, failed
-from .messages import as_text, result_in
+from ..regions.tasks import Document, Task, TaskResult, failed, run_task
+from ..system import processor
 
 # A task during which this number of workers died is what kills them.
 MAX_KILLS = 3
@@ -31,6 +37,55 @@ SHORT_S = 1.0
 # A task that fails for want of room or rights on a worker is tried on another one.
 RETRIED_CODES = (OutputError.code,)
 MAX_SHOWN = 5
+# What an answer has of a task's result.
+_OF_RESULT = ("document", "code", "reason", "remedy", "elapsed_s")
+
+
+def as_text(task: Task, **more: Any) -> str:
+    """Return a task, and what else a worker must know of it, as JSON."""
+    function = f"{task.function.__module__}:{task.function.__qualname__}"
+    return json.dumps({"function": function, "document": task.document, **more})
+
+
+def prepare(text: str, worker: str, threads: int) -> tuple[str, list[str]]:
+    """Make this process ready to compute with some threads, and do a preparation.
+
+    Return the worker's name with that of its machine, and sentences about what it lacks; none if it is ready.
+    """
+    lacks = []
+    try:
+        processor.prepare_process(threads)
+        if "torch" in sys.modules:  # which read the variables when it was loaded
+            sys.modules["torch"].set_num_threads(threads)
+        function, document = _parsed(text)
+        function(document)
+    except RoadSegError as error:
+        lacks = [error.message]
+    except Exception as error:  # nothing may end a worker that can say what it lacks
+        lacks = [explain(error, Reporter()).message]
+    return f"{worker} ({platform.node()})", lacks
+
+
+def answer(text: str) -> dict[str, Any]:
+    """Do a task in this process; return its result, and the lines that it has logged, as JSON types."""
+    logs: list[str] = []
+
+    def sink(event: events.Event) -> None:
+        if isinstance(event, events.Log):
+            logs.append(event.message)
+
+    reporter, task = Reporter(sink), Task(*_parsed(text))
+    try:
+        result = run_task(task, "", reporter)
+        json.dumps(result.document)
+    except (Cancelled, TypeError, ValueError) as error:  # the latter two: the result is no JSON
+        result = failed(task, explain(error, reporter))
+    return {**{name: getattr(result, name) for name in _OF_RESULT}, "logs": logs}
+
+
+def _parsed(text: str) -> tuple[Callable[[Document], Document], Document]:
+    description = json.loads(text)
+    return pkgutil.resolve_name(description["function"]), description["document"]
 
 
 @dataclass(frozen=True)
@@ -43,7 +98,7 @@ class Prepared:
 
 @dataclass(frozen=True)
 class Answered:
-    """A worker has answered a task, by the task's number; see `messages.answer`."""
+    """A worker has answered a task, by the task's number; see `answer`."""
 
     number: int
     answer: dict[str, Any]
@@ -75,7 +130,7 @@ class Workers(Protocol):
         ...
 
     def send(self, worker: str, number: int, text: str) -> None:
-        """Give a worker a task of `messages.as_text`, to be done after those that it has."""
+        """Give a worker a task as text, to be done after those that it has."""
         ...
 
     def cancel(self, numbers: Iterable[int]) -> None:
@@ -105,22 +160,6 @@ class _Worker:
     last_s: float = SHORT_S
 
 
-@dataclass
-class _Queue:
-    """The tasks that are not under way: those to try again, and those that were not asked for yet."""
-
-    source: Iterator[Task]
-    again: deque[_Attempt] = field(default_factory=deque)
-
-    def next(self, worker: str, is_alone: bool) -> Optional[_Attempt]:
-        """Return the next task for a worker; None if there is none for it."""
-        for attempt in self.again:
-            if is_alone or attempt.avoided != worker:
-                self.again.remove(attempt)
-                return attempt
-        return next(map(_Attempt, self.source), None)
-
-
 class FleetRunner:
     """Workers that do tasks; see `regions.tasks.TaskRunner`. All workers are prepared before the first task.
 
@@ -132,8 +171,11 @@ class FleetRunner:
         self._workers, self._numbers = workers, count(1)
         self._fit: dict[str, _Worker] = {}
         self._unfit: dict[str, str] = {}
-        self._under_way: dict[int, _Attempt] = {}
         self._warned_of: set[str] = set()
+        # Tasks that were not asked for yet, those to try again, and those under way by their numbers.
+        self._source: Iterator[Task] = iter(())
+        self._again: deque[_Attempt] = deque()
+        self._under_way: dict[int, _Attempt] = {}
         try:
             self._start(reporter)
         except BaseException:
@@ -147,21 +189,23 @@ class FleetRunner:
 
     def run(self, tasks: Iterable[Task], reporter: Reporter) -> Iterator[TaskResult]:
         """See `TaskRunner.run`."""
-        waiting, seen_s = _Queue(iter(tasks)), time.monotonic()
+        self._source, seen_s = iter(tasks), time.monotonic()
+        self._again.clear()
         try:
             while True:
                 reporter.check_cancelled()
-                self._hand_out(waiting)
+                self._hand_out()
                 if self._fit:
                     seen_s = time.monotonic()
                     if not self._under_way:
                         return
                 elif time.monotonic() - seen_s > LOST_S:
                     why = f"{self.name}: there has been no worker that fits for {LOST_S:.0f} s."
-                    yield from (failed(attempt.task, _error(why)) for attempt in _rest(waiting))
+                    for task in chain([attempt.task for attempt in self._again], self._source):
+                        yield failed(task, _error(why))
                     return
                 for worker, news in self._workers.poll(POLL_S):
-                    yield from self._heard(worker, news, waiting, reporter)
+                    yield from self._heard(worker, news, reporter)
                 self._warn_of_unfit(reporter)
         finally:
             self._workers.cancel(self._under_way)
@@ -175,14 +219,14 @@ class FleetRunner:
 
     def _start(self, reporter: Reporter) -> None:
         """Wait until all workers that are there now are prepared."""
-        began_s, nothing = time.monotonic(), _Queue(iter(()))
+        began_s = time.monotonic()
         while (not self._fit and not self._unfit) or self._workers.starting:
             reporter.check_cancelled()
             elapsed_s, are_there = time.monotonic() - began_s, self._fit or self._unfit or self._workers.starting
             if elapsed_s > (PREPARE_S if are_there else WORKERS_S):
                 break
             for worker, news in self._workers.poll(POLL_S):
-                list(self._heard(worker, news, nothing, reporter))
+                list(self._heard(worker, news, reporter))
         if not self._fit and not self._unfit:
             raise WorkerError(f"{self.name}: no worker has started within {elapsed_s:.0f} s.", self._workers.remedy)
         if not self._fit:
@@ -192,20 +236,28 @@ class FleetRunner:
             )
         self._warn_of_unfit(reporter)
 
-    def _hand_out(self, waiting: _Queue) -> None:
+    def _hand_out(self) -> None:
         """Give each worker a task before any of them gets a second one."""
         for most in (1, 2):
             for address, worker in self._fit.items():
                 if len(worker.numbers) >= most or (most == 2 and worker.last_s >= SHORT_S):
                     continue
-                attempt = waiting.next(address, len(self._fit) == 1)
+                attempt = self._next(address)
                 if attempt is not None:
                     number = next(self._numbers)
                     self._under_way[number] = attempt
                     worker.numbers.append(number)
                     self._workers.send(address, number, as_text(attempt.task))
 
-    def _heard(self, address: str, news: News, waiting: _Queue, reporter: Reporter) -> Iterator[TaskResult]:
+    def _next(self, address: str) -> Optional[_Attempt]:
+        """Return the next task for a worker; None if there is none for it."""
+        for attempt in self._again:
+            if attempt.avoided != address or len(self._fit) == 1:
+                self._again.remove(attempt)
+                return attempt
+        return next(map(_Attempt, self._source), None)
+
+    def _heard(self, address: str, news: News, reporter: Reporter) -> Iterator[TaskResult]:
         """Take news of a worker, and yield the result that it brings, if any."""
         if isinstance(news, Prepared):
             if news.lacks:
@@ -215,22 +267,23 @@ class FleetRunner:
                 self._fit[address] = _Worker(news.name)
         elif isinstance(news, Lost):
             self._unfit.pop(address, None)
-            yield from self._taken_back(self._fit.pop(address, _Worker("")), news.is_dead, waiting)
+            yield from self._taken_back(self._fit.pop(address, _Worker("")), news.is_dead)
         elif address in self._fit and news.number in self._under_way:
             worker, attempt = self._fit[address], self._under_way.pop(news.number)
             worker.numbers.remove(news.number)
-            result = result_in(news.answer, attempt.task, worker.name)
+            parts = {name: news.answer[name] for name in _OF_RESULT}
+            result = TaskResult(attempt.task, **parts, worker=worker.name)
             worker.last_s = result.elapsed_s
             if result.code in RETRIED_CODES and not attempt.avoided and len(self._fit) > 1:
                 attempt.avoided = address
-                waiting.again.appendleft(attempt)
+                self._again.appendleft(attempt)
                 reporter.log(f"{worker.name}: {result.reason} Trying another worker.")
                 return
             for line in news.answer["logs"]:
                 reporter.log(f"{worker.name}: {line}")
             yield result
 
-    def _taken_back(self, worker: _Worker, is_dead: bool, waiting: _Queue) -> Iterator[TaskResult]:
+    def _taken_back(self, worker: _Worker, is_dead: bool) -> Iterator[TaskResult]:
         """Take back the tasks of a lost worker; it died during the first of them."""
         attempts = [self._under_way.pop(number) for number in worker.numbers]
         if attempts and is_dead:
@@ -238,7 +291,7 @@ class FleetRunner:
             if attempts[0].kills >= MAX_KILLS:
                 guilty = attempts.pop(0)
                 yield failed(guilty.task, _error(f"{guilty.kills} workers died while running this task."))
-        waiting.again.extendleft(reversed(attempts))
+        self._again.extendleft(reversed(attempts))
 
     def _warn_of_unfit(self, reporter: Reporter) -> None:
         if self._unfit.keys() - self._warned_of:
@@ -246,11 +299,6 @@ class FleetRunner:
             reporter.warning(
                 f"{len(self._unfit)} workers of {self.name} do not fit and get no work: {_shown(self._unfit)}."
             )
-
-
-def _rest(waiting: _Queue) -> Iterator[_Attempt]:
-    yield from waiting.again
-    yield from map(_Attempt, waiting.source)
 
 
 def _shown(unfit: dict[str, str]) -> str:
