@@ -45,9 +45,9 @@ for name in sys.argv[2:]:
     except BaseException as error:
         print("cannot be imported:", repr(error), flush=True)
 import psutil
-from training_core.system import machine
+from training_core.profiling import machine_facts
 print("memory:", psutil.virtual_memory(), flush=True)
-for name, value in machine.facts().items():
+for name, value in machine_facts.facts().items():
     print(f"{name}: {value}", flush=True)
 """
 

@@ -167,7 +167,7 @@ def _read_images(
 def _way(job: FineTune, reporter: Reporter, ranks: Optional[Ranks]) -> Way:
     """Return the way in which a job computes its steps: on whole images, in the stages of a pipeline, or on chips."""
     if job.sample == IMAGE:
-        from ..whole_images.way import ImageWay
+        from ..whole_images.step import ImageWay
 
         # Several ranks finish a step together.
         return ImageWay((lambda _: None) if ranks else lambda _: reporter.check_cancelled())

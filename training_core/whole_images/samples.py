@@ -5,7 +5,7 @@ Scope: which image a step learns from, and how its pixels are read. Independent 
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from itertools import count as count_from
 from typing import Optional
@@ -71,29 +71,19 @@ def sample_of(image: LabeledImage, scale: np.ndarray, offset: np.ndarray, symmet
     return ImageSample(values, known, training, classes, scale, offset, count_labels(image.training)[0])
 
 
-class ImageSampler:
-    """Draws whole images, each in proportion to its labeled pixels; `ChipSampler`'s counterpart."""
-
-    def __init__(self, images: list[LabeledImage], seed: int) -> None:
-        self._images, self._seed = images, seed
-        labeled_px = np.array([count_labels(image.training)[0] for image in images], dtype=float)
-        self._probabilities = labeled_px / labeled_px.sum()
-
-    def batch(self, number: int, count: int) -> list[ImageSample]:
-        """Draw the images of a step, which depend on the seed and its number alone."""
-        rng = np.random.default_rng([self._seed, number])
-        return [self._draw(rng) for _ in range(count)]
-
-    def _draw(self, rng: np.random.Generator) -> ImageSample:
-        image = self._images[rng.choice(len(self._images), p=self._probabilities)]
-        scaling = draw_scaling(image.bands, rng)
-        return sample_of(image, *scaling, symmetry=int(rng.integers(8)))
-
-
 def draw_images(
-    sampler: ImageSampler, images: int, first: int
+    images: Sequence[LabeledImage], seed: int, per_step: int, first: int
 ) -> Generator[tuple[list[ImageSample], list[int]], None, None]:
-    """Yield the images of each step, from the first on, and how many pixels of each are labeled."""
+    """Yield the images of each step, from the first on, and how many pixels of each are labeled.
+
+    Each is drawn in proportion to its labeled pixels. They depend on the seed and the number of the step alone.
+    """
+    labeled_px = np.array([count_labels(image.training)[0] for image in images], dtype=float)
     for number in count_from(first):
-        samples = sampler.batch(number, images)
+        rng = np.random.default_rng([seed, number])
+        samples = []
+        for _ in range(per_step):
+            image = images[rng.choice(len(images), p=labeled_px / labeled_px.sum())]
+            scaling = draw_scaling(image.bands, rng)
+            samples.append(sample_of(image, *scaling, symmetry=int(rng.integers(8))))
         yield samples, [sample.labeled_px for sample in samples]

@@ -13,22 +13,52 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from contextlib import closing
+from functools import partial
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from ..geodata.pixel_codes import IGNORE
 from ..geodata.tiling import Tile
-from ..jobs import StepOptions
+from ..jobs import FineTune, StepOptions
+from ..labels.labeled_images import LabeledImage
+from ..labels.training_images import TrainingImages
 from ..learning.losses import Joint, count_classes, training_loss
+from ..learning.plan import MemoryPlan, Room
 from ..learning.share import ALL, Share
-from ..learning.step import Step, Stopwatch
+from ..learning.step import MakeStep, Step, Stopwatch
+from ..learning.training_loop import Batches
+from ..models.architectures import Architecture
 from ..models.engines import NativeEngine
 from ..system.memory import give_free_blocks_back
 from ..system.prefetch import ahead
 from .precise_sums import PreciseSums
-from .samples import ImageSample
-from .tiles import TilePlan, require_frozen_norm
+from .samples import ImageSample, draw_images
+from .tiles import TilePlan, plan_tiles, require_frozen_norm
+
+
+class ImageWay:
+    """Steps on whole images, tile by tile; for `tick` see `ImageStep`."""
+
+    def __init__(self, tick: Callable[[float], None]) -> None:
+        self._tick = tick
+
+    def plan(
+        self, job: FineTune, images: list[LabeledImage], architecture: Architecture, engine: NativeEngine, room: Room
+    ) -> MemoryPlan:
+        """See Way."""
+        return plan_tiles(architecture, engine, job, [image.known.shape for image in images], room)
+
+    def step(
+        self, job: FineTune, model: nn.Module, engine: NativeEngine, layout: dict[str, Any], share: Share
+    ) -> tuple[nn.Module, MakeStep]:
+        """See Way."""
+        return model, partial(ImageStep, share=share, tiles=TilePlan(**layout), tick=self._tick)
+
+    def batches(self, job: FineTune, images: TrainingImages, share: Share, first: int) -> Batches:
+        """See Way; every process has the images, since it computes some of their tiles."""
+        return draw_images(images.in_memory, job.seed, job.accumulation, first)
 
 
 class ImageStep(Step):
@@ -43,10 +73,9 @@ class ImageStep(Step):
         engine: NativeEngine,
         recipe: StepOptions,
         stopwatch: Stopwatch,
-        share: Share = ALL,
-        *,
+        share: Share,
         tiles: TilePlan,
-        tick: Callable[[float], None] = lambda _: None,
+        tick: Callable[[float], None],
     ) -> None:
         super().__init__(model, engine, recipe, stopwatch, share)
         self._tiles, self._tick = tiles, tick
@@ -104,24 +133,48 @@ def add_image_gradients(
         labels = torch.from_numpy(sample.labels(*tile.destination))[None]
         return fraction * training_loss(logits, labels, joint, class_counts)
 
-    sums = _TileSums(len(tiles), share)
+    # The sums for which a loss asks, one after the other: of each tile but the first, and those over all tiles.
+    noted: list[list[Tensor]] = [[] for _ in others]
+    joint: list[Tensor] = []
+
+    def join(sums: Tensor) -> Tensor:
+        computed = [sums, *(sums_of_tile[len(joint)] for sums_of_tile in noted)]
+        joint.append(sum(share.in_order(torch.stack(computed), len(tiles))))
+        return joint[-1]
+
     with closing(images):
         # First pass: the sums of all tiles of this process but the first, without gradients.
-        for done in range(len(others)):
+        for done, sums_of_tile in enumerate(reversed(noted), 1):
             with torch.no_grad():
-                next_loss(sums.note())
-            tick((done + 1) / passes)
+                next_loss(_noting(sums_of_tile))
+            tick(done / passes)
         if others:  # else gaps remain that no activations fit
             give_free_blocks_back()
-        loss = next_loss(sums.join())  # all others are noted, so that the first tile need not be computed twice
+        loss = next_loss(join)  # all others are noted, so that the first tile need not be computed twice
         value = loss.item()
         # Second pass: each tile again, with the gradient of the joint loss.
         for number, _ in enumerate(share.turns(len(tiles), is_last=False) if math.isfinite(value) else ()):
-            loss = next_loss(sums.joined()) if number else loss
+            loss = next_loss(_known(joint)) if number else loss
             with PreciseSums():
                 loss.backward()
             tick((len(assigned) + number) / passes)
     return value
+
+
+def _noting(noted: list[Tensor]) -> Joint:
+    """Return a callable that notes the sums of a tile, and returns them as they are."""
+
+    def note(sums: Tensor) -> Tensor:
+        noted.append(sums)
+        return sums
+
+    return note
+
+
+def _known(joint: Sequence[Tensor]) -> Joint:
+    """Return a callable that returns the sums over all tiles, one after the other."""
+    following = iter(joint)
+    return lambda _: next(following)
 
 
 def _labeled_tiles(sample: ImageSample, plan: TilePlan) -> tuple[list[Tile], Tensor]:
@@ -133,41 +186,3 @@ def _labeled_tiles(sample: ImageSample, plan: TilePlan) -> tuple[list[Tile], Ten
         counts = counts + count_classes(torch.from_numpy(labels))
         labeled += [tile] if (labels != IGNORE).any() else []
     return labeled or tiles[:1], counts
-
-
-class _TileSums:
-    """The sums of the losses over all tiles: noted for each tile of this process, the last one first, then joined.
-
-    Each loss calls once for each tile, all in the same order.
-    """
-
-    def __init__(self, tiles: int, share: Share) -> None:
-        self._tiles, self._share = tiles, share
-        self._noted: list[list[Tensor]] = []
-        self._joint: list[Tensor] = []
-
-    def note(self) -> Joint:
-        """Return a callable that notes the sums of a tile, and returns them as they are."""
-        calls: list[Tensor] = []
-        self._noted.insert(0, calls)
-
-        def note(sums: Tensor) -> Tensor:
-            calls.append(sums)
-            return sums
-
-        return note
-
-    def join(self) -> Joint:
-        """Return a callable that takes the sums of the first tile of this process, and returns those over all tiles."""
-
-        def join(sums: Tensor) -> Tensor:
-            computed = [sums, *(calls[len(self._joint)] for calls in self._noted)]
-            self._joint.append(sum(self._share.in_order(torch.stack(computed), self._tiles)))
-            return self._joint[-1]
-
-        return join
-
-    def joined(self) -> Joint:
-        """Return a callable that returns the sums over all tiles."""
-        known = iter(self._joint)
-        return lambda _: next(known)

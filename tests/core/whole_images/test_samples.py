@@ -5,7 +5,7 @@ from tests.core.support.labeled import labeled_image
 from training_core.geodata.pixel_codes import IGNORE, ROAD
 from training_core.geodata.rasters import Band
 from training_core.geodata.tiling import tile_grid
-from training_core.whole_images.samples import ImageSampler, sample_of
+from training_core.whole_images.samples import draw_images, sample_of
 
 MARK = 1000
 
@@ -24,6 +24,11 @@ def image(height=70, width=100, classes=False):
     )
 
 
+def drawn(images, seed, number, count):
+    """Return the images of a step."""
+    return next(draw_images(images, seed, count, number))[0]
+
+
 def whole(sample):
     """Return the image of a sample, and its labels, read at once."""
     (tile,) = tile_grid(*sample.shape[::-1], 4096, 0)
@@ -33,7 +38,7 @@ def whole(sample):
 def test_image_and_labels_are_turned_together_all_eight_ways():
     seen = set()
     for number in range(60):
-        (sample,) = ImageSampler([image()], 0).batch(number, 1)
+        (sample,) = drawn([image()], 0, number, 1)
         values, labels = whole(sample)
         assert values.shape == (2, 96, 128) if sample.shape == (70, 100) else (2, 128, 96)
         height, width = sample.shape
@@ -71,7 +76,7 @@ def test_roads_of_known_class_have_their_number():
 
 
 def test_contrast_and_brightness_vary_and_the_same_seed_draws_the_same():
-    first, again, other = (ImageSampler([image()], seed).batch(3, 2) for seed in (0, 0, 1))
+    first, again, other = (drawn([image()], seed, 3, 2) for seed in (0, 0, 1))
     for one, same in zip(first, again):
         assert np.array_equal(one.scale, same.scale) and np.array_equal(one.offset, same.offset)
         assert np.array_equal(one.values, same.values)
@@ -81,6 +86,6 @@ def test_contrast_and_brightness_vary_and_the_same_seed_draws_the_same():
 def test_images_are_drawn_by_their_labeled_pixels():
     small, large, blank = image(width=100), image(width=300), image()
     blank.training[:] = IGNORE
-    drawn = ImageSampler([small, large, blank], 0).batch(0, 1000)
-    assert np.mean([each.labeled_px == 15000 for each in drawn]) == pytest.approx(0.75, abs=0.05)
-    assert {each.labeled_px for each in drawn} == {5000, 15000}  # 50 rows
+    samples, labeled_px = next(draw_images([small, large, blank], 0, 1000, 0))
+    assert labeled_px == [each.labeled_px for each in samples] and set(labeled_px) == {5000, 15000}  # 50 rows
+    assert np.mean([each == 15000 for each in labeled_px]) == pytest.approx(0.75, abs=0.05)
