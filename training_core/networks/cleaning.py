@@ -12,8 +12,7 @@ import numpy as np
 import shapely
 
 from ..geodata.parallel_arrays import concatenated, first_of_each, offsets_of, ranges
-from .chains import join_chains
-from .graph import Graph, select_edges
+from .graph import Graph, join_chains, select_edges
 from .surroundings import Surroundings
 
 # Lengths in meters that agree to this number of digits are equal except for rounding.

@@ -16,7 +16,7 @@ from ..geodata.parallel_arrays import concatenated, first_of_each, selected
 from .cleaning import TIE_DIGITS, Removed, component_lengths
 from .graph import Graph
 from .link_prediction import UNLIKELY, Links, link_features, link_probability
-from .shortest_paths import path_costs
+from .road_graph import path_costs
 from .surroundings import Surroundings
 
 # The field of the kind of a break in their layer, and its words.

@@ -17,7 +17,7 @@ from .cleaning import TIE_DIGITS
 from .gaps import WAY_AROUND, DeadEnds, angles, dead_ends, first_met
 from .graph import Graph
 from .graph_edits import link, split_edges
-from .shortest_paths import path_costs
+from .road_graph import path_costs
 from .surroundings import Paths, Surroundings, straight_paths
 
 # No road turns by more than this, in degrees, to begin a link.

@@ -21,9 +21,8 @@ from ..extraction.line_measures import MEASURES, LineMeasures, along_traffic, at
 from ..geodata.grid import Grid
 from ..geodata.road_classes import RoadClass
 from ..jobs import NetworkOptions
-from ..networks.chains import find_chains
 from ..networks.cleaning import component_lengths, simplify
-from ..networks.graph import Graph, connected, scaled
+from ..networks.graph import Graph, connected, find_chains, scaled
 from ..networks.graph_edits import BOTTOM, LEFT, RIGHT, TOP, WITHIN
 from ..networks.network_tables import geodesic_lengths, line_table, rank
 from .part_roads import PartRoads

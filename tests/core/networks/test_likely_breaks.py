@@ -5,9 +5,8 @@ import pytest
 import shapely
 
 from tests.core.support.graphs import evident, lines
-from training_core.networks.chains import join_chains
 from training_core.networks.cleaning import Removed
-from training_core.networks.graph import EMPTY
+from training_core.networks.graph import EMPTY, join_chains
 from training_core.networks.likely_breaks import APART, DEAD_END, GAP, likely_breaks
 from training_core.networks.link_prediction import Links, join_likely
 from training_core.networks.surroundings import Surroundings
