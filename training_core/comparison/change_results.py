@@ -24,7 +24,7 @@ from ..jobs import CompareNetworks
 from ..jobs.challenges import ACCEPTED, CHANGE, CHANGES, REJECTED, REVIEW, REVIEW_WORDS, verdict_of
 from ..jobs.fields import word_in
 from ..system.machine import versions
-from .accessibility import PlaceRoutes
+from .accessibility import counts
 from .attachment import attach
 from .changes import DISPLACED, UNMATCHED, ChangeSegments, ChangeThresholds, classify_changes
 from .network_pair import AFTER, BEFORE, Pair, offset_words
@@ -143,7 +143,7 @@ def warn_of_loss(before: ChangeSegments, reporter: Reporter) -> None:
 
 
 def to_document(
-    job: CompareNetworks, pair: Pair, segments: dict[str, ChangeSegments], routes: Optional[PlaceRoutes]
+    job: CompareNetworks, pair: Pair, segments: dict[str, ChangeSegments], routes: Optional[pandas.DataFrame]
 ) -> dict[str, Any]:
     """Return the numbers as they are written to JSON, with all that they depend on; without places routes are None."""
     options = ("tolerance_m", "displaced_m", "parallel_angle", "min_stretch_m", "place_m", "routes_on", "join_m")
@@ -171,7 +171,7 @@ def to_document(
         "before": networks[BEFORE],
         "after": networks[AFTER],
         "shift": asdict(pair.shift),
-        "routes": None if routes is None else {"places": len(routes.status), **routes.counts()},
+        "routes": None if routes is None else {"places": len(routes), **counts(routes)},
         **{name: getattr(job, name) for name in options},
         "versions": versions(),
     }
@@ -200,10 +200,10 @@ def summary_sentences(document: dict[str, Any]) -> list[str]:
         )
     routes = document["routes"]
     if routes is not None:
-        counts = ", ".join(
+        numbers = ", ".join(
             f"{count} {status.replace('_', ' ')}" for status, count in routes.items() if status != "places"
         )
-        sentences.append(f"Places: {routes['places']}, of which {counts}. {ROUTES_ON[document['routes_on']]}")
+        sentences.append(f"Places: {routes['places']}, of which {numbers}. {ROUTES_ON[document['routes_on']]}")
     return sentences
 
 

@@ -11,7 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Optional
 
+import geopandas
 import numpy as np
+import shapely
 
 from ..events import Reporter
 from ..geodata.grid import Grid
@@ -21,7 +23,7 @@ from ..networks import cleaning, gaps, junctions
 from ..networks.graph import Graph, join_chains, scaled, select_edges
 from ..networks.likely_breaks import likely_breaks
 from ..networks.link_prediction import Links, join_likely
-from ..networks.network_tables import Network, break_table, link_table, to_tables
+from ..networks.network_tables import Network, to_tables
 from ..networks.surroundings import Paths, Surroundings, straight_paths
 from .centering import between_pixels, center
 from .clearance import Clearance, cut_ends
@@ -51,19 +53,17 @@ def extract_network(
     measures = measure_lines(graph, traced.graph, traced.surroundings, grid.pixel_m, classes)
     columns = attributes(graph, measures, classes.classes if classes else (), options.driving_side)
     graph = cleaning.simplify(along_traffic(graph, measures, grid, options.driving_side), options.simplify_m)
-    links = traced.links
 
     def to_map(points: np.ndarray) -> np.ndarray:
         return np.column_stack(grid.transform @ tuple((points / grid.pixel_m + 0.5).T))
 
+    def on_map(table: geopandas.GeoDataFrame) -> geopandas.GeoDataFrame:
+        return table.set_geometry(shapely.transform(table.geometry.to_numpy(), to_map)).set_crs(grid.crs)
+
     found = to_tables(graph, to_map, grid.crs, columns)
     reporter.check_cancelled()
-    breaks = likely_breaks(traced.linked, links, traced.removed, traced.surroundings)
-    found = replace(
-        found,
-        links=link_table(links, to_map(links.paths.points), grid.crs),
-        breaks=break_table(breaks, to_map(breaks.points), grid.crs),
-    )
+    breaks = likely_breaks(traced.linked, traced.links, traced.removed, traced.surroundings)
+    found = replace(found, links=on_map(traced.links.to_table()), breaks=on_map(breaks))
     if not len(found.roads):
         reporter.warning(nothing_found(raster))
     known_km2 = traced.known_px * float(np.prod(grid.pixel_m)) / 1e6
@@ -172,7 +172,7 @@ def _connect(
     """Return the graph with gaps closed and junctions moved, and the next three fields of `TracedRoads`."""
     graph = gaps.join_gaps(graph, options.gap_m, options.gap_angle, surroundings)
     graph = join_chains(gaps.snap_ends(graph, options.snap_m, surroundings))
-    links, removed = Links.none(), cleaning.Removed.none()
+    links, removed = Links.none(), cleaning.Removed()
     if has_probability:
         graph, links = join_likely(graph, options.likely_gap_m, options.link_probability, surroundings)
         graph = join_chains(graph)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+import geopandas
 import numpy as np
 import shapely
 from scipy.spatial import KDTree
@@ -61,14 +62,20 @@ class Links:
     paths: Paths
     features: dict[str, np.ndarray]  # (k,) float64 by name: see `link_features`
     probability: np.ndarray  # (k,) float64: of a road along each; see `link_probability`
-    outcome: np.ndarray  # (k,) str: JOINED, or why it is not
+    outcome: np.ndarray  # (k,) object: JOINED, or why it is not
 
     @staticmethod
     def none() -> Links:
         """Return no candidates."""
         nothing, nowhere = np.zeros(0, dtype=np.int64), np.zeros((0, 2))
-        paths, outcome = straight_paths(nowhere, nowhere), np.zeros(0, dtype="U32")
-        return Links(nothing, nothing, nothing, paths, {}, np.zeros(0), outcome)
+        paths = straight_paths(nowhere, nowhere)
+        return Links(nothing, nothing, nothing, paths, {}, np.zeros(0), np.zeros(0, dtype=object))
+
+    def to_table(self) -> geopandas.GeoDataFrame:
+        """Return the links as lines in meters with `outcome`, `probability` of a road and `length_m`."""
+        lines = self.paths.shapes()
+        columns = {"outcome": self.outcome, "probability": self.probability, "length_m": shapely.length(lines)}
+        return geopandas.GeoDataFrame(columns, geometry=lines)
 
 
 def join_likely(
@@ -174,7 +181,7 @@ def _features(graph: Graph, ends: DeadEnds, links: Links, surroundings: Surround
 
 def _chosen(graph: Graph, ends: DeadEnds, links: Links, min_probability: float) -> Links:
     """Return the links with their outcomes."""
-    outcome = np.full(len(links.paths), UNLIKELY, dtype=Links.none().outcome.dtype)
+    outcome = np.full(len(links.paths), UNLIKELY, dtype=object)
     likely = np.flatnonzero(links.probability >= min_probability)
     outcome[likely] = OTHER
     near = likely[_is_connected_nearby(graph, ends, links, likely)]

@@ -223,6 +223,6 @@ def _graph(lines: list[_Line], class_count: int) -> tuple[Graph, LineMeasures]:
     offsets = np.cumsum([0, *(len(line.points) for line in lines)])
     nodes = np.zeros((len(numbers), 2))
     nodes[edges[:, 0]], nodes[edges[:, 1]] = points[offsets[:-1]], points[offsets[1:] - 1]
-    vertices = np.concatenate([np.zeros((0, MEASURES)), *(line.vertices for line in lines)])
+    vertices = np.concatenate([np.zeros((0, len(MEASURES))), *(line.vertices for line in lines)])
     votes = np.array([line.votes for line in lines]).reshape(-1, class_count) if class_count else None
     return Graph(nodes, edges, points, offsets), LineMeasures(vertices, votes)
