@@ -138,7 +138,13 @@ def find_routes(roads: ComparedRoads, points: Points, job: CompareNetworks, repo
         reporter.progress(0.8, "Finding missing roads")
         missing_m[is_cut_off] = _missing(roads, points, sources, job, reporter)[is_cut_off]
         status[missing_m < _NOTHING_M] = INTERRUPTED
-        _warn_of_gaps(int((status == INTERRUPTED).sum()), points.count, reporter)
+        interrupted = int((status == INTERRUPTED).sum())
+        if interrupted > _WARNED_INTERRUPTED * points.count:
+            reporter.warning(
+                f"The routes of {interrupted:,} of {points.count:,} places are interrupted by gaps in the roads after "
+                "that are too short to be classified as lost. Clean these roads first, or let routes run on the "
+                "remaining roads (routes_on)."
+            )
     with np.errstate(invalid="ignore", divide="ignore"):
         columns = {
             "status": status,
@@ -158,16 +164,6 @@ def find_routes(roads: ComparedRoads, points: Points, job: CompareNetworks, repo
         "origin": np.where(length.source >= 0, points.names[length.source], ""),
     }
     return pandas.DataFrame(columns).replace([np.inf, -np.inf], np.nan)
-
-
-def _warn_of_gaps(interrupted: int, count: int, reporter: Reporter) -> None:
-    """Warn if the fraction of interrupted places shows that the lines have gaps."""
-    if interrupted > _WARNED_INTERRUPTED * count:
-        reporter.warning(
-            f"The routes of {interrupted:,} of {count:,} places are interrupted by gaps in the roads after that are "
-            "too short to be classified as lost. Clean these roads first, or let routes run on the remaining roads "
-            "(routes_on)."
-        )
 
 
 def _graph(lines: Lines, job: CompareNetworks, name: str) -> RoadGraph:

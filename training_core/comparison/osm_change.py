@@ -50,7 +50,15 @@ def check_extract(new: geopandas.GeoDataFrame, changes: geopandas.GeoDataFrame, 
 
     Otherwise the roads that they are attached to have changed, or a new road has been mapped since.
     """
-    check_junctions(_shared_places(new, changes), extract, path)
+    junctions = _shared_places(new, changes)
+    missing = int((~meet(junctions, extract).met()).sum()) if len(junctions) else 0
+    if missing:
+        raise LayerError(
+            f"{missing:,} of {len(junctions):,} places where new roads are attached to roads before do not lie on a "
+            f"way of the {EXTRACT} ({path}).",
+            "The extract differs from the roads before, or has changed. Run Compare road networks with it, and review "
+            "the changes.",
+        )
     plane = shared_plane(new)
     lines, ways = (as_drawn(lines_in(plane, layer, LineFields())) for layer in (new, _layer_of(extract)))
     along = matched_intervals(lines, ways, _ALONG_M, _ALONG_DEG)
@@ -166,18 +174,6 @@ def meet(places: np.ndarray, extract: Extract) -> Meetings:
     for number, *where in zip(place.tolist(), way[begin].tolist(), begin.tolist(), away_m.tolist()):
         inserted[number].append(tuple(where))
     return Meetings(node, dict(inserted))
-
-
-def check_junctions(junctions: np.ndarray, extract: Extract, path: str) -> None:
-    """Raise LayerError unless the places of junctions, (n, 2) float64 in degrees, lie on ways of an extract."""
-    missing = int((~meet(junctions, extract).met()).sum()) if len(junctions) else 0
-    if missing:
-        raise LayerError(
-            f"{missing:,} of {len(junctions):,} places where new roads are attached to roads before do not lie on a "
-            f"way of the {EXTRACT} ({path}).",
-            "The extract differs from the roads before, or has changed. Run Compare road networks with it, and review "
-            "the changes.",
-        )
 
 
 def change_lines(
