@@ -23,7 +23,7 @@ from PIL import Image, ImageDraw
 from rasterio.features import rasterize
 
 from benchmarks.zero_shot import TOLERANCE_M, Ground, held_out_ground, predicted
-from training_core.extraction.thinning import thin
+from training_core.extraction.skeletons import thin
 from training_core.geodata.pixel_codes import NO_DATA, ROAD, lowest_byte
 from training_core.scenes.layouts import LAYOUTS
 from training_core.scenes.scene import make_scene

@@ -20,19 +20,17 @@ from rasterio.features import rasterize
 from scipy.ndimage import gaussian_filter
 
 from training_core.events import Reporter
-from training_core.extraction.bitmask import BitMask
 from training_core.extraction.centering import between_pixels, center
 from training_core.extraction.clearance import Clearance, cut_ends
+from training_core.extraction.compact_masks import BitMask
 from training_core.extraction.least_cost_paths import least_cost_paths
 from training_core.extraction.road_mask import find_road
-from training_core.extraction.thinning import thin_bits
-from training_core.extraction.tracing import smooth, thin_out, trace_pixels
+from training_core.extraction.skeletons import smooth, thin_bits, thin_out, trace_pixels
 from training_core.geodata.road_raster import RoadRaster, array_raster
 from training_core.jobs import Vectorize
-from training_core.networks.chains import join_chains
 from training_core.networks.cleaning import drop_short_components, prune_spurs, simplify
 from training_core.networks.gaps import join_gaps, snap_ends
-from training_core.networks.graph import Graph, scaled
+from training_core.networks.graph import Graph, join_chains, scaled
 from training_core.networks.junctions import merge_crossings, straighten_ends, straighten_junctions
 from training_core.networks.link_prediction import join_likely
 from training_core.networks.surroundings import Surroundings

@@ -10,7 +10,7 @@ import torch
 from scipy.ndimage import binary_dilation
 from torch import Tensor
 
-from training_core.extraction.thinning import thin
+from training_core.extraction.skeletons import thin
 from training_core.geodata.pixel_codes import ROAD
 from training_core.learning.losses import training_loss
 

@@ -7,7 +7,7 @@ roads before that are still open. Independent of how routes are found (`routes`)
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Optional
+from typing import Optional
 
 import geopandas
 import numpy as np
@@ -67,23 +67,6 @@ class Points:
         return len(self.layer)
 
 
-@dataclass(frozen=True)
-class PlaceRoutes:
-    """The accessibility of n places."""
-
-    status: np.ndarray  # (n,) object: one of STATUSES
-    length: RouteCosts  # in meters
-    time: Optional[RouteCosts]  # in seconds; None without speeds
-    to_road_m: np.ndarray  # (n,) float64: to the nearest road; infinite if that is too far
-    to_road_after_m: np.ndarray  # (n,) float64
-    missing_m: np.ndarray  # (n,) float64: least closed road on any route to a place cut off or interrupted; else NaN
-    source: np.ndarray  # (n,) object: name of the route's origin, empty without origins
-
-    def counts(self) -> dict[str, int]:
-        """Return the number of places by status, with underscores for spaces."""
-        return {status.replace(" ", "_"): int((self.status == status).sum()) for status in STATUSES}
-
-
 def read_points(job: CompareNetworks, plane: pyproj.CRS, reporter: Reporter) -> Optional[Points]:
     """Read places, origins and confirmed damage; None without places.
 
@@ -125,10 +108,13 @@ def _read_named(
     return layer, np.array(names, dtype=object), points
 
 
-def find_routes(roads: ComparedRoads, points: Points, job: CompareNetworks, reporter: Reporter) -> PlaceRoutes:
-    """Return the accessibility of places, before and after.
+def find_routes(roads: ComparedRoads, points: Points, job: CompareNetworks, reporter: Reporter) -> pandas.DataFrame:
+    """Return the accessibility of places, before and after, as a table of n rows.
 
-    Raises LayerError if no place, or no origin, lies on a road before.
+    `status` is one of STATUSES, and `origin` the name of the route's origin, empty without origins. Numbers are float64
+    in meters and, with speeds, seconds: of the routes before and after; of the straight lines to the nearest road; and
+    `missing_m` of the least closed road on any route to a place that is cut off or interrupted. They are NaN where
+    there is none. Raises LayerError if no place, or no origin, lies on a road before.
     """
     lines = concatenated(roads.before.roads.lines, roads.outside)
     before = snap(_graph(lines, job, f"{BEFORE} ({job.before})"), points.points, job.place_m)
@@ -140,11 +126,10 @@ def find_routes(roads: ComparedRoads, points: Points, job: CompareNetworks, repo
     reporter.progress(0.6, "Finding routes")
     sources = _sources(before, after, points)
     find = from_nearest if job.origins else to_all
-    length = find(before, after, sources, False, reporter)
-    time = find(before, after, sources, True, reporter) if job.before_speed_field else None
     # Origins follow the places in all arrays, and count no further.
-    length = selected(length, slice(points.count))
-    time = None if time is None else selected(time, slice(points.count))
+    places = slice(points.count)
+    length = selected(find(before, after, sources, False, reporter), places)
+    time = selected(find(before, after, sources, True, reporter), places) if job.before_speed_field else None
     status = _statuses(length, time, before, after, points.count, job)
     reporter.check_cancelled()
     missing_m = np.full(points.count, np.nan)
@@ -153,20 +138,32 @@ def find_routes(roads: ComparedRoads, points: Points, job: CompareNetworks, repo
         reporter.progress(0.8, "Finding missing roads")
         missing_m[is_cut_off] = _missing(roads, points, sources, job, reporter)[is_cut_off]
         status[missing_m < _NOTHING_M] = INTERRUPTED
-        _warn_of_gaps(int((status == INTERRUPTED).sum()), points.count, reporter)
-    to_road_m, to_road_after_m = (sites.gap_m[: points.count] for sites in (before, after))
-    source = np.where(length.source >= 0, points.names[length.source], "")
-    return PlaceRoutes(status, length, time, to_road_m, to_road_after_m, missing_m, source)
-
-
-def _warn_of_gaps(interrupted: int, count: int, reporter: Reporter) -> None:
-    """Warn if the fraction of interrupted places shows that the lines have gaps."""
-    if interrupted > _WARNED_INTERRUPTED * count:
-        reporter.warning(
-            f"The routes of {interrupted:,} of {count:,} places are interrupted by gaps in the roads after that are "
-            "too short to be classified as lost. Clean these roads first, or let routes run on the remaining roads "
-            "(routes_on)."
-        )
+        interrupted = int((status == INTERRUPTED).sum())
+        if interrupted > _WARNED_INTERRUPTED * points.count:
+            reporter.warning(
+                f"The routes of {interrupted:,} of {points.count:,} places are interrupted by gaps in the roads after "
+                "that are too short to be classified as lost. Clean these roads first, or let routes run on the "
+                "remaining roads (routes_on)."
+            )
+    with np.errstate(invalid="ignore", divide="ignore"):
+        columns = {
+            "status": status,
+            "reachable_before": np.isfinite(length.before),
+            "reachable_after": np.isfinite(length.after),
+            "distance_before_m": length.before,
+            "distance_after_m": length.after,
+            "detour_m": length.after - length.before,
+            "detour_ratio": length.after / length.before,
+        }
+        if time is not None:
+            columns |= {"time_before_s": time.before, "time_after_s": time.after, "delay_s": time.after - time.before}
+    columns |= {
+        "missing_m": missing_m,
+        "to_road_before_m": before.gap_m[places],
+        "to_road_after_m": after.gap_m[places],
+        "origin": np.where(length.source >= 0, points.names[length.source], ""),
+    }
+    return pandas.DataFrame(columns).replace([np.inf, -np.inf], np.nan)
 
 
 def _graph(lines: Lines, job: CompareNetworks, name: str) -> RoadGraph:
@@ -245,33 +242,16 @@ def _statuses(
     return np.select(list(cases.values()), list(cases), REACHABLE).astype(object)
 
 
-def to_table(routes: PlaceRoutes, layer: geopandas.GeoDataFrame, reporter: Reporter) -> geopandas.GeoDataFrame:
+def to_table(routes: pandas.DataFrame, layer: geopandas.GeoDataFrame, reporter: Reporter) -> geopandas.GeoDataFrame:
     """Return the places, in their own CRS and with their own fields, with their accessibility."""
-    length = routes.length
-    with np.errstate(invalid="ignore", divide="ignore"):
-        columns: dict[str, Any] = {
-            "status": routes.status,
-            "reachable_before": np.isfinite(length.before),
-            "reachable_after": np.isfinite(length.after),
-            "distance_before_m": _known(length.before),
-            "distance_after_m": _known(length.after),
-            "detour_m": _known(length.after - length.before),
-            "detour_ratio": _known(length.after / length.before),
-        }
-        if routes.time is not None:
-            columns["time_before_s"], columns["time_after_s"] = _known(routes.time.before), _known(routes.time.after)
-            columns["delay_s"] = _known(routes.time.after - routes.time.before)
-    columns["missing_m"] = _known(routes.missing_m)
-    columns["to_road_before_m"], columns["to_road_after_m"] = _known(routes.to_road_m), _known(routes.to_road_after_m)
-    columns["origin"] = routes.source
-    fields = {name: layer[field] for name, field in carried_fields(layer, columns, reporter).items()}
+    fields = {name: layer[field].array for name, field in carried_fields(layer, routes, reporter).items()}
     middles = shapely.centroid(layer.geometry.to_numpy())  # since QGIS often makes multipoints of points
-    return geopandas.GeoDataFrame({**fields, **columns}, geometry=middles, crs=layer.crs)
+    return geopandas.GeoDataFrame({**fields, **routes}, geometry=middles, crs=layer.crs)
 
 
-def _known(values: np.ndarray) -> np.ndarray:
-    """Return values with NaN for infinity."""
-    return np.where(np.isfinite(values), values, np.nan)
+def counts(routes: pandas.DataFrame) -> dict[str, int]:
+    """Return the number of places by status, with underscores for spaces."""
+    return {status.replace(" ", "_"): int((routes["status"] == status).sum()) for status in STATUSES}
 
 
 def add_linked(main: Lines, added: Lines, left_out: np.ndarray, reach_m: float, join_m: float) -> Lines:

@@ -32,8 +32,7 @@ from ..geodata.pixel_codes import CERTAIN, IGNORE, ROAD
 from ..geodata.road_raster import RoadRaster, array_raster
 from ..jobs import NetworkOptions, Vectorize
 from ..networks.lines import make_lines
-from ..networks.road_graph import Places, RoadGraph, contracted, make_road_graph
-from ..networks.shortest_paths import path_costs_on
+from ..networks.road_graph import Places, RoadGraph, contracted, make_road_graph, path_costs_on
 
 SNAP_M, SPACING_M = 4.0, 50.0
 # An edge shorter than this fraction of the spacing has only its nodes as control points.

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from statistics import harmonic_mean
 
 import numpy as np
+import pandas
 
 from ..geodata.parallel_arrays import concatenated, selected
 from ..networks.road_graph import RoadGraph
@@ -124,19 +125,14 @@ def _cross(one: np.ndarray, other: np.ndarray) -> np.ndarray:
 
 def _united(parts: Intervals) -> Intervals:
     """Return the union of parts of edges, which may overlap and be in any order."""
-    # A sweep along each edge: depth is the number of parts at a place, starts before ends.
-    owner = np.tile(parts.edge, 2)
-    place_m = np.concatenate([parts.begin_m, parts.end_m])
-    change = np.repeat([1, -1], len(parts.edge))
-    order = np.lexsort((-change, place_m, owner))
-    owner, place_m, change = owner[order], place_m[order], change[order]
-    depth = np.cumsum(change)
-    begins, ends = np.flatnonzero((depth == 1) & (change == 1)), np.flatnonzero(depth == 0)
-    # Gaps below rounding are closed.
-    apart = (owner[begins[1:]] != owner[ends[:-1]]) | (place_m[begins[1:]] - place_m[ends[:-1]] > _ROUNDING_M)
-    begins = begins[np.append(np.ones(min(len(begins), 1), dtype=bool), apart)]
-    ends = ends[np.append(apart, np.ones(min(len(ends), 1), dtype=bool))]
-    return Intervals(owner[begins], place_m[begins], place_m[ends])
+    order = np.lexsort((parts.begin_m, parts.edge))
+    edge, begin_m = parts.edge[order], parts.begin_m[order]
+    # The farthest end so far on each edge: a part that begins beyond it, but for rounding, is the next of the union.
+    reach_m = pandas.Series(parts.end_m[order]).groupby(edge).cummax().to_numpy()
+    is_first = np.ones(len(edge), dtype=bool)
+    is_first[1:] = (np.diff(edge) > 0) | (begin_m[1:] - reach_m[:-1] > _ROUNDING_M)
+    is_last = np.roll(is_first, -1)
+    return Intervals(edge[is_first], begin_m[is_first], reach_m[is_last])
 
 
 @dataclass(frozen=True)

@@ -16,13 +16,12 @@ from ..geodata.parallel_arrays import ranges
 from ..geodata.vectors import require_geometry, with_names
 from ..jobs import MakeChallenge
 from ..jobs.challenges import CHANGE, CHANGES, DISPLACED, LOST, NEW
-from ..networks.chains import join_chains
-from ..networks.graph import Graph
+from ..networks.graph import Graph, join_chains
 from ..networks.likely_breaks import APART, DEAD_END, GAP, KIND, KINDS
 from ..networks.lines import LineFields, lines_in, make_lines, shared_plane
 from ..networks.noding import node_lines
 from ..networks.road_graph import as_drawn
-from .review import known_only
+from .change_results import known_only
 
 PURPOSE = "changes or likely breaks"
 PRIORITIES = ("high", "medium", "low")

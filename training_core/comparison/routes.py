@@ -14,8 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..events import Reporter
-from ..networks.road_graph import Places, RoadGraph
-from ..networks.shortest_paths import path_costs_on
+from ..networks.road_graph import Places, RoadGraph, path_costs_on
 
 # Number of costs in memory at once: from a block of sources to all nodes.
 _BATCH = 4_000_000

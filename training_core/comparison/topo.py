@@ -29,8 +29,7 @@ from scipy.spatial import cKDTree
 
 from ..events import Reporter
 from ..geodata.parallel_arrays import ranges, selected
-from ..networks.road_graph import Places, RoadGraph, places_along
-from ..networks.shortest_paths import path_costs
+from ..networks.road_graph import Places, RoadGraph, path_costs, places_along
 
 SEED_M, RADIUS_M, HOLE_M, INTERVAL_M = 30.0, 300.0, 8.0, 5.0
 # Seeds whose paths are held at once, and the tolerance of distances for rounding.

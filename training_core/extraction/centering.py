@@ -17,12 +17,12 @@ from ..geodata.road_raster import RoadRaster
 from ..networks.graph import Graph
 from ..networks.surroundings import Surroundings
 from ..system.processor import core_count
-from .bitmask import BitMask
+from .compact_masks import BitMask
 
 # A profile reaches from one road's width on one side to one on the other: so far, and no farther, a road that is half
 # as wide on either side of its line can be distinguished from the ground beside it.
 _PROFILE = np.linspace(-1, 1, 25)
-# Shifts (not lines, as in `tracing`) are smoothed by passes of (1, 2, 1) / 4: the variance of a pass is half a vertex
+# Shifts (not lines, as in `skeletons`) are smoothed by passes of (1, 2, 1) / 4: the variance of a pass is half a vertex
 # squared, and of both of them 1, as of a Gaussian with a standard deviation of a vertex, some four pixels.
 _SHIFT_SMOOTHING_PASSES = 2
 _BATCH = 1 << 16  # vertices at a time: 13 MB for each array of profiles

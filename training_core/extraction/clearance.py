@@ -8,8 +8,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.spatial import KDTree
 
-from .bitmask import BitMask
-from .run_lengths import Frame, components, runs_at
+from .compact_masks import BitMask, Frame, components, runs_at
 
 # A road cut straight is as wide at the cut as it is across; one cut at 60 degrees is twice as wide there.
 _MAX_CUT = 2.0

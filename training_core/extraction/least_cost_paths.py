@@ -45,14 +45,23 @@ def least_cost_paths(
     columns = np.clip(np.rint(np.hypot(*(ends - starts).T) / _STEP_M), 2, _MAX_COLUMNS).astype(np.int64)
     offsets = offsets_of(columns + 1)
     points, probability = np.empty((offsets[-1], 2)), np.empty(offsets[-1])
-    for chosen in _blocks(columns, starts[:, 1]):
-        sizes = columns[chosen]
-        lattices = [_Lattices(chosen[sizes == count], starts, ends, count) for count in np.unique(sizes).tolist()]
+    for block in _blocks(columns, starts[:, 1]):
+        # The lattices of paths with the same number of columns are one array.
+        groups = [block[columns[block] == count] for count in np.unique(columns[block])]
+        step = [(ends[group] - starts[group]) / columns[group][:, None] for group in groups]
+        lattices = [_lattices(starts[group], each, columns[group[0]]) for group, each in zip(groups, step)]
         # One call for all lattices of a block, so that the raster is read once.
-        seen = probability_at(np.concatenate([each.places.reshape(-1, 2) for each in lattices]))
-        for each, values in zip(lattices, np.split(seen, np.cumsum([each.size for each in lattices])[:-1])):
-            vertex = offsets[each.number][:, None] + np.arange(each.columns + 1)
-            points[vertex], probability[vertex] = each.least_cost(values)
+        seen = probability_at(np.concatenate([places.reshape(-1, 2) for places in lattices]))
+        parts = np.split(seen, np.cumsum([places.size // 2 for places in lattices])[:-1])
+        for group, step_m, places, part in zip(groups, (np.hypot(*each.T) for each in step), lattices, parts):
+            values = part.reshape(places.shape[:3])
+            # Unknown places count as improbable.
+            across = gaussian_filter1d(np.nan_to_num(values, nan=0.0), _ACROSS, axis=2, mode="nearest")
+            row = cheapest_rows(across, step_m)
+            path, column = np.ogrid[: row.shape[0], : row.shape[1]]
+            vertex = offsets[group][:, None] + column
+            points[vertex] = _smoothed(places[path, column, row])
+            probability[vertex] = values[path, column, row]
     return Paths(points, offsets, log_odds(probability) - log_odds(np.array(threshold)))
 
 
@@ -63,32 +72,13 @@ def _blocks(columns: np.ndarray, y: np.ndarray) -> Iterator[np.ndarray]:
     yield from np.split(order, np.flatnonzero(np.diff(block)) + 1) if len(order) else []
 
 
-class _Lattices:
-    """The lattices of paths with the same number of columns: `places`, (k, columns + 1, rows, 2), in meters."""
-
-    def __init__(self, number: np.ndarray, starts: np.ndarray, ends: np.ndarray, columns: int) -> None:
-        self.number, self.columns, half = number, columns, columns // 2
-        starts = starts[number]
-        # Along the straight line in steps of a column; aside in steps as long, half as many rows to either side.
-        step = (ends[number] - starts) / columns
-        aside = np.column_stack([-step[:, 1], step[:, 0]])
-        along = starts[:, None] + np.arange(columns + 1)[:, None] * step[:, None]
-        self.places = along[:, :, None] + np.arange(-half, half + 1)[:, None] * aside[:, None, None]
-        self.step_m = np.hypot(*step.T)
-
-    @property
-    def size(self) -> int:
-        """Number of places."""
-        return self.places.size // 2
-
-    def least_cost(self, probability: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the paths, (k, columns + 1, 2), and the probability along them, (k, columns + 1), from that of all."""
-        probability = probability.reshape(self.places.shape[:3])
-        # Unknown places count as improbable.
-        across = gaussian_filter1d(np.nan_to_num(probability, nan=0.0), _ACROSS, axis=2, mode="nearest")
-        row = cheapest_rows(across, self.step_m)
-        each, column = np.ogrid[: len(row), : self.columns + 1]
-        return _smoothed(self.places[each, column, row]), probability[each, column, row]
+def _lattices(starts: np.ndarray, step: np.ndarray, columns: int) -> np.ndarray:
+    """Return the places of lattices around straight lines from starts in steps: (k, columns + 1, rows, 2) float64."""
+    # Along the line in steps of a column; aside in steps as long, half as many rows to either side.
+    half = columns // 2
+    aside = np.column_stack([-step[:, 1], step[:, 0]])
+    along = starts[:, None] + np.arange(columns + 1)[:, None] * step[:, None]
+    return along[:, :, None] + np.arange(-half, half + 1)[:, None] * aside[:, None, None]
 
 
 def cheapest_rows(probability: np.ndarray, step_m: np.ndarray) -> np.ndarray:

@@ -9,15 +9,16 @@ extraction from satellite imagery v2", WACV 2020; its class is the one with that
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from typing import Optional
 
 import numpy as np
+import pandas
 
 from ..geodata.grid import Grid
 from ..geodata.road_classes import RoadClass
 from ..geodata.road_raster import ClassRaster, pixels_at
-from ..networks import cleaning
+from ..networks.cleaning import median_of_lines
 from ..networks.dual_carriageways import (
     ParallelLines,
     carriageway_tags,
@@ -100,47 +101,46 @@ _LONG_M = 200.0  # beyond, length adds nothing
 _LOWEST = 0.25  # quantile of the low evidence: above the part of a line that overshoots its road
 
 
-@dataclass(frozen=True)
-class Seen:
-    """Measurements at each vertex of lines; NaN where a vertex does not count."""
-
-    probability: np.ndarray  # (p,) float64: of road
-    evidence: np.ndarray  # (p,) float64: log odds of road on it, less those of the threshold
-    beside: np.ndarray  # (p,) float64: and next to it: the lower, the clearer the road is
-    width_m: np.ndarray  # (p,) float64: of the road; infinite where no roadside is known
-    is_dead_end: np.ndarray  # (p,) bool: vertices at which a road ends, except at the edge of the data
+# Measures of each vertex, NaN where it does not count: the probability of road; the log odds of road on it, less
+# those of the threshold, and next to it (the lower, the clearer the road is); the width of the road, infinite where no
+# roadside is known; whether a road ends there, except at the edge of the data; the vector to the other carriageway.
+EVIDENCE = ("probability", "evidence", "beside", "width_m", "is_dead_end")
+MEASURES = (*EVIDENCE, "other_x", "other_y")
 
 
-def road_features(graph: Graph, seen: Seen) -> dict[str, np.ndarray]:
+def road_features(graph: Graph, seen: pandas.DataFrame) -> dict[str, np.ndarray]:
     """Return the features of each line of a graph in meters: (m,) float64, by name.
 
-    Lengths and widths are in tens of meters, or logarithms; NaN without evidence.
+    Lengths and widths are in tens of meters, or logarithms; NaN without evidence. `seen` has a row for each vertex and
+    the columns of EVIDENCE.
     """
     length_m = graph.lengths()
     chord_m = np.hypot(*(graph.points[graph.offsets[1:] - 1] - graph.points[graph.offsets[:-1]]).T)
-    width_m = np.where(np.isfinite(seen.width_m), seen.width_m, np.nan)
-    mean_m, square_m2 = (np.nan_to_num(cleaning.mean_of_lines(graph, values)) for values in (width_m, width_m**2))
-    dead_ends = np.bincount(graph.owner, seen.is_dead_end, minlength=len(graph.edges))
+    columns = seen.assign(square_m2=seen["width_m"] ** 2).replace(np.inf, np.nan)
+    by_line = columns.groupby(graph.owner)
+    mean = by_line.mean()
+    mean_m, dead_ends = mean["width_m"].fillna(0), by_line["is_dead_end"].sum()
     # The lower quartile of each line's evidence, in which NaN comes last.
-    order = np.lexsort((seen.evidence, graph.owner))
-    counts = np.bincount(graph.owner[~np.isnan(seen.evidence)], minlength=len(graph.edges))
-    low_evidence = seen.evidence[order[graph.offsets[:-1] + (_LOWEST * counts).astype(np.int64)]]
-    return {
+    evidence = columns["evidence"].to_numpy()
+    order = np.lexsort((evidence, graph.owner))
+    at = (_LOWEST * by_line["evidence"].count()).to_numpy().astype(np.int64)
+    features = {
         "constant": np.ones(len(length_m)),
         "log_length": np.log(np.clip(length_m, 1, _LONG_M)),
         "length": np.minimum(length_m, _LONG_M) / 10,
-        "mean_evidence": cleaning.mean_of_lines(graph, seen.evidence),
-        "low_evidence": low_evidence,
-        "beside": cleaning.mean_of_lines(graph, seen.beside),
+        "mean_evidence": mean["evidence"],
+        "low_evidence": evidence[order[graph.offsets[:-1] + at]],
+        "beside": mean["beside"],
         "width": mean_m / 10,
-        "width_spread": np.sqrt(np.maximum(square_m2 - mean_m**2, 0)) / 10,
+        "width_spread": np.sqrt(np.maximum(mean["square_m2"].fillna(0) - mean_m**2, 0)) / 10,
         "bend": np.minimum(length_m / np.maximum(chord_m, 1), 3) - 1,
-        "dead_end": (dead_ends == 1).astype(np.float64),
-        "alone": (dead_ends > 1).astype(np.float64),
+        "dead_end": dead_ends == 1,
+        "alone": dead_ends > 1,
     }
+    return {name: np.asarray(values, dtype=np.float64) for name, values in features.items()}
 
 
-def road_probability(graph: Graph, seen: Seen) -> np.ndarray:
+def road_probability(graph: Graph, seen: pandas.DataFrame) -> np.ndarray:
     """Return the probability that each line of a graph in meters is a road: (m,) float64; NaN without evidence."""
     values = road_features(graph, seen)
     score = sum(ROAD_COEFFICIENTS[name] * values[name] for name in ROAD_COEFFICIENTS)
@@ -151,19 +151,19 @@ def road_probability(graph: Graph, seen: Seen) -> np.ndarray:
 _BESIDE_M = 3.0
 
 
-def seen_along(graph: Graph, surroundings: Surroundings) -> Seen:
-    """Return the evidence at each vertex of lines."""
+def seen_along(graph: Graph, surroundings: Surroundings) -> pandas.DataFrame:
+    """Return the EVIDENCE at each vertex of lines."""
     tangent, width_m = tangents(graph), surroundings.width_m(graph.points)
     away_m = np.where(np.isfinite(width_m), width_m, 0) / 2 + _BESIDE_M
     aside = away_m[:, None] * np.column_stack([-tangent[:, 1], tangent[:, 0]])
     places = np.concatenate([graph.points, graph.points + aside, graph.points - aside])  # in one pass over the raster
     probability, left, right = surroundings.probability(places).reshape(3, -1)
-    evidence = surroundings.evidence(probability)
     beside = (surroundings.evidence(left) + surroundings.evidence(right)) / 2
-    return Seen(probability, evidence, beside, width_m, _dead_ends(graph, surroundings))
+    columns = (probability, surroundings.evidence(probability), beside, width_m, _dead_ends(graph, surroundings))
+    return pandas.DataFrame(dict(zip(EVIDENCE, columns)))
 
 
-def seen_along_some(graph: Graph, chosen: np.ndarray, surroundings: Surroundings) -> tuple[Graph, Seen]:
+def seen_along_some(graph: Graph, chosen: np.ndarray, surroundings: Surroundings) -> tuple[Graph, pandas.DataFrame]:
     """Return some edges, (k,) int64 in order, as a graph, and the evidence along them.
 
     Dead ends are those of the whole graph.
@@ -172,7 +172,7 @@ def seen_along_some(graph: Graph, chosen: np.ndarray, surroundings: Surroundings
     kept[chosen] = True
     part = select_edges(graph, kept)
     is_dead_end = _dead_ends(graph, surroundings)[np.repeat(kept, graph.sizes)]
-    return part, replace(seen_along(part, surroundings), is_dead_end=is_dead_end)
+    return part, seen_along(part, surroundings).assign(is_dead_end=is_dead_end)
 
 
 def _dead_ends(graph: Graph, surroundings: Surroundings) -> np.ndarray:
@@ -182,10 +182,6 @@ def _dead_ends(graph: Graph, surroundings: Surroundings) -> np.ndarray:
     found[graph.offsets[:-1]] = is_end[graph.edges[:, 0]]
     found[graph.offsets[1:] - 1] |= is_end[graph.edges[:, 1]]
     return found
-
-
-# Measures of each vertex: the fields of `Seen`, and the vector to the other carriageway.
-MEASURES = len(fields(Seen)) + 2
 
 
 @dataclass(frozen=True)
@@ -199,17 +195,6 @@ class LineMeasures:
     vertices: np.ndarray
     votes: Optional[np.ndarray]
 
-    @property
-    def seen(self) -> Seen:
-        """Evidence along the lines."""
-        seen = Seen(*self.vertices[:, :-2].T)
-        return replace(seen, is_dead_end=seen.is_dead_end > 0)
-
-    @property
-    def to_other(self) -> np.ndarray:
-        """Vectors to the other carriageway: (p, 2) float64."""
-        return self.vertices[:, -2:]
-
 
 def measure_lines(
     graph: Graph, around: Graph, surroundings: Surroundings, pixel_m: tuple[float, float],
@@ -218,9 +203,9 @@ def measure_lines(
     """Measure lines, or parts of lines, by the pixels along them and by the lines around."""
     seen = seen_along(graph, surroundings)
     lines = ParallelLines(around.points, tangents(around), surroundings.width_m(around.points))
-    to_other = other_carriageway(graph.points, tangents(graph), seen.width_m, lines)
+    to_other = other_carriageway(graph.points, tangents(graph), seen["width_m"].to_numpy(), lines)
     votes = None if classes is None else class_votes(scaled(graph, 1 / np.array(pixel_m)), classes)
-    return LineMeasures(np.column_stack([*(getattr(seen, field.name) for field in fields(Seen)), to_other]), votes)
+    return LineMeasures(np.column_stack([seen.to_numpy(dtype=np.float64), to_other]), votes)
 
 
 def attributes(
@@ -230,13 +215,14 @@ def attributes(
 
     They are (m,) float64 or object with NaN and None where something is not known.
     """
-    width_m = cleaning.median_of_lines(graph, measures.seen.width_m)
+    seen = pandas.DataFrame(measures.vertices, columns=MEASURES)
+    width_m = median_of_lines(graph, seen["width_m"].to_numpy())
     columns = {
         "width_m": width_m,
-        "confidence": cleaning.mean_of_lines(graph, measures.seen.probability),
-        "road_probability": road_probability(graph, measures.seen),
+        "confidence": seen["probability"].groupby(graph.owner).mean().to_numpy(),
+        "road_probability": road_probability(graph, seen),
     }
-    tags = carriageway_tags(left_fraction(graph, tangents(graph), measures.to_other), driving_side)
+    tags = carriageway_tags(_other_on_left(graph, measures), driving_side)
     if measures.votes is None:
         return {**columns, **osm_tags(width_m), **tags}
     road_class, speed_kmh = elected(measures.votes, classes)
@@ -248,6 +234,9 @@ def along_traffic(graph: Graph, measures: LineMeasures, grid: Grid, driving_side
 
     The grid shows whether its rows go down as usual or up.
     """
-    up = np.sign(grid.transform.determinant)
-    left = up * left_fraction(graph, tangents(graph), measures.to_other)
+    left = np.sign(grid.transform.determinant) * _other_on_left(graph, measures)
     return reversed_edges(graph, runs_against(left, driving_side))
+
+
+def _other_on_left(graph: Graph, measures: LineMeasures) -> np.ndarray:
+    return left_fraction(graph, tangents(graph), measures.vertices[:, len(EVIDENCE) :])

@@ -11,28 +11,27 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Optional
 
+import geopandas
 import numpy as np
+import shapely
 
 from ..events import Reporter
 from ..geodata.grid import Grid
 from ..geodata.road_raster import ClassRaster, RoadRaster
 from ..jobs import NetworkOptions
 from ..networks import cleaning, gaps, junctions
-from ..networks.chains import join_chains
-from ..networks.graph import Graph, scaled, select_edges
+from ..networks.graph import Graph, join_chains, scaled, select_edges
 from ..networks.likely_breaks import likely_breaks
 from ..networks.link_prediction import Links, join_likely
-from ..networks.network_tables import Network, break_table, link_table, to_tables
+from ..networks.network_tables import Network, to_tables
 from ..networks.surroundings import Paths, Surroundings, straight_paths
-from .bitmask import BitMask
 from .centering import between_pixels, center
 from .clearance import Clearance, cut_ends
+from .compact_masks import BitMask
 from .least_cost_paths import least_cost_paths
 from .line_measures import along_traffic, attributes, measure_lines, road_probability, seen_along_some
 from .road_mask import find_road
-from .sanity_checks import nothing_found, sanity_warnings
-from .thinning import thin_bits
-from .tracing import smooth, thin_out, trace_pixels
+from .skeletons import smooth, thin_bits, thin_out, trace_pixels
 
 # Decimal digits of a pixel's fraction: with more, rounding errors would decide in which of two pixels a place lies.
 _PLACE_DIGITS = 6
@@ -54,19 +53,17 @@ def extract_network(
     measures = measure_lines(graph, traced.graph, traced.surroundings, grid.pixel_m, classes)
     columns = attributes(graph, measures, classes.classes if classes else (), options.driving_side)
     graph = cleaning.simplify(along_traffic(graph, measures, grid, options.driving_side), options.simplify_m)
-    links = traced.links
 
     def to_map(points: np.ndarray) -> np.ndarray:
         return np.column_stack(grid.transform @ tuple((points / grid.pixel_m + 0.5).T))
 
+    def on_map(table: geopandas.GeoDataFrame) -> geopandas.GeoDataFrame:
+        return table.set_geometry(shapely.transform(table.geometry.to_numpy(), to_map)).set_crs(grid.crs)
+
     found = to_tables(graph, to_map, grid.crs, columns)
     reporter.check_cancelled()
-    breaks = likely_breaks(traced.linked, links, traced.removed, traced.surroundings)
-    found = replace(
-        found,
-        links=link_table(links, to_map(links.paths.points), grid.crs),
-        breaks=break_table(breaks, to_map(breaks.points), grid.crs),
-    )
+    breaks = likely_breaks(traced.linked, traced.links, traced.removed, traced.surroundings)
+    found = replace(found, links=on_map(traced.links.to_table()), breaks=on_map(breaks))
     if not len(found.roads):
         reporter.warning(nothing_found(raster))
     known_km2 = traced.known_px * float(np.prod(grid.pixel_m)) / 1e6
@@ -175,7 +172,7 @@ def _connect(
     """Return the graph with gaps closed and junctions moved, and the next three fields of `TracedRoads`."""
     graph = gaps.join_gaps(graph, options.gap_m, options.gap_angle, surroundings)
     graph = join_chains(gaps.snap_ends(graph, options.snap_m, surroundings))
-    links, removed = Links.none(), cleaning.Removed.none()
+    links, removed = Links.none(), cleaning.Removed()
     if has_probability:
         graph, links = join_likely(graph, options.likely_gap_m, options.link_probability, surroundings)
         graph = join_chains(graph)
@@ -190,3 +187,70 @@ def _connect(
     graph = junctions.merge_crossings(junctions.straighten_junctions(graph, surroundings), surroundings)
     # Where junctions have become one, the second of two straight edges between them has no length.
     return select_edges(graph, graph.lengths() > 0), linked, links, removed
+
+
+# The densest towns have a fifth of road, and some 30 km of roads a square kilometer; noise has up to 130.
+_MAX_ROAD, _MAX_PER_KM = 0.25, 60.0
+# Checks of density and likelihood need at least this length of roads.
+_MIN_KM = 5.0
+# Difference between the highest and the lowest probability.
+_MIN_CONTRAST = 0.2
+# Fraction of the length of roads; sparse noise has less.
+_MIN_LIKELY = 0.5
+
+
+def nothing_found(raster: RoadRaster) -> str:
+    """Return the warning that no roads were found; reads a probability once more for its maximum."""
+    message = "No roads were found: the network is empty."
+    if raster.threshold is None:
+        return message
+    _, highest = raster.extremes()
+    if not highest < raster.threshold:  # or without any data
+        return message
+    return f"{message} No probability reaches the threshold of {raster.threshold:.2f}: the highest is {highest:.2f}."
+
+
+def sanity_warnings(
+    raster: RoadRaster, graph: Graph, probability: np.ndarray, road_fraction: float, area_km2: float
+) -> list[str]:
+    """Return a warning for each check that fails; reads a probability once more if too much of it is road.
+
+    The (m,) float64 `probability` is each line's; NaN for a mask. Fraction and area are those of the known pixels.
+    """
+    warnings = []
+    if road_fraction >= _MAX_ROAD:
+        warnings.append(
+            f"{road_fraction:.0%} of the raster is road, more than in any town. {_where_all_is_road(raster)}"
+        )
+    length_m = graph.lengths()
+    length_km = float(length_m.sum()) / 1000
+    if is_too_dense(length_km, area_km2):
+        warnings.append(
+            f"There are {length_km / area_km2:.0f} km of roads per square kilometer, more than in any town. The "
+            "raster looks like noise: check it. A model that does not know this kind of image needs fine-tuning."
+        )
+    likely_fraction = float((length_m * probability).sum()) / max(1000 * length_km, 1.0)
+    if length_km >= _MIN_KM and likely_fraction < _MIN_LIKELY and not warnings:
+        warnings.append(
+            f"Only {likely_fraction:.0%} of the lines are likely to be roads (field road_probability). The model may "
+            "not know this kind of image, or the threshold may be too low. Check the probability."
+        )
+    return warnings
+
+
+def _where_all_is_road(raster: RoadRaster) -> str:
+    """Return what to do where too much is road."""
+    if raster.threshold is None:
+        return "Check that it is a road mask."
+    lowest, highest = raster.extremes()
+    if highest - lowest < _MIN_CONTRAST:
+        return (
+            f"Its probability has no contrast: all values lie between {lowest:.2f} and {highest:.2f}. Check that the "
+            "model knows this kind of image, and that the raster is a road probability."
+        )
+    return "Raise the threshold, or check that the raster shows roads."
+
+
+def is_too_dense(length_km: float, area_km2: float) -> bool:
+    """Return whether an area has more roads than any town."""
+    return length_km >= _MIN_KM and length_km > _MAX_PER_KM * area_km2

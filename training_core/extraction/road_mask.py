@@ -15,8 +15,7 @@ import numpy as np
 from ..events import Reporter
 from ..geodata.road_raster import RoadRaster
 from ..jobs import NetworkOptions
-from .bitmask import BitMask
-from .run_lengths import Frame, Runs, between, components, drawn, joined, runs_of, touches
+from .compact_masks import BitMask, Frame, Runs, between, components, drawn, joined, runs_of, touches
 
 
 def connected_to(likely: Runs, sure: Runs, frame: Frame) -> Runs:

@@ -6,14 +6,14 @@ Scope: functions from a graph in meters to a cleaner one. Independent of rasters
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
+import pandas
 import shapely
 
 from ..geodata.parallel_arrays import concatenated, first_of_each, offsets_of, ranges
-from .chains import join_chains
-from .graph import Graph, select_edges
+from .graph import Graph, join_chains, select_edges
 from .surroundings import Surroundings
 
 # Lengths in meters that agree to this number of digits are equal except for rounding.
@@ -26,13 +26,8 @@ UNLIKELY_ROUNDS = 2
 class Removed:
     """Dead ends that were removed: (k,) object LineStrings in meters and their (k,) float64 road probability."""
 
-    shapes: np.ndarray
-    probability: np.ndarray
-
-    @staticmethod
-    def none() -> Removed:
-        """Return no dead ends."""
-        return Removed(np.zeros(0, dtype=object), np.zeros(0))
+    shapes: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=object))
+    probability: np.ndarray = field(default_factory=lambda: np.zeros(0))
 
 
 def prune_spurs(
@@ -89,7 +84,7 @@ def prune_unlikely(
     probability of `least` or more stay. `probability_of` leads from a graph and (k,) int64 sorted numbers of its
     edges to their (k,) float64 road probability; NaN is unknown.
     """
-    removed = Removed.none()
+    removed = Removed()
     for _ in range(UNLIKELY_ROUNDS):
         # Candidates: short edges with an end of degree 1, none of which the edge of the data cuts off.
         is_end, is_cut_off = graph.degree == 1, surroundings.is_data_edge(graph.nodes)
@@ -124,20 +119,8 @@ def component_lengths(graph: Graph) -> np.ndarray:
 
 def median_of_lines(graph: Graph, values: np.ndarray) -> np.ndarray:
     """Return the median of each line's (p,) float64 values without NaN: (m,) float64; NaN if infinite or unknown."""
-    # Sorted within each line, NaN last: the median is the mean of the two values in the middle of the others.
-    order = np.lexsort((values, graph.owner))
-    counts = np.bincount(graph.owner[~np.isnan(values)], minlength=len(graph.edges))
-    low, high = np.maximum(counts - 1, 0) // 2, np.minimum(counts // 2, graph.sizes - 1)
-    median = (values[order[graph.offsets[:-1] + low]] + values[order[graph.offsets[:-1] + high]]) / 2
+    median = pandas.Series(values).groupby(graph.owner).median().to_numpy()
     return np.where(np.isfinite(median), median, np.nan)
-
-
-def mean_of_lines(graph: Graph, values: np.ndarray) -> np.ndarray:
-    """Return the mean of each line among (p,) float64 values of vertices without NaN: (m,) float64."""
-    has_value = np.isfinite(values)
-    total = np.bincount(graph.owner, np.where(has_value, values, 0), minlength=len(graph.edges))
-    count = np.bincount(graph.owner, has_value, minlength=len(graph.edges))
-    return np.divide(total, count, out=np.full(len(graph.edges), np.nan), where=count > 0)
 
 
 def simplify(graph: Graph, tolerance_m: float) -> Graph:

@@ -87,7 +87,8 @@ def join_gaps(graph: Graph, gap_m: float, gap_angle: float, surroundings: Surrou
     # Best pairs first; among equals the upper left one.
     cost = distance_m[fits] * (1 + turn[fits] / 90)
     x, y = np.minimum(ends.place[first[fits]], ends.place[second[fits]]).T
-    chosen = _greedy_matching(pairs[fits][np.lexsort((x, y, np.round(cost, TIE_DIGITS)))])
+    pairs = pairs[fits][np.lexsort((x, y, np.round(cost, TIE_DIGITS)))]
+    chosen = pairs[greedy_matching(pairs)]
     longer = chosen[np.arange(len(chosen)), length_m[ends.edge[chosen]].argmax(axis=1)]
     paths = surroundings.paths(*ends.place[chosen].transpose(1, 0, 2))
     return link(graph, ends.node[chosen], graph.origin_of(ends.edge[longer]), surroundings.is_bridge(graph), paths)
@@ -116,15 +117,19 @@ def snap_ends(graph: Graph, snap_m: float, surroundings: Surroundings) -> Graph:
     return link(split, np.column_stack([ends.node[end], nodes]), origin, surroundings.is_bridge(split), paths)
 
 
-def _greedy_matching(pairs: np.ndarray) -> np.ndarray:
-    """Return those of the (k, 2) pairs in order that share no number with an earlier chosen one."""
+def greedy_matching(pairs: np.ndarray) -> np.ndarray:
+    """Return which of the (k, 2) int64 pairs, in order, have no number of a pair chosen before: (k,) bool.
+
+    -1 is no number.
+    """
     taken: set[int] = set()
-    chosen = []
-    for first, second in pairs.tolist():
-        if first not in taken and second not in taken:
-            taken |= {first, second}
-            chosen.append((first, second))
-    return np.array(chosen, dtype=np.int64).reshape(-1, 2)
+    is_chosen = np.zeros(len(pairs), dtype=bool)
+    for position, pair in enumerate(pairs.tolist()):
+        numbers = {*pair} - {-1}
+        if not taken & numbers:
+            taken |= numbers
+            is_chosen[position] = True
+    return is_chosen
 
 
 def first_met(

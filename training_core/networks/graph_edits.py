@@ -29,7 +29,18 @@ def link(
     crossed without a node. The (k,) int64 `origin` is that of each new edge where the graph's edges have one. `paths`
     are their courses from first to second node; straight by default.
     """
-    linked = add_edges(graph, pairs, origin, paths)
+    # New edges follow the graph's. The ends of their paths are the nodes, exactly.
+    paths = paths or straight_paths(*graph.nodes[pairs].transpose(1, 0, 2))
+    points = paths.points.copy()
+    points[paths.offsets[:-1]], points[paths.offsets[1:] - 1] = graph.nodes[pairs[:, 0]], graph.nodes[pairs[:, 1]]
+    linked = Graph(
+        graph.nodes,
+        np.concatenate([graph.edges, pairs]),
+        np.concatenate([graph.points, points]),
+        np.concatenate([graph.offsets, graph.offsets[-1] + paths.offsets[1:]]),
+        None if graph.origin is None else np.concatenate([graph.origin, origin]),
+    )
+    # At crossings both edges are split, and the new nodes merged.
     first, second, along, across = _crossings(linked, len(graph.edges), is_bridge)
     split, nodes = split_edges(linked, np.append(first, second), np.append(along, across))
     noded = join_nodes(split, nodes.reshape(2, -1).T)
@@ -57,21 +68,6 @@ def _crossings(
     is_inner &= shapely.get_dimensions(crossing) == 0
     first, second = first[is_inner], second[is_inner]
     return first, second, along[is_inner], shapely.line_locate_point(shapes[second], crossing[is_inner])
-
-
-def add_edges(graph: Graph, pairs: np.ndarray, origin: Optional[np.ndarray], paths: Optional[Paths] = None) -> Graph:
-    """Return the graph with edges between pairs of its nodes after its own, without nodes at crossings; see `link`."""
-    # The ends of the paths are the nodes, exactly; their vertices follow those of the graph's edges.
-    paths = paths or straight_paths(*graph.nodes[pairs].transpose(1, 0, 2))
-    points = paths.points.copy()
-    points[paths.offsets[:-1]], points[paths.offsets[1:] - 1] = graph.nodes[pairs[:, 0]], graph.nodes[pairs[:, 1]]
-    return Graph(
-        graph.nodes,
-        np.concatenate([graph.edges, pairs]),
-        np.concatenate([graph.points, points]),
-        np.concatenate([graph.offsets, graph.offsets[-1] + paths.offsets[1:]]),
-        None if graph.origin is None else np.concatenate([graph.origin, origin]),
-    )
 
 
 def split_edges(graph: Graph, edges: np.ndarray, along: np.ndarray) -> tuple[Graph, np.ndarray]:

@@ -6,17 +6,16 @@ files.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+import geopandas
 import numpy as np
 import shapely
 from scipy.spatial import KDTree
 
-from ..geodata.parallel_arrays import concatenated, first_of_each, selected
+from ..geodata.parallel_arrays import first_of_each
 from .cleaning import TIE_DIGITS, Removed, component_lengths
 from .graph import Graph
 from .link_prediction import UNLIKELY, Links, link_features, link_probability
-from .shortest_paths import path_costs
+from .road_graph import path_costs
 from .surroundings import Surroundings
 
 # The field of the kind of a break in their layer, and its words.
@@ -31,46 +30,61 @@ _REACHES_M, _MAX_APART = (50.0, 200.0), 1000
 _SAME_PLACE_M = 15.0
 
 
-@dataclass(frozen=True)
-class Breaks:
-    """Places where a network may be broken, those first where most shortest paths would change."""
+def likely_breaks(graph: Graph, links: Links, removed: Removed, surroundings: Surroundings) -> geopandas.GeoDataFrame:
+    """Return where a network may be broken, each place once, those first where most shortest paths would change.
 
-    points: np.ndarray  # (k, 2) float64: the middle of the missing line in meters
-    kind: np.ndarray  # (k,) str: GAP, DEAD_END or APART
-    probability: np.ndarray  # (k,) float64: of a road there; NaN where it is unknown
-    paths_share: np.ndarray  # (k,) float64: fraction of the shortest paths that a road there would change
-    length_m: np.ndarray  # (k,) float64: of the missing line
-
-
-def likely_breaks(graph: Graph, links: Links, removed: Removed, surroundings: Surroundings) -> Breaks:
-    """Return where a network may be broken, each place once.
-
-    A component is apart if no gap between it and another one was considered. The graph comes from `join_likely`, in
-    meters, and still has the dead ends and short components that are removed later.
+    The middle of each missing line is a point in meters, with the columns `rank` from 1; `kind`, one of KINDS;
+    `paths_share`, the fraction of the shortest paths that a road there would change; `probability` of a road there, NaN
+    where it is unknown; and `length_m` of the missing line. A component is apart if no gap between it and another one
+    was considered. The graph comes from `join_likely`, in meters, and still has the dead ends and short components that
+    are removed later.
     """
+    gaps, gap_probability = (
+        links.paths.shapes()[links.outcome == UNLIKELY],
+        links.probability[links.outcome == UNLIKELY],
+    )
     if not len(graph.edges):
-        return _breaks(GAP, removed.shapes[:0], np.zeros(0), np.zeros(0))
-    refused = links.paths.select(links.outcome == UNLIKELY)
-    gaps = refused.shapes()
+        return _ranked(np.full(len(gaps), GAP), gaps, np.zeros(len(gaps)), gap_probability)
     apart, apart_probability = _paths_between_components(graph, gaps, surroundings)
     shares = _path_shares(graph, np.concatenate([gaps, apart]))
     length_m = component_lengths(graph)
     # A removed dead end connects its own length, like a place on it, with all others of its component.
     removed_component = graph.edge_component[graph.tree.nearest(shapely.get_point(removed.shapes, 0))]
     stub_share = 2 * shapely.length(removed.shapes) * length_m[removed_component] / length_m.sum() ** 2
-    breaks = concatenated(
-        _breaks(GAP, gaps, links.probability[links.outcome == UNLIKELY], shares[: len(gaps)]),
-        _breaks(APART, apart, apart_probability, shares[len(gaps) :]),
-        _breaks(DEAD_END, removed.shapes, removed.probability, stub_share),
+    return _ranked(
+        np.repeat((GAP, APART, DEAD_END), (len(gaps), len(apart), len(removed.shapes))),
+        np.concatenate([gaps, apart, removed.shapes]),
+        np.concatenate([shares, stub_share]),
+        np.concatenate([gap_probability, apart_probability, removed.probability]),
     )
-    return _one_for_each_place(breaks)
 
 
-def _breaks(kind: str, lines: np.ndarray, probability: np.ndarray, paths_share: np.ndarray) -> Breaks:
-    """Return breaks of one kind, in the middle of lines, (k,) object."""
-    middles = shapely.get_coordinates(shapely.line_interpolate_point(lines, 0.5, normalized=True))
-    kinds = np.full(len(lines), kind, dtype="U24")
-    return Breaks(middles.reshape(-1, 2), kinds, probability, paths_share, shapely.length(lines))
+def _ranked(
+    kind: np.ndarray, missing: np.ndarray, paths_share: np.ndarray, probability: np.ndarray
+) -> geopandas.GeoDataFrame:
+    """Return the breaks along missing lines by importance, without others at the same place; see `likely_breaks`.
+
+    Among equals the likelier come first. Probability counts no further: a model is most certain where it sees nothing.
+    """
+    middles = shapely.line_interpolate_point(missing, 0.5, normalized=True)
+    points = shapely.get_coordinates(middles)
+    unlikely = np.where(np.isnan(probability), 0, 1 - probability)
+    order = np.lexsort((*points.T, *np.round((unlikely, -paths_share), 2 * TIE_DIGITS)))
+    order = order[paths_share[order] > 0]
+    # Each place keeps its first break, and those after it nearby go.
+    is_taken = np.zeros(len(order), dtype=bool)
+    for number, around in enumerate(KDTree(points[order]).query_ball_point(points[order], _SAME_PLACE_M)):
+        if not is_taken[number]:
+            is_taken[[other for other in around if other > number]] = True
+    chosen = order[~is_taken]
+    columns = {
+        "rank": np.arange(1, len(chosen) + 1),
+        KIND: kind[chosen].astype(object),
+        "paths_share": paths_share[chosen],
+        "probability": probability[chosen],
+        "length_m": shapely.length(missing[chosen]),
+    }
+    return geopandas.GeoDataFrame(columns, geometry=middles[chosen])
 
 
 def _paths_between_components(
@@ -157,20 +171,3 @@ def _changed(costs: np.ndarray, length_m: np.ndarray) -> np.ndarray:
         through = np.minimum(through, through.transpose(0, 2, 1))
         fraction[part] = (through < costs[:, :_PLACES] - _SAME_PLACE_M).sum((1, 2)) / (_PLACES * (_PLACES - 1))
     return fraction
-
-
-def _one_for_each_place(breaks: Breaks) -> Breaks:
-    """Return the breaks where most paths would change first, without others at the same place.
-
-    Among equals the likelier come first. Probability counts no further: a model is most certain where it sees nothing.
-    """
-    unlikely = np.where(np.isnan(breaks.probability), 0, 1 - breaks.probability)
-    # By importance; then each place keeps its first break, and those after it nearby go.
-    order = np.lexsort((*breaks.points.T, *np.round((unlikely, -breaks.paths_share), 2 * TIE_DIGITS)))
-    order = order[breaks.paths_share[order] > 0]
-    breaks = selected(breaks, order)
-    is_taken = np.zeros(len(order), dtype=bool)
-    for number, around in enumerate(KDTree(breaks.points).query_ball_point(breaks.points, _SAME_PLACE_M)):
-        if not is_taken[number]:
-            is_taken[[other for other in around if other > number]] = True
-    return selected(breaks, ~is_taken)

@@ -86,23 +86,16 @@ def export_layer(
 
     tables = to_tables(graph, place, _GEOGRAPHIC, {})
     feature = lines.feature[line]
-    columns = {"osmid": feature + 1, **_columns(layer, feature, class_field, reporter)}
-    roads = _measured(tables.roads, columns, None if speed_kmh is None else speed_kmh[line])
+    # OSMnx' columns for length, speed and travel time come last.
+    length_m = tables.roads["length_m"].to_numpy()
+    columns = {"osmid": feature + 1, **_columns(layer, feature, class_field, reporter), "length": length_m}
+    if speed_kmh is not None:
+        times_s = length_m / (speed_kmh[line] * METERS_PER_SECOND["km/h"])
+        columns |= {"speed_kph": speed_kmh[line], "travel_time": times_s}
+    roads = geopandas.GeoDataFrame(columns, geometry=tables.roads.geometry)
     network = to_routable(place(graph.nodes), graph.edges, roads, direction)
     numbers = {name: tables.numbers[name] for name in ("length_m", "components")}
     return network, {"nodes": len(network.nodes), "edges": len(network.edges), **numbers}
-
-
-def _measured(
-    roads: geopandas.GeoDataFrame, columns: dict[str, Any], speed_kmh: Optional[np.ndarray]
-) -> geopandas.GeoDataFrame:
-    """Return the shapes of roads with some columns, and OSMnx' columns for length, speed and travel time."""
-    length_m = roads["length_m"].to_numpy()
-    columns = {**columns, "length": length_m}
-    if speed_kmh is not None:
-        times_s = length_m / (speed_kmh * METERS_PER_SECOND["km/h"])
-        columns = {**columns, "speed_kph": speed_kmh, "travel_time": times_s}
-    return geopandas.GeoDataFrame(columns, geometry=roads.geometry)
 
 
 def _columns(

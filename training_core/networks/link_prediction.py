@@ -8,16 +8,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+import geopandas
 import numpy as np
 import shapely
 from scipy.spatial import KDTree
 
 from ..geodata.parallel_arrays import first_of_each, selected
 from .cleaning import TIE_DIGITS
-from .gaps import WAY_AROUND, DeadEnds, angles, dead_ends, first_met
+from .gaps import WAY_AROUND, DeadEnds, angles, dead_ends, first_met, greedy_matching
 from .graph import Graph
 from .graph_edits import link, split_edges
-from .shortest_paths import path_costs
+from .road_graph import path_costs
 from .surroundings import Paths, Surroundings, straight_paths
 
 # No road turns by more than this, in degrees, to begin a link.
@@ -61,14 +62,20 @@ class Links:
     paths: Paths
     features: dict[str, np.ndarray]  # (k,) float64 by name: see `link_features`
     probability: np.ndarray  # (k,) float64: of a road along each; see `link_probability`
-    outcome: np.ndarray  # (k,) str: JOINED, or why it is not
+    outcome: np.ndarray  # (k,) object: JOINED, or why it is not
 
     @staticmethod
     def none() -> Links:
         """Return no candidates."""
         nothing, nowhere = np.zeros(0, dtype=np.int64), np.zeros((0, 2))
-        paths, outcome = straight_paths(nowhere, nowhere), np.zeros(0, dtype="U32")
-        return Links(nothing, nothing, nothing, paths, {}, np.zeros(0), outcome)
+        paths = straight_paths(nowhere, nowhere)
+        return Links(nothing, nothing, nothing, paths, {}, np.zeros(0), np.zeros(0, dtype=object))
+
+    def to_table(self) -> geopandas.GeoDataFrame:
+        """Return the links as lines in meters with `outcome`, `probability` of a road and `length_m`."""
+        lines = self.paths.shapes()
+        columns = {"outcome": self.outcome, "probability": self.probability, "length_m": shapely.length(lines)}
+        return geopandas.GeoDataFrame(columns, geometry=lines)
 
 
 def join_likely(
@@ -80,29 +87,24 @@ def join_likely(
     bridge. Its ends lie within `reach_m` and not at the edge of the data, and the probability of a road along it is at
     least `min_probability`, 0 to 1. A new edge has the origin of the road that it extends.
     """
-    ends = _without_crowds(dead_ends(graph, surroundings), reach_m)
+    ends = dead_ends(graph, surroundings)
     if reach_m <= 0 or not len(ends.node):
         return graph, Links.none()
-    links = _candidates(graph, ends, reach_m, surroundings)
-    features = _features(graph, ends, links, surroundings)
-    links = replace(links, features=features, probability=link_probability(features))
-    links = _chosen(graph, ends, links, min_probability)
+    # Where dead ends are as thick as in noise, likelihood means nothing. So the number of links is proportional to
+    # that of dead ends.
+    around = KDTree(ends.place).query_ball_point(ends.place, reach_m, return_length=True)
+    ends = selected(ends, around <= _MAX_ENDS)
+    if not len(ends.node):
+        return graph, Links.none()
+    links = _chosen(graph, ends, _candidates(graph, ends, reach_m, surroundings), min_probability)
     return _joined(graph, ends, links, surroundings), links
 
 
-def _without_crowds(ends: DeadEnds, reach_m: float) -> DeadEnds:
-    """Return the dead ends without those that have many others around, as in noise, where likelihood means nothing.
-
-    So the number of links is proportional to that of dead ends.
-    """
-    if not len(ends.node):
-        return ends
-    around = KDTree(ends.place).query_ball_point(ends.place, reach_m, return_length=True)
-    return selected(ends, around <= _MAX_ENDS)
-
-
 def _candidates(graph: Graph, ends: DeadEnds, reach_m: float, surroundings: Surroundings) -> Links:
-    """Return the possible links: to dead ends, to the nearest points of roads around, and to the road ahead."""
+    """Return the possible links: to dead ends, to the nearest points of roads around, and to the road ahead.
+
+    Their outcome is still open.
+    """
     is_bridge = surroundings.is_bridge(graph)
     pairs = KDTree(ends.place).query_pairs(reach_m, output_type="ndarray").astype(np.int64).reshape(-1, 2)
     pairs = pairs[ends.edge[pairs[:, 0]] != ends.edge[pairs[:, 1]]]
@@ -114,13 +116,25 @@ def _candidates(graph: Graph, ends: DeadEnds, reach_m: float, surroundings: Surr
     goal = np.concatenate([ends.place[pairs[:, 1]], shapely.get_coordinates(meeting), nearest])
     # No road turns back into a link, and what ends at a dead end is a candidate already as a pair.
     chord = goal - ends.place[end]
-    turn = np.maximum(angles(ends.ahead[end], chord), np.where(other >= 0, angles(ends.ahead[other], -chord), 0))
-    fits = (turn <= _WIDEST_TURN) & (np.hypot(*chord.T) > 0) & (ends.edge[end] != edge)
+    fits = (_turns(ends, end, other, chord) <= _WIDEST_TURN) & (np.hypot(*chord.T) > 0) & (ends.edge[end] != edge)
     fits &= (other >= 0) | (KDTree(ends.place).query(goal)[0] > _AT_END_M)
     end, other, edge = end[fits], other[fits], edge[fits]
     paths = surroundings.paths(ends.place[end], goal[fits])
-    links = replace(Links.none(), end=end, other=other, edge=edge, paths=paths)
-    return _cut_where_they_meet(graph, ends, links)
+    links = _cut_where_they_meet(graph, ends, replace(Links.none(), end=end, other=other, edge=edge, paths=paths))
+    paths, is_pair = links.paths, links.other >= 0
+    chord = paths.points[paths.offsets[1:] - 1] - paths.points[paths.offsets[:-1]]
+    turn = _turns(ends, links.end, links.other, chord)
+    # The shorter of the roads that end there.
+    length_m = graph.lengths()
+    stub_m, other_m = length_m[ends.edge[links.end]], length_m[ends.edge[links.other]]
+    stub_m = np.where(is_pair, np.minimum(stub_m, other_m), stub_m)
+    features = link_features(paths, turn, ~is_pair, stub_m, surroundings)
+    return replace(links, features=features, probability=link_probability(features))
+
+
+def _turns(ends: DeadEnds, end: np.ndarray, other: np.ndarray, chord: np.ndarray) -> np.ndarray:
+    """Return the larger angle in degrees by which roads turn into links along chords: (k,) float64."""
+    return np.maximum(angles(ends.ahead[end], chord), np.where(other >= 0, angles(ends.ahead[other], -chord), 0))
 
 
 def _nearest_roads(
@@ -158,23 +172,9 @@ def _cut_where_they_meet(graph: Graph, ends: DeadEnds, links: Links) -> Links:
     return replace(links, edge=edge, other=other, paths=links.paths.cut(until_m))
 
 
-def _features(graph: Graph, ends: DeadEnds, links: Links, surroundings: Surroundings) -> dict[str, np.ndarray]:
-    """Return the features of each link; see `link_features`."""
-    paths = links.paths
-    first, last = paths.points[paths.offsets[:-1]], paths.points[paths.offsets[1:] - 1]
-    chord = last - first
-    turn = angles(ends.ahead[links.end], chord)
-    turn = np.maximum(turn, np.where(links.other >= 0, angles(ends.ahead[links.other], -chord), 0))
-    lengths_m = graph.lengths()
-    # The shorter of the roads that end there.
-    stub_m = lengths_m[ends.edge[links.end]]
-    stub_m = np.where(links.other >= 0, np.minimum(stub_m, lengths_m[ends.edge[links.other]]), stub_m)
-    return link_features(paths, turn, links.other < 0, stub_m, surroundings)
-
-
 def _chosen(graph: Graph, ends: DeadEnds, links: Links, min_probability: float) -> Links:
     """Return the links with their outcomes."""
-    outcome = np.full(len(links.paths), UNLIKELY, dtype=Links.none().outcome.dtype)
+    outcome = np.full(len(links.paths), UNLIKELY, dtype=object)
     likely = np.flatnonzero(links.probability >= min_probability)
     outcome[likely] = OTHER
     near = likely[_is_connected_nearby(graph, ends, links, likely)]
@@ -182,12 +182,8 @@ def _chosen(graph: Graph, ends: DeadEnds, links: Links, min_probability: float) 
     likely = np.setdiff1d(likely, near)
     # Greedy matching, the likeliest first; among equals the upper left one.
     x, y = links.paths.points[links.paths.offsets[1:] - 1][likely].T
-    taken: set[int] = set()
-    for number in likely[np.lexsort((x, y, -np.round(links.probability[likely], TIE_DIGITS)))].tolist():
-        both = {int(links.end[number]), int(links.other[number])} - {-1}
-        if not taken & both:
-            taken |= both
-            outcome[number] = JOINED
+    likely = likely[np.lexsort((x, y, -np.round(links.probability[likely], TIE_DIGITS)))]
+    outcome[likely[greedy_matching(np.column_stack([links.end[likely], links.other[likely]]))]] = JOINED
     return replace(links, outcome=outcome)
 
 

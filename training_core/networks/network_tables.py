@@ -22,8 +22,6 @@ from ..geodata.grid import ELLIPSOID, GEOGRAPHIC
 from ..geodata.vector_output import check_vector_output, write_layers
 from ..jobs import METERS_PER_SECOND
 from .graph import Graph
-from .likely_breaks import KIND, Breaks
-from .link_prediction import Links
 
 # Columns of lines with a known speed.
 SPEED, TRAVEL_TIME = "speed_kmh", "travel_time_s"
@@ -48,8 +46,8 @@ class Network:
     components from 1, the longest. Extracted roads have `width_m`, `confidence` and `road_probability` from 0 to 1
     (empty for a mask) and tags of OpenStreetMap (`osm_tags`). With classes they also have `road_class`, the usual speed
     `speed_kmh` and `travel_time_s`. Nodes are junctions and ends with `component` and the number of lines that end
-    there, `degree`. For links and breaks see `link_table` and `break_table`; they are None if there was no search for
-    them.
+    there, `degree`. Links are lines with `outcome`, `probability` of a road and `length_m`. For breaks see
+    `likely_breaks`. Both are None if there was no search for them.
     """
 
     roads: geopandas.GeoDataFrame
@@ -112,36 +110,6 @@ def to_tables(
         line_table(graph, points, crs, length_m, columns, component[graph.edges[:, 0]]),
         geopandas.GeoDataFrame(nodes, geometry=shapely.points(to_map(graph.nodes)), crs=crs),
     )
-
-
-def link_table(links: Links, points: np.ndarray, crs: Any) -> geopandas.GeoDataFrame:
-    """Return links of dead ends as a table: lines with `outcome`, `probability` of a road, and `length_m`.
-
-    The (p, 2) float64 `points` are the vertices of their paths in map coordinates. pyproj takes the CRS.
-    """
-    columns = {
-        "outcome": links.outcome.astype(object),
-        "probability": links.probability,
-        "length_m": shapely.length(links.paths.shapes()),
-    }
-    shapes = shapely.linestrings(points, indices=links.paths.owner)
-    return geopandas.GeoDataFrame(columns, geometry=shapes, crs=pyproj.CRS.from_user_input(crs))
-
-
-def break_table(breaks: Breaks, points: np.ndarray, crs: Any) -> geopandas.GeoDataFrame:
-    """Return likely breaks as a table of (k, 2) float64 points in a CRS that pyproj takes.
-
-    Its columns are `rank` from 1, the most important first; `kind`; `paths_share`, the fraction of the shortest paths
-    that would change; `probability` of a road there; and `length_m` of the missing line.
-    """
-    columns = {
-        "rank": np.arange(1, len(points) + 1),
-        KIND: breaks.kind.astype(object),
-        "paths_share": breaks.paths_share,
-        "probability": breaks.probability,
-        "length_m": breaks.length_m,
-    }
-    return geopandas.GeoDataFrame(columns, geometry=shapely.points(points), crs=pyproj.CRS.from_user_input(crs))
 
 
 def line_table(

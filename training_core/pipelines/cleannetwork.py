@@ -21,15 +21,13 @@ from ..geodata.fields import numbers_in
 from ..geodata.parallel_arrays import concatenated
 from ..geodata.vectors import carried_fields
 from ..jobs import CleanNetwork
-from ..networks.chains import join_chains
 from ..networks.cleaning import drop_short_components, prune_spurs, simplify
 from ..networks.gaps import join_gaps, snap_ends
-from ..networks.graph import Graph, reversed_edges
+from ..networks.graph import Graph, join_chains, reversed_edges
 from ..networks.junctions import consolidate_junctions
 from ..networks.lines import BOTH, LineFields, Lines, directions_of, is_bridge, lines_in, read_line_layer, shared_plane
 from ..networks.network_tables import SPEED, TRAVEL_TIME, Network, layer_paths, to_tables, write_network
-from ..networks.noding import node_lines
-from ..networks.overpasses import lay_bridges
+from ..networks.noding import lay_bridges, node_lines
 from ..networks.surroundings import Surroundings
 from ..system.outputs import Outputs
 

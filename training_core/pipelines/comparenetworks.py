@@ -1,7 +1,7 @@
 """The job comparenetworks: changes of a road network, and the accessibility of places on it.
 
 Scope: the order of steps, and the record for the report. Reading networks is in `network_pair`, classifying changes
-in `changes`, accessibility in `accessibility`, numbers and sentences in `change_summary`.
+in `changes`, accessibility in `accessibility`, numbers and sentences in `change_results`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,9 @@ import json
 from dataclasses import asdict
 from typing import Any, Optional
 
-from ..comparison.accessibility import ComparedRoads, PlaceRoutes, Points, find_routes, read_points, to_table
+import pandas
+
+from ..comparison.accessibility import ComparedRoads, Points, find_routes, read_points, to_table
 from ..comparison.change_results import (
     find_changes,
     parts_of,
@@ -46,7 +48,7 @@ def run(job: CompareNetworks, reporter: Reporter) -> dict[str, Any]:
         with stages.timed("comparing lines", 0.2, 0.5):
             segments = find_changes(pair, job)
             warn_of_loss(segments[BEFORE], reporter)
-        routes: Optional[PlaceRoutes] = None
+        routes: Optional[pandas.DataFrame] = None
         if points is not None:
             with stages.timed("comparing routes", 0.5, 0.9) as part:
                 roads = ComparedRoads(segments[BEFORE], segments[AFTER], pair.outside)
@@ -74,7 +76,7 @@ def _record(
     stages: Stages,
     segments: dict[str, ChangeSegments],
     points: Optional[Points],
-    routes: Optional[PlaceRoutes],
+    routes: Optional[pandas.DataFrame],
     document: dict[str, Any],
     sentences: list[str],
 ) -> ChangesRecord:

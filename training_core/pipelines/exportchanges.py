@@ -7,15 +7,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..comparison.osm_proposals import BRIDGE, ONE_WAY, check_extract, new_roads
-from ..comparison.review import known_only, without_rejected
+from ..comparison.change_results import known_only, without_rejected
+from ..comparison.osm_change import BRIDGE, ONE_WAY, change_lines, check_extract, meet, new_roads
 from ..errors import LayerError, OutputError
 from ..events import Reporter
 from ..jobs import ExportChanges, ExportNetwork
 from ..jobs.challenges import CHANGE, CHANGES
 from ..networks.line_export import export_layer
 from ..networks.lines import LineFields, read_line_layer
-from ..networks.osm_change import change_lines, meet
 from ..networks.osm_file import read_extract, ways_of
 from ..system.outputs import Outputs
 

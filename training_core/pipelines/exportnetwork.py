@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from ..comparison.review import without_rejected
+from ..comparison.change_results import without_rejected
 from ..errors import OutputError
 from ..events import Reporter
 from ..geodata.vector_output import check_vector_output, write_layers

@@ -1,7 +1,7 @@
 """The job makechallenge: changes or likely breaks of a network as tasks for MapRoulette.
 
-Scope: the order of steps. Tasks are made in `challenge_tasks`, their ids in `task_ids`, the changes that they propose
-in `osm_proposals`, the file in `challenge_file`.
+Scope: the order of steps. Tasks are made in `challenge_tasks`, the changes that they propose in `osm_change`, their ids
+and the file in `challenge_file`.
 """
 
 from __future__ import annotations
@@ -9,11 +9,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from ..comparison.challenge_file import MAX_TASKS, read_task_ids, write_challenge
+from ..comparison.challenge_file import MAX_TASKS, make_ids, read_task_ids, write_challenge
 from ..comparison.challenge_tasks import PURPOSE, known_features, make_tasks
-from ..comparison.osm_proposals import propose
-from ..comparison.review import without_rejected
-from ..comparison.task_ids import make_ids
+from ..comparison.change_results import without_rejected
+from ..comparison.osm_change import propose
 from ..errors import OutputError
 from ..events import Reporter
 from ..geodata.vectors import read_layer

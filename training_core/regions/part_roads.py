@@ -16,9 +16,9 @@ from typing import Optional
 import numpy as np
 
 from ..events import Reporter
+from ..extraction.compact_masks import Frame, Runs, components, joined, runs_of
 from ..extraction.line_measures import LineMeasures, measure_lines
 from ..extraction.road_extraction import trace_roads
-from ..extraction.run_lengths import Frame, Runs, components, joined, runs_of
 from ..geodata.road_raster import ClassRaster, RoadRaster
 from ..jobs import NetworkOptions
 from ..networks.graph import Graph, connected, scaled

@@ -16,7 +16,7 @@ import numpy as np
 import shapely
 
 from ..events import Reporter
-from ..extraction.sanity_checks import is_too_dense
+from ..extraction.road_extraction import is_too_dense
 from ..geodata.grid import Grid
 from ..geodata.parallel_arrays import ranges
 from .catalog import Problem

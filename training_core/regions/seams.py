@@ -21,9 +21,8 @@ from ..extraction.line_measures import MEASURES, LineMeasures, along_traffic, at
 from ..geodata.grid import Grid
 from ..geodata.road_classes import RoadClass
 from ..jobs import NetworkOptions
-from ..networks.chains import find_chains
 from ..networks.cleaning import component_lengths, simplify
-from ..networks.graph import Graph, connected, scaled
+from ..networks.graph import Graph, connected, find_chains, scaled
 from ..networks.graph_edits import BOTTOM, LEFT, RIGHT, TOP, WITHIN
 from ..networks.network_tables import geodesic_lengths, line_table, rank
 from .part_roads import PartRoads
@@ -224,6 +223,6 @@ def _graph(lines: list[_Line], class_count: int) -> tuple[Graph, LineMeasures]:
     offsets = np.cumsum([0, *(len(line.points) for line in lines)])
     nodes = np.zeros((len(numbers), 2))
     nodes[edges[:, 0]], nodes[edges[:, 1]] = points[offsets[:-1]], points[offsets[1:] - 1]
-    vertices = np.concatenate([np.zeros((0, MEASURES)), *(line.vertices for line in lines)])
+    vertices = np.concatenate([np.zeros((0, len(MEASURES))), *(line.vertices for line in lines)])
     votes = np.array([line.votes for line in lines]).reshape(-1, class_count) if class_count else None
     return Graph(nodes, edges, points, offsets), LineMeasures(vertices, votes)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Optional
 
 import numpy as np
+import pandas
 
 from ..comparison.accessibility import (
     CUT_OFF,
@@ -21,7 +22,6 @@ from ..comparison.accessibility import (
     NO_ROAD,
     REACHABLE,
     STATUSES,
-    PlaceRoutes,
 )
 from ..jobs import CompareNetworks
 from .colors import BLUE, GRAY, GREEN, INK, ORANGE, PURPLE, VERMILION, WHITE, YELLOW
@@ -53,7 +53,8 @@ class ChangesRecord(ReportRecord):
     """The content of the report of changes, in addition to that of all reports.
 
     The document has the numbers, see `change_results.to_document`, and sentences have them in words with all their
-    parameters. Parts are `LineString`s by change, (n,) object; places and origins are (k, 2) float64; all in meters.
+    parameters. Routes are as from `accessibility.find_routes`. Parts are `LineString`s by change, (n,) object; places
+    and origins are (k, 2) float64; all in meters.
     """
 
     before: str
@@ -64,7 +65,7 @@ class ChangesRecord(ReportRecord):
     names: Sequence[str] = ()
     points: Optional[np.ndarray] = None
     origins: Optional[np.ndarray] = None
-    routes: Optional[PlaceRoutes] = None
+    routes: Optional[pandas.DataFrame] = None
 
 
 def write_changes_report(record: ChangesRecord, path: Path) -> None:
@@ -84,7 +85,7 @@ def write_changes_report(record: ChangesRecord, path: Path) -> None:
         rows=rows[:_MAX_ROWS],
         left_out=max(0, len(rows) - _MAX_ROWS),
         has_origins=bool(record.options["origins"]),
-        has_times=record.routes is not None and record.routes.time is not None,
+        has_times=record.routes is not None and "delay_s" in record.routes,
     )
 
 
@@ -95,37 +96,15 @@ def _place_dots(record: ChangesRecord) -> dict[str, MapLines]:
     layers = {} if record.origins is None else {"origins": MapLines(dots(record.origins), INK, 9)}
     layers["places"] = MapLines(dots(record.points), INK, 13)
     for status in reversed(STATUSES):
-        layers[status] = MapLines(dots(record.points[record.routes.status == status]), STATUS_COLORS[status], 9)
+        layers[status] = MapLines(dots(record.points[record.routes["status"] == status]), STATUS_COLORS[status], 9)
     return layers
 
 
 def _rows(record: ChangesRecord) -> list[dict[str, Any]]:
-    """Return the rows of the table of places, the worst first."""
-    routes = record.routes
-    if routes is None:
+    """Return the rows of the table of places, the worst first, with None for what is unknown."""
+    if record.routes is None:
         return []
-    length, time = routes.length, routes.time
-    with np.errstate(invalid="ignore", divide="ignore"):
-        detour_m, ratio = length.after - length.before, length.after / length.before
-    rank = np.array([STATUSES.index(status) for status in routes.status])
-    order = np.lexsort((-np.nan_to_num(detour_m, nan=0, posinf=0, neginf=0), rank))
-    return [
-        {
-            "name": record.names[place],
-            "status": str(routes.status[place]),
-            "color": STATUS_COLORS[str(routes.status[place])],
-            "before_m": _or_none(length.before[place]),
-            "after_m": _or_none(length.after[place]),
-            "detour_m": _or_none(detour_m[place]),
-            "ratio": _or_none(ratio[place]),
-            "before_s": None if time is None else _or_none(time.before[place]),
-            "after_s": None if time is None else _or_none(time.after[place]),
-            "missing_m": _or_none(routes.missing_m[place]),
-            "origin": routes.source[place],
-        }
-        for place in order
-    ]
-
-
-def _or_none(value: float) -> Optional[float]:
-    return float(value) if np.isfinite(value) else None
+    table = record.routes.assign(name=record.names[: len(record.routes)])
+    table["color"] = table["status"].map(STATUS_COLORS)
+    order = np.lexsort((-table["detour_m"].fillna(0), table["status"].map(STATUSES.index)))
+    return table.astype(object).where(table.notna(), None).iloc[order].to_dict("records")

@@ -10,7 +10,7 @@ import pytest
 from shapely import LineString
 
 from tests.core.support.rasters import write_layer
-from training_core.comparison.review import without_rejected
+from training_core.comparison.change_results import without_rejected
 from training_core.errors import LayerError
 from training_core.events import Reporter
 from training_core.jobs import ExportNetwork, MakeChallenge

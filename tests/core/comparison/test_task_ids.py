@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from training_core.comparison.task_ids import is_task_id, make_ids
+from training_core.comparison.challenge_file import is_task_id, make_ids
 
 METERS_PER_DEGREE = 6_378_137 * np.pi / 180
 

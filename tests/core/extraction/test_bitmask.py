@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import ndimage
 
-from training_core.extraction.bitmask import BitMask
+from training_core.extraction.compact_masks import BitMask
 
 SIDES = st.integers(1, 40)
 MASKS = st.tuples(SIDES, SIDES).flatmap(lambda shape: arrays(bool, shape))

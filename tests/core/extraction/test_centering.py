@@ -8,11 +8,10 @@ import shapely
 from scipy.ndimage import map_coordinates
 from shapely.geometry import LineString, Point
 
-from training_core.extraction.bitmask import BitMask
 from training_core.extraction.centering import between_pixels, center
 from training_core.extraction.clearance import Clearance, cut_ends
-from training_core.extraction.thinning import thin_bits
-from training_core.extraction.tracing import smooth, thin_out, trace_pixels
+from training_core.extraction.compact_masks import BitMask
+from training_core.extraction.skeletons import smooth, thin_bits, thin_out, trace_pixels
 from training_core.geodata.road_raster import array_raster
 from training_core.networks.cleaning import prune_spurs
 from training_core.networks.graph import scaled

@@ -8,9 +8,8 @@ from hypothesis.extra.numpy import arrays
 from scipy import ndimage
 
 from tests.core.support.masks import EIGHT_NEIGHBORS, MASKS, SHAPES
-from training_core.extraction.bitmask import BitMask
+from training_core.extraction.compact_masks import BitMask, Frame, Runs, components, drawn, joined, runs_of
 from training_core.extraction.road_mask import closed, connected_to, with_small_holes_filled, without_small_patches
-from training_core.extraction.run_lengths import Frame, Runs, components, drawn, joined, runs_of
 
 TWO_MASKS = SHAPES.flatmap(lambda shape: st.tuples(arrays(bool, shape), arrays(bool, shape)))
 

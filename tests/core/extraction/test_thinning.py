@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from scipy import ndimage
 
 from tests.core.support.masks import EIGHT_NEIGHBORS, MASKS, topology
-from training_core.extraction.bitmask import BitMask
 from training_core.extraction.clearance import Clearance, cut_ends
-from training_core.extraction.thinning import thin
+from training_core.extraction.compact_masks import BitMask
+from training_core.extraction.skeletons import thin
 
 
 def clearance_of(mask, known, pixel_m):

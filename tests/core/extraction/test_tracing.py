@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from scipy import ndimage
 
 from tests.core.support.masks import EIGHT_NEIGHBORS, MASKS, topology
-from training_core.extraction.thinning import thin
-from training_core.extraction.tracing import trace
+from training_core.extraction.skeletons import thin, trace
 from training_core.networks.graph import contract
 
 

@@ -9,8 +9,7 @@ from hypothesis.extra.numpy import arrays
 from scipy import ndimage
 
 from tests.core.support.graphs import lines, traced
-from training_core.extraction.thinning import thin
-from training_core.extraction.tracing import smooth, trace
+from training_core.extraction.skeletons import smooth, thin, trace
 from training_core.networks.cleaning import (
     component_lengths,
     drop_short_components,

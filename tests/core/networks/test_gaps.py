@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.core.support.graphs import lines
-from training_core.networks.chains import join_chains
 from training_core.networks.gaps import join_gaps, snap_ends
+from training_core.networks.graph import join_chains
 from training_core.networks.surroundings import Surroundings
 
 

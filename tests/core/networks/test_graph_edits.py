@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.core.support.graphs import lines
-from training_core.networks.chains import join_chains
+from training_core.networks.graph import join_chains
 from training_core.networks.graph_edits import BOTTOM, LEFT, RIGHT, TOP, WITHIN, cut_to_box, link, split_edges
 
 NO_BRIDGE = np.zeros(9, dtype=bool)

@@ -5,7 +5,7 @@ import pytest
 import shapely
 
 from tests.core.support.graphs import evident, lines
-from training_core.networks.chains import join_chains
+from training_core.networks.graph import join_chains
 from training_core.networks.link_prediction import CONNECTED, JOINED, OTHER, UNLIKELY, join_likely
 from training_core.networks.surroundings import Paths, straight_paths
 

@@ -15,7 +15,7 @@ from tests.core.support.rasters import UTM
 from training_core.events import Reporter
 from training_core.jobs import CleanNetwork
 from training_core.networks.lines import make_lines
-from training_core.networks.overpasses import lay_bridges
+from training_core.networks.noding import lay_bridges
 from training_core.pipelines.cleannetwork import clean_layer, read_bridges, run
 
 CORNER = (390000, 5820000)

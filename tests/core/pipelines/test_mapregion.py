@@ -22,7 +22,7 @@ from tests.core.support.towns import image_of, true_roads
 from tests.shared_fixtures import make_once
 from training_core.errors import Cancelled, ImageryError, JobError, OutputError
 from training_core.events import Reporter, Warning
-from training_core.extraction import sanity_checks
+from training_core.extraction import road_extraction
 from training_core.jobs import ExtractRoads, MapRegion, Segment
 from training_core.pipelines import extractroads, mapregion, segment
 from training_core.regions import prediction, tasks
@@ -172,10 +172,10 @@ def test_two_workers_of_a_scheduler_give_the_bytes_of_this_process(mapped, learn
 @pytest.mark.slow
 def test_scenes_that_look_like_noise_are_named(mapped, learned, monkeypatch):
     base, _ = mapped
-    monkeypatch.setattr(sanity_checks, "_MIN_KM", 0.1)
+    monkeypatch.setattr(road_extraction, "_MIN_KM", 0.1)
     options = {"source": str(base / "scenes"), "model": learned.model, "block_px": 320, **EXACT}
     for most_per_km, named in ((60.0, []), (0.1, sorted(FOUR))):
-        monkeypatch.setattr(sanity_checks, "_MAX_PER_KM", most_per_km)
+        monkeypatch.setattr(road_extraction, "_MAX_PER_KM", most_per_km)
         heard = []
         map_region(base / "out", Reporter(heard.append), **options)
         said = "".join(event.message for event in heard if isinstance(event, Warning) and "noise" in event.message)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from training_core.extraction.thinning import thin
-from training_core.extraction.tracing import trace
+from training_core.extraction.skeletons import thin, trace
 from training_core.networks.graph import Graph
 from training_core.networks.surroundings import Paths, Surroundings
 

@@ -1,6 +1,7 @@
-"""New roads as a change of OpenStreetMap (OsmChange): ways to create, and ways whose nodes they share.
+"""New roads as a change of OpenStreetMap (OsmChange): ways to create, and ways of an extract whose nodes they share.
 
-Scope: which nodes are shared, and the text of the file. Independent of how roads were found; nothing is sent.
+Scope: which nodes are shared, the text of the file, the changes that tasks propose, and whether an extract is the one
+that was compared. Independent of how roads were found; nothing is sent.
 
 A new road is connected where a vertex of it lies on a way of the extract: it shares the way's node there, or else a new
 node, which is put into that way. A way that is modified keeps its version, by which OpenStreetMap refuses a change of
@@ -15,15 +16,113 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from html import escape
 
+import geopandas
 import numpy as np
 import shapely
 from scipy.spatial import cKDTree
 
 from ..errors import LayerError
 from ..geodata.grid import ELLIPSOID
+from ..geodata.parallel_arrays import offsets_of
+from ..jobs.challenges import CHANGE, NEW
+from ..networks.line_export import NOT_IN_XML
+from ..networks.lines import LineFields, lines_in, shared_plane
+from ..networks.osm_file import EXTRACT, MAX_WAY_NODES, PLACE_DIGITS, Extract, Ways, read_extract, way_tags
+from ..networks.road_graph import as_drawn
 from ..system.machine import roadseg_version
-from .line_export import NOT_IN_XML
-from .osm_file import EXTRACT, MAX_WAY_NODES, PLACE_DIGITS, Extract
+from .buffer_matching import matched_intervals
+
+# The field of bridges and of one-way roads in OpenStreetMap, and in what RoadSeg extracts.
+BRIDGE, ONE_WAY = "bridge", "oneway"
+_WGS84 = "EPSG:4326"
+# A new road has been mapped where a way, this near and as parallel, runs along more than a share of it and a length:
+# where a road forks off, the first meters are beside the other one.
+_ALONG_M, _ALONG_DEG, _ALONG_SHARE, _ALONG_LENGTH_M = 3.0, 15.0, 0.8, 25.0
+
+
+def new_roads(changes: geopandas.GeoDataFrame) -> geopandas.GeoDataFrame:
+    """Return the new roads of a layer of changes, whose words are known; see `known_only`."""
+    return changes[changes[CHANGE] == NEW].reset_index(drop=True)
+
+
+def check_extract(new: geopandas.GeoDataFrame, changes: geopandas.GeoDataFrame, extract: Extract, path: str) -> None:
+    """Raise LayerError unless an extract is the one in which the new roads of a layer of changes are missing.
+
+    Otherwise the roads that they are attached to have changed, or a new road has been mapped since.
+    """
+    junctions = _shared_places(new, changes)
+    missing = int((~meet(junctions, extract).met()).sum()) if len(junctions) else 0
+    if missing:
+        raise LayerError(
+            f"{missing:,} of {len(junctions):,} places where new roads are attached to roads before do not lie on a "
+            f"way of the {EXTRACT} ({path}).",
+            "The extract differs from the roads before, or has changed. Run Compare road networks with it, and review "
+            "the changes.",
+        )
+    plane = shared_plane(new)
+    lines, ways = (as_drawn(lines_in(plane, layer, LineFields())) for layer in (new, _layer_of(extract)))
+    along = matched_intervals(lines, ways, _ALONG_M, _ALONG_DEG)
+    along_m = np.bincount(along.edge, along.end_m - along.begin_m, minlength=len(lines.lines))
+    mapped = np.unique(lines.lines.feature[along_m > np.maximum(_ALONG_SHARE * lines.length_m, _ALONG_LENGTH_M)])
+    if len(mapped):
+        place = shapely.point_on_surface(new.geometry.to_crs(_WGS84).iloc[mapped[0]])
+        raise LayerError(
+            f"{len(mapped):,} new roads run along a way of the {EXTRACT} ({path}), so they have been mapped in the "
+            f"meantime. One of them is at longitude {place.x:.5f}, latitude {place.y:.5f}.",
+            "Compare road networks with this extract, or reject these roads.",
+        )
+
+
+def _layer_of(extract: Extract) -> geopandas.GeoDataFrame:
+    """Return the ways of an extract, as far as it has their nodes."""
+    way = np.repeat(np.arange(len(extract.ids)), np.diff(extract.offsets))
+    known = np.isfinite(extract.places[:, 0])
+    known &= (np.bincount(way[known], minlength=len(extract.ids)) > 1)[way]
+    _, row = np.unique(way[known], return_inverse=True)
+    return geopandas.GeoDataFrame(geometry=shapely.linestrings(extract.places[known], indices=row), crs=_WGS84)
+
+
+def _shared_places(new: geopandas.GeoDataFrame, changes: geopandas.GeoDataFrame) -> np.ndarray:
+    """Return the vertices that new roads have in common with the roads before: (n, 2) float64 in degrees."""
+    places = [
+        np.unique(shapely.get_coordinates(lines.geometry.to_crs(_WGS84)).round(PLACE_DIGITS), axis=0)
+        for lines in (new, changes[changes[CHANGE] != NEW])
+    ]
+    return places[0][np.isin(places[0] @ (1, 1j), places[1] @ (1, 1j))]
+
+
+def propose(
+    tasks: geopandas.GeoDataFrame, chosen: geopandas.GeoDataFrame, changes: geopandas.GeoDataFrame, path: str
+) -> list[str]:
+    """Return the OsmChange file of each task as text; empty where none is proposed.
+
+    A task is of its own: where a road is cut into several, their ends are different nodes at one place. Tasks are as
+    from `make_tasks`, `chosen` the lines that they were made of, `changes` all lines of their layer, and `path` the
+    extract of OpenStreetMap. Raises LayerError as `read_extract`, `check_extract` and `change_lines` do.
+    """
+    shapes = tasks.geometry.to_numpy()
+    west, _, east, _ = shapely.bounds(shapes).T
+    # No way crosses the antimeridian.
+    rows = np.flatnonzero((tasks[CHANGE] == NEW).to_numpy() & (east - west < 180))
+    texts = [""] * len(tasks)
+    if not len(rows):
+        return texts
+    points, way = shapely.get_coordinates(shapes[rows], return_index=True)
+    # A place that a way passes twice is one node.
+    places, refs = np.unique(np.column_stack([way, points.round(PLACE_DIGITS)]), axis=0, return_inverse=True)
+    places, offsets = places[:, 1:], offsets_of(np.bincount(way, minlength=len(rows)))
+    extract = read_extract(path, places)
+    check_extract(new_roads(chosen), changes, extract, path)
+    meetings, at = meet(places, extract), places.tolist()
+    # A task's line may run against its road, so that it proposes no direction.
+    roads = chosen.iloc[tasks["feature"].to_numpy()[rows]].reset_index(drop=True).assign(**{ONE_WAY: False})
+    tags = [{key: value for key, value in own.items() if key != ONE_WAY} for own in way_tags(roads, BRIDGE)]
+    for number, row in enumerate(rows):
+        own = refs.ravel()[offsets[number] : offsets[number + 1]]
+        parts = Ways(places, own, np.array([0, len(own)]), [tags[number]]).parts()
+        texts[row] = "\n".join(change_lines(parts, at, meetings, extract))
+    return texts
+
 
 # A vertex this close to a way lies on it. Places are stored to about a centimeter.
 _SAME_M = 0.05
@@ -75,18 +174,6 @@ def meet(places: np.ndarray, extract: Extract) -> Meetings:
     for number, *where in zip(place.tolist(), way[begin].tolist(), begin.tolist(), away_m.tolist()):
         inserted[number].append(tuple(where))
     return Meetings(node, dict(inserted))
-
-
-def check_junctions(junctions: np.ndarray, extract: Extract, path: str) -> None:
-    """Raise LayerError unless the places of junctions, (n, 2) float64 in degrees, lie on ways of an extract."""
-    missing = int((~meet(junctions, extract).met()).sum()) if len(junctions) else 0
-    if missing:
-        raise LayerError(
-            f"{missing:,} of {len(junctions):,} places where new roads are attached to roads before do not lie on a "
-            f"way of the {EXTRACT} ({path}).",
-            "The extract differs from the roads before, or has changed. Run Compare road networks with it, and review "
-            "the changes.",
-        )
 
 
 def change_lines(
