@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from training_core.jobs.private_folders import is_locked_now
+from training_core.jobs.file_systems import is_locked_now
 
 
 def make_once(tmp_path_factory: Any, name: str, make: Callable[[Path], Any]) -> Any:

@@ -17,8 +17,7 @@ from pathlib import Path
 from qgis.core import QgsDataSourceUri, QgsProcessingUtils, QgsProviderConnectionException
 
 from ...training_core.errors import OutputError
-from ...training_core.jobs.file_systems import remove, replace
-from ...training_core.jobs.private_folders import BESIDE_OUTPUTS, PrivateFolder, remove_leftovers
+from ...training_core.jobs.file_systems import BESIDE_OUTPUTS, PrivateFolder, remove, remove_leftovers, replace
 from .destinations import Destination
 from .places import OGR, files_of_output
 

@@ -27,8 +27,7 @@ from qgis.core import (
 
 from ...training_core.errors import OutputError
 from ...training_core.jobs import LabelOptions
-from ...training_core.jobs.file_systems import replace
-from ...training_core.jobs.private_folders import BESIDE_OUTPUTS, PrivateFolder
+from ...training_core.jobs.file_systems import BESIDE_OUTPUTS, PrivateFolder, replace
 from ..paths import RESOURCES
 
 ROADS, AOI, NO_ROAD = "roads", "aoi", "no_road"

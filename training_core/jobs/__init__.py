@@ -52,7 +52,7 @@ from .option import (
     option,
 )
 from .profiling import ALL, BOTH, INFERENCE, TRAINING, CompareProfiles, Profile
-from .recipe import RecipeOptions, StepOptions
+from .recipe import RecipeOptions, StepOptions, has_starter, model_path, with_model_paths
 from .shared import (
     LEFT,
     MEMORY_VARIABLE,
@@ -66,7 +66,6 @@ from .shared import (
     ProcessOptions,
     SegmentOptions,
 )
-from .starter import has_starter, model_path, with_model_paths
 
 JOBS: dict[str, type[Job]] = {
     job.name: job

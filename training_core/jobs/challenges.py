@@ -44,47 +44,29 @@ class MakeChallenge(Job):
     name: ClassVar[str] = "makechallenge"
     title: ClassVar[str] = "Make a MapRoulette challenge"
 
-    layer: str = option(
-        "",
-        "Changes or likely breaks",
+    layer: str = option("", "Changes or likely breaks", kind=VECTOR, required=True).help(
         "Lines with the field `change` from Compare road networks, or points with the field `kind` from a layer of "
-        "likely breaks, in any CRS.",
-        kind=VECTOR,
-        required=True,
+        "likely breaks, in any CRS."
     )
-    earlier: str = option(
-        "",
-        "Earlier challenge",
+    earlier: str = option("", "Earlier challenge", kind=CHALLENGE).help(
         "File of the last challenge for this area. A new task within 20 m of an earlier task keeps its id, so that "
-        "MapRoulette keeps its status.",
-        kind=CHALLENGE,
+        "MapRoulette keeps its status."
     )
-    extract: str = option(
-        "",
-        "Extract of OpenStreetMap",
+    extract: str = option("", "Extract of OpenStreetMap", kind=OSM_EXTRACT).help(
         "The roads before as an .osm or .osm.pbf file. With it, each task for a new road contains the road as a "
-        "change that JOSM loads, connected to the ways of the extract. In this case, give the whole layer of changes.",
-        kind=OSM_EXTRACT,
+        "change that JOSM loads, connected to the ways of the extract. In this case, give the whole layer of changes."
     )
-    displaced: bool = option(
-        False, "Displaced roads", "Make tasks for displaced stretches, too, not only for new and lost ones."
+    displaced: bool = option(False, "Displaced roads").help(
+        "Make tasks for displaced stretches, too, not only for new and lost ones."
     )
-    max_length_m: float = option(
-        500.0,
-        "Longest stretch",
-        "Maximum length of road in a task: longer stretches are split into equal parts.",
-        unit="m",
-        within=(50, 10000),
+    max_length_m: float = option(500.0, "Longest stretch", unit="m", within=(50, 10000)).help(
+        "Maximum length of road in a task: longer stretches are split into equal parts."
     )
-    min_length_m: float = option(
-        20.0,
-        "Shortest stretch",
-        "Minimum length: shorter stretches are left out. Likely breaks of any length become tasks.",
-        unit="m",
-        within=(1, 1000),
+    min_length_m: float = option(20.0, "Shortest stretch", unit="m", within=(1, 1000)).help(
+        "Minimum length: shorter stretches are left out. Likely breaks of any length become tasks."
     )
-    challenge: str = option(
-        "", "Challenge", "Line-by-line GeoJSON file to write.", kind=CHALLENGE_OUTPUT, required=True
+    challenge: str = option("", "Challenge", kind=CHALLENGE_OUTPUT, required=True).help(
+        "Line-by-line GeoJSON file to write."
     )
 
 
@@ -103,18 +85,10 @@ class ExportChanges(Job):
     name: ClassVar[str] = "exportchanges"
     title: ClassVar[str] = "Export changes for OpenStreetMap"
 
-    changes: str = option(
-        "",
-        "Changes",
-        "All lines with the field `change` from Compare road networks, not only the new ones, in any CRS.",
-        kind=VECTOR,
-        required=True,
+    changes: str = option("", "Changes", kind=VECTOR, required=True).help(
+        "All lines with the field `change` from Compare road networks, not only the new ones, in any CRS."
     )
-    extract: str = option(
-        "",
-        "Extract of OpenStreetMap",
-        "The roads before as an .osm or .osm.pbf file, with the versions of its ways.",
-        kind=OSM_EXTRACT,
-        required=True,
+    extract: str = option("", "Extract of OpenStreetMap", kind=OSM_EXTRACT, required=True).help(
+        "The roads before as an .osm or .osm.pbf file, with the versions of its ways."
     )
-    osc: str = option("", "Change file", "OsmChange file to write, for JOSM.", kind=OSC_OUTPUT, required=True)
+    osc: str = option("", "Change file", kind=OSC_OUTPUT, required=True).help("OsmChange file to write, for JOSM.")

@@ -29,14 +29,10 @@ from .shared import MaskOptions, ThreadOptions, model_option
 class OnnxOptions(Job):
     """Options of every job that writes an ONNX file."""
 
-    onnx: str = option("", "ONNX model", "ONNX file to write.", kind=ONNX_OUTPUT, required=True)
-    tile_px: int = advanced_option(
-        512,
-        "Tile size",
+    onnx: str = option("", "ONNX model", kind=ONNX_OUTPUT, required=True).help("ONNX file to write.")
+    tile_px: int = advanced_option(512, "Tile size", unit="px", within=(0, 8192)).help(
         "Input size of the ONNX model in other programs, rounded up to a multiple of 32. 0 makes it dynamic, but the "
-        "plugin Deepness cannot open dynamic models. RoadSeg itself runs the model at any tile size.",
-        unit="px",
-        within=(0, 8192),
+        "plugin Deepness cannot open dynamic models. RoadSeg itself runs the model at any tile size."
     )
 
 
@@ -52,12 +48,9 @@ class ExportModel(OnnxOptions):
     title: ClassVar[str] = "Export a model"
 
     model: str = model_option()
-    stac_item: str = option(
-        "",
-        "STAC item",
+    stac_item: str = option("", "STAC item", kind=JSON_OUTPUT).help(
         "JSON file to write. It describes the model's bands, normalization, classes, license and attribution to "
-        "catalogs and other programs, in the terms of STAC MLM.",
-        kind=JSON_OUTPUT,
+        "catalogs and other programs, in the terms of STAC MLM."
     )
 
 
@@ -75,27 +68,19 @@ class Quantize(MaskOptions, OnnxOptions, ThreadOptions):
     title: ClassVar[str] = "Quantize a model"
 
     model: str = model_option()
-    rasters: tuple[str, ...] = option(
-        (),
-        "Images",
-        "Images similar to those that the model will be used on. Chips of them are used for calibration and "
-        "validation.",
-        kind=RASTERS,
-        required=True,
+    rasters: tuple[str, ...] = option((), "Images", kind=RASTERS, required=True).help(
+        "Images similar to those that the model will be used on. Chips of them are used for calibration and validation."
     )
-    roads: str = option(
-        "",
-        "Drawn roads",
+    roads: str = option("", "Drawn roads", kind=VECTOR).help(
         "True roads in the images. With them, IoU and APLS may each drop by 0.005 at most. Without them, 99.5 % of "
-        "the pixels must keep their class.",
-        kind=VECTOR,
+        "the pixels must keep their class."
     )
-    aoi: str = option("", "Area of interest", "Polygons in which every road is drawn.", kind=VECTOR)
-    chips: int = advanced_option(
-        24, "Chips", "Number of image chips: half for calibration, half for validation.", within=(2, 1000)
+    aoi: str = option("", "Area of interest", kind=VECTOR).help("Polygons in which every road is drawn.")
+    chips: int = advanced_option(24, "Chips", within=(2, 1000)).help(
+        "Number of image chips: half for calibration, half for validation."
     )
-    chip_px: int = advanced_option(512, "Chip size", "Side of a chip.", unit="px", within=(64, 4096))
-    seed: int = advanced_option(0, "Seed", "Random seed for the choice of chips.", within=(0, 2**31 - 1))
+    chip_px: int = advanced_option(512, "Chip size", unit="px", within=(64, 4096)).help("Side of a chip.")
+    seed: int = advanced_option(0, "Seed", within=(0, 2**31 - 1)).help("Random seed for the choice of chips.")
 
     def _check_together(self) -> None:
         super()._check_together()
@@ -126,26 +111,18 @@ class MergeModels(ThreadOptions):
     name: ClassVar[str] = "mergemodels"
     title: ClassVar[str] = "Merge models"
 
-    models: tuple[str, ...] = option(
-        (), "Models", "Model files to merge, fine-tuned from the same base model: two or more.", kind=MODELS,
-        required=True
-    )  # fmt: skip
-    weights: tuple[float, ...] = option(
-        (),
-        "Weights",
+    models: tuple[str, ...] = option((), "Models", kind=MODELS, required=True).help(
+        "Model files to merge, fine-tuned from the same base model: two or more."
+    )
+    weights: tuple[float, ...] = option((), "Weights", kind=NUMBERS, within=(0.001, 1000)).help(
         "A weight for each model, in the order of the models, such as 2, 1. By default the weight is the number of "
-        "labeled pixels in the model's training data, as stored in the model file.",
-        kind=NUMBERS,
-        within=(0.001, 1000),
+        "labeled pixels in the model's training data, as stored in the model file."
     )
-    rasters: tuple[str, ...] = option(
-        (),
-        "Images",
+    rasters: tuple[str, ...] = option((), "Images", kind=RASTERS).help(
         "Images similar to those that the merged model will be used on. Batch normalization statistics are measured "
-        "on chips of them. Without images, the statistics are averaged, too.",
-        kind=RASTERS,
+        "on chips of them. Without images, the statistics are averaged, too."
     )
-    model: str = option("", "Merged model", "Model file to write.", kind=MODEL_OUTPUT, required=True)
+    model: str = option("", "Merged model", kind=MODEL_OUTPUT, required=True).help("Model file to write.")
 
     def _check_together(self) -> None:
         super()._check_together()
@@ -172,27 +149,23 @@ class ExportChips(MaskOptions):
     name: ClassVar[str] = "exportchips"
     title: ClassVar[str] = "Export training chips"
 
-    rasters: tuple[str, ...] = option((), "Images", "Images to cut chips from.", kind=RASTERS, required=True)
-    aoi: str = option("", "Area of interest", "Polygons in which every road is drawn.", kind=VECTOR)
-    folder: str = option("", "Folder", "Folder to write. It must be new or empty.", kind=FOLDER_OUTPUT, required=True)
-    format: str = option(
-        GEOTIFF,
-        "Format",
+    rasters: tuple[str, ...] = option((), "Images", kind=RASTERS, required=True).help("Images to cut chips from.")
+    aoi: str = option("", "Area of interest", kind=VECTOR).help("Polygons in which every road is drawn.")
+    folder: str = option("", "Folder", kind=FOLDER_OUTPUT, required=True).help(
+        "Folder to write. It must be new or empty."
+    )
+    format: str = option(GEOTIFF, "Format", choices=(GEOTIFF, COCO, ESRI)).help(
         "Layout of the folder. geotiff contains images, masks and a STAC index. coco contains images, and polygons of "
         "their roads in annotations.json. esri contains images and labels in the layout of classified tiles that "
-        "ArcGIS exports.",
-        choices=(GEOTIFF, COCO, ESRI),
+        "ArcGIS exports."
     )
-    chip_px: int = option(256, "Chip size", "Side of a chip.", unit="px", within=(32, 4096))
-    overlap_px: int = option(
-        0, "Overlap", "Number of pixels that neighboring chips share.", unit="px", within=(0, 4064)
+    chip_px: int = option(256, "Chip size", unit="px", within=(32, 4096)).help("Side of a chip.")
+    overlap_px: int = option(0, "Overlap", unit="px", within=(0, 4064)).help(
+        "Number of pixels that neighboring chips share."
     )
-    min_labeled: float = option(
-        0.0,
-        "Minimum labeled fraction",
+    min_labeled: float = option(0.0, "Minimum labeled fraction", within=(0, 1)).help(
         "Chips with a smaller labeled fraction are left out. 1 leaves out all chips with unknown pixels. 0 leaves out "
-        "only chips without labels.",
-        within=(0, 1),
+        "only chips without labels."
     )
 
     def _check_together(self) -> None:

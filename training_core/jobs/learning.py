@@ -62,93 +62,60 @@ class FineTune(MaskOptions, RecipeOptions, ProcessOptions, ComputeOptions):
     name: ClassVar[str] = "finetune"
     title: ClassVar[str] = "Fine-tune a model"
 
-    rasters: tuple[str, ...] = option(
-        (), "Images", f"Images in which the roads are drawn. {_WEB_MAPS_HELP}", kind=RASTERS, required=True
+    rasters: tuple[str, ...] = option((), "Images", kind=RASTERS, required=True).help(
+        f"Images in which the roads are drawn. {_WEB_MAPS_HELP}"
     )
-    roads: str = option("", "Drawn roads", "Road center-lines or road polygons drawn on the images.", kind=VECTOR)
-    aoi: str = option("", "Area of interest", _AOI_HELP, kind=VECTOR)
-    base_model: str = option(
-        STARTER,
-        "Base model",
+    roads: str = option("", "Drawn roads", kind=VECTOR).help("Road center-lines or road polygons drawn on the images.")
+    aoi: str = option("", "Area of interest", kind=VECTOR).help(_AOI_HELP)
+    base_model: str = option(STARTER, "Base model", kind=MODEL).help(
         f"Model to start from: a file, {STARTERS_HELP}, or {IMAGENET} for an encoder pretrained on ImageNet, which is "
         "fetched from the internet once. A U-Net or encoder of segmentation_models_pytorch in a safetensors file is "
-        "accepted, too. Leave empty to train from random weights.",
-        kind=MODEL,
+        "accepted, too. Leave empty to train from random weights."
     )
-    model: str = option("", "Model", "Model file to write.", kind=MODEL_OUTPUT, required=True)
-    report: str = option("", "Report", "HTML report of the training to write.", kind=HTML_OUTPUT)
-    move_roads: bool = advanced_option(
-        False,
-        "Move roads onto the images",
+    model: str = option("", "Model", kind=MODEL_OUTPUT, required=True).help("Model file to write.")
+    report: str = option("", "Report", kind=HTML_OUTPUT).help("HTML report of the training to write.")
+    move_roads: bool = advanced_option(False, "Move roads onto the images").help(
         "Move drawn roads that lie beside the roads in an image, as OpenStreetMap's often do, onto them before "
         "training. The offset is measured for each image. All roads of the image are moved by it, but only if it is "
-        "significant.",
+        "significant."
     )
-    class_field: str = advanced_option(
-        "",
-        "Road class field",
+    class_field: str = advanced_option("", "Road class field", kind=FIELD).help(
         "Field with the class of each road, such as highway or surface, which the model then predicts as well. Roads "
-        "without a value count as roads of unknown class.",
-        kind=FIELD,
+        "without a value count as roads of unknown class."
     )
-    speed_field: str = advanced_option(
-        "",
-        "Speed field",
+    speed_field: str = advanced_option("", "Speed field", kind=FIELD).help(
         "Field with the speed on each road in km/h. With a road class field, each class gets its median speed. "
-        "Without one, the model predicts speeds in bins of 16 km/h (10 mph) as classes.",
-        kind=FIELD,
+        "Without one, the model predicts speeds in bins of 16 km/h (10 mph) as classes."
     )
-    bands: tuple[int, ...] = advanced_option(
-        (),
-        "Bands",
+    bands: tuple[int, ...] = advanced_option((), "Bands", kind=BANDS, within=(1, 65535)).help(
         "Image bands to train on, counted from 1. By default, the base model's bands or, without a base model, all "
-        "bands except alpha.",
-        kind=BANDS,
-        within=(1, 65535),
+        "bands except alpha."
     )
-    resolution_m: float = advanced_option(
-        0.0,
-        "Ground resolution",
+    resolution_m: float = advanced_option(0.0, "Ground resolution", unit="m", within=(0, 100)).help(
         "Pixel size on the ground for training. Images are resampled to it. 0 takes the base model's resolution or, "
-        "without a base model, the first image's.",
-        unit="m",
-        within=(0, 100),
+        "without a base model, the first image's."
     )
-    interpolation: str = advanced_option(
-        "auto",
-        "Weight interpolation",
+    interpolation: str = advanced_option("auto", "Weight interpolation", choices=("auto", "no")).help(
         "Interpolate between the weights of the base model and the fine-tuned weights, so that the model keeps more "
         "of the base model's knowledge of other ground. auto goes 70 % or 85 % of the way to the fine-tuned weights "
         f"if this costs little in validation and fewer than {MUCH_LABELED} are labeled. With no, the fine-tuned "
-        "weights stay as they are.",
-        choices=("auto", "no"),
+        "weights stay as they are."
     )
-    validation_share: float = advanced_option(
-        0.2,
-        "Validation fraction",
-        "Fraction of the labeled area that is held out for validation, in blocks (spatial split).",
-        within=(0.05, 0.5),
+    validation_share: float = advanced_option(0.2, "Validation fraction", within=(0.05, 0.5)).help(
+        "Fraction of the labeled area that is held out for validation, in blocks (spatial split)."
     )
-    architecture: str = advanced_option(
-        AS_BASE,
-        "Architecture",
+    architecture: str = advanced_option(AS_BASE, "Architecture", choices=(AS_BASE, *ARCHITECTURES)).help(
         f"Architecture of the model. {AS_BASE} takes the base model's architecture or, without a base model, "
-        f"{USUAL[0]}. Any other architecture needs {IMAGENET} as base model, or none. {FPN} has no exact halo.",
-        choices=(AS_BASE, *ARCHITECTURES),
+        f"{USUAL[0]}. Any other architecture needs {IMAGENET} as base model, or none. {FPN} has no exact halo."
     )
-    encoder: str = advanced_option(
-        AS_BASE,
-        "Encoder",
-        f"Encoder of the model. {AS_BASE} takes the base model's encoder or, without a base model, {USUAL[1]}.",
-        choices=(AS_BASE, *ENCODERS),
+    encoder: str = advanced_option(AS_BASE, "Encoder", choices=(AS_BASE, *ENCODERS)).help(
+        f"Encoder of the model. {AS_BASE} takes the base model's encoder or, without a base model, {USUAL[1]}."
     )
-    resume: bool = option(
-        False, "Resume", "Resume a stopped or interrupted run of the same job from its checkpoint next to the model."
+    resume: bool = option(False, "Resume").help(
+        "Resume a stopped or interrupted run of the same job from its checkpoint next to the model."
     )
-    keep_best: bool = advanced_option(
-        False,
-        "Keep the best when stopped",
-        "When training is stopped, write the best model so far instead of no model.",
+    keep_best: bool = advanced_option(False, "Keep the best when stopped").help(
+        "When training is stopped, write the best model so far instead of no model."
     )
 
     def completed(self) -> tuple["FineTune", list[str]]:
@@ -253,36 +220,24 @@ class Live(LabelOptions, ThreadOptions):
     title: ClassVar[str] = "Learn while drawing"
     takes_commands: ClassVar[bool] = True
 
-    raster: str = option("", "Image", "Image in which the roads are drawn.", kind=RASTER, required=True)
-    roads: str = option(
-        "", "Drawn roads", "Roads at the start of the session. Commands add further roads.", kind=VECTOR
+    raster: str = option("", "Image", kind=RASTER, required=True).help("Image in which the roads are drawn.")
+    roads: str = option("", "Drawn roads", kind=VECTOR).help(
+        "Roads at the start of the session. Commands add further roads."
     )
-    aoi: str = option("", "Area of interest", _AOI_HELP, kind=VECTOR)
-    base_model: str = option(
-        STARTER,
-        "Base model",
-        f"Model to start from: a file, or {STARTERS_HELP}.",
-        kind=MODEL,
-        required=True,
+    aoi: str = option("", "Area of interest", kind=VECTOR).help(_AOI_HELP)
+    base_model: str = option(STARTER, "Base model", kind=MODEL, required=True).help(
+        f"Model to start from: a file, or {STARTERS_HELP}."
     )
-    folder: str = option(
-        "",
-        "Folder",
+    folder: str = option("", "Folder", kind=FOLDER, required=True).help(
         "Folder of the session for predictions and the checkpoint. A checkpoint in it that has the same image and "
-        "base model is resumed.",
-        kind=FOLDER,
-        required=True,
+        "base model is resumed."
     )
-    resolution_m: float = advanced_option(
-        0.0,
-        "Ground resolution",
+    resolution_m: float = advanced_option(0.0, "Ground resolution", unit="m", within=(0, 100)).help(
         "Pixel size on the ground for learning and prediction. The image is resampled to it. 0 takes the image's own "
-        "resolution, unless it is much finer or coarser than the base model's.",
-        unit="m",
-        within=(0, 100),
+        "resolution, unless it is much finer or coarser than the base model's."
     )
     precision: str = precision_option()
-    seed: int = advanced_option(0, "Seed", "Random seed for the choice of image chips.", within=(0, 2**31 - 1))
+    seed: int = advanced_option(0, "Seed", within=(0, 2**31 - 1)).help("Random seed for the choice of image chips.")
 
 
 @dataclass(frozen=True)
@@ -297,20 +252,16 @@ class Evaluate(MaskOptions, SegmentOptions):
     name: ClassVar[str] = "evaluate"
     title: ClassVar[str] = "Evaluate a model"
 
-    rasters: tuple[str, ...] = option(
-        (), "Images", f"Images to evaluate on. {_WEB_MAPS_HELP}", kind=RASTERS, required=True
+    rasters: tuple[str, ...] = option((), "Images", kind=RASTERS, required=True).help(
+        f"Images to evaluate on. {_WEB_MAPS_HELP}"
     )
-    aoi: str = option("", "Area of interest", "Polygons in which every road is drawn.", kind=VECTOR)
+    aoi: str = option("", "Area of interest", kind=VECTOR).help("Polygons in which every road is drawn.")
     model: str = model_option()
-    tolerance_m: float = option(
-        3.0,
-        "Tolerance",
-        "Relaxed scores: maximum distance of a predicted road pixel from a true one, and vice versa.",
-        unit="m",
-        within=(0, 100),
+    tolerance_m: float = option(3.0, "Tolerance", unit="m", within=(0, 100)).help(
+        "Relaxed scores: maximum distance of a predicted road pixel from a true one, and vice versa."
     )
-    report: str = option("", "Report", "HTML report of the scores to write.", kind=HTML_OUTPUT)
-    scores: str = option("", "Scores", "JSON file of the scores to write.", kind=JSON_OUTPUT)
+    report: str = option("", "Report", kind=HTML_OUTPUT).help("HTML report of the scores to write.")
+    scores: str = option("", "Scores", kind=JSON_OUTPUT).help("JSON file of the scores to write.")
 
     def _check_together(self) -> None:
         super()._check_together()
@@ -330,42 +281,24 @@ class SuggestLabels(Job):
     name: ClassVar[str] = "suggestlabels"
     title: ClassVar[str] = "Suggest where to label"
 
-    raster: str = option(
-        "",
-        "Road probability",
-        "Probability raster of the scene as written by Segment roads, not the mask.",
-        kind=RASTER,
-        required=True,
+    raster: str = option("", "Road probability", kind=RASTER, required=True).help(
+        "Probability raster of the scene as written by Segment roads, not the mask."
     )
-    labeled: str = option(
-        "",
-        "Labeled areas",
+    labeled: str = option("", "Labeled areas", kind=VECTOR).help(
         "Polygons that are labeled already, such as the area of interest of the last training. No patch is suggested "
-        "in them, and patches close to them are penalized.",
-        kind=VECTOR,
+        "in them, and patches close to them are penalized."
     )
-    suggestions: str = option(
-        "",
-        "Patches to label",
+    suggestions: str = option("", "Patches to label", kind=VECTOR_OUTPUT, required=True).help(
         "Patches to write, with rank, uncertainty and road fraction. Draw every road in them, then use them as the "
-        "area of interest in training.",
-        kind=VECTOR_OUTPUT,
-        required=True,
+        "area of interest in training."
     )
-    count: int = option(10, "Number of patches", "Maximum number of patches.", within=(1, 1000))
-    patch_m: float = option(
-        100.0,
-        "Patch size",
-        "Side of a square patch on the ground. Choose it so that the roads of a patch can be drawn in a few minutes.",
-        unit="m",
-        within=(1, 100000),
+    count: int = option(10, "Number of patches", within=(1, 1000)).help("Maximum number of patches.")
+    patch_m: float = option(100.0, "Patch size", unit="m", within=(1, 100000)).help(
+        "Side of a square patch on the ground. Choose it so that the roads of a patch can be drawn in a few minutes."
     )
-    spread: float = advanced_option(
-        0.5,
-        "Spread",
+    spread: float = advanced_option(0.5, "Spread", within=(0, 1)).help(
         "Penalty on patches close to another patch or to a labeled area. 0 ranks patches by uncertainty alone. 1 "
-        "spreads them over all uncertain parts of the scene.",
-        within=(0, 1),
+        "spreads them over all uncertain parts of the scene."
     )
 
 
@@ -381,38 +314,27 @@ class MakeScene(Job):
     name: ClassVar[str] = "makescene"
     title: ClassVar[str] = "Make a scene"
 
-    raster: str = option("", "Image", "Image to write.", kind=RASTER_OUTPUT, required=True)
-    roads: str = option("", "Roads", "True roads to write, as lines.", kind=VECTOR_OUTPUT, required=True)
-    size_px: int = option(1024, "Size", "Side of the square image.", unit="px", within=(64, 32768))
-    seed: int = option(0, "Seed", "Random seed; the same seed gives the same scene.", within=(0, 2**31 - 1))
-    resolution_m: float = advanced_option(
-        0.5, "Ground resolution", "Pixel size on the ground.", unit="m", within=(0.25, 1.0)
+    raster: str = option("", "Image", kind=RASTER_OUTPUT, required=True).help("Image to write.")
+    roads: str = option("", "Roads", kind=VECTOR_OUTPUT, required=True).help("True roads to write, as lines.")
+    size_px: int = option(1024, "Size", unit="px", within=(64, 32768)).help("Side of the square image.")
+    seed: int = option(0, "Seed", within=(0, 2**31 - 1)).help("Random seed; the same seed gives the same scene.")
+    resolution_m: float = advanced_option(0.5, "Ground resolution", unit="m", within=(0.25, 1.0)).help(
+        "Pixel size on the ground."
     )
-    bands: str = advanced_option(
-        "rgb",
-        "Bands",
-        "Bands of the image: red, green and blue (rgb), these and near infrared (rgbn), or one panchromatic band "
-        "(pan).",
-        choices=("rgb", "rgbn", "pan"),
+    bands: str = advanced_option("rgb", "Bands", choices=("rgb", "rgbn", "pan")).help(
+        "Bands of the image: red, green and blue (rgb), these and near infrared (rgbn), or one panchromatic band (pan)."
     )
-    bit_depth: str = advanced_option(
-        "8",
-        "Bit depth",
-        "Range of values: 0 to 255 as in most images (8), or 0 to 2047 as from many satellites (11).",
-        choices=("8", "11"),
+    bit_depth: str = advanced_option("8", "Bit depth", choices=("8", "11")).help(
+        "Range of values: 0 to 255 as in most images (8), or 0 to 2047 as from many satellites (11)."
     )
     layout: str = option(
-        "auto",
-        "Layout",
+        "auto", "Layout", choices=("auto", "mixed", "grid", "organic", "radial", "suburb", "rural", "highway")
+    ).help(
         "Street plan: villages among fields (mixed), straight blocks (grid), an old town of narrow lanes (organic), "
         "rings and spokes (radial), curved streets with cul-de-sacs (suburb), few roads and tracks (rural), or a "
-        "motorway with an interchange (highway). With auto, the seed chooses.",
-        choices=("auto", "mixed", "grid", "organic", "radial", "suburb", "rural", "highway"),
+        "motorway with an interchange (highway). With auto, the seed chooses."
     )
-    region: str = option(
-        "temperate",
-        "Region",
+    region: str = option("temperate", "Region", choices=("temperate", "himalayan", "desert", "tropical", "any")).help(
         "Buildings, vegetation, and colors of ground, roofs and roads. With any, the seed chooses a region and varies "
-        "its colors.",
-        choices=("temperate", "himalayan", "desert", "tropical", "any"),
+        "its colors."
     )

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..errors import JobError, shown
-from .date_interval import parse_interval
+from .fields import parse_interval
 from .networks import NodingOptions, bridge_option
 from .option import (
     FOLDER,
@@ -20,47 +20,13 @@ from .option import (
     VECTOR,
     VECTOR_OUTPUT,
     advanced_option,
+    like,
     option,
-    with_default,
 )
 from .shared import CleaningOptions, MaskValueOptions, NetworkOptions, SegmentOptions, model_option
 
 # How addresses of a Dask scheduler begin.
 SCHEDULER_PROTOCOLS = ("tcp://", "tls://")
-
-
-def _classes_option() -> str:
-    """Return the field `classes`: the raster of road classes to write."""
-    return option(
-        "",
-        "Road classes",
-        "Raster of road classes to write: 0 no road, then the class numbers, 255 no data. Needs a model that predicts "
-        "classes.",
-        kind=RASTER_OUTPUT,
-    )
-
-
-def _links_option() -> str:
-    """Return the field `links`: the layer of examined gaps."""
-    return option(
-        "",
-        "Links",
-        "Examined gaps to write, as lines along the likeliest path. Fields hold the probability of a road, and "
-        "whether the gap was joined or why not. Needs a probability, not a mask.",
-        kind=VECTOR_OUTPUT,
-    )
-
-
-def _breaks_option() -> str:
-    """Return the field `breaks`: the layer of places to check."""
-    return option(
-        "",
-        "Likely breaks",
-        "Places to write where the network may be broken: gaps that were not joined, dead ends that were removed, and "
-        "separate components. They are ranked by the number of shortest paths that a road there would change. Check "
-        "the first ten.",
-        kind=VECTOR_OUTPUT,
-    )
 
 
 @dataclass(frozen=True)
@@ -76,24 +42,29 @@ class Segment(SegmentOptions):
     name: ClassVar[str] = "segment"
     title: ClassVar[str] = "Segment roads"
 
-    raster: str = option("", "Image", "Image to segment.", kind=RASTER)
-    rasters: tuple[str, ...] = option(
-        (), "Images", "Several images to segment in one job. Their masks are written to the folder.", kind=RASTERS
+    raster: str = option("", "Image", kind=RASTER).help("Image to segment.")
+    rasters: tuple[str, ...] = option((), "Images", kind=RASTERS).help(
+        "Several images to segment in one job. Their masks are written to the folder."
     )
-    folder: str = option("", "Folder", "Folder for the masks of several images, named after the images.", kind=FOLDER)
-    resume: bool = advanced_option(
-        False,
-        "Resume",
+    folder: str = option("", "Folder", kind=FOLDER).help(
+        "Folder for the masks of several images, named after the images."
+    )
+    resume: bool = advanced_option(False, "Resume").help(
         "Several images only: skip each image whose mask exists and is newer than image and model, as after an "
-        "interrupted run.",
+        "interrupted run."
     )
     model: str = model_option(STARTER)
-    aoi: str = option("", "Area of interest", "Polygons to segment. Everything outside them is left out.", kind=VECTOR)
-    mask: str = option("", "Road mask", "Mask to write: 1 road, 0 background, 255 no data.", kind=RASTER_OUTPUT)
-    probability: str = option(
-        "", "Road probability", "Probability raster to write: 0 to 254 for 0 to 1, 255 no data.", kind=RASTER_OUTPUT
+    aoi: str = option("", "Area of interest", kind=VECTOR).help(
+        "Polygons to segment. Everything outside them is left out."
     )
-    classes: str = _classes_option()
+    mask: str = option("", "Road mask", kind=RASTER_OUTPUT).help("Mask to write: 1 road, 0 background, 255 no data.")
+    probability: str = option("", "Road probability", kind=RASTER_OUTPUT).help(
+        "Probability raster to write: 0 to 254 for 0 to 1, 255 no data."
+    )
+    classes: str = option("", "Road classes", kind=RASTER_OUTPUT).help(
+        "Raster of road classes to write: 0 no road, then the class numbers, 255 no data. Needs a model that predicts "
+        "classes."
+    )
 
     def _check_together(self) -> None:
         super()._check_together()
@@ -125,21 +96,25 @@ class Vectorize(MaskValueOptions, NetworkOptions):
     name: ClassVar[str] = "vectorize"
     title: ClassVar[str] = "Vectorize roads"
 
-    raster: str = option("", "Road mask or probability", "Raster to vectorize.", kind=RASTER, required=True)
-    classes: str = option(
-        "",
-        "Road classes",
+    raster: str = option("", "Road mask or probability", kind=RASTER, required=True).help("Raster to vectorize.")
+    classes: str = option("", "Road classes", kind=RASTER).help(
         "Raster of road classes as written by Segment roads. Each line then has a class, the usual speed of that "
-        "class, and a travel time.",
-        kind=RASTER,
+        "class, and a travel time."
     )
-    threshold: float = option(
-        0.5, "Threshold", "Minimum probability of a road pixel; no effect on masks.", within=(0.01, 0.99)
+    threshold: float = option(0.5, "Threshold", within=(0.01, 0.99)).help(
+        "Minimum probability of a road pixel; no effect on masks."
     )
-    roads: str = option("", "Roads", "Center-lines to write.", kind=VECTOR_OUTPUT, required=True)
-    nodes: str = option("", "Nodes", "Junctions and dead ends to write, as points.", kind=VECTOR_OUTPUT)
-    links: str = _links_option()
-    breaks: str = _breaks_option()
+    roads: str = option("", "Roads", kind=VECTOR_OUTPUT, required=True).help("Center-lines to write.")
+    nodes: str = option("", "Nodes", kind=VECTOR_OUTPUT).help("Junctions and dead ends to write, as points.")
+    links: str = option("", "Links", kind=VECTOR_OUTPUT).help(
+        "Examined gaps to write, as lines along the likeliest path. Fields hold the probability of a road, and "
+        "whether the gap was joined or why not. Needs a probability, not a mask."
+    )
+    breaks: str = option("", "Likely breaks", kind=VECTOR_OUTPUT).help(
+        "Places to write where the network may be broken: gaps that were not joined, dead ends that were removed, and "
+        "separate components. They are ranked by the number of shortest paths that a road there would change. Check "
+        "the first ten."
+    )
 
 
 @dataclass(frozen=True)
@@ -153,14 +128,14 @@ class ExtractRoads(NetworkOptions, SegmentOptions):
     name: ClassVar[str] = "extractroads"
     title: ClassVar[str] = "Extract roads"
 
-    raster: str = option("", "Image", "Image to extract roads from.", kind=RASTER, required=True)
+    raster: str = option("", "Image", kind=RASTER, required=True).help("Image to extract roads from.")
     model: str = model_option(STARTER)
-    aoi: str = option("", "Area of interest", "Polygons to segment. Everything outside them is left out.", kind=VECTOR)
-    roads: str = option("", "Roads", "Center-lines to write.", kind=VECTOR_OUTPUT, required=True)
-    links: str = _links_option()
-    breaks: str = _breaks_option()
-    mask: str = option("", "Road mask", "Mask to write: 1 road, 0 background, 255 no data.", kind=RASTER_OUTPUT)
-    classes: str = _classes_option()
+    aoi: str = like(Segment, "aoi")
+    roads: str = option("", "Roads", kind=VECTOR_OUTPUT, required=True).help("Center-lines to write.")
+    links: str = like(Vectorize, "links")
+    breaks: str = like(Vectorize, "breaks")
+    mask: str = like(Segment, "mask")
+    classes: str = like(Segment, "classes")
 
 
 @dataclass(frozen=True)
@@ -179,56 +154,36 @@ class MapRegion(NetworkOptions, SegmentOptions):
     name: ClassVar[str] = "mapregion"
     title: ClassVar[str] = "Map a region"
 
-    rasters: tuple[str, ...] = option((), "Scenes", "Images that show the region.", kind=RASTERS)
-    source: str = option(
-        "",
-        "Folder or index of scenes",
+    rasters: tuple[str, ...] = option((), "Scenes", kind=RASTERS).help("Images that show the region.")
+    source: str = option("", "Folder or index of scenes").help(
         "More scenes: a folder, a pattern such as /data/*.tif, a tile index (a vector file with a field location), a "
-        "STAC item collection (JSON), or the http or https address of a STAC item, collection, catalog or API.",
+        "STAC item collection (JSON), or the http or https address of a STAC item, collection, catalog or API."
     )
-    dates: str = option(
-        "",
-        "Dates",
+    dates: str = option("", "Dates").help(
         "STAC only: use items within these dates. Give an interval such as 2024-09-01/2024-09-30 or 2024-09-27/.., or "
-        "one day. Leave empty for all dates.",
+        "one day. Leave empty for all dates."
     )
-    max_cloud_percent: float = option(
-        100.0,
-        "Largest cloud cover",
-        "STAC only: use items with at most this cloud cover. Items that do not state their cloud cover are used, too.",
-        unit="%",
-        within=(0, 100),
+    max_cloud_percent: float = option(100.0, "Largest cloud cover", unit="%", within=(0, 100)).help(
+        "STAC only: use items with at most this cloud cover. Items that do not state their cloud cover are used, too."
     )
     model: str = model_option(STARTER)
-    aoi: str = option("", "Area of interest", "Polygons to map. Everything outside them is left out.", kind=VECTOR)
-    folder: str = option(
-        "",
-        "Folder",
+    aoi: str = option("", "Area of interest", kind=VECTOR).help("Polygons to map. Everything outside them is left out.")
+    folder: str = option("", "Folder", kind=FOLDER, required=True).help(
         "Folder for the masks, the index of scenes, the report, and the results of blocks. An interrupted run resumes "
-        "from it. Several machines must all reach it under this path.",
-        kind=FOLDER,
-        required=True,
+        "from it. Several machines must all reach it under this path."
     )
-    roads: str = option("", "Roads", "Center-lines of the whole region to write.", kind=VECTOR_OUTPUT, required=True)
-    scheduler: str = advanced_option(
-        "",
-        "Dask scheduler",
+    roads: str = option("", "Roads", kind=VECTOR_OUTPUT, required=True).help(
+        "Center-lines of the whole region to write."
+    )
+    scheduler: str = advanced_option("", "Dask scheduler").help(
         "Address of a Dask scheduler, such as tcp://host:8786 or tls://host:8786, whose workers map the region. Leave "
-        "empty to use this machine alone. Needs the requirement set fleet.",
+        "empty to use this machine alone. Needs the requirement set fleet."
     )
-    workers: int = advanced_option(
-        0,
-        "Workers",
-        "Number of processes on this machine. 0 starts one process per NUMA node. A Dask scheduler has its own "
-        "workers.",
-        within=(0, 256),
+    workers: int = advanced_option(0, "Workers", within=(0, 256)).help(
+        "Number of processes on this machine. 0 starts one process per NUMA node. A Dask scheduler has its own workers."
     )
-    block_px: int = advanced_option(
-        0,
-        "Block size",
-        "Side of the blocks into which scenes are divided. 0 chooses blocks of about a minute each.",
-        unit="px",
-        within=(0, 32768),
+    block_px: int = advanced_option(0, "Block size", unit="px", within=(0, 32768)).help(
+        "Side of the blocks into which scenes are divided. 0 chooses blocks of about a minute each."
     )
 
     def _check_together(self) -> None:
@@ -264,32 +219,23 @@ class CleanNetwork(NodingOptions, CleaningOptions):
     name: ClassVar[str] = "cleannetwork"
     title: ClassVar[str] = "Clean road network"
 
-    lines: str = option("", "Lines", "Lines to clean.", kind=VECTOR, required=True)
+    lines: str = option("", "Lines", kind=VECTOR, required=True).help("Lines to clean.")
     lines_bridge_field: str = bridge_option("lines")
-    bridges: str = option(
-        "",
-        "Known bridges",
+    bridges: str = option("", "Known bridges", kind=VECTOR).help(
         "Lines along bridges over other roads, drawn or from OpenStreetMap. If there is a field bridge or, failing "
         "that, layer, only the lines that it marks are used (layer: above 0). Lines to clean that run along a known "
-        "bridge, within 6 m, become bridges (fields bridge and layer) without junctions on them.",
-        kind=VECTOR,
+        "bridge, within 6 m, become bridges (fields bridge and layer) without junctions on them."
     )
-    join_lines: bool = option(
-        False,
-        "Join lines",
-        "Merge lines where exactly two meet, and keep the fields of the longer one. Bridges are not merged.",
+    join_lines: bool = option(False, "Join lines").help(
+        "Merge lines where exactly two meet, and keep the fields of the longer one. Bridges are not merged."
     )
-    roads: str = option("", "Roads", "Cleaned lines to write.", kind=VECTOR_OUTPUT, required=True)
-    nodes: str = option("", "Nodes", "Junctions and dead ends to write, as points.", kind=VECTOR_OUTPUT)
-    junction_m: float = advanced_option(
-        5.0,
-        "Junction merging distance",
-        "Junctions closer together than this along a line are merged; 0 merges none.",
-        unit="m",
-        within=(0, 100),
+    roads: str = option("", "Roads", kind=VECTOR_OUTPUT, required=True).help("Cleaned lines to write.")
+    nodes: str = option("", "Nodes", kind=VECTOR_OUTPUT).help("Junctions and dead ends to write, as points.")
+    junction_m: float = advanced_option(5.0, "Junction merging distance", unit="m", within=(0, 100)).help(
+        "Junctions closer together than this along a line are merged; 0 merges none."
     )
-    spur_m: float = with_default(CleaningOptions, "spur_m", 2.0)
-    gap_m: float = with_default(CleaningOptions, "gap_m", 10.0)
-    snap_m: float = with_default(CleaningOptions, "snap_m", 5.0)
-    min_length_m: float = with_default(CleaningOptions, "min_length_m", 0.0)
-    simplify_m: float = with_default(CleaningOptions, "simplify_m", 0.1)
+    spur_m: float = like(CleaningOptions, "spur_m", 2.0)
+    gap_m: float = like(CleaningOptions, "gap_m", 10.0)
+    snap_m: float = like(CleaningOptions, "snap_m", 5.0)
+    min_length_m: float = like(CleaningOptions, "min_length_m", 0.0)
+    simplify_m: float = like(CleaningOptions, "simplify_m", 0.1)

@@ -31,23 +31,16 @@ DOUBTFUL_BELOW = 0.5
 
 def bridge_option(whose: str) -> str:
     """Return the field that names the bridge field of a layer."""
-    return option(
-        "",
-        f"Bridge field of the {whose}",
+    return option("", f"Bridge field of the {whose}", kind=FIELD, usual="bridge").help(
         "Field that marks bridges: 1, yes, true, or a kind of bridge. A bridge connects to other lines only at its "
-        "ends, not where it crosses them.",
-        kind=FIELD,
-        usual="bridge",
+        "ends, not where it crosses them."
     )
 
 
 def _speed_option(whose: str) -> str:
-    return option(
-        "",
-        f"Speed field of the {whose}",
+    return option("", f"Speed field of the {whose}", kind=FIELD).help(
         "Field with the speed on each line. If both networks have one, paths are also compared by travel time. Lines "
-        "without a value get the median of the others.",
-        kind=FIELD,
+        "without a value get the median of the others."
     )
 
 
@@ -65,12 +58,8 @@ def _require_both_speeds(networks: dict[str, str], job: Job) -> None:
 class NodingOptions(Job):
     """Options of every job that turns lines into a graph (noding)."""
 
-    join_m: float = advanced_option(
-        0.5,
-        "Joining distance",
-        "Noding tolerance: line ends within this distance of each other or of another line are connected.",
-        unit="m",
-        within=(0.001, 20),
+    join_m: float = advanced_option(0.5, "Joining distance", unit="m", within=(0.001, 20)).help(
+        "Noding tolerance: line ends within this distance of each other or of another line are connected."
     )
 
 
@@ -78,8 +67,8 @@ class NodingOptions(Job):
 class GraphOptions(NodingOptions):
     """Options of every job that reads speeds of lines."""
 
-    speed_unit: str = advanced_option(
-        "km/h", "Speed unit", "Unit of the speed fields.", choices=tuple(METERS_PER_SECOND)
+    speed_unit: str = advanced_option("km/h", "Speed unit", choices=tuple(METERS_PER_SECOND)).help(
+        "Unit of the speed fields."
     )
 
 
@@ -96,81 +85,47 @@ class ScoreNetwork(GraphOptions):
     name: ClassVar[str] = "scorenetwork"
     title: ClassVar[str] = "Score a network"
 
-    truth: str = option("", "True roads", "Ground truth: the lines to score against.", kind=VECTOR, required=True)
-    proposal: str = option("", "Proposed roads", "Lines to score, in any CRS.", kind=VECTOR, required=True)
-    aoi: str = option(
-        "",
-        "Area of interest",
-        "Polygons in which every true road is drawn; both networks are clipped to them.",
-        kind=VECTOR,
+    truth: str = option("", "True roads", kind=VECTOR, required=True).help("Ground truth: the lines to score against.")
+    proposal: str = option("", "Proposed roads", kind=VECTOR, required=True).help("Lines to score, in any CRS.")
+    aoi: str = option("", "Area of interest", kind=VECTOR).help(
+        "Polygons in which every true road is drawn; both networks are clipped to them."
     )
     truth_bridge_field: str = bridge_option("true roads")
     proposal_bridge_field: str = bridge_option("proposed roads")
     truth_speed_field: str = _speed_option("true roads")
     proposal_speed_field: str = _speed_option("proposed roads")
-    snap_m: float = option(
-        4.0,
-        "Snap distance of APLS",
+    snap_m: float = option(4.0, "Snap distance of APLS", unit="m", within=(0.01, 100)).help(
         "Maximum distance at which control points of one network are snapped to the other. Scores with different snap "
-        "distances are not comparable.",
-        unit="m",
-        within=(0.01, 100),
+        "distances are not comparable."
     )
-    tolerance_m: float = option(
-        5.0,
-        "Tolerance of completeness",
+    tolerance_m: float = option(5.0, "Tolerance of completeness", unit="m", within=(0.01, 100)).help(
         "Buffer width of completeness, correctness and quality, and of the error layer: maximum distance of matched "
-        "lines from the other network.",
-        unit="m",
-        within=(0.01, 100),
+        "lines from the other network."
     )
-    relaxed_m: float = advanced_option(
-        3.0,
-        "Tolerance of relaxed scores",
-        "Buffer width of relaxed precision and recall.",
-        unit="m",
-        within=(0.01, 100),
+    relaxed_m: float = advanced_option(3.0, "Tolerance of relaxed scores", unit="m", within=(0.01, 100)).help(
+        "Buffer width of relaxed precision and recall."
     )
-    spacing_m: float = advanced_option(
-        50.0,
-        "Control point spacing of APLS",
-        "Maximum distance between control points along an edge.",
-        unit="m",
-        within=(1, 10000),
+    spacing_m: float = advanced_option(50.0, "Control point spacing of APLS", unit="m", within=(1, 10000)).help(
+        "Maximum distance between control points along an edge."
     )
-    radius_m: float = advanced_option(
-        300.0,
-        "Radius of TOPO",
-        "Maximum network distance from a seed to the holes and marbles that are compared.",
-        unit="m",
-        within=(1, 10000),
+    radius_m: float = advanced_option(300.0, "Radius of TOPO", unit="m", within=(1, 10000)).help(
+        "Maximum network distance from a seed to the holes and marbles that are compared."
     )
-    hole_m: float = advanced_option(
-        8.0,
-        "Matching distance of TOPO",
+    hole_m: float = advanced_option(8.0, "Matching distance of TOPO", unit="m", within=(0.01, 100)).help(
         "Maximum distance between a marble and the hole with which it is matched, and between a seed and the proposed "
-        "roads.",
-        unit="m",
-        within=(0.01, 100),
+        "roads."
     )
-    seed_m: float = advanced_option(
-        30.0, "Seed spacing of TOPO", "Distance between seeds along the roads.", unit="m", within=(1, 10000)
+    seed_m: float = advanced_option(30.0, "Seed spacing of TOPO", unit="m", within=(1, 10000)).help(
+        "Distance between seeds along the roads."
     )
-    interval_m: float = advanced_option(
-        5.0,
-        "Sampling interval of TOPO",
-        "Distance between holes along the true roads, and between marbles along the proposed ones.",
-        unit="m",
-        within=(0.5, 1000),
+    interval_m: float = advanced_option(5.0, "Sampling interval of TOPO", unit="m", within=(0.5, 1000)).help(
+        "Distance between holes along the true roads, and between marbles along the proposed ones."
     )
-    errors: str = option(
-        "",
-        "Matched, missed and false",
-        "Error layer to write: lines with `kind` matched, missed or false.",
-        kind=VECTOR_OUTPUT,
+    errors: str = option("", "Matched, missed and false", kind=VECTOR_OUTPUT).help(
+        "Error layer to write: lines with `kind` matched, missed or false."
     )
-    report: str = option("", "Report", "HTML report of the scores to write.", kind=HTML_OUTPUT)
-    scores: str = option("", "Scores", "JSON file of the scores to write.", kind=JSON_OUTPUT)
+    report: str = option("", "Report", kind=HTML_OUTPUT).help("HTML report of the scores to write.")
+    scores: str = option("", "Scores", kind=JSON_OUTPUT).help("JSON file of the scores to write.")
 
     def _check_together(self) -> None:
         super()._check_together()
@@ -194,52 +149,31 @@ class ExportNetwork(GraphOptions):
     name: ClassVar[str] = "exportnetwork"
     title: ClassVar[str] = "Export a network for routing"
 
-    lines: str = option("", "Lines", "Roads to export, in any CRS.", kind=VECTOR, required=True)
+    lines: str = option("", "Lines", kind=VECTOR, required=True).help("Roads to export, in any CRS.")
     lines_bridge_field: str = bridge_option("lines")
-    lines_oneway_field: str = option(
-        "",
-        "One-way field of the lines",
+    lines_oneway_field: str = option("", "One-way field of the lines", kind=FIELD, usual="oneway").help(
         "Field that marks one-way roads: yes, true or 1 in the direction of the line, -1 or reverse against it; no, "
-        "false, 0, 2 or empty for both directions.",
-        kind=FIELD,
-        usual="oneway",
+        "false, 0, 2 or empty for both directions."
     )
-    lines_class_field: str = option(
-        "",
-        "Class field of the lines",
+    lines_class_field: str = option("", "Class field of the lines", kind=FIELD, usual="highway").help(
         "Field with the road classes, named as in OpenStreetMap. Lines without a speed get the usual speed of their "
-        "class. If no field is chosen, the field highway is used.",
-        kind=FIELD,
-        usual="highway",
+        "class. If no field is chosen, the field highway is used."
     )
-    lines_speed_field: str = option(
-        "",
-        "Speed field of the lines",
-        "Field with the speed on each line, from which travel times are computed.",
-        kind=FIELD,
-        usual="speed_kmh",
+    lines_speed_field: str = option("", "Speed field of the lines", kind=FIELD, usual="speed_kmh").help(
+        "Field with the speed on each line, from which travel times are computed."
     )
-    keep: str = option(
-        "all",
-        "Components to keep",
+    keep: str = option("all", "Components to keep", choices=("all", "longest")).help(
         "Export all connected components, or only the longest. In it, every node is reachable from every other if no "
-        "road is one-way.",
-        choices=("all", "longest"),
+        "road is one-way."
     )
-    graphml: str = option("", "Graph", "GraphML file to write, as OSMnx reads it.", kind=GRAPHML_OUTPUT)
-    geopackage: str = option(
-        "",
-        "Nodes and edges",
-        "GeoPackage to write, with the layers nodes and edges in the schema of OSMnx.",
-        kind=GEOPACKAGE_OUTPUT,
+    graphml: str = option("", "Graph", kind=GRAPHML_OUTPUT).help("GraphML file to write, as OSMnx reads it.")
+    geopackage: str = option("", "Nodes and edges", kind=GEOPACKAGE_OUTPUT).help(
+        "GeoPackage to write, with the layers nodes and edges in the schema of OSMnx."
     )
-    osm: str = option(
-        "",
-        "OpenStreetMap file",
+    osm: str = option("", "OpenStreetMap file", kind=OSM_OUTPUT).help(
         "File to write, ending in .osm for JOSM and OSMnx, or in .osm.pbf for OSRM and Valhalla. Lines with a "
         f"road_probability below {DOUBTFUL_BELOW:g} get the tag fixme. Without that field, the field confidence "
-        "decides.",
-        kind=OSM_OUTPUT,
+        "decides."
     )
 
     def _check_together(self) -> None:
@@ -263,134 +197,82 @@ class CompareNetworks(GraphOptions):
     name: ClassVar[str] = "comparenetworks"
     title: ClassVar[str] = "Compare road networks"
 
-    before: str = option(
-        "",
-        "Roads before",
-        "Road lines before the change, for example from OpenStreetMap, in any CRS.",
-        kind=VECTOR,
-        required=True,
+    before: str = option("", "Roads before", kind=VECTOR, required=True).help(
+        "Road lines before the change, for example from OpenStreetMap, in any CRS."
     )
-    after: str = option(
-        "",
-        "Roads after",
-        "Road lines after the change, for example extracted from a new image, in any CRS.",
-        kind=VECTOR,
-        required=True,
+    after: str = option("", "Roads after", kind=VECTOR, required=True).help(
+        "Road lines after the change, for example extracted from a new image, in any CRS."
     )
-    aoi: str = option(
-        "",
-        "Area of interest",
+    aoi: str = option("", "Area of interest", kind=VECTOR).help(
         "Polygons in which roads are compared: the footprint of the new image. Without them, all roads before that "
-        "the image does not cover count as lost.",
-        kind=VECTOR,
+        "the image does not cover count as lost."
     )
-    places: str = option(
-        "", "Places", "Points whose accessibility is compared: villages, hospitals, camps.", kind=VECTOR
+    places: str = option("", "Places", kind=VECTOR).help(
+        "Points whose accessibility is compared: villages, hospitals, camps."
     )
-    places_name_field: str = option("", "Name field of the places", "Field with the names of the places.", kind=FIELD)
-    origins: str = option(
-        "",
-        "Origins",
+    places_name_field: str = option("", "Name field of the places", kind=FIELD).help(
+        "Field with the names of the places."
+    )
+    origins: str = option("", "Origins", kind=VECTOR).help(
         "Points from which help comes, such as depots and airports. Routes from the nearest origin are compared. "
-        "Without origins, routes to all places in the largest group that is connected afterwards are compared.",
-        kind=VECTOR,
+        "Without origins, routes to all places in the largest group that is connected afterwards are compared."
     )
-    origins_name_field: str = option(
-        "", "Name field of the origins", "Field with the names of the origins.", kind=FIELD
+    origins_name_field: str = option("", "Name field of the origins", kind=FIELD).help(
+        "Field with the names of the origins."
     )
-    damage: str = option(
-        "",
-        "Confirmed damage",
+    damage: str = option("", "Confirmed damage", kind=VECTOR).help(
         "Polygons in which roads are known to be blocked. Lost roads that touch one are closed to routes. Other lost "
-        "roads count as open but hidden, for example under trees. Without these polygons, all lost roads are closed.",
-        kind=VECTOR,
+        "roads count as open but hidden, for example under trees. Without these polygons, all lost roads are closed."
     )
     before_bridge_field: str = bridge_option("roads before")
     after_bridge_field: str = bridge_option("roads after")
     before_speed_field: str = _speed_option("roads before")
     after_speed_field: str = _speed_option("roads after")
-    tolerance_m: float = option(
-        5.0, "Tolerance", "Maximum distance of an intact road from the other network.", unit="m", within=(0.1, 100)
+    tolerance_m: float = option(5.0, "Tolerance", unit="m", within=(0.1, 100)).help(
+        "Maximum distance of an intact road from the other network."
     )
-    displaced_m: float = option(
-        15.0,
-        "Largest displacement",
+    displaced_m: float = option(15.0, "Largest displacement", unit="m", within=(0, 300)).help(
         "Maximum offset of a displaced road from its counterpart. A counterpart matches one road only. 0 finds no "
-        "displaced roads.",
-        unit="m",
-        within=(0, 300),
+        "displaced roads."
     )
-    attach_m: float = option(
-        10.0,
-        "Attaching distance",
+    attach_m: float = option(10.0, "Attaching distance", unit="m", within=(0, 100)).help(
         "Maximum distance at which the end of a new road is attached to a road before. An end is attached if the "
         "network after continues there, or if it is a dead end that points at the road. Crossings become vertices, "
-        "too. 0 leaves new roads as they are.",
-        unit="m",
-        within=(0, 100),
+        "too. 0 leaves new roads as they are."
     )
-    place_m: float = option(
-        100.0,
-        "Distance of places",
-        "Maximum distance at which places and origins are snapped to the nearest road.",
-        unit="m",
-        within=(1, 10000),
+    place_m: float = option(100.0, "Distance of places", unit="m", within=(1, 10000)).help(
+        "Maximum distance at which places and origins are snapped to the nearest road."
     )
-    align: bool = option(
-        True,
-        "Align",
+    align: bool = option(True, "Align").help(
         "Correct the overall offset between the networks if this makes more roads intact (co-registration). The "
-        "offset is always reported.",
+        "offset is always reported."
     )
-    routes_on: str = option(
-        "after",
-        "Routes run on",
+    routes_on: str = option("after", "Routes run on", choices=("after", "remaining")).help(
         "Network for the routes afterwards. With after, routes use the roads after as they are, so every gap "
         "interrupts a route. With remaining, routes use the intact, displaced and new roads, so a gap that is too "
-        "short to count as lost does not interrupt a route.",
-        choices=("after", "remaining"),
+        "short to count as lost does not interrupt a route."
     )
-    keep_outside: bool = option(
-        True,
-        "Roads outside remain",
-        "Routes afterwards may use the roads before that lie outside the area of interest.",
+    keep_outside: bool = option(True, "Roads outside remain").help(
+        "Routes afterwards may use the roads before that lie outside the area of interest."
     )
-    min_stretch_m: float = advanced_option(
-        10.0,
-        "Shortest stretch",
-        "Minimum length of a change: shorter stretches are merged into the longer neighbor on the same line.",
-        unit="m",
-        within=(0, 1000),
+    min_stretch_m: float = advanced_option(10.0, "Shortest stretch", unit="m", within=(0, 1000)).help(
+        "Minimum length of a change: shorter stretches are merged into the longer neighbor on the same line."
     )
-    parallel_angle: float = advanced_option(
-        30.0,
-        "Maximum angle",
-        "Maximum difference in direction between a road and its counterpart.",
-        unit="degrees",
-        within=(1, 90),
+    parallel_angle: float = advanced_option(30.0, "Maximum angle", unit="degrees", within=(1, 90)).help(
+        "Maximum difference in direction between a road and its counterpart."
     )
-    longer_percent: float = advanced_option(
-        10.0,
-        "Longer route",
-        "Minimum increase in length or travel time of a route that counts as longer.",
-        unit="%",
-        within=(0, 1000),
+    longer_percent: float = advanced_option(10.0, "Longer route", unit="%", within=(0, 1000)).help(
+        "Minimum increase in length or travel time of a route that counts as longer."
     )
-    changes: str = option(
-        "",
-        "Changes",
+    changes: str = option("", "Changes", kind=VECTOR_OUTPUT).help(
         "Change layer to write: lines with `change` intact, displaced, lost or new, and an empty `review` to set to "
-        "accepted or rejected.",
-        kind=VECTOR_OUTPUT,
+        "accepted or rejected."
     )
-    reached: str = option(
-        "",
-        "Places and their routes",
-        "Places to write, with the status, lengths and times of their routes.",
-        kind=VECTOR_OUTPUT,
+    reached: str = option("", "Places and their routes", kind=VECTOR_OUTPUT).help(
+        "Places to write, with the status, lengths and times of their routes."
     )
-    report: str = option("", "Report", "HTML report of the changes to write.", kind=HTML_OUTPUT)
-    numbers: str = option("", "Statistics", "JSON file of the statistics to write.", kind=JSON_OUTPUT)
+    report: str = option("", "Report", kind=HTML_OUTPUT).help("HTML report of the changes to write.")
+    numbers: str = option("", "Statistics", kind=JSON_OUTPUT).help("JSON file of the statistics to write.")
 
     @property
     def reach_m(self) -> float:

@@ -64,7 +64,7 @@ class Option:
     """
 
     label: str
-    help: str
+    help: str = ""
     kind: str = ""
     unit: str = ""
     minimum: Optional[float] = None
@@ -80,24 +80,39 @@ class Option:
         return f"{self.label} ({self.unit})" if self.unit else self.label
 
 
+@dataclass(frozen=True)
+class _WithoutHelp:
+    """A field that still lacks its help."""
+
+    default: Any
+    option: Option
+
+    def help(self, text: str) -> Any:
+        """Return the dataclass field."""
+        described = dataclasses.replace(self.option, help=text)
+        return dataclasses.field(default=self.default, metadata={"option": described})
+
+
 def option(
-    default: Any, label: str, help: str, within: tuple[Optional[float], Optional[float]] = (None, None), **details: Any
-) -> Any:  # `help` as in argparse
-    """Return a dataclass field that carries an Option with a range (`within`) and further attributes of Option."""
+    default: Any, label: str, within: tuple[Optional[float], Optional[float]] = (None, None), **details: Any
+) -> _WithoutHelp:
+    """Begin a dataclass field that carries an Option with a range (`within`) and further attributes of Option.
+
+    width_m: float = option(6.0, "Road width", unit="m", within=(0.5, 100)).help("Width given to road lines.")
+    """
     minimum, maximum = within
-    described = Option(label, help, minimum=minimum, maximum=maximum, **details)
-    return dataclasses.field(default=default, metadata={"option": described})
+    return _WithoutHelp(default, Option(label, minimum=minimum, maximum=maximum, **details))
 
 
-def advanced_option(default: Any, label: str, help: str, **details: Any) -> Any:
-    """Return the field of an option that most users never need; see `option`."""
-    return option(default, label, help, advanced=True, **details)
+def advanced_option(default: Any, label: str, **details: Any) -> _WithoutHelp:
+    """Begin the field of an option that most users never need; see `option`."""
+    return option(default, label, advanced=True, **details)
 
 
-def with_default(options: type[Job], name: str, default: Any) -> Any:
-    """Return a dataclass field like that of other options, but with another default."""
+def like(options: type[Job], name: str, default: Any = None) -> Any:
+    """Return a dataclass field like that of other options, with another default if one is given."""
     (field,) = (field for field in dataclasses.fields(options) if field.name == name)
-    return dataclasses.field(default=default, metadata=field.metadata)
+    return dataclasses.field(default=field.default if default is None else default, metadata=field.metadata)
 
 
 @dataclass(frozen=True)

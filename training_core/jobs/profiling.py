@@ -45,53 +45,37 @@ class Profile(StepOptions, ThreadOptions):
     name: ClassVar[str] = "profile"
     title: ClassVar[str] = "Profile this computer"
 
-    what: str = option(
-        BOTH,
-        "What to profile",
-        "Training steps (training), the segmentation of tiles (inference), or both.",
-        choices=(TRAINING, INFERENCE, BOTH),
+    what: str = option(BOTH, "What to profile", choices=(TRAINING, INFERENCE, BOTH)).help(
+        "Training steps (training), the segmentation of tiles (inference), or both."
     )
-    raster: str = option("", "Image", "Image to profile with. Without one, a scene is generated.", kind=RASTER)
-    model: str = option(
-        STARTER,
-        "Model",
-        f"Model to run and to train: a file, or {STARTERS_HELP}. Leave empty for random weights.",
-        kind=MODEL,
+    raster: str = option("", "Image", kind=RASTER).help("Image to profile with. Without one, a scene is generated.")
+    model: str = option(STARTER, "Model", kind=MODEL).help(
+        f"Model to run and to train: a file, or {STARTERS_HELP}. Leave empty for random weights."
     )
-    seconds: float = option(
-        60.0, "Time", "Total measuring time, divided among the engines and precisions.", unit="s", within=(1, 3600)
+    seconds: float = option(60.0, "Time", unit="s", within=(1, 3600)).help(
+        "Total measuring time, divided among the engines and precisions."
     )
-    engine: str = advanced_option(
-        "auto",
-        "Engine",
+    engine: str = advanced_option("auto", "Engine", choices=("auto", "native", "ipex", "openvino", ALL)).help(
         "Backend that runs the model. auto takes native. With all, every installed engine that supports the task is "
-        "profiled.",
-        choices=("auto", "native", "ipex", "openvino", ALL),
+        "profiled."
     )
-    precision: str = advanced_option(
-        "auto",
-        "Precision",
+    precision: str = advanced_option("auto", "Precision", choices=("auto", "bf16", "fp32", ALL)).help(
         "Floating-point format of the computation: auto takes bf16 if the processor has a BF16 unit, and fp32 "
-        "otherwise. With all, both are profiled if there is a BF16 unit.",
-        choices=("auto", "bf16", "fp32", ALL),
+        "otherwise. With all, both are profiled if there is a BF16 unit."
     )
-    tile_px: int = advanced_option(
-        512,
-        "Tile size",
-        "Side of the tiles whose segmentation is profiled, with their halo.",
-        unit="px",
-        within=(64, 8192),
+    tile_px: int = advanced_option(512, "Tile size", unit="px", within=(64, 8192)).help(
+        "Side of the tiles whose segmentation is profiled, with their halo."
     )
-    try_advice: bool = option(
-        False,
-        "Try the advice",
+    try_advice: bool = option(False, "Try the advice").help(
         "Measure the actual gain of each piece of advice that an option can apply. Each measurement adds about a "
-        "quarter of the time.",
+        "quarter of the time."
     )
-    report: str = option("", "Report", "HTML report to write.", kind=HTML_OUTPUT)
-    profile: str = option("", "Profile", "JSON file to write with all numbers, for Compare profiles.", kind=JSON_OUTPUT)
-    trace: str = option(
-        "", "Trace", "File to write with a trace of a few steps, for Perfetto or chrome://tracing.", kind=JSON_OUTPUT
+    report: str = option("", "Report", kind=HTML_OUTPUT).help("HTML report to write.")
+    profile: str = option("", "Profile", kind=JSON_OUTPUT).help(
+        "JSON file to write with all numbers, for Compare profiles."
+    )
+    trace: str = option("", "Trace", kind=JSON_OUTPUT).help(
+        "File to write with a trace of a few steps, for Perfetto or chrome://tracing."
     )
 
     def _check_together(self) -> None:
@@ -119,7 +103,7 @@ class CompareProfiles(Job):
     name: ClassVar[str] = "compareprofiles"
     title: ClassVar[str] = "Compare profiles"
 
-    before: str = option("", "Profile before", "JSON file of the profile before.", kind=PROFILE, required=True)
-    after: str = option("", "Profile after", "JSON file of the profile after.", kind=PROFILE, required=True)
-    report: str = option("", "Report", "HTML report of the differences to write.", kind=HTML_OUTPUT)
-    differences: str = option("", "Differences", "JSON file of the differences to write.", kind=JSON_OUTPUT)
+    before: str = option("", "Profile before", kind=PROFILE, required=True).help("JSON file of the profile before.")
+    after: str = option("", "Profile after", kind=PROFILE, required=True).help("JSON file of the profile after.")
+    report: str = option("", "Report", kind=HTML_OUTPUT).help("HTML report of the differences to write.")
+    differences: str = option("", "Differences", kind=JSON_OUTPUT).help("JSON file of the differences to write.")

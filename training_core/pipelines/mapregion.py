@@ -20,7 +20,7 @@ from ..geodata.sources import with_sources
 from ..geodata.vector_output import check_vector_output, write_in_parts
 from ..geodata.vectors import read_area
 from ..jobs import MapRegion
-from ..jobs.date_interval import parse_interval
+from ..jobs.fields import parse_interval
 from ..models.loading import load_model
 from ..regions.catalog import read_catalog
 from ..regions.index_layer import IndexLayer, put_style

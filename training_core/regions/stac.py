@@ -24,7 +24,7 @@ from shapely.geometry.base import BaseGeometry
 from ..errors import ImageryError, shown
 from ..events import Reporter
 from ..geodata.shapes import valid
-from ..jobs.date_interval import ALL_TIME, DateInterval, parse_interval
+from ..jobs.fields import ALL_TIME, DateInterval, parse_interval
 from .web_json import MAX_JSON_BYTES, SMALLER, ByteBudget, WebDocument, fetch_json, is_web_address, quoted
 
 # Media types of GeoTIFFs, cloud optimized or not, and roles of images in a collection, the best first.

@@ -18,8 +18,7 @@ from zipfile import BadZipFile
 import numpy as np
 
 from ..errors import OutputError
-from ..jobs.file_systems import replace
-from ..jobs.private_folders import PrivateFolder, remove_leftovers
+from ..jobs.file_systems import PrivateFolder, remove_leftovers, replace
 from ..system.outputs import NO_ROOM, sync, sync_folder
 
 KEY_DIGITS = 24

@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import Optional
 
 from ..errors import OutputError
-from ..jobs import private_folders
+from ..jobs import file_systems
 from ..jobs.file_systems import SIDECARS, files_in, identities, is_read_only, remove, replace
 from . import shutdown
 
@@ -244,7 +244,7 @@ class StagingFolder:
 
     def __init__(self, folder: Path) -> None:
         remove_leftovers(folder)
-        self._folder = private_folders.PrivateFolder(folder, *private_folders.BESIDE_OUTPUTS)
+        self._folder = file_systems.PrivateFolder(folder, *file_systems.BESIDE_OUTPUTS)
         self._token = secrets.token_hex(6)
         self._count = 0
         self._handle: Optional[int] = None
@@ -284,7 +284,7 @@ class StagingFolder:
 
 def remove_leftovers(folder: Path) -> None:
     """Remove the staging folders that killed runs have left in a folder."""
-    private_folders.remove_leftovers(folder, *private_folders.BESIDE_OUTPUTS)
+    file_systems.remove_leftovers(folder, *file_systems.BESIDE_OUTPUTS)
 
 
 def sync(path: Path) -> None:

@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from training_core.jobs import private_folders
-from training_core.jobs.private_folders import LOCK, PrivateFolder, is_locked_now, remove_leftovers
+from training_core.jobs import file_systems
+from training_core.jobs.file_systems import LOCK, PrivateFolder, is_locked_now, remove_leftovers
 
 _SPAWN = multiprocessing.get_context("spawn")
 
@@ -68,7 +68,7 @@ def test_where_there_are_no_locks_only_old_folders_are_leftovers(tmp_path, monke
     def refuse(handle):
         raise OSError("no locks here")
 
-    monkeypatch.setattr(private_folders, "is_locked_now", refuse)
+    monkeypatch.setattr(file_systems, "is_locked_now", refuse)
     new, old = (PrivateFolder(tmp_path, "run-") for _ in range(2))
     (old.path / "half").write_text("x")
     for path in (old.path / "half", old.path):
@@ -86,7 +86,7 @@ def test_a_folder_that_is_taken_before_it_is_locked_is_made_again(tmp_path, monk
         taken.extend(names(tmp_path))
         return False
 
-    monkeypatch.setattr(private_folders, "is_locked_now", late)
+    monkeypatch.setattr(file_systems, "is_locked_now", late)
     folder = PrivateFolder(tmp_path, "run-")
     assert taken and names(tmp_path) == [folder.path.name] != taken
     folder.remove()

@@ -17,7 +17,7 @@ from training_core.jobs import (
     Segment,
     has_starter,
     model_path,
-    starter,
+    recipe,
     with_model_paths,
 )
 from training_core.models.loading import load_weights
@@ -30,14 +30,14 @@ def planted_starter(tmp_path, monkeypatch):
     """A starter model, even if this copy comes without one."""
     (tmp_path / "starter").mkdir()
     path = tmp_path / "starter" / "roads.safetensors"
-    monkeypatch.setattr(starter, "FOLDER", path.parent)
+    monkeypatch.setattr(recipe, "STARTER_FOLDER", path.parent)
     plant_model(path)
     return path
 
 
 @pytest.fixture
 def no_starter(tmp_path, monkeypatch):
-    monkeypatch.setattr(starter, "FOLDER", tmp_path / "resources")
+    monkeypatch.setattr(recipe, "STARTER_FOLDER", tmp_path / "resources")
 
 
 def do(job):

@@ -18,7 +18,7 @@ from tests.core.support.rasters import write_layer
 from training_core.errors import ImageryError
 from training_core.events import Log, Reporter, Warning
 from training_core.geodata.vectors import read_area
-from training_core.jobs.date_interval import parse_interval
+from training_core.jobs.fields import parse_interval
 from training_core.regions import stac, web_json
 from training_core.regions.scene_sources import find_scenes
 from training_core.regions.stac import ALL_ITEMS, ItemFilter, ItemImages, area_in_degrees

@@ -8,7 +8,7 @@ import pytest
 
 from tests.core.support.disks import no_more_than
 from training_core.errors import ImageryError, OutputError
-from training_core.jobs import private_folders
+from training_core.jobs import file_systems
 from training_core.regions.store import Store, content_key
 
 _SPAWN = multiprocessing.get_context("spawn")
@@ -113,7 +113,7 @@ def test_a_job_killed_at_any_moment_leaves_whole_files_only(tmp_path, monkeypatc
         for path in (tmp_path / "work").glob("predict/*.json"):
             assert len(json.loads(path.read_text())) == 2000
     # A folder whose process was killed as it was made or removed has no lock: only its age tells that it is left.
-    monkeypatch.setattr(private_folders, "OLD_S", -1)
+    monkeypatch.setattr(file_systems, "OLD_S", -1)
     Store(tmp_path).remove_leftovers()
     assert list((tmp_path / "work" / "partial").iterdir()) == []
 

@@ -38,11 +38,11 @@ class Act(Job):
     name: ClassVar[str] = "act"
     title: ClassVar[str] = "Act"
 
-    part: str = option("chatter", "Part", "What to play.", choices=PARTS)
-    output: str = option("", "Output", "Where to write.", kind=RASTER_OUTPUT)
-    rasters: tuple[str, ...] = option((), "Images", "What to look at.", kind=RASTERS)
-    bands: tuple[int, ...] = option((), "Bands", "Which bands to look at.")
-    keep_best: bool = option(False, "Keep the best", "Whether to finish when stopped.")
+    part: str = option("chatter", "Part", choices=PARTS).help("What to play.")
+    output: str = option("", "Output", kind=RASTER_OUTPUT).help("Where to write.")
+    rasters: tuple[str, ...] = option((), "Images", kind=RASTERS).help("What to look at.")
+    bands: tuple[int, ...] = option((), "Bands").help("Which bands to look at.")
+    keep_best: bool = option(False, "Keep the best").help("Whether to finish when stopped.")
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Listen(Act):
     title: ClassVar[str] = "Listen"
     takes_commands: ClassVar[bool] = True
 
-    part: str = option("hear", "Part", "What to play.")
+    part: str = option("hear", "Part").help("What to play.")
 
 
 def run(job: Act, reporter: Reporter) -> dict[str, Any]:

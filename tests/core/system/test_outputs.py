@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.core.support.rasters import files
 from tests.core.support.systems import needs_linux, needs_posix
 from training_core.errors import OutputError
-from training_core.jobs import file_systems, private_folders
+from training_core.jobs import file_systems
 from training_core.jobs.file_systems import files_in
 from training_core.system.outputs import Outputs, replaced
 
@@ -144,7 +144,7 @@ def test_a_link_that_was_laid_for_a_temporary_file_is_not_followed(tmp_path):
 
 
 def test_a_link_at_the_name_of_a_staging_folder_is_not_followed(tmp_path, monkeypatch):
-    monkeypatch.setattr(private_folders.secrets, "token_hex", lambda _: "abc")
+    monkeypatch.setattr(file_systems.secrets, "token_hex", lambda _: "abc")
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / f".roadseg-{os.getpid()}-abc.part").symlink_to("elsewhere")
     assert "File exists" in refused(tmp_path / "a.tif")

@@ -4,7 +4,7 @@ import pytest
 from qgis.core import QgsProject
 from roadseg.qgis_roadseg.layers import demo_project
 from roadseg.training_core.errors import OutputError
-from roadseg.training_core.jobs import starter
+from roadseg.training_core.jobs import recipe
 
 from ..support.scene import NORTH, WEST, write_scene
 
@@ -57,7 +57,7 @@ def test_dialogs_begin_with_the_demos_layers_there_and_with_nothing_elsewhere(fo
 @pytest.mark.parametrize("is_there", [True, False])
 def test_learning_begins_with_the_starter_where_there_is_one(folder, tmp_path, monkeypatch, is_there):
     path = tmp_path / "roads.safetensors"
-    monkeypatch.setattr(starter, "FOLDER", path.parent)
+    monkeypatch.setattr(recipe, "STARTER_FOLDER", path.parent)
     if is_there:
         path.touch()
     project = QgsProject.instance()

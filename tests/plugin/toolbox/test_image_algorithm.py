@@ -23,7 +23,7 @@ from qgis.core import (
     QgsReferencedRectangle,
     QgsVectorLayer,
 )
-from roadseg.training_core.jobs import starter
+from roadseg.training_core.jobs import recipe
 
 from ..support.acting import Ear, run_in_task, write_model
 from ..support.meshes import SQUARE, mesh_layer, write_mesh
@@ -181,7 +181,7 @@ def test_the_resolution_can_be_given(tiles, seen, values, tmp_path):
 
 
 def test_the_starter_tells_its_resolution_too(tiles, seen, values, tmp_path, monkeypatch):
-    monkeypatch.setattr(starter, "FOLDER", tmp_path)
+    monkeypatch.setattr(recipe, "STARTER_FOLDER", tmp_path)
     wanted = {"INPUT": tiles, "EXTENT": in_mercator(ALL), "MASK": values["MASK"]}
     assert "comes without its starter model" in refusal(wanted)
     write_model(tmp_path / "roads.safetensors", 1.0)
