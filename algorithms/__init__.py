@@ -1,28 +1,21 @@
-"""The Processing algorithms, in toolbox order. One algorithm per file; none imports another."""
+"""The Processing algorithms, in toolbox order. No module here imports another but this one."""
 
-from .cleannetwork import CleanNetwork
-from .comparenetworks import CompareNetworks
-from .compareprofiles import CompareProfiles
 from .createlabellayers import CreateLabelLayers
-from .evaluate import Evaluate
-from .exportchanges import ExportChanges
-from .exportchips import ExportChips
-from .exportmodel import ExportModel
-from .exportnetwork import ExportNetwork
-from .extractroads import ExtractRoads
-from .finetune import FineTune
-from .makechallenge import MakeChallenge
-from .makescene import MakeScene
-from .mapregion import MapRegion
-from .mergemodels import MergeModels
-from .profile import Profile
-from .quantize import Quantize
+from .network import CleanNetwork, CompareNetworks, ExportChanges, ExportNetwork, MakeChallenge, ScoreNetwork
+from .profiling import CompareProfiles, Profile
 from .reportproblem import ReportProblem
-from .scorenetwork import ScoreNetwork
-from .segment import Segment
+from .roads import ExtractRoads, MapRegion, Segment, Vectorize
 from .setupruntime import SetUpRuntime
-from .suggestlabels import SuggestLabels
-from .vectorize import Vectorize
+from .training import (
+    Evaluate,
+    ExportChips,
+    ExportModel,
+    FineTune,
+    MakeScene,
+    MergeModels,
+    Quantize,
+    SuggestLabels,
+)
 
 ALGORITHMS = (
     SetUpRuntime,

@@ -6,16 +6,11 @@ from pathlib import Path
 import pytest
 
 from scripts import headless
+from scripts.algorithm_examples import EXAMPLES
 
 from .conftest import write_image, write_layer
 
 FAR_LINE = "LINESTRING (490002 5819990, 490040 5819980)"
-ALGORITHMS = (
-    "setupruntime", "createlabellayers", "finetune", "evaluate", "suggestlabels", "exportmodel", "quantize",
-    "makescene", "segment", "vectorize", "extractroads", "cleannetwork", "scorenetwork", "exportnetwork",
-    "comparenetworks", "profile", "compareprofiles", "mergemodels", "mapregion", "exportchips", "reportproblem",
-    "makechallenge", "exportchanges",
-)  # fmt: skip
 
 
 def fail(algorithm, parameters, **variables):
@@ -36,7 +31,7 @@ def out(tmp_path):
 def test_without_a_runtime_all_is_listed_and_a_run_says_what_to_do(tmp_path, out):
     nowhere = {"XDG_DATA_HOME": str(tmp_path / "nowhere"), "ROADSEG_PYTHON": ""}
     listed = headless.qgis_process("list", **nowhere).stdout
-    assert all(f"roadseg:{name}" in listed for name in ALGORITHMS)
+    assert all(f"roadseg:{name}" in listed for name in EXAMPLES)
     assert "Threshold" in headless.qgis_process("help", "roadseg:segment", **nowhere).stdout
     image = write_image(tmp_path / "image.tif")
     said = fail("roadseg:vectorize", {"INPUT": image, "OUTPUT": str(out / "roads.gpkg")}, **nowhere)

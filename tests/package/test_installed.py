@@ -8,6 +8,7 @@ import pytest
 from osgeo import gdal, ogr, osr
 
 from scripts import headless, package
+from scripts.algorithm_examples import EXAMPLES
 
 from .conftest import ROOT
 
@@ -25,8 +26,7 @@ def test_the_plugin_manager_takes_it_for_a_plugin_that_fits_this_qgis(installed)
 
 
 def test_it_is_loaded_with_all_its_algorithms(loaded, installed):
-    files = [*(ROOT / "algorithms").glob("*.py"), *(ROOT / "resources" / "models").glob("*.model3")]
-    assert {algorithm.name() for algorithm in loaded.algorithms()} == {path.stem for path in files} - {"__init__"}
+    assert {algorithm.name() for algorithm in loaded.algorithms()} == set(EXAMPLES)
     assert not loaded.icon().isNull()
     ours = [module.__file__ for name, module in sys.modules.items() if name.split(".")[0] == "roadseg"]
     assert ours and all(file.startswith(str(installed)) for file in ours)

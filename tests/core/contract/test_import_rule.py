@@ -151,7 +151,7 @@ def test_the_plugins_packages_have_no_circle():
         ("qgis_roadseg/runtime/client.py", "def f():\n    from numpy import array", "numpy"),
         ("qgis_roadseg/runtime/client.py", "from ...training_core import jobs, models", "training_core.models"),
         ("qgis_roadseg/runtime/runtime.py", "def f():\n    from qgis.gui import QgsSpinBox", "qgis.gui"),
-        ("algorithms/segment.py", "from .finetune import FineTune", "algorithms.finetune"),
+        ("algorithms/roads.py", "from .training import FineTune", "algorithms.training"),
         ("training_core/jobs/option.py", "import click", "click"),
         ("training_core/events.py", "from .jobs import Job", "training_core.jobs.Job"),
         ("training_core/geodata/grid.py", "import qgis.core", "qgis.core"),

@@ -10,7 +10,7 @@ from roadseg.qgis_roadseg.layers import label_layers
 
 @pytest.fixture
 def wait_for(qgis_app):
-    def wait(is_so, seconds=20):
+    def wait(is_so, seconds=60):
         end = time.monotonic() + seconds
         while not is_so() and time.monotonic() < end:
             qgis_app.processEvents()

@@ -3,7 +3,6 @@
 import json
 import os
 import sys
-import time
 
 import pytest
 from qgis.core import (
@@ -19,7 +18,7 @@ from qgis.core import (
 )
 from qgis.gui import QgisInterface, QgsBrowserGuiModel, QgsLayerTreeView
 from qgis.PyQt.QtCore import QTimer
-from qgis.PyQt.QtWidgets import QApplication, QDialog, QDockWidget, QToolBar
+from qgis.PyQt.QtWidgets import QApplication, QDialog, QToolBar
 from roadseg.qgis_roadseg import settings
 from roadseg.qgis_roadseg.desktop import first_result
 from roadseg.qgis_roadseg.desktop.menu import ALGORITHMS, Menu
@@ -71,14 +70,6 @@ def browser(qgis_iface, monkeypatch):
     monkeypatch.setattr(qgis_iface, "layerTreeView", lambda: view)
 
 
-def wait_for(is_so, application, seconds=60):
-    end = time.monotonic() + seconds
-    while not is_so() and time.monotonic() < end:
-        application.processEvents()
-        time.sleep(0.01)
-    return is_so()
-
-
 def opened_by(act):
     """Return the title and the values of the algorithm's dialog that an act opens, which is closed again."""
     seen = []
@@ -112,6 +103,8 @@ def test_the_menu_and_the_toolbar_have_few_entries(window, menu):
     assert [action.text() for action in toolbar.actions()] == texts[:5]
     icons = {action.icon().pixmap(24, 24).toImage().cacheKey() for action in toolbar.actions()}
     assert len(icons) == len(ALGORITHMS) + 1 and not any(action.icon().isNull() for action in toolbar.actions())
+    entry(window, "review").trigger()
+    assert "No layer is selected" in messages(window)[0]
 
 
 def test_a_field_sheet_has_what_the_map_shows_and_prints(window, menu, image, tmp_path):
@@ -133,15 +126,6 @@ def test_a_field_sheet_has_what_the_map_shows_and_prints(window, menu, image, tm
     pdf = tmp_path / "sheet.pdf"
     QgsLayoutExporter(sheet).exportToPdf(str(pdf), QgsLayoutExporter.PdfExportSettings())
     assert pdf.read_bytes().startswith(b"%PDF")
-
-
-def test_the_review_is_of_the_layer_that_is_current(window, menu):
-    entry(window, "review").trigger()
-    assert "No layer is selected" in messages(window)[0]
-    window.setActiveLayer(memory_layer("LineString", "Changes", "LineString (0 0, 9 9)", "&field=change:string"))
-    entry(window, "review").trigger()
-    (dock,) = window.mainWindow().findChildren(QDockWidget)
-    assert dock.windowTitle() == "Review changes"
 
 
 def test_without_a_runtime_an_entry_says_so_and_leads_to_setting_it_up(window, menu, no_runtime):
@@ -202,11 +186,11 @@ def test_the_page_refuses_what_cannot_be_with_a_word():
     assert QgsSettings().value("roadseg/threads") is None
 
 
-def test_trying_it_opens_a_project_in_which_fine_tuning_can_run(window, menu, scene_runtime, tmp_path, qgis_app):
+def test_trying_it_opens_a_project_in_which_fine_tuning_can_run(window, menu, scene_runtime, tmp_path, wait_for):
     project = QgsProject.instance()
     entry(window, "try").trigger()
     assert "RoadSeg generates" in messages(window)[0]
-    assert wait_for(lambda: project.title() == "RoadSeg demo", qgis_app)
+    wait_for(lambda: project.title() == "RoadSeg demo")
     start = demo_project.starting_values(project, "finetune")
     ((title, values),) = opened_by(button(window).click)
     assert title == "Fine-tune a model"
@@ -233,14 +217,14 @@ def test_a_demo_that_is_there_is_opened_as_it_is(window, menu, scene_runtime, no
     assert QgsProject.instance().title() == "RoadSeg demo"
 
 
-def test_a_scene_that_fails_is_told(window, menu, play_runtime, qgis_app):
+def test_a_scene_that_fails_is_told(window, menu, play_runtime, wait_for):
     play_runtime('send("error", code="output", message="The disk is full.", remedy="Make room.")')
     entry(window, "try").trigger()
-    assert wait_for(lambda: "The disk is full. Make room." in messages(window)[0], qgis_app)
+    wait_for(lambda: "The disk is full. Make room." in messages(window)[0])
     assert QgsProject.instance().title() == ""
 
 
-def test_one_click_extracts_the_roads_in_view_with_the_starter(window, play_runtime, tmp_path, qgis_app):
+def test_one_click_extracts_the_roads_in_view_with_the_starter(window, play_runtime, tmp_path, wait_for):
     sent = tmp_path / "sent.json"
     play_runtime(f"""
 from osgeo import ogr
@@ -263,16 +247,16 @@ send("error", code="output", message="The disk is full.", remedy="")
     canvas.setExtent(QgsRectangle(500_100, 5_400_100, 500_200, 5_400_175))
     seen = canvas.extent()  # of the shape of the canvas
     button(window).click()
-    assert wait_for(sent.is_file, qgis_app)
+    wait_for(sent.is_file)
     raster, model, *extent = json.loads(sent.read_text())
     assert (raster, model) == (image, "starter")
     assert extent == pytest.approx([seen.xMinimum(), seen.xMaximum(), seen.yMinimum(), seen.yMaximum()])
     (dialog,) = [each for each in QApplication.topLevelWidgets() if hasattr(each, "runButton") and each.isVisible()]
-    assert wait_for(lambda: dialog.wasExecuted() or dialog.runButton().isEnabled(), qgis_app)
+    wait_for(lambda: dialog.wasExecuted() or dialog.runButton().isEnabled())
     dialog.close()
 
 
-def test_unloading_stops_a_scene_that_is_being_generated(window, tmp_path, play_runtime, qgis_app):
+def test_unloading_stops_a_scene_that_is_being_generated(window, tmp_path, play_runtime, wait_for):
     play_runtime(f"""
 with open({str(tmp_path / "id")!r}, "w") as file:
     file.write(f"{{os.getpid()}}.")
@@ -284,9 +268,9 @@ send("error", code="cancelled", message="", remedy="")
     entry(window, "try").trigger()
     entry(window, "try").trigger()  # which does not begin another
     process_id = tmp_path / "id"
-    assert wait_for(lambda: process_id.exists() and process_id.read_text().endswith("."), qgis_app)
+    wait_for(lambda: process_id.exists() and process_id.read_text().endswith("."))
     menu.remove()
     assert left_behind(window) == []
     assert wait_until_gone(int(process_id.read_text()[:-1]))
-    assert wait_for(lambda: QgsApplication.taskManager().countActiveTasks() == 0, qgis_app)
+    wait_for(lambda: QgsApplication.taskManager().countActiveTasks() == 0)
     assert not demo_project.is_made(tmp_path / "demo") and QgsProject.instance().title() == ""

@@ -106,18 +106,6 @@ def stop(session, wait_for):
     wait_for(lambda: session.panel.phase == IDLE)
 
 
-@pytest.fixture
-def missing(session, layers, window, wait_for):
-    """A session that goes on without the road that it has learned, which was not saved; the message offers it."""
-    learn(session, layers, wait_for)
-    stop(session, wait_for)
-    layers["roads"].rollBack()
-    session.panel.resume.click()
-    wait_for(lambda: messages(window) and "are missing from the layers" in messages(window)[0])
-    assert layers["roads"].featureCount() == 0
-    return session
-
-
 def overlay(live):
     return live.control._overlay.layer if live.control._overlay else None
 
@@ -234,33 +222,20 @@ def test_a_worker_that_is_killed_is_told_and_going_on_takes_up_where_it_was(sess
     assert [change["id"] for change in changes(session)] == ["1", "2"]  # the first road is known already
 
 
-def test_what_was_not_saved_can_be_put_back_into_its_layer(missing, layers, window, wait_for):
-    button(window).click()
-    wait_for(lambda: layers["roads"].featureCount() == 1)
-    wait_for(lambda: changes(missing)[-1]["geometry"] == LINE)
-
-
-def test_what_cannot_be_put_back_is_told(session, layers, window, wait_for):
+@pytest.mark.parametrize("is_locked", [False, True])
+def test_what_was_not_saved_can_be_put_back_into_its_layer(session, layers, window, wait_for, is_locked):
     learn(session, layers, wait_for)
     stop(session, wait_for)
     layers["roads"].rollBack()
-    layers["roads"].setReadOnly(True)
+    layers["roads"].setReadOnly(is_locked)
     session.panel.resume.click()
     wait_for(lambda: messages(window) and "are missing from the layers" in messages(window)[0])
     button(window).click()
-    assert "The layer roads cannot be edited" in messages(window)[0]
-
-
-def test_a_worker_that_fails_says_why_and_what_to_do(
-    live, layers, window, play_runtime, wait_for, monkeypatch, tmp_path
-):
-    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
-    play_runtime('send("error", code="output", message="The disk is full.", remedy="Make room.")')
-    live.panel.start.click()
-    wait_for(lambda: live.panel.phase == IDLE)
-    assert "The disk is full. Make room." in live.panel.state.text()
-    assert "The disk is full. Make room." in messages(window)[0]
-    assert log_file().read_text(encoding="utf-8").endswith("Error: The disk is full. Make room.\n")
+    if is_locked:
+        assert "The layer roads cannot be edited" in messages(window)[0]
+    else:
+        wait_for(lambda: changes(session)[-1]["geometry"] == LINE)
+        assert layers["roads"].featureCount() == 1
 
 
 def test_without_a_runtime_the_panel_says_so(live, layers, window, no_runtime):
@@ -336,44 +311,32 @@ def test_resuming_loads_the_layers_that_the_project_does_not_have(session, layer
     assert session.panel.choices.labels["roads"].currentLayer().name() == "roads"
 
 
-def test_keeping_the_model_asks_for_a_file_tells_of_it_and_offers_to_map(
+def test_keeping_the_model_asks_for_a_file_tells_of_it_and_offers_to_map_and_to_learn_more(
     session, window, wait_for, tmp_path, monkeypatch
 ):
-    chosen = str(tmp_path / "mine")
+    (tmp_path / "mine labels.gpkg").write_text("labels of an earlier session, which stay")
+    chosen, labels = str(tmp_path / "mine"), tmp_path / "mine labels 2.gpkg"
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (chosen, ""))
     opened = []
     monkeypatch.setattr(end, "open_dialog", lambda _, name, values: opened.append((name, values)))
     session.panel.keep.click()
     wait_for(lambda: messages(window))
     assert f"The model is in {chosen}.safetensors" in messages(window)[0]
+    assert f"Its training labels are in {labels}" in messages(window)[0]
     assert sent(session)[-1]["report"] == f"{chosen}.html" and opened == []
-    button(window).click()
-    ((name, values),) = opened
+    for each in buttons(window):
+        each.click()
+    (name, values), (training, learned) = opened
     assert name == "extractroads" and values["MODEL"] == f"{chosen}.safetensors"
     assert QgsProject.instance().mapLayer(values["INPUT"]).name() == "Bild"
 
-
-def test_a_fine_tune_is_offered_with_what_the_session_has_learned_from(
-    session, window, wait_for, tmp_path, monkeypatch
-):
-    (tmp_path / "mine labels.gpkg").write_text("labels of an earlier session, which stay")
-    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(tmp_path / "mine.safetensors"), ""))
-    opened = []
-    monkeypatch.setattr(end, "open_dialog", lambda _, name, values: opened.append((name, values)))
-    session.panel.keep.click()
-    labels = tmp_path / "mine labels 2.gpkg"
-    wait_for(lambda: messages(window) and f"Its training labels are in {labels}" in messages(window)[0])
-    fine_tune = next(each for each in buttons(window) if "Fine-tune" in each.text())
-    fine_tune.click()
-    ((name, values),) = opened
-    assert name == "finetune" and "NO_ROAD" not in values  # there is no such layer
-    assert (values["ROADS"], values["AOI"]) == (f"{labels}|layername=roads", f"{labels}|layername=aoi")
+    assert training == "finetune" and "NO_ROAD" not in learned  # there is no such layer
+    assert (learned["ROADS"], learned["AOI"]) == (f"{labels}|layername=roads", f"{labels}|layername=aoi")
     algorithm = QgsApplication.processingRegistry().createAlgorithmById("roadseg:finetune")
-    known = {parameter.name() for parameter in algorithm.parameterDefinitions()}
     context = QgsProcessingContext()
     context.setProject(QgsProject.instance())
-    is_right, why = algorithm.checkParameterValues({**values, "MODEL": str(tmp_path / "next.safetensors")}, context)
-    assert values.keys() <= known and is_right, why
+    learned["MODEL"] = str(tmp_path / "next.safetensors")
+    assert algorithm.checkParameterValues(learned, context) == (True, "")
 
 
 def test_starting_without_label_layers_makes_them(live, image, play_runtime, wait_for, tmp_path, monkeypatch):
@@ -408,7 +371,8 @@ def test_a_session_in_which_nothing_was_drawn_leaves_nothing(session, wait_for, 
     assert list((tmp_path / "live").iterdir()) == [] and not session.panel.can_resume
 
 
-def test_a_worker_that_falls_silent_is_told_and_then_ended(tmp_path, play_runtime, wait_for, qgis_app):
+def test_a_worker_that_falls_silent_is_told_and_logged_and_then_ended(tmp_path, play_runtime, wait_for, monkeypatch):
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     play_runtime("time.sleep(60)")
     job = jobs.from_options(jobs.Live, {"raster": "a.tif", "folder": str(tmp_path)})
     session = LiveClient(runtime.find(), job, tmp_path, {}, silence_s=2.5, notice_s=1)
@@ -419,6 +383,7 @@ def test_a_worker_that_falls_silent_is_told_and_then_ended(tmp_path, play_runtim
     assert "has not responded for 1 s: the machine may be overloaded" in notes[0]
     wait_for(lambda: ends)
     assert "has not responded for 2.5 s and was killed" in str(ends[0])
+    assert log_file().read_text(encoding="utf-8").endswith(f"Error: {ends[0]}\n")
     assert wait_until_gone(session.process_id) and not (tmp_path / "temporary").exists()
 
 

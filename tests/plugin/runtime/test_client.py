@@ -1,7 +1,6 @@
 import sys
 import tempfile
 import time
-from pathlib import Path
 
 import pytest
 from roadseg.qgis_roadseg.runtime import client
@@ -30,16 +29,18 @@ send("result", result={"engine": "native", "count": 3})
     assert ear.progress() == 50
 
 
-@pytest.mark.parametrize("name", ["mit Leerzeichen", "Läufer 字"])
-def test_any_path_will_do(play, ear, name, tmp_path, monkeypatch):
-    temporary = tmp_path / f"temporär {name}"
+def test_any_path_will_do_and_what_a_worker_leaves_of_temporary_files_goes_with_its_run(
+    play, ear, tmp_path, monkeypatch
+):
+    temporary = tmp_path / "temporär 字"
     temporary.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(temporary))
-    folder = play('send("result", result={"job": job(), "folder": os.getcwd(), "file": sys.argv[-1]})', folder=name)
+    told = '{"job": job(), "folder": os.getcwd(), "file": sys.argv[-1], "left": tempfile.mkdtemp()}'
+    folder = play(f'import tempfile; send("result", result={told}); os.kill(os.getpid(), 9)', folder="Läufer 字")
     result = run(folder, ear)
     assert result["job"]["options"]["raster"] == JOB.raster
     assert result["folder"] == str(folder)
-    assert result["file"].startswith(str(temporary))
+    assert result["file"].startswith(str(temporary)) and result["left"].startswith(str(temporary))
     assert list(temporary.iterdir()) == []
 
 
@@ -58,19 +59,6 @@ send("result", result={"names": sorted(os.environ), "user_site": site.ENABLE_USE
     assert not (folder / "training_core" / "__pycache__").exists()
 
 
-def test_what_a_worker_leaves_of_temporary_files_goes_with_its_run(play, ear):
-    folder = play("""
-import tempfile
-left = tempfile.mkdtemp()
-send("log", message=left)
-os.kill(os.getpid(), 9)
-""")
-    with pytest.raises(WorkerError):
-        run(folder, ear)
-    left = Path(ear.told[0])
-    assert left.parent.parent == Path(tempfile.gettempdir()) and not left.parent.exists()
-
-
 def test_foreign_lines_are_logged(play, ear):
     folder = play("""
 print("a library's print")
@@ -86,20 +74,12 @@ send("result", result={})
         assert told in ear.text
 
 
-def test_the_jobs_own_error_keeps_its_kind(play, ear):
-    folder = play("""
-send("error", code="imagery", message="x.tif cannot be read.", remedy="Copy it again.")
-sys.exit(1)
-""")
-    with pytest.raises(ImageryError, match=r"^x.tif cannot be read. Copy it again.$"):
-        run(folder, ear)
-
-
-def test_an_error_of_an_unknown_kind(play, ear):
-    folder = play('send("error", code="unexpected", message="Oh.", remedy=""); sys.exit(1)')
-    with pytest.raises(RoadSegError, match=r"^Oh.$") as caught:
-        run(folder, ear)
-    assert caught.value.code == "unexpected"
+def test_the_jobs_own_error_keeps_its_kind_known_or_not(play, ear):
+    error = 'send("error", code="{}", message="x.tif cannot be read.", remedy="Copy it again."); sys.exit(1)'
+    for code, kind in (("imagery", ImageryError), ("unheard-of", RoadSegError)):
+        with pytest.raises(kind, match=r"^x.tif cannot be read. Copy it again.$") as caught:
+            run(play(error.format(code), folder=code), ear)
+        assert (type(caught.value), caught.value.code) == (kind, code)
 
 
 @pytest.mark.parametrize(
@@ -126,21 +106,16 @@ def test_a_missing_module_is_an_incomplete_runtime(play, ear):
         run(play("import no_such_module"), ear)
 
 
-def test_a_worker_that_hangs_in_silence_is_ended(play, ear):
+def test_a_worker_that_hangs_is_told_and_ended_since_foreign_noise_is_no_sign_of_life(play, ear):
     folder = play("""
-child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
 send("log", message=f"{os.getpid()} {child.pid}")
-time.sleep(60)
+while True: print("noise", flush=True); time.sleep(0.05)
 """)
-    with pytest.raises(WorkerError, match=r"not responded for 0.5 s.*Run it again"):
-        run(folder, ear, silence_s=0.5)
+    with pytest.raises(WorkerError, match=r"not responded for 0.7 s.*Run it again"):
+        run(folder, ear, silence_s=0.7, notice_s=0.3)
     assert all(wait_until_gone(int(number)) for number in ear.told[0].split())
-
-
-def test_foreign_noise_is_no_sign_of_life(play, ear):
-    folder = play('send("heartbeat")\nwhile True: print("noise", flush=True); time.sleep(0.05)')
-    with pytest.raises(WorkerError, match="not responded"):
-        run(folder, ear, silence_s=0.7)
+    assert "has not responded for 0.3 s: the machine may be overloaded" in ear.text
 
 
 def test_a_slow_worker_with_heartbeats_lives(play, ear):
@@ -183,11 +158,6 @@ def test_a_suspended_worker_that_is_cancelled_can_still_tidy_up(play):
         run(play("seconds = 20\n" + SUSPENDED + tidies), ear, notice_s=0.3)
 
 
-def test_a_worker_that_is_silent_and_not_suspended_is_told_too(play, ear):
-    run(play('time.sleep(0.8); send("result", result={})'), ear, notice_s=0.3)
-    assert "has not responded for 0.3 s: the machine may be overloaded" in ear.told[0]
-
-
 def test_while_qgis_stands_still_a_silent_worker_is_not_counted_as_dead(play, monkeypatch):
     """As on a machine that was suspended: both stand still, and the worker may be the later to wake."""
 
@@ -221,16 +191,14 @@ def test_a_worker_that_ignores_cancel_is_ended_with_its_children(play):
     folder = play("""
 import signal
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
-child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
 send("log", message=f"{os.getpid()} {child.pid}")
 while True:
     send("heartbeat")
     time.sleep(0.05)
 """)
-    began = time.monotonic()
     with pytest.raises(Cancelled):
         run(folder, ear, grace_s=0.5)
-    assert 0.5 <= time.monotonic() - began < 20
     assert all(wait_until_gone(int(number)) for number in ear.told[0].split())
 
 
@@ -260,37 +228,28 @@ while True:
     {beat}
     time.sleep(0.05)
 """)
-    began = time.monotonic()
     with pytest.raises(Cancelled):
         run(folder, Ear(cancel_on="started"), KEEPING, **limits)
-    assert 0.7 <= time.monotonic() - began < 20
 
 
 def test_a_result_that_a_stopped_job_has_is_its_last_word(play):
-    folder = play(FINISHES + 'send("heartbeat")\ntime.sleep(60)')
-    began = time.monotonic()
+    folder = play(FINISHES + 'send("heartbeat")\ntime.sleep(600)')
     assert run(folder, Ear(cancel_on="started"), KEEPING, grace_s=0.5) == {"stopped": True}
-    assert time.monotonic() - began < 20
 
 
 def test_a_worker_that_does_not_end_after_its_result_is_ended(play, ear):
-    folder = play('send("result", result={"fine": True}); time.sleep(60)')
-    began = time.monotonic()
+    folder = play('send("result", result={"fine": True}); time.sleep(600)')
     assert run(folder, ear, grace_s=0.5) == {"fine": True}
-    assert time.monotonic() - began < 20
 
 
 def test_a_child_left_behind_is_gone(play, ear):
     folder = play("""
-child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
 send("result", result={"child": child.pid})
 sys.stdout.flush()
 os._exit(0)
 """)
-    began = time.monotonic()
-    child = run(folder, ear)["child"]
-    assert wait_until_gone(child)
-    assert time.monotonic() - began < 20
+    assert wait_until_gone(run(folder, ear)["child"])
 
 
 def test_closing_its_outputs_does_not_end_a_worker(play, ear, tmp_path):

@@ -1,4 +1,4 @@
-"""Processing algorithm *Profile this computer*: names of parameters and outputs of the job."""
+"""Algorithms of the group *Runtime* that run a job: names of parameters, outputs and styles."""
 
 from __future__ import annotations
 
@@ -24,3 +24,18 @@ class Profile(JobAlgorithm):
         "overhead_share": "Profiling overhead, as a fraction of the step",
     }
     words: ClassVar = {"engine": "Engine used", "precision": "Precision used"}
+
+
+class CompareProfiles(JobAlgorithm):
+    """Two profiles in; what became faster or slower out."""
+
+    job_type = jobs.CompareProfiles
+    group_id = "runtime"
+    keywords = "performance,speed,benchmark,regression,before,after,faster,slower,difference"
+    renamed: ClassVar = {"after": "INPUT"}
+    created = ("report",)
+    numbers: ClassVar = {
+        "step_before_s": "Time of a step before (s)",
+        "step_after_s": "Time of a step after (s)",
+        "ratio": "Ratio of the times, after to before",
+    }

@@ -1,0 +1,131 @@
+"""Algorithms of the group *Network*: names of parameters, outputs and styles."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from ..qgis_roadseg.toolbox.job_algorithm import JobAlgorithm
+from ..training_core import jobs
+
+
+class CleanNetwork(JobAlgorithm):
+    """Lines in; a topologically clean network, and its nodes on request, out."""
+
+    job_type = jobs.CleanNetwork
+    group_id = "network"
+    keywords = "topology,gap,snap,junction,dangle,network,graph,line,road"
+    renamed: ClassVar = {"lines": "INPUT", "lines_bridge_field": "BRIDGE_FIELD", "roads": "OUTPUT"}
+    whole = ("lines", "bridges")
+    numbers: ClassVar = {
+        "count": "Number of lines",
+        "length_m": "Total length (m)",
+        "components": "Number of connected components",
+    }
+
+
+class ScoreNetwork(JobAlgorithm):
+    """Proposed and true roads in; scores, a report, and matched, missed and false lines out."""
+
+    job_type = jobs.ScoreNetwork
+    group_id = "network"
+    keywords = "apls,topo,completeness,correctness,quality,accuracy,graph,compare,evaluate,line,road"
+    renamed: ClassVar = {"proposal": "INPUT", "errors": "OUTPUT"}
+    created = ("errors", "report")
+    numbers: ClassVar = {
+        "apls.score": "APLS by length",
+        "apls.truth_in_proposal.score": "APLS, truth onto proposal",
+        "apls.proposal_in_truth.score": "APLS, proposal onto truth",
+        "apls_time.score": "APLS by travel time",
+        "topo.precision": "TOPO precision",
+        "topo.recall": "TOPO recall",
+        "topo.f1": "TOPO F1",
+        "lines.completeness": "Completeness",
+        "lines.correctness": "Correctness",
+        "lines.quality": "Quality",
+        "relaxed.precision": "Relaxed precision",
+        "relaxed.recall": "Relaxed recall",
+        "relaxed.f1": "Relaxed F1",
+    }
+    styles: ClassVar = {"errors": "errors"}
+
+
+class ExportNetwork(JobAlgorithm):
+    """Lines in; a graph for NetworkX and OSMnx out, as GraphML and on request as GeoPackage or for OpenStreetMap."""
+
+    job_type = jobs.ExportNetwork
+    group_id = "network"
+    keywords = "openstreetmap,josm,osrm,valhalla,osmnx,networkx,graphml,routing,shortest path,graph,network,line,road"
+    renamed: ClassVar = {
+        "lines": "INPUT",
+        "lines_bridge_field": "BRIDGE_FIELD",
+        "lines_oneway_field": "ONEWAY_FIELD",
+        "lines_class_field": "CLASS_FIELD",
+        "lines_speed_field": "SPEED_FIELD",
+    }
+    whole = ("lines",)
+    created = ("graphml",)
+    numbers: ClassVar = {
+        "nodes": "Number of nodes",
+        "edges": "Number of directed edges",
+        "length_m": "Total length (m)",
+        "components": "Number of connected components",
+    }
+
+
+class CompareNetworks(JobAlgorithm):
+    """Roads before and after, and places, in; changes, accessibility of the places, and a report out."""
+
+    job_type = jobs.CompareNetworks
+    group_id = "network"
+    keywords = "change,damage,disaster,before,after,lost,detour,route,access,isolated,graph,line,road"
+    renamed: ClassVar = {"after": "INPUT", "changes": "OUTPUT"}
+    created = ("changes", "report")
+    whole = ("before", "after", "places")
+    numbers: ClassVar = {
+        "intact.length_m": "Intact length (m)",
+        "intact.share": "Intact fraction of the roads before",
+        "displaced.length_m": "Displaced length (m)",
+        "displaced.share": "Displaced fraction of the roads before",
+        "lost.length_m": "Lost length (m)",
+        "lost.share": "Lost fraction of the roads before",
+        "new.length_m": "New length (m)",
+        "new.share": "New fraction of the roads after",
+        "shift.east_m": "Eastward offset of the roads after (m)",
+        "shift.north_m": "Northward offset of the roads after (m)",
+        "routes.cut_off": "Places cut off",
+        "routes.interrupted": "Places with a route interrupted only by short gaps",
+        "routes.longer": "Places with a longer route",
+        "routes.reachable": "Places with an unchanged route",
+    }
+    styles: ClassVar = {"changes": "changes", "reached": "reached"}
+
+
+class MakeChallenge(JobAlgorithm):
+    """Changes or likely breaks in; a file of tasks out."""
+
+    job_type = jobs.MakeChallenge
+    group_id = "network"
+    keywords = "maproulette,openstreetmap,osm,task,challenge,mapper,check,change,break,geojson,road"
+    renamed: ClassVar = {"layer": "INPUT", "challenge": "OUTPUT"}
+    whole = ("layer",)
+    numbers: ClassVar = {
+        "tasks": "Number of tasks",
+        "kept": "Tasks that keep an earlier id",
+        "too_short": "Stretches left out as too short",
+    }
+
+
+class ExportChanges(JobAlgorithm):
+    """A layer of changes and the extract that they were found with in; a change file out."""
+
+    job_type = jobs.ExportChanges
+    group_id = "network"
+    keywords = "openstreetmap,osm,osc,osmchange,josm,conflation,new,missing,accepted,review,upload,line,road"
+    renamed: ClassVar = {"changes": "INPUT", "osc": "OUTPUT"}
+    whole = ("changes",)
+    numbers: ClassVar = {
+        "roads": "New roads",
+        "joined": "Places where new roads join ways of the extract",
+        "modified": "Ways with a new node",
+        "length_m": "Length of the new roads (m)",
+    }
