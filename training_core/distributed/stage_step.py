@@ -21,9 +21,8 @@ import torch
 from torch import Tensor, nn
 
 from ..jobs import StepOptions
-from ..learning.averages import RunningStatistics
 from ..learning.losses import training_loss
-from ..learning.step import STATE, Step, Stopwatch, gradient_norms, labeled_fractions
+from ..learning.step import STATE, RunningStatistics, Step, Stopwatch, gradient_norms, labeled_fractions
 from ..learning.validation import Block, Validation
 from ..models.architectures import freeze_stages
 from ..models.engines import NativeEngine

@@ -1,6 +1,6 @@
 """The way to train in the stages of pipelines.
 
-Scope: see `learning.way`.
+Scope: see `learning.setup.Way`.
 """
 
 from __future__ import annotations
@@ -14,11 +14,10 @@ from ..jobs import FineTune
 from ..labels.labeled_images import LabeledImage
 from ..labels.training_images import TrainingImages
 from ..learning.plan import MemoryPlan, Room
-from ..learning.setup import chip_side_px
+from ..learning.setup import ChipWay, chip_side_px
 from ..learning.share import Share
 from ..learning.step import MakeStep
 from ..learning.training_loop import Batches
-from ..learning.way import ChipWay
 from ..models.architectures import Architecture
 from ..models.engines import NativeEngine
 from .data_parallel import PipelineParallel

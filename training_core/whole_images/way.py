@@ -1,6 +1,6 @@
 """The way to train on whole images.
 
-Scope: the door to this package; see `learning.way`.
+Scope: the door to this package; see `learning.setup.Way`.
 """
 
 from __future__ import annotations
