@@ -105,8 +105,7 @@ def measure(configuration: Configuration) -> dict[str, float]:
     import numpy as np
 
     from training_core.jobs import FineTune
-    from training_core.learning.measuring import measure_footprint
-    from training_core.learning.plan import BATCHES_OF_CHIPS
+    from training_core.learning.plan import BATCHES_OF_CHIPS, measure_footprint
     from training_core.learning.trainer import Trainer
     from training_core.models.architectures import Architecture, build_network
     from training_core.models.engines import make_engine

@@ -63,7 +63,7 @@ def enough_memory(monkeypatch):
     """Let every training fit into memory, without the seconds that measuring its needs takes."""
     import numpy as np
 
-    from training_core.learning import measuring, plan
+    from training_core.learning import plan
 
     nothing = plan.Footprint(0, 0, 0, np.zeros(1), np.zeros(1), 0)
-    monkeypatch.setattr(measuring, "measure_footprint", lambda *_: nothing)
+    monkeypatch.setattr(plan, "measure_footprint", lambda *_: nothing)

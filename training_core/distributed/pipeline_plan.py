@@ -27,11 +27,10 @@ from ..labels.labeled_images import LabeledImage
 from ..labels.training_images import TrainingImages
 from ..learning.optimizers import MOMENTS
 from ..learning.plan import TRIED_RECOMPUTING, MemoryPlan, Room
-from ..learning.setup import chip_side_px
+from ..learning.setup import ChipWay, chip_side_px
 from ..learning.share import Share
 from ..learning.step import MakeStep
 from ..learning.training_loop import Batches
-from ..learning.way import ChipWay
 from ..models.architectures import Architecture, build_network, freeze_stages, set_training_mode
 from ..models.engines import NativeEngine
 from ..models.parts import Part, parts_of

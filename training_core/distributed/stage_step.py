@@ -23,9 +23,8 @@ from torch.distributed.pipelining import PipelineStage, Schedule1F1B
 
 from ..errors import LostRankError
 from ..jobs import StepOptions
-from ..learning.averages import RunningStatistics
 from ..learning.losses import training_loss
-from ..learning.step import STATE, Step, Stopwatch, gradient_norms, labeled_fractions
+from ..learning.step import STATE, RunningStatistics, Step, Stopwatch, gradient_norms, labeled_fractions
 from ..learning.validation import Block, Validation
 from ..models.architectures import freeze_stages
 from ..models.engines import NativeEngine

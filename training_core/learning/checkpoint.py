@@ -3,7 +3,7 @@
 It holds the tensors that a step changes, the best weights so far, and the history as JSON in its header. It is
 untrusted input: nothing in it is executed.
 
-Scope: the file, and when to write it. Independent of how a training resumes.
+Scope: the file, and when to write it. `write_state`, `read_state` and `BackgroundWriter` serve any checkpoint.
 """
 
 from __future__ import annotations
@@ -11,8 +11,10 @@ from __future__ import annotations
 import copy
 import hashlib
 import json
+import math
 import os
 import time
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -33,7 +35,7 @@ from ..models.model_file import read_safetensors
 from ..segmentation.pixel_metrics import Confusion
 from ..system.outputs import remove_leftovers, replaced
 from .history import History, Trained, best_at_threshold, history_from_document
-from .trainer import Trainer
+from .trainer import Trainer, under
 from .training_loop import Batches, Training
 
 FORMAT = "roadseg-checkpoint-1"
@@ -43,7 +45,8 @@ INTERVAL_S = 60.0
 _BEST, _STATE = "best.", "state."
 # That of a training of many days, with its history, has less than a megabyte.
 _MAX_HEADER_BYTES = 20_000_000
-_SIGNS_OF_DAMAGE = (
+# What reading a damaged or forged file raises.
+DAMAGE = (
     SafetensorError, OSError, ValueError, KeyError, TypeError, AttributeError, RuntimeError, OverflowError,
 )  # fmt: skip
 # Options that may differ between a run and the one that resumes it.
@@ -88,11 +91,70 @@ def identify(recipe: RecipeOptions, images: TrainingImages) -> dict[str, Any]:
     return {**{name: getattr(recipe, name) for name in names}, "images": digest.hexdigest()}
 
 
-def write_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
-    """Write a checkpoint atomically: the former one stays until the new one is complete.
+def write_state(path: Path, tensors: dict[str, torch.Tensor], document: dict[str, Any]) -> None:
+    """Write tensors, (...) of any dtype, with a document in the header; the former file stays until all is written.
 
     Raises OSError if the disk is full, or the folder cannot be written to.
     """
+    try:
+        with replaced(path) as temporary:  # next to which safetensors makes another, which a killed run leaves
+            save_file({name: tensor.contiguous() for name, tensor in tensors.items()}, temporary,
+                      metadata={_HEADER_KEY: json.dumps(document)})  # fmt: skip
+    except SafetensorError as error:  # its name for errors of the system
+        raise OSError(str(error)) from error
+
+
+def read_state(path: Path, file_format: str, max_bytes: float = math.inf) -> tuple[dict[str, torch.Tensor], Any]:
+    """Return the tensors, (...) of any dtype, and the document in an untrusted file of a format.
+
+    Raises one of `DAMAGE` if it is missing, damaged, too large, of another format, or holds NaN.
+    """
+    if not path.is_file() or path.stat().st_size > max_bytes:  # reading a pipe might never end
+        limit = f" of at most {max_bytes / 2**20:.0f} MiB" if max_bytes < math.inf else ""
+        raise ValueError(f"it is not a file{limit}")
+    with path.open("rb") as file:
+        if int.from_bytes(file.read(8), "little") > _MAX_HEADER_BYTES:
+            raise ValueError("the header is too long")
+    tensors, metadata = read_safetensors(path)
+    document = parse(metadata[_HEADER_KEY])
+    if document["format"] != file_format:
+        raise ValueError("it is of an unknown format")
+    for name, tensor in tensors.items():
+        if tensor.is_floating_point() and not bool(torch.isfinite(tensor).all()):
+            raise ValueError(f"it holds values that are not numbers, in {shown(name)}")
+    return tensors, document
+
+
+class BackgroundWriter:
+    """Writes the versions of a file in a background thread, one after the other."""
+
+    def __init__(self) -> None:
+        self._thread, self._written_s = ThreadPoolExecutor(1), time.monotonic()
+        self._writing: Optional[Future[None]] = None
+
+    def is_due(self, interval_s: float) -> bool:
+        """Whether the last version is complete, and an interval old."""
+        is_busy = self._writing is not None and not self._writing.done()
+        return time.monotonic() - self._written_s >= interval_s and not is_busy
+
+    def write(self, function: Callable[..., None], *arguments: Any) -> None:
+        """Have a function write the next version."""
+        self._writing, self._written_s = self._thread.submit(function, *arguments), time.monotonic()
+
+    def take_error(self, wait: bool = True) -> Optional[BaseException]:
+        """Return once, and after it is complete, why the last version could not be written; None if it could."""
+        if self._writing is None or not (wait or self._writing.done()):
+            return None
+        error, self._writing = self._writing.exception(), None
+        return error
+
+    def close(self) -> None:
+        """Wait until the last version is complete; no other can be written."""
+        self._thread.shutdown()
+
+
+def write_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
+    """Write a checkpoint; see `write_state`."""
     best = checkpoint.best
     document = {
         "format": FORMAT,
@@ -104,12 +166,7 @@ def write_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
     }
     tensors = {f"{_STATE}{name}": tensor for name, tensor in checkpoint.state.items()}
     tensors |= {f"{_BEST}{name}": tensor for name, tensor in (best.weights if best else {}).items()}
-    try:
-        with replaced(path) as temporary:  # next to which safetensors makes another, which a killed run leaves
-            save_file({name: tensor.contiguous() for name, tensor in tensors.items()}, temporary,
-                      metadata={_HEADER_KEY: json.dumps(document)})  # fmt: skip
-    except SafetensorError as error:  # its name for errors of the system
-        raise OSError(str(error)) from error
+    write_state(path, tensors, document)
 
 
 def read_checkpoint(path: Path) -> Checkpoint:
@@ -120,33 +177,22 @@ def read_checkpoint(path: Path) -> Checkpoint:
     if not path.exists():
         raise JobError(f"There is no checkpoint {path} to resume from.", "Run it without resume.")
     try:
-        _check_header_length(path)
-        tensors, metadata = read_safetensors(path)
-        document = parse(metadata[_HEADER_KEY])
-        if document["format"] != FORMAT:
-            raise ValueError("unknown format")
+        tensors, document = read_state(path, FORMAT)
         engine = training_engine(**document["engine"])
         if engine.precision not in (BF16, FP32) or type(engine.reason) is not str:
             raise ValueError("unknown engine")
-        history = history_from_document(document["history"])
-        if type(document["has_extension"]) is not bool or bool(document["best"]) != bool(history.validations):
+        history, counts = history_from_document(document["history"]), document["best"]
+        if type(document["has_extension"]) is not bool or bool(counts) != bool(history.validations):
             raise ValueError("parts that do not belong together")
-        for name, tensor in tensors.items():
-            if tensor.is_floating_point() and not bool(torch.isfinite(tensor).all()):
-                raise JobError(
-                    f"The checkpoint {path} holds values that are not numbers, in {shown(name)}.",
-                    "Run it without resume.",
-                )
-        best = {name[len(_BEST) :]: tensor for name, tensor in tensors.items() if name.startswith(_BEST)}
         return Checkpoint(
             identity=dict(document["identity"]),
             engine=engine,
             has_extension=document["has_extension"],
             history=history,
-            state={name[len(_STATE) :]: tensor for name, tensor in tensors.items() if name.startswith(_STATE)},
-            best=best_at_threshold(best, Confusion.from_counts(document["best"])) if document["best"] else None,
+            state=under(_STATE, tensors),
+            best=best_at_threshold(under(_BEST, tensors), Confusion.from_counts(counts)) if counts else None,
         )
-    except _SIGNS_OF_DAMAGE as error:
+    except DAMAGE as error:
         raise JobError(f"The checkpoint {path} is damaged.", "Run it without resume.") from error
 
 
@@ -165,15 +211,6 @@ def read_former(path: Path, resume: bool, identity: dict[str, Any], reporter: Re
     if os.path.exists(path):  # no error either if its name is too long
         reporter.warning(f"The checkpoint {path} of an interrupted run is replaced, since resume is off.")
     return None
-
-
-def _check_header_length(path: Path) -> None:
-    """Raise ValueError unless a checkpoint is a regular file with a header of plausible length."""
-    if not path.is_file():  # reading a pipe might never end
-        raise ValueError("no file")
-    with path.open("rb") as file:
-        if int.from_bytes(file.read(8), "little") > _MAX_HEADER_BYTES:
-            raise ValueError("the header is too long")
 
 
 def check_identity(checkpoint: Checkpoint, identity: dict[str, Any], path: Path) -> None:
@@ -213,18 +250,15 @@ class CheckpointWriter:
     """
 
     def __init__(self, path: Path, identity: dict[str, Any], engine: NativeEngine, reporter: Reporter) -> None:
-        self._path, self._reporter = path, reporter
-        self._identity, self._engine = identity, engine
-        self._written_s = time.monotonic()
-        self._thread = ThreadPoolExecutor(1)
-        self._writing: Optional[Future[None]] = None
+        self._path, self._identity, self._engine, self._reporter = path, identity, engine, reporter
+        self._writer = BackgroundWriter()
 
     def __enter__(self) -> "CheckpointWriter":
         remove_leftovers(self._path.parent)
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._thread.shutdown()
+        self._writer.close()
         self._warn_of_failure()
 
     def run(self, training: Training, batches: Batches, keep_best: bool) -> bool:
@@ -235,16 +269,16 @@ class CheckpointWriter:
         checkpoint.
         """
         try:
-            training.run(batches, self.keep)
+            training.run(batches, self._keep)
             return False
         except WorkerError:
             if training.history.step and training.trainer.is_whole:
-                self.write(training)
+                self._write(training)
             raise
         except Cancelled:
             if not training.history.step:
                 raise
-            self.write(training)
+            self._write(training)
             if not keep_best:
                 raise Cancelled(
                     "Stopped. No model was written. The same job with resume continues from here."
@@ -254,25 +288,19 @@ class CheckpointWriter:
         training.history.notes.append(f"Stopped at step {training.history.step}. This is the best model so far.")
         return True
 
-    def keep(self, training: Training) -> None:
-        """Write a checkpoint if the last one is old enough and complete."""
-        is_busy = self._writing is not None and not self._writing.done()
-        if time.monotonic() - self._written_s >= INTERVAL_S and not is_busy:
-            self.write(training)
+    def _keep(self, training: Training) -> None:
+        if self._writer.is_due(INTERVAL_S):
+            self._write(training)
 
-    def write(self, training: Training) -> None:
-        """Write a checkpoint; this copies the training's state and returns."""
+    def _write(self, training: Training) -> None:
         self._warn_of_failure()
         history = copy.deepcopy(training.history)  # which changes while the thread writes
         checkpoint = Checkpoint(
             self._identity, self._engine, ipex_is_loaded(), history, training.trainer.state_dict(), training.best_so_far
         )
-        self._writing = self._thread.submit(write_checkpoint, self._path, checkpoint)
-        self._written_s = time.monotonic()
+        self._writer.write(write_checkpoint, self._path, checkpoint)
         training.trainer.stopwatch.record("checkpoint")
 
     def _warn_of_failure(self) -> None:
-        error = self._writing.exception() if self._writing is not None else None
-        self._writing = None
-        if error is not None:
+        if error := self._writer.take_error():
             self._reporter.warning(f"No checkpoint could be written to {self._path} ({error}); the training continues.")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -15,11 +16,13 @@ from ..events import Reporter
 from ..geodata.sources import source_name
 from ..jobs import FineTune
 from ..jobs.recipe import MUCH_LABELED_PX
+from ..models.engines import NativeEngine
 from ..models.model_card import ModelCard
 from ..segmentation.inference import Predictor
 from ..segmentation.measured import AGREEMENT, middles, sufficient_halo_px
 from ..system import processor
 from ..system.machine import versions
+from .history import History
 from .setup import Setup, predictor_of
 from .training_loop import Training
 from .validation import Validation
@@ -55,7 +58,6 @@ def interpolate(setup: Setup, training: Training, reporter: Reporter) -> None:
 
 
 def _keeps_base(setup: Setup) -> bool:
-    """Whether the model is to keep some of what its base model knows."""
     is_asked = setup.job.interpolation != "no" and setup.training_images.labeled_px < MUCH_LABELED_PX
     return bool(setup.start.base_weights) and is_asked
 
@@ -77,36 +79,45 @@ def describe(
     setup: Setup, training: Training, predictor: Predictor, validation: Validation, reporter: Reporter
 ) -> ModelCard:
     """Return the model's card, with its class accuracy and the halo that its tiles need."""
-    job, images, engine, history = setup.job, setup.images, setup.plan.engine, training.history
+    job, images, start, history = setup.job, setup.images, setup.start, training.history
     accuracy = _class_accuracy(validation, reporter)
     halo_px = _measured_halo_px(setup, training, predictor, validation, reporter)
     return ModelCard(
-        architecture=setup.start.architecture,
+        architecture=start.architecture,
         bands=images[0].bands,
         resolution_m=images[0].grid.resolution_m,
         threshold=training.best.threshold,
         # The threshold of the drawn ground is too high elsewhere, as that of the starter is.
-        threshold_by_image=setup.start.threshold_by_image and _keeps_base(setup),
+        threshold_by_image=start.threshold_by_image and _keeps_base(setup),
         chip_px=setup.chip_px,
         training={
             "images": [source_name(path) for path in setup.training_images.paths],
             "labeled_px": setup.training_images.labeled_px,
-            "minutes": round(history.elapsed_s / 60, 2),
-            "steps": history.step,
             **{name: getattr(job, name) for name in _STORED},
-            "base_model": Path(job.base_model).name,
-            "base_sha256": setup.start.base_sha256,
-            **({"attribution": setup.start.attribution} if setup.start.attribution else {}),
-            "engine": engine.name,
-            "precision": engine.precision,
-            "processor": processor.name(),
+            **facts_of_training(history, setup.plan.engine, job.base_model, start.base_sha256, start.attribution),
             "notes": history.notes,
         },
         metrics={**dataclasses.asdict(training.best.scores), **accuracy},
         versions=versions(),
         halo_px=halo_px,
-        classes=setup.start.classes,
+        classes=start.classes,
     )
+
+
+def facts_of_training(
+    history: History, engine: NativeEngine, base_model: str, base_sha256: str, attribution: dict[str, str]
+) -> dict[str, Any]:
+    """Return what the card of a model says of any training; `base_model` is the path or name of the base model."""
+    return {
+        "minutes": round(history.elapsed_s / 60, 2),
+        "steps": history.step,
+        "base_model": Path(base_model).name,
+        "base_sha256": base_sha256,
+        **({"attribution": attribution} if attribution else {}),
+        "engine": engine.name,
+        "precision": engine.precision,
+        "processor": processor.name(),
+    }
 
 
 def _measured_halo_px(

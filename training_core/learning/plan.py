@@ -1,25 +1,40 @@
 """What fits into memory and what pays in a training: decided from sizes and measured rates.
 
+Real trainers are measured. For the memory, a few steps on small chips record the bytes of all live tensors after each
+operation. The operations are the same for any chip size, so the record at two sizes extrapolates linearly to any other.
 The figures behind each rule are in benchmarks/README.md.
 
-Scope: the decisions, which print themselves. The measurements are in `measuring`.
+Scope: engine, memory, and the options of the recipe that depend on the throughput. The decisions print themselves.
 """
 
 from __future__ import annotations
 
+import dataclasses
+import functools
+import gc
 import math
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Optional
 
 import numpy as np
+import psutil
+import torch
+from torch._subclasses.fake_tensor import FakeTensorMode
 
 from ..errors import ResourceError
+from ..events import Reporter
 from ..geodata.tiling import STRIDE_PX
 from ..jobs import FineTune, StepOptions
 from ..jobs.recipe import BY_PACE, CAREFUL_RATE, MUCH_LABELED_PX, SMALL_CHIP_PX, USUAL_CHIP_PX
-from ..models.engines import NativeEngine, training_engine
-from ..system.tensor_memory import GAPS
+from ..models.architectures import Architecture, build_network, weights_without_memory
+from ..models.engines import IPEX, TRAINING, NativeEngine, choose_engine, training_engine
+from ..models.recompute import mix_in_recomputing, recompute_activations
+from ..system import environment
+from ..system.memory import available_bytes, give_free_blocks_back
+from ..system.tensor_memory import GAPS, Ledger
+from .trainer import Trainer
 
 MIN_CHIP_PX = 64
 # Batches of chips in memory: the one in use, three that wait, and one that is being drawn.
@@ -31,7 +46,19 @@ LIBRARY_BYTES = 115_000_000
 MAX_BYTES_PER_PX, MAX_COPIES = 7000, 20
 # By the option `recompute`: with and without recomputed activations, in the order in which they are tried.
 TRIED_RECOMPUTING = {"auto": (False, True), "no": (False,), "yes": (True,)}
+SMALL_CHIPS_PX = (64, 128)
+# Copies of the weights that the extension makes outside of any recorded operation.
+EXTENSION_COPIES = 3
+# Copies of the weights that the exchange of gradients between processes takes.
+EXCHANGE_COPIES = 3
+# Fraction of the free memory that a training may take; the rest is for the system, and for errors of the estimate.
+SHARE_OF_FREE = 0.9
 
+# A trial of the engines takes some ten steps; where fewer than these are given, they are better spent on training.
+MIN_STEPS_WITH_TRIAL = 200
+# Fraction of the time budget that the engines' trial may take. The first step waits for it, and it seldom gains more
+# than it takes.
+TRIAL_FRACTION = 0.01
 # Fraction of the time budget that is left for training steps; validation takes the rest.
 STEPS_FRACTION = 0.9
 # With fewer steps than this, from a base model and from random weights, small chips teach more: more steps count for
@@ -105,30 +132,53 @@ class MemoryPlan:
         return self.words
 
 
-def plan_memory(
+def room_for(architecture: Architecture, processes: int = 1, ranks: int = 1) -> Room:
+    """Return the memory of a training by `ranks`, of which as many as `processes` share this machine."""
+    weights_bytes = sum(tensor.nbytes for tensor in weights_without_memory(architecture).values())
+    return Room(
+        limit_bytes=max_bytes(processes),
+        used_bytes=psutil.Process().memory_info().rss,
+        weights_bytes=weights_bytes,
+        exchange_bytes=EXCHANGE_COPIES * weights_bytes * (ranks > 1),
+        processes=processes,
+        ranks=ranks,
+    )
+
+
+def max_bytes(processes: int = 1) -> int:
+    """Return the largest size that this process may reach if a number of them share the machine."""
+    available = psutil.Process().memory_info().rss + int(SHARE_OF_FREE * available_bytes() / processes)
+    limit = environment.memory_bytes()
+    return available if limit is None else min(available, limit // processes)
+
+
+def fit_into_memory(
+    architecture: Architecture,
+    engine: NativeEngine,
     recipe: StepOptions,
     chip_px: int,
-    bands: int,
-    can_recompute: bool,
-    room: Room,
-    measure: Callable[[bool], Footprint],
+    room: Optional[Room] = None,
 ) -> MemoryPlan:
     """Decide whether to recompute activations, so that a training on chips fits into memory.
 
-    `recipe.recompute` may force the choice. `measure` returns the footprint with recomputed activations, or without.
-    It is not called where a bound suffices, which holds for networks that can recompute.
+    `recipe.recompute` may force the choice. Nothing is measured where a bound suffices, which holds for networks that
+    can recompute.
 
-    Raises ResourceError if there is too little memory; the remedy names settings that fit.
+    Raises JobError if activations of this network cannot be recomputed, but are to be. Raises ResourceError if there is
+    too little memory; the remedy names settings that fit.
     """
+    room = room or room_for(architecture)
+    if recipe.recompute == "yes":
+        architecture.require_unet("Recomputed activations (recompute)")
     each = f" for each of {room.processes} processes" if room.processes > 1 else ""
-    bound_bytes, limit_bytes = _bound_bytes(recipe, chip_px, bands, room), room.limit_bytes
-    if can_recompute and bound_bytes <= limit_bytes:
+    bound_bytes, limit_bytes = _bound_bytes(recipe, chip_px, architecture.in_channels, room), room.limit_bytes
+    if architecture.is_unet and bound_bytes <= limit_bytes:
         need = f"{bound_bytes / 1e9:.1f} GB of memory{each}"
         words = f"Training needs less than {need}, and {limit_bytes / 1e9:.1f} GB are available."
         return MemoryPlan(recipe.recompute == "yes", 0, words)
     limit_bytes -= room.exchange_bytes
-    for is_recomputing in TRIED_RECOMPUTING[recipe.recompute] if can_recompute else (False,):
-        footprint = measure(is_recomputing)
+    for is_recomputing in TRIED_RECOMPUTING[recipe.recompute] if architecture.is_unet else (False,):
+        footprint = measure_footprint(architecture, engine, recipe, is_recomputing)
         peak_bytes = footprint.peak_bytes(recipe.batch_size, chip_px, recipe.accumulation)
         need = f"{peak_bytes / 1e9:.1f} GB of memory{each}{', recomputing activations' * is_recomputing}"
         if peak_bytes <= limit_bytes:
@@ -143,14 +193,12 @@ def plan_memory(
 
 
 def _bound_bytes(recipe: StepOptions, chip_px: int, bands: int, room: Room) -> int:
-    """Return an upper bound of the peak memory of the process, without a measurement."""
     pixels = recipe.batch_size * chip_px**2
     chips = BATCHES_OF_CHIPS * (4 * bands + 1) * pixels * recipe.accumulation
     return room.used_bytes + LIBRARY_BYTES + MAX_COPIES * room.weights_bytes + MAX_BYTES_PER_PX * pixels + chips
 
 
 def _what_would_fit(footprint: Footprint, recipe: StepOptions, chip_px: int, limit_bytes: int) -> str:
-    """Return a remedy: the largest chips for this batch, the largest batch for these chips."""
     batch_size, chips = recipe.batch_size, recipe.batch_size * recipe.accumulation
     accumulations = {size: math.ceil(chips / size) for size in range(1, batch_size)}
     ways = [
@@ -170,6 +218,67 @@ def _what_would_fit(footprint: Footprint, recipe: StepOptions, chip_px: int, lim
         if ways
         else ("Close other programs, allow more memory in RoadSeg's settings, or use a machine with more.")
     )
+
+
+def measure_footprint(
+    architecture: Architecture, engine: NativeEngine, recipe: StepOptions, is_recomputing: bool
+) -> Footprint:
+    """Measure three training steps on small chips with random weights; budget, chips and batches do not matter."""
+    options = {each.name: getattr(recipe, each.name) for each in dataclasses.fields(StepOptions)}
+    options["chip_px"] = StepOptions().chip_px
+    # A second batch finds the gradients of the first; further ones are like it.
+    options |= {"batch_size": 1, "accumulation": min(recipe.accumulation, 2)}
+    step = _measure_step(architecture, engine, StepOptions(**options), is_recomputing)
+    return dataclasses.replace(step, process_bytes=psutil.Process().memory_info().rss)
+
+
+@functools.lru_cache
+def _measure_step(
+    architecture: Architecture, engine: NativeEngine, recipe: StepOptions, is_recomputing: bool
+) -> Footprint:
+    """Measure three training steps; see `measure_footprint`. All but `process_bytes` is the same in every process."""
+    with torch.random.fork_rng(devices=[]), Ledger() as ledger:
+        model = build_network(architecture)
+        if is_recomputing:  # without `recompute_activations`, which would slow this process down from here on
+            mix_in_recomputing(model)
+        trainer = Trainer(model, engine, recipe)
+        _step(trainer, recipe.accumulation, architecture.in_channels, SMALL_CHIPS_PX[0])  # makes the optimizer's state
+        alive = []
+        for size_px in SMALL_CHIPS_PX:
+            began = len(ledger.alive)
+            _step(trainer, recipe.accumulation, architecture.in_channels, size_px)
+            alive.append(np.array(ledger.alive[began:], dtype=float))
+    # A line through the bytes at both sizes, for each operation.
+    pixels = [size_px**2 for size_px in SMALL_CHIPS_PX]
+    slope = (alive[1] - alive[0]) / (pixels[1] - pixels[0])
+    weights_bytes = sum(tensor.nbytes for tensor in model.state_dict().values())
+    measured = Footprint(
+        process_bytes=0,
+        library_bytes=LIBRARY_BYTES + (EXTENSION_COPIES * weights_bytes if engine.name == IPEX else 0),
+        kept_bytes=_kept_bytes(trainer),
+        fixed_bytes=alive[0] - slope * pixels[0],
+        bytes_per_px=slope,
+        chip_bytes_per_px=BATCHES_OF_CHIPS * (4 * architecture.in_channels + 1),
+    )
+    del model, trainer
+    gc.collect()  # the extension's parameters refer to each other
+    give_free_blocks_back()
+    return measured
+
+
+def _step(trainer: Trainer, chips: int, bands: int, size_px: int) -> None:
+    images = np.zeros((chips, bands, size_px, size_px), dtype=np.float32)
+    labels = np.zeros((chips, size_px, size_px), dtype=np.uint8)
+    labels[:, : size_px // 2] = 1
+    trainer.step(images, labels, 0.0)
+
+
+def _kept_bytes(trainer: Trainer) -> int:
+    """Return the size of the best weights, and of the copies that a checkpoint makes of them and the state."""
+    with FakeTensorMode(allow_non_fake_inputs=True):  # shapes without memory
+        best, state = trainer.weights(), trainer.state_dict()
+    unpacked = [tensor for tensor in (*best.values(), *state.values()) if not tensor.is_contiguous()]
+    return sum(tensor.nbytes for tensor in (*best.values(), *state.values(), *unpacked))
 
 
 @dataclass(frozen=True)
@@ -212,7 +321,6 @@ def fit_recipe(job: FineTune, step_s: Optional[float]) -> Fit:
 
 
 def _options(job: FineTune, frozen_stages: int, chip_px: int) -> dict[str, int]:
-    """Return these options, except for those that the job has settled."""
     return {
         "frozen_stages": frozen_stages if job.frozen_stages == BY_PACE else job.frozen_stages,
         "chip_px": job.chip_px or chip_px,
@@ -227,11 +335,61 @@ class Plan:
     fit: Fit
     memory: MemoryPlan
 
-    def __str__(self) -> str:
-        engine = f"{self.engine.name} in {self.engine.precision}"
-        return " ".join(filter(None, (f"Engine {engine}.", str(self.memory), self.fit.reason)))
-
 
 def plan_from_document(document: dict[str, Any]) -> Plan:
     """Return the plan of which `dataclasses.asdict` made a document."""
     return Plan(training_engine(**document["engine"]), Fit(**document["fit"]), MemoryPlan(**document["memory"]))
+
+
+def trial_step(
+    architecture: Architecture, recipe: StepOptions, chip_px: int, is_recomputing: bool
+) -> Callable[[NativeEngine], float]:
+    """Return a function that takes a training step on empty chips with an engine, and returns its seconds.
+
+    The first step with each engine prepares weights, memory and kernels. The draws of chance stay as they are.
+    """
+    chips = recipe.batch_size * recipe.accumulation
+    trainers: dict[str, Trainer] = {}
+
+    def step(engine: NativeEngine) -> float:
+        if engine.name not in trainers:
+            with torch.random.fork_rng(devices=[]):
+                model = build_network(architecture)
+            if is_recomputing:
+                recompute_activations(model)
+            trainers[engine.name] = Trainer(model, engine, recipe)
+        began_s = time.perf_counter()
+        _step(trainers[engine.name], chips, architecture.in_channels, chip_px)
+        return time.perf_counter() - began_s
+
+    return step
+
+
+def plan_by_trial(
+    job: FineTune, architecture: Architecture, chip_px: int, memory: MemoryPlan, reporter: Reporter
+) -> Plan:
+    """Return the plan of a fine-tune whose memory is planned: engine and recipe by timed trial steps where they pay.
+
+    Raises JobError if the engine asked for cannot be used.
+    """
+    step, tried = trial_step(architecture, job, chip_px, memory.is_recomputing), set()
+
+    def try_engine(engine: NativeEngine) -> None:
+        reporter.check_cancelled()
+        tried.add(engine.name)
+        step(engine)
+
+    # A step that is computed otherwise, in tiles for example, takes another time than those of a trial.
+    is_plain = not memory.layout
+    is_tried = is_plain and (not job.steps or job.steps >= MIN_STEPS_WITH_TRIAL)
+    limit_s = math.inf if job.steps else TRIAL_FRACTION * job.minutes * 60
+    engine = choose_engine(job.engine, job.precision, TRAINING, try_engine if is_tried else None, reporter.log, limit_s)
+    step_s = None
+    if is_plain and has_choice(job):
+        if engine.name not in tried:
+            step(engine)
+        step_s = step(engine)
+    fit = fit_recipe(job, step_s)
+    if fit.reason:
+        reporter.log(fit.reason)
+    return Plan(engine, fit, memory)

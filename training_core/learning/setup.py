@@ -1,13 +1,14 @@
-"""Setup of a fine-tune: all that is settled before its first step, the model that it starts from, and its batches.
+"""Setup of a fine-tune: the model that it starts from, and the way in which it computes steps: the plain one, on chips.
 
-Scope: images, labels and the base model, as they have been read. Independent of steps and of other processes.
+Scope: all that is settled before the first step. Independent of files and of other processes.
 """
 
 from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from typing import Any, Optional
+from functools import partial
+from typing import Any, Optional, Protocol
 
 import torch
 from torch import nn
@@ -16,15 +17,19 @@ from ..geodata.road_classes import RoadClass
 from ..geodata.tiling import round_up
 from ..jobs import FineTune
 from ..jobs.recipe import USUAL_CHIP_PX
-from ..labels.labeled_images import LabeledImage
-from ..labels.training_images import TrainingImages
+from ..labels.labeled_images import ImagePart, LabeledImage
+from ..labels.training_images import ShuffleBuffer, TrainingImages
 from ..models.architectures import Architecture, adapt_first_layer, adapt_head, build_network, build_uninitialized
 from ..models.base_model import BaseModel
 from ..models.engines import NativeEngine
 from ..models.loading import load_into
 from ..models.model_file import weights_sha256
 from ..segmentation.inference import Predictor
-from .plan import Plan
+from .chips import ChipSampler, ChipSource, chips_of, prefetch, source_of
+from .plan import MemoryPlan, Plan, Room, fit_into_memory
+from .share import Share
+from .step import ChipStep, MakeStep
+from .training_loop import Batches
 
 
 @dataclass(frozen=True)
@@ -106,3 +111,50 @@ def predictor_of(setup: Setup, weights: dict[str, torch.Tensor]) -> Predictor:
     model.load_state_dict(weights)
     native = NativeEngine(setup.plan.engine.precision, setup.plan.engine.reason)
     return Predictor(native.prepare_inference(model), native, setup.images[0].bands)
+
+
+class Way(Protocol):
+    """A way to compute the steps of a fine-tune."""
+
+    def plan(
+        self, job: FineTune, images: list[LabeledImage], architecture: Architecture, engine: NativeEngine, room: Room
+    ) -> MemoryPlan:
+        """Return how a training fits into memory; raises JobError and ResourceError if it cannot be computed so."""
+
+    def step(
+        self, job: FineTune, model: nn.Module, engine: NativeEngine, layout: dict[str, Any], share: Share
+    ) -> tuple[nn.Module, MakeStep]:
+        """Return the model that this process trains, for the layout that was planned, and what makes its steps."""
+
+    def batches(self, job: FineTune, images: TrainingImages, share: Share, first: int) -> Batches:
+        """Yield the samples and labels that this process computes of each step, from step `first` on."""
+
+
+class ChipWay:
+    """Steps on chips. Other ways that work on chips take its batches."""
+
+    def plan(
+        self, job: FineTune, images: list[LabeledImage], architecture: Architecture, engine: NativeEngine, room: Room
+    ) -> MemoryPlan:
+        """See Way."""
+        return fit_into_memory(architecture, engine, job, chip_side_px(job.chip_px, images), room)
+
+    def step(
+        self, job: FineTune, model: nn.Module, engine: NativeEngine, layout: dict[str, Any], share: Share
+    ) -> tuple[nn.Module, MakeStep]:
+        """See Way."""
+        return model, partial(ChipStep, share=share)
+
+    def batches(
+        self, job: FineTune, images: TrainingImages, share: Share, first: int, has_images: bool = True
+    ) -> Batches:
+        """See Way; without the images of chips, there are labels alone. A thread draws them ahead."""
+
+        def read(part: ImagePart) -> Optional[ChipSource]:
+            image = images.read(part)
+            return None if image is None else source_of(image)
+
+        others = ShuffleBuffer(images.others, read, job.seed) if images.others else None
+        sampler = ChipSampler(images.in_memory, chip_side_px(job.chip_px, images.in_memory), job.seed, others)
+        assigned = chips_of(share.assigned(job.accumulation), job.batch_size)
+        return prefetch(sampler, job.batch_size * job.accumulation, first, assigned=assigned, has_images=has_images)

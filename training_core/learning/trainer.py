@@ -19,7 +19,6 @@ from ..jobs import StepOptions
 from ..models.architectures import freeze_stages, set_training_mode
 from ..models.engines import NativeEngine
 from ..segmentation.inference import Predictor
-from .averages import WeightAverage
 from .optimizers import MAX_NORMS, MIN_MOMENTS, MOMENTS, build_optimizer, set_rate
 from .step import STATE, WEIGHTS, ChipStep, MakeStep, Stopwatch
 from .validation import Block, Validation
@@ -155,17 +154,17 @@ class Trainer:
         self.model.load_state_dict({name: state[f"network.{name}"] for name in self.model.state_dict()})
         self._optimizer.load_state_dict({"state": moments, "param_groups": groups})
         if self._average:
-            self._average.load_state_dict(_under("average.", state))
+            self._average.load_state_dict(under("average.", state))
 
     def require_state(self, state: dict[str, Tensor]) -> None:
         """Check that a state, tensors (...) of any dtype, is one of the whole model and this recipe.
 
         Raises ValueError if a tensor is missing, left over, or has another shape or type.
         """
-        self.require_fitting(_under("network.", state))
+        self.require_fitting(under("network.", state))
         learning = {name: each for name, each in self._computation.whole.named_parameters() if each.requires_grad}
-        _require_moments(_under("optimizer.", state), learning, self._recipe.optimizer)
-        _require_alike(_under("average.", state), self._average.state_dict() if self._average else {})
+        _require_moments(under("optimizer.", state), learning, self._recipe.optimizer)
+        _require_alike(under("average.", state), self._average.state_dict() if self._average else {})
 
     def require_fitting(self, weights: dict[str, Tensor]) -> None:
         """Check that weights, tensors (...) of any dtype, are those of the whole model.
@@ -184,6 +183,67 @@ class Trainer:
 
     def _set_training_mode(self) -> None:
         set_training_mode(self.model, self._recipe.frozen_stages, self._recipe.batch_norm)
+
+
+class WeightAverage:
+    """An exponential moving average of a model's weights that learn, in FP32 (Polyak and Juditsky, 1992).
+
+    It fluctuates less than the weights, and often scores better. An update keeps `decay`, from 0 to 1, of the average;
+    early on less, so that it soon forgets the beginning. `torch.optim.swa_utils.AveragedModel` averages the parameters
+    themselves, which the Intel extension rounds to 8 bits in BF16: too coarse for small updates to add up.
+    """
+
+    def __init__(self, model: nn.Module, decay: float) -> None:
+        self._model, self._decay, self._updates = model, decay, 0
+        trainable = {name: parameter for name, parameter in model.named_parameters() if parameter.requires_grad}
+        statistics = {name: buffer for name, buffer in model.named_buffers() if buffer.is_floating_point()}
+        self._live = {name: tensor.detach() for name, tensor in {**trainable, **statistics}.items()}
+        weights = model.state_dict()
+        self._mean = {name: weights[name].clone() for name in self._live}
+
+    @torch.no_grad()
+    def update(self) -> None:
+        """Update the average with the weights as they are after a step."""
+        self._updates += 1
+        decay = min(self._decay, self._updates / (self._updates + 9))
+        weights = self._model.state_dict()  # where the Intel extension keeps them in FP32
+        torch._foreach_lerp_(list(self._mean.values()), [weights[name] for name in self._mean], 1 - decay)
+
+    @contextmanager
+    def in_place(self) -> Iterator[None]:
+        """Compute with the average in place of the weights for a while."""
+        held = {name: tensor.clone() for name, tensor in self._live.items()}
+        self._set_live(self._mean)
+        try:
+            yield
+        finally:
+            self._set_live(held)
+
+    def weights(self) -> dict[str, Tensor]:
+        """Return the average, not a copy, by name: (...), float32."""
+        return self._mean
+
+    def draw_toward(self, weights: dict[str, Tensor], fraction: float) -> None:
+        """Move the average a `fraction`, from 0 to 1, of the way toward weights (...), float32 or int64, by name."""
+        torch._foreach_lerp_(list(self._mean.values()), [weights[name] for name in self._mean], fraction)
+
+    def state_dict(self) -> dict[str, Tensor]:
+        """Return the average by name, (...), float32, and the number of updates, 0-d, int64."""
+        return {**self._mean, "updates": torch.tensor(self._updates)}
+
+    def load_state_dict(self, state: dict[str, Tensor]) -> None:
+        """Resume from a state, tensors (...) of float32 and a 0-d int64, as `state_dict` returns it.
+
+        Raises KeyError or RuntimeError if a tensor is missing, or has another shape.
+        """
+        self._updates = int(state["updates"])
+        for name, tensor in self._mean.items():
+            tensor.copy_(state[name])
+
+    @torch.no_grad()
+    def _set_live(self, weights: dict[str, Tensor]) -> None:
+        for name, tensor in self._live.items():
+            tensor.copy_(weights[name])
 
 
 def _parameters_of(optimizer: torch.optim.Optimizer) -> list[nn.Parameter]:
@@ -216,5 +276,6 @@ def _require_moments(moments: dict[str, Tensor], parameters: Mapping[str, Tensor
             raise ValueError("A moment has an impossible value.")
 
 
-def _under(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+def under(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Return the tensors, (...) of any dtype, whose names begin with a prefix, without it."""
     return {name[len(prefix) :]: tensor for name, tensor in tensors.items() if name.startswith(prefix)}

@@ -5,13 +5,15 @@ Scope: clocks, the schedule and when to validate. Independent of what a step doe
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any, Optional, cast
 
+import numpy as np
 import torch
 
 from ..errors import JobError, ModelFileError
@@ -21,7 +23,6 @@ from ..labels.labeled_images import LabeledImage
 from ..segmentation.inference import Predictor
 from .history import History, Trained, best_at_threshold
 from .optimizers import peak_rate, rate_at
-from .throughput import Throughput
 from .trainer import Trainer
 from .validation import MIN_BLOCKS, Block, Validation, blocks_within, held_out_blocks, validate
 
@@ -38,15 +39,21 @@ MIN_STEPS = 20
 # Part of the training, from its start, in which the learning rate rises.
 WARM_UP = 0.05
 REPORT_INTERVAL_S = 1.0
+# Throughput: a window is slow at this fraction of the usual one, or less.
+SLOW = 0.5
+# A window is closed once it fulfills all of these; its fraction is that of the training so far.
+WINDOW_S, WINDOW_STEPS, WINDOW_FRACTION = 2.0, 3, 0.01
+# Three quarters of the windows do not surpass the usual throughput: the machine may be busy from the start.
+USUAL_QUANTILE = 0.75
 # Yields the chips and labels of each step, as `Trainer.step` takes them.
 Batches = Generator[tuple[Any, Any], None, None]
 
 
 @dataclass
 class Clock:
-    """Progress of a training by its steps, or by its time without `reserved_s`, which its last validations take.
+    """Progress of a training by its steps, each on `step_px` pixels, or by its time.
 
-    A step trains on so many `step_px`, pixels.
+    The last validations take `reserved_s` of the time.
     """
 
     recipe: RecipeOptions
@@ -58,8 +65,15 @@ class Clock:
         """The time budget; infinite where steps are given instead."""
         return math.inf if self.recipe.steps else self.recipe.minutes * 60
 
+    @property
+    def validations(self) -> int:
+        """Number of validations in the whole run."""
+        steps = self.recipe.steps
+        most = steps // MIN_INTERVAL_STEPS if steps else int(self.budget_s / MIN_INTERVAL_S)
+        return max(1, min(VALIDATIONS, most))
+
     def done(self, history: History) -> float:
-        """Return the fraction that is done, from 0 to 1; time for the last validations is reserved."""
+        """Return the fraction that is done, from 0 to 1."""
         if self.recipe.steps:
             return history.step / self.recipe.steps
         return min(1.0, history.elapsed_s / max(self.budget_s - self.reserved_s, self.budget_s / 2))
@@ -70,13 +84,6 @@ class Clock:
             return history.elapsed_s / max(history.step, 1) * (self.recipe.steps - history.step)
         return max(0.0, self.budget_s - history.elapsed_s)
 
-    @property
-    def validations(self) -> int:
-        """Number of validations in the whole run."""
-        if self.recipe.steps:
-            return max(1, min(VALIDATIONS, self.recipe.steps // MIN_INTERVAL_STEPS))
-        return max(1, min(VALIDATIONS, int(self.budget_s / MIN_INTERVAL_S)))
-
     def affordable(self, blocks: Sequence[Block], fraction: float) -> tuple[int, float]:
         """Return how many blocks may be validated in a fraction of the budget, and in how many seconds.
 
@@ -85,6 +92,75 @@ class Clock:
         if self.recipe.steps:
             return blocks_within(blocks, fraction * INFERENCES_PER_STEP * self.recipe.steps * self.step_px), math.inf
         return len(blocks), fraction * self.budget_s
+
+
+class Throughput:
+    """Chips per second in windows of some steps, and whether they are far below the usual throughput of this run.
+
+    The first step, which prepares kernels and memory, does not count, nor does the longest step of each window. The
+    usual throughput never falls, so a throttled processor does not become the usual one. Windows grow with the
+    training: even days have fewer than a thousand.
+    """
+
+    def __init__(self) -> None:
+        # Of each window, the seconds that its steps take at its rate, and the rate in chips per second.
+        self._seconds: list[float] = []
+        self._rates: list[float] = []
+        self._usual = 0.0
+        self._has_begun = self._has_warned = False
+        self._open_window()
+
+    def _open_window(self) -> None:
+        self._steps = self._chips = 0
+        self._open_s, self._longest = 0.0, (0.0, 0)
+
+    def add_step(self, seconds: float, chips: int) -> str:
+        """Add a step of some seconds, above 0; return a warning, once in a run, that the throughput has fallen."""
+        if not self._has_begun:
+            self._has_begun = True
+            return ""
+        self._steps, self._chips, self._open_s = self._steps + 1, self._chips + chips, self._open_s + seconds
+        self._longest = max(self._longest, (seconds, chips))
+        counted_s = self._open_s - self._longest[0]
+        if self._steps < WINDOW_STEPS or counted_s < max(WINDOW_S, WINDOW_FRACTION * sum(self._seconds)):
+            return ""
+        rate = (self._chips - self._longest[1]) / counted_s
+        self._seconds.append(self._chips / rate)
+        self._rates.append(rate)
+        self._open_window()
+        self._usual = max(self._usual, float(np.quantile(self._rates, USUAL_QUANTILE, method="higher")))
+        if self._has_warned or rate > SLOW * self._usual:
+            return ""
+        self._has_warned = True
+        return (
+            f"The throughput has fallen to {rate / self._usual:.0%} of its former value. Another program uses the "
+            "processor, or the processor is throttled (heat, power saving). Close other programs, or connect the power "
+            "supply. Otherwise, fewer steps fit into the time."
+        )
+
+    def note(self) -> str:
+        """Return for the report how long the training was slow, and the time lost; empty if it was not.
+
+        This also finds a slow beginning, but omits slowdowns shorter than a window is by now.
+        """
+        seconds, rates = np.array(self._seconds), np.array(self._rates)
+        is_slow = rates <= SLOW * self._usual
+        slow_s, total_s = float(seconds[is_slow].sum()), float(seconds.sum())
+        if not slow_s or slow_s < WINDOW_FRACTION * total_s:
+            return ""
+        fraction = float(seconds[is_slow] @ rates[is_slow]) / slow_s / self._usual
+        return (
+            f"During {_duration(slow_s)} of {_duration(total_s)} of training steps, the throughput was {fraction:.0%} "
+            "of its usual value. Another program used the processor, or the processor was throttled (heat, power "
+            f"saving). At the usual throughput, training would have taken {_duration(slow_s * (1 - fraction))} less."
+        )
+
+
+def _duration(seconds: float) -> str:
+    for unit, length_s in (("h", 3600), ("min", 60)):
+        if seconds >= 2 * length_s:
+            return f"{seconds / length_s:.1f} {unit}"
+    return f"{seconds:.0f} s"
 
 
 class Training:
@@ -126,24 +202,19 @@ class Training:
         Raises Cancelled if the user stopped the job. Raises JobError if the loss became NaN or infinite before the
         first validation.
         """
-        with closing(batches), self._throughput_noted():
-            while not self._is_over():
-                self._reporter.check_cancelled()
-                self._step(*next(batches))
-                if self._is_validation_due():
-                    self.validate()
-                if not self._has_diverged:
-                    keep(self)
-
-    @contextmanager
-    def _throughput_noted(self) -> Iterator[None]:
-        """Note at the end, also of a stopped run, for how long the processor was busy or throttled."""
         try:
-            yield
-        finally:
-            note = self._throughput.note()
-            if note:
-                self._note(note)
+            with closing(batches):
+                while not self._has_diverged and not (self.history.validations and self._done >= 1):
+                    self._reporter.check_cancelled()
+                    self._step(*next(batches))
+                    if self._is_validation_due():
+                        self.validate()
+                    if not self._has_diverged:
+                        keep(self)
+        finally:  # also of a stopped run, the report says for how long the processor was busy or throttled
+            if note := self._throughput.note():
+                self.history.notes.append(note)
+                self._reporter.log(note)
 
     def validate(self) -> None:
         """Validate, and keep the weights if their F1 is the best so far.
@@ -174,36 +245,41 @@ class Training:
             f"Step {step}: validation F1 {scores.f1:.3f}, IoU {scores.iou:.3f} at threshold {state.threshold:.2f}"
         )
         if self.best_so_far is None or scores.f1 > self.best.scores.f1:
-            self.best_so_far = Trained(self.trainer.weights(), state.confusion, state.threshold, scores)
+            self.best_so_far = dataclasses.replace(state, weights=self.trainer.weights())
         history.elapsed_s = self._elapsed_s()
-        self._reserve(found)
+        # Reserve time for the validations at the end: one like this one, and that of the best weights.
+        all_s = found.seconds * sum(block.px for block in self.blocks) / found.px
+        last_s = min(all_s, LAST_VALIDATION_FRACTION * self._clock.budget_s)
+        self._clock.reserved_s = found.seconds + max(found.seconds, last_s)
 
     def take_if_as_good(self, weights: dict[str, torch.Tensor], predictor: Predictor, tolerance: float) -> bool:
         """Take other weights, (...), float32 or int64, if they cost at most `tolerance` of F1; return whether."""
-        began_s, history = self._elapsed_s(), self.history
-        found = validate(predictor, self.blocks[: history.validation_blocks], history.validation_blocks, math.inf)
-        history.timings_s["validation"] += found.seconds
-        history.elapsed_s += self._elapsed_s() - began_s
+        found = self._validated(predictor, self.history.validation_blocks, math.inf)
         other = best_at_threshold(weights, found.confusion)
-        if other.scores.f1 < self.best.scores.f1 - tolerance:
-            return False
-        self.best_so_far = other
-        return True
+        is_as_good = other.scores.f1 >= self.best.scores.f1 - tolerance
+        if is_as_good:
+            self.best_so_far = other
+        return is_as_good
 
     def score_best(self, predictor: Predictor) -> Validation:
         """Validate the best weights once more, on more held-out blocks where the time allows; updates `best`."""
-        began_s, history = self._elapsed_s(), self.history
+        history = self.history
         count, limit_s = self._clock.affordable(self.blocks, LAST_VALIDATION_FRACTION)
-        blocks = self.blocks[: max(count, history.validation_blocks)]
-        found = validate(predictor, blocks, history.validation_blocks, limit_s)
+        found = self._validated(predictor, max(count, history.validation_blocks), limit_s)
         self.best_so_far = best_at_threshold(self.best.weights, found.confusion)
-        history.timings_s["validation"] += found.seconds
-        history.elapsed_s += self._elapsed_s() - began_s
         if history.validation_blocks < len(self.blocks):
             history.notes.append(
                 f"Validations during the training computed {history.validation_blocks} of the {len(self.blocks)} "
                 f"held-out blocks; the model that is kept was scored on {found.blocks} of them."
             )
+        return found
+
+    def _validated(self, predictor: Predictor, count: int, limit_s: float) -> Validation:
+        """Validate weights after the training, on the first held-out blocks."""
+        began_s, history = self._elapsed_s(), self.history
+        found = validate(predictor, self.blocks[:count], history.validation_blocks, limit_s)
+        history.timings_s["validation"] += found.seconds
+        history.elapsed_s += self._elapsed_s() - began_s
         return found
 
     def _is_validation_due(self) -> bool:
@@ -218,12 +294,6 @@ class Training:
         next_s = history.timings_s["validation"] * (1 + 1 / len(history.validations))
         return next_s <= VALIDATION_FRACTION * history.elapsed_s
 
-    def _reserve(self, found: Validation) -> None:
-        """Reserve time for the validations at the end: one like the last one, and that of the best weights."""
-        all_s = found.seconds * sum(block.px for block in self.blocks) / found.px
-        last_s = min(all_s, LAST_VALIDATION_FRACTION * self._clock.budget_s)
-        self._clock.reserved_s = found.seconds + max(found.seconds, last_s)
-
     @property
     def _done(self) -> float:
         return self._clock.done(self.history)
@@ -231,25 +301,25 @@ class Training:
     def _elapsed_s(self) -> float:
         return time.monotonic() - self._began_s
 
-    def _is_over(self) -> bool:
-        return self._has_diverged or (bool(self.history.validations) and self._done >= 1)
-
     def _step(self, chips: Any, labels: Any) -> None:
         rate = rate_at(self._done, peak_rate(self._recipe), WARM_UP)
         began_s = time.perf_counter()
         loss = self.trainer.step(chips, labels, rate)
-        warning = self._throughput.add_step(time.perf_counter() - began_s, self.trainer.samples_per_step)
-        if warning:
+        if warning := self._throughput.add_step(time.perf_counter() - began_s, self.trainer.samples_per_step):
             self._reporter.warning(warning)
+        history, reporter = self.history, self._reporter
         if not math.isfinite(loss):
-            self._end_diverged(f"at step {self.history.step + 1} the loss became NaN or infinite")
+            self._end_diverged(f"at step {history.step + 1} the loss became NaN or infinite")
             return
-        self.history.add_step(self._elapsed_s(), loss, rate, self.trainer.samples_per_step)
-        if self.history.step == 1:
-            self._warn_of_short_budget()
-        if self.history.elapsed_s - self._reported_s >= REPORT_INTERVAL_S:
-            self._reported_s = self.history.elapsed_s
-            self._report(loss, rate)
+        history.add_step(self._elapsed_s(), loss, rate, self.trainer.samples_per_step)
+        if history.step == 1:
+            self._warn_of_short_budget(history.elapsed_s, self._clock.budget_s)
+        if history.elapsed_s - self._reported_s >= REPORT_INTERVAL_S:
+            self._reported_s = history.elapsed_s
+            for name, value in (("loss", loss), ("learning_rate", rate), ("images_per_s", history.images_per_s)):
+                reporter.metric(name, value, history.step)
+            text = f"Step {history.step}: loss {loss:.3f}, {history.images_per_s:.2f} images/s"
+            reporter.progress(self._done, text, self._clock.left_s(history))
 
     def _end_diverged(self, sign: str) -> None:
         message = f"The training has diverged: {sign}."
@@ -260,8 +330,7 @@ class Training:
         self.history.notes.append(message)
         self._reporter.warning(f"{message} The best model so far is kept. {remedy}")
 
-    def _warn_of_short_budget(self) -> None:
-        step_s, budget_s = self.history.elapsed_s, self._clock.budget_s
+    def _warn_of_short_budget(self, step_s: float, budget_s: float) -> None:
         if step_s > budget_s:
             sensible = math.ceil(MIN_STEPS * step_s / 60 / (1 - VALIDATION_FRACTION))
             self._reporter.warning(
@@ -269,15 +338,3 @@ class Training:
                 "the model is trained for that one step only. The shortest sensible time budget (minutes) is "
                 f"{sensible} min. Smaller chips (chip_px) or batches (batch_size) make shorter steps."
             )
-
-    def _report(self, loss: float, rate: float) -> None:
-        step = self.history.step
-        self._reporter.metric("loss", loss, step)
-        self._reporter.metric("learning_rate", rate, step)
-        self._reporter.metric("images_per_s", self.history.images_per_s, step)
-        text = f"Step {step}: loss {loss:.3f}, {self.history.images_per_s:.2f} images/s"
-        self._reporter.progress(self._done, text, self._clock.left_s(self.history))
-
-    def _note(self, text: str) -> None:
-        self.history.notes.append(text)
-        self._reporter.log(text)

@@ -19,19 +19,17 @@ from ..geodata.sources import with_sources
 from ..jobs import FineTune
 from ..jobs.recipe import IMAGE
 from ..labels.drawing import Drawing, read_truth
-from ..labels.labeled_images import LabeledImage
+from ..labels.labeled_images import LabeledImage, summary_of
 from ..labels.training_images import TrainingImages, read_training_images, training_resolution_m
 from ..learning.checkpoint import Checkpoint, CheckpointWriter, checkpoint_path, identify, read_former, take_over
 from ..learning.history import History
-from ..learning.measuring import plan_by_trial, room_for
 from ..learning.outcome import affordable_px, describe, interpolate
-from ..learning.plan import Fit, Plan, encoder_rate, plan_from_document
-from ..learning.setup import Setup, chip_side_px, predictor_of, start_model
+from ..learning.plan import Fit, Plan, encoder_rate, plan_by_trial, plan_from_document, room_for
+from ..learning.setup import ChipWay, Setup, Way, chip_side_px, predictor_of, start_model
 from ..learning.share import ALL
 from ..learning.trainer import Trainer
 from ..learning.training_loop import Batches, Training
 from ..learning.validation import Validation
-from ..learning.way import ChipWay, Way
 from ..models.architectures import LIBRARY, Architecture
 from ..models.base_model import BaseModel, architecture_for, read_base_model
 from ..models.engines import BF16, NativeEngine, choose_precision
@@ -73,7 +71,8 @@ def run(job: FineTune, reporter: Reporter, group: Optional[Group] = None) -> dic
 
 def _lead(job: FineTune, reporter: Reporter, ranks: Optional[Ranks]) -> dict[str, Any]:
     """Do the job, with the help of the other ranks if there are any."""
-    with Outputs([*with_sources(job.rasters), *job.masks, job.roads, job.aoi, job.no_road, job.base_model]) as outputs:
+    inputs = [*with_sources(job.rasters), *job.masks, job.roads, job.aoi, job.no_road, job.base_model]
+    with Outputs(inputs) as outputs:
         model_path = outputs.stage(job.model)
         report_path = outputs.stage(job.report) if job.report else None
         began_s = time.perf_counter()
@@ -90,8 +89,16 @@ def _lead(job: FineTune, reporter: Reporter, ranks: Optional[Ranks]) -> dict[str
         save_model(model_path, training.best.weights, card)
         if report_path:
             reporter.progress(0.99, "Writing the report")
-            panels = _panels(setup, training, predictor, validation)
-            write_training_report(record_of(setup, training, panels, reporter.warnings, parallel), report_path)
+            images = [summary_of(image) for image in setup.images]
+            record = dataclasses.replace(
+                record_of(dataclasses.asdict(setup.job), engine, images, history, training.best),
+                panels=_panels(setup, training, predictor, validation),
+                warnings=reporter.warnings,
+                steps_planned=job.steps,
+                memory_bytes=setup.plan.memory.peak_bytes,
+                parallel=parallel,
+            )
+            write_training_report(record, report_path)
     if not is_stopped:
         with suppress(OSError):  # the model is complete; what cannot be removed does no harm
             checkpoint_path(job.model).unlink()
@@ -125,11 +132,11 @@ def _set_up(job: FineTune, reporter: Reporter, ranks: Optional[Ranks]) -> tuple[
     agreed, leads = (ranks.agreed, ranks.leads) if ranks else (nullcontext, True)
     with agreed():
         base = read_base_model(job.base_model, job.architecture, job.encoder, reporter)
+        architecture = base.architecture if base else architecture_for(job.architecture, job.encoder)
         images, classes = _read_images(job, base, reporter)
         identity = identify(job, images)
         former = read_former(checkpoint_path(job.model), job.resume, identity, reporter) if leads else None
     names = tuple(band.name for band in images.in_memory[0].bands)
-    architecture = base.architecture if base else architecture_for(job.architecture, job.encoder)
     start = start_model(base, architecture, names, classes, job.base_model)
     if ranks:
         first_weights = weights_sha256(start.network.state_dict())

@@ -29,7 +29,7 @@ from ..geodata.tiling import round_up, tile_grid
 from ..jobs import ALL, BOTH, INFERENCE, TRAINING, Profile
 from ..jobs.recipe import USUAL_CHIP_PX
 from ..labels.labeled_images import LabeledImage
-from ..learning.measuring import fit_into_memory
+from ..learning.plan import fit_into_memory
 from ..models import engines
 from ..models.architectures import Architecture, build_network
 from ..models.engines import Engine, NativeEngine, make_engine

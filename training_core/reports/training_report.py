@@ -6,17 +6,16 @@ Scope: its content. Independent of how training is done; `page` has the parts of
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Optional
+from typing import Any, Optional
 
 import numpy as np
 
-from ..comparison.panels import Panel
 from ..jobs import FineTune
-from ..labels.labeled_images import ImageSummary, summary_of
-from ..learning.setup import Setup
-from ..learning.training_loop import Training
+from ..labels.labeled_images import ImageSummary
+from ..learning.history import History, Trained
+from ..models.engines import NativeEngine
 from ..segmentation.pixel_metrics import Scores
 from ..system import processor
 from ..system.machine import versions
@@ -91,36 +90,31 @@ class TrainingRecord(ModelRecord):
 
 
 def record_of(
-    setup: Setup,
-    training: Training,
-    panels: Sequence[Panel],
-    warnings: Sequence[str],
-    parallel: Optional[ParallelFigures] = None,
+    options: dict[str, Any],
+    engine: NativeEngine,
+    images: Sequence[ImageSummary],
+    history: History,
+    best: Trained,
+    has_scores: bool = True,
 ) -> TrainingRecord:
-    """Return what the report of a training shows of the best weights."""
-    history, best, engine = training.history, training.best, setup.plan.engine
+    """Return what the report of any training shows of the best weights."""
     return TrainingRecord(
-        options=asdict(setup.job),
+        options=options,
         hardware=processor.name(),
         engine=engine.name,
         precision=engine.precision,
         engine_reason=engine.reason,
-        images=[summary_of(image) for image in setup.images],
+        images=images,
         steps=history.steps,
         validations=history.validations,
-        scores=best.scores,
-        thresholds=best.confusion.thresholds.tolist(),
-        sweep=best.confusion.sweep(),
+        scores=best.scores if has_scores else None,
+        thresholds=best.confusion.thresholds.tolist() if has_scores else (),
+        sweep=best.confusion.sweep() if has_scores else (),
         threshold=best.threshold,
         timings_s=history.timings_s,
         images_per_s=history.images_per_s,
-        warnings=warnings,
         notes=history.notes,
         steps_done=history.step,
-        steps_planned=setup.job.steps,
-        memory_bytes=setup.plan.memory.peak_bytes,
-        parallel=parallel,
-        panels=panels,
         versions=versions(),
     )
 

@@ -16,8 +16,7 @@ from dataclasses import dataclass
 from ..errors import JobError, ResourceError
 from ..geodata.tiling import STRIDE_PX, Tile, round_up, tile_count, tile_grid
 from ..jobs import StepOptions
-from ..learning.measuring import measure_footprint
-from ..learning.plan import TRIED_RECOMPUTING, Footprint, MemoryPlan, Room
+from ..learning.plan import TRIED_RECOMPUTING, Footprint, MemoryPlan, Room, measure_footprint
 from ..models.architectures import Architecture
 from ..models.engines import NativeEngine
 from ..segmentation.measured import image_halo_px

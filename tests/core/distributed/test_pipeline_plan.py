@@ -15,7 +15,7 @@ from training_core.distributed.pipeline_plan import (
 )
 from training_core.errors import JobError, ResourceError
 from training_core.jobs import FineTune
-from training_core.learning.measuring import room_for
+from training_core.learning.plan import room_for
 from training_core.models.architectures import Architecture
 from training_core.models.engines import make_engine
 

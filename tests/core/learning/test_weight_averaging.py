@@ -2,7 +2,8 @@ import pytest
 import torch
 from torch import nn
 
-from training_core.learning.averages import WeightAverage
+from training_core.learning.outcome import interpolated
+from training_core.learning.trainer import WeightAverage
 
 
 def model_at(value):
@@ -58,3 +59,11 @@ def test_what_is_frozen_is_not_averaged_and_a_state_goes_on():
         each.update()
     restored = other.state_dict()
     assert all(torch.equal(tensor, restored[name]) for name, tensor in average.state_dict().items())
+
+
+def test_weights_are_a_share_of_the_way_and_counters_those_of_the_tuned_model():
+    base = {"weight": torch.tensor([0.0, 10.0]), "counter": torch.tensor(3)}
+    tuned = {"weight": torch.tensor([1.0, 20.0]), "counter": torch.tensor(8)}
+    found = interpolated(base, tuned, 0.7)
+    assert found["weight"].tolist() == torch.tensor([0.7, 17.0]).tolist() and found["counter"] == 8
+    assert base["weight"].tolist() == [0.0, 10.0] and tuned["weight"].tolist() == [1.0, 20.0]

@@ -15,9 +15,9 @@ from training_core.geodata.pixel_codes import IGNORE
 from training_core.geodata.rasters import Band
 from training_core.jobs import FineTune
 from training_core.learning.chips import chips_of as numbers_of
+from training_core.learning.setup import ChipWay
 from training_core.learning.trainer import Trainer
 from training_core.learning.validation import held_out_blocks
-from training_core.learning.way import ChipWay
 from training_core.models.architectures import Architecture, build_network
 from training_core.models.engines import make_engine
 from training_core.models.recompute import recompute_activations

@@ -3,8 +3,7 @@ import pytest
 
 from training_core.errors import JobError, ResourceError
 from training_core.jobs import StepOptions
-from training_core.learning.measuring import room_for
-from training_core.learning.plan import Footprint
+from training_core.learning.plan import Footprint, room_for
 from training_core.models.architectures import Architecture
 from training_core.models.engines import FP32, NativeEngine
 from training_core.system.tensor_memory import GAPS
