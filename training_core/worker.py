@@ -20,7 +20,7 @@ from .error_events import explain
 from .errors import Cancelled
 from .events import Event, Reporter
 from .jobs import FineTune, Job, ProcessOptions, with_model_paths
-from .system import environment, shutdown
+from .system import environment, work
 from .system.input_lines import InputLines, chunks_of
 
 HEARTBEAT_S = 2.0
@@ -69,7 +69,7 @@ def run(job: Job, sink: Callable[[Event], None], cancelled: threading.Event, lin
         status = EXIT_PARTIAL if result.get("partial") else 0
     except BaseException as error:  # any exception must reach the user as an event
         # An error during the shutdown is a consequence of stopping.
-        last = explain(Cancelled() if shutdown.has_begun() else error, reporter)
+        last = explain(Cancelled() if work.is_ending() else error, reporter)
         status = EXIT_CANCELLED if last.code == Cancelled.code else EXIT_FAILED
     stopped.set()
     heart.join()  # so that nothing follows the last event
@@ -173,7 +173,7 @@ def _watch_stdin(
             pass
         cancelled.set()
     threading.Event().wait(_patience_s(job))
-    shutdown.clean_up(GRACE_S)
+    work.clean_up(GRACE_S)
     # In a thread: a client that has stopped reading without closing the pipe must not keep this process alive.
     last = threading.Thread(target=sink, args=(explain(Cancelled(), Reporter()),), daemon=True)
     last.start()

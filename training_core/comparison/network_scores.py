@@ -19,7 +19,7 @@ from ..jobs import ScoreNetwork
 from ..networks.lines import LineFields, area_in, clipped, lines_in, read_line_layer, shared_plane, with_speeds
 from ..networks.road_graph import RoadGraph, contracted, make_road_graph
 from ..system.machine import versions
-from ..system.timing import Stages
+from ..system.work import Stages
 from .apls import Apls, score_apls
 from .buffer_matching import Intervals, LineScores, complement, matched_intervals, score_lines
 from .topo import Topo, score_topo

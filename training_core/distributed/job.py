@@ -21,9 +21,9 @@ from ..error_events import explain
 from ..errors import Cancelled, JobError, ResourceError, RoadSegError
 from ..events import Reporter
 from ..jobs import FineTune, Job, from_json
-from ..system import environment, shutdown
+from ..system import environment, work
+from ..system.machine import AUTO, count_processes, places, settle
 from ..system.outputs import remove_leftovers
-from ..system.placement import AUTO, count_processes, places, settle
 from ..system.processor import prepare_process
 from .launch import launch
 
@@ -97,12 +97,11 @@ def _run_as_started(job: FineTune, reporter: Reporter) -> dict[str, Any]:
     local = environment.number("LOCAL_WORLD_SIZE", 1)
     place = places(local, job.threads)[environment.number("LOCAL_RANK")]
     settle(place)
-    prepare_process(place.threads)
     from . import torchrun  # loads PyTorch
 
     def fail(error: RoadSegError) -> None:
         reporter.pass_on(explain(error, reporter))
-        shutdown.clean_up(0)
+        work.clean_up(0)
         os._exit(1)
 
     if environment.number(environment.RESTARTS):

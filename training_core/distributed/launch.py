@@ -29,9 +29,9 @@ import psutil
 from .. import events
 from ..errors import LostRankError, RankError, ResourceError, RoadSegError, WorkerError
 from ..events import Reporter
-from ..system import shutdown
+from ..system import work
+from ..system.machine import Place, listen, start_process
 from ..system.memory import kills_for_memory
-from ..system.placement import Place, listen, start_process
 
 # Does a rank's part of a job. Takes the job's text, the sink of its events, whether it is cancelled, and what joins the
 # group; sends a result or an error as its last event.
@@ -98,7 +98,7 @@ def _started(target: Target, text: str, places: list[Place], folder: str) -> Ite
         for rank in ranks:
             rank.process.kill()
 
-    shutdown.add_cleanup(kill)
+    work.add_cleanup(kill)
     try:
         for number, place in enumerate(places):
             ranks.append(_Rank(number, *start_process(place, _do_part, number, len(places), folder, target, text)))
@@ -108,13 +108,13 @@ def _started(target: Target, text: str, places: list[Place], folder: str) -> Ite
         for rank in ranks:
             rank.process.join()
             rank.pipe.close()
-        shutdown.remove_cleanup(kill)
+        work.remove_cleanup(kill)
 
 
 def _watch(ranks: list[_Rank], reporter: Reporter) -> None:
     """Pass on the events of rank 0 until all ranks have ended; after a result or a failure they have little time to."""
     is_told, left_s = False, GRACE_S
-    with shutdown.critical_section():  # a stopped job may write a checkpoint
+    with work.critical_section():  # a stopped job may write a checkpoint
         while any(rank.is_open for rank in ranks) and left_s > 0:
             began_s = time.monotonic()
             _hear(ranks, reporter)

@@ -1,4 +1,4 @@
-"""The workers of a fleet as processes of this machine, each with cores and memory of its own (`system.placement`)."""
+"""The workers of a fleet as processes of this machine, each with cores and memory of its own (`system.machine`)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 
 from ..regions.tasks import Task
-from ..system.placement import Place, listen, start_process
+from ..system.machine import Place, listen, start_process
 from .runner import MAX_KILLS, Answered, Lost, News, Prepared, answer, as_text, prepare
 
 

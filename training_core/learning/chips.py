@@ -19,7 +19,7 @@ from ..labels.labeled_images import LabeledImage
 from ..labels.training_images import ShuffleBuffer
 from ..segmentation.inference import turned
 from ..system.large_arrays import strips
-from ..system.prefetch import ahead
+from ..system.work import ahead
 
 # Half of the chips are centered on road pixels, so that every step has some, however few roads are drawn.
 ROAD_CHIP_FRACTION = 0.5

@@ -25,7 +25,7 @@ from ..geodata.tiling import Tile
 from ..labels.labeled_images import LabeledImage, window_reader
 from ..segmentation.inference import Piece, Prediction, Predictor, padded_size, predict_pieces, read_piece
 from ..segmentation.pixel_metrics import Confusion
-from ..system.prefetch import ahead
+from ..system.work import ahead
 from .share import ALL, Share
 
 # Context around a block: the narrowest with which scores and threshold are about those of a wide halo

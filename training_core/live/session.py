@@ -28,7 +28,7 @@ from ..events import Reporter
 from ..geodata.pixel_codes import IGNORE, NO_DATA, ROAD, reaches
 from ..learning.history import MAX_POINTS, best_at_threshold
 from ..segmentation.inference import Predictor
-from ..system import shutdown
+from ..system.work import critical_section
 from .checkpoint import Saved
 from .chip_choice import REHEARSED, ChipChoice
 from .commands import PROBABILITY, Change, ChangeLabels, ChangeView, Command, Correct, Keep, Pause, Stop, read_command
@@ -117,7 +117,7 @@ class Session:
             self._save(is_last=False)
         while lines and not self._is_stopped and (line := lines.get(0)) is not None:
             self._hear(line)
-        with shutdown.critical_section():
+        with critical_section():
             self._save(is_last=True)
             self._files.finish()
         history = self._learner.history

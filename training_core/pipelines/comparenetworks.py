@@ -31,7 +31,7 @@ from ..networks.network_tables import write_tables
 from ..reports.change_report import ChangesRecord, write_changes_report
 from ..system.machine import versions
 from ..system.outputs import Outputs
-from ..system.timing import Stages
+from ..system.work import Stages
 
 
 def run(job: CompareNetworks, reporter: Reporter) -> dict[str, Any]:

@@ -37,10 +37,10 @@ from ..models.model_file import save_model, weights_sha256
 from ..models.recompute import recompute_activations
 from ..reports.training_report import ParallelFigures, record_of, write_training_report
 from ..segmentation.inference import Predictor
-from ..system import shutdown
+from ..system import work
 from ..system.machine import versions
 from ..system.outputs import Outputs
-from ..system.prefetch import preload
+from ..system.work import preload
 
 if TYPE_CHECKING:
     from ..distributed.group import Group
@@ -122,7 +122,7 @@ def _train(
     """Train to the end, writing checkpoints; return whether the user stopped it before, and how the ranks did."""
     writer = CheckpointWriter(checkpoint_path(setup.job.model), setup.identity, setup.plan.engine, reporter)
     leading = ranks.leading(training) if ranks else nullcontext()
-    with shutdown.critical_section(), writer, leading as meter:  # so that a stopped run can be resumed
+    with work.critical_section(), writer, leading as meter:  # so that a stopped run can be resumed
         is_stopped = writer.run(training, batches, setup.job.keep_best)
     return is_stopped, ParallelFigures(**meter.read()) if meter else None
 

@@ -27,7 +27,7 @@ from ..models.base_model import BaseModel, read_base_model
 from ..models.engines import NativeEngine, choose_precision
 from ..models.model_card import ModelCard
 from ..models.model_file import weights_sha256
-from ..system.prefetch import preload
+from ..system.work import preload
 
 # An image coarser than the base model's resolution by no more than this is worked at as it is: the model soon learns
 # to read it, and fewer pixels are to be predicted.

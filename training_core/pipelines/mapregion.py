@@ -34,10 +34,9 @@ from ..regions.store import Store
 from ..regions.tasks import InProcessRunner, Task, TaskRunner
 from ..reports.maps import RoadSketch
 from ..reports.region_report import RegionRecord, write_region_report
-from ..system.machine import versions
+from ..system.machine import AUTO, count_processes, places, versions
 from ..system.outputs import Outputs
-from ..system.placement import AUTO, count_processes, places
-from ..system.timing import Stages
+from ..system.work import Stages
 
 # Before they begin, workers check that they see this number of scenes; one that is missing later has failed.
 _CHECKED_SCENES = 20

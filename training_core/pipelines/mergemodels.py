@@ -34,7 +34,7 @@ from ..models.model_card import ModelCard
 from ..models.model_file import check_weights, save_model, weights_sha256
 from ..system.machine import versions
 from ..system.outputs import Outputs
-from ..system.prefetch import preload
+from ..system.work import preload
 
 # Chips of all images together: 17 megapixels at most. On smaller chips the zeros around them change the statistics of
 # the deep layers, which then do not fit the tiles of a segmentation (benchmarks/README.md, Merging models).

@@ -27,7 +27,7 @@ from ..profiling.workload import Workload, cases_of, open_workload
 from ..system import processor
 from ..system.machine import versions
 from ..system.outputs import Outputs
-from ..system.prefetch import preload
+from ..system.work import preload
 
 # The share of the time that the machine's limits take; the rest is the runs'.
 _LIMITS_SHARE = 0.2

@@ -19,7 +19,7 @@ from ..networks.road_graph import RoadGraph
 from ..reports.score_report import NetworkRecord, write_network_report
 from ..system.machine import versions
 from ..system.outputs import Outputs
-from ..system.timing import Stages
+from ..system.work import Stages
 
 # The tolerances of the report's chart, as multiples of the job's.
 _SWEEP = (0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 2.5, 3)

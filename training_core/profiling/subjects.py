@@ -26,7 +26,7 @@ from ..learning.trainer import Trainer
 from ..models.engines import Engine, NativeEngine
 from ..models.openvino_model import OpenvinoModel
 from ..segmentation.inference import Predictor, Read, predict_pieces, read_piece
-from ..system.prefetch import ahead
+from ..system.work import ahead
 from . import step_trace
 from .kernels import Node, nodes_of
 

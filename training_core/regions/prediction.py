@@ -40,7 +40,7 @@ from ..segmentation.inference import SYMMETRIES, Piece, Prediction, Predictor, p
 from ..segmentation.measured import seconds_per_px
 from ..segmentation.segmenter import Segmenter, prepare_segmenter
 from ..segmentation.work_plan import TilePlan, plan_image
-from ..system.prefetch import ahead
+from ..system.work import ahead
 from .catalog import Scene
 from .mosaic import Mosaic
 from .scene_blocks import MosaicArea, SceneBlock

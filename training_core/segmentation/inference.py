@@ -20,7 +20,7 @@ from ..geodata.rasters import Band, normalize_into, require_normal
 from ..geodata.tiling import Tile, round_up
 from ..models.engines import Engine
 from ..models.openvino_model import OpenvinoModel
-from ..system.prefetch import ahead
+from ..system.work import ahead
 
 # Symmetries of the square (dihedral group), over which predictions can be averaged (test-time augmentation).
 SYMMETRIES = tuple(range(8))

@@ -23,7 +23,7 @@ from ..models.deepness import UNKNOWN
 from ..models.engines import ENGINES, INT8, TRIAL_STEPS, Engine, choose_engine, engines_for
 from ..models.model_card import ModelCard
 from ..models.onnx_file import OnnxModel
-from ..system.prefetch import ahead
+from ..system.work import ahead
 from .image_threshold import image_threshold
 from .inference import SYMMETRIES, Prediction, Predictor, predict_pieces
 from .measured import MAX_BYTES_PER_PX, SAMPLE_PX, TIMED_PX, bytes_per_px, image_halo_px, sufficient_halo_px

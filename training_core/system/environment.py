@@ -6,6 +6,7 @@ QGIS sets the limits from RoadSeg's settings. Scope: these variables. Independen
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from typing import Optional
 
 from ..errors import JobError
@@ -17,59 +18,42 @@ RANK_VARIABLES = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
 RESTARTS = "TORCHELASTIC_RESTART_COUNT"
 
 
-def threads() -> Optional[int]:
-    """Return how many cores may be used; None if the variable is unset.
-
-    Raises JobError if the variable is not a whole number above 0.
-    """
-    text = os.environ.get(THREADS_VARIABLE, "").strip()
-    if not text:
-        return None
-    if not text.isdecimal() or int(text) < 1:
-        raise JobError(f"The variable {THREADS_VARIABLE} is {text!r}.", "Give a whole number above 0, or unset it.")
-    return int(text)
+def threads() -> int:
+    """Return how many cores may be used; 0 if the variable is unset. Raises JobError if it is not a number above 0."""
+    return number(THREADS_VARIABLE, least=1)
 
 
 def memory_bytes() -> Optional[int]:
-    """Return how many bytes of memory a job may take; None if the variable is unset.
-
-    Raises JobError if the variable is not a number of GB above 0.
-    """
+    """Return how many bytes a job may take; None if the variable is unset. Raises JobError if it is not a number."""
     text = os.environ.get(MEMORY_VARIABLE, "").strip()
     if not text:
         return None
-    try:
-        size_gb = float(text)
-    except ValueError:
-        size_gb = 0.0
-    if not 0 < size_gb < float("inf"):
-        raise JobError(f"The variable {MEMORY_VARIABLE} is {text!r}.", "Give a number of GB above 0, or unset it.")
-    return int(size_gb * 1e9)
+    with suppress(ValueError):
+        if 0 < float(text) < float("inf"):
+            return int(float(text) * 1e9)
+    raise JobError(f"The variable {MEMORY_VARIABLE} is {text!r}.", "Give a number of GB above 0, or unset it.")
 
 
 def check() -> None:
-    """Check the variables.
-
-    Raises JobError if one is invalid.
-    """
+    """Check the limits. Raises JobError if one is invalid."""
     threads()
     memory_bytes()
 
 
 def is_rank() -> bool:
-    """Whether this process is one of several ranks.
+    """Whether this process is one of several ranks. Raises JobError if their number is not one."""
+    return all(os.environ.get(name) for name in RANK_VARIABLES) and number("WORLD_SIZE") > 1
 
-    Raises JobError if the number of ranks is not a number.
+
+def number(name: str, default: int = 0, least: int = 0) -> int:
+    """Return the number in a variable, or the default if it is unset.
+
+    Raises JobError if it is not a whole number, `least` or more.
     """
-    return all(os.environ.get(name) for name in RANK_VARIABLES) and number("WORLD_SIZE", 1) > 1
-
-
-def number(name: str, default: int = 0) -> int:
-    """Return the number in a variable.
-
-    Raises JobError if it is not a whole number.
-    """
-    text = os.environ.get(name, "")
-    if text and not (text.isascii() and text.isdecimal()):
-        raise JobError(f"The variable {name} is {text!r}.", "Start the job with torchrun, or unset it.")
-    return int(text) if text else default
+    text = os.environ.get(name, "").strip()
+    if not text:
+        return default
+    if not (text.isascii() and text.isdecimal()) or int(text) < least:
+        kind = "a whole number above 0" if least else "a whole number"
+        raise JobError(f"The variable {name} is {text!r}.", f"Give {kind}, or unset it.")
+    return int(text)

@@ -19,7 +19,7 @@ from typing import Optional
 from ..errors import OutputError
 from ..jobs import file_systems
 from ..jobs.file_systems import SIDECARS, files_in, identities, is_read_only, remove, replace
-from . import shutdown
+from . import work
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 PART = ".part"
@@ -44,7 +44,7 @@ class Outputs:
         self._staged: dict[Path, Path] = {}
 
     def __enter__(self) -> "Outputs":
-        shutdown.add_cleanup(self._discard)
+        work.add_cleanup(self._discard)
         return self
 
     def __exit__(
@@ -56,12 +56,12 @@ class Outputs:
             self._discard()
             self._folders.clear()
             self._staged.clear()
-            shutdown.remove_cleanup(self._discard)
+            work.remove_cleanup(self._discard)
 
     def _end(self, error: Optional[BaseException]) -> None:
         if error is None:
             self._sync()
-            with shutdown.critical_section():
+            with work.critical_section():
                 self._commit()
             return
         named = self._with_final_names(error)

@@ -12,7 +12,6 @@ import platform
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Optional
 
 from . import environment, memory
 
@@ -57,21 +56,15 @@ _ALLOWED = {
 _ALLOWED_BY_ATEN = {"DEFAULT": frozenset(), "AVX2": _AVX2}
 
 
-@dataclass(frozen=True)
-class TorchAnswers:
-    """PyTorch's answers about the processor, which ignore the limits of the process.
-
-    The sets of x86 are all False on ARM. `onednn_bf16` is whether oneDNN takes BF16 here: on ARM if the processor
-    multiplies it, on x86 from AVX512 on, where oneDNN may convert it at a quarter of the speed of FP32. It is False
-    where PyTorch was built without oneDNN, as for Macs, whose BF16 convolutions no fast kernel computes.
-    """
-
-    avx2: bool = False
-    avx512: bool = False
-    vnni: bool = False
-    avx512_bf16: bool = False
-    amx: bool = False
-    onednn_bf16: bool = False
+# The questions to PyTorch on x86, whose answers ignore the limits of the process. Every processor with AMX has both.
+_QUESTIONS = {
+    "avx2": "_is_avx2_supported",
+    "avx512f": "_is_avx512_supported",
+    "avx512_vnni": "_is_vnni_supported",
+    "avx512_bf16": "_is_avx512_bf16_supported",
+    "amx_bf16": "_is_amx_tile_supported",
+    "amx_int8": "_is_amx_tile_supported",
+}
 
 
 @dataclass(frozen=True)
@@ -85,72 +78,46 @@ class CpuFeatures:
     limit: str = ""
 
 
-def read_cpuinfo() -> Optional[str]:
-    """Return the text of /proc/cpuinfo; None on other systems than Linux."""
+def read_cpuinfo() -> str:
+    """Return the text of /proc/cpuinfo; nothing on other systems than Linux."""
     try:
         return Path("/proc/cpuinfo").read_text()
     except OSError:
-        return None
+        return ""
 
 
-def ask_torch() -> TorchAnswers:
-    """Return PyTorch's answers; False for a question that its version lacks."""
+def ask_torch() -> tuple[frozenset[str], bool]:
+    """Return the instruction sets of x86 that PyTorch finds, none on ARM, and whether oneDNN takes BF16 here.
+
+    On ARM, oneDNN takes it if the processor multiplies it; on x86 from AVX512 on, where oneDNN may convert it at a
+    quarter of the speed of FP32. It does not where PyTorch was built without oneDNN, as for Macs, whose BF16
+    convolutions no fast kernel computes. A version of PyTorch may lack a question.
+    """
     import torch
 
-    def says(question: str) -> bool:
-        return bool(getattr(torch.cpu, question, lambda: False)())
-
+    found = {name for name, question in _QUESTIONS.items() if getattr(torch.cpu, question, lambda: False)()}
     has_onednn = torch.backends.mkldnn.is_available()
-    return TorchAnswers(
-        avx2=says("_is_avx2_supported"),
-        avx512=says("_is_avx512_supported"),
-        vnni=says("_is_vnni_supported"),
-        avx512_bf16=says("_is_avx512_bf16_supported"),
-        amx=says("_is_amx_tile_supported"),
-        onednn_bf16=has_onednn and bool(torch.ops.mkldnn._is_mkldnn_bf16_supported()),
-    )
+    return frozenset(found), has_onednn and bool(torch.ops.mkldnn._is_mkldnn_bf16_supported())
 
 
-def usable(cpuinfo: Optional[str], answers: TorchAnswers, environment: Mapping[str, str] = os.environ) -> CpuFeatures:
-    """Return the instruction sets that a process may use by the text of `read_cpuinfo` and its environment."""
-    present = _flags(cpuinfo or "") | _from_torch(answers)
-    usable_sets, variables = present, []
-    for variable, allowed in _limits(environment):
-        if not present <= allowed:
-            usable_sets &= allowed
-            variables.append(f"{variable}={environment[variable]}")
-    if not answers.onednn_bf16:
-        usable_sets -= WITH_BF16
-    return CpuFeatures(tuple(name for name in RELEVANT if name in usable_sets), ", ".join(variables))
-
-
-def _flags(cpuinfo: str) -> frozenset[str]:
-    """Return the relevant flags of the first core."""
-    lines = (line for line in cpuinfo.splitlines() if line.startswith(("flags", "Features")))
-    return frozenset(next(lines, "").split()) & frozenset(RELEVANT)
-
-
-def _from_torch(answers: TorchAnswers) -> frozenset[str]:
-    by_name = {
-        "avx2": answers.avx2,
-        "avx512f": answers.avx512,
-        "avx512_vnni": answers.vnni,
-        "avx512_bf16": answers.avx512_bf16,
-        "amx_bf16": answers.amx,  # every processor with AMX has both
-        "amx_int8": answers.amx,
-        "bf16": answers.onednn_bf16 and not answers.avx2,  # on ARM, oneDNN's answer is that of the processor
-    }
-    return frozenset(name for name, is_present in by_name.items() if is_present)
-
-
-def _limits(environment: Mapping[str, str]) -> list[tuple[str, frozenset[str]]]:
-    """Return the variables that limit x86, each with the instruction sets that it leaves."""
+def usable(
+    cpuinfo: str, found: frozenset[str], takes_bf16: bool, environment: Mapping[str, str] = os.environ
+) -> CpuFeatures:
+    """Return the instruction sets that a process may use by `read_cpuinfo`, `ask_torch` and its environment."""
+    flags = next((line for line in cpuinfo.splitlines() if line.startswith(("flags", "Features"))), "")  # first core's
+    present = found | (frozenset(flags.split()) & frozenset(RELEVANT))
+    if takes_bf16 and "avx2" not in found:  # on ARM, oneDNN's answer is that of the processor
+        present |= {"bf16"}
     onednn = next((name for name in ONEDNN_VARIABLES if environment.get(name)), "")
-    limited = [
-        (onednn, _ALLOWED.get(environment.get(onednn, "").upper())),
-        (ATEN_VARIABLE, _ALLOWED_BY_ATEN.get(environment.get(ATEN_VARIABLE, "").upper())),
-    ]
-    return [(variable, allowed) for variable, allowed in limited if allowed is not None]
+    sets, variables = present, []
+    for variable, table in ((onednn, _ALLOWED), (ATEN_VARIABLE, _ALLOWED_BY_ATEN)):
+        allowed = table.get(environment.get(variable, "").upper())
+        if allowed is not None and not present <= allowed:
+            sets &= allowed
+            variables.append(f"{variable}={environment[variable]}")
+    if not takes_bf16:
+        sets -= WITH_BF16
+    return CpuFeatures(tuple(name for name in RELEVANT if name in sets), ", ".join(variables))
 
 
 def instruction_sets() -> tuple[str, ...]:
@@ -179,12 +146,12 @@ def limit() -> str:
 
 
 def _features() -> CpuFeatures:
-    return usable(read_cpuinfo(), ask_torch())
+    return usable(read_cpuinfo(), *ask_torch())
 
 
 def name() -> str:
     """Return the processor's name with its number of usable cores, its instruction sets and what limits them."""
-    lines = (read_cpuinfo() or "").splitlines()
+    lines = read_cpuinfo().splitlines()
     models = (line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
     model = next(models, "") or platform.processor() or platform.machine()
     limited = f" (limited by {limit()})" if limit() else ""

@@ -32,7 +32,7 @@ from ..learning.training_loop import Batches
 from ..models.architectures import Architecture
 from ..models.engines import NativeEngine
 from ..system.memory import give_free_blocks_back
-from ..system.prefetch import ahead
+from ..system.work import ahead
 from .precise_sums import PreciseSums
 from .samples import ImageSample, draw_images
 from .tiles import TilePlan, plan_tiles, require_frozen_norm

@@ -14,7 +14,7 @@ from training_core.distributed import group
 from training_core.distributed.launch import launch
 from training_core.errors import RoadSegError
 from training_core.events import Reporter
-from training_core.system.placement import Place
+from training_core.system.machine import Place
 
 
 def play_parts(*parts, reporter=None):

@@ -18,7 +18,7 @@ from training_core.events import Log, Reporter
 from training_core.fleet import processes
 from training_core.fleet.processes import ProcessWorkers
 from training_core.fleet.runner import FleetRunner
-from training_core.system.placement import places
+from training_core.system.machine import places
 
 
 def start(count=2, **document):

@@ -17,7 +17,7 @@ from training_core.events import Metric, Reporter
 from training_core.jobs import FineTune, Segment
 from training_core.learning import checkpoint
 from training_core.models.loading import load_weights
-from training_core.system.placement import Place
+from training_core.system.machine import Place
 
 STEPS = 12
 

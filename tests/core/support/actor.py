@@ -22,7 +22,7 @@ from training_core import worker  # noqa: E402
 from training_core.errors import LabelError  # noqa: E402
 from training_core.events import Reporter  # noqa: E402
 from training_core.jobs import JOBS, RASTER_OUTPUT, RASTERS, Job, option  # noqa: E402
-from training_core.system import shutdown  # noqa: E402
+from training_core.system import work  # noqa: E402
 from training_core.system.outputs import Outputs  # noqa: E402
 
 PARTS = (
@@ -98,7 +98,7 @@ def play_deaf(job: Act, reporter: Reporter) -> dict[str, Any]:
 
 def play_stubborn(job: Act, reporter: Reporter) -> dict[str, Any]:
     """Take longer than the patience lasts for what must not be cut off, and then not look at whether to stop."""
-    with shutdown.critical_section():
+    with work.critical_section():
         reporter.progress(0.5, "Working")
         time.sleep(1.5)
         Path(job.output).write_text("whole")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from training_core.system import processor
-from training_core.system.processor import WITH_BF16, WITH_VNNI, TorchAnswers, usable
+from training_core.system.processor import WITH_BF16, WITH_VNNI, usable
 
 ROOT = Path(__file__).parents[3]
 
@@ -72,20 +72,21 @@ except ImageryError as error:
         assert "too slow" in in_fresh_process(code)
 
 
-X86_SERVER = TorchAnswers(avx2=True, avx512=True, vnni=True, avx512_bf16=True, onednn_bf16=True)
+AVX512 = frozenset({"avx2", "avx512f"})
+X86_SERVER = AVX512 | {"avx512_vnni", "avx512_bf16"}, True
 # What the libraries answer. The first four are recorded from PyTorch 2.8 on a processor with AVX512-BF16, the limits
 # set; the others follow from what PyTorch's source asks of the processor there.
 ANSWERS = {
     "AVX512-BF16": X86_SERVER,
     "limited to AVX512": X86_SERVER,
-    "limited to AVX2": TorchAnswers(avx2=True, avx512=True, vnni=True, avx512_bf16=True),
+    "limited to AVX2": (X86_SERVER[0], False),
     "AVX2 of a part": X86_SERVER,
-    "AVX2": TorchAnswers(avx2=True),
-    "AVX512": TorchAnswers(avx2=True, avx512=True, onednn_bf16=True),
-    "AVX512-VNNI": TorchAnswers(avx2=True, avx512=True, vnni=True, onednn_bf16=True),
-    "AMX": TorchAnswers(avx2=True, avx512=True, vnni=True, avx512_bf16=True, amx=True, onednn_bf16=True),
-    "Apple silicon": TorchAnswers(),
-    "ARM server": TorchAnswers(onednn_bf16=True),
+    "AVX2": (frozenset({"avx2"}), False),
+    "AVX512": (AVX512, True),
+    "AVX512-VNNI": (AVX512 | {"avx512_vnni"}, True),
+    "AMX": (X86_SERVER[0] | {"amx_bf16", "amx_int8"}, True),
+    "Apple silicon": (frozenset(), False),
+    "ARM server": (frozenset(), True),
 }
 EXPECTED = {
     "AVX512-BF16": ("avx512_bf16", "avx512_vnni", "avx512f", "avx2"),
@@ -98,13 +99,13 @@ EXPECTED = {
 }
 
 
-def names(answers, cpuinfo=None, **environment):
-    return usable(cpuinfo, answers, environment).names
+def names(answers, cpuinfo="", **environment):
+    return usable(cpuinfo, *answers, environment).names
 
 
 @pytest.mark.parametrize(("system", "expected"), EXPECTED.items())
 def test_where_the_system_lists_nothing_pytorch_is_believed(system, expected):
-    found = usable(None, ANSWERS[system], {})
+    found = usable("", *ANSWERS[system], {})
     assert found.names == expected and not found.limit
     has_bf16, has_vnni = (not sets.isdisjoint(found.names) for sets in (WITH_BF16, WITH_VNNI))
     assert has_bf16 == (system in ("AVX512-BF16", "AMX", "ARM server"))
@@ -129,15 +130,15 @@ def test_what_only_linux_lists_counts_too():
     ],
 )
 def test_a_limit_takes_instruction_sets_away_and_is_named(system, variable, value, expected):
-    found = usable(None, ANSWERS[system], {variable: value})
+    found = usable("", *ANSWERS[system], {variable: value})
     assert found.names == expected and found.limit == f"{variable}={value}"
 
 
 @pytest.mark.parametrize("environment", [{"ONEDNN_MAX_CPU_ISA": "DEFAULT"}, {"ATEN_CPU_CAPABILITY": "avx512"}, {}])
 def test_what_takes_nothing_away_is_no_limit(environment):
-    found = usable(None, ANSWERS["AMX"], environment)
+    found = usable("", *ANSWERS["AMX"], environment)
     assert found.names == EXPECTED["AMX"] and found.limit == ""
-    assert usable(None, ANSWERS["AVX2"], {"ONEDNN_MAX_CPU_ISA": "AVX2"}).limit == ""
+    assert usable("", *ANSWERS["AVX2"], {"ONEDNN_MAX_CPU_ISA": "AVX2"}).limit == ""
 
 
 def test_of_two_variables_of_onednn_the_newer_one_counts():

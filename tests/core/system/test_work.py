@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from training_core.system.prefetch import ahead, preload
+from training_core.system.work import ahead, preload
 
 
 def wait_until(is_so, seconds=5):
