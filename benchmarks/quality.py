@@ -152,7 +152,7 @@ def train_plainly(
     """Train with the plain script on the very same pixels, which it is given ready-made."""
     job = FineTune(**scene.options)
     drawing = read_drawing(scene.roads, scene.trained, job, Reporter())
-    (part,) = find_images((scene.raster,), drawing, 0.0, (), (), Reporter())
+    (part,) = find_images((scene.raster,), drawing, 0.0, (), None, Reporter())
     image = read_labeled_image(part, drawing, Reporter())
     arrays, weights, model = folder / "arrays.npz", folder / "weights.safetensors", folder / "plain.safetensors"
     np.savez(arrays, image=normalize(image.values, image.known, image.bands), label=image.training)

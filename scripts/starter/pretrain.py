@@ -39,8 +39,7 @@ from scripts.starter.recipe import FROM_IMAGENET, ON_GROUND, ON_SCENES, RESNET34
 from scripts.starter.teacher import taught
 from scripts.starter.worlds import World, make_worlds
 from training_core.events import Reporter
-from training_core.geodata.model_input import IMAGE
-from training_core.geodata.rasters import Band
+from training_core.geodata.rasters import IMAGE, Band
 from training_core.jobs import RecipeOptions
 from training_core.learning.optimizers import rate_at
 from training_core.learning.step import ChipStep

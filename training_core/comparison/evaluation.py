@@ -19,16 +19,14 @@ import numpy as np
 from ..errors import LayerError
 from ..events import Reporter
 from ..geodata.grid import Grid
-from ..geodata.model_input import open_for_model
 from ..geodata.pixel_codes import IGNORE, NO_DATA, reaches
-from ..geodata.rasterize import burn_shapes, limit_to, near
-from ..geodata.rasters import Image
+from ..geodata.rasters import Image, open_for_model
+from ..geodata.shapes import burn_shapes, limit_to, near
 from ..geodata.sources import source_name
 from ..geodata.tiling import tile_grid
 from ..jobs import Evaluate
-from ..labels.drawing import Truth, read_truth
-from ..labels.label_raster import Labels
-from ..labels.labeled_images import ImageSummary, road_share, without_labels
+from ..labels.drawing import Labels
+from ..labels.labeled_images import ImageSummary, Truth, read_truth, road_share, without_labels
 from ..models.loading import load_model
 from ..segmentation.image_threshold import spread
 from ..segmentation.inference import Predictor, predict_tiles

@@ -16,8 +16,8 @@ import numpy as np
 import pandas
 
 from ..geodata.grid import Grid
-from ..geodata.road_classes import RoadClass
-from ..geodata.road_raster import ClassRaster, pixels_at
+from ..geodata.road_classes import ClassRaster, RoadClass
+from ..geodata.road_raster import pixels_at
 from ..networks.cleaning import median_of_lines
 from ..networks.dual_carriageways import (
     ParallelLines,

@@ -17,7 +17,8 @@ import shapely
 
 from ..events import Reporter
 from ..geodata.grid import Grid
-from ..geodata.road_raster import ClassRaster, RoadRaster
+from ..geodata.road_classes import ClassRaster
+from ..geodata.road_raster import RoadRaster
 from ..jobs import NetworkOptions
 from ..networks import cleaning, gaps, junctions
 from ..networks.graph import Graph, join_chains, scaled, select_edges

@@ -1,7 +1,7 @@
-"""Rasters as arrays on a grid: any number of bands, any real dtype, with nodata; band matching and normalization.
+"""Rasters as arrays on a grid, which of their pixels are valid, and which bands a model takes, normalized how.
 
-Scope: raster files, resampling, what can be wrong with a file, such as a mask in place of an image. Independent of
-models and of the use of pixels.
+Scope: raster files, resampling, what can be wrong with a file, such as a mask in place of an image, and the input
+specification of a model. Independent of the model itself and of the use of pixels.
 """
 
 from __future__ import annotations
@@ -30,8 +30,18 @@ _ROWS_AT_ONCE = 64
 MAX_NORMALIZED = 1e15
 # Limits of means and deviations in FP32. A deviation below this fraction of the mean is rounding.
 MAX_VALUE, MIN_STD, _ROUNDING = 1e30, 1e-30, 1e-7
-_NAMED_BANDS = (ColorInterp.red, ColorInterp.green, ColorInterp.blue)
+_COLORS = ("red", "green", "blue")
+_UNDECLARED = "If a very large value stands for missing data, declare it as the raster's nodata value."
 _RESULTS = {MASK_BAND: "a road mask", PROBABILITY_BAND: "a road probability", CLASSES_BAND: "a raster of road classes"}
+
+# Values are normalized by mean and deviation of the training images, or of the image itself.
+MODEL, IMAGE = "model", "image"
+SCALINGS = (MODEL, IMAGE)
+# Statistics are measured on about a million pixels, in squares spread evenly over the image: a few large ones, or, if
+# these have no data, many small ones.
+_MEASURED_PX, _SQUARES_A_SIDE, _MIN_PX = 1_000_000, (8, 32, 128), 1000
+# A piece with a smaller fraction of data is not representative.
+MIN_KNOWN = 0.5
 
 
 @dataclass(frozen=True)
@@ -82,7 +92,7 @@ def read_grid(path: str) -> Grid:
 
 
 def first_cause(error: BaseException) -> str:
-    """Return the message of the error that an error, and those before it, were raised from, with a full stop."""
+    """Return the message of the error that began a chain of them, with a full stop."""
     while error.__cause__ is not None:
         error = error.__cause__
     return str(error).strip().rstrip(".") + "."
@@ -102,20 +112,8 @@ def band_names(dataset: DatasetReader) -> dict[int, str]:
     names = {}
     for index, color, description in zip(dataset.indexes, dataset.colorinterp, dataset.descriptions):
         if color != ColorInterp.alpha:
-            names[index] = color.name if color in _NAMED_BANDS else description or _numbered(index)
+            names[index] = color.name if color.name in _COLORS else description or f"band {index}"
     return names
-
-
-def unnamed(dataset: DatasetReader) -> bool:
-    """Whether no band of a dataset has a color or description.
-
-    Raises ImageryError; see `band_names`.
-    """
-    return all(name == _numbered(index) for index, name in band_names(dataset).items())
-
-
-def _numbered(index: int) -> str:
-    return f"band {index}"
 
 
 def choose_bands(dataset: DatasetReader, wanted: tuple[int, ...]) -> dict[int, str]:
@@ -151,6 +149,33 @@ def match_bands(dataset: DatasetReader, bands: tuple[Band, ...]) -> tuple[int, .
     )
 
 
+def valid_pixels(source: DatasetReader, window: Window, values: np.ndarray) -> np.ndarray:
+    """Return where values of an image in a window, (bands, height, width), are measurements: (height, width), bool.
+
+    That is where no nodata value, mask or alpha band says otherwise; NaN and infinity are none.
+    """
+    if all(MaskFlags.all_valid in flags for flags in source.mask_flag_enums):
+        valid = np.ones(values.shape[1:], dtype=bool)
+    else:
+        valid = source.dataset_mask(window=window) > 0
+    if np.issubdtype(values.dtype, np.floating):
+        valid &= np.isfinite(values).all(axis=0)
+    return valid
+
+
+def shown_pixels(source: DatasetReader, window: Window) -> np.ndarray:
+    """Return where neither alpha nor a mask of a raster hides its pixels, whatever the nodata: (height, width), bool.
+
+    So masks of roads are read, in which the background is often declared as nodata, to see through it.
+    """
+    alpha = next((index for index, color in zip(source.indexes, source.colorinterp) if color == ColorInterp.alpha), 0)
+    if alpha:  # GDAL treats this band as alpha only for a few types of numbers
+        return source.read(alpha, window=window) > 0
+    if {MaskFlags.all_valid, MaskFlags.nodata} & set(source.mask_flag_enums[0]):
+        return np.ones((int(window.height), int(window.width)), dtype=bool)
+    return source.read_masks(1, window=window) > 0
+
+
 class Image:
     """Bands of a raster, numbered from 1, resampled to a ground resolution. A context manager.
 
@@ -175,19 +200,13 @@ class Image:
         self._closing.close()
 
     def read(self, column: int, row: int, width: int, height: int) -> tuple[np.ndarray, np.ndarray]:
-        """Read a window in pixels of the grid, and where there are data; NaN and infinity are not.
+        """Read a window in pixels of the grid, and where there are data; see `valid_pixels`.
 
         Returns (bands, height, width) of any dtype, that of the raster, and (height, width) bool.
         """
         window = Window(column, row, width, height)
         values = self._source.read(self.indexes, window=window)
-        if all(MaskFlags.all_valid in flags for flags in self._source.mask_flag_enums):
-            known = np.ones((height, width), dtype=bool)
-        else:
-            known = self._source.dataset_mask(window=window) > 0
-        if np.issubdtype(values.dtype, np.floating):
-            known &= np.isfinite(values).all(axis=0)
-        return values, known
+        return values, valid_pixels(self._source, window, values)
 
 
 # Pixels of an image's own grid, beyond those that lie in a window of another grid, that the window's values depend on.
@@ -284,4 +303,70 @@ def require_normal(normalized: np.ndarray, dtype: np.dtype, bands: tuple[Band, .
             )
 
 
-_UNDECLARED = "If a very large value stands for missing data, declare it as the raster's nodata value."
+@dataclass(frozen=True)
+class ModelInput:
+    """The input specification of a model: bands in order, ground size of the pixels, and one of SCALINGS.
+
+    Mean and deviation of the bands are those of the training images, also if the scaling is `image`. `pixel_m` is the
+    pixel size of images without georeference, which are refused if it is 0.
+    """
+
+    bands: tuple[Band, ...]
+    resolution_m: float
+    scaling: str = MODEL
+    pixel_m: float = 0.0
+
+
+def find_bands(dataset: DatasetReader, wanted: ModelInput) -> tuple[int, ...]:
+    """Return the numbers of a dataset's bands that a model takes, in the model's order.
+
+    A model of red, green and blue that normalizes by the image was also trained on gray images: a single band stands
+    for all three. From an image with more bands and no names it takes the first three. Raises ImageryError if the
+    dataset has other bands than the model was trained on, or is no image; see `band_names`.
+    """
+    is_for_any_color = wanted.scaling == IMAGE and all(band.name in _COLORS for band in wanted.bands)
+    names = band_names(dataset)
+    if is_for_any_color and len(names) == 1:
+        return tuple(names) * len(wanted.bands)
+    is_unnamed = all(name == f"band {index}" for index, name in names.items())
+    if is_for_any_color and len(names) > len(wanted.bands) and is_unnamed:
+        return tuple(names)[: len(wanted.bands)]
+    return match_bands(dataset, wanted.bands)
+
+
+@contextmanager
+def open_for_model(path: str, wanted: ModelInput) -> Iterator[tuple[Image, tuple[Band, ...]]]:
+    """Open a raster for a model: the image at the model's resolution, and the bands with which to normalize it."""
+    with open_raster(path) as dataset:
+        with Image(dataset, find_bands(dataset, wanted), wanted.resolution_m, wanted.pixel_m) as image:
+            yield image, measure_scaling(image, wanted.bands) if wanted.scaling == IMAGE else wanted.bands
+
+
+def measure_scaling(image: Image, bands: tuple[Band, ...]) -> tuple[Band, ...]:
+    """Return bands with the mean and standard deviation of an image, estimated from a sample of its pixels.
+
+    The sample is at the model's resolution because pixels of overviews are means and vary less. Without data in the
+    sample the bands are returned as they are. Raises ImageryError if the values are too large or too small to normalize
+    by.
+    """
+    for count in _SQUARES_A_SIDE:
+        side_px = round(_MEASURED_PX**0.5 / count)
+        # Squares of about a million pixels together, count x count of them, in the middle of equal parts of the image.
+        columns, rows = (_spans(size, count, side_px) for size in (image.grid.width, image.grid.height))
+        pieces = (image.read(left, top, width, height) for top, height in rows for left, width in columns)
+        samples = [values[:, known] for values, known in pieces]
+        known_px = sum(sample.shape[1] for sample in samples)
+        if known_px >= min(_MIN_PX, image.grid.width * image.grid.height):
+            break
+    if not known_px:
+        return bands
+    measured = measure_bands(tuple(band.name for band in bands), samples)
+    require_computable(measured, image.name)
+    return measured
+
+
+def _spans(size_px: int, count: int, side_px: int) -> list[tuple[int, int]]:
+    """Return starts and lengths of spans centered in equal parts of an image's side, or all of a short side."""
+    if size_px <= count * side_px:
+        return [(0, size_px)]
+    return [(int((number + 0.5) * size_px / count - side_px / 2), side_px) for number in range(count)]

@@ -1,21 +1,26 @@
-"""Road classes: their names and speeds (km/h), from the fields of drawn roads.
+"""Road classes: their names and speeds (km/h), from the fields of drawn roads, and rasters of their numbers.
 
-Scope: attribute tables, speed bins, default speeds. Independent of pixels and models.
+Scope: attribute tables, speed bins, default speeds, and rasters in memory or in a file. Independent of models.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Annotated
 
 import geopandas
 import numpy as np
 import pandas
+from rasterio.io import DatasetReader
+from rasterio.windows import Window
 
-from ..errors import LayerError
-from ..jobs.json_fields import MAX_TEXT, Range, read
+from ..errors import ImageryError, LayerError
+from ..jobs.json_fields import MAX_TEXT, Range, parse, read
 from .fields import numbers_in
+from .grid import Grid, grid_of, shared_offset
+from .pixel_codes import NO_DATA
+from .rasters import valid_pixels
 
 # The tag of a class raster that holds the classes' names and speeds, as JSON.
 CLASSES_TAG = "ROADSEG_CLASSES"
@@ -31,6 +36,7 @@ USUAL_KMH = {
 }
 OTHER_KMH = 20 * KMH_PER_MPH
 SLOWEST_KMH, FASTEST_KMH = 1.0, 10_000.0
+_CLASSES_REMEDY = "Give the raster of classes that Segment roads wrote along with this mask or probability."
 
 
 @dataclass(frozen=True)
@@ -103,3 +109,60 @@ def from_document(document: object) -> tuple[RoadClass, ...]:
     Raises ValueError if the document holds something else.
     """
     return read(tuple[RoadClass, ...], document, "the classes")
+
+
+@dataclass(frozen=True)
+class ClassRaster:
+    """A raster of road class numbers.
+
+    `read` leads from a first row and a number of rows to class numbers from 1, (rows, width), an integer type. Any
+    other number means that the class is unknown.
+    """
+
+    height: int
+    width: int
+    read: Callable[[int, int], np.ndarray]
+    classes: tuple[RoadClass, ...]
+
+
+def class_array(numbers: np.ndarray, classes: tuple[RoadClass, ...]) -> ClassRaster:
+    """Wrap class numbers in memory, (height, width) uint8, as a raster."""
+    height, width = numbers.shape
+    return ClassRaster(height, width, lambda first_row, count: numbers[first_row : first_row + count], classes)
+
+
+def class_band(dataset: DatasetReader, grid: Grid, of: str) -> ClassRaster:
+    """Open a raster's first band as class numbers on the grid of a mask or probability, which `of` names in messages.
+
+    Raises ImageryError if it is on another grid, lacks the names and speeds of classes, or, when it is read, holds
+    numbers that are not classes.
+    """
+    name, classes, own = dataset.name, _tagged_classes(dataset), grid_of(dataset)
+    is_alike = (own.crs, own.width, own.height) == (grid.crs, grid.width, grid.height)
+    if not is_alike or shared_offset(grid, own) != (0, 0):
+        raise ImageryError(f"{name} and {of} are not on the same grid.", _CLASSES_REMEDY)
+
+    def read(first_row: int, count: int) -> np.ndarray:
+        window = Window(0, first_row, dataset.width, count)
+        values = dataset.read([1], window=window)
+        numbers = np.where(valid_pixels(dataset, window, values) & (values[0] != NO_DATA), values[0], 0)
+        if numbers.size and not (numbers.min() >= 0 and numbers.max() <= len(classes)):
+            raise ImageryError(
+                f"{name} holds numbers from {numbers.min()} to {numbers.max()}, but has {len(classes)} classes.",
+                _CLASSES_REMEDY,
+            )
+        return numbers
+
+    return ClassRaster(dataset.height, dataset.width, read, classes)
+
+
+def _tagged_classes(dataset: DatasetReader) -> tuple[RoadClass, ...]:
+    try:
+        classes = from_document(parse(dataset.tags()[CLASSES_TAG]))
+    except (KeyError, ValueError) as error:
+        raise ImageryError(
+            f"{dataset.name} has no names and speeds of road classes (in its tag {CLASSES_TAG}).", _CLASSES_REMEDY
+        ) from error
+    if not classes or not np.issubdtype(np.dtype(dataset.dtypes[0]), np.integer):
+        raise ImageryError(f"{dataset.name} does not hold numbers of road classes.", _CLASSES_REMEDY)
+    return classes

@@ -1,35 +1,188 @@
-"""Road rasters: a mask, a probability, or class numbers, in memory or in a file, read by strips of rows.
+"""Road rasters: a mask or a probability, in memory or in a file, read by strips of rows, and what a mask's values mean.
 
-Scope: reading, and what a file's numbers mean; for masks see `mask_values`. Independent of lines and maps. Nothing as
-large as the image is kept.
+Scope: reading, numbers and nodata of a file, and the conventions of other programs, which the guide has as a table.
+Independent of lines and maps, and of what a mask is for. Nothing as large as the image is kept.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
 from typing import Optional
 
 import numpy as np
-from rasterio.enums import MaskFlags
+from rasterio.enums import ColorInterp
 from rasterio.io import DatasetReader
 from rasterio.windows import Window
 
-from ..errors import ImageryError
+from ..errors import ImageryError, ResourceError
 from ..events import Reporter
 from ..jobs import MaskValueOptions
-from ..jobs.json_fields import parse
-from .grid import Grid, grid_of, shared_offset
-from .mask_values import MaskValues, is_shown, mask_values_of, read_values
-from .pixel_codes import CERTAIN, NO_DATA, ROAD, reaches
-from .road_classes import CLASSES_TAG, RoadClass, from_document
+from ..system import large_arrays
+from ..system.memory import available_bytes
+from .pixel_codes import BACKGROUND, CERTAIN, NO_DATA, ROAD, reaches
+from .rasters import shown_pixels, valid_pixels
+from .road_classes import CLASSES_TAG, MAX_CLASSES
 
 _STRIP_PX = 1 << 22
 # Strips begin at multiples of this, because masks of a bit per pixel are written by 8 rows.
 STRIP_MULTIPLE = 8
 # Names no values, so that they mean what they mean by convention.
 _BY_CONVENTION = MaskValueOptions()
-_CLASSES_REMEDY = "Give the raster of classes that Segment roads wrote along with this mask or probability."
+# Values of masks besides 0, which is background: values that mean road, and values that mean no data.
+_CONVENTIONS: tuple[tuple[set[float], set[float]], ...] = (({255}, {127, 128}), ({1}, {255}), ({65535}, set()))
+# No mask has more different values.
+_MAX_VALUES = 256
+_MAX_SHOWN = 8
+
+
+@dataclass(frozen=True)
+class MaskValues:
+    """The values of masks that are road or no data; 0 is background, and so is the rest if road was named.
+
+    `seen` are those that occur in the masks, and `declared` those that are declared as nodata.
+    """
+
+    road: frozenset[float] = frozenset()
+    no_data: frozenset[float] = frozenset()
+    is_named: bool = False
+    seen: frozenset[float] = frozenset()
+    declared: frozenset[float] = frozenset()
+
+    def __str__(self) -> str:
+        missing = f", no data {_listed(sorted(self.no_data))}" if self.no_data else ""
+        return f"road is {_listed(sorted(self.road))}{missing}"
+
+    def codes(self, values: np.ndarray, shown: np.ndarray, name: str) -> np.ndarray:
+        """Return ROAD, BACKGROUND or NO_DATA, which is IGNORE of labels, for values of any number type: (...) uint8.
+
+        NaN, infinity and what is not `shown`, (...) bool, are no data. `name` is the mask in messages. Raises
+        ImageryError if the meaning of a value is not known.
+        """
+        codes = np.full(values.shape, BACKGROUND, dtype=np.uint8)
+        for code, meant in ((NO_DATA, self.no_data), (ROAD, self.road)):
+            for value in meant:  # few, so that `np.isin` would take many times as long
+                codes[values == value] = code
+        # Hidden pixels, NaN and infinity come last: they are no data whatever their value means.
+        codes[~(shown & np.isfinite(values))] = NO_DATA
+        if not self.is_named:
+            is_unknown = (codes == BACKGROUND) & (values != 0)
+            if is_unknown.any():
+                raise unknown_values(name, np.unique(values[is_unknown]).tolist())
+        return codes
+
+
+def mask_values_of(
+    dataset: DatasetReader,
+    name: str,
+    options: MaskValueOptions,
+    reporter: Reporter,
+    others: MaskValues = MaskValues(),
+) -> Optional[MaskValues]:
+    """Return what the values of a mask and of others that were read before mean; None if it is a probability.
+
+    They mean what the options name or, in a raster of road classes, that each class is road, or else what they mean in
+    the first convention that has them all. Raises ImageryError if they are in no convention, or the raster has bands
+    that differ. Raises ResourceError if it is too large, see `values_of`.
+    """
+    road, ignored = options.road_values, options.ignored_values
+    if not road and CLASSES_TAG in dataset.tags():
+        road, ignored = tuple(range(1, MAX_CLASSES + 1)), (NO_DATA, *ignored)
+    found = frozenset[float]() if road else values_of(dataset, name, reporter)
+    if found is None:
+        return None
+    seen, declared = others.seen | found, others.declared | declared_no_data(dataset)
+    missing = (declared | frozenset(ignored)) - frozenset(road)
+    if road:
+        return MaskValues(frozenset(road), missing, True, seen, declared)
+    usual = _conventions_of(seen - missing)
+    if not usual:
+        raise unknown_values(name, sorted(found))
+    # Masks that hold only background fit every convention. In RoadSeg's own, road is 1.
+    of_road, of_missing = ({1.0}, set[float]()) if len(usual) == len(_CONVENTIONS) else usual[0]
+    return MaskValues(frozenset(of_road) - missing, missing | of_missing, False, seen, declared)
+
+
+def _conventions_of(values: frozenset[float]) -> list[tuple[set[float], set[float]]]:
+    return [(road, missing) for road, missing in _CONVENTIONS if values <= {0, *road, *missing}]
+
+
+def declared_no_data(dataset: DatasetReader) -> frozenset[float]:
+    """Return the declared nodata value, unless it is 0, which is often declared to see through the background."""
+    return frozenset(value for value in dataset.nodatavals if value and np.isfinite(value))
+
+
+def values_of(dataset: DatasetReader, name: str, reporter: Reporter) -> Optional[frozenset[float]]:
+    """Return the finite values of a mask where nothing hides them, or as many of them as tell what they mean.
+
+    None if the raster is a probability: it has a scale, or numbers that are not whole. Raises ImageryError if it
+    has bands that differ. Raises ResourceError if it is so large that not even a bit of each pixel fits into the
+    memory: to read it whole would take days.
+    """
+    needed_bytes, free_bytes = dataset.height * dataset.width / 8, available_bytes()
+    if needed_bytes > free_bytes:
+        raise ResourceError(
+            f"{name} has {dataset.height * dataset.width / 1e6:,.0f} megapixels, which need {needed_bytes / 1e9:,.1f} "
+            f"GB of memory, but only {free_bytes / 1e9:,.1f} GB are available.",
+            "Check its resolution, or give a part of it.",
+        )
+    if dataset.scales[0] != 1 or dataset.offsets[0] != 0:
+        return None
+    is_floating, missing = np.issubdtype(np.dtype(dataset.dtypes[0]), np.floating), declared_no_data(dataset)
+    found: frozenset[float] = frozenset()
+    for rows in large_arrays.strips(dataset.height, dataset.width):
+        reporter.check_cancelled()
+        window = Window(0, rows.start, dataset.width, rows.stop - rows.start)
+        bands = dataset.read(_image_bands(dataset), window=window)
+        values = np.unique(bands[0][np.isfinite(bands[0]) & shown_pixels(dataset, window)])
+        if (values != np.rint(values)).any():
+            return None
+        _gray(bands, name)
+        found |= frozenset(values[: _MAX_VALUES + 1].astype(float).tolist())
+        # Any strip of a floating-point raster may have fractions.
+        if len(found) > _MAX_VALUES or (not is_floating and len(_conventions_of(found - missing)) < 2):
+            break
+    return found
+
+
+def read_values(dataset: DatasetReader, window: Window, name: str) -> np.ndarray:
+    """Return the values of a window of a mask, (height, width), any number type.
+
+    Raises ImageryError if it has bands that differ.
+    """
+    return _gray(dataset.read(_image_bands(dataset), window=window, masked=False), name)
+
+
+def _image_bands(dataset: DatasetReader) -> list[int]:
+    return [index for index, color in zip(dataset.indexes, dataset.colorinterp) if color != ColorInterp.alpha] or [1]
+
+
+def _gray(bands: np.ndarray, name: str) -> np.ndarray:
+    """Return the values of bands that are alike, (bands, height, width), any number type: (height, width).
+
+    Raises ImageryError if they differ.
+    """
+    if not all(np.array_equal(band, bands[0], equal_nan=True) for band in bands[1:]):
+        raise ImageryError(
+            f"The mask {name} has {len(bands)} bands that differ, so it is a color picture.",
+            "Give a mask of one band, with one value for each class.",
+        )
+    return bands[0]
+
+
+def unknown_values(name: str, values: Collection[float]) -> ImageryError:
+    """Return the error that the meaning of some values of a mask is not known."""
+    return ImageryError(
+        f"The mask {name} has values of unknown meaning: {_listed(list(values))}.",
+        "State which values are road (road_values) and which are ignored (ignored_values). JPEG blurs the values of a "
+        "mask: save it as PNG or GeoTIFF.",
+    )
+
+
+def _listed(values: list[float]) -> str:
+    """Return values as a text, the first few of many."""
+    more = " and others" if len(values) > _MAX_SHOWN else ""
+    return ", ".join(f"{value:.10g}" for value in values[:_MAX_SHOWN]) + more
 
 
 @dataclass(frozen=True)
@@ -140,13 +293,13 @@ def byte_raster(probability: np.ndarray, threshold: float) -> RoadRaster:
 def band_raster(
     dataset: DatasetReader, threshold: float, reporter: Reporter, options: MaskValueOptions = _BY_CONVENTION
 ) -> RoadRaster:
-    """Open a raster as a road raster: a mask, or its first band as a probability; see `mask_values.values_of`.
+    """Open a raster as a road raster: a mask, or its first band as a probability; see `values_of`.
 
     The road of a probability begins at `threshold`. In a mask that has only road and no data, these are background.
     Raises ImageryError if there are no data, or numbers that are not probabilities or mean nothing in a mask, also when
-    it is read. Raises ResourceError if it is too large, see `mask_values.values_of`.
+    it is read. Raises ResourceError if it is too large, see `values_of`.
     """
-    values = mask_values_of(dataset, options, reporter)
+    values = mask_values_of(dataset, dataset.name, options, reporter)
     if values is not None:
         return _with_background(_mask_raster(dataset, values), dataset.name)
     raster = _probability_raster(dataset, threshold)
@@ -158,7 +311,7 @@ def band_raster(
 def _mask_raster(dataset: DatasetReader, values: MaskValues) -> RoadRaster:
     def read(first_row: int, count: int) -> tuple[np.ndarray, np.ndarray]:
         window = Window(0, first_row, dataset.width, count)
-        codes = values.codes(read_values(dataset, window, dataset.name), is_shown(dataset, window), dataset.name)
+        codes = values.codes(read_values(dataset, window, dataset.name), shown_pixels(dataset, window), dataset.name)
         return codes == ROAD, codes != NO_DATA
 
     return RoadRaster(dataset.height, dataset.width, read, mask_values=values)
@@ -168,10 +321,8 @@ def _probability_raster(dataset: DatasetReader, threshold: float) -> RoadRaster:
     scale, offset = np.float32(dataset.scales[0]), np.float32(dataset.offsets[0])
 
     def read(first_row: int, count: int) -> tuple[np.ndarray, np.ndarray]:
-        values, known = read_rows(dataset, first_row, count)
-        if np.issubdtype(values.dtype, np.floating):
-            known &= np.isfinite(values)
-        elif np.isclose(scale, 1 / CERTAIN):  # as Segment roads writes it, also where its nodata entry is lost
+        values, known = _read_rows(dataset, first_row, count)
+        if np.isclose(scale, 1 / CERTAIN):  # as Segment roads writes it, also where its nodata entry is lost
             known &= values != NO_DATA
         probability = values.astype(np.float32) * scale + offset
         probability[~known] = 0.0
@@ -208,66 +359,8 @@ def _empty(name: str) -> ImageryError:
     return ImageryError(f"{name} has no data anywhere.", "Choose another raster.")
 
 
-def read_rows(dataset: DatasetReader, first_row: int, count: int) -> tuple[np.ndarray, np.ndarray]:
+def _read_rows(dataset: DatasetReader, first_row: int, count: int) -> tuple[np.ndarray, np.ndarray]:
     """Read rows of the first band, in the dataset's dtype, and where there are data, bool: (rows, width) each."""
     window = Window(0, first_row, dataset.width, count)
-    values = dataset.read(1, window=window)
-    if MaskFlags.all_valid in dataset.mask_flag_enums[0]:
-        return values, np.ones(values.shape, dtype=bool)
-    return values, dataset.read_masks(1, window=window) > 0
-
-
-@dataclass(frozen=True)
-class ClassRaster:
-    """A raster of road class numbers.
-
-    `read` leads from a first row and a number of rows to class numbers from 1, (rows, width), an integer type. Any
-    other number means that the class is unknown.
-    """
-
-    height: int
-    width: int
-    read: Callable[[int, int], np.ndarray]
-    classes: tuple[RoadClass, ...]
-
-
-def class_array(numbers: np.ndarray, classes: tuple[RoadClass, ...]) -> ClassRaster:
-    """Wrap class numbers in memory, (height, width) uint8, as a raster."""
-    height, width = numbers.shape
-    return ClassRaster(height, width, lambda first_row, count: numbers[first_row : first_row + count], classes)
-
-
-def class_band(dataset: DatasetReader, grid: Grid, of: str) -> ClassRaster:
-    """Open a raster's first band as class numbers on the grid of a mask or probability, which `of` names in messages.
-
-    Raises ImageryError if it is on another grid, lacks the names and speeds of classes, or, when it is read, holds
-    numbers that are not classes.
-    """
-    name, classes, own = dataset.name, _tagged_classes(dataset), grid_of(dataset)
-    is_alike = (own.crs, own.width, own.height) == (grid.crs, grid.width, grid.height)
-    if not is_alike or shared_offset(grid, own) != (0, 0):
-        raise ImageryError(f"{name} and {of} are not on the same grid.", _CLASSES_REMEDY)
-
-    def read(first_row: int, count: int) -> np.ndarray:
-        values, known = read_rows(dataset, first_row, count)
-        numbers = np.where(known & (values != NO_DATA), values, 0)
-        if numbers.size and not (numbers.min() >= 0 and numbers.max() <= len(classes)):
-            raise ImageryError(
-                f"{name} holds numbers from {numbers.min()} to {numbers.max()}, but has {len(classes)} classes.",
-                _CLASSES_REMEDY,
-            )
-        return numbers
-
-    return ClassRaster(dataset.height, dataset.width, read, classes)
-
-
-def _tagged_classes(dataset: DatasetReader) -> tuple[RoadClass, ...]:
-    try:
-        classes = from_document(parse(dataset.tags()[CLASSES_TAG]))
-    except (KeyError, ValueError) as error:
-        raise ImageryError(
-            f"{dataset.name} has no names and speeds of road classes (in its tag {CLASSES_TAG}).", _CLASSES_REMEDY
-        ) from error
-    if not classes or not np.issubdtype(np.dtype(dataset.dtypes[0]), np.integer):
-        raise ImageryError(f"{dataset.name} does not hold numbers of road classes.", _CLASSES_REMEDY)
-    return classes
+    values = dataset.read([1], window=window)
+    return values[0], valid_pixels(dataset, window, values)

@@ -1,19 +1,28 @@
-"""Shapes of layers: repaired, cut into pieces and projected; and refused where they cross too often.
+"""Shapes of layers: repaired, cut into pieces, projected, on the ground of a grid and as its pixels.
 
-Scope: shapes in any plane. Independent of layers and roads. Segments can meet in as many places as they have pairs. To
-bound time and memory by the size of a layer, the search stops at far more places than any drawing has.
+Scope: geometries and grids. Independent of layers' fields and of roads. Segments can meet in as many places as they
+have pairs. To bound time and memory by the size of a layer, the search stops at far more places than any drawing has.
 """
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from collections.abc import Iterable
+from typing import Any, Optional
 
 import geopandas
 import numpy as np
 import pyproj
 import shapely
+from affine import Affine
+from pyproj import CRS
 from pyproj.exceptions import ProjError
+from rasterio.features import rasterize
+from shapely.geometry import box
+from shapely.geometry.base import BaseGeometry
 
+from ..errors import LayerError
+from .grid import Grid, Window
 from .parallel_arrays import ranges
 
 # GEOS repairs so many in seconds.
@@ -21,6 +30,10 @@ MAX_CROSSINGS = 100_000
 # A shape of fewer vertices cannot cross itself that often.
 _MIN_VERTICES = 400
 _PIECE_SEGMENTS = 8
+# Wider shapes are clipped first: between distant vertices a straight line on one map is curved on the other.
+_WIDEST_DEG, _WIDEST_M = 20.0, 2e6
+_EMPTY = shapely.GeometryCollection()
+_Bounds = tuple[float, float, float, float]
 
 
 class TooManyCrossings(Exception):
@@ -113,7 +126,7 @@ def parts_in(shapes: np.ndarray, areas: np.ndarray) -> np.ndarray:
     the union of all areas.
     """
     tree = shapely.STRtree(shapes)
-    inside = np.full(len(shapes), shapely.GeometryCollection(), dtype=object)
+    inside = np.full(len(shapes), _EMPTY, dtype=object)
     # Shapes that one area covers stay as they are.
     _, whole = tree.query(areas, predicate="covers")
     inside[whole] = shapes[whole]
@@ -135,11 +148,7 @@ def valid(shapes: np.ndarray) -> np.ndarray:
     return shapely.make_valid(shapes, method="structure", keep_collapsed=False)
 
 
-# Wider shapes are clipped first: between distant vertices a straight line on one map is curved on the other.
-_WIDEST_DEG, _WIDEST_M = 20.0, 2e6
-
-
-def projected(layer: geopandas.GeoDataFrame, crs: pyproj.CRS, extent: tuple[float, float, float, float]) -> np.ndarray:
+def projected(layer: geopandas.GeoDataFrame, crs: CRS, extent: _Bounds) -> np.ndarray:
     """Return a layer's geometries in another CRS, (n,) object, all with finite coordinates.
 
     A shape that has no place in the other CRS, or is as wide as a continent, is first clipped to the surroundings of
@@ -154,9 +163,14 @@ def projected(layer: geopandas.GeoDataFrame, crs: pyproj.CRS, extent: tuple[floa
     if is_far.any():  # projected again, clipped first
         far = layer.geometry.to_numpy()[is_far]
         far = np.where(shapely.get_dimensions(far) == 2, valid(far), far)
-        near = geopandas.GeoSeries(_clipped(far, layer.crs, crs, extent), crs=layer.crs)
-        shapes[is_far] = near.to_crs(crs).to_numpy()
-        shapes[~_are_finite(shapes)] = shapely.GeometryCollection()
+        left, bottom, right, top = extent
+        across, up = right - left, top - bottom
+        there = _bounds_in((left - across, bottom - up, right + across, top + up), crs, layer.crs)
+        if there and there[0] > there[2]:  # across the antimeridian
+            there = (-180.0, there[1], 180.0, there[3])
+        clipped = shapely.clip_by_rect(far, *there) if there else np.full(len(far), _EMPTY, dtype=object)
+        shapes[is_far] = geopandas.GeoSeries(clipped, crs=layer.crs).to_crs(crs).to_numpy()
+        shapes[~_are_finite(shapes)] = _EMPTY
     return shapes
 
 
@@ -166,19 +180,108 @@ def _are_finite(shapes: np.ndarray) -> np.ndarray:
     return np.bincount(owner, ~np.isfinite(points).all(axis=1), minlength=len(shapes)) == 0
 
 
-def _clipped(
-    shapes: np.ndarray, shapes_crs: pyproj.CRS, crs: pyproj.CRS, extent: tuple[float, float, float, float]
-) -> np.ndarray:
-    """Return shapes clipped to the surroundings of an extent, which is in another CRS than theirs."""
-    left, bottom, right, top = extent
-    across, up = right - left, top - bottom
-    wide = (left - across, bottom - up, right + across, top + up)
+def _bounds_in(bounds: _Bounds, crs: CRS, other: CRS) -> Optional[_Bounds]:
+    """Return left, bottom, right and top of a box in another CRS; None if it has no place there."""
     try:
-        west, south, east, north = pyproj.Transformer.from_crs(crs, shapes_crs, always_xy=True).transform_bounds(*wide)
+        found = pyproj.Transformer.from_crs(crs, other, always_xy=True).transform_bounds(*bounds)
     except ProjError:
-        west = south = east = north = np.nan
-    if not np.isfinite([west, south, east, north]).all():
-        return np.full(len(shapes), shapely.GeometryCollection(), dtype=object)
-    if west > east:  # across the antimeridian
-        west, east = -180.0, 180.0
-    return shapely.clip_by_rect(shapes, west, south, east, north)
+        return None
+    return found if np.isfinite(found).all() else None
+
+
+def ground_shapes(layer: geopandas.GeoDataFrame, grid: Grid, clip: Optional[_Bounds] = None) -> np.ndarray:
+    """Return a layer's geometries in the ground meters of a grid, (n,) object, with valid polygons.
+
+    Shapes without a place in the grid's CRS are empty. Polygons may be clipped to left, bottom, right and top.
+    """
+    shapes = np.array([grid.to_metric(each) for each in projected(layer, crs_of(grid), grid.outline.bounds)], object)
+    is_area = shapely.get_dimensions(shapes) == 2
+    areas = shapes[is_area] if clip is None else shapely.clip_by_rect(shapes[is_area], *clip)
+    shapes[is_area] = valid(areas)
+    return shapes
+
+
+def shapes_on(layer: geopandas.GeoDataFrame, grid: Grid, margin_m: float = 0.0) -> np.ndarray:
+    """Return a layer's geometries as `ground_shapes` does, (n,) object, with polygons clipped to the grid and a margin.
+
+    So each image takes only its part of an area with very many vertices. The layer's polygons must be valid, as
+    `read_layer` returns them.
+    """
+    return ground_shapes(layer, grid, grid.to_metric(_with_margin(grid, margin_m).outline).bounds)
+
+
+def _with_margin(grid: Grid, margin_m: float) -> Grid:
+    """Return a grid with a margin around it, in whole pixels, and one more against rounding."""
+    column, row = (math.ceil(margin_m / side_m) + 1 for side_m in grid.pixel_m)
+    return grid.window(-column, -row, grid.width + 2 * column, grid.height + 2 * row)
+
+
+def translated(layer: geopandas.GeoDataFrame, grid: Grid, east_m: float, north_m: float) -> geopandas.GeoDataFrame:
+    """Return a layer in the CRS of a grid, its shapes moved on the ground; those without a place there are empty."""
+    moved = shapely.transform(ground_shapes(layer, grid), lambda points: points + np.array([east_m, north_m]))
+    return layer.set_geometry(geopandas.GeoSeries(grid.from_metric(moved), layer.index, crs_of(grid)))
+
+
+def near(layer: geopandas.GeoDataFrame, grid: Grid, margin_m: float = 0.0) -> np.ndarray:
+    """Return the rows of a layer, (n,) int64, whose bounding boxes come within a distance of a grid.
+
+    With thousands of shapes and thousands of images, each image then takes only its own. The layer keeps its index.
+    """
+    surroundings = box_around(grid, layer.crs, margin_m)
+    return np.arange(len(layer)) if surroundings is None else np.sort(layer.sindex.query(surroundings))
+
+
+def box_around(grid: Grid, crs: CRS, margin_m: float) -> Optional[BaseGeometry]:
+    """Return the bounding box, in a CRS, of all within a distance of a grid; None if there is none in that CRS."""
+    bounds = _bounds_in(_with_margin(grid, margin_m).outline.bounds, crs_of(grid), crs)
+    return None if bounds is None or bounds[0] > bounds[2] else box(*bounds)  # beyond the CRS, or the antimeridian
+
+
+def limit_to(grid: Grid, aoi: geopandas.GeoDataFrame, image: str = "the image") -> tuple[Window, BaseGeometry]:
+    """Return the window (column, row, width, height) that holds an area of interest, and its shape in ground meters.
+
+    The area is polygons in any CRS. `image` names the grid's raster in messages. Raises LayerError if the area of
+    interest is outside the grid.
+    """
+    shape = shapely.union_all(shapes_on(aoi, grid))
+    window = pixel_window(np.array([shape]), grid)
+    if not window[2] or not window[3]:
+        raise LayerError(f"The area of interest lies outside {image}.", "Check both layers' coordinate systems.")
+    return window, shape
+
+
+def burn_shapes(shapes: Iterable[BaseGeometry], grid: Grid, window: Window) -> np.ndarray:
+    """Return which pixel centers of a window lie in any of some shapes in ground meters: (height, width) bool.
+
+    The window is column, row, width and height.
+    """
+    column, row, width, height = window
+    # Clipped to the window and a pixel around it, so that no cut edge runs through a pixel center of the window.
+    bounds = grid.to_metric(grid.window(column - 1, row - 1, width + 2, height + 2).outline).bounds
+    parts = shapely.clip_by_rect(np.array(list(shapes), dtype=object), *bounds)
+    parts = parts[~shapely.is_empty(parts)]
+    if not len(parts):
+        return np.zeros((height, width), dtype=bool)
+    transform = grid.metric_transform @ Affine.translation(column, row)
+    return rasterize(parts, out_shape=(height, width), transform=transform, dtype=np.uint8) > 0
+
+
+def crs_of(grid: Grid) -> CRS:
+    """Return a grid's CRS as pyproj has it."""
+    epsg = grid.crs.to_epsg()
+    return CRS.from_epsg(epsg) if epsg else CRS.from_wkt(grid.crs.to_wkt())
+
+
+def pixel_window(shapes: np.ndarray, grid: Grid) -> Window:
+    """Return the window (column, row, width, height) of the pixels that polygons touch; size 0 where they touch none.
+
+    Polygons are (n,) object in ground meters.
+    """
+    on_grid = shapely.clip_by_rect(grid.from_metric_to_pixels(shapes), 0, 0, grid.width, grid.height)
+    on_grid = on_grid[shapely.area(on_grid) > 0]
+    if not len(on_grid):
+        return 0, 0, 0, 0
+    left, top, right, bottom = shapely.total_bounds(on_grid)
+    # Touching a pixel by less than rounding errors does not count.
+    column, row = math.floor(left + 1e-6), math.floor(top + 1e-6)
+    return column, row, math.ceil(right - 1e-6) - column, math.ceil(bottom - 1e-6) - row

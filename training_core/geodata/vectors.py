@@ -26,8 +26,7 @@ from ..jobs.fields import TAKEN, describe_renamed, stored_names
 from .fields import read_parquet, restore_types
 from .grid import MAX_COORDINATE, MAX_DEG, Grid
 from .osm_layers import without_deleted_ways
-from .rasterize import box_around
-from .shapes import MAX_CROSSINGS, TooManyCrossings, check_crossings, valid
+from .shapes import MAX_CROSSINGS, TooManyCrossings, box_around, check_crossings, valid
 from .sources import QGIS_PART, for_pyogrio, require_openable
 from .vector_output import PARQUET, require_pyarrow
 

@@ -1,31 +1,26 @@
-"""COCO annotations: roads in the pixels of images, as polygons or run-length codes, read as masks and written.
+"""COCO annotations: roads in the pixels of images, as polygons or run-length codes, read as masks.
 
 Scope: the JSON document. Independent of where images lie.
 """
 
 from __future__ import annotations
 
-import json
 import re
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated, Any, Union
 
 import numpy as np
 import rasterio
-import shapely
 from rasterio.errors import NotGeoreferencedWarning
 from rasterio.features import rasterize
-from rasterio.features import shapes as regions_of
 from rasterio.io import DatasetReader, MemoryFile
 
 from ..errors import LabelError
 from ..geodata.pixel_codes import BACKGROUND, IGNORE, ROAD
 from ..jobs.json_fields import Range, parse_file, read
-from .training_chips import Bands, Chip
 
 _MAX_BYTES = 1 << 30
 _ROAD = re.compile(r"road|street|highway", re.IGNORECASE)
@@ -174,51 +169,3 @@ def _runs(counts: Union[str, list[int]]) -> list[int]:
         value -= (bits[-1] & _SIGN) and 1 << 5 * len(bits)
         runs.append(value + (runs[-2] if len(runs) > 2 else 0))
     return runs
-
-
-class CocoIndex:
-    """The annotations of chips: an object for each connected area of road or unknown ground, as polygons.
-
-    COCO's polygons have no holes, so an area with holes is cut into several polygons where a hole begins.
-    """
-
-    masks = ""
-
-    def __init__(self) -> None:
-        self._images: list[dict[str, Any]] = []
-        self._annotations: list[dict[str, Any]] = []
-
-    def add(self, chip: Chip) -> None:
-        """Take a chip's image and its areas into the annotations."""
-        number, side_px = len(self._images) + 1, len(chip.labels)
-        self._images.append({"id": number, "file_name": f"{chip.name}.tif", "width": side_px, "height": side_px})
-        for outline, label in regions_of(chip.labels, mask=chip.labels != BACKGROUND, connectivity=4):
-            area = shapely.geometry.shape(outline)
-            left, top, right, bottom = (int(side) for side in area.bounds)
-            polygons = [shapely.get_coordinates(part)[:-1].astype(int).ravel().tolist() for part in without_holes(area)]
-            self._annotations.append(
-                {
-                    "id": len(self._annotations) + 1,
-                    "image_id": number,
-                    "category_id": 1 if label == ROAD else 2,
-                    "segmentation": polygons,
-                    "area": int(area.area),
-                    "bbox": [left, top, right - left, bottom - top],
-                    "iscrowd": 0,
-                }
-            )
-
-    def write(self, folder: Path, bands: Bands) -> None:
-        """Write the annotations to the folder of the chips."""
-        categories = [{"id": 1, "name": "road"}, {"id": 2, "name": "unknown"}]
-        document = {"images": self._images, "annotations": self._annotations, "categories": categories}
-        (folder / "annotations.json").write_text(json.dumps(document), encoding="utf-8")
-
-
-def without_holes(area: shapely.Polygon) -> list[shapely.Polygon]:
-    """Return polygons without holes that cover an area of whole pixels, cut upright at the left side of each hole."""
-    left, top, right, bottom = area.bounds
-    cuts = sorted({left, right, *(ring.bounds[0] for ring in area.interiors)})
-    strips = shapely.box(cuts[:-1], top, cuts[1:], bottom)
-    parts = shapely.get_parts(shapely.intersection(area, strips)) if len(strips) > 1 else [area]
-    return [part for part in parts if part.area > 0]

@@ -1,38 +1,87 @@
-"""Drawn roads, or masks in place of them, by which images are labeled.
+"""Drawn roads as labels: layers of roads and areas, rasterized to 1 road, 0 background, 255 ignore on any grid.
 
-Scope: vector layers, and their labels on any grid. Independent of images.
+Scope: vector layers and their ground widths. Independent of images and of the model.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import ClassVar, Optional, Union
+from typing import ClassVar, Optional
 
 import geopandas
 import numpy as np
 import shapely
+from scipy.ndimage import binary_dilation, binary_erosion
 
 from ..errors import LayerError
 from ..events import Reporter
-from ..geodata.fields import check_numbers
-from ..geodata.grid import Grid
-from ..geodata.osm_layers import is_osm_file, looks_like_extract
-from ..geodata.rasterize import near, translated
-from ..geodata.rasters import read_grid
+from ..geodata.fields import check_numbers, numbers_in
+from ..geodata.grid import Grid, Window, common_window
+from ..geodata.osm_layers import is_osm_file, looks_like_extract, roads_of
+from ..geodata.pixel_codes import BACKGROUND, IGNORE, ROAD
 from ..geodata.road_classes import RoadClass, find_classes
+from ..geodata.shapes import around, burn_shapes, in_short_pieces, near, pixel_window, shapes_on, translated
 from ..geodata.sources import source_name
 from ..geodata.vectors import read_area, read_layer, read_polygons, require_features, require_fields, require_geometry
-from ..jobs import LabelOptions, MaskOptions
-from ..jobs.fields import METERS
-from . import osm_roads
-from .label_masks import LabelMasks, read_masks
-from .label_raster import Labels, burn_labels, own_widths_m
+from ..jobs import LabelOptions
+from ..jobs.fields import METERS, NO, word_in
+from ..system import large_arrays
 
 # No road is wider: larger numbers have another unit, or stand for an unknown width.
 MAX_ROAD_WIDTH_M = 1000.0
 # No road is moved by more. Roads are read so much farther around an image than they reach.
 MAX_MOVE_M = 100.0
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Labels, (height, width), uint8, BACKGROUND, ROAD or IGNORE, on the part of a grid from a column and row on.
+
+    `classes`, uint8, are the numbers of the roads' classes, from 1; 0 without a road, or if its class is not known.
+    """
+
+    column: int
+    row: int
+    values: np.ndarray
+    classes: Optional[np.ndarray] = None
+
+    def within(self, window: Window) -> np.ndarray:
+        """Return the labels of a window (column, row, width, height) of the grid: (height, width), uint8."""
+        height, width = self.values.shape
+        column, row, common_width, common_height = common_window(window, (self.column, self.row, width, height))
+        values = np.full((window[3], window[2]), IGNORE, dtype=np.uint8)
+        there, here = (
+            np.s_[row - top : row - top + common_height, column - left : column - left + common_width]
+            for left, top in ((window[0], window[1]), (self.column, self.row))
+        )
+        if common_width and common_height:
+            values[there] = self.values[here]
+        return values
+
+
+@dataclass(frozen=True)
+class Ground:
+    """Drawn shapes as polygons in the ground meters of a grid, in arrays (n,), object.
+
+    `sure`, (n,), bool, are the roads that are certain. Pixels without road are background if they are `known`.
+    `no_road` is background except on drawn roads.
+    """
+
+    roads: np.ndarray
+    sure: np.ndarray
+    known: np.ndarray
+    no_road: np.ndarray
+
+    def burn(self, grid: Grid, window: Window) -> np.ndarray:
+        """Rasterize a window (column, row, width, height) to BACKGROUND, ROAD or IGNORE: (height, width), uint8."""
+        # Later lines win: known ground is background, sure roads on it are road, and all unsure roads are ignored.
+        is_known, no_road = burn_shapes(self.known, grid, window), burn_shapes(self.no_road, grid, window)
+        values = np.where(is_known | no_road, BACKGROUND, IGNORE).astype(np.uint8)
+        is_road = burn_shapes(self.roads[self.sure], grid, window)
+        values[is_road] = np.where(is_known[is_road], ROAD, IGNORE)
+        values[burn_shapes(self.roads[~self.sure], grid, window)] = IGNORE
+        return values
 
 
 @dataclass(frozen=True)
@@ -56,14 +105,35 @@ class Drawing:
     pixel_m: ClassVar[float] = 0.0
 
     def burn(self, grid: Grid, image: str = "") -> Optional[Labels]:
-        """Return the labels on a grid, the same for every image there unless moved; None where nothing is labeled."""
-        row = near(self.roads, grid, self._reach_m)
-        roads = self.roads.iloc[row]
+        """Rasterize the labels of an image on a grid, the same for every image unless moved; None if there are none.
+
+        Lines are buffered on the ground by half their width. Pixels outside the area of interest are ignored. Without
+        one, those farther from a road than `background_m` are. So are roads marked unsure. In the polygons without a
+        road, everything that no drawn road covers is background. Where several classes meet, the last one wins.
+        """
+        chosen = near(self.roads, grid, self._reach_m)
+        roads = self.roads.iloc[chosen]
         if self.move_of:
             roads = translated(roads, grid, *self.move_of(image))
-        aoi, no_road = (layer if layer is None else layer.iloc[near(layer, grid)] for layer in (self.aoi, self.no_road))
-        numbers = None if self.class_numbers is None else self.class_numbers[row]
-        return burn_labels(grid, roads, aoi, self.options, numbers, no_road)
+        shapes, road = _road_shapes(roads, grid, self.options)
+        sure = is_sure(roads, self.options)[road]
+        known = around(shapes, self.options.background_m) if self.aoi is None else _areas_on(self.aoi, grid)
+        ground = Ground(shapes, sure, known, _areas_on(self.no_road, grid))
+        column, row, width, height = pixel_window(np.concatenate([known, ground.no_road]), grid)
+        if not width or not height:
+            return None
+        values, classes = large_arrays.allocate((height, width), np.uint8), None
+        numbers = np.zeros(len(road)) if self.class_numbers is None else self.class_numbers[chosen][road] * sure
+        if numbers.any():
+            classes = large_arrays.allocate((height, width), np.uint8)
+            classes[:] = 0
+        for rows in large_arrays.strips(height, width):
+            strip = (column, row + rows.start, width, rows.stop - rows.start)
+            values[rows] = ground.burn(grid, strip)
+            if classes is not None:
+                for number in np.unique(numbers[numbers > 0]):
+                    classes[rows][burn_shapes(shapes[numbers == number], grid, strip)] = number
+        return Labels(column, row, values, classes)
 
     def may_label(self, grid: Grid, image: str = "") -> bool:
         """Whether anything drawn is near a grid, so that it takes burning to know whether something is labeled."""
@@ -75,22 +145,6 @@ class Drawing:
         # A road reaches as far as its width, and the background around it.
         widest_m = MAX_ROAD_WIDTH_M / 2 if self.options.width_field else self.options.width_m
         return widest_m + self.options.background_m + (MAX_MOVE_M if self.move_of else 0.0)
-
-
-# The source of the labels of images.
-Truth = Union[Drawing, LabelMasks]
-
-
-def read_truth(
-    job: MaskOptions, aoi: str, images: Sequence[str], reporter: Reporter, class_field: str = "", speed_field: str = ""
-) -> Truth:
-    """Read the drawn roads of a job, or the label masks that it has in place of them; see `read_drawing`.
-
-    Raises LayerError or LabelError if a layer, or a mask, cannot be used.
-    """
-    if job.masks:
-        return read_masks(job, aoi, images, reporter)
-    return read_drawing(job.roads, aoi, job, reporter, class_field, speed_field, map(read_grid, images))
 
 
 def read_drawing(
@@ -105,33 +159,83 @@ def read_drawing(
     """Read drawn roads, and the area of interest unless its name is empty.
 
     Roads of a large layer that cannot reach into any grid of `images` are left out. For the fields of the roads'
-    classes, see `road_classes.find_classes`; neither means a model without classes. Extracts of OpenStreetMap are read
-    by `osm_roads.roads_of`. Raises LayerError if a layer cannot be used, or a field is missing.
+    classes, see `road_classes.find_classes`; neither means a model without classes. Raises LayerError if a layer cannot
+    be used, or a field is missing.
     """
     margin_m = MAX_ROAD_WIDTH_M / 2 + options.background_m + MAX_MOVE_M
     drawn = read_layer(roads, "drawn roads", images=images, margin_m=margin_m)
     require_features(drawn, roads, "drawn roads")
     named = (options.width_field, options.sure_field, class_field, speed_field)
     if is_osm_file(roads) or (looks_like_extract(drawn) and (shapely.get_dimensions(drawn.geometry) == 1).any()):
-        drawn, options = osm_roads.roads_of(drawn, roads, options, named, reporter)
+        drawn, options = roads_of(drawn, roads, options, named, reporter)
     require_geometry(drawn, ("lines", "polygons"), roads, "drawn roads")
     require_fields(drawn, named, roads, "drawn roads")
     check_numbers(drawn, options.width_field, roads, "drawn roads", reporter, METERS)
     check_numbers(drawn, speed_field, roads, "drawn roads", reporter)
-    if options.width_field:
-        _check_widths(drawn, options.width_field, roads)
+    widest_m = _widths_m(drawn, options).max()
+    if options.width_field and widest_m > MAX_ROAD_WIDTH_M:
+        raise LayerError(
+            f"The field {options.width_field!r} of the drawn roads ({roads}) gives a road a width of {widest_m:g} m; "
+            f"at most {MAX_ROAD_WIDTH_M:g} m can be used.",
+            "Correct its values, which are widths in meters, or choose another width field.",
+        )
     classes = find_classes(drawn, class_field, speed_field, roads) if class_field or speed_field else ()
-    area = read_area(aoi) if aoi else None
+    drawing = Drawing(drawn, read_area(aoi) if aoi else None, options, source_name(roads), source_name(aoi), *classes)
     no_road = read_polygons(options.no_road, "places without a road") if options.no_road else None
-    drawing = Drawing(drawn, area, options, source_name(roads), source_name(aoi), *classes)
     return replace(drawing, no_road=no_road)
 
 
-def _check_widths(drawn: geopandas.GeoDataFrame, field: str, path: str) -> None:
-    widest_m = np.nan_to_num(own_widths_m(drawn, field), posinf=np.inf).max()
-    if widest_m > MAX_ROAD_WIDTH_M:
-        raise LayerError(
-            f"The field {field!r} of the drawn roads ({path}) gives a road a width of {widest_m:g} m; at most "
-            f"{MAX_ROAD_WIDTH_M:g} m can be used.",
-            "Correct its values, which are widths in meters, or choose another width field.",
-        )
+def is_sure(roads: geopandas.GeoDataFrame, options: LabelOptions) -> np.ndarray:
+    """Return which roads are not marked unsure in the sure field, all without one: (roads,), bool."""
+    if not options.sure_field:
+        return np.ones(len(roads), dtype=bool)
+    return ~roads[options.sure_field].map(lambda value: word_in(value) in NO).to_numpy(dtype=bool)
+
+
+def own_widths_m(roads: geopandas.GeoDataFrame, field: str) -> np.ndarray:
+    """Return the roads' widths in a field, in meters: (roads,), float64; NaN where it has no number above 0."""
+    widths_m = numbers_in(roads[field], METERS)
+    return np.where(widths_m > 0, widths_m, np.nan)
+
+
+def _widths_m(roads: geopandas.GeoDataFrame, options: LabelOptions) -> np.ndarray:
+    """Return the width of each road: its own or, without a valid one, the common one."""
+    own_m = own_widths_m(roads, options.width_field) if options.width_field else np.full(len(roads), np.nan)
+    return np.where(np.isnan(own_m), options.width_m, own_m)
+
+
+def _areas_on(layer: Optional[geopandas.GeoDataFrame], grid: Grid) -> np.ndarray:
+    return np.zeros(0, dtype=object) if layer is None else shapes_on(layer.iloc[near(layer, grid)], grid)
+
+
+def _road_shapes(roads: geopandas.GeoDataFrame, grid: Grid, options: LabelOptions) -> tuple[np.ndarray, np.ndarray]:
+    """Return the roads as polygons in ground meters, (n,), object, and the road that each is of, (n,), int64.
+
+    A line comes as the buffers of its pieces.
+    """
+    width_m = _widths_m(roads, options)
+    reach_m = width_m.max(initial=0) / 2 + options.background_m
+    shapes, road = in_short_pieces(shapes_on(roads, grid, reach_m))
+    is_line = shapely.get_dimensions(shapes) == 1
+    shapes[is_line] = shapely.buffer(shapes[is_line], width_m[road[is_line]] / 2)
+    return shapes, road
+
+
+def near_edges(road: np.ndarray, known: np.ndarray, radius_px: int) -> np.ndarray:
+    """Return which labeled pixels are near an edge of a road, of road and known ones, all (height, width), bool.
+
+    Roads so narrow that nothing else of them would remain keep their pixels.
+    """
+    if not radius_px:
+        return np.zeros(road.shape, dtype=bool)
+    # The parts of roads that are a radius away from any edge. The border of the labels is not an edge.
+    core = road & binary_erosion(road | ~known, _disk(radius_px), border_value=1)
+    # Reaches any pixel of a road from its core, so pixels out of its reach belong to roads too narrow for a core.
+    wide = binary_dilation(core, _disk(2 * radius_px))
+    outside = known & ~road & binary_dilation(road, _disk(radius_px))
+    return outside | (road & ~core & wide)
+
+
+def _disk(radius_px: int) -> np.ndarray:
+    rows, columns = np.ogrid[-radius_px : radius_px + 1, -radius_px : radius_px + 1]
+    return rows**2 + columns**2 <= radius_px**2

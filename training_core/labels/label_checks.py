@@ -15,12 +15,10 @@ from rasterio.crs import CRS
 from shapely.geometry.base import BaseGeometry
 
 from ..events import Reporter
-from ..geodata.rasterize import ground_shapes
-from ..geodata.shapes import in_short_pieces, parts_in
+from ..geodata.shapes import ground_shapes, in_short_pieces, parts_in
 from ..geodata.sources import source_name
-from .drawing import Drawing
+from .drawing import Drawing, is_sure
 from .label_offset import direction, measure_offset
-from .label_raster import is_sure
 from .labeled_images import LabeledImage, count_labels
 
 USUAL_ROAD_FRACTION = (0.005, 0.5)

@@ -1,7 +1,7 @@
 """Label masks: rasters whose values say which pixels are road, matched to the images that they label.
 
 Scope: files of masks, which image each is of, and their pixels on an image's grid; for their values see
-`geodata.mask_values`. Independent of the image's values and of the model.
+`geodata.road_raster`. Independent of the image's values and of the model.
 """
 
 from __future__ import annotations
@@ -26,26 +26,17 @@ from rasterio.windows import Window
 from ..errors import LabelError
 from ..events import Reporter
 from ..geodata.grid import GEOGRAPHIC, Grid, grid_of, is_georeferenced, shared_offset
-from ..geodata.mask_values import (
-    MaskValues,
-    declared_no_data,
-    is_shown,
-    meaning_of,
-    options_of,
-    read_values,
-    unknown_values,
-    values_of,
-)
 from ..geodata.pixel_codes import IGNORE
-from ..geodata.rasterize import burn_shapes, shapes_on
-from ..geodata.rasters import open_raster
+from ..geodata.rasters import open_raster, shown_pixels
+from ..geodata.road_raster import MaskValues, declared_no_data, mask_values_of, read_values
+from ..geodata.shapes import burn_shapes, shapes_on
 from ..geodata.sources import source_name
 from ..geodata.vectors import read_area
 from ..jobs import MaskOptions, MaskValueOptions
 from ..jobs.file_systems import same_name
 from ..system import large_arrays
 from .coco import CocoImage, is_coco, read_coco
-from .label_raster import Labels
+from .drawing import Labels
 
 # Number of masks, spread evenly over all, whose values tell what they mean; more where these are all 0.
 _SAMPLED = 16
@@ -90,7 +81,7 @@ class LabelMasks:
                 meant = replace(self.values, no_data=self.values.no_data | declared_no_data(dataset))
                 for rows in large_arrays.strips(grid.height, grid.width):
                     window = Window(0, rows.start, grid.width, rows.stop - rows.start)
-                    is_covered = is_shown(mask, window)
+                    is_covered = shown_pixels(mask, window)
                     if area is not None:
                         is_covered &= burn_shapes(area, grid, (0, rows.start, grid.width, rows.stop - rows.start))
                     _add(labels[rows], meant.codes(read_values(mask, window, path), is_covered, path))
@@ -174,24 +165,19 @@ def _shared_meaning(
     Raises LabelError if a mask is a probability. Raises ImageryError if the values of a mask, beside those before, are
     in none of the conventions.
     """
-    seen: frozenset[float] = frozenset()
-    no_data: frozenset[float] = frozenset()
-    meaning = MaskValues(frozenset(), frozenset())
+    meaning = MaskValues()
     for number, path in enumerate(_spread(paths)):
-        if number >= _SAMPLED and (options.road_values or seen - meaning.no_data - {0}):
+        if number >= _SAMPLED and (options.road_values or meaning.seen - meaning.no_data - {0}):
             break
         with _open(path, drawn) as dataset:
-            values, no_data = values_of(dataset, path, reporter), no_data | declared_no_data(dataset)
-            found = meaning_of(seen | (values or frozenset()), no_data, options_of(dataset, options))
-        if values is None and not options.road_values:
+            found = mask_values_of(dataset, path, options, reporter, meaning)
+        if found is None:
             raise LabelError(
                 f"The label mask {path} is a probability: it has a scale, or values that are not whole numbers.",
                 "Give the mask that Segment roads writes, or make a mask of the probability with the Raster "
                 "calculator.",
             )
-        if found is None:
-            raise unknown_values(path, sorted(values or ()))
-        seen, meaning = seen | (values or frozenset()), found
+        meaning = found
     return meaning
 
 

@@ -1,4 +1,4 @@
-"""Labeled images: rasters and their labels, read from files into arrays, and a summary of each.
+"""Labeled images: rasters and their labels, read from files into arrays.
 
 Scope: rasters, and what they are labeled by. Independent of the model.
 """
@@ -6,45 +6,60 @@ Scope: rasters, and what they are labeled by. Independent of the model.
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Optional
+from typing import Optional, Union
 
 import numpy as np
-import shapely
 from rasterio.io import DatasetReader
 
 from ..errors import ImageryError, LabelError
 from ..events import Reporter
 from ..geodata.grid import Grid, grid_at, grid_of
 from ..geodata.pixel_codes import IGNORE, ROAD
-from ..geodata.rasterize import ground_shapes, near
 from ..geodata.rasters import (
     Band,
     Image,
+    ModelInput,
     choose_bands,
     match_bands,
     measure_bands,
     normalize,
     open_raster,
+    read_grid,
     require_computable,
     require_normal,
 )
 from ..geodata.sources import source_name
+from ..jobs import MaskOptions
 from ..system import large_arrays
-from .drawing import Drawing, Truth
-from .label_masks import LabelMasks
-from .label_raster import Labels
+from .drawing import Drawing, Labels, read_drawing
+from .label_masks import LabelMasks, read_masks
 
 # Fewer labeled pixels than this are refused.
 MIN_LABELED_PX = 1000
+# An image is not upsampled by more than this, each way, for its base model: it would show no more than before.
+MAX_ENLARGEMENT = 4.0
 _BAND_SAMPLE_PX = 1_000_000
 # Progress of a job when its images are read.
 READ_FRACTION = 0.01
 _MAX_NAMED = 8
 # A sample of parts is large enough if so many of them have road.
 ENOUGH_WITH_ROAD = 8
+# The source of the labels of images.
+Truth = Union[Drawing, LabelMasks]
+
+
+def read_truth(
+    job: MaskOptions, aoi: str, images: Sequence[str], reporter: Reporter, class_field: str = "", speed_field: str = ""
+) -> Truth:
+    """Read the drawn roads of a job, or the label masks that it has in place of them.
+
+    Raises LayerError or LabelError if a layer, or a mask, cannot be used.
+    """
+    if job.masks:
+        return read_masks(job, aoi, images, reporter)
+    return read_drawing(job.roads, aoi, job, reporter, class_field, speed_field, map(read_grid, images))
 
 
 @dataclass(frozen=True)
@@ -108,14 +123,15 @@ def find_images(
     truth: Truth,
     resolution_m: float,
     bands: tuple[int, ...],
-    known_bands: tuple[Band, ...],
+    base: Optional[ModelInput],
     reporter: Reporter,
 ) -> list[ImagePart]:
     """Return the images that may be labeled, at least one, from their headers.
 
-    Those without labels are left out with a warning. The ground size of a pixel is `resolution_m`; 0 takes the first
-    image's own. `bands` are numbers of bands to read; if empty, those of the base model (`known_bands`), or all but
-    alpha. Raises ImageryError or LabelError if an image cannot be used, or none may be labeled.
+    Those without labels are left out with a warning. The ground size of a pixel is `resolution_m`; 0 takes that of the
+    base model, unless it enlarges the first image too much, or the first image's own. `bands` are numbers of bands to
+    read; if empty, those of the base model, or all but alpha. Raises ImageryError or LabelError if an image cannot be
+    used, or none may be labeled.
     """
     found: list[ImagePart] = []
     left_out: list[str] = []
@@ -123,8 +139,16 @@ def find_images(
         reporter.check_cancelled()
         reporter.progress(0.0, f"Opening image {number + 1} of {len(paths)}")
         with open_raster(path) as dataset:
-            indexes = _bands_to_read(dataset, bands, known_bands, reporter)
-            part = ImagePart(path, indexes, resolution_m, grid_at(grid_of(dataset, truth.pixel_m), resolution_m))
+            indexes, own = _bands_to_read(dataset, bands, base, reporter), grid_of(dataset, truth.pixel_m)
+        if not number and base and not resolution_m:
+            if own.resolution_m <= MAX_ENLARGEMENT * base.resolution_m:
+                resolution_m = base.resolution_m
+            else:
+                reporter.warning(
+                    f"The ground resolution of {path} is {own.resolution_m:.3g} m, but the base model's is "
+                    f"{base.resolution_m:.3g} m. The model is trained at the image's own resolution."
+                )
+        part = ImagePart(path, indexes, resolution_m, grid_at(own, resolution_m))
         if found and len(indexes) != len(found[0].bands):
             raise ImageryError(
                 f"{path} has {len(indexes)} bands, but {found[0].path} has {len(found[0].bands)}.",
@@ -142,6 +166,20 @@ def find_images(
     return found
 
 
+def _bands_to_read(
+    dataset: DatasetReader, bands: tuple[int, ...], base: Optional[ModelInput], reporter: Reporter
+) -> dict[int, str]:
+    """Return the bands to train on by number: those chosen, or the base model's if the image has them, or all."""
+    chosen = choose_bands(dataset, bands)
+    if bands or not base:
+        return chosen
+    try:
+        return dict(zip(match_bands(dataset, base.bands), (band.name for band in base.bands)))
+    except ImageryError as error:
+        reporter.warning(f"{error.message} All bands of the image are used instead.")
+        return chosen
+
+
 def read_labeled_images(
     parts: Sequence[ImagePart], truth: Truth, reporter: Reporter, sample_px: float = math.inf
 ) -> tuple[list[LabeledImage], int]:
@@ -153,27 +191,23 @@ def read_labeled_images(
     """
     images: list[LabeledImage] = []
     without: list[str] = []
-    began_s, count, read_px, with_road = time.monotonic(), 0, 0, 0
-    for count, part in enumerate(parts):
-        if read_px >= sample_px and with_road >= ENOUGH_WITH_ROAD:
-            break
+    count = read_px = with_road = 0
+    while count < len(parts) and (read_px < sample_px or with_road < ENOUGH_WITH_ROAD):
         done = min(1.0, max(read_px / sample_px, count / len(parts)))
-        left = f"; {(time.monotonic() - began_s) * (1 - done) / done:.0f} s left" if done else ""
-        reporter.progress(READ_FRACTION * done, f"Reading images: {done:.0%}{left}")
-        image = read_labeled_image(part, truth, reporter)
+        reporter.progress(READ_FRACTION * done, f"Reading images: {done:.0%}")
+        image = read_labeled_image(parts[count], truth, reporter)
         if image is None:
-            without.append(part.path)
-            continue
-        images.append(image)
-        read_px += image.known.size
-        with_road += bool(count_labels(image.training)[1])
-    else:
-        count = len(parts)
+            without.append(parts[count].path)
+        else:
+            images.append(image)
+            read_px += image.known.size
+            with_road += bool(count_labels(image.training)[1])
+        count += 1
     if not images:
         raise nothing_labeled(list(dict.fromkeys(without)))
     if without and sample_px == math.inf:
         reporter.warning(without_labels(*without))
-    _require_labels(images, truth, [part.grid for part in parts])
+    _require_labels(images, truth)
     return images, count
 
 
@@ -194,20 +228,6 @@ def nothing_labeled(paths: Sequence[str]) -> LabelError:
         f"Neither drawn roads or label masks nor the area of interest touch {_some(paths)} where there is data.",
         "Check the coordinate systems of the layers.",
     )
-
-
-def _bands_to_read(
-    dataset: DatasetReader, bands: tuple[int, ...], known_bands: tuple[Band, ...], reporter: Reporter
-) -> dict[int, str]:
-    """Return the bands to train on by number: those chosen, or the base model's if the image has them, or all."""
-    chosen = choose_bands(dataset, bands)
-    if bands or not known_bands:
-        return chosen
-    try:
-        return dict(zip(match_bands(dataset, known_bands), (band.name for band in known_bands)))
-    except ImageryError as error:
-        reporter.warning(f"{error.message} All bands of the image are used instead.")
-        return chosen
 
 
 def read_labeled_image(part: ImagePart, truth: Truth, reporter: Reporter) -> Optional[LabeledImage]:
@@ -261,33 +281,24 @@ def count_labels(labels: np.ndarray) -> tuple[int, int]:
     return sum(int((part != IGNORE).sum()) for part in parts), sum(int((part == ROAD).sum()) for part in parts)
 
 
-def _require_labels(images: list[LabeledImage], truth: Truth, grids: list[Grid]) -> None:
+def _require_labels(images: list[LabeledImage], truth: Truth) -> None:
     names = _some(list(dict.fromkeys(image.name for image in images)))
     labeled, road = map(sum, zip(*(count_labels(image.training) for image in images)))
+    if not road and isinstance(truth, LabelMasks):
+        raise LabelError(
+            f"The label masks show no road on {names}.", "Check which of their values are road (road_values)."
+        )
     if not road:
-        if isinstance(truth, LabelMasks):
-            raise LabelError(
-                f"The label masks show no road on {names}.", "Check which of their values are road (road_values)."
-            )
-        on_image = max(_roads_on(grid, truth) for grid in grids)
-        if truth.aoi is not None and on_image:
-            raise LabelError(
-                f"No drawn road lies on {names}, within the area of interest: {on_image} of {truth.roads_name} lie "
-                f"on the image, but outside {truth.aoi_name}.",
-                "Draw the area around roads that are drawn, or check both layers' coordinate systems.",
-            )
         within = "" if truth.aoi is None else ", within the area of interest"
-        raise LabelError(f"No drawn road lies on {names}{within}.", "Draw some roads there.")
+        raise LabelError(
+            f"No drawn road lies on {names}{within}.",
+            "Draw some roads there, or check the coordinate systems of the layers.",
+        )
     if labeled < MIN_LABELED_PX:
         raise LabelError(
             f"Only {labeled} pixels of {names} are labeled; at least {MIN_LABELED_PX} are needed.",
             "Draw more roads, or use a finer image.",
         )
-
-
-def _roads_on(grid: Grid, drawing: Drawing) -> int:
-    nearby = drawing.roads.iloc[near(drawing.roads, grid)]
-    return int(shapely.intersects(ground_shapes(nearby, grid), grid.to_metric(grid.outline)).sum())
 
 
 def with_common_scaling(images: list[LabeledImage]) -> list[LabeledImage]:

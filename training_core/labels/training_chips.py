@@ -1,8 +1,8 @@
 """Training chips: squares of one size that cover the labeled part of an image, their files, and indexes of these.
 
 An index has `masks`, the name of the folder of label rasters, takes the chips one by one, and writes its files at the
-end: items of STAC, or the files of Esri's classified tiles; COCO annotations are in `coco`. Scope: pixels, windows and
-files. Independent of the model.
+end: items of STAC, the files of Esri's classified tiles, or COCO annotations. Samples are squares in
+random order, normalized, to measure models on. Scope: pixels, windows and files. Independent of the model.
 """
 
 from __future__ import annotations
@@ -10,26 +10,31 @@ from __future__ import annotations
 import json
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
+from itertools import islice
 from pathlib import Path
 from typing import Any, Optional
 
 import numpy as np
 import rasterio
+import shapely
 from rasterio.enums import ColorInterp
 from rasterio.errors import NotGeoreferencedWarning
+from rasterio.features import shapes as regions_of
 from rasterio.warp import transform_geom
-from shapely.geometry import mapping, shape
 
-from ..errors import OutputError
+from ..errors import ImageryError, OutputError
+from ..events import Reporter
 from ..geodata.geotiff import named_errors
 from ..geodata.grid import GEOGRAPHIC, NOWHERE, Grid
 from ..geodata.pixel_codes import BACKGROUND, IGNORE, MASK_BAND, ROAD
-from ..geodata.rasters import Image
+from ..geodata.rasters import MIN_KNOWN, Image, ModelInput, normalize, open_for_model, require_normal
 from ..geodata.sources import source_name
-from .label_raster import Labels
+from ..geodata.tiling import STRIDE_PX
+from .drawing import Labels
+from .labeled_images import Truth, nothing_labeled, without_labels
 
 _RGB = (ColorInterp.red, ColorInterp.green, ColorInterp.blue)
 _MAX_STEM = 60
@@ -147,8 +152,8 @@ class StacIndex:
         """Take a chip into the index; one without a place on the map has no geometry."""
         place: dict[str, Any] = {"geometry": None}
         if chip.is_placed:
-            outline = transform_geom(chip.grid.crs, GEOGRAPHIC, mapping(chip.grid.outline))
-            place = {"geometry": outline, "bbox": list(shape(outline).bounds)}
+            outline = transform_geom(chip.grid.crs, GEOGRAPHIC, shapely.geometry.mapping(chip.grid.outline))
+            place = {"geometry": outline, "bbox": list(shapely.geometry.shape(outline).bounds)}
         image = {"href": f"./images/{chip.name}.tif", "type": _TIFF, "roles": ["data"]}
         mask = {"href": f"./masks/{chip.name}.tif", "type": _TIFF, "roles": ["labels"]}
         shares = {f"{_NAMES[label]}_share": round(float((chip.labels == label).mean()), 6) for label in (ROAD, IGNORE)}
@@ -233,5 +238,123 @@ class EsriIndex:
         return [dict(zip(keys, row)) for row in rows]
 
 
+class CocoIndex:
+    """The annotations of chips: an object for each connected area of road or unknown ground, as polygons.
+
+    COCO's polygons have no holes, so an area with holes is cut into several polygons where a hole begins.
+    """
+
+    masks = ""
+
+    def __init__(self) -> None:
+        self._images: list[dict[str, Any]] = []
+        self._annotations: list[dict[str, Any]] = []
+
+    def add(self, chip: Chip) -> None:
+        """Take a chip's image and its areas into the annotations."""
+        number, side_px = len(self._images) + 1, len(chip.labels)
+        self._images.append({"id": number, "file_name": f"{chip.name}.tif", "width": side_px, "height": side_px})
+        for outline, label in regions_of(chip.labels, mask=chip.labels != BACKGROUND, connectivity=4):
+            area = shapely.geometry.shape(outline)
+            left, top, right, bottom = (int(side) for side in area.bounds)
+            polygons = [shapely.get_coordinates(part)[:-1].astype(int).ravel().tolist() for part in without_holes(area)]
+            self._annotations.append(
+                {
+                    "id": len(self._annotations) + 1,
+                    "image_id": number,
+                    "category_id": 1 if label == ROAD else 2,
+                    "segmentation": polygons,
+                    "area": int(area.area),
+                    "bbox": [left, top, right - left, bottom - top],
+                    "iscrowd": 0,
+                }
+            )
+
+    def write(self, folder: Path, bands: Bands) -> None:
+        """Write the annotations to the folder of the chips."""
+        categories = [{"id": 1, "name": "road"}, {"id": 2, "name": "unknown"}]
+        document = {"images": self._images, "annotations": self._annotations, "categories": categories}
+        (folder / "annotations.json").write_text(json.dumps(document), encoding="utf-8")
+
+
+def without_holes(area: shapely.Polygon) -> list[shapely.Polygon]:
+    """Return polygons without holes that cover an area of whole pixels, cut upright at the left side of each hole."""
+    left, top, right, bottom = area.bounds
+    cuts = sorted({left, right, *(ring.bounds[0] for ring in area.interiors)})
+    strips = shapely.box(cuts[:-1], top, cuts[1:], bottom)
+    parts = shapely.get_parts(shapely.intersection(area, strips)) if len(strips) > 1 else [area]
+    return [part for part in parts if part.area > 0]
+
+
 def _write_json(path: Path, document: dict[str, Any]) -> None:
     path.write_text(json.dumps(document, indent=1), encoding="utf-8")
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A crop of an image, normalized, (1, bands, height, width), float32, with sides in multiples of 32.
+
+    `known`, (height, width), bool, is false without data. If roads are given, `truth`, (height, width), uint8, has
+    labels.
+    """
+
+    images: np.ndarray
+    known: np.ndarray
+    truth: Optional[np.ndarray]
+
+
+def collect_samples(
+    rasters: Sequence[str],
+    wanted: ModelInput,
+    count: int,
+    side_px: int,
+    reporter: Reporter,
+    truth: Optional[Truth] = None,
+    seed: int = 0,
+) -> list[Sample]:
+    """Draw up to so many samples, at least one, spread over images; a seed always draws the same.
+
+    With drawn roads, only samples with labels count. `side_px` is a multiple of the stride. Raises ImageryError if an
+    image cannot be used, or has hardly any data, and LabelError if the drawing touches no image.
+    """
+    rng = np.random.default_rng(seed)
+    samples: list[Sample] = []
+    for number, path in enumerate(rasters):
+        missing = -(-(count - len(samples)) // (len(rasters) - number))
+        samples += islice(_samples_of(path, wanted, side_px, truth, rng, reporter), missing)
+    if not samples and truth:
+        raise nothing_labeled(rasters)
+    if not samples:
+        named = " and ".join(rasters[:3])
+        raise ImageryError(f"{named} have hardly any data, or are too small.", "Choose other images.")
+    reporter.log(f"{len(samples)} samples of the images are used.")
+    return samples
+
+
+def _samples_of(
+    path: str, wanted: ModelInput, side_px: int, truth: Optional[Truth], rng: np.random.Generator, reporter: Reporter
+) -> Iterator[Sample]:
+    """Yield the samples of an image that have data and, with a truth, labels, in random order."""
+    with open_for_model(path, wanted) as (image, bands):
+        labels = truth.burn(image.grid, path) if truth else None
+        if truth and labels is None:
+            reporter.warning(without_labels(path))
+            return
+        # Squares that cover the image; the last ones of a row or column overlap others.
+        size = image.grid.width, image.grid.height
+        starts = [sorted({min(at, max(0, px - side_px)) for at in range(0, px, side_px)}) for px in size]
+        corners = [(column, row) for row in starts[1] for column in starts[0]]
+        for number in rng.permutation(len(corners)):
+            reporter.check_cancelled()
+            window = (*corners[number], min(side_px, size[0]), min(side_px, size[1]))
+            labeled = labels.within(window) if labels else None
+            if labeled is not None and (labeled == IGNORE).all():
+                continue
+            values, known = image.read(*window)
+            normalized = normalize(values, known, bands)
+            require_normal(normalized, values.dtype, bands, image.name)
+            missing = [(0, -extent % STRIDE_PX) for extent in known.shape]
+            known = np.pad(known, missing)
+            if known.mean() >= MIN_KNOWN:
+                padded = None if labeled is None else np.pad(labeled, missing, constant_values=IGNORE)
+                yield Sample(np.pad(normalized, [(0, 0), *missing])[None], known, padded)

@@ -15,16 +15,15 @@ import numpy as np
 
 from ..errors import LabelError
 from ..events import Reporter
-from ..geodata.grid import grid_of
 from ..geodata.pixel_codes import BACKGROUND, IGNORE, ROAD
-from ..geodata.rasters import Band, open_raster
+from ..geodata.rasters import ModelInput
+from ..geodata.road_classes import RoadClass
 from ..jobs import FineTune
 from ..jobs.recipe import IMAGE
 from ..system import large_arrays
-from .drawing import Drawing, Truth
+from .drawing import Drawing, near_edges
 from .label_checks import check_labels, check_sample
 from .label_offset import move_onto
-from .label_raster import near_edges
 from .labeled_images import (
     READ_FRACTION,
     ImagePart,
@@ -33,11 +32,10 @@ from .labeled_images import (
     find_images,
     read_labeled_image,
     read_labeled_images,
+    read_truth,
     with_common_scaling,
 )
 
-# An image is not upsampled by more than this, each way, for its base model: it would show no more than before.
-MAX_ENLARGEMENT = 4.0
 # So few images, or so few pixels, are all read before the first step; otherwise a sample of their parts.
 FEW_IMAGES, SAMPLE_PX, PART_PX = 8, 1 << 25, 1024
 # Side of the blocks of which some are held out.
@@ -57,7 +55,8 @@ class TrainingImages:
     """Images in memory, some of whose labels are held out, and others, read when it is their turn to be learned from.
 
     The images in memory are all there are, or a random sample of their parts: then the number of labeled pixels is
-    estimated from it. `paths` are of all images. `read` returns one of the others with its labels.
+    estimated from it. `paths` are of all images. `read` returns one of the others with its labels. The classes are
+    those of the drawn roads.
     """
 
     in_memory: list[LabeledImage]
@@ -65,16 +64,17 @@ class TrainingImages:
     paths: list[str]
     others: list[ImagePart]
     read: Callable[[ImagePart], Optional[LabeledImage]]
+    classes: tuple[RoadClass, ...]
 
 
-def read_training_images(
-    job: FineTune, truth: Truth, resolution_m: float, base_bands: tuple[Band, ...], reporter: Reporter
-) -> TrainingImages:
+def read_training_images(job: FineTune, base: Optional[ModelInput], reporter: Reporter) -> TrainingImages:
     """Return the images of a job, a fraction of the labels of those in memory split off for validation.
 
-    Raises ImageryError or LabelError; see `find_images` and `read_labeled_images`.
+    They are read as the base model takes them. Raises ImageryError, LayerError or LabelError; see `read_truth`,
+    `find_images` and `read_labeled_images`.
     """
-    images = find_images(job.rasters, truth, resolution_m, job.bands, base_bands, reporter)
+    truth = read_truth(job, job.aoi, job.rasters, reporter, job.class_field, job.speed_field)
+    images = find_images(job.rasters, truth, job.resolution_m, job.bands, base, reporter)
     if job.move_roads and isinstance(truth, Drawing):
         truth = move_onto(images, truth, reporter)
     is_sampled = len(images) > FEW_IMAGES and sum(image.px for image in images) > SAMPLE_PX and job.sample != IMAGE
@@ -100,6 +100,7 @@ def read_training_images(
         paths=[image.path for image in images] if is_sampled else [image.name for image in read],
         others=parts[count:],
         read=read_other,
+        classes=truth.classes if isinstance(truth, Drawing) else (),
     )
 
 
@@ -122,21 +123,6 @@ def ignore_edges(image: LabeledImage, edge_m: float) -> LabeledImage:
         ignored = near_edges(part == ROAD, part != IGNORE, radius_px)
         training[rows] = np.where(ignored, IGNORE, part)[rows.start - top : rows.stop - top]
     return replace(image, training=training)
-
-
-def training_resolution_m(wanted_m: float, base_m: float, path: str, pixel_m: float, reporter: Reporter) -> float:
-    """Return the ground resolution to train at, `wanted_m` unless 0, or else `base_m`; 0 for the first image's own."""
-    if wanted_m or not base_m:
-        return wanted_m
-    with open_raster(path) as dataset:
-        own_m = grid_of(dataset, pixel_m).resolution_m
-    if own_m <= MAX_ENLARGEMENT * base_m:
-        return base_m
-    reporter.warning(
-        f"The ground resolution of {path} is {own_m:.3g} m, but the base model's is {base_m:.3g} m. The model is "
-        "trained at the image's own resolution."
-    )
-    return 0.0
 
 
 def split_for_validation(images: list[LabeledImage], fraction: float, block_px: int, seed: int) -> list[LabeledImage]:

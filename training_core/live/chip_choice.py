@@ -21,7 +21,7 @@ import numpy as np
 
 from ..geodata.pixel_codes import IGNORE, ROAD
 from ..geodata.rasters import Band
-from ..labels.label_raster import near_edges
+from ..labels.drawing import near_edges
 from ..learning.chips import ROAD_CHIP_FRACTION, draw_scaling, scale_into
 from ..segmentation.inference import turned
 from .drawn_labels import BLOCK_PX, BlockIndex, DrawnLabels

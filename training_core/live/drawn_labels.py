@@ -27,10 +27,9 @@ import shapely
 
 from ..geodata.grid import Grid
 from ..geodata.pixel_codes import BACKGROUND, IGNORE, ROAD
-from ..geodata.rasterize import burn_shapes, pixel_window
-from ..geodata.shapes import around, in_short_pieces, valid
+from ..geodata.shapes import around, burn_shapes, in_short_pieces, pixel_window, valid
 from ..jobs import LabelOptions
-from ..labels.label_raster import Ground
+from ..labels.drawing import Ground
 from .commands import AOI, NO_ROAD, ROADS, Change
 from .image_windows import paste
 

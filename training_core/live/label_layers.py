@@ -22,12 +22,10 @@ from ..errors import JobError
 from ..events import Reporter
 from ..geodata.grid import Grid
 from ..geodata.pixel_codes import IGNORE
-from ..geodata.rasterize import crs_of
-from ..geodata.shapes import projected
+from ..geodata.shapes import crs_of, projected
 from ..geodata.vectors import read_area, read_polygons
 from ..jobs import Live
-from ..labels.drawing import Drawing, read_drawing
-from ..labels.label_raster import is_sure, own_widths_m
+from ..labels.drawing import Drawing, is_sure, own_widths_m, read_drawing
 from .commands import AOI, NO_ROAD, ROADS, Change
 from .drawn_labels import BLOCK_PX, DrawnLabels, Feature
 

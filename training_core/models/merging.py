@@ -22,8 +22,7 @@ from torch import Tensor, nn
 from torch.optim.swa_utils import update_bn
 
 from ..errors import ImageryError, ModelFileError, shown
-from ..geodata.model_input import IMAGE
-from ..geodata.rasters import Band
+from ..geodata.rasters import IMAGE, Band
 from ..geodata.tiling import STRIDE_PX
 from .architectures import Architecture
 from .model_card import ModelCard

@@ -9,8 +9,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Annotated, Any
 
 from ..errors import JobError, ModelFileError, shown
-from ..geodata.model_input import MODEL, SCALINGS, ModelInput
-from ..geodata.rasters import MAX_VALUE, MIN_STD, Band
+from ..geodata.rasters import MAX_VALUE, MIN_STD, MODEL, SCALINGS, Band, ModelInput
 from ..geodata.road_classes import MAX_CLASSES, RoadClass, to_document
 from ..geodata.tiling import STRIDE_PX
 from ..jobs.json_fields import EXACT, Key, Range, parse, read

@@ -18,7 +18,7 @@ from urllib.parse import quote
 import numpy as np
 import onnx
 
-from ..geodata.model_input import IMAGE
+from ..geodata.rasters import IMAGE
 from .model_card import MLM_SCHEMA, ModelCard
 from .onnx_file import INPUT, OUTPUT
 

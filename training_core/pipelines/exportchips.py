@@ -1,6 +1,6 @@
 """The job exportchips: chips of images and their labels in one folder, with the index of a format.
 
-Scope: the order of images and chips. Chips are cut, written and indexed by `training_chips` and `coco`.
+Scope: the order of images and chips. Chips are cut, written and indexed by `training_chips`.
 """
 
 from __future__ import annotations
@@ -14,10 +14,8 @@ from ..geodata.pixel_codes import IGNORE, ROAD
 from ..geodata.rasters import Image, choose_bands, open_raster
 from ..geodata.sources import source_name, with_sources
 from ..jobs import COCO, ESRI, GEOTIFF, ExportChips
-from ..labels.coco import CocoIndex
-from ..labels.drawing import Truth, read_truth
-from ..labels.labeled_images import without_labels
-from ..labels.training_chips import Bands, Chip, EsriIndex, StacIndex, cut_chips, write_chip
+from ..labels.labeled_images import Truth, read_truth, without_labels
+from ..labels.training_chips import Bands, Chip, CocoIndex, EsriIndex, StacIndex, cut_chips, write_chip
 from ..system.outputs import Outputs
 
 Index = Union[StacIndex, CocoIndex, EsriIndex]

@@ -9,7 +9,7 @@ import json
 from typing import Any
 
 from ..events import Reporter
-from ..geodata.model_input import IMAGE
+from ..geodata.rasters import IMAGE
 from ..geodata.tiling import round_up
 from ..jobs import ExportModel
 from ..models.loading import load_network

@@ -15,7 +15,8 @@ import numpy as np
 from ..events import Reporter
 from ..extraction.road_extraction import extract_network
 from ..geodata.pixel_codes import NO_DATA
-from ..geodata.road_raster import ClassRaster, byte_raster, class_array
+from ..geodata.road_classes import ClassRaster, class_array
+from ..geodata.road_raster import byte_raster
 from ..geodata.sources import with_sources
 from ..geodata.vectors import read_area
 from ..jobs import ExtractRoads

@@ -14,13 +14,11 @@ import torch
 
 from ..comparison.panels import COMPUTED_PX, Panel, make_panels
 from ..events import Reporter
-from ..geodata.road_classes import RoadClass
 from ..geodata.sources import with_sources
 from ..jobs import FineTune
 from ..jobs.recipe import IMAGE
-from ..labels.drawing import Drawing, read_truth
 from ..labels.labeled_images import LabeledImage, summary_of
-from ..labels.training_images import TrainingImages, read_training_images, training_resolution_m
+from ..labels.training_images import read_training_images
 from ..learning.checkpoint import Checkpoint, CheckpointWriter, checkpoint_path, identify, read_former, take_over
 from ..learning.history import History
 from ..learning.outcome import affordable_px, describe, interpolate
@@ -31,7 +29,7 @@ from ..learning.trainer import Trainer
 from ..learning.training_loop import Batches, Training
 from ..learning.validation import Validation
 from ..models.architectures import LIBRARY, Architecture
-from ..models.base_model import BaseModel, architecture_for, read_base_model
+from ..models.base_model import architecture_for, read_base_model
 from ..models.engines import BF16, NativeEngine, choose_precision
 from ..models.model_file import save_model, weights_sha256
 from ..models.recompute import recompute_activations
@@ -133,11 +131,14 @@ def _set_up(job: FineTune, reporter: Reporter, ranks: Optional[Ranks]) -> tuple[
     with agreed():
         base = read_base_model(job.base_model, job.architecture, job.encoder, reporter)
         architecture = base.architecture if base else architecture_for(job.architecture, job.encoder)
-        images, classes = _read_images(job, base, reporter)
+        reporter.progress(0.0, "Reading images and drawn roads")
+        images = read_training_images(job, base.card.input if base and base.card else None, reporter)
+        if base and base.card and base.card.classes and not images.classes:
+            reporter.warning("The drawn roads have no classes. The base model's classes are kept but not trained.")
         identity = identify(job, images)
         former = read_former(checkpoint_path(job.model), job.resume, identity, reporter) if leads else None
     names = tuple(band.name for band in images.in_memory[0].bands)
-    start = start_model(base, architecture, names, classes, job.base_model)
+    start = start_model(base, architecture, names, images.classes, job.base_model)
     if ranks:
         first_weights = weights_sha256(start.network.state_dict())
         ranks.require_alike({**versions(), **identity, "initial weights": first_weights})
@@ -153,22 +154,6 @@ def _set_up(job: FineTune, reporter: Reporter, ranks: Optional[Ranks]) -> tuple[
     job = dataclasses.replace(job, encoder_rate=rate, **cast(dict[str, Any], plan.fit.options))
     setup = Setup(job, images, start, chip_side_px(job.chip_px, images.in_memory), plan, identity)
     return setup, *_start(setup, way, former, reporter.part(0.02, 0.98), ranks)
-
-
-def _read_images(
-    job: FineTune, base: Optional[BaseModel], reporter: Reporter
-) -> tuple[TrainingImages, tuple[RoadClass, ...]]:
-    """Return the images with their labels, and the classes of the drawn roads."""
-    card = base and base.card
-    base_m, base_bands = (card.resolution_m, card.bands) if card else (0.0, ())
-    reporter.progress(0.0, "Reading images and drawn roads")
-    truth = read_truth(job, job.aoi, job.rasters, reporter, job.class_field, job.speed_field)
-    resolution_m = training_resolution_m(job.resolution_m, base_m, job.rasters[0], job.pixel_m, reporter)
-    images = read_training_images(job, truth, resolution_m, base_bands, reporter)
-    classes = truth.classes if isinstance(truth, Drawing) else ()
-    if card and card.classes and not classes:
-        reporter.warning("The drawn roads have no classes. The base model's classes are kept but not trained.")
-    return images, classes
 
 
 def _way(job: FineTune, reporter: Reporter, ranks: Optional[Ranks]) -> Way:

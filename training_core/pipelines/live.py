@@ -13,8 +13,7 @@ from .. import events
 from ..errors import JobError
 from ..events import Reporter
 from ..geodata.grid import grid_of
-from ..geodata.model_input import IMAGE, find_bands, measure_scaling
-from ..geodata.rasters import Image, open_raster
+from ..geodata.rasters import IMAGE, Image, find_bands, measure_scaling, open_raster
 from ..jobs import Live
 from ..jobs.recipe import AS_BASE
 from ..live.image_windows import ImageWindows

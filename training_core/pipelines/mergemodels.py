@@ -14,11 +14,10 @@ from torch import nn
 
 from ..errors import JobError
 from ..events import Reporter
-from ..geodata.model_input import IMAGE
-from ..geodata.rasters import Band
+from ..geodata.rasters import IMAGE, Band
 from ..geodata.sources import source_name, with_sources
 from ..jobs import MergeModels
-from ..labels.samples import collect_samples
+from ..labels.training_chips import collect_samples
 from ..models.architectures import LIBRARY
 from ..models.loading import load_into, load_network, load_weights
 from ..models.merging import (

@@ -20,8 +20,8 @@ from ..geodata.pixel_codes import IGNORE, reaches, to_byte
 from ..geodata.sources import with_sources
 from ..geodata.tiling import round_up
 from ..jobs import Quantize
-from ..labels.drawing import read_truth
-from ..labels.samples import Sample, collect_samples
+from ..labels.labeled_images import read_truth
+from ..labels.training_chips import Sample, collect_samples
 from ..models.engines import FP32, INT8, Engine, OpenvinoEngine
 from ..models.loading import load_graph
 from ..models.model_card import ModelCard

@@ -15,10 +15,9 @@ import numpy as np
 from ..errors import ImageryError
 from ..events import Reporter
 from ..geodata.grid import Grid, grid_of
-from ..geodata.mask_values import values_of
-from ..geodata.rasterize import burn_shapes, near, shapes_on
 from ..geodata.rasters import open_raster
-from ..geodata.road_raster import band_raster
+from ..geodata.road_raster import band_raster, values_of
+from ..geodata.shapes import burn_shapes, near, shapes_on
 from ..geodata.sources import with_sources
 from ..geodata.vector_output import check_vector_output, write_layers
 from ..geodata.vectors import read_polygons

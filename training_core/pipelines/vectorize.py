@@ -12,7 +12,8 @@ from ..events import Reporter
 from ..extraction.road_extraction import extract_network
 from ..geodata.grid import grid_of
 from ..geodata.rasters import open_raster
-from ..geodata.road_raster import band_raster, class_band
+from ..geodata.road_classes import class_band
+from ..geodata.road_raster import band_raster
 from ..geodata.sources import with_sources
 from ..jobs import Vectorize
 from ..networks.network_tables import layer_paths, write_network

@@ -22,9 +22,8 @@ from torch import nn
 from ..errors import ImageryError, JobError
 from ..events import Reporter
 from ..geodata.grid import Grid
-from ..geodata.model_input import IMAGE, ModelInput, open_for_model
 from ..geodata.pixel_codes import BACKGROUND, IGNORE, ROAD
-from ..geodata.rasters import Band, Image, choose_bands, open_raster
+from ..geodata.rasters import IMAGE, Band, Image, ModelInput, choose_bands, open_for_model, open_raster
 from ..geodata.tiling import round_up, tile_grid
 from ..jobs import ALL, BOTH, INFERENCE, TRAINING, Profile
 from ..jobs.recipe import USUAL_CHIP_PX

@@ -16,8 +16,8 @@ from shapely.geometry.base import BaseGeometry
 
 from ..events import Reporter
 from ..geodata.grid import Grid
-from ..geodata.road_classes import RoadClass, from_document, to_document
-from ..geodata.road_raster import byte_raster, class_array
+from ..geodata.road_classes import RoadClass, class_array, from_document, to_document
+from ..geodata.road_raster import byte_raster
 from ..jobs import NetworkOptions
 from ..system.machine import roadseg_version
 from .part_roads import (

@@ -19,7 +19,8 @@ from ..events import Reporter
 from ..extraction.compact_masks import Frame, Runs, components, joined, runs_of
 from ..extraction.line_measures import LineMeasures, measure_lines
 from ..extraction.road_extraction import trace_roads
-from ..geodata.road_raster import ClassRaster, RoadRaster
+from ..geodata.road_classes import ClassRaster
+from ..geodata.road_raster import RoadRaster
 from ..jobs import NetworkOptions
 from ..networks.graph import Graph, connected, scaled
 from ..networks.graph_edits import WITHIN, cut_to_box

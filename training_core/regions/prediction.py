@@ -26,8 +26,8 @@ from ..errors import JobError, ModelFileError
 from ..events import Reporter
 from ..geodata.grid import Grid, grid_at
 from ..geodata.pixel_codes import NO_DATA
-from ..geodata.rasterize import burn_shapes
 from ..geodata.rasters import Band
+from ..geodata.shapes import burn_shapes
 from ..geodata.tiling import Tile, tile_grid
 from ..jobs import MapRegion, SegmentOptions
 from ..models.engines import make_engine, why_not

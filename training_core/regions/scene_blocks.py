@@ -23,9 +23,9 @@ from ..errors import OutputError
 from ..geodata.geotiff import named_errors
 from ..geodata.grid import Grid, Window, common_window
 from ..geodata.pixel_codes import NO_DATA, ROAD
-from ..geodata.rasterize import pixel_window, shapes_on
 from ..geodata.rasters import open_raster
 from ..geodata.road_classes import from_document
+from ..geodata.shapes import pixel_window, shapes_on
 from ..geodata.tiling import STRIDE_PX, Tile, round_up
 from ..segmentation.inference import Prediction
 from ..segmentation.result_rasters import ResultWriter

@@ -15,8 +15,8 @@ from typing import Optional, TypeVar
 import numpy as np
 
 from ..events import Reporter
-from ..geodata.model_input import open_for_model
 from ..geodata.pixel_codes import CERTAIN, lowest_byte, to_byte
+from ..geodata.rasters import open_for_model
 from ..models.model_card import ModelCard
 from .inference import Predictor
 from .work_plan import ImagePlan

@@ -16,7 +16,7 @@ from torch import nn
 
 from ..errors import JobError
 from ..events import Reporter
-from ..geodata.model_input import MIN_KNOWN, open_for_model
+from ..geodata.rasters import MIN_KNOWN, open_for_model
 from ..geodata.tiling import STRIDE_PX, USUAL_HALO_PX, Tile, round_up
 from ..jobs import Evaluate, ExtractRoads, MapRegion, Segment
 from ..models.deepness import UNKNOWN

@@ -22,9 +22,8 @@ from rasterio.io import DatasetReader
 
 from ..errors import ImageryError, ResourceError
 from ..geodata.grid import MAX_PX, Grid, grid_at, grid_of
-from ..geodata.model_input import ModelInput, find_bands, open_for_model
-from ..geodata.rasterize import burn_shapes, limit_to
-from ..geodata.rasters import open_raster
+from ..geodata.rasters import ModelInput, find_bands, open_for_model, open_raster
+from ..geodata.shapes import burn_shapes, limit_to
 from ..geodata.tiling import STRIDE_PX, Tile, tile_count, tile_grid
 from ..system import environment
 from ..system.memory import available_bytes

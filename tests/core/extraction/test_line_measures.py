@@ -20,8 +20,8 @@ from training_core.events import Reporter
 from training_core.extraction.line_measures import percentile_class
 from training_core.extraction.road_extraction import extract_network
 from training_core.geodata.grid import Grid
-from training_core.geodata.road_classes import RoadClass, to_document
-from training_core.geodata.road_raster import array_raster, class_array
+from training_core.geodata.road_classes import RoadClass, class_array, to_document
+from training_core.geodata.road_raster import array_raster
 from training_core.jobs import CleanNetwork, Vectorize
 from training_core.pipelines.cleannetwork import clean_layer
 from training_core.pipelines.vectorize import run

@@ -10,8 +10,18 @@ from tests.core.support.rasters import write_raster
 from tests.core.support.towns import RGB, image_of, true_roads
 from training_core.errors import ImageryError
 from training_core.events import Reporter, Warning
-from training_core.geodata.model_input import IMAGE, MODEL, ModelInput, find_bands, measure_scaling, open_for_model
-from training_core.geodata.rasters import Band, Image, choose_bands, open_raster
+from training_core.geodata.rasters import (
+    IMAGE,
+    MODEL,
+    Band,
+    Image,
+    ModelInput,
+    choose_bands,
+    find_bands,
+    measure_scaling,
+    open_for_model,
+    open_raster,
+)
 from training_core.jobs import ExportModel, Segment
 from training_core.models.loading import load_weights
 from training_core.models.model_file import save_model

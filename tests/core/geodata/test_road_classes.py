@@ -18,7 +18,7 @@ from training_core.geodata.grid import Grid
 from training_core.geodata.rasters import Band
 from training_core.geodata.road_classes import OTHER_KMH, RoadClass, find_classes, from_document, to_document
 from training_core.jobs import ExtractRoads, FineTune, LabelOptions, Segment, Vectorize
-from training_core.labels.label_raster import burn_labels
+from training_core.labels.drawing import Drawing
 from training_core.learning.losses import class_loss, road_loss, without_classes
 from training_core.models.architectures import Architecture, adapt_head, build_network
 from training_core.models.loading import load_network
@@ -64,14 +64,16 @@ def test_fields_that_tell_no_classes_are_refused():
 
 def test_classes_are_burned_where_their_roads_lie():
     grid = Grid(rasterio.CRS.from_epsg(32633), NORTH_UP, SIDE_PX, SIDE_PX)
-    labels = burn_labels(grid, roads_of(c=[1, 2, 3, 4]), None, LabelOptions(width_m=ROAD_M), np.array([2, 0, 1, 1]))
+    labels = Drawing(
+        roads_of(c=[1, 2, 3, 4]), None, LabelOptions(width_m=ROAD_M), class_numbers=np.array([2, 0, 1, 1])
+    ).burn(grid)
     top, left = labels.row, labels.column
     at = {
         place: labels.classes[place[1] - top, place[0] - left] for place in [(48, 10), (140, 10), (90, 100), (80, 10)]
     }
     assert at == {(48, 10): 2, (140, 10): 0, (90, 100): 1, (80, 10): 0}
     assert (labels.values[labels.classes > 0] == 1).all()
-    assert burn_labels(grid, roads_of(c=[1]), None, LabelOptions()).classes is None
+    assert Drawing(roads_of(c=[1]), None, LabelOptions()).burn(grid).classes is None
 
 
 @given(st.integers(0, 2**31))

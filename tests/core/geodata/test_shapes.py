@@ -11,14 +11,17 @@ from shapely.geometry import LineString, MultiPolygon, box
 
 from tests.core.support.rasters import NORTH_UP, UTM, layer
 from training_core.geodata.grid import Grid
-from training_core.geodata.rasterize import burn_shapes, ground_shapes, limit_to, shapes_on
 from training_core.geodata.shapes import (
     TooManyCrossings,
     around,
+    burn_shapes,
     check_crossings,
+    ground_shapes,
     in_short_pieces,
+    limit_to,
     parts_in,
     projected,
+    shapes_on,
     valid,
 )
 

@@ -26,7 +26,7 @@ def check(rasters, roads, aoi="", options=OPTIONS, checked=check_labels):
     """Return what is logged and warned of before training."""
     events = []
     drawing = read_drawing(str(roads), str(aoi), options, Reporter())
-    parts = find_images(tuple(map(str, rasters)), drawing, 0.0, (), (), Reporter())
+    parts = find_images(tuple(map(str, rasters)), drawing, 0.0, (), None, Reporter())
     images, _ = read_labeled_images(parts, drawing, Reporter())
     checked(split_for_validation(images, 0.2, 256, 0), drawing, Reporter(events.append))
     return tuple([event.message for event in events if isinstance(event, kind)] for kind in (Log, Warning))

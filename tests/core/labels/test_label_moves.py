@@ -11,7 +11,6 @@ from tests.core.support.towns import SIDE_PX
 from training_core.events import Log, Reporter
 from training_core.geodata.pixel_codes import IGNORE, ROAD
 from training_core.jobs import FineTune
-from training_core.labels.drawing import read_truth
 from training_core.labels.training_images import read_training_images
 
 
@@ -21,8 +20,7 @@ def read(folder, rasters, roads, **options):
     job = FineTune(
         rasters=rasters, roads=str(roads), width_m=10.0, base_model="", model=str(folder / "m.safetensors"), **options
     )
-    truth = read_truth(job, job.aoi, job.rasters, Reporter())
-    images = read_training_images(job, truth, 0.0, (), Reporter(events.append)).in_memory
+    images = read_training_images(job, None, Reporter(events.append)).in_memory
     return images, [event.message for event in events if isinstance(event, Log) and "moved" in event.message]
 
 

@@ -11,10 +11,10 @@ from tests.core.support.rasters import NORTH_UP, layer
 from training_core.errors import LayerError
 from training_core.geodata.grid import Grid
 from training_core.geodata.pixel_codes import BACKGROUND, IGNORE, ROAD
-from training_core.geodata.rasterize import limit_to
+from training_core.geodata.shapes import limit_to
 from training_core.jobs import LabelOptions
+from training_core.labels import drawing
 from training_core.labels.drawing import Drawing
-from training_core.labels.label_raster import burn_labels
 from training_core.labels.training_images import choose_blocks
 
 UTM = CRS.from_epsg(32633)
@@ -31,8 +31,12 @@ def across():
     return LineString([(X - 50, Y - 50), (X + 250, Y - 50)])
 
 
+def burned(grid, roads, area, options, **others):
+    return Drawing(roads, area, options, **others).burn(grid)
+
+
 def test_a_line_is_as_wide_as_its_width_in_meters():
-    labels = burn_labels(grid(), layer(across()), layer(box(X, Y - 100, X + 200, Y)), OPTIONS)
+    labels = burned(grid(), layer(across()), layer(box(X, Y - 100, X + 200, Y)), OPTIONS)
     road = labels.values == ROAD
     assert (labels.column, labels.row, labels.values.shape) == (0, 0, (100, 200))
     np.testing.assert_array_equal(np.flatnonzero(road.all(axis=1)), np.arange(47, 53))
@@ -41,7 +45,7 @@ def test_a_line_is_as_wide_as_its_width_in_meters():
 
 
 def test_without_an_area_what_is_far_from_roads_is_ignored():
-    labels = burn_labels(grid(), layer(across()), None, OPTIONS)
+    labels = burned(grid(), layer(across()), None, OPTIONS)
     rows = labels.values[:, 100]
     assert labels.row + np.flatnonzero(rows != IGNORE).min() == 27  # 50 - 3 - 20
     assert labels.row + np.flatnonzero(rows != IGNORE).max() == 72
@@ -49,16 +53,16 @@ def test_without_an_area_what_is_far_from_roads_is_ignored():
 
 
 def test_outside_the_area_all_is_ignored_even_roads():
-    labels = burn_labels(grid(), layer(across()), layer(box(X + 50, Y - 80, X + 90, Y - 20)), OPTIONS)
+    labels = burned(grid(), layer(across()), layer(box(X + 50, Y - 80, X + 90, Y - 20)), OPTIONS)
     assert (labels.column, labels.row, labels.values.shape) == (50, 20, (60, 40))
     concave = layer(box(X, Y - 100, X + 50, Y).union(box(X, Y - 100, X + 200, Y - 70)))
-    values = burn_labels(grid(), layer(across()), concave, OPTIONS).values
+    values = burned(grid(), layer(across()), concave, OPTIONS).values
     assert (values[47:53, :50] == ROAD).all() and (values[:70, 50:] == IGNORE).all()
 
 
 def test_no_road_is_background_where_no_road_is_drawn_also_outside_of_the_area():
     free = layer(box(X + 120, Y - 90, X + 180, Y - 10))
-    labels = burn_labels(grid(), layer(across()), layer(box(X, Y - 80, X + 100, Y - 20)), OPTIONS, no_road=free)
+    labels = burned(grid(), layer(across()), layer(box(X, Y - 80, X + 100, Y - 20)), OPTIONS, no_road=free)
     values = np.full((100, 200), IGNORE, dtype=np.uint8)
     height, width = labels.values.shape
     values[labels.row : labels.row + height, labels.column : labels.column + width] = labels.values
@@ -71,7 +75,7 @@ def test_no_road_is_background_where_no_road_is_drawn_also_outside_of_the_area()
 def test_an_unsure_road_where_there_is_no_road_is_ignored():
     free = layer(box(X, Y - 100, X + 200, Y))
     options = LabelOptions(sure_field="sure", background_m=20.0)
-    values = burn_labels(grid(), layer(across(), sure=[False]), None, options, no_road=free).values
+    values = burned(grid(), layer(across(), sure=[False]), None, options, no_road=free).values
     assert (values[47:53] == IGNORE).all() and (values[:47] == BACKGROUND).all()
 
 
@@ -79,7 +83,7 @@ def test_an_unsure_road_where_there_is_no_road_is_ignored():
 def test_a_line_that_crosses_itself_covers_what_a_buffer_of_the_whole_covers(count):
     ways = np.random.default_rng(count).uniform((X, Y - 100), (X + 200, Y), (count, 2))
     drawn = layer(LineString(ways), LineString(ways[:2]), width=[8.0, 2.0])
-    found = burn_labels(grid(), drawn, layer(box(X, Y - 100, X + 200, Y)), LabelOptions(width_field="width")).values
+    found = burned(grid(), drawn, layer(box(X, Y - 100, X + 200, Y)), LabelOptions(width_field="width")).values
     inside, outside = (
         shapely.contains_xy(LineString(ways).buffer(half_m, quad_segs=64), *centers()) for half_m in (3.9, 4.05)
     )
@@ -94,9 +98,9 @@ def centers():
 def test_a_large_grid_is_burned_in_strips_as_in_one(monkeypatch):
     other = LineString([(X + 20, Y), (X + 160, Y - 100)])
     roads, options = layer(across(), other, sure=[True, False]), LabelOptions(sure_field="sure", background_m=20.0)
-    expected = burn_labels(grid(), roads, None, options)
+    expected = burned(grid(), roads, None, options)
     monkeypatch.setattr(training_core.system.large_arrays, "STRIP_PX", 1400)
-    labels = burn_labels(grid(), roads, None, options)
+    labels = burned(grid(), roads, None, options)
     assert (labels.column, labels.row) == (expected.column, expected.row)
     np.testing.assert_array_equal(labels.values, expected.values)
 
@@ -115,7 +119,7 @@ def test_area_on_the_ground_is_length_times_width_on_any_grid(transform):
     anywhere = Grid(CRS.from_epsg(4326), transform, 600, 600)
     corner, opposite = anywhere.transform @ (150, 200), anywhere.transform @ (450, 380)
     line = LineString([corner, opposite])
-    values = burn_labels(anywhere, layer(line, crs="EPSG:4326"), None, LabelOptions(width_m=8.0)).values
+    values = burned(anywhere, layer(line, crs="EPSG:4326"), None, LabelOptions(width_m=8.0)).values
     area_m2 = (values == ROAD).sum() * anywhere.resolution_m**2
     expected_m2 = Geod(ellps="WGS84").geometry_length(line) * 8 + np.pi * 16
     assert area_m2 == pytest.approx(expected_m2, rel=0.03)
@@ -123,8 +127,8 @@ def test_area_on_the_ground_is_length_times_width_on_any_grid(transform):
 
 def test_what_does_not_touch_the_grid_gives_no_labels():
     far = LineString([(X + 5000, Y), (X + 6000, Y)])
-    assert burn_labels(grid(), layer(far), None, OPTIONS) is None
-    assert burn_labels(grid(), layer(across()), layer(box(X + 5000, Y, X + 6000, Y + 10)), OPTIONS) is None
+    assert burned(grid(), layer(far), None, OPTIONS) is None
+    assert burned(grid(), layer(across()), layer(box(X + 5000, Y, X + 6000, Y + 10)), OPTIONS) is None
 
 
 def test_an_area_outside_the_image_is_refused():
@@ -162,10 +166,12 @@ def test_each_image_takes_the_shapes_near_it_alone_and_gets_the_same_labels(has_
     lines = [LineString([start, start + rng.uniform(-80, 80, 2)]) for start in starts]
     blocks = [box(X + 60 * each, Y - 70, X + 60 * each + 50, Y - 10) for each in range(-1000, 1000)]
     roads, area = layer(*lines).to_crs(crs), layer(*blocks).to_crs(crs) if has_area else None
-    whole = burn_labels(grid(), roads, area, OPTIONS)
+    with monkeypatch.context() as patch:
+        patch.setattr(drawing, "near", lambda layer, *_: np.arange(len(layer)))
+        whole = burned(grid(), roads, area, OPTIONS)
     sizes, buffer = [], shapely.buffer
     monkeypatch.setattr(shapely, "buffer", lambda shapes, *rest, **named: (
         sizes.append(np.size(shapes)), buffer(shapes, *rest, **named))[1])  # fmt: skip
-    found = Drawing(roads, area, OPTIONS).burn(grid())
+    found = burned(grid(), roads, area, OPTIONS)
     assert (found.column, found.row) == (whole.column, whole.row) and sizes and max(sizes) < 100
     np.testing.assert_array_equal(found.values, whole.values)

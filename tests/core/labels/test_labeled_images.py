@@ -15,7 +15,7 @@ from tests.core.support.towns import RGB, ROAD_M, ROADS, image_of, make_town, on
 from training_core.errors import LabelError, ResourceError
 from training_core.events import Reporter
 from training_core.geodata.pixel_codes import IGNORE, ROAD
-from training_core.geodata.rasters import Band
+from training_core.geodata.rasters import Band, ModelInput
 from training_core.jobs import LabelOptions
 from training_core.labels.drawing import read_drawing
 from training_core.labels.labeled_images import find_images, read_labeled_images
@@ -25,9 +25,9 @@ from training_core.learning.chips import ChipSampler
 ROOT = Path(__file__).parents[3]
 
 
-def read(raster, roads, aoi="", options=None, bands=(), known_bands=(), reporter=None):
+def read(raster, roads, aoi="", options=None, bands=(), base=None, reporter=None):
     drawing = read_drawing(str(roads), str(aoi), options or LabelOptions(width_m=ROAD_M), reporter or Reporter())
-    parts = find_images((str(raster),), drawing, 0.0, bands, known_bands, reporter or Reporter())
+    parts = find_images((str(raster),), drawing, 0.0, bands, base, reporter or Reporter())
     return read_labeled_images(parts, drawing, reporter or Reporter())[0]
 
 
@@ -63,8 +63,8 @@ def test_a_single_short_road_is_refused_with_the_reason(town, tmp_path):
 def test_bands_of_a_base_model_are_found_by_name_and_others_are_all_taken(tmp_path, bands, learned):
     town = make_town(tmp_path, bands=bands)
     reporter = Reporter()
-    known = tuple(Band(name) for name in RGB)
-    images = read(town.raster, town.roads, town.aoi, known_bands=known, reporter=reporter)
+    base = ModelInput(tuple(Band(name) for name in RGB), 1.0)
+    images = read(town.raster, town.roads, town.aoi, base=base, reporter=reporter)
     assert tuple(band.name for band in images[0].bands) == learned
     assert len(reporter.warnings) == (1 if bands == 1 else 0)
 

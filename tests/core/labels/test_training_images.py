@@ -13,7 +13,6 @@ from training_core.errors import ImageryError
 from training_core.events import Reporter
 from training_core.geodata.pixel_codes import IGNORE
 from training_core.jobs import FineTune
-from training_core.labels.drawing import read_truth
 from training_core.labels.training_images import read_training_images
 from training_core.models.loading import load_weights
 from training_core.pipelines import finetune
@@ -44,7 +43,7 @@ def job_of(towns, **options):
 
 
 def read(job):
-    return read_training_images(job, read_truth(job, "", job.rasters, Reporter()), 0.0, (), Reporter())
+    return read_training_images(job, None, Reporter())
 
 
 def test_sample_and_others_are_all_there_is_of_the_images(towns):

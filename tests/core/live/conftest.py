@@ -8,8 +8,7 @@ import pytest
 
 from tests.core.support.towns import SIDE_PX, Town
 from training_core.geodata.grid import Grid
-from training_core.geodata.model_input import find_bands
-from training_core.geodata.rasters import Image, open_raster
+from training_core.geodata.rasters import Image, find_bands, open_raster
 from training_core.live.image_windows import ImageWindows
 from training_core.models.base_model import BaseModel, read_base_model
 from training_core.models.engines import NativeEngine

@@ -6,8 +6,7 @@ import torch
 from torch.nn import functional
 
 from training_core.errors import ImageryError, ModelFileError
-from training_core.geodata.model_input import IMAGE
-from training_core.geodata.rasters import Band
+from training_core.geodata.rasters import IMAGE, Band
 from training_core.geodata.road_classes import RoadClass
 from training_core.models.architectures import NARROW_DECODER_CHANNELS, Architecture, build_network
 from training_core.models.merging import (

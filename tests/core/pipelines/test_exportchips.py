@@ -19,8 +19,8 @@ from training_core.geodata.pixel_codes import BACKGROUND, IGNORE, ROAD
 from training_core.geodata.rasters import open_raster
 from training_core.geodata.sources import expand
 from training_core.jobs import COCO, ESRI, GEOTIFF, Evaluate, ExportChips
-from training_core.labels.coco import without_holes
 from training_core.labels.label_masks import read_masks
+from training_core.labels.training_chips import without_holes
 from training_core.pipelines import exportchips
 
 pytestmark = pytest.mark.filterwarnings("ignore:Dataset has no geotransform")

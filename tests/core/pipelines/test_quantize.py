@@ -17,7 +17,7 @@ from training_core.errors import ImageryError, JobError, LabelError, ModelFileEr
 from training_core.events import Log, Reporter
 from training_core.geodata.rasters import Band
 from training_core.jobs import Evaluate, ExportModel, Quantize, Segment, from_options
-from training_core.labels.samples import Sample, collect_samples
+from training_core.labels.training_chips import Sample, collect_samples
 from training_core.models.architectures import Architecture
 from training_core.models.engines import INT8, OPENVINO, OpenvinoEngine
 from training_core.models.loading import load_model, load_network

@@ -11,7 +11,7 @@ from shapely.geometry import box
 from tests.core.support.rasters import NORTH_UP, layer, write_raster
 from tests.core.support.scenes import RGB, cut, noise, wanted
 from training_core.events import Reporter
-from training_core.geodata.model_input import IMAGE
+from training_core.geodata.rasters import IMAGE
 from training_core.regions.catalog import read_catalog, scene_name, scene_names
 
 IMAGE_PX = noise(20, 30)

@@ -14,7 +14,7 @@ from tests.core.support.rasters import NORTH_UP, UTM, write_raster
 from tests.core.support.scenes import cut, mosaics_of, noise, scenes_of, wanted
 from training_core.errors import ImageryError
 from training_core.geodata.grid import Grid
-from training_core.geodata.model_input import IMAGE, open_for_model
+from training_core.geodata.rasters import IMAGE, open_for_model
 from training_core.regions.catalog import Scene, SceneBand
 from training_core.regions.mosaic import find_mosaics, normalized_bands, own_reach_px
 from training_core.regions.virtual_raster import VirtualImage, virtual_raster_from

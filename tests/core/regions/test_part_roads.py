@@ -12,8 +12,7 @@ from tests.shared_fixtures import make_once
 from training_core.errors import OutputError
 from training_core.events import Reporter
 from training_core.extraction.road_extraction import extract_network
-from training_core.geodata.road_classes import RoadClass
-from training_core.geodata.road_raster import class_array
+from training_core.geodata.road_classes import RoadClass, class_array
 from training_core.jobs import NetworkOptions
 from training_core.regions.part_roads import extract_part, read_part, write_part
 from training_core.regions.region_grid import CELL_PX, Part, divide, margin_px

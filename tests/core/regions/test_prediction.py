@@ -14,9 +14,8 @@ from tests.core.support.scenes import cut
 from tests.core.support.towns import RGB, plant_model
 from training_core.errors import ImageryError, ModelFileError
 from training_core.events import Reporter
-from training_core.geodata.model_input import IMAGE, MODEL
 from training_core.geodata.pixel_codes import NO_DATA
-from training_core.geodata.rasters import Band
+from training_core.geodata.rasters import IMAGE, MODEL, Band
 from training_core.geodata.road_classes import CLASSES_TAG, RoadClass
 from training_core.jobs import MapRegion, Segment
 from training_core.models.architectures import Architecture, build_network

@@ -9,7 +9,7 @@ from shapely.geometry import Polygon, box
 
 from tests.core.support.rasters import NORTH_UP, UTM, layer
 from training_core.geodata.grid import Grid
-from training_core.geodata.rasterize import burn_shapes, ground_shapes
+from training_core.geodata.shapes import burn_shapes, ground_shapes
 from training_core.regions.catalog import Scene, SceneBand
 from training_core.regions.mosaic import find_mosaics
 from training_core.regions.scene_blocks import SceneBlock, mosaic_area, scene_blocks

@@ -9,8 +9,7 @@ from rasterio.crs import CRS
 
 from training_core.errors import ResourceError
 from training_core.geodata.grid import Grid
-from training_core.geodata.model_input import ModelInput
-from training_core.geodata.rasters import Band
+from training_core.geodata.rasters import Band, ModelInput
 from training_core.models.architectures import Architecture, build_network
 from training_core.models.engines import NativeEngine, OpenvinoEngine
 from training_core.segmentation.inference import Predictor

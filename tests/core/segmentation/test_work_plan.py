@@ -16,8 +16,7 @@ from tests.core.support.rasters import NORTH_UP, UTM, write_layer, write_raster
 from tests.core.support.towns import SIDE_PX, image_of, on_map, true_roads
 from training_core.errors import ImageryError, ResourceError
 from training_core.geodata.grid import Grid
-from training_core.geodata.model_input import ModelInput
-from training_core.geodata.rasters import Band
+from training_core.geodata.rasters import Band, ModelInput
 from training_core.geodata.vectors import read_area
 from training_core.segmentation.work_plan import (
     ImagePlan,

@@ -9,8 +9,7 @@ from affine import Affine
 
 from tests.core.support.rasters import NORTH_UP, write_raster
 from training_core.events import Reporter
-from training_core.geodata.model_input import MODEL, ModelInput
-from training_core.geodata.rasters import Band
+from training_core.geodata.rasters import MODEL, Band, ModelInput
 from training_core.regions.catalog import read_catalog
 from training_core.regions.mosaic import find_mosaics
 
