@@ -6,9 +6,12 @@ only, so that QGIS' Python can import it.
 
 from __future__ import annotations
 
+import errno
 import re
 import reprlib
 
+# Numbers of errors of the system when a disk has no room.
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 HIDDEN = "***"
 # The value of an assignment: quoted, or up to the next one, without the punctuation of the sentence around it.
 _VALUE = r"""(?:'(?:[^'\\]|\\.)*'|"[^"]*"|[^\s&|]+?(?=[,;][\w.-]+\s*=|['").,:;]*(?:[\s&|]|$)))"""

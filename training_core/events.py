@@ -1,7 +1,7 @@
 """Events of a running job as JSON lines: progress, metrics, warnings, news of a live session, a result or an error.
 
-Scope: the event types, their encoding, the reporter that sends them, and the text of a partial result. Independent
-of jobs; standard library only.
+Scope: the event types, their encoding, the reporter that sends them, and exceptions and partial results in words.
+Independent of jobs; standard library only.
 """
 
 from __future__ import annotations
@@ -9,14 +9,18 @@ from __future__ import annotations
 import json
 import math
 import time
+import traceback
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar, Optional, Protocol, Union, get_args
 
-from .errors import Cancelled, without_passwords
+from .errors import NO_ROOM, Cancelled, RoadSegError, without_passwords
 
 # Failures of a partial result that are described one by one.
 MAX_DESCRIBED = 5
+MAX_MESSAGE = 10_000
+# How PyTorch and Python put it that there is no memory.
+_NO_MEMORY = ("not enough memory", "can't allocate memory", "can't start new thread")
 
 
 @dataclass(frozen=True)
@@ -287,3 +291,35 @@ class Reporter:
         """
         if self._is_cancelled():
             raise Cancelled()
+
+
+def explain(error: BaseException, reporter: Reporter) -> Error:
+    """Return an exception as an error event; the traceback of an unexpected one goes to the log."""
+    if isinstance(error, KeyboardInterrupt):
+        error = Cancelled()
+    if isinstance(error, RoadSegError):
+        return Error(error.code, _shortened(error.message), error.remedy)
+    if isinstance(error, MemoryError) or any(words in str(error) for words in _NO_MEMORY):
+        return Error(
+            "resources",
+            "There is not enough memory for this job.",
+            "Run it on a part of the image or layer, or lower the tile size, chip size or batch size.",
+        )
+    if "Too many open files" in str(error):  # some libraries say so in errors of their own
+        return Error(
+            "resources", "Too many files are open.", "Raise the limit of open files (ulimit -n), or give fewer rasters."
+        )
+    if isinstance(error, OSError) and error.errno in NO_ROOM:
+        return Error("output", "The disk is full.", "Make room, or choose another folder for the outputs.")
+    reporter.log("".join(traceback.format_exception(type(error), error, error.__traceback__)))
+    return Error(
+        "unexpected",
+        _shortened(without_passwords(f"Unexpected error: {type(error).__name__}: {error}")),
+        "The log has the details. Please report the error with the log.",
+    )
+
+
+def _shortened(message: str) -> str:
+    """Return a message without its middle where it is too long to read: names of layers and bands may be."""
+    half = MAX_MESSAGE // 2
+    return message if len(message) <= MAX_MESSAGE else f"{message[:half]} ... {message[-half:]}"

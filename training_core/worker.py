@@ -16,9 +16,8 @@ from collections.abc import Callable
 from typing import IO, Any, NoReturn, Optional
 
 from . import events
-from .error_events import explain
 from .errors import Cancelled
-from .events import Event, Reporter
+from .events import Event, Reporter, explain
 from .jobs import FineTune, Job, ProcessOptions, with_model_paths
 from .system import environment, work
 from .system.input_lines import InputLines, chunks_of

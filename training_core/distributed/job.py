@@ -17,9 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from .. import events
-from ..error_events import explain
 from ..errors import Cancelled, JobError, ResourceError, RoadSegError
-from ..events import Reporter
+from ..events import Reporter, explain
 from ..jobs import FineTune, Job, from_json
 from ..system import environment, work
 from ..system.machine import AUTO, count_processes, places, settle

@@ -21,9 +21,8 @@ from itertools import chain, count
 from typing import Any, Optional, Protocol, Union
 
 from .. import events
-from ..error_events import explain
 from ..errors import Cancelled, OutputError, RoadSegError, RuntimeEnvironmentError, WorkerError
-from ..events import Reporter
+from ..events import Reporter, explain
 from ..regions.tasks import Document, Task, TaskResult, failed, run_task
 from ..system import processor
 

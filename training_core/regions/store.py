@@ -17,9 +17,9 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from ..errors import OutputError
+from ..errors import NO_ROOM, OutputError
 from ..jobs.file_systems import PrivateFolder, remove_leftovers, replace
-from ..system.outputs import NO_ROOM, sync, sync_folder
+from ..system.outputs import sync, sync_folder
 
 KEY_DIGITS = 24
 _WORK, _PARTIAL, _PREFIX = "work", "partial", "roadseg-"

@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from typing import Any, Optional, Protocol
 
 from .. import events
-from ..error_events import explain
 from ..errors import Cancelled
-from ..events import Reporter
+from ..events import Reporter, explain
 
 Document = dict[str, Any]
 

@@ -16,12 +16,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Optional
 
-from ..errors import OutputError
+from ..errors import NO_ROOM, OutputError
 from ..jobs import file_systems
 from ..jobs.file_systems import SIDECARS, files_in, identities, is_read_only, remove, replace
 from . import work
 
-NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 PART = ".part"
 # Suffixes by which libraries tell formats; others could mean something to them.
 _PLAIN_SUFFIX = re.compile(r"\.[A-Za-z0-9]{1,16}")
