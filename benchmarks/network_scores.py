@@ -70,9 +70,8 @@ def measure(size_km: float, plain: bool) -> dict:
 
     prepare_process(threads=1)
     from tests.core.support.plain_apls import plain_apls
-    from training_core.comparison.apls import score_apls
     from training_core.comparison.buffer_matching import score_lines
-    from training_core.comparison.topo import score_topo
+    from training_core.comparison.path_scores import score_apls, score_topo
     from training_core.events import Reporter
     from training_core.networks.road_graph import contracted, make_road_graph
 
@@ -126,9 +125,8 @@ def tell_vegas() -> None:
         print("Las Vegas: the real data (shared/data) are not here")
         return
     from tests.core.support.road_graphs import graphs_of, vegas
-    from training_core.comparison.apls import score_apls
     from training_core.comparison.buffer_matching import score_lines
-    from training_core.comparison.topo import score_topo
+    from training_core.comparison.path_scores import score_apls, score_topo
     from training_core.events import Reporter
     from training_core.networks.road_graph import contracted
 

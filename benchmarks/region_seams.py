@@ -27,7 +27,7 @@ from scipy.spatial import KDTree
 from shapely.geometry import box
 
 from tests.core.support.cities import RESOLUTION_M, city_probability, grid_of_size, raster_of, same_lines
-from training_core.comparison.apls import score_apls
+from training_core.comparison.path_scores import score_apls
 from training_core.events import Reporter
 from training_core.extraction.road_extraction import extract_network
 from training_core.geodata.grid import Grid

@@ -176,7 +176,7 @@ def traced_by_sknw(city: str) -> tuple[float, str]:
 
 
 def scored(city: str) -> tuple[float, str]:
-    from training_core.comparison.apls import score_apls
+    from training_core.comparison.path_scores import score_apls
     from training_core.events import Reporter
     from training_core.networks.road_graph import contracted
 

@@ -1,6 +1,6 @@
 """Buffer matching: the parts of a road network within a tolerance of another, and scores by their lengths.
 
-Scope: road graphs on a plane in meters. Independent of paths along them (see `apls`).
+Scope: road graphs on a plane in meters. Independent of paths along them (see `path_scores`).
 
 The buffer of a straight segment is convex, so the part of another straight segment inside it is one interval, which is
 computed exactly, without approximating buffers by polygons.

@@ -20,9 +20,8 @@ from ..networks.lines import LineFields, area_in, clipped, lines_in, read_line_l
 from ..networks.road_graph import RoadGraph, contracted, make_road_graph
 from ..system.machine import versions
 from ..system.work import Stages
-from .apls import Apls, score_apls
 from .buffer_matching import Intervals, LineScores, complement, matched_intervals, score_lines
-from .topo import Topo, score_topo
+from .path_scores import Apls, Topo, score_apls, score_topo
 
 TRUTH, PROPOSAL = "true roads", "proposed roads"
 MATCHED, MISSED, FALSE = "matched", "missed", "false"

@@ -8,7 +8,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.spatial import KDTree
 
-from .compact_masks import BitMask, Frame, components, runs_at
+from ..networks.graph import connected
+from .compact_masks import BitMask
 
 # A road cut straight is as wide at the cut as it is across; one cut at 60 degrees is twice as wide there.
 _MAX_CUT = 2.0
@@ -60,11 +61,9 @@ def cut_ends(road: BitMask, known: BitMask, clearance: Clearance) -> np.ndarray:
     pixels = (road & (~known).grown()).pixels()
     if not len(pixels):
         return pixels
-    frame = Frame(road.height, road.width)
     pixels = pixels[np.lexsort(pixels.T)]
-    # Connected pixels along the edge of the data are a stretch; the pixel nearest to its mean is its middle.
-    rim = runs_at(pixels, frame)
-    stretch = np.repeat(components(rim, frame, diagonal=True), rim.sizes)
+    # 8-connected pixels along the edge of the data are a stretch; the pixel nearest to its mean is its middle.
+    stretch = connected(len(pixels), KDTree(pixels).query_pairs(1.5, output_type="ndarray"))
     size = np.bincount(stretch)
     middle = np.column_stack([np.bincount(stretch, axis) / size for axis in pixels.T])
     from_middle_m = np.hypot(*((pixels - middle[stretch]) * clearance.pixel_m).T)

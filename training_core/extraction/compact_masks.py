@@ -218,14 +218,6 @@ def runs_of(strip: np.ndarray, first_row: int, frame: Frame) -> Runs:
     return Runs(changes[::2], changes[1::2])
 
 
-def runs_at(pixels: np.ndarray, frame: Frame) -> Runs:
-    """Return the runs of pixels given by column and row, (n, 2) int64, row by row and from left to right."""
-    at = frame.row(0) + pixels[:, 1] * frame.stride + pixels[:, 0]
-    is_first = np.diff(at, prepend=-1) != 1
-    is_last = np.roll(is_first, -1)
-    return Runs(at[is_first], at[is_last] + 1)
-
-
 def drawn(runs: Runs, first_row: int, count: int, frame: Frame) -> np.ndarray:
     """Return `count` rows of the image with its runs drawn: (count, width) bool."""
     begin, end = frame.row(first_row), frame.row(first_row + count)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Optional, cast
 
 import torch
 
-from ..comparison.panels import COMPUTED_PX, Panel, make_panels
+from ..comparison.evaluation import COMPUTED_PX, Panel, make_panels
 from ..events import Reporter
 from ..geodata.sources import with_sources
 from ..jobs import FineTune

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from onnx import ModelProto
 
-from ..comparison.apls import mean_apls
+from ..comparison.path_scores import mean_apls
 from ..errors import ModelFileError
 from ..events import Reporter
 from ..geodata.pixel_codes import IGNORE, reaches, to_byte

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..comparison.panels import Panel
+from ..comparison.evaluation import Panel
 from ..geodata.pixel_codes import IGNORE, ROAD, reaches
 from ..jobs import Job
 from .colors import FAINT, FALSE_ALARM_COLOR, HIT_COLOR, MISS_COLOR, YELLOW, rgb

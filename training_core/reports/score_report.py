@@ -12,10 +12,9 @@ from typing import Optional
 
 import numpy as np
 
-from ..comparison.apls import Apls
 from ..comparison.buffer_matching import LineScores
 from ..comparison.network_scores import NetworkSize
-from ..comparison.topo import Topo
+from ..comparison.path_scores import Apls, Topo
 from ..jobs import ScoreNetwork
 from .charts import line_chart, lines_of_scores
 from .colors import FALSE_ALARM_COLOR, HIT_COLOR, MISS_COLOR

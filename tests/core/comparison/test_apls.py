@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.core.support.plain_apls import plain_apls
 from tests.core.support.road_graphs import graphs_of, roads_of, town, vegas
-from training_core.comparison.apls import control_places, score_apls
+from training_core.comparison.path_scores import control_places, score_apls
 from training_core.events import Reporter
 from training_core.networks.graph import EMPTY
 from training_core.networks.lines import make_lines

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from tests.core.support.labeled import labeled_image
-from training_core.comparison.panels import PANEL_PX, make_panels, scored_places, select_places
+from training_core.comparison.evaluation import PANEL_PX, make_panels, scored_places, select_places
 from training_core.geodata.rasters import Band
 from training_core.segmentation.inference import Predictor
 

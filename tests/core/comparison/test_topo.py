@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.core.support.road_graphs import graphs_of, roads_of, town, vegas
-from training_core.comparison.topo import score_topo
+from training_core.comparison.path_scores import score_topo
 from training_core.events import Reporter
 from training_core.networks.road_graph import contracted, places_along
 

@@ -12,7 +12,7 @@ from shapely import box
 from tests.core.support.rasters import write_layer, write_raster
 from tests.core.support.towns import RGB, ROAD_M, image_of, on_map, plant_model, true_roads
 from tests.shared_fixtures import make_once
-from training_core.comparison.apls import mean_apls
+from training_core.comparison.path_scores import mean_apls
 from training_core.errors import ImageryError, JobError, LabelError, ModelFileError
 from training_core.events import Log, Reporter
 from training_core.geodata.rasters import Band

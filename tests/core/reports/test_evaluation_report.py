@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.core.support.browser import HOSTILE, Page, check_self_contained, squeezed
-from training_core.comparison.panels import Panel
+from training_core.comparison.evaluation import Panel
 from training_core.geodata.rasters import Band
 from training_core.jobs import Evaluate
 from training_core.labels.labeled_images import ImageSummary

@@ -8,7 +8,7 @@ import pytest
 from matplotlib.image import imread
 
 from tests.core.support.browser import HOSTILE, Page, check_self_contained, squeezed
-from training_core.comparison.panels import Panel
+from training_core.comparison.evaluation import Panel
 from training_core.jobs import FineTune
 from training_core.labels.labeled_images import ImageSummary
 from training_core.reports import overlays
