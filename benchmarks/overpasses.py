@@ -28,7 +28,7 @@ from training_core.events import Reporter
 from training_core.jobs import CleanNetwork, ScoreNetwork, Vectorize
 from training_core.pipelines import cleannetwork, scorenetwork, vectorize
 from training_core.scenes.scene import plan_scene
-from training_core.scenes.shapes import nodes_of
+from training_core.scenes.streets import nodes_of
 
 LAYOUT, NEAR_M = "highway", 8.0
 

@@ -214,8 +214,8 @@ def measure(case: Case, rank: int, folder: str) -> dict[str, Any]:
 def measured_costs(case: Case) -> list[dict[str, Any]]:
     """Return what each part of a network costs."""
     from training_core.distributed.pipeline_plan import measure_parts
+    from training_core.models.architectures import parts_of
     from training_core.models.engines import make_engine
-    from training_core.models.parts import parts_of
 
     model, dtype = built(case), make_engine("native", case.precision).dtype
     return [asdict(each) for each in measure_parts(model, parts_of(model), dtype, (BATCH, 3, *2 * (case.size_px,)))]

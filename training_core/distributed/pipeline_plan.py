@@ -31,9 +31,8 @@ from ..learning.setup import ChipWay, chip_side_px
 from ..learning.share import Share
 from ..learning.step import MakeStep
 from ..learning.training_loop import Batches
-from ..models.architectures import Architecture, build_network, freeze_stages, set_training_mode
+from ..models.architectures import Architecture, Part, build_network, freeze_stages, parts_of, set_training_mode
 from ..models.engines import NativeEngine
-from ..models.parts import Part, parts_of
 from ..models.recompute import recompute_activations
 from .data_parallel import PipelineParallel
 from .stages import Stage, min_first_parts

@@ -14,8 +14,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from ..models.architectures import Part, encoder_modules, parts_of
 from ..models.decoder import DecoderBlock
-from ..models.parts import Part, encoder_modules, parts_of
 from ..models.recompute import Recomputing, recomputed
 
 

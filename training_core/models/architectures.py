@@ -1,4 +1,4 @@
-"""The network: architectures and encoders, freezing of stages, and transfer of weights to other bands or classes.
+"""The network: architectures, encoders and their parts, freezing of stages, and weights for other bands or classes.
 
 Scope: architectures and weights. Independent of files, images and training.
 """
@@ -34,24 +34,23 @@ _HEAD = "segmentation_head.0"
 
 
 @dataclass(frozen=True)
-class Encoder:
+class _Encoder:
     """The names by which the library knows an encoder and its layers.
 
     Each of `stages` halves the resolution. Its modules that are no sequence of blocks, such as pooling, belong to the
-    block after them, or are the last of their stage. `first` is the convolution that sees the image.
+    block after them, or are the last of their stage. The first two are the convolution that sees the image, and its
+    batch normalization.
     """
 
     library_name: str
     stages: tuple[tuple[str, ...], ...]
-    first: str
-    normalization: str
 
 
 _RESNET_STAGES = (("conv1", "bn1", "relu"), ("maxpool", "layer1"), ("layer2",), ("layer3",), ("layer4",))
 _WITHOUT_WEIGHTS = ("relu", "maxpool")
 _KNOWN = {
-    **{name: Encoder(name, _RESNET_STAGES, "conv1", "bn1") for name in RESNETS},
-    EFFICIENTNET: Encoder(
+    **{name: _Encoder(name, _RESNET_STAGES) for name in RESNETS},
+    EFFICIENTNET: _Encoder(
         "tu-efficientnet_lite0",
         (
             ("model.conv_stem", "model.bn1", "model.blocks.0"),
@@ -60,8 +59,6 @@ _KNOWN = {
             ("model.blocks.3", "model.blocks.4"),
             ("model.blocks.5", "model.blocks.6"),
         ),
-        "model.conv_stem",
-        "model.bn1",
     ),
 }
 
@@ -104,12 +101,12 @@ class Architecture:
     @property
     def first_layer(self) -> str:
         """The convolution that sees the image."""
-        return f"encoder.{_KNOWN[self.encoder].first}"
+        return f"encoder.{_KNOWN[self.encoder].stages[0][0]}"
 
     @property
     def first_normalization(self) -> str:
         """The batch normalization after it."""
-        return f"encoder.{_KNOWN[self.encoder].normalization}"
+        return f"encoder.{_KNOWN[self.encoder].stages[0][1]}"
 
     @property
     def sensitive_layers(self) -> tuple[tuple[str, ...], ...]:
@@ -248,6 +245,47 @@ def stage_names(model: nn.Module) -> tuple[tuple[str, ...], ...]:
 def encoder_stages(model: nn.Module) -> list[tuple[nn.Module, ...]]:
     """Return the modules of the encoder's five stages; see `stage_names`."""
     return [tuple(map(model.encoder.get_submodule, stage)) for stage in stage_names(model)]
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of a U-Net: the stem, a block of encoder or decoder, or the head. No pipeline cuts it.
+
+    Between parts there are the running features, and the skip connections that later decoder blocks need. Its modules
+    are named as in the U-Net, in the order in which they compute. If it keeps its input, that is a skip connection.
+    """
+
+    names: tuple[str, ...]
+    keeps_input: bool = False
+
+
+def encoder_parts(model: nn.Module) -> list[Part]:
+    """Return the parts of the encoder of a U-Net, as `build_network` returns it, in the order in which they compute."""
+    parts: list[Part] = []
+    for number, stage in enumerate(stage_names(model)):
+        waiting: tuple[str, ...] = ()
+        begins = number > 0
+        for name in stage:
+            module = model.encoder.get_submodule(name)
+            if not isinstance(module, nn.Sequential) or not len(module):
+                waiting += (f"encoder.{name}",)
+                continue
+            for block in range(len(module)):
+                parts.append(Part((*waiting, f"encoder.{name}.{block}"), begins))
+                waiting, begins = (), False
+        parts += [Part(waiting, begins)] if waiting else []
+    return parts
+
+
+def parts_of(model: nn.Module) -> list[Part]:
+    """Return the parts of a U-Net, as `build_network` returns it, in the order in which they compute."""
+    decoder = [Part((f"decoder.blocks.{number}",)) for number in range(len(model.decoder.blocks))]
+    return [*encoder_parts(model), *decoder, Part(("segmentation_head",))]
+
+
+def encoder_modules(model: nn.Module) -> list[str]:
+    """Return the names of the modules of which stages of the encoder are made, such as `encoder.layer1`."""
+    return [f"encoder.{name}" for stage in stage_names(model) for name in stage]
 
 
 def freeze_stages(model: nn.Module, count: int) -> None:

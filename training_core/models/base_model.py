@@ -1,21 +1,30 @@
 """Base models of fine-tuning: a RoadSeg model, a model of segmentation_models_pytorch, or an encoder of ImageNet.
 
-Scope: files of weights to the weights of a network. Independent of images and training. A file is untrusted input.
+Scope: files of weights to the weights of a network. Independent of images and training. A file is untrusted input. An
+encoder is fetched once from the hub of segmentation_models_pytorch, only if a job asks for `imagenet`, and only as
+safetensors; the library would fall back on a pickle.
 """
 
 from __future__ import annotations
 
+import hashlib
+import importlib
 import itertools
-from collections.abc import Iterator, Mapping
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Optional
+from pathlib import Path
+from typing import Any, Optional
 
 import torch
 
-from ..errors import JobError, ModelFileError
+from ..errors import JobError, ModelFileError, RuntimeEnvironmentError
 from ..events import Reporter
 from ..geodata.road_classes import RoadClass
-from ..jobs import IMAGENET
+from ..jobs import IMAGENET, file_systems
 from ..jobs.recipe import ARCHITECTURES, AS_BASE, EFFICIENTNET, ENCODERS, UNET, USUAL
 from .architectures import (
     DECODER_CHANNELS,
@@ -26,8 +35,7 @@ from .architectures import (
     build_network,
     weights_without_memory,
 )
-from .imagenet import fetch_encoder
-from .loading import Weights, is_foreign, load_foreign_weights, load_weights
+from .loading import Weights, load_any_weights
 from .model_card import ModelCard
 
 # The bands of weights made elsewhere, if they have three.
@@ -36,6 +44,10 @@ _ENCODER, _HEAD = "encoder.", "segmentation_head."
 # Weights of the classifier that an encoder was trained with, and counters that some files lack.
 _CLASSIFIERS = ("fc.", "classifier.", "conv_head.", "bn2.")
 _COUNTER = ".num_batches_tracked"
+# The registry of the library: which repository, at which revision.
+_REGISTRY = "segmentation_models_pytorch.encoders"
+_FILE, _README = "model.safetensors", "README.md"
+_TIMEOUT_S = 20.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,10 +81,10 @@ def read_base_model(model: str, name: str, encoder: str, reporter: Reporter) -> 
         return None
     usual = architecture_for(name, encoder)
     path = str(fetch_encoder(usual.encoder, reporter)) if model == IMAGENET else model
-    if is_foreign(path):
-        base = _made_elsewhere(load_foreign_weights(path), usual, path, reporter)
+    weights, card = load_any_weights(path)
+    if card is None:
+        base = _made_elsewhere(weights, usual, path, reporter)
     else:
-        weights, card = load_weights(path)
         base = BaseModel(weights, card.architecture, card.band_names, card)
     found = base.architecture
     if name not in (AS_BASE, found.name) or encoder not in (AS_BASE, found.encoder):
@@ -97,7 +109,8 @@ def _made_elsewhere(found: Weights, usual: Architecture, path: str, reporter: Re
     """Return a whole network, or an encoder in a network with otherwise random weights."""
     is_whole = any(name.startswith(_HEAD) for name in found)
     found = {name: each for name, each in found.items() if not _in_encoder(name).startswith(_CLASSIFIERS)}
-    for name, encoder in _candidates(usual, is_whole):
+    pairs = itertools.product(ARCHITECTURES if is_whole else (usual.name,), ENCODERS)
+    for name, encoder in sorted(pairs, key=lambda pair: pair != (usual.name, usual.encoder)):  # the usual first
         kind = Architecture(name, encoder) if is_whole else architecture_for(name, encoder)
         named = found if is_whole else _as_encoder(found, kind)
         first = named.get(f"{kind.first_layer}.weight")
@@ -122,13 +135,6 @@ def _made_elsewhere(found: Weights, usual: Architecture, path: str, reporter: Re
     return BaseModel({**fresh, **taken}, architecture, names)
 
 
-def _candidates(usual: Architecture, is_whole: bool) -> Iterator[tuple[str, str]]:
-    """Yield the architectures and encoders that a file may hold, the usual first."""
-    names = ARCHITECTURES if is_whole else (usual.name,)
-    pairs = itertools.product(names, ENCODERS)
-    yield from sorted(pairs, key=lambda pair: pair != (usual.name, usual.encoder))
-
-
 def _as_encoder(found: Weights, kind: Architecture) -> Weights:
     """Return the weights of an encoder under their names in the network."""
     within = f"{_ENCODER}model." if kind.library_name.startswith(TIMM) else _ENCODER
@@ -146,3 +152,91 @@ def _fits(found: Weights, expected: Mapping[str, torch.Size], is_whole: bool) ->
     is_same = all(found[name].shape == expected[name] for name in wanted & found.keys() if not name.startswith(_HEAD))
     missing = {name for name in wanted - found.keys() if not name.endswith(_COUNTER)}
     return is_same and not missing and found.keys() <= wanted
+
+
+def encoder_file(encoder: str) -> Path:
+    """Return the file of an encoder's weights, which may also be put there by hand."""
+    return _data_folder() / "weights" / f"{encoder}-imagenet.safetensors"
+
+
+def _data_folder() -> Path:
+    """Return the folder for RoadSeg's own data, the same as in QGIS (`qgis_roadseg/paths.py`)."""
+    home = Path.home()
+    if sys.platform == "win32":
+        parent = Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local")
+    elif sys.platform == "darwin":
+        parent = home / "Library" / "Application Support"
+    else:
+        parent = Path(os.environ.get("XDG_DATA_HOME") or home / ".local" / "share")
+    return parent / "roadseg"
+
+
+def fetch_encoder(encoder: str, reporter: Reporter) -> Path:
+    """Return the file of an encoder pretrained on ImageNet, fetched if it is not there yet.
+
+    The license of the weights is logged. Raises RuntimeEnvironmentError if it cannot be fetched, is damaged on its way,
+    or cannot be written.
+    """
+    path = encoder_file(encoder)
+    if path.is_file():
+        return path
+    place = _place(Architecture(encoder=encoder).library_name)
+    hub = importlib.import_module("huggingface_hub")
+    hub.constants.HF_HUB_DISABLE_TELEMETRY = True  # it would report each use to its makers
+    url = hub.hf_hub_url(filename=_FILE, **place)
+    reporter.log(f"Fetching {encoder}, pretrained on ImageNet, from {url}.")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=path.parent, ignore_cleanup_errors=True) as folder:
+            options = {**place, "local_dir": folder, "etag_timeout": _TIMEOUT_S}
+            expected = hub.get_hf_file_metadata(url, timeout=_TIMEOUT_S).etag
+            fetched = Path(hub.hf_hub_download(filename=_FILE, tqdm_class=_progress_class(reporter), **options))
+            found = hashlib.sha256(fetched.read_bytes()).hexdigest()
+            if found != expected:
+                raise OSError(f"its checksum is {found}, not {expected}")
+            reporter.log(f"The license of these weights: {_license(hub, options)} ({place['repo_id']}).")
+            partial = path.with_suffix(f".{os.getpid()}.part")
+            shutil.move(fetched, partial)
+            file_systems.replace(partial, path)
+    except (OSError, ValueError, RuntimeError, hub.errors.HTTPError) as error:
+        raise RuntimeEnvironmentError(
+            f"The weights of {encoder}, pretrained on ImageNet, cannot be fetched: {error}.",
+            f"Connect to the internet; or fetch {url} elsewhere, and put it here as {path}.",
+        ) from error
+    return path
+
+
+def _place(library_name: str) -> dict[str, str]:
+    """Return the repository and revision of the weights, from the library or, for some encoders, from timm."""
+    if library_name.startswith(TIMM):
+        timm = importlib.import_module("timm")
+        return {"repo_id": timm.get_pretrained_cfg(library_name.removeprefix(TIMM)).hf_hub_id, "revision": "main"}
+    settings = importlib.import_module(_REGISTRY).encoders[library_name]["pretrained_settings"]["imagenet"]
+    return {"repo_id": settings["repo_id"], "revision": settings["revision"]}
+
+
+def _license(hub: Any, options: dict[str, Any]) -> str:
+    """Return the license that the weights' page names."""
+    try:
+        text = Path(hub.hf_hub_download(filename=_README, **options)).read_text("utf-8")
+    except (OSError, ValueError, RuntimeError, hub.errors.HTTPError):
+        return "not stated"
+    lines = (line.partition(":") for line in text.splitlines())
+    return next((value.strip() for name, _, value in lines if name.strip() == "license"), "not stated")
+
+
+def _progress_class(reporter: Reporter) -> type:
+    """Return a class of progress bars for the hub that passes progress to a reporter and ends when it is cancelled."""
+    base = importlib.import_module("huggingface_hub.utils").tqdm
+
+    class Progress(base):  # type: ignore[misc, valid-type]
+        def __init__(self, *arguments: Any, **options: Any) -> None:
+            super().__init__(*arguments, **{**options, "disable": True})  # nothing on the terminal
+
+        def update(self, n: float = 1) -> None:
+            reporter.check_cancelled()
+            self.n += n
+            if self.total:
+                reporter.progress(min(1.0, self.n / self.total), "Fetching the encoder")
+
+    return Progress

@@ -25,7 +25,7 @@ from torch.optim import Optimizer
 
 from ..errors import JobError
 from ..system import processor
-from .folding import folded
+from .decoder import folded
 from .onnx_file import OnnxModel, export_onnx, serialized
 from .openvino_model import CLEAR_WIN, OpenvinoModel, SquareModel, why_not_openvino
 
@@ -97,7 +97,7 @@ class NativeEngine(Engine[nn.Module]):
         return model.train(), optimizer
 
     def prepare_inference(self, model: nn.Module | OnnxModel, is_exact: bool = False) -> nn.Module:
-        """Return a copy of the model with constant weights; see `folding`."""
+        """Return a copy of the model with constant weights; see `decoder`."""
         return folded(_network(model), self.dtype, is_exact)
 
     def forward(self, model: nn.Module, images: Tensor) -> Tensor:
@@ -135,7 +135,7 @@ class IpexEngine(NativeEngine):
         return trained
 
     def prepare_inference(self, model: nn.Module | OnnxModel, is_exact: bool = False) -> nn.Module:
-        """Return a copy of the model with constant weights and the extension's kernels; see `folding`."""
+        """Return a copy of the model with constant weights and the extension's kernels; see `decoder`."""
         constant = folded(_network(model), self.dtype, is_exact)
         prepared: nn.Module = _import_ipex().optimize(constant, dtype=self.dtype, inplace=True, weights_prepack=False)
         return prepared

@@ -7,6 +7,7 @@ model file is untrusted input: pickles are refused, nothing in a file is execute
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Optional
 
 import torch
 from onnx import ModelProto
@@ -14,7 +15,6 @@ from safetensors import SafetensorError
 from torch import nn
 
 from ..errors import ModelFileError, shown
-from ..jobs.json_fields import parse
 from . import model_file
 from .architectures import build_uninitialized
 from .deepness import is_from_deepness, read_deepness
@@ -74,21 +74,32 @@ def load_into(model: nn.Module, weights: Weights, path: str) -> None:
 
 
 def load_weights(path: str) -> tuple[Weights, ModelCard]:
-    """Return the weights in a model file, (...), float32 or int64, by name, also if stored in 8 bits, and its card.
+    """Return the weights of a RoadSeg model, (...), float32 or int64, by name, also if stored in 8 bits, and its card.
 
-    Raises ModelFileError if the file is missing, truncated, a pickle, an ONNX file, or not a RoadSeg model; or a weight
-    is not a number.
+    Raises ModelFileError if the file is refused by `load_any_weights`, or is not a RoadSeg model.
+    """
+    weights, card = load_any_weights(path)
+    if card is None:
+        raise ModelFileError(
+            f"{path} is a safetensors file, but not a RoadSeg model.", "Choose a model made by Fine-tune a model."
+        )
+    return weights, card
+
+
+def load_any_weights(path: str) -> tuple[Weights, Optional[ModelCard]]:
+    """Return the weights of a safetensors file, (...), float32 or int64, by name, and its card if RoadSeg made it.
+
+    Raises ModelFileError if the file is missing, truncated, a pickle or an ONNX file; or a weight is not a number.
     """
     _refuse_other_kinds(path)
     try:
         weights, metadata = model_file.read_safetensors(Path(path))
-        card, document = card_from_text(metadata[model_file.HEADER_KEY], path)
     except (SafetensorError, OSError, ValueError, TypeError, AttributeError, RuntimeError) as error:
         raise _damaged(path) from error
-    except KeyError as error:
-        raise ModelFileError(
-            f"{path} is a safetensors file, but not a RoadSeg model.", "Choose a model made by Fine-tune a model."
-        ) from error
+    if model_file.HEADER_KEY not in metadata:
+        model_file.check_numbers(weights, path)
+        return {name: each.float() if each.is_floating_point() else each for name, each in weights.items()}, None
+    card, document = card_from_text(metadata[model_file.HEADER_KEY], path)
     storage = document.get(model_file.STORAGE_KEY)
     if storage not in (None, model_file.STORAGE):
         raise ModelFileError(
@@ -98,38 +109,6 @@ def load_weights(path: str) -> tuple[Weights, ModelCard]:
     weights = model_file.expand(weights, path) if storage else weights
     model_file.check_weights(weights, card, path)
     return weights, card
-
-
-def load_foreign_weights(path: str) -> Weights:
-    """Return the weights of a safetensors file without a model card: (...), float32 or int64, by name.
-
-    Raises ModelFileError if the file is damaged, or a weight is not a finite number.
-    """
-    _refuse_other_kinds(path)
-    try:
-        weights, _ = model_file.read_safetensors(Path(path))
-    except (SafetensorError, OSError, ValueError, TypeError, AttributeError, RuntimeError) as error:
-        raise _damaged(path) from error
-    model_file.check_numbers(weights, path)
-    return {name: tensor.float() if tensor.is_floating_point() else tensor for name, tensor in weights.items()}
-
-
-def is_foreign(path: str) -> bool:
-    """Whether a file is a safetensors file without a model card; False for one that cannot be read.
-
-    Raises ModelFileError if it is not a file, or of another kind.
-    """
-    _refuse_other_kinds(path)
-    try:
-        with Path(path).open("rb") as file:
-            header_bytes = int.from_bytes(file.read(8), "little")
-            header = (
-                parse(file.read(header_bytes).decode("utf-8")) if header_bytes <= model_file.MAX_HEADER_BYTES else None
-            )
-    except (OSError, ValueError):
-        return False
-    metadata = header.get("__metadata__", {}) if isinstance(header, dict) else None
-    return isinstance(metadata, dict) and model_file.HEADER_KEY not in metadata
 
 
 def _damaged(path: str) -> ModelFileError:

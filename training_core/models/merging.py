@@ -33,6 +33,15 @@ RESOLUTION_TOLERANCE = 0.02
 # mean.
 FURTHEST_SCALING = 4.0
 BATCH_SIZE = 4  # of the chips on which statistics are measured
+# What must be the same in models that are merged.
+_COMPARED: dict[str, Callable[[ModelCard], object]] = {
+    "architectures": lambda card: card.architecture.name,
+    "encoders": lambda card: card.architecture.encoder,
+    "decoders": lambda card: card.architecture.decoder_channels,
+    "bands": lambda card: card.band_names,
+    "classes": lambda card: [f"{each.name} {each.speed_kmh:g} km/h" for each in card.classes],
+    "normalizations": lambda card: card.scaling,
+}
 
 
 def check_mergeable(first: tuple[str, ModelCard], other: tuple[str, ModelCard]) -> str:
@@ -69,29 +78,14 @@ def _base(card: ModelCard) -> tuple[str, str]:
 
 def _differences(first: ModelCard, other: ModelCard) -> Iterable[tuple[str, str, str]]:
     """Yield each difference between two models, in words for messages: the property and both values."""
-    names = (
-        ("architectures", first.architecture.name, other.architecture.name),
-        ("encoders", first.architecture.encoder, other.architecture.encoder),
-    )
-    yield from (each for each in names if each[1] != each[2])
-    pairs: tuple[tuple[str, Sequence[object] | str, Sequence[object] | str], ...] = (
-        ("decoders", first.architecture.decoder_channels, other.architecture.decoder_channels),
-        ("bands", first.band_names, other.band_names),
-        ("classes", _class_names(first), _class_names(other)),
-        ("normalizations", first.scaling, other.scaling),
-    )
-    for what, one, another in pairs:
-        if one != another:
-            yield what, shown(one), shown(another)
+    for what, of in _COMPARED.items():
+        if of(first) != of(other):
+            yield what, shown(of(first)), shown(of(other))
     if not math.isclose(first.resolution_m, other.resolution_m, rel_tol=RESOLUTION_TOLERANCE):
         yield "ground resolutions", f"{first.resolution_m:.4g} m", f"{other.resolution_m:.4g} m"
     (name, digest), (other_name, other_digest) = map(_base, (first, other))
     if (digest != other_digest) if digest and other_digest else (name != other_name):
         yield "base models", f"{shown(name)} {digest[:12]}".strip(), f"{shown(other_name)} {other_digest[:12]}".strip()
-
-
-def _class_names(card: ModelCard) -> list[str]:
-    return [f"{each.name} {each.speed_kmh:g} km/h" for each in card.classes]
 
 
 def learned_px(card: ModelCard) -> int:
@@ -217,7 +211,8 @@ def merged_card(
     the largest, or unknown where one is. `learned` counts labeled pixels; 0 where unknown.
     """
     name, digest = next((_base(card) for card in cards if _base(card)[1]), _base(cards[0]))
-    images = {image for card in cards for image in _texts(card.training.get("images"))}
+    images = [card.training.get("images") for card in cards]
+    names = {image for each in images if isinstance(each, list) for image in each if isinstance(image, str)}
     attribution = {source: text for card in cards for source, text in card.attribution.items()}
     halos_px = [card.halo_px for card in cards]
     sources = [
@@ -238,7 +233,7 @@ def merged_card(
         halo_px=max(halos_px) if all(halos_px) else 0,
         training={
             "merged": sources,
-            "images": sorted(images),
+            "images": sorted(names),
             "labeled_px": sum(learned),
             "base_model": name,
             "base_sha256": digest,
@@ -248,7 +243,3 @@ def merged_card(
         metrics={},
         license=cards[0].license if all(card.license == cards[0].license for card in cards) else "",
     )
-
-
-def _texts(value: Any) -> list[str]:
-    return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []

@@ -19,8 +19,8 @@ from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 from ..system.memory import give_large_blocks_back
+from .architectures import encoder_parts
 from .decoder import DecoderBlock
-from .parts import encoder_parts
 
 # Blocks of the encoder that are recomputed together: one alone keeps more between the parts, a whole stage more within.
 BLOCKS_TOGETHER = 2

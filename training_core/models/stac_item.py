@@ -68,7 +68,7 @@ def _properties(card: ModelCard, model: onnx.ModelProto) -> dict[str, Any]:
         **({"license": card.license} if card.license else {}),
         **({"providers": providers} if providers else {}),
         "gsd": card.resolution_m,
-        "bands": _bands(card),
+        "bands": [{"name": name} for name in card.band_names],
         "mlm:name": "RoadSeg roads",
         "mlm:architecture": card.architecture.name,
         "mlm:tasks": _TASKS,
@@ -102,14 +102,13 @@ def _input(card: ModelCard, shape: list[int]) -> dict[str, Any]:
         if card.scaling == IMAGE
         else ""
     )
+    (image,) = card.to_document()["mlm:input"]
     return {
+        **image,
         "name": INPUT,
         "description": "Bands of an image, normalized by mean and deviation of the training images; without data: 0."
         f"{by_image} Height and width are multiples of 32.",
-        "bands": list(card.band_names),
-        "input": {"shape": shape, "dim_order": ["batch", "bands", "height", "width"], "data_type": "float32"},
-        "value_scaling": [{"type": "z-score", "mean": band.mean, "stddev": band.std} for band in card.bands],
-        "resize_type": None,
+        "input": {**image["input"], "shape": shape},
         "pre_processing_function": None,
     }
 
@@ -138,18 +137,13 @@ def _shape(value: onnx.ValueInfoProto) -> list[int]:
     return [extent.dim_value or -1 for extent in value.type.tensor_type.shape.dim]
 
 
-def _bands(card: ModelCard) -> list[dict[str, str]]:
-    """Return the input bands, which MLM wants in the properties, and STAC then also in an asset."""
-    return [{"name": name} for name in card.band_names]
-
-
 def _asset(content: bytes, href: str, card: ModelCard) -> dict[str, Any]:
     return {
         "href": href,
         "title": "The model as an ONNX file",
         "type": "application/octet-stream; framework=onnx",
         "roles": ["mlm:model", "mlm:compiled"],
-        "bands": _bands(card),
+        "bands": [{"name": name} for name in card.band_names],  # STAC wants them here, too
         "mlm:artifact_type": "onnx",
         "file:size": len(content),
         "file:checksum": f"{_SHA256:02x}{_SHA256_BYTES:02x}{hashlib.sha256(content).hexdigest()}",

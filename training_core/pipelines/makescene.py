@@ -17,7 +17,7 @@ from ..events import Reporter
 from ..geodata.geotiff import check_geotiff, named_errors
 from ..geodata.vector_output import check_vector_output, write_layers
 from ..jobs import MakeScene
-from ..scenes.camera import BANDS
+from ..scenes.picture import BANDS
 from ..scenes.scene import SCENE_CRS, TILE_PX, ScenePlan, paint_tiles, plan_scene
 from ..system.outputs import Outputs
 

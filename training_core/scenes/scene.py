@@ -19,13 +19,11 @@ from shapely.geometry import box
 
 from ..system.processor import core_count
 from .biomes import choose_biome
-from .camera import BANDS, Camera, Look, take
-from .canvas import Canvas
 from .land import plan_land
 from .layouts import LAYOUTS
 from .painting import Scenery, margin_px, paint
-from .pavement import lay_pavement
-from .streets import plan_streets
+from .picture import BANDS, Camera, Canvas, Look, take
+from .streets import lay_pavement, plan_streets
 
 SCENE_CRS = CRS.from_epsg(32633)
 _CORNER = (500_000.0, 5_400_000.0)  # map coordinates of the south-west corner, where UTM is true to 0.04 %

@@ -1,8 +1,7 @@
 import torch
 
 from training_core.distributed.pipeline_plan import measure_parts
-from training_core.models.architectures import Architecture, build_network, freeze_stages
-from training_core.models.parts import parts_of
+from training_core.models.architectures import Architecture, build_network, freeze_stages, parts_of
 
 
 def test_parts_are_measured_as_they_train():

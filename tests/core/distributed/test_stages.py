@@ -4,8 +4,7 @@ import pytest
 import torch
 
 from training_core.distributed.stages import Stage, as_images, handed_over, min_first_parts, without_memory
-from training_core.models.architectures import Architecture, build_network, freeze_stages
-from training_core.models.parts import parts_of
+from training_core.models.architectures import Architecture, build_network, freeze_stages, parts_of
 from training_core.models.recompute import mix_in_recomputing
 
 

@@ -35,8 +35,8 @@ from training_core.models.architectures import (
     freeze_stages,
 )
 from training_core.models.base_model import read_base_model
+from training_core.models.decoder import folded
 from training_core.models.engines import BF16, FP32, NativeEngine, OpenvinoEngine, make_engine, why_not_ipex
-from training_core.models.folding import folded
 from training_core.models.loading import load_network
 from training_core.models.merging import rescaled
 from training_core.models.model_card import ModelCard

@@ -16,8 +16,7 @@ from training_core.events import Log, Progress, Reporter
 from training_core.jobs import IMAGENET
 from training_core.jobs.recipe import AS_BASE, EFFICIENTNET
 from training_core.models.architectures import NARROW_DECODER_CHANNELS, Architecture, build_network
-from training_core.models.base_model import read_base_model
-from training_core.models.imagenet import encoder_file, fetch_encoder
+from training_core.models.base_model import encoder_file, fetch_encoder, read_base_model
 
 README = b"---\nlibrary_name: segmentation-models-pytorch\nlicense: bsd-3-clause\n---\n# An encoder\n"
 

@@ -64,7 +64,7 @@ def refusal(**changes):
 @pytest.mark.parametrize(
     ("what", "changes"),
     [
-        ("encoders differ (resnet18; resnet34)", {"architecture": Architecture(encoder="resnet34", in_channels=2)}),
+        ("encoders differ ('resnet18'; 'resnet34')", {"architecture": Architecture(encoder="resnet34", in_channels=2)}),
         ("decoders differ ((256, 128, 64, 32, 16); (128, 64, 48, 32, 16))",
          {"architecture": replace(CARD.architecture, decoder_channels=NARROW_DECODER_CHANNELS)}),
         ("bands differ (('red', 'nir'); ('nir', 'red'))", {"bands": BANDS[::-1]}),

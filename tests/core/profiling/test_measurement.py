@@ -14,8 +14,8 @@ from training_core.geodata.rasters import Band
 from training_core.geodata.tiling import tile_grid
 from training_core.jobs import Profile as ProfileJob
 from training_core.models.architectures import Architecture, build_network
+from training_core.models.decoder import folded
 from training_core.models.engines import make_engine
-from training_core.models.folding import folded
 from training_core.profiling.measurement import measure
 from training_core.profiling.profile import Limits, Profile, Rate
 from training_core.profiling.profile_document import from_document, to_document, write_trace

@@ -8,8 +8,7 @@ import shapely
 
 from training_core.jobs import MakeScene
 from training_core.scenes.layouts import LAYOUTS
-from training_core.scenes.shapes import nodes_of
-from training_core.scenes.streets import SURFACES, WIDTHS_M, plan_streets
+from training_core.scenes.streets import SURFACES, WIDTHS_M, nodes_of, plan_streets
 
 SIDE_M = 512.0
 

@@ -14,11 +14,10 @@ from training_core.geodata.vectors import read_layer
 from training_core.jobs import MakeScene
 from training_core.pipelines.makescene import run
 from training_core.scenes.biomes import BIOMES
-from training_core.scenes.canvas import hashed, smooth_noise
+from training_core.scenes.picture import hashed, smooth_noise
 from training_core.scenes.scene import make_scene, plan_scene
-from training_core.scenes.shapes import nodes_of
 from training_core.scenes.sketch import Bend
-from training_core.scenes.streets import WIDTHS_M
+from training_core.scenes.streets import WIDTHS_M, nodes_of
 
 SIZE_PX = 384
 
