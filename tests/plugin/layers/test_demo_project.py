@@ -21,9 +21,9 @@ def folder(tmp_path):
     return folder
 
 
-def test_the_roads_of_the_western_half_are_drawn_and_it_is_the_area_of_interest(folder):
-    assert not demo_project.is_made(folder)
+def test_the_roads_of_the_western_half_are_drawn_and_dialogs_begin_with_these_layers(folder):
     project = QgsProject.instance()
+    assert not demo_project.is_made(folder) and demo_project.starting_values(project, "finetune") == {}
     assert project.read(str(demo_project.make(folder)))
     assert demo_project.is_made(folder)
     layers = {layer.name(): layer for layer in project.mapLayers().values()}
@@ -39,19 +39,11 @@ def test_the_roads_of_the_western_half_are_drawn_and_it_is_the_area_of_interest(
     root = project.layerTreeRoot()
     assert [node.name() for node in root.findLayers() if not node.isVisible()] == ["True roads"]
     assert root.findLayers()[-1].name() == "Generated scene"
-
-
-def test_dialogs_begin_with_the_demos_layers_there_and_with_nothing_elsewhere(folder):
-    project = QgsProject.instance()
-    assert demo_project.starting_values(project, "finetune") == {}
-    project.read(str(demo_project.make(folder)))
-    start = demo_project.starting_values(project, "finetune")
-    assert project.mapLayer(start["ROADS"]).name() == "Drawn roads"
-    assert project.mapLayer(start["AOI"]).name() == "Area of interest"
-    assert [project.mapLayer(layer).name() for layer in start["INPUT"]] == ["Generated scene"]
-    found = demo_project.starting_values(project, "extractroads")
+    start, found = (demo_project.starting_values(project, name) for name in ("finetune", "extractroads"))
+    assert [project.mapLayer(layer).name() for layer in (start["ROADS"], start["AOI"], *start["INPUT"])] == [
+        "Drawn roads", "Area of interest", "Generated scene",
+    ]  # fmt: skip
     assert found["MODEL"] == start["MODEL"] and found["INPUT"] == start["INPUT"][0]
-    assert demo_project.starting_values(project, "comparenetworks") == {}
 
 
 @pytest.mark.parametrize("is_there", [True, False])

@@ -1,5 +1,6 @@
 import gzip
 import shutil
+import sys
 import tarfile
 import threading
 import zipfile
@@ -12,7 +13,6 @@ from qgis.core import (
     QgsGeometry,
     QgsMultiBandColorRenderer,
     QgsProcessingContext,
-    QgsProcessingFeatureSourceDefinition,
     QgsProcessingParameterFeatureSource,
     QgsProcessingParameters,
     QgsProject,
@@ -112,27 +112,6 @@ def test_an_empty_layer_is_one_and_heights_are_for_the_worker_to_tell_of(context
     assert found.featureCount() == bool(shape) and found.crs().authid() == "EPSG:32645"
     assert QgsWkbTypes.displayString(found.wkbType()) == written_as
     assert [feature.geometry().constGet().is3D() for feature in found.getFeatures()] == ["Z" in shape] * bool(shape)
-
-
-def select(layer):
-    layer.selectByExpression("width > 2")
-    return QgsProcessingFeatureSourceDefinition(layer.id(), selectedFeaturesOnly=True)
-
-
-def filter_out(layer):
-    layer.setSubsetString("width > 3")
-    return layer.id()
-
-
-def empty(layer):
-    layer.dataProvider().truncate()
-    return layer.id()
-
-
-@pytest.mark.parametrize(("choose", "count"), [(select, 2), (filter_out, 1), (empty, 0)])
-def test_only_what_is_selected_or_let_through_is_written(drawn, context, tmp_path, choose, count):
-    exchange.write_source(source_of(choose(drawn), context), [], tmp_path / "roads.gpkg", context)
-    assert written(tmp_path / "roads.gpkg").featureCount() == count
 
 
 def test_a_layer_without_crs_is_named(context, tmp_path):
@@ -253,27 +232,19 @@ def test_bands_that_qgis_draws_in_another_order_are_told(image):
     assert "the layer Bild with its bands 3, 2, 1" in exchange.band_order_note(layer)
 
 
-def test_rasters_of_other_providers_are_refused():
-    layer = QgsRasterLayer("type=xyz&url=file:///{z}/{x}/{y}.png", "Kacheln", "wms")
-    with pytest.raises(ImageryError, match=r"The layer Kacheln comes from wms.*GeoTIFF"):
-        exchange.raster_path(layer)
-
-
-def test_rasters_with_options_are_refused(image):
-    layer = QgsRasterLayer(f"{image}|option:NUM_THREADS=2", "Bild")
-    assert layer.isValid()
-    with pytest.raises(ImageryError, match=r"The layer Bild is opened with extra options \(NUM_THREADS=2\)"):
-        exchange.raster_path(layer)
-
-
-def test_rasters_in_memory_or_behind_a_login_are_refused(image):
-    gdal.FileFromMemBuffer("/vsimem/bild.tif", image.read_bytes())
-    with pytest.raises(ImageryError, match="The layer Bild is in QGIS' memory"):
-        exchange.raster_path(QgsRasterLayer("/vsimem/bild.tif", "Bild"))
-    gdal.Unlink("/vsimem/bild.tif")
-    layer = QgsRasterLayer("/vsicurl/http://127.0.0.1:1/bild.tif authcfg='a1b2c3d'", "Bild")
-    with pytest.raises(ImageryError, match="The layer Bild needs a login stored in QGIS"):
-        exchange.raster_path(layer)
+@pytest.mark.parametrize(
+    ("source", "provider", "told"),
+    [
+        ("type=xyz&url=file:///{z}/{x}/{y}.png", "wms", r"comes from wms.*GeoTIFF"),
+        ("IMAGE|option:NUM_THREADS=2", "gdal", r"is opened with extra options \(NUM_THREADS=2\)"),
+        ("/vsimem/bild.tif", "gdal", "is in QGIS' memory"),
+        ("/vsicurl/http://127.0.0.1:1/bild.tif authcfg='a1b2c3d'", "gdal", "needs a login stored in QGIS"),
+        ("PG:host=127.0.0.1 port=1 table=bild", "gdal", "is in a database"),
+    ],
+)
+def test_rasters_that_only_qgis_can_open_are_refused(image, source, provider, told):
+    with pytest.raises(ImageryError, match=f"The layer Bild {told}"):
+        exchange.raster_path(QgsRasterLayer(source.replace("IMAGE", str(image)), "Bild", provider))
 
 
 def test_a_layers_own_crs_on_a_name_with_options_is_refused_with_the_remedy(qgis_app):
@@ -283,6 +254,25 @@ def test_a_layers_own_crs_on_a_name_with_options_is_refused_with_the_remedy(qgis
         exchange.raster_path(layer)
 
 
-def test_a_raster_in_a_database_takes_qgis(qgis_app):
-    layer = QgsRasterLayer("PG:host=127.0.0.1 port=1 table=bild", "Bild")
-    assert exchange.why_no_file(layer) == "is in a database"
+def calls_of(lines, vertices, path):
+    """Return how many functions Python calls while a layer of lines is written."""
+    layer = QgsVectorLayer("LineString?crs=epsg:32645&field=width:double", "Straßen", "memory")
+    for number in range(lines):
+        feature = QgsFeature(layer.fields())
+        points = ", ".join(f"{350000 + x} {3060000 + number}" for x in range(vertices))
+        feature.setGeometry(QgsGeometry.fromWkt(f"LineString ({points})"))
+        layer.dataProvider().addFeature(feature)
+    calls = []
+    sys.setprofile(lambda frame, event, what: calls.append(event) if event.endswith("call") else None)
+    try:
+        exchange.write_source(layer, ["width"], path, QgsProcessingContext())
+    finally:
+        sys.setprofile(None)
+    assert written(path).featureCount() == lines
+    return len(calls)
+
+
+def test_the_work_in_python_grows_with_features_alone_and_no_faster(tmp_path):
+    base = calls_of(50, 10, tmp_path / "a.gpkg")
+    assert calls_of(50, 1000, tmp_path / "b.gpkg") == base
+    assert calls_of(500, 10, tmp_path / "c.gpkg") <= 10 * base

@@ -2,13 +2,11 @@
 
 import numpy as np
 import pytest
-from osgeo import gdal
-from qgis.core import QgsCoordinateTransformContext, QgsRasterBlockFeedback, QgsRasterLayer
+from qgis.core import QgsRasterBlockFeedback
 from roadseg.qgis_roadseg.rendering import mesh_painting, rendering
-from roadseg.training_core.errors import Cancelled
 
-from ..support.acting import Ear
 from ..support.meshes import SQUARE, mesh_layer, show_gray
+from ..support.rendered import render
 
 pytestmark = pytest.mark.usefixtures("qgis_app")
 
@@ -18,16 +16,9 @@ def mesh(tmp_path):
     return mesh_layer(tmp_path / "Gelände.2dm")
 
 
-def render(layer, path, ear=None, extent=SQUARE, resolution_m=0.5):
-    frame = rendering.make_frame(layer.name(), layer.crs(), extent, resolution_m, QgsCoordinateTransformContext())
-    rendering.render(mesh_painting.provider_of(layer), frame, path, ear or Ear())
-    return gdal.Open(str(path))
-
-
 def test_a_mesh_looks_as_it_is_styled(mesh, tmp_path):
     """Its gray is its height, which is a plane: the distances from the left and from below."""
-    dataset = render(mesh, tmp_path / "image.tif")
-    values = dataset.ReadAsArray()
+    dataset, values = render(mesh, tmp_path / "image.tif", extent=SQUARE)
     west, x, _, north, _, y = dataset.GetGeoTransform()
     columns = west + (np.arange(dataset.RasterXSize) + 0.5) * x - SQUARE.xMinimum()
     rows = north + (np.arange(dataset.RasterYSize) + 0.5) * y - SQUARE.yMinimum()
@@ -44,11 +35,14 @@ def test_data_that_were_added_to_the_mesh_are_painted_too(mesh, tmp_path):
     )
     assert mesh.addDatasets(str(depths))
     show_gray(mesh, group=1)
-    assert (render(mesh, tmp_path / "image.tif").ReadAsArray()[:3] == 70).all()
+    assert (render(mesh, tmp_path / "image.tif", extent=SQUARE)[1][:3] == 70).all()
 
 
-def test_where_the_mesh_is_not_there_are_no_data(mesh, tmp_path):
-    values = render(mesh, tmp_path / "image.tif", extent=SQUARE.buffered(10)).ReadAsArray()
+def test_where_the_mesh_is_not_there_are_no_data_in_any_number_of_blocks(mesh, tmp_path, monkeypatch):
+    _, values = render(mesh, tmp_path / "whole.tif", extent=SQUARE.buffered(10))
+    monkeypatch.setattr(rendering, "BLOCK_PX", 64)
+    _, parts = render(mesh, tmp_path / "parts.tif", extent=SQUARE.buffered(10))
+    assert np.abs(parts.astype(int) - values).max() <= 1
     side = values.shape[1] / 120
     inside = slice(round(10 * side), round(110 * side))
     expected = np.zeros(values.shape[1:], bool)
@@ -57,32 +51,13 @@ def test_where_the_mesh_is_not_there_are_no_data(mesh, tmp_path):
     assert set(np.unique(values[3])) == {0, 255}
 
 
-def test_many_blocks_make_one_picture(mesh, tmp_path, monkeypatch):
-    whole = render(mesh, tmp_path / "whole.tif").ReadAsArray()
-    monkeypatch.setattr(rendering, "BLOCK_PX", 64)
-    parts = render(mesh, tmp_path / "parts.tif").ReadAsArray()
-    assert np.abs(whole.astype(int) - parts).max() <= 1
-
-
 def test_a_mesh_that_the_map_hides_at_this_scale_is_painted_all_the_same(mesh, tmp_path):
-    expected = render(mesh, tmp_path / "shown.tif").ReadAsArray()
+    _, expected = render(mesh, tmp_path / "shown.tif", extent=SQUARE)
     mesh.setScaleBasedVisibility(True)
     mesh.setMinimumScale(2)
     mesh.setMaximumScale(1)
-    assert np.array_equal(render(mesh, tmp_path / "hidden.tif").ReadAsArray(), expected)
+    assert np.array_equal(render(mesh, tmp_path / "hidden.tif", extent=SQUARE)[1], expected)
     assert mesh.hasScaleBasedVisibility()
-
-
-def test_it_can_be_stopped(mesh, tmp_path, monkeypatch):
-    monkeypatch.setattr(rendering, "BLOCK_PX", 64)
-    ear = Ear()
-    ear.progressChanged.connect(lambda percent: ear.cancel())
-    with pytest.raises(Cancelled):
-        render(mesh, tmp_path / "image.tif", ear)
-
-
-def test_a_raster_keeps_its_own_provider(image):
-    assert mesh_painting.provider_of(QgsRasterLayer(str(image), "Bild")).name() == "gdal"
 
 
 def test_a_picture_that_is_stopped_while_it_is_painted_comes_at_once(mesh):

@@ -8,11 +8,11 @@ from urllib.parse import parse_qs, urlsplit
 import numpy as np
 import pytest
 from osgeo import gdal
-from qgis.core import QgsCoordinateReferenceSystem, QgsCoordinateTransformContext, QgsRasterLayer, QgsRectangle
+from qgis.core import QgsCoordinateReferenceSystem, QgsRasterLayer, QgsRectangle
 from roadseg.qgis_roadseg.rendering import block_loader, rendering
 from roadseg.training_core.errors import ImageryError
 
-from ..support.acting import Ear
+from ..support.rendered import color_of, render
 from ..support.tiles import LAND, png_of, serve
 
 pytestmark = pytest.mark.usefixtures("qgis_app")
@@ -60,16 +60,39 @@ def query_of(path):
     return {name.lower(): value[0] for name, value in parse_qs(urlsplit(path).query).items()}
 
 
-def render(layer, path, resolution_m=0.5):
-    assert layer.isValid(), layer.error().message()
-    frame = rendering.make_frame(layer.name(), layer.crs(), EXTENT, resolution_m, QgsCoordinateTransformContext())
-    rendering.render(layer.dataProvider().clone(), frame, path, Ear())
-    return gdal.Open(str(path))
-
-
 @pytest.fixture(autouse=True)
 def no_waits(monkeypatch):
     monkeypatch.setattr(block_loader, "WAITS_S", ())
+
+
+CAPABILITIES = """<?xml version="1.0"?>
+<WMT_MS_Capabilities version="1.1.1"><Service><Name>OGC:WMS</Name><Title>Test</Title></Service><Capability><Request>
+<GetMap><Format>image/png</Format><DCPType><HTTP><Get><OnlineResource xmlns:xlink="http://www.w3.org/1999/xlink"
+xlink:type="simple" xlink:href="{address}/?"/></Get></HTTP></DCPType></GetMap></Request>
+<Layer><Title>All</Title><SRS>EPSG:25833</SRS><LatLonBoundingBox minx="12" miny="52" maxx="14" maxy="53"/>
+<BoundingBox SRS="EPSG:25833" minx="380000" miny="5810000" maxx="400000" maxy="5830000"/>
+<Layer queryable="0"><Name>photo</Name><Title>Photo</Title></Layer></Layer></Capability></WMT_MS_Capabilities>"""
+
+
+def test_a_map_service_is_rendered_in_pieces_that_it_gives(tmp_path):
+    asked, addresses = [], []
+
+    def answer(path):
+        query = query_of(path)
+        if query.get("request") == "GetCapabilities":
+            return 200, "application/xml", CAPABILITIES.format(address=addresses[0]).encode()
+        asked.append((int(query["width"]), int(query["height"])))
+        return 200, "image/png", png_of(*asked[-1])
+
+    with serve(answer) as address:
+        addresses.append(address)
+        source = f"crs=EPSG:25833&format=image/png&layers=photo&styles=&dpiMode=0&url={address}/"
+        layer, extent = QgsRasterLayer(source, "Luftbild", "wms"), QgsRectangle(390000, 5820000, 390040, 5820040)
+        dataset, values = render(layer, tmp_path / "image.tif", extent=extent, resolution_m=0.02)
+    assert dataset.GetSpatialRef().GetAuthorityCode(None) == "25833"
+    assert dataset.GetGeoTransform()[1] == pytest.approx(0.02, rel=0.02)  # UTM's scale is within 0.04 %
+    assert max(max(size) for size in asked) <= rendering.BLOCK_PX and len(asked) == 4
+    assert (values[3] == 255).all() and color_of(values, 0, 0) == (LAND.red(), LAND.green(), LAND.blue())
 
 
 def map_server(export):
@@ -94,8 +117,7 @@ def test_an_arcgis_map_server(tmp_path):
         return 200, "image/png", png_of(*map(int, query["size"].split(",")))
 
     with serve(map_server(export)) as address:
-        dataset = render(map_server_layer(address), tmp_path / "image.tif")
-    values = dataset.ReadAsArray()
+        dataset, values = render(map_server_layer(address), tmp_path / "image.tif", extent=EXTENT)
     assert dataset.GetSpatialRef().GetAuthorityCode(None) == "25833"
     assert values.shape == (4, 200, 400) and (values[3] == 255).all()
     assert {tuple(color) for color in values[:3].reshape(3, -1).T} == {(LAND.red(), LAND.green(), LAND.blue())}
@@ -128,10 +150,8 @@ def test_a_tile_service_in_a_grid_of_its_own(tmp_path):
     with serve(answer) as address:
         addresses.append(address)
         source = "crs=EPSG:25833&format=image/png&layers=photo&styles=default&tileMatrixSet=utm"
-        dataset = render(
-            QgsRasterLayer(f"{source}&url={address}/capabilities.xml", "Kacheln", "wms"), tmp_path / "i.tif"
-        )
-    values = dataset.ReadAsArray()
+        layer = QgsRasterLayer(f"{source}&url={address}/capabilities.xml", "Kacheln", "wms")
+        _, values = render(layer, tmp_path / "i.tif", extent=EXTENT)
     assert values.shape == (4, 200, 400)
     assert asked == {f"/fine/{column}/{row}.png" for column in (78, 79) for row in (77, 78)}
     missing = np.zeros((200, 400), bool)
@@ -181,8 +201,7 @@ def coverage_layer(address):
 
 def test_a_coverage_service_gives_data(tmp_path):
     with serve_coverage(lambda query: (200, "image/tiff", coverage_of(query))) as address:
-        dataset = render(coverage_layer(address), tmp_path / "image.tif")
-    values = dataset.ReadAsArray()
+        dataset, values = render(coverage_layer(address), tmp_path / "image.tif", extent=EXTENT)
     assert dataset.GetRasterBand(1).DataType == gdal.GDT_UInt16
     assert values.shape == (200, 400)
     assert np.abs(values[100].astype(int) - np.arange(400)).max() <= 1
@@ -198,4 +217,4 @@ def test_a_coverage_service_that_fails_later(tmp_path):
         layer = coverage_layer(address)
         is_broken.set()
         with pytest.raises(ImageryError, match="Höhen could not be loaded completely: 127.0.0.1: HTTP status 502"):
-            render(layer, tmp_path / "image.tif")
+            render(layer, tmp_path / "image.tif", extent=EXTENT)

@@ -57,23 +57,6 @@ send("result", result={{"tasks": 1, "kept": 1, "too_short": 0}})
     assert (feature["change"], feature["road_probability"]) == ("new", 0.75)
 
 
-def test_extractroads(received, image, tmp_path, model):
-    options_in_job = received(NETWORK)
-    area = memory_layer(
-        "Polygon", "Gebiet", "Polygon ((350000 3059990, 350010 3059990, 350010 3060000, 350000 3059990))"
-    )
-    values = {"INPUT": str(image), "MODEL": model, "AOI": area, "OUTPUT": "TEMPORARY_OUTPUT", "SPUR_M": 3, "HALO": "96"}
-    result = run("extractroads", {**values, "MASK": str(tmp_path / "mask.tif")})
-    assert set(result) == {"OUTPUT", "MASK", "COUNT", "LENGTH_M", "ENGINE"}
-    options = options_in_job()
-    assert options["raster"] == str(image)
-    assert options["model"] == model
-    assert options["spur_m"] == 3
-    assert options["halo"] == "96"
-    assert options["aoi"].endswith("aoi.gpkg")
-    assert not os.path.exists(os.path.dirname(options["aoi"]))
-
-
 def test_segment(play_runtime, image, tmp_path, model):
     play_runtime(SEGMENT)
     mask = tmp_path / "Maske ß.tif"
@@ -207,23 +190,16 @@ def region_values(scenes, tmp_path, model):
     }  # fmt: skip
 
 
-def test_mapregion_tells_its_numbers_its_report_and_its_index(received, image, tmp_path, model):
-    options_in_job = received(REGION)
-    folder, ear = tmp_path / "Bezirk ß", Ear()
-    result = run("mapregion", region_values([image], tmp_path, model), ear)
-    assert (result["SCENES"], result["DONE"], result["FAILED"], result["COUNT"], result["LENGTH_M"]) == (1, 1, 0, 2, 20)
-    assert (result["REPORT"], result["INDEX"]) == (str(folder / "report.html"), str(folder / "index.gpkg"))
-    assert QgsVectorLayer(result["OUTPUT"], "roads", "ogr").featureCount() == 2
-    assert "failed" not in ear.text
-    assert (options_in_job()["rasters"], options_in_job()["folder"]) == ([str(image)], str(folder))
-
-
-def test_mapregion_warns_of_the_scenes_that_failed_the_first_five_by_name(play_runtime, image, tmp_path, model):
+def test_mapregion_tells_its_files_and_warns_of_the_scenes_that_failed_the_first_five_by_name(
+    play_runtime, image, tmp_path, model
+):
     play_runtime(REGION)
+    folder = tmp_path / "Bezirk ß"
     bad = [shutil.copyfile(image, tmp_path / f"bad {number}.tif") for number in range(1, 8)]
     ear = Ear()
     result = run("mapregion", region_values([image, *bad], tmp_path, model), ear)
     assert (result["SCENES"], result["DONE"], result["FAILED"]) == (8, 1, 7)
+    assert (result["REPORT"], result["INDEX"]) == (str(folder / "report.html"), str(folder / "index.gpkg"))
     assert QgsVectorLayer(result["OUTPUT"], "roads", "ogr").featureCount() == 2
     (warning,) = [text for text in ear.told if "7 failed" in text]
     assert all(f"bad {number}.tif: It has no CRS. Assign one." in warning for number in range(1, 6))
@@ -247,25 +223,6 @@ def test_mapregion_takes_a_source_relative_to_where_qgis_is_and_an_address_as_it
         (tmp_path / "Bezirk ß" / "index.gpkg").unlink()
     assert "No scenes are given" in failure("mapregion", values)
     assert "tcp://" in failure("mapregion", {**values, "SOURCE": "scenes", "SCHEDULER": "host:8786"})
-
-
-def test_mergemodels(received, image, tmp_path, model):
-    options_in_job = received("""
-open(job()["options"]["model"], "w").close()
-send("result", result={"model": job()["options"]["model"], "shares": [0.5, 0.5], "threshold": 0.45, "chips": 64})
-""")
-    path = str(tmp_path / "beide ß.safetensors")
-    values = {"INPUT": [model, str(tmp_path / "süd.safetensors")], "OUTPUT": path}
-    result = run("mergemodels", {**values, "RASTERS": [str(image)], "WEIGHTS": "2, 1"})
-    assert result == {"OUTPUT": path, "THRESHOLD": 0.45, "CHIPS": 64}
-    options = options_in_job()
-    assert (options["models"], options["weights"]) == (values["INPUT"], [2.0, 1.0])
-    assert (options["rasters"], options["model"]) == ([str(image)], path)
-    run("mergemodels", values)
-    assert options_in_job()["rasters"] == options_in_job()["weights"] == []
-    assert "one model" in failure("mergemodels", {**values, "INPUT": [model]})
-    assert "weights" in failure("mergemodels", {**values, "WEIGHTS": "1"})
-    assert "INPUT" in failure("mergemodels", {"OUTPUT": path})
 
 
 def test_a_stopped_finetune_hands_on_the_best_model_where_it_is_to_be_kept(received, image, tmp_path):
@@ -301,3 +258,23 @@ def test_what_the_row_of_a_batch_leaves_empty_is_not_made(play_runtime, image, m
     assert "PROBABILITY" not in run(
         "segment", {"INPUT": str(image), "MODEL": model, "MASK": mask, "PROBABILITY": empty()}
     )
+
+
+PROFILE = 'send("result", result={"step_s": 0.25, "engine": "native", "precision": "bf16"})'
+
+
+def test_an_image_or_a_model_that_is_left_empty_is_none_and_a_missing_image_is_named(received, tmp_path):
+    options = received(PROFILE)
+    for image in (None, ""):
+        run("profile", {"INPUT": image, "MODEL": ""})
+        assert (options()["raster"], options()["model"]) == ("", "")
+    assert "none.tif" in failure("profile", {"INPUT": str(tmp_path / "none.tif")})
+    assert "The engine openvino does not train." in failure("profile", {"ENGINE": "openvino"})
+
+
+def test_qgis_opens_no_profile_as_a_layer(received, tmp_path):
+    """Since that may be a large GeoJSON file, or a pipe, of which the reading never ends."""
+    options, pipe = received(ANSWER), str(tmp_path / "pipe.json")
+    os.mkfifo(pipe)
+    run("compareprofiles", {"BEFORE": pipe, "INPUT": pipe})
+    assert options()["after"] == pipe

@@ -3,7 +3,13 @@
 import configparser
 import re
 
-from qgis.core import QgsProcessingContext, QgsProcessingParameterDefinition, QgsProject, QgsVectorLayer
+from qgis.core import (
+    QgsProcessingAlgorithm,
+    QgsProcessingContext,
+    QgsProcessingParameterDefinition,
+    QgsProject,
+    QgsVectorLayer,
+)
 from qgis.gui import QgsGui, QgsProcessingContextGenerator, QgsProcessingGui
 from roadseg.algorithms import ALGORITHMS
 from roadseg.qgis_roadseg.toolbox.job_algorithm import JobAlgorithm
@@ -12,13 +18,6 @@ from roadseg.training_core import jobs
 from ..conftest import ROOT
 from ..support.declared import good_values, make_container
 
-GROUPS = {
-    "runtime": "Runtime",
-    "training": "Training",
-    "roads": "Roads",
-    "network": "Network",
-    "workflows": "Workflows",
-}
 # Ids stay for ever, since models and scripts of other people hold them.
 IDS = {
     "runtime": {"setupruntime", "profile", "compareprofiles", "reportproblem"},
@@ -50,10 +49,9 @@ def test_every_job_but_interactive_ones_is_an_algorithm():
 
 
 def test_ids_are_those_that_they_have_always_been(provider):
-    found = {group: set() for group in GROUPS}
+    found = {group: set() for group in IDS}
     for algorithm in provider.algorithms():
         assert re.fullmatch("[a-z]+", algorithm.name())
-        assert GROUPS[algorithm.groupId()] == algorithm.group()
         found[algorithm.groupId()].add(algorithm.name())
     assert found == IDS
 
@@ -64,6 +62,14 @@ def test_a_misspelled_parameter_is_refused_by_name(provider, model, tmp_path):
         values = {**good_values(algorithm, container, model, tmp_path), "TRESHOLD": 0.5}
         fine, told = algorithm.create().checkParameterValues(values, QgsProcessingContext())
         assert not fine and "There is no parameter TRESHOLD. Choose from " in told, algorithm.name()
+
+
+def test_the_algorithms_are_there_without_a_runtime_and_hold_up_no_window(provider, no_runtime):
+    for algorithm in provider.algorithms():
+        able, message = algorithm.canExecute()
+        assert able == (algorithm.name() in ("setupruntime", "createlabellayers", "reportproblem"))
+        assert able or "Run Set up runtime" in message
+        assert not algorithm.flags() & QgsProcessingAlgorithm.Flag.FlagNoThreading
 
 
 def test_every_parameter_is_explained(provider):

@@ -1,6 +1,5 @@
 """Any raster layer as the image, and the extent, through Processing; the worker only plays its part."""
 
-import json
 import os
 
 import numpy as np
@@ -10,10 +9,8 @@ from qgis.core import (
     QgsApplication,
     QgsCoordinateReferenceSystem,
     QgsCoordinateTransform,
-    QgsFeature,
     QgsGeometry,
     QgsProcessingContext,
-    QgsProcessingException,
     QgsProcessingModelAlgorithm,
     QgsProcessingModelChildAlgorithm,
     QgsProcessingModelChildParameterSource,
@@ -21,12 +18,12 @@ from qgis.core import (
     QgsRasterLayer,
     QgsRectangle,
     QgsReferencedRectangle,
-    QgsVectorLayer,
 )
 from roadseg.training_core.jobs import recipe
 
-from ..support.acting import Ear, run_in_task, write_model
+from ..support.acting import Ear, failure, run, run_in_task, write_model
 from ..support.meshes import SQUARE, mesh_layer, write_mesh
+from ..support.rendered import assert_same_bounds, bounds_of, shapes
 from ..support.tiles import ALL, COLUMN, ROW, paint_tiles, tile_extent, tile_layer, tile_source
 
 pytestmark = pytest.mark.usefixtures("provider", "qgis_new_project", "temporary")
@@ -41,44 +38,8 @@ def model(tmp_path):
 
 
 @pytest.fixture
-def seen(tmp_path, play_runtime):
-    """Return a folder in which a worker keeps what it was given, before it answers."""
-    folder = tmp_path / "seen"
-    folder.mkdir()
-    play_runtime(f"""
-import shutil
-shutil.copy(sys.argv[-1], {str(folder / "job.json")!r})
-options = job()["options"]
-for name in ("raster", "aoi"):
-    if os.path.exists(options[name]):
-        shutil.copy(options[name], {str(folder)!r} + "/" + name + os.path.splitext(options[name])[1])
-shutil.copy(options["raster"], options["mask"])
-send("progress", fraction=0.5, message="Tile 1 of 2")
-send("result", result={{"megapixels_per_s": 2.5, "overhead": 1.5, "engine": "native", "precision": "bf16"}})
-""")
-    return folder
-
-
-@pytest.fixture
 def values(model, tmp_path):
     return {"MODEL": model, "MASK": str(tmp_path / "mask.tif")}
-
-
-def segment(values, ear=None):
-    import processing
-
-    return processing.run("roadseg:segment", values, feedback=ear or Ear())
-
-
-def refusal(values, ear=None):
-    ear = ear or Ear()
-    with pytest.raises(QgsProcessingException) as caught:
-        segment(values, ear)
-    return f"{ear.text}\n{caught.value}"
-
-
-def options_in(folder):
-    return json.loads((folder / "job.json").read_text(encoding="utf-8"))["options"]
 
 
 def area_in(folder):
@@ -89,35 +50,21 @@ def area_in(folder):
     return QgsGeometry.fromWkt(feature.geometry().ExportToWkt()), layer.GetSpatialRef().GetAuthorityCode(None)
 
 
-def polygons(name, crs, *extents):
-    layer = QgsVectorLayer(f"Polygon?crs={crs.authid()}", name, "memory")
-    for extent in extents:
-        feature = QgsFeature()
-        feature.setGeometry(QgsGeometry.fromRect(extent))
-        layer.dataProvider().addFeature(feature)
-    layer.updateExtents()
-    QgsProject.instance().addMapLayer(layer)
-    return layer
+def areas(*extents):
+    return shapes("Polygon", "Gebiet", *map(QgsGeometry.fromRect, extents))
 
 
 def in_mercator(extent):
     return QgsReferencedRectangle(extent, MERCATOR)
 
 
-def assert_same_bounds(found, expected, within):
-    for side in ("xMinimum", "xMaximum", "yMinimum", "yMaximum"):
-        assert getattr(found, side)() == pytest.approx(getattr(expected, side)(), abs=within)
-
-
 def test_a_web_map_is_rendered_within_the_extent(tiles, seen, values, temporary):
     told, ear = [], Ear()
     ear.progressChanged.connect(told.append)
-    result = segment({**values, "INPUT": tiles, "EXTENT": in_mercator(ALL.buffered(-30))}, ear)
+    result = run("segment", {**values, "INPUT": tiles, "EXTENT": in_mercator(ALL.buffered(-30))}, ear)
     assert os.path.isfile(result["MASK"])
     image = gdal.Open(str(seen / "raster.tif"))
-    west, x, _, north, _, y = image.GetGeoTransform()
-    bounds = QgsRectangle(west, north + image.RasterYSize * y, west + image.RasterXSize * x, north)
-    assert_same_bounds(bounds, ALL.buffered(-30), within=0.5)
+    assert_same_bounds(bounds_of(seen / "raster.tif"), ALL.buffered(-30), within=0.5)
     assert image.RasterCount == 4 and (image.ReadAsArray()[3] == 255).all()
     shape, crs = area_in(seen)
     assert crs == "3857"
@@ -126,34 +73,28 @@ def test_a_web_map_is_rendered_within_the_extent(tiles, seen, values, temporary)
     assert list(temporary.iterdir()) == []
 
 
-def test_the_area_of_interest_will_do_for_a_web_map(tiles, seen, values):
-    here = tile_extent(COLUMN + 1, ROW + 1).buffered(-20)
-    segment({**values, "INPUT": tiles, "AOI": polygons("Gebiet", MERCATOR, here)})
-    image = gdal.Open(str(seen / "raster.tif"))
-    assert image.GetGeoTransform()[0] == pytest.approx(here.xMinimum())
-    assert_same_bounds(area_in(seen)[0].boundingBox(), here, within=1e-3)
-
-
 def test_extent_and_area_of_interest_count_together(tiles, seen, values):
     first, second = tile_extent(COLUMN, ROW).buffered(-10), tile_extent(COLUMN + 2, ROW).buffered(-10)
     left_half = tile_extent(COLUMN, ROW, 1, 3)
-    segment({
-        **values, "INPUT": tiles, "AOI": polygons("Gebiet", MERCATOR, first, second), "EXTENT": in_mercator(left_half),
+    run("segment", {
+        **values, "INPUT": tiles, "AOI": areas(first, second), "EXTENT": in_mercator(left_half),
     })  # fmt: skip
     assert_same_bounds(area_in(seen)[0].boundingBox(), first, within=1e-3)
 
 
 def test_extent_and_area_of_interest_apart_are_refused(tiles, seen, values):
-    area = polygons("Gebiet", MERCATOR, tile_extent(COLUMN, ROW))
+    area = areas(tile_extent(COLUMN, ROW))
     extent = in_mercator(tile_extent(COLUMN + 2, ROW).buffered(-10))
-    assert "do not overlap" in refusal({**values, "INPUT": tiles, "AOI": area, "EXTENT": extent})
+    assert "do not overlap" in failure("segment", {**values, "INPUT": tiles, "AOI": area, "EXTENT": extent})
 
 
 def test_an_extent_in_another_crs_is_taken_to_that_of_the_image(image, seen, values):
     to_degrees = QgsCoordinateTransform(UTM, QgsCoordinateReferenceSystem("EPSG:4326"), QgsProject.instance())
     center = to_degrees.transform(350010, 3059992)
     west, south = center.x() - 5e-5, center.y() - 4e-5
-    segment({**values, "INPUT": str(image), "EXTENT": f"{west},{west + 1e-4},{south},{south + 8e-5} [EPSG:4326]"})
+    run(
+        "segment", {**values, "INPUT": str(image), "EXTENT": f"{west},{west + 1e-4},{south},{south + 8e-5} [EPSG:4326]"}
+    )
     shape, crs = area_in(seen)
     assert crs == "32645"
     assert shape.area() == pytest.approx(98.7e3 * 1e-4 * 110.8e3 * 8e-5, rel=0.01)
@@ -163,7 +104,7 @@ def test_an_extent_in_another_crs_is_taken_to_that_of_the_image(image, seen, val
 def test_a_file_of_another_provider_or_memory_is_rendered_too(image, seen, values):
     gdal.FileFromMemBuffer("/vsimem/bild.tif", image.read_bytes())
     layer = QgsRasterLayer("/vsimem/bild.tif", "Bild")
-    segment({**values, "INPUT": layer, "EXTENT": layer})
+    run("segment", {**values, "INPUT": layer, "EXTENT": layer})
     rendered = gdal.Open(str(seen / "raster.tif"))
     assert np.array_equal(rendered.ReadAsArray(), gdal.Open(str(image)).ReadAsArray())
     gdal.Unlink("/vsimem/bild.tif")
@@ -173,24 +114,24 @@ def test_the_resolution_can_be_given(tiles, seen, values, tmp_path):
     onnx = tmp_path / "model.onnx"
     onnx.write_bytes(b"\x08\x07\x12\x07pytorch")
     wanted = {**values, "INPUT": tiles, "EXTENT": in_mercator(ALL), "MODEL": str(onnx)}
-    told = refusal(wanted)
+    told = failure("segment", wanted)
     assert "to render the layer Kacheln is unknown" in told
     assert "model.onnx (MODEL) does not state it" in told and "RESOLUTION_M" in told
-    segment({**wanted, "RESOLUTION_M": 1.0})
+    run("segment", {**wanted, "RESOLUTION_M": 1.0})
     assert gdal.Open(str(seen / "raster.tif")).RasterXSize == pytest.approx(280, abs=2)
 
 
 def test_the_starter_tells_its_resolution_too(tiles, seen, values, tmp_path, monkeypatch):
     monkeypatch.setattr(recipe, "STARTER_FOLDER", tmp_path)
     wanted = {"INPUT": tiles, "EXTENT": in_mercator(ALL), "MASK": values["MASK"]}
-    assert "comes without its starter model" in refusal(wanted)
+    assert "comes without its starter model" in failure("segment", wanted)
     write_model(tmp_path / "roads.safetensors", 1.0)
-    segment(wanted)
+    run("segment", wanted)
     assert gdal.Open(str(seen / "raster.tif")).RasterXSize == pytest.approx(280, abs=2)
 
 
 def test_a_web_map_without_an_extent_is_refused(tiles, seen, values):
-    told = refusal({**values, "INPUT": tiles})
+    told = failure("segment", {**values, "INPUT": tiles})
     assert "The layer Kacheln comes from wms, and neither an extent nor an area of interest is given." in told
 
 
@@ -208,31 +149,29 @@ FAR = QgsReferencedRectangle(QgsRectangle(400000, 3059985, 400005, 3060000), UTM
 @pytest.mark.parametrize("kind", ["web map", "file"])
 def test_an_extent_that_is_none_is_refused(tiles, image, seen, values, kind, extent, told):
     layer = tiles if kind == "web map" else str(image)
-    assert f"The extent (EXTENT) is {told}" in refusal({**values, "INPUT": layer, "EXTENT": extent})
+    assert f"The extent (EXTENT) is {told}" in failure("segment", {**values, "INPUT": layer, "EXTENT": extent})
 
 
 def test_an_extent_or_area_beside_the_layer_is_refused(image, tiles, seen, values):
-    told = refusal({**values, "INPUT": QgsRasterLayer(str(image), "Bild"), "EXTENT": FAR})
+    told = failure("segment", {**values, "INPUT": QgsRasterLayer(str(image), "Bild"), "EXTENT": FAR})
     assert "The extent (EXTENT) lies outside the layer Bild" in told
-    beyond = polygons("Gebiet", MERCATOR, QgsRectangle(3e7, 0, 3.1e7, 1e6))
-    assert "lies outside the layer Kacheln" in refusal({**values, "INPUT": tiles, "AOI": beyond})
+    beyond = areas(QgsRectangle(3e7, 0, 3.1e7, 1e6))
+    assert "lies outside the layer Kacheln" in failure("segment", {**values, "INPUT": tiles, "AOI": beyond})
 
 
 def test_an_area_of_interest_without_polygons_is_refused(tiles, seen, values):
-    assert "The layer Gebiet has no polygons" in refusal(
-        {**values, "INPUT": tiles, "AOI": polygons("Gebiet", MERCATOR)}
-    )
+    assert "The layer Gebiet has no polygons" in failure("segment", {**values, "INPUT": tiles, "AOI": areas()})
 
 
 def test_an_absurd_extent_is_refused_with_its_numbers(tiles, seen, values):
     extent = QgsReferencedRectangle(QgsRectangle(5, 45, 15, 55), QgsCoordinateReferenceSystem("EPSG:4326"))
-    told = refusal({**values, "INPUT": tiles, "EXTENT": extent})
+    told = failure("segment", {**values, "INPUT": tiles, "EXTENT": extent})
     assert "gigapixels of the layer Kacheln (" in told and "px at 0.5 m on the ground" in told and "web tiles" in told
 
 
 def test_a_service_that_is_not_there_leaves_nothing(seen, values, temporary):
     layer = tile_layer("http://127.0.0.1:1/{z}/{x}/{y}.png")
-    told = refusal({**values, "INPUT": layer, "EXTENT": in_mercator(ALL)})
+    told = failure("segment", {**values, "INPUT": layer, "EXTENT": in_mercator(ALL)})
     assert "The layer Kacheln could not be loaded completely: 127.0.0.1: Connection refused" in told
     assert not os.path.exists(values["MASK"]) and not (seen / "job.json").exists()
     assert list(temporary.iterdir()) == []
@@ -241,7 +180,7 @@ def test_a_service_that_is_not_there_leaves_nothing(seen, values, temporary):
 def test_from_a_source_alone_as_qgis_process_gives_it(tmp_path, seen, values):
     source = tile_source(paint_tiles(tmp_path / "Kacheln ä"))
     west, south, east, north = ALL.xMinimum(), ALL.yMinimum(), ALL.xMaximum(), ALL.yMaximum()
-    segment({**values, "INPUT": f"wms://{source}", "EXTENT": f"{west},{east},{south},{north} [EPSG:3857]"})
+    run("segment", {**values, "INPUT": f"wms://{source}", "EXTENT": f"{west},{east},{south},{north} [EPSG:3857]"})
     assert (gdal.Open(str(seen / "raster.tif")).ReadAsArray()[3] == 255).all()
 
 
@@ -264,7 +203,7 @@ def mesh(tmp_path):
 
 
 def test_a_mesh_is_painted_at_the_models_resolution(mesh, seen, values):
-    segment({**values, "INPUT": mesh, "EXTENT": QgsReferencedRectangle(SQUARE, mesh.crs())})
+    run("segment", {**values, "INPUT": mesh, "EXTENT": QgsReferencedRectangle(SQUARE, mesh.crs())})
     image = gdal.Open(str(seen / "raster.tif"))
     found = image.ReadAsArray()
     assert image.GetGeoTransform()[1] == pytest.approx(0.5, rel=1e-3)
@@ -274,9 +213,11 @@ def test_a_mesh_is_painted_at_the_models_resolution(mesh, seen, values):
 
 
 def test_what_a_mesh_lacks_is_said(mesh, seen, values, tmp_path):
-    assert "The layer Gelände has no pixels of its own, and neither an extent" in refusal({**values, "INPUT": mesh})
+    assert "The layer Gelände has no pixels of its own, and neither an extent" in failure(
+        "segment", {**values, "INPUT": mesh}
+    )
     extent = QgsReferencedRectangle(SQUARE, UTM)
-    told = refusal({**values, "INPUT": write_mesh(tmp_path / "nowhere.2dm"), "EXTENT": extent})
+    told = failure("segment", {**values, "INPUT": write_mesh(tmp_path / "nowhere.2dm"), "EXTENT": extent})
     assert "The layer nowhere has no coordinate reference system. Set the layer's CRS." in told
     assert not (seen / "job.json").exists()
 
@@ -285,7 +226,7 @@ def test_a_file_of_several_rasters_is_not_taken_for_a_mesh(image, seen, values, 
     """QGIS would open these variables, of which each is a band, as a mesh of the first."""
     path = tmp_path / "bands.nc"
     gdal.Translate(str(path), str(image), format="netCDF")
-    told = refusal({**values, "INPUT": str(path), "EXTENT": str(image)})
+    told = failure("segment", {**values, "INPUT": str(path), "EXTENT": str(image)})
     assert f'{path} holds several layers. Choose one of its rasters, such as NETCDF:"{path}":Band1' in told
     assert f"mdal://{path}" in told
 

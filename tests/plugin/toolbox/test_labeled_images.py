@@ -1,19 +1,16 @@
 """Web maps among the images that are learned from or evaluated on, rendered around the labels; the worker is played."""
 
-import json
 import math
 
 import pytest
 from osgeo import gdal
 from qgis.core import (
-    QgsFeature,
     QgsGeometry,
-    QgsProject,
     QgsRectangle,
-    QgsVectorLayer,
 )
 
 from ..support.acting import failure, run, write_model
+from ..support.rendered import assert_same_bounds, bounds_of, options_of, shapes
 from ..support.tiles import COLUMN, LATITUDE, ROW, tile_extent
 
 pytestmark = pytest.mark.usefixtures("provider", "qgis_new_project", "temporary")
@@ -26,39 +23,9 @@ RESOLUTION_M, MARGIN_M, BACKGROUND_M = 0.5, 128 * 0.5, 30
 
 
 @pytest.fixture
-def seen(tmp_path, play_runtime):
-    """Return a folder in which a worker keeps its job and copies of its images."""
-    folder = tmp_path / "seen"
-    folder.mkdir()
-    play_runtime(f"""
-import shutil
-shutil.copy(sys.argv[-1], {str(folder / "job.json")!r})
-options = job()["options"]
-for number, path in enumerate(options["rasters"]):
-    shutil.copy(path, {str(folder)!r} + f"/{{number}}.tif")
-for name in ("model", "report"):
-    if options[name] and not os.path.exists(options[name]):
-        open(options[name], "w").close()
-send("result", result={{"steps": 1, "engine": "native", "validation": {{}}, "pixels": 9}})
-""")
-    return folder
-
-
-@pytest.fixture
 def values(tmp_path):
     base = write_model(tmp_path / "base.safetensors", RESOLUTION_M)
     return {"BASE_MODEL": base, "MODEL": str(tmp_path / "new.safetensors")}
-
-
-def shapes(kind, name, *geometries, crs="EPSG:3857"):
-    layer = QgsVectorLayer(f"{kind}?crs={crs}", name, "memory")
-    for geometry in geometries:
-        feature = QgsFeature()
-        feature.setGeometry(geometry)
-        layer.dataProvider().addFeature(feature)
-    layer.updateExtents()
-    QgsProject.instance().addMapLayer(layer)
-    return layer
 
 
 def areas(*extents):
@@ -71,26 +38,10 @@ def across(extent):
     return QgsGeometry.fromWkt(f"LineString ({extent.xMinimum()} {y}, {extent.xMaximum()} {y})")
 
 
-def rasters_in(seen):
-    return json.loads((seen / "job.json").read_text(encoding="utf-8"))["options"]["rasters"]
-
-
-def bounds_in(seen, number=0):
-    """Return the bounds of an image that the worker was given."""
-    image = gdal.Open(str(seen / f"{number}.tif"))
-    west, x, _, north, _, y = image.GetGeoTransform()
-    return QgsRectangle(west, north + image.RasterYSize * y, west + image.RasterXSize * x, north)
-
-
-def assert_same_bounds(found, expected):
-    for side in ("xMinimum", "xMaximum", "yMinimum", "yMaximum"):
-        assert getattr(found, side)() == pytest.approx(getattr(expected, side)(), abs=1)
-
-
 def test_a_web_map_is_rendered_around_the_area_of_interest(tiles, seen, values, temporary):
     roads = shapes("LineString", "Straßen", across(MIDDLE.buffered(2000)))  # beyond the area, which counts
     run("finetune", {**values, "INPUT": [tiles], "ROADS": roads, "AOI": areas(AREA)})
-    assert_same_bounds(bounds_in(seen), AREA.buffered(MARGIN_M * UNITS_PER_M))
+    assert_same_bounds(bounds_of(seen / "0.tif"), AREA.buffered(MARGIN_M * UNITS_PER_M))
     image = gdal.Open(str(seen / "0.tif"))
     assert image.GetGeoTransform()[1] == pytest.approx(RESOLUTION_M * UNITS_PER_M, rel=0.01)
     assert image.RasterCount == 4 and (image.ReadAsArray()[3] == 255).all()
@@ -102,7 +53,7 @@ def test_without_an_area_it_is_rendered_around_the_roads_and_their_background(ti
     road = QgsGeometry.fromWkt(f"LineString ({west} {south}, {east} {north})")
     run("finetune", {**values, "INPUT": [tiles], "ROADS": shapes("LineString", "Straßen", road, crs="EPSG:4326")})
     bounds = QgsRectangle(*mercator(west, south), *mercator(east, north))
-    assert_same_bounds(bounds_in(seen), bounds.buffered((MARGIN_M + BACKGROUND_M) * UNITS_PER_M))
+    assert_same_bounds(bounds_of(seen / "0.tif"), bounds.buffered((MARGIN_M + BACKGROUND_M) * UNITS_PER_M))
 
 
 def mercator(longitude, latitude):
@@ -118,8 +69,8 @@ def test_places_that_are_apart_become_images_of_their_own_and_near_ones_one(tile
     margin = MARGIN_M * UNITS_PER_M
     expected = QgsRectangle(east)
     expected.combineExtentWith(near_east)
-    found = sorted((bounds_in(seen, number) for number in range(2)), key=QgsRectangle.xMinimum)
-    assert [path.rpartition("/")[2] for path in rasters_in(seen)] == ["Kacheln 1.tif", "Kacheln 2.tif"]
+    found = sorted((bounds_of(seen / f"{number}.tif") for number in range(2)), key=QgsRectangle.xMinimum)
+    assert [path.rpartition("/")[2] for path in options_of(seen)["rasters"]] == ["Kacheln 1.tif", "Kacheln 2.tif"]
     assert_same_bounds(found[0], west.buffered(margin))
     assert_same_bounds(found[1], expected.buffered(margin))
 
@@ -130,15 +81,15 @@ def test_places_without_road_are_rendered_too(tiles, seen, values):
     run("finetune", {**values, "INPUT": [tiles], "ROADS": roads, **labeled})
     expected = QgsRectangle(AREA)
     expected.combineExtentWith(other)
-    assert_same_bounds(bounds_in(seen), expected.buffered(MARGIN_M * UNITS_PER_M))
+    assert_same_bounds(bounds_of(seen / "0.tif"), expected.buffered(MARGIN_M * UNITS_PER_M))
 
 
 def test_files_are_taken_as_they_are_beside_a_web_map(tiles, image, seen, values):
     roads = shapes("LineString", "Straßen", across(AREA))
     run("finetune", {**values, "INPUT": [tiles, str(image)], "ROADS": roads, "AOI": areas(AREA)})
-    assert rasters_in(seen)[0] == str(image) and len(rasters_in(seen)) == 2
+    assert options_of(seen)["rasters"][0] == str(image) and len(options_of(seen)["rasters"]) == 2
     run("finetune", {**values, "INPUT": [str(image)], "ROADS": roads})  # whose roads lie elsewhere
-    assert rasters_in(seen) == [str(image)]
+    assert options_of(seen)["rasters"] == [str(image)]
 
 
 def test_the_resolution_can_be_given_and_else_is_that_of_the_base_model(tiles, seen, values):

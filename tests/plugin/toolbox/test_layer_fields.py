@@ -27,16 +27,6 @@ def test_cleannetwork_hands_on_all_fields_that_a_file_can_hold(received, tmp_pat
     assert next(handed.getFeatures()).attributes()[1:4] == ["Ä", True, 2]
 
 
-def test_cleannetwork_hands_on_the_fields_that_choose_among_known_bridges(received, tmp_path):
-    keep = "shutil.copy(job()['options']['bridges'], " + repr(str(tmp_path / "bridges.gpkg")) + ")"
-    received(f"import shutil; {keep}\n{NETWORK}")
-    line = "LineString (350001 3059999, 350011 3059999)"
-    lines, bridges = (memory_layer("LineString", name, line, "&field=bridge:string") for name in ("Roads", "Bridges"))
-    run("cleannetwork", {"INPUT": lines, "BRIDGES": bridges, "OUTPUT": "TEMPORARY_OUTPUT"})
-    handed = QgsVectorLayer(str(tmp_path / "bridges.gpkg"), "", "ogr")
-    assert "bridge" in [field.name() for field in handed.fields()]
-
-
 def test_a_chosen_field_is_given_to_the_worker_by_the_name_that_it_is_stored_under(received, image, tmp_path):
     options_in_job = received(FINETUNE)
     roads = memory_layer("LineString", "Wege", "LineString (350001 3059999, 350011 3059999)", "&field=geom:double")

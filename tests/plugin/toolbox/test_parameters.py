@@ -5,7 +5,6 @@ from qgis.core import (
     QgsProcessing,
     QgsProcessingContext,
     QgsProcessingParameterDefinition,
-    QgsProcessingParameterFile,
     QgsProcessingParameterNumber,
 )
 from roadseg import algorithms
@@ -74,15 +73,12 @@ def test_what_is_left_alone_has_the_jobs_default(algorithm):
                 assert read_plain(field, parameter, {parameter.name(): None}, context) == field.default
 
 
-def test_a_folder_is_handed_on_by_its_whole_path():
-    folder = definitions("mapregion")["FOLDER"]
-    assert folder.behavior() == QgsProcessingParameterFile.Behavior.Folder
+def test_paths_are_whole_and_numbers_are_typed_as_text():
     field = next(field for field in jobs.MapRegion.option_fields() if field.name == "folder")
-    assert read_plain(field, folder, {"FOLDER": "masks"}, QgsProcessingContext()) == os.path.abspath("masks")
-
-
-def test_models_to_merge_are_files_and_their_weights_are_numbers():
-    found, context = definitions("mergemodels"), QgsProcessingContext()
+    context = QgsProcessingContext()
+    folder = definitions("mapregion")["FOLDER"]
+    assert read_plain(field, folder, {"FOLDER": "masks"}, context) == os.path.abspath("masks")
+    found = definitions("mergemodels")
     assert found["INPUT"].layerType() == QgsProcessing.SourceType.TypeFile
     assert found["RASTERS"].layerType() == QgsProcessing.SourceType.TypeRaster
     fields = {field.name: field for field in jobs.MergeModels.option_fields()}
@@ -100,9 +96,3 @@ def test_no_output_bears_the_name_of_a_parameter_that_is_something_else(algorith
     clashes = {output.name() for output in _ALIVE[-1].outputDefinitions()} & inputs
     assert clashes <= {"ENGINE", "PRECISION", "STEPS"}  # what was asked for, and what it came to
     assert algorithm != "evaluate" or "PRECISION" not in clashes
-
-
-@pytest.mark.parametrize(("text", "bands"), [("", ()), ("3", (3,)), ("3,2, 1", (3, 2, 1)), ("4 1", (4, 1))])
-def test_bands(text, bands):
-    field = next(field for field in jobs.FineTune.option_fields() if field.name == "bands")
-    assert read_plain(field, definitions("finetune")["BANDS"], {"BANDS": text}, QgsProcessingContext()) == bands
