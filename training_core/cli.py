@@ -125,8 +125,7 @@ def _click_option(field: OptionField) -> click.Option:
 
 def _command(job_type: type[Job]) -> click.Command:
     def callback(with_events: bool, **options: Any) -> None:
-        run = _run_with_events if with_events else _run_on_terminal
-        sys.exit(run(job_type, options))
+        sys.exit(_run(job_type, options, with_events))
 
     parameters: list[click.Parameter] = [_click_option(field) for field in job_type.option_fields()]
     help_events = "Write the events as JSON lines, and nothing else, to standard output."
@@ -170,21 +169,15 @@ def _with_flags_repeated(arguments: list[str], several: set[str]) -> list[str]:
 
 def _refuse(error: RoadSegError) -> NoReturn:
     """Write an error event for a client, and exit."""
-    worker.EventWriter(worker.claim_stdout(), threading.Event())(worker.explain(error, events.Reporter()))
+    worker.EventWriter(worker.claim_stdout(), threading.Event())(events.explain(error, events.Reporter()))
     sys.exit(worker.EXIT_FAILED)
 
 
-def _job(job_type: type[Job], options: dict[str, Any]) -> Job:
-    """Return the job with these options, its folders and patterns of rasters expanded.
-
-    Raises JobError if a value is missing, of the wrong type, or out of its range. Raises ImageryError if a folder holds
-    no raster, or a pattern matches no file.
-    """
-    return _with_rasters(from_options(job_type, options))
-
-
 def _with_rasters(job: Job) -> Job:
-    """Return a job whose folders and patterns of rasters are expanded; see `_job`."""
+    """Return a job whose folders and patterns of rasters are expanded.
+
+    Raises ImageryError if a folder holds no raster, or a pattern matches no file.
+    """
     inputs = {field.name: getattr(job, field.name) for field in job.option_fields() if field.option.kind == RASTERS}
     if all(os.path.isfile(path) for paths in inputs.values() for path in paths):
         return job
@@ -194,31 +187,21 @@ def _with_rasters(job: Job) -> Job:
     return dataclasses.replace(job, **{name: expand(values, _PARTS.get(name, ())) for name, values in inputs.items()})
 
 
-def _run_with_events(job_type: type[Job], options: dict[str, Any]) -> int:
+def _run(job_type: type[Job], options: dict[str, Any], with_events: bool) -> int:
+    """Run the job with these options; return the exit status."""
+    cancelled, terminal = threading.Event(), Terminal()
+    writer = worker.EventWriter(worker.claim_stdout(), cancelled) if with_events else None
+    show, shown = (writer, contextlib.nullcontext()) if writer else (terminal.show, terminal.bar)
     try:
-        job = _job(job_type, options)
+        job = _with_rasters(from_options(job_type, options))
     except RoadSegError as error:
-        _refuse(error)
-    cancelled = threading.Event()
-    worker.listen_to_signals(cancelled)
-    sink = worker.EventWriter(worker.claim_stdout(), cancelled)
-    status = worker.run(job, sink, cancelled, worker.commands_of_terminal(job, cancelled))
-    return worker.EXIT_FAILED if sink.is_broken else status
-
-
-def _run_on_terminal(job_type: type[Job], options: dict[str, Any]) -> int:
-    terminal = Terminal()
-    try:
-        job = _job(job_type, options)
-    except RoadSegError as error:
-        terminal.show(worker.explain(error, events.Reporter()))
+        show(events.explain(error, events.Reporter()))
         return worker.EXIT_FAILED
-    cancelled = threading.Event()
     worker.listen_to_signals(cancelled)
     status = worker.EXIT_FAILED
-    with contextlib.suppress(OSError), terminal.bar:  # at its end the terminal may have gone
-        status = worker.run(job, terminal.show, cancelled, worker.commands_of_terminal(job, cancelled))
-    return status
+    with contextlib.suppress(OSError), shown:  # at its end the terminal may have gone
+        status = worker.run(job, show, cancelled, worker.commands_of_terminal(job, cancelled))
+    return worker.EXIT_FAILED if writer and writer.is_broken else status
 
 
 @click.group(context_settings={"max_content_width": 110})

@@ -12,6 +12,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable
 from typing import IO, Any, NoReturn, Optional
 
@@ -171,20 +172,14 @@ def _watch_stdin(
         for _ in chunks_of(0):
             pass
         cancelled.set()
-    threading.Event().wait(_patience_s(job))
+    patience_s = COMMANDED_PATIENCE_S if job.takes_commands else PATIENCE_S  # how long it may take to stop by itself
+    time.sleep(FINISH_S if getattr(job, "keep_best", False) else patience_s)
     work.clean_up(GRACE_S)
     # In a thread: a client that has stopped reading without closing the pipe must not keep this process alive.
     last = threading.Thread(target=sink, args=(explain(Cancelled(), Reporter()),), daemon=True)
     last.start()
     last.join(PATIENCE_S)
     os._exit(EXIT_CANCELLED)
-
-
-def _patience_s(job: Job) -> float:
-    """Return how long a job may take to stop by itself."""
-    if getattr(job, "keep_best", False):
-        return FINISH_S
-    return COMMANDED_PATIENCE_S if job.takes_commands else PATIENCE_S
 
 
 def _beat(sink: Callable[[Event], None], stopped: threading.Event) -> None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import ctypes
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Optional
 
@@ -24,17 +23,14 @@ LARGE_BLOCK_BYTES = 1 << 22
 _M_TRIM_THRESHOLD, _M_TOP_PAD, _M_MMAP_THRESHOLD, _M_MMAP_MAX, _M_ARENA_MAX = -1, -2, -3, -4, -8
 
 
-@dataclass(frozen=True)
-class _Files:
-    """File names of a memory controller."""
-
-    limit: str
-    use: str
-    reclaimable: str  # of memory.stat: counts as used, but is given back when something needs room
-
-
-_V2 = _Files("memory.max", "memory.current", "inactive_file")
-_V1 = _Files("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
+_LIBRARY = ctypes.CDLL(None) if sys.platform == "linux" else None
+_GLIBC = _LIBRARY if hasattr(_LIBRARY, "mallopt") and hasattr(_LIBRARY, "malloc_trim") else None
+# Files of the memory controller in version 2 and 1: the limit, what is used, and in memory.stat, the part of that which
+# is given back when something needs room.
+_FILES = (
+    ("memory.max", "memory.current", "inactive_file"),
+    ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
+)
 
 
 def available_bytes() -> int:
@@ -55,7 +51,7 @@ def kills_for_memory(statistics: Path = Path("/proc/vmstat")) -> Optional[int]:
 
 def control_group_bytes(membership: Path = MEMBERSHIP, root: Path = MOUNTS) -> Optional[int]:
     """Return how many bytes this process' control groups leave it; None without a limit."""
-    left = [_left_in(folder, files) for folder in group_folders("memory", membership, root) for files in (_V1, _V2)]
+    left = [_left_in(folder, *files) for folder in group_folders("memory", membership, root) for files in _FILES]
     return min((size for size in left if size is not None), default=None)
 
 
@@ -79,13 +75,13 @@ def group_folders(controller: str, membership: Path, root: Path) -> Iterator[Pat
                 break
 
 
-def _left_in(folder: Path, files: _Files) -> Optional[int]:
+def _left_in(folder: Path, limit: str, use: str, reclaimable: str) -> Optional[int]:
     """Return the bytes that a group leaves; None if it has no limit, or none of these files."""
     try:
-        limit = int((folder / files.limit).read_text())  # version 2 says `max` where there is none
-        used = int((folder / files.use).read_text())
+        limit_bytes = int((folder / limit).read_text())  # version 2 says `max` where there is none
+        used_bytes = int((folder / use).read_text())
         statistics = dict(line.split() for line in (folder / "memory.stat").read_text().splitlines())
-        return max(0, limit - used + int(statistics.get(files.reclaimable, 0)))
+        return max(0, limit_bytes - used_bytes + int(statistics.get(reclaimable, 0)))
     except (OSError, ValueError):
         return None
 
@@ -114,11 +110,3 @@ def give_free_blocks_back() -> None:
     """Return all memory that is free in the process at this moment to the system, once."""
     if _GLIBC is not None:
         _GLIBC.malloc_trim(0)
-
-
-def _find_glibc() -> Optional[ctypes.CDLL]:
-    library = ctypes.CDLL(None) if sys.platform == "linux" else None
-    return library if hasattr(library, "mallopt") and hasattr(library, "malloc_trim") else None
-
-
-_GLIBC = _find_glibc()

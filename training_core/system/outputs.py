@@ -50,22 +50,17 @@ class Outputs:
         self, kind: Optional[type[BaseException]], error: Optional[BaseException], trace: Optional[TracebackType]
     ) -> None:
         try:
-            self._end(error)
+            if error is None:
+                self._sync()
+                with work.critical_section():
+                    self._commit()
+            else:
+                self._raise_with_final_names(error)
         finally:
             self._discard()
             self._folders.clear()
             self._staged.clear()
             work.remove_cleanup(self._discard)
-
-    def _end(self, error: Optional[BaseException]) -> None:
-        if error is None:
-            self._sync()
-            with work.critical_section():
-                self._commit()
-            return
-        named = self._with_final_names(error)
-        if named is not error:
-            raise named from error
 
     def stage(self, destination: str) -> Path:
         """Return the temporary path to write to; `destination` appears when the job is done.
@@ -136,40 +131,46 @@ class Outputs:
                 ) from error
 
     def _commit(self) -> None:
-        placed: list[tuple[Path, Optional[Path]]] = []
+        placed: list[tuple[Path, Path]] = []
         try:
             for final, temporary in self._staged.items():
-                former = _keep(final, temporary)
+                # A hard link to the destination that is there, for a rollback; not every file system has them.
+                former = temporary.with_name(f"{temporary.name}.former")
+                with contextlib.suppress(OSError):
+                    os.link(final, former)
                 if temporary.is_dir() and final.is_dir():  # an empty one, which Windows would not replace
                     final.rmdir()
                 replace(temporary, final)
                 placed.append((final, former))
         except OSError as error:
             for earlier, former in placed:
-                _undo(earlier, former)
+                with contextlib.suppress(OSError):
+                    replace(former, earlier) if former.exists() else remove(earlier)
             raise OutputError(
                 f"{final} cannot be replaced ({_why(error)}).", "Close the layer or program that uses it."
             ) from error
         for final, _ in placed:
-            for sidecar in (f"{final}{ending}" for ending in SIDECARS):
+            for sidecar in (Path(f"{final}{ending}") for ending in SIDECARS):
                 if os.path.lexists(sidecar):  # also where this name would be too long
-                    _remove_sidecar(final, Path(sidecar))
+                    _remove_sidecar(final, sidecar)
 
     def _discard(self) -> None:
         for folder in list(self._folders.values()):
             folder.remove()
 
-    def _with_final_names(self, error: BaseException) -> BaseException:
-        """Return the error with the outputs' names in place of their temporary ones."""
+    def _raise_with_final_names(self, error: BaseException) -> None:
+        """Raise an error that names outputs by their final names, where that makes a difference."""
         if isinstance(error, OSError) and error.errno in NO_ROOM:
             names = ", ".join(map(str, self._staged))
-            return OutputError(f"There is no room on the disk for {names}.", "Make room, or choose another folder.")
-        if not isinstance(error, OutputError):
-            return error
-        message = error.message
-        for final, temporary in self._staged.items():
-            message = message.replace(str(temporary), str(final)).replace(temporary.name, final.name)
-        return error if message == error.message else OutputError(message, error.remedy)
+            raise OutputError(
+                f"There is no room on the disk for {names}.", "Make room, or choose another folder."
+            ) from error
+        if isinstance(error, OutputError):
+            message = error.message
+            for final, temporary in self._staged.items():
+                message = message.replace(str(temporary), str(final)).replace(temporary.name, final.name)
+            if message != error.message:
+                raise OutputError(message, error.remedy) from error
 
 
 @contextmanager
@@ -204,16 +205,6 @@ def _why(error: Exception) -> str:
     return str(getattr(error, "strerror", None) or error)
 
 
-def _keep(final: Path, temporary: Path) -> Optional[Path]:
-    """Hard-link the existing destination for a rollback; None without one or without hard links."""
-    former = temporary.with_name(f"{temporary.name}.former")
-    try:
-        os.link(final, former)
-    except OSError:  # no such file, or a file system without hard links
-        return None
-    return former
-
-
 def _remove_sidecar(final: Path, sidecar: Path) -> None:
     try:
         remove(sidecar)
@@ -223,15 +214,6 @@ def _remove_sidecar(final: Path, sidecar: Path) -> None:
             f"({_why(error)}).",
             "Close the program that uses it, and delete it: programs would treat it as a part of the new file.",
         ) from error
-
-
-def _undo(final: Path, former: Optional[Path]) -> None:
-    """Roll back a destination to what it was."""
-    with contextlib.suppress(OSError):
-        if former is None:
-            remove(final)
-        else:
-            replace(former, final)
 
 
 class StagingFolder:
