@@ -90,7 +90,7 @@ def measure_offset(image: LabeledImage, min_offset_m: Optional[float] = None) ->
     east_m, north_m = ground.a * across + ground.b * down, ground.d * across + ground.e * down
     tolerance_m = max(TOLERANCE_M, width_m)
     return _find_shift(
-        _determination(sum(total), 2 * min(MAX_BANDS, len(image.bands))),
+        _determination(np.sum(total, axis=0), 2 * min(MAX_BANDS, len(image.bands))),
         east_m,
         north_m,
         tolerance_m,
