@@ -133,13 +133,13 @@ def rasters_in(folder: str) -> list[str]:
     return rasters
 
 
-def _parts(path: str) -> set[str]:
+def _parts(path: str, **options: str) -> set[str]:
     """Return the absolute paths of the files of a raster, or nothing if GDAL cannot open it."""
     try:
         require_openable(path, path, ImageryError)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", NotGeoreferencedWarning)
-            with rasterio.open(path) as dataset:
+            with rasterio.open(path, **options) as dataset:
                 return {os.path.abspath(path), *map(os.path.abspath, dataset.files)}
     except (RasterioError, ImageryError):
         return set()
@@ -150,24 +150,12 @@ def with_sources(rasters: Iterable[str]) -> tuple[str, ...]:
 
     One that cannot be opened stands for itself; empty names are skipped.
     """
-    named = set(map(without_options, filter(None, rasters)))
-    files: dict[str, None] = {}
-    waiting = list(named)
+    waiting = list(dict.fromkeys(map(without_options, filter(None, rasters))))
+    named, files = set(waiting), dict[str, None]()
     while waiting:
         path = waiting.pop()
-        if path in files:
-            continue
+        if path not in files and (os.path.isfile(path) or os.path.isdir(path)):
+            # Only a virtual raster has parts of parts. Trying all drivers on thousands of tiles takes long.
+            waiting += _parts(path) if path in named else _parts(path, driver="VRT")
         files[path] = None
-        # Only a virtual raster has parts of parts. Trying all drivers on thousands of tiles takes long.
-        if (os.path.isfile(path) or os.path.isdir(path)) and (path in named or _is_virtual(path)):
-            waiting += _parts(path)
     return tuple(files)
-
-
-def _is_virtual(path: str) -> bool:
-    try:
-        require_openable(path, path, ImageryError)
-        with rasterio.open(path, driver="VRT"):
-            return True
-    except (RasterioError, ImageryError):
-        return False

@@ -71,9 +71,8 @@ def tile_grid(
     a side. At the raster's edge, where the halo is clipped, the core is larger. `core_px` and `halo` are multiples of
     32.
     """
-    column, row, window_width, window_height = window or (0, 0, width, height)
-    columns = list(_spans(width, column, column + window_width, core_px, halo))
-    for top, down, above, below in _spans(height, row, row + window_height, core_px, halo):
+    columns, rows = _spans_of(width, height, core_px, halo, window)
+    for top, down, above, below in rows:
         for first, across, left, right in columns:
             yield Tile(first, top, across, down, left, above, right, below)
 
@@ -82,34 +81,34 @@ def tile_count(
     width: int, height: int, core_px: int, halo: int, window: Optional[tuple[int, int, int, int]] = None
 ) -> int:
     """Count the tiles that `tile_grid` yields for the same arguments, without making them."""
+    columns, rows = _spans_of(width, height, core_px, halo, window)
+    return len(columns) * len(rows)
+
+
+_Span = tuple[int, int, int, int]
+
+
+def _spans_of(
+    width: int, height: int, core_px: int, halo: int, window: Optional[tuple[int, int, int, int]]
+) -> tuple[list[_Span], list[_Span]]:
     column, row, window_width, window_height = window or (0, 0, width, height)
-    columns, _, _ = _division(*_extent(width, column, column + window_width, halo), core_px, halo)
-    rows, _, _ = _division(*_extent(height, row, row + window_height, halo), core_px, halo)
-    return columns * rows
+    columns = _spans(width, column, column + window_width, core_px, halo)
+    return columns, _spans(height, row, row + window_height, core_px, halo)
 
 
-def _spans(size: int, begin: int, end: int, core_px: int, halo: int) -> Iterator[tuple[int, int, int, int]]:
-    """Yield start and length of each core, and the halo before and after it, along one side of a raster."""
-    extent = _extent(size, begin, end, halo)
-    count, side_px, step_px = _division(*extent, core_px, halo)
-    first = begin
+def _spans(size: int, begin: int, end: int, core_px: int, halo: int) -> list[_Span]:
+    """Return start and length of each core, and the halo before and after it, along one side of a raster."""
+    # Core and halo together are divided, as multiples of the stride, into spans of one length.
+    start, stop = max(0, begin - halo) // STRIDE_PX * STRIDE_PX, round_up(min(size, end + halo))
+    count, side_px = 1, stop - start
+    if stop - start > core_px + 2 * halo:
+        count = -(-(stop - start - 2 * halo) // core_px)
+        side_px = round_up(-(-(stop - start - 2 * halo) // count)) + 2 * halo
+    spans, first = [], begin
     for number in range(count):
         is_last = number == count - 1
-        start = extent[1] - side_px if is_last else extent[0] + number * step_px
-        last = end if is_last else start + side_px - halo
-        yield first, last - first, first - start, min(start + side_px, size) - last
+        left = stop - side_px if is_last else start + number * (side_px - 2 * halo)
+        last = end if is_last else left + side_px - halo
+        spans.append((first, last - first, first - left, min(left + side_px, size) - last))
         first = last
-
-
-def _extent(size: int, begin: int, end: int, halo: int) -> tuple[int, int]:
-    """Return the start and end of core and halo along a side, as multiples of the stride."""
-    return max(0, begin - halo) // STRIDE_PX * STRIDE_PX, round_up(min(size, end + halo))
-
-
-def _division(start: int, stop: int, core_px: int, halo: int) -> tuple[int, int, int]:
-    """Return the number of tiles from start to stop, the length of each, and the step between their starts."""
-    if stop - start <= core_px + 2 * halo:
-        return 1, stop - start, 0
-    count = -(-(stop - start - 2 * halo) // core_px)
-    step_px = round_up(-(-(stop - start - 2 * halo) // count))
-    return count, step_px + 2 * halo, step_px
+    return spans

@@ -10,7 +10,7 @@ import json
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -51,6 +51,11 @@ class Written:
     count: int
     extent: Optional[np.ndarray]
 
+    def __add__(self, other: "Written") -> "Written":
+        extents = [extent for extent in (self.extent, other.extent) if extent is not None]
+        both = [*np.min(extents, axis=0)[:2], *np.max(extents, axis=0)[2:]] if extents else None
+        return Written(self.count + other.count, None if both is None else np.array(both))
+
 
 def check_vector_output(path: str, layer_count: int = 1) -> None:
     """Check that RoadSeg can write a number of layers to a path, by its suffix.
@@ -77,16 +82,8 @@ def write_layers(
     and an empty layer has none. Raises OutputError if the suffix is unknown, or the file is not complete when it is
     read back.
     """
-    path, types = Path(path), geometry_types or {}
-    written = {}
-    with _writing(path, len(layers)) as driver:
-        if driver == "GeoParquet":
-            ((name, layer),) = layers.items()
-            _write_geoparquet(path, [layer], types.get(name, ""))
-            return
-        for number, (name, layer) in enumerate(layers.items()):
-            written[name] = _write(path, name, layer, driver, types.get(name), append=number > 0)
-    check_written(path, driver, written)
+    types = geometry_types or {}
+    _write_all(Path(path), {name: ([layer], types.get(name)) for name, layer in layers.items()})
 
 
 def write_in_parts(path: str | Path, name: str, parts: Iterable[geopandas.GeoDataFrame], geometry_type: str) -> None:
@@ -95,18 +92,36 @@ def write_in_parts(path: str | Path, name: str, parts: Iterable[geopandas.GeoDat
     There is at least one part. All have the same columns and CRS, and some may be empty. Raises OutputError as for
     `write_layers`.
     """
-    path, count, extents = Path(path), 0, []
-    with _writing(path, 1) as driver:
-        if driver == "GeoParquet":
-            _write_geoparquet(path, parts, geometry_type)
-            return
-        for part in _filled(parts):
-            written = _write(path, name, part, driver, geometry_type, append=count > 0)
-            count += written.count
-            extents += [] if written.extent is None else [written.extent]
-    every = np.array(extents)
-    extent = np.concatenate([every[:, :2].min(axis=0), every[:, 2:].max(axis=0)]) if extents else None
-    check_written(path, driver, {name: Written(count, extent)})
+    _write_all(Path(path), {name: (parts, geometry_type)})
+
+
+def _write_all(path: Path, layers: Mapping[str, tuple[Iterable[geopandas.GeoDataFrame], Optional[str]]]) -> None:
+    """Write the parts of layers and their types of geometry; see `write_layers`."""
+    check_vector_output(str(path), len(layers))
+    if vsi_path(path) != str(path):
+        raise OutputError(f"{path} cannot be written: GDAL takes it for an address.", "Choose another folder.")
+    driver = FORMATS[path.suffix.lower()][0]
+    written: dict[str, Written] = {}
+    try:
+        path.unlink(missing_ok=True)
+        for name, (parts, geometry_type) in layers.items():
+            if driver == "GeoParquet":
+                _write_geoparquet(path, parts, geometry_type or "")
+                return
+            written[name] = Written(0, None)
+            for part in _filled(parts):
+                part = part.to_crs("EPSG:4326") if driver == "GeoJSON" else part
+                pyogrio.write_dataframe(
+                    with_days(part), path, layer=name, driver=driver, geometry_type=geometry_type, append=path.exists(),
+                    **CREATION_OPTIONS.get(driver, {}),
+                )  # fmt: skip
+                written[name] += Written(len(part), extent_of(part))
+    except (RuntimeError, ValueError, ProjError, OSError) as error:  # pyogrio's are RuntimeErrors
+        raise OutputError(
+            f"{path} cannot be written: {str(error).rstrip('.')}.",
+            "Make room on the disk, or choose another place or format.",
+        ) from error
+    check_written(path, driver, written)
 
 
 def _filled(parts: Iterable[geopandas.GeoDataFrame]) -> Iterator[geopandas.GeoDataFrame]:
@@ -121,34 +136,6 @@ def _filled(parts: Iterable[geopandas.GeoDataFrame]) -> Iterator[geopandas.GeoDa
             yield part
     if not is_any:
         yield part
-
-
-@contextmanager
-def _writing(path: Path, layer_count: int) -> Iterator[str]:
-    """Remove a file, provide the driver to write it, and turn errors within into OutputErrors."""
-    check_vector_output(str(path), layer_count)
-    if vsi_path(path) != str(path):
-        raise OutputError(f"{path} cannot be written: GDAL takes it for an address.", "Choose another folder.")
-    try:
-        path.unlink(missing_ok=True)
-        yield FORMATS[path.suffix.lower()][0]
-    except (RuntimeError, ValueError, ProjError, OSError) as error:  # pyogrio's are RuntimeErrors
-        raise OutputError(
-            f"{path} cannot be written: {str(error).rstrip('.')}.",
-            "Make room on the disk, or choose another place or format.",
-        ) from error
-
-
-def _write(
-    path: Path, name: str, layer: geopandas.GeoDataFrame, driver: str, geometry_type: Optional[str], append: bool
-) -> Written:
-    """Write a layer, or append its features, and return what the file must hold of it."""
-    layer = layer.to_crs("EPSG:4326") if driver == "GeoJSON" else layer
-    options = CREATION_OPTIONS.get(driver, {})
-    pyogrio.write_dataframe(
-        with_days(layer), path, layer=name, driver=driver, geometry_type=geometry_type, append=append, **options
-    )
-    return Written(len(layer), extent_of(layer))
 
 
 def extent_of(layer: geopandas.GeoDataFrame) -> Optional[np.ndarray]:
@@ -172,19 +159,13 @@ def check_written(path: Path, driver: str, layers: Mapping[str, Written]) -> Non
 
 
 def _is_closed(path: Path, driver: str, layers: Mapping[str, Written]) -> bool:
-    """Whether a file has its end."""
-    if driver == "GPKG":
-        return _is_whole_geopackage(path, layers)
-    if driver == "GeoJSON":
-        with path.open("rb") as file:
+    """Whether a file has its end: a GeoPackage all its pages and, of each layer, all that closing the file adds."""
+    if driver == "FlatGeobuf":
+        return True  # it has the size of each feature, and so of the file, in it
+    with path.open("rb") as file:
+        if driver == "GeoJSON":
             file.seek(-2, os.SEEK_END)
             return file.read() == b"}\n"
-    return True  # FlatGeobuf has the size of each feature, and so of the file, in it
-
-
-def _is_whole_geopackage(path: Path, layers: Mapping[str, Written]) -> bool:
-    """Whether a GeoPackage has all its pages and, of each layer, all that closing the file adds."""
-    with path.open("rb") as file:
         header = file.read(100)
     page_bytes, pages = int.from_bytes(header[16:18], "big"), int.from_bytes(header[28:32], "big")
     if path.stat().st_size != page_bytes * pages:

@@ -29,42 +29,52 @@ MAX_MEASURED_IMAGES = 8
 MAX_NUMBERS_SHOWN = 10
 
 
-def check_labels(images: list[LabeledImage], drawing: Drawing, reporter: Reporter) -> None:
+def check_labels(images: list[LabeledImage], drawing: Drawing, reporter: Reporter, is_sample: bool = False) -> None:
     """Log how much is labeled, and warn of probable mistakes in the labels.
 
     Those are unusual fractions of road, very few roads, roads outside the area of interest or offset from those in the
-    image, and polygons of it without a road. `labeled_images` has refused what makes training impossible.
+    image, and polygons of it without a road. Of a sample of many images, checks that need all drawn roads are left out,
+    so that it takes the same time for any number of roads. `labeled_images` has refused what makes training impossible.
     """
     counts = [count_labels(image.training) for image in images]
-    for image, (labeled, road) in zip(images, counts):
-        size = f"{image.grid.width} x {image.grid.height} px at {image.grid.resolution_m:.2f} m, "
-        _report_fraction(source_name(image.name), size, labeled, road, reporter)
-    grid = images[0].grid
-    roads = ground_shapes(drawing.roads, grid)
-    areas = np.zeros(0, dtype=object) if drawing.aoi is None else ground_shapes(drawing.aoi, grid)
-    if len(areas):
-        _warn_of_roads_outside(roads, areas, drawing, reporter)
-        _warn_of_empty_polygons(roads, areas, images, drawing, reporter)
-    _warn_of_few_roads(roads, areas, images, drawing, reporter)
-    _warn_of_offsets(images, [road for _, road in counts], drawing, reporter)
-
-
-def check_sample(images: list[LabeledImage], drawing: Drawing, reporter: Reporter) -> None:
-    """Log how much of a sample of many images is labeled, and warn of an unusual fraction of road, and of offsets.
-
-    Checks that need all drawn roads are left out, so that it takes the same time for any number of roads.
-    """
-    counts = [count_labels(image.training) for image in images]
-    labeled, road = map(sum, zip(*counts))
-    _report_fraction(f"a sample of {len({image.name for image in images})} images", "", labeled, road, reporter)
-    _warn_of_offsets(images, [road for _, road in counts], drawing, reporter)
-
-
-def _warn_of_offsets(images: list[LabeledImage], road_px: list[int], drawing: Drawing, reporter: Reporter) -> None:
-    measured = np.argsort([-px for px in road_px], kind="stable")[:MAX_MEASURED_IMAGES]
+    if is_sample:
+        labeled, road = map(sum, zip(*counts))
+        _report_fraction(f"a sample of {len({image.name for image in images})} images", "", labeled, road, reporter)
+    else:
+        for image, (labeled, road) in zip(images, counts):
+            size = f"{image.grid.width} x {image.grid.height} px at {image.grid.resolution_m:.2f} m, "
+            _report_fraction(source_name(image.name), size, labeled, road, reporter)
+        _check_roads(images, drawing, reporter)
+    measured = np.argsort([-road for _, road in counts], kind="stable")[:MAX_MEASURED_IMAGES]
     for number in sorted(measured):
         reporter.check_cancelled()
         _warn_of_offset(images[number], drawing, reporter)
+
+
+def _check_roads(images: list[LabeledImage], drawing: Drawing, reporter: Reporter) -> None:
+    """Warn of roads outside the area of interest, of polygons of it without a road, and of very few roads."""
+    grid = images[0].grid
+    roads, on_images = ground_shapes(drawing.roads, grid), _outlines(images)
+    if drawing.aoi is not None:
+        areas = ground_shapes(drawing.aoi, grid)
+        _warn_of_roads_outside(roads, areas, drawing, reporter)
+        is_empty = _touch(areas, on_images) & ~_touch(areas, roads)
+        numbers = list(map(str, np.flatnonzero(is_empty) + 1))
+        if numbers:
+            shown = ", ".join(numbers[:MAX_NUMBERS_SHOWN]) + (" ..." if len(numbers) > MAX_NUMBERS_SHOWN else "")
+            reporter.warning(
+                f"{len(numbers)} of {len(areas)} polygons of {drawing.aoi_name} contain no drawn road (number "
+                f"{shown}): everything in them counts as background. Draw the roads that are there, or remove the "
+                "polygons."
+            )
+        on_images = parts_in(on_images, areas)
+    used = roads[is_sure(drawing.roads, drawing.options) & _touch(roads, on_images)]
+    count = int(shapely.get_num_geometries(used).sum())
+    if count < ENOUGH_ROADS:
+        reporter.warning(
+            f"Only {count} of the roads in {drawing.roads_name} can be used for training. Draw at least "
+            f"{ENOUGH_ROADS}, preferably ten of all kinds in different places."
+        )
 
 
 def _report_fraction(name: str, size: str, labeled: int, road: int, reporter: Reporter) -> None:
@@ -100,34 +110,6 @@ def _warn_of_roads_outside(roads: np.ndarray, areas: np.ndarray, drawing: Drawin
 def _lengths_m(shapes: np.ndarray, width_m: float) -> np.ndarray:
     """Return the lengths of lines, and of polygons their area divided by a width: (n,), float64."""
     return np.where(shapely.get_dimensions(shapes) == 2, shapely.area(shapes) / width_m, shapely.length(shapes))
-
-
-def _warn_of_empty_polygons(
-    roads: np.ndarray, areas: np.ndarray, images: list[LabeledImage], drawing: Drawing, reporter: Reporter
-) -> None:
-    tree = shapely.STRtree(roads)
-    is_on_image = _touch(areas, _outlines(images))
-    empty = [number for number, area in enumerate(areas, 1) if not len(tree.query(area, predicate="intersects"))]
-    empty = [number for number in empty if is_on_image[number - 1]]
-    if empty:
-        numbers = ", ".join(map(str, empty[:MAX_NUMBERS_SHOWN])) + (" ..." if len(empty) > MAX_NUMBERS_SHOWN else "")
-        reporter.warning(
-            f"{len(empty)} of {len(areas)} polygons of {drawing.aoi_name} contain no drawn road (number {numbers}): "
-            "everything in them counts as background. Draw the roads that are there, or remove the polygons."
-        )
-
-
-def _warn_of_few_roads(
-    roads: np.ndarray, areas: np.ndarray, images: list[LabeledImage], drawing: Drawing, reporter: Reporter
-) -> None:
-    labeled = parts_in(_outlines(images), areas) if len(areas) else _outlines(images)
-    used = roads[is_sure(drawing.roads, drawing.options) & _touch(roads, labeled)]
-    count = int(shapely.get_num_geometries(used).sum())
-    if count < ENOUGH_ROADS:
-        reporter.warning(
-            f"Only {count} of the roads in {drawing.roads_name} can be used for training. Draw at least "
-            f"{ENOUGH_ROADS}, preferably ten of all kinds in different places."
-        )
 
 
 def _touch(shapes: np.ndarray, others: np.ndarray) -> np.ndarray:

@@ -22,7 +22,7 @@ from ..jobs import FineTune
 from ..jobs.recipe import IMAGE
 from ..system import large_arrays
 from .drawing import Drawing, near_edges
-from .label_checks import check_labels, check_sample
+from .label_checks import check_labels
 from .label_offset import move_onto
 from .labeled_images import (
     READ_FRACTION,
@@ -83,7 +83,7 @@ def read_training_images(job: FineTune, base: Optional[ModelInput], reporter: Re
     read = split_for_validation(with_common_scaling(read), job.validation_share, _BLOCK_PX, job.seed)
     if isinstance(truth, Drawing):
         reporter.progress(READ_FRACTION, "Comparing the drawn roads with the images")
-        (check_sample if is_sampled else check_labels)(read, truth, reporter)
+        check_labels(read, truth, reporter, is_sampled)
         if truth.classes:
             names = ", ".join(f"{road_class.name} ({road_class.speed_kmh:g} km/h)" for road_class in truth.classes)
             reporter.log(f"Training on {len(truth.classes)} road classes: {names}.")

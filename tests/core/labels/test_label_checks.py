@@ -15,20 +15,20 @@ from training_core.errors import LabelError
 from training_core.events import Log, Reporter, Warning
 from training_core.jobs import LabelOptions
 from training_core.labels.drawing import read_drawing
-from training_core.labels.label_checks import check_labels, check_sample
+from training_core.labels.label_checks import check_labels
 from training_core.labels.labeled_images import find_images, read_labeled_images
 from training_core.labels.training_images import split_for_validation
 
 OPTIONS = LabelOptions(width_m=ROAD_M)
 
 
-def check(rasters, roads, aoi="", options=OPTIONS, checked=check_labels):
+def check(rasters, roads, aoi="", options=OPTIONS, is_sample=False):
     """Return what is logged and warned of before training."""
     events = []
     drawing = read_drawing(str(roads), str(aoi), options, Reporter())
     parts = find_images(tuple(map(str, rasters)), drawing, 0.0, (), None, Reporter())
     images, _ = read_labeled_images(parts, drawing, Reporter())
-    checked(split_for_validation(images, 0.2, 256, 0), drawing, Reporter(events.append))
+    check_labels(split_for_validation(images, 0.2, 256, 0), drawing, Reporter(events.append), is_sample)
     return tuple([event.message for event in events if isinstance(event, kind)] for kind in (Log, Warning))
 
 
@@ -125,7 +125,7 @@ def test_a_layer_that_lies_off_the_image_is_warned_of(town, tmp_path, wind):
 def test_a_sample_tells_balance_and_offset_but_not_which_roads_lie_outside(town, tmp_path):
     aoi = write_layer(tmp_path / "half.gpkg", on_map(box(0, 0, SIDE_PX, 120)))
     moved = write_layer(tmp_path / "moved.gpkg", *(on_map(affinity.translate(road, 20, 0)) for road in ROADS))
-    logs, warnings = check([town.raster], moved, aoi, checked=check_sample)
+    logs, warnings = check([town.raster], moved, aoi, is_sample=True)
     assert len(logs) == 1 and re.match(r"a sample of 1 images: [\d,]+ labeled px, [\d.]+% of them road", logs[0])
     assert offsets(warnings) == warnings and len(warnings) == 1
 
