@@ -37,10 +37,9 @@ from ..labels.labeled_images import (
     without_labels,
 )
 from ..models.loading import load_model
-from ..segmentation.image_threshold import spread
 from ..segmentation.inference import Predictor, predict_tiles
 from ..segmentation.pixel_metrics import Confusion, GroundScores, RelaxedMatches, Tally, relaxed_matches
-from ..segmentation.segmenter import Segmenter, prepare_segmenter
+from ..segmentation.segmenter import Segmenter, prepare_segmenter, spread
 from ..segmentation.work_plan import plan_image
 from ..system.machine import versions
 

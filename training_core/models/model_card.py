@@ -28,7 +28,7 @@ class ModelCard:
 
     It was trained on pixels of `resolution_m` on the ground. From the `threshold` on a pixel is road: the probability
     with the best validation F1. With `halo_px` tiles keep nearly all of the mask of an undivided image; 0 if not
-    measured. If `threshold_by_image`, images decide on their threshold (see `segmentation.image_threshold`), as for a
+    measured. If `threshold_by_image`, images decide on their threshold (see `segmentation.segmenter`), as for a
     starter, which is to map any ground, and models interpolated with it; `threshold` is then for those that cannot.
     `training` tells the user images, minutes, steps, engine, and whom to name; see `attribution`. The metrics are
     validation scores at the threshold.

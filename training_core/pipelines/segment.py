@@ -24,10 +24,9 @@ from ..jobs import Segment
 from ..jobs.file_systems import same_name
 from ..models.loading import load_model
 from ..models.model_card import ModelCard
-from ..segmentation.image_threshold import spread
 from ..segmentation.measured import seconds_per_px
 from ..segmentation.result_rasters import ResultWriter
-from ..segmentation.segmenter import Segmenter, prepare_segmenter, segmented
+from ..segmentation.segmenter import Segmenter, prepare_segmenter, segmented, spread
 from ..segmentation.work_plan import ImagePlan, Results, check_size, no_data, plan_image, plan_work
 from ..system.outputs import Outputs
 

@@ -35,10 +35,9 @@ from ..models.loading import load_model
 from ..models.model_card import ModelCard
 from ..models.model_file import weights_sha256
 from ..models.onnx_file import OnnxModel
-from ..segmentation.image_threshold import spread
 from ..segmentation.inference import SYMMETRIES, Piece, Prediction, Predictor, padded_size, predict_pieces, read_piece
 from ..segmentation.measured import seconds_per_px
-from ..segmentation.segmenter import Segmenter, prepare_segmenter
+from ..segmentation.segmenter import Segmenter, prepare_segmenter, spread
 from ..segmentation.work_plan import TilePlan, plan_image
 from ..system.work import ahead
 from .catalog import Scene

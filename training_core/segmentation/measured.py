@@ -87,27 +87,20 @@ def seconds_per_px(predictor: Predictor) -> float:
     return min(times) / TIMED_PX**2
 
 
-def exact_halo_px(model: nn.Module, bands: int) -> int:
+@lru_cache
+def image_halo_px(architecture: Architecture) -> int:
     """Return the narrowest halo, in pixels, with which tiles give exactly the result of the undivided image.
 
-    Raises JobError if there is none: the receptive field is the whole image.
+    It is exact for any weights, and for gradients, too. Raises JobError if there is none: the receptive field is the
+    whole image.
     """
-    field = measure_receptive_field(model, bands)
+    field = measure_receptive_field(build_network(architecture).eval(), architecture.in_channels)
     if field is None:
         raise JobError(
             "With this model every pixel depends on the whole image, so no halo (halo) is exact.",
             "Choose auto or a number of pixels.",
         )
     return field.halo_px
-
-
-@lru_cache
-def image_halo_px(architecture: Architecture) -> int:
-    """Return `exact_halo_px` of an architecture with any weights, which is exact for gradients, too.
-
-    Raises JobError if there is none.
-    """
-    return exact_halo_px(build_network(architecture).eval(), architecture.in_channels)
 
 
 @dataclass(frozen=True)

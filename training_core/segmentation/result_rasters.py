@@ -22,6 +22,7 @@ from .inference import Prediction
 from .work_plan import Results
 
 ROAD_COLOR = (255, 140, 0, 255)
+_DESCRIPTIONS = {"mask": MASK_BAND, "probability": PROBABILITY_BAND, "classes": CLASSES_BAND}
 
 
 class ResultWriter:
@@ -39,32 +40,24 @@ class ResultWriter:
         tags: Optional[dict[str, str]] = None,
     ) -> None:
         self._threshold = threshold
-        self._mask, self._probability, self._classes = (
-            BandFile(Path(path), grid, resampling) if path else None
-            for path, resampling in (
-                (results.mask, "nearest"),
-                (results.probability, "average"),
-                (results.classes, "nearest"),
-            )
-        )
-        if self._mask:
-            self._mask.dataset.write_colormap(1, {0: (0, 0, 0, 0), 1: ROAD_COLOR})
-            self._mask.dataset.set_band_description(1, MASK_BAND)
-        if self._probability:
-            self._probability.dataset.scales = (1 / CERTAIN,)
-            self._probability.dataset.set_band_description(1, PROBABILITY_BAND)
-        if self._classes:
-            self._classes.dataset.write_colormap(1, {0: (0, 0, 0, 0), **class_colors(len(classes))})
-            self._classes.dataset.set_band_description(1, CLASSES_BAND)
-            self._classes.dataset.update_tags(**{CLASSES_TAG: json.dumps(to_document(classes))})
-        for file in filter(None, (self._mask, self._probability, self._classes)):
-            file.dataset.update_tags(**(tags or {}))
+        self._files: dict[str, BandFile] = {}
+        for name, path in results.named().items():
+            file = BandFile(Path(path), grid, "average" if name == "probability" else "nearest")
+            self._files[name] = file
+            file.dataset.set_band_description(1, _DESCRIPTIONS[name])
+            if name == "probability":
+                file.dataset.scales = (1 / CERTAIN,)
+            else:
+                colors = class_colors(len(classes)) if name == "classes" else {1: ROAD_COLOR}
+                file.dataset.write_colormap(1, {0: (0, 0, 0, 0), **colors})
+            own_tags = {CLASSES_TAG: json.dumps(to_document(classes))} if name == "classes" else {}
+            file.dataset.update_tags(**own_tags, **(tags or {}))
 
     def __enter__(self) -> "ResultWriter":
         return self
 
     def __exit__(self, kind: Optional[type[BaseException]], *error: object) -> None:
-        for file in filter(None, (self._mask, self._probability, self._classes)):
+        for file in self._files.values():
             if kind is None:
                 file.finish()
             else:
@@ -73,12 +66,11 @@ class ResultWriter:
     def write(self, tile: Tile, prediction: Prediction) -> np.ndarray:
         """Write one tile's core, and return its mask: (height, width) uint8; see `to_mask`."""
         mask = to_mask(prediction.probability, self._threshold)
-        if self._mask:
-            self._mask.write(mask, tile)
-        if self._probability:
-            self._probability.write(prediction.probability, tile)
-        if self._classes and prediction.classes is not None:
-            self._classes.write(np.where(mask == ROAD, prediction.classes, mask), tile)
+        for name, file in self._files.items():
+            if name == "classes" and prediction.classes is not None:
+                file.write(np.where(mask == ROAD, prediction.classes, mask), tile)
+            elif name != "classes":
+                file.write(mask if name == "mask" else prediction.probability, tile)
         return mask
 
 

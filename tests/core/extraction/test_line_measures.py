@@ -20,12 +20,11 @@ from training_core.events import Reporter
 from training_core.extraction.line_measures import percentile_class
 from training_core.extraction.road_extraction import extract_network
 from training_core.geodata.grid import Grid
-from training_core.geodata.road_classes import RoadClass, class_array, to_document
+from training_core.geodata.road_classes import CLASSES_TAG, RoadClass, class_array, to_document
 from training_core.geodata.road_raster import array_raster
 from training_core.jobs import CleanNetwork, Vectorize
 from training_core.pipelines.cleannetwork import clean_layer
 from training_core.pipelines.vectorize import run
-from training_core.segmentation.result_rasters import CLASSES_TAG
 
 CLASSES = (RoadClass("residential", 30.0), RoadClass("primary", 72.0))
 SLOW, FAST = 1, 2

@@ -16,7 +16,14 @@ from training_core.errors import JobError, LayerError
 from training_core.events import Log, Reporter
 from training_core.geodata.grid import Grid
 from training_core.geodata.rasters import Band
-from training_core.geodata.road_classes import OTHER_KMH, RoadClass, find_classes, from_document, to_document
+from training_core.geodata.road_classes import (
+    CLASSES_TAG,
+    OTHER_KMH,
+    RoadClass,
+    find_classes,
+    from_document,
+    to_document,
+)
 from training_core.jobs import ExtractRoads, FineTune, LabelOptions, Segment, Vectorize
 from training_core.labels.drawing import Drawing
 from training_core.learning.losses import class_loss, road_loss, without_classes
@@ -25,7 +32,6 @@ from training_core.models.loading import load_network
 from training_core.models.model_card import ModelCard
 from training_core.models.model_file import save_model
 from training_core.pipelines import extractroads, finetune, segment, vectorize
-from training_core.segmentation.result_rasters import CLASSES_TAG
 
 
 def roads_of(**fields):

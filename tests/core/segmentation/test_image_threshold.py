@@ -12,8 +12,8 @@ from training_core.jobs import ExtractRoads, MapRegion, Segment
 from training_core.models.loading import load_weights
 from training_core.models.model_file import save_model
 from training_core.pipelines import extractroads, mapregion, segment
-from training_core.segmentation.image_threshold import chosen_threshold
 from training_core.segmentation.pixel_metrics import Confusion
+from training_core.segmentation.segmenter import chosen_threshold
 
 COMPUTE = {"engine": "native", "precision": "fp32", "threads": 1}
 HEAD = "segmentation_head.0.bias"
