@@ -17,16 +17,14 @@ def no_variables(monkeypatch):
     monkeypatch.delenv("ROADSEG_MEMORY_GB", raising=False)
 
 
-def test_where_nothing_is_set_nothing_is_told_to_a_worker():
-    assert settings.load() == Settings("", 0, 0.0, "")
-    assert settings.load().variables() == {}
-
-
-def test_what_is_kept_is_found_again_and_what_is_taken_back_leaves_no_key(tmp_path):
+def test_what_is_kept_is_found_again_and_what_is_taken_back_leaves_no_key(tmp_path, monkeypatch):
+    assert settings.load() == Settings("", 0, 0.0, "") and settings.load().variables() == {}
     kept = Settings(sys.executable, 1, 2.5, str(tmp_path))
     settings.save(kept)
     assert settings.load() == kept
     assert kept.variables() == {"ROADSEG_THREADS": "1", "ROADSEG_MEMORY_GB": "2.5"}
+    monkeypatch.setenv("ROADSEG_MEMORY_GB", "3")  # which counts before the settings
+    assert kept.variables() == {"ROADSEG_THREADS": "1"}
     settings.save(Settings())
     assert settings.load() == Settings()
     assert [key for key in QgsSettings().allKeys() if key.startswith("roadseg/")] == []
@@ -62,11 +60,6 @@ def test_a_python_or_a_folder_that_is_not_there_is_refused(tmp_path):
         f"{text} is not a folder. Choose another folder, or leave the field empty."
     ]
     assert Settings(sys.executable, models_folder=str(tmp_path)).problems() == []
-
-
-def test_variables_of_the_environment_count_before_the_settings(monkeypatch):
-    monkeypatch.setenv("ROADSEG_MEMORY_GB", "3")
-    assert Settings(threads=1, memory_gb=2.5).variables() == {"ROADSEG_THREADS": "1"}
 
 
 def test_an_algorithm_hands_the_settings_on_and_tells_what_it_clips(provider, play_runtime, image):

@@ -109,23 +109,20 @@ def test_only_what_is_saved_to_a_file_before_it_is_read_comes_along(kind, names,
     assert received() == names
 
 
-def test_a_selection_is_that_of_the_beginning(received, tmp_path):
+@pytest.mark.parametrize(
+    ("values", "names"),
+    [
+        ({"filterExpression": "name = 'late'"}, ["late"]),
+        ({"filterExpression": "true", "featureLimit": 1}, ["first"]),
+        ({"selectedFeaturesOnly": True}, ["late"]),
+    ],
+)
+def test_a_filter_a_limit_and_a_selection_count_for_a_layer_that_is_removed(values, names, received, tmp_path):
     layer = lines("file", tmp_path)
     edit_saved(layer)
     layer.selectByExpression("name = 'late'")
-    value = QgsProcessingFeatureSourceDefinition(layer.id(), selectedFeaturesOnly=True)
-    run_with(layer, remove, value)
-    assert received() == ["late"]
-
-
-@pytest.mark.parametrize(
-    "values", [{"filterExpression": "name = 'late'"}, {"filterExpression": "true", "featureLimit": 1}]
-)
-def test_a_filter_and_a_limit_count_for_a_layer_that_is_removed(values, received, tmp_path):
-    layer = lines("file", tmp_path)
-    edit_saved(layer)
     run_with(layer, remove, QgsProcessingFeatureSourceDefinition(layer.id(), **values))
-    assert received() == (["first"] if "featureLimit" in values else ["late"])
+    assert received() == names
 
 
 INVALID = "The feature 1 of the layer Gebiet has an invalid geometry. Repair it (Fix geometries in the toolbox), or"

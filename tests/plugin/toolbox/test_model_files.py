@@ -1,14 +1,18 @@
+"""Models in dialogs: what these begin with, the starter among them, and what goes to the worker."""
+
 import os
 
 import pytest
-from qgis.core import QgsApplication
+from qgis.core import QgsApplication, QgsProcessingContext
+from qgis.gui import QgsGui, QgsProcessingGui
 from roadseg.qgis_roadseg import settings
 from roadseg.qgis_roadseg.settings import Settings
 from roadseg.qgis_roadseg.toolbox.model_files import read_resolution_m
 
-from ..support.acting import write_model
+from ..support.acting import memory_layer, run, write_model
+from ..support.parts import FINETUNE, SEGMENT
 
-pytestmark = pytest.mark.usefixtures("provider", "no_settings")
+pytestmark = pytest.mark.usefixtures("provider", "qgis_new_project", "no_settings")
 
 
 def starts(algorithm):
@@ -68,3 +72,31 @@ def test_what_is_no_file_tells_no_resolution_and_a_pipe_is_not_waited_for(tmp_pa
     os.mkfifo(tmp_path / "pipe.safetensors")
     for path in (tmp_path / "none.safetensors", tmp_path, tmp_path / "pipe.safetensors", "", "a\0b", "\ud800"):
         assert read_resolution_m(path) is None
+
+
+@pytest.mark.parametrize(
+    ("given", "base"), [({}, "starter"), ({"BASE_MODEL": "starter"}, "starter"), ({"BASE_MODEL": ""}, "")]
+)
+def test_learning_starts_from_the_starter_or_where_that_is_cleared_afresh(received, image, tmp_path, given, base):
+    options_in_job = received(FINETUNE)
+    roads = memory_layer("LineString", "Straßen", "LineString (350001 3059999, 350011 3059999)")
+    run("finetune", {"INPUT": [str(image)], "ROADS": roads, "MODEL": str(tmp_path / "model.safetensors"), **given})
+    assert options_in_job()["base_model"] == base
+
+
+@pytest.mark.parametrize("given", [{}, {"MODEL": "starter"}])
+def test_the_first_run_needs_no_model(received, image, tmp_path, monkeypatch, given):
+    options_in_job = received(SEGMENT)
+    monkeypatch.chdir(tmp_path)  # where no file of that name is meant
+    run("segment", {"INPUT": str(image), "MASK": "mask.tif", **given})
+    assert options_in_job()["model"] == "starter"
+
+
+def test_a_dialog_shows_the_starter_and_a_person_may_clear_it(provider):
+    definition = provider.algorithm("finetune").parameterDefinition("BASE_MODEL")
+    registry = QgsGui.processingGuiRegistry()
+    wrapper = registry.createParameterWidgetWrapper(definition, QgsProcessingGui.WidgetType.Standard)
+    widget = wrapper.createWrappedWidget(QgsProcessingContext())
+    assert wrapper.parameterValue() == widget.filePath() == "starter"
+    widget.setFilePath("")
+    assert wrapper.parameterValue() == "" and definition.checkValueIsAcceptable("")
