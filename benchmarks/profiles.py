@@ -18,9 +18,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from training_core.profiling.profile import Profile, Run
+from training_core.profiling.profile import Profile, Run, read_profile
 from training_core.profiling.profile_comparison import compare
-from training_core.profiling.profile_document import read_profile
 
 CLASSES = {
     "AVX2": {"ONEDNN_MAX_CPU_ISA": "AVX2", "ATEN_CPU_CAPABILITY": "avx2"},
@@ -82,7 +81,7 @@ def show_differences(before: Profile, after: Profile) -> None:
     for compared in compare(before, after).runs:
         print(f"\n{compared.name}: {1000 * compared.step_before_s:.1f} ms before, "
               f"{1000 * compared.step_after_s:.1f} ms after, ratio {compared.ratio:.3f}")  # fmt: skip
-        for row in compared.kinds[:DIFFERENCES]:
+        for row in compared.tables["kinds"].head(DIFFERENCES).itertuples():
             print(f"  {row.share:+7.1%} {1000 * row.before_s:8.2f} -> {1000 * row.after_s:8.2f} ms {row.name}")
 
 

@@ -177,7 +177,7 @@ def _run(what: str, step_s: float, *phases: str) -> dict[str, Any]:
     share = 1 / len(phases)
     row = {"calls": 2.0, "time_s": step_s * share, "share": share, "spread_s": 0.001}
     cost = {"flop": 1e9, "bytes": 1e6, "roof_share": 0.5, "bound": "compute"}
-    layers = [{"name": f"encoder.layer{number}", **row, **cost, "forward_s": 0.01, "backward_s": 0.02}
+    layers = [{"name": f"encoder.layer{number}", **row, **cost}
               for number, _ in enumerate(phases)]  # fmt: skip
     primitive = {"kind": "convolution", "shape": "4x64x48x48 64x64x3x3", "layout": "channels last", "dtype": "fp32",
                  "implementation": "brgconv:avx512_core"}  # fmt: skip

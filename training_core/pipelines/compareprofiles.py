@@ -13,9 +13,8 @@ from ..errors import JobError
 from ..events import Reporter
 from ..geodata.sources import source_name
 from ..jobs import CompareProfiles
-from ..profiling.profile import Profile
+from ..profiling.profile import Profile, read_profile
 from ..profiling.profile_comparison import Comparison, RunComparison, compare, to_document
-from ..profiling.profile_document import read_profile
 from ..profiling.profile_report import ComparisonRecord, write_comparison_report
 from ..system.machine import versions
 from ..system.outputs import Outputs
@@ -68,11 +67,11 @@ def _numbers(comparison: Comparison) -> dict[str, Any]:
     first = comparison.runs[0]
     largest = [
         {
-            "name": " ".join(filter(None, (each.name, each.phase, each.shape))),
-            "difference_s": each.difference_s,
-            "share": each.share,
+            "name": " ".join(filter(None, (each["name"], each["phase"], each["shape"]))),
+            "difference_s": each["difference_s"],
+            "share": each["share"],
         }
-        for each in first.primitives[:LARGEST]
+        for each in first.tables["primitives"].head(LARGEST).to_dict("records")
     ]
     return {
         **_times(first),

@@ -18,10 +18,9 @@ from ..models.architectures import LIBRARY
 from ..models.engines import BF16, FP32, INT8, engines_for, why_not
 from ..profiling.advice import advise, trials_of
 from ..profiling.limits import measure_limits
-from ..profiling.measurement import Measured, measure
-from ..profiling.profile import Advice, Limits, Run
+from ..profiling.measurement import Measured, measure, write_trace
+from ..profiling.profile import Advice, Limits, Run, to_document
 from ..profiling.profile import Profile as Measurements
-from ..profiling.profile_document import to_document, write_trace
 from ..profiling.profile_report import write_profile_report
 from ..profiling.workload import Workload, cases_of, open_workload
 from ..system import processor

@@ -5,15 +5,14 @@ Scope: tables of traced steps. Independent of how they were traced and shown.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from .operation_costs import OperationCost
-from .profile import UNACCOUNTED, Kind, LayerRow, Limits, Phase, PrimitiveRow, Row
+from .profile import UNACCOUNTED, Kind, Limits, Phase, Row
 from .step_trace import PYTHON
 
 # Parts of operations' names, by kind; the first that fits counts.
@@ -26,18 +25,8 @@ _KINDS = {
     Kind.COPY: ("copy", "clone", "cat", "stack", "zero", "fill", "contiguous", "reorder", "empty", "slice_backward"),
     Kind.ADDITION: ("add", "sum", "mul"),
 }
-
-
-def kind_of(name: str, phase: str, layer: str) -> str:
-    """Return the kind of an operation by its name, or of Python code, which has no name."""
-    if not name:
-        return Kind.PYTHON
-    if phase == Phase.OPTIMIZER_STEP:
-        return Kind.OPTIMIZER
-    if layer == Kind.LOSS:
-        return Kind.LOSS
-    name = name.rpartition("::")[2].lower()
-    return next((kind for kind, parts in _KINDS.items() if any(part in name for part in parts)), Kind.OTHER)
+_PYTHON = OperationCost("", 0, 0, "", "", "")
+_PRIMITIVE = ["name", "phase", "kind", "shape", "layout", "dtype"]
 
 
 def typical(times_s: Sequence[float] | np.ndarray) -> np.ndarray:
@@ -54,124 +43,78 @@ def step_times_s(trace: pd.DataFrame) -> np.ndarray:
     return trace.groupby("step")["time_s"].sum().to_numpy()
 
 
-@dataclass(frozen=True)
-class Breakdown:
-    """The rows of each breakdown; see `Run`."""
+def break_down(trace: pd.DataFrame, costs: Sequence[OperationCost], limits: Limits) -> dict[str, tuple[Row, ...]]:
+    """Return the rows of a typical step by the name of their breakdown, as `Run` has them.
 
-    phases: tuple[Row, ...]
-    kinds: tuple[Row, ...]
-    layers: tuple[LayerRow, ...]
-    primitives: tuple[PrimitiveRow, ...]
-
-
-def break_down(
-    trace: pd.DataFrame,
-    operations: Sequence[OperationCost],
-    limits: Limits,
-    implementation_of: Mapping[int, str],
-) -> Breakdown:
-    """Return the breakdown of a trace, from `step_trace.trace_of`, into rows of a typical step.
-
-    Implementations are by number of their operation, its place in `operations`.
+    The trace is as from `step_trace.trace_of`, and the costs are those of its operations.
     """
-    table, times_s = _with_costs(trace, operations, limits), step_times_s(trace)
-    step_s = float(times_s[typical(times_s)].mean())
-    phases = _rows(table, ["phase"], times_s)
-    kinds = _rows(table, ["kind"], times_s)
-    layers = _rows(table, ["layer"], times_s)
-    by_direction = {key: row.time_s for key, row in _rows(table, ["layer", "phase"], times_s).items()}
-    primitives = _rows(table[table["operation"] != PYTHON], ["operation", "phase", "kind"], times_s)
-    return Breakdown(
-        phases=(*phases.values(), unaccounted(phases.values(), step_s)),
-        kinds=(*_longest_first(kinds.values()), unaccounted(kinds.values(), step_s)),
-        layers=(
-            *_longest_first(
-                LayerRow(
-                    **asdict(row),
-                    forward_s=by_direction.get((layer, Phase.FORWARD), 0.0),
-                    backward_s=by_direction.get((layer, Phase.BACKWARD), 0.0),
-                )
-                for (layer,), row in layers.items()
-            ),
-            LayerRow(**asdict(unaccounted(layers.values(), step_s))),
-        ),
-        primitives=_longest_first(
-            _primitive(row, operations[number], phase, kind, implementation_of.get(number, ""))
-            for (number, phase, kind), row in primitives.items()
-        ),
-    )
+    table, times_s = _with_costs(trace, costs, limits), step_times_s(trace)
+    rows = {}
+    for breakdown, column in (("phases", "phase"), ("kinds", "kind"), ("layers", "layer")):
+        named = table.drop(columns="name").rename(columns={column: "name"})
+        found = _rows(named, ["name"], times_s)
+        left_s = times_s[typical(times_s)].mean() - sum(row.time_s for row in found)
+        found = found if breakdown == "phases" else _longest_first(found)
+        rows[breakdown] = (*found, Row(UNACCOUNTED, 0, left_s, left_s / times_s[typical(times_s)].mean()))
+    rows["primitives"] = tuple(_longest_first(_rows(table[table["name"] != ""], _PRIMITIVE, times_s)))
+    return rows
 
 
-def unaccounted(rows: Iterable[Row], step_s: float) -> Row:
-    """Return the row of the time that other rows leave of a step."""
-    left_s = step_s - sum(row.time_s for row in rows)
-    return Row(UNACCOUNTED, 0, left_s, left_s / step_s)
+def _with_costs(trace: pd.DataFrame, costs: Sequence[OperationCost], limits: Limits) -> pd.DataFrame:
+    """Return a trace with the cost of each piece, its kind, and the least time for it with what bounds that."""
+    costs = [_PYTHON, *costs]
+    roofs = [limits.least_s(each.flop, each.bytes, each.dtype) for each in costs]
+    table = pd.DataFrame(map(vars, costs), index=range(PYTHON, PYTHON + len(costs)))
+    table["name"] = table["name"].str.removeprefix("aten::")
+    table["calls"] = (table["name"] != "").astype(int)
+    table["least_s"], table["bound"] = zip(*roofs)
+    table = trace.merge(table, left_on="operation", right_index=True)
+    return table.assign(kind=[_kind_of(*each) for each in zip(table["name"], table["phase"], table["layer"])])
 
 
-def _with_costs(trace: pd.DataFrame, operations: Sequence[OperationCost], limits: Limits) -> pd.DataFrame:
-    """Return a trace with the kind of each piece, its cost, and the least time for it with what bounds that."""
-    roofs = [limits.least_s(each.flop, each.bytes, each.dtype) for each in operations]
-    costs = pd.DataFrame(
-        {
-            "operation": [PYTHON, *range(len(operations))],
-            "name": ["", *(each.name for each in operations)],
-            "calls": [0, *(1 for _ in operations)],
-            "flop": [0, *(each.flop for each in operations)],
-            "bytes": [0, *(each.bytes for each in operations)],
-            "least_s": [0.0, *(least_s for least_s, _ in roofs)],
-            "bound": ["", *(bound for _, bound in roofs)],
-        }
-    )
-    table = trace.merge(costs, on="operation", how="left")
-    return table.assign(kind=[kind_of(*each) for each in zip(table["name"], table["phase"], table["layer"])])
+def _kind_of(name: str, phase: str, layer: str) -> str:
+    if not name:
+        return Kind.PYTHON
+    if phase == Phase.OPTIMIZER:
+        return Kind.OPTIMIZER
+    if layer == Kind.LOSS:
+        return Kind.LOSS
+    return next((kind for kind, parts in _KINDS.items() if any(part in name.lower() for part in parts)), Kind.OTHER)
 
 
-def _rows(table: pd.DataFrame, keys: list[str], times_s: np.ndarray) -> dict[tuple[Any, ...], Row]:
-    """Return a row for each group of pieces, in the order of their first appearance, by its values of `keys`.
+def _rows(table: pd.DataFrame, keys: list[str], times_s: np.ndarray) -> list[Row]:
+    """Return a row for each group of pieces, in the order of their first appearance.
 
     `times_s` are those of whole steps, (steps,), float64.
     """
     is_typical = typical(times_s)
-    step_s = float(times_s[is_typical].mean())
     # Seconds of each group (rows) in each step (columns).
     group_s = table.groupby([*keys, "step"], sort=False)["time_s"].sum().unstack(fill_value=0.0)
     group_s = group_s.reindex(columns=range(len(times_s)), fill_value=0.0)
-    mean_s = group_s.loc[:, is_typical].mean(axis=1)
-    spread_s = group_s.quantile(0.75, axis=1) - group_s.quantile(0.25, axis=1)
-    costs = table.groupby(keys, sort=False)[["calls", "flop", "bytes", "least_s"]].sum() / len(times_s)
+    groups = table.groupby(keys, sort=False)
+    figures = groups[["calls", "flop", "bytes", "least_s"]].sum() / len(times_s)
+    figures["time_s"] = group_s.loc[:, is_typical].mean(axis=1)
+    figures["spread_s"] = group_s.quantile(0.75, axis=1) - group_s.quantile(0.25, axis=1)
+    figures["implementation"] = groups["implementation"].max()  # any but none
     # The bound of the most time counts for a group.
-    bounds = table[table["bound"] != ""].groupby([*keys, "bound"])["time_s"].sum().reset_index("bound")
-    bound_of = bounds.sort_values("time_s").groupby(level=keys)["bound"].last()
-    rows = {}
-    for key, cost in costs.iterrows():
-        time_s = float(mean_s[key])
-        has_roof = cost["least_s"] > 0 and time_s > 0
-        values = key if isinstance(key, tuple) else (key,)
-        rows[values] = Row(
-            name=str(values[0]),
-            calls=float(cost["calls"]),
-            time_s=time_s,
-            share=time_s / step_s,
-            spread_s=float(spread_s[key]),
-            flop=float(cost["flop"]) or None,
-            bytes=float(cost["bytes"]) or None,
-            roof_share=float(cost["least_s"]) / time_s if has_roof else None,
-            bound=str(bound_of[key]) if has_roof else "",
-        )
-    return rows
+    bounds = table[table["bound"] != ""].groupby([*keys, "bound"], as_index=False)["time_s"].sum()
+    figures["bound"] = bounds.sort_values("time_s").groupby(keys)["bound"].last()
+    return [_row(record, times_s[is_typical].mean()) for record in figures.reset_index().to_dict("records")]
 
 
-def _primitive(row: Row, operation: OperationCost, phase: str, kind: str, implementation: str) -> PrimitiveRow:
-    return PrimitiveRow(
-        **{**asdict(row), "name": operation.name.removeprefix("aten::")},
-        kind=kind,
-        phase=phase,
-        shape=operation.shape,
-        layout=operation.layout,
-        dtype=operation.dtype,
-        implementation=implementation,
-    )
+def _row(record: Mapping[str, Any], step_s: float) -> Row:
+    """Return the row of a group, in which 0 operations or bytes are unknown."""
+    time_s, least_s = record["time_s"], record["least_s"]
+    has_roof = least_s > 0 and time_s > 0
+    figures = {
+        "share": time_s / step_s,
+        "flop": record["flop"] or None,
+        "bytes": record["bytes"] or None,
+        "roof_share": least_s / time_s if has_roof else None,
+        "bound": record["bound"] if has_roof else "",
+    }
+    return Row(**{name: value for name, value in {**record, **figures}.items() if name != "least_s"})
 
 
-def _longest_first(rows: Iterable[Any]) -> tuple[Any, ...]:
-    return tuple(sorted(rows, key=lambda row: -row.time_s))
+def _longest_first(rows: Sequence[Row]) -> list[Row]:
+    return sorted(rows, key=lambda row: -row.time_s)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -20,7 +21,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from .operation_costs import OperationCost
+from .operation_costs import OperationCost, shapes_in_words
 from .profile import Phase
 from .step_trace import MODEL, PYTHON
 
@@ -30,6 +31,10 @@ if TYPE_CHECKING:
 # oneDNN reads it once, when it writes its first line: primitives then carry the time at which they begin.
 TIMESTAMPS = "ONEDNN_VERBOSE_TIMESTAMP"
 _MARK = b"onednn_verbose,"
+# onednn_verbose,v1,begin_ms,primitive,exec,cpu,kind,implementation,direction,...,duration_ms
+_PRIMITIVE = re.compile(
+    r"^onednn_verbose,[^,]*,([\d.]+),primitive,exec,[^,]*,([^,]*),([^,]*),.*,([\d.]+)\r?$", re.MULTILINE
+)
 _STANDARD_OUTPUT = 1
 _REORDER = "reorder"
 _DTYPES = {"f32": "fp32", "f16": "fp16", "i8": "int8", "u8": "uint8"}
@@ -40,66 +45,49 @@ _CHANNELS_LAST = "acdb"
 _ROOT = "/network/"
 
 
-@dataclass(frozen=True)
-class OnednnPrimitive:
-    """One run of a primitive such as convolution, matmul or reorder, from a moment in seconds since 1970 on."""
+def parse_log(text: str) -> pd.DataFrame:
+    """Return the primitives that a log with time stamps names, in order; lines of another form are skipped.
 
-    kind: str
-    implementation: str
-    begin_s: float
-    duration_s: float
-
-
-def parse_log(text: str) -> list[OnednnPrimitive]:
-    """Return the primitives that a log with time stamps names, in order; lines of another form are skipped."""
-    primitives = []
-    for line in text.splitlines():
-        parts = line.split(",")
-        # onednn_verbose,v1,begin_ms,primitive,exec,cpu,kind,implementation,direction,...,duration_ms
-        if len(parts) < 11 or parts[0] != "onednn_verbose" or parts[3:5] != ["primitive", "exec"]:
-            continue
-        try:
-            begin_s, duration_s = float(parts[2]) / 1e3, float(parts[-1]) / 1e3
-        except ValueError:
-            continue
-        primitives.append(OnednnPrimitive(parts[6], parts[7], begin_s, duration_s))
-    return primitives
+    The columns are kind, such as convolution or reorder, implementation, begin_s, seconds since 1970, and duration_s.
+    """
+    rows = [(kind, name, float(begin) / 1e3, float(ms) / 1e3) for begin, kind, name, ms in _PRIMITIVE.findall(text)]
+    return pd.DataFrame(rows, columns=["kind", "implementation", "begin_s", "duration_s"])
 
 
 @contextmanager
-def logged_primitives() -> Iterator[list[OnednnPrimitive]]:
-    """Catch what oneDNN runs within the context, in a list that is filled at the end.
+def onednn_log() -> Iterator[list[str]]:
+    """Catch the log of what oneDNN runs within the context, in a list that is filled at the end.
 
     oneDNN writes to the file descriptor of the standard output, which is redirected to a temporary file. Other lines
     are passed on. Nothing is caught if PyTorch has no oneDNN or the process has no standard output.
     """
     import torch
 
-    primitives: list[OnednnPrimitive] = []
+    log: list[str] = []
     os.environ.setdefault(TIMESTAMPS, "1")
     try:
         original = os.dup(_STANDARD_OUTPUT)
     except OSError:
         original = None
     if original is None or not torch.backends.mkldnn.is_available():
-        yield primitives
+        yield log
         return
     with tempfile.TemporaryFile() as caught:
         _flush()
         os.dup2(caught.fileno(), _STANDARD_OUTPUT)
         try:
             with torch.backends.mkldnn.verbose(torch.backends.mkldnn.VERBOSE_ON):
-                yield primitives
+                yield log
         finally:
             _flush()
             os.dup2(original, _STANDARD_OUTPUT)
             os.close(original)
             caught.seek(0)
-            lines = caught.read().splitlines(keepends=True)
-            rest = b"".join(line for line in lines if not line.startswith(_MARK))
-            if rest:
-                os.write(_STANDARD_OUTPUT, rest)
-            primitives += parse_log(b"".join(lines).decode("ascii", "replace"))
+            for line in caught:
+                if line.startswith(_MARK):
+                    log.append(line.decode("ascii", "replace"))
+                else:
+                    os.write(_STANDARD_OUTPUT, line)
 
 
 def _flush() -> None:
@@ -111,24 +99,21 @@ def _flush() -> None:
     ctypes.CDLL(None).fflush(None) if os.name == "posix" else None
 
 
-def implementations(trace: pd.DataFrame, log: Sequence[OnednnPrimitive]) -> dict[int, str]:
-    """Return what oneDNN ran for each operation of a trace, as of `step_trace.trace_of`, by the operation's number.
+def implementations(trace: pd.DataFrame, log: pd.DataFrame) -> dict[int, str]:
+    """Return what oneDNN ran for each operation of a trace, by the operation's number; see `trace_of`, `parse_log`.
 
     Those of its first call that oneDNN computes are joined by ` + `, without reorders beside them.
     """
-    calls = trace[trace["operation"] != PYTHON]
-    begins_s, ends_s = calls["begin_s"].to_numpy(), (calls["begin_s"] + calls["time_s"]).to_numpy()
+    calls = trace[trace["operation"] != PYTHON].reset_index(drop=True)
     # A primitive belongs to the call during which its middle lies.
-    by_call: dict[int, list[OnednnPrimitive]] = {}
-    for primitive in log:
-        middle_s = primitive.begin_s + primitive.duration_s / 2
-        number = int(np.searchsorted(begins_s, middle_s)) - 1
-        if number >= 0 and middle_s < ends_s[number]:
-            by_call.setdefault(number, []).append(primitive)
+    middle_s = (log["begin_s"] + log["duration_s"] / 2).to_numpy()
+    call = np.searchsorted(calls["begin_s"].to_numpy(), middle_s) - 1
+    ends_s = (calls["begin_s"] + calls["time_s"]).to_numpy()
+    is_within = (call >= 0) & (middle_s < np.append(ends_s, 0.0)[call])
     names: dict[int, str] = {}
-    for number, primitives in by_call.items():
-        main = dict.fromkeys(each.implementation for each in primitives if each.kind != _REORDER)
-        names.setdefault(int(calls["operation"].iloc[number]), " + ".join(main) or primitives[0].implementation)
+    for number, primitives in log[is_within].groupby(call[is_within]):
+        main = primitives.loc[primitives["kind"] != _REORDER, "implementation"].unique()
+        names.setdefault(int(calls["operation"][number]), " + ".join(main) or primitives["implementation"].iloc[0])
     return names
 
 
@@ -138,7 +123,6 @@ class Node:
 
     layer: str
     cost: OperationCost
-    implementation: str
     time_s: float
 
 
@@ -148,12 +132,10 @@ def nodes_of(graph: openvino.Model) -> list[Node]:
     for operation in graph.get_ordered_ops():
         info = {name: _text(value) for name, value in operation.get_rt_info().items()}
         time_us = info.get("execTimeMcs", _NOT_RUN)
-        if time_us == _NOT_RUN:
-            continue
-        shapes = [tuple(port.get_shape()) for port in (*operation.inputs(), *operation.outputs())]
-        cost = _cost(info, shapes, len(operation.outputs()))
-        layer = _layer(operation.get_friendly_name())
-        nodes.append(Node(layer, cost, info.get("primitiveType", ""), float(time_us) / 1e6))
+        if time_us != _NOT_RUN:
+            shapes = [tuple(port.get_shape()) for port in (*operation.inputs(), *operation.outputs())]
+            cost = _cost(info, shapes, len(operation.outputs()))
+            nodes.append(Node(_layer(operation.get_friendly_name()), cost, float(time_us) / 1e6))
     return nodes
 
 
@@ -171,8 +153,8 @@ def _cost(info: dict[str, str], shapes: list[tuple[int, ...]], outputs: int) -> 
         flop = 2 * math.prod(result) * math.prod(filters[-3:])
     layout = "channels last" if info.get("outputLayouts", "").startswith(_CHANNELS_LAST) else "contiguous"
     traffic = sum(math.prod(shape) for shape in shapes) * _BYTES.get(dtype, 4)
-    named = " ".join("x".join(map(str, shape)) for shape in (*shapes[:2], shapes[-1]))
-    return OperationCost(kind, flop, traffic, named, layout, dtype)
+    named = shapes_in_words([*shapes[:2], shapes[-1]])
+    return OperationCost(kind, flop, traffic, named, layout, dtype, info.get("primitiveType", ""))
 
 
 def _layer(name: str) -> str:
@@ -184,17 +166,17 @@ def _layer(name: str) -> str:
     return ".".join(kept) or MODEL
 
 
-def with_nodes(trace: pd.DataFrame, nodes: Sequence[Node], operations: Sequence[OperationCost]) -> pd.DataFrame:
+def with_nodes(trace: pd.DataFrame, nodes: Sequence[Node], first: int) -> pd.DataFrame:
     """Return a trace in which nodes take the time of the forward phase of each step; the rest of it stays.
 
-    Operations have the costs of all nodes.
+    `first` is the number of the first node among the operations.
     """
     is_forward = trace["phase"] == Phase.FORWARD
     times_s = np.array([node.time_s for node in nodes])
     named = {
         "phase": Phase.FORWARD,
         "layer": [*(node.layer for node in nodes), MODEL],
-        "operation": [*(operations.index(node.cost) for node in nodes), PYTHON],
+        "operation": [*range(first, first + len(nodes)), PYTHON],
     }
     parts = [trace[~is_forward]]
     for step, forward in trace[is_forward].groupby("step"):

@@ -12,10 +12,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
-from statistics import median
-from typing import Optional
 
 import torch
 
@@ -27,7 +24,6 @@ from .profile import Limits, Rate
 # Fractions of the time; the rest goes to the facts.
 _CONVOLUTION_SHARE, _MATRIX_SHARE, _MEMORY_SHARE = 0.4, 0.2, 0.3
 _REGION_SHARE = _FREQUENCY_SHARE = 0.03
-_FREQUENCY_READINGS = 5
 _MAX_COUNTS = 5
 # One timing may be disturbed by another process, and one measurement by something that takes a second.
 _MIN_TURNS, _PASSES = 3, 2
@@ -43,15 +39,8 @@ _MIN_CACHE_BYTES = 16 << 20
 # Elements that PyTorch gives a thread at least, and additions timed at once: one takes about a microsecond.
 _GRAIN, _ADDITIONS = 1 << 15, 100
 
-
-@dataclass(frozen=True)
-class Work:
-    """An operation that can be timed, with the FLOP or bytes of one call."""
-
-    amount: float
-    run: Callable[[], object]
-
-
+# An operation that can be timed, after the FLOP or bytes of one call.
+Work = tuple[float, Callable[[], object]]
 # Takes a number of threads, and returns operations, the fastest of which counts.
 Maker = Callable[[int], Sequence[Work]]
 
@@ -64,22 +53,27 @@ def measure_limits(threads: int, limit_s: float, reporter: Reporter) -> Limits:
     reporter.check_cancelled()
     reporter.progress(0, "Measuring the limits of this computer")
     cpus, counts = processor.usable_cpus(), thread_counts(threads)
-    idle_mhz = machine_facts.frequency_mhz(cpus)
-    facts = machine_facts.facts()
+    cache_bytes = machine_facts.last_level_cache_bytes(cpus)
+    facts = {**machine_facts.facts(), "frequency_idle_mhz": machine_facts.frequency_mhz(cpus)}
     # PyTorch is about to lose its INT8 convolutions, and INT8 products peak as high.
     works = {name: partial(convolutions, dtype) for name, dtype in formats().items()}
     convolution = measure_rates(works, counts, _CONVOLUTION_SHARE * limit_s, reporter.part(0.0, 0.4))
     works = {name: partial(matrix_products, dtype) for name, dtype in {**formats(), "int8": torch.int8}.items()}
     matrix = measure_rates(works, counts, _MATRIX_SHARE * limit_s, reporter.part(0.4, 0.6))
-    cache_bytes = machine_facts.last_level_cache_bytes(cpus)
-    bandwidth = _bandwidth(cache_bytes, counts, _MEMORY_SHARE * limit_s, reporter.part(0.6, 0.9))
+    memory_works = _memory_makers(cache_bytes, threads)
+    bandwidth = measure_rates(memory_works, counts, _MEMORY_SHARE * limit_s, reporter.part(0.6, 0.9))
+    del memory_works
+    memory.give_free_blocks_back()
     cache_per_s = max((rate.per_s for rate in bandwidth.pop(_CACHE, ())), default=0.0)
     reporter.check_cancelled()
     region_s = parallel_region_s(threads, _REGION_SHARE * limit_s)
     reporter.check_cancelled()
-    load_mhz = None if idle_mhz is None else _load_mhz(cpus, threads, _FREQUENCY_SHARE * limit_s)
+    with _using_threads(threads), ThreadPoolExecutor(1) as pool:
+        load = pool.submit(best_rate, matrix_products(torch.float32, threads), _FREQUENCY_SHARE * limit_s)
+        time.sleep(_FREQUENCY_SHARE * limit_s / 2)
+        facts["frequency_load_mhz"] = machine_facts.frequency_mhz(cpus)
+        load.result()
     reporter.progress(1)
-    facts |= {"frequency_idle_mhz": idle_mhz, "frequency_load_mhz": load_mhz}
     return Limits(convolution, matrix, bandwidth, cache_per_s, cache_bytes, region_s, facts)
 
 
@@ -116,7 +110,7 @@ def best_s(operation: Callable[[], object], limit_s: float) -> float:
 
 def best_rate(works: Sequence[Work], limit_s: float) -> float:
     """Return the best work per second of some operations, timed in about `limit_s`."""
-    return max(work.amount / best_s(work.run, limit_s / len(works)) for work in works)
+    return max(amount / best_s(run, limit_s / len(works)) for amount, run in works)
 
 
 def measure_rates(
@@ -128,24 +122,19 @@ def measure_rates(
     """
     deadline_s = time.perf_counter() + limit_s
     measurements = [(name, threads) for _ in range(_PASSES) for name in makers for threads in counts]
-    best: dict[tuple[str, int], float] = {}
-    failed: set[str] = set()
+    best: dict[str, dict[int, float]] = {name: dict.fromkeys(counts, 0.0) for name in makers}
     for done, (name, threads) in enumerate(measurements):
         reporter.check_cancelled()
         reporter.progress(done / len(measurements))
         part_s = (deadline_s - time.perf_counter()) / (len(measurements) - done)
-        if name in failed or (part_s <= 0 and (name, threads) in best):
+        if name not in best or (part_s <= 0 and best[name][threads]):
             continue
         try:
             with _using_threads(threads), torch.inference_mode():
-                rate = best_rate(makers[name](threads), part_s)
+                best[name][threads] = max(best_rate(makers[name](threads), part_s), best[name][threads])
         except (RuntimeError, AttributeError):  # no kernel for this processor, or no such operator
-            failed.add(name)
-            continue
-        best[name, threads] = max(rate, best.get((name, threads), 0))
-    return {
-        name: tuple(Rate(threads, best[name, threads]) for threads in counts) for name in makers if name not in failed
-    }
+            del best[name]
+    return {name: tuple(Rate(*rate) for rate in rates.items()) for name, rates in best.items()}
 
 
 def formats() -> dict[str, torch.dtype]:
@@ -155,7 +144,7 @@ def formats() -> dict[str, torch.dtype]:
 
 def convolutions(dtype: torch.dtype, threads: int) -> list[Work]:
     """Return convolutions of a U-Net for a number of threads, counted in FLOP."""
-    works = []
+    works: list[Work] = []
     images = -(-threads // _THREADS_PER_IMAGE)
     for channels, size_px in _CONVOLUTION_SHAPES:
         random = torch.Generator().manual_seed(0)
@@ -163,59 +152,47 @@ def convolutions(dtype: torch.dtype, threads: int) -> list[Work]:
         w = torch.randn(channels, channels, 3, 3, generator=random)
         flop = 2.0 * x.numel() * w[0].numel()  # two for each weight at each pixel
         x, w = (array.to(dtype).contiguous(memory_format=torch.channels_last) for array in (x, w))
-        works.append(Work(flop, partial(torch.conv2d, x, w, padding=1)))
+        works.append((flop, partial(torch.conv2d, x, w, padding=1)))
     return works
 
 
 def matrix_products(dtype: torch.dtype, threads: int) -> list[Work]:
     """Return matrix products for a number of threads, counted in FLOP."""
     random = torch.Generator().manual_seed(0)
-    works = []
+    works: list[Work] = []
     for size in _LARGE_MATRIX_SIZES if threads > _THREADS_PER_IMAGE else _MATRIX_SIZES:
-        run: Callable[[], object]
         if dtype == torch.int8:
             a, b = (torch.randint(-127, 128, (size, size), generator=random).to(dtype) for _ in range(2))
-            run = partial(torch._int_mm, a, b)
+            works.append((2.0 * size**3, partial(torch._int_mm, a, b)))
         else:
             a, b = (torch.randn(size, size, generator=random).to(dtype) for _ in range(2))
-            run = partial(torch.mm, a, b, out=torch.empty_like(a))
-        works.append(Work(2.0 * size**3, run))
+            works.append((2.0 * size**3, partial(torch.mm, a, b, out=torch.empty_like(a))))
     return works
 
 
-def array_bytes(cache_bytes: int, available_bytes: int) -> int:
-    """Return the size of each of three arrays to measure memory with: four times the last-level cache.
+def _memory_makers(cache_bytes: int, threads: int) -> dict[str, Maker]:
+    """Return what measures memory and, where its size is known, half of the cache, as _CACHE.
 
-    It is less where memory is short or the cache very large: there it counts as memory. An unknown cache is 0.
+    Arrays of memory have four times the size of the last-level cache. They are smaller where memory is short or the
+    cache very large: there it counts as memory.
     """
-    limit_bytes = min(_MAX_ARRAYS_BYTES, int(available_bytes * _MAX_SHARE_OF_MEMORY)) // 3
-    return min(4 * max(cache_bytes, _MIN_CACHE_BYTES), limit_bytes)
+    most_bytes = min(_MAX_ARRAYS_BYTES, int(memory.available_bytes() * _MAX_SHARE_OF_MEMORY)) // 3
+    with _using_threads(threads):
+        works = bandwidth_works(min(4 * max(cache_bytes, _MIN_CACHE_BYTES), most_bytes))
+        if cache_bytes:
+            works[_CACHE] = bandwidth_works(cache_bytes // 2 // 3)["triad"]  # three arrays
+    return {name: partial(_same, work) for name, work in works.items()}
 
 
-def memory_works(size_bytes: int) -> dict[str, Work]:
+def _same(work: Work, threads: int) -> list[Work]:
+    return [work]
+
+
+def bandwidth_works(size_bytes: int) -> dict[str, Work]:
     """Return a triad and a read of FP32 arrays of this size each; all threads touch their memory."""
     a, b, c = (torch.full((size_bytes // 4,), float(value)) for value in range(3))
     bytes_each = 4.0 * a.numel()
-    return {
-        "triad": Work(3 * bytes_each, partial(torch.add, b, c, alpha=3.0, out=a)),
-        "read": Work(bytes_each, b.sum),
-    }
-
-
-def _bandwidth(
-    cache_bytes: int, counts: Sequence[int], limit_s: float, reporter: Reporter
-) -> dict[str, tuple[Rate, ...]]:
-    """Return bytes per second of memory and, where its size is known, of a triad in half of the cache as _CACHE."""
-    began_s = time.perf_counter()
-    with _using_threads(max(counts)):
-        works = memory_works(array_bytes(cache_bytes, memory.available_bytes()))
-        if cache_bytes:
-            works[_CACHE] = memory_works(cache_bytes // 2 // 3)["triad"]  # three arrays
-    makers = {name: lambda threads, work=work: [work] for name, work in works.items()}
-    rates = measure_rates(makers, counts, limit_s - (time.perf_counter() - began_s), reporter)
-    del works, makers
-    memory.give_free_blocks_back()
-    return rates
+    return {"triad": (3 * bytes_each, partial(torch.add, b, c, alpha=3.0, out=a)), "read": (bytes_each, b.sum)}
 
 
 def parallel_region_s(threads: int, limit_s: float) -> float:
@@ -237,15 +214,3 @@ def parallel_region_s(threads: int, limit_s: float) -> float:
 def _add_often(elements: torch.Tensor) -> None:
     for _ in range(_ADDITIONS):
         elements.add_(1)
-
-
-def _load_mhz(cpus: Sequence[int], threads: int, limit_s: float) -> Optional[float]:
-    """Return the frequency while all threads multiply matrices."""
-    readings: list[Optional[float]] = []
-    with _using_threads(threads), ThreadPoolExecutor(1) as pool:
-        load = pool.submit(best_rate, matrix_products(torch.float32, threads), limit_s)
-        while not (load.done() and readings):
-            time.sleep(limit_s / _FREQUENCY_READINGS)
-            readings.append(machine_facts.frequency_mhz(cpus))
-    known_mhz = [reading for reading in readings if reading is not None]
-    return median(known_mhz) if known_mhz else None

@@ -1,14 +1,17 @@
 """Measurement of a run: steps with and without a profiler in turns, one with its costs, a few with oneDNN's log.
 
-Scope: a subject's steps, and the time to spend. Independent of the work of the subject, and of conclusions.
+Scope: a subject's steps, the time to spend, and the trace that is written of the last ones. Independent of the work of
+the subject, and of conclusions.
 """
 
 from __future__ import annotations
 
-import statistics
+import json
+import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,12 +19,13 @@ import pandas as pd
 import torch
 from torch.profiler import profile
 
+from ..errors import ResourceError
 from ..events import Reporter
-from .breakdown import Breakdown, break_down, step_times_s, typical
-from .counters import counters, read
-from .kernels import implementations, logged_primitives, with_nodes
-from .operation_costs import CostRecorder, OperationCost
-from .profile import Counters, Limits, Run
+from .breakdown import break_down, step_times_s, typical
+from .kernels import implementations, onednn_log, parse_log, with_nodes
+from .machine_facts import counters, read_counters
+from .operation_costs import CostRecorder
+from .profile import Counters, Limits, Row, Run
 from .step_trace import profiled, trace_of
 from .subjects import Subject, timed_steps
 
@@ -61,33 +65,66 @@ def measure(
         )
     with CostRecorder() as recorder:
         subject.step()
+    costs = recorder.costs
     nodes = subject.nodes()
-    operations = list(dict.fromkeys([*recorder.costs, *(node.cost for node in nodes)]))
+    with onednn_log() as log, profiled(None) as profiler:
+        timed_steps(subject, in_a_row, reporter)
+    implementation_of = implementations(trace_of(profiler, costs), parse_log("".join(log)))
 
     def traced() -> tuple[pd.DataFrame, profile]:
         with profiled(subject.model) as profiler:
             timed_steps(subject, in_a_row, reporter)
-        trace = trace_of(profiler, recorder.costs, operations)
-        return (with_nodes(trace, nodes, operations) if nodes else trace), profiler
+        trace = trace_of(profiler, costs)
+        return (with_nodes(trace, nodes, len(costs)) if nodes else trace), profiler
 
-    implementation_of = _implementations(subject, in_a_row, recorder.costs, operations)
-    implementation_of |= {operations.index(node.cost): node.implementation for node in nodes}
     traced()  # prepares the profiler
     plain_s: list[float] = []
     traces: list[pd.DataFrame] = []
     counted: list[Counters] = []
-    while _is_round_affordable(in_a_row, len(traces), plain_s, end_s):
+    while len(traces) < _MIN_ROUNDS or (
+        len(traces) < _MAX_ROUNDS and time.perf_counter() + 2 * in_a_row * np.median(plain_s) < end_s
+    ):
         done = 1 - max(0.0, end_s - time.perf_counter()) / limit_s
         reporter.progress(done, f"{title}: {len(traces) * in_a_row} steps")
-        before = read()
+        before = read_counters()
         plain_s += timed_steps(subject, in_a_row, reporter)
-        counted.append(counters(before, read(), in_a_row))
+        counted.append(counters(before, read_counters(), in_a_row))
         trace, profiler = traced()
         traces.append(trace.assign(step=trace["step"] + len(traces) * in_a_row))
+    known = [replace(cost, implementation=implementation_of.get(number, "")) for number, cost in enumerate(costs)]
     trace = pd.concat(traces, ignore_index=True)
-    rows = break_down(trace, operations, limits, implementation_of)
-    run = _run(subject, step_times_s(trace), rows, statistics.median(plain_s))
-    return Measured(replace(run, counters=_median(counted), options=options), profiler)
+    rows = break_down(trace, [*known, *(node.cost for node in nodes)], limits)
+    return Measured(_run(subject, step_times_s(trace), rows, float(np.median(plain_s)), counted, options), profiler)
+
+
+def _run(
+    subject: Subject,
+    times_s: np.ndarray,
+    rows: dict[str, tuple[Row, ...]],
+    plain_s: float,
+    counted: Sequence[Counters],
+    options: Mapping[str, Any],
+) -> Run:
+    """Return the run of steps whose times are (steps,), float64, with the median time without the profiler."""
+    step_s = float(times_s[typical(times_s)].mean())
+    medians = pd.DataFrame(map(vars, counted)).astype(float).median()
+    return Run(
+        what=subject.what,
+        engine=subject.engine.name,
+        precision=subject.engine.precision,
+        threads=torch.get_num_threads(),
+        batch_size=subject.batch_size,
+        size_px=subject.size_px,
+        step_s=step_s,
+        spread_s=float(np.subtract(*np.percentile(times_s, (75, 25)))),
+        steps=len(times_s),
+        **rows,
+        unaccounted_share=rows["phases"][-1].share,
+        overhead_share=step_s / plain_s - 1,
+        counters=Counters(**{name: None if np.isnan(each) else float(each) for name, each in medians.items()}),
+        options=options,
+        plain_s=plain_s,
+    )
 
 
 def _steps(in_a_row: int) -> int:
@@ -99,44 +136,36 @@ def _steps(in_a_row: int) -> int:
     return 2 + (2 + 2 * _MIN_ROUNDS) * in_a_row
 
 
-def _is_round_affordable(in_a_row: int, rounds: int, plain_s: Sequence[float], end_s: float) -> bool:
-    """Whether another round ends in time; the fewest rounds are done in any case."""
-    if not _MIN_ROUNDS <= rounds < _MAX_ROUNDS:
-        return rounds < _MIN_ROUNDS
-    return time.perf_counter() + 2 * in_a_row * statistics.median(plain_s) < end_s
+def write_trace(path: Path, runs: Sequence[Measured]) -> None:
+    """Write the last steps of all runs as one trace, each run as a process of its own.
+
+    It has Chrome's event format, which Perfetto and chrome://tracing show. Raises ResourceError if the temporary folder
+    has no room for a trace.
+    """
+    documents = [_trace_document(measured.profiler) for measured in runs]
+    base_ns = min(int(document.get("baseTimeNanoseconds", 0)) for document in documents)
+    events = []
+    for number, (measured, document) in enumerate(zip(runs, documents), 1):
+        shift_us = (int(document.get("baseTimeNanoseconds", 0)) - base_ns) / 1e3
+        events += [{"ph": "M", "name": "process_name", "pid": number, "tid": 0, "args": {"name": measured.run.name}}]
+        events += [
+            {**event, "pid": number, **({"ts": event["ts"] + shift_us} if "ts" in event else {})}
+            for event in document["traceEvents"]
+            if event.get("name") != "process_name" and isinstance(event.get("pid"), int)
+        ]
+    document = {"schemaVersion": 1, "displayTimeUnit": "ms", "baseTimeNanoseconds": base_ns, "traceEvents": events}
+    path.write_text(json.dumps(document), encoding="utf-8")
 
 
-def _implementations(
-    subject: Subject, steps: int, costs: Sequence[OperationCost], operations: Sequence[OperationCost]
-) -> dict[int, str]:
-    """Do steps with oneDNN's log; return the implementations of the operations by their number."""
-    with logged_primitives() as log, profiled(None) as profiler:
-        for _ in range(steps):
-            subject.step()
-    return implementations(trace_of(profiler, costs, operations), log)
-
-
-def _run(subject: Subject, times_s: np.ndarray, rows: Breakdown, plain_s: float) -> Run:
-    """Return the run of steps whose times are (steps,), float64, with the median time without the profiler."""
-    step_s = float(times_s[typical(times_s)].mean())
-    return Run(
-        what=subject.what,
-        engine=subject.engine.name,
-        precision=subject.engine.precision,
-        threads=torch.get_num_threads(),
-        batch_size=subject.batch_size,
-        size_px=subject.size_px,
-        step_s=step_s,
-        spread_s=float(np.subtract(*np.percentile(times_s, (75, 25)))),
-        steps=len(times_s),
-        **vars(rows),
-        unaccounted_share=rows.phases[-1].share,
-        overhead_share=step_s / plain_s - 1,
-        plain_s=plain_s,
-    )
-
-
-def _median(rounds: Sequence[Counters]) -> Counters:
-    """Return the median of each number over the rounds; None where the system does not provide it."""
-    columns = {name: [getattr(counted, name) for counted in rounds] for name in vars(rounds[0])}
-    return Counters(**{name: None if None in row else statistics.median(row) for name, row in columns.items()})
+def _trace_document(profiler: profile) -> dict[str, Any]:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        written = Path(folder, "trace.json")
+        profiler.export_chrome_trace(str(written))
+        try:
+            document: dict[str, Any] = json.loads(written.read_text(encoding="utf-8", errors="replace"))
+        except (FileNotFoundError, ValueError) as error:  # PyTorch does not report a failure to write it
+            raise ResourceError(
+                f"The trace cannot be written to the temporary folder {tempfile.gettempdir()}.",
+                "Free some space there, let the variable TMPDIR name another folder, or leave the trace out (trace).",
+            ) from error
+    return document

@@ -7,6 +7,7 @@ Scope: PyTorch's dispatch. Independent of the computation, and of time.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, Optional
 
@@ -29,7 +30,8 @@ class OperationCost:
 
     Its name is as PyTorch's: `aten::convolution`. PyTorch's FLOP are 0 where it counts none. Bytes count tensors that
     are read or written once, and 0 for views. The shape is of its first tensors of more than one dimension, inputs
-    before outputs: `4x64x48x48 64x64x3x3 4x64x48x48`. The layout and dtype are of the first tensor.
+    before outputs: `4x64x48x48 64x64x3x3 4x64x48x48`. The layout and dtype are of the first tensor. The implementation
+    is the kernel of another library, where known.
     """
 
     name: str
@@ -38,6 +40,7 @@ class OperationCost:
     shape: str
     layout: str
     dtype: str
+    implementation: str = ""
 
 
 class CostRecorder(TorchDispatchMode):
@@ -64,7 +67,7 @@ class CostRecorder(TorchDispatchMode):
 
 def _cost(function: Any, args: Any, kwargs: dict[str, Any], before: list[torch.Size], result: Any) -> OperationCost:
     count = flop_registry.get(function._overloadpacket)
-    named = _tensors((args, kwargs)) or _tensors(result)
+    tensors = _tensors((args, kwargs, result))
     # Without biases and the like, so that an operation with and without one is the same.
     named_before = [shape for shape in before if len(shape) > 1] or before
     shapes = [*named_before[:_NAMED_SHAPES], *(tensor.shape for tensor in _tensors(result)[:1])]
@@ -73,32 +76,33 @@ def _cost(function: Any, args: Any, kwargs: dict[str, Any], before: list[torch.S
         _NAMES.get(name, name),
         int(count(*args, **kwargs, out_val=result)) if count else 0,
         _traffic_bytes(function._schema, args, kwargs, result),
-        " ".join("x".join(map(str, shape)) or "1" for shape in shapes),
-        layout_of(named[0]) if named else "",
-        _DTYPES.get(named[0].dtype, str(named[0].dtype).removeprefix("torch.")) if named else "",
+        shapes_in_words(shapes),
+        layout_of(tensors[0]) if tensors else "",
+        _DTYPES.get(tensors[0].dtype, str(tensors[0].dtype).removeprefix("torch.")) if tensors else "",
     )
+
+
+def shapes_in_words(shapes: list[Any]) -> str:
+    """Return shapes as `4x64x48x48 64x64x3x3`; that of a single number is 1."""
+    return " ".join("x".join(map(str, shape)) or "1" for shape in shapes)
 
 
 def _traffic_bytes(schema: Any, args: Any, kwargs: dict[str, Any], result: Any) -> int:
     """Return the bytes of all inputs that are read, and of all outputs and inputs that are written."""
     if any(each.alias_info is not None and not each.alias_info.is_write for each in schema.returns):
         return 0  # a view
-    read, written = [], []
-    for position, argument in enumerate(schema.arguments):
-        value = args[position] if position < len(args) else kwargs.get(argument.name)
-        tensors = _tensors(value)
-        read += [] if argument.is_out else tensors
-        written += tensors if argument.alias_info is not None and argument.alias_info.is_write else []
     is_allocation = "empty" in schema.name
-    written += [] if is_allocation or any(each.alias_info for each in schema.returns) else _tensors(result)
-    return sum(map(_bytes_of, [] if is_allocation else read)) + sum(map(_bytes_of, written))
+    moved = [] if is_allocation or any(each.alias_info for each in schema.returns) else _tensors(result)
+    for position, argument in enumerate(schema.arguments):
+        tensors = _tensors(args[position] if position < len(args) else kwargs.get(argument.name))
+        moved += [] if argument.is_out or is_allocation else tensors
+        moved += tensors if argument.alias_info is not None and argument.alias_info.is_write else []
+    return sum(map(_bytes_of, moved))
 
 
 def _bytes_of(tensor: Tensor) -> int:
     """Return the bytes of a tensor's elements; those of an expanded one are stored once."""
-    stored = 1
-    for size, stride in zip(tensor.shape, tensor.stride()):
-        stored *= size if stride else 1
+    stored = math.prod(size for size, stride in zip(tensor.shape, tensor.stride()) if stride)
     return stored * tensor.element_size() if tensor.numel() else 0
 
 

@@ -1,18 +1,27 @@
-"""A profile: the machine's limits, the breakdown of training and inference steps, and advice.
+"""A profile: the machine's limits, the breakdown of training and inference steps, and advice; and its JSON document.
 
-Each field is a member of the JSON document, and its type checks it when read.
+Each field of the dataclasses is a member of the document, and its type checks documents of unknown origin. The members
+of the first run stand at the top level, so that a script finds `step_s` or `layers` at once.
 
 Scope: the content of a profile. Independent of how it is measured and shown.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import dataclasses
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Optional
 
-from ..jobs.json_fields import PRINTABLE, Key, Range
+import numpy as np
+import pandas as pd
 
+from ..errors import JobError, shown, without_passwords
+from ..jobs.json_fields import CONTROL_CHARACTERS, PRINTABLE, Key, Range, parse_file, read
+
+FORMAT = "roadseg-profile-1"
+MAX_BYTES = 50_000_000
 # Types of members of the document. No machine has larger or smaller numbers; their products would be infinite.
 _MAX, _MIN = 1e18, 1e-12
 Text = Annotated[str, PRINTABLE]
@@ -36,12 +45,8 @@ class Kind:
 class Phase:
     """Phases of a step; those of inference are the first two and the last."""
 
-    WAITING, FORWARD, BACKWARD, OPTIMIZER_STEP = "waiting for data", "forward", "backward", "optimizer"
+    WAITING, FORWARD, BACKWARD, OPTIMIZER = "waiting for data", "forward", "backward", "optimizer"
     CONVERSION = "conversion to bytes"
-
-
-# The row of the time that the other rows of a breakdown leave.
-UNACCOUNTED = "unaccounted"
 
 
 class Bound:
@@ -50,9 +55,14 @@ class Bound:
     COMPUTE, MEMORY, CACHE = "compute", "memory", "cache"
 
 
+# The breakdowns of a run, and the row of the time that the other rows of one leave.
+BREAKDOWNS = ("phases", "kinds", "layers", "primitives")
+UNACCOUNTED = "unaccounted"
+
+
 @dataclass(frozen=True)
 class Row:
-    """A row of a breakdown: the cost of a part of a step.
+    """A row of a breakdown: a phase, a kind of operation, a layer by its path in the model, or a primitive.
 
     It took `time_s` in a typical step: the mean over the middle half of the steps by their time. That is a `share` of
     the step, with an interquartile range of `spread_s` over the steps. `flop` are floating-point operations, None where
@@ -61,6 +71,11 @@ class Row:
     The bound is the limit: COMPUTE, MEMORY or CACHE; empty without one. `roof_share` is the time that the machine would
     need at its measured limits, divided by the time it took. It is above 1 where a limit was measured too low, or the
     data were in a faster cache.
+
+    Primitives alone have the rest. A primitive is all calls of one operation on tensors of the same shapes, such as
+    `4x64x48x48 64x64x3x3`: inputs stand before outputs. The layout, such as `channels last`, and the dtype, such as
+    `bf16`, are those of the first tensor. The implementation is the choice of oneDNN or OpenVINO, such as
+    `brgconv:avx512_core_bf16`; it is empty for kernels of PyTorch itself.
     """
 
     name: Text
@@ -72,6 +87,12 @@ class Row:
     bytes: Optional[Amount] = None
     roof_share: Optional[Amount] = None
     bound: Text = ""
+    kind: Text = ""
+    phase: Text = ""
+    shape: Text = ""
+    layout: Text = ""
+    dtype: Text = ""
+    implementation: Text = ""
 
     @property
     def intensity(self) -> Optional[float]:
@@ -79,29 +100,13 @@ class Row:
         return self.flop / self.bytes if self.flop and self.bytes else None
 
 
-@dataclass(frozen=True)
-class LayerRow(Row):
-    """A layer: a module of the model by its path, such as `encoder.layer1.0.conv1`, or input, loss or optimizer."""
-
-    forward_s: Amount = 0.0
-    backward_s: Amount = 0.0
+_NUMBERS = ("time_s", "share", "flop", "bytes", "roof_share")
 
 
-@dataclass(frozen=True)
-class PrimitiveRow(Row):
-    """A primitive: all calls of one operation on tensors of the same shapes, such as `4x64x48x48 64x64x3x3`.
-
-    Shapes of inputs stand before those of outputs. The layout, such as `channels last`, and the dtype, such as `bf16`,
-    are those of the first tensor. The implementation is the choice of oneDNN or OpenVINO, such as
-    `brgconv:avx512_core_bf16`; it is empty for kernels of PyTorch itself.
-    """
-
-    kind: Text = Kind.OTHER
-    phase: Text = ""
-    shape: Text = ""
-    layout: Text = ""
-    dtype: Text = ""
-    implementation: Text = ""
+def frame_of(rows: Sequence[Row]) -> pd.DataFrame:
+    """Return rows as a table with a column for each field; None is NaN among numbers."""
+    columns = [each.name for each in dataclasses.fields(Row)]
+    return pd.DataFrame([vars(row) for row in rows], columns=columns).astype(dict.fromkeys(_NUMBERS, float))
 
 
 @dataclass(frozen=True)
@@ -140,8 +145,8 @@ class Run:
     steps: Size
     phases: tuple[Row, ...]
     kinds: tuple[Row, ...]
-    layers: tuple[LayerRow, ...]
-    primitives: tuple[PrimitiveRow, ...]
+    layers: tuple[Row, ...]
+    primitives: tuple[Row, ...]
     unaccounted_share: Signed = 0.0
     overhead_share: Signed = 0.0
     counters: Counters = Counters()
@@ -172,6 +177,9 @@ class Rate:
     per_s: Positive
 
 
+Rates = Mapping[Text, tuple[Rate, ...]]
+
+
 @dataclass(frozen=True)
 class Limits:
     """The machine's limits, as measured; 0 where unknown.
@@ -179,12 +187,12 @@ class Limits:
     Peaks of convolutions and matrix products are by number format: fp32, bf16, int8; one that cannot be measured is
     left out. The bandwidth of memory is that of triad (STREAM) and read; `cache_per_s` that of a triad within
     half of the last-level cache. Starting an OpenMP region takes `parallel_region_s`. Facts of the machine are by name,
-    see `system.machine`; None where the system does not provide it.
+    see `machine_facts`; None where the system does not provide it.
     """
 
-    convolution: Mapping[Text, tuple[Rate, ...]]
-    matrix: Mapping[Text, tuple[Rate, ...]]
-    bandwidth: Mapping[Text, tuple[Rate, ...]]
+    convolution: Rates
+    matrix: Rates
+    bandwidth: Rates
     cache_per_s: Amount
     cache_bytes: Size
     parallel_region_s: Amount
@@ -192,9 +200,8 @@ class Limits:
 
     def peak(self, dtype: str) -> float:
         """Return the best FLOP a second in a number format, of convolutions or matrix products; 0 where unmeasured."""
-        return max(
-            (rate.per_s for peaks in (self.convolution, self.matrix) for rate in peaks.get(dtype, ())), default=0
-        )
+        rates = (*self.convolution.get(dtype, ()), *self.matrix.get(dtype, ()))
+        return max((rate.per_s for rate in rates), default=0)
 
     @property
     def memory_per_s(self) -> float:
@@ -259,3 +266,66 @@ class Profile:
     options: Mapping[str, Any] = field(default_factory=dict)
     versions: Mapping[Text, Text] = field(default_factory=dict)
     warnings: tuple[Text, ...] = ()
+
+
+def to_document(profile: Profile) -> dict[str, Any]:
+    """Return a profile as it is written to JSON."""
+    document = {name: _plain(value) for name, value in vars(profile).items() if name not in ("runs", "options")}
+    runs = []
+    for run in profile.runs:
+        members = {name: _plain(value) for name, value in vars(run).items() if name != "options"}
+        runs.append({**members, "step_options": _plain(run.options, without_passwords)})
+    options = _plain(profile.options, without_passwords)
+    return {"format": FORMAT, **document, "options": options, **(runs[0] if runs else {}), "further_runs": runs[1:]}
+
+
+def from_document(document: Any) -> Profile:
+    """Return the profile in a document; unknown members are ignored.
+
+    Raises ValueError if the document is not of a profile, or a member is missing, of the wrong type, or out of its
+    range.
+    """
+    if not isinstance(document, dict):
+        raise ValueError(f"the document is {shown(document)}, not an object")
+    if document.get("format") != FORMAT:
+        raise ValueError(f"its format is {shown(document.get('format'))}, not {FORMAT}")
+    further = document.get("further_runs", [])
+    runs = [document, *(further if isinstance(further, list) else [further])]
+    if "what" not in document and not further:  # nothing but the limits could be measured
+        runs = []
+    return read(Profile, {**document, "runs": runs})
+
+
+def read_profile(path: str) -> Profile:
+    """Return the profile in a file of unknown origin.
+
+    Raises JobError if it cannot be read, is not a regular file, is far too large, or is not a profile.
+    """
+    remedy = "Choose a profile (JSON) that Profile this computer has written."
+    try:
+        return from_document(parse_file(path, MAX_BYTES))
+    except OSError as error:
+        raise JobError(f"The profile {path} cannot be read ({error.strerror}).", remedy) from error
+    except ValueError as error:  # also of a path with a null character
+        reason = "it is not text" if isinstance(error, UnicodeDecodeError) else str(error).rstrip(".")
+        raise JobError(f"{path} is not a profile, or is damaged: {reason}.", remedy) from error
+
+
+def _printable(text: str) -> str:
+    return CONTROL_CHARACTERS.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
+
+
+def _plain(value: Any, text: Callable[[str], str] = _printable) -> Any:
+    """Return a value as JSON holds it; `text` cleans its texts. Paths in options may be in any encoding."""
+    if isinstance(value, Row):  # few rows have all members
+        return {name: _plain(member) for name, member in vars(value).items() if member not in ("", None)}
+    if dataclasses.is_dataclass(value):
+        value = vars(value)
+    if isinstance(value, str):
+        return text(value)
+    if isinstance(value, Mapping):
+        return {text(str(name)): _plain(member, text) for name, member in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item, text) for item in value]
+    value = value.item() if isinstance(value, np.generic) else value
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -8,40 +8,16 @@ Scope: differences of two profiles, and their JSON document. Independent of how 
 
 from __future__ import annotations
 
-import dataclasses
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Optional
+from typing import Any
 
-from .profile import Limits, PrimitiveRow, Profile, Row, Run
+import pandas as pd
+
+from .profile import BREAKDOWNS, Profile, Run, frame_of
 
 FORMAT = "roadseg-profile-comparison-1"
-BREAKDOWNS = ("phases", "kinds", "layers", "primitives")
-
-
-@dataclass(frozen=True)
-class Difference:
-    """A row of a breakdown in both profiles; its time is 0 where it is in one only.
-
-    The time after is that of as many pixels. The difference as a fraction of the step before is `share`, negative where
-    it became faster. Primitives also have a kind, phase, shape and implementations, separated by commas.
-    """
-
-    name: str
-    before_s: float
-    after_s: float
-    share: float
-    kind: str = ""
-    phase: str = ""
-    shape: str = ""
-    implementation_before: str = ""
-    implementation_after: str = ""
-
-    @property
-    def difference_s(self) -> float:
-        """Seconds more than before; negative where it became faster."""
-        return self.after_s - self.before_s
+_SHOWN_ELSEWHERE = ("batch_size", "chip_px", "tile_px")
 
 
 @dataclass(frozen=True)
@@ -49,7 +25,9 @@ class RunComparison:
     """A run before and the one after that it is compared with, by their names.
 
     The step after has as many pixels, since times after are multiplied by `scale`. Notes tell other differences of the
-    runs. The largest differences come first.
+    runs. Each breakdown has a table of differences, the largest first. Its columns are name, before_s and after_s, 0
+    where a row is in one profile only; difference_s, negative where it became faster, and share, the same as a fraction
+    of the step before; and of primitives kind, phase, shape, implementation_before and implementation_after.
     """
 
     before: str
@@ -58,10 +36,7 @@ class RunComparison:
     step_after_s: float
     scale: float
     notes: tuple[str, ...]
-    phases: tuple[Difference, ...]
-    kinds: tuple[Difference, ...]
-    layers: tuple[Difference, ...]
-    primitives: tuple[Difference, ...]
+    tables: Mapping[str, pd.DataFrame]
 
     @property
     def ratio(self) -> float:
@@ -75,56 +50,53 @@ class RunComparison:
 
 
 @dataclass(frozen=True)
-class LimitDifference:
-    """A limit of the machines in FLOP/s, B/s, B or s; 0 where it was not measured."""
-
-    name: str
-    unit: str
-    before: float
-    after: float
-
-    @property
-    def ratio(self) -> Optional[float]:
-        """The limit after, as a multiple of that before, where both were measured."""
-        return self.after / self.before if self.before and self.after else None
-
-
-@dataclass(frozen=True)
 class Comparison:
     """Two profiles compared, without runs where they have no task in common.
 
-    Facts of the machines and versions that differ are texts before and after, empty where a side does not have them.
+    Limits are those of the machines before and after by name, each with its unit: FLOP/s, B/s, B or s; 0 where it was
+    not measured. Facts of the machines and versions that differ are texts before and after, empty where a side does not
+    have them.
     """
 
-    hardware_before: str
-    hardware_after: str
+    hardware: tuple[str, str]
     runs: tuple[RunComparison, ...]
-    limits: tuple[LimitDifference, ...]
+    limits: Mapping[str, tuple[str, float, float]]
     facts: Mapping[str, tuple[str, str]]
 
 
 def compare(before: Profile, after: Profile) -> Comparison:
     """Return the differences of two profiles."""
+    limits = [dict(_limits_of(profile)) for profile in (before, after)]
+    facts = [{name: "" if value is None else str(value) for name, value in _facts_of(each)} for each in (before, after)]
+    sides = {name: (facts[0].get(name, ""), facts[1].get(name, "")) for name in {**facts[0], **facts[1]}}
     return Comparison(
-        hardware_before=before.hardware,
-        hardware_after=after.hardware,
+        hardware=(before.hardware, after.hardware),
         runs=tuple(_compare_runs(*pair) for pair in _pairs(before.runs, after.runs)),
-        limits=tuple(_compare_limits(before.limits, after.limits)),
-        facts=dict(_compare_facts(before, after)),
+        limits={
+            name: (unit, limits[0][name, unit], limits[1][name, unit])
+            for name, unit in limits[0]
+            if limits[0][name, unit] or limits[1][name, unit]
+        },
+        facts={name: (old, new) for name, (old, new) in sides.items() if old != new},
     )
 
 
 def to_document(comparison: Comparison) -> dict[str, Any]:
     """Return a comparison as it is written to JSON, without empty members of rows."""
-    document = dataclasses.asdict(comparison)
-    for written, run in zip(document["runs"], comparison.runs):
-        written["ratio"] = run.ratio
-        for name in BREAKDOWNS:
-            written[name] = [
-                {key: value for key, value in vars(row).items() if value != ""} | {"difference_s": row.difference_s}
-                for row in getattr(run, name)
+    runs = []
+    for run in comparison.runs:
+        members = {name: value for name, value in vars(run).items() if name != "tables"}
+        for name, table in run.tables.items():
+            members[name] = [
+                {key: value for key, value in row.items() if value != ""} for row in table.to_dict("records")
             ]
-    return {"format": FORMAT, **document}
+        runs.append({**members, "ratio": run.ratio})
+    limits = [
+        {"name": name, "unit": unit, "before": before, "after": after}
+        for name, (unit, before, after) in comparison.limits.items()
+    ]
+    hardware = dict(zip(("hardware_before", "hardware_after"), comparison.hardware))
+    return {"format": FORMAT, **hardware, "runs": runs, "limits": limits, "facts": comparison.facts}
 
 
 def _pairs(before: Sequence[Run], after: Sequence[Run]) -> Iterator[tuple[Run, Run]]:
@@ -138,16 +110,6 @@ def _pairs(before: Sequence[Run], after: Sequence[Run]) -> Iterator[tuple[Run, R
 
 def _compare_runs(before: Run, after: Run) -> RunComparison:
     scale = before.batch_size * before.size_px**2 / (after.batch_size * after.size_px**2)
-    is_same_batch = before.batch_size == after.batch_size
-
-    def differences(name: str) -> tuple[Difference, ...]:
-        sides = [_groups(getattr(run, name), 0 if is_same_batch else run.batch_size) for run in (before, after)]
-        found = [
-            _difference(sides[0].get(key, []), sides[1].get(key, []), scale, before.step_s)
-            for key in {**sides[0], **sides[1]}
-        ]
-        return tuple(sorted(found, key=lambda difference: -abs(difference.difference_s)))
-
     return RunComparison(
         before=before.name,
         after=after.name,
@@ -155,8 +117,44 @@ def _compare_runs(before: Run, after: Run) -> RunComparison:
         step_after_s=after.step_s * scale,
         scale=scale,
         notes=tuple(_notes(before, after, scale)),
-        **{name: differences(name) for name in BREAKDOWNS},
+        tables={name: _differences(before, after, name, scale) for name in BREAKDOWNS},
     )
+
+
+def _differences(before: Run, after: Run, breakdown: str, scale: float) -> pd.DataFrame:
+    """Return the table of differences of a breakdown; see `RunComparison`."""
+    keys = ["name", "phase", "shape"]
+    sides = []
+    for run in (before, after):
+        rows = frame_of(getattr(run, breakdown))
+        rows["whole_shape"] = rows["shape"]
+        if before.batch_size != after.batch_size:  # shapes begin with it
+            rows["shape"] = rows["shape"].str.replace(rf"(?<!\S){run.batch_size}x", "Nx", regex=True)
+        figures = {
+            "time_s": ("time_s", "sum"),
+            "kind": ("kind", "first"),
+            "whole_shape": ("whole_shape", "first"),
+            "implementation": ("implementation", lambda names: ", ".join(filter(None, names.unique()))),
+        }
+        sides.append(rows.groupby(keys, as_index=False, sort=False).agg(**figures))
+    both = pd.concat(side[keys] for side in sides).drop_duplicates()
+    both = both.merge(sides[0], "left", keys).merge(sides[1], "left", keys, suffixes=("_before", "_after"))
+    before_s, after_s = both["time_s_before"].fillna(0.0), both["time_s_after"].fillna(0.0) * scale
+    table = pd.DataFrame(
+        {
+            "name": both["name"],
+            "before_s": before_s,
+            "after_s": after_s,
+            "difference_s": after_s - before_s,
+            "share": (after_s - before_s) / before.step_s,
+            "kind": both["kind_before"].fillna(both["kind_after"]),
+            "phase": both["phase"],
+            "shape": both["whole_shape_before"].fillna(both["whole_shape_after"]),
+            "implementation_before": both["implementation_before"].fillna(""),
+            "implementation_after": both["implementation_after"].fillna(""),
+        }
+    )
+    return table.sort_values("difference_s", key=lambda column: -column.abs(), kind="stable")
 
 
 def _notes(before: Run, after: Run, scale: float) -> Iterator[str]:
@@ -173,53 +171,22 @@ def _notes(before: Run, after: Run, scale: float) -> Iterator[str]:
             f"Before it was {before.engine} {before.precision}, after {after.engine} {after.precision}: operations of "
             "different names are listed with 0 s on the other side."
         )
-    options = before.options.keys() | after.options.keys()
-    for name in sorted(options - {"batch_size", "chip_px", "tile_px"}):
+    for name in sorted((before.options.keys() | after.options.keys()) - set(_SHOWN_ELSEWHERE)):
         values = before.options.get(name), after.options.get(name)
         if values[0] != values[1]:
             yield f"The option {name} was {values[0]} before and {values[1]} after."
 
 
-def _groups(rows: Sequence[Row], batch_size: int) -> dict[tuple[str, ...], list[Row]]:
-    """Return rows by name, primitives also by phase and by shape, in which a batch size other than 0 does not count."""
-    leading = re.compile(rf"(?<!\S){batch_size}x")
-    groups: dict[tuple[str, ...], list[Row]] = {}
-    for row in rows:
-        key: tuple[str, ...] = (row.name,)
-        if isinstance(row, PrimitiveRow):
-            key = (row.name, row.phase, leading.sub("Nx", row.shape) if batch_size else row.shape)
-        groups.setdefault(key, []).append(row)
-    return groups
-
-
-def _difference(before: Sequence[Row], after: Sequence[Row], scale: float, step_s: float) -> Difference:
-    """Return the difference of rows of the same key."""
-    before_s, after_s = (sum(row.time_s for row in rows) for rows in (before, after))
-    first = (before or after)[0]
-    what: tuple[str, ...] = ()
-    if isinstance(first, PrimitiveRow):
-        what = (first.kind, first.phase, first.shape, _implementations(before), _implementations(after))
-    return Difference(first.name, before_s, after_s * scale, (after_s * scale - before_s) / step_s, *what)
-
-
-def _implementations(rows: Sequence[Row]) -> str:
-    names = (row.implementation for row in rows if isinstance(row, PrimitiveRow) and row.implementation)
-    return ", ".join(dict.fromkeys(names))
-
-
-def _compare_limits(before: Limits, after: Limits) -> Iterator[LimitDifference]:
+def _limits_of(profile: Profile) -> Iterator[tuple[tuple[str, str], float]]:
+    limits = profile.limits
     for dtype in ("fp32", "bf16", "int8"):
-        if before.peak(dtype) or after.peak(dtype):
-            yield LimitDifference(f"{dtype} peak", "FLOP/s", before.peak(dtype), after.peak(dtype))
-    yield LimitDifference("memory bandwidth", "B/s", before.memory_per_s, after.memory_per_s)
-    yield LimitDifference("cache bandwidth", "B/s", before.cache_per_s, after.cache_per_s)
-    yield LimitDifference("last-level cache", "B", before.cache_bytes, after.cache_bytes)
-    yield LimitDifference("start of an OpenMP region", "s", before.parallel_region_s, after.parallel_region_s)
+        yield (f"{dtype} peak", "FLOP/s"), limits.peak(dtype)
+    yield ("memory bandwidth", "B/s"), limits.memory_per_s
+    yield ("cache bandwidth", "B/s"), limits.cache_per_s
+    yield ("last-level cache", "B"), limits.cache_bytes
+    yield ("start of an OpenMP region", "s"), limits.parallel_region_s
 
 
-def _compare_facts(before: Profile, after: Profile) -> Iterator[tuple[str, tuple[str, str]]]:
-    sides = {**before.limits.machine, **before.versions}, {**after.limits.machine, **after.versions}
-    for name in {**sides[0], **sides[1]}:
-        old, new = ("" if side.get(name) is None else str(side[name]) for side in sides)
-        if old != new:
-            yield name, (old, new)
+def _facts_of(profile: Profile) -> Iterator[tuple[str, Any]]:
+    yield from profile.limits.machine.items()
+    yield from profile.versions.items()

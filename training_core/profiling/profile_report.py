@@ -10,14 +10,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
+
 from ..jobs import CompareProfiles
 from ..jobs import Profile as ProfileJob
 from ..reports.charts import drawing
 from ..reports.colors import AXIS, BLUE, BROWN, GRAY, GREEN, INK, ORANGE, PALE, PURPLE, SKY, VERMILION, WHITE, YELLOW
 from ..reports.page import ReportRecord, write_page
 from ..reports.quantities import NONE, calls, number, percent, quantity, seconds
-from .profile import Kind, Limits, Profile, Rate, Row, Run
-from .profile_comparison import BREAKDOWNS, Comparison, RunComparison
+from .profile import BREAKDOWNS, Kind, Limits, Profile, Rate, Run, frame_of
+from .profile_comparison import Comparison
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -40,11 +42,11 @@ KIND_COLORS = {
 }
 # How numbers are written, for templates.
 WRITERS: dict[str, Any] = {"seconds": seconds, "quantity": quantity, "percent": percent, "number": number}
-WRITERS |= {"calls": calls, "kind_color": lambda kind: KIND_COLORS.get(kind, PALE)}
+WRITERS |= {"calls": calls, "kind_colors": KIND_COLORS}
 _NAMED_LOSSES = 3
 # Options of a step that are not shown: off, or shown as images per step.
 _OFF, _SHOWN_ELSEWHERE = ("no", "live", 0, -1, 1), ("batch_size", "chip_px", "tile_px")
-# Facts of `system.machine` and `limits`.
+# Facts of `machine_facts` and `limits`.
 _CAPTIONS = {
     "cpus": "Logical processors",
     "cores": "Physical cores",
@@ -76,16 +78,10 @@ class Headroom:
 
 def headroom_of(run: Run) -> Headroom:
     """Return how far a run is from the machine's limits, from its primitives."""
-    ideal_s, roofed_s = 0.0, 0.0
-    lost_s: dict[str, float] = {}
-    for row in run.primitives:
-        if row.roof_share is not None:
-            reached = min(row.roof_share, 1.0)
-            roofed_s += row.time_s
-            ideal_s += reached * row.time_s
-            lost_s[row.kind] = lost_s.get(row.kind, 0.0) + (1 - reached) * row.time_s
-    largest_first = dict(sorted(lost_s.items(), key=lambda item: -item[1]))
-    return Headroom(ideal_s, largest_first, max(run.step_s - roofed_s, 0.0))
+    rows = frame_of(run.primitives).dropna(subset="roof_share")
+    ideal_s = rows["roof_share"].clip(upper=1.0) * rows["time_s"]
+    lost_s = (rows["time_s"] - ideal_s).groupby(rows["kind"]).sum().sort_values(ascending=False)
+    return Headroom(float(ideal_s.sum()), lost_s.to_dict(), max(run.step_s - float(rows["time_s"].sum()), 0.0))
 
 
 def write_profile_report(profile: Profile, path: Path) -> None:
@@ -99,7 +95,7 @@ def write_profile_report(profile: Profile, path: Path) -> None:
         summary=list(_summary(profile)),
         limits=_limits_table(profile.limits),
         facts=dict(_facts(profile)),
-        runs=[_view(run, profile.limits, index) for index, run in enumerate(profile.runs)],
+        runs=[_view(run, profile.limits, f"{run.name} ({index})") for index, run in enumerate(profile.runs, 1)],
         advice=profile.advice[:MAX_ADVICE],
         **WRITERS,
     )
@@ -132,9 +128,8 @@ def _summary(profile: Profile) -> Iterator[str]:
             yield f"It would save an estimated {percent(first.gain)} of the time."
 
 
-def _view(run: Run, limits: Limits, index: int) -> dict[str, Any]:
-    """Return the values of a run for the page."""
-    name = f"{run.name} ({index + 1})"  # two runs may have the same name, charts may not
+def _view(run: Run, limits: Limits, name: str) -> dict[str, Any]:
+    """Return the values of a run for the page; `name` is unique on it, as names of charts must be."""
     tables = {title: getattr(run, breakdown) for breakdown, title in _TITLES.items()}
     kinds = {Kind.PYTHON, *(row.kind for row in run.primitives)}
     return {
@@ -150,26 +145,24 @@ def _view(run: Run, limits: Limits, index: int) -> dict[str, Any]:
 
 def phase_chart(name: str, run: Run) -> str:
     """Return a chart of the time of each phase by kind of operation as SVG; empty without primitives."""
-    phases = [row.name for row in run.phases if row.time_s > 0]
-    if not run.primitives or not phases:
+    phase_s = pd.Series({row.name: row.time_s for row in run.phases if row.time_s > 0}, dtype=float)
+    if not run.primitives or phase_s.empty:
         return ""
+    # Seconds of each phase (rows) in each kind of operation (columns); Python takes the rest.
+    times_s = frame_of(run.primitives).pivot_table(index="phase", columns="kind", values="time_s", aggfunc="sum")
+    times_s = times_s.reindex(index=phase_s.index, columns=list(KIND_COLORS)).fillna(0.0)
+    times_s[Kind.PYTHON] += (phase_s - times_s.sum(axis=1)).clip(lower=0.0)
+    left_s = times_s.cumsum(axis=1) - times_s
 
     def draw(axes: Axes) -> None:
-        places = range(len(phases))
-        drawn_s = [0.0] * len(phases)
         for kind, color in KIND_COLORS.items():
-            rows = [row for row in run.primitives if row.kind == kind]
-            times_s = [sum(row.time_s for row in rows if row.phase == phase) for phase in phases]
-            axes.barh(places, times_s, left=drawn_s, color=color, height=0.7, edgecolor=WHITE, lw=0.4)
-            drawn_s = [before_s + time_s for before_s, time_s in zip(drawn_s, times_s)]
-        whole_s = {row.name: row.time_s for row in run.phases}
-        rest_s = [max(0.0, whole_s[phase] - time_s) for phase, time_s in zip(phases, drawn_s)]
-        axes.barh(places, rest_s, left=drawn_s, color=KIND_COLORS[Kind.PYTHON], height=0.7, edgecolor=WHITE, lw=0.4)
-        axes.set_yticks(places, phases)
+            axes.barh(range(len(phase_s)), times_s[kind], left=left_s[kind], color=color, height=0.7, edgecolor=WHITE,
+                      lw=0.4)  # fmt: skip
+        axes.set_yticks(range(len(phase_s)), phase_s.index)
         axes.invert_yaxis()
         axes.xaxis.set_major_formatter(lambda value, _: seconds(value))
 
-    return drawing(name, draw, (8.6, 0.8 + 0.34 * len(phases)))
+    return drawing(name, draw, (8.6, 0.8 + 0.34 * len(phase_s)))
 
 
 def roofline(name: str, run: Run, limits: Limits) -> str:
@@ -178,25 +171,25 @@ def roofline(name: str, run: Run, limits: Limits) -> str:
     It shows the FLOP/s that each primitive achieves, by its arithmetic intensity, under the measured roofs. Areas are
     times; the longest primitives have their numbers in the table of primitives.
     """
-    rows = [(place, row) for place, row in enumerate(run.primitives[:_SHOWN], 1) if _has_place(row)]
-    if not rows:
+    rows = frame_of(run.primitives[:_SHOWN])
+    rows = rows[(rows["flop"] >= 1) & (rows["bytes"] >= 1) & (rows["time_s"] > 1e-12)]
+    if rows.empty:
         return ""
+    x, y = rows["flop"] / rows["bytes"], rows["flop"] / rows["time_s"]
     peaks = {dtype: limits.peak(dtype) for dtype in ("fp32", "bf16", "int8") if limits.peak(dtype) > 0}
     slopes = {"memory": limits.memory_per_s, "cache": limits.cache_per_s}
     slopes = {where: per_s for where, per_s in slopes.items() if per_s > 0}
+    # All primitives, and where the roofs meet, are on the plot.
+    ridges = [peak / per_s for peak in peaks.values() for per_s in slopes.values()]
+    left, right = min([*x, *ridges]) / _MARGIN, max([*x, *ridges]) * _MARGIN
+    bottom, top = min(y) / _MARGIN, max([*y, *peaks.values()])
 
     def draw(axes: Axes) -> None:
-        x, y = [row.intensity or 0.0 for _, row in rows], [(row.flop or 0.0) / row.time_s for _, row in rows]
-        longest_s = max(row.time_s for _, row in rows)
-        areas = [max(12.0, _AREA * row.time_s / longest_s) for _, row in rows]
-        colors = [KIND_COLORS.get(row.kind, PALE) for _, row in rows]
+        areas = (_AREA * rows["time_s"] / rows["time_s"].max()).clip(lower=12.0)
+        colors = [KIND_COLORS.get(kind, PALE) for kind in rows["kind"]]
         axes.scatter(x, y, s=areas, c=colors, alpha=0.75, edgecolors=WHITE, linewidths=0.8, zorder=3)
-        for (place, _), at_x, at_y in list(zip(rows, x, y))[:_NUMBERED]:
-            axes.annotate(str(place), (at_x, at_y), (7, 7), textcoords="offset points", color=INK, zorder=4)
-        # All primitives, and where the roofs meet, are on the plot.
-        ridges = [peak / per_s for peak in peaks.values() for per_s in slopes.values()]
-        left, right = min([*x, *ridges]) / _MARGIN, max([*x, *ridges]) * _MARGIN
-        bottom, top = min(y) / _MARGIN, max([*y, *peaks.values()])
+        for place in rows.index[:_NUMBERED]:
+            axes.annotate(str(place + 1), (x[place], y[place]), (7, 7), textcoords="offset points", color=INK, zorder=4)
         for (where, per_s), style in zip(slopes.items(), ("-", "--")):
             begin, highest = max(left, bottom / per_s), max(peaks.values(), default=top)
             axes.plot([begin, highest / per_s], [begin * per_s, highest], style, color=INK, lw=1.2)
@@ -213,10 +206,6 @@ def roofline(name: str, run: Run, limits: Limits) -> str:
         axes.yaxis.set_major_formatter(lambda value, _: quantity(value, "FLOP/s"))
 
     return drawing(name, draw, (8.6, 4.4))
-
-
-def _has_place(row: Row) -> bool:
-    return (row.flop or 0) >= 1 and (row.bytes or 0) >= 1 and row.time_s > 1e-12
 
 
 def _run_facts(run: Run) -> Iterator[tuple[str, str]]:
@@ -295,7 +284,9 @@ def write_comparison_report(record: ComparisonRecord, path: Path) -> None:
             f"after: {change(run.ratio)}."
             for run in record.comparison.runs[:2]
         ],
-        runs=[_comparison_view(run) for run in record.comparison.runs],
+        change=change,
+        titles=_TITLES,
+        max_rows=MAX_DIFFERENCES,
         faster_color=GREEN,
         slower_color=VERMILION,
         **WRITERS,
@@ -307,13 +298,3 @@ def change(ratio: float) -> str:
     if abs(ratio - 1) < 0.005 or not ratio:
         return "the same time"
     return f"{1 / ratio:.3g} times as fast" if ratio < 1 else f"{ratio:.3g} times as long"
-
-
-def _comparison_view(run: RunComparison) -> dict[str, Any]:
-    """Return the values of a pair of runs for the page; the largest share of differences scales their bars."""
-    tables = {}
-    for breakdown, title in _TITLES.items():
-        rows = getattr(run, breakdown)
-        largest = max((abs(row.share) for row in rows), default=0.0) or 1.0
-        tables[title] = rows[:MAX_DIFFERENCES], len(rows), largest
-    return {"run": run, "change": change(run.ratio), "tables": tables}

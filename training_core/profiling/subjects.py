@@ -1,4 +1,4 @@
-"""Subjects of a profile: training steps and the segmentation of tiles, as the jobs do them, with their parts marked.
+"""Subjects of a profile: training steps and the segmentation of tiles, as the jobs do them, with their phases marked.
 
 Scope: the work of a step. Independent of how it is measured; the caller reads files.
 """
@@ -14,21 +14,21 @@ from typing import Any, TypeVar, Union, cast
 
 import numpy as np
 from torch import Tensor, nn
-from torch.optim import Optimizer
 
 from ..events import Reporter
 from ..jobs import INFERENCE, TRAINING, StepOptions
 from ..labels.labeled_images import LabeledImage
 from ..learning.chips import ChipSampler
 from ..learning.losses import training_loss
-from ..learning.step import ChipStep
+from ..learning.step import ChipStep, Stopwatch
 from ..learning.trainer import Trainer
 from ..models.engines import Engine, NativeEngine
 from ..models.openvino_model import OpenvinoModel
 from ..segmentation.inference import Predictor, Read, predict_pieces, read_piece
 from ..system.work import ahead
-from . import step_trace
 from .kernels import Node, nodes_of
+from .profile import Kind, Phase
+from .step_trace import end_phase, marked_layer, marked_step
 
 _BATCHES_AHEAD, _SEED = 3, 0
 # How often a graph of OpenVINO is timed.
@@ -36,37 +36,16 @@ _REPEATS = 3
 Item = TypeVar("Item")
 
 
-class _MarkedEngine:
-    """An engine that marks the model and the optimizer for a profiler."""
+class _Marker(Stopwatch):
+    """A trainer's stopwatch that marks the phases for a profiler."""
 
-    def __init__(self, inner: Engine[Any]) -> None:
-        self._inner = inner
-
-    def prepare_training(self, model: nn.Module, optimizer: Optimizer) -> tuple[nn.Module, Optimizer]:
-        """See NativeEngine.prepare_training."""
-        trained, prepared = cast(NativeEngine, self._inner).prepare_training(model, optimizer)
-        step = prepared.step
-
-        def marked_step(*arguments: Any, **named: Any) -> Any:
-            with step_trace.marked(step_trace.OPTIMIZER):
-                return step(*arguments, **named)
-
-        prepared.step = marked_step
-        return trained, prepared
-
-    def forward(self, model: nn.Module, images: Tensor) -> Tensor:
-        """See NativeEngine.forward."""
-        with step_trace.marked(step_trace.TRAINED_MODEL):
-            return cast(NativeEngine, self._inner).forward(model, images)
-
-    def probability(self, prepared: Any, images: Tensor) -> Tensor:
-        """See Engine.probability."""
-        with step_trace.marked(step_trace.INFERENCE):
-            return self._inner.probability(prepared, images)
+    def record(self, part: str) -> None:
+        """See Stopwatch.record."""
+        end_phase({"waiting for chips": Phase.WAITING}.get(part, part))
 
 
 def _marked_loss(logits: Tensor, labels: Tensor) -> Tensor:
-    with step_trace.marked(step_trace.LOSS):
+    with marked_layer(Kind.LOSS):
         return training_loss(logits, labels)
 
 
@@ -83,17 +62,15 @@ class TrainingSteps:
     ) -> None:
         self.engine, self.size_px = engine, chip_px
         self.batch_size = recipe.batch_size * recipe.accumulation
-        make_step = partial(ChipStep, loss=_marked_loss)
-        self._trainer = Trainer(model, cast(NativeEngine, _MarkedEngine(engine)), recipe, make_step)
+        self._trainer = Trainer(model, engine, recipe, partial(ChipStep, loss=_marked_loss), stopwatch=_Marker())
         self.model = self._trainer.model
         sampler = ChipSampler(images, chip_px, _SEED)
         self._batches = ahead((sampler.batch(number, self.batch_size) for number in itertools.count()), _BATCHES_AHEAD)
 
     def step(self) -> None:
         """Wait for a batch, and train on it; the weights do not change."""
-        with step_trace.marked_step():
-            with step_trace.marked(step_trace.WAITING):
-                chips, labels = next(self._batches)
+        with marked_step():
+            chips, labels = next(self._batches)
             self._trainer.step(chips, labels, 0.0)
 
     def nodes(self) -> list[Node]:
@@ -124,8 +101,9 @@ class InferenceSteps:
 
     def step(self) -> None:
         """Wait for a tile, and segment it."""
-        with step_trace.marked_step():
+        with marked_step():
             next(self._predictions)
+            end_phase(Phase.CONVERSION)
 
     def nodes(self) -> list[Node]:
         """Return the nodes of OpenVINO's graph with their times; none where PyTorch runs the model."""
@@ -140,6 +118,26 @@ class InferenceSteps:
         self._pieces.close()
 
 
+class _MarkedEngine:
+    """The inference of an engine, with its end marked for a profiler."""
+
+    def __init__(self, inner: Engine[Any]) -> None:
+        self._inner = inner
+
+    def probability(self, prepared: Any, images: Tensor) -> Tensor:
+        """See Engine.probability."""
+        result = self._inner.probability(prepared, images)
+        end_phase(Phase.FORWARD)
+        return result
+
+
+def _waited_for(items: Generator[Item, None, None]) -> Iterator[Item]:
+    """Yield items; the end of each wait is marked."""
+    for item in items:
+        end_phase(Phase.WAITING)
+        yield item
+
+
 Subject = Union[TrainingSteps, InferenceSteps]
 
 
@@ -152,11 +150,3 @@ def timed_steps(subject: Subject, count: int, reporter: Reporter) -> list[float]
         subject.step()
         times_s.append(time.perf_counter() - began_s)
     return times_s
-
-
-def _waited_for(items: Generator[Item, None, None]) -> Iterator[Item]:
-    """Yield items; each wait is marked."""
-    while True:
-        with step_trace.marked(step_trace.WAITING):
-            item = next(items)
-        yield item

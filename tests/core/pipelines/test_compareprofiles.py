@@ -13,7 +13,7 @@ from training_core.errors import JobError, OutputError
 from training_core.events import Reporter
 from training_core.jobs import JOBS, from_options
 from training_core.pipelines import compareprofiles
-from training_core.profiling.profile_document import to_document
+from training_core.profiling.profile import to_document
 
 
 @pytest.fixture

@@ -13,15 +13,14 @@ from training_core.models.architectures import Architecture, build_network
 from training_core.models.engines import make_engine, why_not
 from training_core.profiling.kernels import (
     Node,
-    OnednnPrimitive,
     implementations,
-    logged_primitives,
     nodes_of,
+    onednn_log,
     parse_log,
     with_nodes,
 )
 from training_core.profiling.operation_costs import OperationCost
-from training_core.profiling.step_trace import PYTHON
+from training_core.profiling.step_trace import COLUMNS, PYTHON
 
 LINES = """\
 onednn_verbose,v1,info,oneDNN v3.7.1 (commit 8d263e69)
@@ -35,38 +34,38 @@ onednn_verbose,v1,notime,primitive,exec,cpu,convolution,ref:any,forward,src,attr
 
 
 def test_primitives_are_read_with_begin_and_duration_in_seconds():
-    assert parse_log(LINES) == [
-        OnednnPrimitive("reorder", "jit:uni", 1795361698.276925, pytest.approx(12.5e-6)),
-        OnednnPrimitive("convolution", "brg_conv_fwd:avx512_core_bf16", 1795361698.2775, pytest.approx(0.5e-3)),
+    assert list(parse_log(LINES).itertuples(index=False, name=None)) == [
+        ("reorder", "jit:uni", 1795361698.276925, pytest.approx(12.5e-6)),
+        ("convolution", "brg_conv_fwd:avx512_core_bf16", 1795361698.2775, pytest.approx(0.5e-3)),
     ]
+    assert parse_log("").empty
 
 
 @pytest.mark.skipif(not torch.backends.mkldnn.is_available(), reason="this PyTorch has no oneDNN")
 def test_a_convolution_is_caught_and_lines_of_others_are_passed_on(capfd):
     images, filters = torch.ones(2, 16, 32, 32), torch.ones(16, 16, 3, 3)
-    with logged_primitives() as log:
+    with onednn_log() as log:
         os.write(1, b"somebody's line\n")
         functional.conv2d(images, filters)
     functional.conv2d(images, filters)
-    assert [primitive.kind for primitive in log].count("convolution") == 1
-    assert all(primitive.duration_s > 0 for primitive in log)
+    primitives = parse_log("".join(log))
+    assert list(primitives["kind"]).count("convolution") == 1 and (primitives["duration_s"] > 0).all()
     assert capfd.readouterr().out == "somebody's line\n"
-
-
-COLUMNS = ["step", "phase", "layer", "operation", "time_s", "begin_s"]
 
 
 def test_primitives_belong_to_the_operation_during_which_they_ran():
     rows = [(0, "forward", "x", 0, 1e-6, 1.0), (0, "forward", "", PYTHON, 1e-6, 1.000001)]
     rows += [(0, "forward", "y", 1, 1e-6, 1.000002)]
     log = [
-        OnednnPrimitive("reorder", "jit:uni", 1.0 + 100e-9, 200e-9),
-        OnednnPrimitive("convolution", "brg", 1.0 + 400e-9, 500e-9),
-        OnednnPrimitive("convolution", "between", 1.0 + 1200e-9, 300e-9),
-        OnednnPrimitive("reorder", "simple:any", 1.0 + 2100e-9, 700e-9),
+        ("reorder", "jit:uni", 1.0 + 100e-9, 200e-9),
+        ("convolution", "brg", 1.0 + 400e-9, 500e-9),
+        ("convolution", "between", 1.0 + 1200e-9, 300e-9),
+        ("reorder", "simple:any", 1.0 + 2100e-9, 700e-9),
     ]
-    ran = implementations(pd.DataFrame(rows, columns=COLUMNS), log)
-    assert ran == {0: "brg", 1: "simple:any"}
+    log = pd.DataFrame(log, columns=["kind", "implementation", "begin_s", "duration_s"])
+    trace = pd.DataFrame(rows, columns=COLUMNS)
+    assert implementations(trace, log) == {0: "brg", 1: "simple:any"}
+    assert implementations(trace, parse_log("")) == implementations(trace[:0], log) == {}
 
 
 @pytest.mark.skipif(bool(why_not("openvino")), reason="OpenVINO is not installed")
@@ -80,7 +79,7 @@ def test_nodes_have_the_layers_and_the_operations_of_the_model():
     paths = {name for name, _ in model.named_modules()}
     convolutions = [node for node in nodes if node.cost.name == "Convolution"]
     assert len(convolutions) == 31 and {node.layer for node in convolutions} <= paths
-    assert all(node.implementation and node.time_s >= 0 for node in convolutions)
+    assert all(node.cost.implementation and node.time_s >= 0 for node in convolutions)
 
 
 COST = OperationCost("Convolution", 1, 1, "", "", "fp32")
@@ -92,8 +91,8 @@ COST = OperationCost("Convolution", 1, 1, "", "", "fp32")
 def test_nodes_take_the_time_of_the_forward_phase_and_no_more_of_it_than_there_is(times_s, expected_s):
     phases = (("waiting for data", 1e-7), ("forward", 4e-6), ("forward", 5e-6), ("conversion to bytes", 1e-7))
     rows = [(0, phase, phase, PYTHON, time_s, float(number)) for number, (phase, time_s) in enumerate(phases)]
-    nodes = [Node("a", COST, "brgconv", time_s) for time_s in times_s]
-    found = with_nodes(pd.DataFrame(rows, columns=COLUMNS), nodes, [COST])
+    nodes = [Node("a", COST, time_s) for time_s in times_s]
+    found = with_nodes(pd.DataFrame(rows, columns=COLUMNS), nodes, 3)
     assert found["time_s"].tolist() == pytest.approx([1e-7, *expected_s, 1e-7])
     assert found["layer"].tolist() == ["waiting for data", "a", "a", "model", "conversion to bytes"]
-    assert found["operation"].tolist() == [PYTHON, 0, 0, PYTHON, PYTHON]
+    assert found["operation"].tolist() == [PYTHON, 3, 4, PYTHON, PYTHON]

@@ -11,20 +11,18 @@ from training_core.errors import Cancelled
 from training_core.events import Reporter
 from training_core.profiling import limits, machine_facts
 from training_core.profiling.limits import (
-    Work,
-    array_bytes,
+    bandwidth_works,
     best_rate,
     convolutions,
     matrix_products,
     measure_limits,
     measure_rates,
-    memory_works,
     parallel_region_s,
     thread_counts,
 )
 from training_core.system import memory, processor
 
-MIB, GIB = 1 << 20, 1 << 30
+MIB = 1 << 20
 
 
 @pytest.fixture(autouse=True)
@@ -77,43 +75,30 @@ def test_threads_are_powers_of_two_up_to_all_of_them(threads, counts):
 
 
 def test_the_best_rate_counts_and_an_operation_that_is_missing_is_left_out():
-    works = [Work(amount, lambda: time.sleep(0.01)) for amount in (1.0, 3.0)]
+    works = [(amount, lambda: time.sleep(0.01)) for amount in (1.0, 3.0)]
     assert 150 < best_rate(works, 0.0) <= 300
 
     def fail():
         raise RuntimeError("no kernel")
 
-    makers = {"good": lambda threads: [Work(1.0, int)], "bad": lambda threads: [Work(1.0, fail)]}
+    makers = {"good": lambda threads: [(1.0, int)], "bad": lambda threads: [(1.0, fail)]}
     assert set(measure_rates(makers, (1,), 0.01, Reporter())) == {"good"}
 
 
 @pytest.mark.parametrize("make", [convolutions, matrix_products])
 @pytest.mark.parametrize("threads", [1, 9])
 def test_flop_are_those_that_pytorch_counts(make, threads):
-    for work in make(torch.float32, threads)[:2]:
+    for flop, run in make(torch.float32, threads)[:2]:
         with FlopCounterMode(display=False) as counter, torch.inference_mode():
-            work.run()
-        assert work.amount == counter.get_total_flops() > 0
-
-
-@pytest.mark.parametrize(
-    ("cache_bytes", "available_bytes", "expected"),
-    [
-        (32 * MIB, 24 * GIB, 128 * MIB),  # four times the cache
-        (0, 24 * GIB, 64 * MIB),
-        (4 * GIB, 1024 * GIB, GIB // 3),  # all three take one GiB
-        (32 * MIB, 300 * MIB, 25 * MIB),  # all three take a quarter of the free memory
-    ],
-)
-def test_arrays_are_four_times_the_cache_where_memory_allows(cache_bytes, available_bytes, expected):
-    assert array_bytes(cache_bytes, available_bytes) == expected
+            run()
+        assert flop == counter.get_total_flops() > 0
 
 
 def test_memory_is_measured_by_a_triad_and_a_sum_whose_bytes_count_as_in_stream():
-    works = memory_works(4096)  # of arrays a = 0, b = 1 and c = 2
-    assert [works[name].amount for name in ("triad", "read")] == [3 * 4096, 4096]
-    assert torch.equal(works["triad"].run(), torch.full((1024,), 1.0 + 3 * 2))
-    assert works["read"].run() == 1024
+    works = bandwidth_works(4096)  # of arrays a = 0, b = 1 and c = 2
+    assert [works[name][0] for name in ("triad", "read")] == [3 * 4096, 4096]
+    assert torch.equal(works["triad"][1](), torch.full((1024,), 1.0 + 3 * 2))
+    assert works["read"][1]() == 1024
 
 
 def test_a_region_takes_as_long_as_an_addition_takes_longer_with_all_threads(monkeypatch):

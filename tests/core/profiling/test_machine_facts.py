@@ -1,8 +1,16 @@
+"""Facts of machines that are made up, and counters by hand."""
+
 import pytest
 
 from tests.core.support.machines import two_sockets_in, write
-from training_core.profiling import machine_facts
-from training_core.system import machine
+from training_core.profiling.machine_facts import (
+    Reading,
+    counters,
+    facts,
+    frequency_mhz,
+    last_level_cache_bytes,
+    read_counters,
+)
 
 MIB = 1 << 20
 
@@ -15,23 +23,18 @@ def two_sockets(tmp_path):
 @pytest.mark.parametrize(
     ("cpus", "cores", "nodes", "cache_mib"),
     [
-        (range(8), 4, {0, 1}, 64),
-        (range(4), 4, {0, 1}, 64),  # one thread of each core
-        ((0, 1, 4, 5), 2, {0}, 32),
+        (range(8), 4, 2, 64),
+        (range(4), 4, 2, 64),  # one thread of each core
+        ((0, 1, 4, 5), 2, 1, 32),
     ],
 )
-def test_only_the_cpus_of_this_process_count(two_sockets, cpus, cores, nodes, cache_mib):
-    assert machine_facts.physical_core_count(cpus, two_sockets) == cores
-    assert set(machine.numa_nodes(cpus, two_sockets).values()) == nodes
-    assert machine_facts.last_level_cache_bytes(cpus, two_sockets) == cache_mib * MIB
-
-
-def test_nodes_governor_and_frequency_are_those_of_the_cpus(two_sockets, tmp_path):
-    assert machine.numa_nodes((1, 2, 5, 6), two_sockets) == {1: 0, 2: 1, 5: 0, 6: 1}
-    assert machine_facts.frequency_mhz((0, 4), two_sockets, tmp_path) == pytest.approx((1000 + 1400) / 2)
-    assert machine_facts.governor((0, 1), two_sockets) == "powersave"
+def test_only_the_cpus_of_this_process_count(two_sockets, tmp_path, cpus, cores, nodes, cache_mib):
+    found = facts(two_sockets, tmp_path, cpus)
+    assert (found["cpus"], found["cores"], found["numa_nodes"]) == (len(cpus), cores, nodes)
+    assert last_level_cache_bytes(cpus, two_sockets) == cache_mib * MIB
+    assert found["governor"] == "powersave"
     write(two_sockets, {"devices/system/cpu/cpu1/cpufreq/scaling_governor": "performance"})
-    assert machine_facts.governor((0, 1), two_sockets) == "performance, powersave"
+    assert facts(two_sockets, tmp_path, cpus)["governor"] == "performance, powersave"
 
 
 def cpuinfo(flags):
@@ -40,26 +43,22 @@ def cpuinfo(flags):
     )
 
 
-def test_without_frequency_scaling_the_frequency_is_in_cpuinfo_unless_no_cycles_are_counted(tmp_path):
+def test_the_frequency_is_scalings_or_in_cpuinfo_unless_no_cycles_are_counted(two_sockets, tmp_path):
+    assert frequency_mhz((0, 4), two_sockets, tmp_path) == pytest.approx((1000 + 1400) / 2)
     write(tmp_path, {"cpuinfo": cpuinfo("fpu aperfmperf avx2")})
-    assert machine_facts.frequency_mhz((1, 3), tmp_path, tmp_path) == pytest.approx(2000.5)
+    assert frequency_mhz((1, 3), tmp_path, tmp_path) == pytest.approx(2000.5)
     write(tmp_path, {"cpuinfo": cpuinfo("fpu hypervisor avx2")})
-    assert machine_facts.frequency_mhz((1, 3), tmp_path, tmp_path) is None
+    assert frequency_mhz((1, 3), tmp_path, tmp_path) is None
 
 
 @pytest.mark.parametrize(
     ("library", "expected"),
-    [
-        ("", "glibc"),
-        ("/usr/lib/x86_64-linux-gnu/libjemalloc.so.2", "jemalloc"),
-        ("/opt/lib/libtcmalloc_minimal.so.4", "tcmalloc"),
-        ("/opt/lib/libmimalloc.so.2.1", "mimalloc"),
-    ],
+    [("", "glibc"), ("/usr/lib/libjemalloc.so.2", "jemalloc"), ("/opt/lib/libtcmalloc_minimal.so.4", "tcmalloc")],
 )
 def test_the_allocator_is_the_library_that_is_loaded(tmp_path, library, expected):
     maps = f"7f0000-7f1000 r-xp 0 00:00 1 /usr/lib/x86_64-linux-gnu/libc.so.6\n7f2000-7f3000 r-xp 0 00:00 2 {library}"
     write(tmp_path, {"self/maps": maps})
-    assert machine_facts.allocator_name(tmp_path) == expected
+    assert facts(tmp_path, tmp_path, (0,))["allocator"] == expected
 
 
 @pytest.mark.parametrize("text", [None, b"?", b"\xff\xfe", "folder"])
@@ -72,42 +71,38 @@ def test_unreadable_facts_are_unknown(two_sockets, tmp_path, text):
         elif text is not None:
             path.write_bytes(text)
     cpus = range(8)
-    assert machine_facts.physical_core_count(cpus, two_sockets) is None
-    assert machine.numa_nodes(cpus, two_sockets) == {}
-    assert machine_facts.last_level_cache_bytes(cpus, two_sockets) == 0
-    assert machine_facts.frequency_mhz(cpus, two_sockets, tmp_path) is None
-    assert machine_facts.allocator_name(tmp_path) is None
-    facts = machine_facts.facts(two_sockets, tmp_path, cpus)
-    assert facts["cpus"] == 8
-    assert {name for name, fact in facts.items() if fact is None} >= {"numa_nodes", "allocator", "container_cores"}
+    assert last_level_cache_bytes(cpus, two_sockets) == 0
+    assert frequency_mhz(cpus, two_sockets, tmp_path) is None
+    found = facts(two_sockets, tmp_path, cpus)
+    assert found["cpus"] == 8
+    assert {name for name, fact in found.items() if fact is None} >= {"numa_nodes", "allocator", "container_cores"}
 
 
-@pytest.fixture
-def groups(tmp_path):
-    """Return a function that writes files below the mounts, and what this process is a member of."""
-
-    def write(membership, **files):
-        for path, text in files.items():
-            file = tmp_path / "fs" / path
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(f"{text}\n")
-        (tmp_path / "cgroup").write_text(f"{membership}\n")
-        return tmp_path / "cgroup", tmp_path / "fs"
-
-    return write
-
-
-def test_version_2_gives_a_quota_of_a_period(groups):
-    assert machine_facts.quota_cores(*groups("0::/jobs/one", **{"jobs/one/cpu.max": "150000 100000"})) == 1.5
+@pytest.mark.parametrize(
+    ("membership", "files", "cores"),
+    [
+        ("0::/jobs/one", {"jobs/one/cpu.max": "150000 100000"}, 1.5),
+        ("3:cpu,acct:/jobs\n0::/", {"cpu/jobs/cpu.cfs_quota_us": "400000", "cpu/jobs/cpu.cfs_period_us": "100000"}, 4),
+        ("3:cpu:/", {"cpu/cpu.cfs_quota_us": "-1", "cpu/cpu.cfs_period_us": "100000"}, None),
+        *(("0::/", {"cpu.max": text}, None) for text in ("max 100000", "lots", "5", "100000 0")),
+    ],
+)  # fmt: skip
+def test_control_groups_of_both_versions_limit_the_cores(tmp_path, membership, files, cores):
+    write(tmp_path, {"self/cgroup": membership, **{f"fs/cgroup/{path}": text for path, text in files.items()}})
+    assert facts(tmp_path, tmp_path, (0,))["container_cores"] == cores
 
 
-def test_version_1_has_a_hierarchy_for_processors_and_says_minus_1_where_there_is_no_limit(groups):
-    files = {"cpu/jobs/cpu.cfs_quota_us": 400000, "cpu/jobs/cpu.cfs_period_us": 100000}
-    assert machine_facts.quota_cores(*groups("3:cpu,cpuacct:/jobs\n0::/", **files)) == 4
-    files = {"cpu/cpu.cfs_quota_us": -1, "cpu/cpu.cfs_period_us": 100000}
-    assert machine_facts.quota_cores(*groups("3:cpu:/", **files)) is None
-
-
-@pytest.mark.parametrize("text", ["max 100000", "lots", "5", "100000 0"])
-def test_quotas_that_say_nothing_are_no_limit(groups, text):
-    assert machine_facts.quota_cores(*groups("0::/", **{"cpu.max": text})) is None
+def test_page_faults_are_those_of_a_step_shares_those_of_the_time_and_unknown_ones_none():
+    before = Reading(wall_s=10, page_faults=100, user_s=1.0, system_s=0.5, busy_s=20.0)
+    after = Reading(wall_s=14, page_faults=500, user_s=6.0, system_s=1.5, busy_s=30.0)
+    found = counters(before, after, steps=4, cores=4)
+    assert found.page_faults == 100
+    assert found.system_share == pytest.approx(1 / 6)
+    assert found.stolen_share == pytest.approx(4 / 16)  # others took 4 s of four cores for 4 s
+    found = counters(Reading(0, None, 0, 0, 0), Reading(1, None, 0, 0, 0), 1, 1)
+    assert (found.page_faults, found.system_share) == (None, None)
+    first = read_counters()
+    sum(range(1_000_000))
+    second = read_counters()
+    assert second.wall_s > first.wall_s and second.busy_s >= first.busy_s
+    assert second.user_s + second.system_s >= first.user_s + first.system_s

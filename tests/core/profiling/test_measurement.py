@@ -1,6 +1,8 @@
 """A measured run: real training steps and tiles of a small model, beside PyTorch's own count."""
 
 import json
+from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -8,7 +10,7 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from tests.core.support.labeled import labeled_image
-from training_core.errors import Cancelled
+from training_core.errors import Cancelled, ResourceError
 from training_core.events import Reporter, Warning
 from training_core.geodata.rasters import Band
 from training_core.geodata.tiling import tile_grid
@@ -16,9 +18,8 @@ from training_core.jobs import Profile as ProfileJob
 from training_core.models.architectures import Architecture, build_network
 from training_core.models.decoder import folded
 from training_core.models.engines import make_engine
-from training_core.profiling.measurement import measure
-from training_core.profiling.profile import Limits, Profile, Rate
-from training_core.profiling.profile_document import from_document, to_document, write_trace
+from training_core.profiling.measurement import measure, write_trace
+from training_core.profiling.profile import Limits, Profile, Rate, from_document, to_document
 from training_core.profiling.subjects import InferenceSteps, TrainingSteps
 from training_core.segmentation.inference import Predictor
 
@@ -96,12 +97,12 @@ def test_operations_are_counted_as_by_pytorch(training, inference):
 
 def test_layers_are_modules_of_the_model_or_lie_around_it(training, inference):
     paths = {name for model in (small_unet(), folded(small_unet(), torch.float32)) for name, _ in model.named_modules()}
-    around = {"model", "input", "loss", "optimizer", "waiting for data", "unaccounted"}
+    around = {"model", "input and output", "loss", "optimizer", "waiting for data", "unaccounted"}
     paths.remove("")
     assert {row.name for row in training.run.layers} <= paths | around
     assert {row.name for row in inference.run.layers} <= paths | {*around, "conversion to bytes"}
     deepest = next(row for row in training.run.layers if row.name == "encoder.layer4.1.conv2")
-    assert deepest.forward_s > 0 and deepest.backward_s > 0
+    assert deepest.flop == 3 * 2 * BATCH * 512 * 512 * 3 * 3 * (PX // 32) ** 2  # forward, and two gradients
 
 
 @pytest.mark.skipif(not torch.backends.mkldnn.is_available(), reason="this PyTorch has no oneDNN")
@@ -145,3 +146,15 @@ def test_a_stop_is_heeded_between_steps(training):
 
     with pytest.raises(Cancelled):
         measure(Endless(), LIMITS, 1.0, {}, Reporter(is_cancelled=lambda: True))
+
+
+@pytest.mark.parametrize("written", [None, "", '{"traceEvents": [{"ph": "X",'], ids=["nothing", "empty", "half"])
+def test_a_temporary_folder_without_room_is_named(tmp_path, written):
+    def export(path):  # as PyTorch's, which tells nobody
+        if written is not None:
+            Path(path).write_text(written)
+
+    runs = [SimpleNamespace(profiler=SimpleNamespace(export_chrome_trace=export))]
+    with pytest.raises(ResourceError, match="temporary folder") as refused:
+        write_trace(tmp_path / "trace.json", runs)
+    assert "TMPDIR" in refused.value.remedy and not (tmp_path / "trace.json").exists()

@@ -9,7 +9,7 @@ import pytest
 
 from tests.core.support.browser import HOSTILE, Page, check_self_contained, squeezed
 from tests.core.support.profiles import LIMITS, make_profile, make_run
-from training_core.profiling.profile import Counters, Kind, PrimitiveRow
+from training_core.profiling.profile import Counters, Kind, Row
 from training_core.profiling.profile_comparison import compare
 from training_core.profiling.profile_report import (
     ComparisonRecord,
@@ -36,7 +36,7 @@ def comparison_page(before, after, folder):
 
 def test_the_headroom_is_the_time_of_primitives_beyond_their_roofs():
     def row(kind, time_s, roof_share):
-        return PrimitiveRow("call", 1.0, time_s, 0.0, roof_share=roof_share, kind=kind)
+        return Row("call", 1.0, time_s, 0.0, roof_share=roof_share, kind=kind)
 
     roofs = (Kind.CONVOLUTION, 0.4, 0.5), (Kind.CONVOLUTION, 0.1, 1.2), (Kind.NORMALIZATION, 0.2, 0.25)
     rows = [row(*roof) for roof in (*roofs, (Kind.LOSS, 0.1, None))]
@@ -48,7 +48,7 @@ def test_the_headroom_is_the_time_of_primitives_beyond_their_roofs():
 
 def test_the_report_shows_the_measurements(tmp_path):
     rows = (
-        PrimitiveRow("conv", 2.0, 0.5, 0.5, 0.01, 4e11, 2e9, 0.4, "compute", Kind.CONVOLUTION, "backward", "4x64x48x48",
+        Row("conv", 2.0, 0.5, 0.5, 0.01, 4e11, 2e9, 0.4, "compute", Kind.CONVOLUTION, "backward", "4x64x48x48",
                      "channels last", "bf16", "brgconv:avx512_core_amx"),
     )  # fmt: skip
     run = make_run(step_s=1.0, primitives=rows, steps=1234, plain_s=0.97)

@@ -9,17 +9,14 @@ from training_core.profiling.profile import (
     Bound,
     Counters,
     Kind,
-    LayerRow,
     Limits,
     Phase,
-    PrimitiveRow,
     Profile,
     Rate,
     Row,
     Run,
     Trial,
 )
-from training_core.profiling.rules import Context
 
 PEAK, BANDWIDTH = 1.9e12, 4.2e10
 LIMITS = Limits(
@@ -59,7 +56,7 @@ def make_run(what="training", engine="native", precision="bf16", slowness=1.0, *
             ):
                 implementation = "brgconv:avx512_core_bf16" if kind == Kind.CONVOLUTION else ""
                 primitives.append(
-                    PrimitiveRow(
+                    Row(
                         name, 2.0, slowness * time_s, 0.0, 0.01 * time_s, flop_, size, 0.45, bound, kind, phase, shape,
                         "channels last", precision, implementation,
                     )
@@ -78,7 +75,7 @@ def make_run(what="training", engine="native", precision="bf16", slowness=1.0, *
     phase_s = {Phase.WAITING: 0.05 * step_s, **{phase: total(phase=phase) for phase in phases}, "unaccounted": 0.0}
     kind_s = {kind: total(kind=kind) for kind in (Kind.CONVOLUTION, Kind.NORMALIZATION)} | {Kind.PYTHON: 0.05 * step_s}
     layers = [
-        LayerRow(f"decoder.blocks.{number}", 4.0, busy_s / _LAYERS, 0.95 / _LAYERS, 0.0, 1e9, 1e6, 0.3, Bound.COMPUTE)
+        Row(f"decoder.blocks.{number}", 4.0, busy_s / _LAYERS, 0.95 / _LAYERS, 0.0, 1e9, 1e6, 0.3, Bound.COMPUTE)
         for number in range(_LAYERS)
     ]
     run = Run(
@@ -145,14 +142,9 @@ def run_of(phases=None, kinds=None, primitives=(), options=None, **fields):
 
 def primitive(kind, share, calls=1, name="some", **fields):
     """A primitive with a share of a step of 200 ms."""
-    return PrimitiveRow(name, calls, share * 0.2, share, kind=kind, **fields)
+    return Row(name, calls, share * 0.2, share, kind=kind, **fields)
 
 
 def limits_of(bf16=2e12, region_s=0.0, convolution=None, **machine):
     """Limits with peaks for 4 threads, or of convolutions as given, and facts about the machine."""
     return Limits(convolution or {"bf16": (Rate(4, bf16),)}, {}, {}, 1e11, 1 << 25, region_s, machine)
-
-
-def context_of(*runs, engines=(), **limits):
-    """What a rule knows of these runs."""
-    return Context(runs, limits_of(**limits), engines)

@@ -5,17 +5,14 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
-from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from tests.core.support.profiles import make_profile, make_run
 from tests.core.support.systems import make_pipe
-from training_core.errors import JobError, ResourceError
-from training_core.profiling.profile import Row
-from training_core.profiling.profile_document import MAX_BYTES, from_document, read_profile, to_document, write_trace
+from training_core.errors import JobError
+from training_core.profiling.profile import MAX_BYTES, Row, from_document, read_profile, to_document
 
 RUN_KEYS = {
     "what", "engine", "precision", "threads", "batch_size", "size_px", "step_s", "spread_s", "steps", "phases", "kinds",
@@ -118,15 +115,3 @@ def test_only_files_of_a_readable_size_are_opened(tmp_path):
     for path in (str(tmp_path / "none.json"), "null\0character"):
         with pytest.raises(JobError):
             read_profile(path)
-
-
-@pytest.mark.parametrize("written", [None, "", '{"traceEvents": [{"ph": "X",'], ids=["nothing", "empty", "half"])
-def test_a_temporary_folder_without_room_is_named(tmp_path, written):
-    def export(path):  # as PyTorch's, which tells nobody
-        if written is not None:
-            Path(path).write_text(written)
-
-    runs = [SimpleNamespace(profiler=SimpleNamespace(export_chrome_trace=export))]
-    with pytest.raises(ResourceError, match="temporary folder") as refused:
-        write_trace(tmp_path / "trace.json", runs)
-    assert "TMPDIR" in refused.value.remedy and not (tmp_path / "trace.json").exists()
