@@ -6,15 +6,12 @@ Scope: the ranks' shares of the work, and the order of sums. The tiles of an ima
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Optional
+from typing import Optional
 
 import torch
 from torch import Tensor, nn
 
 from ..learning.share import Item, Share
-from ..learning.step import Step
-from ..learning.validation import Block, Validation
-from ..segmentation.inference import Predictor
 from .gradient_exchange import GradientExchange
 from .group import Command, Group
 
@@ -48,6 +45,14 @@ class DataParallel(Share):
         """Exchange the gradients of a model from here on."""
         if self._replicas.size > 1:
             self._exchange = GradientExchange(model.parameters(), self._replicas, self._is_compressed)
+
+    def begin_step(self, rate: float) -> None:
+        """See Share."""
+        self.group.command(Command.STEP, rate)
+
+    def begin_validation(self, blocks: int, fewest: int, limit_s: float) -> None:
+        """See Share."""
+        self.group.command(Command.VALIDATE, blocks, fewest, limit_s)
 
     def assigned(self, count: int) -> range:
         """See Share."""
@@ -117,48 +122,3 @@ class PipelineParallel(DataParallel):
     @property
     def _groups(self) -> set[Group]:
         return {self.group, self.stages, self._replicas}
-
-
-class RankStep(Step):
-    """A step that ranks take together: each computes its share of it, and gets the gradients of all.
-
-    Ranks that follow rank 0 take each step and each validation with it.
-    """
-
-    share: DataParallel
-
-    def __init__(self, inner: Step, share: DataParallel) -> None:
-        super().__init__(inner.model, inner.engine, inner.recipe, inner.stopwatch, share)
-        self.whole, self._inner = inner.whole, inner
-        share.attach(inner.model)
-
-    @property
-    def samples(self) -> int:
-        """Samples of a step, those of other ranks included."""
-        return self._inner.samples
-
-    @property
-    def pixels(self) -> float:
-        """Pixels of a step, those of other ranks included."""
-        return self._inner.pixels
-
-    def begin(self, rate: float) -> None:
-        """Have the ranks that follow take the step, with the learning rate `rate`, above 0."""
-        self.share.group.command(Command.STEP, rate)
-
-    def compute(self, samples: Any, labels: Any) -> float:
-        """See Step."""
-        return self._inner.compute(samples, labels)
-
-    def gradient_norm(self) -> Tensor:
-        """Return the norm of all gradients, 0-d, float32."""
-        return self._inner.gradient_norm()
-
-    def gathered(self, name: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-        """Return the WEIGHTS or the STATE of the whole model: tensors (...), any dtype."""
-        return self._inner.gathered(name, tensors)
-
-    def validate(self, predictor: Predictor, blocks: Sequence[Block], fewest: int, limit_s: float) -> Validation:
-        """See Step."""
-        self.share.group.command(Command.VALIDATE, len(blocks), fewest, limit_s)
-        return self._inner.validate(predictor, blocks, fewest, limit_s)

@@ -27,7 +27,7 @@ from ..learning.trainer import Trainer
 from ..learning.training_loop import Batches, Training
 from ..learning.validation import Block
 from ..models.engines import NativeEngine
-from .data_parallel import DataParallel, PipelineParallel, RankStep
+from .data_parallel import DataParallel, PipelineParallel
 from .group import Command, Group
 from .parallel_record import Meter
 
@@ -93,10 +93,9 @@ class Ranks:
     ) -> Trainer:
         """Return a trainer whose steps all ranks take together."""
         share = self.share
-        return Trainer(
-            model, engine, recipe, lambda *made: RankStep(make_step(*made), share),
-            stopwatch=Stopwatch(lambda: share.waited_s), **options,
-        )  # fmt: skip
+        trainer = Trainer(model, engine, recipe, make_step, stopwatch=Stopwatch(lambda: share.waited_s), **options)
+        share.attach(trainer.model)
+        return trainer
 
     def resume(self, trainer: Trainer, step: int, state: dict[str, Tensor]) -> int:
         """Return rank 0's step, whose state, (...), any dtype, the other ranks resume from; 0 if they begin."""

@@ -32,7 +32,6 @@ from ..segmentation.inference import Predictor
 from ..system.memory import give_free_blocks_back
 from .data_parallel import PipelineParallel
 from .group import Command
-from .pipeline_plan import require_pipelines
 from .stages import Part, Stage, as_images, handed_over, parts_of, without_memory
 
 
@@ -52,7 +51,6 @@ def cut_stage(
 
     `balance` has the number of parts of each stage; see `pipeline_plan`.
     """
-    require_pipelines(recipe, len(balance), share.group.size)
     freeze_stages(model, recipe.frozen_stages)
     cut = Cut(without_memory(model), parts_of(model), [0, *accumulate(balance)])
     first, end = cut.ends[share.stages.rank :][:2]

@@ -18,10 +18,10 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain, count
-from typing import Any, Optional, Protocol, Union
+from typing import Any, Protocol, Union
 
 from .. import events
-from ..errors import Cancelled, OutputError, RoadSegError, RuntimeEnvironmentError, WorkerError
+from ..errors import Cancelled, RoadSegError, RuntimeEnvironmentError, WorkerError
 from ..events import Reporter, explain
 from ..regions.tasks import Document, Task, TaskResult, failed, run_task
 from ..system import processor
@@ -33,8 +33,6 @@ WORKERS_S, PREPARE_S, LOST_S = 30.0, 300.0, 120.0
 POLL_S = 0.2
 # A worker whose last task took less time than this has the next one in advance.
 SHORT_S = 1.0
-# A task that fails for want of room or rights on a worker is tried on another one.
-RETRIED_CODES = (OutputError.code,)
 MAX_SHOWN = 5
 # What an answer has of a task's result.
 _OF_RESULT = ("document", "code", "reason", "remedy", "elapsed_s")
@@ -143,11 +141,10 @@ class Workers(Protocol):
 
 @dataclass
 class _Attempt:
-    """A task, how many workers died during it, and the worker that should not do it again."""
+    """A task, and how many workers died during it."""
 
     task: Task
     kills: int = 0
-    avoided: str = ""
 
 
 @dataclass
@@ -241,20 +238,12 @@ class FleetRunner:
             for address, worker in self._fit.items():
                 if len(worker.numbers) >= most or (most == 2 and worker.last_s >= SHORT_S):
                     continue
-                attempt = self._next(address)
+                attempt = self._again.popleft() if self._again else next(map(_Attempt, self._source), None)
                 if attempt is not None:
                     number = next(self._numbers)
                     self._under_way[number] = attempt
                     worker.numbers.append(number)
                     self._workers.send(address, number, as_text(attempt.task))
-
-    def _next(self, address: str) -> Optional[_Attempt]:
-        """Return the next task for a worker; None if there is none for it."""
-        for attempt in self._again:
-            if attempt.avoided != address or len(self._fit) == 1:
-                self._again.remove(attempt)
-                return attempt
-        return next(map(_Attempt, self._source), None)
 
     def _heard(self, address: str, news: News, reporter: Reporter) -> Iterator[TaskResult]:
         """Take news of a worker, and yield the result that it brings, if any."""
@@ -273,11 +262,6 @@ class FleetRunner:
             parts = {name: news.answer[name] for name in _OF_RESULT}
             result = TaskResult(attempt.task, **parts, worker=worker.name)
             worker.last_s = result.elapsed_s
-            if result.code in RETRIED_CODES and not attempt.avoided and len(self._fit) > 1:
-                attempt.avoided = address
-                self._again.appendleft(attempt)
-                reporter.log(f"{worker.name}: {result.reason} Trying another worker.")
-                return
             for line in news.answer["logs"]:
                 reporter.log(f"{worker.name}: {line}")
             yield result

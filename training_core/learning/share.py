@@ -16,6 +16,12 @@ Item = TypeVar("Item")
 class Share:
     """All batches of a step, all tiles of an image and all blocks of a validation."""
 
+    def begin_step(self, rate: float) -> None:
+        """Prepare for the next step, which has the learning rate `rate`, above 0."""
+
+    def begin_validation(self, blocks: int, fewest: int, limit_s: float) -> None:
+        """Prepare for a validation on the first `blocks` blocks; see `validation.validate`."""
+
     def assigned(self, count: int) -> range:
         """Return which of `count` batches of a step, or tiles of an image, this process computes, by number."""
         return range(count)

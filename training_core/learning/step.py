@@ -70,9 +70,6 @@ class Step:
         """Number of pixels in the samples of a step."""
         return self.samples * self.recipe.chip_px**2
 
-    def begin(self, rate: float) -> None:
-        """Prepare for the next step, which has the learning rate `rate`, above 0."""
-
     def compute(self, samples: Any, labels: Any) -> float:
         """Add the gradients of a step to those of the parameters, and return its loss."""
         raise NotImplementedError

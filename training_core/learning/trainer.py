@@ -78,7 +78,7 @@ class Trainer:
         A NaN or infinite loss, where the training has diverged, changes no weight. For samples and labels, see
         `Step.compute`.
         """
-        self._computation.begin(rate)
+        self._computation.share.begin_step(rate)
         self.stopwatch.record("waiting for chips")
         set_rate(self._optimizer, rate)
         self._optimizer.zero_grad(set_to_none=True)
@@ -104,6 +104,7 @@ class Trainer:
     def validate(self, blocks: Sequence[Block], fewest: int, limit_s: float) -> Validation:
         """Score the weights as they are, or their averages; see `validation.validate`."""
         with self.validating(blocks[0].image.bands) as predictor:
+            self._computation.share.begin_validation(len(blocks), fewest, limit_s)
             return self._computation.validate(predictor, blocks, fewest, limit_s)
 
     @contextmanager

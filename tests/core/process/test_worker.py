@@ -3,7 +3,6 @@
 import errno
 import json
 import os
-import signal
 import subprocess
 import sys
 import threading
@@ -18,7 +17,7 @@ from tests.core.support.systems import make_pipe, needs_linux, needs_posix
 from tests.core.support.worker_process import ROOT, WorkerProcess, job_file
 from training_core import events, worker
 from training_core.errors import LabelError
-from training_core.jobs import Segment, Vectorize
+from training_core.jobs import Vectorize
 
 ACTOR = str(Path(__file__).parents[1] / "support" / "actor.py")
 
@@ -83,33 +82,14 @@ def test_nothing_follows_the_last_event(monkeypatch):
         assert isinstance(told[-1], events.Error)
 
 
-@needs_posix
-@pytest.mark.parametrize("closing", ["the client", "SIGTERM", "SIGINT"])
-def test_a_stopped_job_says_so_and_leaves_nothing(tmp_path, closing):
+def test_a_stopped_job_says_so_and_leaves_nothing(tmp_path):
     process = play(tmp_path, "work", tmp_path / "out.tif")
     process.wait_for(events.Progress)
     assert files(tmp_path) and not (tmp_path / "out.tif").exists()
-    if closing == "the client":
-        process.close_input()
-    else:
-        process.process.send_signal(signal.Signals[closing])
+    process.close_input()
     status, told = process.end(10)
     assert status == 130
     assert told[-1].code == "cancelled" and "No output" in told[-1].message
-    assert files(tmp_path) == []
-
-
-def test_a_segmentation_under_way_is_stopped_by_its_client(town, planted, tmp_path):
-    outputs = {"mask": str(tmp_path / "mask.tif"), "probability": str(tmp_path / "probability.tif")}
-    many = {"tile_px": 32, "halo": "0", "test_time_augmentation": True}
-    job = Segment(raster=town.raster, model=planted, engine="native", threads=1, **many, **outputs)
-    process = WorkerProcess("run", job_file(tmp_path, job))
-    process.wait_for(events.Progress)
-    assert len(list(tmp_path.rglob("*.draft"))) == 2
-    process.close_input()
-    status, told = process.end()
-    assert status == 130 and told[-1].code == "cancelled"
-    assert told[-2].kind != "progress" or told[-2].fraction < 1
     assert files(tmp_path) == []
 
 
@@ -132,21 +112,6 @@ def test_a_job_that_takes_commands_hears_them_and_has_the_time_to_finish_when_th
     assert status == 0 and told[-1] == events.Result({"count": 3, "is_cancelled": True})
     logs = [event.message for event in told if isinstance(event, events.Log)]
     assert logs == ["one", "Straße नेपाल", "three without an end"]
-
-
-@needs_posix
-def test_a_client_that_dies_stops_its_worker(tmp_path):
-    reading, writing = os.pipe()
-    client = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"], pass_fds=[writing])
-    os.close(writing)
-    running = start(job_file(tmp_path, Act(part="work", output=str(tmp_path / "out.tif"))), stdin=reading)
-    os.close(reading)
-    assert any(b"Working" in line for line in running.stdout)
-    client.kill()
-    client.wait()
-    rest, _ = running.communicate(timeout=20)
-    assert running.returncode == 130 and b"cancelled" in rest
-    assert files(tmp_path) == []
 
 
 def test_a_job_that_does_not_heed_is_ended_and_leaves_nothing(tmp_path):
@@ -188,18 +153,6 @@ def test_without_standard_input_there_is_nobody_to_work_for(tmp_path):
         assert files(tmp_path) == []
 
 
-@needs_posix
-def test_a_killed_worker_leaves_nothing_that_looks_finished(tmp_path):
-    (tmp_path / "out.tif").write_text("former")
-    process = play(tmp_path, "work", tmp_path / "out.tif")
-    process.wait_for(events.Progress)
-    process.process.kill()
-    status, told = process.end()
-    assert status == -signal.SIGKILL and not isinstance(told[-1], (events.Result, events.Error))
-    assert (tmp_path / "out.tif").read_text() == "former"
-    assert [path.name for path in tmp_path.iterdir() if not path.name.startswith((".", "job"))] == ["out.tif"]
-
-
 def test_what_nobody_foresaw_is_told_and_its_traceback_goes_to_the_log(tmp_path):
     process = play(tmp_path, "fail", tmp_path / "out.tif")
     status, told = process.end()
@@ -232,7 +185,6 @@ def test_failures_are_told_in_words(tmp_path, part, code, words):
     ("content", "words"),
     [
         (None, "cannot be read"),
-        (b"", "not a RoadSeg job file"),
         (b"\x80\x04\x95\x10\x00\x00\x00\x00\x00\x00\x00}\x94.", "not a RoadSeg job file"),
         (b'{"job": "act", "version": 1, "options": {"part": "sing"}}', "(part) is 'sing'"),
     ],
@@ -241,27 +193,25 @@ def test_a_bad_job_file_is_told_as_an_event(tmp_path, content, words):
     path = tmp_path / "job.json"
     if content is not None:
         path.write_bytes(content)
-    process = WorkerProcess("run", path, script=(ACTOR,))
-    status, told = process.end()
-    assert status == 1
-    assert len(told) == 1 and told[0].code == "job" and words in told[0].message
-    assert process.errors == ""
+    assert words in refused(path).message
 
 
 @needs_posix
-@pytest.mark.parametrize("kind", ["folder", "pipe", "huge", "device"])
-def test_what_cannot_be_a_job_file_is_told_as_an_event(tmp_path, kind):
-    path = Path("/dev/zero") if kind == "device" else tmp_path / "job.json"
-    if kind == "folder":
-        path.mkdir()
-    elif kind == "pipe":
-        make_pipe(path)
-    elif kind == "huge":
-        path.touch()
-        os.truncate(path, 1 << 34)
-    status, told = WorkerProcess("run", path, script=(ACTOR,)).end()
-    assert status == 1 and told[-1].code == "job" and told[-1].remedy and str(path) in told[-1].message
-    assert ("too large" if kind == "huge" else "not a regular file") in told[-1].message
+def test_what_cannot_be_a_job_file_is_told_as_an_event(tmp_path):
+    make_pipe(tmp_path / "pipe")
+    (tmp_path / "huge").touch()
+    os.truncate(tmp_path / "huge", 1 << 34)
+    for path in (tmp_path, tmp_path / "pipe", Path("/dev/zero")):
+        assert f"{path} is not a regular file" in refused(path).message
+    assert "too large" in refused(tmp_path / "huge").message
+
+
+def refused(path):
+    process = WorkerProcess("run", path, script=(ACTOR,))
+    status, told = process.end()
+    assert status == 1 and len(told) == 1 and told[0].code == "job" and told[0].remedy
+    assert process.errors == ""
+    return told[0]
 
 
 @needs_linux

@@ -53,13 +53,7 @@ def _sleep(seconds):
     return {}
 
 
-def _die(mark=""):
-    """Kill this process; with a mark only the first time."""
-    if mark:
-        try:
-            os.close(os.open(mark, os.O_CREAT | os.O_EXCL))
-        except FileExistsError:
-            return {"value": "survived"}
+def _die():
     time.sleep(0.1)
     os.kill(os.getpid(), KILL)
 
@@ -72,19 +66,7 @@ def _puzzling():
     return {}["nothing"]
 
 
-def _full(mark):
-    """Fail for want of room on the first worker that tries."""
-    try:
-        with open(mark, "x", encoding="ascii") as file:
-            file.write(str(os.getpid()))
-    except FileExistsError:
-        with open(mark, encoding="ascii") as file:
-            if file.read() != str(os.getpid()):
-                return {"process": os.getpid()}
-    raise OSError(errno.ENOSPC, "No space left on device")
-
-
-def _always_full():
+def _full():
     raise OSError(errno.ENOSPC, "No space left on device")
 
 

@@ -47,11 +47,6 @@ def test_tiles_have_the_loss_and_the_gradients_of_the_undivided_image(network, w
     assert engine.computed == [128 * 128] * 5
 
 
-def test_without_a_halo_they_have_not(network, whole):
-    _, found = by_tiles(network, PRECISE, sample(*SHAPE), TilePlan(64, 0))
-    assert largest_error(found, whole[1]) > 1e-3
-
-
 def test_in_fp32_many_pixels_round_nothing_away():
     model, image = small_network(), sample(600, 900)
     image.training[image.training == BACKGROUND] = ROAD  # so that the gradients of all pixels add up
