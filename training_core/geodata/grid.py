@@ -188,11 +188,10 @@ def _require_no_model(dataset: DatasetReader) -> None:
     It would be resampled to another number of pixels, which must be the same for masks, mosaics and other machines.
     Raises ImageryError if it is.
     """
-    tool = "Raster > Projections > Warp (Reproject) in QGIS"
-    points = dataset.gcps[0]
+    points, tool = len(dataset.gcps[0]), "Raster > Projections > Warp (Reproject) in QGIS"
     if points:
         raise ImageryError(
-            f"{dataset.name} is georeferenced only by {len(points)} ground control points.",
+            f"{dataset.name} is georeferenced only by {points} ground control points.",
             f"Warp it to a file with {tool}, and give that.",
         )
     if dataset.rpcs is not None:

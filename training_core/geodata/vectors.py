@@ -18,7 +18,6 @@ import shapely
 from pyogrio.errors import FeatureError
 from pyproj.exceptions import ProjError
 from shapely.errors import ShapelyError
-from shapely.geometry.base import BaseGeometry
 
 from ..errors import LayerError
 from ..events import Reporter
@@ -59,39 +58,40 @@ def read_layer(
     a coordinate that is not on Earth, or a polygon that crosses itself far more often than a drawn one. Raises
     OutputError if the runtime cannot read this format.
     """
-    require_openable(path, f"The {purpose} ({path})", LayerError)
+    named = f"{purpose} ({path})"
+    require_openable(path, f"The {named}", LayerError)
     try:
         file, where = _parse_source(path)
         where.update(_near(file, where["layer"], images, margin_m))
         layer = _features(file, where)
         if "mask" in where and layer.empty:
-            _refuse_elsewhere(path, purpose, where["mask"], margin_m)
+            _refuse_elsewhere(path, purpose, where, margin_m)
     except ShapelyError as error:
         raise LayerError(
-            f"A geometry of the {purpose} ({path}) cannot be used: {str(error).strip().rstrip('.')}.",
+            f"A geometry of the {named} cannot be used: {str(error).strip().rstrip('.')}.",
             "Repair it, for example with Fix geometries in QGIS. Lines of a single point, open rings, and surfaces "
             "(TIN, PolyhedralSurface) are not valid lines or polygons.",
         ) from error
     except (RuntimeError, ValueError, OverflowError, OSError) as error:  # pyogrio's and PROJ's are RuntimeErrors
         raise LayerError(
-            f"The {purpose} ({path}) cannot be read: {str(error).rstrip('.')}.",
+            f"The {named} cannot be read: {str(error).rstrip('.')}.",
             "Check that the file is there and is a vector layer.",
         ) from error
     if not isinstance(layer, geopandas.GeoDataFrame):
         raise LayerError(
-            f"The {purpose} ({path}) is a table without geometry.",
+            f"The {named} is a table without geometry.",
             "Choose a layer of lines or polygons. In a CSV file, the geometry is read from a column named WKT.",
         )
     has_shape = ~(layer.geometry.isna() | layer.geometry.is_empty)
     if len(layer) and not has_shape.any():
-        raise LayerError(f"No feature of the {purpose} ({path}) has a geometry.", "Draw them, or choose another layer.")
+        raise LayerError(f"No feature of the {named} has a geometry.", "Draw them, or choose another layer.")
     if layer.crs is None:
         raise LayerError(
-            f"The {purpose} ({path}) has no coordinate reference system.",
+            f"The {named} has no coordinate reference system.",
             "Set it in the layer's properties. A Shapefile or CSV file needs a .prj file beside it.",
         )
-    layer = _flat(layer[has_shape].reset_index(drop=True), path, purpose, reporter)
-    _check_places(layer, path, purpose)
+    layer = _flat(layer[has_shape].reset_index(drop=True), named, reporter)
+    _check_places(layer, named)
     shapes = layer.geometry.to_numpy()
     wrong = np.flatnonzero((shapely.get_dimensions(shapes) == 2) & ~shapely.is_valid(shapes))
     refuse_tangles(shapes[wrong], path, purpose)
@@ -119,15 +119,13 @@ def _features(file: str, where: dict[str, Any]) -> pandas.DataFrame:
     return without_deleted_ways(layer, file)
 
 
-def _flat(
-    layer: geopandas.GeoDataFrame, path: str, purpose: str, reporter: Optional[Reporter]
-) -> geopandas.GeoDataFrame:
+def _flat(layer: geopandas.GeoDataFrame, named: str, reporter: Optional[Reporter]) -> geopandas.GeoDataFrame:
     """Return a layer without heights; a reporter warns of those that are not 0."""
     if not layer.has_z.any():
         return layer
     heights = shapely.get_coordinates(layer.geometry.to_numpy(), include_z=True)[:, 2]
     if reporter and np.nan_to_num(heights).any():
-        reporter.warning(f"The {purpose} ({path}) have heights (Z). These are dropped: results are flat.")
+        reporter.warning(f"The {named} have heights (Z). These are dropped: results are flat.")
     return layer.set_geometry(shapely.force_2d(layer.geometry.to_numpy()), crs=layer.crs)
 
 
@@ -140,14 +138,15 @@ def _near(file: str, layer: str | int, images: Iterable[Grid], margin_m: float) 
     return {"mask": shapely.union_all(boxes)} if boxes and None not in boxes else {}
 
 
-def _refuse_elsewhere(path: str, purpose: str, surroundings: BaseGeometry, margin_m: float) -> None:
-    """Raise LayerError if a layer has features, none of which lies in the surroundings of the images."""
-    file, where = _parse_source(path)
+def _refuse_elsewhere(path: str, purpose: str, where: dict[str, Any], margin_m: float) -> None:
+    """Raise LayerError if a layer has features, none of which lies in the surroundings (mask) of the images."""
+    file, surroundings = _parse_source(path)[0], where.pop("mask")
     first = _features(file, {**where, "max_features": _FEW})
     shapes = first.geometry[~(first.geometry.isna() | first.geometry.is_empty)]
     if len(shapes):
-        points = shapely.centroid([shapes.iloc[0], surroundings])
-        places = geopandas.GeoSeries(points, crs=first.crs).to_crs(_GEOGRAPHIC)
+        places = geopandas.GeoSeries(shapely.centroid([shapes.iloc[0], surroundings]), crs=first.crs).to_crs(
+            _GEOGRAPHIC
+        )
         here, there = (f"longitude {place.x:.2f}, latitude {place.y:.2f}" for place in places)
         raise LayerError(
             f"No feature of the {purpose} ({path}) lies within {margin_m:g} m of the images: the first feature is at "
@@ -170,14 +169,18 @@ def refuse_tangles(shapes: np.ndarray, path: str, purpose: str) -> None:
         ) from error
 
 
-def _check_places(layer: geopandas.GeoDataFrame, path: str, purpose: str) -> None:
+def _check_places(layer: geopandas.GeoDataFrame, named: str) -> None:
     """Raise LayerError where a vertex of a layer is not on Earth."""
     points, owner = shapely.get_coordinates(layer.geometry.to_numpy(), return_index=True)
+
+    def first(chosen: np.ndarray) -> str:
+        x, y = points[chosen][0]
+        return f"({x:.10g}, {y:.10g})"
+
     is_number = np.isfinite(points).all(axis=1)
     if not is_number.all():
-        feature = owner[~is_number][0] + 1
         raise LayerError(
-            f"Feature {feature} of the {purpose} ({path}) has a vertex at {_words(points, ~is_number)}.",
+            f"Feature {owner[~is_number][0] + 1} of the {named} has a vertex at {first(~is_number)}.",
             "Repair or delete that feature.",
         )
     remedy = "Set the layer's correct coordinate reference system in its properties."
@@ -187,24 +190,17 @@ def _check_places(layer: geopandas.GeoDataFrame, path: str, purpose: str) -> Non
         to_geographic = pyproj.Transformer.from_crs(layer.crs, _GEOGRAPHIC, always_xy=True)
     except ProjError as error:
         raise LayerError(
-            f"The coordinate reference system of the {purpose} ({path}), {layer.crs.name}, cannot be placed on Earth.",
-            remedy,
+            f"The coordinate reference system of the {named}, {layer.crs.name}, cannot be placed on Earth.", remedy
         ) from error
     is_on_earth = (np.abs(points) < MAX_COORDINATE).all(axis=1)
     places = np.column_stack(to_geographic.transform(*np.where(is_on_earth[:, None], points, 0).T))
     is_on_earth &= (np.abs(places) <= MAX_DEG).all(axis=1)
     if not is_on_earth.all():
         raise LayerError(
-            f"The {purpose} ({path}) reach outside the area of their coordinate reference system, {layer.crs.name}: a "
-            f"vertex is at {_words(points, ~is_on_earth)}.",
+            f"The {named} reach outside the area of their coordinate reference system, {layer.crs.name}: a vertex is "
+            f"at {first(~is_on_earth)}.",
             remedy,
         )
-
-
-def _words(points: np.ndarray, chosen: np.ndarray) -> str:
-    """Return the first of the chosen points as '(x, y)', for messages."""
-    x, y = points[chosen][0]
-    return f"({x:.10g}, {y:.10g})"
 
 
 def _parse_source(path: str) -> tuple[str, dict]:
@@ -240,22 +236,15 @@ def require_geometry(layer: geopandas.GeoDataFrame, allowed: tuple[str, ...], pa
     fits = np.isin(shapely.get_dimensions(shapes), [_DIMENSIONS[name] for name in allowed])
     fits &= layer.geom_type.to_numpy() != "GeometryCollection"
     other = ", ".join(sorted(set(layer.geom_type[~fits])))
-    if layer.empty:
-        declared = _declared_type(path)
+    if layer.empty and not (file := _parse_source(path))[0].lower().endswith(PARQUET):
+        # What the layer is made for, as GDAL calls it.
+        declared = str(pyogrio.read_info(for_pyogrio(file[0]), layer=file[1]["layer"])["geometry_type"] or "")
         is_other = any(word in declared for name, word in _TYPES.items() if name not in allowed)
         other = declared if is_other else ""
     if other:
         raise LayerError(
             f"The {purpose} ({path}) must be {' or '.join(allowed)}, but it holds {other}.", "Choose another layer."
         )
-
-
-def _declared_type(path: str) -> str:
-    """Return the type of geometry that a layer is made for, as GDAL calls it; empty where it is unknown."""
-    file, where = _parse_source(path)
-    if file.lower().endswith(PARQUET):
-        return ""
-    return str(pyogrio.read_info(for_pyogrio(file), layer=where["layer"])["geometry_type"] or "")
 
 
 def with_names(layer: geopandas.GeoDataFrame, names: Iterable[str], path: str, purpose: str) -> geopandas.GeoDataFrame:

@@ -6,13 +6,10 @@ from rasterio.crs import CRS
 from tests.core.support.disks import no_more_than
 from tests.core.support.rasters import NORTH_UP, UTM, write_raster
 from training_core.errors import OutputError
-from training_core.events import Reporter
 from training_core.geodata.geotiff import BandFile, check_geotiff
 from training_core.geodata.grid import Grid
 from training_core.geodata.pixel_codes import NO_DATA
 from training_core.geodata.tiling import Tile
-from training_core.jobs import MakeScene
-from training_core.pipelines import makescene
 from training_core.system.outputs import Outputs
 
 SIDE_PX, TILE_PX = 1300, 400
@@ -74,23 +71,3 @@ def test_a_missing_block_or_overview_and_another_sum_are_found(tmp_path):
         dataset.build_overviews([2])
     with pytest.raises(OutputError):
         check_geotiff(tmp_path / "whole.tif", 512 * 512)
-
-
-@pytest.fixture(scope="module")
-def scene(tmp_path_factory):
-    """Return the bytes of a scene's image."""
-    folder = tmp_path_factory.mktemp("scene")
-    make_scene(folder)
-    return (folder / "a.tif").read_bytes()
-
-
-def make_scene(folder):
-    job = MakeScene(raster=str(folder / "a.tif"), roads=str(folder / "roads.gpkg"), size_px=512)
-    return makescene.run(job, Reporter())
-
-
-@pytest.mark.parametrize("missing", [1, 20_000])
-def test_a_scene_that_a_full_disk_cuts_off_is_no_result(tmp_path, scene, missing):
-    with pytest.raises(OutputError, match=r"a\.tif cannot be written completely"), no_more_than(len(scene) - missing):
-        make_scene(tmp_path)
-    assert list(tmp_path.iterdir()) == []

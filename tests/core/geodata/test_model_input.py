@@ -115,15 +115,6 @@ def test_a_sample_gives_mean_and_deviation_of_images_large_flat_and_with_little_
     assert measured(write_raster(tmp_path / "flat.tif", np.full((1, 64, 64), 9, np.uint8))) == Band("gray", 9.0, 1.0)
 
 
-def test_gray_is_seen_as_red_green_and_blue_alike(model, tmp_path):
-    gray = image_of(true_roads(), bands=1, dtype="uint16")
-    pan = write_raster(tmp_path / "pan.tif", gray)
-    color = write_raster(tmp_path / "color.tif", np.repeat(gray, 3, axis=0), photometric="rgb")
-    found = probability(tmp_path, pan, model)
-    np.testing.assert_array_equal(found, probability(tmp_path, color, model))
-    assert ((found > 127) == true_roads()).mean() > 0.9
-
-
 def indexes(path, scaling=IMAGE, bands=COLORS):
     with open_raster(str(path)) as dataset:
         return find_bands(dataset, ModelInput(bands, 1.0, scaling))

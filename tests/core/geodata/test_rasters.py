@@ -11,7 +11,7 @@ from rasterio.enums import ColorInterp
 from rasterio.errors import NotGeoreferencedWarning
 from rasterio.rpc import RPC
 
-from tests.core.support.rasters import NORTH_UP, UTM, write_raster
+from tests.core.support.rasters import UTM, write_raster
 from training_core.errors import ImageryError
 from training_core.geodata.grid import grid_of
 from training_core.geodata.rasters import (
@@ -158,15 +158,6 @@ def test_a_raster_that_qgis_shows_by_a_model_is_refused_with_qgis_tool_for_it(tm
         with open_raster(path) as dataset, pytest.raises(ImageryError, match=said) as refused:
             Image(dataset, (1,))
         assert re.search(remedy, refused.value.remedy)
-
-
-@pytest.mark.parametrize("dtype", ["complex64", "complex128", "complex_int16"])
-def test_complex_numbers_are_refused(tmp_path, dtype):
-    path = str(tmp_path / "image.tif")
-    profile = {"driver": "GTiff", "width": 4, "height": 4, "count": 1, "crs": UTM, "transform": NORTH_UP}
-    rasterio.open(path, "w", dtype=dtype, **profile).close()
-    with pytest.raises(ImageryError, match=r"image\.tif holds complex numbers"), open_raster(path):
-        pass
 
 
 def place_refused(tmp_path, crs, transform):

@@ -5,7 +5,6 @@ import os
 from pathlib import Path
 
 import numpy as np
-import pyogrio
 import pytest
 from shapely.geometry import LineString, MultiLineString, Point, Polygon
 
@@ -165,26 +164,6 @@ def test_a_coordinate_that_is_no_number_is_refused_with_its_feature(tmp_path, va
         read_layer(path, "drawn roads")
 
 
-MOON = (
-    'GEOGCRS["Moon 2000",DATUM["D_Moon_2000",ELLIPSOID["Moon_2000",1737400,0,LENGTHUNIT["metre",1]]],'
-    'PRIMEM["Reference_Meridian",0],CS[ellipsoidal,2],AXIS["lat",north],AXIS["lon",east],'
-    'ANGLEUNIT["degree",0.0174532925199433]]'
-)
-SITE = 'LOCAL_CS["Building site",UNIT["metre",1]]'
-
-
-@pytest.mark.parametrize(
-    ("crs", "name"),
-    [(MOON, "Moon 2000"), (SITE, "Building site"), ("EPSG:5773", "EGM96 height"), ("EPSG:4978", "WGS 84")],
-)
-def test_a_crs_that_is_of_no_place_on_earth_is_refused(tmp_path, monkeypatch, crs, name):
-    path = write_layer(tmp_path / "roads.gpkg", LineString([(10, 20), (11, 20)]))
-    read = pyogrio.read_dataframe
-    monkeypatch.setattr(pyogrio, "read_dataframe", lambda *a, **k: read(*a, **k).set_crs(crs, allow_override=True))
-    with pytest.raises(LayerError, match=rf"drawn roads \(.*roads\.gpkg\), {name}, cannot be placed on Earth"):
-        read_layer(path, "drawn roads")
-
-
 def features(*shapes):
     """Return GeoJSON of shapes, as text."""
     each = [{"type": "Feature", "properties": {"a": 1}, "geometry": shape} for shape in shapes]
@@ -221,17 +200,6 @@ def test_only_the_geometry_that_is_allowed_passes():
     require_geometry(layer(ROAD, SQUARE), ("lines", "polygons"), "roads.gpkg", "drawn roads")
     with pytest.raises(LayerError, match=r"roads\.gpkg\) must be lines, but it holds Point, Polygon"):
         require_geometry(layer(ROAD, SQUARE, Point(0, 0)), ("lines",), "roads.gpkg", "drawn roads")
-
-
-@pytest.mark.parametrize("suffix", [".gpkg", ".geojson", ".fgb"])
-def test_an_empty_layer_is_a_valid_one(tmp_path, suffix):
-    path = tmp_path / f"net{suffix}"
-    write_layers(path, {"roads": empty("length_m", "component")}, {"roads": "LineString"})
-    info = pyogrio.read_info(path)
-    assert len(pyogrio.read_dataframe(path)) == 0
-    assert list(info["fields"]) == ([] if suffix == ".geojson" else ["length_m", "component"])
-    assert info["geometry_type"] in ("LineString", "Unknown" if suffix == ".geojson" else "LineString")
-    assert info["crs"] == ("EPSG:4326" if suffix == ".geojson" else UTM)
 
 
 def test_an_unknown_suffix_two_layers_in_one_geojson_and_a_missing_folder_are_refused(tmp_path):

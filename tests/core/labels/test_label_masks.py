@@ -216,14 +216,3 @@ def test_a_shift_by_whole_pixels_is_noticed(tmp_path):
     reporter = Reporter()
     labels_of([mask], [image], reporter=reporter)
     assert any("by 2 columns and -1 rows" in text for text in reporter.warnings)
-
-
-def test_a_nodata_value_is_ignored_even_where_no_road_tells_the_meaning_of_the_others(tmp_path):
-    """Masks of 0, 1 and 255 for unknown, the sampled ones without 1: 255 must not be taken for road."""
-    images = [image_in(tmp_path, f"{number}.tif") for number in range(2)]
-    masks = [
-        write(tmp_path / "masks" / f"{number}.tif", mask_of((0, 255)), at(0, 0), driver="GTiff", nodata=255)
-        for number in range(2)
-    ]
-    assert (labels_of(masks, images)[12] == IGNORE).all()
-    assert (labels_of(masks, images, road_values=(255,))[12] == ROAD).all()
