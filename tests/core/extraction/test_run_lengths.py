@@ -5,42 +5,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from scipy import ndimage
 
-from tests.core.support.masks import EIGHT_NEIGHBORS, MASKS, SHAPES
-from training_core.extraction.compact_masks import BitMask, Frame, Runs, components, drawn, runs_of
+from tests.core.support.masks import SHAPES
+from training_core.extraction.compact_masks import BitMask, Frame, Runs
 from training_core.extraction.road_mask import closed, without_small_patches
 
 TWO_MASKS = SHAPES.flatmap(lambda shape: st.tuples(arrays(bool, shape), arrays(bool, shape)))
 
 
-def frame_of(mask):
-    return Frame(*mask.shape)
-
-
-def runs(mask):
-    return runs_of(mask, 0, frame_of(mask))
-
-
-def picture(found, mask):
-    return drawn(found, 0, len(mask), frame_of(mask))
-
-
 def closed_array(mask, columns, rows, known=None):
     known = np.ones_like(mask) if known is None else known
     return closed(BitMask.of(mask & known), BitMask.of(known), columns, rows).unpacked()
-
-
-@settings(deadline=None, max_examples=100)
-@given(MASKS, st.booleans())
-def test_runs_have_the_components_of_their_mask(mask, diagonal):
-    found = runs(mask)
-    np.testing.assert_array_equal(picture(found, mask), mask)
-    structure = EIGHT_NEIGHBORS if diagonal else None
-    expected, count = ndimage.label(mask, structure)
-    number = np.repeat(components(found, frame_of(mask), diagonal), found.sizes)
-    pairs = set(zip(number.tolist(), expected[mask].tolist()))
-    assert len(pairs) == len(set(number.tolist())) == count
 
 
 def test_a_patch_counts_past_sixteen_and_thirty_two_bits():
