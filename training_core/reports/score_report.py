@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from ..comparison.buffer_matching import LineScores
-from ..comparison.network_scores import NetworkScores, NetworkSize
+from ..comparison.network_scores import NetworkScores
 from ..jobs import ScoreNetwork
 from .charts import line_chart, lines_of_scores
 from .colors import FALSE_ALARM_COLOR, HIT_COLOR, MISS_COLOR
@@ -31,8 +32,8 @@ KINDS = {
 class NetworkRecord(ReportRecord):
     """The content of the report of a network's scores, in addition to that of all reports.
 
-    Sentences have each score in words, with all its parameters. The sweep has length-based scores by tolerance. Parts
-    are `LineString`s by kind, (n,) object, in meters.
+    Summaries are as from `network_scores.size_of`. Sentences have each score in words, with all its parameters. The
+    sweep has length-based scores by tolerance. Parts are `LineString`s by kind, (n,) object, in meters.
     """
 
     truth: str
@@ -40,7 +41,7 @@ class NetworkRecord(ReportRecord):
     scores: NetworkScores
     sentences: Sequence[str]
     sweep: Sequence[LineScores]
-    summaries: Sequence[NetworkSize]
+    summaries: Sequence[Mapping[str, Any]]
     parts: Mapping[str, np.ndarray]
 
 
