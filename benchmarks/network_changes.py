@@ -30,7 +30,6 @@ from training_core.comparison.changes import (
     INTACT,
     UNMATCHED,
     ChangeSegments,
-    ChangeThresholds,
     classify_changes,
 )
 from training_core.comparison.network_pair import measure_shift, move_closer
@@ -100,7 +99,6 @@ def redrawn(ways: np.ndarray, random: np.random.Generator) -> np.ndarray:
 def tell(size_km: float, town: Event) -> None:
     """Compare a town with what is left of it, and print the accuracy and the times."""
     job = CompareNetworks()
-    thresholds = ChangeThresholds(job.tolerance_m, job.displaced_m, job.parallel_angle, job.min_stretch_m)
     began_s = time.perf_counter()
     before, after = as_drawn(town.before), as_drawn(town.after)
     shift = measure_shift(before, after, 2 * job.reach_m, job.parallel_angle)
@@ -110,7 +108,7 @@ def tell(size_km: float, town: Event) -> None:
     else:
         before = moved
     shifted_s = time.perf_counter()
-    segments, segments_after = classify_changes(before, after, thresholds)
+    segments, segments_after = classify_changes(before, after, job)
     compared_s = time.perf_counter()
     nothing = before.lines.parted(np.zeros(0, object), np.zeros(0, int))
     roads = ComparedRoads(segments, segments_after, nothing)

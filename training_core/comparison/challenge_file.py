@@ -79,16 +79,9 @@ def _cooperative_work(change: str) -> dict[str, Any]:
 
 
 def _lines(tasks: geopandas.GeoDataFrame, ids: Sequence[str]) -> Iterator[dict[str, Any]]:
-    numbers = [tasks[name].round(digits).tolist() for name, digits in _DIGITS.items()]
-    texts = [tasks[name].tolist() for name in ("instruction", "change", "priority")]
     shapes = shapely.transform(cut_at_antimeridian(tasks.geometry.to_numpy()), lambda at: at.round(_DEGREE_DIGITS))
-    for name, shape, (instruction, change, priority), values in zip(
-        ids, shapely.to_geojson(shapes), zip(*texts), zip(*numbers)
-    ):
-        properties = {"instruction": instruction, "change": change, "priority": priority}
-        # JSON has no NaN.
-        properties |= {key: value for key, value in zip(_DIGITS, values) if np.isfinite(value)}
-        feature = {"type": "Feature", "id": name, "geometry": json.loads(shape), "properties": properties}
+    properties = tasks[["instruction", "change", "priority", *_DIGITS]].round(_DIGITS).set_axis(list(ids))
+    for feature in geopandas.GeoDataFrame(properties, geometry=shapes).iterfeatures(na="drop"):  # JSON has no NaN
         yield {"type": "FeatureCollection", "features": [feature]}
 
 

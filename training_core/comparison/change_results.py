@@ -26,7 +26,7 @@ from ..jobs.fields import word_in
 from ..system.machine import versions
 from .accessibility import counts
 from .attachment import attach
-from .changes import DISPLACED, UNMATCHED, ChangeSegments, ChangeThresholds, classify_changes
+from .changes import DISPLACED, UNMATCHED, ChangeSegments, classify_changes
 from .network_pair import AFTER, BEFORE, Pair, offset_words
 
 # The names of INTACT, DISPLACED and UNMATCHED in the network before and in that after.
@@ -127,8 +127,7 @@ ROUTES_ON = {
 
 def find_changes(pair: Pair, job: CompareNetworks) -> dict[str, ChangeSegments]:
     """Return the lines of both networks cut into segments by what changed, by BEFORE and AFTER."""
-    thresholds = ChangeThresholds(job.tolerance_m, job.displaced_m, job.parallel_angle, job.min_stretch_m)
-    before, after = classify_changes(pair.roads[BEFORE], pair.roads[AFTER], thresholds)
+    before, after = classify_changes(pair.roads[BEFORE], pair.roads[AFTER], job)
     return {BEFORE: before, AFTER: after}
 
 

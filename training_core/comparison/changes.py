@@ -20,6 +20,7 @@ import numpy as np
 import shapely
 
 from ..geodata.parallel_arrays import concatenated, ranges, selected
+from ..jobs import CompareNetworks
 from ..networks.lines import Lines, make_lines
 from ..networks.road_graph import Places, RoadGraph, as_drawn
 from .buffer_matching import Intervals, complement, matched_intervals
@@ -27,20 +28,6 @@ from .buffer_matching import Intervals, complement, matched_intervals
 INTACT, DISPLACED, UNMATCHED = range(3)
 # Largest length of the pieces for which displacement is measured.
 _PIECE_M = 2.0
-
-
-@dataclass(frozen=True)
-class ChangeThresholds:
-    """Thresholds for the same road.
-
-    Counterparts lie within `tolerance_m` if intact and `displaced_m` if displaced, in directions that differ by at most
-    `angle` degrees. Segments below `min_stretch_m` join the longer of their neighbors on the same line.
-    """
-
-    tolerance_m: float
-    displaced_m: float
-    angle: float
-    min_stretch_m: float
 
 
 @dataclass(frozen=True)
@@ -92,30 +79,29 @@ class _Remainder:
 
 
 def classify_changes(
-    before: RoadGraph, after: RoadGraph, thresholds: ChangeThresholds
+    before: RoadGraph, after: RoadGraph, job: CompareNetworks
 ) -> tuple[ChangeSegments, ChangeSegments]:
     """Return the lines of two networks, as drawn, cut into segments that are intact, displaced or unmatched."""
     intact = [
-        matched_intervals(*pair, thresholds.tolerance_m, thresholds.angle)
-        for pair in ((before, after), (after, before))
+        matched_intervals(*pair, job.tolerance_m, job.parallel_angle) for pair in ((before, after), (after, before))
     ]
     rest, rest_after = (_Remainder(roads, complement(roads, parts)) for roads, parts in zip((before, after), intact))
-    return _classified(rest, intact[0], rest_after, thresholds), _classified(rest_after, intact[1], rest, thresholds)
+    return _classified(rest, intact[0], rest_after, job), _classified(rest_after, intact[1], rest, job)
 
 
-def _classified(rest: _Remainder, intact: Intervals, other: _Remainder, thresholds: ChangeThresholds) -> ChangeSegments:
+def _classified(rest: _Remainder, intact: Intervals, other: _Remainder, job: CompareNetworks) -> ChangeSegments:
     """Return all segments of a network from its intact ones and the rest."""
     # Intact intervals and pieces of the rest, which are displaced or not, in order along each line.
-    pieces, offset_m = _displacements(rest, other, thresholds)
+    pieces, offset_m = _displacements(rest, other, job)
     kind = np.where(np.isnan(offset_m), UNMATCHED, DISPLACED)
     covered = concatenated(intact, pieces)
     order = np.lexsort((covered.begin_m, covered.edge))
     kind = np.concatenate([np.full(len(intact.edge), INTACT), kind])[order]
     offset_m = np.concatenate([np.full(len(intact.edge), np.nan), offset_m])[order]
-    return ChangeSegments(rest.roads, *_settled(selected(covered, order), kind, offset_m, thresholds.min_stretch_m))
+    return ChangeSegments(rest.roads, *_settled(selected(covered, order), kind, offset_m, job.min_stretch_m))
 
 
-def _displacements(rest: _Remainder, other: _Remainder, thresholds: ChangeThresholds) -> tuple[Intervals, np.ndarray]:
+def _displacements(rest: _Remainder, other: _Remainder, job: CompareNetworks) -> tuple[Intervals, np.ndarray]:
     """Return the rest of a network in pieces, and the displacement of each; NaN if it has none."""
     pieces, interval = _pieces(rest.parts)
     offset_m = np.full(len(interval), np.nan)
@@ -124,15 +110,15 @@ def _displacements(rest: _Remainder, other: _Remainder, thresholds: ChangeThresh
     middles = Places(pieces.edge, (pieces.begin_m + pieces.end_m) / 2)
     points, headings = rest.roads.points_at(middles), rest.roads.headings_at(middles)
     # The counterpart of each piece, and the nearest place to that on this network again.
-    counterpart, gap_m = other.graph.nearest(points, thresholds.displaced_m, headings, thresholds.angle)
+    counterpart, gap_m = other.graph.nearest(points, job.displaced_m, headings, job.parallel_angle)
     met = np.flatnonzero(counterpart.edge >= 0)
     counterpart = selected(counterpart, met)
     other_points, headings = other.graph.points_at(counterpart), other.graph.headings_at(counterpart)
-    back, _ = rest.graph.nearest(other_points, thresholds.displaced_m, headings, thresholds.angle)
+    back, _ = rest.graph.nearest(other_points, job.displaced_m, headings, job.parallel_angle)
     met, back = met[back.edge >= 0], selected(back, back.edge >= 0)
     # Mutual neighbors: back on the same line, or near the piece.
     away_m = np.hypot(*(rest.graph.points_at(back) - points[met]).T)
-    mutual = (rest.parts.edge[back.edge] == pieces.edge[met]) | (away_m <= thresholds.tolerance_m)
+    mutual = (rest.parts.edge[back.edge] == pieces.edge[met]) | (away_m <= job.tolerance_m)
     offset_m[met[mutual]] = gap_m[met[mutual]]
     return pieces, offset_m
 

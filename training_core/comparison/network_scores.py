@@ -48,19 +48,6 @@ class NetworkScores:
     relaxed: LineScores  # with that of relaxed scores
 
 
-@dataclass(frozen=True)
-class NetworkSize:
-    """The size of a network as a graph."""
-
-    name: str
-    lines: int  # of the layer
-    bridges: int
-    length_m: float  # of all edges; duplicate lines count once
-    nodes: int  # junctions and dead ends
-    edges: int  # roads between them
-    components: int
-
-
 def read_networks(job: ScoreNetwork, reporter: Reporter) -> Networks:
     """Read both layers, each in its own CRS, and make them graphs.
 
@@ -135,8 +122,8 @@ def to_document(job: ScoreNetwork, networks: Networks, scores: NetworkScores) ->
             "f1": relaxed.f1,
             "tolerance_m": relaxed.tolerance_m,
         },
-        "truth": asdict(size_of(TRUTH, networks.truth)),
-        "proposal": asdict(size_of(PROPOSAL, networks.proposal)),
+        "truth": size_of(TRUTH, networks.truth),
+        "proposal": size_of(PROPOSAL, networks.proposal),
         "join_m": job.join_m,
         "versions": versions(),
     }
@@ -171,18 +158,21 @@ def summary_sentences(document: dict[str, Any]) -> list[str]:
     return sentences
 
 
-def size_of(name: str, roads: RoadGraph) -> NetworkSize:
-    """Return the size of a network as a graph."""
+def size_of(name: str, roads: RoadGraph) -> dict[str, Any]:
+    """Return the size of a network as a graph: lines of the layer, nodes (junctions and dead ends), and edges between.
+
+    Duplicate lines count once in the length.
+    """
     graph = roads.graph
-    return NetworkSize(
-        name=name,
-        lines=len(roads.lines),
-        bridges=int(roads.lines.bridge.sum()),
-        length_m=float(roads.length_m.sum()),
-        nodes=len(graph.nodes),
-        edges=len(graph.edges),
-        components=int(graph.component.max(initial=-1)) + 1,
-    )
+    return {
+        "name": name,
+        "lines": len(roads.lines),
+        "bridges": int(roads.lines.bridge.sum()),
+        "length_m": float(roads.length_m.sum()),
+        "nodes": len(graph.nodes),
+        "edges": len(graph.edges),
+        "components": int(graph.component.max(initial=-1)) + 1,
+    }
 
 
 def differences(networks: Networks, tolerance_m: float) -> dict[str, tuple[RoadGraph, Intervals]]:

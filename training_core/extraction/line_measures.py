@@ -27,6 +27,7 @@ from ..networks.dual_carriageways import (
     runs_against,
 )
 from ..networks.graph import Graph, reversed_edges, scaled, select_edges
+from ..networks.link_prediction import logistic
 from ..networks.network_tables import SPEED, osm_tags
 from ..networks.surroundings import Surroundings
 from .centering import tangents
@@ -142,9 +143,7 @@ def road_features(graph: Graph, seen: pandas.DataFrame) -> dict[str, np.ndarray]
 
 def road_probability(graph: Graph, seen: pandas.DataFrame) -> np.ndarray:
     """Return the probability that each line of a graph in meters is a road: (m,) float64; NaN without evidence."""
-    values = road_features(graph, seen)
-    score = sum(ROAD_COEFFICIENTS[name] * values[name] for name in ROAD_COEFFICIENTS)
-    return 1 / (1 + np.exp(-score))
+    return logistic(road_features(graph, seen), ROAD_COEFFICIENTS)
 
 
 # Distance from a road's sides at which the ground beside it is sampled: beyond its blurred edge.

@@ -149,11 +149,6 @@ _LINE_SMOOTHING_PASSES = 4  # of vertices; `centering` smooths shifts
 _SPACING, _SHORT_LINE, _REACH = 4, 3, 3
 
 
-def trace(skeleton: np.ndarray) -> Graph:
-    """Return the graph of a skeleton mask, (height, width) bool; see `trace_pixels`."""
-    return trace_pixels(np.argwhere(skeleton)[:, ::-1])
-
-
 def trace_pixels(pixels: np.ndarray) -> Graph:
     """Return the graph of a skeleton: its components and holes become components and cycles.
 

@@ -14,7 +14,7 @@ from scipy.spatial import KDTree
 from ..geodata.parallel_arrays import first_of_each
 from .cleaning import TIE_DIGITS, Removed, component_lengths
 from .graph import Graph
-from .link_prediction import UNLIKELY, Links, link_features, link_probability
+from .link_prediction import COEFFICIENTS, UNLIKELY, Links, link_features, logistic
 from .road_graph import path_costs
 from .surroundings import Surroundings
 
@@ -107,7 +107,8 @@ def _paths_between_components(
     paths = surroundings.paths(ends[:, 0], ends[:, 1])
     at_road, no_turn = np.ones(len(paths), dtype=bool), np.zeros(len(paths))
     component = components[graph.tree.nearest(shapely.points(ends[:, 0]))]
-    return paths.shapes(), link_probability(link_features(paths, no_turn, at_road, length_m[component], surroundings))
+    features = link_features(paths, no_turn, at_road, length_m[component], surroundings)
+    return paths.shapes(), logistic(features, COEFFICIENTS)
 
 
 def _to_nearest_others(graph: Graph, apart: np.ndarray) -> np.ndarray:

@@ -167,11 +167,6 @@ class Routable:
     nodes: geopandas.GeoDataFrame
     edges: geopandas.GeoDataFrame
 
-    @property
-    def layers(self) -> dict[str, geopandas.GeoDataFrame]:
-        """The tables by their layer names in a GeoPackage."""
-        return {"nodes": self.nodes, "edges": self.edges}
-
 
 def to_routable(
     places: np.ndarray, ends: np.ndarray, roads: geopandas.GeoDataFrame, directions: np.ndarray

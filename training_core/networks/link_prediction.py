@@ -12,6 +12,7 @@ import geopandas
 import numpy as np
 import shapely
 from scipy.spatial import KDTree
+from scipy.special import expit
 
 from ..geodata.parallel_arrays import first_of_each, selected
 from .cleaning import TIE_DIGITS
@@ -61,7 +62,7 @@ class Links:
     edge: np.ndarray  # (k,) int64: number of the road where it ends, or -1
     paths: Paths
     features: dict[str, np.ndarray]  # (k,) float64 by name: see `link_features`
-    probability: np.ndarray  # (k,) float64: of a road along each; see `link_probability`
+    probability: np.ndarray  # (k,) float64: of a road along each; see `logistic`
     outcome: np.ndarray  # (k,) object: JOINED, or why it is not
 
     @staticmethod
@@ -129,7 +130,7 @@ def _candidates(graph: Graph, ends: DeadEnds, reach_m: float, surroundings: Surr
     stub_m, other_m = length_m[ends.edge[links.end]], length_m[ends.edge[links.other]]
     stub_m = np.where(is_pair, np.minimum(stub_m, other_m), stub_m)
     features = link_features(paths, turn, ~is_pair, stub_m, surroundings)
-    return replace(links, features=features, probability=link_probability(features))
+    return replace(links, features=features, probability=logistic(features, COEFFICIENTS))
 
 
 def _turns(ends: DeadEnds, end: np.ndarray, other: np.ndarray, chord: np.ndarray) -> np.ndarray:
@@ -223,10 +224,9 @@ def _joined(graph: Graph, ends: DeadEnds, links: Links, surroundings: Surroundin
     return link(split, pairs, origin, surroundings.is_bridge(split), paths)
 
 
-def link_probability(features: dict[str, np.ndarray]) -> np.ndarray:
-    """Return the probability of a road along each link: (k,) float64, from its features, (k,) each."""
-    score = sum(COEFFICIENTS.get(name, 0.0) * values for name, values in features.items())
-    return 1 / (1 + np.exp(-score))
+def logistic(features: dict[str, np.ndarray], coefficients: dict[str, float]) -> np.ndarray:
+    """Return the probability of a road by a logistic regression of its features, (k,) each: (k,) float64."""
+    return expit(sum(coefficients[name] * features[name] for name in coefficients))
 
 
 def link_features(

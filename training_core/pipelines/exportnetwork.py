@@ -34,7 +34,8 @@ def run(job: ExportNetwork, reporter: Reporter) -> dict[str, Any]:
         if "graphml" in staged:
             write_graphml(network, staged["graphml"])
         if "geopackage" in staged:
-            write_layers(staged["geopackage"], network.layers, {"nodes": "Point", "edges": "LineString"})
+            layers = {"nodes": network.nodes, "edges": network.edges}
+            write_layers(staged["geopackage"], layers, {"nodes": "Point", "edges": "LineString"})
         if "osm" in staged:
             if tagged := [name for name in TAG_FIELDS if name in network.edges]:
                 reporter.log(f"Tags in {job.osm} are made from the fields {', '.join(tagged)}.")

@@ -68,11 +68,7 @@ def _record(
         options=asdict(job),
         truth=source_name(job.truth),
         proposal=source_name(job.proposal),
-        apls=scores.apls,
-        apls_time=scores.apls_time,
-        topo=scores.topo,
-        lines=scores.lines,
-        relaxed=scores.relaxed,
+        scores=scores,
         sentences=sentences,
         sweep=[score_lines(*pair, job.tolerance_m * factor) for factor in _SWEEP],
         summaries=[

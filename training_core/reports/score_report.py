@@ -8,13 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Optional
+from typing import Any
 
 import numpy as np
 
 from ..comparison.buffer_matching import LineScores
-from ..comparison.network_scores import NetworkSize
-from ..comparison.path_scores import Apls, Topo
+from ..comparison.network_scores import NetworkScores
 from ..jobs import ScoreNetwork
 from .charts import line_chart, lines_of_scores
 from .colors import FALSE_ALARM_COLOR, HIT_COLOR, MISS_COLOR
@@ -33,20 +32,16 @@ KINDS = {
 class NetworkRecord(ReportRecord):
     """The content of the report of a network's scores, in addition to that of all reports.
 
-    The scores are those of `network_scores.NetworkScores`; sentences have each in words, with all its parameters. The
+    Summaries are as from `network_scores.size_of`. Sentences have each score in words, with all its parameters. The
     sweep has length-based scores by tolerance. Parts are `LineString`s by kind, (n,) object, in meters.
     """
 
     truth: str
     proposal: str
-    apls: Apls
-    apls_time: Optional[Apls]
-    topo: Topo
-    lines: LineScores
-    relaxed: LineScores
+    scores: NetworkScores
     sentences: Sequence[str]
     sweep: Sequence[LineScores]
-    summaries: Sequence[NetworkSize]
+    summaries: Sequence[Mapping[str, Any]]
     parts: Mapping[str, np.ndarray]
 
 
@@ -54,7 +49,7 @@ def write_network_report(record: NetworkRecord, path: Path) -> None:
     """Write the report of a network's scores as one self-contained HTML file without scripts."""
     lines = {kind: MapLines(record.parts[kind], color, width) for kind, (_, color, width) in KINDS.items()}
     lengths_m = {kind: sum(line.length for line in record.parts[kind]) for kind in KINDS}
-    tolerances_m, used_m = [scores.tolerance_m for scores in record.sweep], record.lines.tolerance_m
+    tolerances_m, used_m = [scores.tolerance_m for scores in record.sweep], record.scores.lines.tolerance_m
     curves = lines_of_scores(tolerances_m, record.sweep, ("quality", "completeness", "correctness"))
     marked = used_m, f"used: {used_m:g} m"
     sweep = line_chart("Scores by tolerance", curves, "tolerance in m", "score", (0, 1.02), marked)

@@ -62,19 +62,6 @@ def test_a_path_is_routable_if_there_is_one_a_tenth_longer_at_most(length_m, rou
     assert (score.truth_in_proposal.paths, score.truth_in_proposal.routable) == (1, routable)
 
 
-def test_of_parallel_ways_the_shorter_counts_and_by_time_the_faster():
-    ends = [[(-20, 0), (0, 0)], [(60, 0), (80, 0)]]
-    straight, around = [(0, 0), (60, 0)], [(0, 0), (0, 30), (60, 30), (60, 0)]
-    both = roads_of(*ends, straight, around, speeds=[10, 10, 1, 10])
-    long_way = roads_of(*ends, around, speeds=[10, 10, 10])
-    # Along the long way of 160 m there are 5 control points; the straight way leads from 20 to 140 m in 60 m.
-    pairs = [(low, high) for low in range(0, 160, 40) for high in range(low + 40, 161, 40)]
-    ways = [min(high - low, abs(low - 20) + 60 + abs(high - 140)) for low, high in pairs]
-    by_length = 1 - sum(1 - way / (high - low) for way, (low, high) in zip(ways, pairs)) / 10
-    assert apls(both, long_way).proposal_in_truth.score == pytest.approx(by_length)
-    assert apls(both, long_way, by_time=True).proposal_in_truth.score == pytest.approx(1)
-
-
 @settings(max_examples=25, deadline=None)
 @given(st.integers(0, 10**6), st.integers(0, 10**6), st.floats(0.4, 1), st.booleans())
 def test_the_score_is_that_of_the_definition(one, other, kept, by_time):

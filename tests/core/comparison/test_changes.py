@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import shapely
@@ -9,11 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.core.support.road_graphs import town
-from training_core.comparison.changes import DISPLACED, INTACT, UNMATCHED, ChangeThresholds, classify_changes
+from training_core.comparison.changes import DISPLACED, INTACT, UNMATCHED, classify_changes
+from training_core.jobs import CompareNetworks
 from training_core.networks.lines import make_lines
 from training_core.networks.road_graph import as_drawn
 
-THRESHOLDS = ChangeThresholds(tolerance_m=5, displaced_m=15, angle=30, min_stretch_m=10)
+THRESHOLDS = CompareNetworks(tolerance_m=5, displaced_m=15, parallel_angle=30, min_stretch_m=10)
 ROAD = [(0, 0), (200, 0)]
 
 
@@ -77,7 +80,7 @@ def test_a_gap_is_lost_but_for_the_tolerance_at_its_ends():
 def test_a_segment_that_is_too_short_is_part_of_its_neighbors_if_it_has_some():
     after = drawn([(0, 0), (80, 0)], [(98, 0), (200, 0)])  # 8 m are farther than 5 m from either
     assert kinds_of(drawn(ROAD), after) == [(0, INTACT, 0, 200)]
-    exact = ChangeThresholds(5, 15, 30, 0)
+    exact = replace(THRESHOLDS, min_stretch_m=0)
     assert kinds_of(drawn(ROAD), after, exact) == [(0, INTACT, 0, 85), (0, UNMATCHED, 85, 93), (0, INTACT, 93, 200)]
     assert kinds_of(drawn(ROAD, [(300, 0), (304, 0)]), drawn(ROAD))[1] == (1, UNMATCHED, 0, 4)
 
@@ -86,7 +89,9 @@ def test_a_segment_that_is_too_short_is_part_of_its_neighbors_if_it_has_some():
 @given(st.integers(0, 10**6), st.floats(0.3, 1), st.floats(0, 40))
 def test_segments_cover_each_line_and_are_long_enough(seed, kept, min_stretch_m):
     before, after = lines_of(seed), lines_of(seed + 1, kept=kept, shift_m=8)
-    segments, _ = classify_changes(before, after, ChangeThresholds(4, 12, 30, min_stretch_m))
+    segments, _ = classify_changes(
+        before, after, CompareNetworks(tolerance_m=4, displaced_m=12, parallel_angle=30, min_stretch_m=min_stretch_m)
+    )
     assert segments.lengths_by_line().sum(axis=1) == pytest.approx(before.length_m)
     edge = segments.intervals.edge
     assert segments.intervals.begin_m[1:][np.diff(edge) == 0] == pytest.approx(

@@ -55,11 +55,10 @@ def test_the_class_is_that_of_the_85th_percentile_of_speeds_and_of_one_speed_tha
     assert percentile_class(np.array([[50, 5, 45], [30, 0, 31], [1, 20, 79]]), speeds).tolist() == [0, 2, 1]
 
 
-@given(st.lists(st.integers(0, 30), min_size=3, max_size=3), st.permutations([20.0, 30.0, 50.0]))
+@given(st.lists(st.integers(0, 30), min_size=3, max_size=3).filter(any), st.permutations([20.0, 30.0, 50.0]))
 def test_the_speed_is_numpys_percentile_of_the_pixels(votes, speeds):
-    if sum(votes):
-        expected = np.percentile(np.repeat(speeds, votes), 85, method="inverted_cdf")
-        assert speeds[percentile_class(np.array([votes]), np.array(speeds))[0]] == expected
+    expected = np.percentile(np.repeat(speeds, votes), 85, method="inverted_cdf")
+    assert speeds[percentile_class(np.array([votes]), np.array(speeds))[0]] == expected
 
 
 def test_each_line_has_its_class_its_speed_and_its_time():
@@ -72,9 +71,7 @@ def test_each_line_has_its_class_its_speed_and_its_time():
     assert roads["travel_time_s"][across].iloc[0] == pytest.approx(180 / 20, rel=0.01)  # 72 km/h are 20 m/s
     assert roads["travel_time_s"].tolist() == pytest.approx((roads["length_m"] * 3.6 / roads["speed_kmh"]).tolist())
     assert roads["highway"].tolist() == roads["road_class"].tolist()
-    assert not {"maxspeed"} & set(roads.columns)
-    columns = list(roads.columns)
-    assert columns.index("travel_time_s") == columns.index("speed_kmh") + 1
+    assert "maxspeed" not in roads.columns
 
 
 def test_a_short_street_does_not_take_the_class_of_the_roads_that_it_joins():
@@ -146,7 +143,6 @@ def test_the_job_writes_the_classes_of_the_class_raster(mask, tmp_path):
         ({"numbers": TOWN * 3}, "holds numbers from 0 to 6, but has 2 classes"),
         ({"numbers": TOWN[:, :-1]}, r"and .*mask\.tif are not on the same grid"),
         ({"transform": NORTH_UP @ Affine.translation(1, 0)}, "not on the same grid"),
-        ({"transform": NORTH_UP @ Affine.scale(1.01, 1)}, "not on the same grid"),
         ({"crs": "EPSG:32634"}, "not on the same grid"),
     ],
 )

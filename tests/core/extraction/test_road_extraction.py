@@ -75,15 +75,9 @@ GRIDS = {
     "north up": Grid(CRS.from_string(UTM), NORTH_UP, 300, 200),
     "rotated": Grid(CRS.from_string(UTM), ROTATED, 300, 200),
     "south up": Grid(CRS.from_string(UTM), Affine(1, 0, 390000, 0, 1, 5820000), 300, 200),
-    "not square": Grid(CRS.from_string(UTM), Affine(0.5, 0, 390000, 0, -1, 5820000), 300, 200),
     "rotated, not square": Grid(CRS.from_string(UTM), ROTATED @ Affine.scale(0.5, 1), 300, 200),
     "geographic": Grid(CRS.from_epsg(4326), Affine(1e-5, 0, 10, 0, -1e-5, 60), 300, 200),
-    "geographic, rotated": Grid(
-        CRS.from_epsg(4326), Affine.translation(10, 60) @ Affine.rotation(20) @ Affine.scale(1e-5, -1e-5), 300, 200
-    ),
-    "geographic, south up": Grid(CRS.from_epsg(4326), Affine(1e-5, 0, 10, 0, 1e-5, -30), 300, 200),
     "Web Mercator": Grid(CRS.from_epsg(3857), Affine(1, 0, 1e6, 0, -1, 8.4e6), 300, 200),
-    "feet": Grid(CRS.from_epsg(2263), Affine(2, 0, 980000, 0, -2, 200000), 300, 200),
 }
 
 
@@ -160,20 +154,12 @@ def test_more_road_than_any_town_is_doubted():
     stripes = np.indices((200, 300)).sum(axis=0) % 27 < 8
     (warning,) = warnings_of(stripes)[1]
     assert warning == "30% of the raster is road, more than in any town. Check that it is a road mask."
+    (warning,) = warnings_of(np.where(stripes, np.float32(0.9), np.float32(0.1)))[1]
+    assert "30% of the raster is road" in warning and "Raise the threshold" in warning
     found, (warning,) = warnings_of(np.ones((200, 300), dtype=bool))
     assert "100% of the raster is road" in warning and found.roads["width_m"].isna().all()
-    stripes = np.where(np.indices((200, 300)).sum(axis=0) % 27 < 8, np.float32(0.9), np.float32(0.1))
-    (warning,) = warnings_of(stripes)[1]
-    assert "30% of the raster is road" in warning
-    assert "Raise the threshold" in warning
-
-
-@pytest.mark.parametrize("noise", [0.0, 0.01])
-def test_of_a_probability_without_contrast_that_is_told(noise):
-    rng = np.random.default_rng(0)
-    probability = (0.5 + noise * rng.uniform(-1, 1, (200, 300))).astype(np.float32)
-    (warning,) = warnings_of(probability)[1]
-    assert f"no contrast: all values lie between {0.5 - noise:.2f} and {0.5 + noise:.2f}" in warning
+    (warning,) = warnings_of(np.linspace(0.49, 0.51, 60_000, dtype=np.float32).reshape(200, 300))[1]
+    assert "no contrast: all values lie between 0.49 and 0.51" in warning
 
 
 @pytest.mark.parametrize(
@@ -200,9 +186,7 @@ def test_a_noisy_town_has_lines_on_its_roads_only():
     noisy = (ndimage.gaussian_filter(road.astype(float), 1) + noise) > 0.5
     found = extracted(noisy, options=Vectorize(min_area_m2=60))
     assert (found.nodes["degree"] == 4).sum() == 9
-    near = LineString()
-    for street in streets:
-        near = near.union(street.buffer(3))
+    near = shapely.union_all(shapely.buffer(streets, 3))
     lines = found.roads.geometry.apply(lambda line: in_pixels(line, SQUARE_PIXELS))
     assert lines.intersection(near).length.sum() / lines.length.sum() > 0.97
     assert lines.length.sum() == pytest.approx(sum(street.length for street in streets), rel=0.05)

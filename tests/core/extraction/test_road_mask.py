@@ -60,17 +60,6 @@ def test_strips_give_the_same_mask_as_the_whole_raster(height, width, seed, stri
     np.testing.assert_array_equal(seen, known)
 
 
-@settings(deadline=None, max_examples=30)
-@given(SIDES, SIDES, st.integers(0, 2**32 - 1), STRIP_ROWS, st.integers(1, 6))
-def test_closing_does_not_depend_on_the_strips(height, width, seed, strip_rows, close_m):
-    probability, known = noise((height, width), seed)
-    at_once, by_strips = (
-        found(array_raster(probability, known, threshold=0.6, strip_rows=rows), close_m=close_m)[0]
-        for rows in (80, strip_rows)
-    )
-    np.testing.assert_array_equal(by_strips, at_once)
-
-
 def test_gaps_patches_and_holes_are_measured_on_the_ground():
     road = np.zeros((60, 200), dtype=bool)
     road[20:30, 10:190] = True

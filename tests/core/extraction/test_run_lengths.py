@@ -5,77 +5,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from scipy import ndimage
 
-from tests.core.support.masks import EIGHT_NEIGHBORS, MASKS, SHAPES
-from training_core.extraction.compact_masks import BitMask, Frame, Runs, components, drawn, joined, runs_of
-from training_core.extraction.road_mask import closed, connected_to, with_small_holes_filled, without_small_patches
+from tests.core.support.masks import SHAPES
+from training_core.extraction.compact_masks import BitMask, Frame, Runs
+from training_core.extraction.road_mask import closed, without_small_patches
 
 TWO_MASKS = SHAPES.flatmap(lambda shape: st.tuples(arrays(bool, shape), arrays(bool, shape)))
-
-
-def frame_of(mask):
-    return Frame(*mask.shape)
-
-
-def runs(mask):
-    return runs_of(mask, 0, frame_of(mask))
-
-
-def picture(found, mask):
-    return drawn(found, 0, len(mask), frame_of(mask))
-
-
-def outside_of(known):
-    return joined(frame_of(known).around(), runs(~known))
-
-
-def cleaned(mask, smallest_px, known=None):
-    known = np.ones_like(mask) if known is None else known
-    frame = frame_of(mask)
-    kept = without_small_patches(runs(mask & known), smallest_px, frame)
-    return picture(with_small_holes_filled(kept, outside_of(known), smallest_px, frame), mask)
 
 
 def closed_array(mask, columns, rows, known=None):
     known = np.ones_like(mask) if known is None else known
     return closed(BitMask.of(mask & known), BitMask.of(known), columns, rows).unpacked()
-
-
-@settings(deadline=None, max_examples=100)
-@given(MASKS, st.booleans())
-def test_runs_have_the_components_of_their_mask(mask, diagonal):
-    found = runs(mask)
-    np.testing.assert_array_equal(picture(found, mask), mask)
-    structure = EIGHT_NEIGHBORS if diagonal else None
-    expected, count = ndimage.label(mask, structure)
-    number = np.repeat(components(found, frame_of(mask), diagonal), found.sizes)
-    pairs = set(zip(number.tolist(), expected[mask].tolist()))
-    assert len(pairs) == len(set(number.tolist())) == count
-
-
-@settings(deadline=None, max_examples=100)
-@given(TWO_MASKS)
-def test_hysteresis_keeps_likely_road_connected_to_sure_road(masks):
-    likely, sure = masks[0] | masks[1], masks[1]
-    found = picture(connected_to(runs(likely), runs(sure), frame_of(sure)), sure)
-    np.testing.assert_array_equal(found, ndimage.binary_propagation(sure, EIGHT_NEIGHBORS, mask=likely))
-
-
-@settings(deadline=None, max_examples=100)
-@given(TWO_MASKS, st.integers(2, 12))
-def test_small_patches_and_holes_are_those_labeled_on_the_whole_array(masks, smallest_px):
-    mask, known = masks[0], masks[1] | masks[0]
-    known[len(known) // 2, 0] = False
-    mask &= known
-    patches, _ = ndimage.label(mask, EIGHT_NEIGHBORS)
-    expected = mask & (np.bincount(patches.ravel())[patches] >= smallest_px)
-    gaps, count = ndimage.label(known & ~expected)
-    beside_nothing = ndimage.binary_dilation(np.pad(~known, 1, constant_values=True), EIGHT_NEIGHBORS)[1:-1, 1:-1]
-    for number in range(1, count + 1):
-        if (gaps == number).sum() < smallest_px and not beside_nothing[gaps == number].any():
-            expected |= gaps == number
-    np.testing.assert_array_equal(cleaned(mask, smallest_px, known), expected)
 
 
 def test_a_patch_counts_past_sixteen_and_thirty_two_bits():

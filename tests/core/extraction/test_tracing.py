@@ -6,8 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import ndimage
 
+from tests.core.support.graphs import trace
 from tests.core.support.masks import EIGHT_NEIGHBORS, MASKS, topology
-from training_core.extraction.skeletons import thin, trace
+from training_core.extraction.skeletons import thin
 from training_core.networks.graph import contract
 
 
@@ -35,26 +36,15 @@ def assert_sound(graph):
 
 @settings(deadline=None, max_examples=150)
 @given(MASKS, st.sampled_from([0, 2, 3]))
-def test_a_skeletons_graph_has_its_components_and_cycles(mask, opening):
+def test_graphs_of_any_mask_and_of_its_skeleton_have_its_components_and_cycles(mask, opening):
     if opening:
         mask = ndimage.binary_opening(mask, np.ones((opening, opening)))
+    assert graph_topology(trace(mask)) == topology(mask)
     skeleton = thin(mask)
     graph = trace(skeleton)
     assert_sound(graph)
     assert graph_topology(graph) == topology(skeleton)
-
-
-@settings(deadline=None, max_examples=150)
-@given(MASKS)
-def test_so_has_the_graph_of_any_mask(mask):
-    assert graph_topology(trace(mask)) == topology(mask)
-
-
-@settings(deadline=None, max_examples=60)
-@given(MASKS)
-def test_every_pixel_of_a_skeleton_is_a_vertex_or_merged_into_a_junction(mask):
-    skeleton = thin(mask)
-    graph = trace(skeleton)
+    # Every pixel of the skeleton is a vertex, or merged into a junction.
     columns, rows = graph.points[(graph.points % 1 == 0).all(axis=1)].astype(int).T
     seen = np.zeros_like(skeleton)
     seen[rows, columns] = True

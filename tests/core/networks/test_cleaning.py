@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import ndimage
 
-from tests.core.support.graphs import lines, traced
-from training_core.extraction.skeletons import smooth, thin, trace
+from tests.core.support.graphs import lines, trace, traced
+from training_core.extraction.skeletons import smooth, thin
 from training_core.networks.cleaning import (
     component_lengths,
     drop_short_components,

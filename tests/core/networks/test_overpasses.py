@@ -73,30 +73,26 @@ def test_a_bridge_is_laid_however_it_is_drawn(angle, aside_m, is_reversed):
     assert any(part.hausdorff_distance(ends) < 5.1 for part in shapely.get_parts(road))
 
 
-def test_of_a_layer_with_a_bridge_field_only_marked_lines_are_bridges(tmp_path):
-    layer_of([BRIDGE, TRACED[0]], bridge=["viaduct", "no"]).to_file(tmp_path / "osm.gpkg")
-    told = []
-    bridges = read_bridges(str(tmp_path / "osm.gpkg"), Reporter(told.append))
-    assert bridges.geometry.length.tolist() == pytest.approx([45.01], abs=0.01)
-    assert told[0].message.startswith("1 of 2 lines") and told[0].message.endswith(
-        "are marked as bridges by the field 'bridge'."
-    )
-
-
-@pytest.mark.parametrize("layers", [[1, 0], ["1", ""], [2.0, -1.0]])
-def test_of_labels_with_a_layer_only_lines_above_others_are_bridges(layers, tmp_path):
-    layer_of([BRIDGE, TRACED[0]], layer=layers).to_file(tmp_path / "labels.gpkg")
-    bridges = read_bridges(str(tmp_path / "labels.gpkg"), Reporter())
-    assert bridges.geometry.length.tolist() == pytest.approx([45.01], abs=0.01)
-
-
-def test_a_field_that_marks_no_bridge_is_warned_of(tmp_path):
-    layer_of([BRIDGE, TRACED[0]], bridge=[None, "no"]).to_file(tmp_path / "osm.gpkg")
-    reporter = Reporter()
-    assert read_bridges(str(tmp_path / "osm.gpkg"), reporter).empty
-    (warning,) = reporter.warnings
-    assert warning.startswith("0 of 2 lines of the bridges") and warning.endswith(
-        "are marked as bridges by the field 'bridge'."
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({"bridge": ["viaduct", "no"]}, "1 of 2 lines"),
+        ({"bridge": [None, "no"]}, "0 of 2 lines"),
+        ({"layer": [1, 0]}, "1 of 2 lines"),
+        ({"layer": ["1", ""]}, "1 of 2 lines"),
+        ({"layer": [2.0, -1.0]}, "1 of 2 lines"),
+    ],
+)
+def test_only_lines_that_a_field_marks_as_bridges_or_above_others_are_bridges(fields, told, tmp_path):
+    layer_of([BRIDGE, TRACED[0]], **fields).to_file(tmp_path / "osm.gpkg")
+    events = []
+    reporter = Reporter(events.append)
+    bridges = read_bridges(str(tmp_path / "osm.gpkg"), reporter)
+    assert bridges.geometry.length.tolist() == pytest.approx([45.01][: len(bridges)], abs=0.01)
+    assert bridges.empty == bool(reporter.warnings) == told.startswith("0")
+    (field,) = fields
+    assert events[0].message.startswith(told) and events[0].message.endswith(
+        f"are marked as bridges by the field {field!r}."
     )
 
 

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from training_core.extraction.skeletons import thin, trace
+from training_core.extraction.skeletons import thin, trace_pixels
 from training_core.networks.graph import Graph
 from training_core.networks.surroundings import Paths, Surroundings
+
+
+def trace(skeleton):
+    """The graph of a skeleton mask."""
+    return trace_pixels(np.argwhere(skeleton)[:, ::-1])
 
 
 def traced(size, *strokes):
