@@ -135,8 +135,8 @@ class IpexEngine(NativeEngine):
         return trained
 
     def prepare_inference(self, model: nn.Module | OnnxModel, is_exact: bool = False) -> nn.Module:
-        """Return a copy of the model with constant weights and the extension's kernels; see `decoder`."""
-        constant = folded(_network(model), self.dtype, is_exact)
+        """Return a copy of the model with constant weights and the extension's kernels."""
+        constant = super().prepare_inference(model, is_exact)
         prepared: nn.Module = _import_ipex().optimize(constant, dtype=self.dtype, inplace=True, weights_prepack=False)
         return prepared
 
@@ -256,8 +256,13 @@ def choose_engine(
         raise JobError(f"The engine {wanted} cannot be used: {obstacle}.", instead)
     if engine != AUTO:
         return able[wanted](precision, "asked for")
-    is_tried = trial is not None and _fits(trial, able[first](precision), len(able), limit_s)
-    reason = _why_only_first(others, is_tried)
+    reason = ""  # why only the first engine remains
+    if not others:
+        reason = "it is the one that runs ONNX models"
+    elif trial is None or not _fits(trial, able[first](precision), len(able), limit_s):
+        reason = "there is too little to do, or too little time, to try others"
+    elif all(map(why_not, others)):
+        reason = "; ".join(why_not(name) or "" for name in others)
     if trial is None or reason:
         log(f"Engine {first} in {precision}: {reason}.")
         return able[first](precision, reason)
@@ -271,16 +276,6 @@ def _fits(trial: Callable[[_E], None], first: _E, engines: int, limit_s: float) 
     began_s = time.perf_counter()
     trial(first)
     return LOADING_S + (1 + TRIAL_STEPS) * engines * (time.perf_counter() - began_s) <= limit_s
-
-
-def _why_only_first(others: list[str], is_tried: bool) -> str:
-    """Return why only the first engine remains; empty where there is a choice."""
-    if not others:
-        return "it is the one that runs ONNX models"
-    if not is_tried:
-        return "there is too little to do, or too little time, to try others"
-    obstacles = [why_not(name) or "" for name in others]
-    return "; ".join(obstacles) if all(obstacles) else ""
 
 
 def choose_precision(precision: str, log: Callable[[str], None]) -> str:

@@ -98,8 +98,10 @@ def check_numbers(weights: dict[str, torch.Tensor], path: str) -> None:
     Raises ModelFileError if they are not.
     """
     for name, tensor in weights.items():
-        is_sound = not tensor.is_floating_point() or not tensor.numel() or _is_within(tensor, name)
-        if not is_sound:
+        if not tensor.is_floating_point() or not tensor.numel():
+            continue
+        low, high = map(float, tensor.aminmax())  # NaN if any is
+        if not ((0 if name.endswith(_VARIANCE) else -MAX_WEIGHT) <= low and high <= MAX_WEIGHT):
             raise no_numbers(name, path)
 
 
@@ -109,11 +111,6 @@ def no_numbers(name: str, path: str) -> ModelFileError:
         f"The weights {shown(name)} in {path} hold values that are not numbers or are out of any range.",
         "Copy the model again, train it again, or choose another.",
     )
-
-
-def _is_within(tensor: torch.Tensor, name: str) -> bool:
-    low, high = map(float, tensor.aminmax())  # NaN if any is
-    return (0 if name.endswith(_VARIANCE) else -MAX_WEIGHT) <= low and high <= MAX_WEIGHT
 
 
 def check_file(path: str) -> None:
@@ -148,7 +145,7 @@ def compact(weights: dict[str, torch.Tensor], quant_max: int = QUANT_MAX) -> dic
     """
     stored = {}
     for name, tensor in weights.items():
-        if not _is_convolution(tensor):
+        if not tensor.is_floating_point() or tensor.dim() != 4:  # no convolution
             stored[name] = tensor
             continue
         # Each output channel in whole steps of its own size; a channel of zeros has steps of any size.
@@ -168,19 +165,11 @@ def expand(stored: dict[str, torch.Tensor], path: str) -> dict[str, torch.Tensor
     packed = {name for name, tensor in stored.items() if tensor.dtype == torch.int8}
     if scales != {name + _SCALE for name in packed}:
         raise ModelFileError(f"The weights in {path} and their scales do not match.", "Copy it again.")
-    return {
-        name: _expanded(tensor, stored[name + _SCALE], path) if name in packed else tensor
-        for name, tensor in stored.items()
-        if name not in scales
-    }
-
-
-def _is_convolution(tensor: torch.Tensor) -> bool:
-    return tensor.is_floating_point() and tensor.dim() == 4
-
-
-def _expanded(steps: torch.Tensor, scale: torch.Tensor, path: str) -> torch.Tensor:
-    fits = steps.dim() == 4 and scale.dtype == torch.float32 and scale.shape == steps.shape[:1]
-    if not (fits and bool(torch.isfinite(scale).all()) and bool((scale >= 0).all())):
-        raise ModelFileError(f"The weights in {path} have invalid scales.", "Copy it again.")
-    return steps.float() * scale[:, None, None, None]
+    weights = {name: tensor for name, tensor in stored.items() if name not in scales}
+    for name in packed:
+        steps, scale = stored[name], stored[name + _SCALE]
+        fits = steps.dim() == 4 and scale.dtype == torch.float32 and scale.shape == steps.shape[:1]
+        if not (fits and bool(torch.isfinite(scale).all()) and bool((scale >= 0).all())):
+            raise ModelFileError(f"The weights in {path} have invalid scales.", "Copy it again.")
+        weights[name] = steps.float() * scale[:, None, None, None]
+    return weights

@@ -225,11 +225,16 @@ def check_layers(model: ModelProto, path: str, layers: frozenset[str]) -> None:
 
 
 def _check_ends(model: ModelProto, card: ModelCard, path: str) -> None:
-    """Raise ModelFileError unless the graph takes and returns what the card says."""
+    """Raise ModelFileError unless the graph takes and returns images of the channels that the card says."""
     graph = model.graph
+    is_fitting = graph.node[-1].op_type == "Sigmoid" and list(graph.node[-1].output) == [OUTPUT]
     ends = [(INPUT, card.architecture.in_channels, graph.input), (OUTPUT, card.architecture.classes, graph.output)]
-    is_fitting = all(len(values) == 1 and _is_image(values[0], name, channels) for name, channels, values in ends)
-    if not is_fitting or graph.node[-1].op_type != "Sigmoid" or list(graph.node[-1].output) != [OUTPUT]:
+    for name, channels, values in ends:
+        tensors = [each.type.tensor_type for each in values if each.name == name]
+        shapes = [list(each.shape.dim) for each in tensors if each.elem_type == TensorProto.FLOAT]
+        is_image = len(values) == len(shapes) == 1 and len(shapes[0]) == 4
+        is_fitting = is_fitting and is_image and shapes[0][1].dim_value == channels
+    if not is_fitting:
         raise ModelFileError(f"The graph in {path} does not match its description.", "Copy it again.")
 
 
@@ -284,13 +289,6 @@ def _check_shapes(model: ModelProto, path: str, side_px: int) -> None:
         raise ModelFileError(
             f"A layer of {path} returns far more than any of a RoadSeg model.", "Choose one made by Export a model."
         )
-
-
-def _is_image(value: onnx.ValueInfoProto, name: str, channels: int) -> bool:
-    tensor = value.type.tensor_type
-    dimensions = tensor.shape.dim
-    is_fitting = value.name == name and tensor.elem_type == TensorProto.FLOAT and len(dimensions) == 4
-    return is_fitting and dimensions[1].dim_value == channels
 
 
 def _damaged(path: str) -> ModelFileError:

@@ -11,7 +11,7 @@ import logging
 import math
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Optional
 
@@ -210,7 +210,11 @@ def quantize_layers(
         seen = (seen + 1) % len(images)
         return {INPUT: image}
 
-    with _quiet_nncf() as nncf:
+    import_openvino()  # without its telemetry
+    with contextlib.redirect_stdout(sys.stderr):
+        import nncf
+
+        nncf.set_log_level(logging.ERROR)
         # By default a range ends at the mean of the images' maxima, and larger activations are clipped. The model needs
         # these to detect the roads of some images, so the range ends at the maximum over all images.
         whole = nncf.AdvancedQuantizationParameters(
@@ -223,14 +227,3 @@ def quantize_layers(
             ignored_scope=nncf.IgnoredScope(patterns=[f".*/{part}/.*" for part in full_precision], validate=False),
             advanced_parameters=whole,
         )
-
-
-@contextlib.contextmanager
-def _quiet_nncf() -> Iterator[Any]:
-    """Import the package NNCF with its telemetry switched off and its output sent to standard error."""
-    import_openvino()
-    with contextlib.redirect_stdout(sys.stderr):
-        import nncf
-
-        nncf.set_log_level(logging.ERROR)
-        yield nncf

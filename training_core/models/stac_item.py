@@ -59,6 +59,7 @@ def stac_item(card: ModelCard, exported: Path, onnx_path: str, item_path: str) -
 def _properties(card: ModelCard, model: onnx.ModelProto) -> dict[str, Any]:
     weights = [tensor for tensor in model.graph.initializer if tensor.data_type == onnx.TensorProto.FLOAT]
     parameters = sum(math.prod(tensor.dims) for tensor in weights)
+    base = card.training.get("base_model")
     providers = [{"name": source, "description": text} for source, text in card.attribution.items()]
     return {
         "title": "Roads in images",
@@ -73,7 +74,8 @@ def _properties(card: ModelCard, model: onnx.ModelProto) -> dict[str, Any]:
         "mlm:architecture": card.architecture.name,
         "mlm:tasks": _TASKS,
         "mlm:framework": "PyTorch",
-        **_pretraining(card),
+        "mlm:pretrained": base != "",  # an empty name stands for random weights
+        **({"mlm:pretrained_source": base or None} if isinstance(base, str) else {}),
         "mlm:total_parameters": parameters,
         "mlm:memory_size": parameters * np.dtype(np.float32).itemsize,
         "mlm:batch_size_suggestion": 1,
@@ -88,26 +90,14 @@ def _properties(card: ModelCard, model: onnx.ModelProto) -> dict[str, Any]:
     }
 
 
-def _pretraining(card: ModelCard) -> dict[str, Any]:
-    """Return whether the training began with the weights of another model, and with which."""
-    base = card.training.get("base_model")
-    if base == "":
-        return {"mlm:pretrained": False, "mlm:pretrained_source": None}
-    return {"mlm:pretrained": True, **({"mlm:pretrained_source": base} if isinstance(base, str) else {})}
-
-
 def _input(card: ModelCard, shape: list[int]) -> dict[str, Any]:
-    by_image = (
-        " RoadSeg normalizes each image by its own mean and deviation instead: do so as well, if you can."
-        if card.scaling == IMAGE
-        else ""
-    )
+    by_image = " RoadSeg normalizes each image by its own mean and deviation instead: do so as well, if you can."
     (image,) = card.to_document()["mlm:input"]
     return {
         **image,
         "name": INPUT,
         "description": "Bands of an image, normalized by mean and deviation of the training images; without data: 0."
-        f"{by_image} Height and width are multiples of 32.",
+        f"{by_image if card.scaling == IMAGE else ''} Height and width are multiples of 32.",
         "input": {**image["input"], "shape": shape},
         "pre_processing_function": None,
     }

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 import segmentation_models_pytorch as smp
 import torch
-from safetensors.torch import save_file
 from torch import nn
 from torch.nn import functional
 
@@ -203,21 +202,6 @@ def test_the_first_layer_takes_other_bands_and_another_normalization(encoder):
     assert rescaled(weights, architecture, BANDS, BANDS) is weights
     adapted = adapt_first_layer(model.state_dict(), architecture.first_layer, ("red", "green", "blue"), ("gray",))
     network(UNET, encoder, in_channels=1).load_state_dict(adapted)
-
-
-@few_pairs
-def test_a_model_made_elsewhere_is_recognized(name, encoder, tmp_path):
-    smp_name = Architecture(name, encoder).library_name
-    torch.manual_seed(3)
-    library = getattr(smp, name)(smp_name, encoder_weights=None).eval()
-    save_file({key: each.contiguous() for key, each in library.state_dict().items()}, tmp_path / "own.safetensors")
-    base = read_base_model(str(tmp_path / "own.safetensors"), AS_BASE, AS_BASE, Reporter())
-    assert base.architecture == Architecture(name, encoder)
-    build_network(base.architecture).load_state_dict(base.weights)
-    encoder_only = {key: each.contiguous() for key, each in library.encoder.state_dict().items()}
-    save_file({**encoder_only, "classifier.weight": torch.zeros(1000, 3)}, tmp_path / "encoder.safetensors")
-    base = read_base_model(str(tmp_path / "encoder.safetensors"), name, AS_BASE, Reporter())
-    assert (base.architecture.name, base.architecture.encoder) == (name, encoder)
 
 
 def test_a_base_model_does_not_change_its_architecture(tmp_path):

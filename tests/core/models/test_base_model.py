@@ -54,14 +54,14 @@ def test_efficientnet_gets_a_narrow_decoder_unless_the_file_has_one(tmp_path):
     assert read(tmp_path / "unet.safetensors").architecture == Architecture(encoder=EFFICIENTNET)
 
 
-def test_a_unet_of_the_library_for_other_bands_and_classes_keeps_all_but_its_head(tmp_path):
-    unet = smp.Unet("resnet18", encoder_weights=None, in_channels=4, classes=7)
-    save_file(unet.state_dict(), tmp_path / "unet.safetensors")
-    base = read(tmp_path / "unet.safetensors")
-    assert base.architecture == Architecture(encoder="resnet18", in_channels=4)
+@pytest.mark.parametrize(("name", "layer"), [("Unet", "blocks.4.conv2.0.weight"), ("FPN", "p2.skip_conv.weight")])
+def test_a_model_of_the_library_for_other_bands_and_classes_keeps_all_but_its_head(tmp_path, name, layer):
+    library = getattr(smp, name)("resnet18", encoder_weights=None, in_channels=4, classes=7)
+    save_file({key: each.contiguous() for key, each in library.state_dict().items()}, tmp_path / "whole.safetensors")
+    base = read(tmp_path / "whole.safetensors")
+    assert base.architecture == Architecture(name, "resnet18", in_channels=4)
     build_network(base.architecture).load_state_dict(base.weights)
-    name = "decoder.blocks.4.conv2.0.weight"
-    torch.testing.assert_close(base.weights[name], unet.state_dict()[name])
+    torch.testing.assert_close(base.weights[f"decoder.{layer}"], library.state_dict()[f"decoder.{layer}"])
 
 
 @pytest.mark.parametrize(

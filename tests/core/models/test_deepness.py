@@ -107,7 +107,6 @@ def test_what_needs_its_layers_is_refused(town, foreign, tmp_path):
     [
         ({"model_type": "Detector"}, "not a Segmentor"),
         ({"class_names": {"0": "background", "1": "building"}}, "exactly one must be road"),
-        ({"class_names": {"0": "road", "1": "road"}}, "exactly one must be road"),
         ({"class_names": {"0": "background", "7": "road"}}, "exactly one must be road"),
         ({"class_names": [{"0": "a"}, {"0": "road"}]}, "class_names"),
         ({"resolution": 0}, "resolution"),
@@ -150,7 +149,6 @@ def _without_softmax(model):
         (_without("model_type"), "not a RoadSeg model"),
         (lambda model: setattr(_note(model, "class_names"), "value", "{0: 'a', 1: 'road'}"), "not JSON"),
         (lambda model: setattr(_dims(model.graph.input[0])[2], "dim_param", "height"), "squares of one size"),
-        (lambda model: setattr(_dims(model.graph.input[0])[3], "dim_value", 64), "squares of one size"),
         (lambda model: setattr(_dims(model.graph.input[0])[1], "dim_value", 4), "takes 4 bands"),
         (lambda model: setattr(_dims(model.graph.output[0])[1], "dim_value", 1), "not end in a sigmoid"),
         (lambda model: setattr(model.graph.input[0].type.tensor_type, "elem_type", 2), "floating-point"),
@@ -160,7 +158,6 @@ def _without_softmax(model):
         (_without_softmax, "softmax"),
         (lambda model: setattr(model.graph.node[-1].attribute[0], "i", 3), "softmax"),
         (lambda model: setattr(model.graph.node[0], "op_type", "Loop"), "Loop"),
-        (lambda model: setattr(model.graph.node[0], "domain", "org.example"), "layers"),
         (lambda model: model.graph.initializer[0].dims.__setitem__(0, 1 << 40), "damaged"),
         (lambda model: model.graph.node[0].output.__setitem__(0, "image"), "damaged"),
     ],

@@ -130,13 +130,10 @@ def test_the_merged_card_says_whence_it_came_and_claims_no_score():
     assert card.training["images"] == ["a.tif", "b.tif"] and card.training["labeled_px"] == 400
     assert {key: card.training[key] for key in BASE} == BASE
     assert "not validated" in card.training["notes"][0]
-
-
-@pytest.mark.parametrize("chosen", [(True, True), (True, False), (False, True)])
-def test_a_merged_model_chooses_its_threshold_by_image_where_all_do(chosen):
-    cards = [replace(CARD, threshold_by_image=by_image) for by_image in chosen]
-    card = merged_card(cards, [0.5, 0.5], ["west", "east"], BANDS, [100, 300])
-    assert card.threshold_by_image == all(chosen)
+    by_image = [replace(west, threshold_by_image=True, halo_px=0), replace(east, threshold_by_image=True)]
+    assert [merged_card([by_image[0], other], shares, paths, BANDS, [1, 1]).threshold_by_image
+            for other in (by_image[1], east)] == [True, False]  # fmt: skip
+    assert merged_card(by_image, shares, paths, BANDS, [1, 1]).halo_px == 0  # where one is unknown
 
 
 def test_whom_the_models_name_is_named_once_and_nothing_else():
@@ -145,11 +142,6 @@ def test_whom_the_models_name_is_named_once_and_nothing_else():
     card = merged_card(cards, [0.3, 0.3, 0.4], ["a", "b", "c"], BANDS, [1, 1, 1])
     assert card.attribution == {"lines": "© A", "images": "B"}
     assert replace(CARD, training={"attribution": ["© A"]}).attribution == {}
-
-
-def test_a_halo_that_one_model_does_not_know_is_unknown():
-    cards = [CARD, replace(CARD, halo_px=96)]
-    assert merged_card(cards, [0.5, 0.5], ["a", "b"], BANDS, [1, 1]).halo_px == 0
 
 
 def test_statistics_are_the_means_over_batches_that_show_several_images():

@@ -134,16 +134,12 @@ def refused(path, *words):
     assert caught.value.remedy
 
 
-def _not_written(path):
-    pass
-
-
 @pytest.mark.parametrize(
     ("write", "words"),
     [
         *((lambda path, content=content: path.write_bytes(content), "damaged or not an ONNX file")
           for content in (b"", b"hello", b"PK\x03\x04", b"\x80\x02}q\x00.")),
-        (_not_written, "cannot be opened"),
+        (lambda path: None, "cannot be opened"),
         (lambda path: (path.touch(), os.truncate(path, 1 << 31)), "too large"),
         (make_pipe, "is not a file"),  # and not waited for
     ],
@@ -153,11 +149,9 @@ def test_other_files_are_refused(tmp_path, write, words):
     refused(str(tmp_path / "bad.onnx"), words)
 
 
-@pytest.mark.parametrize("fraction", [0.1, 0.999])
-def test_a_truncated_file_is_refused(small, tmp_path, fraction):
-    path = tmp_path / "bad.onnx"
-    path.write_bytes(small[: int(len(small) * fraction)])
-    refused(str(path))
+def test_a_truncated_file_is_refused(small, tmp_path):
+    (tmp_path / "bad.onnx").write_bytes(small[: int(len(small) * 0.999)])
+    refused(str(tmp_path / "bad.onnx"))
 
 
 def _first_input(model):
@@ -229,7 +223,6 @@ def _that_enlarges_without_limit(model):
     [
         (lambda model: model.ClearField("metadata_props"), "not a RoadSeg model"),
         (_without_its_sigmoid, "does not match its description"),
-        (_set(lambda model: model.opset_import[0], "version", 9999), "version of the ONNX operators"),
         (_set(lambda model: model.opset_import[0], "version", 7), "version of the ONNX operators"),
         (lambda model: model.ClearField("opset_import"), "version of the ONNX operators"),
         (lambda model: model.functions.add(name="f", domain="ai.onnx"), "has layers that no RoadSeg model has"),
@@ -243,12 +236,10 @@ def _that_enlarges_without_limit(model):
         ),
         (_set(lambda model: model.graph.node[0], "domain", "org.example"), "has layers that no RoadSeg model has"),
         (_with_a_weight_of(np.nan), "not numbers"),
-        (_with_a_weight_of(-np.inf), "not numbers"),
         (_with_a_weight_of(1e30), "not numbers"),
         (_of_another_shape, "damaged"),
         (_with_fewer_bytes, "damaged"),
         (lambda model: _weight(model).dims.__setitem__(0, -1), "damaged"),
-        (lambda model: model.graph.initializer.pop(), "damaged"),
         (_with_another_input, "does not match its description"),
         (lambda model: model.graph.input.add(name="mask").type.CopyFrom(model.graph.input[0].type),
          "does not match its description"),
