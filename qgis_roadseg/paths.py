@@ -5,6 +5,8 @@ Scope: paths and addresses. Independent of content.
 
 import configparser
 import functools
+import os
+from itertools import chain, count
 from pathlib import Path
 
 from qgis.PyQt.QtCore import QStandardPaths
@@ -19,6 +21,12 @@ GROUP_ICONS = RESOURCES / "icons"  # one for each group of the toolbox, named fo
 def data_folder() -> Path:
     """Return the folder for RoadSeg's own data: in the user's data folder, outside of QGIS and its plugins."""
     return Path(QStandardPaths.writableLocation(QStandardPaths.StandardLocation.GenericDataLocation), "roadseg")
+
+
+def free_path(wanted: Path) -> Path:
+    """Return a path at which nothing is: town.gpkg, else town 2.gpkg, and so on."""
+    names = (f"{wanted.stem} {number}{wanted.suffix}" for number in count(2))
+    return next(path for path in chain([wanted], map(wanted.with_name, names)) if not os.path.lexists(path))
 
 
 _PAGES = "blob/main/docs/algorithms"

@@ -6,26 +6,18 @@ Scope: tasks, projects, messages. Independent of the project's content; see `dem
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Optional
+from typing import Optional
 
-from qgis.core import (
-    Qgis,
-    QgsApplication,
-    QgsProcessingAlgRunnerTask,
-    QgsProcessingContext,
-)
+from qgis.core import Qgis, QgsApplication, QgsTask
 from qgis.gui import QgisInterface
 
 from ...training_core.errors import OutputError
 from ..layers import demo_project
-from ..runtime.feedback import ErrorRecorder
 from ..translation import tr
 from .dialogs import open_dialog, show_message, show_missing_runtime
+from .tasks import run_algorithm
 
-MAKE_SCENE = "roadseg:makescene"
-
-# Canceled tasks whose threads may still run, and which nothing else keeps alive.
-_STOPPING: "set[_SceneTask]" = set()
+MAKE_SCENE = "makescene"
 
 
 class Demo:
@@ -34,7 +26,7 @@ class Demo:
     def __init__(self, window: QgisInterface, folder: Path) -> None:
         self._window = window
         self._folder = folder
-        self._scene: Optional[_SceneTask] = None
+        self._scene: Optional[QgsTask] = None
 
     def start(self) -> None:
         """Open the demo, or start to generate it."""
@@ -49,13 +41,10 @@ class Demo:
         """Cancel the generation; nothing is opened any more."""
         if self._scene is not None:
             scene, self._scene = self._scene, None
-            scene.executed.disconnect(self._on_scene)
-            _STOPPING.add(scene)
-            scene.executed.connect(lambda *_: _STOPPING.discard(scene))
             scene.cancel()
 
     def _generate(self) -> None:
-        able, why = QgsApplication.processingRegistry().algorithmById(MAKE_SCENE).canExecute()
+        able, why = QgsApplication.processingRegistry().algorithmById(f"roadseg:{MAKE_SCENE}").canExecute()
         if not able:
             show_missing_runtime(self._window, why)
             return
@@ -65,15 +54,17 @@ class Demo:
             why = tr("{folder} cannot be created ({reason}).").format(folder=self._folder, reason=error.strerror)
             show_message(self._window, why, Qgis.MessageLevel.Critical)
             return
-        self._scene = _SceneTask(self._folder)
-        self._scene.executed.connect(self._on_scene)
-        QgsApplication.taskManager().addTask(self._scene)
+        files = demo_project.files(self._folder)
+        values = {**demo_project.SCENE, "RASTER": str(files["image"]), "OUTPUT": str(files["true"])}
+        self._scene = run_algorithm(MAKE_SCENE, values, self._on_scene)
         show_message(
             self._window, tr("RoadSeg generates a scene on which you can try it. This takes less than a minute.")
         )
 
-    def _on_scene(self, is_made: bool, _: dict[str, Any]) -> None:
-        scene, self._scene = self._scene, None
+    def _on_scene(self, is_made: bool, error_text: str) -> None:
+        if self._scene is None:  # it was stopped
+            return
+        self._scene = None
         if is_made:
             try:
                 demo_project.make(self._folder)
@@ -81,8 +72,8 @@ class Demo:
                 show_message(self._window, str(error), Qgis.MessageLevel.Critical)
             else:
                 self._open()
-        elif not scene.feedback.isCanceled():
-            show_message(self._window, scene.feedback.error, Qgis.MessageLevel.Critical)
+        elif error_text:
+            show_message(self._window, error_text, Qgis.MessageLevel.Critical)
 
     def _open(self) -> None:
         """Open the project, unless the user wants to keep the one that is open."""
@@ -92,15 +83,3 @@ class Demo:
         text = tr("Fine-tune a model, then extract roads. All parameters are filled in.")
         button = (tr("Fine-tune a model…"), lambda: open_dialog(self._window, "finetune"))
         show_message(self._window, text, Qgis.MessageLevel.Info, button)
-
-
-class _SceneTask(QgsProcessingAlgRunnerTask):
-    """Generates the demo's scene in another thread."""
-
-    def __init__(self, folder: Path) -> None:
-        files = demo_project.files(folder)
-        values = {**demo_project.SCENE, "RASTER": str(files["image"]), "OUTPUT": str(files["true"])}
-        # The task does not keep these alive.
-        self.feedback, self._context = ErrorRecorder(), QgsProcessingContext()
-        self._algorithm = QgsApplication.processingRegistry().createAlgorithmById(MAKE_SCENE)
-        super().__init__(self._algorithm, values, self._context, self.feedback)

@@ -1,6 +1,6 @@
-"""Dialogs of algorithms, and messages with buttons in the message bar.
+"""Dialogs of algorithms, messages with buttons in the message bar, and labels of panels.
 
-Scope: Processing's dialogs, the message bar. Independent of single algorithms but Set up runtime.
+Scope: Processing's dialogs, the message bar, labels. Independent of single algorithms but Set up runtime.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from typing import Any, Optional
 from qgis import processing
 from qgis.core import Qgis, QgsApplication, QgsProject
 from qgis.gui import QgisInterface
-from qgis.PyQt.QtWidgets import QPushButton
+from qgis.PyQt.QtCore import Qt
+from qgis.PyQt.QtWidgets import QLabel, QPushButton
 
 from ..layers import demo_project
 from ..translation import tr
@@ -69,3 +70,12 @@ def show_message(
         pushed.clicked.connect(act)
         message.layout().addWidget(pushed)
     bar.pushWidget(message, level)
+
+
+def wrapped_label(text: str = "", name: str = "") -> QLabel:
+    """Return a label whose text is broken into lines, and can be selected."""
+    label = QLabel(text)
+    label.setObjectName(name)
+    label.setWordWrap(True)
+    label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+    return label

@@ -16,7 +16,6 @@ from qgis.gui import (
     QgsOptionsWidgetFactory,
     QgsSpinBox,
 )
-from qgis.PyQt.QtCore import Qt
 from qgis.PyQt.QtGui import QIcon
 from qgis.PyQt.QtWidgets import QFormLayout, QGroupBox, QLabel, QVBoxLayout, QWidget
 
@@ -25,6 +24,7 @@ from ..paths import ICON
 from ..runtime import runtime
 from ..settings import Settings
 from ..translation import tr
+from .dialogs import wrapped_label
 
 PAGE = "roadsegOptions"
 
@@ -94,7 +94,7 @@ class SettingsPage(QgsOptionsPageWidget):
     def _lay_out(self) -> None:
         computing = _group(
             tr("Runtime"),
-            [(tr("Status"), _note(_status_text(runtime.status()))), (tr("Python"), self.python)],
+            [(tr("Status"), wrapped_label(_status_text(runtime.status()))), (tr("Python"), self.python)],
             tr(
                 "The Python environment in which RoadSeg computes. Set up runtime builds it. Choose another one only "
                 "if it has all packages."
@@ -102,7 +102,9 @@ class SettingsPage(QgsOptionsPageWidget):
         )
         if os.environ.get(runtime.VARIABLE):
             computing.layout().addRow(
-                _note(tr("The environment variable {name} is set and takes precedence.").format(name=runtime.VARIABLE))
+                wrapped_label(
+                    tr("The environment variable {name} is set and takes precedence.").format(name=runtime.VARIABLE)
+                )
             )
         limits = _group(
             tr("Resource Limits"),
@@ -138,16 +140,9 @@ def _group(title: str, rows: "list[tuple[str, QWidget]]", note: str) -> QGroupBo
     form = QFormLayout(group)
     for label, widget in rows:
         form.addRow(label, widget)
-    form.addRow(_note(note))
+    form.addRow(wrapped_label(note))
     return group
 
 
 def _status_text(status: runtime.Status) -> str:
     return "\n".join(filter(None, (status.text, str(status.python or ""))))
-
-
-def _note(text: str) -> QLabel:
-    note = QLabel(text)
-    note.setWordWrap(True)
-    note.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-    return note

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import count
 from pathlib import Path
 from typing import Optional
 
@@ -28,7 +27,7 @@ from qgis.core import (
 from ...training_core.errors import OutputError
 from ...training_core.jobs import LabelOptions
 from ...training_core.jobs.file_systems import BESIDE_OUTPUTS, PrivateFolder, replace
-from ..paths import RESOURCES
+from ..paths import RESOURCES, free_path
 
 ROADS, AOI, NO_ROAD = "roads", "aoi", "no_road"
 # From below, as they lie on the map.
@@ -101,7 +100,8 @@ def write_label_layers(
         folder = PrivateFolder(Path(path).parent, *BESIDE_OUTPUTS)
         try:
             draft = folder.path / f"labels{_SUFFIX}"
-            _write_tables(str(draft), wanted, transforms)
+            for name in _KINDS:
+                _write_table(str(draft), name, wanted, transforms)
             _store_form(str(draft), ROADS, lambda layer: _make_road_form(layer, wanted, tr))
             for name in (AOI, NO_ROAD):
                 _store_form(str(draft), name, _make_area_form)
@@ -119,13 +119,14 @@ def write_no_road(beside: str, crs: QgsCoordinateReferenceSystem, transforms: Qg
     next to it. Raises OutputError if it cannot be written.
     """
     wanted = LabelLayers(crs, [], WIDTH.default)
-    path = beside if _takes_no_road(beside) else _free_path(Path(beside))
+    new = free_path(Path(beside).with_name(f"{Path(beside).stem} no road{_SUFFIX}"))
+    path = beside if _takes_no_road(beside) else str(new)
     try:
         _write_table(path, NO_ROAD, wanted, transforms)
     except OutputError:
         if path != beside:
             raise
-        path = _free_path(Path(beside))  # the labels' own file may be locked
+        path = str(new)  # the labels' own file may be locked
         _write_table(path, NO_ROAD, wanted, transforms)
     _store_form(path, NO_ROAD, _make_area_form)
     return layer_uri(path, NO_ROAD)
@@ -135,17 +136,6 @@ def _takes_no_road(path: str) -> bool:
     """Return whether a file is a GeoPackage without such a layer."""
     is_labels = path.lower().endswith(_SUFFIX) and os.path.isfile(path) and os.access(path, os.W_OK)
     return is_labels and not QgsVectorLayer(layer_uri(path, NO_ROAD), NO_ROAD, "ogr").isValid()
-
-
-def _free_path(beside: Path) -> str:
-    """Return an unused path next to a file: town no road.gpkg, else town no road 2.gpkg, and so on."""
-    names = (f"{beside.stem} no road{'' if number == 1 else f' {number}'}{_SUFFIX}" for number in count(1))
-    return str(next(path for path in map(beside.with_name, names) if not os.path.lexists(path)))
-
-
-def _write_tables(path: str, wanted: LabelLayers, transforms: QgsCoordinateTransformContext) -> None:
-    for name in _KINDS:
-        _write_table(path, name, wanted, transforms)
 
 
 def _write_table(path: str, name: str, wanted: LabelLayers, transforms: QgsCoordinateTransformContext) -> None:

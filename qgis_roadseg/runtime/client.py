@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Optional, Union
 
@@ -36,6 +37,7 @@ WORKER = ("-s", "-u", "-B", "-X", "utf8", "-m", "training_core", "run")
 TEMPORARY = ("TMPDIR", "TEMP", "TMP")
 
 
+@dataclass(frozen=True)
 class WorkerClient:
     """Runs jobs, each in a worker process of its own.
 
@@ -50,33 +52,21 @@ class WorkerClient:
         Seconds for a worker to exit by itself, after its cancellation or its last event.
     finish_s : float
         Seconds for it after its cancellation, if the job keeps the best model so far.
-    variables : mapping of str to str, optional
+    variables : mapping of str to str
         Environment variables for the worker, added to QGIS' or replacing them.
-    named : callable, optional
+    named : callable
         Puts the names of layers in place of those of their temporary files in a message of the job that is shown.
     """
 
-    def __init__(
-        self,
-        python: Union[str, Path],
-        feedback: QgsProcessingFeedback,
-        folder: Path = ROOT,
-        silence_s: float = SILENCE_S,
-        notice_s: float = NOTICE_S,
-        grace_s: float = GRACE_S,
-        finish_s: float = FINISH_S,
-        variables: Optional[Mapping[str, str]] = None,
-        named: Callable[[str], str] = str,
-    ) -> None:
-        self._python = python
-        self._feedback = feedback
-        self._folder = folder
-        self._silence_s = silence_s
-        self._notice_s = notice_s
-        self._grace_s = grace_s
-        self._finish_s = finish_s
-        self._variables = dict(variables or {})
-        self._named = named
+    python: Union[str, Path]
+    feedback: QgsProcessingFeedback
+    folder: Path = ROOT
+    silence_s: float = SILENCE_S
+    notice_s: float = NOTICE_S
+    grace_s: float = GRACE_S
+    finish_s: float = FINISH_S
+    variables: Mapping[str, str] = field(default_factory=dict)
+    named: Callable[[str], str] = str
 
     def run(self, job: Job) -> dict[str, Any]:
         """Run the job and return its result: paths and numbers by name.
@@ -85,41 +75,41 @@ class WorkerClient:
         the job, and there is no result. Raises WorkerError if the worker died, hung, or ended without a result. Raises
         RoadSegError if the job failed; the class is by the error's code.
         """
-        if self._feedback.isCanceled():
+        if self.feedback.isCanceled():
             raise Cancelled()
-        with working_folder() as folder, in_use(Path(self._python)):
+        with working_folder() as folder, in_use(Path(self.python)):
             job_file = folder / "job.json"
             job_file.write_text(job.to_json(), encoding="utf-8")
-            variables = {**self._variables, **dict.fromkeys(TEMPORARY, str(folder))}
-            with ChildProcess(self._python, [*WORKER, str(job_file)], self._folder, variables) as process:
-                session = _WorkerSession(process, EventFeedback(self._feedback, named=self._named), self._notice_s)
+            variables = {**self.variables, **dict.fromkeys(TEMPORARY, str(folder))}
+            with ChildProcess(self.python, [*WORKER, str(job_file)], self.folder, variables) as process:
+                session = _WorkerSession(process, EventFeedback(self.feedback, named=self.named), self.notice_s)
                 self._supervise(session, keeps_best=getattr(job, "keep_best", False))
                 ending = process.ending
-        end = outcome(session.last, ending, session.last_lines, self._feedback.isCanceled())
+        end = outcome(session.last, ending, session.last_lines, self.feedback.isCanceled())
         if isinstance(end, RoadSegError):
             raise end
         return end
 
     def _supervise(self, session: "_WorkerSession", keeps_best: bool) -> None:
         """Read the worker's events until it has exited or is killed."""
-        patience_s = self._finish_s if keeps_best else self._grace_s
+        patience_s = self.finish_s if keeps_best else self.grace_s
         closed_s: Optional[float] = None  # when its input was closed, which asks it to exit
         while session.poll():
             now = session.now_s
-            is_silent = session.silent_s > self._silence_s
-            if closed_s is None and (self._feedback.isCanceled() or session.last is not None):
+            is_silent = session.silent_s > self.silence_s
+            if closed_s is None and (self.feedback.isCanceled() or session.last is not None):
                 closed_s = now
                 session.process.resume()  # one that is suspended could not react
                 session.process.close_input()
                 if keeps_best and session.last is None:
-                    self._feedback.pushInfo("Stopping: finishing the current step and writing the best model so far.")
+                    self.feedback.pushInfo("Stopping: finishing the current step and writing the best model so far.")
             if closed_s is not None:
                 has_ended = session.last is not None
-                deadline_s = session.last_event_s + self._grace_s if has_ended else closed_s + patience_s
+                deadline_s = session.last_event_s + self.grace_s if has_ended else closed_s + patience_s
                 if now > deadline_s or is_silent:
                     session.process.kill()
             elif is_silent:
-                raise silence_error(session.process, self._silence_s)
+                raise silence_error(session.process, self.silence_s)
 
 
 class _WorkerSession:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import contextlib
 import stat
-from itertools import count
 from pathlib import Path
 from typing import Any, Optional, Union
 
 from ...training_core import jobs
 from ...training_core.jobs import OptionField
 from ...training_core.jobs.json_fields import parse
+from ..paths import free_path
 
 MODEL_SUFFIX, ONNX_SUFFIX = ".safetensors", ".onnx"
 _OUTPUT_SUFFIXES = {jobs.MODEL_OUTPUT: MODEL_SUFFIX, jobs.ONNX_OUTPUT: ONNX_SUFFIX}
@@ -25,7 +25,7 @@ def suggestion(field: OptionField, folder: str) -> Optional[str]:
     if not folder or not Path(folder).is_dir():
         return None
     if field.option.kind in _OUTPUT_SUFFIXES:
-        return str(free_path(Path(folder), _OUTPUT_SUFFIXES[field.option.kind]))
+        return str(free_path(Path(folder, f"model{_OUTPUT_SUFFIXES[field.option.kind]}")))
     if field.option.kind == jobs.MODEL and field.option.required:
         newest = newest_model(Path(folder))
         return None if newest is None else str(newest)
@@ -39,12 +39,6 @@ def newest_model(folder: Path) -> Optional[Path]:
         with contextlib.suppress(OSError):  # it may be deleted since
             written[path] = path.stat().st_mtime
     return max(written, key=written.__getitem__, default=None)
-
-
-def free_path(folder: Path, suffix: str) -> Path:
-    """Return an unused path in a folder: model, else model 2, and so on."""
-    names = (folder / f"model{'' if number == 1 else f' {number}'}{suffix}" for number in count(1))
-    return next(path for path in names if not path.exists())
 
 
 LENGTH_BYTES = 8

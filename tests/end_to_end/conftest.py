@@ -119,26 +119,30 @@ def real_data():
     return folder
 
 
+def system_of(epsg):
+    """Return a coordinate reference system whose axes are east and north."""
+    reference = osr.SpatialReference()
+    reference.ImportFromEPSG(epsg)
+    reference.SetAxisMappingStrategy(osr.OAMS_TRADITIONAL_GIS_ORDER)
+    return reference
+
+
 def write_image(path, size=96):
-    """Write a flat image."""
     dataset = gdal.GetDriverByName("GTiff").Create(str(path), size, size, 3, gdal.GDT_Byte)
     dataset.SetGeoTransform((390000, 0.5, 0, 5820000, 0, -0.5))
-    reference = osr.SpatialReference()
-    reference.ImportFromEPSG(32633)
-    dataset.SetProjection(reference.ExportToWkt())
+    dataset.SetProjection(system_of(32633).ExportToWkt())
     for band in (1, 2, 3):
         dataset.GetRasterBand(band).Fill(100)
     return str(path)
 
 
-def write_layer(path, wkt):
-    """Write a layer of one geometry."""
-    reference = osr.SpatialReference()
-    reference.ImportFromEPSG(32633)
+def write_layer(path, *shapes, system=None):
+    """Write a GeoPackage of shapes, as text or as geometries."""
     source = ogr.GetDriverByName("GPKG").CreateDataSource(str(path))
-    geometry = ogr.CreateGeometryFromWkt(wkt)
-    layer = source.CreateLayer(path.stem, reference, geometry.GetGeometryType())
-    feature = ogr.Feature(layer.GetLayerDefn())
-    feature.SetGeometry(geometry)
-    layer.CreateFeature(feature)
+    geometries = [ogr.CreateGeometryFromWkt(shape) if isinstance(shape, str) else shape for shape in shapes]
+    layer = source.CreateLayer("shapes", system or system_of(32633), geometries[0].GetGeometryType())
+    for geometry in geometries:
+        feature = ogr.Feature(layer.GetLayerDefn())
+        feature.SetGeometry(geometry)
+        layer.CreateFeature(feature)
     return str(path)

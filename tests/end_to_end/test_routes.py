@@ -4,9 +4,11 @@ import json
 
 import numpy as np
 import pytest
-from osgeo import gdal, ogr, osr
+from osgeo import gdal, ogr
 
 from scripts import headless
+
+from .conftest import system_of
 
 pytestmark = pytest.mark.usefixtures("qgis_processing", "qgis_new_project")
 
@@ -36,9 +38,7 @@ def roads(tmp_path_factory):
 
 def write(path, values, tags=None):
     dataset = gdal.GetDriverByName("GTiff").Create(path, values.shape[1], values.shape[0], 1, gdal.GDT_Byte)
-    reference = osr.SpatialReference()
-    reference.ImportFromEPSG(EPSG)
-    dataset.SetProjection(reference.ExportToWkt())
+    dataset.SetProjection(system_of(EPSG).ExportToWkt())
     dataset.SetGeoTransform((WEST, 1, 0, NORTH, 0, -1))
     dataset.SetMetadata(tags or {})
     dataset.GetRasterBand(1).WriteArray(values)

@@ -44,9 +44,7 @@ def test_a_signal_stops_the_run_and_leaves_nothing(number, tmp_path):
     process.stdin = None
     assert wait_for(started.exists, 120)
     process.send_signal(number)
-    began = time.monotonic()
     _, told = process.communicate(timeout=120)
-    assert time.monotonic() - began < 20  # two seconds where the machine is not busy
     assert process.returncode == 1 and "Stopped." in told and "Traceback" not in told
     assert list(temporary.glob("roadseg*")) == [] and not mask.exists()
     assert wait_for(lambda: not os.path.exists(f"/proc/{started.read_text()}"), 20)

@@ -7,24 +7,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from osgeo import gdal, ogr, osr
+from osgeo import gdal, ogr
 
 from scripts import headless
+
+from .conftest import system_of, write_layer
 
 
 def lines_of(path):
     source = ogr.Open(path)  # which must outlive its layer
     layer = source.GetLayer(0)
     return layer.GetSpatialRef().Clone(), [(feature.items(), feature.geometry().Clone()) for feature in layer]
-
-
-def write_shapes(path, reference, kind, shapes):
-    source = ogr.GetDriverByName("GPKG").CreateDataSource(path)
-    layer = source.CreateLayer("shapes", reference, kind)
-    for shape in shapes:
-        feature = ogr.Feature(layer.GetLayerDefn())
-        feature.SetGeometry(shape)
-        layer.CreateFeature(feature)
 
 
 def share_on_mask(lines, mask_path):
@@ -151,8 +144,8 @@ def test_a_network_before_is_compared_with_the_one_after(ground, tmp_path):
     reference, lines = lines_of(str(ground.roads))
     after, places = str(tmp_path / "after.gpkg"), str(tmp_path / "places.gpkg")
     *others, longest = sorted((line for _, line in lines), key=lambda line: line.Length())
-    write_shapes(after, reference, ogr.wkbLineString, others)
-    write_shapes(places, reference, ogr.wkbPoint, [line.Value(line.Length() / 2) for _, line in lines])
+    write_layer(after, *others, system=reference)
+    write_layer(places, *(line.Value(line.Length() / 2) for _, line in lines), system=reference)
     changes, reached, report = (str(tmp_path / name) for name in ("changes.gpkg", "reached.gpkg", "report.html"))
     inputs = {"BEFORE": str(ground.roads), "INPUT": after, "PLACES": places}
     result = headless.run(
@@ -174,11 +167,8 @@ def test_a_new_road_becomes_a_change_of_the_extract_that_it_was_found_with(tmp_p
     nodes = "".join(f'<node id="{number}" version="1" lat="52.5" lon="13.{number}"/>' for number in (400, 403))
     way = '<way id="7" version="4"><nd ref="400"/><nd ref="403"/><tag k="highway" v="track"/></way>'
     extract.write_text(f'<osm version="0.6">{nodes}{way}</osm>', encoding="utf-8")
-    reference = osr.SpatialReference()
-    reference.ImportFromEPSG(4326)
-    reference.SetAxisMappingStrategy(osr.OAMS_TRADITIONAL_GIS_ORDER)
     ways = ("LINESTRING (13.4 52.5, 13.403 52.5)", "LINESTRING (13.401 52.50005, 13.401 52.501)")
-    write_shapes(after, reference, ogr.wkbLineString, map(ogr.CreateGeometryFromWkt, ways))
+    write_layer(after, *ways, system=system_of(4326))
     changes, osc = str(tmp_path / "changes.gpkg"), str(tmp_path / "Straße 1.osc")
     values = {"BEFORE": f"{extract}|layername=lines", "INPUT": after, "OUTPUT": changes}
     assert headless.run("roadseg:comparenetworks", values)["NEW_SHARE"] > 0
@@ -192,8 +182,8 @@ def test_a_new_road_becomes_a_change_of_the_extract_that_it_was_found_with(tmp_p
 def test_what_is_new_or_lost_on_an_image_becomes_tasks(ground, tmp_path):
     reference, lines = lines_of(str(ground.roads))
     before = str(tmp_path / "osm.gpkg")
-    no_road = ogr.CreateGeometryFromWkt("LINESTRING (500010 5400010, 500240 5400200)")
-    write_shapes(before, reference, ogr.wkbLineString, [*(line for _, line in lines[::2]), no_road])
+    no_road = "LINESTRING (500010 5400010, 500240 5400200)"
+    write_layer(before, *(line for _, line in lines[::2]), no_road, system=reference)
     changes, challenge = str(tmp_path / "changes.gpkg"), tmp_path / "challenge.geojson"
     values = {"INPUT": str(ground.image), "MODEL": str(ground.model), "BEFORE": before, "EXTENT": str(ground.image)}
     outputs = {"OUTPUT": changes, "ROADS": str(tmp_path / "roads.gpkg"), "CHALLENGE": str(challenge)}

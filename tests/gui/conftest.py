@@ -9,8 +9,15 @@ ROOT = Path(__file__).parents[2]
 
 from scripts import desktop  # noqa: E402
 
-PLAN = {"steps": 60, "scene_px": 768}
-LIMIT_S = 400
+
+def act(folder, plan, limit_s, request):
+    """Return what a story saw in a QGIS of its own."""
+    if not shutil.which("qgis") or not shutil.which("Xvfb"):
+        pytest.skip("QGIS' window or Xvfb is not installed")
+    seen = desktop.act(folder, plan, limit_s)
+    with request.config.pluginmanager.getplugin("capturemanager").global_and_fixture_disabled():
+        print(f"\n{desktop.timings(seen)}\n{seen.get('strokes', '')}")
+    return seen
 
 
 @pytest.fixture(scope="session")
@@ -20,9 +27,4 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def seen(folder, request):
-    if not shutil.which("qgis") or not shutil.which("Xvfb"):
-        pytest.skip("QGIS' window or Xvfb is not installed")
-    seen = desktop.act(folder, PLAN, LIMIT_S)
-    with request.config.pluginmanager.getplugin("capturemanager").global_and_fixture_disabled():
-        print(f"\n{desktop.timings(seen)}")
-    return seen
+    return act(folder, {"steps": 60, "scene_px": 768}, 400, request)

@@ -27,7 +27,6 @@ def click(button: QWidget) -> None:
 
 
 def choose(name: str) -> None:
-    """Choose an entry of RoadSeg's menu by its object name."""
     QTimer.singleShot(0, iface.mainWindow().findChild(QAction, name).trigger)
 
 
@@ -46,7 +45,6 @@ def press(words: str) -> None:
 
 
 def toolbox() -> QWidget:
-    """Return the Processing toolbox."""
     return iface.mainWindow().findChild(QWidget, "ProcessingToolbox")
 
 
@@ -85,12 +83,10 @@ def dialog(kind: str = "AlgorithmDialog"):
 
 
 def opened(kind: str = "AlgorithmDialog") -> Until:
-    """Wait for a dialog."""
     return Until(lambda: dialog(kind) is not None, f"{kind} is open")
 
 
 def closed() -> Until:
-    """Wait until no dialog is open."""
     return Until(lambda: not open_dialogs(), "no dialog is open")
 
 
@@ -113,7 +109,6 @@ def ran(form, limit_s: float) -> Until:
 
 
 def close(form) -> None:
-    """Click on a dialog's Close."""
     click(form.buttonBox().button(form.buttonBox().StandardButton.Close))
 
 
@@ -159,7 +154,6 @@ def labels_of(form) -> list[str]:
 
 
 def progress_of(form) -> float:
-    """Return the percentage that an algorithm's dialog shows."""
     return form.findChild(QProgressBar, "progressBar").value()
 
 
@@ -174,12 +168,10 @@ def far_ends(roads) -> tuple:
 
 
 def place(point, near) -> str:
-    """Return a point in a layer's CRS as a parameter takes it."""
     return f"{point.x()},{point.y()} [{near.crs().authid()}]"
 
 
 def highlight(line) -> None:
-    """Draw a layer of lines so that it stands out."""
     line.renderer().setSymbol(QgsLineSymbol.createSimple({"line_color": "255,0,0", "line_width": "2"}))
     line.triggerRepaint()
 

@@ -4,7 +4,6 @@ The plan is that of `story.py`; beside it, `view_m` is how wide the view is, `ro
 how often four seconds are waited for after that, and `clips` whether the map is pictured for an animation.
 """
 
-import json
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,15 +24,7 @@ VIEW_M = 420
 STEP_M, AWAY_M, SURE = 5, 15, 0.7
 
 
-def begin(plan_file: str) -> None:
-    """Begin the story that a plan tells of, as soon as QGIS has time."""
-    plan = json.loads(Path(plan_file).read_text())
-    stage = Stage(Path(plan["seen"]), plan["limit_s"])
-    stage.play(tell(stage, plan))
-
-
 def tell(stage: Stage, plan: dict) -> Iterator[Until]:
-    """Do all of it, in order."""
     pictures = Path(plan["pictures"])
     yield from start(stage)
     yield from open_scene(stage, plan, pictures)
@@ -52,11 +43,9 @@ class Ear:
         self.scores = []
 
     def listen(self) -> None:
-        """Begin to listen to the session that runs."""
         control()._session.received.connect(self._hear)
 
     def of(self, kind: str) -> list:
-        """Return the events of a kind, with their times."""
         return [(at_s, event) for at_s, event in self.events if event.kind == kind]
 
     def since(self, kind: str, since_s: float) -> list[float]:
@@ -73,7 +62,6 @@ def control():
 
 
 def panel():
-    """Return the panel."""
     return plugins["roadseg"]._menu._live.panel
 
 
@@ -205,7 +193,6 @@ class Frames:
         self._folder, self._is_wanted, self._number = folder, is_wanted, 0
 
     def take(self) -> None:
-        """Take the next one."""
         if self._is_wanted:
             self._number += 1
             iface.mapCanvas().grab().save(str(self._folder / f"frame_{self._number:03d}.png"))
@@ -254,6 +241,5 @@ def click_on_map(point: QgsPointXY, button: Qt.MouseButton = Qt.MouseButton.Left
 
 
 def rest(seconds: float) -> Iterator[Until]:
-    """Let time go by."""
     end_s = time.monotonic() + seconds
     yield Until(lambda: time.monotonic() > end_s, "time goes by", seconds + 10)

@@ -4,7 +4,6 @@ The plan, a JSON file, says where to write what was seen (`seen`), where to put 
 (`limit_s`), and may say that there is less to do than the demo has: to learn `steps`, on a scene of `scene_px`.
 """
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,15 +15,7 @@ from tests.gui.hands import closed, dialog, layer, opened, ran
 from tests.gui.stage import Stage, Until
 
 
-def begin(plan_file: str) -> None:
-    """Begin the story that a plan tells of, as soon as QGIS has time."""
-    plan = json.loads(Path(plan_file).read_text())
-    stage = Stage(Path(plan["seen"]), plan["limit_s"])
-    stage.play(tell(stage, plan))
-
-
 def tell(stage: Stage, plan: dict) -> Iterator[Until]:
-    """Do all of it, in order."""
     pictures = Path(plan["pictures"])
     yield from start(stage)
     yield from try_it(stage, plan, pictures)
@@ -103,17 +94,23 @@ def fine_tune(stage: Stage, plan: dict, pictures: Path) -> Iterator[Until]:
     yield from finish(stage, "finetune", form)
 
 
+def run_opened(stage: Stage, name: str, height_px: int, picture: Path, **values) -> Iterator[Until]:
+    """Fill in the dialog that opens, have a picture of it, and run it."""
+    yield opened()
+    form = dialog()
+    form.resize(900, height_px)
+    hands.fill_in(form, **values)
+    yield from pause()
+    hands.picture(form, picture)
+    hands.click(form.runButton())
+    yield from finish(stage, name, form)
+
+
 def segment(stage: Stage, pictures: Path) -> Iterator[Until]:
     """Segment the scene, from the menu; image and model are filled in."""
     stage.step("segment")
     hands.choose("roadseg_segment")
-    yield opened()
-    form = dialog()
-    form.resize(900, 620)
-    yield from pause()
-    hands.picture(form, pictures / "segment.png")
-    hands.click(form.runButton())
-    yield from finish(stage, "segment", form)
+    yield from run_opened(stage, "segment", 620, pictures / "segment.png")
     yield from hands.draw_map()
     hands.picture(iface.mainWindow(), pictures / "tutorial_mask.png")
 
@@ -122,15 +119,9 @@ def vectorize(stage: Stage, pictures: Path) -> Iterator[Until]:
     """Vectorize the mask, from the toolbox."""
     stage.step("vectorize")
     hands.open_from_toolbox("Vectorize roads")
-    yield opened()
-    form = dialog()
-    form.resize(900, 620)
-    hands.fill_in(form, INPUT=layer("Road mask").id())
-    yield from pause()
-    hands.picture(form, pictures / "vectorize.png")
-    hands.click(form.runButton())
-    yield from finish(stage, "vectorize", form)
-    QgsProject.instance().layerTreeRoot().findLayer(layer("Road mask").id()).setItemVisibilityChecked(False)
+    mask = layer("Road mask").id()
+    yield from run_opened(stage, "vectorize", 620, pictures / "vectorize.png", INPUT=mask)
+    QgsProject.instance().layerTreeRoot().findLayer(mask).setItemVisibilityChecked(False)
     yield from hands.draw_map()
     hands.picture(iface.mainWindow(), pictures / "tutorial_roads.png")
     stage.seen["layers"] = hands.layer_tree()
@@ -182,14 +173,8 @@ def run_model(stage: Stage, pictures: Path) -> Iterator[Until]:
     stage.step("model")
     own_model.keep()
     hands.open_from_toolbox(own_model.NAME)
-    yield opened()
-    form = dialog()
-    form.resize(900, 500)
-    hands.fill_in(form, image=layer("Generated scene").id(), model=stage.seen["finetune"]["results"]["MODEL"])
-    yield from pause()
-    hands.picture(form, pictures / "model.png")
-    hands.click(form.runButton())
-    yield from finish(stage, "model", form)
+    given = {"image": layer("Generated scene").id(), "model": stage.seen["finetune"]["results"]["MODEL"]}
+    yield from run_opened(stage, "model", 500, pictures / "model.png", **given)
     yield from hands.draw_map()
     hands.picture(iface.mainWindow(), pictures / "end.png")
     stage.seen["layers_after_model"] = hands.layer_tree()

@@ -14,7 +14,7 @@ from safetensors import safe_open
 from safetensors.torch import save
 
 from tests.hostile.cases import EITHER, REFUSED, Case, Place
-from tests.hostile.spoiling import NO_FILES, TEXTS, VALUES, Keys, Write, cut, fuzzed, name_of, with_value
+from tests.hostile.spoiling import NO_FILES, VALUES, Keys, Write, cut, fuzzed, name_of, with_value
 from training_core.errors import Cancelled
 from training_core.events import Metric, Reporter
 from training_core.jobs import FineTune, from_options
@@ -73,10 +73,6 @@ def _of_value(keys: Keys, value: Any) -> Write:
     )
 
 
-def _of_text(text: str) -> Write:
-    return lambda path, tensors, document: _saved(path, {"x": torch.zeros(1)}, text)
-
-
 def _of_bytes(change: Callable[[bytes], bytes]) -> Write:
     def write(path: Path, tensors: Tensors, document: Document) -> None:
         _saved(path, tensors, json.dumps(document))
@@ -91,10 +87,6 @@ def _fuzzed_header(number: int) -> Write:
 
 def _filled(name: str, value: float) -> Callable[[Tensors], object]:
     return lambda tensors: tensors.update({name: torch.full_like(tensors[name], value)})
-
-
-def _added(name: str) -> Callable[[Tensors], object]:
-    return lambda tensors: tensors.update({name: torch.zeros(3)})
 
 
 def _replaced(name: str, change: Callable[[torch.Tensor], torch.Tensor]) -> Callable[[Tensors], object]:
@@ -124,11 +116,11 @@ SPOILT = {
     "a negative step": _of_tensors(_filled("state.optimizer.segmentation_head.0.bias.step", -1.0)),
     "a negative square": _of_tensors(_filled("state.optimizer.segmentation_head.0.bias.exp_avg_sq", -1.0)),
     "no tensors": _of_tensors(dict.clear),
-    "a tensor more": _of_tensors(_added("state.network.extra")),
-    "a moment of no parameter": _of_tensors(_added("state.optimizer.other.exp_avg")),
+    "a tensor more": _of_tensors(lambda tensors: tensors.update({"state.network.extra": torch.zeros(3)})),
+    "a moment of no parameter": _of_tensors(
+        lambda tensors: tensors.update({"state.optimizer.other.exp_avg": torch.zeros(3)})),
     **{f"{name_of(keys)} is {what}": _of_value(keys, VALUES[what])
        for keys in MEMBERS for what in ("null", "true", "negative", "huge", "text", "list", "object of a list")},
-    **{f"document: {what}": _of_text(text) for what, text in TEXTS.items()},
     **{f"cut to {share:.0%}": _of_bytes(partial(cut, share=share)) for share in (0.0001, 0.5, 0.9999)},
     "a header of 2^63": _of_bytes(lambda content: struct.pack("<Q", 2**63) + content[8:]),
     "a header of 90 MB": _of_bytes(lambda content: struct.pack("<Q", 90_000_000) + b"{" + b" " * 90_000_000),

@@ -41,13 +41,19 @@ def goods(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def server():
-    """A process that runs jobs."""
     from tests.hostile.fork_server import ForkServer
 
     if not sys.platform.startswith("linux"):
         pytest.skip("limits and forks as these tests need them are those of Linux")
     with ForkServer() as started:
         yield started
+
+
+@pytest.fixture(scope="module")
+def references(goods, server, tmp_path_factory):
+    from tests.hostile.references import References
+
+    return References(goods, server, tmp_path_factory.mktemp("references"))
 
 
 @pytest.fixture

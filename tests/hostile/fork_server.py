@@ -29,8 +29,6 @@ _LOADED_LATE = ("matplotlib.figure", "onnx", "segmentation_models_pytorch", "skl
 
 @dataclass(frozen=True)
 class Order:
-    """A job file to run."""
-
     folder: str  # empty; `events`, `log` and the working directory `cwd` are made in it
     job_file: str
     cpu_s: float = 20.0  # what exceeds this or the next is killed
@@ -67,7 +65,6 @@ class ForkServer:
         self._process.wait(10)
 
     def run(self, order: Order) -> Ended:
-        """Run a job file to its end."""
         self._process.stdin.write(json.dumps(asdict(order)) + "\n")
         self._process.stdin.flush()
         return Ended(**json.loads(self._process.stdout.readline()))
@@ -135,7 +132,6 @@ def _send(what: str, child: int, hold: int) -> int:
 
 
 def _become_worker(order: Order, stdin: int) -> Any:
-    """Run the job file as the command line does; never returns."""
     from training_core import cli
 
     try:

@@ -25,8 +25,6 @@ _NATIVE = {"engine": "native", "precision": "fp32", "threads": 1}
 
 @dataclass(frozen=True)
 class Goods:
-    """Paths of good inputs."""
-
     folder: str  # holds all of them, and nothing else
     raster: str  # a town of 192 x 192 px
     roads: str
@@ -117,7 +115,6 @@ class Goods:
 
 
 def make_goods(folder: Path) -> Goods:
-    """Write good inputs to an empty folder."""
     town = make_town(folder)
     truth = true_roads()
     model = plant_model(folder / "model.safetensors", training=_TRAINING)

@@ -32,7 +32,6 @@ def _is_of_type(field: OptionField, value: Any) -> bool:
 
 
 def _is_name(value: Any) -> bool:
-    """Whether a text, or each of a list, may be a path."""
     texts = [each for each in (value if isinstance(value, list) else [value]) if isinstance(each, str)]
     return all("\0" not in text and len(text) < 10_000 and text.isascii() for text in texts)
 

@@ -18,8 +18,6 @@ _EMPTY = '<osm version="0.6">{}</osm>'
 
 
 def written(content: str | bytes, name: str = "hostile.osm") -> Callable[[Place], dict[str, Any]]:
-    """Return a function that writes an extract."""
-
     def write(place: Place) -> dict[str, Any]:
         path = place.bad / name
         path.write_bytes(content.encode() if isinstance(content, str) else content)
@@ -29,19 +27,16 @@ def written(content: str | bytes, name: str = "hostile.osm") -> Callable[[Place]
 
 
 def replaced(place: Place, old: str, new: str) -> dict[str, Any]:
-    """Write the good extract with one text in place of another."""
     text = Path(place.goods.extract).read_text(encoding="utf-8")
     assert old in text
     return written(text.replace(old, new))(place)
 
 
 def changed(place: Place, change: Callable[[bytes], bytes]) -> dict[str, Any]:
-    """Write the good extract with other bytes."""
     return written(change(Path(place.goods.extract).read_bytes()))(place)
 
 
 def as_file(place: Place, write: Write) -> dict[str, Any]:
-    """Put something else in the extract's place."""
     path = place.bad / "hostile.osm"
     write(path)
     return {"extract": str(path)}

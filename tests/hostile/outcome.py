@@ -38,12 +38,10 @@ class Outcome:
 
     @property
     def is_done(self) -> bool:
-        """Whether it gave a result."""
         return isinstance(self.last, events.Result)
 
 
 def job_document(job: str, options: dict[str, Any]) -> str:
-    """Return a job file's text, with any options."""
     return json.dumps({"job": job, "version": FORMAT_VERSION, "options": options})
 
 
@@ -89,7 +87,6 @@ def try_case(case: Case, place: Place, server: ForkServer, folder: Path) -> Outc
 
 
 def check_error(error: events.Error, names: tuple[str, ...], log: str) -> None:
-    """Check that an error is expected, and names a problem and a remedy."""
     assert error.code != "unexpected", f"{error}\n{log}"
     assert error.message.endswith(".") and error.remedy.endswith("."), error
     assert ".part" not in error.message and "Traceback" not in error.message, error
@@ -98,7 +95,6 @@ def check_error(error: events.Error, names: tuple[str, ...], log: str) -> None:
 
 
 def claimed(job: str, options: dict[str, Any]) -> list[str]:
-    """Return the outputs that a job's options ask for."""
     fields = [field.name for field in JOBS[job].option_fields() if field.option.kind in OUTPUT_KINDS]
     return [options[name] for name in fields if options.get(name)]
 

@@ -1,4 +1,4 @@
-"""Profiles that no job wrote, for the one that compares them; rasters, models and options for the one that measures.
+"""Profiles that no job wrote, for the one that compares them; options for the one that measures.
 
 The latter takes at least five seconds where it is not refused, and so gets few cases.
 """
@@ -12,12 +12,8 @@ from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from tests.hostile.cases import DONE, EITHER, REFUSED, Case, Place
 from tests.hostile.good_inputs import profile_document
-from tests.hostile.model_cases import FILES
-from tests.hostile.raster_cases import MOON, NO_RASTERS, as_file, filled, virtual, written
 from tests.hostile.spoiling import (
     NO_FILES,
     TEXTS,
@@ -64,8 +60,6 @@ ABSURD: dict[str, tuple[Keys, Any]] = {
 
 
 def _spoilt(field: str, make: Write) -> Callable[[Place], dict[str, Any]]:
-    """Return a case's function: it writes a profile, and returns the option that names it."""
-
     def spoil(place: Place) -> dict[str, Any]:
         path = place.bad / "spoilt.json"
         make(path)
@@ -75,8 +69,6 @@ def _spoilt(field: str, make: Write) -> Callable[[Place], dict[str, Any]]:
 
 
 def _of_text(make: Callable[[str], str | bytes]) -> Write:
-    """Return a function that writes a good profile's text, changed."""
-
     def write(path: Path) -> None:
         content = make(json.dumps(profile_document()))
         path.write_bytes(content if isinstance(content, bytes) else content.encode())
@@ -93,14 +85,7 @@ def _of_value(keys: Keys, value: Any) -> Write:
     return _of_member(keys, lambda holder, key: holder.__setitem__(key, value))
 
 
-def _inserted(text: str) -> Write:
-    """Return a function that writes a good profile with a text as the first member of its options."""
-    return _of_text(lambda good: good.replace('"options": {', '"options": {' + text + ", ", 1))
-
-
 def _many(name: str, count: int, make: Callable[[dict[str, Any], int], dict[str, Any]]) -> Write:
-    """Return a function that writes a good profile with very many items in a list, made of its first one."""
-
     def change(holder: Any, key: str | int) -> None:
         holder[key] = [make(holder[key][0], number) for number in range(count)]
 
@@ -112,15 +97,7 @@ DOCUMENTS: dict[str, Write] = {
     **{what: _of_value(keys, value) for what, (keys, value) in ABSURD.items()},
     **{f"without {name_of(keys)}": _of_member(keys, lambda holder, key: holder.pop(key)) for keys in REQUIRED},
     **{f"text: {what}": _of_text(lambda good, text=text: text) for what, text in TEXTS.items()},
-    **{f"{number[:8]} for a number": _inserted(f'"seconds": {number}')
-       for number in ("NaN", "Infinity", "1e999", "9" * 400, "01", "0x10")},
-    "a key twice": _inserted('"extra": 1, "extra": 2'),
-    "a list of it": _of_text(lambda good: f"[{good}]"),
-    "two documents": _of_text(lambda good: good * 2),
-    "text after it": _of_text(lambda good: f"{good}x"),
     "UTF-16": _of_text(lambda good: good.encode("utf-16")),
-    "a byte order mark": _of_text(lambda good: b"\xef\xbb\xbf" + good.encode()),
-    "Latin 1": _of_text(lambda good: good.replace("small batch", "caf\xe9").encode("latin-1")),
     **{f"cut to {share:.0%}": _of_text(lambda good, share=share: cut(good.encode(), share))
        for share in (0.001, 0.5, 0.999)},
     **NO_FILES,
@@ -150,7 +127,6 @@ LARGE: dict[str, Write] = {
 
 
 def _member_cases() -> list[Case]:
-    """Return cases of each member with some values, other ones for each."""
     cases, values = [], cycle(VALUES.items())
     for number, (keys, good) in enumerate(members(profile_document())):
         next(values)  # so that neighbors do not get the same ones
@@ -172,48 +148,18 @@ def _cases(kinds: dict[str, Write], expect: str) -> list[Case]:
     return [_case(number, what, make, expect) for number, (what, make) in enumerate(kinds.items())]
 
 
-def _profiled(what: str, spoil: Callable[[Place], dict[str, Any]], expect: str, *names: str) -> Case:
-    return Case(f"profile, {what}", "profile", spoil, expect, names, limit_s=60)
-
-
-def _with(**options: Any) -> Callable[[Place], dict[str, Any]]:
-    return lambda place: options
-
-
-def _model(write: Write) -> Callable[[Place], dict[str, Any]]:
-    def spoil(place: Place) -> dict[str, Any]:
-        path = place.bad / "spoilt.safetensors"
-        write(path, place)
-        return {"model": str(path)}
-
-    return spoil
-
-
-# Rasters that a profile may accept, since it times the computation of any values.
-_ODD_RASTERS: dict[str, Callable[..., dict[str, Any]]] = {
-    "NaN alone": partial(filled, value=np.nan),
-    "one pixel": partial(written, change=lambda values: values[:, :1, :1]),
-    "complex values": partial(written, change=lambda values: values.astype("complex64")),
-    "without a CRS": partial(written, crs=None),
-    "on the Moon": partial(written, crs=MOON),
-    "a virtual raster of a trillion pixels": partial(virtual, height=10**6, width=10**6),
-    "nodata everywhere": partial(written, change=np.zeros_like, nodata=0),
-    "one band of three": partial(written, change=lambda values: values[:1]),
-}
+# Its rasters and its models are read as by other jobs.
 _OF_PROFILE = [
-    *(_profiled(f"{what} for a raster", partial(spoil, job="profile"), EITHER) for what, spoil in _ODD_RASTERS.items()),
-    *(
-        _profiled(f"{what} for a raster", partial(as_file, job="profile", write=write, name=name), REFUSED, "hostile")
-        for what, (name, write) in NO_RASTERS.items()
-    ),
-    *(_profiled(f"{what} for a model", _model(write), REFUSED, "spoilt.safetensors") for what, write in FILES.items()),
-    _profiled("random weights", _with(model=""), DONE),
-    _profiled("training on a generated image", _with(what="training", raster="", chip_px=64, batch_size=1), DONE),
-    _profiled("a step that takes too long", _with(what="training", chip_px=4096, batch_size=4096), EITHER),
-    _profiled("a tile of 8192 px", _with(tile_px=8192), EITHER),
-    _profiled("64 threads", _with(threads=64), DONE),
-    _profiled("all engines and precisions", _with(engine="all", precision="all"), EITHER),
-    _profiled("an output where nothing is written", _with(profile="/proc/profile.json"), REFUSED, "/proc/profile.json"),
+    Case(f"profile, {what}", "profile", lambda place, options=options: options, expect, names, limit_s=60)
+    for what, options, expect, *names in (
+        ("random weights", {"model": ""}, DONE),
+        ("training on a generated image", {"what": "training", "raster": "", "chip_px": 64, "batch_size": 1}, DONE),
+        ("a step that takes too long", {"what": "training", "chip_px": 4096, "batch_size": 4096}, EITHER),
+        ("a tile of 8192 px", {"tile_px": 8192}, EITHER),
+        ("64 threads", {"threads": 64}, DONE),
+        ("all engines and precisions", {"engine": "all", "precision": "all"}, EITHER),
+        ("an output where nothing is written", {"profile": "/proc/profile.json"}, REFUSED, "/proc/profile.json"),
+    )
 ]
 
 CASES = [

@@ -80,7 +80,6 @@ NAMED = {"names": ("hostile",)}
 
 
 def typed(place: Place, job: str, dtype: str) -> dict[str, Any]:
-    """Write the good values as another type, complex integers included."""
     if not dtype.startswith("complex"):
         return written(place, job, lambda values: values.astype(dtype))
     values = good_values(place, job)
@@ -110,36 +109,22 @@ _FILLS = {
 }  # fmt: skip
 
 
-def filled(place: Place, job: str, value: float) -> dict[str, Any]:
-    """Write a raster of one float value."""
-    return written(place, job, lambda values: np.full_like(values, value, dtype="float32"))
-
-
-def speckled(place: Place, job: str, value: float) -> dict[str, Any]:
-    """Write the good values as floats with one in ten replaced."""
+def replaced(place: Place, job: str, value: float, where: str = "everywhere", dtype: str = "float32") -> dict[str, Any]:
+    """Write the good values as floats of which all, one in ten or one is another."""
 
     def change(values: np.ndarray) -> np.ndarray:
-        values = values.astype("float32")
-        values[:, np.random.default_rng(SEED).random(values.shape[1:]) < 0.1] = value
-        return values
-
-    return written(place, job, change)
-
-
-def dotted(place: Place, job: str, value: float, dtype: str) -> dict[str, Any]:
-    """Write the good values as floats with one pixel replaced."""
-
-    def change(values: np.ndarray) -> np.ndarray:
+        chosen = np.zeros(values.shape[1:], bool)
+        chosen[64, 64] = True
+        if where != "one pixel":
+            chosen |= np.random.default_rng(SEED).random(chosen.shape) < (1 if where == "everywhere" else 0.1)
         values = values.astype(dtype)
-        values[:, 64, 64] = value
+        values[:, chosen] = value
         return values
 
     return written(place, job, change)
 
 
 def of_alpha(place: Place, job: str) -> dict[str, Any]:
-    """Write one band, which is alpha."""
-
     def mark(path: Path) -> None:
         with rasterio.open(path, "r+") as dataset:
             dataset.colorinterp = [rasterio.enums.ColorInterp.alpha]
@@ -161,18 +146,21 @@ _SCALES = (0.0, np.nan, np.inf, -1.0, 1e-300, 1e300)
 _SCALED = {f"a scale of {scale:g}": partial(scaled, scale=scale, offset=0.0) for scale in _SCALES}
 _HUNDRED = {"a hundred bands": partial(written, change=lambda values: np.repeat(values[:1], 100, axis=0))}
 # To a training, whose own deviation it enlarges, 1e20 is an outlier with which it can compute.
-_DOTS = {"a pixel of 1e20": (1e20, "float32"), "a pixel of -3.4e38": (-3.4028235e38, "float32")}
-_DOTTED = {name: partial(dotted, value=value, dtype=dtype) for name, (value, dtype) in _DOTS.items()}
+_DOTS = {"a pixel of 1e20": 1e20, "a pixel of -3.4e38": -3.4028235e38}
+_DOTTED = {name: partial(replaced, value=value, where="one pixel") for name, value in _DOTS.items()}
+_HERE_AND_THERE = {
+    f"{name}, here and there": partial(replaced, value=value, where="here and there") for name, value in _FILLS.items()
+}
 _BANDS = {"two bands": partial(written, change=lambda values: values[:2]), "alpha alone": of_alpha}
 VALUES = [
     *cases_of(_DOTTED, ("segment", "extractroads", "evaluate"), REFUSED, **NAMED),
-    *cases_of({"a pixel of 1e300": partial(dotted, value=1e300, dtype="float64")}, IMAGE_JOBS, REFUSED, **NAMED),
-    *cases_of(_BANDS, ("segment", "extractroads", "mapregion", "evaluate"), REFUSED, **NAMED),
-    *cases_of({name: partial(filled, value=value) for name, value in _FILLS.items()}, JOBS, EITHER),
     *cases_of(
-        {f"{name}, here and there": partial(speckled, value=value) for name, value in _FILLS.items()},
-        ("segment", *MAP_JOBS), EITHER,
+        {"a pixel of 1e300": partial(replaced, value=1e300, where="one pixel", dtype="float64")}, IMAGE_JOBS, REFUSED,
+        **NAMED,
     ),
+    *cases_of(_BANDS, ("segment", "extractroads", "mapregion", "evaluate"), REFUSED, **NAMED),
+    *cases_of({name: partial(replaced, value=value) for name, value in _FILLS.items()}, JOBS, EITHER),
+    *cases_of(_HERE_AND_THERE, ("segment", *MAP_JOBS), EITHER),
     *cases_of(_SCALED, MAP_JOBS, EITHER),
     *cases_of({"an offset of NaN": partial(scaled, scale=0.5, offset=np.nan)}, MAP_JOBS, EITHER),
     *cases_of({"nodata everywhere": partial(written, change=np.zeros_like, nodata=0)}, JOBS, EITHER),
@@ -180,13 +168,7 @@ VALUES = [
 ]  # fmt: skip
 
 
-def cropped(place: Place, job: str, height: int, width: int) -> dict[str, Any]:
-    """Write the upper left part of the good values."""
-    return written(place, job, lambda values: values[:, :height, :width], alone=True)
-
-
 def virtual(place: Place, job: str, height: int, width: int, kind: str = "Byte") -> dict[str, Any]:
-    """Write a virtual raster of any size without sources."""
     path = place.bad / "hostile.vrt"
     colors = ("Red", "Green", "Blue") if job in IMAGE_JOBS else ("Gray",)
     kind = "Float32" if job == "suggestlabels" else kind
@@ -206,14 +188,21 @@ IMPOSSIBLE = ((0, 10), (-5, 10), (2**31 - 1, 2**31 - 1), (10**6, 10**6))
 THIN = ((1, 2**31 - 1), (2**31 - 1, 1))
 
 
-def _sized(write: Callable[..., dict], sizes: tuple[tuple[int, int], ...], name: str = "") -> dict[str, Callable]:
-    return {f"{name}{width} x {height} px": partial(write, height=height, width=width) for height, width in sizes}
+def _virtual(sizes: tuple[tuple[int, int], ...]) -> dict[str, Callable]:
+    return {
+        f"a virtual raster of {width} x {height} px": partial(virtual, height=height, width=width)
+        for height, width in sizes
+    }
 
 
+_SMALL = {
+    f"{width} x {height} px": partial(written, change=lambda values, h=height, w=width: values[:, :h, :w], alone=True)
+    for height, width in SMALL
+}
 SIZES = [
-    *cases_of(_sized(cropped, SMALL), JOBS, EITHER),
-    *cases_of(_sized(virtual, IMPOSSIBLE, "a virtual raster of "), ALONE, REFUSED, memory_bytes=2 << 30),
-    *cases_of(_sized(virtual, THIN, "a virtual raster of "), MAP_JOBS, REFUSED),
+    *cases_of(_SMALL, JOBS, EITHER),
+    *cases_of(_virtual(IMPOSSIBLE), ALONE, REFUSED, memory_bytes=2 << 30),
+    *cases_of(_virtual(THIN), MAP_JOBS, REFUSED),
 ]
 
 NOWHERE = {
@@ -274,19 +263,16 @@ def vrt(inner: str) -> Callable[[Path, Place], None]:
 
 
 def source(file: str) -> str:
-    """Return a virtual raster's source."""
     name = f'<SourceFilename relativeToVRT="0">{file}</SourceFilename>'
     return f"<SimpleSource>{name}<SourceBand>1</SourceBand></SimpleSource>"
 
 
 def bomb(path: Path, place: Place) -> None:
-    """Write XML whose entities grow to gigabytes."""
     entities = "".join(f'<!ENTITY a{n} "{f"&a{n - 1};" * 10}">' for n in range(1, 10))
     path.write_text(f'<!DOCTYPE x [<!ENTITY a0 "aaaaaaaaaa">{entities}]><VRTDataset rasterXSize="&a9;"/>')
 
 
 def in_latin_1(path: Path, place: Place) -> Path:
-    """Copy the good image to a name that is not UTF-8."""
     copy = path.parent / os.fsdecode(b"hostile stra\xdfe.tif")
     copy.write_bytes(Path(place.goods.raster).read_bytes())
     return copy
@@ -357,14 +343,8 @@ def damaged(place: Place, job: str, where: str, number: int, profile: dict[str, 
     return written(place, job, then=spoil, **profile)
 
 
-def halved(place: Place, job: str) -> dict[str, Any]:
-    """Write a raster whose second half is missing."""
-    return written(place, job, then=lambda path: os.truncate(path, path.stat().st_size // 2), **STORED["deflated"])
-
-
-DAMAGED = [
-    *cases_of({"without its second half": halved}, ("segment", "vectorize", "finetune"), REFUSED, **NAMED),
-]
+_HALF = partial(written, then=lambda path: os.truncate(path, path.stat().st_size // 2), **STORED["deflated"])
+DAMAGED = cases_of({"without its second half": _HALF}, ("segment", "vectorize", "finetune"), REFUSED, **NAMED)
 DAMAGED += [
     case
     for where in ("header", "tiles", "overviews", "cut off")

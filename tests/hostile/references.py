@@ -29,7 +29,6 @@ class Reference:
 
     @property
     def bytes(self) -> int:
-        """The size of all outputs together."""
         return sum(file.stat().st_size for path in self.outputs.values() for file in (path, *path.rglob("*")))
 
 
@@ -107,12 +106,10 @@ def _content(path: Path) -> dict[str, Any]:
 
 
 def outputs_of(job: str) -> list[str]:
-    """Return the names of the outputs that a job with good inputs has."""
     options = Goods(*[""] * len(Goods.__dataclass_fields__)).options(job, Path("out"))
     return [name for name, value in options.items() if value in claimed(job, options)]
 
 
 def inputs_of(job: str) -> list[str]:
-    """Return the names of the inputs that a job with good inputs has."""
     options = Goods(*["in"] * len(Goods.__dataclass_fields__)).options(job, Path("out"))
     return [name for name, value in options.items() if value in ("in", ["in"])]

@@ -44,8 +44,6 @@ TEXTS = {
 
 
 def zeros(size: int) -> Write:
-    """Return a writer of a file of zeros that takes no room on the disk."""
-
     def write(path: Path, *_: object) -> None:
         path.touch()
         os.truncate(path, size)
@@ -84,7 +82,6 @@ def changed(document: Any, keys: Keys, change: Callable[[Any, str | int], object
 
 
 def with_value(document: Any, keys: Keys, value: Any) -> Any:
-    """Return a copy of a document with another value of a member."""
     return changed(document, keys, lambda holder, key: holder.__setitem__(key, value))
 
 
@@ -95,12 +92,10 @@ def is_of_type_of(value: Any, good: Any) -> bool:
 
 
 def name_of(keys: Keys) -> str:
-    """Return how cases call a member."""
     return " ".join(map(str, keys))
 
 
 def cut(content: bytes, share: float) -> bytes:
-    """Return the first part of a file."""
     return content[: int(len(content) * share)]
 
 

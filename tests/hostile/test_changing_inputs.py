@@ -15,7 +15,7 @@ import pytest
 from tests.hostile.cases import ENDING_JOBS
 from tests.hostile.good_inputs import Goods
 from tests.hostile.outcome import check_error, check_result, job_document, run
-from tests.hostile.references import References, inputs_of
+from tests.hostile.references import inputs_of
 
 pytestmark = pytest.mark.slow
 SEED = 20260702
@@ -60,11 +60,6 @@ def _changes() -> list[Change]:
 
 
 CASES = {"changing inputs": _changes()}
-
-
-@pytest.fixture(scope="module")
-def references(goods, server, tmp_path_factory):
-    return References(goods, server, tmp_path_factory.mktemp("references"))
 
 
 def test_the_job_gives_a_result_that_reads_or_says_what_is_wrong(case, references, goods: Goods, server, tmp_path):

@@ -16,7 +16,7 @@ import pytest
 from tests.hostile.cases import ENDING_JOBS
 from tests.hostile.good_inputs import Goods
 from tests.hostile.outcome import check_error, claimed, job_document, run, snapshot
-from tests.hostile.references import References, assert_same, outputs_of, with_suffix
+from tests.hostile.references import assert_same, outputs_of, with_suffix
 
 # By the format of vector outputs: the jobs that try it. All write vector files the same way.
 _JOBS_BY_SUFFIX = {".gpkg": ENDING_JOBS, ".geojson": ("vectorize",), ".fgb": ("vectorize",)}
@@ -44,7 +44,6 @@ class Trouble:
 
     @property
     def name(self) -> str:
-        """Its name, unique within its kind."""
         return f"{self.job}, {self.amount}{self.output and f' of {self.output}'}, {self.suffix}"
 
 
@@ -63,11 +62,6 @@ CASES = {
         Trouble(job, "temporary folder", which) for job in ENDING_JOBS for which in _NO_TEMPORARY_FOLDERS
     ],
 }
-
-
-@pytest.fixture(scope="module")
-def references(goods, server, tmp_path_factory):
-    return References(goods, server, tmp_path_factory.mktemp("references"))
 
 
 def test_the_result_is_whole_or_there_is_none(case, references, goods: Goods, server, tmp_path):

@@ -3,7 +3,6 @@
 from tests.hostile import (
     bound_cases,
     checkpoint_cases,
-    good_cases,
     job_cases,
     merge_cases,
     model_cases,
@@ -13,6 +12,7 @@ from tests.hostile import (
     raster_cases,
     vector_cases,
 )
+from tests.hostile.cases import DONE, ENDING_JOBS, Case
 from tests.hostile.outcome import try_case
 from tests.hostile.representatives import representatives
 from training_core.jobs import JOBS
@@ -21,7 +21,8 @@ CASES = {
     "bounds": bound_cases.CASES,
     "checkpoints": checkpoint_cases.CASES,
     "extracts": osm_cases.CASES,
-    "good": good_cases.CASES,
+    # The good inputs themselves: without them a refusal would mean nothing.
+    "good": [Case(f"{job}, nothing is spoiled", job, lambda place: {}, DONE, limit_s=60) for job in ENDING_JOBS],
     "jobs": job_cases.CASES,
     "merging": merge_cases.CASES,
     "models": model_cases.CASES,

@@ -18,7 +18,7 @@ from tests.hostile.cases import ENDING_JOBS
 from tests.hostile.fork_server import ForkServer, Order
 from tests.hostile.good_inputs import Goods
 from tests.hostile.outcome import claimed, job_document, run
-from tests.hostile.references import Reference, References, assert_same
+from tests.hostile.references import Reference, assert_same
 
 pytestmark = pytest.mark.slow
 SEED = 20260701
@@ -57,11 +57,6 @@ CASES = {
         for each in _rounds(len(ENDING_JOBS), *what)
     ],
 }
-
-
-@pytest.fixture(scope="module")
-def references(goods, server, tmp_path_factory):
-    return References(goods, server, tmp_path_factory.mktemp("references"))
 
 
 def changes_of(job: str) -> dict:

@@ -47,7 +47,6 @@ SITE = 'LOCAL_CS["Building site",UNIT["metre",1]]'
 
 
 def good_layer(place: Place, role: tuple[str, str]) -> geopandas.GeoDataFrame:
-    """Return a good layer for a role."""
     goods = place.goods
     source = {LINES: goods.roads, AREAS: goods.aoi, POINTS: goods.places}[ROLES[role]]
     # Where all is labeled, nothing is left to suggest; tasks are of changes alone.
@@ -65,7 +64,6 @@ def with_layer(role: tuple[str, str], path: str | Path) -> dict[str, Any]:
 def rewritten(
     place: Place, role: tuple[str, str], change: Callable[[geopandas.GeoDataFrame], geopandas.GeoDataFrame]
 ) -> dict[str, Any]:
-    """Write the good layer, changed, to a GeoPackage."""
     path = place.bad / "hostile.gpkg"
     pyogrio.write_dataframe(change(good_layer(place, role)), path, layer="hostile")
     return with_layer(role, path)
@@ -91,7 +89,6 @@ def declared(crs: Optional[str]) -> Callable[[geopandas.GeoDataFrame], geopandas
 
 
 def scaled(factor: float) -> Callable[[geopandas.GeoDataFrame], geopandas.GeoDataFrame]:
-    """Return a change that multiplies all coordinates."""
     return lambda layer: layer.set_geometry(shapely.transform(layer.geometry, lambda points: points * factor))
 
 
@@ -137,7 +134,6 @@ CRSS = [
 
 
 def of_shapes(place: Place, role: tuple[str, str], shapes: list[BaseGeometry], added: bool, crs: str) -> dict[str, Any]:
-    """Write shapes, alone or after those of the good layer."""
     good = good_layer(place, role).to_crs(crs)
     own = geopandas.GeoDataFrame(geometry=[*(good.geometry if added else ()), *shapes], crs=crs)
     return rewritten(place, role, lambda _: own)
@@ -217,7 +213,6 @@ FIELDS: dict[str, dict[str, Any]] = {
 
 
 def with_fields(place: Place, role: tuple[str, str], fields: dict[str, Any]) -> dict[str, Any]:
-    """Write the good layer with other fields, as GeoJSON."""
     path = place.bad / "hostile.geojson"
     shapes = good_layer(place, role).to_crs("EPSG:4326").geometry
     features = [
@@ -235,33 +230,28 @@ ATTRIBUTES = [
     for case in cases_of({name: partial(with_fields, fields=fields)}, CARRYING, EITHER if name in UNCERTAIN else DONE)
 ]
 
-NO_WIDTHS = {"infinite": np.inf, "a kilometer too much": 2000.0, "minus infinity": -np.inf, "tiny": 1e-30}
-
 
 def with_width(place: Place, role: tuple[str, str], value: float) -> dict[str, Any]:
-    """Write the good roads with a field that gives all of them one width."""
     changed = rewritten(place, role, lambda layer: layer.assign(breite=[value] * len(layer)))
     return {**changed, "width_field": "breite"}
 
 
+def _width(value: float) -> dict[str, Callable[..., dict]]:
+    return {f"a width of {value:g}": partial(with_width, value=value)}
+
+
 WIDTHS = [
-    case
-    for name, value in NO_WIDTHS.items()
-    for case in cases_of(
-        {f"a width that is {name}": partial(with_width, value=value)}, [("evaluate", "roads")],
-        REFUSED if value > 1000 else DONE,
-    )
-]  # fmt: skip
+    *(case for value in (np.inf, 2000.0) for case in cases_of(_width(value), [("evaluate", "roads")], REFUSED)),
+    *(case for value in (-np.inf, 1e-30) for case in cases_of(_width(value), [("evaluate", "roads")], DONE)),
+]
 
 
 def as_text(place: Place, role: tuple[str, str], text: str, name: str) -> dict[str, Any]:
-    """Write a text for a layer."""
     (place.bad / name).write_text(text, encoding="utf-8")
     return with_layer(role, place.bad / name)
 
 
 def collection(shape: str) -> str:
-    """Return GeoJSON of one shape, which is given as text."""
     return f'{{"type":"FeatureCollection","features":[{{"type":"Feature","properties":{{}},"geometry":{shape}}}]}}'
 
 
@@ -289,7 +279,6 @@ def as_file(place: Place, role: tuple[str, str], write: Write) -> dict[str, Any]
 
 
 def in_latin_1(path: Path, place: Place) -> str:
-    """Copy the good roads to a name that is not UTF-8."""
     copy = path.parent / os.fsdecode(b"hostile stra\xdfe.gpkg")
     copy.write_bytes(Path(place.goods.roads).read_bytes())
     return str(copy)

@@ -11,7 +11,7 @@ from pathlib import Path
 from threading import Thread
 from typing import Any, Optional
 
-from qgis.core import Qgis, QgsMapLayer, QgsMessageLog, QgsPointXY, QgsProject
+from qgis.core import Qgis, QgsMapLayer, QgsMessageLog, QgsPointXY, QgsProject, QgsTask
 from qgis.gui import QgisInterface
 from qgis.PyQt.QtCore import QObject, QTimer
 from qgis.PyQt.QtWidgets import QFileDialog
@@ -28,7 +28,7 @@ from .client import LiveClient
 from .corrections import Corrections
 from .end import LiveEnd
 from .features import add_features, edit, save_edits
-from .image import ImageRendering, frame_of_view
+from .image import frame_of_view, render_image
 from .label_files import create_label_layers
 from .labels import Label, LabelWatcher, decimals_of
 from .overlay import LiveOverlay
@@ -45,7 +45,7 @@ class LiveControl(QObject):
         self._window, self._panel, self._root = window, panel, root
         self._image: Optional[QgsMapLayer] = None
         self._folder: Optional[SessionStore] = None
-        self._rendering: Optional[ImageRendering] = None
+        self._rendering: Optional[QgsTask] = None
         self._session: Optional[LiveClient] = None
         self._watcher: Optional[LabelWatcher] = None
         self._overlay: Optional[LiveOverlay] = None
@@ -171,8 +171,7 @@ class LiveControl(QObject):
         self._panel.set_state(
             tr("Rendering"), tr("The visible part of {layer} is being rendered.").format(layer=image.name())
         )
-        self._rendering = ImageRendering(image, frame, path, lambda error: self._on_rendered(path, error))
-        self._rendering.start_in_background()
+        self._rendering = render_image(image, frame, path, lambda error: self._on_rendered(path, error))
 
     def _on_rendered(self, path: Path, error: Optional[Exception]) -> None:
         self._rendering = None
@@ -228,7 +227,6 @@ class LiveControl(QObject):
             QTimer.singleShot(0, lambda: edit(layer_id))
 
     def _on_event(self, event: Any) -> None:
-        """Handle an event of the worker."""
         if event.kind == "state":
             self._show_state(event)
         elif event.kind == "prediction":
@@ -263,7 +261,6 @@ class LiveControl(QObject):
         self._panel.set_numbers(numbers_of(self._state, self._watcher.count(ROADS), self._learned_s))
 
     def _visit(self, number: int) -> None:
-        """Zoom to one of the most uncertain places."""
         if self._view is not None and number < len(self._places):
             with contextlib.suppress(RoadSegError):
                 self._view.zoom_to(self._places[number])

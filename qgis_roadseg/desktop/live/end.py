@@ -5,8 +5,6 @@ Scope: files asked for, dialogs opened. Independent of how the model was learned
 
 from __future__ import annotations
 
-import os
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +15,8 @@ from qgis.PyQt.QtWidgets import QFileDialog
 
 from ... import settings
 from ...layers.label_layers import AOI, NO_ROAD, ROADS, SURE_FIELD, WIDTH_FIELD, layer_uri
-from ...toolbox.model_files import MODEL_SUFFIX, free_path
+from ...paths import free_path
+from ...toolbox.model_files import MODEL_SUFFIX
 from ...toolbox.parameters import MODEL_FILTER
 from ...translation import tr
 from ..dialogs import open_dialog, show_message
@@ -38,7 +37,7 @@ class LiveEnd:
         """Ask for a file, have model, report and labels written there, and open *Extract roads* next if asked to."""
         self._maps_next = maps_next
         folder = settings.load().models_folder
-        start = free_path(Path(folder) if folder and Path(folder).is_dir() else Path.home(), MODEL_SUFFIX)
+        start = free_path((Path(folder) if folder and Path(folder).is_dir() else Path.home()) / f"model{MODEL_SUFFIX}")
         window = self._window.mainWindow()
         path, _ = QFileDialog.getSaveFileName(window, tr("Keep this model"), str(start), MODEL_FILTER)
         if not path:
@@ -49,8 +48,9 @@ class LiveEnd:
             text = tr("The session ended before the model was kept. Resume the session, then keep the model.")
             show_message(self._window, text, Qgis.MessageLevel.Warning)
             return
-        report, labels = _free_beside(path, "", ".html"), _free_beside(path, " labels", ".gpkg")
-        self._session.send("keep", model=path, report=report, labels=labels)
+        stem = Path(path).stem
+        report, labels = (free_path(Path(path).with_name(name)) for name in (f"{stem}.html", f"{stem} labels.gpkg"))
+        self._session.send("keep", model=path, report=str(report), labels=str(labels))
 
     def on_kept(self, event: Any) -> None:
         """Show the file's path and offer to map with it, or map at once if the user asked for that."""
@@ -80,10 +80,3 @@ class LiveEnd:
         present = {name.upper(): uri for name, uri in layers.items() if QgsVectorLayer(uri, name, "ogr").isValid()}
         fields = {"WIDTH_FIELD": WIDTH_FIELD, "SURE_FIELD": SURE_FIELD}
         open_dialog(self._window, FINE_TUNE, {"INPUT": [self._image_id], "BASE_MODEL": model, **present, **fields})
-
-
-def _free_beside(model: str, words: str, suffix: str) -> str:
-    """Return an unused path next to a model: town labels.gpkg, else town labels 2.gpkg, and so on."""
-    path = Path(model)
-    names = (f"{path.stem}{words}{'' if number == 1 else f' {number}'}{suffix}" for number in count(1))
-    return str(next(path for path in map(path.with_name, names) if not os.path.lexists(path)))

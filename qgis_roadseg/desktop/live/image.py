@@ -1,6 +1,6 @@
 """The image of a live session as a file for the worker: the layer's own, or one rendered from the view.
 
-Scope: raster layers, a background task. Independent of the session.
+Scope: raster layers. Independent of the session.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Optional
 
 from qgis.core import (
-    QgsApplication,
     QgsCoordinateReferenceSystem,
     QgsCoordinateTransform,
     QgsCsException,
@@ -22,20 +21,18 @@ from qgis.core import (
 )
 from qgis.gui import QgsMapCanvas
 
-from ....training_core.errors import ImageryError, JobError, ModelFileError, RoadSegError
+from ....training_core.errors import ImageryError, JobError, ModelFileError
 from ....training_core.jobs import model_path
 from ....training_core.jobs.file_systems import replace
 from ...layers import work_area
 from ...rendering import mesh_painting, rendering
 from ...toolbox.model_files import read_resolution_m
 from ...translation import tr
+from ..tasks import run_function
 
 # A session on a rendered layer covers the view and a margin of this fraction of it on each side.
 MARGIN = 0.25
 MAX_MEGAPIXELS = 100
-
-# Tasks that run: nothing else keeps Python's part of one alive that was canceled.
-_RUNNING: "set[ImageRendering]" = set()
 
 
 def view_on(crs: QgsCoordinateReferenceSystem, extent: QgsRectangle, canvas: QgsMapCanvas) -> Optional[QgsRectangle]:
@@ -88,46 +85,21 @@ def frame_of_view(layer: QgsMapLayer, model: str, canvas: QgsMapCanvas, folder: 
     return frame
 
 
-class ImageRendering(QgsTask):
-    """Renders a layer to a file, which appears whole or not at all, in the background.
+def render_image(
+    layer: QgsMapLayer, frame: rendering.Frame, path: Path, on_end: Callable[[Optional[Exception]], None]
+) -> QgsTask:
+    """Render a layer to a file, which appears whole or not at all, in the background; return the task.
 
     `on_end` is called in the main thread with the error or None, but never after a cancellation.
     """
+    provider, draft = mesh_painting.provider_of(layer), path.with_name(f".{path.name}")
 
-    def __init__(
-        self, layer: QgsMapLayer, frame: rendering.Frame, path: Path, on_end: Callable[[Optional[Exception]], None]
-    ) -> None:
-        super().__init__(tr("RoadSeg live: rendering {layer}").format(layer=layer.name()), QgsTask.Flag.CanCancel)
-        self._provider = mesh_painting.provider_of(layer)
-        self._frame, self._path, self._on_end = frame, path, on_end
-        self._feedback = QgsProcessingFeedback(False)
-        self._feedback.progressChanged.connect(self.setProgress)
-        self._error: Optional[Exception] = None
-
-    def start_in_background(self) -> None:
-        """Begin."""
-        _RUNNING.add(self)
-        QgsApplication.taskManager().addTask(self)
-
-    def run(self) -> bool:
-        """Render; QGIS calls this in another thread."""
-        draft = self._path.with_name(f".{self._path.name}")
+    def work(feedback: QgsProcessingFeedback) -> None:
         try:
-            rendering.render(self._provider, self._frame, draft, self._feedback)
-            replace(draft, self._path)
-        except (RoadSegError, OSError) as error:
+            rendering.render(provider, frame, draft, feedback)
+            replace(draft, path)
+        finally:
             draft.unlink(missing_ok=True)
-            self._error = error
-            return False
-        return True
 
-    def cancel(self) -> None:
-        """Stop rendering."""
-        self._feedback.cancel()
-        super().cancel()
-
-    def finished(self, is_done: bool) -> None:
-        """Report the end; QGIS calls this in the main thread."""
-        _RUNNING.discard(self)
-        if not self._feedback.isCanceled():
-            self._on_end(None if is_done else self._error)
+    title = tr("RoadSeg live: rendering {layer}").format(layer=layer.name())
+    return run_function(title, work, lambda _, error: on_end(error))

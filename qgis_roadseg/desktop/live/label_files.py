@@ -1,37 +1,27 @@
 """Label layers made for a live session in the background, and loaded on top of the layer tree.
 
-Scope: tasks, files, the layer tree. Independent of drawn features.
+Scope: files, the layer tree. Independent of drawn features.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Optional
+from typing import Optional
 
 from qgis.core import (
-    QgsApplication,
     QgsCoordinateReferenceSystem,
     QgsCoordinateTransformContext,
     QgsEditFormConfig,
     QgsMapLayer,
-    QgsProcessingAlgRunnerTask,
-    QgsProcessingContext,
     QgsProject,
-    QgsTask,
     QgsVectorLayer,
 )
 from qgis.PyQt.QtCore import QTimer
 
-from ....training_core.errors import RoadSegError
 from ...layers import label_layers
-from ...runtime.feedback import ErrorRecorder
 from ...translation import tr
-
-CREATE = "roadseg:createlabellayers"
-
-# Tasks that run: QGIS does not keep Python's part of them alive.
-_RUNNING: "dict[QgsTask, tuple[Any, ...]]" = {}
+from ..tasks import run_algorithm, run_function
 
 
 def create_label_layers(
@@ -41,53 +31,26 @@ def create_label_layers(
 
     `on_end` is called with the layers by their names in the file, and an error; either is empty.
     """
-    feedback, context = ErrorRecorder(), QgsProcessingContext()
-    context.setProject(QgsProject.instance())
-    algorithm = QgsApplication.processingRegistry().createAlgorithmById(CREATE)
-    task = QgsProcessingAlgRunnerTask(algorithm, {"INPUT": image.id(), "OUTPUT": path}, context, feedback)
 
-    def end(is_made: bool, _: dict[str, Any]) -> None:
-        del _RUNNING[task]
+    def load(is_made: bool, error: str) -> None:
         if is_made:
             _load_one_by_one({name: label_layers.layer_uri(path, name) for name in label_layers.NAMES}, {}, on_end)
         else:
-            on_end({}, feedback.error or tr("{path} cannot be written.").format(path=path))
+            on_end({}, error or tr("{path} cannot be written.").format(path=path))
 
-    task.executed.connect(end)
-    _RUNNING[task] = (feedback, context, algorithm)  # which the task does not keep alive
-    QgsApplication.taskManager().addTask(task)
+    run_algorithm("createlabellayers", {"INPUT": image.id(), "OUTPUT": path}, load)
 
 
 def create_no_road(
     beside: str, crs: QgsCoordinateReferenceSystem, on_end: Callable[[Optional[QgsVectorLayer], str], None]
 ) -> None:
     """Make the layer of places without road for labels that have none, in the background, and load it."""
-    task = _NoRoadTask(beside, crs, on_end)
-    _RUNNING[task] = ()
-    QgsApplication.taskManager().addTask(task)
-
-
-class _NoRoadTask(QgsTask):
-    """Writes the layer in another thread."""
-
-    def __init__(self, beside: str, crs: QgsCoordinateReferenceSystem, on_end: Callable[..., None]) -> None:
-        super().__init__(tr("RoadSeg live: creating a layer for places without a road"))
-        self._beside, self._crs, self._on_end = beside, crs, on_end
-        self._transforms = QgsCoordinateTransformContext(QgsProject.instance().transformContext())
-        self._uri = self._error = ""
-
-    def run(self) -> bool:
-        """Write the file; QGIS calls this in another thread."""
-        try:
-            self._uri = label_layers.write_no_road(self._beside, self._crs, self._transforms)
-        except (RoadSegError, OSError) as error:
-            self._error = str(error)
-        return bool(self._uri)
-
-    def finished(self, is_done: bool) -> None:
-        """Load the layer; QGIS calls this in the main thread."""
-        del _RUNNING[self]
-        self._on_end(_load(self._uri, label_layers.NO_ROAD) if is_done else None, self._error)
+    transforms = QgsCoordinateTransformContext(QgsProject.instance().transformContext())
+    run_function(
+        tr("RoadSeg live: creating a layer for places without a road"),
+        lambda _: label_layers.write_no_road(beside, crs, transforms),
+        lambda uri, error: on_end(None, str(error)) if error else on_end(_load(uri, label_layers.NO_ROAD), ""),
+    )
 
 
 def file_of(layer: QgsVectorLayer) -> str:

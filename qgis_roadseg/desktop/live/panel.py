@@ -27,6 +27,7 @@ from qgis.PyQt.QtWidgets import (
 )
 
 from ...translation import tr
+from ..dialogs import wrapped_label
 from .chart import LiveChart
 from .choices import ChoicesForm
 from .overlay import PROBABILITY, UNCERTAINTY
@@ -66,9 +67,9 @@ class LivePanel(QgsDockWidget):
         self.choices = ChoicesForm()
         self.chart = LiveChart()
         self._make_buttons()
-        self.state = _note("roadseg_live_state")
-        self.numbers = _note("roadseg_live_numbers")
-        self.problem = _note("roadseg_live_problem")
+        self.state = wrapped_label(name="roadseg_live_state")
+        self.numbers = wrapped_label(name="roadseg_live_numbers")
+        self.problem = wrapped_label(name="roadseg_live_problem")
         self.show_box = QComboBox()
         self.show_box.addItem(tr("Road probability"), PROBABILITY)
         self.show_box.addItem(tr("Uncertainty"), UNCERTAINTY)
@@ -203,14 +204,6 @@ def _button(name: str, text: str, icon: str, act: Callable[[], None]) -> QPushBu
 
 def _icon(name: str) -> QIcon:
     return QgsApplication.getThemeIcon(name)
-
-
-def _note(name: str) -> QLabel:
-    note = QLabel()
-    note.setObjectName(name)
-    note.setWordWrap(True)
-    note.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-    return note
 
 
 def _line() -> QFrame:

@@ -15,7 +15,6 @@ from qgis.PyQt.QtCore import Qt, pyqtSignal
 from qgis.PyQt.QtWidgets import (
     QAction,
     QGridLayout,
-    QLabel,
     QProgressBar,
     QSizePolicy,
     QToolButton,
@@ -24,6 +23,7 @@ from qgis.PyQt.QtWidgets import (
 )
 
 from ...translation import tr
+from ..dialogs import wrapped_label
 
 ACCEPT, REJECT, SKIP, BACK, ZOOM = "accept", "reject", "skip", "back", "zoom"
 # Letters that QGIS leaves free: its own single keys are R, S and T, and those of digitizing.
@@ -55,7 +55,7 @@ class ReviewPanel(QgsDockWidget):
         super().__init__(tr("Review changes"), parent)
         self.setObjectName("RoadSegReview")  # by which QGIS remembers its place
         self._canvas = canvas
-        self.layer, self.line, self.note, self.problem = (_label() for _ in range(4))
+        self.layer, self.line, self.note, self.problem = (wrapped_label() for _ in range(4))
         self.problem.setTextFormat(Qt.TextFormat.PlainText)
         self.problem.setStyleSheet("color: #b00020")
         self.progress = QProgressBar()
@@ -150,10 +150,3 @@ def _texts() -> dict[str, str]:
         BACK: tr("Back"),
         ZOOM: tr("Zoom to the line"),
     }
-
-
-def _label() -> QLabel:
-    label = QLabel()
-    label.setWordWrap(True)
-    label.setTextFormat(Qt.TextFormat.RichText)
-    return label
