@@ -19,9 +19,8 @@ from training_core.events import Reporter
 from training_core.geodata.grid import Grid
 from training_core.geodata.road_raster import band_raster
 from training_core.learning.history import History
-from training_core.live.checkpoint import Saved
 from training_core.live.commands import Change
-from training_core.live.session_files import CHECKPOINT, LABELS, SESSION, UNREAD, SessionFiles
+from training_core.live.session_files import CHECKPOINT, LABELS, SESSION, UNREAD, Saved, SessionFiles
 from training_core.live.session_reports import PredictionFiles
 from training_core.segmentation.pixel_metrics import Scores
 
@@ -170,7 +169,7 @@ def test_a_checkpoint_with_nan_or_larger_than_any_is_not_used(tmp_path):
         folder.write_checkpoint(Saved(History(), {"network.a": torch.tensor([float("nan")])}))
         folder.finish()
         assert folder.read_checkpoint() is None
-        assert "not finite" in told.pop().message
+        assert "not numbers" in told.pop().message
         with (tmp_path / CHECKPOINT).open("wb") as file:
             file.truncate(1 << 40)  # of which the disk has nothing
         assert folder.read_checkpoint() is None
@@ -181,7 +180,7 @@ def test_a_full_disk_is_warned_of_and_the_session_goes_on(tmp_path, monkeypatch)
     told = []
     with opened(tmp_path, told) as folder:
         with monkeypatch.context() as patch:
-            patch.setattr("training_core.live.checkpoint.save_file", _full)
+            patch.setattr("training_core.learning.checkpoint.save_file", _full)
             patch.setattr("training_core.live.session_files._write_lines", _full)
             for _ in range(2):
                 assert not folder.write_labels(FEATURES)
@@ -199,7 +198,7 @@ def test_a_full_disk_is_warned_of_and_the_session_goes_on(tmp_path, monkeypatch)
 def failure_of(folder):
     """Return whether the checkpoint that is being written fails."""
     end = time.monotonic() + 5
-    while not (has_failed := folder.has_failed()) and folder._writing is not None and time.monotonic() < end:
+    while not (has_failed := folder.has_failed()) and folder._writer._writing is not None and time.monotonic() < end:
         time.sleep(0.01)
     return has_failed
 
