@@ -12,7 +12,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Optional
+from typing import Any, Optional
 
 import numpy as np
 import shapely
@@ -35,8 +35,8 @@ from .drawn_labels import BLOCK_PX, BlockIndex
 SESSION, LABELS, CHECKPOINT = "session.json", "labels.json", "checkpoint.safetensors"
 FORMAT = "roadseg-live-1"
 CHECKPOINT_S = 20.0
-# Limits of the file of labels, in writing and reading; its lines are as short as commands.
-MAX_LABELS_BYTES, LINE_FEATURES = 200 << 20, 200
+# Limit of the file of labels, in writing and reading; its lines are no longer than commands.
+MAX_LABELS_BYTES = 200 << 20
 # Name under which an unreadable file of labels is kept.
 UNREAD = "unread-labels.json"
 _MAX_SESSION_BYTES = 1 << 20
@@ -176,9 +176,8 @@ class SessionFiles:
 
         Weights that equal those of the base model, as in a frozen encoder, are left out.
         """
-        header = {
-            "format": FORMAT, "base_sha256": self._identity["base_sha256"], "history": asdict(saved.history),
-        }  # fmt: skip
+        header = {name: self._identity[name] for name in ("format", "base_sha256")}
+        header["history"] = asdict(saved.history)
 
         def write() -> None:
             state = {name: each for name, each in saved.state.items() if not _is_same(each, self._weights.get(name))}
@@ -201,19 +200,15 @@ class SessionFiles:
 
 
 def _lines_of(features: Iterable[Change]) -> Iterator[bytes]:
-    """Yield commands of limited length that draw features."""
-    entries: list[str] = []
+    """Yield commands that draw features, one each; the first one draws nothing, so that no file is empty."""
+    yield _line_of([])
     for feature in features:
         geometry = shapely.to_wkt(feature.geometry, rounding_precision=-1)  # exact
-        entries.append(json.dumps({**vars(feature), "geometry": geometry}))
-        if len(entries) == LINE_FEATURES or sum(map(len, entries)) > MAX_LINE_BYTES // 4:
-            yield _line_of(entries)
-            entries = []
-    yield _line_of(entries)
+        yield _line_of([{**vars(feature), "geometry": geometry}])
 
 
-def _line_of(entries: list[str]) -> bytes:
-    return f'{{"command": "labels", "sequence": 0, "changes": [{", ".join(entries)}]}}\n'.encode()
+def _line_of(changes: list[dict[str, Any]]) -> bytes:
+    return json.dumps({"command": "labels", "sequence": 0, "changes": changes}).encode() + b"\n"
 
 
 def _write_lines(path: Path, lines: Iterable[bytes]) -> None:

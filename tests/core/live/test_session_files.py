@@ -108,7 +108,7 @@ def test_labels_are_written_and_read_in_lines_of_limited_length(tmp_path):
     with opened(tmp_path) as folder:
         assert folder.write_labels(features) and folder.read_labels() == features
         lines = (tmp_path / LABELS).read_bytes().splitlines()
-        assert len(lines) == 6 and max(map(len, lines)) < 25_000  # 200 features of some 100 bytes
+        assert len(lines) == 1002 and max(map(len, lines)) < 250  # each feature has one
         assert folder.write_labels(()) and folder.read_labels() == ()
 
 
@@ -121,7 +121,6 @@ def test_more_labels_than_can_be_read_are_refused_with_the_limit(tmp_path, limit
         assert folder.write_labels(features)
         whole = (tmp_path / LABELS).read_bytes()
         monkeypatch.setattr(f"training_core.live.session_files.{limit}", 1 << 20)
-        monkeypatch.setattr("training_core.live.session_files.LINE_FEATURES", 20_000)
         if limit == "MAX_LABELS_BYTES":
             assert not folder.write_labels(features)
             assert f"{tmp_path / LABELS} (they are larger than 1 MiB" in told.pop().message
