@@ -34,8 +34,6 @@ VALIDATION_FRACTION, LAST_VALIDATION_FRACTION = 0.1, 0.04
 # Where steps are given instead of time, validation must not depend on the throughput: a training step takes at least as
 # long as the inference of this many pixels for each of its pixels.
 INFERENCES_PER_STEP = 2.0
-# A time budget for fewer steps than this teaches little.
-MIN_STEPS = 20
 # Part of the training, from its start, in which the learning rate rises.
 WARM_UP = 0.05
 REPORT_INTERVAL_S = 1.0
@@ -95,7 +93,7 @@ class Clock:
 
 
 class Throughput:
-    """Chips per second in windows of some steps, and whether they are far below the usual throughput of this run.
+    """Chips per second in windows of some steps, and whether they fall far below the usual throughput of this run.
 
     The first step, which prepares kernels and memory, does not count, nor does the longest step of each window. The
     usual throughput never falls, so a throttled processor does not become the usual one. Windows grow with the
@@ -103,10 +101,8 @@ class Throughput:
     """
 
     def __init__(self) -> None:
-        # Of each window, the seconds that its steps take at its rate, and the rate in chips per second.
-        self._seconds: list[float] = []
         self._rates: list[float] = []
-        self._usual = 0.0
+        self._total_s = self._usual = 0.0
         self._has_begun = self._has_warned = False
         self._open_window()
 
@@ -122,11 +118,11 @@ class Throughput:
         self._steps, self._chips, self._open_s = self._steps + 1, self._chips + chips, self._open_s + seconds
         self._longest = max(self._longest, (seconds, chips))
         counted_s = self._open_s - self._longest[0]
-        if self._steps < WINDOW_STEPS or counted_s < max(WINDOW_S, WINDOW_FRACTION * sum(self._seconds)):
+        if self._steps < WINDOW_STEPS or counted_s < max(WINDOW_S, WINDOW_FRACTION * self._total_s):
             return ""
         rate = (self._chips - self._longest[1]) / counted_s
-        self._seconds.append(self._chips / rate)
         self._rates.append(rate)
+        self._total_s += self._open_s
         self._open_window()
         self._usual = max(self._usual, float(np.quantile(self._rates, USUAL_QUANTILE, method="higher")))
         if self._has_warned or rate > SLOW * self._usual:
@@ -137,30 +133,6 @@ class Throughput:
             "processor, or the processor is throttled (heat, power saving). Close other programs, or connect the power "
             "supply. Otherwise, fewer steps fit into the time."
         )
-
-    def note(self) -> str:
-        """Return for the report how long the training was slow, and the time lost; empty if it was not.
-
-        This also finds a slow beginning, but omits slowdowns shorter than a window is by now.
-        """
-        seconds, rates = np.array(self._seconds), np.array(self._rates)
-        is_slow = rates <= SLOW * self._usual
-        slow_s, total_s = float(seconds[is_slow].sum()), float(seconds.sum())
-        if not slow_s or slow_s < WINDOW_FRACTION * total_s:
-            return ""
-        fraction = float(seconds[is_slow] @ rates[is_slow]) / slow_s / self._usual
-        return (
-            f"During {_duration(slow_s)} of {_duration(total_s)} of training steps, the throughput was {fraction:.0%} "
-            "of its usual value. Another program used the processor, or the processor was throttled (heat, power "
-            f"saving). At the usual throughput, training would have taken {_duration(slow_s * (1 - fraction))} less."
-        )
-
-
-def _duration(seconds: float) -> str:
-    for unit, length_s in (("h", 3600), ("min", 60)):
-        if seconds >= 2 * length_s:
-            return f"{seconds / length_s:.1f} {unit}"
-    return f"{seconds:.0f} s"
 
 
 class Training:
@@ -202,19 +174,14 @@ class Training:
         Raises Cancelled if the user stopped the job. Raises JobError if the loss became NaN or infinite before the
         first validation.
         """
-        try:
-            with closing(batches):
-                while not self._has_diverged and not (self.history.validations and self._done >= 1):
-                    self._reporter.check_cancelled()
-                    self._step(*next(batches))
-                    if self._is_validation_due():
-                        self.validate()
-                    if not self._has_diverged:
-                        keep(self)
-        finally:  # also of a stopped run, the report says for how long the processor was busy or throttled
-            if note := self._throughput.note():
-                self.history.notes.append(note)
-                self._reporter.log(note)
+        with closing(batches):
+            while not self._has_diverged and not (self.history.validations and self._done >= 1):
+                self._reporter.check_cancelled()
+                self._step(*next(batches))
+                if self._is_validation_due():
+                    self.validate()
+                if not self._has_diverged:
+                    keep(self)
 
     def validate(self) -> None:
         """Validate, and keep the weights if their F1 is the best so far.
@@ -312,8 +279,6 @@ class Training:
             self._end_diverged(f"at step {history.step + 1} the loss became NaN or infinite")
             return
         history.add_step(self._elapsed_s(), loss, rate, self.trainer.samples_per_step)
-        if history.step == 1:
-            self._warn_of_short_budget(history.elapsed_s, self._clock.budget_s)
         if history.elapsed_s - self._reported_s >= REPORT_INTERVAL_S:
             self._reported_s = history.elapsed_s
             for name, value in (("loss", loss), ("learning_rate", rate), ("images_per_s", history.images_per_s)):
@@ -329,12 +294,3 @@ class Training:
         self._has_diverged = True
         self.history.notes.append(message)
         self._reporter.warning(f"{message} The best model so far is kept. {remedy}")
-
-    def _warn_of_short_budget(self, step_s: float, budget_s: float) -> None:
-        if step_s > budget_s:
-            sensible = math.ceil(MIN_STEPS * step_s / 60 / (1 - VALIDATION_FRACTION))
-            self._reporter.warning(
-                f"The first training step took {step_s:.0f} s, longer than the time budget of {budget_s:.0f} s, so "
-                "the model is trained for that one step only. The shortest sensible time budget (minutes) is "
-                f"{sensible} min. Smaller chips (chip_px) or batches (batch_size) make shorter steps."
-            )
