@@ -1,6 +1,6 @@
 """Training loop: steps until the budget of time or steps is spent, validations, early stopping, the best model so far.
 
-Scope: clocks, the schedule and when to validate. Independent of what a step does (`trainer`) and of files.
+Scope: clocks, learning rates and when to validate. Independent of what a step does (`trainer`) and of files.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ import torch
 from ..errors import JobError, ModelFileError
 from ..events import Reporter
 from ..jobs import RecipeOptions
+from ..jobs.recipe import REFERENCE_BATCH
 from ..labels.labeled_images import LabeledImage
 from ..segmentation.inference import Predictor
 from .history import History, Trained, best_at_threshold
-from .optimizers import peak_rate, rate_at
 from .trainer import Trainer
 from .validation import MIN_BLOCKS, Block, Validation, blocks_within, held_out_blocks, validate
 
@@ -37,6 +37,13 @@ INFERENCES_PER_STEP = 2.0
 # Part of the training, from its start, in which the learning rate rises.
 WARM_UP = 0.05
 REPORT_INTERVAL_S = 1.0
+# Peak learning rates for a batch of REFERENCE_BATCH, found by experiment (benchmarks/README.md).
+USUAL_RATES = {"adamw": 1e-3, "sgd": 0.03, "lamb": 5e-3, "lars": 0.3}
+# Power of the batch with which rates grow: linear for SGD (Goyal et al., 2017) and LARS (You et al., 2017), the square
+# root for Adam (Malladi et al., 2022) and LAMB (You et al., 2020). Compared in benchmarks/README.md.
+SCALING_POWERS = {"adamw": 0.5, "sgd": 1.0, "lamb": 0.5, "lars": 1.0}
+# The rate ends at this fraction of its peak.
+LOWEST_FRACTION = 0.01
 # Throughput: a window is slow at this fraction of the usual one, or less.
 SLOW = 0.5
 # A window is closed once it fulfills all of these; its fraction is that of the training so far.
@@ -45,6 +52,25 @@ WINDOW_S, WINDOW_STEPS, WINDOW_FRACTION = 2.0, 3, 0.01
 USUAL_QUANTILE = 0.75
 # Yields the chips and labels of each step, as `Trainer.step` takes them.
 Batches = Generator[tuple[Any, Any], None, None]
+
+
+def peak_rate(recipe: RecipeOptions) -> float:
+    """Return the peak learning rate, scaled with the effective batch size; see `SCALING_POWERS`."""
+    stated = recipe.learning_rate or USUAL_RATES[recipe.optimizer]
+    growth = recipe.batch_size * recipe.accumulation / REFERENCE_BATCH
+    return stated * growth ** SCALING_POWERS[recipe.optimizer]
+
+
+def rate_at(done: float, peak: float, warm_up_fraction: float) -> float:
+    """Return the learning rate: a linear warm-up, then a cosine to near zero (Loshchilov and Hutter, 2017).
+
+    The fractions `done` and `warm_up_fraction`, below 1, are of the training. The rate reaches `peak` at the end of the
+    warm-up. It is at least a twentieth of it before, and a hundredth after.
+    """
+    if done < warm_up_fraction:
+        return peak * max(done / warm_up_fraction, 0.05)
+    left = (1 - min(done, 1.0)) / (1 - warm_up_fraction)
+    return peak * max(0.5 * (1 - math.cos(math.pi * left)), LOWEST_FRACTION)
 
 
 @dataclass

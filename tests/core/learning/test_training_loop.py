@@ -14,9 +14,8 @@ from training_core.geodata.rasters import Band
 from training_core.jobs import FineTune
 from training_core.learning import training_loop
 from training_core.learning.history import MAX_POINTS, History, history_from_document
-from training_core.learning.optimizers import peak_rate
 from training_core.learning.trainer import Trainer
-from training_core.learning.training_loop import Training
+from training_core.learning.training_loop import Training, peak_rate
 from training_core.learning.validation import held_out_blocks, validate
 from training_core.models.architectures import Architecture, build_network
 from training_core.models.engines import IpexEngine, NativeEngine, why_not_ipex

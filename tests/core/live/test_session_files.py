@@ -21,7 +21,7 @@ from training_core.geodata.road_raster import band_raster
 from training_core.learning.history import History
 from training_core.live.commands import Change
 from training_core.live.session_files import CHECKPOINT, LABELS, SESSION, UNREAD, Saved, SessionFiles
-from training_core.live.session_reports import PredictionFiles
+from training_core.live.session_reports import SessionReports
 from training_core.segmentation.pixel_metrics import Scores
 
 GRID = Grid(CRS.from_epsg(32633), NORTH_UP, 300, 300)
@@ -213,7 +213,7 @@ def ramp():
 def test_a_raster_lies_where_its_ground_is_and_reads_as_a_probability(tmp_path):
     values = ramp()
     values[:10] = 255
-    path = PredictionFiles(tmp_path).write(values, RASTER_GRID, "probability")
+    path = SessionReports(tmp_path, Reporter()).write_prediction(values, RASTER_GRID, "probability")
     assert path.name == "prediction-000001.tif" and sorted(tmp_path.iterdir()) == [path]
     with rasterio.open(path) as dataset:
         assert (dataset.crs, dataset.transform, dataset.nodata) == (RASTER_GRID.crs, RASTER_GRID.transform, 255)
@@ -224,20 +224,22 @@ def test_a_raster_lies_where_its_ground_is_and_reads_as_a_probability(tmp_path):
 
 
 def test_uncertainty_is_highest_where_the_model_cannot_tell(tmp_path):
-    path = PredictionFiles(tmp_path).write(ramp(), RASTER_GRID, "uncertainty")
+    path = SessionReports(tmp_path, Reporter()).write_prediction(ramp(), RASTER_GRID, "uncertainty")
     with rasterio.open(path) as dataset:
         found = dataset.read(1)[0].astype(int)
     assert found[0] == found[-1] == 0 and found.max() == 254 and abs(int(found.argmax()) - 150) < 10
 
 
 def test_superseded_files_go_once_three_newer_ones_are_there_and_numbers_go_on_after_a_session(tmp_path):
-    files = PredictionFiles(tmp_path)
+    files = SessionReports(tmp_path, Reporter())
     for _ in range(7):
-        files.write(ramp(), RASTER_GRID, "probability")
+        files.write_prediction(ramp(), RASTER_GRID, "probability")
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         f"prediction-{number:06d}.tif" for number in (4, 5, 6, 7)
     ]
     (tmp_path / "prediction-of-mine.tif").write_text("not of the session")
-    path = PredictionFiles(tmp_path).write(ramp(), RASTER_GRID, "probability")  # in another session
+    path = SessionReports(tmp_path, Reporter()).write_prediction(
+        ramp(), RASTER_GRID, "probability"
+    )  # in another session
     assert path.name == "prediction-000008.tif"
     assert sorted(each.name for each in tmp_path.iterdir()) == ["prediction-000008.tif", "prediction-of-mine.tif"]
