@@ -175,8 +175,8 @@ def measure(case: Case, rank: int) -> dict[str, Any]:
 
     from training_core.distributed.data_parallel import DataParallel
     from training_core.jobs import StepOptions
-    from training_core.learning.optimizers import build_optimizer
     from training_core.learning.plan import MemoryPlan, room_for
+    from training_core.learning.trainer import build_optimizer
     from training_core.models.architectures import adapt_first_layer, build_network, set_training_mode
     from training_core.models.engines import make_engine
     from training_core.models.loading import load_weights

@@ -41,9 +41,9 @@ from scripts.starter.worlds import World, make_worlds
 from training_core.events import Reporter
 from training_core.geodata.rasters import IMAGE, Band
 from training_core.jobs import RecipeOptions
-from training_core.learning.optimizers import rate_at
 from training_core.learning.step import ChipStep
 from training_core.learning.trainer import Trainer
+from training_core.learning.training_loop import rate_at
 from training_core.models.architectures import UNET, build_network
 from training_core.models.base_model import architecture_for, read_base_model
 from training_core.models.engines import NativeEngine, choose_precision

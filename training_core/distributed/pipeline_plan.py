@@ -25,11 +25,11 @@ from ..errors import JobError, ResourceError
 from ..jobs import FineTune, StepOptions
 from ..labels.labeled_images import LabeledImage
 from ..labels.training_images import TrainingImages
-from ..learning.optimizers import MOMENTS
 from ..learning.plan import TRIED_RECOMPUTING, MemoryPlan, Room
 from ..learning.setup import ChipWay, chip_side_px
 from ..learning.share import Share
 from ..learning.step import MakeStep
+from ..learning.trainer import MOMENTS
 from ..learning.training_loop import Batches
 from ..models.architectures import Architecture, Part, build_network, freeze_stages, parts_of, set_training_mode
 from ..models.engines import NativeEngine

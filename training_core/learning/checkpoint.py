@@ -110,7 +110,7 @@ def read_state(path: Path, file_format: str, max_bytes: float = math.inf) -> tup
     Raises one of `DAMAGE` if it is missing, damaged, too large, of another format, or holds NaN.
     """
     if not path.is_file() or path.stat().st_size > max_bytes:  # reading a pipe might never end
-        limit = f" of at most {max_bytes / 2**20:.0f} MiB" if max_bytes < math.inf else ""
+        limit = f" of at most {int(max_bytes) >> 20} MiB" if max_bytes < math.inf else ""
         raise ValueError(f"it is not a file{limit}")
     with path.open("rb") as file:
         if int.from_bytes(file.read(8), "little") > _MAX_HEADER_BYTES:

@@ -236,7 +236,7 @@ def measure_footprint(
 def _measure_step(
     architecture: Architecture, engine: NativeEngine, recipe: StepOptions, is_recomputing: bool
 ) -> Footprint:
-    """Measure three training steps; see `measure_footprint`. All but `process_bytes` is the same in every process."""
+    """See `measure_footprint`. All but `process_bytes` is the same in every process."""
     with torch.random.fork_rng(devices=[]), Ledger() as ledger:
         model = build_network(architecture)
         if is_recomputing:  # without `recompute_activations`, which would slow this process down from here on

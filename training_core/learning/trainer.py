@@ -13,15 +13,29 @@ from typing import Any, Optional
 
 import torch
 from torch import Tensor, nn
+from torch.optim import SGD, AdamW, Optimizer
 
 from ..geodata.rasters import Band
 from ..jobs import StepOptions
 from ..models.architectures import freeze_stages, set_training_mode
 from ..models.engines import NativeEngine
 from ..segmentation.inference import Predictor
-from .optimizers import MAX_NORMS, MIN_MOMENTS, MOMENTS, build_optimizer, set_rate
 from .step import STATE, WEIGHTS, ChipStep, MakeStep, Stopwatch
 from .validation import Block, Validation
+
+MOMENTUM, WEIGHT_DECAY = 0.9, 0.01
+# State of each for a parameter, and the lower bound of some of it.
+MOMENTS = {
+    "adamw": ("step", "exp_avg", "exp_avg_sq"),
+    "sgd": ("momentum_buffer",),
+    "lamb": ("exp_avg", "exp_avg_sq"),
+    "lars": ("momentum_buffer",),
+}
+MIN_MOMENTS = {"step": 1.0, "exp_avg_sq": 0.0}
+# Limit of the norm of all gradients (You et al., 2020), which the trainer keeps.
+MAX_NORMS = {"lamb": 1.0}
+# Key of a group of parameters with another learning rate.
+RATE_FACTOR = "rate_factor"
 
 
 class Trainer:
@@ -247,7 +261,7 @@ class WeightAverage:
             tensor.copy_(weights[name])
 
 
-def _parameters_of(optimizer: torch.optim.Optimizer) -> list[nn.Parameter]:
+def _parameters_of(optimizer: Optimizer) -> list[nn.Parameter]:
     return [parameter for group in optimizer.param_groups for parameter in group["params"]]
 
 
@@ -280,3 +294,55 @@ def _require_moments(moments: dict[str, Tensor], parameters: Mapping[str, Tensor
 def under(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
     """Return the tensors, (...) of any dtype, whose names begin with a prefix, without it."""
     return {name[len(prefix) :]: tensor for name, tensor in tensors.items() if name.startswith(prefix)}
+
+
+def build_optimizer(model: nn.Module, name: str, encoder_rate: float = 1.0) -> Optimizer:
+    """Return an adamw, sgd, lamb or lars optimizer, without weight decay for biases and normalization.
+
+    Its learning rate is 0 until `set_rate`; `encoder_rate` is the factor on that of the encoder.
+    """
+    from timm.optim import Lamb, Lars, param_groups_weight_decay  # comes with the library of the U-Net, loaded late
+
+    groups = param_groups_weight_decay(model, WEIGHT_DECAY)
+    if encoder_rate != 1:
+        groups = [part for group in groups for part in _split(group, set(model.encoder.parameters()), encoder_rate)]
+    if name == "adamw":
+        return FusedAdamW(groups, lr=0.0, fused=True)
+    if name == "sgd":
+        return SGD(groups, lr=0.0, momentum=MOMENTUM, nesterov=True, fused=True)
+    if name == "lamb":
+        return Lamb(groups, lr=0.0, max_grad_norm=None)
+    return Lars(groups, lr=0.0, momentum=MOMENTUM)
+
+
+def _split(group: dict[str, Any], encoder: set[nn.Parameter], encoder_rate: float) -> list[dict[str, Any]]:
+    """Return a group of parameters as that of the encoder and that of the others, in the same order."""
+    encoder_parameters = [parameter for parameter in group["params"] if parameter in encoder]
+    others = [parameter for parameter in group["params"] if parameter not in encoder]
+    parts = [{**group, "params": encoder_parameters, RATE_FACTOR: encoder_rate}, {**group, "params": others}]
+    return [part for part in parts if part["params"]]
+
+
+def set_rate(optimizer: Optimizer, rate: float) -> None:
+    """Set the learning rate, of which the encoder may have a part."""
+    for group in optimizer.param_groups:
+        group["lr"] = rate * group.get(RATE_FACTOR, 1.0)
+
+
+class FusedAdamW(AdamW):
+    """AdamW, fused, whose kernel is handed each gradient in its order in memory.
+
+    PyTorch's kernel goes through memory in order, but first makes a contiguous copy of a channels-last gradient, which
+    it never reads. That copy takes longer than the step itself.
+    """
+
+    def _init_group(self, group: dict[str, Any], parameters: list[Tensor], gradients: list[Tensor], *rest: Any) -> bool:
+        is_complex = super()._init_group(group, parameters, gradients, *rest)
+        gradients[:] = map(_in_memory_order, gradients)
+        return is_complex
+
+
+def _in_memory_order(tensor: Tensor) -> Tensor:
+    """Return a view that is contiguous, where the tensor is channels last."""
+    is_channels_last = tensor.dim() == 4 and tensor.is_contiguous(memory_format=torch.channels_last)
+    return tensor.permute(0, 2, 3, 1) if is_channels_last else tensor

@@ -1,6 +1,6 @@
 """Training loop: steps until the budget of time or steps is spent, validations, early stopping, the best model so far.
 
-Scope: clocks, the schedule and when to validate. Independent of what a step does (`trainer`) and of files.
+Scope: clocks, learning rates and when to validate. Independent of what a step does (`trainer`) and of files.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ import torch
 from ..errors import JobError, ModelFileError
 from ..events import Reporter
 from ..jobs import RecipeOptions
+from ..jobs.recipe import REFERENCE_BATCH
 from ..labels.labeled_images import LabeledImage
 from ..segmentation.inference import Predictor
 from .history import History, Trained, best_at_threshold
-from .optimizers import peak_rate, rate_at
 from .trainer import Trainer
 from .validation import MIN_BLOCKS, Block, Validation, blocks_within, held_out_blocks, validate
 
@@ -34,11 +34,16 @@ VALIDATION_FRACTION, LAST_VALIDATION_FRACTION = 0.1, 0.04
 # Where steps are given instead of time, validation must not depend on the throughput: a training step takes at least as
 # long as the inference of this many pixels for each of its pixels.
 INFERENCES_PER_STEP = 2.0
-# A time budget for fewer steps than this teaches little.
-MIN_STEPS = 20
 # Part of the training, from its start, in which the learning rate rises.
 WARM_UP = 0.05
 REPORT_INTERVAL_S = 1.0
+# Peak learning rates for a batch of REFERENCE_BATCH, found by experiment (benchmarks/README.md).
+USUAL_RATES = {"adamw": 1e-3, "sgd": 0.03, "lamb": 5e-3, "lars": 0.3}
+# Power of the batch with which rates grow: linear for SGD (Goyal et al., 2017) and LARS (You et al., 2017), the square
+# root for Adam (Malladi et al., 2022) and LAMB (You et al., 2020). Compared in benchmarks/README.md.
+SCALING_POWERS = {"adamw": 0.5, "sgd": 1.0, "lamb": 0.5, "lars": 1.0}
+# The rate ends at this fraction of its peak.
+LOWEST_FRACTION = 0.01
 # Throughput: a window is slow at this fraction of the usual one, or less.
 SLOW = 0.5
 # A window is closed once it fulfills all of these; its fraction is that of the training so far.
@@ -47,6 +52,25 @@ WINDOW_S, WINDOW_STEPS, WINDOW_FRACTION = 2.0, 3, 0.01
 USUAL_QUANTILE = 0.75
 # Yields the chips and labels of each step, as `Trainer.step` takes them.
 Batches = Generator[tuple[Any, Any], None, None]
+
+
+def peak_rate(recipe: RecipeOptions) -> float:
+    """Return the peak learning rate, scaled with the effective batch size; see `SCALING_POWERS`."""
+    stated = recipe.learning_rate or USUAL_RATES[recipe.optimizer]
+    growth = recipe.batch_size * recipe.accumulation / REFERENCE_BATCH
+    return stated * growth ** SCALING_POWERS[recipe.optimizer]
+
+
+def rate_at(done: float, peak: float, warm_up_fraction: float) -> float:
+    """Return the learning rate: a linear warm-up, then a cosine to near zero (Loshchilov and Hutter, 2017).
+
+    The fractions `done` and `warm_up_fraction`, below 1, are of the training. The rate reaches `peak` at the end of the
+    warm-up. It is at least a twentieth of it before, and a hundredth after.
+    """
+    if done < warm_up_fraction:
+        return peak * max(done / warm_up_fraction, 0.05)
+    left = (1 - min(done, 1.0)) / (1 - warm_up_fraction)
+    return peak * max(0.5 * (1 - math.cos(math.pi * left)), LOWEST_FRACTION)
 
 
 @dataclass
@@ -95,7 +119,7 @@ class Clock:
 
 
 class Throughput:
-    """Chips per second in windows of some steps, and whether they are far below the usual throughput of this run.
+    """Chips per second in windows of some steps, and whether they fall far below the usual throughput of this run.
 
     The first step, which prepares kernels and memory, does not count, nor does the longest step of each window. The
     usual throughput never falls, so a throttled processor does not become the usual one. Windows grow with the
@@ -103,10 +127,8 @@ class Throughput:
     """
 
     def __init__(self) -> None:
-        # Of each window, the seconds that its steps take at its rate, and the rate in chips per second.
-        self._seconds: list[float] = []
         self._rates: list[float] = []
-        self._usual = 0.0
+        self._total_s = self._usual = 0.0
         self._has_begun = self._has_warned = False
         self._open_window()
 
@@ -122,11 +144,11 @@ class Throughput:
         self._steps, self._chips, self._open_s = self._steps + 1, self._chips + chips, self._open_s + seconds
         self._longest = max(self._longest, (seconds, chips))
         counted_s = self._open_s - self._longest[0]
-        if self._steps < WINDOW_STEPS or counted_s < max(WINDOW_S, WINDOW_FRACTION * sum(self._seconds)):
+        if self._steps < WINDOW_STEPS or counted_s < max(WINDOW_S, WINDOW_FRACTION * self._total_s):
             return ""
         rate = (self._chips - self._longest[1]) / counted_s
-        self._seconds.append(self._chips / rate)
         self._rates.append(rate)
+        self._total_s += self._open_s
         self._open_window()
         self._usual = max(self._usual, float(np.quantile(self._rates, USUAL_QUANTILE, method="higher")))
         if self._has_warned or rate > SLOW * self._usual:
@@ -137,30 +159,6 @@ class Throughput:
             "processor, or the processor is throttled (heat, power saving). Close other programs, or connect the power "
             "supply. Otherwise, fewer steps fit into the time."
         )
-
-    def note(self) -> str:
-        """Return for the report how long the training was slow, and the time lost; empty if it was not.
-
-        This also finds a slow beginning, but omits slowdowns shorter than a window is by now.
-        """
-        seconds, rates = np.array(self._seconds), np.array(self._rates)
-        is_slow = rates <= SLOW * self._usual
-        slow_s, total_s = float(seconds[is_slow].sum()), float(seconds.sum())
-        if not slow_s or slow_s < WINDOW_FRACTION * total_s:
-            return ""
-        fraction = float(seconds[is_slow] @ rates[is_slow]) / slow_s / self._usual
-        return (
-            f"During {_duration(slow_s)} of {_duration(total_s)} of training steps, the throughput was {fraction:.0%} "
-            "of its usual value. Another program used the processor, or the processor was throttled (heat, power "
-            f"saving). At the usual throughput, training would have taken {_duration(slow_s * (1 - fraction))} less."
-        )
-
-
-def _duration(seconds: float) -> str:
-    for unit, length_s in (("h", 3600), ("min", 60)):
-        if seconds >= 2 * length_s:
-            return f"{seconds / length_s:.1f} {unit}"
-    return f"{seconds:.0f} s"
 
 
 class Training:
@@ -202,19 +200,14 @@ class Training:
         Raises Cancelled if the user stopped the job. Raises JobError if the loss became NaN or infinite before the
         first validation.
         """
-        try:
-            with closing(batches):
-                while not self._has_diverged and not (self.history.validations and self._done >= 1):
-                    self._reporter.check_cancelled()
-                    self._step(*next(batches))
-                    if self._is_validation_due():
-                        self.validate()
-                    if not self._has_diverged:
-                        keep(self)
-        finally:  # also of a stopped run, the report says for how long the processor was busy or throttled
-            if note := self._throughput.note():
-                self.history.notes.append(note)
-                self._reporter.log(note)
+        with closing(batches):
+            while not self._has_diverged and not (self.history.validations and self._done >= 1):
+                self._reporter.check_cancelled()
+                self._step(*next(batches))
+                if self._is_validation_due():
+                    self.validate()
+                if not self._has_diverged:
+                    keep(self)
 
     def validate(self) -> None:
         """Validate, and keep the weights if their F1 is the best so far.
@@ -312,8 +305,6 @@ class Training:
             self._end_diverged(f"at step {history.step + 1} the loss became NaN or infinite")
             return
         history.add_step(self._elapsed_s(), loss, rate, self.trainer.samples_per_step)
-        if history.step == 1:
-            self._warn_of_short_budget(history.elapsed_s, self._clock.budget_s)
         if history.elapsed_s - self._reported_s >= REPORT_INTERVAL_S:
             self._reported_s = history.elapsed_s
             for name, value in (("loss", loss), ("learning_rate", rate), ("images_per_s", history.images_per_s)):
@@ -329,12 +320,3 @@ class Training:
         self._has_diverged = True
         self.history.notes.append(message)
         self._reporter.warning(f"{message} The best model so far is kept. {remedy}")
-
-    def _warn_of_short_budget(self, step_s: float, budget_s: float) -> None:
-        if step_s > budget_s:
-            sensible = math.ceil(MIN_STEPS * step_s / 60 / (1 - VALIDATION_FRACTION))
-            self._reporter.warning(
-                f"The first training step took {step_s:.0f} s, longer than the time budget of {budget_s:.0f} s, so "
-                "the model is trained for that one step only. The shortest sensible time budget (minutes) is "
-                f"{sensible} min. Smaller chips (chip_px) or batches (batch_size) make shorter steps."
-            )

@@ -13,8 +13,8 @@ import time
 from collections.abc import Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from itertools import islice
-from typing import Optional, cast
+from itertools import islice, product
+from typing import cast
 
 import numpy as np
 import torch
@@ -73,14 +73,12 @@ def held_out_blocks(images: Iterable[LabeledImage], seed: int) -> list[Block]:
 def _tiles(image: LabeledImage) -> Iterable[Tile]:
     """Yield a tile for each block of an image that has validation labels."""
     height, width = image.validation.shape
-    side = image.block_px
-    for row in range(0, height, side):
-        for column in range(0, width, side):
-            down, across = min(side, height - row), min(side, width - column)
-            if (image.validation[row : row + down, column : column + across] != IGNORE).any():
-                above, left = min(HALO_PX, row), min(HALO_PX, column)
-                right, below = min(HALO_PX, width - column - across), min(HALO_PX, height - row - down)
-                yield Tile(column, row, across, down, left, above, right, below)
+    for row, column in product(range(0, height, image.block_px), range(0, width, image.block_px)):
+        down, across = min(image.block_px, height - row), min(image.block_px, width - column)
+        if (image.validation[row : row + down, column : column + across] != IGNORE).any():
+            above, left = min(HALO_PX, row), min(HALO_PX, column)
+            right, below = min(HALO_PX, width - column - across), min(HALO_PX, height - row - down)
+            yield Tile(column, row, across, down, left, above, right, below)
 
 
 @dataclass(frozen=True)
@@ -107,24 +105,30 @@ def validate(
 ) -> Validation:
     """Score a model on held-out blocks in their order, at least on `fewest`, and on no more than fit into `limit_s`.
 
-    Blocks are normalized by their image's bands. Blocks are packed the same
-    whatever this process' share of them.
+    Blocks are normalized by their image's bands, and packed the same whatever this process' share of them.
 
     Raises ModelFileError if the model computes values that are no numbers.
     """
-    tally, began_s, done = _Tally(), time.perf_counter(), 0
+    confusion, numbers = Confusion(), np.zeros(4, dtype=np.int64)
+    began_s, done = time.perf_counter(), 0
     rounds = list(share.deal(_packs(blocks)))
-    assigned = [block for packs, _ in rounds for pack in packs for block in pack]
     pieces = ahead(
         (
             read_piece(block.tile, window_reader(block.image), block.image.bands, source=block, name=block.image.name)
-            for block in assigned
+            for packs, _ in rounds
+            for pack in packs
+            for block in pack
         ),
         1,
     )
     with closing(pieces):
-        for assigned_packs, packs in rounds:
-            failure = tally.add(predict_pieces(predictor, islice(pieces, sum(map(len, assigned_packs))), BATCH_PX))
+        for assigned, packs in rounds:
+            failure = None
+            try:
+                for piece, found in predict_pieces(predictor, islice(pieces, sum(map(len, assigned))), BATCH_PX):
+                    numbers += _count(piece, found, confusion)
+            except ModelFileError as error:
+                failure = error
             done += sum(map(len, packs))
             is_late = done >= fewest and (time.perf_counter() - began_s) * (done + 1) / done > limit_s
             failures, late = share.sum(torch.tensor([failure is not None, is_late], dtype=torch.int64))
@@ -132,7 +136,9 @@ def validate(
                 raise failure or ModelFileError("The model computes values that are not numbers on another rank.")
             if late:
                 break  # the next round would exceed the limit
-    return tally.total(share, time.perf_counter() - began_s)
+    done, px, hits, total = share.sum(torch.from_numpy(numbers)).tolist()
+    counts = share.sum(torch.tensor(confusion.counts())).tolist()
+    return Validation(Confusion.from_counts(counts), done, px, time.perf_counter() - began_s, hits, total)
 
 
 def _packs(blocks: Sequence[Block]) -> list[list[Block]]:
@@ -148,38 +154,17 @@ def _packs(blocks: Sequence[Block]) -> list[list[Block]]:
     return packs
 
 
-class _Tally:
-    """Counts over the blocks that this process has computed."""
-
-    def __init__(self) -> None:
-        self._confusion = Confusion()
-        self._blocks = self._px = self._hits = self._total = 0
-
-    def add(self, predicted: Iterable[tuple[Piece, Prediction]]) -> Optional[ModelFileError]:
-        """Count predicted blocks; return the error if they hold no numbers."""
-        try:
-            for piece, found in predicted:
-                self._add(piece, found)
-        except ModelFileError as error:
-            return error
-        return None
-
-    def _add(self, piece: Piece, found: Prediction) -> None:
-        block = cast(Block, piece.source)
-        image, part = block.image, piece.tile.destination
-        self._confusion.add(found.probability, image.validation[part])
-        if found.classes is not None and image.classes is not None:
-            known = (image.validation[part] == ROAD) & (image.classes[part] > 0)
-            self._hits += int((found.classes[known] == image.classes[part][known]).sum())
-            self._total += int(known.sum())
-        self._blocks, self._px = self._blocks + 1, self._px + block.px
-
-    def total(self, share: Share, seconds: float) -> Validation:
-        """Return the counts of all processes."""
-        numbers = share.sum(torch.tensor([self._blocks, self._px, self._hits, self._total]))
-        counts = share.sum(torch.tensor(self._confusion.counts()))
-        blocks, px, hits, total = numbers.tolist()
-        return Validation(Confusion.from_counts(counts.tolist()), blocks, px, seconds, hits, total)
+def _count(piece: Piece, found: Prediction, confusion: Confusion) -> np.ndarray:
+    """Count a block's pixels in the confusion; return blocks, computed pixels, hits and total of classes, int64."""
+    block = cast(Block, piece.source)
+    image, part = block.image, piece.tile.destination
+    confusion.add(found.probability, image.validation[part])
+    hits = total = 0
+    if found.classes is not None and image.classes is not None:
+        known = (image.validation[part] == ROAD) & (image.classes[part] > 0)
+        hits = int((found.classes[known] == image.classes[part][known]).sum())
+        total = int(known.sum())
+    return np.array([1, block.px, hits, total])
 
 
 def blocks_within(blocks: Sequence[Block], most_px: float) -> int:

@@ -24,7 +24,7 @@ from ..geodata.rasters import Band
 from ..labels.drawing import near_edges
 from ..learning.chips import ROAD_CHIP_FRACTION, draw_scaling, scale_into
 from ..segmentation.inference import turned
-from .drawn_labels import BLOCK_PX, BlockIndex, DrawnLabels
+from .drawn_labels import BLOCK_PX, BlockIndex, DrawnLabels, blocks_in
 from .image_windows import ImageWindows, Window, paste
 
 # A new block has priority for this number of visits.
@@ -86,13 +86,8 @@ class ChipChoice:
 
     def place_in(self, window: Window) -> tuple[int, int]:
         """Return the first column and row of a chip somewhere in a window of the image."""
-        column, row, width, height = window
-        return self._inside(
-            *(
-                first + int(self._rng.integers(max(1, size - self._chip_px + 1)))
-                for first, size in ((column, width), (row, height))
-            )
-        )
+        first, size = np.array(window[:2]), np.array(window[2:])
+        return self._inside(first + self._rng.integers(np.maximum(1, size - self._chip_px + 1)))
 
     def rehearse(self, column: int, row: int, labels: np.ndarray) -> None:
         """Rehearse labels, (chip_px, chip_px), uint8, of the base model; drawn labels take precedence, now or later."""
@@ -157,29 +152,30 @@ class ChipChoice:
             if not len(places) or self._rng.random() >= ROAD_CHIP_FRACTION:
                 places = np.flatnonzero(labels != IGNORE)
             if len(places):
-                row, column = divmod(int(places[self._rng.integers(len(places))]), BLOCK_PX)
+                row, column = divmod(int(self._rng.choice(places)), BLOCK_PX)
         # A random shift, so that roads do not always run through the middle of a chip.
         shift_px = self._chip_px // 4
-        center = (block[1] * BLOCK_PX + column, block[0] * BLOCK_PX + row)
-        return self._inside(
-            *(place + int(self._rng.integers(-shift_px, shift_px + 1)) - self._chip_px // 2 for place in center)
-        )
+        center = np.array([block[1] * BLOCK_PX + column, block[0] * BLOCK_PX + row])
+        return self._inside(center + self._rng.integers(-shift_px, shift_px + 1, 2) - self._chip_px // 2)
 
-    def _inside(self, column: int, row: int) -> tuple[int, int]:
+    def _inside(self, corner: np.ndarray) -> tuple[int, int]:
         """Return the first column and row of a chip, moved into the image."""
-        last = (self._grid.width - self._chip_px, self._grid.height - self._chip_px)
-        return max(0, min(column, last[0])), max(0, min(row, last[1]))
+        last = np.array([self._grid.width, self._grid.height]) - self._chip_px
+        column, row = np.maximum(0, np.minimum(corner, last)).tolist()
+        return column, row
 
     def _visit(self, column: int, row: int) -> set[BlockIndex]:
         """Count a visit of the new blocks whose middle lies in a chip, and return them."""
-        half, side = BLOCK_PX // 2, self._chip_px
-        # A block's middle lies in the chip if the block is in these ranges (rounded up, exclusive end).
-        rows = range(-(-(row - half) // BLOCK_PX), (row + side - half) // BLOCK_PX + 1)
-        columns = range(-(-(column - half) // BLOCK_PX), (column + side - half) // BLOCK_PX + 1)
-        around = {(down, across) for down in rows for across in columns}
+        # A block's middle lies in the chip if the block touches the chip without half a block on each side.
+        edge = BLOCK_PX // 2 - 1
+        around = set(blocks_in(column + edge, row + edge, self._chip_px - 2 * edge, self._chip_px - 2 * edge))
         fresh = around & self._fresh.keys()
-        _count_down(self._fresh, fresh)
-        _count_down(self._back, around & self._back.keys())
+        both: tuple[dict[BlockIndex, Any], ...] = (self._fresh, self._back)
+        for visits in both:
+            for block in around & visits.keys():
+                value, left = visits.pop(block)
+                if left > 1:
+                    visits[block] = value, left - 1
         return fresh
 
     def _fill(
@@ -208,15 +204,6 @@ class ChipChoice:
         turned(label, symmetry)[...] = truth
         scale, offset = draw_scaling(self._bands, self._rng)
         scale_into(turned(chip, symmetry), values, known, scale, offset)
-
-
-def _count_down(visits: dict[BlockIndex, tuple[Any, int]], visited: Iterable[BlockIndex]) -> None:
-    """Count a visit of some blocks, and remove those without a further one."""
-    for block in visited:
-        value, left = visits[block]
-        visits[block] = value, left - 1
-        if left == 1:
-            del visits[block]
 
 
 class _Table:

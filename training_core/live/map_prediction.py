@@ -93,7 +93,10 @@ class MapPrediction:
         """Move to another extent: left, bottom, right and top in the CRS of the image."""
         (column, row, _, _), former = self.canvas, (self.values, self._is_current, self._is_full)
         self.window, self.is_cut = self._window_of(extent)
-        self.canvas = self._with_margin(self.window) if self.window else (0, 0, 0, 0)
+        self.canvas = (0, 0, 0, 0)
+        if self.window:
+            _, _, width, height = self.window
+            self.canvas = self._widened(self.window, int(width * MARGIN), int(height * MARGIN))
         shape = self.canvas[3], self.canvas[2]
         self.values = np.full(shape, NO_DATA, dtype=np.uint8)
         self._is_current, self._is_full = np.zeros(shape, dtype=bool), np.zeros(shape, dtype=bool)
@@ -157,14 +160,16 @@ class MapPrediction:
         # At most MAX_PX around the middle.
         scale = min(1.0, math.sqrt(MAX_PX / float(sides.prod())))
         kept = np.maximum(1, (sides * scale).astype(int))
-        column, row, width, height = (int(number) for number in (*(first + (sides - kept) // 2), *kept))
+        column, row = (first + (sides - kept) // 2).tolist()
+        width, height = kept.tolist()
         return (column, row, width, height), scale < 1
 
-    def _with_margin(self, window: Window) -> Window:
+    def _widened(self, window: Window, x_px: int, y_px: int) -> Window:
+        """Return a window with margins, within the image."""
         column, row, width, height = window
-        grid, across, down = self._windows.grid, int(width * MARGIN), int(height * MARGIN)
-        left, top = max(0, column - across), max(0, row - down)
-        right, bottom = min(grid.width, column + width + across), min(grid.height, row + height + down)
+        left, top = max(0, column - x_px), max(0, row - y_px)
+        right = min(self._windows.grid.width, column + width + x_px)
+        bottom = min(self._windows.grid.height, row + height + y_px)
         return left, top, right - left, bottom - top
 
     def _begin(self) -> None:
@@ -224,13 +229,10 @@ class MapPrediction:
 
     def _predict_coarsely(self, window: Window, predictor: Predictor) -> None:
         """Predict a window at a lower resolution, and fill the pixels without a full prediction."""
-        factor, grid = self.factor, self._windows.grid
-        column, row, width, height = window
+        factor, (column, row, width, height) = self.factor, window
         # The window with a halo, as a whole number of coarse pixels.
-        margin = HALO_PX * factor
-        left, top = max(0, column - margin), max(0, row - margin)
-        right, bottom = min(grid.width, column + width + margin), min(grid.height, row + height + margin)
-        across, down = -(-(right - left) // factor), -(-(bottom - top) // factor)
+        left, top, *sides = self._widened(window, HALO_PX * factor, HALO_PX * factor)
+        across, down = (-(-side // factor) for side in sides)
         began_s = time.perf_counter()
         values, known = _pooled(*self._windows.read(left, top, across * factor, down * factor), factor)
         probability = to_byte(predictor.probability(values, known), known)

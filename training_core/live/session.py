@@ -15,6 +15,7 @@ import math
 import os
 import time
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Optional
 
@@ -29,9 +30,8 @@ from ..geodata.pixel_codes import IGNORE, NO_DATA, ROAD, reaches
 from ..learning.history import MAX_POINTS, best_at_threshold
 from ..segmentation.inference import Predictor
 from ..system.work import critical_section
-from .checkpoint import Saved
 from .chip_choice import REHEARSED, ChipChoice
-from .commands import PROBABILITY, Change, ChangeLabels, ChangeView, Command, Correct, Keep, Pause, Stop, read_command
+from .commands import PROBABILITY, Change, ChangeLabels, ChangeView, Command, Correct, Keep, Learn, Pause, read_command
 from .corrections import correct
 from .drawn_labels import BlockIndex, DrawnLabels
 from .image_windows import ImageWindows, paste
@@ -39,7 +39,7 @@ from .kept_model import SessionSetup, keep
 from .learner import CHIP_PX, Learner, Plateau
 from .map_prediction import MapPrediction
 from .scoring import Scoring, block_errors, is_telling, uncertain_places
-from .session_files import SessionFiles
+from .session_files import Saved, SessionFiles
 from .session_reports import SessionReports
 
 # Steps with new strokes before the view is predicted again.
@@ -56,31 +56,42 @@ IDLE_S = 1.0
 MAX_FAILURES, MAX_RESTARTS = 3, 2
 
 
+@dataclass
+class _Shown:
+    """The model that the map shows, from when it took the place of the former one."""
+
+    predictor: Optional[Predictor] = None
+    step: int = -1
+    since_s: float = field(default_factory=time.perf_counter)
+    # Time spent on learning and on predicting the view since then.
+    learned_s: float = 0.0
+    predicted_s: float = 0.0
+    # The model has forgotten something since then; new strokes, which are learned by now, are to be shown.
+    has_forgotten: bool = False
+    has_new_strokes: bool = False
+
+
 class Session:
     """A running session; the `lines` of its reporter are the commands."""
 
     def __init__(self, setup: SessionSetup, windows: ImageWindows, files: SessionFiles, reporter: Reporter) -> None:
         self._setup, self._windows, self._files, self._reporter = setup, windows, files, reporter
-        job = setup.job
-        self._labels = DrawnLabels(windows.grid, job)
-        self._choice = ChipChoice(windows, self._labels, setup.bands, CHIP_PX, job.seed)
-        self._learner = Learner(setup.base, setup.engine, setup.bands, self._choice)
-        self._view, self._plateau = MapPrediction(windows), Plateau()
-        self._reports = SessionReports(files.path, reporter)
-        self._predictor: Optional[Predictor] = None
+        self._labels = DrawnLabels(windows.grid, setup.job)
+        self._choice = ChipChoice(windows, self._labels, setup.bands, CHIP_PX, setup.job.seed)
+        self._learner, self._plateau = Learner(setup.base, setup.engine, setup.bands, self._choice), Plateau()
+        self._view, self._reports = MapPrediction(windows), SessionReports(files.path, reporter)
+        # WAITING for the first `Learn`, LEARNING as long as it helps, or PAUSED.
+        self._mode, self._is_stopped = events.WAITING, False
+        self._shown, self._quantity = _Shown(), str(PROBABILITY)
         self._scoring: Optional[Scoring] = None
-        self._threshold = setup.card.threshold
-        self._show: str = PROBABILITY
+        self._threshold, self._scored_s = setup.card.threshold, 0.0
         self._places: list[list[float]] = []
-        self._is_learning = self._is_stopped = self._has_changed = False
-        self._is_paused = self._pending_view = False
-        self._fresh_steps = self._failures = self._restarts = 0
-        self._to_rehearse = REHEARSED
+        # Commands whose labels no step has had yet: sequence, time, blocks. Steps left for them, and to rehearse.
         self._pending: list[tuple[int, float, set[BlockIndex]]] = []
-        self._shown_step = -1
-        self._renewed_s = self._scored_s = self._saved_labels_s = 0.0
-        self._learned_s = self._showing_s = 0.0
+        self._fresh_steps, self._to_rehearse = 0, REHEARSED
+        self._failures = self._restarts = 0
         self._labels_are_saved = self._model_is_saved = True
+        self._saved_labels_s = 0.0
 
     def resume(self) -> None:
         """Continue from the labels and the checkpoint in the folder, if any."""
@@ -144,22 +155,22 @@ class Session:
             self._correct(command)
         elif isinstance(command, Keep):
             self._keep(command)
-        elif isinstance(command, Stop):
-            self._is_stopped = True
+        elif isinstance(command, Learn):
+            self._mode = events.LEARNING
+            self._plateau.restart()
+        elif isinstance(command, Pause):
+            self._mode = events.PAUSED
         else:
-            self._is_paused = isinstance(command, Pause)
-            self._is_learning = not self._is_paused
-            if self._is_learning:
-                self._plateau.restart()
+            self._is_stopped = True
 
     def _change_labels(self, command: ChangeLabels) -> None:
         read_s = time.perf_counter()
         blocks = self.take_over(command.changes)
-        if not blocks:
+        if blocks:
+            self._pending.append((command.sequence, read_s, blocks))
+            self._fresh_steps = FRESH_STEPS
+        else:
             self._reporter.pass_on(events.Learned(command.sequence, 0.0))
-            return
-        self._pending.append((command.sequence, read_s, blocks))
-        self._fresh_steps = FRESH_STEPS
 
     def take_over(self, changes: tuple[Change, ...]) -> set[BlockIndex]:
         """Apply changed features; return the blocks to learn from again."""
@@ -177,7 +188,7 @@ class Session:
             self._learner.forget(erased_px, left_px)
             for block, labels in opinions.items():
                 self._choice.teach_back(block, labels)
-            self._has_changed = True
+            self._shown.has_forgotten = True
         if changed.blocks:
             self._plateau.restart()
         return set(changed.blocks)
@@ -190,13 +201,13 @@ class Session:
         return road
 
     def _change_view(self, command: ChangeView) -> None:
-        is_other_show, self._show = command.show != self._show, command.show
+        is_other_quantity, self._quantity = command.show != self._quantity, command.show
         self._view.move(command.extent)
         self._to_rehearse = max(self._to_rehearse, REHEARSED_IN_VIEW)
         self._reports.published_s = 0.0
         if self._view.is_cut:
             self._reports.warn("The view is too large: only its middle is predicted. Zoom in to see all of it.")
-        if self._view.window and (is_other_show or self._view.is_complete) and (self._view.values != NO_DATA).any():
+        if self._view.window and (is_other_quantity or self._view.is_complete) and (self._view.values != NO_DATA).any():
             self._publish()
 
     def _correct(self, command: Correct) -> None:
@@ -223,7 +234,7 @@ class Session:
         can_learn = self._can_learn
         if can_learn and self._fresh_steps:
             return self._step
-        if self._is_renewal_due():
+        if self._is_renewal_due(can_learn):
             return self._renew
         if not self._view.is_complete:
             return self._predict
@@ -235,23 +246,24 @@ class Session:
 
     @property
     def _can_learn(self) -> bool:
-        return self._is_learning and self._choice.has_any and not self._plateau.is_reached
+        return self._mode == events.LEARNING and self._choice.has_any and not self._plateau.is_reached
 
-    def _is_renewal_due(self) -> bool:
+    def _is_renewal_due(self, can_learn: bool) -> bool:
         """Whether to predict the view with the current model, in place of the one that is shown."""
-        if self._predictor is None:
-            return self._view.window is not None or self._can_learn
-        if self._learner.history.step == self._shown_step and not self._has_changed:
+        shown, view = self._shown, self._view
+        if shown.predictor is None:
+            return view.window is not None or can_learn
+        if self._learner.history.step == shown.step and not shown.has_forgotten:
             return False
-        since_s = time.perf_counter() - self._renewed_s
-        if not self._can_learn:
-            return self._view.is_complete
-        if self._view.window is None:
+        if not can_learn:
+            return view.is_complete
+        since_s = time.perf_counter() - shown.since_s
+        if view.window is None:
             return since_s >= SCORE_S
-        if self._pending_view and since_s >= REFRESH_S:
+        if shown.has_new_strokes and since_s >= REFRESH_S:
             return True
-        is_shown = self._view.is_complete and self._scoring is None
-        return is_shown and self._learned_s >= max(REFRESH_S, self._showing_s)
+        has_time = shown.learned_s >= max(REFRESH_S, shown.predicted_s)
+        return has_time and view.is_complete and self._scoring is None
 
     def _step(self) -> None:
         began_s = time.perf_counter()
@@ -260,48 +272,42 @@ class Session:
             whole = (0, 0, self._windows.grid.width, self._windows.grid.height)
             self._learner.rehearse(self._view.window or whole, self._windows)
         loss, blocks = self._learner.step()
-        self._learned_s += time.perf_counter() - began_s
+        now_s = time.perf_counter()
+        self._shown.learned_s += now_s - began_s
         if not math.isfinite(loss):
-            self._fail()
+            self._failures += 1
+            if self._failures >= MAX_FAILURES:
+                self._restart()
             return
         self._failures, self._model_is_saved = 0, False
         self._plateau.add(loss)
         if self._fresh_steps:
             self._fresh_steps -= 1
-            self._pending_view = self._pending_view or not self._fresh_steps
+            self._shown.has_new_strokes |= not self._fresh_steps
         # A command counts as learned once one of its blocks was in a step.
-        now_s, unlearned = time.perf_counter(), []
         for sequence, read_s, changed in self._pending:
             if changed & blocks:
                 self._reporter.pass_on(events.Learned(sequence, round(now_s - read_s, 3)))
-            else:
-                unlearned.append((sequence, read_s, changed))
-        self._pending = unlearned
+        self._pending = [command for command in self._pending if not command[2] & blocks]
 
-    def _fail(self) -> None:
-        """Count a step whose loss is not a number: restart learning after a few, and pause after a few restarts."""
-        self._failures += 1
-        if self._failures < MAX_FAILURES:
-            return
+    def _restart(self) -> None:
+        """Learn again from the base model, or pause after some restarts."""
         self._failures, self._restarts = 0, self._restarts + 1
         self._learner.start_again()
         if self._restarts > MAX_RESTARTS:
-            self._is_learning, self._is_paused = False, True
+            self._mode = events.PAUSED
             self._reports.warn("Learning keeps failing (the loss is not a number) and is paused. The labels are kept.")
-            return
-        self._reports.warn(
-            "Learning failed (the loss is not a number) and restarts from the base model. The labels are kept."
-        )
+        else:
+            self._reports.warn(
+                "Learning failed (the loss is not a number) and restarts from the base model. The labels are kept."
+            )
 
     def _renew(self) -> None:
-        self._predictor = self._learner.shown()
-        self._shown_step, self._has_changed, self._pending_view = self._learner.history.step, False, False
-        self._renewed_s = time.perf_counter()
-        self._learned_s = self._showing_s = 0.0
-        self._view.renew(self._predictor)
-        is_score_due = self._renewed_s - self._scored_s >= SCORE_S or not self._can_learn
-        if is_score_due and self._shown_step:
-            self._scoring = Scoring(self._predictor, self._labels, self._windows)
+        predictor, step = self._learner.shown(), self._learner.history.step
+        self._shown = _Shown(predictor, step)
+        self._view.renew(predictor)
+        if step and (self._shown.since_s - self._scored_s >= SCORE_S or not self._can_learn):
+            self._scoring = Scoring(predictor, self._labels, self._windows)
 
     def _predict(self) -> None:
         began_s, was_complete = time.perf_counter(), self._view.is_complete
@@ -310,35 +316,28 @@ class Session:
         is_time = time.perf_counter() - self._reports.published_s >= SHOW_S
         if is_complete or (has_news and is_time and not was_complete) or not self._view.has_margin_left:
             self._publish()
-        self._showing_s += time.perf_counter() - began_s
-        if is_complete:
-            self._compare()
+        self._shown.predicted_s += time.perf_counter() - began_s
+        if is_complete and self._view.window is not None:
+            # Note where prediction and labels disagree, and where the model is most uncertain.
+            for block, error in block_errors(self._view, self._labels):
+                self._choice.disagree(block, error)
+            labeled = self._labels.read_all(*self._view.window) != IGNORE
+            self._places = uncertain_places(self._view.inner, labeled, self._windows.grid.window(*self._view.window))
 
     def _score(self, scoring: Scoring) -> None:
         scoring.advance()
         if not scoring.is_complete:
             return
-        confusion, self._scoring = scoring.confusion, None
-        self._scored_s = time.perf_counter()
-        if is_telling(confusion):
-            best = best_at_threshold({}, confusion)
+        self._scoring, self._scored_s = None, time.perf_counter()
+        if is_telling(scoring.confusion):
+            best = best_at_threshold({}, scoring.confusion)
             self._threshold = best.threshold
-            history = self._learner.history
-            entry = (self._shown_step, history.elapsed_s, best.scores)
-            history.validations = [*history.validations, entry][-MAX_POINTS:]
-            self._reporter.metric("validation_f1", best.scores.f1, self._shown_step)
+            history, step = self._learner.history, self._shown.step
+            history.validations = [*history.validations, (step, history.elapsed_s, best.scores)][-MAX_POINTS:]
+            self._reporter.metric("validation_f1", best.scores.f1, step)
 
     def _publish(self) -> None:
-        self._reports.publish(self._view, self._windows.grid, self._shown_step, self._show)
-
-    def _compare(self) -> None:
-        """Note where prediction and labels disagree, and where the model is most uncertain."""
-        if self._view.window is None:
-            return
-        for block, error in block_errors(self._view, self._labels):
-            self._choice.disagree(block, error)
-        labeled = self._labels.read_all(*self._view.window) != IGNORE
-        self._places = uncertain_places(self._view.inner, labeled, self._windows.grid.window(*self._view.window))
+        self._reports.publish(self._view, self._windows.grid, self._shown.step, self._quantity)
 
     def _state(self) -> events.State:
         activity, message = self._activity()
@@ -348,13 +347,14 @@ class Session:
         )  # fmt: skip
 
     def _activity(self) -> tuple[str, str]:
-        if not self._view.is_complete and self._predictor is not None and not (self._can_learn and self._fresh_steps):
+        can_learn, has_model = self._can_learn, self._shown.predictor is not None
+        if not self._view.is_complete and has_model and not (can_learn and self._fresh_steps):
             return events.PREDICTING, "Predicting the view"
-        if self._is_paused:
+        if self._mode == events.PAUSED:
             return events.PAUSED, "Paused"
-        if self._can_learn:
+        if can_learn:
             return events.LEARNING, f"Learning: step {self._learner.history.step}"
-        if self._is_learning and self._choice.has_any:
+        if self._mode == events.LEARNING and self._choice.has_any:
             return events.DONE_LEARNING, "All labels are learned; draw more, or correct"
         return events.WAITING, "Waiting for drawn roads"
 
@@ -363,16 +363,15 @@ class Session:
         try:
             act()
         except ModelFileError:
-            self._failures, self._scoring = MAX_FAILURES, None
-            self._fail()
+            self._scoring = None
+            self._restart()
             if self._restarts > MAX_RESTARTS:
                 self._view.give_up()  # the base model computes none either
             else:
-                self._predictor = None
+                self._shown.predictor = None
         except (ImageryError, RasterioError) as error:
-            self._is_learning, self._is_paused = False, True
+            self._mode, self._scoring = events.PAUSED, None
             self._view.give_up()
-            self._scoring = None
             self._reports.warn(f"The image {self._windows.name} can no longer be read ({error}). Learning is paused.")
 
     def _save(self, *, is_last: bool) -> None:

@@ -1,7 +1,7 @@
 """The files of a session, from which it continues however the worker ended.
 
 Scope: session.json (identity of the session), labels.json (commands that draw the labels again) and
-checkpoint.safetensors (see `checkpoint`). All are replaced atomically, and all are untrusted input. Independent of the
+checkpoint.safetensors (what was learned). All are replaced atomically, and all are untrusted input. Independent of the
 course of a session.
 """
 
@@ -9,33 +9,54 @@ from __future__ import annotations
 
 import contextlib
 import json
-import time
-from collections.abc import Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Optional
 
+import numpy as np
 import shapely
 import torch
-from safetensors import SafetensorError
+from torch import Tensor
 
 from ..errors import JobError
 from ..events import Reporter
 from ..geodata.grid import Grid
 from ..jobs.json_fields import parse_file
+from ..learning.checkpoint import DAMAGE, BackgroundWriter, read_state, write_state
+from ..learning.history import History, history_from_document
+from ..learning.trainer import under
 from ..system.input_lines import MAX_LINE_BYTES
 from ..system.machine import versions
 from ..system.outputs import replaced
-from .checkpoint import FORMAT, Saved, read_checkpoint, write_checkpoint
 from .commands import Change, ChangeLabels, parse_command
+from .drawn_labels import BLOCK_PX, BlockIndex
 
 SESSION, LABELS, CHECKPOINT = "session.json", "labels.json", "checkpoint.safetensors"
+FORMAT = "roadseg-live-1"
 CHECKPOINT_S = 20.0
-# Limits of the file of labels, in writing and reading; its lines are as short as commands.
-MAX_LABELS_BYTES, LINE_FEATURES = 200 << 20, 200
+# Limit of the file of labels, in writing and reading; its lines are no longer than commands.
+MAX_LABELS_BYTES = 200 << 20
 # Name under which an unreadable file of labels is kept.
 UNREAD = "unread-labels.json"
 _MAX_SESSION_BYTES = 1 << 20
+# Limits of a checkpoint: copies of the weights (themselves, their average, two moments), and bytes of masks.
+_STATE_COPIES, _SPARED_BYTES = 4, 256 << 20
+# Prefixes of the weights of the network that learns, in a trainer's state, and of the masks of blocks.
+_NETWORK, _SPARED = "network.", "spared."
+
+
+@dataclass(frozen=True)
+class Saved:
+    """What a session has learned.
+
+    `state`, tensors (...) of any dtype, is as from `Learner.state_dict`, or empty if nothing was learned. For `spared`,
+    (BLOCK_PX, BLOCK_PX), bool, see `DrawnLabels`.
+    """
+
+    history: History
+    state: dict[str, Tensor] = field(default_factory=dict)
+    spared: dict[BlockIndex, np.ndarray] = field(default_factory=dict)
 
 
 class SessionFiles:
@@ -45,24 +66,22 @@ class SessionFiles:
     """
 
     def __init__(
-        self, path: str, raster: str, weights: dict[str, torch.Tensor], base_sha256: str, grid: Grid, reporter: Reporter
+        self, path: str, raster: str, weights: dict[str, Tensor], base_sha256: str, grid: Grid, reporter: Reporter
     ) -> None:
         self.path, self._reporter = Path(path).absolute(), reporter
-        self._weights, self._base_sha256 = weights, base_sha256
+        self._weights = {f"{_NETWORK}{name}": tensor for name, tensor in weights.items()}
         self._failing: set[str] = set()
-        identity = {
+        self._writer = BackgroundWriter()
+        self._identity = {
             "format": FORMAT,
             "base_sha256": base_sha256,
             "crs": grid.crs.to_wkt(),
             "transform": list(grid.transform)[:6],
             "size": [grid.width, grid.height],
         }
-        self._thread = ThreadPoolExecutor(1)
-        self._writing: Optional[Future[None]] = None
-        self._written_s = time.monotonic()
         try:
             self.path.mkdir(parents=True, exist_ok=True)
-            self._claim(identity, raster)
+            self._claim(raster)
         except OSError as error:
             raise JobError(
                 f"The folder of the session (folder) {path} cannot be used ({error.strerror or error}).",
@@ -77,16 +96,16 @@ class SessionFiles:
 
     def finish(self) -> None:
         """Wait until the last checkpoint is written; afterwards none can be written."""
-        self._thread.shutdown()
+        self._writer.close()
         self.has_failed()
 
-    def _claim(self, identity: dict[str, Any], raster: str) -> None:
+    def _claim(self, raster: str) -> None:
         """Write the identity of the session; raise JobError if the folder has another one."""
         file = self.path / SESSION
         if file.exists():
             try:
                 found = parse_file(file, _MAX_SESSION_BYTES)
-                is_same = all(found.get(name) == value for name, value in identity.items())
+                is_same = all(found.get(name) == value for name, value in self._identity.items())
             except (ValueError, AttributeError):
                 is_same = False
             if not is_same:
@@ -95,8 +114,8 @@ class SessionFiles:
                     "Choose another folder.",
                 )
             return
-        document = {**identity, "raster": raster, "versions": versions()}
         with replaced(file) as temporary:
+            document = {**self._identity, "raster": raster, "versions": versions()}
             temporary.write_text(json.dumps(document, indent=1), encoding="utf-8")
 
     def read_labels(self) -> tuple[Change, ...]:
@@ -128,8 +147,7 @@ class SessionFiles:
     @property
     def is_checkpoint_due(self) -> bool:
         """Whether the last checkpoint is complete and CHECKPOINT_S old."""
-        is_busy = self._writing is not None and not self._writing.done()
-        return time.monotonic() - self._written_s >= CHECKPOINT_S and not is_busy
+        return self._writer.is_due(CHECKPOINT_S)
 
     def read_checkpoint(self) -> Optional[Saved]:
         """Return the checkpoint, if any; warn and return None if it cannot be used."""
@@ -137,29 +155,43 @@ class SessionFiles:
         if not file.exists():
             return None
         try:
-            return read_checkpoint(file, self._weights, self._base_sha256)
-        except (SafetensorError, OSError, ValueError, KeyError, TypeError, RuntimeError) as error:
+            return self._read_checkpoint(file)
+        except DAMAGE as error:
             self._reporter.warning(
                 f"The checkpoint {file} cannot be used ({error}). Learning starts again from the drawn labels."
             )
             return None
 
+    def _read_checkpoint(self, file: Path) -> Saved:
+        max_bytes = _SPARED_BYTES + _STATE_COPIES * sum(tensor.nbytes for tensor in self._weights.values())
+        tensors, header = read_state(file, FORMAT, max_bytes)
+        if header["base_sha256"] != self._identity["base_sha256"]:
+            raise ValueError("it is of another base model")
+        learned = {name: tensor for name, tensor in tensors.items() if not name.startswith(_SPARED)}
+        state = {**self._weights, **learned} if learned else {}
+        return Saved(history_from_document(header["history"]), state, _unpacked(under(_SPARED, tensors)))
+
     def write_checkpoint(self, saved: Saved) -> None:
-        """Write a checkpoint in a background thread; `has_failed` returns the outcome."""
-        arguments = (self.path / CHECKPOINT, saved, self._weights, self._base_sha256)
-        self._writing = self._thread.submit(write_checkpoint, *arguments)
-        self._written_s = time.monotonic()
+        """Write a checkpoint in a background thread; `has_failed` returns the outcome.
+
+        Weights that equal those of the base model, as in a frozen encoder, are left out.
+        """
+        header = {name: self._identity[name] for name in ("format", "base_sha256")}
+        header["history"] = asdict(saved.history)
+
+        def write() -> None:
+            state = {name: each for name, each in saved.state.items() if not _is_same(each, self._weights.get(name))}
+            write_state(self.path / CHECKPOINT, {**state, **_packed(saved.spared)}, header)
+            self._failing.discard(CHECKPOINT)
+
+        self._writer.write(write)
 
     def has_failed(self) -> bool:
         """Whether the last checkpoint could not be written, returned once; warn of the first failure in a row."""
-        if self._writing is None or not self._writing.done():
-            return False
-        error, self._writing = self._writing.exception(), None
-        if error is None:
-            self._failing.discard(CHECKPOINT)
-            return False
-        self._warn_once(CHECKPOINT, f"No checkpoint could be written to {self.path} ({error})")
-        return True
+        error = self._writer.take_error(wait=False)
+        if error:
+            self._warn_once(CHECKPOINT, f"No checkpoint could be written to {self.path} ({error})")
+        return error is not None
 
     def _warn_once(self, name: str, message: str) -> None:
         if name not in self._failing:
@@ -168,19 +200,15 @@ class SessionFiles:
 
 
 def _lines_of(features: Iterable[Change]) -> Iterator[bytes]:
-    """Yield commands of limited length that draw features."""
-    entries: list[str] = []
+    """Yield commands that draw features, one each; the first one draws nothing, so that no file is empty."""
+    yield _line_of([])
     for feature in features:
         geometry = shapely.to_wkt(feature.geometry, rounding_precision=-1)  # exact
-        entries.append(json.dumps({**vars(feature), "geometry": geometry}))
-        if len(entries) == LINE_FEATURES or sum(map(len, entries)) > MAX_LINE_BYTES // 4:
-            yield _line_of(entries)
-            entries = []
-    yield _line_of(entries)
+        yield _line_of([{**vars(feature), "geometry": geometry}])
 
 
-def _line_of(entries: list[str]) -> bytes:
-    return f'{{"command": "labels", "sequence": 0, "changes": [{", ".join(entries)}]}}\n'.encode()
+def _line_of(changes: list[dict[str, Any]]) -> bytes:
+    return json.dumps({"command": "labels", "sequence": 0, "changes": changes}).encode() + b"\n"
 
 
 def _write_lines(path: Path, lines: Iterable[bytes]) -> None:
@@ -214,3 +242,26 @@ def _check_size(line: bytes, left: int) -> None:
         raise ValueError(f"a line of it is longer than {MAX_LINE_BYTES >> 20} MiB")
     if left < 0:
         raise ValueError(f"they are larger than {MAX_LABELS_BYTES >> 20} MiB, the most that a session reads")
+
+
+def _is_same(tensor: Tensor, base: Optional[Tensor]) -> bool:
+    return base is not None and tensor.dtype == base.dtype and torch.equal(tensor, base)
+
+
+def _packed(spared: Mapping[BlockIndex, np.ndarray]) -> dict[str, Tensor]:
+    """Return masks of blocks as bits; the names hold row and column."""
+    return {
+        f"{_SPARED}{row}.{column}": torch.from_numpy(np.packbits(mask, axis=1))
+        for (row, column), mask in spared.items()
+    }
+
+
+def _unpacked(tensors: Mapping[str, Tensor]) -> dict[BlockIndex, np.ndarray]:
+    """Reverse `_packed`; raise ValueError where a mask is malformed."""
+    spared = {}
+    for name, bits in tensors.items():
+        row, column = map(int, name.split("."))
+        if bits.dtype != torch.uint8 or bits.shape != (BLOCK_PX, BLOCK_PX // 8):
+            raise ValueError("a mask has another shape")
+        spared[row, column] = np.unpackbits(bits.numpy(), axis=1).astype(bool)
+    return spared

@@ -46,10 +46,16 @@ class SessionReports:
 
     def __init__(self, folder: Path, reporter: Reporter) -> None:
         self._folder, self._reporter = folder, reporter
-        self._predictions = PredictionFiles(folder)
         self._state: events.State | None = None
         self._warned_s: dict[str, float] = {}
         self._state_s = self.published_s = 0.0
+        # Rasters of an earlier session go, and their numbers go on.
+        self._number, self._written = 0, deque[Path]()
+        for path in folder.glob("prediction-*.tif"):
+            if _PREDICTION.fullmatch(path.name):
+                self._number = max(self._number, int(path.stem.partition("-")[2]))
+                with contextlib.suppress(OSError):
+                    path.unlink()
 
     def publish(self, view: MapPrediction, grid: Grid, step: int, show: str) -> None:
         """Write the view as a raster, and report it as the prediction of the model after a step."""
@@ -60,7 +66,7 @@ class SessionReports:
             scale = Affine.scale(view.factor)
             ground = Grid(ground.crs, ground.transform @ scale, values.shape[1], values.shape[0])
         try:
-            path = self._predictions.write(values, ground, show)
+            path = self.write_prediction(values, ground, show)
         except (OSError, OutputError) as error:
             self.warn(f"The prediction cannot be written to {self._folder} ({error}). The session continues.")
             return
@@ -71,6 +77,22 @@ class SessionReports:
                 round(ground.resolution_m, 4), show, round(self.published_s - view.changed_s, 3),
             )
         )  # fmt: skip
+
+    def write_prediction(self, probability: np.ndarray, grid: Grid, show: str) -> Path:
+        """Write probability, (height, width), uint8, or its uncertainty as a raster, and remove old rasters.
+
+        Raises OSError, OutputError if the disk is full, or the folder is gone.
+        """
+        values = _UNCERTAINTY[probability] if show == UNCERTAINTY else probability
+        self._number += 1
+        path = self._folder / f"prediction-{self._number:06d}.tif"
+        with replaced(path) as temporary:
+            _write_raster(temporary, values, grid, show)
+        self._written.append(path)
+        while len(self._written) > NEWER + 1:
+            with contextlib.suppress(OSError):  # on Windows, a program that still reads the file keeps it
+                self._written.popleft().unlink()
+        return path
 
     def report_state(self, state: events.State) -> None:
         """Report a new kind of activity at once, and other changes of the state after a while."""
@@ -88,44 +110,14 @@ class SessionReports:
             self._reporter.warning(message)
 
 
-class PredictionFiles:
-    """Writes the rasters of a session into its folder, and removes old ones."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder, self._number = folder, 0
-        self._written: deque[Path] = deque()
-        for path in folder.glob("prediction-*.tif"):
-            if _PREDICTION.fullmatch(path.name):
-                self._number = max(self._number, int(path.stem.partition("-")[2]))
-                with contextlib.suppress(OSError):
-                    path.unlink()
-
-    def write(self, probability: np.ndarray, grid: Grid, show: str) -> Path:
-        """Write probability, (height, width), uint8, or its uncertainty as a raster, and remove old rasters.
-
-        Raises OSError, OutputError if the disk is full, or the folder is gone.
-        """
-        values = _UNCERTAINTY[probability] if show == UNCERTAINTY else probability
-        self._number += 1
-        path = self._folder / f"prediction-{self._number:06d}.tif"
-        with replaced(path) as temporary:
-            _write_raster(temporary, values, grid, show)
-        self._written.append(path)
-        while len(self._written) > NEWER + 1:
-            with contextlib.suppress(OSError):  # on Windows, a program that still reads the file keeps it
-                self._written.popleft().unlink()
-        return path
-
-
 def _write_raster(path: Path, values: np.ndarray, grid: Grid, show: str) -> None:
-    height, width = values.shape
-    place = {"crs": grid.crs, "transform": grid.transform, "width": width, "height": height}
-    storage = {"tiled": True, "blockxsize": _TILE_PX, "blockysize": _TILE_PX}
-    with named_errors(path):
-        with rasterio.open(
-            path, "w", driver="GTiff", count=1, dtype="uint8", nodata=NO_DATA, **place, **storage
-        ) as dataset:
-            dataset.scales = (1 / CERTAIN,)
-            dataset.set_band_description(1, f"road {show}")
-            dataset.write(values, 1)
+    profile = {
+        "driver": "GTiff", "count": 1, "dtype": "uint8", "nodata": NO_DATA, "crs": grid.crs,
+        "transform": grid.transform, "width": grid.width, "height": grid.height,
+        "tiled": True, "blockxsize": _TILE_PX, "blockysize": _TILE_PX,
+    }  # fmt: skip
+    with named_errors(path), rasterio.open(path, "w", **profile) as dataset:
+        dataset.scales = (1 / CERTAIN,)
+        dataset.set_band_description(1, f"road {show}")
+        dataset.write(values, 1)
     check_geotiff(path, int(values.sum(dtype=np.int64)))

@@ -1,24 +1,30 @@
 """The job live: a session that learns from roads while they are drawn, and shows its predictions.
 
-Scope: opens what a session works with. Independent of how it goes.
+Scope: opens what a session works with, and reads its first labels. Independent of how it goes.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+import geopandas
+import numpy as np
 import torch
+from shapely.geometry.base import BaseGeometry
 
 from .. import events
 from ..errors import JobError
 from ..events import Reporter
-from ..geodata.grid import grid_of
+from ..geodata.grid import Grid, grid_of
 from ..geodata.rasters import IMAGE, Image, find_bands, measure_scaling, open_raster
+from ..geodata.shapes import crs_of, projected
+from ..geodata.vectors import read_area, read_polygons
 from ..jobs import Live
 from ..jobs.recipe import AS_BASE
+from ..labels.drawing import Drawing, is_sure, own_widths_m, read_drawing
+from ..live.commands import AOI, NO_ROAD, ROADS, Change
 from ..live.image_windows import ImageWindows
 from ..live.kept_model import SessionSetup
-from ..live.label_layers import first_labels
 from ..live.session import Session
 from ..live.session_files import SessionFiles
 from ..models.architectures import LIBRARY
@@ -34,6 +40,8 @@ COARSEST_RATIO = 2.0
 # A session holds, besides the image: weights of the model as it learns, its average, two moments of the optimizer,
 # the base model and the one that is shown, twice where they are made ready to infer; and the activations of a step.
 _COPIES, _STEP_BYTES = 8, 700 << 20
+# Prefix of the ids of features of layers, which sets them apart from features of commands.
+_FILE = "file:"
 
 
 def run(job: Live, reporter: Reporter) -> dict[str, Any]:
@@ -54,7 +62,7 @@ def run(job: Live, reporter: Reporter) -> dict[str, Any]:
         indexes = find_bands(dataset, card.input)
         with Image(dataset, indexes, _resolution_m(job, card, grid_of(dataset).resolution_m)) as image:
             bands = measure_scaling(image, card.bands) if card.scaling == IMAGE else card.bands
-            labels = first_labels(job, image.grid, reporter)
+            labels = _first_labels(job, image.grid, reporter)
             with SessionFiles(job.folder, job.raster, base.weights, sha256, image.grid, reporter) as files:
                 windows = ImageWindows(image)
                 _log_setup(windows, base, engine, reporter)
@@ -82,3 +90,46 @@ def _log_setup(windows: ImageWindows, base: BaseModel, engine: NativeEngine, rep
         f"{windows.name}: {grid.width} x {grid.height} px at {grid.resolution_m:.2f} m, {engine.precision}; memory for "
         f"the model, a step and image windows up to {max_bytes / 1e9:.1f} GB, besides drawn labels and the view."
     )
+
+
+def _first_labels(job: Live, grid: Grid, reporter: Reporter) -> tuple[Change, ...]:
+    """Return the features of a job's layers, named file:1, file:2 and so on in each layer.
+
+    Raises JobError if there are names of road fields, but no roads. Raises LayerError if a layer cannot be used.
+    """
+    if not job.roads and (job.width_field or job.sure_field):
+        raise JobError(
+            "Fields of the drawn roads are named, but there are no drawn roads (roads).",
+            "Give the roads, or leave out their fields (width_field, sure_field).",
+        )
+    changes: list[Change] = []
+    if job.roads:
+        drawing = read_drawing(job.roads, job.aoi, job, reporter, images=[grid])
+        changes += _roads(drawing, grid)
+        areas = {AOI: drawing.aoi, NO_ROAD: drawing.no_road}
+    else:
+        areas = {
+            AOI: read_area(job.aoi) if job.aoi else None,
+            NO_ROAD: read_polygons(job.no_road, "places without a road") if job.no_road else None,
+        }
+    for layer, area in areas.items():
+        if area is not None:
+            changes += [Change(layer, f"{_FILE}{number}", shape) for number, shape in _shapes(area, grid)]
+    return tuple(changes)
+
+
+def _roads(drawing: Drawing, grid: Grid) -> list[Change]:
+    roads, options = drawing.roads, drawing.options
+    sure = is_sure(roads, options)
+    widths_m = own_widths_m(roads, options.width_field) if options.width_field else np.full(len(roads), np.nan)
+    changes = []
+    for number, shape in _shapes(roads, grid):
+        width_m = None if np.isnan(widths_m[number - 1]) else float(widths_m[number - 1])
+        changes.append(Change(ROADS, f"{_FILE}{number}", shape, width_m, bool(sure[number - 1])))
+    return changes
+
+
+def _shapes(layer: geopandas.GeoDataFrame, grid: Grid) -> list[tuple[int, BaseGeometry]]:
+    """Return the geometries that exist in the grid's CRS, with their numbers from 1 in the layer."""
+    geometries = projected(layer, crs_of(grid), grid.outline.bounds)
+    return [(number, shape) for number, shape in enumerate(geometries, 1) if not shape.is_empty]

@@ -11,7 +11,8 @@ from tests.core.support.collectives import step_together
 from tests.core.support.ranks import run_ranks
 from training_core.jobs import FineTune
 from training_core.jobs.recipe import OPTIMIZERS
-from training_core.learning.optimizers import USUAL_RATES, build_optimizer, peak_rate, rate_at, set_rate
+from training_core.learning.trainer import build_optimizer, set_rate
+from training_core.learning.training_loop import USUAL_RATES, peak_rate, rate_at
 
 
 def test_the_rate_warms_up_peaks_and_falls():

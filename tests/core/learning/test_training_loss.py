@@ -81,12 +81,6 @@ def test_parts_have_the_loss_and_the_gradients_of_the_undivided_batch(name, leng
     torch.testing.assert_close(torch.cat([part for _, part in found]), gradient, rtol=0, atol=1e-12)
 
 
-def test_where_no_part_is_labeled_there_is_neither_loss_nor_gradient():
-    logits, labels = problem()
-    for loss, gradient in in_parts(LOSSES["all"], logits, torch.full_like(labels, IGNORE), [2, 2]):
-        assert loss == 0 and not gradient.any()
-
-
 def test_the_training_loss_is_the_sum_of_its_parts():
     logits, labels = problem()
     roads = logits[:, :1], without_classes(labels)[:, None]

@@ -18,7 +18,7 @@ from training_core.jobs import LabelOptions
 from training_core.labels.drawing import read_drawing
 from training_core.live.commands import Change
 from training_core.live.drawn_labels import DrawnLabels
-from training_core.live.label_layers import kept_labels
+from training_core.live.kept_model import kept_labels
 
 HEIGHT, WIDTH = 400, 500
 GRIDS = {

@@ -231,7 +231,7 @@ def test_what_is_malformed_is_warned_of_and_the_session_goes_on(play):
     )  # the end of the commands ends the session
     assert result == {"folder": str(play.folder), "step": 0, "roads": 1}
     assert len(player.all_of(events.Warning)) == 4 and player.all_of(events.Correction)[0].message
-    assert json.loads((play.folder / "labels.json").read_text())["changes"][0]["id"] == "b"
+    assert '"id": "b"' in (play.folder / "labels.json").read_text()
 
 
 def test_a_model_that_cannot_be_written_is_told_and_the_next_is_kept(play, town, tmp_path):

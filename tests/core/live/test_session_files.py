@@ -19,10 +19,9 @@ from training_core.events import Reporter
 from training_core.geodata.grid import Grid
 from training_core.geodata.road_raster import band_raster
 from training_core.learning.history import History
-from training_core.live.checkpoint import Saved
 from training_core.live.commands import Change
-from training_core.live.session_files import CHECKPOINT, LABELS, SESSION, UNREAD, SessionFiles
-from training_core.live.session_reports import PredictionFiles
+from training_core.live.session_files import CHECKPOINT, LABELS, SESSION, UNREAD, Saved, SessionFiles
+from training_core.live.session_reports import SessionReports
 from training_core.segmentation.pixel_metrics import Scores
 
 GRID = Grid(CRS.from_epsg(32633), NORTH_UP, 300, 300)
@@ -109,7 +108,7 @@ def test_labels_are_written_and_read_in_lines_of_limited_length(tmp_path):
     with opened(tmp_path) as folder:
         assert folder.write_labels(features) and folder.read_labels() == features
         lines = (tmp_path / LABELS).read_bytes().splitlines()
-        assert len(lines) == 6 and max(map(len, lines)) < 25_000  # 200 features of some 100 bytes
+        assert len(lines) == 1002 and max(map(len, lines)) < 250  # each feature has one
         assert folder.write_labels(()) and folder.read_labels() == ()
 
 
@@ -122,7 +121,6 @@ def test_more_labels_than_can_be_read_are_refused_with_the_limit(tmp_path, limit
         assert folder.write_labels(features)
         whole = (tmp_path / LABELS).read_bytes()
         monkeypatch.setattr(f"training_core.live.session_files.{limit}", 1 << 20)
-        monkeypatch.setattr("training_core.live.session_files.LINE_FEATURES", 20_000)
         if limit == "MAX_LABELS_BYTES":
             assert not folder.write_labels(features)
             assert f"{tmp_path / LABELS} (they are larger than 1 MiB" in told.pop().message
@@ -170,7 +168,7 @@ def test_a_checkpoint_with_nan_or_larger_than_any_is_not_used(tmp_path):
         folder.write_checkpoint(Saved(History(), {"network.a": torch.tensor([float("nan")])}))
         folder.finish()
         assert folder.read_checkpoint() is None
-        assert "not finite" in told.pop().message
+        assert "not numbers" in told.pop().message
         with (tmp_path / CHECKPOINT).open("wb") as file:
             file.truncate(1 << 40)  # of which the disk has nothing
         assert folder.read_checkpoint() is None
@@ -181,7 +179,7 @@ def test_a_full_disk_is_warned_of_and_the_session_goes_on(tmp_path, monkeypatch)
     told = []
     with opened(tmp_path, told) as folder:
         with monkeypatch.context() as patch:
-            patch.setattr("training_core.live.checkpoint.save_file", _full)
+            patch.setattr("training_core.learning.checkpoint.save_file", _full)
             patch.setattr("training_core.live.session_files._write_lines", _full)
             for _ in range(2):
                 assert not folder.write_labels(FEATURES)
@@ -199,7 +197,7 @@ def test_a_full_disk_is_warned_of_and_the_session_goes_on(tmp_path, monkeypatch)
 def failure_of(folder):
     """Return whether the checkpoint that is being written fails."""
     end = time.monotonic() + 5
-    while not (has_failed := folder.has_failed()) and folder._writing is not None and time.monotonic() < end:
+    while not (has_failed := folder.has_failed()) and folder._writer._writing is not None and time.monotonic() < end:
         time.sleep(0.01)
     return has_failed
 
@@ -215,7 +213,7 @@ def ramp():
 def test_a_raster_lies_where_its_ground_is_and_reads_as_a_probability(tmp_path):
     values = ramp()
     values[:10] = 255
-    path = PredictionFiles(tmp_path).write(values, RASTER_GRID, "probability")
+    path = SessionReports(tmp_path, Reporter()).write_prediction(values, RASTER_GRID, "probability")
     assert path.name == "prediction-000001.tif" and sorted(tmp_path.iterdir()) == [path]
     with rasterio.open(path) as dataset:
         assert (dataset.crs, dataset.transform, dataset.nodata) == (RASTER_GRID.crs, RASTER_GRID.transform, 255)
@@ -226,20 +224,22 @@ def test_a_raster_lies_where_its_ground_is_and_reads_as_a_probability(tmp_path):
 
 
 def test_uncertainty_is_highest_where_the_model_cannot_tell(tmp_path):
-    path = PredictionFiles(tmp_path).write(ramp(), RASTER_GRID, "uncertainty")
+    path = SessionReports(tmp_path, Reporter()).write_prediction(ramp(), RASTER_GRID, "uncertainty")
     with rasterio.open(path) as dataset:
         found = dataset.read(1)[0].astype(int)
     assert found[0] == found[-1] == 0 and found.max() == 254 and abs(int(found.argmax()) - 150) < 10
 
 
 def test_superseded_files_go_once_three_newer_ones_are_there_and_numbers_go_on_after_a_session(tmp_path):
-    files = PredictionFiles(tmp_path)
+    files = SessionReports(tmp_path, Reporter())
     for _ in range(7):
-        files.write(ramp(), RASTER_GRID, "probability")
+        files.write_prediction(ramp(), RASTER_GRID, "probability")
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         f"prediction-{number:06d}.tif" for number in (4, 5, 6, 7)
     ]
     (tmp_path / "prediction-of-mine.tif").write_text("not of the session")
-    path = PredictionFiles(tmp_path).write(ramp(), RASTER_GRID, "probability")  # in another session
+    path = SessionReports(tmp_path, Reporter()).write_prediction(
+        ramp(), RASTER_GRID, "probability"
+    )  # in another session
     assert path.name == "prediction-000008.tif"
     assert sorted(each.name for each in tmp_path.iterdir()) == ["prediction-000008.tif", "prediction-of-mine.tif"]

@@ -6,7 +6,7 @@ from torch import nn
 from training_core.distributed.gradient_exchange import GradientExchange
 from training_core.distributed.ranks import Ranks
 from training_core.errors import Cancelled, ImageryError, RoadSegError
-from training_core.learning.optimizers import build_optimizer
+from training_core.learning.trainer import build_optimizer
 
 
 def talk(group):
