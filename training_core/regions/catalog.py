@@ -27,9 +27,8 @@ from rasterio.io import DatasetReader
 from ..errors import ImageryError, RoadSegError, without_passwords
 from ..events import Reporter
 from ..geodata.grid import Grid
-from ..geodata.model_input import ModelInput
-from ..geodata.rasterize import pixel_window, shapes_on
-from ..geodata.rasters import band_names, open_raster
+from ..geodata.rasters import ModelInput, band_names, open_raster
+from ..geodata.shapes import pixel_window, shapes_on
 from ..geodata.sources import QGIS_PART, expand, for_pyogrio, require_openable, with_sources
 from ..jobs.file_systems import impossible_name, same_name, without_options
 from ..jobs.json_fields import parse

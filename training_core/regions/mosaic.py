@@ -16,8 +16,7 @@ import shapely
 from affine import Affine
 
 from ..geodata.grid import SAME_PX, Grid, Window, grid_at, shared_offset
-from ..geodata.model_input import IMAGE, ModelInput, measure_scaling
-from ..geodata.rasters import RESAMPLING_REACH_PX, Band
+from ..geodata.rasters import IMAGE, RESAMPLING_REACH_PX, Band, ModelInput, measure_scaling
 from ..geodata.tiling import STRIDE_PX
 from ..networks.graph import connected
 from .catalog import FULL, MASK, NODATA, OTHER, Scene

@@ -18,12 +18,12 @@ import numpy as np
 import shapely
 
 from ..events import Reporter
+from ..extraction.compact_masks import Frame, Runs, components, joined, runs_of
 from ..extraction.line_measures import LineMeasures, measure_lines
 from ..extraction.road_extraction import trace_roads
-from ..extraction.run_lengths import Frame, Runs, components, joined, runs_of
 from ..geodata.grid import Grid
-from ..geodata.road_classes import RoadClass, from_document, to_document
-from ..geodata.road_raster import ClassRaster, RoadRaster, byte_raster, class_array
+from ..geodata.road_classes import ClassRaster, RoadClass, class_array, from_document, to_document
+from ..geodata.road_raster import RoadRaster, byte_raster
 from ..jobs import NetworkOptions
 from ..networks.graph import Graph, connected, scaled
 from ..networks.graph_edits import WITHIN, cut_to_box

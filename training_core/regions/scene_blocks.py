@@ -20,7 +20,6 @@ from shapely.geometry.base import BaseGeometry
 
 from ..geodata.grid import Grid, Window, common_window
 from ..geodata.pixel_codes import NO_DATA, ROAD
-from ..geodata.rasterize import pixel_window, shapes_on
 from ..geodata.road_classes import from_document
 from ..geodata.shapes import pixel_window, shapes_on
 from ..geodata.tiling import STRIDE_PX, Tile, round_up

@@ -20,9 +20,8 @@ from ..geodata.grid import Grid
 from ..geodata.parallel_arrays import concatenated, offsets_of
 from ..geodata.road_classes import RoadClass
 from ..jobs import NetworkOptions
-from ..networks.chains import find_chains, join
 from ..networks.cleaning import component_lengths, simplify
-from ..networks.graph import Graph, connected, scaled, select_points
+from ..networks.graph import Graph, connected, find_chains, join, scaled, select_points
 from ..networks.graph_edits import BOTTOM, LEFT, RIGHT, TOP, WITHIN
 from ..networks.network_tables import geodesic_lengths, line_table, rank
 
