@@ -34,8 +34,8 @@ from training_core.geodata.grid import Grid
 from training_core.jobs import NetworkOptions
 from training_core.networks.lines import make_lines
 from training_core.networks.road_graph import RoadGraph, contracted, make_road_graph
-from training_core.regions.part_roads import extract_part
 from training_core.regions.region_grid import divide, margin_px
+from training_core.regions.region_roads import extract_part
 from training_core.regions.seams import join_parts, joined_roads, outline
 
 PLANS = ("mixed", "grid", "organic", "radial", "suburb")

@@ -22,13 +22,12 @@ from ..geodata.vectors import read_area
 from ..jobs import MapRegion
 from ..jobs.fields import parse_interval
 from ..models.loading import load_model
-from ..regions.catalog import read_catalog
+from ..regions.catalog import find_scenes, read_catalog
 from ..regions.index_layer import IndexLayer, put_style
-from ..regions.network_tasks import PART_PX, RegionRoads, network_options
 from ..regions.prediction import choose_settings, prepare
 from ..regions.progress import NetworkSummary, RegionProgress
 from ..regions.region_plan import Planner, RegionPlan, ScenePlan, nothing_to_map, plan_region
-from ..regions.scene_sources import find_scenes
+from ..regions.region_roads import PART_PX, RegionRoads, network_options
 from ..regions.stac import ItemFilter, area_in_degrees
 from ..regions.store import Store
 from ..regions.tasks import InProcessRunner, Task, TaskRunner

@@ -15,7 +15,7 @@ import numpy as np
 import shapely
 from affine import Affine
 
-from ..geodata.grid import Grid, Window, grid_at, shared_offset
+from ..geodata.grid import SAME_PX, Grid, Window, grid_at, shared_offset
 from ..geodata.rasters import IMAGE, RESAMPLING_REACH_PX, Band, ModelInput, measure_scaling
 from ..geodata.tiling import STRIDE_PX
 from ..networks.graph import connected
@@ -24,9 +24,6 @@ from .virtual_raster import DTYPES, VirtualBand, VirtualImage, VirtualRaster, Vi
 
 # Digits in which pixel sizes are compared; over a hundred thousand pixels the rest is less than `SAME_PX`.
 _DIGITS = 8
-# Offsets of grids are looked up by this fraction of a pixel; larger than twice `SAME_PX`.
-_BIN_PX = 0.05
-_BINS = round(1 / _BIN_PX)
 # The pixels of a larger mosaic would differ in size on the ground from one end to the other; it is divided.
 MAX_PX = 10**11
 
@@ -180,21 +177,19 @@ def _places_of(scene: Scene) -> tuple[int, ...]:
 def _by_offset(group: list[Scene]) -> Iterator[list[_Placed]]:
     """Yield those of a group that differ by whole pixels; the first of each is at (0, 0)."""
     to_pixels = ~group[0].grid.transform
-    bins: dict[tuple[int, int], list[list[_Placed]]] = defaultdict(list)
     lattices: list[list[_Placed]] = []
+    corners = np.empty((len(group), 2))  # of the first scene of each lattice, in pixels of the group's first grid
     for scene in group:
-        column, row = to_pixels @ (scene.grid.transform.c, scene.grid.transform.f)
-        # Lattices of almost the same fraction of a pixel lie in the same bin, or in the next one.
-        place = (math.floor(column % 1 / _BIN_PX), math.floor(row % 1 / _BIN_PX))
-        near = (((place[0] + x) % _BINS, (place[1] + y) % _BINS) for x in (-1, 0, 1) for y in (-1, 0, 1))
-        for lattice in (candidate for key in near for candidate in bins[key]):
-            offset = shared_offset(lattice[0][0].grid, scene.grid)
+        corner = to_pixels @ (scene.grid.transform.c, scene.grid.transform.f)
+        away_px = (corners[: len(lattices)] - corner + 0.5) % 1 - 0.5
+        for number in np.flatnonzero((np.abs(away_px) < 2 * SAME_PX).all(axis=1)):
+            offset = shared_offset(lattices[number][0][0].grid, scene.grid)
             if offset is not None:
-                lattice.append((scene, offset))
+                lattices[number].append((scene, offset))
                 break
         else:
+            corners[len(lattices)] = corner
             lattices.append([(scene, (0, 0))])
-            bins[place[0] % _BINS, place[1] % _BINS].append(lattices[-1])
     yield from lattices
 
 

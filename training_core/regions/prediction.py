@@ -14,7 +14,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, fields, replace
-from typing import Any, Optional
+from typing import Annotated, Any, Optional
 
 import geopandas
 import numpy as np
@@ -24,12 +24,13 @@ from torch import nn
 
 from ..errors import JobError, ModelFileError
 from ..events import Reporter
-from ..geodata.grid import Grid, grid_at
+from ..geodata.grid import grid_at
 from ..geodata.pixel_codes import NO_DATA
 from ..geodata.rasters import Band
 from ..geodata.shapes import burn_shapes
 from ..geodata.tiling import Tile, tile_grid
 from ..jobs import MapRegion, SegmentOptions
+from ..jobs.json_fields import MAX_TEXT, Range, parse_file, read
 from ..models.engines import make_engine, why_not
 from ..models.loading import load_model
 from ..models.model_card import ModelCard
@@ -55,11 +56,18 @@ _BLOCK_S = 60.0
 _SIDES_PX = (1024, 2048, 4096, 8192)
 # These options of prediction are taken as the job has them; the others decide which choice is taken up again.
 _FROM_JOB = ("threads", "memory_gb", "threshold")
-# The kept values, and their types.
-_KEPT: dict[str, type] = {
-    **{"engine": str, "precision": str, "halo_px": int},
-    **{"core_px": int, "block_px": int, "threshold": float},
-}
+
+
+@dataclass(frozen=True)
+class _Settings:
+    """What is chosen once for a folder, a model and options, and kept there."""
+
+    engine: str
+    precision: str
+    halo_px: Annotated[int, Range(0, 4096)]
+    core_px: Annotated[int, Range(32, 32768)]
+    threshold: Annotated[float, Range(0, 1)]
+    block_px: Annotated[int, Range(_SIDES_PX[0], _SIDES_PX[-1])]
 
 
 @dataclass(frozen=True)
@@ -114,32 +122,34 @@ def choose_settings(
         samples = [plan_image(path, aoi, card.input) for path in spread(largest_first)]
         whole = replace(job, threshold=0.0)
         segmenter = prepare_segmenter(model, card, samples, whole, reporter, sum(sizes_px.values()))
-        kept = {
-            "engine": segmenter.engine.name,
-            "precision": segmenter.engine.precision,
-            "halo_px": segmenter.tiles.halo_px,
-            "core_px": segmenter.tiles.core_px,
-            "threshold": segmenter.threshold,
-            "block_px": block_side_px(seconds_per_px(segmenter.predictor)),
-        }
-        content = json.dumps(kept).encode("ascii")
+        kept = _Settings(
+            segmenter.engine.name,
+            segmenter.engine.precision,
+            segmenter.tiles.halo_px,
+            segmenter.tiles.core_px,
+            segmenter.threshold,
+            block_side_px(seconds_per_px(segmenter.predictor)),
+        )
+        content = json.dumps(asdict(kept)).encode("ascii")
         store.write(_SETTINGS, key, ".json", lambda path: path.write_bytes(content))
     else:
         reporter.log(
-            f"As in the previous run in this folder: engine {kept['engine']}, {kept['precision']}, halo "
-            f"{kept['halo_px']} px, tiles of {kept['core_px']} px."
+            f"As in the previous run in this folder: engine {kept.engine}, {kept.precision}, halo {kept.halo_px} px, "
+            f"tiles of {kept.core_px} px."
         )
-    block_px, threshold = kept.pop("block_px"), kept.pop("threshold")
     predicting = Predicting(
         model=job.model,
         sha256=sha256,
+        engine=kept.engine,
+        precision=kept.precision,
+        halo_px=kept.halo_px,
+        core_px=kept.core_px,
         is_exact=job.halo == "exact",
-        threshold=job.threshold or threshold,
+        threshold=job.threshold or kept.threshold,
         test_time_augmentation=job.test_time_augmentation,
         threads=job.threads,
-        **kept,
     )
-    return predicting, job.block_px or block_px
+    return predicting, job.block_px or kept.block_px
 
 
 def block_side_px(seconds_a_px: float) -> int:
@@ -147,17 +157,13 @@ def block_side_px(seconds_a_px: float) -> int:
     return max((side for side in _SIDES_PX if side * side * seconds_a_px <= _BLOCK_S), default=_SIDES_PX[0])
 
 
-def _kept_settings(store: Store, key: str) -> Optional[dict[str, Any]]:
+def _kept_settings(store: Store, key: str) -> Optional[_Settings]:
     """Return the settings of an earlier job; None if there are none, or none that can be used here."""
     try:
-        held = json.loads(store.path(_SETTINGS, key, ".json").read_text("ascii"))
-        is_whole = {name: type(value) for name, value in held.items()} == _KEPT
-        is_usable = is_whole and not why_not(held["engine"])
-    except (OSError, ValueError, AttributeError, KeyError):
+        kept = read(_Settings, parse_file(store.path(_SETTINGS, key, ".json"), MAX_TEXT), is_exact=True)
+        return None if why_not(kept.engine) else kept
+    except (OSError, ValueError, KeyError):  # KeyError: an engine of another version
         return None
-    if not is_usable or not 0 <= held["halo_px"] <= 4096 or not 32 <= held["core_px"] <= 32768:
-        return None
-    return held if held["block_px"] in _SIDES_PX and 0 < held["threshold"] <= 1 else None
 
 
 # From this number of tiles of a shape on, preparing for the shape pays.
@@ -235,12 +241,12 @@ def content_of(document: dict[str, Any]) -> dict[str, Any]:
     return {**document, "predicting": predicting}
 
 
-def predict_block(document: dict[str, Any]) -> tuple[Prediction, Grid, list[str]]:
+def predict_block(document: dict[str, Any]) -> tuple[Prediction, list[str]]:
     """Predict the block of a `block_document`: NO_DATA outside the area of interest.
 
-    Return with it the block's grid, and the names of neighboring scenes that turned out to be damaged. Raises
-    ImageryError if the scene cannot be read, or its values are too far from what a model can compute with. Raises
-    JobError or ModelFileError; see `prepared`.
+    Return with it the names of neighboring scenes that turned out to be damaged. Raises ImageryError if the scene
+    cannot be read, or its values are too far from what a model can compute with. Raises JobError or ModelFileError; see
+    `prepared`.
     """
     segmenter = prepared(document["predicting"])
     block = SceneBlock(**document["block"])
@@ -262,7 +268,7 @@ def predict_block(document: dict[str, Any]) -> tuple[Prediction, Grid, list[str]
             probability[place] = predicted.probability
             if classes is not None and predicted.classes is not None:
                 classes[place] = predicted.classes
-    return Prediction(probability, classes), grid.window(*block.window), left_out
+    return Prediction(probability, classes), left_out
 
 
 def _pieces(

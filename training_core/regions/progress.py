@@ -21,9 +21,9 @@ from ..geodata.grid import Grid
 from ..geodata.parallel_arrays import ranges
 from .catalog import Problem
 from .index_layer import DONE, FAILED, RUNNING, IndexedScene, IndexLayer
-from .network_tasks import MappedScene
 from .region_grid import has_data, outline_on
 from .region_plan import RegionPlan, ScenePlan, assemble_scene, map_scene, rounds
+from .region_roads import MappedScene
 from .tasks import Task, TaskResult, TaskRunner
 
 # The first failures are warnings; the others are in the log, the index and the report.
@@ -32,8 +32,9 @@ _MAX_WARNINGS = 20
 _POINTS = 200
 # Roads are counted by pieces of at most this length.
 _PIECE_M = 20.0
-# The time left follows from the last while: this long, and at least this number of tasks of each worker.
-_WINDOW_S, _WINDOW_TASKS = 600.0, 3
+# The time left follows from this number of each worker's last tasks. A worker is gone if the next one takes several
+# times as long as these did, and longer than `_GONE_S`.
+_RECENT_TASKS, _GONE_TASKS, _GONE_S = 20, 5, 60.0
 
 
 @dataclass(frozen=True)
@@ -51,20 +52,16 @@ class WorkerThroughput:
 
 
 class Throughput:
-    """Megapixels a second in the last while, by the clock: it follows workers that come and go, and counts pauses.
+    """The throughput of each worker, and the time left by the last tasks of those that are at work.
 
-    A worker that has ended a task is taken to be at work on the next one. So the throughput does not look high just
-    after tasks have ended, nor low just before. `total_megapixels` includes the work that `skip` takes off.
+    `total_megapixels` includes the work that `skip` takes off.
     """
 
     def __init__(self, total_megapixels: float) -> None:
         self._total = self._left = total_megapixels
-        self._began_s: Optional[float] = None
-        self._last_end_s: dict[str, float] = {}
         self.by_worker: dict[str, WorkerThroughput] = {}
-        # Ends and megapixels of the tasks of the last while, their megapixels in all, and when it began.
-        self._recent: deque[tuple[float, float]] = deque()
-        self._recent_megapixels = self._recent_from_s = 0.0
+        # When each worker's last tasks ended, in seconds, and their megapixels; the first entry is the begin of a task.
+        self._ends: dict[str, deque[tuple[float, float]]] = {}
 
     def add(self, worker: str, megapixels: float, elapsed_s: float, now: Optional[float] = None) -> None:
         """Count a task that has just ended, `now` in seconds of `time.monotonic`.
@@ -72,15 +69,11 @@ class Throughput:
         Work outside of the total takes time as well. Its `megapixels` are 0.
         """
         now = time.monotonic() if now is None else now
-        if self._began_s is None:
-            self._began_s = now - elapsed_s
         before = self.by_worker.get(worker, WorkerThroughput())
         self.by_worker[worker] = WorkerThroughput(
             before.tasks + 1, before.megapixels + megapixels, before.busy_s + max(elapsed_s, 0.0)
         )
-        self._last_end_s[worker] = now
-        self._recent.append((now - self._began_s, megapixels))
-        self._recent_megapixels += megapixels
+        self._ends.setdefault(worker, deque([(now - elapsed_s, 0.0)], _RECENT_TASKS)).append((now, megapixels))
         self.skip(megapixels)
 
     def skip(self, megapixels: float) -> None:
@@ -88,32 +81,17 @@ class Throughput:
         self._left = max(self._left - megapixels, 0.0)
 
     def eta_s(self, now: Optional[float] = None) -> Optional[float]:
-        """Return the seconds left, which grow while nothing is done; None before anything is known."""
+        """Return the seconds left; None before anything is known."""
         if self._left <= 0:
             return 0.0
         now = time.monotonic() if now is None else now
-        speed = self.megapixels_per_s(now)
-        return max(self._left - self._in_work(now), 0.0) / speed if speed > 0 else None
-
-    def megapixels_per_s(self, now: float) -> float:
-        """Return the throughput of all workers in the last while; `now` is in seconds of `time.monotonic`."""
-        if self._began_s is None:
-            return 0.0
-        since_s = now - self._began_s
-        while len(self._recent) > _WINDOW_TASKS * len(self.by_worker) and self._recent[0][0] < since_s - _WINDOW_S:
-            self._recent_from_s, megapixels = self._recent.popleft()
-            self._recent_megapixels -= megapixels
-        # Unless the while began with the work, tasks were under way at its begin as they are at its end.
-        in_work = 0.0 if self._recent_from_s else self._in_work(now)
-        return (self._recent_megapixels + in_work) / max(since_s - self._recent_from_s, 1e-6)
-
-    def _in_work(self, now: float) -> float:
-        """Return the estimated megapixels that workers have done of their current tasks."""
-        done = 0.0
-        for worker, throughput in self.by_worker.items():
-            age_s = now - self._last_end_s[worker]
-            done += min(age_s * throughput.megapixels_per_s, throughput.megapixels / throughput.tasks)
-        return min(done, self._left)
+        speed = 0.0
+        for ends in self._ends.values():
+            # By the clock, so that pauses between tasks count. A worker that is late by far is taken to be gone.
+            (begin_s, _), (end_s, _), count = ends[0], ends[-1], len(ends) - 1
+            if now - end_s <= max(_GONE_S, _GONE_TASKS * (end_s - begin_s) / count):
+                speed += sum(megapixels for _, megapixels in list(ends)[1:]) / max(end_s - begin_s, 1e-6)
+        return self._left / speed if speed else None
 
     @property
     def megapixels(self) -> float:

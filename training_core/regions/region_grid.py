@@ -25,7 +25,7 @@ from rasterio.vrt import WarpedVRT
 from rasterio.windows import Window
 from shapely.geometry.base import BaseGeometry
 
-from ..geodata.grid import SAME_PX, Grid, common_window, grid_of, shared_offset
+from ..geodata.grid import SAME_PX, Grid, grid_of, shared_offset
 from ..geodata.pixel_codes import CERTAIN, NO_DATA
 from ..geodata.rasters import open_raster
 from ..jobs import NetworkOptions
@@ -224,12 +224,8 @@ class _Source:
         if self._offset is None:
             return self._read_warped(strip)
         column, row = strip.column - self._offset[0], strip.row - self._offset[1]
-        inside = common_window((column, row, strip.width, strip.height), (0, 0, *self._dataset.shape[::-1]))
-        values = np.full((strip.height, strip.width), NO_DATA, dtype=np.uint8)
-        if inside[2] and inside[3]:
-            part = self._dataset.read(1, window=Window(*inside))
-            top, left = inside[1] - row, inside[0] - column
-            values[top : top + part.shape[0], left : left + part.shape[1]] = part
+        window = Window(column, row, strip.width, strip.height)
+        values: np.ndarray = self._dataset.read(1, window=window, boundless=True, fill_value=NO_DATA)
         return values
 
     def _read_warped(self, strip: Part) -> np.ndarray:

@@ -27,11 +27,11 @@ from ..segmentation.work_plan import Results
 from .catalog import Catalog, Problem, Scene
 from .index_layer import FAILED, KEPT, WAITING, IndexedScene
 from .mosaic import Mosaic, find_mosaics, normalized_bands
-from .network_tasks import MappedScene
 from .prediction import Predicting, block_document, content_of, predict_block
 from .region_grid import outline_on, region_grid
-from .scene_blocks import MosaicArea, SceneBlock, assemble, is_assembled, mosaic_area, scene_blocks, write_block
-from .store import Store, content_key
+from .region_roads import MappedScene
+from .scene_blocks import MosaicArea, SceneBlock, assemble, is_assembled, mosaic_area, scene_blocks
+from .store import Store, content_key, write_arrays
 from .tasks import Document, Task
 from .virtual_raster import grid_document
 
@@ -118,7 +118,7 @@ class Planner:
             if len(plan.blocks) == 1:
                 both = {"predict": document, "assemble": self.assembly(plan).document}
                 yield Task(map_scene, both, plan.key, block.megapixels, name)
-            elif not store.has(PREDICT, key, ".tif"):
+            elif not store.has(PREDICT, key, ".npz"):
                 yield Task(predict, document, key, block.megapixels, name)
 
     def assembly(self, plan: ScenePlan) -> Task:
@@ -128,7 +128,7 @@ class Planner:
             "scene": plan.scene.name,
             "grid": grid_document(plan.grid),
             "corner": list(plan.mosaic.window_at(plan.scene, self.card.resolution_m)[:2]),
-            "blocks": [{**asdict(block), "path": str(store.path(PREDICT, key, ".tif"))} for block, key in plan.blocks],
+            "blocks": [{**asdict(block), "path": str(store.path(PREDICT, key, ".npz"))} for block, key in plan.blocks],
             "results": plan.results.named(),
             "key": plan.key,
             "threshold": self.predicting.threshold,
@@ -239,8 +239,8 @@ def nothing_to_map(problems: Sequence[Problem]) -> ImageryError:
 
 def predict(document: Document) -> Document:
     """Predict a block: `folder`, `key`, and `block` as `prediction.block_document` returns it."""
-    prediction, grid, left_out = predict_block(document["block"])
-    Store(document["folder"]).write(PREDICT, document["key"], ".tif", lambda path: write_block(path, prediction, grid))
+    found, left_out = predict_block(document["block"])
+    Store(document["folder"]).write(PREDICT, document["key"], ".npz", lambda path: write_arrays(path, vars(found)))
     return {"left_out": left_out}
 
 

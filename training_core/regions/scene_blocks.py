@@ -1,4 +1,4 @@
-"""Blocks of a scene: rectangles of about equal size that cover it, their files, and the result rasters made of them.
+"""Blocks of a scene: rectangles of about equal size that cover it, and the result rasters made of them.
 
 Blocks begin at multiples of the model's stride on the mosaic's grid, where the tiles of the undivided mosaic would, so
 that no pixel is computed in vain. Scope: windows and rasters. Independent of models and of who computes.
@@ -12,18 +12,14 @@ from pathlib import Path
 from typing import Any, Optional
 
 import geopandas
-import numpy as np
 import rasterio
 import shapely
 from rasterio._err import CPLE_BaseError
 from rasterio.errors import RasterioError
 from shapely.geometry.base import BaseGeometry
 
-from ..errors import OutputError
-from ..geodata.geotiff import named_errors
 from ..geodata.grid import Grid, Window, common_window
 from ..geodata.pixel_codes import NO_DATA, ROAD
-from ..geodata.rasters import open_raster
 from ..geodata.road_classes import from_document
 from ..geodata.shapes import pixel_window, shapes_on
 from ..geodata.tiling import STRIDE_PX, Tile, round_up
@@ -33,6 +29,7 @@ from ..segmentation.work_plan import Results
 from ..system.outputs import Outputs
 from .catalog import Scene
 from .mosaic import Mosaic
+from .store import read_arrays
 from .virtual_raster import grid_from_document
 
 # The tag of a result raster with the key of its content.
@@ -115,41 +112,12 @@ def _spans(begin: int, end: int, block_px: int) -> Iterator[tuple[int, int]]:
     yield from ((start, stop - start) for start, stop in zip(cuts, cuts[1:]))
 
 
-def write_block(path: Path, prediction: Prediction, grid: Grid) -> None:
-    """Write a block's bytes as a compressed GeoTIFF on the block's grid, and read it back.
-
-    Raises OutputError if it cannot be written whole.
-    """
-    values = np.stack([band for band in (prediction.probability, prediction.classes) if band is not None])
-    place = {"crs": grid.crs, "transform": grid.transform, "width": grid.width, "height": grid.height}
-    layout = {"compress": "deflate", "zlevel": 1, "interleave": "band"}
-    with named_errors(path):
-        with rasterio.open(
-            path, "w", driver="GTiff", count=len(values), dtype="uint8", nodata=NO_DATA, **place, **layout
-        ) as dataset:
-            dataset.write(values)
-        with rasterio.open(path) as dataset:
-            is_whole = np.array_equal(dataset.read(), values)
-    if not is_whole:
-        raise OutputError.incomplete(path)
-
-
-def read_block(path: str) -> Prediction:
-    """Return the bytes that `write_block` wrote.
-
-    Raises ImageryError if the file is missing or damaged.
-    """
-    with open_raster(path) as dataset:
-        probability, *classes = dataset.read()
-    return Prediction(probability, classes[0] if classes else None)
-
-
 def assemble(document: dict[str, Any]) -> dict[str, Any]:
     """Write a scene's result rasters from the bytes of its blocks; pixels in no block have no data.
 
     The document is that of `region_plan.Planner.assembly`. Return px, known_px and road_px of the scene, and the paths
-    of its results by name. Raises ImageryError if a block's file is missing or damaged. Raises OutputError if the
-    results cannot be written.
+    of its results by name. Raises OutputError if a block's file is missing or damaged, or the results cannot be
+    written.
     """
     grid = grid_from_document(document["grid"])
     classes = from_document(document["classes"])
@@ -160,7 +128,8 @@ def assemble(document: dict[str, Any]) -> dict[str, Any]:
         with ResultWriter(grid, staged, document["threshold"], classes, {KEY_TAG: document["key"]}) as writer:
             for block in document["blocks"]:
                 place = Tile(block["column"] - left, block["row"] - top, block["width"], block["height"], 0, 0, 0, 0)
-                mask = writer.write(place, read_block(block["path"]))
+                held = read_arrays(Path(block["path"]), ["probability"])
+                mask = writer.write(place, Prediction(held["probability"], held.get("classes")))
                 counts["known_px"] += int((mask != NO_DATA).sum())
                 counts["road_px"] += int((mask == ROAD).sum())
     return {**document["results"], **counts}

@@ -7,31 +7,37 @@ current part, only lines are kept that later parts continue. Scope: graphs and m
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Optional
+from dataclasses import dataclass, replace
 
 import geopandas
 import numpy as np
 import pyproj
 from scipy.spatial import KDTree
 
-from ..extraction.line_measures import MEASURES, LineMeasures, along_traffic, attributes
+from ..extraction.line_measures import LineMeasures, along_traffic, attributes
 from ..geodata.grid import Grid
+from ..geodata.parallel_arrays import concatenated, offsets_of
 from ..geodata.road_classes import RoadClass
 from ..jobs import NetworkOptions
 from ..networks.cleaning import component_lengths, simplify
-from ..networks.graph import Graph, connected, find_chains, scaled
+from ..networks.graph import Graph, connected, find_chains, join, scaled, select_points
 from ..networks.graph_edits import BOTTOM, LEFT, RIGHT, TOP, WITHIN
 from ..networks.network_tables import geodesic_lengths, line_table, rank
-from .part_roads import PartRoads
 
 # Two ends closer than this on a seam are one line: parts that see the same differ by rounding alone.
 _SAME_PX = 1.0
 _OPPOSITE = {LEFT: RIGHT, TOP: BOTTOM}
-# The ends of a ring that was cut are the same place, but for rounding; no other line is so short.
-_RING_PX = 1e-3
+
+
+@dataclass(frozen=True, eq=False)
+class PartRoads:
+    """The roads within the core of a part."""
+
+    graph: Graph  # in columns and rows of the region's grid, centers of pixels at whole numbers
+    side: np.ndarray  # (n,) int8: the side of the core on which a node was cut; see `graph_edits`
+    measures: LineMeasures  # of the graph's lines; the vertices at cuts count for nothing
+    pixel_m: np.ndarray  # (2,) float64: ground size of a pixel along columns and along rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,17 +70,15 @@ class Joining:
     first_component: np.ndarray  # (parts + 1,) int64: and of its first component
     component: np.ndarray  # (components of all parts,) int64: component of the region to which each belongs
     length_m: np.ndarray  # (components of the region,) float64
-    chain: np.ndarray  # (lines,) int64: the chain of each cut line
-    position: np.ndarray  # (lines,) int64: its place there
-    is_reversed: np.ndarray  # (lines,) bool: whether the chain runs against it
-    chain_size: np.ndarray  # (chains,) int64
+    node: np.ndarray  # (lines, 2) int64: a number for each end of each cut line; ends that meet have the same
+    whole_at: np.ndarray  # (lines,) int64: the last part that has a line of the same chain
     mismatches: int  # ends on a seam without a counterpart
 
 
 def join_parts(parts: Sequence[PartOutline]) -> Joining:
     """Find how parts that lie side by side are joined."""
-    first_line = np.cumsum([0, *(len(part.edge) for part in parts)])
-    first_component = np.cumsum([0, *(len(part.lengths_m) for part in parts)])
+    first_line = offsets_of(np.array([len(part.edge) for part in parts], dtype=np.int64))
+    first_component = offsets_of(np.array([len(part.lengths_m) for part in parts], dtype=np.int64))
     component = np.concatenate([np.zeros(0, np.int64), *(p.component + f for p, f in zip(parts, first_component))])
     is_cut = np.concatenate([np.zeros((0, 2), bool), *(part.is_cut for part in parts)])
     pairs = _matched(parts, is_cut)
@@ -83,11 +87,12 @@ def join_parts(parts: Sequence[PartOutline]) -> Joining:
     node[pairs[:, 1]] = node[pairs[:, 0]]
     whole = connected(first_component[-1], component[pairs // 2])
     length_m = np.bincount(whole, np.concatenate([np.zeros(0), *(part.lengths_m for part in parts)]))
-    chain, position, is_reversed, sizes = _chains(node.reshape(-1, 2))
-    return Joining(
-        first_line, first_component, whole, length_m, chain, position, is_reversed, sizes,
-        int(is_cut.sum()) - 2 * len(pairs),
-    )  # fmt: skip
+    # A chain is whole with the last part in which one of its lines lies.
+    chain = connected(len(is_cut), pairs // 2)
+    last = np.zeros(len(is_cut), dtype=np.int64)
+    np.maximum.at(last, chain, np.repeat(np.arange(len(parts)), np.diff(first_line)))
+    mismatches = int(is_cut.sum()) - 2 * len(pairs)
+    return Joining(first_line, first_component, whole, length_m, node.reshape(-1, 2), last[chain], mismatches)
 
 
 def _matched(parts: Sequence[PartOutline], is_cut: np.ndarray) -> np.ndarray:
@@ -107,31 +112,23 @@ def _matched(parts: Sequence[PartOutline], is_cut: np.ndarray) -> np.ndarray:
     return np.concatenate(pairs)
 
 
-def _chains(node: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return the chain of each line between nodes, its place there and whether it is reversed, and chains' sizes."""
-    count = len(node)
-    # Chains depend on the topology alone, so the lines need no shapes.
-    shapeless = Graph(np.zeros((2 * count, 2)), node, np.zeros((2 * count, 2)), np.arange(0, 2 * count + 1, 2))
-    chains = find_chains(shapeless)
-    sizes = np.diff(chains.offsets)
-    chain, position, is_reversed = np.empty(count, np.int64), np.empty(count, np.int64), np.empty(count, bool)
-    chain[chains.edges] = np.repeat(np.arange(len(sizes)), sizes)
-    position[chains.edges] = np.arange(count) - np.repeat(chains.offsets[:-1], sizes)
-    is_reversed[chains.edges] = chains.is_reversed
-    return chain, position, is_reversed, sizes
-
-
 @dataclass(frozen=True, eq=False)
-class _Line:
-    """A line with its nodes, points (p, 2), measures at these (p, n), and votes (classes,) if the model has classes."""
+class _Lines:
+    """Lines of several parts."""
 
-    nodes: tuple[tuple[int, int], tuple[int, int]]
-    points: np.ndarray
-    vertices: np.ndarray
-    votes: Optional[np.ndarray]
+    nodes: np.ndarray  # (m, 2) int64: the nodes of each, numbered through all parts; those at seams come first
+    rank: np.ndarray  # (m,) int64: of their component, by its length
+    whole_at: np.ndarray  # (m,) int64: see `Joining`
+    votes: np.ndarray  # (m, classes) int64
+    sizes: np.ndarray  # (m,) int64: vertices of each
+    vertices: np.ndarray  # (p, 2 + MEASURES + 1) float64: place, measures, and whether the line is cut there
 
-    def reversed(self) -> "_Line":
-        return _Line(self.nodes[::-1], self.points[::-1], self.vertices[::-1], self.votes)
+    def select(self, chosen: np.ndarray) -> "_Lines":
+        """Return some of the lines, (m,) bool."""
+        return _Lines(
+            self.nodes[chosen], self.rank[chosen], self.whole_at[chosen], self.votes[chosen], self.sizes[chosen],
+            self.vertices[np.repeat(chosen, self.sizes)],
+        )  # fmt: skip
 
 
 def joined_roads(
@@ -150,79 +147,65 @@ def joined_roads(
     is_kept = joining.length_m >= options.min_length_m
     rank_of = np.zeros(len(is_kept), dtype=np.int64)
     rank_of[is_kept] = rank(joining.length_m[is_kept])
-    waiting: dict[int, dict[int, _Line]] = defaultdict(dict)  # lines of unfinished chains, by chain and position
-    for number, (part, edges) in enumerate(zip(parts, outlines)):
-        component = rank_of[joining.component[joining.first_component[number] + part.graph.edge_component]]
-        cut = np.zeros(len(part.graph.edges), dtype=bool)
-        cut[edges.edge] = True
-        lines, ranks = [], []
-        # Lines within the part are whole already.
-        for edge in np.flatnonzero(~cut & (component > 0)).tolist():
-            lines.append(_line(part, edge, number))
-            ranks.append(component[edge])
-        # A cut line waits until all lines of its chain have come.
-        for index, edge in enumerate(edges.edge.tolist(), joining.first_line[number]):
-            chain = joining.chain[index]
-            line = _line(part, edge, number)
-            waiting[chain][joining.position[index]] = line.reversed() if joining.is_reversed[index] else line
-            if len(waiting[chain]) == joining.chain_size[chain]:
-                pieces = waiting.pop(chain)
-                if component[edge]:
-                    lines.append(_joined([pieces[position] for position in range(len(pieces))]))
-                    ranks.append(component[edge])
-        yield _table(lines, np.array(ranks, dtype=np.int64), part.pixel_m, grid, options, classes)
+    seam_nodes = first_node = joining.node.size
+    waiting: list[_Lines] = []  # of unfinished chains
+    for number, (part, cut) in enumerate(zip(parts, outlines)):
+        lines = _lines(part, cut, number, joining, first_node, rank_of, len(classes))
+        lines = concatenated(*waiting, lines.select(lines.rank > 0))
+        first_node += len(part.graph.nodes)
+        is_whole = lines.whole_at == number
+        waiting = [lines.select(~is_whole)]
+        yield _table(lines.select(is_whole), seam_nodes, part.pixel_m, grid, options, classes)
 
 
-def _line(part: PartRoads, edge: int, number: int) -> _Line:
-    graph, measures = part.graph, part.measures
-    span = slice(graph.offsets[edge], graph.offsets[edge + 1])
-    first, second = ((number, int(node)) for node in graph.edges[edge])
-    votes = None if measures.votes is None else measures.votes[edge]
-    return _Line((first, second), graph.points[span], measures.vertices[span], votes)
-
-
-def _joined(pieces: list[_Line]) -> _Line:
-    """Return the pieces of a chain as one line, without the vertices at which it was cut."""
-    last = len(pieces) - 1
-    spans = [slice(int(at > 0), len(piece.points) - int(at < last)) for at, piece in enumerate(pieces)]
-    points, vertices = (
-        np.concatenate([getattr(piece, name)[span] for piece, span in zip(pieces, spans)])
-        for name in ("points", "vertices")
-    )
-    votes = None if pieces[0].votes is None else np.sum([piece.votes for piece in pieces], axis=0)  # type: ignore[arg-type]  # all have votes, or none
-    nodes = pieces[0].nodes[0], pieces[-1].nodes[1]
-    is_ring = last > 0 and np.hypot(*(points[0] - points[-1])) < _RING_PX
-    return _Line((nodes[0], nodes[0]) if is_ring else nodes, points, vertices, votes)
+def _lines(
+    part: PartRoads,
+    cut: PartOutline,
+    number: int,
+    joining: Joining,
+    first_node: int,
+    rank_of: np.ndarray,
+    class_count: int,
+) -> _Lines:
+    graph, votes = part.graph, part.measures.votes
+    component = joining.component[joining.first_component[number] + graph.edge_component]
+    nodes, whole_at = first_node + graph.edges, np.full(len(graph.edges), number)
+    span = slice(*joining.first_line[number : number + 2])
+    nodes[cut.edge] = np.where(cut.is_cut, joining.node[span], nodes[cut.edge])
+    whole_at[cut.edge] = joining.whole_at[span]
+    is_cut = np.zeros((len(graph.points), 1))
+    is_cut[graph.offsets[cut.edge], 0] = cut.is_cut[:, 0]
+    is_cut[graph.offsets[cut.edge + 1] - 1, 0] = cut.is_cut[:, 1]
+    vertices = np.hstack([graph.points, part.measures.vertices, is_cut])
+    votes = np.zeros((len(graph.edges), class_count), np.int64) if votes is None else votes
+    return _Lines(nodes, rank_of[component], whole_at, votes, graph.sizes, vertices)
 
 
 def _table(
-    lines: list[_Line],
-    component: np.ndarray,
+    lines: _Lines,
+    seam_nodes: int,
     pixel_m: np.ndarray,
     grid: Grid,
     options: NetworkOptions,
     classes: Sequence[RoadClass],
 ) -> geopandas.GeoDataFrame:
-    graph, measures = _graph(lines, len(classes))
+    """Return lines as a table, those that meet at a seam as one line without the vertices at which it was cut."""
+    names, nodes = np.unique(lines.nodes, return_inverse=True)
+    unplaced = Graph(np.zeros((len(names), 2)), nodes.reshape(-1, 2), lines.vertices, offsets_of(lines.sizes))
+    chains = find_chains(unplaced, names >= seam_nodes)
+    joined = join(unplaced, chains)
+    joined = select_points(joined, joined.points[:, -1] == 0)
+    firsts = chains.offsets[:-1]
+    votes = np.add.reduceat(lines.votes[chains.edges], firsts) if classes else None
+    places = np.zeros((len(joined.nodes), 2))
+    places[joined.edges] = joined.points[np.column_stack([joined.offsets[:-1], joined.offsets[1:] - 1]), :2]
+    graph = replace(joined, nodes=places, points=joined.points[:, :2])
+    measures = LineMeasures(joined.points[:, 2:-1], votes)
     ground = scaled(graph, pixel_m)
     columns = attributes(ground, measures, classes, options.driving_side)
     directed = along_traffic(ground, measures, grid, options.driving_side)
     simple = scaled(simplify(directed, options.simplify_m), 1 / pixel_m)
     points = np.column_stack(grid.transform @ tuple((simple.points + 0.5).T))
     crs = pyproj.CRS.from_user_input(grid.crs)
+    component = lines.rank[chains.edges[firsts]]
     return line_table(simple, points, crs, geodesic_lengths(simple, points, crs), columns, component)
-
-
-def _graph(lines: list[_Line], class_count: int) -> tuple[Graph, LineMeasures]:
-    """Return lines as a graph, those with a node in common connected, and their measures."""
-    numbers: dict[tuple[int, int], int] = {}
-    edges = np.array(
-        [[numbers.setdefault(node, len(numbers)) for node in line.nodes] for line in lines], dtype=np.int64
-    ).reshape(-1, 2)
-    points = np.concatenate([np.zeros((0, 2)), *(line.points for line in lines)])
-    offsets = np.cumsum([0, *(len(line.points) for line in lines)])
-    nodes = np.zeros((len(numbers), 2))
-    nodes[edges[:, 0]], nodes[edges[:, 1]] = points[offsets[:-1]], points[offsets[1:] - 1]
-    vertices = np.concatenate([np.zeros((0, len(MEASURES))), *(line.vertices for line in lines)])
-    votes = np.array([line.votes for line in lines]).reshape(-1, class_count) if class_count else None
-    return Graph(nodes, edges, points, offsets), LineMeasures(vertices, votes)

@@ -13,7 +13,8 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from zipfile import BadZipFile
+from typing import Optional
+from zipfile import ZIP_DEFLATED, BadZipFile, ZipFile
 
 import numpy as np
 
@@ -89,13 +90,17 @@ class Store:
         return remove_leftovers(self._work / _PARTIAL, _PREFIX)
 
 
-def write_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
-    """Write arrays, (...) of any dtype that is numeric, to an .npz file; the same arrays give the same bytes."""
-    np.savez_compressed(path, **arrays)  # type: ignore[arg-type]  # its stubs take `allow_pickle` for an array
+def write_arrays(path: Path, arrays: Mapping[str, Optional[np.ndarray]]) -> None:
+    """Write arrays of numbers to an .npz file, without those that are None; the same arrays give the same bytes."""
+    with ZipFile(path, "w", ZIP_DEFLATED, compresslevel=1) as file:  # numpy's own level is four times slower
+        for name, array in arrays.items():
+            if array is not None:
+                with file.open(f"{name}.npy", "w", force_zip64=True) as entry:
+                    np.lib.format.write_array(entry, array, allow_pickle=False)
 
 
-def read_arrays(path: Path, names: Iterable[str]) -> dict[str, np.ndarray]:
-    """Return all arrays of an .npz file, (...) any dtype that is numeric, by name; no object is unpickled.
+def read_arrays(path: Path, names: Iterable[str] = ()) -> dict[str, np.ndarray]:
+    """Return all arrays of an .npz file by name; no object is unpickled.
 
     Raises OutputError if the file is damaged, missing, or lacks one of the names.
     """

@@ -10,7 +10,7 @@ import html
 import math
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Optional
+from typing import Any
 
 import numpy as np
 from affine import Affine
@@ -35,8 +35,6 @@ DTYPES = {
     "float32": "Float32",
     "float64": "Float64",
 }
-# Rows that a check of a raster reads at once.
-_CHECKED_ROWS = 512
 
 
 @dataclass(frozen=True)
@@ -259,10 +257,14 @@ class VirtualImage:
         """
         if self._raster.is_one_raster:
             return
-        sources = (source for source in self._raster.sources if source.name not in self._checked)
-        errors = {source.name: _obstacle(source) for source in sources if source.overlap(window)[2]}
-        self._checked |= set(errors)
-        damaged = {name: error for name, error in errors.items() if error}
+        damaged: dict[str, ImageryError] = {}
+        for source in self._raster.sources:
+            if source.name not in self._checked and source.overlap(window)[2]:
+                self._checked.add(source.name)
+                try:
+                    _require_unchanged(source)
+                except ImageryError as error:
+                    damaged[source.name] = error
         if damaged:
             self._leave_out(set(damaged), damaged.get(self._raster.top) or next(iter(damaged.values())))
 
@@ -287,27 +289,21 @@ def _span_read(start: int, size: int, of_px: int, to_px: int) -> tuple[int, int]
     return first, min(to_px, math.ceil((start + size) * scale) + RESAMPLING_REACH_PX) - first
 
 
-def _obstacle(source: VirtualSource) -> Optional[Exception]:
-    """Return why a raster cannot be opened, or that it has changed; None if it is as before."""
-    try:
-        with open_raster(source.path) as dataset:
-            if (dataset.width, dataset.height) != (source.width, source.height):
-                return ImageryError(f"{source.path} has changed meanwhile.", "Start the job again.")
-    except ImageryError as error:
-        return error
-    return None
+def _require_unchanged(source: VirtualSource) -> None:
+    """Raise ImageryError if a raster cannot be opened, or has changed."""
+    with open_raster(source.path) as dataset:
+        if (dataset.width, dataset.height) != (source.width, source.height):
+            raise ImageryError(f"{source.path} has changed meanwhile.", "Start the job again.")
 
 
 def _is_readable(source: VirtualSource, window: Window) -> bool:
-    column, row, width, height = source.overlap(window)
-    if not width or not height:
+    own = windows.Window(*source.overlap(window))
+    if not own.width or not own.height:
         return True
     try:
         with open_raster(source.path) as dataset:
-            for first in range(row, row + height, _CHECKED_ROWS):
-                strip = windows.Window(column, first, width, min(_CHECKED_ROWS, row + height - first))
-                dataset.read(list(source.numbers), window=strip)
-                dataset.dataset_mask(window=strip)
+            dataset.read(list(source.numbers), window=own)
+            dataset.dataset_mask(window=own)
     except (ImageryError, CPLE_BaseError):
         return False
     return True

@@ -78,15 +78,6 @@ def test_each_line_keeps_its_fields_and_has_its_shares(tmp_path, write):
     assert result["new"]["share"] == pytest.approx(60 / 280, rel=1e-4)
 
 
-def test_fields_of_one_name_are_one_field_however_they_are_spelled(tmp_path, write):
-    before = write("before", line((0, 0), (100, 0)), Name=["a"], osm_id=[12345678901])
-    after = tmp_path / "after.gpkg"
-    write_layer(after, line((0, 50), (100, 50)), name=[7])
-    changes = geopandas.read_file(run(tmp_path, before, str(after), align=False)["changes"])
-    assert dict(zip(changes["change"], changes["Name"])) == {"lost": "a", "new": "7"}
-    assert changes["osm_id"].iloc[0] == 12345678901
-
-
 def test_roads_beyond_the_new_image_are_warned_of_without_an_area(tmp_path, grid, write):
     reporter = Reporter()
     run(tmp_path, grid, write("after", *(line((0, y), (100, y)) for y in (0, 70, 140, 210))), reporter)

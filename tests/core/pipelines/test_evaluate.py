@@ -137,14 +137,6 @@ def test_each_polygon_of_the_area_has_scores(town, planted, tmp_path):
     assert score(**on_town(town, planted))["areas"] == []  # one polygon is all
 
 
-def test_one_area_on_several_images_counts_on_each(town, planted, tmp_path):
-    aoi = write_layer(tmp_path / "aoi.gpkg", on_map(box(30, 20, 100, 110)), on_map(box(100, 90, 190, 180)))
-    once = score(**on_town(town, planted, aoi=aoi))
-    twice = score(**on_town(town, planted, aoi=aoi, rasters=(town.raster, town.raster)))
-    assert [row["pixels"] for row in twice["areas"]] == [2 * row["pixels"] for row in once["areas"]]
-    assert [row["relaxed"] for row in twice["areas"]] == [row["relaxed"] for row in once["areas"]]
-
-
 def test_it_says_what_a_better_threshold_would_give(town, learned):
     result = score(**on_town(town, learned.model, threshold=0.999))
     best = result["best"]

@@ -2,11 +2,10 @@ import geopandas
 import numpy as np
 import pytest
 import rasterio
-from shapely.geometry import box
 
-from tests.core.support.rasters import files, write_layer, write_raster
-from tests.core.support.towns import ROAD_M, ROADS, SIDE_PX, image_of, on_map
-from training_core.events import Reporter, Warning
+from tests.core.support.rasters import files
+from tests.core.support.towns import ROAD_M, ROADS, on_map
+from training_core.events import Reporter
 from training_core.jobs import ExtractRoads, Segment, Vectorize
 from training_core.pipelines import extractroads, segment, vectorize
 
@@ -52,19 +51,3 @@ def test_both_at_once_give_what_one_after_the_other_gives(town, learned, tmp_pat
     assert after.geometry.geom_equals_exact(at_half.geometry, 1e-6).all()
     np.testing.assert_allclose(after["confidence"], at_half["confidence"], atol=1e-6)
     assert len(at_once)
-
-
-def test_the_area_limits_the_roads(town, learned, tmp_path):
-    area = on_map(box(30, 0, 70, 90))
-    aoi = write_layer(tmp_path / "aoi.gpkg", area)
-    _, roads = extract(tmp_path, raster=town.raster, model=learned.model, aoi=aoi)
-    assert len(roads) and roads.within(area.buffer(0.1)).all()
-
-
-def test_an_image_without_roads_gives_an_empty_network_and_a_word(learned, tmp_path):
-    raster = write_raster(tmp_path / "field.tif", image_of(np.zeros((SIDE_PX, SIDE_PX), bool)), photometric="rgb")
-    events = []
-    result, roads = extract(tmp_path, Reporter(events.append), raster=raster, model=learned.model)
-    assert result["count"] == 0 and result["length_m"] == 0 and result["components"] == 0
-    assert roads.empty and roads.crs is not None
-    assert any("No roads were found" in event.message for event in events if isinstance(event, Warning))

@@ -14,7 +14,7 @@ from shapely.geometry import box
 from tests.core.support.rasters import NORTH_UP, files, write_layer, write_raster
 from tests.core.support.towns import RGB, ROAD_M, SIDE_PX, image_of, make_town, on_map, true_roads
 from training_core.errors import Cancelled, ImageryError, JobError, LayerError, OutputError
-from training_core.events import Log, Metric, Progress, Reporter, Warning
+from training_core.events import Log, Metric, Reporter, Warning
 from training_core.geodata.rasters import normalize
 from training_core.jobs import FineTune, Segment
 from training_core.jobs.recipe import CAREFUL_RATE
@@ -82,20 +82,6 @@ def test_the_report_stands_beside_it(learned):
     assert report.startswith("<!DOCTYPE html>") and "town.tif" in report
     assert f"{learned.result['validation']['f1']:.2f}" in report
     assert files(Path(learned.model).parent) == ["report.html", "town model.safetensors"]
-
-
-def test_it_reports_its_progress(learned):
-    fractions = [event.fraction for event in learned.told if isinstance(event, Progress)]
-    assert fractions == sorted(fractions) and fractions[0] == 0 and fractions[-1] > 0.9
-    metrics = {event.name for event in learned.told if isinstance(event, Metric)}
-    assert {"loss", "validation_f1", "validation_iou"} <= metrics
-    losses = [event.value for event in learned.told if isinstance(event, Metric) and event.name == "loss"]
-    assert losses[-1] < losses[0]
-    assert any(
-        re.search(r"town\.tif: 192 x 192 px at 1\.00 m", event.message)
-        for event in learned.told
-        if isinstance(event, Log)
-    )
 
 
 def test_uint16_images_of_more_bands_and_polygons_teach_and_one_without_roads_is_left_out_with_a_word(tmp_path):

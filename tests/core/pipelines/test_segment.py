@@ -1,4 +1,6 @@
 import dataclasses
+import os
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,7 +12,7 @@ from shapely.geometry import Polygon, box
 
 from tests.core.support.rasters import files, write_layer, write_raster
 from tests.core.support.towns import SIDE_PX, image_of, on_map, plant_model, true_roads
-from training_core.errors import Cancelled, ImageryError
+from training_core.errors import Cancelled, ImageryError, OutputError
 from training_core.events import Log, Progress, Reporter
 from training_core.jobs import Segment
 from training_core.models.loading import load_network
@@ -80,19 +82,13 @@ def test_mask_and_probability_agree_at_the_threshold(town, tmp_path, threshold):
     assert result["road_share"] == pytest.approx(expected.mean())
 
 
-@pytest.mark.parametrize("nodata", ["value", "the least float", "alpha", "mask", "not a number"])
+@pytest.mark.parametrize("nodata", ["the least float", "mask", "not a number"])
 def test_nodata_stays_nodata(tmp_path, planted, nodata):
     values, known = image_of(true_roads()), np.ones((SIDE_PX, SIDE_PX), bool)
     known[20:70, :90] = False
     path = tmp_path / "image.tif"
-    if nodata == "value":
-        values[:, ~known] = 0
-        values[:, known] = values[:, known].clip(1)
-        write_raster(path, values, nodata=0)
-    elif nodata == "the least float":  # with which no model can compute
+    if nodata == "the least float":  # with which no model can compute
         write_raster(path, np.where(known, values, -3.4028235e38).astype(np.float32), nodata=-3.4028235e38)
-    elif nodata == "alpha":
-        write_raster(path, np.concatenate([values, known[None] * np.uint8(255)]), photometric="rgb", alpha="yes")
     elif nodata == "mask":
         write_raster(path, values)
         with rasterio.open(path, "r+") as dataset:
@@ -154,19 +150,6 @@ def test_large_results_have_overviews(tmp_path, planted):
     assert set(np.unique(small)) <= {0, 1}
 
 
-@pytest.mark.slow
-def test_looking_from_all_sides_finds_the_same_in_the_mirror(tmp_path, planted):
-    values = image_of(true_roads())
-    straight = write_raster(tmp_path / "straight.tif", values, photometric="rgb")
-    mirrored = write_raster(tmp_path / "mirrored.tif", values[..., ::-1], photometric="rgb")
-    found = [
-        segment(tmp_path / str(number), raster=raster, model=planted, test_time_augmentation=augmented)[2].read(1)
-        for number, (raster, augmented) in enumerate([(straight, True), (mirrored, True), (mirrored, False)])
-    ]
-    assert np.abs(found[0].astype(int) - found[1][:, ::-1]).max() <= 1
-    assert np.abs(found[0].astype(int) - found[2][:, ::-1]).max() > 5
-
-
 def test_the_halo_of_the_model_file_is_taken(town, tmp_path):
     unet, card = load_network(plant_model(tmp_path / "planted.safetensors"))
     model = tmp_path / "model.safetensors"
@@ -217,11 +200,50 @@ def test_an_image_without_data_in_the_area_is_refused_and_nothing_is_left(tmp_pa
     assert files(tmp_path / "out") == []
 
 
-@pytest.mark.parametrize("bands", [1, 8])
-def test_any_number_of_bands_is_mapped_with_a_model_for_it(tmp_path, bands):
-    values = image_of(np.zeros((64, 64), bool), bands)
-    path = write_raster(tmp_path / "bands.tif", values, photometric="minisblack")
-    with rasterio.open(path) as dataset:
-        names = tuple(description or f"band {index}" for index, description in enumerate(dataset.descriptions, 1))
-    _, mask, _ = segment(tmp_path, raster=path, model=plant_model(tmp_path / "model.safetensors", names))
-    assert mask.shape == (64, 64)
+# Several images in one job.
+
+
+def test_several_images_go_into_a_folder_under_their_names(tmp_path, planted):
+    rasters = []
+    for number, place in enumerate(("east", "west")):
+        (tmp_path / place).mkdir()
+        rasters.append(write_raster(tmp_path / place / "town.tif", image_of(np.zeros((40, 50 + number), bool))))
+    rasters.append(write_raster(tmp_path / "village.tif", image_of(np.zeros((40, 60), bool))))
+    job = Segment(rasters=tuple(rasters), model=planted, folder=str(tmp_path / "masks"), engine="native", threads=1)
+    events = []
+    result = run(job, Reporter(events.append))
+    assert files(tmp_path / "masks") == ["town_roads.tif", "town_roads_2.tif", "village_roads.tif"]
+    widths = {Path(mask).name: rasterio.open(mask).width for mask in result["masks"]}
+    assert widths == {"town_roads.tif": 50, "town_roads_2.tif": 51, "village_roads.tif": 60}
+    fractions = [event.fraction for event in events if isinstance(event, Progress)]
+    assert fractions == sorted(fractions) and fractions[-1] == 1
+
+
+def test_going_on_leaves_out_what_is_done(tmp_path, planted):
+    """As after a run that was killed: a mask is there whole or not at all."""
+    rasters = tuple(
+        write_raster(tmp_path / f"{name}.tif", image_of(np.zeros((40, 50), bool)), photometric="rgb")
+        for name in ("done", "older than its image", "missing")
+    )
+    options = {"rasters": rasters, "model": planted, "folder": str(tmp_path / "masks"), "engine": "native"}
+    first = run(Segment(**options), Reporter())
+    done, old, missing = map(Path, first["masks"])
+    missing.unlink()
+    os.utime(old, (0, 0))
+    written = done.stat().st_mtime_ns
+    events = []
+    second = run(Segment(**options, resume=True), Reporter(events.append))
+    assert second["masks"] == first["masks"] and second["skipped"] == 1 and first["skipped"] == 0
+    assert done.stat().st_mtime_ns == written and missing.exists() and old.stat().st_mtime > 1
+    assert any("1 of 3 images have their mask already" in event.message for event in events if isinstance(event, Log))
+    assert run(Segment(**options, resume=True), Reporter())["skipped"] == 3
+
+
+def test_several_images_do_not_write_over_one_another(tmp_path, planted):
+    values = image_of(np.zeros((40, 50), bool))
+    first, second = (write_raster(tmp_path / name, values) for name in ("town.tif", "town_roads.tif"))
+    job = Segment(rasters=(first, second), model=planted, folder=str(tmp_path), engine="native", threads=1)
+    with pytest.raises(OutputError, match=r"town_roads\.tif is an input"):
+        run(job, Reporter())
+    with rasterio.open(second) as dataset:
+        np.testing.assert_array_equal(dataset.read(), values)

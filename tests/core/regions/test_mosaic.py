@@ -187,32 +187,12 @@ def test_a_nodata_value_in_one_band_is_a_value(tmp_path):
     np.testing.assert_array_equal(values[:, 7, 8], low[:, 7, 8])
 
 
-def test_a_nodata_value_of_another_scene_is_a_value(tmp_path):
-    high, low = noise(20, 30, seed=1), noise(20, 30, seed=2)
-    high[:, 3, 4], high[:, 5, 6], low[:, 3, 4] = 255, 0, 9
-    values, known, *_ = layered(tmp_path, low, high, high={"nodata": 255}, low={"nodata": 0})
-    assert known.all()
-    np.testing.assert_array_equal(values[:, 3, 4], low[:, 3, 4])
-    np.testing.assert_array_equal(values[:, 5, 6], [0, 0, 0])
-
-
 def test_not_a_number_is_nodata(tmp_path):
     high, low = noise(20, 30, seed=1).astype(np.float32), noise(20, 30, seed=2).astype(np.float32)
     high[:, HOLE], low[:, BOTH] = np.nan, np.nan
     values, known, *_ = layered(tmp_path, low, high, high={"nodata": np.nan}, low={"nodata": np.nan})
     np.testing.assert_array_equal(known, ~(HOLE & BOTH))
     np.testing.assert_array_equal(values[:, known], np.where(HOLE, low, high)[:, known])
-
-
-def test_scenes_out_of_reach_are_not_looked_at(tmp_path):
-    image = noise(8, 400)
-    paths = [cut(tmp_path / f"s{x}.tif", image, (x, 0, 50, 8)) for x in range(0, 400, 50)]
-    (mosaic,) = mosaics_of(paths, 32)
-    view = mosaic.scene_on_top(mosaic.scenes[3])
-    assert [each.name for each in view.sources] == ["s250", "s200", "s100", "s50", "s150"]
-    values, known = read(view, window=(150 - 64, 0, 50 + 128, 8))
-    np.testing.assert_array_equal(values, image[:, :, 86:264])
-    assert known.all()
 
 
 @pytest.mark.parametrize("resolution_m", [0.0, 2.0, 0.4])

@@ -14,8 +14,8 @@ from training_core.events import Reporter
 from training_core.extraction.road_extraction import extract_network
 from training_core.geodata.road_classes import RoadClass, class_array
 from training_core.jobs import NetworkOptions
-from training_core.regions.part_roads import extract_part, read_part, write_part
 from training_core.regions.region_grid import CELL_PX, Part, divide, margin_px
+from training_core.regions.region_roads import extract_part, read_part, write_part
 from training_core.regions.seams import join_parts, joined_roads, outline
 
 OPTIONS = NetworkOptions()

@@ -220,11 +220,11 @@ def documents(folder, model, image, spans):
 def test_a_damaged_neighbor_is_left_out_and_named(tmp_path, models):
     image = ground(64, 200)
     of = documents(tmp_path, models[MODEL], image, {"a": (0, 120), "b": (100, 100)})
-    whole, _, left_out = predict_block(of["a"])
+    whole, left_out = predict_block(of["a"])
     assert left_out == []
     damaged = (tmp_path / "b.tif").read_bytes()
     (tmp_path / "b.tif").write_bytes(damaged[: len(damaged) // 2])
-    alone, _, left_out = predict_block(of["a"])
+    alone, left_out = predict_block(of["a"])
     assert left_out == ["b"]
     assert (alone.probability != NO_DATA).all() and (alone.probability != whole.probability).any()
     with pytest.raises(ImageryError, match=r"b\.tif cannot be read"):

@@ -10,8 +10,8 @@ from shapely import LineString
 
 from tests.core.support.rasters import NORTH_UP, layer, write_raster
 from training_core.geodata.rasters import read_grid
-from training_core.regions.network_tasks import MappedScene
-from training_core.regions.progress import NetworkSummary, Throughput, WorkerThroughput
+from training_core.regions.progress import NetworkSummary, Throughput
+from training_core.regions.region_roads import MappedScene
 
 
 def play(throughput, workers, tasks, megapixels=10.0, pause_s=0.0):
@@ -25,13 +25,15 @@ def play(throughput, workers, tasks, megapixels=10.0, pause_s=0.0):
         yield now
 
 
-def test_one_worker_is_extrapolated_and_the_time_left_runs_down_between_tasks():
+def test_one_worker_is_extrapolated_and_one_that_is_gone_counts_no_longer():
     throughput = Throughput(100)
     throughput.add("a", 10, 60, now=1060)
     assert throughput.eta_s(1060) == pytest.approx(540)
-    assert throughput.eta_s(1090) == pytest.approx(510)
     throughput.add("a", 10, 60, now=1120)
-    assert throughput.eta_s(1120) == pytest.approx(480)
+    throughput.add("b", 10, 60, now=1120)
+    assert throughput.eta_s(1120) == pytest.approx(210)
+    throughput.add("b", 10, 500, now=1620)
+    assert throughput.eta_s(1620) == pytest.approx(60 / 20 * 560)
 
 
 @pytest.mark.parametrize("pause_s", [0.0, 15.0])
@@ -57,15 +59,6 @@ def test_what_is_kept_or_has_failed_leaves_the_pace_as_it_is():
     throughput.skip(1000)
     assert throughput.eta_s(60) == 0 and throughput.fraction == 1
     assert Throughput(0).fraction == 1
-
-
-def test_each_worker_has_the_throughput_of_its_own_work():
-    throughput = Throughput(1000)
-    throughput.add("b", 30, 10, now=10)
-    throughput.add("a", 10, 20, now=20)
-    throughput.add("a", 0, 5, now=30)
-    assert throughput.by_worker == {"a": WorkerThroughput(2, 10, 25), "b": WorkerThroughput(1, 30, 10)}
-    assert [worker.megapixels_per_s for worker in throughput.by_worker.values()] == [3, 0.4]
 
 
 def test_a_scene_has_the_length_of_the_roads_where_it_has_data(tmp_path, monkeypatch):

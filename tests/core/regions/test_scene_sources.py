@@ -10,7 +10,7 @@ from shapely.geometry import box
 
 from tests.core.support.rasters import UTM, write_layer, write_raster
 from training_core.errors import ImageryError
-from training_core.regions.scene_sources import find_scenes, gdal_path, natural_key
+from training_core.regions.catalog import find_scenes, gdal_path, natural_key
 
 
 @pytest.fixture

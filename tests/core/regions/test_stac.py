@@ -20,7 +20,7 @@ from training_core.events import Log, Reporter, Warning
 from training_core.geodata.vectors import read_area
 from training_core.jobs.fields import parse_interval
 from training_core.regions import stac, web_json
-from training_core.regions.scene_sources import find_scenes
+from training_core.regions.catalog import find_scenes
 from training_core.regions.stac import ALL_ITEMS, ItemFilter, ItemImages, area_in_degrees
 
 HERE, ELSEWHERE = box(10, 50, 10.1, 50.1), box(20, 50, 20.1, 50.1)

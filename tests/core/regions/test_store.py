@@ -31,17 +31,6 @@ def test_a_key_is_the_start_of_the_hash_of_its_parts_which_are_json():
         content_key(float("nan"))
 
 
-def test_a_result_lies_under_its_kind_and_key(tmp_path):
-    store = Store(tmp_path / "region")
-    assert not store.has("predict", "ab12", ".tif")
-    path = store.write("predict", "ab12", ".tif", write_text("bytes"))
-    assert path == tmp_path / "region" / "work" / "predict" / "ab12.tif" == store.path("predict", "ab12", ".tif")
-    assert path.read_text() == "bytes"
-    assert store.has("predict", "ab12", ".tif")
-    assert not store.has("predict", "ab12", ".json")
-    assert files_under(tmp_path) == ["region/work/predict/ab12.tif"]
-
-
 def test_what_fails_while_it_is_written_leaves_nothing(tmp_path):
     store = Store(tmp_path)
 
