@@ -27,7 +27,7 @@ from .machine_facts import counters, read_counters
 from .operation_costs import CostRecorder
 from .profile import Counters, Limits, Row, Run
 from .step_trace import profiled, trace_of
-from .subjects import Subject, timed_steps
+from .workload import Subject, timed_steps
 
 # The first steps prepare weights and kernels. For some steps after them, the process still gets memory from the system.
 _MIN_WARM_UP, _MAX_WARM_UP, _WARM_UP_SHARE = 2, 12, 0.15

@@ -1,5 +1,7 @@
 """The workload of a profile: a model and an image, what is profiled with which engines, and steps with any options.
 
+Steps train, or segment tiles, as the jobs do it; their phases are marked for a profiler.
+
 Scope: what a job asks for. Independent of how time is measured.
 """
 
@@ -7,38 +9,48 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import itertools
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Optional, cast
 
 import numpy as np
 import rasterio
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from ..errors import ImageryError, JobError
 from ..events import Reporter
 from ..geodata.grid import Grid
 from ..geodata.pixel_codes import BACKGROUND, IGNORE, ROAD
 from ..geodata.rasters import IMAGE, Band, Image, ModelInput, choose_bands, open_for_model, open_raster
-from ..geodata.tiling import round_up, tile_grid
-from ..jobs import ALL, BOTH, INFERENCE, TRAINING, Profile
+from ..geodata.tiling import Tile, round_up, tile_grid
+from ..jobs import ALL, BOTH, INFERENCE, TRAINING, Profile, StepOptions
 from ..jobs.recipe import USUAL_CHIP_PX
 from ..labels.labeled_images import LabeledImage
+from ..learning.chips import ChipSampler
+from ..learning.losses import training_loss
 from ..learning.plan import fit_into_memory
+from ..learning.step import ChipStep, Stopwatch
+from ..learning.trainer import Trainer
 from ..models import engines
 from ..models.architectures import Architecture, build_network
 from ..models.engines import Engine, NativeEngine, make_engine
 from ..models.loading import load_model
 from ..models.onnx_file import OnnxModel
+from ..models.openvino_model import OpenvinoModel
 from ..models.recompute import recompute_activations
-from ..segmentation.inference import Predictor
+from ..segmentation.inference import Predictor, Read, predict_pieces, read_piece
 from ..system import processor
-from .profile import Run
-from .subjects import InferenceSteps, Subject, TrainingSteps, timed_steps
+from ..system.work import ahead
+from .kernels import Node, nodes_of
+from .profile import Kind, Phase, Run
+from .step_trace import end_phase, marked_layer, marked_step
 
 # The generated image: its least side, and the range of its ground resolution in meters. What it shows does not change
 # how long anything takes.
@@ -48,6 +60,111 @@ _CHIPS_PER_SIDE = 4
 # Labels do not change how long a step takes: stripes stand for roads.
 _STRIPE_PX, _STRIPES_APART_PX = 8, 40
 _TRIAL_WARM_UP, _TRIAL_STEPS = 3, 5
+_BATCHES_AHEAD, _SEED = 3, 0
+# How often a graph of OpenVINO is timed.
+_REPEATS = 3
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What is measured: `step` works on `batch_size` images with a side of `size_px`, with their halo.
+
+    The model is None where another library runs its layers. `nodes` returns those of OpenVINO's graph with their times,
+    none where PyTorch runs the model.
+    """
+
+    what: str
+    engine: Engine[Any]
+    batch_size: int
+    size_px: int
+    model: Optional[nn.Module]
+    step: Callable[[], None]
+    nodes: Callable[[], list[Node]] = list
+
+
+class _Marker(Stopwatch):
+    """A trainer's stopwatch that marks the phases for a profiler."""
+
+    def record(self, part: str) -> None:
+        """See Stopwatch.record."""
+        end_phase({"waiting for chips": Phase.WAITING}.get(part, part))
+
+
+def _marked_loss(logits: Tensor, labels: Tensor) -> Tensor:
+    with marked_layer(Kind.LOSS):
+        return training_loss(logits, labels)
+
+
+@contextmanager
+def training_steps(
+    model: nn.Module, engine: NativeEngine, recipe: StepOptions, images: list[LabeledImage], chip_px: int
+) -> Iterator[Subject]:
+    """Yield training steps on chips, as a fine-tune takes them; the trainer takes over the model. No weight changes."""
+    trainer = Trainer(model, engine, recipe, partial(ChipStep, loss=_marked_loss), stopwatch=_Marker())
+    sampler, chips_per_step = ChipSampler(images, chip_px, _SEED), trainer.samples_per_step
+    drawn = (sampler.batch(number, chips_per_step) for number in itertools.count())
+    with closing(ahead(drawn, _BATCHES_AHEAD)) as batches:
+
+        def step() -> None:
+            with marked_step():
+                trainer.step(*next(batches), 0.0)
+
+        yield Subject(TRAINING, engine, chips_per_step, chip_px, trainer.model, step)
+
+
+@contextmanager
+def inference_steps(predictor: Predictor, read: Read, tiles: Sequence[Tile], size_px: int) -> Iterator[Subject]:
+    """Yield the segmentation of tiles of one size, again and again, as the job segment computes them."""
+    compiled, engine = predictor.model, predictor.engine
+    pieces = ahead((read_piece(tile, read, predictor.bands) for tile in itertools.cycle(tiles)), 1)
+    # The pieces need nothing of an engine but its inference.
+    marking = dataclasses.replace(predictor, engine=cast("Engine[Any]", _MarkedEngine(engine)))
+    with closing(pieces), closing(predict_pieces(marking, _waited_for(pieces), 0)) as predictions:
+
+        def step() -> None:
+            with marked_step():
+                next(predictions)
+                end_phase(Phase.CONVERSION)
+
+        def nodes() -> list[Node]:
+            if not isinstance(compiled, OpenvinoModel):
+                return []
+            images = np.zeros((1, len(predictor.bands), size_px, size_px), dtype=np.float32)
+            return nodes_of(compiled.timed_graph(images, _REPEATS))
+
+        model = compiled if isinstance(compiled, nn.Module) else None
+        yield Subject(INFERENCE, engine, 1, size_px, model, step, nodes)
+
+
+class _MarkedEngine:
+    """The inference of an engine, with its end marked for a profiler."""
+
+    def __init__(self, inner: Engine[Any]) -> None:
+        self._inner = inner
+
+    def probability(self, prepared: Any, images: Tensor) -> Tensor:
+        """See Engine.probability."""
+        result = self._inner.probability(prepared, images)
+        end_phase(Phase.FORWARD)
+        return result
+
+
+def _waited_for(items: Iterable[Any]) -> Iterator[Any]:
+    """Yield items; the end of each wait is marked."""
+    for item in items:
+        end_phase(Phase.WAITING)
+        yield item
+
+
+def timed_steps(subject: Subject, count: int, reporter: Reporter) -> list[float]:
+    """Do `count` steps; return the time of each in seconds."""
+    times_s = []
+    for _ in range(count):
+        reporter.check_cancelled()
+        began_s = time.perf_counter()
+        subject.step()
+        times_s.append(time.perf_counter() - began_s)
+    return times_s
 
 
 @dataclass(frozen=True)
@@ -68,39 +185,31 @@ class Workload:
 
         Raises ImageryError if the image has no data to work on. Raises ResourceError if there is too little memory.
         """
-        job = dataclasses.replace(self.job, **options)
+        job, grid = dataclasses.replace(self.job, **options), self.image.grid
         torch.set_num_threads(job.threads)
-        subject: Subject
+        model = copy.deepcopy(self.model)
         if what == INFERENCE:
-            subject, settings = self._inference(job, engine)
-        else:
-            # The engines that train are native ones, and an ONNX model has been refused.
-            subject, settings = self._training(job, cast(NativeEngine, engine), reporter)
-        with closing(subject):
-            yield subject, settings
-
-    def _training(self, job: Profile, engine: NativeEngine, reporter: Reporter) -> tuple[TrainingSteps, dict[str, Any]]:
-        grid = self.image.grid
+            tiles = list(tile_grid(grid.width, grid.height, round_up(job.tile_px), 0))
+            width, height = map(round_up, tiles[0].read_window[2:])
+            prepared = engine.prepare_inference(model)
+            engine.expect(prepared, (1, len(self.bands), height, width))
+            predictor = Predictor(prepared, engine, self.bands, channels=self.architecture.classes, name=job.model)
+            size_px = max(width, height)
+            with inference_steps(predictor, self.image.read, tiles, size_px) as subject:
+                yield subject, {"tile_px": size_px}
+            return
+        # The engines that train are native ones, and an ONNX model has been refused.
+        native, network = cast(NativeEngine, engine), cast(nn.Module, model)
         chip_px = round_up(min(job.chip_px or USUAL_CHIP_PX, max(grid.width, grid.height)))
-        memory = fit_into_memory(self.architecture, engine, job, chip_px)
+        memory = fit_into_memory(self.architecture, native, job, chip_px)
         reporter.log(str(memory))
-        model = copy.deepcopy(cast(nn.Module, self.model))
         if memory.is_recomputing:
-            recompute_activations(model)
+            recompute_activations(network)
         names = ("batch_size", "accumulation", "optimizer", "frozen_stages", "batch_norm")
         settings = {name: getattr(job, name) for name in names}
         settings |= {"chip_px": chip_px, "recompute": job.recompute if memory.is_recomputing else "no"}
-        return TrainingSteps(model, engine, job, [self._labeled(_CHIPS_PER_SIDE * chip_px)], chip_px), settings
-
-    def _inference(self, job: Profile, engine: Engine) -> tuple[InferenceSteps, dict[str, Any]]:
-        grid = self.image.grid
-        tiles = list(tile_grid(grid.width, grid.height, round_up(job.tile_px), 0))
-        width, height = tiles[0].read_window[2:]
-        prepared = engine.prepare_inference(copy.deepcopy(self.model))
-        engine.expect(prepared, (1, len(self.bands), round_up(height), round_up(width)))
-        predictor = Predictor(prepared, engine, self.bands, channels=self.architecture.classes, name=job.model)
-        size_px = round_up(max(width, height))
-        return InferenceSteps(predictor, self.image.read, tiles, size_px), {"tile_px": size_px}
+        with training_steps(network, native, job, [self._labeled(_CHIPS_PER_SIDE * chip_px)], chip_px) as subject:
+            yield subject, settings
 
     def _labeled(self, side_px: int) -> LabeledImage:
         """Return the middle of the image with stripes for roads."""

@@ -20,7 +20,7 @@ from training_core.models.decoder import folded
 from training_core.models.engines import make_engine
 from training_core.profiling.measurement import measure, write_trace
 from training_core.profiling.profile import Limits, Profile, Rate, from_document, to_document
-from training_core.profiling.subjects import InferenceSteps, TrainingSteps
+from training_core.profiling.workload import inference_steps, training_steps
 from training_core.segmentation.inference import Predictor
 
 LIMITS = Limits({"fp32": (Rate(2, 1e11),)}, {}, {"triad": (Rate(2, 1e10),)}, 1e11, 2_000_000, 0.0)
@@ -40,11 +40,11 @@ def training():
     labels = (rng.random((128, 128)) > 0.9).astype(np.uint8)
     values = rng.integers(0, 255, (3, 128, 128), dtype=np.uint8)
     image = labeled_image(labels, values, bands=BANDS)
-    subject = TrainingSteps(small_unet(), make_engine("native", "fp32"), ProfileJob(batch_size=BATCH), [image], PX)
-    before = {name: tensor.clone() for name, tensor in subject.model.named_parameters()}
-    measured = measure(subject, LIMITS, 0.1, {"chip_px": PX}, Reporter())
-    subject.close()
-    assert all(torch.equal(tensor, before[name]) for name, tensor in subject.model.named_parameters())
+    recipe = ProfileJob(batch_size=BATCH)
+    with training_steps(small_unet(), make_engine("native", "fp32"), recipe, [image], PX) as subject:
+        before = {name: tensor.clone() for name, tensor in subject.model.named_parameters()}
+        measured = measure(subject, LIMITS, 0.1, {"chip_px": PX}, Reporter())
+        assert all(torch.equal(tensor, before[name]) for name, tensor in subject.model.named_parameters())
     return measured
 
 
@@ -61,10 +61,8 @@ def measured_inference(limit_s, reporter):
     def read(column, row, width, height):
         return np.zeros((3, height, width), dtype=np.uint8), np.ones((height, width), dtype=bool)
 
-    subject = InferenceSteps(predictor, read, list(tile_grid(128, 128, PX, 0)), PX)
-    measured = measure(subject, LIMITS, limit_s, {"tile_px": PX}, reporter)
-    subject.close()
-    return measured
+    with inference_steps(predictor, read, list(tile_grid(128, 128, PX, 0)), PX) as subject:
+        return measure(subject, LIMITS, limit_s, {"tile_px": PX}, reporter)
 
 
 def test_phases_come_in_their_order_and_each_breakdown_adds_up_to_the_step(training, inference):
