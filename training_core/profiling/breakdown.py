@@ -51,7 +51,7 @@ def break_down(trace: pd.DataFrame, costs: Sequence[OperationCost], limits: Limi
     table, times_s = _with_costs(trace, costs, limits), step_times_s(trace)
     rows = {}
     for breakdown, column in (("phases", "phase"), ("kinds", "kind"), ("layers", "layer")):
-        named = table.drop(columns="name").rename(columns={column: "name"})
+        named = table.drop(columns="name").rename(columns={column: "name"}).assign(implementation="")
         found = _rows(named, ["name"], times_s)
         left_s = times_s[typical(times_s)].mean() - sum(row.time_s for row in found)
         found = found if breakdown == "phases" else _longest_first(found)

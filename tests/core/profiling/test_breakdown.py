@@ -28,6 +28,7 @@ def test_rows_of_typical_steps_add_up_and_have_mean_times_and_shares_of_the_roof
         assert sum(row.time_s for row in rows) == pytest.approx(0.014)
         assert sum(row.share for row in rows) == pytest.approx(1)
         assert rows[-1].name == "unaccounted" and rows[-1].time_s == pytest.approx(0)
+        assert not any(row.implementation or row.shape for row in rows)  # primitives alone have them
     by_kind = {row.name: row for row in found["kinds"]}
     assert by_kind["convolution"].time_s == pytest.approx(0.005)  # of 4 and 6 ms
     assert by_kind["convolution"].roof_share == pytest.approx(2 / 5)
