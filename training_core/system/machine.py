@@ -17,8 +17,10 @@ from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
+from itertools import groupby
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, Optional
 
@@ -117,12 +119,16 @@ def listen(pipe: Connection, take: Callable[[bytes], None]) -> None:
 
 def _domains(cpus: Collection[int], sys_root: Path) -> list[list[int]]:
     """Return logical CPUs by NUMA node and socket, those of a core side by side."""
-    node_of, socket_of = numa_nodes(cpus, sys_root), sockets(cpus, sys_root)
-    core_of = first_siblings(cpus, sys_root)
-    domains: dict[tuple[int, int], list[int]] = {}
-    for cpu in sorted(cpus, key=lambda cpu: (core_of.get(cpu, cpu), cpu)):
-        domains.setdefault((node_of.get(cpu, 0), socket_of.get(cpu, 0)), []).append(cpu)
-    return [domains[key] for key in sorted(domains)]
+    nodes = numa_nodes(cpus, sys_root)
+
+    def place(cpu: int) -> tuple[int, int, int, int]:
+        topology = cpu_folder(cpu, sys_root) / "topology"
+        socket = read_text(topology / "physical_package_id") or ""
+        core = listed(read_text(topology / "thread_siblings_list"))
+        return nodes.get(cpu, 0), int(socket) if socket.isdecimal() else 0, min(core, default=cpu), cpu
+
+    domains = groupby(sorted(map(place, cpus)), key=itemgetter(0, 1))
+    return [[cpu for *_, cpu in domain] for _, domain in domains]
 
 
 def numa_nodes(cpus: Collection[int], sys_root: Path = SYS) -> dict[int, int]:
@@ -133,17 +139,6 @@ def numa_nodes(cpus: Collection[int], sys_root: Path = SYS) -> dict[int, int]:
         for cpu in listed(read_text(path))
     }
     return {cpu: nodes[cpu] for cpu in cpus if cpu in nodes}
-
-
-def sockets(cpus: Collection[int], sys_root: Path = SYS) -> dict[int, int]:
-    """Return the socket of each of some logical CPUs; unknown ones are left out."""
-    texts = {cpu: read_text(cpu_folder(cpu, sys_root) / "topology/physical_package_id") or "" for cpu in cpus}
-    return {cpu: int(text) for cpu, text in texts.items() if text.isdecimal()}
-
-
-def first_siblings(cpus: Collection[int], sys_root: Path = SYS) -> dict[int, int]:
-    """Return the first logical CPU of the core that each of some belongs to; unknown ones are left out."""
-    return {cpu: min(core) for core in core_siblings(cpus, sys_root) for cpu in core & set(cpus)}
 
 
 def core_siblings(cpus: Collection[int], sys_root: Path) -> list[frozenset[int]]:

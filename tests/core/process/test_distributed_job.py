@@ -9,13 +9,11 @@ import pytest
 
 from tests.core.support.systems import needs_posix
 from tests.core.support.towns import ROAD_M
-from training_core.distributed import job as distributed_job
 from training_core.distributed.job import execute_on_ranks, run_rank
 from training_core.distributed.launch import launch
 from training_core.errors import JobError, WorkerError
 from training_core.events import Metric, Reporter
 from training_core.jobs import FineTune, Segment
-from training_core.learning import checkpoint
 from training_core.models.loading import load_weights
 from training_core.system.machine import Place
 
@@ -83,20 +81,6 @@ def test_whole_images_and_stages_of_a_pipeline_make_the_same_model_by_two_proces
             shared = job_on(town, tmp_path, f"{name}-{number}", processes="2", **options, **way)
             execute_on_ranks(shared, Reporter())
             assert weights_of(shared) == weights_of(alone)
-
-
-def run_rank_with_many_checkpoints(*arguments):
-    checkpoint.INTERVAL_S = 0.6
-    run_rank(*arguments)
-
-
-@needs_posix
-@pytest.mark.slow
-def test_a_killed_rank_ends_the_job_with_its_name_and_the_checkpoint(town, tmp_path, monkeypatch):
-    monkeypatch.setattr(distributed_job, "run_rank", run_rank_with_many_checkpoints)
-    with pytest.raises(WorkerError, match=r"rank 1 of 2 on .+ was killed by SIGKILL"):
-        execute_on_ranks(job_on(town, tmp_path, "model", processes="2"), Reporter(Assault(signal.SIGKILL)))
-    assert not ranks() and os.listdir(tmp_path) == ["model.safetensors.checkpoint"]
 
 
 def test_more_processes_than_cores_and_jobs_that_do_not_run_on_several_machines_are_refused(town, tmp_path):
