@@ -53,7 +53,6 @@ class CreateLabelLayers(RoadSegAlgorithm):
     _OUTPUTS: ClassVar = {label_layers.AOI: AOI, label_layers.NO_ROAD: NO_ROAD, label_layers.ROADS: OUTPUT}
 
     def initAlgorithm(self, config: Any = None) -> None:
-        """Declare parameters and outputs."""
         self.addParameter(
             image_parameter(
                 self.INPUT,

@@ -39,7 +39,6 @@ class ReportProblem(RoadSegAlgorithm):
     OUTPUT = "OUTPUT"
 
     def initAlgorithm(self, config: Any = None) -> None:
-        """Declare parameters and outputs."""
         self._add(
             QgsProcessingParameterBoolean(self.PATHS, self.tr("Include file paths"), False),
             self.tr(
@@ -53,7 +52,6 @@ class ReportProblem(RoadSegAlgorithm):
         )
 
     def _work(self, parameters: Values, context: QgsProcessingContext, feedback: QgsProcessingFeedback) -> Values:
-        """Write the report."""
         path = self.parameterAsFileOutput(parameters, self.OUTPUT, context)
         feedback.setProgressText(self.tr("Importing the packages of the runtime"))
         text = problem_report(self.parameterAsBoolean(parameters, self.PATHS, context), feedback.isCanceled)

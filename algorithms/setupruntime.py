@@ -49,7 +49,6 @@ class SetUpRuntime(RoadSegAlgorithm):
     AUTO = "auto"
 
     def initAlgorithm(self, config: Any = None) -> None:
-        """Declare parameters and outputs."""
         names = [self.AUTO, *runtime.REQUIREMENT_SETS]
         self._add(
             QgsProcessingParameterEnum(
@@ -97,7 +96,6 @@ class SetUpRuntime(RoadSegAlgorithm):
         self.addOutput(QgsProcessingOutputString(self.VERSION, self.tr("Versions")))
 
     def _work(self, parameters: Values, context: QgsProcessingContext, feedback: QgsProcessingFeedback) -> Values:
-        """Find a working runtime, or build one."""
         requirements = runtime.REQUIREMENT_SETS.get(self.parameterAsEnumString(parameters, self.REQUIREMENTS, context))
         sources = Sources(
             self.parameterAsString(parameters, self.INDEX_URL, context),

@@ -106,7 +106,6 @@ def _number(values: dict[str, Any], name: str, warn: Callable[[str], None]) -> A
 
 
 def _within(settings: Settings, warn: Callable[[str], None] = lambda text: None) -> Settings:
-    """Return the settings with their numbers clamped to the limits."""
     for name, most in (("threads", most_threads()), ("memory_gb", most_memory_gb())):
         value = getattr(settings, name)
         taken = min(max(type(value)(), value), type(value)(most))  # NaN becomes 0

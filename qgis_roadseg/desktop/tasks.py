@@ -18,7 +18,6 @@ from qgis.core import (
 )
 
 from ...training_core.errors import RoadSegError
-from ..runtime.feedback import ErrorRecorder
 
 # Tasks that run, with what they work on: QGIS keeps neither alive, also after a cancellation.
 _RUNNING: "dict[QgsTask, tuple[Any, ...]]" = {}
@@ -29,7 +28,7 @@ def run_algorithm(name: str, values: Mapping[str, Any], on_end: Callable[[bool, 
 
     `on_end` is called with whether it succeeded, and with the error, which is empty after a cancellation.
     """
-    feedback, context = ErrorRecorder(), QgsProcessingContext()
+    feedback, context = _ErrorRecorder(), QgsProcessingContext()
     context.setProject(QgsProject.instance())
     algorithm = QgsApplication.processingRegistry().createAlgorithmById(f"roadseg:{name}")
     task = QgsProcessingAlgRunnerTask(algorithm, dict(values), context, feedback)
@@ -90,3 +89,13 @@ class _FunctionTask(QgsTask):
         del _RUNNING[self]
         if not self._feedback.isCanceled():
             self._on_end(self._result, self._error)
+
+
+class _ErrorRecorder(QgsProcessingFeedback):
+    """Keeps the last error."""
+
+    error = ""
+
+    def reportError(self, error: str, fatalError: bool = False) -> None:  # noqa: N803  # QGIS' name
+        self.error = error
+        super().reportError(error, fatalError)

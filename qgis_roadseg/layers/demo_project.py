@@ -97,7 +97,6 @@ def _western_half(extent: QgsRectangle) -> QgsGeometry:
 
 
 def _write_parts(source: QgsVectorLayer, shape: QgsGeometry, path: Path) -> None:
-    """Write a layer's lines, clipped to a shape."""
     fields = results.result_fields(source)
     context = QgsProcessingContext().transformContext()
     writer = exchange.create_writer(path, fields, source.wkbType(), source.crs(), context)

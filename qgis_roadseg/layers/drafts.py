@@ -112,7 +112,6 @@ class FileDraft(Draft):
         return str(self._final)
 
     def _present(self) -> list[Path]:
-        """Return those files that are there now."""
         return [Path(name) for name in files_of_output(str(self._final)) if os.path.lexists(name)]
 
 

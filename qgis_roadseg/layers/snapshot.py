@@ -57,19 +57,15 @@ class LayerSnapshot(QgsFeatureSource):
             )
 
     def sourceName(self) -> str:
-        """Return the layer's name."""
         return self._name
 
     def sourceCrs(self) -> QgsCoordinateReferenceSystem:
-        """Return the layer's CRS."""
         return self._crs
 
     def fields(self) -> QgsFields:
-        """Return the layer's fields."""
         return self._fields
 
     def wkbType(self) -> Qgis.WkbType:
-        """Return the type of the layer's geometries."""
         return self._type
 
     def featureCount(self) -> int:

@@ -1,10 +1,11 @@
-"""The work area: the intersection of extent and area of interest, in an image's CRS.
+"""Areas in an image's CRS: the intersection of extent and area of interest, and rectangles around labels.
 
 Scope: geometries, and the validation of extents. Independent of pixels.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Optional
 
 from qgis.core import (
@@ -64,13 +65,16 @@ def intersection(
 
 
 def _shape_of(source: QgsFeatureSource, layer: QgsMapLayer, context: QgsProcessingContext) -> QgsGeometry:
-    check_crs(source)
-    request = QgsFeatureRequest().setNoAttributes().setDestinationCrs(layer.crs(), context.transformContext())
-    geometries = [feature.geometry().makeValid() for feature in read(source, request)]
-    shape = _polygons(QgsGeometry.unaryUnion(geometries))
+    shape = _polygons(QgsGeometry.unaryUnion([each.makeValid() for each in _geometries(source, layer, context)]))
     if shape.isEmpty():
         raise LayerError(f"The layer {source.sourceName()} has no polygons.", "Draw the area of interest.")
     return shape
+
+
+def _geometries(source: QgsFeatureSource, layer: QgsMapLayer, context: QgsProcessingContext) -> list[QgsGeometry]:
+    check_crs(source)
+    request = QgsFeatureRequest().setNoAttributes().setDestinationCrs(layer.crs(), context.transformContext())
+    return [feature.geometry() for feature in read(source, request)]
 
 
 def _polygons(geometry: QgsGeometry) -> QgsGeometry:
@@ -93,3 +97,32 @@ def _check_bounds(bounds: QgsRectangle, layer: QgsMapLayer, source: Optional[Qgs
         raise JobError(
             f"The {what} lies outside the layer {layer.name()}.", "Check both coordinate systems, or choose another."
         )
+
+
+def bounds_of(
+    sources: Iterable[QgsFeatureSource], layer: QgsMapLayer, context: QgsProcessingContext
+) -> list[QgsRectangle]:
+    """Return the bounds of each line or polygon of the sources, in a layer's CRS, where it has such a place.
+
+    Raises LayerError if a source has no CRS, or a geometry is invalid and Processing is set to stop there.
+    """
+    geometries = (each for source in sources for each in _geometries(source, layer, context))
+    bounds = [part.boundingBox() for each in geometries for part in each.asGeometryCollection()]
+    return [each for each in bounds if each.isFinite() and max(each.width(), each.height()) > 0]
+
+
+def around(rectangles: Iterable[QgsRectangle]) -> QgsRectangle:
+    """Return a rectangle about all others, which is not flat where they are, as about a road due north."""
+    whole = QgsRectangle()
+    for each in rectangles:
+        whole.combineExtentWith(each)
+    return whole.buffered(max(whole.width(), whole.height()))
+
+
+def join(rectangles: Sequence[QgsRectangle]) -> list[QgsRectangle]:
+    """Return the fewest rectangles that cover the given ones and do not overlap, from north to south."""
+    union = QgsGeometry.unaryUnion([QgsGeometry.fromRect(each) for each in rectangles])
+    joined = [part.boundingBox() for part in union.asGeometryCollection()]
+    if len(joined) < len(rectangles):
+        return join(joined)
+    return sorted(joined, key=lambda each: (-each.yMaximum(), each.xMinimum()))

@@ -49,23 +49,18 @@ class PaintedLayer(QgsRasterDataProvider):
         self._layer.moveToThread(None)  # so that the thread that paints can take it
 
     def crs(self) -> QgsCoordinateReferenceSystem:
-        """Return the layer's CRS."""
         return self._layer.crs()
 
     def extent(self) -> QgsRectangle:
-        """Return the layer's extent."""
         return self._layer.extent()
 
     def isValid(self) -> bool:
-        """Return whether the layer is valid."""
         return self._layer.isValid()
 
     def name(self) -> str:
-        """Return the kind of provider."""
         return "painted"
 
     def description(self) -> str:
-        """Return a description for users."""
         return "Images painted of a layer"
 
     def bandCount(self) -> int:
@@ -73,7 +68,6 @@ class PaintedLayer(QgsRasterDataProvider):
         return 1
 
     def dataType(self, band: int) -> Qgis.DataType:
-        """Return the data type of the pixels."""
         return Qgis.DataType.ARGB32_Premultiplied
 
     def block(

@@ -245,7 +245,6 @@ def _not_written(frame: Frame, path: Path) -> OutputError:
 
 
 def _windows(frame: Frame, provider: QgsRasterDataProvider) -> Iterator[QRect]:
-    """Yield the blocks of a frame, in pixels, row by row."""
     side_px = min(BLOCK_PX, provider.stepWidth(), provider.stepHeight())
     for row in range(0, frame.height, side_px):
         for column in range(0, frame.width, side_px):

@@ -1,4 +1,4 @@
-"""Processing's feedback: events of a job shown at a readable rate, the last error, and signals that cancel.
+"""Processing's feedback: events of a job shown at a readable rate, and signals that cancel.
 
 Scope: events, feedback, signals. Independent of processes.
 """
@@ -76,17 +76,6 @@ class EventFeedback:
             return False
         self._shown_s[kind] = now
         return True
-
-
-class ErrorRecorder(QgsProcessingFeedback):
-    """Keeps the last error."""
-
-    error = ""
-
-    def reportError(self, error: str, fatalError: bool = False) -> None:  # noqa: N803  # QGIS' name
-        """Keep the error."""
-        self.error = error
-        super().reportError(error, fatalError)
 
 
 # QGIS notes SIGINT itself, but acts on it only in an event loop, which its main thread does not reach during an

@@ -61,7 +61,6 @@ def _error_of(event: events.Error) -> RoadSegError:
 
 
 def _death(ending: Ending, last_lines: Sequence[str]) -> RoadSegError:
-    """Return the error of a worker that ended without a last event."""
     if POSIX and ending == Ending(signal.SIGKILL, by_signal=True):
         return WorkerError(
             "The system killed the worker, most likely because memory ran out.",

@@ -135,11 +135,9 @@ class InToolbox(_Algorithm):
         return tr(text)
 
     def group(self) -> str:
-        """Return the group in the toolbox."""
         return self.tr(GROUPS[self.group_id])
 
     def groupId(self) -> str:
-        """Return the group's id."""
         return self.group_id
 
     def tags(self) -> list[str]:
@@ -151,11 +149,9 @@ class InToolbox(_Algorithm):
         return page_url(self.name())
 
     def icon(self) -> QIcon:
-        """Return the group's icon."""
         return QIcon(self.svgIconPath())
 
     def svgIconPath(self) -> str:
-        """Return the path of the icon."""
         return str(GROUP_ICONS / f"{self.group_id}.svg")
 
 
@@ -177,15 +173,12 @@ class RoadSegAlgorithm(InToolbox, QgsProcessingAlgorithm):
     is_logged: ClassVar[bool] = True
 
     def name(self) -> str:
-        """Return the id."""
         return self.own_name
 
     def displayName(self) -> str:
-        """Return the name in the toolbox."""
         return self.tr(self.title)
 
     def shortDescription(self) -> str:
-        """Return the tooltip in the toolbox."""
         return self.tr(self.summary)
 
     def shortHelpString(self) -> str:
@@ -193,15 +186,10 @@ class RoadSegAlgorithm(InToolbox, QgsProcessingAlgorithm):
         return help_text(self.tr(self.description), self.parameterDefinitions())
 
     def createInstance(self) -> "RoadSegAlgorithm":
-        """Return a new instance, as Processing wants one per run."""
         return type(self)()
 
     def _add(self, parameter: QgsProcessingParameterDefinition, help_text: str, advanced: bool = False) -> None:
-        """Declare a parameter with its help."""
-        parameter.setHelp(help_text)
-        if advanced:
-            parameter.setFlags(parameter.flags() | QgsProcessingParameterDefinition.Flag.FlagAdvanced)
-        self.addParameter(parameter)
+        self.addParameter(explained(parameter, help_text, advanced))
 
     def prepareAlgorithm(
         self, parameters: Values, context: QgsProcessingContext, feedback: QgsProcessingFeedback
@@ -240,6 +228,16 @@ class RoadSegAlgorithm(InToolbox, QgsProcessingAlgorithm):
 
     def _prepare(self, parameters: Values, context: QgsProcessingContext, feedback: QgsProcessingFeedback) -> None:
         """Resolve what belongs to the main thread, such as layers; raise RoadSegError where that cannot be."""
+
+
+def explained(
+    parameter: QgsProcessingParameterDefinition, help_text: str, advanced: bool = False
+) -> QgsProcessingParameterDefinition:
+    """Return a parameter with its help, folded away with other advanced ones if it is one."""
+    parameter.setHelp(help_text)
+    if advanced:
+        parameter.setFlags(parameter.flags() | QgsProcessingParameterDefinition.Flag.FlagAdvanced)
+    return parameter
 
 
 def _takes_images(definition: QgsProcessingParameterDefinition) -> bool:

@@ -25,7 +25,7 @@ from ..layers import exchange, work_area
 from ..layers.image_layer import extent_on, image_layer, image_parameter
 from ..layers.snapshot import take_source
 from ..rendering import rendering
-from .algorithm import Values
+from .algorithm import Values, explained
 from .parameters import INPUT
 from .rendered_images_algorithm import AOI, RESOLUTION_M, RenderedImagesAlgorithm
 
@@ -39,33 +39,28 @@ class ImageAlgorithm(RenderedImagesAlgorithm):
     images_field = "raster"
 
     def _make_parameters(self) -> list[QgsProcessingParameterDefinition]:
-        own = [
-            (
-                QgsProcessingParameterExtent(EXTENT, self.tr("Extent"), optional=True),
-                self.tr(
-                    "Rectangle to process, combined with the area of interest. A layer that is not a file, such as a "
-                    "web map, needs an extent or an area of interest."
-                ),
+        extent = explained(
+            QgsProcessingParameterExtent(EXTENT, self.tr("Extent"), optional=True),
+            self.tr(
+                "Rectangle to process, combined with the area of interest. A layer that is not a file, such as a "
+                "web map, needs an extent or an area of interest."
             ),
-            (
-                QgsProcessingParameterNumber(
-                    RESOLUTION_M,
-                    self.tr("Ground resolution of web maps (m)"),
-                    QgsProcessingParameterNumber.Type.Double,
-                    0.0,
-                    minValue=0.0,
-                    maxValue=1000.0,
-                ),
-                self.tr("Ground resolution at which a layer that is not a file is rendered. 0 uses the model's."),
+        )
+        resolution = explained(
+            QgsProcessingParameterNumber(
+                RESOLUTION_M,
+                self.tr("Ground resolution of web maps (m)"),
+                QgsProcessingParameterNumber.Type.Double,
+                0.0,
+                minValue=0.0,
+                maxValue=1000.0,
             ),
-        ]
-        for parameter, help_text in own:
-            parameter.setHelp(help_text)
-        resolution = own[1][0]
-        resolution.setFlags(resolution.flags() | QgsProcessingParameterDefinition.Flag.FlagAdvanced)
+            self.tr("Ground resolution at which a layer that is not a file is rendered. 0 uses the model's."),
+            advanced=True,
+        )
         inherited = [_of_any_layer(each) if each.name() == INPUT else each for each in super()._make_parameters()]
-        parameters = [*inherited, *(parameter for parameter, _ in own)]
         rare = QgsProcessingParameterDefinition.Flag.FlagAdvanced
+        parameters = [*inherited, extent, resolution]
         return sorted(parameters, key=lambda parameter: (parameter.isDestination(), bool(parameter.flags() & rare)))
 
     def _find_frames(

@@ -77,7 +77,6 @@ class JobAlgorithm(RoadSegAlgorithm):
     styles: ClassVar[Mapping[str, str]] = {}
 
     def initAlgorithm(self, config: Any = None) -> None:
-        """Declare parameters and outputs."""
         for parameter in self._make_parameters():
             self.addParameter(parameter)
         models_folder = settings.load().models_folder
@@ -136,7 +135,6 @@ class JobAlgorithm(RoadSegAlgorithm):
                     feedback.pushInfo(note)
 
     def _work(self, parameters: Values, context: QgsProcessingContext, feedback: QgsProcessingFeedback) -> Values:
-        """Run the job in a worker process, and pass its results to Processing."""
         with working_folder() as folder:
             return self._do(parameters, context, feedback, folder)
 
@@ -222,7 +220,6 @@ class JobAlgorithm(RoadSegAlgorithm):
         return "" if source is None else source_name_of(source.sourceName())
 
     def _make_parameters(self) -> list[QgsProcessingParameterDefinition]:
-        """Return the parameters, outputs last."""
         return make_parameters(self._fields(), self.renamed, self.created, self.tr)
 
     def _fields(self, *kinds: str) -> list[OptionField]:

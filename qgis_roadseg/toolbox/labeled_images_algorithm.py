@@ -11,7 +11,7 @@ from qgis.core import QgsMapLayer, QgsProcessingContext, QgsRectangle
 
 from ...training_core.errors import JobError
 from ...training_core.jobs import OptionField
-from ..layers import exchange, label_bounds, work_area
+from ..layers import exchange, work_area
 from ..layers.image_layer import image_layers
 from ..layers.snapshot import take_source
 from ..rendering import rendering
@@ -43,11 +43,11 @@ class LabeledImagesAlgorithm(RenderedImagesAlgorithm):
         labels = self._label_bounds(layer, parameters, context)
         extents = []
         if labels:
-            whole = label_bounds.around(labels)
+            whole = work_area.around(labels)
             margin = rendering.units_per_m(layer.name(), layer.crs(), whole, context.transformContext())
             margin *= self._margin_m(resolution_m, parameters, context)
             extents = [work_area.clip_to_layer(bounds.buffered(margin), layer) for bounds in labels]
-            extents = label_bounds.join([extent for extent in extents if not extent.isEmpty()])
+            extents = work_area.join([extent for extent in extents if not extent.isEmpty()])
         if not extents:
             raise JobError(
                 f"The labels lie outside the layer {layer.name()}.",
@@ -71,8 +71,8 @@ class LabeledImagesAlgorithm(RenderedImagesAlgorithm):
                 "Give one of them (AOI, ROADS).",
             )
         sources = [take_source(self, name, parameters, context) for name in (area, NO_ROAD)]
-        bounds = label_bounds.bounds_of(filter(None, sources), layer, context)
-        return [each for each in bounds if not work_area.clip_to_layer(label_bounds.around([each]), layer).isEmpty()]
+        bounds = work_area.bounds_of(filter(None, sources), layer, context)
+        return [each for each in bounds if not work_area.clip_to_layer(work_area.around([each]), layer).isEmpty()]
 
     def _layers(self, parameters: Values, context: QgsProcessingContext) -> list[QgsMapLayer]:
         return image_layers(self, INPUT, self._layers_alone(parameters), context)

@@ -112,7 +112,6 @@ def _flat(value: Any, context: QgsProcessingContext) -> Iterator[Any]:
 
 
 def _files_in(folder: str) -> Iterator[str]:
-    """Yield the files of a folder that is one source of layers, as of Shapefiles."""
     yield from (entry.path for entry in os.scandir(folder) if entry.is_file())
 
 

@@ -41,6 +41,8 @@ JSON_FILTER = "JSON file (*.json)"
 CHALLENGE_FILTER = "Line-by-line GeoJSON (*.geojson)"
 OSM_FILTER = "OpenStreetMap file (*.osm *.osm.pbf)"
 
+_Type = Callable[..., QgsProcessingParameterDefinition]
+
 # Kinds of fields whose value is a path that Processing does not open.
 _PATHS = (jobs.MODEL, jobs.MODELS, jobs.PROFILE, jobs.CHALLENGE, jobs.OSM_EXTRACT, jobs.FOLDER)
 # Kinds of lists of numbers, which are typed as text.
@@ -121,10 +123,10 @@ def _make_parameter(
 ) -> QgsProcessingParameterDefinition:
     option = field.option
     name = parameter_name(field.name, renamed)
-    common: dict[str, Any] = {"name": name, "description": translate(option.caption)}
+    parameter_type, values = _made_with(field, renamed)
     if option.kind:
-        common["optional"] = not option.required
-    parameter = _MAKERS[option.kind](field, common, renamed)
+        values["optional"] = not option.required
+    parameter = parameter_type(name=name, description=translate(option.caption), **values)
     parameter.setHelp(translate(option.help))
     if option.kind in jobs.OUTPUT_KINDS:
         parameter.setCreateByDefault(option.required or created)
@@ -135,36 +137,18 @@ def _make_parameter(
     return parameter
 
 
-def _plain(field: OptionField, common: dict[str, Any], _: Mapping[str, str]) -> QgsProcessingParameterDefinition:
-    option = field.option
-    common["defaultValue"] = field.default
+def _plain(field: OptionField) -> tuple[_Type, dict[str, Any]]:
+    """Return the type of parameter of a number or a text, and what it is made with."""
+    option, own = field.option, {"defaultValue": field.default}
     if option.choices:
-        return QgsProcessingParameterEnum(**common, options=list(option.choices), usesStaticStrings=True)
+        return QgsProcessingParameterEnum, {**own, "options": list(option.choices), "usesStaticStrings": True}
     if field.item_type is bool:
-        return QgsProcessingParameterBoolean(**common)
+        return QgsProcessingParameterBoolean, own
     if field.item_type is str:
-        return QgsProcessingParameterString(**common, optional=not field.default)
-    number_type = QgsProcessingParameterNumber.Type
-    limits = {"minValue": option.minimum, "maxValue": option.maximum}
-    return QgsProcessingParameterNumber(
-        **common,
-        type=number_type.Integer if field.item_type is int else number_type.Double,
-        **{end: value for end, value in limits.items() if value is not None},
-    )
-
-
-def _field(field: OptionField, common: dict[str, Any], renamed: Mapping[str, str]) -> QgsProcessingParameterField:
-    parent = parameter_name(_layer_of(field.name), renamed)
-    return QgsProcessingParameterField(**common, parentLayerParameterName=parent)
-
-
-def _file(field: OptionField, common: dict[str, Any], _: Mapping[str, str]) -> QgsProcessingParameterDefinition:
-    return QgsProcessingParameterFileDestination(**common, fileFilter=_FILE_FILTERS[field.option.kind])
-
-
-def _input_file(field: OptionField, common: dict[str, Any], _: Mapping[str, str]) -> QgsProcessingParameterDefinition:
-    file_filter = f"{_INPUT_FILTERS[field.option.kind]};;{ANY_FILTER}"
-    return QgsProcessingParameterFile(**common, fileFilter=file_filter)
+        return QgsProcessingParameterString, {**own, "optional": not field.default}
+    kinds, limits = QgsProcessingParameterNumber.Type, {"minValue": option.minimum, "maxValue": option.maximum}
+    own["type"] = kinds.Integer if field.item_type is int else kinds.Double
+    return QgsProcessingParameterNumber, {**own, **{end: limit for end, limit in limits.items() if limit is not None}}
 
 
 def _layer_of(field_name: str) -> str:
@@ -173,38 +157,37 @@ def _layer_of(field_name: str) -> str:
     return owner if owner in _SOURCE_TYPES else "roads"
 
 
-_MAKERS: dict[str, Callable[..., QgsProcessingParameterDefinition]] = {
-    "": _plain,
-    jobs.RASTER: lambda field, common, renamed: QgsProcessingParameterRasterLayer(**common),
-    jobs.RASTERS: lambda field, common, renamed: QgsProcessingParameterMultipleLayers(
-        **common, layerType=QgsProcessing.SourceType.TypeRaster
-    ),
-    jobs.VECTOR: lambda field, common, renamed: QgsProcessingParameterFeatureSource(
-        **common, types=_SOURCE_TYPES[field.name]
-    ),
-    jobs.FIELD: _field,
-    # A Band parameter belongs to one raster layer; with several it stays empty and is invalid.
-    jobs.BANDS: lambda field, common, renamed: QgsProcessingParameterString(**common),
-    jobs.NUMBERS: lambda field, common, renamed: QgsProcessingParameterString(**common),
-    # The value "starter" has no file extension, so the filter must allow any.
-    jobs.MODEL: lambda field, common, renamed: QgsProcessingParameterFile(
-        **common, fileFilter=f"{ANY_MODEL_FILTER};;{ANY_FILTER}", defaultValue=field.default or None
-    ),
-    jobs.MODELS: lambda field, common, renamed: QgsProcessingParameterMultipleLayers(
-        **common, layerType=QgsProcessing.SourceType.TypeFile
-    ),
-    # An existing folder for logs; as a destination, it would be a new one each time.
-    jobs.FOLDER: lambda field, common, renamed: QgsProcessingParameterFile(
-        **common, behavior=QgsProcessingParameterFile.Behavior.Folder
-    ),
-    jobs.RASTER_OUTPUT: lambda field, common, renamed: QgsProcessingParameterRasterDestination(**common),
-    jobs.VECTOR_OUTPUT: lambda field, common, renamed: QgsProcessingParameterFeatureSink(
-        **common, type=_SINK_TYPES[field.name]
-    ),
-    jobs.FOLDER_OUTPUT: lambda field, common, renamed: QgsProcessingParameterFolderDestination(**common),
-    **dict.fromkeys(_INPUT_FILTERS, _input_file),
-    **dict.fromkeys(_FILE_FILTERS, _file),
-}
+def _made_with(field: OptionField, renamed: Mapping[str, str]) -> tuple[_Type, dict[str, Any]]:
+    """Return the type of parameter that fits a field, and what it is made with beside name and label."""
+    kind, source = field.option.kind, QgsProcessing.SourceType
+    if not kind:
+        return _plain(field)
+    if kind in _FILE_FILTERS:
+        return QgsProcessingParameterFileDestination, {"fileFilter": _FILE_FILTERS[kind]}
+    if kind in _INPUT_FILTERS:
+        return QgsProcessingParameterFile, {"fileFilter": f"{_INPUT_FILTERS[kind]};;{ANY_FILTER}"}
+    if kind == jobs.VECTOR:
+        return QgsProcessingParameterFeatureSource, {"types": _SOURCE_TYPES[field.name]}
+    if kind == jobs.VECTOR_OUTPUT:
+        return QgsProcessingParameterFeatureSink, {"type": _SINK_TYPES[field.name]}
+    if kind == jobs.FIELD:
+        parent = parameter_name(_layer_of(field.name), renamed)
+        return QgsProcessingParameterField, {"parentLayerParameterName": parent}
+    if kind == jobs.MODEL:  # its value "starter" has no file extension, so the filter must allow any
+        file_filter = f"{ANY_MODEL_FILTER};;{ANY_FILTER}"
+        return QgsProcessingParameterFile, {"fileFilter": file_filter, "defaultValue": field.default or None}
+    return {
+        jobs.RASTER: (QgsProcessingParameterRasterLayer, {}),
+        jobs.RASTERS: (QgsProcessingParameterMultipleLayers, {"layerType": source.TypeRaster}),
+        # A Band parameter belongs to one raster layer; with several it stays empty and is invalid.
+        jobs.BANDS: (QgsProcessingParameterString, {}),
+        jobs.NUMBERS: (QgsProcessingParameterString, {}),
+        jobs.MODELS: (QgsProcessingParameterMultipleLayers, {"layerType": source.TypeFile}),
+        # An existing folder for logs; as a destination, it would be a new one each time.
+        jobs.FOLDER: (QgsProcessingParameterFile, {"behavior": QgsProcessingParameterFile.Behavior.Folder}),
+        jobs.RASTER_OUTPUT: (QgsProcessingParameterRasterDestination, {}),
+        jobs.FOLDER_OUTPUT: (QgsProcessingParameterFolderDestination, {}),
+    }[kind]
 
 
 def usual_names(field: OptionField) -> set[str]:

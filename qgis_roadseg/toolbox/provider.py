@@ -44,15 +44,12 @@ class RoadSegProvider(QgsProcessingProvider):
         return "roadseg"
 
     def name(self) -> str:
-        """Return the name in the toolbox."""
         return "RoadSeg"
 
     def icon(self) -> QIcon:
-        """Return the icon in the toolbox."""
         return QIcon(str(ICON))
 
     def svgIconPath(self) -> str:
-        """Return the path of the icon."""
         return str(ICON)
 
     def supportedOutputRasterLayerExtensions(self) -> list[str]:

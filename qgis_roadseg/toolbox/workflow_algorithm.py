@@ -70,7 +70,6 @@ class WorkflowAlgorithm(InToolbox, QgsProcessingModelAlgorithm):
                 parameter.setHelp(self.tr(words[parameter.name()]))
 
     def createInstance(self) -> "WorkflowAlgorithm":
-        """Return a new instance, as Processing wants one per run."""
         return WorkflowAlgorithm(self._name)
 
     def canExecute(self) -> tuple[bool, str]:
@@ -82,7 +81,6 @@ class WorkflowAlgorithm(InToolbox, QgsProcessingModelAlgorithm):
         return able, message
 
     def _check(self, parameters: Values, context: QgsProcessingContext) -> None:
-        """Check before the first step what a later one needs."""
         outputs = self.destinationParameterDefinitions()
         if not any(parameters.get(each.name()) for each in outputs):
             names = ", ".join(f"{each.description()} ({each.name()})" for each in outputs)
@@ -132,11 +130,9 @@ class WorkflowAlgorithm(InToolbox, QgsProcessingModelAlgorithm):
         return self._name
 
     def displayName(self) -> str:
-        """Return the name in the toolbox."""
         return self.tr(super().displayName())
 
     def shortDescription(self) -> str:
-        """Return the tooltip in the toolbox."""
         return self.tr(self.helpContent()[SUMMARY])
 
     def shortHelpString(self) -> str:

@@ -41,13 +41,11 @@ class LiveChart(QWidget):
         self.update()
 
     def clear(self) -> None:
-        """Forget all scores."""
         self._scores = []
         self.setToolTip("")
         self.update()
 
     def sizeHint(self) -> QSize:
-        """Return the preferred size."""
         return QSize(240, 96)
 
     def paintEvent(self, event: QPaintEvent) -> None:

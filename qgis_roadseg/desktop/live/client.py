@@ -164,7 +164,6 @@ class LiveClient(QObject):
         self._clean_up()
 
     def _send_next(self) -> None:
-        """Send the next changes of labels that wait."""
         if self._waiting:
             self.send_numbered("labels", changes=self._waiting.popleft())
         else:

@@ -125,7 +125,6 @@ class LivePanel(QgsDockWidget):
         self.problem.setVisible(bool(problem))
 
     def sizeHint(self) -> QSize:
-        """Return the preferred size."""
         return QSize(300, 560)
 
     @property
