@@ -41,7 +41,7 @@ given.update((name, options[name]) for name in ("raster", "aoi") if os.path.exis
 for name, path in given.items():
     shutil.copy(path, f"{{folder}}/{{name}}{{os.path.splitext(path)[1]}}")
 for name in ("mask", "model", "report"):
-    if options.get(name) and not os.path.exists(options[name]):
+    if os.path.isabs(options.get(name) or "") and not os.path.exists(options[name]):  # the starter is a name
         shutil.copy(options.get("raster") or os.devnull, options[name])
 send("progress", fraction=0.5, message="Tile 1 of 2")
 send("result", result={{}})
