@@ -27,6 +27,7 @@ from .option import (
     VECTOR_OUTPUT,
     Job,
     advanced_option,
+    like,
     option,
 )
 from .recipe import ARCHITECTURES, AS_BASE, ENCODERS, FPN, IMAGE, MIN_CHIP_PX, MUCH_LABELED, USUAL, RecipeOptions
@@ -40,7 +41,6 @@ from .shared import (
     SegmentOptions,
     ThreadOptions,
     model_option,
-    precision_option,
 )
 
 _WEB_MAPS_HELP = "In QGIS, web maps can be used, too. They are rendered around the labels."
@@ -236,7 +236,7 @@ class Live(LabelOptions, ThreadOptions):
         "Pixel size on the ground for learning and prediction. The image is resampled to it. 0 takes the image's own "
         "resolution, unless it is much finer or coarser than the base model's."
     )
-    precision: str = precision_option()
+    precision: str = like(ComputeOptions, "precision")
     seed: int = advanced_option(0, "Seed", within=(0, 2**31 - 1)).help("Random seed for the choice of image chips.")
 
 

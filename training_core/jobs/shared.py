@@ -25,18 +25,9 @@ def _engine_option(*engines: str) -> str:
     )
 
 
-def precision_option() -> str:
-    """Return the field `precision`."""
-    return advanced_option("auto", "Precision", choices=("auto", "bf16", "fp32")).help(
-        "Floating-point format of the computation. auto takes bf16 if the processor has a BF16 unit and is at least "
-        "as fast in bf16 as in fp32. Otherwise it takes fp32."
-    )
-
-
 def model_option(default: str = "") -> str:
     """Return the field `model`: the model to run."""
-    text = f"Model file, or {STARTERS_HELP}."
-    return option(default, "Model", kind=MODEL, required=True).help(text)
+    return option(default, "Model", kind=MODEL, required=True).help(f"Model file, or {STARTERS_HELP}.")
 
 
 @dataclass(frozen=True)
@@ -54,7 +45,10 @@ class ComputeOptions(ThreadOptions):
     """Options of every job that runs a model: engine, precision, threads."""
 
     engine: str = _engine_option("native", "ipex")
-    precision: str = precision_option()
+    precision: str = advanced_option("auto", "Precision", choices=("auto", "bf16", "fp32")).help(
+        "Floating-point format of the computation. auto takes bf16 if the processor has a BF16 unit and is at least "
+        "as fast in bf16 as in fp32. Otherwise it takes fp32."
+    )
 
 
 @dataclass(frozen=True)
