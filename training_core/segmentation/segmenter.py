@@ -8,6 +8,7 @@ Scope: the order in which these are chosen. Independent of model files and of ou
 
 from __future__ import annotations
 
+import math
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -20,8 +21,8 @@ from torch import nn
 from ..errors import JobError
 from ..events import Reporter
 from ..geodata.pixel_codes import CERTAIN, lowest_byte, to_byte
-from ..geodata.rasters import open_for_model
-from ..geodata.tiling import USUAL_HALO_PX, Tile, round_up
+from ..geodata.rasters import MIN_KNOWN, open_for_model
+from ..geodata.tiling import STRIDE_PX, USUAL_HALO_PX, Tile, round_up
 from ..jobs import Evaluate, ExtractRoads, MapRegion, Segment
 from ..models.deepness import UNKNOWN
 from ..models.engines import ENGINES, INT8, TRIAL_STEPS, Engine, choose_engine, engines_for
@@ -29,12 +30,13 @@ from ..models.model_card import ModelCard
 from ..models.onnx_file import OnnxModel
 from ..system.work import ahead
 from .inference import SYMMETRIES, Prediction, Predictor, predict_pieces
-from .measured import MAX_BYTES_PER_PX, TIMED_PX, bytes_per_px, image_halo_px
+from .measured import MAX_BYTES_PER_PX, SAMPLE_PX, TIMED_PX, bytes_per_px, image_halo_px, sufficient_halo_px
 from .work_plan import (
     MAX_CORE_PX,
     ImagePlan,
     TilePlan,
     WorkPlan,
+    fitting_px,
     memory_budget,
     plan_tiles,
     read_plans,
@@ -46,6 +48,8 @@ SegmentJob = Union[Evaluate, ExtractRoads, MapRegion, Segment]
 # From so many tiles on it pays to prepare for their shape, and from so many cores on to try whether several tiles at
 # once are faster; for several images it always does. The trial has no more images than this.
 _MANY_TILES, _MANY_THREADS, _MAX_TRIAL = 4, 8, 16
+# Measuring the halo computes some 15 million pixels, which pays for an image of so many.
+MEASURED_FROM_PX = 50_000_000
 # Sampled windows, which are spread evenly over all images, and their side: some seconds of computation.
 _WINDOWS, _SIDE_PX = 16, 512
 # Usual fraction of road, to which the threshold is lowered, and the lowest threshold. Both were chosen by the tables
@@ -85,23 +89,28 @@ def prepare_segmenter(
 ) -> Segmenter:
     """Choose how to run a model: engine, halo, tile size and threshold.
 
-    `samples` are some of the images to segment, on which the threshold is chosen if the card says so. `job_px` are the
-    pixels to segment in all; 0 for those of the first.
+    `samples` are some of the images to segment. The halo is measured on the first if the card does not give it, and the
+    threshold is chosen on all if the card says so. `job_px` are the pixels to segment in all; 0 for those of the first.
     Raises JobError or ModelFileError if the engine asked for cannot be used, or cannot run this model; or no halo is
     exact for it. Raises ResourceError if there is too little memory for the smallest tiles.
     """
     torch.set_num_threads(options.threads or torch.get_num_threads())
     symmetries = SYMMETRIES if options.test_time_augmentation else SYMMETRIES[:1]
     budget_bytes, asked_px = memory_budget(options.memory_gb), round_up(options.tile_px)
-    halo_px, is_exact = _halo_px(card, options.halo, reporter), options.halo == "exact"
-    size = samples[0].tile_size(asked_px or MAX_CORE_PX, halo_px)
+    halo_px, is_exact = _known_halo_px(card, options.halo), options.halo == "exact"
+    # The trial's halo is the one that is known before the engine is.
+    size = samples[0].tile_size(asked_px or MAX_CORE_PX, USUAL_HALO_PX if halo_px is None else halo_px)
     if size:
         most_px, passes = (job_px or samples[0].px) * len(symmetries), (TRIAL_STEPS + 1) * len(ENGINES)
         size = trial_size(size, most_px, passes, budget_bytes, MAX_BYTES_PER_PX)
     shape = (1, len(card.bands), *size) if size else None
     engine, prepared = _choose_engine(model, options.engine, options.precision, is_exact, shape, reporter)
     predictor = Predictor(prepared, engine, card.bands, symmetries, card.architecture.classes, options.model)
-    tiles = plan_tiles(bytes_per_px(predictor), halo_px, budget_bytes, asked_px)
+    needed_bytes = bytes_per_px(predictor)
+    if halo_px is None:
+        most_px = fitting_px(needed_bytes, budget_bytes)
+        halo_px = _measured_halo_px(samples[0], predictor, options.threshold or card.threshold, most_px, reporter)
+    tiles = plan_tiles(needed_bytes, halo_px, budget_bytes, asked_px)
     if options.threshold or not card.threshold_by_image:
         return Segmenter(predictor, card, tiles, options.threshold or card.threshold)
     return Segmenter(predictor, card, tiles, image_threshold(samples, card, predictor, reporter))
@@ -133,19 +142,37 @@ def _choose_engine(
     return engine, prepared.get(engine.name) or engine.prepare_inference(model, is_exact)
 
 
-def _halo_px(card: ModelCard, wanted: str, reporter: Reporter) -> int:
-    """Return the halo in pixels, a multiple of the stride, that an option asks for."""
+def _known_halo_px(card: ModelCard, wanted: str) -> Optional[int]:
+    """Return the halo in pixels, a multiple of the stride, that an option asks for; None where it must be measured."""
     if wanted == "exact":
         if card.architecture.name == UNKNOWN:
             raise JobError(
                 "No exact halo (halo) is known for a model of Deepness.", "Choose auto or a number of pixels."
             )
         return image_halo_px(card.architecture)
-    if wanted != "auto":
-        return round_up(int(wanted))
-    if not card.halo_px:
+    return (card.halo_px or None) if wanted == "auto" else round_up(int(wanted))
+
+
+def _measured_halo_px(
+    sample: ImagePlan, predictor: Predictor, threshold: float, most_px: int, reporter: Reporter
+) -> int:
+    """Return the halo that suffices on the middle of a large image, or the usual one if that shows too little."""
+    grid, raster = sample.grid, sample.raster
+    if grid.width * grid.height < MEASURED_FROM_PX:
         reporter.log(f"The model file does not say which halo suffices. {USUAL_HALO_PX} px is used.")
-    return card.halo_px or USUAL_HALO_PX
+        return USUAL_HALO_PX
+    side = min(SAMPLE_PX, math.isqrt(most_px) // STRIDE_PX * STRIDE_PX)
+    width, height = min(side, grid.width), min(side, grid.height)
+    with open_for_model(raster, sample.input) as (image, bands):
+        piece = image.read((grid.width - width) // 2, (grid.height - height) // 2, width, height)
+    if min(width, height) < 2 * USUAL_HALO_PX or piece[1].mean() < MIN_KNOWN:
+        reporter.log(
+            f"The model file does not say which halo suffices, and {raster} shows too little: {USUAL_HALO_PX} px."
+        )
+        return USUAL_HALO_PX
+    halo = sufficient_halo_px(replace(predictor, bands=bands), [piece], threshold)
+    reporter.log(f"The model file does not say which halo suffices. On the middle of {raster}, {halo} px suffice.")
+    return halo
 
 
 def segmented(

@@ -184,13 +184,18 @@ def memory_budget(memory_gb: float) -> int:
     return int(MAX_FREE_SHARE * available_bytes()) if limit_bytes is None else min(limit_bytes, available_bytes())
 
 
+def fitting_px(bytes_per_px: int, budget_bytes: int) -> int:
+    """Return how many pixels, halos included, fit into a budget at once."""
+    return max(0, budget_bytes - LIBRARY_BYTES) // bytes_per_px
+
+
 def plan_tiles(bytes_per_px: int, halo_px: int, budget_bytes: int, asked_px: int = 0) -> TilePlan:
     """Return the tiles of a model that takes so many bytes for a pixel of its input.
 
     The core is the one that is asked for, a multiple of the stride, or the largest that fits into the budget. Raises
     ResourceError if not even the smallest tile fits.
     """
-    budget_px = max(0, budget_bytes - LIBRARY_BYTES) // bytes_per_px
+    budget_px = fitting_px(bytes_per_px, budget_bytes)
     core_px = asked_px or min(MAX_CORE_PX, (int(budget_px**0.5) - 2 * halo_px) // STRIDE_PX * STRIDE_PX)
     if core_px < MIN_CORE_PX and not asked_px:
         least_gb = (LIBRARY_BYTES + bytes_per_px * (MIN_CORE_PX + 2 * halo_px) ** 2) / 1e9

@@ -164,6 +164,24 @@ def test_the_halo_of_the_model_file_is_taken(town, tmp_path):
     assert any("128 px is used" in event.message for event in events if isinstance(event, Log))
 
 
+def test_where_the_model_file_has_no_halo_it_is_measured_on_the_image(planted, tmp_path, monkeypatch):
+    """Where nothing is road, whatever is cut off, the narrowest will do."""
+    monkeypatch.setattr("training_core.segmentation.segmenter.MEASURED_FROM_PX", 300 * 300)
+    raster = write_raster(tmp_path / "town.tif", np.tile(image_of(true_roads()), (1, 2, 2)))
+    unet, card = load_network(planted)
+    unet.segmentation_head[0].bias.data -= 1000
+    blind = tmp_path / "blind.safetensors"
+    save_model(blind, unet.state_dict(), card)
+    halos = []
+    for model in (str(blind), planted):
+        events = []
+        result, *_ = segment(tmp_path, Reporter(events.append), raster=raster, model=model)
+        halos.append(result["halo_px"])
+        said = f"On the middle of {raster}, {halos[-1]} px suffice"
+        assert any(said in event.message for event in events if isinstance(event, Log))
+    assert halos[0] == 32 < halos[1]
+
+
 def test_a_cancelled_run_leaves_nothing(town, planted, tmp_path):
     events = []
     reporter = Reporter(events.append, lambda: any(isinstance(event, Progress) for event in events))
