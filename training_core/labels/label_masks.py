@@ -113,7 +113,8 @@ def _labeled_part(labels: np.ndarray) -> Optional[Labels]:
     columns = np.any([(labels[part] != IGNORE).any(axis=0) for part in parts], axis=0).nonzero()[0]
     if not rows.size:
         return None
-    return Labels(int(columns[0]), int(rows[0]), labels[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1])
+    (top, bottom), (left, right) = rows[[0, -1]].tolist(), columns[[0, -1]].tolist()
+    return Labels(left, top, labels[top : bottom + 1, left : right + 1])
 
 
 def read_masks(options: MaskOptions, aoi: str, images: Sequence[str], reporter: Reporter) -> LabelMasks:
@@ -160,11 +161,7 @@ def _open(path: str, drawn: Mapping[str, CocoImage]) -> Iterator[DatasetReader]:
 def _shared_meaning(
     paths: Sequence[str], options: MaskValueOptions, drawn: Mapping[str, CocoImage], reporter: Reporter
 ) -> MaskValues:
-    """Return what the values of masks mean: as named, or as those that occur in a sample of them tell.
-
-    Raises LabelError if a mask is a probability. Raises ImageryError if the values of a mask, beside those before, are
-    in none of the conventions.
-    """
+    """Return what the values of masks mean: as named, or as those that occur in a sample of them tell."""
     meaning = MaskValues()
     for number, path in enumerate(_spread(paths)):
         if number >= _SAMPLED and (options.road_values or meaning.seen - meaning.no_data - {0}):
@@ -223,8 +220,7 @@ def _by_name(masks: Sequence[str], images: Sequence[str], drawn: Collection[str]
     found = {path: named[key] for path in images if (key := _keys(path)[0]) in named}
     for path, own in found.items():
         if len(own) > 1:
-            outlines = {mask: outline for mask in own if mask not in drawn and (outline := _outline(mask)) is not None}
-            found[path] = _of_same_ground(_outline(path), outlines)
+            found[path] = _by_place([mask for mask in own if mask not in drawn], [path], is_same=True).get(path, [])
             if len(found[path]) != 1:
                 raise _twice("name", *own[:2])
     return found
@@ -237,44 +233,37 @@ def _keys(path: str) -> list[str]:
     return list(dict.fromkeys(bare))
 
 
-def _by_place(masks: Sequence[str], images: Sequence[str]) -> dict[str, list[str]]:
-    """Return the masks of each image by place: those of the same ground or, if there are none, all that overlap it.
+def _by_place(masks: Sequence[str], images: Sequence[str], is_same: bool = False) -> dict[str, list[str]]:
+    """Return the masks of each image by place: those of the same ground or, unless these are wanted, all that overlap.
 
     Raises LabelError if two masks have the same place, so that it is not known which of them is right.
     """
-    placed = {path: outline for path in masks if (outline := _outline(path)) is not None}
+    of_mask, of_image = (
+        {path: outline for path in paths if (outline := _outline(path)) is not None} for paths in (masks, images)
+    )
     first_there: dict[bytes, str] = {}
-    for path, outline in placed.items():
+    for path, outline in of_mask.items():
         first = first_there.setdefault(outline.wkb, path)
-        if first != path:
+        if first != path and not is_same:
             raise _twice("place", first, path)
-    there, tree = list(placed), shapely.STRtree(list(placed.values()))
-    found = {}
-    for path in images:
-        outline = _outline(path)
-        if outline is None:
-            continue
-        pairs = {number for how in ("overlaps", "contains", "within") for number in tree.query(outline, predicate=how)}
-        near = [there[number] for number in sorted(pairs)]
-        if near:
-            found[path] = _of_same_ground(outline, {mask: placed[mask] for mask in near}) or near
-    return found
+    there, grounds = (np.array(list(each.values()), dtype=object) for each in (of_mask, of_image))
+    pairs = shapely.STRtree(there).query(grounds, predicate="intersects")
+    image, mask = pairs[:, np.lexsort(pairs[::-1])]
+    common_deg2 = shapely.area(shapely.intersection(grounds[image], there[mask]))
+    is_own = common_deg2 > _SAME_GROUND * shapely.area(shapely.union(grounds[image], there[mask]))
+    names, paths = list(of_mask), list(of_image)
+    found: list[dict[str, list[str]]] = []
+    for chosen in (common_deg2 > 0, is_own):
+        found.append({})
+        for at in np.flatnonzero(chosen):
+            found[-1].setdefault(paths[image[at]], []).append(names[mask[at]])
+    return found[1] if is_same else found[0] | found[1]
 
 
 def _twice(what: str, first: str, second: str) -> LabelError:
     return LabelError(
         f"Two label masks have the same {what}: {first} and {second}.", "Keep one of them for each image."
     )
-
-
-def _of_same_ground(outline: Optional[shapely.Polygon], others: Mapping[str, shapely.Polygon]) -> list[str]:
-    """Return those of other outlines, by name, that are about the same as an outline."""
-    return [
-        name
-        for name, other in others.items()
-        if outline is not None
-        and shapely.intersection(outline, other).area > _SAME_GROUND * shapely.union(outline, other).area
-    ]
 
 
 def _outline(path: str) -> Optional[shapely.Polygon]:

@@ -17,6 +17,7 @@ from typing import Optional
 import geopandas
 import numpy as np
 import pyproj
+import shapely
 from numpy.lib.stride_tricks import sliding_window_view
 from scipy.spatial import cKDTree
 from scipy.special import entr
@@ -105,6 +106,7 @@ def measure_blocks(
             f"The scene has too many patches of {patch_m:g} m to compare.", "Choose a larger patch size (patch_m)."
         )
     sums = {name: np.zeros(shape) for name in ("known_px", "entropy", "road", "labeled")}
+    block_of_row = np.repeat(np.arange(shape[0]), np.diff(rows))
     for first_row, count in raster.strips():
         reporter.check_cancelled()
         probability, known = raster.read(first_row, count)
@@ -113,7 +115,9 @@ def measure_blocks(
         if labeled is not None:
             strips["labeled"] = labeled(first_row, count)
         for name, values in strips.items():
-            _add(sums[name], values, columns, rows, first_row)
+            # First within each row between the edges of columns, then over the rows of each block of the strip.
+            by_column = np.add.reduceat(values, columns[:-1], axis=1, dtype=np.float64)
+            np.add.at(sums[name], block_of_row[first_row : first_row + count], by_column)
         reporter.progress((first_row + count) / raster.height, "Measuring the model's uncertainty")
     return Blocks(columns, rows, **{**sums, "labeled": sums["labeled"] > 0})
 
@@ -126,15 +130,6 @@ def _edges(size_px: int, step_px: float, patch_m: float) -> np.ndarray:
         )
     count = min(size_px, max(BLOCKS_A_SIDE, round(size_px / step_px)))
     return np.rint(np.linspace(0, size_px, count + 1)).astype(np.int64)
-
-
-def _add(sums: np.ndarray, values: np.ndarray, columns: np.ndarray, rows: np.ndarray, first_row: int) -> None:
-    """Add a strip's values to the sums over blocks."""
-    # First within each row between the edges of columns, then over the rows of each block that the strip touches.
-    by_column = np.add.reduceat(values, columns[:-1], axis=1, dtype=np.float64)
-    block = np.searchsorted(rows, first_row + np.arange(len(values)), side="right") - 1
-    present, begins = np.unique(block, return_index=True)
-    sums[present] += np.add.reduceat(by_column, begins, axis=0)
 
 
 def patches_of(blocks: Blocks) -> Patches:
@@ -159,13 +154,13 @@ def patches_of(blocks: Blocks) -> Patches:
     )
 
 
-def choose_spread(
-    patches: Patches, at_m: np.ndarray, distance_m: np.ndarray, spacing_m: float, job: SuggestLabels, reporter: Reporter
-) -> np.ndarray:
-    """Choose patches greedily by score, penalizing those close to places taken before; return indexes, (k,), int64.
+def suggest(
+    patches: Patches, blocks: Blocks, grid: Grid, job: SuggestLabels, reporter: Reporter
+) -> geopandas.GeoDataFrame:
+    """Return the patches to label, best first, as many and as spread as the job asks for.
 
-    Their centers, `at_m`, are (n, 2), float64, in a plane. `distance_m`, (n,), float64, is that to the nearest label,
-    infinite without one. A patch with a score of 0 is not chosen.
+    They are polygons with `rank` from 1, `uncertainty` in bits and `road_share`, the expected fraction of road. A patch
+    with a score of 0 is not chosen.
 
     Each choice maximizes score · (1 - spread + spread · min(1, distance / spacing)), with the distance to the nearest
     patch or label. The spread is from 0, where the score alone decides, to 1. Among patches of equal score the
@@ -173,7 +168,9 @@ def choose_spread(
     minimize the maximum intercluster distance", Theoretical Computer Science 38 (1985). Sener and Savarese, "Active
     learning for convolutional neural networks: a core-set approach", ICLR 2018, choose by it what to label.
     """
-    score = patches.score
+    at_m = _on_ground(patches.windows[:, :2] + patches.windows[:, 2:] / 2, grid)
+    spacing_m = math.sqrt(blocks.known_px.sum() * grid.resolution_m**2 / job.count)
+    score, distance_m = patches.score, _distance_from_labels(at_m, blocks, grid)
     chosen: list[int] = []
     while len(chosen) < job.count and len(score):
         reporter.check_cancelled()
@@ -185,28 +182,13 @@ def choose_spread(
         # Patches that overlap the chosen one drop out; all others lose by how near it is.
         score[(np.abs(patches.cells - patches.cells[best]) < BLOCKS_A_SIDE).all(axis=1)] = 0
         distance_m = np.minimum(distance_m, np.hypot(*(at_m - at_m[best]).T))
-    return np.array(chosen, dtype=np.int64)
-
-
-def suggest(
-    patches: Patches, blocks: Blocks, grid: Grid, job: SuggestLabels, reporter: Reporter
-) -> geopandas.GeoDataFrame:
-    """Return the patches to label, best first, as many and as spread as the job asks for.
-
-    They are polygons with `rank` from 1, `uncertainty` in bits and `road_share`, the expected fraction of road.
-    """
-    at_m = _on_ground(patches.windows[:, :2] + patches.windows[:, 2:] / 2, grid)
-    area_m2 = blocks.known_px.sum() * grid.resolution_m**2
-    spacing_m = math.sqrt(area_m2 / job.count)
-    chosen = choose_spread(patches, at_m, _distance_from_labels(at_m, blocks, grid), spacing_m, job, reporter)
     columns = {
         "rank": np.arange(1, len(chosen) + 1),
         "uncertainty": patches.uncertainty[chosen],
         "road_share": patches.road_share[chosen],
     }
     shapes = [grid.window(*window).outline for window in patches.windows[chosen].tolist()]
-    crs = pyproj.CRS.from_user_input(grid.crs)
-    return geopandas.GeoDataFrame(columns, geometry=shapes, crs=crs)
+    return geopandas.GeoDataFrame(columns, geometry=shapes, crs=pyproj.CRS.from_user_input(grid.crs))
 
 
 def _distance_from_labels(at_m: np.ndarray, blocks: Blocks, grid: Grid) -> np.ndarray:
@@ -221,6 +203,4 @@ def _distance_from_labels(at_m: np.ndarray, blocks: Blocks, grid: Grid) -> np.nd
 
 def _on_ground(points: np.ndarray, grid: Grid) -> np.ndarray:
     """Return pixels' (column, row), (n, 2), in ground meters; see `Grid.metric_transform`."""
-    ground, (column, row) = grid.metric_transform, points.T
-    x_m, y_m = column * ground.a + row * ground.b + ground.c, column * ground.d + row * ground.e + ground.f
-    return np.column_stack([x_m, y_m])
+    return shapely.get_coordinates(grid.from_pixels_to_metric(shapely.points(points)))
