@@ -22,9 +22,9 @@ from torch.profiler import profile
 from ..errors import ResourceError
 from ..events import Reporter
 from .breakdown import break_down, step_times_s, typical
-from .kernels import implementations, onednn_log, parse_log, with_nodes
+from .kernels import Node, implementations, onednn_log, parse_log, with_nodes
 from .machine_facts import counters, read_counters
-from .operation_costs import CostRecorder
+from .operation_costs import CostRecorder, OperationCost
 from .profile import Counters, Limits, Row, Run
 from .step_trace import profiled, trace_of
 from .workload import Subject, timed_steps
@@ -53,31 +53,14 @@ def measure(
     """
     began_s = time.perf_counter()
     end_s = began_s + limit_s
-    for number in range(_MAX_WARM_UP):
-        if number < _MIN_WARM_UP or time.perf_counter() < began_s + _WARM_UP_SHARE * limit_s:
-            step_s = timed_steps(subject, 1, reporter)[0]
-    in_a_row = _IN_A_ROW if time.perf_counter() + _steps(_IN_A_ROW) * step_s < end_s else _SHORTEST
     title = f"{subject.what}, {subject.engine.name} {subject.engine.precision}"
-    if time.perf_counter() + _steps(in_a_row) * step_s > end_s:
-        reporter.warning(
-            f"{title}: a step takes {step_s:.1f} s, so the time is too short for several steps. "
-            f"{_steps(in_a_row)} steps are measured anyway, but they show little of the spread."
-        )
+    in_a_row = _warm_up(subject, title, began_s, limit_s, reporter)
     with CostRecorder() as recorder:
         subject.step()
     costs = recorder.costs
     nodes = subject.nodes()
-    with onednn_log() as log, profiled(None) as profiler:
-        timed_steps(subject, in_a_row, reporter)
-    implementation_of = implementations(trace_of(profiler, costs), parse_log("".join(log)))
-
-    def traced() -> tuple[pd.DataFrame, profile]:
-        with profiled(subject.model) as profiler:
-            timed_steps(subject, in_a_row, reporter)
-        trace = trace_of(profiler, costs)
-        return (with_nodes(trace, nodes, len(costs)) if nodes else trace), profiler
-
-    traced()  # prepares the profiler
+    implementation_of = _implementations(subject, costs, in_a_row, reporter)
+    _traced(subject, costs, nodes, in_a_row, reporter)  # prepares the profiler
     plain_s: list[float] = []
     traces: list[pd.DataFrame] = []
     counted: list[Counters] = []
@@ -89,12 +72,46 @@ def measure(
         before = read_counters()
         plain_s += timed_steps(subject, in_a_row, reporter)
         counted.append(counters(before, read_counters(), in_a_row))
-        trace, profiler = traced()
+        trace, profiler = _traced(subject, costs, nodes, in_a_row, reporter)
         traces.append(trace.assign(step=trace["step"] + len(traces) * in_a_row))
     known = [replace(cost, implementation=implementation_of.get(number, "")) for number, cost in enumerate(costs)]
     trace = pd.concat(traces, ignore_index=True)
     rows = break_down(trace, [*known, *(node.cost for node in nodes)], limits)
     return Measured(_run(subject, step_times_s(trace), rows, float(np.median(plain_s)), counted, options), profiler)
+
+
+def _warm_up(subject: Subject, title: str, began_s: float, limit_s: float, reporter: Reporter) -> int:
+    """Make the first steps, which are not measured; return how many steps to make in a row, by the time of one."""
+    for number in range(_MAX_WARM_UP):
+        if number < _MIN_WARM_UP or time.perf_counter() < began_s + _WARM_UP_SHARE * limit_s:
+            step_s = timed_steps(subject, 1, reporter)[0]
+    left_s = began_s + limit_s - time.perf_counter()
+    in_a_row = _IN_A_ROW if _steps(_IN_A_ROW) * step_s < left_s else _SHORTEST
+    if _steps(in_a_row) * step_s > left_s:
+        reporter.warning(
+            f"{title}: a step takes {step_s:.1f} s, so the time is too short for several steps. "
+            f"{_steps(in_a_row)} steps are measured anyway, but they show little of the spread."
+        )
+    return in_a_row
+
+
+def _implementations(
+    subject: Subject, costs: Sequence[OperationCost], steps: int, reporter: Reporter
+) -> dict[int, str]:
+    """Return the implementations that oneDNN's log names, by the number of the operation in `costs`."""
+    with onednn_log() as log, profiled(None) as profiler:
+        timed_steps(subject, steps, reporter)
+    return implementations(trace_of(profiler, costs), parse_log("".join(log)))
+
+
+def _traced(
+    subject: Subject, costs: Sequence[OperationCost], nodes: Sequence[Node], steps: int, reporter: Reporter
+) -> tuple[pd.DataFrame, profile]:
+    """Make steps under the profiler; return its trace, by the nodes of a compiled model if there are any."""
+    with profiled(subject.model) as profiler:
+        timed_steps(subject, steps, reporter)
+    trace = trace_of(profiler, costs)
+    return (with_nodes(trace, nodes, len(costs)) if nodes else trace), profiler
 
 
 def _run(

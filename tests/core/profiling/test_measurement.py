@@ -137,7 +137,7 @@ def test_a_time_too_short_for_a_few_steps_is_warned_of_and_some_are_done():
 
 def test_a_stop_is_heeded_between_steps(training):
     class Endless:
-        what, batch_size, size_px = "training", 1, PX
+        what, batch_size, size_px, engine = "training", 1, PX, SimpleNamespace(name="native", precision="fp32")
 
         def step(self):
             pass
