@@ -95,8 +95,8 @@ def run_for_client(job: Job) -> NoReturn:
 def claim_stdout() -> IO[str]:
     """Return a stream to the real standard output for events, and redirect all other output to standard error.
 
-    Undecodable bytes of file names (surrogates) are written as JSON escapes. Without a standard output, the process
-    exits.
+    Undecodable bytes of file names (surrogates) are written as JSON escapes. If there is no standard output, the
+    process exits.
     """
     if sys.stderr is None:  # closed by whoever started this process
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)

@@ -25,7 +25,7 @@ from .group import Group
 
 # A bucket is large enough for most of it to be sent while the backward pass goes on, and for messages of some size.
 BUCKET_BYTES, MESSAGE_BYTES = 16_000_000, 1_000_000
-# In the last round, a bucket's sums are gathered when this number of further buckets has been sent.
+# A bucket's sums of the last round are gathered when this number of further buckets has been sent.
 LAG = 2
 
 

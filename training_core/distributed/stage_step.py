@@ -97,7 +97,7 @@ class StageStep(Step):
             self.stopwatch.record("communication")
             for _ in self._turns:  # goes along where other pipelines have a batch more
                 pass
-            # In here, so that statistics change last; see `ChipStep`.
+            # Statistics change last, so this stands here; see `ChipStep`.
             self.share.finish()
             total = sum(self.share.losses_in_order(losses, batches))
         return total

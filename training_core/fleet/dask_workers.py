@@ -55,7 +55,7 @@ class DaskWorkers:
         self.name, self._job = scheduler, f"roadseg-{secrets.token_hex(6)}"
         self._preparation, self._leader, self._reporter = preparation, leader, reporter
         self._client: Any = None
-        # Of tasks by their numbers, and of preparations by their workers.
+        # Futures of tasks by number, and of preparations by worker.
         self._futures: dict[Union[int, str], Any] = {}
         self._known: set[str] = set()
         self.starting: set[str] = set()

@@ -34,7 +34,7 @@ POLL_S = 0.2
 # A worker whose last task took less time than this has the next one in advance.
 SHORT_S = 1.0
 MAX_SHOWN = 5
-# What an answer has of a task's result.
+# Members of a task's result in an answer.
 _OF_RESULT = ("document", "code", "reason", "remedy", "elapsed_s")
 
 

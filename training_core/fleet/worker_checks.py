@@ -25,7 +25,7 @@ PACKAGES = (
     "torch", "numpy", "rasterio", "intel-extension-for-pytorch", "openvino", "segmentation-models-pytorch",
     "distributed",
 )  # fmt: skip
-# On a network disk, another machine may not see a new file for this long.
+# Another machine may not see a new file on a network disk for this long.
 SEEN_WITHIN_S = 10.0
 _LEADER_FILE = "leader"
 

@@ -21,11 +21,11 @@ from ..errors import LayerError
 from ..events import Reporter
 from ..jobs.fields import NO_UNITS, number_in, stored_names
 
-# By the name of numpy's, types that have a place for NULL.
+# Types with a place for NULL, by the name of numpy's type.
 NULLABLE = {"bool": "boolean", "int16": "Int16", "int32": "Int32", "int64": "Int64"}
 DAY = np.dtype("datetime64[s]")
 _GEOMETRY = "geometry"
-# From here on, float64 does not hold every whole number.
+# float64 does not hold every whole number from here on.
 _EXACT_BELOW = 2.0**53
 
 
@@ -97,7 +97,7 @@ def _whole(values: pandas.Series, file: str, layer: str | int) -> pandas.Series:
     large = values.index[values.abs() >= _EXACT_BELOW]
     whole = values.where(values.abs() < _EXACT_BELOW).astype("Int64")
     if len(large):
-        # Without NULL among them, they are read as what they are.
+        # They keep their type if no NULL is among them.
         exact = pyogrio.read_dataframe(
             file, layer=layer, columns=[values.name], read_geometry=False, fids=large, fid_as_index=True
         )

@@ -32,7 +32,7 @@ GEOGRAPHIC = CRS.from_epsg(4326)
 ELLIPSOID = Geod(ellps="WGS84")
 # A plane in true meters, for pixels whose place is not known; nothing is written there.
 NOWHERE = CRS.from_proj4("+proj=aeqd +lat_0=0 +lon_0=0 +datum=WGS84 +units=m")
-# Within this factor of the wanted resolution, an image's own grid is used, so that the output needs no resampling.
+# An image's own grid is used within this factor of the wanted resolution, so that the output needs no resampling.
 OWN_GRID_TOLERANCE = 0.25
 # Map coordinates on Earth are smaller, in any unit; PROJ may hang on larger ones.
 MAX_COORDINATE = 1e10
@@ -267,7 +267,7 @@ def shared_offset(grid: Grid, other: Grid) -> Optional[tuple[int, int]]:
     """Return the column and row of a grid at which another one of its CRS begins; None if they do not share pixels."""
     to_pixels = ~grid.transform @ other.transform
     column, row = (round(value) for value in to_pixels @ (0, 0))
-    # At all corners, since a difference in scale adds up over the pixels.
+    # All corners are compared, since a difference in scale adds up over the pixels.
     for corner in ((0, 0), (other.width, 0), (0, other.height), (other.width, other.height)):
         x, y = to_pixels @ corner
         if max(abs(x - column - corner[0]), abs(y - row - corner[1])) > SAME_PX:

@@ -98,7 +98,7 @@ def mask_values_of(
     usual = _conventions_of(seen - missing)
     if not usual:
         raise unknown_values(name, sorted(found))
-    # Masks that hold only background fit every convention. In RoadSeg's own, road is 1.
+    # Masks that hold only background fit every convention. RoadSeg's own has road as 1.
     of_road, of_missing = ({1.0}, set[float]()) if len(usual) == len(_CONVENTIONS) else usual[0]
     return MaskValues(frozenset(of_road) - missing, missing | of_missing, False, seen, declared)
 
@@ -251,7 +251,7 @@ def pixels_at(
     number of rows to values, (rows, width). Only strips with points are read.
     """
     columns, rows = np.clip(np.rint(points).astype(np.int64), 0, (width - 1, height - 1)).T
-    # In the order of their rows the points of a strip are a run, and each strip is read once.
+    # The points of a strip are a run in the order of their rows, and each strip is read once.
     order = np.argsort(rows, kind="stable")
     parts = []
     for first_row, count in strips_of(height, width, strip_rows):

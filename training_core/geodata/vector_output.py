@@ -26,7 +26,7 @@ from ..errors import OutputError
 from .fields import with_days
 
 PARQUET = ".parquet"
-# By suffix: the driver, and whether a file holds several layers.
+# The driver of each suffix, and whether a file holds several layers.
 FORMATS = {
     ".gpkg": ("GPKG", True),
     ".geojson": ("GeoJSON", False),

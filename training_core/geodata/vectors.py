@@ -29,7 +29,7 @@ from .shapes import MAX_CROSSINGS, TooManyCrossings, box_around, check_crossings
 from .sources import QGIS_PART, for_pyogrio, require_openable
 from .vector_output import PARQUET, require_pyarrow
 
-# By their names in messages: the dimensions of geometries, and what types of layers have in their names.
+# Dimensions of geometries by their names in messages, and the parts of the names of layer types.
 _DIMENSIONS = {"points": 0, "lines": 1, "polygons": 2}
 _TYPES = {"points": "Point", "lines": "LineString", "polygons": "Polygon"}
 _GEOGRAPHIC = pyproj.CRS("EPSG:4326")
@@ -237,7 +237,7 @@ def require_geometry(layer: geopandas.GeoDataFrame, allowed: tuple[str, ...], pa
     fits &= layer.geom_type.to_numpy() != "GeometryCollection"
     other = ", ".join(sorted(set(layer.geom_type[~fits])))
     if layer.empty and not (file := _parse_source(path))[0].lower().endswith(PARQUET):
-        # What the layer is made for, as GDAL calls it.
+        # The declared type of geometry, as GDAL calls it.
         declared = str(pyogrio.read_info(for_pyogrio(file[0]), layer=file[1]["layer"])["geometry_type"] or "")
         is_other = any(word in declared for name, word in _TYPES.items() if name not in allowed)
         other = declared if is_other else ""

@@ -24,7 +24,7 @@ NO = ("no", "n", "false", "f", "0")
 NO_UNITS: Mapping[str, float] = MappingProxyType({})
 # Units that may follow a length, in meters.
 METERS: Mapping[str, float] = MappingProxyType({"m": 1.0, "ft": 0.3048, "'": 0.3048})
-# Without separators of thousands, so that 1,234 has one meaning.
+# No separators of thousands, so that 1,234 has one meaning.
 _NUMBER = re.compile(r"([+-]?(?:\d+(?:[.,]\d*)?|[.,]\d+)(?:[eE][+-]?\d+)?)\s*(\D*)")
 # Fractions of a second decide nothing, and Python before 3.11 reads only some lengths of them.
 _FRACTION = re.compile(r"(?<=:\d\d)\.\d+")

@@ -39,7 +39,7 @@ _IMPOSSIBLE = re.compile(
 LOCK = ".lock"
 # Prefix and suffix of the folders next to outputs, in which these are written until they are complete.
 BESIDE_OUTPUTS = (".roadseg-", ".part")
-# Where a file system has no locks, folders that have not changed for this long are leftovers.
+# Folders that have not changed for this long are leftovers, if the file system has no locks.
 OLD_S = 2 * 86400.0
 # Newer Pythons make 0o700 an access list on Windows, which files keep when they are moved out of the folder: in a
 # shared folder, nobody else could read a finished output. There the list of the parent is inherited.

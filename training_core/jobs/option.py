@@ -40,7 +40,7 @@ FOLDER_OUTPUT = "folder output"
 # In place of a model file: the models that are shipped with RoadSeg.
 STARTER, STARTER_RESNET34 = STARTERS = "starter", "starter-resnet34"
 STARTERS_HELP = f"{STARTER} for the pretrained model that comes with RoadSeg ({STARTER_RESNET34}: on ResNet34)"
-# In place of a base model: an encoder pretrained on ImageNet, fetched from the internet.
+# Stands for a base model: an encoder pretrained on ImageNet, fetched from the internet.
 IMAGENET = "imagenet"
 # Layers come first in a dialog, then their fields, then all else.
 _LAYERS = (RASTER, RASTERS, VECTOR)

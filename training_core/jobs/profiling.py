@@ -25,7 +25,7 @@ from .recipe import MIN_CHIP_PX, StepOptions
 from .shared import ThreadOptions
 
 TRAINING, INFERENCE, BOTH = "training", "inference", "both"
-# In place of an engine or a precision: all that this computer supports, one after the other.
+# Stands for an engine or a precision: all that this computer supports, one after the other.
 ALL = "all"
 
 

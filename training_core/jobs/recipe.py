@@ -1,4 +1,4 @@
-"""What is trained and how: architectures, encoders and starter models, and the hyperparameters of training.
+"""Training recipes: architectures, encoders and starter models, and the hyperparameters of training.
 
 Scope: names as options and model files have them, the fields and their texts. Independent of images, labels and files;
 standard library only.

@@ -33,7 +33,7 @@ def check_labels(images: list[LabeledImage], drawing: Drawing, reporter: Reporte
     """Log how much is labeled, and warn of probable mistakes in the labels.
 
     Those are unusual fractions of road, very few roads, roads outside the area of interest or offset from those in the
-    image, and polygons of it without a road. Of a sample of many images, checks that need all drawn roads are left out,
+    image, and polygons of it without a road. Checks that need all drawn roads are left out for a sample of many images,
     so that it takes the same time for any number of roads. `labeled_images` has refused what makes training impossible.
     """
     counts = [count_labels(image.training) for image in images]

@@ -10,12 +10,12 @@ fits.
 
 Measured on Banepa (drone, RGB, 51 roads) and two scenes of Las Vegas (panchromatic, 9 roads; RGB, 38 roads): R² where
 the drawing fits is 0.13, 0.22 and 0.31, and elsewhere 0.003, 0.005 and 0.03 in the median. Moved by 30 m in each of
-eight directions, all 24 layers are detected, correct within 4 m. Of 192 random subsets of 2 to 20 roads, none is a
+eight directions, all 24 layers are detected, correct within 4 m. None of 192 random subsets of 2 to 20 roads is a
 false alarm; moved by 30 m, none of 2 roads is detected, half of 5, nearly all of 20. It takes 0.2 s for these, and 1.5
 s for an image of 8000 px a side.
 
 Drawn roads can be moved onto those in each image. Moved away by 5 m and back by the offset, the mean IoU of the labels
-with those that were not moved grows from 0.24 to 0.34 to 0.81 to 0.85, or 0.47 for 9 roads. Of 2 m, 5 of 12 offsets are
+with those that were not moved grows from 0.24 to 0.34 to 0.81 to 0.85, or 0.47 for 9 roads. 5 of 12 offsets of 2 m are
 found, of 3 m 8, of 10 and 20 m all, with errors of 0.2 to 2.7 m. No layer that fits is moved.
 """
 

@@ -22,7 +22,7 @@ from .architectures import Architecture
 from .model_card import COARSEST_M, FINEST_M, ModelCard
 from .openvino_model import square_halo_px
 
-# In place of the names of architecture and encoder, which only the graph could tell.
+# Stands for the names of architecture and encoder, which only the graph could tell.
 UNKNOWN = "unknown"
 _ROAD = ("road", "roads")
 _BANDS = ("red", "green", "blue")

@@ -33,7 +33,7 @@ RESOLUTION_TOLERANCE = 0.02
 # mean.
 FURTHEST_SCALING = 4.0
 BATCH_SIZE = 4  # of the chips on which statistics are measured
-# What must be the same in models that are merged.
+# Members of the cards that must be the same in models that are merged.
 _COMPARED: dict[str, Callable[[ModelCard], object]] = {
     "architectures": lambda card: card.architecture.name,
     "encoders": lambda card: card.architecture.encoder,

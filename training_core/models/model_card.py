@@ -64,7 +64,7 @@ class ModelCard:
 
     @property
     def input(self) -> ModelInput:
-        """Which input it takes."""
+        """The input that it takes."""
         return ModelInput(self.bands, self.resolution_m, self.scaling)
 
     @property

@@ -35,7 +35,7 @@ _OLDEST_OPSET = 13
 _MAX_NODES = 20_000
 # Larger squares than any program tiles images into.
 MAX_SIDE_PX = 8192
-# For an image of _TRIED_PX squared, a layer returns at most this number of values for each of its pixels.
+# A layer returns at most this number of values for each pixel of an image of _TRIED_PX squared.
 _TRIED_PX, _MAX_PER_PX = 64, 1024
 CARD_KEY = "roadseg"
 _QUANTIZING = frozenset({"QuantizeLinear", "DequantizeLinear"})

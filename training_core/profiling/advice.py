@@ -177,7 +177,7 @@ def _of_machine(run: Run, limits: Limits) -> Iterator[Advice]:
         yield from _found(run, "limited instruction sets", None, evidence, "Unset them, and profile again.")
     yield from _page_faults(run, limits)
     stolen, cpus = run.counters.stolen_share or 0.0, _fact(limits, "cpus") or _fact(limits, "cores")
-    # What the cores that no thread of the run needs cannot absorb.
+    # The share that cores without a thread of the run cannot absorb.
     lost = stolen - max(0.0, 1 - run.threads / cpus if cpus else 0.0)
     if lost >= STOLEN_SHARE:
         evidence = (
@@ -229,7 +229,7 @@ def _of_engines(run: Run, others: Sequence[Run], engines_at_hand: Iterable[str])
     """Find a faster engine or precision, engines that were not measured, and kernels that nobody has optimized."""
 
     def pixel_s(each: Run) -> float:
-        # In this, runs of different batches and sizes compare.
+        # A measure by which runs of different batches and sizes compare.
         return each.step_s / (each.batch_size * each.size_px**2)
 
     fastest = min([run, *others], key=pixel_s)

@@ -68,7 +68,7 @@ class CostRecorder(TorchDispatchMode):
 def _cost(function: Any, args: Any, kwargs: dict[str, Any], before: list[torch.Size], result: Any) -> OperationCost:
     count = flop_registry.get(function._overloadpacket)
     tensors = _tensors((args, kwargs, result))
-    # Without biases and the like, so that an operation with and without one is the same.
+    # Biases and the like are left out, so that an operation with and without one is the same.
     named_before = [shape for shape in before if len(shape) > 1] or before
     shapes = [*named_before[:_NAMED_SHAPES], *(tensor.shape for tensor in _tensors(result)[:1])]
     name = function._schema.name

@@ -67,7 +67,7 @@ _REPEATS = 3
 
 @dataclass(frozen=True)
 class Subject:
-    """What is measured: `step` works on `batch_size` images with a side of `size_px`, with their halo.
+    """The measured subject: `step` works on `batch_size` images with a side of `size_px`, with their halo.
 
     The model is None where another library runs its layers. `nodes` returns those of OpenVINO's graph with their times,
     none where PyTorch runs the model.

@@ -35,9 +35,9 @@ STATUSES = {
 _UNFILLED = (OUTSIDE, WAITING)
 # Limits of tables and lists; the index of scenes has all rows.
 _MAX_ROWS, _MAX_WORKERS, _MAX_WARNINGS, _MAX_NAMES = 200, 24, 50, 5
-# With more scenes than these, the map shows only their common outlines.
+# The map shows only common outlines of more scenes than these.
 _MAX_OUTLINES = 3000
-# From this number of lines on, they are drawn thinner.
+# Lines are drawn thinner from this number on.
 _DENSE = 5000
 
 

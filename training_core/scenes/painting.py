@@ -302,7 +302,7 @@ def grow(
     nearest = np.ones(canvas.height * canvas.width, dtype=np.float32)
     np.minimum.at(nearest, at, distance)
     seen = distance == nearest[at]
-    # For the plant that is seen at each pixel: the position in its crown, and its own number.
+    # The position in the crown, and the number, of the plant that is seen at each pixel.
     fields = [np.zeros_like(nearest) for _ in range(3)]
     for field, values in zip(fields, (east, north, draw[4][grows][plant])):
         field[at[seen]] = values[seen]

@@ -22,7 +22,7 @@ from shapely.geometry import box
 _ONE_AT_A_TIME = threading.Lock()  # rasterize silences a warning for the whole process while it works
 # Standard deviation of a uniform lattice in [0, 1) after interpolation by cubic B-splines, averaged over places.
 _SPLINE_DEVIATION = 0.1384
-# What a picture of each kind holds.
+# Bands of a picture of each kind.
 BANDS = {"rgb": ("red", "green", "blue"), "pan": ("panchromatic",), "rgbn": ("red", "green", "blue", "near infrared")}
 _PAN_WEIGHTS = np.array([0.34, 0.22, 0.08, 0.36], dtype=np.float32)
 _SKY = np.array([0.66, 0.71, 0.77, 0.52], dtype=np.float32)

@@ -162,7 +162,7 @@ def noded(roads: gpd.GeoDataFrame, snap_m: float) -> gpd.GeoDataFrame:
 def _noded_on_the_ground(roads: gpd.GeoDataFrame, snap_m: float) -> gpd.GeoDataFrame:
     pieces = shapely.get_parts(shapely.union_all(roads.geometry.to_numpy(), grid_size=snap_m))
     middles = shapely.line_interpolate_point(pieces, 0.5, normalized=True)
-    # Where two lines lie on each other, the more important class, which comes first, is taken.
+    # The more important class, which comes first, wins where two lines lie on each other.
     piece, source = roads.sindex.query(middles, predicate="dwithin", distance=4 * snap_m, sort=True)
     piece, first = np.unique(piece, return_index=True)
     table = roads.iloc[source[first]].reset_index(drop=True)

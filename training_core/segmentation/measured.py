@@ -1,4 +1,4 @@
-"""What a model needs, measured: bytes and seconds for a pixel, and the width of the halo around tiles.
+"""Measured needs of a model: bytes and seconds for a pixel, and the width of the halo around tiles.
 
 A halo is exact, from the receptive field, or sufficient for nearly all of the mask, measured on samples. A tile's edge
 cuts off context, which matters less the farther away it is. So a sample is cut once, and the pixels that the cut
@@ -50,9 +50,9 @@ _SIZES_PX = (64, 128)
 # Memory of oneDNN itself, and all of OpenVINO's, is hidden from the ledger of tensors; measured.
 HIDDEN_BYTES_PER_PX = {FP32: 100, BF16: 270}
 OPENVINO_BYTES_PER_PX = {FP32: 420, BF16: 260, INT8: 200}
-# At most, of any engine and precision; measured (benchmarks/README.md), with room for larger models.
+# Upper bound for any engine and precision, measured (benchmarks/README.md), with room for larger models.
 MAX_BYTES_PER_PX = 2 * max(OPENVINO_BYTES_PER_PX.values())
-# From this size on, the time for a pixel hardly depends on the size (benchmarks/README.md).
+# The time for a pixel hardly depends on the size from this one on (benchmarks/README.md).
 TIMED_PX = 512
 
 
@@ -159,7 +159,7 @@ def middles(
     """Yield the center of each of the largest images, as samples for `sufficient_halo_px`.
 
     Images and samples are (bands, height, width) values of any dtype and (height, width) bool where there are data.
-    Measuring may compute `most_px` pixels. Where time is short samples become smaller, then fewer, and finally none.
+    Measuring may compute `most_px` pixels. If time is short, samples become smaller, then fewer, and finally none.
     """
     largest = sorted(images, key=lambda image: -image[1].size)
     for count in range(min(SAMPLES, len(largest)), 0, -1):

@@ -175,7 +175,7 @@ class RelaxedCounts:
 
 @dataclass(frozen=True)
 class RelaxedMatches:
-    """Which pixels match within a tolerance; all are (height, width) bool. See `RelaxedCounts`."""
+    """Pixels that match within a tolerance; all are (height, width) bool. See `RelaxedCounts`."""
 
     predicted: np.ndarray
     correct: np.ndarray

@@ -55,11 +55,11 @@ _WINDOWS, _SIDE_PX = 16, 512
 # Usual fraction of road, to which the threshold is lowered, and the lowest threshold. Both were chosen by the tables
 # in benchmarks/README.md: on ground that a training left out, that of the starter, and tiles without roads.
 _USUAL_ROAD, _LOWEST = 0.05, 0.05
-# Where a lower F1 is expected, as on ground without roads, the threshold is not lowered.
+# The threshold is not lowered if a lower F1 is expected, as on ground without roads.
 _SOME_F1 = 0.3
-# From this expected F1 on, the expected fraction of road is believed if it is less.
+# A lower expected fraction of road is believed from this expected F1 on.
 _SURE_F1 = 0.6
-# With less road, or more, an image is not of a town that the model knows.
+# An image with less road, or more, does not show a town that the model knows.
 _MIN_ROAD, _MAX_ROAD = 0.005, 0.5
 _T = TypeVar("_T")
 

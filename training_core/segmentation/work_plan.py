@@ -120,7 +120,7 @@ class TilePlan:
 
 @dataclass(frozen=True)
 class WorkPlan:
-    """What there is to do, in a sentence for the user: megapixels, tiles and, for many pixels, the expected time."""
+    """The work in a sentence for the user: megapixels, tiles and, for many pixels, the expected time."""
 
     images: Sequence[ImagePlan]
     tiles: TilePlan

@@ -36,7 +36,7 @@ AUTO = "auto"
 
 @dataclass(frozen=True)
 class Place:
-    """Where a process runs: its threads, and its logical CPUs, empty for no limit."""
+    """Place of a process: its threads, and its logical CPUs, empty for no limit."""
 
     cpus: tuple[int, ...]
     threads: int

@@ -24,7 +24,7 @@ from . import work
 PART = ".part"
 # Suffixes by which libraries tell formats; others could mean something to them.
 _PLAIN_SUFFIX = re.compile(r"\.[A-Za-z0-9]{1,16}")
-# In a folder's name, what libraries take for a part of an address, or cannot encode.
+# Characters of a folder's name that libraries take for a part of an address, or cannot encode.
 _ODD = re.compile("[!\t\n\r\ud800-\udfff]")
 
 

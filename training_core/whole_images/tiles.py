@@ -67,7 +67,7 @@ def plan_tiles(
     """
     architecture.require_unet("Whole images (sample)")
     require_frozen_norm(recipe.batch_norm == "frozen")
-    # From the second tile on, there are the gradients of the first.
+    # The gradients of the first tile exist from the second tile on.
     measured = dataclasses.replace(recipe, accumulation=max(2, recipe.accumulation))
 
     def measure(is_recomputing: bool) -> Footprint:
