@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
-from torch.utils.flop_counter import flop_registry
+from torch.utils.flop_counter import conv_flop_count, flop_registry
 
 _DTYPES = {torch.float32: "fp32", torch.bfloat16: "bf16", torch.float64: "fp64", torch.float16: "fp16"}
 # Names under which functions are handed over, and those that the profiler knows.
@@ -66,7 +66,6 @@ class CostRecorder(TorchDispatchMode):
 
 
 def _cost(function: Any, args: Any, kwargs: dict[str, Any], before: list[torch.Size], result: Any) -> OperationCost:
-    count = flop_registry.get(function._overloadpacket)
     tensors = _tensors((args, kwargs, result))
     # Biases and the like are left out, so that an operation with and without one is the same.
     named_before = [shape for shape in before if len(shape) > 1] or before
@@ -74,12 +73,22 @@ def _cost(function: Any, args: Any, kwargs: dict[str, Any], before: list[torch.S
     name = function._schema.name
     return OperationCost(
         _NAMES.get(name, name),
-        int(count(*args, **kwargs, out_val=result)) if count else 0,
+        _flop(function._overloadpacket, args, kwargs, result),
         _traffic_bytes(function._schema, args, kwargs, result),
         shapes_in_words(shapes),
         layout_of(tensors[0]) if tensors else "",
         _DTYPES.get(tensors[0].dtype, str(tensors[0].dtype).removeprefix("torch.")) if tensors else "",
     )
+
+
+def _flop(operation: Any, args: Any, kwargs: dict[str, Any], result: Any) -> int:
+    if operation is torch.ops.aten.convolution_backward:
+        # Each gradient has the products of the forward pass. PyTorch's formula ignores groups, and would count those of
+        # a depthwise convolution as many times as it has channels.
+        output, images, weights, is_transposed, wanted = (args[each] for each in (0, 1, 2, 7, 10))
+        return sum(wanted[:2]) * conv_flop_count(images.shape, weights.shape, output.shape, is_transposed)
+    count = flop_registry.get(operation)
+    return int(count(*args, **kwargs, out_val=result)) if count else 0
 
 
 def shapes_in_words(shapes: list[Any]) -> str:

@@ -33,12 +33,13 @@ def test_a_bias_is_read_but_not_named():
     assert biased.bytes == plain.bytes + 4 * 4
 
 
-def test_the_backward_pass_of_a_convolution_costs_both_gradients():
-    images, filters = torch.ones(1, 2, 8, 8, requires_grad=True), torch.ones(5, 2, 3, 3, requires_grad=True)
-    result = functional.conv2d(images, filters, padding=1)
+@pytest.mark.parametrize(("groups", "each_reads"), [(1, 4), (2, 2), (4, 1)])
+def test_the_backward_pass_of_a_convolution_costs_both_gradients(groups, each_reads):
+    images, filters = torch.ones(1, 4, 8, 8, requires_grad=True), torch.ones(8, each_reads, 3, 3, requires_grad=True)
+    result = functional.conv2d(images, filters, padding=1, groups=groups)
     found = costs(lambda: result.backward(torch.ones_like(result)))
     (backward,) = [cost for cost in found if cost.name == "aten::convolution_backward"]
-    assert backward.flop == 2 * (2 * 5 * 64 * 2 * 9)
+    assert backward.flop == 2 * (2 * 8 * 64 * each_reads * 9)
 
 
 @pytest.mark.parametrize(
