@@ -41,9 +41,8 @@ _BRIDGE_TAGS = {"bridge": "yes", "layer": "1"}
 
 def run(job: CleanNetwork, reporter: Reporter) -> dict[str, Any]:
     """Run the job and return its result; see `jobs.CleanNetwork`."""
-    paths = layer_paths(job)
     with Outputs(inputs=[job.lines, job.bridges]) as outputs:
-        staged = {name: outputs.stage(path) for name, path in paths.items()}
+        paths, staged = outputs.stage_fields(job, *layer_paths(job))
         reporter.progress(0, "Reading")
         layer = read_line_layer(job.lines, _PURPOSE, LineFields(bridge=job.lines_bridge_field), reporter)
         bridges = read_bridges(job.bridges, reporter) if job.bridges else None

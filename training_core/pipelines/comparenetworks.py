@@ -6,13 +6,10 @@ in `changes`, accessibility in `accessibility`, numbers and sentences in `change
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
-from typing import Any, Optional
+from typing import Any
 
-import pandas
-
-from ..comparison.accessibility import ComparedRoads, Points, find_routes, read_points, to_table
+from ..comparison.accessibility import ComparedRoads, find_routes, read_points, to_table
 from ..comparison.change_results import (
     find_changes,
     parts_of,
@@ -21,7 +18,6 @@ from ..comparison.change_results import (
     to_layer,
     warn_of_loss,
 )
-from ..comparison.changes import ChangeSegments
 from ..comparison.network_pair import AFTER, BEFORE, read_pair
 from ..events import Reporter
 from ..geodata.sources import source_name
@@ -30,25 +26,24 @@ from ..jobs import CompareNetworks
 from ..networks.network_tables import write_tables
 from ..reports.change_report import ChangesRecord, write_changes_report
 from ..system.machine import versions
-from ..system.outputs import Outputs
+from ..system.outputs import Outputs, write_json
 from ..system.work import Stages
 
 
 def run(job: CompareNetworks, reporter: Reporter) -> dict[str, Any]:
     """Run the job and return its result; see `jobs.CompareNetworks`."""
-    wanted = {name: getattr(job, name) for name in ("changes", "reached", "report", "numbers") if getattr(job, name)}
-    for name in {"changes", "reached"} & set(wanted):
-        check_vector_output(wanted[name], 2 if job.changes == job.reached else 1)
+    for path in filter(None, (job.changes, job.reached)):
+        check_vector_output(path, 2 if job.changes == job.reached else 1)
     stages = Stages(reporter)
     with Outputs([job.before, job.after, job.aoi, job.places, job.origins, job.damage]) as outputs:
-        staged = {name: outputs.stage(path) for name, path in wanted.items()}
+        paths, staged = outputs.stage_fields(job, "changes", "reached", "report", "numbers")
         with stages.timed("reading", 0, 0.2):
             pair = read_pair(job, reporter)
             points = read_points(job, pair.plane, reporter)
         with stages.timed("comparing lines", 0.2, 0.5):
             segments = find_changes(pair, job)
             warn_of_loss(segments[BEFORE], reporter)
-        routes: Optional[pandas.DataFrame] = None
+        routes = None
         if points is not None:
             with stages.timed("comparing routes", 0.5, 0.9) as part:
                 roads = ComparedRoads(segments[BEFORE], segments[AFTER], pair.outside)
@@ -64,34 +59,22 @@ def run(job: CompareNetworks, reporter: Reporter) -> dict[str, Any]:
             tables = {name: table for name, table in tables.items() if name in staged}
             write_tables(tables, staged, {"changes": "LineString", "reached": "Point"})
             if "numbers" in staged:
-                staged["numbers"].write_text(json.dumps(document, indent=1), encoding="utf-8")
+                write_json(staged["numbers"], document)
             if "report" in staged:
-                record = _record(job, stages, segments, points, routes, document, sentences)
+                record = ChangesRecord(
+                    options=asdict(job),
+                    before=source_name(job.before),
+                    after=source_name(job.after),
+                    document=document,
+                    sentences=sentences,
+                    parts=parts_of(segments),
+                    names=() if points is None else list(points.names),
+                    points=None if points is None else points.points[: points.count],
+                    origins=None if points is None else points.points[points.count :],
+                    routes=routes,
+                    timings_s=stages.timings_s,
+                    warnings=stages.reporter.warnings,
+                    versions=versions(),
+                )
                 write_changes_report(record, staged["report"])
-    return {**wanted, **document}
-
-
-def _record(
-    job: CompareNetworks,
-    stages: Stages,
-    segments: dict[str, ChangeSegments],
-    points: Optional[Points],
-    routes: Optional[pandas.DataFrame],
-    document: dict[str, Any],
-    sentences: list[str],
-) -> ChangesRecord:
-    return ChangesRecord(
-        options=asdict(job),
-        before=source_name(job.before),
-        after=source_name(job.after),
-        document=document,
-        sentences=sentences,
-        parts=parts_of(segments),
-        names=() if points is None else list(points.names),
-        points=None if points is None else points.points[: points.count],
-        origins=None if points is None else points.points[points.count :],
-        routes=routes,
-        timings_s=stages.timings_s,
-        warnings=stages.reporter.warnings,
-        versions=versions(),
-    )
+    return {**paths, **document}

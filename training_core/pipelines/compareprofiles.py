@@ -5,7 +5,6 @@ Scope: from two files to a result, a document and a report. Independent of how p
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from typing import Any
 
@@ -14,10 +13,10 @@ from ..events import Reporter
 from ..geodata.sources import source_name
 from ..jobs import CompareProfiles
 from ..profiling.profile import Profile, read_profile
-from ..profiling.profile_comparison import Comparison, RunComparison, compare, to_document
+from ..profiling.profile_comparison import RunComparison, compare, to_document
 from ..profiling.profile_report import ComparisonRecord, write_comparison_report
 from ..system.machine import versions
-from ..system.outputs import Outputs
+from ..system.outputs import Outputs, write_json
 
 LARGEST = 5
 
@@ -28,8 +27,7 @@ def run(job: CompareProfiles, reporter: Reporter) -> dict[str, Any]:
     Raises JobError if a profile cannot be read, or no run of one measures what a run of the other does.
     """
     with Outputs([job.before, job.after]) as outputs:
-        paths = {name: getattr(job, name) for name in ("report", "differences") if getattr(job, name)}
-        staged = {name: outputs.stage(path) for name, path in paths.items()}
+        paths, staged = outputs.stage_fields(job, "report", "differences")
         reporter.progress(0.1, "Reading the profiles")
         profiles = read_profile(job.before), read_profile(job.after)
         comparison = compare(*profiles)
@@ -43,7 +41,7 @@ def run(job: CompareProfiles, reporter: Reporter) -> dict[str, Any]:
             reporter.log(note)
         reporter.check_cancelled()
         if "differences" in staged:
-            staged["differences"].write_text(json.dumps(to_document(comparison), indent=1), encoding="utf-8")
+            write_json(staged["differences"], to_document(comparison))
         if "report" in staged:
             reporter.progress(0.5, "Writing the report")
             record = ComparisonRecord(
@@ -55,29 +53,20 @@ def run(job: CompareProfiles, reporter: Reporter) -> dict[str, Any]:
                 comparison=comparison,
             )
             write_comparison_report(record, staged["report"])
-    return {**paths, **_numbers(comparison)}
+    rows = [{"name": each.name, **_times(each)} for each in comparison.runs]
+    return {**paths, **_times(comparison.runs[0]), "largest": _largest(comparison.runs[0]), "runs": rows}
 
 
 def _measured(profile: Profile) -> str:
     return " and ".join(dict.fromkeys(run.what for run in profile.runs)) or "nothing"
 
 
-def _numbers(comparison: Comparison) -> dict[str, Any]:
-    """Return the times of the first runs, those of all, and the largest differences of primitives in the first."""
-    first = comparison.runs[0]
-    largest = [
-        {
-            "name": " ".join(filter(None, (each["name"], each["phase"], each["shape"]))),
-            "difference_s": each["difference_s"],
-            "share": each["share"],
-        }
-        for each in first.tables["primitives"].head(LARGEST).to_dict("records")
+def _largest(compared: RunComparison) -> list[dict[str, Any]]:
+    rows = compared.tables["primitives"].head(LARGEST).to_dict("records")
+    names = [" ".join(filter(None, (row["name"], row["phase"], row["shape"]))) for row in rows]
+    return [
+        {"name": name, "difference_s": row["difference_s"], "share": row["share"]} for name, row in zip(names, rows)
     ]
-    return {
-        **_times(first),
-        "largest": largest,
-        "runs": [{"name": each.name, **_times(each)} for each in comparison.runs],
-    }
 
 
 def _times(compared: RunComparison) -> dict[str, float]:

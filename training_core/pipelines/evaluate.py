@@ -5,8 +5,6 @@ Scope: the order of images, and the files of scores and report. Scores are in `c
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -19,7 +17,7 @@ from ..labels.labeled_images import nothing_labeled
 from ..reports.evaluation_report import EvaluationRecord, write_evaluation_report
 from ..system import processor
 from ..system.machine import versions
-from ..system.outputs import Outputs
+from ..system.outputs import Outputs, write_json
 
 # The result is one line of text; scores of more images or areas than this are in the files alone.
 MAX_ROWS = 200
@@ -28,8 +26,7 @@ MAX_ROWS = 200
 def run(job: Evaluate, reporter: Reporter) -> dict[str, Any]:
     """Do the job; see `jobs.Evaluate`."""
     with Outputs([*with_sources(job.rasters), *job.masks, job.roads, job.aoi, job.no_road, job.model]) as outputs:
-        paths = {name: getattr(job, name) for name in ("report", "scores") if getattr(job, name)}
-        staged = {name: outputs.stage(path) for name, path in paths.items()}
+        paths, staged = outputs.stage_fields(job, "report", "scores")
         evaluation = Evaluation(job, reporter, has_pictures=bool(job.report))
         for number, path in enumerate(job.rasters):
             evaluation.add_image(
@@ -45,16 +42,15 @@ def run(job: Evaluate, reporter: Reporter) -> dict[str, Any]:
             )
         reporter.check_cancelled()
         if "scores" in staged:
-            staged["scores"].write_text(json.dumps(document, indent=1), encoding="utf-8")
+            write_json(staged["scores"], document)
         if "report" in staged:
             reporter.progress(0.98, "Writing the report")
-            write_evaluation_report(_record(evaluation, reporter.warnings), staged["report"])
+            write_evaluation_report(_record(evaluation), staged["report"])
     brief = {name: rows for name, rows in document.items() if not (isinstance(rows, list) and len(rows) > MAX_ROWS)}
     return {**paths, **brief}
 
 
-def _record(evaluation: Evaluation, warnings: Sequence[str]) -> EvaluationRecord:
-    """Return what the report shows."""
+def _record(evaluation: Evaluation) -> EvaluationRecord:
     segmenter = evaluation.segmenter
     return EvaluationRecord(
         options=asdict(evaluation.job),
@@ -72,7 +68,7 @@ def _record(evaluation: Evaluation, warnings: Sequence[str]) -> EvaluationRecord
         areas=[(f"Area {number}", evaluation.scores(tally)) for number, tally in sorted(evaluation.areas.items())],
         summaries=evaluation.summaries,
         timings_s=evaluation.timings_s,
-        warnings=warnings,
+        warnings=evaluation.reporter.warnings,
         panels=evaluation.panels,
         versions=versions(),
     )

@@ -5,7 +5,6 @@ Scope: from one file to the other. Independent of what they contain.
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from ..events import Reporter
@@ -15,14 +14,13 @@ from ..jobs import ExportModel
 from ..models.loading import load_network
 from ..models.onnx_file import export_onnx, save_onnx
 from ..models.stac_item import stac_item
-from ..system.outputs import Outputs
+from ..system.outputs import Outputs, write_json
 
 
 def run(job: ExportModel, reporter: Reporter) -> dict[str, Any]:
     """Do the job; see `jobs.ExportModel`."""
     with Outputs([job.model]) as outputs:
-        path = outputs.stage(job.onnx)
-        item = outputs.stage(job.stac_item) if job.stac_item else None
+        paths, staged = outputs.stage_fields(job, "onnx", "stac_item")
         unet, card = load_network(job.model)
         if card.scaling == IMAGE:
             reporter.warning(
@@ -38,9 +36,8 @@ def run(job: ExportModel, reporter: Reporter) -> dict[str, Any]:
         model = export_onnx(unet)
         reporter.check_cancelled()
         reporter.progress(0.8, "Writing the file")
-        save_onnx(path, model, card, round_up(job.tile_px))
-        if item:
-            document = stac_item(card, path, job.onnx, job.stac_item)
-            item.write_text(json.dumps(document, indent=1), encoding="utf-8")
-        size = path.stat().st_size
-    return {"onnx": job.onnx, **({"stac_item": job.stac_item} if item else {}), "megabytes": size / 1e6}
+        save_onnx(staged["onnx"], model, card, round_up(job.tile_px))
+        if job.stac_item:
+            write_json(staged["stac_item"], stac_item(card, staged["onnx"], job.onnx, job.stac_item))
+        size = staged["onnx"].stat().st_size
+    return {**paths, "megabytes": size / 1e6}

@@ -22,9 +22,8 @@ from ..system.outputs import Outputs
 def run(job: ExportNetwork, reporter: Reporter) -> dict[str, Any]:
     """Run the job and return its result; see `jobs.ExportNetwork`."""
     _check_outputs(job)
-    paths = {name: getattr(job, name) for name in ("graphml", "geopackage", "osm") if getattr(job, name)}
     with Outputs(inputs=[job.lines]) as outputs:
-        staged = {name: outputs.stage(path) for name, path in paths.items()}
+        paths, staged = outputs.stage_fields(job, "graphml", "geopackage", "osm")
         reporter.progress(0, "Reading")
         layer = read_line_layer(job.lines, PURPOSE, line_fields(job), reporter)
         layer = without_rejected(layer, PURPOSE, job.lines)

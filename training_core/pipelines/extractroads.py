@@ -32,7 +32,7 @@ from ..system.outputs import Outputs
 
 def run(job: ExtractRoads, reporter: Reporter) -> dict[str, Any]:
     """Do the job; see `jobs.ExtractRoads`."""
-    paths = layer_paths(job)
+    layer_fields = layer_paths(job)
     model, card = load_model(job.model)
     if job.classes:
         card.require_classes(job.model)
@@ -41,7 +41,7 @@ def run(job: ExtractRoads, reporter: Reporter) -> dict[str, Any]:
     check_size([plan])
     segmenter = prepare_segmenter(model, card, [plan], job, reporter)
     with Outputs([*with_sources([job.raster]), job.model, job.aoi]) as outputs:
-        layers = {name: outputs.stage(path) for name, path in paths.items()}
+        paths, layers = outputs.stage_fields(job, *layer_fields)
         staged = Results(**{name: str(outputs.stage(path)) for name, path in wanted.named().items()})
         work = plan_work([plan], segmenter.tiles, partial(seconds_per_px, segmenter.predictor))
         reporter.log(str(work))

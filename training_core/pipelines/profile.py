@@ -6,7 +6,6 @@ Scope: the order of the steps, each in a module of its own. Independent of how t
 from __future__ import annotations
 
 import dataclasses
-import json
 from typing import Any
 
 import torch
@@ -19,13 +18,13 @@ from ..models.engines import BF16, FP32, INT8, engines_for, why_not
 from ..profiling.advice import advise, trials_of
 from ..profiling.limits import measure_limits
 from ..profiling.measurement import Measured, measure, write_trace
-from ..profiling.profile import Advice, Limits, Run, to_document
+from ..profiling.profile import Advice, Limits, to_document
 from ..profiling.profile import Profile as Measurements
 from ..profiling.profile_report import write_profile_report
 from ..profiling.workload import Workload, cases_of, open_workload
 from ..system import processor
 from ..system.machine import versions
-from ..system.outputs import Outputs
+from ..system.outputs import Outputs, write_json
 from ..system.work import preload
 
 # The share of the time that the machine's limits take; the rest is the runs'.
@@ -44,13 +43,12 @@ def run(job: Profile, reporter: Reporter) -> dict[str, Any]:
     threads = job.threads or torch.get_num_threads()
     torch.set_num_threads(threads)
     job = dataclasses.replace(job, threads=threads)
-    paths = {name: getattr(job, name) for name in ("report", "profile", "trace") if getattr(job, name)}
     with Outputs([*with_sources([job.raster] if job.raster else []), job.model]) as outputs:
-        staged = {name: outputs.stage(path) for name, path in paths.items()}
+        paths, staged = outputs.stage_fields(job, "report", "profile", "trace")
         with open_workload(job) as workload:
             profile, measured = _profile(workload, reporter)
         if "profile" in staged:
-            staged["profile"].write_text(json.dumps(to_document(profile), indent=1), encoding="utf-8")
+            write_json(staged["profile"], to_document(profile))
         if "trace" in staged:
             write_trace(staged["trace"], measured)
         if "report" in staged:
@@ -95,7 +93,12 @@ def _profile(workload: Workload, reporter: Reporter) -> tuple[Measurements, list
         with workload.subject(what, engine, {}, part) as (subject, options):
             limit_s = (1 - _LIMITS_SHARE) * job.seconds / len(cases)
             measured.append(measure(subject, limits, limit_s, options, part))
-        _log_run(measured[-1].run, limits, reporter)
+        run = measured[-1].run
+        longest = ", ".join(f"{row.name} {row.share:.0%}" for row in run.kinds[:3])
+        reporter.log(
+            f"{run.name}: {run.images_per_s:.2f} images of {run.size_px} px a second, {run.peak_share(limits):.0%} of "
+            f"the peak; {longest}."
+        )
     runs = tuple(each.run for each in measured)
     at_hand = [name for name in engines_for(workload.model) if not why_not(name)]
     advice = advise(runs, limits, at_hand)
@@ -114,11 +117,3 @@ def _log_limits(limits: Limits, reporter: Reporter) -> None:
     formats = [dtype for dtype in (FP32, BF16, INT8) if limits.peak(dtype)]
     peaks = ", ".join(f"{limits.peak(dtype) / 1e9:.0f} GFLOP/s in {dtype}" for dtype in formats)
     reporter.log(f"{processor.name()}: {peaks}; {limits.memory_per_s / 1e9:.1f} GB/s of memory.")
-
-
-def _log_run(run: Run, limits: Limits, reporter: Reporter) -> None:
-    longest = ", ".join(f"{row.name} {row.share:.0%}" for row in run.kinds[:3])
-    reporter.log(
-        f"{run.name}: {run.images_per_s:.2f} images of {run.size_px} px a second, {run.peak_share(limits):.0%} of the "
-        f"peak; {longest}."
-    )

@@ -5,20 +5,18 @@ Scope: the order of the steps, and the outputs. Independent of how scores are co
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from typing import Any
 
 from ..comparison import network_scores
-from ..comparison.buffer_matching import Intervals, score_lines
+from ..comparison.buffer_matching import score_lines
 from ..events import Reporter
 from ..geodata.sources import source_name
 from ..geodata.vector_output import check_vector_output, write_layers
 from ..jobs import ScoreNetwork
-from ..networks.road_graph import RoadGraph
 from ..reports.score_report import NetworkRecord, write_network_report
 from ..system.machine import versions
-from ..system.outputs import Outputs
+from ..system.outputs import Outputs, write_json
 from ..system.work import Stages
 
 # The tolerances of the report's chart, as multiples of the job's.
@@ -30,8 +28,7 @@ def run(job: ScoreNetwork, reporter: Reporter) -> dict[str, Any]:
     if job.errors:
         check_vector_output(job.errors)
     with Outputs([job.truth, job.proposal, job.aoi]) as outputs:
-        paths = {name: getattr(job, name) for name in ("errors", "report", "scores") if getattr(job, name)}
-        staged = {name: outputs.stage(path) for name, path in paths.items()}
+        paths, staged = outputs.stage_fields(job, "errors", "report", "scores")
         stages = Stages(reporter)
         with stages.timed("reading", 0, 0.1):
             networks = network_scores.read_networks(job, reporter)
@@ -43,40 +40,26 @@ def run(job: ScoreNetwork, reporter: Reporter) -> dict[str, Any]:
         with stages.timed("writing", 0.95, 1):
             parts = network_scores.differences(networks, job.tolerance_m) if {"errors", "report"} & set(staged) else {}
             if "errors" in staged:
-                write_layers(
-                    staged["errors"], {"errors": network_scores.to_layer(parts, networks)}, {"errors": "LineString"}
-                )
+                errors = network_scores.to_layer(parts, networks)
+                write_layers(staged["errors"], {"errors": errors}, {"errors": "LineString"})
             if "scores" in staged:
-                staged["scores"].write_text(json.dumps(document, indent=1), encoding="utf-8")
+                write_json(staged["scores"], document)
             if "report" in staged:
-                record = _record(job, stages, networks, scores, parts, sentences)
+                pair = {network_scores.TRUTH: networks.truth, network_scores.PROPOSAL: networks.proposal}
+                record = NetworkRecord(
+                    options=asdict(job),
+                    truth=source_name(job.truth),
+                    proposal=source_name(job.proposal),
+                    scores=scores,
+                    sentences=sentences,
+                    sweep=[
+                        score_lines(networks.truth, networks.proposal, job.tolerance_m * factor) for factor in _SWEEP
+                    ],
+                    summaries=[network_scores.size_of(name, roads) for name, roads in pair.items()],
+                    parts={kind: roads.lines_at(at.edge, at.begin_m, at.end_m) for kind, (roads, at) in parts.items()},
+                    timings_s=stages.timings_s,
+                    warnings=stages.reporter.warnings,
+                    versions=versions(),
+                )
                 write_network_report(record, staged["report"])
     return {**paths, **document}
-
-
-def _record(
-    job: ScoreNetwork,
-    stages: Stages,
-    networks: network_scores.Networks,
-    scores: network_scores.NetworkScores,
-    parts: dict[str, tuple[RoadGraph, Intervals]],
-    sentences: list[str],
-) -> NetworkRecord:
-    """Return the content of the report; see `differences` and `summary_sentences`."""
-    pair = networks.truth, networks.proposal
-    return NetworkRecord(
-        options=asdict(job),
-        truth=source_name(job.truth),
-        proposal=source_name(job.proposal),
-        scores=scores,
-        sentences=sentences,
-        sweep=[score_lines(*pair, job.tolerance_m * factor) for factor in _SWEEP],
-        summaries=[
-            network_scores.size_of(name, roads)
-            for name, roads in zip((network_scores.TRUTH, network_scores.PROPOSAL), pair)
-        ],
-        parts={kind: roads.lines_at(part.edge, part.begin_m, part.end_m) for kind, (roads, part) in parts.items()},
-        timings_s=stages.timings_s,
-        warnings=stages.reporter.warnings,
-        versions=versions(),
-    )

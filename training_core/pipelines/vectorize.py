@@ -22,9 +22,8 @@ from ..system.outputs import Outputs
 
 def run(job: Vectorize, reporter: Reporter) -> dict[str, Any]:
     """Run the job and return its result; see `jobs.Vectorize`."""
-    paths = layer_paths(job)
     with Outputs(with_sources([job.raster, job.classes])) as outputs:
-        staged = {name: outputs.stage(path) for name, path in paths.items()}
+        paths, staged = outputs.stage_fields(job, *layer_paths(job))
         with ExitStack() as stack:
             dataset = stack.enter_context(open_raster(job.raster))
             grid, classes = grid_of(dataset), None

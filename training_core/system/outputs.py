@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import json
 import os
 import re
 import secrets
@@ -14,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Optional
+from typing import Any, Optional
 
 from ..errors import NO_ROOM, OutputError
 from ..jobs import file_systems
@@ -75,6 +76,11 @@ class Outputs:
             final.parent.mkdir(parents=True, exist_ok=True)
             final = Path(os.path.realpath(final.parent)) / final.name
             return self._staged.get(final) or self._add(final)
+
+    def stage_fields(self, job: Any, *names: str) -> tuple[dict[str, str], dict[str, Path]]:
+        """Return the destinations that a job names in these fields, and their temporary paths; see `stage`."""
+        paths = {name: path for name in names if (path := getattr(job, name))}
+        return paths, {name: self.stage(path) for name, path in paths.items()}
 
     def stage_folder(self, destination: str) -> Path:
         """Return a temporary folder to write files to; all of it appears as `destination` when the job is done.
@@ -266,6 +272,11 @@ class StagingFolder:
 def remove_leftovers(folder: Path) -> None:
     """Remove the staging folders that killed runs have left in a folder."""
     file_systems.remove_leftovers(folder, *file_systems.BESIDE_OUTPUTS)
+
+
+def write_json(path: Path, document: Any) -> None:
+    """Write a document as JSON text."""
+    path.write_text(json.dumps(document, indent=1), encoding="utf-8")
 
 
 def sync(path: Path) -> None:
