@@ -200,11 +200,13 @@ def _parking(car_parks: gpd.GeoDataFrame, rng: np.random.Generator) -> tuple[np.
         length_m, breadth_m = np.hypot(*(corners[1] - corners[0])), np.hypot(*(corners[2] - corners[1]))
         x = np.arange(-length_m / 2 + 2, length_m / 2 - 2, wide_m)
         y = np.arange(-breadth_m / 2 + 1 + deep_m / 2, breadth_m / 2 - deep_m / 2, 2 * deep_m + 1.5)
+        # Centers of the bays about the middle of the car park, in rows with an aisle between them: (bays, 2).
         bay = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
         turn = np.array([[np.cos(along), -np.sin(along)], [np.sin(along), np.cos(along)]])
         ends = bay[:, None] + [(wide_m / 2, -deep_m / 2), (wide_m / 2, deep_m / 2)]
         middle = corners[:4].mean(axis=0)
         bays.append(shapely.linestrings(ends @ turn.T + middle))
+        # Each car park is full to a share of its own; cars stand across the row.
         parked = bay[rng.random(len(bay)) < rng.uniform(0.05, 0.8)] @ turn.T + middle
         cars.append(rectangles(parked, *_CAR_M, np.full(len(parked), along + np.pi / 2)))
     return np.concatenate(bays), np.concatenate(cars)

@@ -147,6 +147,7 @@ def _cut(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
     """Return both parts of a convex block and the ends of the cut, or None where the cut comes near a corner."""
     x, y = np.cos(turn) * direction + np.sin(turn) * np.array([-direction[1], direction[0]])
+    # The signed distance of each corner from the cut; it changes its sign along the two edges that are crossed.
     side = (block - start) @ np.array([-y, x])
     ahead, beyond = np.roll(block, -1, axis=0), np.roll(side, -1)
     crossed = np.flatnonzero(side * beyond < 0)
@@ -157,6 +158,7 @@ def _cut(
     ends = block[crossed] + (ahead[crossed] - block[crossed]) * share[:, None]
     if cdist(ends, block).min() < _CORNER_M:
         return None
+    # Corners between the two crossings are one part; those after the second and before the first are the other.
     one = np.vstack([ends[:1], block[first + 1 : second + 1], ends[1:]])
     other = np.vstack([ends[1:], block[second + 1 :], block[: first + 1], ends[:1]])
     return one, other, ends

@@ -90,6 +90,7 @@ def _as_table(sketch: Sketch, mood: str, rng: np.random.Generator) -> gpd.GeoDat
     streets = sketch.streets
     road_class = np.array([street.road_class for street in streets])
     low_m, high_m = np.array([{**WIDTHS_M, **sketch.widths_m}[name] for name in road_class]).T
+    # A random number falls between two cumulated shares, whose place is the number of the surface.
     shares = np.array([_shares(name, mood) for name in road_class]).cumsum(axis=1)
     surface = (rng.random((len(streets), 1)) >= shares[:, :-1]).sum(axis=1)
     drawn_m, own_m = rng.uniform(low_m, high_m), np.array([street.width_m for street in streets])
@@ -123,11 +124,13 @@ def plan_river(side_m: float, bend: Bend, clear_of: Polygon, rng: np.random.Gene
     for _ in range(_RIVER_TRIES):
         half_width_m = np.exp(rng.uniform(*np.log(_RIVER_HALF_WIDTHS_M)))
         aside_m = rng.choice([-1, 1]) * rng.uniform(0.18, 0.32) * side_m + np.zeros_like(along_m)
+        # Bends of three wavelengths, then banks whose distance varies along the river.
         for length_m, swing_m in ((700, 45), (310, 22), (130, 6)):
             aside_m += swing_m * np.sin(2 * np.pi * along_m / length_m + rng.uniform(0, 2 * np.pi))
         wobble = half_width_m * (1 + 0.22 * np.sin(along_m / 23 + rng.uniform(0, 6)) + 0.12 * np.sin(along_m / 9))
         banks = [np.column_stack([along_m, aside_m + bank_m]) for bank_m in (wobble, -wobble)]
         outline = shapely.make_valid(Polygon(np.vstack([banks[0], banks[1][::-1]])))
+        # A slant of an odd multiple of 45 degrees to the streets, so that no street runs along the water.
         turn = np.arctan2(*bend.turn[::-1, 0]) + np.pi / 4 * rng.choice([1, 3, 5, 7]) + rng.uniform(-0.2, 0.2)
         turned = shapely.affinity.rotate(outline, turn, origin=(0, 0), use_radians=True)
         river = shapely.affinity.translate(turned, side_m / 2, side_m / 2).intersection(scene)
@@ -279,6 +282,7 @@ def _dashes(lines: np.ndarray, aside_m: np.ndarray, spacing_m: float, length_m: 
     clear_m = 7.0
     count = np.maximum(0, (shapely.length(lines) - 2 * clear_m) // spacing_m).astype(int)
     row = np.repeat(np.arange(len(lines)), count)
+    # The number of each dash on its own line, times the spacing, is where it starts.
     start_m = clear_m + spacing_m * (np.arange(len(row)) - np.repeat(count.cumsum() - count, count))
     ends = [shapely.get_coordinates(shapely.line_interpolate_point(lines[row], start_m + d)) for d in (0, length_m)]
     step = ends[1] - ends[0]
