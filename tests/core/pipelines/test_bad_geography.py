@@ -2,13 +2,12 @@
 
 import importlib
 
-import numpy as np
 import pyogrio
 import pytest
 from shapely.geometry import LineString, box
 
-from tests.core.support.rasters import layer, write_layer, write_raster
-from training_core.errors import ImageryError, LayerError
+from tests.core.support.rasters import layer, write_layer
+from training_core.errors import LayerError
 from training_core.events import Reporter
 from training_core.jobs import JOBS, from_options
 
@@ -33,7 +32,6 @@ def good(tmp_path, town, planted):
             "rasters": [town.raster], "roads": roads, "aoi": write_layer(tmp_path / "area.gpkg", AREA), **compute,
         },
         "cleannetwork": {"lines": roads, "roads": gpkg},
-        "exportnetwork": {"lines": roads, "geopackage": gpkg},
         "comparenetworks": {
             "before": roads, "after": roads, "changes": gpkg, "places": spots, "origins": spots,
             "reached": str(tmp_path / "reached.gpkg"),
@@ -46,22 +44,6 @@ def test_a_layer_in_meters_that_is_declared_in_degrees_is_refused_by_name(tmp_pa
     with pytest.raises(LayerError, match=r"wrong\.gpkg\) reach outside .* WGS 84: a vertex is at \(390\d+"):
         run("cleannetwork", **(good["cleannetwork"] | {"lines": wrong}))
     assert not (tmp_path / "out.gpkg").exists()
-
-
-def test_an_area_of_the_whole_world_is_that_of_the_image(tmp_path, good):
-    world = write_layer(tmp_path / "world.gpkg", box(-180, -90, 180, 90), crs="EPSG:4326")
-    assert run("evaluate", **(good["evaluate"] | {"aoi": world}))["pixels"] == 192 * 192
-    likely = write_raster(tmp_path / "likely.tif", np.full((192, 192), 0.4, "float32"))
-    with pytest.raises(ImageryError, match="not labeled yet"):
-        run("suggestlabels", raster=likely, labeled=world, suggestions=str(tmp_path / "out.gpkg"))
-
-
-def test_roads_on_the_other_side_of_the_earth_do_not_disturb_those_on_the_image(tmp_path, good):
-    options = good["evaluate"]
-    here = layer(*ROADS).to_crs("EPSG:4326").geometry
-    mixed = write_layer(tmp_path / "mixed.gpkg", *here, LineString([(105, 0), (105.5, 0.01)]), crs="EPSG:4326")
-    numbers = [run("evaluate", **(options | {"roads": roads}))["pixel"] for roads in (options["roads"], mixed)]
-    assert numbers[0] == numbers[1]
 
 
 @pytest.mark.parametrize("width", [float("inf"), 1001.0])
@@ -84,8 +66,6 @@ def test_a_road_without_a_width_above_zero_has_the_common_one(tmp_path, good, wi
     ("job", "field", "output"),
     [
         ("cleannetwork", "lines", "out.gpkg"),
-        ("exportnetwork", "lines", "out.gpkg"),
-        ("comparenetworks", "before", "out.gpkg"),
         ("comparenetworks", "after", "out.gpkg"),
         ("comparenetworks", "places", "reached.gpkg"),
     ],

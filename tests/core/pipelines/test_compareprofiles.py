@@ -9,7 +9,7 @@ import pytest
 
 from tests.core.support.browser import Page
 from tests.core.support.profiles import make_profile, make_run
-from training_core.errors import JobError, OutputError
+from training_core.errors import JobError
 from training_core.events import Reporter
 from training_core.jobs import JOBS, from_options
 from training_core.pipelines import compareprofiles
@@ -62,9 +62,3 @@ def test_training_is_not_compared_with_inference(write, tmp_path):
     with pytest.raises(JobError, match=r"before\.json has profiles of training, .*after\.json of inference"):
         run(before, after, report=str(report))
     assert not report.exists()
-
-
-def test_a_profile_is_not_overwritten(write):
-    before = write("before")
-    with pytest.raises(OutputError, match=r"before\.json is an input"):
-        run(before, before, differences=before)

@@ -6,7 +6,7 @@ import pytest
 import rasterio
 from affine import Affine
 from shapely import affinity
-from shapely.geometry import LineString, box
+from shapely.geometry import box
 
 from tests.core.support.rasters import NORTH_UP, write_layer, write_raster
 from tests.core.support.towns import ROAD_M, ROADS, SIDE_PX, image_of, on_map
@@ -57,25 +57,6 @@ def test_a_model_that_learned_the_roads_scores_well(town, learned):
     assert result["pixel"]["f1"] > 0.85 and result["pixel"]["iou"] > 0.75
     assert 0.95 < result["relaxed"]["f1"] <= 1 and result["relaxed"]["f1"] >= result["pixel"]["f1"]
     assert result["threshold"] == learned.result["threshold"] and result["tolerance_m"] == 3.0
-
-
-def test_scores_are_those_of_the_mask_that_segment_writes(town, planted, tmp_path):
-    found = mask_of(town.raster, planted, tmp_path) == 1
-    result = score(**on_town(town, planted))
-    for name, value in expected_scores(found, town.truth).items():
-        assert result["pixel"][name] == pytest.approx(value, abs=0.005), name
-
-
-def test_without_an_area_what_is_far_from_roads_counts_nowhere(planted, tmp_path):
-    raster = write_raster(tmp_path / "image.tif", image_of(np.zeros((SIDE_PX, SIDE_PX), bool)), photometric="rgb")
-    roads = write_layer(tmp_path / "roads.gpkg", on_map(LineString([(0, 50), (SIDE_PX, 50)])))
-    found = mask_of(raster, planted, tmp_path) == 1
-    result = score(rasters=(raster,), roads=roads, model=planted, background_m=10.0)
-    truth = np.zeros_like(found)
-    truth[45:55] = True
-    near = np.s_[35:65]
-    for name, value in expected_scores(found[near], truth[near]).items():
-        assert result["pixel"][name] == pytest.approx(value, abs=0.02), name
 
 
 def test_roads_that_lie_beside_are_forgiven_within_the_tolerance(town, learned, tmp_path):

@@ -20,7 +20,6 @@ from training_core.geodata.rasters import open_raster
 from training_core.geodata.sources import expand
 from training_core.jobs import COCO, ESRI, GEOTIFF, Evaluate, ExportChips
 from training_core.labels.label_masks import read_masks
-from training_core.labels.training_chips import without_holes
 from training_core.pipelines import exportchips
 
 pytestmark = pytest.mark.filterwarnings("ignore:Dataset has no geotransform")
@@ -172,12 +171,6 @@ def test_coco_polygons_have_no_holes_and_tell_their_area(tmp_path):
     polygons = [shapely.Polygon(np.reshape(flat, (-1, 2))) for flat in annotation["segmentation"]]
     assert sum(polygon.area for polygon in polygons) == annotation["area"]
     assert (rasterize(polygons, out_shape=labels.shape) == (labels == ROAD)).all()
-
-
-def test_a_hole_that_contains_an_island_is_cut_as_well():
-    ring = box(0, 0, 9, 9) - box(2, 2, 7, 7)
-    parts = without_holes(ring)
-    assert not any(part.interiors for part in parts) and sum(part.area for part in parts) == 81 - 25
 
 
 def test_nothing_is_left_of_an_export_that_fails(tmp_path, town):

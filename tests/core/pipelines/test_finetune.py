@@ -3,7 +3,6 @@ import json
 import re
 from pathlib import Path
 
-import geopandas
 import numpy as np
 import pytest
 import torch
@@ -13,8 +12,8 @@ from shapely.geometry import box
 
 from tests.core.support.rasters import NORTH_UP, files, write_layer, write_raster
 from tests.core.support.towns import RGB, ROAD_M, SIDE_PX, image_of, make_town, on_map, true_roads
-from training_core.errors import Cancelled, ImageryError, JobError, LayerError, OutputError
-from training_core.events import Log, Metric, Reporter, Warning
+from training_core.errors import Cancelled, ImageryError, JobError, OutputError
+from training_core.events import Metric, Reporter, Warning
 from training_core.geodata.rasters import normalize
 from training_core.jobs import FineTune, Segment
 from training_core.jobs.recipe import CAREFUL_RATE
@@ -175,20 +174,6 @@ def test_images_of_different_bands_are_refused(town, tmp_path):
     with pytest.raises(ImageryError, match=r"other\.tif has 1 bands, but .*town\.tif has 3"):
         fine_tune(tmp_path / "out", **on_town(town, rasters=(town.raster, other.raster)))
     assert files(tmp_path / "out") == []
-
-
-def test_fields_of_the_layer_count(town, tmp_path):
-    drawn = geopandas.read_file(town.roads)
-    drawn["wide"], drawn["sure"] = [2.0] * len(drawn), [True, True, True, False]
-    drawn.to_file(tmp_path / "roads.gpkg")
-    roads = str(tmp_path / "roads.gpkg")
-    said = []
-    fine_tune(tmp_path, Reporter(said.append), **on_town(town, roads=roads, width_field="wide", sure_field="sure"))
-    shares = [re.search(r"([\d.]+)% of them road", event.message) for event in said if isinstance(event, Log)]
-    (share,) = [float(found[1]) for found in shares if found]
-    assert share == pytest.approx(100 * 3 * 2 / SIDE_PX, abs=2)
-    with pytest.raises(LayerError, match="no field 'width'"):
-        fine_tune(tmp_path, **on_town(town, roads=roads, width_field="width"))
 
 
 @pytest.mark.slow

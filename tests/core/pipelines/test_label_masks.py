@@ -6,12 +6,12 @@ from rasterio.errors import NotGeoreferencedWarning
 
 from tests.core.support.rasters import write_raster
 from tests.core.support.towns import ROAD_M, image_of, true_roads
-from training_core.errors import ImageryError, JobError, LabelError
+from training_core.errors import JobError, LabelError
 from training_core.events import Reporter
-from training_core.jobs import Evaluate, FineTune, Segment, from_options
+from training_core.jobs import Evaluate, FineTune, from_options
 from training_core.models.loading import load_network
 from training_core.models.model_file import weights_sha256
-from training_core.pipelines import evaluate, finetune, segment
+from training_core.pipelines import evaluate, finetune
 
 pytestmark = [
     pytest.mark.usefixtures("enough_memory"),
@@ -57,14 +57,6 @@ def test_pictures_without_a_place_are_learned_from_and_scored_at_the_size_given(
     assert scores(learned.model, **options)["pixel"] == scores(learned.model, **town.labeled)["pixel"]
     _, card = fine_tuned(tmp_path / "coarse.safetensors", **{**options, "resolution_m": 2.0})
     assert card.resolution_m == pytest.approx(2)
-
-
-def test_pictures_without_a_place_are_never_put_on_the_map(chips, learned, tmp_path):
-    with pytest.raises(ImageryError, match="no coordinate reference system"):
-        fine_tuned(tmp_path / "model.safetensors", rasters=(chips["images"],), masks=(chips["masks"],))
-    with pytest.raises(ImageryError, match="no coordinate reference system"):
-        segment.run(Segment(raster=chips["images"], model=learned.model, mask=str(tmp_path / "m.tif")), Reporter())
-    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(

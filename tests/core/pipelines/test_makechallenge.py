@@ -156,27 +156,6 @@ def test_likely_breaks_are_points_whose_priority_is_by_the_paths_that_would_chan
     np.testing.assert_allclose(at, expected, atol=2e-7)
 
 
-def test_the_next_challenge_has_the_ids_of_the_earlier_one_also_where_vertices_moved_by_10_cm(tmp_path):
-    rng = np.random.default_rng(3)
-    begins = np.stack(np.meshgrid(np.arange(20), np.arange(20)), axis=-1).reshape(-1, 2) * 400.0
-    drawn = np.stack([begins, begins + 150, np.add(begins, (300, 50))], axis=1)
-    changes = rng.choice(["new", "lost"], len(drawn)).tolist()
-    shaken = drawn + rng.uniform(-0.07, 0.07, drawn.shape)
-    earlier = tmp_path / "earlier.geojson"
-    # In another CRS and order, and drawn the other way.
-    first = layer(*map(line, *drawn.swapaxes(0, 1)), change=changes)
-    first.to_file(tmp_path / "first.gpkg")
-    result, features = challenge(tmp_path, tmp_path / "first.gpkg")
-    (tmp_path / "challenge.geojson").rename(earlier)
-    second = layer(*map(line, *shaken[:, ::-1].swapaxes(0, 1)), change=changes).iloc[::-1].to_crs(3857)
-    second.to_file(tmp_path / "second.gpkg")
-    alone, without = challenge(tmp_path, tmp_path / "second.gpkg")
-    ids = {feature["id"] for feature in features}
-    assert 0.9 < len(ids & {feature["id"] for feature in without}) / len(ids) < 1 and alone["kept"] == 0
-    result, with_earlier = challenge(tmp_path, tmp_path / "second.gpkg", earlier=str(earlier))
-    assert ids == {feature["id"] for feature in with_earlier} and result["kept"] == 400
-
-
 def test_a_road_across_the_antimeridian_is_cut_there(tmp_path):
     source = write_layer(
         tmp_path / "changes.gpkg", LineString([(179.999, -16.8), (180.001, -16.7995), (180.002, -16.7995)]), crs=4326,

@@ -20,7 +20,7 @@ from tests.core.support.http_files import serving
 from tests.core.support.rasters import NORTH_UP, write_layer, write_raster
 from tests.core.support.towns import image_of, true_roads
 from tests.shared_fixtures import make_once
-from training_core.errors import Cancelled, ImageryError, JobError, OutputError
+from training_core.errors import Cancelled, ImageryError, OutputError
 from training_core.events import Reporter, Warning
 from training_core.extraction import road_extraction
 from training_core.jobs import ExtractRoads, MapRegion, Segment
@@ -284,22 +284,6 @@ def test_a_scene_in_another_crs_joins_the_same_network(land, learned, tmp_path):
     roads = geopandas.read_file(result["roads"])
     assert result["done"] == 2 and roads.union_all().length > 4000
     assert roads[roads["component"] == 1].union_all().length > 0.8 * roads.union_all().length
-
-
-@pytest.mark.parametrize(
-    "options, error",
-    [
-        ({"source": "/nowhere/*.tif"}, ImageryError),
-        ({"source": "", "rasters": ()}, JobError),
-        ({"scheduler": "localhost:8786"}, JobError),
-        ({"dates": "September"}, JobError),
-        ({"roads": "roads.txt"}, OutputError),
-    ],
-)
-def test_bad_options_are_named_before_any_work(land, learned, tmp_path, options, error):
-    with pytest.raises(error):
-        map_region(tmp_path / "out", **{"rasters": (land,), "model": learned.model, **options})
-    assert not list(tmp_path.rglob("*.tif"))
 
 
 def test_a_job_that_is_stopped_keeps_what_is_done(land, learned, tmp_path):

@@ -76,14 +76,6 @@ def test_statistics_are_measured_on_the_images_and_nothing_else_changes(offices,
     assert not warnings_in(told)
 
 
-def test_the_same_models_and_images_give_the_same_file(offices, town, tmp_path):
-    written = []
-    for _ in range(2):
-        merge(tmp_path, offices, rasters=(town.raster,))
-        written.append((tmp_path / "merged.safetensors").read_bytes())
-    assert written[0] == written[1]
-
-
 def test_a_model_merged_with_itself_stays_and_is_warned_of(offices, tmp_path):
     told = []
     _, merged, _ = merge(tmp_path, (offices[0], offices[0]), Reporter(told.append))

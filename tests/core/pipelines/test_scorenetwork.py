@@ -8,7 +8,6 @@ import re
 import geopandas
 import pytest
 import shapely
-from shapely import MultiLineString
 
 from tests.core.support.browser import Page
 from tests.core.support.disasters import GRID, X, Y, line, score
@@ -35,15 +34,6 @@ def test_the_same_roads_in_any_coordinate_systems_score_1(tmp_path, grid, crs):
     assert all_scores(result) == pytest.approx([1] * 6, abs=1e-6)
     assert result["apls_time"]["score"] == pytest.approx(1, abs=1e-6)
     assert result["truth"]["length_m"] == pytest.approx(8 * 210, rel=1e-3)  # on the ground, not on the map
-
-
-def test_what_a_layer_may_hold_beside_clean_lines_changes_nothing(tmp_path, grid, write):
-    parts = MultiLineString([line(*GRID[0]), line(*GRID[4])])
-    with_height = line((0, 70, 5), (210, 70, 9))
-    point, twice = line((9, 9), (9, 9)), line(*GRID[3][::-1])
-    rest = [line(*way) for way in (*GRID[2:4], *GRID[5:])]
-    dirty = write("dirty", parts, with_height, point, twice, line((30, 70), (150, 70)), *rest)
-    assert all_scores(score(tmp_path, grid, dirty)) == pytest.approx([1] * 6)
 
 
 def test_lines_are_matched_missed_or_false(tmp_path, write):

@@ -19,7 +19,7 @@ from training_core.events import Reporter, Warning
 from training_core.geodata.grid import Grid
 from training_core.geodata.road_raster import array_raster
 from training_core.jobs import SuggestLabels
-from training_core.labels.label_suggestions import MIN_KNOWN_FRACTION, entropy, measure_blocks, patches_of, suggest
+from training_core.labels.label_suggestions import MIN_KNOWN_FRACTION, measure_blocks, patches_of, suggest
 from training_core.pipelines.suggestlabels import run
 
 X, Y = NORTH_UP.c, NORTH_UP.f
@@ -42,10 +42,6 @@ def planted(shape, places, side=50):
     for (column, row), value in places.items():
         probability[row : row + side, column : column + side] = value
     return probability
-
-
-def test_the_entropy_is_that_of_a_coin():
-    np.testing.assert_allclose(entropy(np.array([*BITS, 0.2, 0, 1])), [*BITS.values(), BITS[0.8], 0, 0], atol=1e-7)
 
 
 def test_just_the_planted_places_are_found_the_most_uncertain_first():
@@ -127,17 +123,6 @@ def test_where_all_is_as_uncertain_patches_spread_over_the_scene(spread, count):
     centers = found.centroid
     least_m = min(centers[i].distance(centers[j]) for i in range(count) for j in range(i))
     assert least_m >= math.sqrt((900 - 40) * (600 - 40) / math.pi / (count - 1)) - math.hypot(10, 10)
-
-
-def test_without_spread_the_most_uncertain_corner_takes_all_and_with_it_others_get_their_share():
-    probability = np.full((400, 400), 0.1)
-    probability[:100, :100] = 0.5
-    grid = Grid(CRS.from_string(UTM), NORTH_UP, 400, 400)
-    corner = box(X, Y - 100, X + 100, Y)
-    together, apart = (
-        suggested(probability, grid, count=3, patch_m=50, spread=spread).within(corner).sum() for spread in (0.0, 1.0)
-    )
-    assert (together, apart) == (3, 1)
 
 
 def job_on(tmp_path, probability, **options):

@@ -61,16 +61,6 @@ def test_a_probability_in_bytes_is_scaled_and_cut_at_the_threshold(tmp_path):
     assert found[1]["length_m"][0] == pytest.approx(250, abs=2)
 
 
-@pytest.mark.parametrize("nodata", [0, 255])
-def test_in_a_mask_of_road_and_no_data_only_the_rest_is_no_road(tmp_path, nodata):
-    values = drawn(box(20, 95, 280, 105))
-    values[values == 0] = nodata
-    raster = road_raster(tmp_path / "mask.tif", values, nodata=nodata)
-    result = run(Vectorize(raster=raster, roads=str(tmp_path / "r.gpkg")), Reporter())
-    assert result["count"] == 1
-    assert geopandas.read_file(result["roads"])["width_m"][0] == pytest.approx(10, abs=1)
-
-
 def test_unusable_inputs_are_named_and_leave_no_output(tmp_path):
     good = road_raster(tmp_path / "good.tif")
     with pytest.warns(rasterio.errors.NotGeoreferencedWarning):
