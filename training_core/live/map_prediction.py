@@ -19,7 +19,7 @@ from typing import cast
 import numpy as np
 
 from ..geodata.pixel_codes import NO_DATA, to_byte
-from ..geodata.tiling import STRIDE_PX, Tile, round_up
+from ..geodata.tiling import STRIDE_PX, Tile, round_up, tile_grid
 from ..segmentation.inference import Predictor, predict_pieces, read_piece
 from .image_windows import ImageWindows, Window, paste
 
@@ -50,8 +50,8 @@ class MapPrediction:
         # Pixels of the view that the current model, and any model, has predicted at full resolution.
         self._is_current = np.zeros((0, 0), dtype=bool)
         self._is_full = np.zeros((0, 0), dtype=bool)
-        # Windows to predict, and whether coarsely.
-        self._work: deque[tuple[Window, bool]] = deque()
+        # Tiles to predict; windows, to predict coarsely.
+        self._work: deque[Tile | Window] = deque()
         self._predictor: Predictor | None = None
         self.factor = max(2, round(COARSE_M / windows.grid.resolution_m))
         self._s_per_px = 0.0
@@ -102,12 +102,12 @@ class MapPrediction:
 
     def advance(self) -> bool:
         """Predict the next piece; return whether the view has changed."""
-        (window, is_coarse), predictor = self._work.popleft(), cast(Predictor, self._predictor)
-        if is_coarse:
-            self._predict_coarsely(window, predictor)
-            return not (self._work and self._work[0][1])
-        self._predict(window, predictor)
-        return True
+        work, predictor = self._work.popleft(), cast(Predictor, self._predictor)
+        if isinstance(work, Tile):
+            self._predict(work, predictor)
+            return True
+        self._predict_coarsely(work, predictor)
+        return not self._work or isinstance(self._work[0], Tile)
 
     def part(self, window: Window) -> np.ndarray | None:
         """Return the current model's prediction of a window, (height, width), uint8; None if it is incomplete."""
@@ -148,12 +148,17 @@ class MapPrediction:
             return
         side = self._side_px()
         if self._is_full.mean() <= 1 - WORTH_COARSE:
-            self._work.extend((window, True) for window in _divided(self.window, side * self.factor, self.factor))
+            self._work.extend(_divided(self.window, side * self.factor, self.factor))
         column, row, width, height = self.window
         x, y = column + width / 2, row + height / 2
-        pieces = [missing for piece in _divided(self.window, side) if (missing := self._missing(piece))]
-        pieces.sort(key=lambda piece: (piece[0] + piece[2] / 2 - x) ** 2 + (piece[1] + piece[3] / 2 - y) ** 2)
-        self._work.extend((window, False) for window in pieces)
+        size = self._windows.grid.width, self._windows.grid.height
+        tiles: list[Tile] = []
+        for piece in _divided(self.window, side):
+            if missing := self._missing(piece):
+                # One tile, though its sides are rounded to the stride.
+                tiles += tile_grid(*size, side + 2 * STRIDE_PX, HALO_PX, missing)
+        tiles.sort(key=lambda tile: (tile.column + tile.width / 2 - x) ** 2 + (tile.row + tile.height / 2 - y) ** 2)
+        self._work.extend(tiles)
 
     def _side_px(self) -> int:
         """Return the side of a piece that takes about PIECE_S, a multiple of the stride."""
@@ -173,13 +178,12 @@ class MapPrediction:
             int(columns[-1] - columns[0]) + 1, int(rows[-1] - rows[0]) + 1,
         )  # fmt: skip
 
-    def _predict(self, window: Window, predictor: Predictor) -> None:
-        tile = _tile_around(window, self._windows.grid.width, self._windows.grid.height)
+    def _predict(self, tile: Tile, predictor: Predictor) -> None:
         began_s = time.perf_counter()
         piece = read_piece(tile, self._windows.read, predictor.bands, name=self._windows.name)
         ((_, prediction),) = predict_pieces(predictor, [piece], 0)
         self._note_time(began_s, piece.image[0].size)
-        part = self._slices(window)
+        part = self._slices((tile.column, tile.row, tile.width, tile.height))
         self.values[part] = prediction.probability
         self._is_current[part] = self._is_full[part] = True
 
@@ -216,16 +220,6 @@ def _divided(window: Window, side_px: int, multiple: int = 1) -> Iterator[Window
     for top in range(0, height, down):
         for left in range(0, width, across):
             yield column + left, row + top, min(across, width - left), min(down, height - top)
-
-
-def _tile_around(window: Window, width: int, height: int) -> Tile:
-    """Return a window as a tile with a halo, aligned to the stride and cut to the image."""
-    # The halo makes both ends multiples of the stride, so that few pixels are padded.
-    starts, ends = [], []
-    for at, length, size in ((window[0], window[2], width), (window[1], window[3], height)):
-        starts.append(at - max(0, at - HALO_PX) // STRIDE_PX * STRIDE_PX)
-        ends.append(min(size, round_up(at + length + HALO_PX)) - at - length)
-    return Tile(*window, starts[0], starts[1], ends[0], ends[1])
 
 
 def _pooled(values: np.ndarray, known: np.ndarray, factor: int) -> tuple[np.ndarray, np.ndarray]:
