@@ -13,13 +13,13 @@ import math
 import time
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import product
+from typing import cast
 
 import numpy as np
 
 from ..geodata.pixel_codes import NO_DATA, to_byte
-from ..geodata.tiling import STRIDE_PX, Tile, round_up
+from ..geodata.tiling import STRIDE_PX, Tile, round_up, tile_grid
 from ..segmentation.inference import Predictor, predict_pieces, read_piece
 from .image_windows import ImageWindows, Window, paste
 
@@ -29,40 +29,29 @@ HALO_PX = 32
 PIECE_S, MIN_PIECE_PX, USUAL_PIECE_PX, MAX_PIECE_PX = 0.5, 224, 416, 992
 # Only the middle of a larger view is predicted.
 MAX_PX = 16_000_000
-# Margin around the view, as a fraction of its sides, that is predicted when there is no other work.
-MARGIN = 1 / 8
 # Ground resolution of the coarse pass, and the unpredicted fraction of the view from which it is worth its time.
 COARSE_M, WORTH_COARSE = 1.2, 0.25
 # Weight of the newest piece in the running mean of the time per pixel.
 _NEWEST = 0.3
 
 
-@dataclass(frozen=True)
-class _Work:
-    """A window to predict, possibly coarsely or in the margin."""
-
-    window: Window
-    is_coarse: bool = False
-    is_margin: bool = False
-
-
 class MapPrediction:
-    """The probability in view, and on the canvas: the view with its margin.
+    """The probability in view, the `window` of the image that the map shows; without one, all sides are 0.
 
-    `values`, (height, width), uint8, cover the canvas, see `to_byte`; NO_DATA also where nothing was predicted. If the
+    `values`, (height, width), uint8, cover the window, see `to_byte`; NO_DATA also where nothing was predicted. If the
     view `is_cut`, it is too large, and only its middle is predicted. A coarse pixel has `factor` pixels a side.
     `changed_s` is the `time.perf_counter` of the last change of view or model.
     """
 
     def __init__(self, windows: ImageWindows) -> None:
         self._windows = windows
-        self.window: Window | None = None
-        self.canvas: Window = (0, 0, 0, 0)
+        self.window: Window = (0, 0, 0, 0)
         self.values = np.full((0, 0), NO_DATA, dtype=np.uint8)
-        # Pixels of the canvas that the current model, and any model, has predicted at full resolution.
+        # Pixels of the view that the current model, and any model, has predicted at full resolution.
         self._is_current = np.zeros((0, 0), dtype=bool)
         self._is_full = np.zeros((0, 0), dtype=bool)
-        self._work: deque[_Work] = deque()
+        # Tiles to predict; windows, to predict coarsely.
+        self._work: deque[Tile | Window] = deque()
         self._predictor: Predictor | None = None
         self.factor = max(2, round(COARSE_M / windows.grid.resolution_m))
         self._s_per_px = 0.0
@@ -70,14 +59,14 @@ class MapPrediction:
         self.changed_s = time.perf_counter()
 
     @property
-    def is_complete(self) -> bool:
-        """Whether the current model has predicted all of the view; the margin does not count."""
-        return all(work.is_margin for work in self._work)
+    def is_empty(self) -> bool:
+        """Whether there is no view of the image."""
+        return not self.values.size
 
     @property
-    def has_margin_left(self) -> bool:
-        """Whether the current model has not predicted all of the margin."""
-        return bool(self._work)
+    def is_complete(self) -> bool:
+        """Whether the current model has predicted all of the view."""
+        return not self._work
 
     @property
     def is_coarse(self) -> bool:
@@ -87,22 +76,18 @@ class MapPrediction:
     @property
     def fraction(self) -> float:
         """Fraction of the view that the current model has predicted at full resolution, from 0 to 1."""
-        return float(self._is_current[self._inner].mean()) if self.window else 0.0
+        return 0.0 if self.is_empty else float(self._is_current.mean())
 
     def move(self, extent: tuple[float, float, float, float]) -> None:
         """Move to another extent: left, bottom, right and top in the CRS of the image."""
-        (column, row, _, _), former = self.canvas, (self.values, self._is_current, self._is_full)
+        (column, row, _, _), former = self.window, (self.values, self._is_current, self._is_full)
         self.window, self.is_cut = self._window_of(extent)
-        self.canvas = (0, 0, 0, 0)
-        if self.window:
-            _, _, width, height = self.window
-            self.canvas = self._widened(self.window, int(width * MARGIN), int(height * MARGIN))
-        shape = self.canvas[3], self.canvas[2]
+        shape = self.window[3], self.window[2]
         self.values = np.full(shape, NO_DATA, dtype=np.uint8)
         self._is_current, self._is_full = np.zeros(shape, dtype=bool), np.zeros(shape, dtype=bool)
-        # Keep the predictions that both canvases have in common.
+        # Keep the predictions that both views have in common.
         for new, old in zip((self.values, self._is_current, self._is_full), former):
-            paste(new, old, column - self.canvas[0], row - self.canvas[1])
+            paste(new, old, column - self.window[0], row - self.window[1])
         self._begin()
 
     def renew(self, predictor: Predictor) -> None:
@@ -117,13 +102,12 @@ class MapPrediction:
 
     def advance(self) -> bool:
         """Predict the next piece; return whether the view has changed."""
-        if self._predictor is None:
-            return False
-        work = self._work.popleft()
-        if work.is_coarse:
-            self._predict_coarsely(work.window, self._predictor)
-            return not (self._work and self._work[0].is_coarse)
-        return self._predict(work.window, self._predictor)
+        work, predictor = self._work.popleft(), cast(Predictor, self._predictor)
+        if isinstance(work, Tile):
+            self._predict(work, predictor)
+            return True
+        self._predict_coarsely(work, predictor)
+        return not self._work or isinstance(self._work[0], Tile)
 
     def part(self, window: Window) -> np.ndarray | None:
         """Return the current model's prediction of a window, (height, width), uint8; None if it is incomplete."""
@@ -131,23 +115,14 @@ class MapPrediction:
         is_inside = rows.start >= 0 and columns.start >= 0 and self.values[part].shape == (window[3], window[2])
         return self.values[part] if is_inside and self._is_current[part].all() else None
 
-    @property
-    def inner(self) -> np.ndarray:
-        """Probability of the view without its margin, (height, width), uint8."""
-        return self.values[self._inner]
-
-    @property
-    def _inner(self) -> tuple[slice, slice]:
-        return self._slices(self.window or (0, 0, 0, 0))
-
     def _slices(self, window: Window) -> tuple[slice, slice]:
-        """Return the rows and columns of a window in the arrays of the canvas."""
+        """Return the rows and columns of a window in the arrays of the view."""
         column, row, width, height = window
-        left, top = column - self.canvas[0], row - self.canvas[1]
+        left, top = column - self.window[0], row - self.window[1]
         return slice(top, top + height), slice(left, left + width)
 
-    def _window_of(self, extent: tuple[float, float, float, float]) -> tuple[Window | None, bool]:
-        """Return the window of the image in an extent, None outside it, and whether it was cut to its middle."""
+    def _window_of(self, extent: tuple[float, float, float, float]) -> tuple[Window, bool]:
+        """Return the window of the image in an extent, and whether it was cut to its middle."""
         left, bottom, right, top = extent
         grid = self._windows.grid
         # The bounding box of the corners in pixels, since the grid may be turned, cut to the image.
@@ -156,7 +131,7 @@ class MapPrediction:
         first = np.clip(np.floor(corners.min(axis=0)), 0, size).astype(int)
         sides = np.clip(np.ceil(corners.max(axis=0)), 0, size).astype(int) - first
         if sides.min() <= 0:
-            return None, False
+            return (0, 0, 0, 0), False
         # At most MAX_PX around the middle.
         scale = min(1.0, math.sqrt(MAX_PX / float(sides.prod())))
         kept = np.maximum(1, (sides * scale).astype(int))
@@ -164,28 +139,26 @@ class MapPrediction:
         width, height = kept.tolist()
         return (column, row, width, height), scale < 1
 
-    def _widened(self, window: Window, x_px: int, y_px: int) -> Window:
-        """Return a window with margins, within the image."""
-        column, row, width, height = window
-        left, top = max(0, column - x_px), max(0, row - y_px)
-        right = min(self._windows.grid.width, column + width + x_px)
-        bottom = min(self._windows.grid.height, row + height + y_px)
-        return left, top, right - left, bottom - top
-
     def _begin(self) -> None:
-        """List the pieces to predict: coarse ones if worth it, then the view, then its margin."""
+        """List the pieces to predict: coarse ones if worth it, then those of the view, from its middle outward."""
         self._was_full = bool(self._is_full.any())
         self.changed_s = time.perf_counter()
         self.give_up()
-        if self.window is None or self._predictor is None:
+        if self.is_empty or self._predictor is None:
             return
         side = self._side_px()
-        if not self._is_full[self._inner].mean() > 1 - WORTH_COARSE:
-            coarse = _divided(self.window, side * self.factor, self.factor)
-            self._work.extend(_Work(window, is_coarse=True) for window in coarse)
-        self._work.extend(_Work(window) for window in self._from_the_middle(self.window, side))
-        for strip in _around(self.window, self.canvas):
-            self._work.extend(_Work(window, is_margin=True) for window in _divided(strip, side))
+        if self._is_full.mean() <= 1 - WORTH_COARSE:
+            self._work.extend(_divided(self.window, side * self.factor, self.factor))
+        column, row, width, height = self.window
+        x, y = column + width / 2, row + height / 2
+        size = self._windows.grid.width, self._windows.grid.height
+        tiles: list[Tile] = []
+        for piece in _divided(self.window, side):
+            if missing := self._missing(piece):
+                # One tile, though its sides are rounded to the stride.
+                tiles += tile_grid(*size, side + 2 * STRIDE_PX, HALO_PX, missing)
+        tiles.sort(key=lambda tile: (tile.column + tile.width / 2 - x) ** 2 + (tile.row + tile.height / 2 - y) ** 2)
+        self._work.extend(tiles)
 
     def _side_px(self) -> int:
         """Return the side of a piece that takes about PIECE_S, a multiple of the stride."""
@@ -193,13 +166,6 @@ class MapPrediction:
             return USUAL_PIECE_PX
         side = int(math.sqrt(PIECE_S / self._s_per_px)) - 2 * HALO_PX
         return min(MAX_PIECE_PX, max(MIN_PIECE_PX, side // STRIDE_PX * STRIDE_PX))
-
-    def _from_the_middle(self, window: Window, side: int) -> list[Window]:
-        """Return the unpredicted pieces of a window, those nearest to its middle first."""
-        column, row, width, height = window
-        x, y = column + width / 2, row + height / 2
-        pieces = [missing for piece in _divided(window, side) if (missing := self._missing(piece))]
-        return sorted(pieces, key=lambda piece: (piece[0] + piece[2] / 2 - x) ** 2 + (piece[1] + piece[3] / 2 - y) ** 2)
 
     def _missing(self, window: Window) -> Window | None:
         """Return the bounding window of the pixels in a window that the current model has not predicted, if any."""
@@ -212,27 +178,23 @@ class MapPrediction:
             int(columns[-1] - columns[0]) + 1, int(rows[-1] - rows[0]) + 1,
         )  # fmt: skip
 
-    def _predict(self, window: Window, predictor: Predictor) -> bool:
-        """Predict the missing part of a window, and return whether there was any."""
-        missing = self._missing(window)
-        if missing is None:
-            return False
-        tile = _tile_around(missing, self._windows.grid.width, self._windows.grid.height)
+    def _predict(self, tile: Tile, predictor: Predictor) -> None:
         began_s = time.perf_counter()
         piece = read_piece(tile, self._windows.read, predictor.bands, name=self._windows.name)
         ((_, prediction),) = predict_pieces(predictor, [piece], 0)
         self._note_time(began_s, piece.image[0].size)
-        part = self._slices(missing)
+        part = self._slices((tile.column, tile.row, tile.width, tile.height))
         self.values[part] = prediction.probability
         self._is_current[part] = self._is_full[part] = True
-        return True
 
     def _predict_coarsely(self, window: Window, predictor: Predictor) -> None:
         """Predict a window at a lower resolution, and fill the pixels without a full prediction."""
-        factor, (column, row, width, height) = self.factor, window
-        # The window with a halo, as a whole number of coarse pixels.
-        left, top, *sides = self._widened(window, HALO_PX * factor, HALO_PX * factor)
-        across, down = (-(-side // factor) for side in sides)
+        factor, grid, (column, row, width, height) = self.factor, self._windows.grid, window
+        # The window with a halo within the image, as a whole number of coarse pixels.
+        halo_px = HALO_PX * factor
+        left, top = max(0, column - halo_px), max(0, row - halo_px)
+        across = -(-(min(grid.width, column + width + halo_px) - left) // factor)
+        down = -(-(min(grid.height, row + height + halo_px) - top) // factor)
         began_s = time.perf_counter()
         values, known = _pooled(*self._windows.read(left, top, across * factor, down * factor), factor)
         probability = to_byte(predictor.probability(values, known), known)
@@ -258,29 +220,6 @@ def _divided(window: Window, side_px: int, multiple: int = 1) -> Iterator[Window
     for top in range(0, height, down):
         for left in range(0, width, across):
             yield column + left, row + top, min(across, width - left), min(down, height - top)
-
-
-def _around(inner: Window, outer: Window) -> Iterator[Window]:
-    """Yield the strips of an outer window around an inner one: above, below, left and right."""
-    column, row, width, height = inner
-    left, top, across, down = outer
-    strips = (
-        (left, top, across, row - top),
-        (left, row + height, across, top + down - row - height),
-        (left, row, column - left, height),
-        (column + width, row, left + across - column - width, height),
-    )
-    yield from (strip for strip in strips if strip[2] > 0 and strip[3] > 0)
-
-
-def _tile_around(window: Window, width: int, height: int) -> Tile:
-    """Return a window as a tile with a halo, aligned to the stride and cut to the image."""
-    # The halo makes both ends multiples of the stride, so that few pixels are padded.
-    starts, ends = [], []
-    for at, length, size in ((window[0], window[2], width), (window[1], window[3], height)):
-        starts.append(at - max(0, at - HALO_PX) // STRIDE_PX * STRIDE_PX)
-        ends.append(min(size, round_up(at + length + HALO_PX)) - at - length)
-    return Tile(*window, starts[0], starts[1], ends[0], ends[1])
 
 
 def _pooled(values: np.ndarray, known: np.ndarray, factor: int) -> tuple[np.ndarray, np.ndarray]:

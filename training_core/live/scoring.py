@@ -73,7 +73,7 @@ def is_telling(confusion: Confusion) -> bool:
 
 def block_errors(view: MapPrediction, labels: DrawnLabels) -> Iterator[tuple[BlockIndex, float]]:
     """Yield the predicted blocks in view that are learned from, with their mean absolute error from 0 to 1."""
-    for block in blocks_in(*(view.window or (0, 0, 0, 0))):
+    for block in blocks_in(*view.window):
         truth = labels.labels.get(block)
         if truth is None or labels.is_held_out(block):
             continue

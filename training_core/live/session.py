@@ -4,8 +4,8 @@ Scope: the order of work. Independent of how labels are rasterized, models train
 
 A piece of work (a training step, a piece of the view, a batch of held-out blocks) takes about half a second at most,
 and commands are handled after each one. The order is: learn new strokes; predict the view, once a newer model is worth
-showing; compute the score; learn on, until that improves nothing; predict the margin of the view. Then the process
-waits for the next command without using the processor.
+showing; compute the score; learn on, until that improves nothing. Then the process waits for the next command without
+using the processor.
 """
 
 from __future__ import annotations
@@ -196,7 +196,7 @@ class Session:
     def _shown_road(self, column: int, row: int, width: int, height: int) -> np.ndarray:
         """Return which pixels of a window the map shows as road: (height, width), bool."""
         road = np.zeros((height, width), dtype=bool)
-        left, top, _, _ = self._view.canvas
+        left, top, _, _ = self._view.window
         paste(road, reaches(self._view.values, self._threshold), left - column, top - row)
         return road
 
@@ -207,12 +207,12 @@ class Session:
         self._reports.published_s = 0.0
         if self._view.is_cut:
             self._reports.warn("The view is too large: only its middle is predicted. Zoom in to see all of it.")
-        if self._view.window and (is_other_quantity or self._view.is_complete) and (self._view.values != NO_DATA).any():
+        if (is_other_quantity or self._view.is_complete) and (self._view.values != NO_DATA).any():
             self._publish()
 
     def _correct(self, command: Correct) -> None:
-        drawn = self._labels.read_all(*self._view.canvas) == ROAD
-        grid = self._windows.grid.window(*self._view.canvas)
+        drawn = self._labels.read_all(*self._view.window) == ROAD
+        grid = self._windows.grid.window(*self._view.window)
         result = correct((command.x, command.y), self._view.values, drawn, grid, self._threshold)
         text = "" if result.geometry is None else shapely.to_wkt(result.geometry, rounding_precision=-1)
         self._reporter.pass_on(events.Correction(command.sequence, result.layer, text, result.message))
@@ -240,9 +240,7 @@ class Session:
             return self._predict
         if self._scoring is not None:
             return partial(self._score, self._scoring)
-        if can_learn:
-            return self._step
-        return self._predict if self._view.has_margin_left else None
+        return self._step if can_learn else None
 
     @property
     def _can_learn(self) -> bool:
@@ -252,13 +250,13 @@ class Session:
         """Whether to predict the view with the current model, in place of the one that is shown."""
         shown, view = self._shown, self._view
         if shown.predictor is None:
-            return view.window is not None or can_learn
+            return can_learn or not view.is_empty
         if self._learner.history.step == shown.step and not shown.has_forgotten:
             return False
         if not can_learn:
             return view.is_complete
         since_s = time.perf_counter() - shown.since_s
-        if view.window is None:
+        if view.is_empty:
             return since_s >= SCORE_S
         if shown.has_new_strokes and since_s >= REFRESH_S:
             return True
@@ -270,7 +268,7 @@ class Session:
         if self._to_rehearse:
             self._to_rehearse -= 1
             whole = (0, 0, self._windows.grid.width, self._windows.grid.height)
-            self._learner.rehearse(self._view.window or whole, self._windows)
+            self._learner.rehearse(whole if self._view.is_empty else self._view.window, self._windows)
         loss, blocks = self._learner.step()
         now_s = time.perf_counter()
         self._shown.learned_s += now_s - began_s
@@ -310,19 +308,17 @@ class Session:
             self._scoring = Scoring(predictor, self._labels, self._windows)
 
     def _predict(self) -> None:
-        began_s, was_complete = time.perf_counter(), self._view.is_complete
-        has_news = self._view.advance()
-        is_complete = self._view.is_complete and not was_complete
-        is_time = time.perf_counter() - self._reports.published_s >= SHOW_S
-        if is_complete or (has_news and is_time and not was_complete) or not self._view.has_margin_left:
+        began_s = time.perf_counter()
+        has_news, view = self._view.advance(), self._view
+        if view.is_complete or (has_news and time.perf_counter() - self._reports.published_s >= SHOW_S):
             self._publish()
         self._shown.predicted_s += time.perf_counter() - began_s
-        if is_complete and self._view.window is not None:
+        if view.is_complete:
             # Note where prediction and labels disagree, and where the model is most uncertain.
-            for block, error in block_errors(self._view, self._labels):
+            for block, error in block_errors(view, self._labels):
                 self._choice.disagree(block, error)
-            labeled = self._labels.read_all(*self._view.window) != IGNORE
-            self._places = uncertain_places(self._view.inner, labeled, self._windows.grid.window(*self._view.window))
+            labeled = self._labels.read_all(*view.window) != IGNORE
+            self._places = uncertain_places(view.values, labeled, self._windows.grid.window(*view.window))
 
     def _score(self, scoring: Scoring) -> None:
         scoring.advance()

@@ -59,7 +59,7 @@ class SessionReports:
 
     def publish(self, view: MapPrediction, grid: Grid, step: int, show: str) -> None:
         """Write the view as a raster, and report it as the prediction of the model after a step."""
-        values, ground = view.values, grid.window(*view.canvas)
+        values, ground = view.values, grid.window(*view.window)
         if view.is_coarse:
             # All pixels of a coarse square are equal, so one of each is enough.
             values = values[:: view.factor, :: view.factor]

@@ -1,5 +1,4 @@
 import itertools
-import tracemalloc
 
 import pytest
 
@@ -37,11 +36,3 @@ def test_a_fall_to_less_than_half_is_warned_of_once(stretches):
 )
 def test_what_is_no_finding(stretches):
     assert not warnings_of(*stretches)
-
-
-def test_days_of_training_take_little_memory():
-    tracemalloc.start()
-    assert len(warnings_of((24 * 3600, 2), (24 * 3600, 5), (24 * 3600, 2))) == 1
-    _, peak_bytes = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert peak_bytes < 2_000_000

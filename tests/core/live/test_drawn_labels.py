@@ -7,11 +7,10 @@ from hypothesis import strategies as st
 from rasterio.crs import CRS
 from shapely.geometry import LineString, box
 
-from tests.core.support.rasters import NORTH_UP, layer
+from tests.core.support.rasters import NORTH_UP
 from training_core.geodata.grid import Grid
 from training_core.geodata.pixel_codes import BACKGROUND, IGNORE, ROAD
 from training_core.jobs import LabelOptions
-from training_core.labels.drawing import Drawing
 from training_core.live.commands import Change
 from training_core.live.drawn_labels import BLOCK_PX, HELD_OUT_ONE_IN, DrawnLabels, is_chosen
 
@@ -37,16 +36,6 @@ def drawn(*changes):
 
 def road(name, *points, **more):
     return Change("roads", name, line(*points), **more)
-
-
-def test_labels_are_those_of_a_fine_tune():
-    shapes = [line((10, 50), (400, 90), (480, 390)), line((200, 0), (220, 399))]
-    labels = drawn(*(Change("roads", str(number), shape) for number, shape in enumerate(shapes)))
-    wanted = Drawing(layer(*shapes), None, OPTIONS).burn(GRID)
-    expected = np.full((400, 500), IGNORE, dtype=np.uint8)
-    height, width = wanted.values.shape
-    expected[wanted.row : wanted.row + height, wanted.column : wanted.column + width] = wanted.values
-    np.testing.assert_array_equal(labels.read_all(*ALL), expected)
 
 
 STEPS = st.lists(

@@ -4,8 +4,6 @@ import numpy as np
 import pytest
 import shapely
 from affine import Affine
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from rasterio.crs import CRS
 from shapely.geometry import LineString, MultiPolygon, box
 
@@ -42,8 +40,8 @@ def road(name, *points, grid=GRID, **more):
     return Change("roads", name, on_map(LineString(points), grid), **more)
 
 
-def square(layer, name, *bounds, grid=GRID):
-    return Change(layer, name, on_map(box(*bounds), grid))
+def square(layer, name, *bounds):
+    return Change(layer, name, on_map(box(*bounds)))
 
 
 def mask_of(*bounds):
@@ -117,29 +115,6 @@ def test_lines_beside_polygons_are_kept_as_polygons_of_their_width(tmp_path):
     layers = kept_labels(labels, GRID, OPTIONS.width_m)
     assert set(layers["roads"].geom_type) == {"Polygon"}
     np.testing.assert_array_equal(fine_tuned_on(tmp_path / "kept.gpkg", layers), whole(labels))
-
-
-PLACE = st.tuples(*[st.integers(-40, 540)] * 4)
-STEP = st.tuples(st.sampled_from(["roads", "aoi", "no_road"]), st.sampled_from("abc"), st.none() | PLACE, st.booleans())
-
-
-@pytest.mark.slow
-@settings(max_examples=12, deadline=None)
-@given(st.lists(STEP, max_size=6), st.lists(PLACE, max_size=3))
-def test_whatever_is_drawn_a_fine_tune_learns_from_the_same(tmp_path_factory, steps, streets):
-    changes = [road("first", (20.3, 30.1), (470.7, 350.2))]
-    for layer, name, place, sure in steps:
-        left, top, right, bottom = place or (0, 0, 0, 0)
-        if place is None:
-            changes.append(Change(layer, name, None))
-        elif layer == "roads":
-            changes.append(road(name, (left + 0.31, top), (right + 0.83, bottom + 0.47), sure=sure))
-        else:
-            changes.append(square(layer, name, left, top, right + 0.3, bottom + 0.4))
-    shown = mask_of(*((max(0, a), max(0, b), max(0, a) + abs(c) // 4, max(0, b) + 9) for a, b, c, _ in streets))
-    labels = drawn(changes, shown)
-    path = tmp_path_factory.mktemp("kept") / "kept.gpkg"
-    np.testing.assert_array_equal(fine_tuned_on(path, kept_labels(labels, GRID, OPTIONS.width_m)), whole(labels))
 
 
 def test_of_nothing_nothing_is_kept():
