@@ -61,8 +61,8 @@ def run(job: MapRegion, reporter: Reporter) -> dict[str, Any]:
         if not catalog.scenes:
             raise nothing_to_map(catalog.problems)
         Store(job.folder).remove_leftovers()
-        predicting, block_px = choose_settings(job, model, card, catalog.scenes, aoi, part)
-        planner = Planner(job.folder, predicting, card, block_px, aoi)
+        predicting = choose_settings(job, model, card, catalog.scenes, aoi, part)
+        planner = Planner(job.folder, predicting, card, aoi)
         region = plan_region(catalog, planner, part.part(0.4, 1))
     index_path, report_path = (str(Path(job.folder) / name) for name in ("index.gpkg", "report.html"))
     with Outputs([*with_sources(paths), job.model, job.aoi, job.source]) as outputs, ExitStack() as stack:

@@ -49,7 +49,7 @@ from .tasks import Document
 from .virtual_raster import VirtualImage, VirtualRaster, virtual_raster_from
 
 # These fields of `Predicting` do not change the bytes of a block.
-_ONLY_HOW = ("model", "threads", "threshold")
+_ONLY_HOW = ("model", "threads", "threshold", "block_px")
 _SETTINGS = "settings"
 # The time that a block's prediction should take, and the sides of blocks, in pixels, to choose from.
 _BLOCK_S = 60.0
@@ -59,33 +59,23 @@ _FROM_JOB = ("threads", "memory_gb", "threshold")
 
 
 @dataclass(frozen=True)
-class _Settings:
-    """What is chosen once for a folder, a model and options, and kept there."""
-
-    engine: str
-    precision: str
-    halo_px: Annotated[int, Range(0, 4096)]
-    core_px: Annotated[int, Range(32, 32768)]
-    threshold: Annotated[float, Range(0, 1)]
-    block_px: Annotated[int, Range(_SIDES_PX[0], _SIDES_PX[-1])]
-
-
-@dataclass(frozen=True)
 class Predicting:
     """How blocks are predicted: the same for all blocks of a job.
 
     The model's file is given as workers reach it, 0 threads for the process' own number. If `is_exact`, the halo is
-    exact for the receptive field. See `models.engines.Engine` for engine and precision.
+    exact for the receptive field. See `models.engines.Engine` for engine and precision. `block_px` is the largest side
+    of a block.
     """
 
     model: str
     sha256: str
     engine: str
     precision: str
-    halo_px: int
-    core_px: int
+    halo_px: Annotated[int, Range(0, 4096)]
+    core_px: Annotated[int, Range(32, 32768)]
     is_exact: bool
-    threshold: float
+    threshold: Annotated[float, Range(0, 1)]
+    block_px: Annotated[int, Range(_SIDES_PX[0], _SIDES_PX[-1])]
     test_time_augmentation: bool = False
     threads: int = 0
 
@@ -104,9 +94,10 @@ def choose_settings(
     scenes: Sequence[Scene],
     aoi: Optional[geopandas.GeoDataFrame],
     reporter: Reporter,
-) -> tuple[Predicting, int]:
-    """Return how blocks are predicted, and the largest side of a block in pixels.
+) -> Predicting:
+    """Return how blocks are predicted.
 
+    The choice is kept in the job's folder for this model and these options, without what the job itself decides.
     A region keeps its threshold when scenes are added. Raises RoadSegError; see
     `segmentation.segmenter.prepare_segmenter`.
     """
@@ -122,13 +113,17 @@ def choose_settings(
         samples = [plan_image(path, aoi, card.input) for path in spread(largest_first)]
         whole = replace(job, threshold=0.0)
         segmenter = prepare_segmenter(model, card, samples, whole, reporter, sum(sizes_px.values()))
-        kept = _Settings(
-            segmenter.engine.name,
-            segmenter.engine.precision,
-            segmenter.tiles.halo_px,
-            segmenter.tiles.core_px,
-            segmenter.threshold,
-            block_side_px(seconds_per_px(segmenter.predictor)),
+        kept = Predicting(
+            model=job.model,
+            sha256=sha256,
+            engine=segmenter.engine.name,
+            precision=segmenter.engine.precision,
+            halo_px=segmenter.tiles.halo_px,
+            core_px=segmenter.tiles.core_px,
+            is_exact=job.halo == "exact",
+            threshold=segmenter.threshold,
+            block_px=block_side_px(seconds_per_px(segmenter.predictor)),
+            test_time_augmentation=job.test_time_augmentation,
         )
         content = json.dumps(asdict(kept)).encode("ascii")
         store.write(_SETTINGS, key, ".json", lambda path: path.write_bytes(content))
@@ -137,19 +132,13 @@ def choose_settings(
             f"As in the previous run in this folder: engine {kept.engine}, {kept.precision}, halo {kept.halo_px} px, "
             f"tiles of {kept.core_px} px."
         )
-    predicting = Predicting(
+    return replace(
+        kept,
         model=job.model,
-        sha256=sha256,
-        engine=kept.engine,
-        precision=kept.precision,
-        halo_px=kept.halo_px,
-        core_px=kept.core_px,
-        is_exact=job.halo == "exact",
         threshold=job.threshold or kept.threshold,
-        test_time_augmentation=job.test_time_augmentation,
+        block_px=job.block_px or kept.block_px,
         threads=job.threads,
     )
-    return predicting, job.block_px or kept.block_px
 
 
 def block_side_px(seconds_a_px: float) -> int:
@@ -157,10 +146,10 @@ def block_side_px(seconds_a_px: float) -> int:
     return max((side for side in _SIDES_PX if side * side * seconds_a_px <= _BLOCK_S), default=_SIDES_PX[0])
 
 
-def _kept_settings(store: Store, key: str) -> Optional[_Settings]:
-    """Return the settings of an earlier job; None if there are none, or none that can be used here."""
+def _kept_settings(store: Store, key: str) -> Optional[Predicting]:
+    """Return the choice of an earlier job; None if there is none, or none that can be used here."""
     try:
-        kept = read(_Settings, parse_file(store.path(_SETTINGS, key, ".json"), MAX_TEXT), is_exact=True)
+        kept = read(Predicting, parse_file(store.path(_SETTINGS, key, ".json"), MAX_TEXT), is_exact=True)
         return None if why_not(kept.engine) else kept
     except (OSError, ValueError, KeyError):  # KeyError: an engine of another version
         return None

@@ -32,9 +32,8 @@ _MAX_WARNINGS = 20
 _POINTS = 200
 # Roads are counted by pieces of at most this length.
 _PIECE_M = 20.0
-# The time left follows from this number of each worker's last tasks. A worker is gone if the next one takes several
-# times as long as these did, and longer than `_GONE_S`.
-_RECENT_TASKS, _GONE_TASKS, _GONE_S = 20, 5, 60.0
+# The time left follows from the last tasks, so that it adapts when workers come or go.
+_RECENT_TASKS = 100
 
 
 @dataclass(frozen=True)
@@ -52,16 +51,13 @@ class WorkerThroughput:
 
 
 class Throughput:
-    """The throughput of each worker, and the time left by the last tasks of those that are at work.
-
-    `total_megapixels` includes the work that `skip` takes off.
-    """
+    """The throughput of each worker, and the time left. `total_megapixels` includes the work that `skip` takes off."""
 
     def __init__(self, total_megapixels: float) -> None:
         self._total = self._left = total_megapixels
         self.by_worker: dict[str, WorkerThroughput] = {}
-        # When each worker's last tasks ended, in seconds, and their megapixels; the first entry is the begin of a task.
-        self._ends: dict[str, deque[tuple[float, float]]] = {}
+        # When the last tasks ended, in seconds, and their megapixels; the first entry only counts as a begin.
+        self._ends: deque[tuple[float, float]] = deque(maxlen=_RECENT_TASKS)
 
     def add(self, worker: str, megapixels: float, elapsed_s: float, now: Optional[float] = None) -> None:
         """Count a task that has just ended, `now` in seconds of `time.monotonic`.
@@ -73,25 +69,22 @@ class Throughput:
         self.by_worker[worker] = WorkerThroughput(
             before.tasks + 1, before.megapixels + megapixels, before.busy_s + max(elapsed_s, 0.0)
         )
-        self._ends.setdefault(worker, deque([(now - elapsed_s, 0.0)], _RECENT_TASKS)).append((now, megapixels))
+        if not self._ends:
+            self._ends.append((now - elapsed_s, 0.0))
+        self._ends.append((now, megapixels))
         self.skip(megapixels)
 
     def skip(self, megapixels: float) -> None:
         """Take off megapixels, from 0 up, that are done already, or have failed."""
         self._left = max(self._left - megapixels, 0.0)
 
-    def eta_s(self, now: Optional[float] = None) -> Optional[float]:
-        """Return the seconds left; None before anything is known."""
-        if self._left <= 0:
-            return 0.0
-        now = time.monotonic() if now is None else now
-        speed = 0.0
-        for ends in self._ends.values():
-            # By the clock, so that pauses between tasks count. A worker that is late by far is taken to be gone.
-            (begin_s, _), (end_s, _), count = ends[0], ends[-1], len(ends) - 1
-            if now - end_s <= max(_GONE_S, _GONE_TASKS * (end_s - begin_s) / count):
-                speed += sum(megapixels for _, megapixels in list(ends)[1:]) / max(end_s - begin_s, 1e-6)
-        return self._left / speed if speed else None
+    @property
+    def eta_s(self) -> Optional[float]:
+        """Seconds left when the last task ended, by the clock, so that pauses count; None before anything is known."""
+        done = sum(megapixels for _, megapixels in list(self._ends)[1:])
+        if self._left and not done:
+            return None
+        return self._left * (self._ends[-1][0] - self._ends[0][0]) / done if self._left else 0.0
 
     @property
     def megapixels(self) -> float:
@@ -164,7 +157,7 @@ class RegionProgress:
             for result in self._runner.run(tasks, reporter):
                 self._note(result)
                 message = f"{len(self._done):,} of {len(missing):,} scenes mapped"
-                reporter.progress(self.throughput.fraction, message, self.throughput.eta_s())
+                reporter.progress(self.throughput.fraction, message, self.throughput.eta_s)
             waiting = [plan for plan in group if len(plan.blocks) > 1 and not self._has_failed(plan.scene.name)]
 
     def _note(self, result: TaskResult) -> None:

@@ -82,21 +82,21 @@ class ScenePlan:
 
 @dataclass(frozen=True, eq=False)
 class Planner:
-    """Makes the tasks of scenes, with blocks of up to `block_px` a side, from what all scenes of a job share."""
+    """Makes the tasks of scenes from what all scenes of a job share."""
 
     folder: str
     predicting: Predicting
     card: ModelCard
-    block_px: int
     aoi: Optional[geopandas.GeoDataFrame] = None
 
     def plan(self, mosaic: Mosaic, bands: tuple[Band, ...]) -> list[ScenePlan]:
         """Return the plans of the scenes of a mosaic, without those that have no block."""
-        resolution_m, masks, plans = self.card.resolution_m, Path(self.folder) / _MASKS, []
+        resolution_m, block_px = self.card.resolution_m, self.predicting.block_px
+        masks, plans = Path(self.folder) / _MASKS, []
         area = None if self.aoi is None else mosaic_area(mosaic, resolution_m, self.aoi)
         for scene in mosaic.scenes:
             blocks = []
-            for block in scene_blocks(mosaic, scene, resolution_m, self.block_px, area.window if area else None):
+            for block in scene_blocks(mosaic, scene, resolution_m, block_px, area.window if area else None):
                 document = block_document(self.predicting, mosaic, scene, block, bands, area)
                 blocks.append((block, content_key(content_of(document))))
             classes = str(masks / f"{scene.name}_classes.tif") if self.card.classes else ""
@@ -194,7 +194,7 @@ class RegionPlan:
         return (
             f"{len(self.plans):,} scenes in {len({plan.mosaic for plan in self.plans}):,} mosaics, "
             f"{sum(plan.megapixels for plan in self.plans):,.1f} megapixels, blocks of at most "
-            f"{self.planner.block_px} px.{kept}"
+            f"{self.planner.predicting.block_px} px.{kept}"
         )
 
 

@@ -73,8 +73,9 @@ def planned(paths, model, folder, block_px=96, aoi=None, **others):
     job = MapRegion(rasters=tuple(paths), folder=str(folder), model=model, roads="roads.gpkg", **{**OPTIONS, **others})
     catalog = read_catalog(paths, card.input, None, Reporter())
     assert not catalog.problems
-    predicting, _ = choose_settings(job, network, card, catalog.scenes, None, Reporter())
-    planner = Planner(str(folder), predicting, card, block_px, aoi)
+    predicting = choose_settings(job, network, card, catalog.scenes, None, Reporter())
+    predicting = dataclasses.replace(predicting, block_px=block_px)
+    planner = Planner(str(folder), predicting, card, aoi)
     mosaics = find_mosaics(catalog.scenes, predicting.halo_px, card.resolution_m)
     return planner, [planner.plan(mosaic, normalized_bands(mosaic, card.input)[0]) for mosaic in mosaics]
 

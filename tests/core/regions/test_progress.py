@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import heapq
-
 import numpy as np
 import pytest
 from shapely import LineString
@@ -14,50 +12,31 @@ from training_core.regions.progress import NetworkSummary, Throughput
 from training_core.regions.region_roads import MappedScene
 
 
-def play(throughput, workers, tasks, megapixels=10.0, pause_s=0.0):
-    """Play tasks of some workers, each with its seconds a task; yield the time after each, and return the end."""
-    ready = [(seconds, name, seconds) for name, seconds in workers.items()]
-    heapq.heapify(ready)
-    for _ in range(tasks):
-        now, name, seconds = heapq.heappop(ready)
-        throughput.add(name, megapixels, seconds, now)
-        heapq.heappush(ready, (now + pause_s + seconds, name, seconds))
-        yield now
-
-
-def test_one_worker_is_extrapolated_and_one_that_is_gone_counts_no_longer():
-    throughput = Throughput(100)
-    throughput.add("a", 10, 60, now=1060)
-    assert throughput.eta_s(1060) == pytest.approx(540)
-    throughput.add("a", 10, 60, now=1120)
-    throughput.add("b", 10, 60, now=1120)
-    assert throughput.eta_s(1120) == pytest.approx(210)
-    throughput.add("b", 10, 500, now=1620)
-    assert throughput.eta_s(1620) == pytest.approx(60 / 20 * 560)
-
-
 @pytest.mark.parametrize("pause_s", [0.0, 15.0])
-@pytest.mark.parametrize("workers", [{"a": 60}, {"a": 60, "b": 60, "c": 60, "d": 60}, {"fast": 20, "slow": 90}])
+@pytest.mark.parametrize("workers", [{"a": 60}, {"fast": 20, "slow": 90}])
 def test_the_time_left_is_right_from_the_second_task_of_each_worker_on(workers, pause_s):
-    tasks = 120
-    end_s = list(play(Throughput(0), workers, tasks, pause_s=pause_s))[-1]
-    throughput = Throughput(10.0 * tasks)
-    for number, now in enumerate(play(throughput, workers, tasks, pause_s=pause_s), 1):
-        if min(each.tasks for each in throughput.by_worker.values()) >= 2 and len(throughput.by_worker) == len(workers):
-            assert throughput.eta_s(now) == pytest.approx(end_s - now, rel=0.25, abs=100), number
-    assert throughput.eta_s(now) == 0
+    ends = [(k * (seconds + pause_s) - pause_s, name) for name, seconds in workers.items() for k in range(1, 200)]
+    ends = sorted(ends)[:150]
+    throughput = Throughput(10.0 * len(ends))
+    for now, name in ends:
+        throughput.add(name, 10, workers[name], now)
+        tasks = [worker.tasks for worker in throughput.by_worker.values()]
+        if len(tasks) == len(workers) and min(tasks) >= 2:
+            assert throughput.eta_s == pytest.approx(ends[-1][0] - now, rel=0.25, abs=100)
+    assert throughput.eta_s == 0
 
 
 def test_what_is_kept_or_has_failed_leaves_the_pace_as_it_is():
     throughput = Throughput(1000)
     throughput.skip(500)
+    assert throughput.eta_s is None
     throughput.add("a", 10, 60, now=60)
-    assert throughput.eta_s(60) == pytest.approx(490 / 10 * 60)
+    assert throughput.eta_s == pytest.approx(490 / 10 * 60)
     throughput.skip(90)
-    assert throughput.eta_s(60) == pytest.approx(400 / 10 * 60)
+    assert throughput.eta_s == pytest.approx(400 / 10 * 60)
     assert throughput.fraction == pytest.approx(0.6) and throughput.megapixels == 10
     throughput.skip(1000)
-    assert throughput.eta_s(60) == 0 and throughput.fraction == 1
+    assert throughput.eta_s == 0 and throughput.fraction == 1
     assert Throughput(0).fraction == 1
 
 
