@@ -26,7 +26,7 @@ from ..jobs import FineTune, StepOptions
 from ..labels.labeled_images import LabeledImage
 from ..labels.training_images import TrainingImages
 from ..learning.plan import TRIED_RECOMPUTING, MemoryPlan, Room
-from ..learning.setup import ChipWay, chip_side_px
+from ..learning.setup import Way, chip_batches, chip_side_px
 from ..learning.share import Share
 from ..learning.step import MakeStep
 from ..learning.trainer import MOMENTS
@@ -71,19 +71,19 @@ class PipelinePlan:
     bubble: float
 
 
-class StageWay:
+class StageWay(Way):
     """Steps on chips, each rank with a stage of the model; its share is one of `PipelineParallel`."""
 
     def plan(
         self, job: FineTune, images: list[LabeledImage], architecture: Architecture, engine: NativeEngine, room: Room
     ) -> MemoryPlan:
-        """See Way."""
+        """See `Way`."""
         return plan_pipeline(architecture, engine, job, chip_side_px(job.chip_px, images), room)
 
     def step(
         self, job: FineTune, model: nn.Module, engine: NativeEngine, layout: dict[str, Any], share: Share
     ) -> tuple[nn.Module, MakeStep]:
-        """See Way."""
+        """See `Way`."""
         from .stage_step import StageStep, cut_stage  # loads 190 MB of torch
 
         share = cast(PipelineParallel, share)
@@ -91,8 +91,8 @@ class StageWay:
         return stage, partial(StageStep, share=share, cut=cut)
 
     def batches(self, job: FineTune, images: TrainingImages, share: Share, first: int) -> Batches:
-        """See Way; only the first stage computes chips, the others have their labels alone."""
-        return ChipWay().batches(job, images, share, first, cast(PipelineParallel, share).stages.leads)
+        """Yield chips; only the first stage computes chips, the others have their labels alone."""
+        return chip_batches(job, images, share, first, cast(PipelineParallel, share).stages.leads)
 
 
 def require_pipelines(recipe: StepOptions, stages: int, ranks: int) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Optional, Protocol
+from typing import Any, Optional
 
 import torch
 from torch import nn
@@ -113,48 +113,34 @@ def predictor_of(setup: Setup, weights: dict[str, torch.Tensor]) -> Predictor:
     return Predictor(native.prepare_inference(model), native, setup.images[0].bands)
 
 
-class Way(Protocol):
-    """A way to compute the steps of a fine-tune."""
+class Way:
+    """A way to compute the steps of a fine-tune: here on chips, as a whole model."""
 
     def plan(
         self, job: FineTune, images: list[LabeledImage], architecture: Architecture, engine: NativeEngine, room: Room
     ) -> MemoryPlan:
         """Return how a training fits into memory; raises JobError and ResourceError if it cannot be computed so."""
-
-    def step(
-        self, job: FineTune, model: nn.Module, engine: NativeEngine, layout: dict[str, Any], share: Share
-    ) -> tuple[nn.Module, MakeStep]:
-        """Return the model that this process trains, for the layout that was planned, and what makes its steps."""
-
-    def batches(self, job: FineTune, images: TrainingImages, share: Share, first: int) -> Batches:
-        """Yield the samples and labels that this process computes of each step, from step `first` on."""
-
-
-class ChipWay:
-    """Steps on chips. Other ways that work on chips take its batches."""
-
-    def plan(
-        self, job: FineTune, images: list[LabeledImage], architecture: Architecture, engine: NativeEngine, room: Room
-    ) -> MemoryPlan:
-        """See Way."""
         return fit_into_memory(architecture, engine, job, chip_side_px(job.chip_px, images), room)
 
     def step(
         self, job: FineTune, model: nn.Module, engine: NativeEngine, layout: dict[str, Any], share: Share
     ) -> tuple[nn.Module, MakeStep]:
-        """See Way."""
+        """Return the model that this process trains, for the layout that was planned, and what makes its steps."""
         return model, partial(ChipStep, share=share)
 
-    def batches(
-        self, job: FineTune, images: TrainingImages, share: Share, first: int, has_images: bool = True
-    ) -> Batches:
-        """See Way; without the images of chips, there are labels alone. A thread draws them ahead."""
+    def batches(self, job: FineTune, images: TrainingImages, share: Share, first: int) -> Batches:
+        """Yield the samples and labels that this process computes of each step, from step `first` on."""
+        return chip_batches(job, images, share, first)
 
-        def read(part: ImagePart) -> Optional[ChipSource]:
-            image = images.read(part)
-            return None if image is None else source_of(image)
 
-        others = ShuffleBuffer(images.others, read, job.seed) if images.others else None
-        sampler = ChipSampler(images.in_memory, chip_side_px(job.chip_px, images.in_memory), job.seed, others)
-        assigned = chips_of(share.assigned(job.accumulation), job.batch_size)
-        return prefetch(sampler, job.batch_size * job.accumulation, first, assigned=assigned, has_images=has_images)
+def chip_batches(job: FineTune, images: TrainingImages, share: Share, first: int, has_images: bool = True) -> Batches:
+    """Yield the chips and labels of each step, which a thread draws ahead; labels alone without the images."""
+
+    def read(part: ImagePart) -> Optional[ChipSource]:
+        image = images.read(part)
+        return None if image is None else source_of(image)
+
+    others = ShuffleBuffer(images.others, read, job.seed) if images.others else None
+    sampler = ChipSampler(images.in_memory, chip_side_px(job.chip_px, images.in_memory), job.seed, others)
+    assigned = chips_of(share.assigned(job.accumulation), job.batch_size)
+    return prefetch(sampler, job.batch_size * job.accumulation, first, assigned=assigned, has_images=has_images)

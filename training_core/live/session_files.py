@@ -137,7 +137,7 @@ class SessionFiles:
         """Write the labels, and return whether that worked; warn of the first failure in a row."""
         try:
             with replaced(self.path / LABELS) as temporary:
-                _write_lines(temporary, _lines_of(features))
+                _write_lines(temporary, features)
         except (OSError, ValueError) as error:
             self._warn_once(LABELS, f"The labels cannot be written to {self.path / LABELS} ({error})")
             return False
@@ -199,49 +199,39 @@ class SessionFiles:
         self._failing.add(name)
 
 
-def _lines_of(features: Iterable[Change]) -> Iterator[bytes]:
-    """Yield commands that draw features, one each; the first one draws nothing, so that no file is empty."""
-    yield _line_of([])
-    for feature in features:
-        geometry = shapely.to_wkt(feature.geometry, rounding_precision=-1)  # exact
-        yield _line_of([{**vars(feature), "geometry": geometry}])
+def _write_lines(path: Path, features: Iterable[Change]) -> None:
+    """Write commands that draw features, one a line; raise ValueError where they exceed the limits of reading."""
+    with path.open("wb") as file:
+        file.write(_line_of([]))  # draws nothing, so that no file is empty
+        for feature in features:
+            geometry = shapely.to_wkt(feature.geometry, rounding_precision=-1)  # exact
+            file.write(_within_limits(_line_of([{**vars(feature), "geometry": geometry}]), file.tell()))
 
 
 def _line_of(changes: list[dict[str, Any]]) -> bytes:
     return json.dumps({"command": "labels", "sequence": 0, "changes": changes}).encode() + b"\n"
 
 
-def _write_lines(path: Path, lines: Iterable[bytes]) -> None:
-    """Write lines; raise ValueError where they exceed the limits of reading."""
-    left = MAX_LABELS_BYTES
-    with path.open("wb") as file:
-        for line in lines:
-            left -= len(line)
-            _check_size(line, left)
-            file.write(line)
-
-
 def _changes_in(path: Path) -> Iterator[Change]:
     """Yield the features of a file of labels; raise ValueError where it is damaged or too large."""
     if not path.is_file() or not path.stat().st_size:  # reading a pipe might never end
         raise ValueError("it is not a file of labels")
-    left = MAX_LABELS_BYTES
-    _check_size(b"", left - path.stat().st_size)
+    _within_limits(b"", path.stat().st_size)
     with path.open("rb") as file:
         while line := file.readline(MAX_LINE_BYTES + 1):
-            left -= len(line)
-            _check_size(line, left)
-            command = parse_command(line)
+            command = parse_command(_within_limits(line, 0))
             if not isinstance(command, ChangeLabels):
                 raise ValueError("it holds other commands")
             yield from command.changes
 
 
-def _check_size(line: bytes, left: int) -> None:
+def _within_limits(line: bytes, before_bytes: int) -> bytes:
+    """Return a line that follows some bytes of a file; raise ValueError where either is too large."""
     if len(line) > MAX_LINE_BYTES:
         raise ValueError(f"a line of it is longer than {MAX_LINE_BYTES >> 20} MiB")
-    if left < 0:
+    if before_bytes + len(line) > MAX_LABELS_BYTES:
         raise ValueError(f"they are larger than {MAX_LABELS_BYTES >> 20} MiB, the most that a session reads")
+    return line
 
 
 def _is_same(tensor: Tensor, base: Optional[Tensor]) -> bool:

@@ -23,7 +23,7 @@ from ..learning.checkpoint import Checkpoint, CheckpointWriter, checkpoint_path,
 from ..learning.history import History
 from ..learning.outcome import affordable_px, describe, interpolate
 from ..learning.plan import Fit, Plan, encoder_rate, plan_by_trial, plan_from_document, room_for
-from ..learning.setup import ChipWay, Setup, Way, chip_side_px, predictor_of, start_model
+from ..learning.setup import Setup, Way, chip_side_px, predictor_of, start_model
 from ..learning.share import ALL
 from ..learning.trainer import Trainer
 from ..learning.training_loop import Batches, Training
@@ -167,7 +167,7 @@ def _way(job: FineTune, reporter: Reporter, ranks: Optional[Ranks]) -> Way:
         from ..distributed.pipeline_plan import StageWay
 
         return StageWay()
-    return ChipWay()
+    return Way()
 
 
 def _plan(

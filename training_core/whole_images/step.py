@@ -26,6 +26,7 @@ from ..labels.labeled_images import LabeledImage
 from ..labels.training_images import TrainingImages
 from ..learning.losses import Joint, count_classes, training_loss
 from ..learning.plan import MemoryPlan, Room
+from ..learning.setup import Way
 from ..learning.share import ALL, Share
 from ..learning.step import MakeStep, Step, Stopwatch
 from ..learning.training_loop import Batches
@@ -38,7 +39,7 @@ from .samples import ImageSample, draw_images
 from .tiles import TilePlan, plan_tiles, require_frozen_norm
 
 
-class ImageWay:
+class ImageWay(Way):
     """Steps on whole images, tile by tile; for `tick` see `ImageStep`."""
 
     def __init__(self, tick: Callable[[float], None]) -> None:
@@ -47,17 +48,17 @@ class ImageWay:
     def plan(
         self, job: FineTune, images: list[LabeledImage], architecture: Architecture, engine: NativeEngine, room: Room
     ) -> MemoryPlan:
-        """See Way."""
+        """See `Way`."""
         return plan_tiles(architecture, engine, job, [image.known.shape for image in images], room)
 
     def step(
         self, job: FineTune, model: nn.Module, engine: NativeEngine, layout: dict[str, Any], share: Share
     ) -> tuple[nn.Module, MakeStep]:
-        """See Way."""
+        """See `Way`."""
         return model, partial(ImageStep, share=share, tiles=TilePlan(**layout), tick=self._tick)
 
     def batches(self, job: FineTune, images: TrainingImages, share: Share, first: int) -> Batches:
-        """See Way; every process has the images, since it computes some of their tiles."""
+        """Yield whole images; every process has the images, since it computes some of their tiles."""
         return draw_images(images.in_memory, job.seed, job.accumulation, first)
 
 

@@ -1,20 +1,12 @@
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 import rasterio
 from safetensors.torch import load_file
 
-from training_core.geodata.pixel_codes import BACKGROUND, IGNORE, ROAD
-from training_core.models.engines import FP32, NativeEngine
-from training_core.models.loading import load_network, load_weights
-from training_core.segmentation.pixel_metrics import Confusion
-
-ROOT = Path(__file__).parents[3]
-
-from scripts.starter.chips import draw_batch  # noqa: E402
-from scripts.starter.held_out import (  # noqa: E402  # noqa: E402
+from scripts.starter.chips import draw_batch
+from scripts.starter.held_out import (
     THRESHOLDS,
     HeldOut,
     best_threshold,
@@ -23,7 +15,7 @@ from scripts.starter.held_out import (  # noqa: E402  # noqa: E402
     relaxed_f1,
     scene_images,
 )
-from scripts.starter.pretrain import (  # noqa: E402
+from scripts.starter.pretrain import (
     Run,
     held_out_images,
     learned_ground,
@@ -31,14 +23,18 @@ from scripts.starter.pretrain import (  # noqa: E402
     teacher_predictor,
     train,
 )
-from scripts.starter.real_ground import (  # noqa: E402
+from scripts.starter.real_ground import (
     displaced_lines,
     read_ground,
     roadless_tiles,
 )
-from scripts.starter.recipe import ON_GROUND, Recipe  # noqa: E402
-from scripts.starter.teacher import moved_lines, probability, sure_labels  # noqa: E402
-from scripts.starter.worlds import World  # noqa: E402
+from scripts.starter.recipe import ON_GROUND, Recipe
+from scripts.starter.teacher import moved_lines, probability, sure_labels
+from scripts.starter.worlds import World
+from training_core.geodata.pixel_codes import BACKGROUND, IGNORE, ROAD
+from training_core.models.engines import FP32, NativeEngine
+from training_core.models.loading import load_network, load_weights
+from training_core.segmentation.pixel_metrics import Confusion
 
 pytestmark = pytest.mark.slow  # the starter is trained anew once in a while
 

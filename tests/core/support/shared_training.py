@@ -15,7 +15,7 @@ from training_core.geodata.pixel_codes import IGNORE
 from training_core.geodata.rasters import Band
 from training_core.jobs import FineTune
 from training_core.learning.chips import chips_of as numbers_of
-from training_core.learning.setup import ChipWay
+from training_core.learning.setup import Way
 from training_core.learning.trainer import Trainer
 from training_core.learning.validation import held_out_blocks
 from training_core.models.architectures import Architecture, build_network
@@ -73,7 +73,7 @@ def train(group, options, steps=2, classes=1, precision="fp32", is_recomputing=F
 def trainer_of_ranks(ranks, model, engine, recipe, balance=()):
     """Return the trainer of a rank, or of its stage, and the chips of a step that it computes."""
     assigned = numbers_of(ranks.share.assigned(recipe.accumulation), recipe.batch_size)
-    way, layout = (StageWay(), {"balance": balance}) if balance else (ChipWay(), {})
+    way, layout = (StageWay(), {"balance": balance}) if balance else (Way(), {})
     part, make_step = way.step(recipe, model, engine, layout, ranks.share)
     return ranks.trainer(part, engine, recipe, make_step), assigned
 
