@@ -150,6 +150,7 @@ def _all(contents: tuple[str, ...], right: Right) -> Row:
 
 
 _NO_IMAGE = Refused("imagery", "not an image")
+_NO_RASTERS = Refused("imagery", "holds no raster")  # those of a region are in its subfolders
 _NO_MASK = Refused("imagery", "color picture|values of unknown meaning")
 _PROBABILITY_AS_LABELS = Refused("labels", "is a probability")
 _ROADS, _AREAS, _NONE = (LINES, CHANGES, OSM), (PATCHES, SCENES), (NO_LINES, NO_BREAKS)
@@ -160,7 +161,8 @@ _EMPTY = Refused("layer", "vectorize nothing")
 
 
 def _image(right: Right, of_chips: Right) -> Row:
-    return {IMAGE: right, CHIPS: of_chips, **_all((MASK, PROBABILITY, CLASSES, MASKS, REGION), _NO_IMAGE)}
+    refused = {**_all((MASK, PROBABILITY, CLASSES, MASKS), _NO_IMAGE), REGION: _NO_RASTERS}
+    return {IMAGE: right, CHIPS: of_chips, **refused}
 
 
 def _one_image(right: Right) -> Row:
