@@ -91,7 +91,8 @@ def start_process(place: Place, work: Callable[..., None], *arguments: Any) -> t
     The modules of `work` and of the arguments must not load PyTorch, whose threads are set before.
     """
     context = multiprocessing.get_context("spawn")
-    pipe, end = context.Pipe()
+    pipes: tuple[Any, Any] = context.Pipe()  # on Windows, of a class that has the same methods
+    pipe, end = pipes
     process = context.Process(target=_begin, args=(place, work, end, *arguments), daemon=True)
     process.start()
     end.close()
