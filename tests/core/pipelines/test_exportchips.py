@@ -20,6 +20,7 @@ from training_core.geodata.rasters import open_raster
 from training_core.geodata.sources import expand
 from training_core.jobs import COCO, ESRI, GEOTIFF, Evaluate, ExportChips
 from training_core.labels.label_masks import read_masks
+from training_core.labels.training_chips import without_holes
 from training_core.pipelines import exportchips
 
 pytestmark = pytest.mark.filterwarnings("ignore:Dataset has no geotransform")
@@ -187,3 +188,9 @@ def test_an_image_smaller_than_a_chip_is_left_out_and_told(tmp_path, town):
     reporter = Reporter()
     export(tmp_path / "out", reporter, **{**town.labeled, "rasters": (town.raster, small)})
     assert any("small.tif is smaller than a chip of 48 px" in text for text in reporter.warnings)
+
+
+def test_a_hole_that_contains_an_island_is_cut_as_well():
+    ring = box(0, 0, 9, 9) - box(2, 2, 7, 7)
+    parts = without_holes(ring)
+    assert not any(part.interiors for part in parts) and sum(part.area for part in parts) == 81 - 25

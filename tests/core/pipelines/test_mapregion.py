@@ -20,7 +20,7 @@ from tests.core.support.http_files import serving
 from tests.core.support.rasters import NORTH_UP, write_layer, write_raster
 from tests.core.support.towns import image_of, true_roads
 from tests.shared_fixtures import make_once
-from training_core.errors import Cancelled, ImageryError, OutputError
+from training_core.errors import Cancelled, ImageryError, JobError, OutputError
 from training_core.events import Reporter, Warning
 from training_core.extraction import road_extraction
 from training_core.jobs import ExtractRoads, MapRegion, Segment
@@ -305,3 +305,19 @@ def test_the_result_is_of_json_types_and_the_index_and_the_report_say_the_same(m
         "index.gpkg", "index.qml", "masks", "report.html", "roads.gpkg", "work",
     ]  # fmt: skip
     assert f"{result['length_m'] / 1000:.1f} km" in (base / "out" / "report.html").read_text()
+
+
+@pytest.mark.parametrize(
+    "options, error",
+    [
+        ({"source": "/nowhere/*.tif"}, ImageryError),
+        ({"source": "", "rasters": ()}, JobError),
+        ({"scheduler": "localhost:8786"}, JobError),
+        ({"dates": "September"}, JobError),
+        ({"roads": "roads.txt"}, OutputError),
+    ],
+)
+def test_bad_options_are_named_before_any_work(land, learned, tmp_path, options, error):
+    with pytest.raises(error):
+        map_region(tmp_path / "out", **{"rasters": (land,), "model": learned.model, **options})
+    assert not list(tmp_path.rglob("*.tif"))

@@ -158,3 +158,11 @@ def test_a_model_that_does_not_say_what_it_learned_from_needs_a_weight(offices, 
     office(Path(path), planted, 3, training=BASE)
     assert path in refused(tmp_path, (offices[0], path), JobError)
     assert merge(tmp_path, (offices[0], path), weights=(1.0, 1.0))[0]["shares"] == [0.5, 0.5]
+
+
+def test_the_same_models_and_images_give_the_same_file(offices, town, tmp_path):
+    written = []
+    for _ in range(2):
+        merge(tmp_path, offices, rasters=(town.raster,))
+        written.append((tmp_path / "merged.safetensors").read_bytes())
+    assert written[0] == written[1]

@@ -8,6 +8,7 @@ import re
 import geopandas
 import pytest
 import shapely
+from shapely import MultiLineString
 
 from tests.core.support.browser import Page
 from tests.core.support.disasters import GRID, X, Y, line, score
@@ -100,3 +101,12 @@ def test_every_score_is_given_with_all_that_it_depends_on(tmp_path, grid, write)
         assert any(expected in sentence for sentence in said) and expected in page
     document = json.loads((tmp_path / "scores.json").read_text(encoding="utf-8"))
     assert document == {name: value for name, value in result.items() if name not in ("errors", "report", "scores")}
+
+
+def test_what_a_layer_may_hold_beside_clean_lines_changes_nothing(tmp_path, grid, write):
+    parts = MultiLineString([line(*GRID[0]), line(*GRID[4])])
+    with_height = line((0, 70, 5), (210, 70, 9))
+    point, twice = line((9, 9), (9, 9)), line(*GRID[3][::-1])
+    rest = [line(*way) for way in (*GRID[2:4], *GRID[5:])]
+    dirty = write("dirty", parts, with_height, point, twice, line((30, 70), (150, 70)), *rest)
+    assert all_scores(score(tmp_path, grid, dirty)) == pytest.approx([1] * 6)

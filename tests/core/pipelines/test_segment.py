@@ -12,7 +12,7 @@ from shapely.geometry import Polygon, box
 
 from tests.core.support.rasters import files, write_layer, write_raster
 from tests.core.support.towns import SIDE_PX, image_of, on_map, plant_model, true_roads
-from training_core.errors import ImageryError, OutputError
+from training_core.errors import Cancelled, ImageryError, OutputError
 from training_core.events import Log, Progress, Reporter
 from training_core.jobs import Segment
 from training_core.models.loading import load_network
@@ -229,3 +229,11 @@ def test_several_images_do_not_write_over_one_another(tmp_path, planted):
         run(job, Reporter())
     with rasterio.open(second) as dataset:
         np.testing.assert_array_equal(dataset.read(), values)
+
+
+def test_a_cancelled_run_leaves_nothing(town, planted, tmp_path):
+    events = []
+    reporter = Reporter(events.append, lambda: any(isinstance(event, Progress) for event in events))
+    with pytest.raises(Cancelled):
+        segment(tmp_path, reporter, raster=town.raster, model=planted, tile_px=32, halo="0")
+    assert files(tmp_path) == []

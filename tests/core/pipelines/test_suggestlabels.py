@@ -188,3 +188,14 @@ def test_patches_without_number_are_refused_before_any_is_read():
     raster = replace(array_raster(np.zeros((8, 8)), np.ones((8, 8), bool), threshold=0.5), height=10**5, width=10**5)
     with pytest.raises(ResourceError, match="too many patches of 20 m"):
         measure_blocks(raster, (1.0, 1.0), 20.0, None, Reporter())
+
+
+def test_without_spread_the_most_uncertain_corner_takes_all_and_with_it_others_get_their_share():
+    probability = np.full((400, 400), 0.1)
+    probability[:100, :100] = 0.5
+    grid = Grid(CRS.from_string(UTM), NORTH_UP, 400, 400)
+    corner = box(X, Y - 100, X + 100, Y)
+    together, apart = (
+        suggested(probability, grid, count=3, patch_m=50, spread=spread).within(corner).sum() for spread in (0.0, 1.0)
+    )
+    assert (together, apart) == (3, 1)
