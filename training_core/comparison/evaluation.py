@@ -21,11 +21,12 @@ from ..errors import LayerError
 from ..events import Reporter
 from ..geodata.grid import Grid
 from ..geodata.pixel_codes import IGNORE, NO_DATA, ROAD, reaches, to_byte
-from ..geodata.rasters import Image, open_for_model
+from ..geodata.rasters import Image, find_bands, open_for_model, open_raster
 from ..geodata.shapes import burn_shapes, limit_to, near
 from ..geodata.sources import source_name
-from ..geodata.tiling import tile_grid
+from ..geodata.tiling import Tile, tile_grid
 from ..jobs import Evaluate
+from ..jobs.shared import IMAGE_GRID
 from ..labels.drawing import Labels
 from ..labels.labeled_images import (
     ImageSummary,
@@ -37,7 +38,8 @@ from ..labels.labeled_images import (
     without_labels,
 )
 from ..models.loading import load_model
-from ..segmentation.inference import Predictor, predict_tiles
+from ..segmentation.image_grid import covering_window, on_grid
+from ..segmentation.inference import Prediction, Predictor, predict_tiles
 from ..segmentation.pixel_metrics import Confusion, GroundScores, RelaxedMatches, Tally, relaxed_matches
 from ..segmentation.segmenter import Segmenter, prepare_segmenter, spread
 from ..segmentation.work_plan import plan_image
@@ -74,22 +76,23 @@ class Evaluation:
     def add_image(self, path: str, reporter: Reporter) -> None:
         """Predict the labeled part of an image and add its counts."""
         with open_for_model(path, self._input) as (image, bands):
-            labels = self._truth.burn(image.grid, path)
+            grid = image.own_grid if self.job.grid == IMAGE_GRID else image.grid
+            labels = self._truth.burn(grid, path)
             if labels is None:
                 reporter.warning(without_labels(path))
                 return
             with self._timed("predicting"):
                 predictor = replace(self.segmenter.predictor, bands=bands)
-                probability = _predict_labeled(image, labels, self.segmenter, predictor, reporter)
+                probability = _predict_labeled(image, grid, labels, self.segmenter, predictor, reporter)
             truth = np.where(probability == NO_DATA, IGNORE, labels.values)
             if not (truth != IGNORE).any():
                 reporter.warning(f"{path} has no data where it is labeled; it is left out.")
                 return
             with self._timed("scoring"):
-                self._count(path, image.grid, labels, probability, truth)
-            if self.has_pictures:
-                with self._timed("pictures"):
-                    self._keep_places(path, image, labels, probability, truth)
+                self._count(path, grid, labels, probability, truth)
+        if self.has_pictures:
+            with self._timed("pictures"):
+                self._keep_places(path, grid, labels, probability, truth)
 
     def to_document(self) -> dict[str, Any]:
         """Return the scores as a JSON document."""
@@ -127,12 +130,20 @@ class Evaluation:
             self.reporter.check_cancelled()
             self.areas[number] += _tally(probability[part], truth[part], matches.window(part), inside)
 
-    def _keep_places(self, path: str, image: Image, labels: Labels, probability: np.ndarray, truth: np.ndarray) -> None:
-        def read(column: int, row: int, width: int, height: int) -> tuple[np.ndarray, np.ndarray]:
-            return image.read(labels.column + column, labels.row + row, width, height)
-
+    def _keep_places(self, path: str, grid: Grid, labels: Labels, probability: np.ndarray, truth: np.ndarray) -> None:
+        # Of finer pixels than the model's, panels show every second, third ..., so that they show as much ground.
+        step = max(1, round(self._input.resolution_m / grid.resolution_m))
         bands, threshold = self.segmenter.card.band_names, self.segmenter.threshold
-        places = scored_places(source_name(path), bands, read, truth, probability, threshold, PANELS)
+        with open_raster(path) as dataset:
+            image = Image(dataset, find_bands(dataset, self._input), grid.resolution_m, self._input.pixel_m)
+
+            def read(column: int, row: int, width: int, height: int) -> tuple[np.ndarray, np.ndarray]:
+                left, top = labels.column + column * step, labels.row + row * step
+                values, known = image.read(left, top, (width - 1) * step + 1, (height - 1) * step + 1)
+                return values[:, ::step, ::step], known[::step, ::step]
+
+            thinned = truth[::step, ::step], probability[::step, ::step]
+            places = scored_places(source_name(path), bands, read, *thinned, threshold, PANELS)
         self._places = select_places([*self._places, *places], 2 * PANELS)
 
     @property
@@ -174,22 +185,26 @@ def _areas(
 
 
 def _predict_labeled(
-    image: Image, labels: Labels, segmenter: Segmenter, predictor: Predictor, reporter: Reporter
+    image: Image, grid: Grid, labels: Labels, segmenter: Segmenter, predictor: Predictor, reporter: Reporter
 ) -> np.ndarray:
-    """Return the probability of the labeled part of an image, (height, width) uint8, predicted with a halo."""
+    """Return the probability of the labels' pixels on a grid, (height, width) uint8, predicted with a halo."""
     height, width = labels.values.shape
-    probability = np.full((height, width), NO_DATA, dtype=np.uint8)
-    window = (labels.column, labels.row, width, height)
+    target = grid.window(labels.column, labels.row, width, height)
+    window = covering_window(image.grid, target)
     tiles = list(
         tile_grid(image.grid.width, image.grid.height, segmenter.tiles.core_px, segmenter.tiles.halo_px, window)
     )
-    predicted = predict_tiles(predictor, image.read, tiles, segmenter.tiles.px, image.name)
-    for number, (tile, values) in enumerate(predicted, 1):
-        reporter.check_cancelled()
-        rows, columns = (slice(part.start - origin, part.stop - origin)
-                         for part, origin in zip(tile.destination, (labels.row, labels.column)))  # fmt: skip
-        probability[rows, columns] = values.probability
-        reporter.progress(number / len(tiles), f"Tile {number} of {len(tiles)}")
+
+    def predicted() -> Iterator[tuple[Tile, Prediction]]:
+        found = predict_tiles(predictor, image.read, tiles, segmenter.tiles.px, image.name)
+        for number, (tile, prediction) in enumerate(found, 1):
+            reporter.check_cancelled()
+            yield tile, prediction
+            reporter.progress(number / len(tiles), f"Tile {number} of {len(tiles)}")
+
+    probability = np.full((height, width), NO_DATA, dtype=np.uint8)
+    for tile, prediction in on_grid(predicted(), image.grid, target, window):
+        probability[tile.destination] = prediction.probability
     return probability
 
 

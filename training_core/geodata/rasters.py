@@ -179,7 +179,8 @@ def shown_pixels(source: DatasetReader, window: Window) -> np.ndarray:
 class Image:
     """Bands of a raster, numbered from 1, resampled to a ground resolution. A context manager.
 
-    `resolution_m` 0 means the raster's own. `pixel_m` is the pixel size of rasters without georeference.
+    `grid` is that of the resolution, and `own_grid` the raster's; `resolution_m` 0 means the raster's own. `pixel_m` is
+    the pixel size of rasters without georeference.
     """
 
     def __init__(
@@ -188,7 +189,7 @@ class Image:
         self.name = dataset.name
         self.indexes = list(indexes)
         self.dtype = np.dtype(dataset.dtypes[indexes[0] - 1])
-        full = grid_of(dataset, pixel_m)
+        self.own_grid = full = grid_of(dataset, pixel_m)
         self.grid = grid_at(full, resolution_m)
         self._closing = ExitStack()
         self._source = dataset if self.grid is full else self._closing.enter_context(_warped(dataset, self.grid, full))

@@ -15,6 +15,8 @@ THREADS_VARIABLE, MEMORY_VARIABLE = "ROADSEG_THREADS", "ROADSEG_MEMORY_GB"
 UNKNOWN, RIGHT, LEFT = "unknown", "right", "left"
 DRIVING_SIDES = (UNKNOWN, RIGHT, LEFT)
 AUTO, MAX_PROCESSES = "auto", 1024
+# The grids of result rasters.
+IMAGE_GRID, MODEL_GRID = "image", "model"
 
 
 def _engine_option(*engines: str) -> str:
@@ -174,6 +176,10 @@ class SegmentOptions(ComputeOptions):
     threshold: float = advanced_option(0.0, "Threshold", within=(0, 1)).help(
         "Minimum probability of a road pixel. 0 takes the threshold stored in the model. For a starter, and for a "
         "model fine-tuned from it with interpolation, 0 chooses a threshold that suits the images."
+    )
+    grid: str = advanced_option(IMAGE_GRID, "Grid", choices=(IMAGE_GRID, MODEL_GRID)).help(
+        "Pixels of the result rasters. image takes those of the image, or in a region those of its finest scene. model "
+        "takes those of the model's ground resolution, which make small files of very fine images. Lines are the same."
     )
 
     def _check_together(self) -> None:

@@ -25,7 +25,7 @@ class ImageWindows:
     """A cache of an image at the working resolution; the image must stay open."""
 
     def __init__(self, image: Image) -> None:
-        self._image, self.grid, self.name = image, image.grid, image.name
+        self._image, self.grid, self.own_grid, self.name = image, image.grid, image.own_grid, image.name
         self.max_bytes = int(min(MAX_BYTES, MEMORY_FRACTION * available_bytes()))
         square_bytes = SQUARE_PX**2 * (len(image.indexes) * image.dtype.itemsize + 1)
         self._square = lru_cache(max(1, self.max_bytes // square_bytes))(self._read_square)

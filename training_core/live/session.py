@@ -333,7 +333,7 @@ class Session:
             self._reporter.metric("validation_f1", best.scores.f1, step)
 
     def _publish(self) -> None:
-        self._reports.publish(self._view, self._windows.grid, self._shown.step, self._quantity)
+        self._reports.publish(self._view, self._windows, self._shown.step, self._quantity)
 
     def _state(self) -> events.State:
         activity, message = self._activity()

@@ -23,9 +23,11 @@ from ..geodata.geotiff import check_geotiff, named_errors
 from ..geodata.grid import Grid
 from ..geodata.pixel_codes import CERTAIN, NO_DATA
 from ..labels.label_suggestions import entropy
+from ..segmentation.image_grid import covering_window, resampled
 from ..system.outputs import replaced
 from .commands import UNCERTAINTY
-from .map_prediction import MapPrediction
+from .image_windows import ImageWindows
+from .map_prediction import MAX_PX, MapPrediction
 
 # The state is reported at least this long after the last report, unless the session does something else.
 STATE_S = 1.0
@@ -57,14 +59,21 @@ class SessionReports:
                 with contextlib.suppress(OSError):
                     path.unlink()
 
-    def publish(self, view: MapPrediction, grid: Grid, step: int, show: str) -> None:
-        """Write the view as a raster, and report it as the prediction of the model after a step."""
-        values, ground = view.values, grid.window(*view.window)
+    def publish(self, view: MapPrediction, windows: ImageWindows, step: int, show: str) -> None:
+        """Write the view as a raster, and report it as the prediction of the model after a step.
+
+        It has the pixels of the image, unless it shows too many of them.
+        """
+        values, ground = view.values, windows.grid.window(*view.window)
         if view.is_coarse:
             # All pixels of a coarse square are equal, so one of each is enough.
             values = values[:: view.factor, :: view.factor]
             scale = Affine.scale(view.factor)
             ground = Grid(ground.crs, ground.transform @ scale, values.shape[1], values.shape[0])
+        else:
+            shown = windows.own_grid.window(*covering_window(windows.own_grid, ground))
+            if shown.width * shown.height <= MAX_PX:
+                values, ground = resampled(values, ground, shown), shown
         try:
             path = self.write_prediction(values, ground, show)
         except (OSError, OutputError) as error:

@@ -6,6 +6,7 @@ files where they are large: a byte per pixel each.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from functools import partial
 from typing import Any, Optional
@@ -18,14 +19,17 @@ from ..geodata.pixel_codes import NO_DATA
 from ..geodata.road_classes import ClassRaster, class_array
 from ..geodata.road_raster import byte_raster
 from ..geodata.sources import with_sources
+from ..geodata.tiling import Tile
 from ..geodata.vectors import read_area
 from ..jobs import ExtractRoads
 from ..models.loading import load_model
 from ..networks.network_tables import layer_paths, write_network
+from ..segmentation.image_grid import on_grid
+from ..segmentation.inference import Prediction
 from ..segmentation.measured import seconds_per_px
 from ..segmentation.result_rasters import ResultWriter
 from ..segmentation.segmenter import Segmenter, prepare_segmenter, segmented
-from ..segmentation.work_plan import Results, WorkPlan, check_size, no_data, plan_image, plan_work
+from ..segmentation.work_plan import ImagePlan, Results, WorkPlan, check_size, no_data, plan_image, plan_work
 from ..system.large_arrays import allocate
 from ..system.outputs import Outputs
 
@@ -37,7 +41,7 @@ def run(job: ExtractRoads, reporter: Reporter) -> dict[str, Any]:
     if job.classes:
         card.require_classes(job.model)
     wanted = Results(job.mask, classes=job.classes)
-    plan = plan_image(job.raster, read_area(job.aoi) if job.aoi else None, card.input, wanted)
+    plan = plan_image(job.raster, read_area(job.aoi) if job.aoi else None, card.input, wanted, job.grid)
     check_size([plan])
     segmenter = prepare_segmenter(model, card, [plan], job, reporter)
     with Outputs([*with_sources([job.raster]), job.model, job.aoi]) as outputs:
@@ -62,16 +66,23 @@ def _segment(
     (plan,) = work.images
     size, known_classes = (plan.grid.height, plan.grid.width), segmenter.card.classes
     probability, classes = allocate(size, np.uint8), allocate(size, np.uint8) if known_classes else None
-    probability[:], has_data = NO_DATA, False
+    probability[:] = NO_DATA
     if classes is not None:
         classes[:] = NO_DATA
-    with ResultWriter(plan.grid, results, segmenter.threshold, known_classes) as writer:
+
+    def kept(tiles: Iterable[tuple[ImagePlan, Tile, Prediction]]) -> Iterator[tuple[Tile, Prediction]]:
+        for _, tile, found in tiles:
+            probability[tile.destination] = found.probability
+            if classes is not None:
+                classes[tile.destination] = found.classes  # also where hysteresis alone may find a road
+            yield tile, found
+
+    # Without results there is nothing to resample.
+    result_grid, has_data = plan.result_grid if results.named() else plan.grid, False
+    with ResultWriter(result_grid, results, segmenter.threshold, known_classes) as writer:
         with closing(segmented(work, segmenter, reporter)) as tiles:
-            for _, tile, found in tiles:
+            for tile, found in on_grid(kept(tiles), plan.grid, result_grid, plan.window, bool(results.classes)):
                 writer.write(tile, found)
-                probability[tile.destination] = found.probability
-                if classes is not None:
-                    classes[tile.destination] = found.classes  # also where hysteresis alone may find a road
                 has_data |= bool((found.probability != NO_DATA).any())
         if not has_data:
             raise no_data(plan)

@@ -21,9 +21,11 @@ from ..geodata.vector_output import check_vector_output, write_in_parts
 from ..geodata.vectors import read_area
 from ..jobs import MapRegion
 from ..jobs.fields import parse_interval
+from ..jobs.shared import IMAGE_GRID
 from ..models.loading import load_model
 from ..regions.catalog import find_scenes, read_catalog
 from ..regions.index_layer import IndexLayer, put_style
+from ..regions.mask_grid import finest_grid
 from ..regions.prediction import choose_settings, prepare
 from ..regions.progress import NetworkSummary, RegionProgress
 from ..regions.region_plan import Planner, RegionPlan, ScenePlan, nothing_to_map, plan_region
@@ -62,7 +64,8 @@ def run(job: MapRegion, reporter: Reporter) -> dict[str, Any]:
             raise nothing_to_map(catalog.problems)
         Store(job.folder).remove_leftovers()
         predicting = choose_settings(job, model, card, catalog.scenes, aoi, part)
-        planner = Planner(job.folder, predicting, card, aoi)
+        mask_grid = finest_grid(catalog.scenes) if job.grid == IMAGE_GRID else None
+        planner = Planner(job.folder, predicting, card, aoi, mask_grid)
         region = plan_region(catalog, planner, part.part(0.4, 1))
     index_path, report_path = (str(Path(job.folder) / name) for name in ("index.gpkg", "report.html"))
     with Outputs([*with_sources(paths), job.model, job.aoi, job.source]) as outputs, ExitStack() as stack:

@@ -19,11 +19,14 @@ from typing import Any
 from ..events import Reporter
 from ..geodata.pixel_codes import NO_DATA, ROAD
 from ..geodata.sources import with_sources
+from ..geodata.tiling import Tile
 from ..geodata.vectors import read_area
 from ..jobs import Segment
 from ..jobs.file_systems import same_name
 from ..models.loading import load_model
 from ..models.model_card import ModelCard
+from ..segmentation.image_grid import on_grid
+from ..segmentation.inference import Prediction
 from ..segmentation.measured import seconds_per_px
 from ..segmentation.result_rasters import ResultWriter
 from ..segmentation.segmenter import Segmenter, prepare_segmenter, segmented, spread
@@ -43,7 +46,7 @@ def run(job: Segment, reporter: Reporter) -> dict[str, Any]:
     model, card = load_model(job.model)
     if job.classes:
         card.require_classes(job.model)
-    samples, plans = _plan(targets, missing, job.aoi, card)
+    samples, plans = _plan(targets, missing, job, card)
     check_size(plans)
     segmenter = prepare_segmenter(model, card, samples, job, reporter, sum(plan.px for plan in plans))
     work = plan_work(plans, segmenter.tiles, partial(seconds_per_px, segmenter.predictor))
@@ -68,14 +71,14 @@ def run(job: Segment, reporter: Reporter) -> dict[str, Any]:
 
 
 def _plan(
-    targets: list[tuple[str, Results]], missing: list[tuple[str, Results]], aoi: str, card: ModelCard
+    targets: list[tuple[str, Results]], missing: list[tuple[str, Results]], job: Segment, card: ModelCard
 ) -> tuple[list[ImagePlan], list[ImagePlan]]:
     """Return the plans for a sample of all images, and those for the missing ones.
 
     The sample decides on halo and threshold. It is of all images, so that a resumed job gives the same results.
     """
-    polygons = read_area(aoi) if aoi else None
-    plan = partial(plan_image, aoi=polygons, wanted=card.input)
+    polygons = read_area(job.aoi) if job.aoi else None
+    plan = partial(plan_image, aoi=polygons, wanted=card.input, result_grid=job.grid)
     plans = {target: plan(target[0], results=target[1]) for target in missing}
     samples = [plans.get(target) or plan(target[0]) for target in spread(targets)]
     return samples, list(plans.values())
@@ -88,17 +91,25 @@ class _Counts:
     known_px: int = 0
     road_px: int = 0
 
+    def tiles(self, tiles: Iterator[Any]) -> Iterator[tuple[Tile, Prediction]]:
+        """Yield the tiles of an image, and count the pixels that the model has computed."""
+        for _, tile, prediction in tiles:
+            self.px += tile.width * tile.height
+            self.read_px += math.prod(tile.read_window[2:])
+            yield tile, prediction
+
 
 def _write(plan: ImagePlan, tiles: Iterator[Any], outputs: Outputs, segmenter: Segmenter, counts: _Counts) -> None:
     """Write the results of an image, and add to the counts; refuse an image without data."""
     known_before = counts.known_px
     with outputs:
         staged = Results(**{name: str(outputs.stage(path)) for name, path in plan.results.named().items()})
-        with ResultWriter(plan.grid, staged, segmenter.threshold, segmenter.card.classes) as writer:
-            for _, tile, prediction in tiles:
+        with ResultWriter(plan.result_grid, staged, segmenter.threshold, segmenter.card.classes) as writer:
+            resampled = on_grid(
+                counts.tiles(tiles), plan.grid, plan.result_grid, plan.window, bool(plan.results.classes)
+            )
+            for tile, prediction in resampled:
                 mask = writer.write(tile, prediction)
-                counts.px += tile.width * tile.height
-                counts.read_px += math.prod(tile.read_window[2:])
                 counts.known_px += int((mask != NO_DATA).sum())
                 counts.road_px += int((mask == ROAD).sum())
             if counts.known_px == known_before:

@@ -171,7 +171,7 @@ def has_data(path: str, grid: Grid, places: np.ndarray) -> np.ndarray:
     column, row = np.floor(places).astype(np.int64).T
     known = np.zeros(len(places), dtype=bool)
     with open_raster(path) as dataset:
-        source = _Source(dataset, grid, Resampling.nearest)
+        source = RasterOnGrid(dataset, grid, Resampling.nearest)
         # Strips of one cell's height, since a line may run across a whole scene.
         for cell in np.unique(row // CELL_PX):
             here = np.flatnonzero(row // CELL_PX == cell)
@@ -181,10 +181,10 @@ def has_data(path: str, grid: Grid, places: np.ndarray) -> np.ndarray:
     return known
 
 
-def _opened(scene: PlacedScene, grid: Grid, has_classes: bool, stack: ExitStack) -> list["_Source"]:
+def _opened(scene: PlacedScene, grid: Grid, has_classes: bool, stack: ExitStack) -> list["RasterOnGrid"]:
     """Return the probability of a scene, and its classes if asked."""
     wanted = [(scene.probability, Resampling.bilinear), *([(scene.classes, Resampling.nearest)] if has_classes else [])]
-    return [_Source(stack.enter_context(open_raster(path)), grid, resampling) for path, resampling in wanted]
+    return [RasterOnGrid(stack.enter_context(open_raster(path)), grid, resampling) for path, resampling in wanted]
 
 
 def _fill(targets: Sequence[np.ndarray], strip: Part, shown: Mapping[PlacedScene, Sequence[np.ndarray]]) -> None:
@@ -211,7 +211,7 @@ def _rank(layers: list[np.ndarray]) -> tuple[int, float]:
     return -len(known), -float(np.abs(known - CERTAIN // 2).mean()) if len(known) else 0.0
 
 
-class _Source:
+class RasterOnGrid:
     """A raster that is read on the region's grid, resampled if its pixels are others."""
 
     def __init__(self, dataset: DatasetReader, grid: Grid, resampling: Resampling) -> None:

@@ -23,19 +23,22 @@ from ..geodata.grid import Grid
 from ..geodata.rasters import Band
 from ..geodata.road_classes import to_document
 from ..models.model_card import ModelCard
-from ..segmentation.work_plan import Results
+from ..segmentation.work_plan import Results, check_room
 from .catalog import Catalog, Problem, Scene
 from .index_layer import FAILED, KEPT, WAITING, IndexedScene
+from .mask_grid import grid_around, have_same_pixels
 from .mosaic import Mosaic, find_mosaics, normalized_bands
 from .prediction import Predicting, block_document, content_of, predict_block
 from .region_grid import outline_on, region_grid
 from .region_roads import MappedScene
-from .scene_blocks import MosaicArea, SceneBlock, assemble, is_assembled, mosaic_area, scene_blocks
+from .scene_blocks import MosaicArea, SceneBlock, are_assembled, assemble, mosaic_area, scene_blocks
 from .store import Store, content_key, write_arrays
 from .tasks import Document, Task
 from .virtual_raster import grid_document
 
 _MASKS = "masks"
+# The kind of probability and classes in the store, where the masks have other pixels.
+_ON_MODEL_GRID = "model_grid"
 # The kind of blocks in the store.
 PREDICT = "predict"
 # Blocks of a round: at its end, workers wait for the last ones.
@@ -46,8 +49,9 @@ _BLOCKS_A_WORKER = 64
 class ScenePlan:
     """The work for a scene, each of its blocks with the key of its bytes.
 
-    The bands are those by which the mosaic is normalized. The grid is that of the results. The key of the plan is made
-    from their content.
+    The bands are those by which the mosaic is normalized. `rasters` are probability and classes on the model's `grid`,
+    made from the content of the `key`. The results are these with a mask, on the `result_grid`, and `result_key` is
+    that of their content. Where both grids are the same, rasters and results are the same.
     """
 
     scene: Scene
@@ -56,8 +60,11 @@ class ScenePlan:
     area: Optional[MosaicArea]
     blocks: tuple[tuple[SceneBlock, str], ...]
     grid: Grid
-    results: Results
+    rasters: Results
     key: str
+    result_grid: Grid
+    results: Results
+    result_key: str
 
     @property
     def megapixels(self) -> float:
@@ -67,52 +74,79 @@ class ScenePlan:
     @property
     def is_done(self) -> bool:
         """Whether the result rasters exist, made from this very content."""
-        return all(is_assembled(path, self.key) for path in self.results.named().values())
+        return self.is_predicted and are_assembled(self.results, self.result_key)
+
+    @property
+    def is_predicted(self) -> bool:
+        """Whether the rasters on the model's grid exist, made from this very content."""
+        return are_assembled(self.rasters, self.key)
 
     @property
     def mapped(self) -> MappedScene:
         """The scene with its results."""
-        return MappedScene(self.scene.name, self.key, self.grid, self.results.probability, self.results.classes)
+        return MappedScene(self.scene.name, self.key, self.grid, self.rasters.probability, self.rasters.classes)
 
     def outline_on(self, grid: Grid) -> BaseGeometry:
-        """Return the outline of the results in the CRS of another grid."""
+        """Return the outline of the scene in the CRS of another grid."""
         pixels = outline_on(grid, self.grid)
         return shapely.transform(pixels, lambda points: np.column_stack(grid.transform @ tuple(points.T)))
 
 
 @dataclass(frozen=True, eq=False)
 class Planner:
-    """Makes the tasks of scenes from what all scenes of a job share."""
+    """Makes the tasks of scenes from what all scenes of a job share.
+
+    The masks of all scenes lie on the pixels of a `mask_grid`; None for those of the model's resolution.
+    """
 
     folder: str
     predicting: Predicting
     card: ModelCard
     aoi: Optional[geopandas.GeoDataFrame] = None
+    mask_grid: Optional[Grid] = None
 
     def plan(self, mosaic: Mosaic, bands: tuple[Band, ...]) -> list[ScenePlan]:
         """Return the plans of the scenes of a mosaic, without those that have no block."""
         resolution_m, block_px = self.card.resolution_m, self.predicting.block_px
-        masks, plans = Path(self.folder) / _MASKS, []
+        plans = []
         area = None if self.aoi is None else mosaic_area(mosaic, resolution_m, self.aoi)
         for scene in mosaic.scenes:
             blocks = []
             for block in scene_blocks(mosaic, scene, resolution_m, block_px, area.window if area else None):
                 document = block_document(self.predicting, mosaic, scene, block, bands, area)
                 blocks.append((block, content_key(content_of(document))))
-            classes = str(masks / f"{scene.name}_classes.tif") if self.card.classes else ""
-            results = Results(
-                str(masks / f"{scene.name}_mask.tif"), str(masks / f"{scene.name}_probability.tif"), classes
-            )
-            key = content_key([key for _, key in blocks], self.predicting.threshold, [*results.named()])
             grid = mosaic.grid_at(resolution_m).window(*mosaic.window_at(scene, resolution_m))
             if blocks:
-                plans.append(ScenePlan(scene, mosaic, bands, area, tuple(blocks), grid, results, key))
+                rasters = self._rasters(scene, blocks, grid)
+                plans.append(ScenePlan(scene, mosaic, bands, area, tuple(blocks), grid, *rasters))
         return plans
+
+    def _rasters(
+        self, scene: Scene, blocks: Sequence[tuple[SceneBlock, str]], grid: Grid
+    ) -> tuple[Results, str, Grid, Results, str]:
+        """Return the last fields of the plan of a scene: its rasters and results, with grids and keys."""
+        kinds = ("probability", "classes") if self.card.classes else ("probability",)
+        masks, store = Path(self.folder) / _MASKS, Store(self.folder)
+        results = Results(**{kind: str(masks / f"{scene.name}_{kind}.tif") for kind in ("mask", *kinds)})
+        keys, threshold = [key for _, key in blocks], self.predicting.threshold
+        on_scene = grid if self.mask_grid is None else grid_around(self.mask_grid, scene.grid)
+        # Lines need the classes of all pixels, and the results have those of road.
+        if have_same_pixels(grid, on_scene) and not self.card.classes:
+            key = content_key(keys, threshold)
+            return results, key, grid, results, key
+        paths = {kind: store.path(_ON_MODEL_GRID, f"{scene.name}_{kind}", ".tif") for kind in kinds}
+        key, result_grid = content_key(keys), grid_document(on_scene)
+        return (
+            Results(**{kind: str(path) for kind, path in paths.items()}), key,
+            on_scene, results, content_key(key, threshold, result_grid),
+        )  # fmt: skip
 
     def missing(self, plan: ScenePlan) -> Iterator[Task]:
         """Yield the tasks of a scene's missing blocks; a scene of a single block is mapped by one task."""
         store, name = Store(self.folder), plan.scene.name
-        for block, key in plan.blocks:
+        if plan.is_predicted and len(plan.blocks) == 1:
+            yield self.assembly(plan)
+        for block, key in () if plan.is_predicted else plan.blocks:
             raster = block_document(self.predicting, plan.mosaic, plan.scene, block, plan.bands, plan.area)
             document = {"folder": self.folder, "key": key, "block": raster}
             if len(plan.blocks) == 1:
@@ -129,8 +163,11 @@ class Planner:
             "grid": grid_document(plan.grid),
             "corner": list(plan.mosaic.window_at(plan.scene, self.card.resolution_m)[:2]),
             "blocks": [{**asdict(block), "path": str(store.path(PREDICT, key, ".npz"))} for block, key in plan.blocks],
-            "results": plan.results.named(),
+            "rasters": plan.rasters.named(),
             "key": plan.key,
+            "result_grid": grid_document(plan.result_grid),
+            "results": plan.results.named(),
+            "result_key": plan.result_key,
             "threshold": self.predicting.threshold,
             "classes": to_document(self.card.classes),
         }
@@ -201,7 +238,7 @@ class RegionPlan:
 def plan_region(catalog: Catalog, planner: Planner, reporter: Reporter) -> RegionPlan:
     """Return the work for the scenes of a catalog, and log it.
 
-    Raises ImageryError if no scene can be mapped.
+    Raises ImageryError if no scene can be mapped. Raises ResourceError if the disk has no room for the masks.
     """
     mosaics = find_mosaics(catalog.scenes, planner.predicting.halo_px, planner.card.resolution_m)
     plans: list[ScenePlan] = []
@@ -223,6 +260,8 @@ def plan_region(catalog: Catalog, planner: Planner, reporter: Reporter) -> Regio
     kept = frozenset(plan.scene.name for plan in plans if plan.is_done)
     grids = [mosaic.grid_at(planner.card.resolution_m) for mosaic in dict.fromkeys(plan.mosaic for plan in plans)]
     region = RegionPlan(planner, tuple(plans), kept, tuple(problems), outside, region_grid(grids))
+    missing = ((path, plan.result_grid) for plan in region.missing for path in plan.results.named().values())
+    check_room((path, grid.width * grid.height) for path, grid in missing)
     reporter.log(str(region))
     return region
 

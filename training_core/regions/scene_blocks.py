@@ -6,7 +6,7 @@ that no pixel is computed in vain. Scope: windows and rasters. Independent of mo
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Optional
@@ -28,6 +28,7 @@ from ..segmentation.result_rasters import ResultWriter
 from ..segmentation.work_plan import Results
 from ..system.outputs import Outputs
 from .catalog import Scene
+from .mask_grid import predictions_on
 from .mosaic import Mosaic
 from .store import read_arrays
 from .virtual_raster import grid_from_document
@@ -113,32 +114,52 @@ def _spans(begin: int, end: int, block_px: int) -> Iterator[tuple[int, int]]:
 
 
 def assemble(document: dict[str, Any]) -> dict[str, Any]:
-    """Write a scene's result rasters from the bytes of its blocks; pixels in no block have no data.
+    """Write a scene's rasters from the bytes of its blocks, and its results on their own grid.
 
-    The document is that of `region_plan.Planner.assembly`. Return px, known_px and road_px of the scene, and the paths
-    of its results by name. Raises OutputError if a block's file is missing or damaged, or the results cannot be
-    written.
+    Pixels in no block have no data. The document is that of `region_plan.Planner.assembly`. Return px, known_px and
+    road_px of the results, and their paths by name. Raises OutputError if a block's file is missing or damaged, or the
+    results cannot be written.
     """
-    grid = grid_from_document(document["grid"])
-    classes = from_document(document["classes"])
+    rasters, results = Results(**document["rasters"]), Results(**document["results"])
+    if rasters != results and not are_assembled(rasters, document["key"]):
+        # From a threshold of 0 on, all pixels have their class.
+        _write({**document, "threshold": 0.0}, rasters, "grid", "key", _blocks(document))
+    target = grid_from_document(document["result_grid"])
+    tiles = _blocks(document) if rasters == results else predictions_on(target, rasters)
+    return {**document["results"], **_write(document, results, "result_grid", "result_key", tiles)}
+
+
+def _blocks(document: dict[str, Any]) -> Iterator[tuple[Tile, Prediction]]:
     left, top = document["corner"]
-    counts = {"px": grid.width * grid.height, "known_px": 0, "road_px": 0}
+    for block in document["blocks"]:
+        held = read_arrays(Path(block["path"]), ["probability"])
+        place = Tile(block["column"] - left, block["row"] - top, block["width"], block["height"], 0, 0, 0, 0)
+        yield place, Prediction(held["probability"], held.get("classes"))
+
+
+def _write(
+    document: dict[str, Any], rasters: Results, grid: str, key: str, tiles: Iterable[tuple[Tile, Prediction]]
+) -> dict[str, int]:
+    """Write rasters on the grid and with the key that the document has under these names, and count their pixels."""
+    on, classes = grid_from_document(document[grid]), from_document(document["classes"])
+    counts = {"px": on.width * on.height, "known_px": 0, "road_px": 0}
     with Outputs([block["path"] for block in document["blocks"]]) as outputs:
-        staged = Results(**{name: str(outputs.stage(path)) for name, path in document["results"].items()})
-        with ResultWriter(grid, staged, document["threshold"], classes, {KEY_TAG: document["key"]}) as writer:
-            for block in document["blocks"]:
-                place = Tile(block["column"] - left, block["row"] - top, block["width"], block["height"], 0, 0, 0, 0)
-                held = read_arrays(Path(block["path"]), ["probability"])
-                mask = writer.write(place, Prediction(held["probability"], held.get("classes")))
+        staged = Results(**{name: str(outputs.stage(path)) for name, path in rasters.named().items()})
+        with ResultWriter(on, staged, document["threshold"], classes, {KEY_TAG: document[key]}) as writer:
+            for tile, prediction in tiles:
+                mask = writer.write(tile, prediction)
                 counts["known_px"] += int((mask != NO_DATA).sum())
                 counts["road_px"] += int((mask == ROAD).sum())
-    return {**document["results"], **counts}
+    return counts
 
 
-def is_assembled(path: str, key: str) -> bool:
-    """Whether a result raster exists that was made from the content of a key."""
+def are_assembled(rasters: Results, key: str) -> bool:
+    """Whether all rasters of a scene exist, made from the content of a key."""
     try:
-        with rasterio.open(path) as dataset:
-            return dataset.tags().get(KEY_TAG) == key
+        for path in rasters.named().values():
+            with rasterio.open(path) as dataset:
+                if dataset.tags().get(KEY_TAG) != key:
+                    return False
     except (RasterioError, CPLE_BaseError):
         return False
+    return True

@@ -25,6 +25,7 @@ from ..geodata.grid import MAX_PX, Grid, grid_at, grid_of
 from ..geodata.rasters import ModelInput, find_bands, open_for_model, open_raster
 from ..geodata.shapes import burn_shapes, limit_to
 from ..geodata.tiling import STRIDE_PX, Tile, tile_count, tile_grid
+from ..jobs.shared import IMAGE_GRID, MODEL_GRID
 from ..system import environment
 from ..system.memory import available_bytes
 from .inference import Piece, padded_size, read_piece
@@ -72,12 +73,16 @@ class Results:
 
 @dataclass(frozen=True, eq=False)
 class ImagePlan:
-    """An image to segment, on a grid at the model's ground resolution; without an area, all of it."""
+    """An image to segment, on a grid at the model's ground resolution; without an area, all of it.
+
+    The results lie on a grid of the same extent.
+    """
 
     raster: str
     grid: Grid
     area: Optional[Area]
     input: ModelInput
+    result_grid: Grid
     results: Results = Results()
 
     @property
@@ -89,6 +94,11 @@ class ImagePlan:
     def px(self) -> int:
         """Pixels to segment."""
         return self.window[2] * self.window[3]
+
+    @property
+    def result_px(self) -> float:
+        """Pixels of each result, about."""
+        return self.px * self.result_grid.width / self.grid.width * self.result_grid.height / self.grid.height
 
     def tile_count(self, core_px: int, halo: int) -> int:
         """Return how many tiles of a core size and halo, in pixels, there are, without listing them."""
@@ -137,16 +147,18 @@ def plan_image(
     aoi: Optional[geopandas.GeoDataFrame],
     wanted: ModelInput,
     results: Results = Results(),  # it is frozen
+    result_grid: str = MODEL_GRID,
 ) -> ImagePlan:
-    """Check that an image fits a model, and find its grid and area. No pixels are read.
+    """Check that an image fits a model, and find its grids and area. No pixels are read.
 
-    `aoi` are polygons of the area of interest; None for the whole image. Raises ImageryError if the image lacks bands
-    of the model, or is far coarser than the model's resolution.
+    `aoi` are polygons of the area of interest; None for the whole image. `result_grid` is the option `grid` of a job.
+    Raises ImageryError if the image lacks bands of the model, or is far coarser than the model's resolution.
     """
     with open_raster(raster) as dataset:
         _, own = fitting(dataset, wanted, raster)
         grid = grid_at(own, wanted.resolution_m)
-    return ImagePlan(raster, grid, None if aoi is None else Area(grid, aoi, raster), wanted, results)
+    area = None if aoi is None else Area(grid, aoi, raster)
+    return ImagePlan(raster, grid, area, wanted, own if result_grid == IMAGE_GRID else grid, results)
 
 
 def fitting(dataset: DatasetReader, wanted: ModelInput, raster: str) -> tuple[tuple[int, ...], Grid]:
@@ -246,27 +258,35 @@ def check_size(plans: list[ImagePlan]) -> None:
             f"There is too much to do: {px / 1e6:,.1f} megapixels.",
             "Check the image's coordinate system and resolution, or limit it by an area of interest.",
         )
-    for folder, needed in _bytes_by_disk(plans).items():
-        free = shutil.disk_usage(folder).free
+    check_room((path, plan.result_px) for plan in plans for path in plan.results.named().values())
+
+
+def check_room(results: Iterable[tuple[str, float]]) -> None:
+    """Check that there is room on the disks for results, each a path with its number of pixels.
+
+    Raises ResourceError if they may be larger than the free disk space.
+    """
+    for folder, px in _px_by_disk(results).items():
+        needed, free = BYTES_PER_RESULT_PX * px, shutil.disk_usage(folder).free
         if needed > free:
             raise ResourceError(
                 f"The results may take {needed / 1e9:,.1f} GB ({px / 1e6:,.1f} megapixels), but {folder} has "
                 f"{free / 1e9:,.1f} GB left.",
-                "Make room, choose a folder on another disk, or limit the work by an area of interest.",
+                "Make room, choose a folder on another disk, limit the work by an area of interest, or choose the "
+                "model's grid (grid) if it is coarser.",
             )
 
 
-def _bytes_by_disk(plans: Iterable[ImagePlan]) -> dict[Path, float]:
-    """Return the disk space that the results may take, in bytes, by a folder on each disk."""
+def _px_by_disk(results: Iterable[tuple[str, float]]) -> dict[Path, float]:
+    """Return the sum of the pixels by a folder on each disk."""
     folders: dict[int, Path] = {}
-    needed: dict[Path, float] = defaultdict(float)
-    for plan in plans:
-        for path in plan.results.named().values():
-            folder = Path(path).absolute().parent
-            while not folder.exists():
-                folder = folder.parent
-            needed[folders.setdefault(os.stat(folder).st_dev, folder)] += BYTES_PER_RESULT_PX * plan.px
-    return needed
+    total: dict[Path, float] = defaultdict(float)
+    for path, px in results:
+        folder = Path(path).absolute().parent
+        while not folder.exists():
+            folder = folder.parent
+        total[folders.setdefault(os.stat(folder).st_dev, folder)] += px
+    return total
 
 
 def _duration(seconds: float) -> str:

@@ -35,7 +35,7 @@ def test_the_cache_is_bounded_and_what_it_holds_is_not_read_again(desk, monkeypa
     reads = []
 
     class Counted:
-        grid, name, indexes, dtype = desk.grid, "counted", [1, 2, 3], np.dtype(np.uint8)
+        grid, own_grid, name, indexes, dtype = desk.grid, desk.grid, "counted", [1, 2, 3], np.dtype(np.uint8)
 
         def read(self, *window):
             reads.append(window)

@@ -28,7 +28,8 @@ from training_core.regions.catalog import read_catalog
 from training_core.regions.mosaic import find_mosaics, normalized_bands
 from training_core.regions.prediction import choose_settings, content_of, predict_block, prepared
 from training_core.regions.region_plan import Planner, assemble_scene, map_scene
-from training_core.regions.scene_blocks import is_assembled
+from training_core.regions.scene_blocks import are_assembled
+from training_core.segmentation.work_plan import Results
 
 
 @pytest.fixture(scope="session")
@@ -62,7 +63,7 @@ OPTIONS = {"engine": "native", "precision": "fp32", "threads": 1, "halo": "exact
 def undivided(path, model, folder, **others):
     """Return the probability bytes of an image as the job segment makes them."""
     rasters = {"mask": str(folder / "m.tif"), "probability": str(folder / "p.tif")}
-    segment.run(Segment(raster=path, model=model, **rasters, **{**OPTIONS, **others}), Reporter())
+    segment.run(Segment(raster=path, model=model, grid="model", **rasters, **{**OPTIONS, **others}), Reporter())
     with rasterio.open(folder / "p.tif") as dataset:
         return dataset.read(1)
 
@@ -201,12 +202,11 @@ def test_results_lie_on_their_scene_and_say_from_which_content_they_were_made(tm
                 np.testing.assert_array_equal(mask.read(1), expected)
         assert outcome["road_px"] == expected.sum() and outcome["mask"] == plan.results.mask
         assert plan.is_done
-        for path in (plan.results.mask, plan.results.probability):
-            assert is_assembled(path, plan.key) and not is_assembled(path, "key 2")
+        assert are_assembled(plan.results, plan.result_key) and not are_assembled(plan.results, "key 2")
     damaged = Path(plan.results.mask)
     damaged.write_bytes(damaged.read_bytes()[:100])
     for path in (plan.results.mask, str(tmp_path / "none.tif"), paths[0]):
-        assert not is_assembled(path, plan.key)
+        assert not are_assembled(Results(mask=path), plan.result_key)
 
 
 def documents(folder, model, image, spans):

@@ -76,7 +76,7 @@ def test_too_little_memory_is_refused_with_what_is_needed():
 )
 def test_a_tile_has_one_size_and_that_of_a_small_image_is_the_image(size, core_px, halo_px, expected):
     grid = Grid(CRS.from_epsg(32633), Affine(1, 0, 0, 0, -1, 0), *size)
-    image = ImagePlan("image.tif", grid, None, ModelInput((), 1.0))
+    image = ImagePlan("image.tif", grid, None, ModelInput((), 1.0), grid)
     assert image.tile_size(core_px, halo_px) == expected
     assert trial_size(expected, VAST_PX, PASSES, PLENTY_BYTES, 840) == expected  # where there is much to do
 

@@ -35,7 +35,7 @@ INPUT = ModelInput(RGB, 1.0)
 
 def plan_of(width, height, **results):
     grid = Grid(CRS.from_string(UTM), NORTH_UP, width, height)
-    return ImagePlan("image.tif", grid, None, INPUT, Results(**results))
+    return ImagePlan("image.tif", grid, None, INPUT, grid, Results(**results))
 
 
 def never():
@@ -58,7 +58,7 @@ def test_results_larger_than_the_disk_are_refused_with_numbers(tmp_path, monkeyp
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(free=2 * 10**8))
     results = {"mask": str(tmp_path / "new" / "mask.tif"), "probability": str(tmp_path / "probability.tif")}
     check_size([plan_of(8000, 8000, **results)])
-    with pytest.raises(ResourceError, match=rf"may take 0\.3 GB \(100\.0 megap.*{tmp_path} has 0\.2 GB left"):
+    with pytest.raises(ResourceError, match=rf"may take 0\.3 GB \(200\.0 megap.*{tmp_path} has 0\.2 GB left"):
         check_size([plan_of(10000, 10000, **results)])
 
 
