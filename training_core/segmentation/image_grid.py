@@ -27,7 +27,7 @@ _STRIP_PX = 1 << 20
 _PARALLEL = 1e-9
 # Pixels of the target may lie beyond the edge of the source by this fraction of its pixels: a scene of a mosaic has the
 # pixels of the model's grid whose centers it shows.
-_BEYOND_PX = 0.5
+_BEYOND_PX = 0.499
 _ROUNDING_PX = 1e-6
 
 
@@ -133,13 +133,13 @@ def _axis(step: float, offset: float, size: int, source_size: int, window: tuple
     low, high = begin - _BEYOND_PX * (begin == 0), end + _BEYOND_PX * (end == source_size)
     first, last = np.searchsorted(centers, (low, high))
     centers = centers[first:last] - begin
-    # A triangle filter as wide as the larger of both pixels; beyond the window its last pixels count.
+    # A triangle filter as wide as the larger of both pixels, of the pixels within the window.
     reach = max(1.0, step)
     around = np.arange(1 - math.ceil(reach), math.ceil(reach) + 1)
     taps = np.floor(centers - 0.5).astype(np.int64)[:, None] + around
-    weights = np.maximum(0, 1 - np.abs(taps + 0.5 - centers[:, None]) / reach)
-    weights /= weights.sum(axis=1, keepdims=True)
     most = end - begin - 1
+    weights = np.maximum(0, 1 - np.abs(taps + 0.5 - centers[:, None]) / reach) * ((taps >= 0) & (taps <= most))
+    weights /= weights.sum(axis=1, keepdims=True)
     nearest = np.clip(np.floor(centers).astype(np.int64), 0, most)
     return _Axis(int(first), nearest, np.clip(taps, 0, most), weights.astype(np.float32))
 

@@ -286,6 +286,41 @@ def test_a_scene_in_another_crs_joins_the_same_network(land, learned, tmp_path):
     assert roads[roads["component"] == 1].union_all().length > 0.8 * roads.union_all().length
 
 
+def test_all_masks_lie_on_the_grid_of_the_finest_scene_and_lines_are_the_same(land, learned, tmp_path):
+    """Scenes at half the model's pixels, others at the model's; a finer one that comes later moves masks, no road."""
+
+    def scenes(*names):
+        places = {"fine": ((0, 0, 200, 300), 0.5), "west": ((0, 0, 320, 300), 1), "east": ((300, 0, 276, 300), 1)}
+        for name in names:
+            (column, row, width, height), pixel_m = places[name]
+            with rasterio.open(land) as dataset:
+                size = round(height / pixel_m), round(width / pixel_m)
+                values = dataset.read(window=Window(column, row, width, height), out_shape=(3, *size))
+            corner = NORTH_UP @ Affine.translation(column, row) @ Affine.scale(pixel_m)
+            yield write_raster(tmp_path / f"{name}.tif", values, transform=corner, photometric="rgb")
+
+    options = {"model": learned.model}
+    first = map_region(tmp_path / "out", rasters=tuple(scenes("west", "east")), **options)
+    before = geopandas.read_file(first["roads"])
+    with rasterio.open(tmp_path / "out/masks/east_mask.tif") as mask:
+        assert mask.res == (1, 1) and mask.shape == (300, 276)
+    every = tuple(scenes("west", "east", "fine"))
+    result = map_region(tmp_path / "out", rasters=every, **options)
+    on_model = map_region(tmp_path / "model", rasters=every, grid="model", **options)
+    for name, size, left in (("fine", (600, 400), 0), ("west", (600, 640), 0), ("east", (600, 552), 300)):
+        for kind in ("mask", "probability"):
+            with rasterio.open(tmp_path / f"out/masks/{name}_{kind}.tif") as raster:
+                assert raster.shape == size and raster.transform.almost_equals(
+                    NORTH_UP @ Affine.translation(left, 0) @ Affine.scale(0.5), 1e-9
+                )
+    for name in ("geometry", "width_m", "confidence"):
+        lines, others = geopandas.read_file(result["roads"]), geopandas.read_file(on_model["roads"])
+        assert list(lines[name]) == list(others[name]) and len(lines) > len(before) / 2
+    # Another grid asks for no further prediction.
+    again = map_region(tmp_path / "out", rasters=every, threshold=0.9, **options)
+    assert (again["done"], again["megapixels"]) == (3, 0)
+
+
 def test_a_job_that_is_stopped_keeps_what_is_done(land, learned, tmp_path):
     source = cut(land, tmp_path / "scenes", FOUR)
     options = {"source": source, "model": learned.model}

@@ -10,8 +10,8 @@ from rasterio.enums import ColorInterp
 from rasterio.features import rasterize
 from shapely.geometry import Polygon, box
 
-from tests.core.support.rasters import files, write_layer, write_raster
-from tests.core.support.towns import SIDE_PX, image_of, on_map, plant_model, true_roads
+from tests.core.support.rasters import NORTH_UP, files, write_layer, write_raster
+from tests.core.support.towns import ROAD_M, ROADS, SIDE_PX, image_of, on_map, plant_model, true_roads
 from training_core.errors import Cancelled, ImageryError, OutputError
 from training_core.events import Log, Progress, Reporter
 from training_core.jobs import Segment
@@ -69,6 +69,24 @@ def test_on_pixels_of_its_resolution_the_mask_lies_pixel_on_pixel(town, planted,
     assert mask.colorinterp == (ColorInterp.palette,)
     assert mask.colormap(1)[1] == ROAD_COLOR != mask.colormap(1)[0] and mask.colormap(1)[255][3] == 0
     assert mask.descriptions == ("road",) and probability.descriptions == ("road probability",)
+
+
+@pytest.mark.parametrize("pixel_m", [0.3, 1.9])
+def test_the_mask_has_the_pixels_of_a_finer_or_coarser_image(learned, tmp_path, pixel_m):
+    side, transform = round(SIDE_PX / pixel_m), NORTH_UP @ Affine.scale(pixel_m)
+    truth = rasterize([on_map(road.buffer(ROAD_M / 2)) for road in ROADS], (side, side), transform=transform) > 0
+    image = image_of(truth)
+    image[:, : side // 4, : side // 3] = 0
+    raster = write_raster(tmp_path / "image.tif", image, transform=transform, nodata=0)
+    result, mask, probability = segment(tmp_path, raster=raster, model=learned.model)
+    _, coarse, _ = segment(tmp_path / "model", raster=raster, model=learned.model, grid="model")
+    assert mask.shape == probability.shape == (side, side) and mask.transform.almost_equals(transform, 1e-9)
+    assert coarse.shape == (SIDE_PX, SIDE_PX)
+    found, shown = mask.read(1), np.ones((side, side), bool)
+    shown[: side // 4, : side // 3] = False
+    assert ((found != 255) == shown).mean() > 0.99
+    assert result["road_share"] == pytest.approx((found[found != 255] == 1).mean())
+    assert 2 * ((found == 1) & truth)[shown].sum() / ((found == 1)[shown].sum() + truth[shown].sum()) > 0.95
 
 
 @pytest.mark.parametrize("threshold", [0.0, 107 / 254, 1.0])
