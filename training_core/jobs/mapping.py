@@ -33,7 +33,7 @@ SCHEDULER_PROTOCOLS = ("tcp://", "tls://")
 class Segment(SegmentOptions):
     """Segment roads in an image: road mask and probability.
 
-    Writes a mask and a probability in the CRS and extent of the image, and road classes if the model predicts them.
+    Writes a mask and a probability on the pixels of the image, and road classes if the model predicts them.
     Images of any size are processed tile by tile within the given memory. In QGIS, the image may be any raster layer: a
     file, a raster within a file, a virtual raster, a file on a server, or a web map. A web map needs an extent or an
     area of interest. A mesh layer is rendered in its style.
@@ -121,8 +121,8 @@ class Vectorize(MaskValueOptions, NetworkOptions):
 class ExtractRoads(NetworkOptions, SegmentOptions):
     """Extract the road network of an image: segment and vectorize in one step.
 
-    Gives the same result as Segment roads followed by Vectorize roads, and writes a mask only on request. With a model
-    that predicts road classes, each line has a class, a speed and a travel time.
+    Gives the same lines as Segment roads on the model's grid followed by Vectorize roads, and writes a mask only on
+    request. With a model that predicts road classes, each line has a class, a speed and a travel time.
     """
 
     name: ClassVar[str] = "extractroads"
