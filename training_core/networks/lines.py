@@ -9,6 +9,7 @@ a kilometer 10 km away, and by 16 cm in a kilometer at `MAX_RADIUS_M`.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Optional
 
@@ -22,6 +23,7 @@ from shapely.geometry.base import BaseGeometry
 from ..errors import LayerError
 from ..events import Reporter
 from ..geodata.fields import check_numbers, numbers_in
+from ..geodata.osm_layers import are_bridges, is_bridge, is_extract, is_osm_file, network_roads
 from ..geodata.shapes import parts_in, projected, valid
 from ..geodata.vectors import read_layer, refuse_tangles, require_fields, require_geometry
 from ..jobs import METERS_PER_SECOND
@@ -37,9 +39,6 @@ DIRECTIONS = {
     **dict.fromkeys(("-1", "reverse"), AGAINST),
     **dict.fromkeys(("no", "false", "0", "2", ""), BOTH),
 }
-# Values of a bridge field for roads that are not bridges. SpaceNet has 1 for a bridge, 2 for none and 3 for unknown;
-# OpenStreetMap has yes or a kind of bridge, and its shapefiles T and F.
-_NO_BRIDGE = {"", "no", "n", "false", "f", "none", "nan", "null", "<na>", "unknown"}
 
 
 @dataclass(frozen=True)
@@ -101,13 +100,19 @@ def make_lines(shapes: np.ndarray, bridge: np.ndarray | None = None, speed_mps: 
     )
 
 
-def read_line_layer(path: str, purpose: str, fields: LineFields, reporter: Reporter) -> geopandas.GeoDataFrame:
+def read_line_layer(
+    path: str, purpose: str, fields: LineFields, reporter: Reporter, named: Iterable[str] = ()
+) -> geopandas.GeoDataFrame:
     """Return a layer of lines, in its own CRS, that has some fields; see `vectors.read_layer`.
 
-    It may be empty: a job writes such a layer where it finds no road. Raises LayerError if the layer cannot be read,
-    has other geometries than lines or lacks a field; or a line crosses itself far more often than a drawn one.
+    It may be empty: a job writes such a layer where it finds no road. An extract of OpenStreetMap means its roads, with
+    the index of the whole layer; other `named` fields, too, may be tags (see `osm_layers.network_roads`). Raises
+    LayerError if the layer cannot be read, has other geometries than lines or lacks a field; an extract has no road; or
+    a line crosses itself far more often than a drawn one.
     """
     layer = read_layer(path, purpose, reporter)
+    if len(layer) and (is_osm_file(path) or is_extract(layer)):
+        layer = network_roads(layer, path, purpose, (fields.bridge, fields.speed, *named), reporter)
     require_geometry(layer, ("lines",), path, purpose)
     require_fields(layer, (fields.bridge, fields.speed), path, purpose)
     check_numbers(layer, fields.speed, path, purpose, reporter)
@@ -150,8 +155,9 @@ def area_in(plane: pyproj.CRS, layer: geopandas.GeoDataFrame) -> BaseGeometry:
 def lines_in(plane: pyproj.CRS, layer: geopandas.GeoDataFrame, fields: LineFields) -> Lines:
     """Return a layer's lines in the plane of `shared_plane`, parts of multi-part lines, without those of no length.
 
-    Speeds that are not numbers above 0 are unknown, and all lines are open in both directions. An empty layer may lack
-    the fields.
+    Speeds that are not numbers above 0 are unknown, and all lines are open in both directions. In an extract of
+    OpenStreetMap, tunnels count as bridges, and without a bridge field its tags say which roads are bridges. An empty
+    layer may lack the fields.
     """
     # Single lines without heights and repeated vertices, each with the row of its feature; then attributes by row.
     shapes, feature = shapely.get_parts(layer.geometry.to_crs(plane).to_numpy(), return_index=True)
@@ -161,6 +167,8 @@ def lines_in(plane: pyproj.CRS, layer: geopandas.GeoDataFrame, fields: LineField
     bridge, speed = np.zeros(len(layer), dtype=bool), np.full(len(layer), np.nan)
     if fields.bridge in layer.columns:
         bridge = layer[fields.bridge].map(is_bridge).to_numpy(dtype=bool)
+    if is_extract(layer):
+        bridge = (bridge if fields.bridge else are_bridges(layer)) | are_bridges(layer, "tunnel")
     if fields.speed in layer.columns:
         speed = numbers_in(layer[fields.speed])
         speed = np.where(np.isfinite(speed) & (speed > 0), speed, np.nan)
@@ -197,12 +205,3 @@ def with_speeds(lines: Lines, name: str, path: str, speed_field: str, reporter: 
 def directions_of(values: pandas.Series) -> list[Optional[int]]:
     """Return BOTH, ALONG or AGAINST for each value of a one-way field; None for one of no known meaning."""
     return [DIRECTIONS.get("" if pandas.isna(value) else word_in(value)) for value in values]
-
-
-def is_bridge(value: object) -> bool:
-    """Return whether a value of a bridge field marks a bridge; see `LineFields`."""
-    text = str(value).strip().lower()
-    try:
-        return float(text) == 1
-    except ValueError:
-        return text not in _NO_BRIDGE
