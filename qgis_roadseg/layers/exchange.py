@@ -229,8 +229,8 @@ def write_source(
     for position in maps:
         own[position] = QgsField(fields[position], QMetaType.Type.QString)
     kept = renamed_fields(own, stored.values())
-    # With heights, which the worker does not use, so that it can tell.
-    multiple_type = QgsWkbTypes.multiType(QgsWkbTypes.linearType(QgsWkbTypes.dropM(source.wkbType())))
+    # With heights and measures, which the worker does not use, so that it can tell.
+    multiple_type = QgsWkbTypes.multiType(QgsWkbTypes.linearType(source.wkbType()))
     writer = create_writer(path, kept, multiple_type, source.sourceCrs(), context.transformContext())
     request = QgsFeatureRequest().setSubsetOfAttributes(fields, source.fields())
     for feature in read(source, request):

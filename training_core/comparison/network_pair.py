@@ -25,7 +25,17 @@ from ..events import Reporter
 from ..geodata.parallel_arrays import selected
 from ..geodata.vectors import read_area
 from ..jobs import CompareNetworks
-from ..networks.lines import LineFields, Lines, area_in, clipped, lines_in, read_line_layer, shared_plane, with_speeds
+from ..networks.lines import (
+    LineFields,
+    Lines,
+    area_in,
+    clipped,
+    lines_in,
+    read_line_layer,
+    shared_plane,
+    with_speeds,
+    without_copies,
+)
 from ..networks.road_graph import RoadGraph, as_drawn, places_along
 from .buffer_matching import matched_intervals
 
@@ -84,10 +94,7 @@ def read_pair(job: CompareNetworks, reporter: Reporter) -> Pair:
     layers = {name: read_line_layer(path, name, fields[name], reporter) for name, path in paths.items()}
     area = read_area(job.aoi) if job.aoi else None
     plane = shared_plane(*layers.values(), of=" and ".join(paths.values()))
-    lines = {name: lines_in(plane, layer, fields[name]) for name, layer in layers.items()}
-    for name, path in paths.items():
-        if len(layers[name]) and not len(lines[name]):
-            raise LayerError(f"The {name} ({path}) have no line of any length.", "Choose another layer.")
+    lines = {name: without_copies(lines_in(plane, layer, fields[name])) for name, layer in layers.items()}
     _check_overlap(lines, paths)
     if job.before_speed_field:
         lines = {name: with_speeds(lines[name], name, paths[name], fields[name].speed, reporter) for name in paths}

@@ -24,6 +24,7 @@ from ..errors import LayerError
 from ..events import Reporter
 from ..geodata.fields import check_numbers, numbers_in
 from ..geodata.osm_layers import are_bridges, is_bridge, is_extract, is_osm_file, network_roads
+from ..geodata.parallel_arrays import selected
 from ..geodata.shapes import parts_in, projected, valid
 from ..geodata.vectors import read_layer, refuse_tangles, require_fields, require_geometry
 from ..jobs import METERS_PER_SECOND
@@ -31,6 +32,7 @@ from ..jobs.fields import word_in
 
 MAX_RADIUS_M = 200_000.0
 _GEOGRAPHIC = pyproj.CRS("EPSG:4326")
+_SINGLE_LINES = (shapely.GeometryType.LINESTRING, shapely.GeometryType.LINEARRING)
 # In which direction roads are open.
 BOTH, ALONG, AGAINST = 0, 1, -1
 # Values of a one-way field: OpenStreetMap has yes, no and -1, SpaceNet 1 for one way and 2 for both.
@@ -107,17 +109,52 @@ def read_line_layer(
 
     It may be empty: a job writes such a layer where it finds no road. An extract of OpenStreetMap means its roads, with
     the index of the whole layer; other `named` fields, too, may be tags (see `osm_layers.network_roads`). Raises
-    LayerError if the layer cannot be read, has other geometries than lines or lacks a field; an extract has no road; or
-    a line crosses itself far more often than a drawn one.
+    LayerError if the layer cannot be read, has other geometries than lines, none of any length, or lacks a field; an
+    extract has no road; or a line crosses itself far more often than a drawn one.
     """
     layer = read_layer(path, purpose, reporter)
     if len(layer) and (is_osm_file(path) or is_extract(layer)):
         layer = network_roads(layer, path, purpose, (fields.bridge, fields.speed, *named), reporter)
+    layer = layer.set_geometry(_without_collections(layer.geometry.to_numpy()), crs=layer.crs)
     require_geometry(layer, ("lines",), path, purpose)
     require_fields(layer, (fields.bridge, fields.speed), path, purpose)
     check_numbers(layer, fields.speed, path, purpose, reporter)
     refuse_tangles(layer.geometry.to_numpy(), path, purpose)
+    _tell_of_shapes(shapely.get_parts(layer.geometry.to_numpy()), path, purpose, reporter)
     return layer
+
+
+def _without_collections(shapes: np.ndarray) -> np.ndarray:
+    """Return shapes, (n,) object, with collections of nothing but lines as multi-part lines."""
+    rows = np.flatnonzero(shapely.get_type_id(shapes) == shapely.GeometryType.GEOMETRYCOLLECTION)
+    shapes = shapes.copy()
+    for row in rows:
+        parts = shapely.get_parts(shapes[row])
+        if np.isin(shapely.get_type_id(parts), _SINGLE_LINES).all():
+            shapes[row] = shapely.multilinestrings(parts)
+    return shapes
+
+
+def _tell_of_shapes(shapes: np.ndarray, path: str, purpose: str, reporter: Reporter) -> None:
+    """Warn of lines, (n,) object, that have no length or lie on others; raise LayerError if none has a length."""
+    has_length = shapely.length(shapes) > 0
+    if len(shapes) and not has_length.any():
+        raise LayerError(f"The {purpose} ({path}) have no line of any length.", "Choose another layer.")
+    points, copies = int((~has_length).sum()), int(has_length.sum()) - len(_first_of_same(shapes[has_length]))
+    told = [f"lines of no length ({points:,}), which are left out"] if points else []
+    told += [f"lines with the vertices of another one in either order ({copies:,}), which count once"] if copies else []
+    if told:
+        reporter.warning(f"The {purpose} ({path}) have {', and '.join(told)}.")
+
+
+def _first_of_same(shapes: np.ndarray) -> np.ndarray:
+    """Return the first of all lines with the same vertices in either order: (k,) int64, ascending."""
+    return np.sort(np.unique(shapely.to_wkb(shapely.normalize(shapes)), return_index=True)[1])
+
+
+def without_copies(lines: Lines) -> Lines:
+    """Return lines of which none has the vertices of another one, in this or the opposite order; the first are kept."""
+    return selected(lines, _first_of_same(lines.shapes))
 
 
 def shared_plane(*layers: geopandas.GeoDataFrame, of: str = "the layers") -> pyproj.CRS:

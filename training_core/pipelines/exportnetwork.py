@@ -50,7 +50,8 @@ def run(job: ExportNetwork, reporter: Reporter) -> dict[str, Any]:
 
 def _with_tags(job: ExportNetwork, layer: geopandas.GeoDataFrame, reporter: Reporter) -> ExportNetwork:
     """Return the job with the tags of an extract as the fields for bridges and one-way roads that nobody named."""
-    fields = {f"lines_{tag}_field": tag for tag in ("bridge", "oneway") if is_extract(layer) and tag in layer.columns}
+    tags = [tag for tag in ("bridge", "oneway") if is_extract(layer) and tag in layer.columns]
+    fields: dict[str, Any] = {f"lines_{tag}_field": tag for tag in tags}
     fields = {field: tag for field, tag in fields.items() if not getattr(job, field)}
     if fields:
         reporter.log(f"No fields are chosen for them, so these tags are used: {', '.join(fields.values())}.")
