@@ -115,6 +115,16 @@ def read_line_layer(
     layer = read_layer(path, purpose, reporter)
     if len(layer) and (is_osm_file(path) or is_extract(layer)):
         layer = network_roads(layer, path, purpose, (fields.bridge, fields.speed, *named), reporter)
+    return checked_lines(layer, path, purpose, fields, reporter)
+
+
+def checked_lines(
+    layer: geopandas.GeoDataFrame, path: str, purpose: str, fields: LineFields, reporter: Reporter
+) -> geopandas.GeoDataFrame:
+    """Return a layer as read, if it has lines and some fields; collections of nothing but lines are multi-part lines.
+
+    Raises LayerError as `read_line_layer` does.
+    """
     layer = layer.set_geometry(_without_collections(layer.geometry.to_numpy()), crs=layer.crs)
     require_geometry(layer, ("lines",), path, purpose)
     require_fields(layer, (fields.bridge, fields.speed), path, purpose)
