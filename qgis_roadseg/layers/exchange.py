@@ -5,6 +5,7 @@ Scope: QGIS' layers and sources. Independent of the worker.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Callable, Iterable
@@ -33,12 +34,14 @@ from qgis.core import (
 from qgis.PyQt.QtCore import QMetaType
 
 from ...training_core.errors import Cancelled, ImageryError, LayerError, OutputError
-from ...training_core.jobs.fields import stored_names
+from ...training_core.jobs.fields import OSM_IDENTIFIERS, stored_names
 from .no_data import check_no_data, own_ranges
 from .snapshot import read
 
 # Field types that every format can hold, besides numbers and dates; lists and maps are not among them.
 _PLAIN_TYPES = (QMetaType.Type.QString, QMetaType.Type.Bool)
+# The map in which an extract of OpenStreetMap may have all tags; it becomes a text of JSON.
+_TAGS = "tags"
 # Prefixes of a path in the name of a raster, which may follow each other, and delimiters behind the path.
 _PREFIX = re.compile(r'vrt://|/vsi(?:zip|tar|gzip|7z|rar)/|(?:\d+|\w{2,}):(?!//)|["{]')
 _DELIMITER = re.compile(r'[/:"?},]')
@@ -172,13 +175,20 @@ def check_crs(source: QgsFeatureSource) -> None:
         raise LayerError(f"The layer {source.sourceName()} has no coordinate reference system.", "Set the layer's CRS.")
 
 
+def may_be_extract(source: QgsFeatureSource) -> bool:
+    """Return whether a source has identifiers of OpenStreetMap, so that the worker needs its tags."""
+    names = {name.lower() for name in source.fields().names()}
+    return not names.isdisjoint(OSM_IDENTIFIERS) or ("id" in names and not names.isdisjoint(("highway", _TAGS)))
+
+
 def plain_fields(source: QgsFeatureSource) -> list[str]:
     """Return the names of a source's fields that a GeoPackage can hold, without its primary key fid."""
-    return [
-        field.name()
-        for field in source.fields()
-        if field.name().lower() != "fid" and (field.isNumeric() or field.isDateOrTime() or field.type() in _PLAIN_TYPES)
-    ]
+
+    def is_plain(field: QgsField) -> bool:
+        are_tags = field.name().lower() == _TAGS and field.type() == QMetaType.Type.QVariantMap
+        return field.isNumeric() or field.isDateOrTime() or field.type() in _PLAIN_TYPES or are_tags
+
+    return [field.name() for field in source.fields() if field.name().lower() != "fid" and is_plain(field)]
 
 
 def renamed_fields(fields: Iterable[QgsField], names: Iterable[str]) -> QgsFields:
@@ -214,9 +224,13 @@ def write_source(
     if missing:
         raise LayerError(f"The layer {name} has no field {missing[0]}.", f"It has: {', '.join(known) or 'no fields'}.")
     stored = stored_names(fields)
-    kept = renamed_fields(map(source.fields().field, fields), stored.values())
-    # With heights, which the worker does not use, so that it can tell.
-    multiple_type = QgsWkbTypes.multiType(QgsWkbTypes.linearType(QgsWkbTypes.dropM(source.wkbType())))
+    own = list(map(source.fields().field, fields))
+    maps = [position for position, field in enumerate(own) if field.type() == QMetaType.Type.QVariantMap]
+    for position in maps:
+        own[position] = QgsField(fields[position], QMetaType.Type.QString)
+    kept = renamed_fields(own, stored.values())
+    # With heights and measures, which the worker does not use, so that it can tell.
+    multiple_type = QgsWkbTypes.multiType(QgsWkbTypes.linearType(source.wkbType()))
     writer = create_writer(path, kept, multiple_type, source.sourceCrs(), context.transformContext())
     request = QgsFeatureRequest().setSubsetOfAttributes(fields, source.fields())
     for feature in read(source, request):
@@ -226,7 +240,10 @@ def write_source(
         geometry = feature.geometry()
         geometry.convertToStraightSegment()
         written.setGeometry(geometry)
-        written.setAttributes([feature[field] for field in fields])
+        values = [feature[field] for field in fields]
+        for position in maps:
+            values[position] = json.dumps(values[position] or {})
+        written.setAttributes(values)
         writer.addFeature(written, QgsFeatureSink.Flag.FastInsert)
     failed, message = writer.hasError() != QgsVectorFileWriter.WriterError.NoError, writer.errorMessage()
     del writer  # which closes the file

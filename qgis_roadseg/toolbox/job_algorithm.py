@@ -282,7 +282,8 @@ class JobAlgorithm(RoadSegAlgorithm):
             ]
             self._report_unused(source, [other for other, name in choices if not name], feedback)
             path = folder / f"{field.name}.gpkg"
-            every = exchange.plain_fields(source) if field.name in self.whole else []
+            is_whole = field.name in self.whole or exchange.may_be_extract(source)
+            every = exchange.plain_fields(source) if is_whole else []
             columns = dict.fromkeys([*every, *(name for _, name in choices if name)])  # one may have been chosen twice
             stored = exchange.write_source(source, list(columns), path, context, feedback.isCanceled)
             options[field.name] = str(path)

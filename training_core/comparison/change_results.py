@@ -84,7 +84,7 @@ def _table(
         "length_m": shapely.length(shapes),
         "offset_m": segments.offset_m[shown],
         "network": np.full(len(feature), name.split()[-1]),
-        "line": feature + 1,
+        "line": layer.index.to_numpy()[feature] + 1,
         **{
             f"{change}_share": shares[feature, NAMES[name].index(change)] if change in NAMES[name] else 0.0
             for change in CHANGES

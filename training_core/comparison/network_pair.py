@@ -11,7 +11,7 @@ registration of multiple range images", Image and Vision Computing 10 (1992)), f
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Optional
 
 import geopandas
@@ -22,11 +22,20 @@ from shapely.geometry.base import BaseGeometry
 
 from ..errors import LayerError
 from ..events import Reporter
-from ..geodata.osm_layers import OTHER_TAGS, is_mapped, is_osm_file, looks_like_extract, tag_values
 from ..geodata.parallel_arrays import selected
 from ..geodata.vectors import read_area
 from ..jobs import CompareNetworks
-from ..networks.lines import LineFields, Lines, area_in, clipped, lines_in, read_line_layer, shared_plane, with_speeds
+from ..networks.lines import (
+    LineFields,
+    Lines,
+    area_in,
+    clipped,
+    lines_in,
+    read_line_layer,
+    shared_plane,
+    with_speeds,
+    without_copies,
+)
 from ..networks.road_graph import RoadGraph, as_drawn, places_along
 from .buffer_matching import matched_intervals
 
@@ -85,13 +94,7 @@ def read_pair(job: CompareNetworks, reporter: Reporter) -> Pair:
     layers = {name: read_line_layer(path, name, fields[name], reporter) for name, path in paths.items()}
     area = read_area(job.aoi) if job.aoi else None
     plane = shared_plane(*layers.values(), of=" and ".join(paths.values()))
-    lines = {
-        name: _roads_of(lines_in(plane, layer, fields[name]), layer, name, paths[name], fields[name].bridge, reporter)
-        for name, layer in layers.items()
-    }
-    for name, path in paths.items():
-        if len(layers[name]) and not len(lines[name]):
-            raise LayerError(f"The {name} ({path}) have no line of any length.", "Choose another layer.")
+    lines = {name: without_copies(lines_in(plane, layer, fields[name])) for name, layer in layers.items()}
     _check_overlap(lines, paths)
     if job.before_speed_field:
         lines = {name: with_speeds(lines[name], name, paths[name], fields[name].speed, reporter) for name in paths}
@@ -111,33 +114,6 @@ def read_pair(job: CompareNetworks, reporter: Reporter) -> Pair:
         if not len(lines[name]):
             reporter.warning(f"The {name} ({paths[name]}) have no line{where}: all {other} count as {change}.")
     return Pair(layers, roads, outside, shift, plane)
-
-
-def _roads_of(
-    lines: Lines, layer: geopandas.GeoDataFrame, name: str, path: str, bridge_field: str, reporter: Reporter
-) -> Lines:
-    """Return the lines of a layer; of an extract of OpenStreetMap, only its highways and what was drawn among them.
-
-    If no bridge field is named, its bridges and tunnels are those of the tags. The log says so.
-    """
-    if not looks_like_extract(layer):
-        return lines
-    is_road = (tag_values(layer, "highway") != "") | ~is_mapped(layer)
-    roads = selected(lines, is_road.to_numpy()[lines.feature])
-    bridges = ""
-    if OTHER_TAGS in layer.columns and not bridge_field:
-        is_level = tag_values(layer, "bridge").isin(["", "no"]) & tag_values(layer, "tunnel").isin(["", "no"])
-        roads = replace(roads, bridge=~is_level.to_numpy()[roads.feature])
-        bridges = f", {(~is_level & is_road).sum():,} of them bridges or tunnels by their tags"
-    of = f"The {name} ({path})"
-    reporter.log(f"{of} are read as an extract of OpenStreetMap: {is_road.sum():,} roads{bridges}.")
-    if not is_road.all():
-        tell = reporter.log if is_osm_file(path) else reporter.warning
-        tell(
-            f"{of}: {(~is_road).sum():,} of {len(layer):,} lines are left out, because they have an identifier of "
-            "OpenStreetMap but no tag highway. If some of them are roads, empty their identifier."
-        )
-    return roads
 
 
 def _check_overlap(lines: dict[str, Lines], paths: dict[str, str]) -> None:

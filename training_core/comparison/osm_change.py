@@ -67,8 +67,9 @@ def check_extract(new: geopandas.GeoDataFrame, changes: geopandas.GeoDataFrame, 
     if len(mapped):
         place = shapely.point_on_surface(new.geometry.to_crs(_WGS84).iloc[mapped[0]])
         raise LayerError(
-            f"{len(mapped):,} new roads run along a way of the {EXTRACT} ({path}), so they have been mapped in the "
-            f"meantime. One of them is at longitude {place.x:.5f}, latitude {place.y:.5f}.",
+            f"{len(mapped):,} new roads run along a way of the {EXTRACT} ({path}): they have been mapped in the "
+            "meantime, or are mapped as under construction. One of them is at longitude "
+            f"{place.x:.5f}, latitude {place.y:.5f}.",
             "Compare road networks with this extract, or reject these roads.",
         )
 

@@ -5,6 +5,7 @@ Scope: formats, layers within files, CRS, geometry types, fields. Independent of
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable
 from functools import partial
 from typing import Any, Optional
@@ -49,8 +50,9 @@ def read_layer(
     """Return a vector layer, flat, all of it on Earth, polygons valid, without features that have no geometry.
 
     All input layers are read here, so GEOS and PROJ never meet NaN, infinity or a coordinate outside the layer's CRS. A
-    path may have a layer and a filter in it as QGIS writes them: `roads.gpkg|layername=roads`. `purpose` names the
-    layer in messages: `drawn roads`. A reporter, given where the layer is carried over to an output, warns of heights.
+    path may have a layer, a filter and a type of geometry in it as QGIS writes them: `roads.gpkg|layername=roads`.
+    `purpose` names the layer in messages: `drawn roads`. A reporter, given where the layer is carried over to an
+    output, is told of heights, measures and features without a geometry.
 
     A layer with more than `MAX_WHOLE` features, or with an unknown number as in extracts of OpenStreetMap, is read only
     within a distance, `margin_m`, of the grids of some images. Raises
@@ -63,7 +65,9 @@ def read_layer(
     try:
         file, where = _parse_source(path)
         where.update(_near(file, where["layer"], images, margin_m))
-        layer = _features(file, where)
+        with warnings.catch_warnings(record=True) as raised:
+            warnings.simplefilter("always")  # pyogrio drops measures with a warning
+            layer = _of_type(_features(file, where), path)
         if "mask" in where and layer.empty:
             _refuse_elsewhere(path, purpose, where, margin_m)
     except ShapelyError as error:
@@ -90,6 +94,11 @@ def read_layer(
             f"The {named} has no coordinate reference system.",
             "Set it in the layer's properties. A Shapefile or CSV file needs a .prj file beside it.",
         )
+    if reporter and not has_shape.all():
+        lost = f"{(~has_shape).sum():,} of {len(layer):,} features of the {named}"
+        reporter.warning(f"{lost} have no geometry. They are left out.")
+    if reporter and any("Measured (M)" in str(each.message) for each in raised):
+        reporter.log(f"The {named} have measures (M). These are dropped.")
     layer = _flat(layer[has_shape].reset_index(drop=True), named, reporter)
     _check_places(layer, named)
     shapes = layer.geometry.to_numpy()
@@ -117,6 +126,15 @@ def _features(file: str, where: dict[str, Any]) -> pandas.DataFrame:
     if isinstance(layer, geopandas.GeoDataFrame):
         restore_types(layer, source, where, pyogrio.read_info(source, layer=where["layer"]))
     return without_deleted_ways(layer, file)
+
+
+def _of_type(layer: pandas.DataFrame, path: str) -> pandas.DataFrame:
+    """Return the features with the type of geometry in a path; all if it has none."""
+    asked = dict(zip(*[iter(map(str.lower, QGIS_PART.split(path)[1:]))] * 2)).get("geometrytype", "")
+    dimension = next((_DIMENSIONS[name] for name, word in _TYPES.items() if word.lower() in asked), None)
+    if dimension is None or not isinstance(layer, geopandas.GeoDataFrame):
+        return layer
+    return layer[shapely.get_dimensions(layer.geometry.to_numpy()) == dimension]
 
 
 def _flat(layer: geopandas.GeoDataFrame, named: str, reporter: Optional[Reporter]) -> geopandas.GeoDataFrame:
@@ -236,15 +254,17 @@ def require_geometry(layer: geopandas.GeoDataFrame, allowed: tuple[str, ...], pa
     fits = np.isin(shapely.get_dimensions(shapes), [_DIMENSIONS[name] for name in allowed])
     fits &= layer.geom_type.to_numpy() != "GeometryCollection"
     other = ", ".join(sorted(set(layer.geom_type[~fits])))
+    remedy = "Choose another layer."
+    if fits.any():
+        other += f" ({(~fits).sum():,} of {len(fits):,} features)" if other else ""
+        remedy = f"Choose another layer, or save its {' or '.join(allowed)} alone to one."
     if layer.empty and not (file := _parse_source(path))[0].lower().endswith(PARQUET):
         # The declared type of geometry, as GDAL calls it.
         declared = str(pyogrio.read_info(for_pyogrio(file[0]), layer=file[1]["layer"])["geometry_type"] or "")
         is_other = any(word in declared for name, word in _TYPES.items() if name not in allowed)
         other = declared if is_other else ""
     if other:
-        raise LayerError(
-            f"The {purpose} ({path}) must be {' or '.join(allowed)}, but it holds {other}.", "Choose another layer."
-        )
+        raise LayerError(f"The {purpose} ({path}) must be {' or '.join(allowed)}, but it holds {other}.", remedy)
 
 
 def with_names(layer: geopandas.GeoDataFrame, names: Iterable[str], path: str, purpose: str) -> geopandas.GeoDataFrame:

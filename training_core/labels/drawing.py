@@ -18,7 +18,7 @@ from ..errors import LayerError
 from ..events import Reporter
 from ..geodata.fields import check_numbers, numbers_in
 from ..geodata.grid import Grid, Window, common_window
-from ..geodata.osm_layers import is_osm_file, looks_like_extract, roads_of
+from ..geodata.osm_layers import is_extract, is_osm_file, roads_of
 from ..geodata.pixel_codes import BACKGROUND, IGNORE, ROAD
 from ..geodata.road_classes import RoadClass, find_classes
 from ..geodata.shapes import around, burn_shapes, in_short_pieces, near, pixel_window, shapes_on, translated
@@ -166,7 +166,7 @@ def read_drawing(
     drawn = read_layer(roads, "drawn roads", images=images, margin_m=margin_m)
     require_features(drawn, roads, "drawn roads")
     named = (options.width_field, options.sure_field, class_field, speed_field)
-    if is_osm_file(roads) or (looks_like_extract(drawn) and (shapely.get_dimensions(drawn.geometry) == 1).any()):
+    if is_osm_file(roads) or (is_extract(drawn) and (shapely.get_dimensions(drawn.geometry) == 1).any()):
         drawn, options = roads_of(drawn, roads, options, named, reporter)
     require_geometry(drawn, ("lines", "polygons"), roads, "drawn roads")
     require_fields(drawn, named, roads, "drawn roads")

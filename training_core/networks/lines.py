@@ -9,6 +9,7 @@ a kilometer 10 km away, and by 16 cm in a kilometer at `MAX_RADIUS_M`.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Optional
 
@@ -22,6 +23,8 @@ from shapely.geometry.base import BaseGeometry
 from ..errors import LayerError
 from ..events import Reporter
 from ..geodata.fields import check_numbers, numbers_in
+from ..geodata.osm_layers import are_bridges, is_bridge, is_extract, is_osm_file, network_roads
+from ..geodata.parallel_arrays import selected
 from ..geodata.shapes import parts_in, projected, valid
 from ..geodata.vectors import read_layer, refuse_tangles, require_fields, require_geometry
 from ..jobs import METERS_PER_SECOND
@@ -29,6 +32,7 @@ from ..jobs.fields import word_in
 
 MAX_RADIUS_M = 200_000.0
 _GEOGRAPHIC = pyproj.CRS("EPSG:4326")
+_SINGLE_LINES = (shapely.GeometryType.LINESTRING, shapely.GeometryType.LINEARRING)
 # In which direction roads are open.
 BOTH, ALONG, AGAINST = 0, 1, -1
 # Values of a one-way field: OpenStreetMap has yes, no and -1, SpaceNet 1 for one way and 2 for both.
@@ -37,9 +41,6 @@ DIRECTIONS = {
     **dict.fromkeys(("-1", "reverse"), AGAINST),
     **dict.fromkeys(("no", "false", "0", "2", ""), BOTH),
 }
-# Values of a bridge field for roads that are not bridges. SpaceNet has 1 for a bridge, 2 for none and 3 for unknown;
-# OpenStreetMap has yes or a kind of bridge, and its shapefiles T and F.
-_NO_BRIDGE = {"", "no", "n", "false", "f", "none", "nan", "null", "<na>", "unknown"}
 
 
 @dataclass(frozen=True)
@@ -101,18 +102,69 @@ def make_lines(shapes: np.ndarray, bridge: np.ndarray | None = None, speed_mps: 
     )
 
 
-def read_line_layer(path: str, purpose: str, fields: LineFields, reporter: Reporter) -> geopandas.GeoDataFrame:
+def read_line_layer(
+    path: str, purpose: str, fields: LineFields, reporter: Reporter, named: Iterable[str] = ()
+) -> geopandas.GeoDataFrame:
     """Return a layer of lines, in its own CRS, that has some fields; see `vectors.read_layer`.
 
-    It may be empty: a job writes such a layer where it finds no road. Raises LayerError if the layer cannot be read,
-    has other geometries than lines or lacks a field; or a line crosses itself far more often than a drawn one.
+    It may be empty: a job writes such a layer where it finds no road. An extract of OpenStreetMap means its roads, with
+    the index of the whole layer; other `named` fields, too, may be tags (see `osm_layers.network_roads`). Raises
+    LayerError if the layer cannot be read, has other geometries than lines, none of any length, or lacks a field; an
+    extract has no road; or a line crosses itself far more often than a drawn one.
     """
     layer = read_layer(path, purpose, reporter)
+    if len(layer) and (is_osm_file(path) or is_extract(layer)):
+        layer = network_roads(layer, path, purpose, (fields.bridge, fields.speed, *named), reporter)
+    return checked_lines(layer, path, purpose, fields, reporter)
+
+
+def checked_lines(
+    layer: geopandas.GeoDataFrame, path: str, purpose: str, fields: LineFields, reporter: Reporter
+) -> geopandas.GeoDataFrame:
+    """Return a layer as read, if it has lines and some fields; collections of nothing but lines are multi-part lines.
+
+    Raises LayerError as `read_line_layer` does.
+    """
+    layer = layer.set_geometry(_without_collections(layer.geometry.to_numpy()), crs=layer.crs)
     require_geometry(layer, ("lines",), path, purpose)
     require_fields(layer, (fields.bridge, fields.speed), path, purpose)
     check_numbers(layer, fields.speed, path, purpose, reporter)
     refuse_tangles(layer.geometry.to_numpy(), path, purpose)
+    _tell_of_shapes(shapely.get_parts(layer.geometry.to_numpy()), path, purpose, reporter)
     return layer
+
+
+def _without_collections(shapes: np.ndarray) -> np.ndarray:
+    """Return shapes, (n,) object, with collections of nothing but lines as multi-part lines."""
+    rows = np.flatnonzero(shapely.get_type_id(shapes) == shapely.GeometryType.GEOMETRYCOLLECTION)
+    shapes = shapes.copy()
+    for row in rows:
+        parts = shapely.get_parts(shapes[row])
+        if np.isin(shapely.get_type_id(parts), _SINGLE_LINES).all():
+            shapes[row] = shapely.multilinestrings(parts)
+    return shapes
+
+
+def _tell_of_shapes(shapes: np.ndarray, path: str, purpose: str, reporter: Reporter) -> None:
+    """Warn of lines, (n,) object, that have no length or lie on others; raise LayerError if none has a length."""
+    has_length = shapely.length(shapes) > 0
+    if len(shapes) and not has_length.any():
+        raise LayerError(f"The {purpose} ({path}) have no line of any length.", "Choose another layer.")
+    points, copies = int((~has_length).sum()), int(has_length.sum()) - len(_first_of_same(shapes[has_length]))
+    told = [f"lines of no length ({points:,}), which are left out"] if points else []
+    told += [f"lines with the vertices of another one in either order ({copies:,}), which count once"] if copies else []
+    if told:
+        reporter.warning(f"The {purpose} ({path}) have {', and '.join(told)}.")
+
+
+def _first_of_same(shapes: np.ndarray) -> np.ndarray:
+    """Return the first of all lines with the same vertices in either order: (k,) int64, ascending."""
+    return np.sort(np.unique(shapely.to_wkb(shapely.normalize(shapes)), return_index=True)[1])
+
+
+def without_copies(lines: Lines) -> Lines:
+    """Return lines of which none has the vertices of another one, in this or the opposite order; the first are kept."""
+    return selected(lines, _first_of_same(lines.shapes))
 
 
 def shared_plane(*layers: geopandas.GeoDataFrame, of: str = "the layers") -> pyproj.CRS:
@@ -150,8 +202,9 @@ def area_in(plane: pyproj.CRS, layer: geopandas.GeoDataFrame) -> BaseGeometry:
 def lines_in(plane: pyproj.CRS, layer: geopandas.GeoDataFrame, fields: LineFields) -> Lines:
     """Return a layer's lines in the plane of `shared_plane`, parts of multi-part lines, without those of no length.
 
-    Speeds that are not numbers above 0 are unknown, and all lines are open in both directions. An empty layer may lack
-    the fields.
+    Speeds that are not numbers above 0 are unknown, and all lines are open in both directions. In an extract of
+    OpenStreetMap, tunnels count as bridges, and without a bridge field its tags say which roads are bridges. An empty
+    layer may lack the fields.
     """
     # Single lines without heights and repeated vertices, each with the row of its feature; then attributes by row.
     shapes, feature = shapely.get_parts(layer.geometry.to_crs(plane).to_numpy(), return_index=True)
@@ -161,6 +214,8 @@ def lines_in(plane: pyproj.CRS, layer: geopandas.GeoDataFrame, fields: LineField
     bridge, speed = np.zeros(len(layer), dtype=bool), np.full(len(layer), np.nan)
     if fields.bridge in layer.columns:
         bridge = layer[fields.bridge].map(is_bridge).to_numpy(dtype=bool)
+    if is_extract(layer):
+        bridge = (bridge if fields.bridge else are_bridges(layer)) | are_bridges(layer, "tunnel")
     if fields.speed in layer.columns:
         speed = numbers_in(layer[fields.speed])
         speed = np.where(np.isfinite(speed) & (speed > 0), speed, np.nan)
@@ -197,12 +252,3 @@ def with_speeds(lines: Lines, name: str, path: str, speed_field: str, reporter: 
 def directions_of(values: pandas.Series) -> list[Optional[int]]:
     """Return BOTH, ALONG or AGAINST for each value of a one-way field; None for one of no known meaning."""
     return [DIRECTIONS.get("" if pandas.isna(value) else word_in(value)) for value in values]
-
-
-def is_bridge(value: object) -> bool:
-    """Return whether a value of a bridge field marks a bridge; see `LineFields`."""
-    text = str(value).strip().lower()
-    try:
-        return float(text) == 1
-    except ValueError:
-        return text not in _NO_BRIDGE

@@ -19,6 +19,7 @@ from rasterio.warp import transform as transform_coordinates
 
 from ..geodata.fields import numbers_in
 from ..geodata.grid import ELLIPSOID, GEOGRAPHIC
+from ..geodata.osm_layers import HIGHWAYS
 from ..geodata.vector_output import check_vector_output, write_layers
 from ..jobs import METERS_PER_SECOND
 from .graph import Graph
@@ -27,13 +28,6 @@ from .graph import Graph
 SPEED, TRAVEL_TIME = "speed_kmh", "travel_time_s"
 # A road of unknown class: https://wiki.openstreetmap.org/wiki/Tag:highway%3Droad.
 HIGHWAY, SOURCE = "road", "RoadSeg"
-# Further values of the key for roads and ways: https://wiki.openstreetmap.org/wiki/Key:highway.
-_LINKED = ("motorway", "trunk", "primary", "secondary", "tertiary")
-HIGHWAYS = frozenset(
-    (*_LINKED, *(f"{name}_link" for name in _LINKED), "unclassified", "residential", "living_street", "service",
-     "pedestrian", "track", "bus_guideway", "escape", "raceway", "busway", "footway", "bridleway", "steps", "corridor",
-     "path", "cycleway", HIGHWAY)
-)  # fmt: skip
 # The layers that a network has, and their geometry.
 LAYERS = {"roads": "LineString", "nodes": "Point", "links": "LineString", "breaks": "Point"}
 

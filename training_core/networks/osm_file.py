@@ -25,14 +25,13 @@ import shapely
 
 from ..errors import LayerError, OutputError
 from ..geodata.fields import numbers_in
-from ..geodata.osm_layers import has_edits
+from ..geodata.osm_layers import has_edits, is_bridge
 from ..geodata.parallel_arrays import offsets_of
 from ..geodata.sources import require_openable
 from ..jobs import DOUBTFUL_BELOW
 from ..jobs.fields import METERS, NO_UNITS
 from ..system.machine import roadseg_version
 from .line_export import Routable
-from .lines import is_bridge
 from .network_tables import osm_tags
 
 ENDINGS = (".osm", ".osm.pbf")

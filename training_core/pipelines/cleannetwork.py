@@ -18,6 +18,7 @@ import shapely
 
 from ..events import Reporter
 from ..geodata.fields import numbers_in
+from ..geodata.osm_layers import are_bridges, is_extract
 from ..geodata.parallel_arrays import concatenated
 from ..geodata.vectors import carried_fields
 from ..jobs import CleanNetwork
@@ -25,7 +26,7 @@ from ..networks.cleaning import drop_short_components, prune_spurs, simplify
 from ..networks.gaps import join_gaps, snap_ends
 from ..networks.graph import Graph, join_chains, reversed_edges
 from ..networks.junctions import consolidate_junctions
-from ..networks.lines import BOTH, LineFields, Lines, directions_of, is_bridge, lines_in, read_line_layer, shared_plane
+from ..networks.lines import BOTH, LineFields, Lines, directions_of, lines_in, read_line_layer, shared_plane
 from ..networks.network_tables import SPEED, TRAVEL_TIME, Network, layer_paths, to_tables, write_network
 from ..networks.noding import lay_bridges, node_lines
 from ..networks.surroundings import Surroundings
@@ -56,12 +57,12 @@ def read_bridges(path: str, reporter: Reporter) -> geopandas.GeoDataFrame:
     """Return a layer of bridges in its own CRS: all of its lines, or those that a field `bridge` or `layer` marks.
 
     A line is marked by a bridge, or by a layer above 0 where the table has no field `bridge`; a field `layer` with
-    texts, such as names of merged layers, marks none. How many are marked is told. Raises LayerError as
-    `lines.read_line_layer` does.
+    texts, such as names of merged layers, marks none. Of an extract of OpenStreetMap only roads are bridges, and none
+    of them without such a tag. How many are marked is told. Raises LayerError as `lines.read_line_layer` does.
     """
     layer = read_line_layer(path, "bridges", LineFields(), reporter)
-    if "bridge" in layer.columns:
-        field, is_marked = "bridge", layer["bridge"].map(is_bridge).to_numpy(dtype=bool)
+    if "bridge" in layer.columns or ("layer" not in layer.columns and is_extract(layer)):
+        field, is_marked = "bridge", are_bridges(layer)
     elif "layer" in layer.columns:
         # Texts that are no numbers are names of layers that QGIS has merged.
         values, levels = layer["layer"], numbers_in(layer["layer"])

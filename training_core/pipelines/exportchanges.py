@@ -11,10 +11,11 @@ from ..comparison.change_results import known_only, without_rejected
 from ..comparison.osm_change import BRIDGE, ONE_WAY, change_lines, check_extract, meet, new_roads
 from ..errors import LayerError, OutputError
 from ..events import Reporter
+from ..geodata.vectors import read_layer
 from ..jobs import ExportChanges, ExportNetwork
 from ..jobs.challenges import CHANGE, CHANGES
 from ..networks.line_export import export_layer
-from ..networks.lines import LineFields, read_line_layer
+from ..networks.lines import LineFields, checked_lines
 from ..networks.osm_file import read_extract, ways_of
 from ..system.outputs import Outputs
 
@@ -30,7 +31,9 @@ def run(job: ExportChanges, reporter: Reporter) -> dict[str, Any]:
     with Outputs(inputs=[job.changes, job.extract]) as outputs:
         staged = outputs.stage(job.osc)
         reporter.progress(0, "Reading")
-        layer = read_line_layer(job.changes, PURPOSE, LineFields(), reporter)
+        # A layer of changes may have the fields of an extract, but everything in it is a road.
+        changes = read_layer(job.changes, PURPOSE, reporter)
+        layer = checked_lines(changes, job.changes, PURPOSE, LineFields(), reporter)
         layer = known_only(layer, CHANGE, CHANGES, PURPOSE, job.changes, reporter)
         new = new_roads(without_rejected(layer, PURPOSE, job.changes))
         if new.empty:

@@ -5,12 +5,16 @@ Scope: reading and writing of files. The network is made in `line_export`.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+import geopandas
 
 from ..comparison.change_results import without_rejected
 from ..errors import OutputError
 from ..events import Reporter
+from ..geodata.osm_layers import is_extract
 from ..geodata.vector_output import check_vector_output, write_layers
 from ..jobs import ExportNetwork
 from ..networks.line_export import PURPOSE, export_layer, line_fields, write_graphml
@@ -25,8 +29,10 @@ def run(job: ExportNetwork, reporter: Reporter) -> dict[str, Any]:
     with Outputs(inputs=[job.lines]) as outputs:
         paths, staged = outputs.stage_fields(job, "graphml", "geopackage", "osm")
         reporter.progress(0, "Reading")
-        layer = read_line_layer(job.lines, PURPOSE, line_fields(job), reporter)
+        named = (job.lines_oneway_field, job.lines_class_field)
+        layer = read_line_layer(job.lines, PURPOSE, line_fields(job), reporter, named)
         layer = without_rejected(layer, PURPOSE, job.lines)
+        job = _with_tags(job, layer, reporter)
         network, numbers = export_layer(layer, job, reporter.part(0.1, 0.7))
         reporter.check_cancelled()
         reporter.progress(0.7, "Writing")
@@ -40,6 +46,16 @@ def run(job: ExportNetwork, reporter: Reporter) -> dict[str, Any]:
                 reporter.log(f"Tags in {job.osm} are made from the fields {', '.join(tagged)}.")
             write_osm(ways_of(network, job.lines_bridge_field, job.lines), staged["osm"])
     return {**paths, **numbers}
+
+
+def _with_tags(job: ExportNetwork, layer: geopandas.GeoDataFrame, reporter: Reporter) -> ExportNetwork:
+    """Return the job with the tags of an extract as the fields for bridges and one-way roads that nobody named."""
+    tags = [tag for tag in ("bridge", "oneway") if is_extract(layer) and tag in layer.columns]
+    fields: dict[str, Any] = {f"lines_{tag}_field": tag for tag in tags}
+    fields = {field: tag for field, tag in fields.items() if not getattr(job, field)}
+    if fields:
+        reporter.log(f"No fields are chosen for them, so these tags are used: {', '.join(fields.values())}.")
+    return replace(job, **fields)
 
 
 def _check_outputs(job: ExportNetwork) -> None:

@@ -51,14 +51,16 @@ def test_a_layer_in_a_file_is_found_by_its_name_its_number_and_a_filter_and_else
 
 
 @pytest.mark.parametrize(("heights", "count"), [((100, 120), 1), ((0, 0), 0), ((np.nan, np.nan), 0)])
-def test_features_without_geometry_are_left_out_and_heights_too_with_a_word(tmp_path, heights, count):
+def test_features_without_geometry_and_heights_are_left_out_with_a_word(tmp_path, heights, count):
     high = LineString([(0, 0, heights[0]), (1, 1, heights[1])])
     path = write_layer(tmp_path / "roads.gpkg", high, high, None, LineString())
     reporter = Reporter()
     roads = read_layer(path, "drawn roads", reporter)
     assert len(roads) == 2
     assert not roads.has_z.any() and roads.geometry[0].equals(LineString([(0, 0), (1, 1)]))
-    assert len(reporter.warnings) == count and all(f"({path}) have heights (Z)" in each for each in reporter.warnings)
+    lost, *flat = reporter.warnings
+    assert lost == f"2 of 4 features of the drawn roads ({path}) have no geometry. They are left out."
+    assert len(flat) == count and all(f"({path}) have heights (Z)" in each for each in flat)
 
 
 def test_a_missing_file_a_wrong_layer_and_a_file_of_another_kind_are_refused(tmp_path):

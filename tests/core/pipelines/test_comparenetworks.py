@@ -140,7 +140,7 @@ def test_a_line_drawn_among_ways_of_openstreetmap_counts_and_what_is_left_out_is
     reporter = Reporter()
     result = run(tmp_path, before, write("after", *ways), reporter, align=False)
     assert lengths(result) == pytest.approx({"intact": 200, "displaced": 0, "lost": 0, "new": 100}, rel=1e-3)
-    assert any("1 of 3 lines are left out" in text for text in reporter.warnings)
+    assert any("1 of 3 features of the roads before" in text for text in reporter.warnings)
 
 
 def test_a_bridge_that_is_gone_cuts_off_what_lies_beyond(tmp_path, river):

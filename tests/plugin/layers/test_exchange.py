@@ -96,8 +96,8 @@ def test_fields_whose_names_a_geopackage_takes_for_one_are_kept_apart(context, t
     [
         ("LineString", "", "MultiLineString"),
         ("PolygonZ", "", "MultiPolygonZ"),
-        ("LineStringZM", "LineString ZM (0 0 340 1, 10 0 345 2)", "MultiLineStringZ"),
-        ("LineStringM", "LineString M (0 0 1, 10 0 2)", "MultiLineString"),
+        ("LineStringZM", "LineString ZM (0 0 340 1, 10 0 345 2)", "MultiLineStringZM"),
+        ("LineStringM", "LineString M (0 0 1, 10 0 2)", "MultiLineStringM"),
     ],
 )
 def test_an_empty_layer_is_one_and_heights_are_for_the_worker_to_tell_of(context, tmp_path, kind, shape, written_as):

@@ -1,5 +1,7 @@
 """Fields of layers on their way through Processing: which the worker gets, and by which names."""
 
+import json
+
 import pytest
 from qgis.core import QgsVectorLayer, edit
 
@@ -54,3 +56,21 @@ def test_a_width_field_that_is_not_chosen_is_told_and_one_that_is_is_not(play_ru
     ear.told.clear()
     run("finetune", {**values, "WIDTH_FIELD": "Width"}, ear)
     assert "has a field" not in ear.text
+
+
+TAGS = {"bridge": "yes", "highway": "residential"}
+
+
+@pytest.mark.parametrize(
+    ("tags", "handed"),
+    [({"tags": TAGS}, {"osm_id": "7", "tags": json.dumps(TAGS)}), (TAGS, {"osm_id": "7", **TAGS})],
+)
+def test_an_extract_of_openstreetmap_is_handed_on_with_its_tags(tags, handed, received, image, tmp_path):
+    received(f"import shutil; shutil.copy(job()['options']['roads'], {str(tmp_path / 'handed.gpkg')!r})\n{FINETUNE}")
+    line = {"type": "LineString", "coordinates": [[85.5, 27.6], [85.6, 27.6]]}
+    way = {"type": "Feature", "properties": {"osm_id": "7", **tags}, "geometry": line}
+    path = tmp_path / "osm.geojson"
+    path.write_text(json.dumps({"type": "FeatureCollection", "features": [way]}))
+    run("finetune", {"INPUT": [str(image)], "ROADS": str(path), "MODEL": str(tmp_path / "m.safetensors")})
+    (feature,) = QgsVectorLayer(str(tmp_path / "handed.gpkg"), "", "ogr").getFeatures()
+    assert {name: value for name, value in feature.attributeMap().items() if name != "fid"} == handed
