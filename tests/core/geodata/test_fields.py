@@ -147,7 +147,8 @@ def test_a_value_that_is_not_of_its_fields_type_counts_as_empty_with_a_word(draw
 
 @pytest.mark.parametrize("written", ["abc", "5000000000"])
 def test_a_value_of_which_gdal_makes_another_number_is_refused(tmp_path, written):
-    path = write_layer(tmp_path / "roads.mif", LineString([(390000, 5820000), (390100, 5820000)]), lanes=np.int32([777]))
+    line = LineString([(390000, 5820000), (390100, 5820000)])
+    path = write_layer(tmp_path / "roads.mif", line, lanes=np.int32([777]))
     table = tmp_path / "roads.mid"
     table.write_text(table.read_text().replace("777", written))
     with pytest.raises(LayerError, match=rf"roads\.mif\) have a value that .* '{written}' of field .*lanes"):
