@@ -17,7 +17,7 @@ import shapely
 
 from ..errors import LayerError
 from ..events import Reporter
-from ..geodata.fields import NULLABLE
+from ..geodata.fields import EXACT_BELOW, NULLABLE
 from ..geodata.parallel_arrays import selected
 from ..geodata.vectors import carried_fields, require_fields, with_names
 from ..jobs import CompareNetworks
@@ -106,11 +106,18 @@ def _of_like_types(one: geopandas.GeoDataFrame, other: geopandas.GeoDataFrame) -
         if len(holders) == 1:
             # Rows of the other table are empty here, which integers and booleans cannot be.
             holders[0][name] = holders[0][name].astype(NULLABLE.get(str(types[0]), types[0]))
-        elif len(set(types)) > 1 and pandas.concat([table[name].iloc[:0] for table in holders]).dtype == object:
+        elif len(set(types)) > 1 and not _have_common_type([table[name] for table in holders]):
             for table in holders:
                 is_empty = [pandas.api.types.is_scalar(value) and pandas.isna(value) for value in table[name]]
                 table[name] = [None if empty else str(value) for value, empty in zip(table[name], is_empty)]
     return tables
+
+
+def _have_common_type(fields: list[pandas.Series]) -> bool:
+    """Whether there is a type that holds all values of fields as they are."""
+    common = pandas.concat([values.iloc[:0] for values in fields]).dtype
+    whole = (values for values in fields if common.kind == "f" and pandas.api.types.is_integer_dtype(values))
+    return str(common) != "object" and not any((values.abs() >= EXACT_BELOW).any() for values in whole)
 
 
 # Lost roads are warned of from this fraction of the roads before.

@@ -8,6 +8,8 @@ Scope: attributes of a layer that has been read, or is written. Independent of w
 
 from __future__ import annotations
 
+import json
+import warnings
 from collections.abc import Mapping
 from typing import Any, Optional
 
@@ -26,7 +28,9 @@ NULLABLE = {"bool": "boolean", "int16": "Int16", "int32": "Int32", "int64": "Int
 DAY = np.dtype("datetime64[s]")
 _GEOMETRY = "geometry"
 # float64 does not hold every whole number from here on.
-_EXACT_BELOW = 2.0**53
+EXACT_BELOW = 2.0**53
+# Formats in which any column holds any value, of which GDAL makes 0, or the last bits of a number.
+_UNTYPED = ("GPKG", "SQLite")
 
 
 def numbers_in(values: pandas.Series, units: Mapping[str, float] = NO_UNITS) -> np.ndarray:
@@ -71,6 +75,8 @@ def restore_types(layer: geopandas.GeoDataFrame, file: str, where: dict[str, Any
     """Restore the types of a layer that has just been read: pyogrio has decimals where a whole number or bool is NULL.
 
     A field called `geometry`, which pyogrio replaces by the shapes, is restored, and the shapes have another name.
+    Lists and objects become texts of JSON. Values that are not of their field's type, which a GeoPackage can hold,
+    become NULL with a warning like those of GDAL.
 
     Parameters
     ----------
@@ -90,12 +96,61 @@ def restore_types(layer: geopandas.GeoDataFrame, file: str, where: dict[str, Any
             layer[name] = _whole(layer[name], file, where["layer"]).astype(NULLABLE[declared])
         elif declared == "datetime64[D]" and layer[name].dtype.kind == "M":
             layer[name] = layer[name].astype(DAY)
+    json_as_text(layer)
+    if about["driver"] in _UNTYPED:
+        _drop_misfits(layer, file, where, about)
+
+
+def json_as_text(layer: pandas.DataFrame) -> None:
+    """Replace lists and objects in a layer's fields by texts of JSON, as GDAL's formats store them."""
+    for name in layer.columns[layer.dtypes.map(str) == "object"]:
+        if pandas.api.types.infer_dtype(layer[name]).startswith("mixed"):
+            layer[name] = layer[name].map(_json_text, na_action="ignore")
+
+
+def _json_text(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, default=lambda each: getattr(each, "tolist", each.__str__)())
+
+
+def _drop_misfits(layer: geopandas.GeoDataFrame, file: str, where: dict[str, Any], about: dict[str, Any]) -> None:
+    """Make values NULL that are not of their field's type, and warn of their number in each field."""
+    types = {str(name): str(declared) for name, declared in zip(about["fields"], about["dtypes"])}
+    misfits = {name: condition for name, declared in types.items() if (condition := _misfits(name, declared))}
+
+    def found(condition: str) -> pandas.Index:
+        asked = f"({where['where']}) AND ({condition})" if where.get("where") else condition
+        options = {**where, "where": asked, "columns": [], "read_geometry": False, "fid_as_index": True}
+        return layer.index.intersection(pyogrio.read_dataframe(file, **options).index)
+
+    if not misfits or not len(found(" OR ".join(misfits.values()))):
+        return
+    for name, condition in misfits.items():
+        rows = found(condition)
+        if len(rows):
+            told = f"Invalid content in {len(rows):,} values of the field {name!r}"
+            warnings.warn(told, RuntimeWarning, stacklevel=2)
+            layer[name] = layer[name].astype(NULLABLE.get(types[name], layer[name].dtype))
+            layer.loc[rows, name] = None
+
+
+def _misfits(name: str, declared: str) -> str:
+    """Return the condition in SQLite's terms for values of a field that are not of its type; empty for any value."""
+    column = '"{}"'.format(name.replace('"', '""'))
+    if declared.startswith("float"):
+        return f"typeof({column}) IN ('text', 'blob')"
+    if declared not in NULLABLE:
+        return ""
+    within = ""
+    if declared in ("int16", "int32"):
+        limits = np.iinfo(declared)
+        within = f" OR {column} NOT BETWEEN {limits.min} AND {limits.max}"
+    return f"typeof({column}) NOT IN ('integer', 'null'){within}"
 
 
 def _whole(values: pandas.Series, file: str, layer: str | int) -> pandas.Series:
     """Return whole numbers, (n,) float64 with NaN for NULL, as Int64, with large ones as they are in the file."""
-    large = values.index[values.abs() >= _EXACT_BELOW]
-    whole = values.where(values.abs() < _EXACT_BELOW).astype("Int64")
+    large = values.index[values.abs() >= EXACT_BELOW]
+    whole = values.where(values.abs() < EXACT_BELOW).astype("Int64")
     if len(large):
         # They keep their type if no NULL is among them.
         exact = pyogrio.read_dataframe(
@@ -114,6 +169,7 @@ def read_parquet(file: str) -> geopandas.GeoDataFrame:
     to_pandas = {"types_mapper": nullable.get, "date_as_object": False}
     layer = geopandas.read_parquet(file, to_pandas_kwargs=to_pandas)
     days = [field.name for field in parquet.read_schema(file) if pyarrow.types.is_date(field.type)]
+    json_as_text(layer)
     return layer.astype(dict.fromkeys(days, DAY))
 
 

@@ -10,6 +10,7 @@ import os
 import re
 import stat
 import warnings
+import zipfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,8 @@ from ..jobs.file_systems import files_in, without_options
 
 # The parts that QGIS appends to a file's path, such as "roads.gpkg|layername=roads|subset=lanes > 1".
 QGIS_PART = re.compile(r"\|(layername|layerid|subset|geometrytype|option:[^=|]*|uniqueGeometryType)=", re.IGNORECASE)
+# A vector file, or the folder that is one, in an archive.
+_VECTOR_FILE = re.compile(r".*?\.(shp|gdb|gpkg|geojson|fgb|kml|gml|gpx|tab|mif|csv)(?=/|$)", re.IGNORECASE)
 # GDAL's name of standard input, which a worker needs to follow its client.
 _STANDARD_INPUT = "/vsistdin"
 # If none of so many files with one ending, spread evenly over all, is a raster, the others are not tried.
@@ -49,8 +52,14 @@ class Verbatim(str):
 
 
 def for_pyogrio(source: str) -> str:
-    """Return a source as pyogrio opens it: an address, an archive, or a file of any name."""
-    return Verbatim(source) if os.path.exists(source) and not source.lower().endswith(".zip") else source
+    """Return a source as pyogrio opens it: an address, an archive, its only layer's file, or a file of any name."""
+    if not source.lower().endswith(".zip"):
+        return Verbatim(source) if os.path.exists(source) else source
+    if not zipfile.is_zipfile(source):
+        return source
+    with zipfile.ZipFile(source) as archive:
+        held = {found[0] for name in archive.namelist() if (found := _VECTOR_FILE.match(name))}
+    return f"/vsizip/{{{os.path.abspath(source)}}}/{held.pop()}" if len(held) == 1 else source
 
 
 def require_openable(source: str, name: str, error_type: type[RoadSegError]) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
+import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
@@ -55,6 +56,11 @@ class Written:
         extents = [extent for extent in (self.extent, other.extent) if extent is not None]
         both = [*np.min(extents, axis=0)[:2], *np.max(extents, axis=0)[2:]] if extents else None
         return Written(self.count + other.count, None if both is None else np.array(both))
+
+
+def is_parquet(path: str) -> bool:
+    """Whether the name of a file is one of GeoParquet."""
+    return path.lower().endswith((PARQUET, ".geoparquet"))
 
 
 def check_vector_output(path: str, layer_count: int = 1) -> None:
@@ -184,7 +190,9 @@ def _is_closed(path: Path, driver: str, layers: Mapping[str, Written]) -> bool:
 def _has_features(path: Path, name: str, layer: Written, driver: str) -> bool:
     """Whether a layer of a file has the right number of features and the right extent."""
     rounded = driver == "GeoJSON"
-    _, bounds = pyogrio.read_bounds(path, layer=None if rounded else name)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # of times with a zone in a GeoPackage, which GDAL has written
+        _, bounds = pyogrio.read_bounds(path, layer=None if rounded else name)
     if bounds.shape[1] != layer.count or layer.extent is None:
         return bounds.shape[1] == layer.count
     extent = np.concatenate([np.nanmin(bounds[:2], axis=1), np.nanmax(bounds[2:], axis=1)])

@@ -5,8 +5,10 @@ Scope: formats, layers within files, CRS, geometry types, fields. Independent of
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Iterable
+from contextlib import suppress
 from functools import partial
 from typing import Any, Optional
 
@@ -28,7 +30,7 @@ from .grid import MAX_COORDINATE, MAX_DEG, Grid
 from .osm_layers import without_deleted_ways
 from .shapes import MAX_CROSSINGS, TooManyCrossings, box_around, check_crossings, valid
 from .sources import QGIS_PART, for_pyogrio, require_openable
-from .vector_output import PARQUET, require_pyarrow
+from .vector_output import is_parquet, require_pyarrow
 
 # Dimensions of geometries by their names in messages, and the parts of the names of layer types.
 _DIMENSIONS = {"points": 0, "lines": 1, "polygons": 2}
@@ -38,6 +40,23 @@ _GEOGRAPHIC = pyproj.CRS("EPSG:4326")
 MAX_WHOLE = 50_000
 # Number of features read to find where a layer lies: the first may have no geometry.
 _FEW = 100
+# The messages of GDAL where it reads a value as another one, and where it leaves one out.
+_CHANGED = re.compile(r"parsed incompletely|integer overflow|clamped")
+_LEFT_OUT = re.compile(r"Invalid (content|value type)")
+# By words in the messages of GDAL and pyogrio for programmers: the fault in other words, and the remedy.
+_UNREADABLE = {
+    "codec can't decode": (
+        "its texts are not in the encoding that its .cpg file names",
+        "Correct the .cpg file, for example to UTF-8 or ISO-8859-1.",
+    ),
+    ".shx": ("its .shx file is missing", "Put the files that end in .shx, .dbf and .prj beside the Shapefile."),
+    "duckdb": (
+        "it is a Parquet, Arrow or DuckDB file",
+        "Let the name of a GeoParquet file end in .parquet. Save any other as a GeoPackage.",
+    ),
+    ".zip": ("it is no archive of one layer that RoadSeg reads", "Unpack it, and choose one of its files."),
+    "not recognized": ("it is in no format that RoadSeg reads", "Save the layer as a GeoPackage, for example in QGIS."),
+}
 
 
 def read_layer(
@@ -46,28 +65,29 @@ def read_layer(
     reporter: Optional[Reporter] = None,
     images: Iterable[Grid] = (),
     margin_m: float = 0.0,
+    are_heights_told: bool = True,
 ) -> geopandas.GeoDataFrame:
     """Return a vector layer, flat, all of it on Earth, polygons valid, without features that have no geometry.
 
     All input layers are read here, so GEOS and PROJ never meet NaN, infinity or a coordinate outside the layer's CRS. A
     path may have a layer, a filter and a type of geometry in it as QGIS writes them: `roads.gpkg|layername=roads`.
-    `purpose` names the layer in messages: `drawn roads`. A reporter, given where the layer is carried over to an
-    output, is told of heights, measures and features without a geometry.
+    `purpose` names the layer in messages: `drawn roads`. A reporter is told of values, measures and features that are
+    left out and, on demand, of heights, which a layer that is carried over to an output loses.
 
     A layer with more than `MAX_WHOLE` features, or with an unknown number as in extracts of OpenStreetMap, is read only
     within a distance, `margin_m`, of the grids of some images. Raises
     LayerError if the layer cannot be read, has no CRS, features of which none has a geometry or is near the images, has
-    a coordinate that is not on Earth, or a polygon that crosses itself far more often than a drawn one. Raises
-    OutputError if the runtime cannot read this format.
+    a coordinate that is not on Earth, a polygon that crosses itself far more often than a drawn one, or a value that
+    GDAL cannot read as its field's type. Raises OutputError if the runtime cannot read this format.
     """
     named = f"{purpose} ({path})"
     require_openable(path, f"The {named}", LayerError)
     try:
         file, where = _parse_source(path)
         where.update(_near(file, where["layer"], images, margin_m))
-        with warnings.catch_warnings(record=True) as raised:
-            warnings.simplefilter("always")  # pyogrio drops measures with a warning
-            layer = _of_type(_features(file, where), path)
+        layer = _of_type(_checked_features(file, where, named, reporter), path)
+        if reporter and where["layer"] == 0 and len(layers := _layers_of(file)) > 1:
+            reporter.log(f"Of the layers of the {named}, {layers[0]} is read, and not {', '.join(layers[1:])}.")
         if "mask" in where and layer.empty:
             _refuse_elsewhere(path, purpose, where, margin_m)
     except ShapelyError as error:
@@ -77,10 +97,11 @@ def read_layer(
             "(TIN, PolyhedralSurface) are not valid lines or polygons.",
         ) from error
     except (RuntimeError, ValueError, OverflowError, OSError) as error:  # pyogrio's and PROJ's are RuntimeErrors
-        raise LayerError(
-            f"The {named} cannot be read: {str(error).rstrip('.')}.",
-            "Check that the file is there and is a vector layer.",
-        ) from error
+        fault, remedy = next(
+            (_UNREADABLE[words] for words in _UNREADABLE if words in str(error)),
+            (str(error).rstrip("."), "Check that the file is there and is a vector layer."),
+        )
+        raise LayerError(f"The {named} cannot be read: {fault}.", remedy) from error
     if not isinstance(layer, geopandas.GeoDataFrame):
         raise LayerError(
             f"The {named} is a table without geometry.",
@@ -92,14 +113,13 @@ def read_layer(
     if layer.crs is None:
         raise LayerError(
             f"The {named} has no coordinate reference system.",
-            "Set it in the layer's properties. A Shapefile or CSV file needs a .prj file beside it.",
+            "Set it in the layer's properties. A Shapefile or CSV file needs a .prj file beside it. Save a file "
+            "that can have none, such as a DXF, as a GeoPackage.",
         )
     if reporter and not has_shape.all():
         lost = f"{(~has_shape).sum():,} of {len(layer):,} features of the {named}"
         reporter.warning(f"{lost} have no geometry. They are left out.")
-    if reporter and any("Measured (M)" in str(each.message) for each in raised):
-        reporter.log(f"The {named} have measures (M). These are dropped.")
-    layer = _flat(layer[has_shape].reset_index(drop=True), named, reporter)
+    layer = _flat(layer[has_shape].reset_index(drop=True), named, reporter if are_heights_told else None)
     _check_places(layer, named)
     shapes = layer.geometry.to_numpy()
     wrong = np.flatnonzero((shapely.get_dimensions(shapes) == 2) & ~shapely.is_valid(shapes))
@@ -108,14 +128,34 @@ def read_layer(
     return layer
 
 
+def _checked_features(file: str, where: dict[str, Any], named: str, reporter: Optional[Reporter]) -> pandas.DataFrame:
+    """Return the features of a file, and warn of values that do not fit their fields; see `read_layer`."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        layer = _features(file, where)
+    told = [str(each.message).rstrip(".") for each in caught]
+    changed = next(filter(_CHANGED.search, told), "")
+    if changed:
+        raise LayerError(
+            f"The {named} have a value that is not of its field's type: {changed}.",
+            "Correct it, or make the field one of texts.",
+        )
+    left_out = "; ".join(filter(_LEFT_OUT.search, told))
+    if reporter and left_out:
+        reporter.warning(f"Values of the {named} are not of their field's type. They count as empty: {left_out}.")
+    if reporter and any("Measured (M)" in each for each in told):
+        reporter.log(f"The {named} have measures (M). These are dropped.")
+    return layer
+
+
 def _features(file: str, where: dict[str, Any]) -> pandas.DataFrame:
     """Return the features of a file; those with a geometry, if any has one, as a GeoDataFrame."""
-    if file.lower().endswith(PARQUET):
+    if is_parquet(file):
         require_pyarrow(file)
         if "where" in where:
             raise ValueError("a filter cannot be applied to GeoParquet")
         return read_parquet(file)
-    source, options = for_pyogrio(file), {"fid_as_index": True, **where}
+    source, options = for_pyogrio(file), {"fid_as_index": True, "mixed_offsets_as_utc": False, **where}
     try:
         layer = pyogrio.read_dataframe(source, **options)
     except FeatureError as error:
@@ -149,7 +189,7 @@ def _flat(layer: geopandas.GeoDataFrame, named: str, reporter: Optional[Reporter
 
 def _near(file: str, layer: str | int, images: Iterable[Grid], margin_m: float) -> dict[str, Any]:
     """Return the surroundings of images as an argument of pyogrio, if only what lies there is to be read of a layer."""
-    about = pyogrio.read_info(for_pyogrio(file), layer=layer) if images and not file.lower().endswith(PARQUET) else {}
+    about = pyogrio.read_info(for_pyogrio(file), layer=layer) if images and not is_parquet(file) else {}
     if not about.get("crs") or 0 <= about["features"] <= MAX_WHOLE:
         return {}
     boxes = [box_around(grid, pyproj.CRS(about["crs"]), margin_m) for grid in images]
@@ -225,11 +265,26 @@ def _parse_source(path: str) -> tuple[str, dict]:
     """Return the file in a path as QGIS writes it, and layer and filter as arguments of pyogrio."""
     file, *parts = QGIS_PART.split(path)
     asked = dict(zip((key.lower() for key in parts[::2]), parts[1::2]))
-    first = "lines" if file.lower().endswith((".osm", ".pbf")) else int(asked.get("layerid", 0))
-    where: dict = {"layer": asked.get("layername", first)}
+    where: dict = {"layer": asked.get("layername") or int(asked.get("layerid", 0)) or _first_layer(file)}
     if asked.get("subset"):
         where["where"] = asked["subset"]
     return file, where
+
+
+def _first_layer(file: str) -> str | int:
+    """Return the layer that is read of a file unless another is asked for: of OpenStreetMap and GPX, that of lines."""
+    if file.lower().endswith((".osm", ".pbf")):
+        return "lines"
+    of_gpx = ("tracks", "routes") if file.lower().endswith(".gpx") else ()
+    infos = (pyogrio.read_info(for_pyogrio(file), layer=name, force_feature_count=True) for name in of_gpx)
+    return next((str(info["layer_name"]) for info in infos if info["features"]), 0)
+
+
+def _layers_of(file: str) -> list[str]:
+    """Return the layers of a file that have geometry; none of one that GDAL does not read."""
+    with suppress(RuntimeError):
+        return [str(name) for name, kind in pyogrio.list_layers(for_pyogrio(file)) if kind]
+    return []
 
 
 def require_features(layer: geopandas.GeoDataFrame, path: str, purpose: str) -> None:
@@ -255,10 +310,13 @@ def require_geometry(layer: geopandas.GeoDataFrame, allowed: tuple[str, ...], pa
     fits &= layer.geom_type.to_numpy() != "GeometryCollection"
     other = ", ".join(sorted(set(layer.geom_type[~fits])))
     remedy = "Choose another layer."
+    layers = _layers_of(_parse_source(path)[0])
+    if len(layers) > 1:
+        remedy = f"Choose another layer of the file: {', '.join(layers)}."
     if fits.any():
         other += f" ({(~fits).sum():,} of {len(fits):,} features)" if other else ""
         remedy = f"Choose another layer, or save its {' or '.join(allowed)} alone to one."
-    if layer.empty and not (file := _parse_source(path))[0].lower().endswith(PARQUET):
+    if layer.empty and not is_parquet((file := _parse_source(path))[0]):
         # The declared type of geometry, as GDAL calls it.
         declared = str(pyogrio.read_info(for_pyogrio(file[0]), layer=file[1]["layer"])["geometry_type"] or "")
         is_other = any(word in declared for name, word in _TYPES.items() if name not in allowed)
@@ -311,15 +369,21 @@ def read_polygons(path: str, purpose: str) -> geopandas.GeoDataFrame:
 read_area = partial(read_polygons, purpose="area of interest")
 
 
-def carried_fields(layer: geopandas.GeoDataFrame, made: Iterable[str], reporter: Reporter) -> dict[str, str]:
+def carried_fields(
+    layer: geopandas.GeoDataFrame, made: Iterable[str], reporter: Reporter, taken: Iterable[str] = ()
+) -> dict[str, str]:
     """Return the fields of a layer to carry over to an output: the layer's names by the output's, in order.
 
-    Fields with the lower-case names of the output's own columns are left out. A GeoPackage ignores case and has a
-    column `geom` of its own. So the second of `Name` and `name` becomes `name_2`, and a field `geom` becomes `geom_2`.
+    Fields with the lower-case names of the output's own columns are left out, and so are binary data. A GeoPackage
+    ignores case and has a column `geom` of its own. So the second of `Name` and `name` becomes `name_2`, and a field
+    `geom` becomes `geom_2`, as do fields with names that are `taken`.
     """
     left_out = {*made, "fid"}
     fields = [str(name) for name in layer.columns if name != layer.geometry.name and name.lower() not in left_out]
-    stored = stored_names(fields, {*left_out, *TAKEN})
+    binary = [name for name in fields if pandas.api.types.infer_dtype(layer[name]) == "bytes"]
+    if binary:
+        reporter.warning(f"Fields of binary data are left out of the results: {', '.join(binary)}.")
+    stored = stored_names([name for name in fields if name not in binary], {*left_out, *map(str.lower, taken), *TAKEN})
     renamed = describe_renamed(stored)
     if renamed:
         reporter.log(f"Fields are renamed in the results, because their names are taken: {renamed}.")

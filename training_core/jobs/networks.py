@@ -152,8 +152,8 @@ class ExportNetwork(GraphOptions):
     lines: str = option("", "Lines", kind=VECTOR, required=True).help("Roads to export, in any CRS.")
     lines_bridge_field: str = bridge_option("lines")
     lines_oneway_field: str = option("", "One-way field of the lines", kind=FIELD, usual="oneway").help(
-        "Field that marks one-way roads: yes, true or 1 in the direction of the line, -1 or reverse against it; no, "
-        "false, 0, 2 or empty for both directions."
+        "Field that marks one-way roads: yes, true, 1, F or FT in the direction of the line; -1, reverse, T or TF "
+        "against it; N for closed; no, false, 0, 2, B or empty for both directions. Other values count as both."
     )
     lines_class_field: str = option("", "Class field of the lines", kind=FIELD, usual="highway").help(
         "Field with the road classes, named as in OpenStreetMap. Lines without a speed get the usual speed of their "

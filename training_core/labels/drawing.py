@@ -163,7 +163,7 @@ def read_drawing(
     be used, or a field is missing.
     """
     margin_m = MAX_ROAD_WIDTH_M / 2 + options.background_m + MAX_MOVE_M
-    drawn = read_layer(roads, "drawn roads", images=images, margin_m=margin_m)
+    drawn = read_layer(roads, "drawn roads", reporter, images, margin_m, are_heights_told=False)
     require_features(drawn, roads, "drawn roads")
     named = (options.width_field, options.sure_field, class_field, speed_field)
     if is_osm_file(roads) or (is_extract(drawn) and (shapely.get_dimensions(drawn.geometry) == 1).any()):

@@ -21,28 +21,29 @@ import shapely
 
 from ..errors import LayerError
 from ..events import Reporter
+from ..geodata.fields import DAY
+from ..geodata.parallel_arrays import selected
 from ..geodata.road_classes import OTHER_KMH, usual_kmh
 from ..geodata.vectors import carried_fields, require_fields
 from ..jobs import METERS_PER_SECOND, ExportNetwork
 from ..system.machine import roadseg_version
 from .cleaning import component_lengths
 from .graph import select_edges
-from .lines import AGAINST, ALONG, BOTH, DIRECTIONS, LineFields, Lines, directions_of, lines_in, shared_plane
+from .lines import AGAINST, ALONG, BOTH, CLOSED, LineFields, Lines, directions_of, lines_in, shared_plane
 from .network_tables import TRAVEL_TIME, to_tables
 from .noding import node_lines
 
 PURPOSE = "lines to export"
-# Computed columns, and names of a layer's columns that OSMnx would misread.
-_MADE = ("osmid", "oneway", "reversed", "length", "speed_kph", "travel_time")
-RESERVED = frozenset((*_MADE, "u", "v", "key", "from", "to", "id", "bearing", "grade", "grade_abs"))
+# Names of columns of the network, or that OSMnx would misread. A layer's fields of these names get a number.
+RESERVED = frozenset(("osmid", "oneway", "u", "v", "key", "from", "to", "bearing", "grade", "grade_abs"))
 # Decimals of degrees, a tenth of a millimeter, for nodes and for the lines that meet there.
 PLACE_DIGITS = 9
 NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _GEOGRAPHIC = "EPSG:4326"
 # Where a layer from OpenStreetMap, or from RoadSeg, has the class of a road.
 _CLASS_FIELD = "highway"
-# True of a whole line, and not of its parts.
-_RECOMPUTED = {"length_m", TRAVEL_TIME, "component"}
+# True of a whole line, and not of its parts; and computed columns.
+_RECOMPUTED = {"length_m", TRAVEL_TIME, "component", "reversed", "length", "speed_kph", "travel_time"}
 
 
 def line_fields(job: ExportNetwork) -> LineFields:
@@ -67,10 +68,14 @@ def export_layer(
     lines = lines_in(plane, layer, line_fields(job))
     speed_kmh = _speeds_kmh(lines, layer.get(class_field), job, reporter)
     lines = replace(lines, direction=_directions(layer, job, reporter)[lines.feature])
+    is_open = lines.direction != CLOSED
+    if not is_open.all():
+        reporter.warning(f"{(~is_open).sum():,} of {len(lines):,} lines are closed to traffic (N). They are left out.")
+        lines, speed_kmh = selected(lines, is_open), None if speed_kmh is None else speed_kmh[is_open]
     reporter.progress(0, "Splitting lines where they meet")
     graph, direction = node_lines(lines, job.join_m, f"{PURPOSE} ({job.lines})")
     if len(layer) and not len(graph.edges):
-        raise LayerError(f"The {PURPOSE} ({job.lines}) have no length.", "Choose another layer.")
+        raise LayerError(f"No line of the {PURPOSE} ({job.lines}) is open and has a length.", "Choose another layer.")
     if layer.empty:
         reporter.warning(f"The {PURPOSE} ({job.lines}) have no features: the network is empty.")
     elif job.keep == "longest":
@@ -88,7 +93,7 @@ def export_layer(
     feature = lines.feature[line]
     # OSMnx' columns for length, speed and travel time come last.
     length_m = tables.roads["length_m"].to_numpy()
-    columns = {"osmid": feature + 1, **_columns(layer, feature, class_field, reporter), "length": length_m}
+    columns = {"osmid": feature + 1, **_columns(layer, feature, class_field, job, reporter), "length": length_m}
     if speed_kmh is not None:
         times_s = length_m / (speed_kmh[line] * METERS_PER_SECOND["km/h"])
         columns |= {"speed_kph": speed_kmh[line], "travel_time": times_s}
@@ -99,15 +104,16 @@ def export_layer(
 
 
 def _columns(
-    layer: geopandas.GeoDataFrame, feature: np.ndarray, class_field: str, reporter: Reporter
+    layer: geopandas.GeoDataFrame, feature: np.ndarray, class_field: str, job: ExportNetwork, reporter: Reporter
 ) -> dict[str, Any]:
-    """Return the columns of the edges from a layer's fields: the class, and all that are not reserved."""
-    taken = carried_fields(layer, {*RESERVED, *_RECOMPUTED, _CLASS_FIELD}, reporter)
+    """Return the columns of the edges from a layer's fields: the class, and all that are not computed anew."""
+    made = {*_RECOMPUTED, job.lines_oneway_field.lower(), *([_CLASS_FIELD] if class_field == _CLASS_FIELD else [])}
+    taken = carried_fields(layer, made - {""}, reporter, {*RESERVED, _CLASS_FIELD})
     columns = {}
     for name, source in {**({_CLASS_FIELD: class_field} if class_field in layer.columns else {}), **taken}.items():
         values = layer[source].iloc[feature].reset_index(drop=True)
         types = pandas.api.types
-        is_plain = types.is_numeric_dtype(values) or types.is_datetime64_any_dtype(values)
+        is_plain = types.is_numeric_dtype(values) or types.infer_dtype(values).startswith("datetime")
         columns[name] = values if is_plain and source != class_field else values.map(str, na_action="ignore")
     return columns
 
@@ -137,21 +143,13 @@ def _speeds_kmh(
 
 
 def _directions(layer: geopandas.GeoDataFrame, job: ExportNetwork, reporter: Reporter) -> np.ndarray:
-    """Return the allowed directions of each feature: (n,) int64, BOTH, ALONG or AGAINST."""
+    """Return the allowed directions of each feature, (n,) int64; see `directions_of`."""
     if not job.lines_oneway_field:
         if "oneway" in layer.columns:
             reporter.warning("The lines have a field 'oneway', but no one-way field is chosen: all roads are two-way.")
         return np.full(len(layer), BOTH)
     values = layer.get(job.lines_oneway_field, pandas.Series(dtype=object))  # which an empty layer may lack
-    directions = directions_of(values)
-    unknown = sorted(str(value).strip().lower() for value, direction in zip(values, directions) if direction is None)
-    if unknown:
-        raise LayerError(
-            f"The one-way field {job.lines_oneway_field!r} of the {PURPOSE} ({job.lines}) has the unknown value "
-            f"{unknown[0]!r}.",
-            f"Known values are {', '.join(filter(None, DIRECTIONS))}, and empty.",
-        )
-    return np.array(directions, dtype=np.int64)
+    return directions_of(values, f"the one-way field {job.lines_oneway_field!r} of the {PURPOSE}", reporter)
 
 
 @dataclass(frozen=True)
@@ -217,7 +215,8 @@ def _texts(table: pandas.DataFrame) -> list[dict[str, str]]:
     rows: list[dict[str, str]] = [{} for _ in range(len(table))]
     for name in table.columns:
         key = _text(name)
-        for row, value, is_known in zip(rows, table[name].tolist(), table[name].notna()):
+        values = table[name].dt.date if table[name].dtype == DAY else table[name]
+        for row, value, is_known in zip(rows, values.tolist(), values.notna()):
             if is_known:
                 row[key] = _text(value)
     return rows

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Optional
 
 import geopandas
 import numpy as np
@@ -31,16 +30,21 @@ from ..jobs import METERS_PER_SECOND
 from ..jobs.fields import word_in
 
 MAX_RADIUS_M = 200_000.0
+# A message shows this number of values, and of characters of each.
+_SHOWN, _SHOWN_CHARACTERS = 3, 50
 _GEOGRAPHIC = pyproj.CRS("EPSG:4326")
 _SINGLE_LINES = (shapely.GeometryType.LINESTRING, shapely.GeometryType.LINEARRING)
-# In which direction roads are open.
-BOTH, ALONG, AGAINST = 0, 1, -1
-# Values of a one-way field: OpenStreetMap has yes, no and -1, SpaceNet 1 for one way and 2 for both.
+# In which direction roads are open; closed ones in none.
+BOTH, ALONG, AGAINST, CLOSED = 0, 1, -1, 2
+# Values of a one-way field. OpenStreetMap has yes, no and -1, Geofabrik and HERE F (from the first vertex), T (to it)
+# and B (both), TomTom and Esri FT, TF and N (closed), SpaceNet 1 for one way and 2 for both.
 DIRECTIONS = {
-    **dict.fromkeys(("yes", "true", "1"), ALONG),
-    **dict.fromkeys(("-1", "reverse"), AGAINST),
-    **dict.fromkeys(("no", "false", "0", "2", ""), BOTH),
+    **dict.fromkeys(("yes", "y", "true", "1", "f", "ft"), ALONG),
+    **dict.fromkeys(("-1", "reverse", "t", "tf"), AGAINST),
+    **dict.fromkeys(("no", "false", "0", "2", "b", ""), BOTH),
 }
+# A field of yes and no, or of N alone, has it for no.
+_CLOSED_OR_NO = "n"
 
 
 @dataclass(frozen=True)
@@ -64,7 +68,7 @@ class Lines:
     feature: np.ndarray  # (n,) int64: the row of the layer that each is a part of
     bridge: np.ndarray  # (n,) bool: lines that meet others only at their ends
     speed_mps: np.ndarray  # (n,) float64: meters per second; NaN where unknown
-    direction: np.ndarray  # (n,) int64: BOTH, or ALONG or AGAINST its vertices on a one-way road
+    direction: np.ndarray  # (n,) int64: BOTH or CLOSED, or ALONG or AGAINST its vertices on a one-way road
 
     def __len__(self) -> int:
         return len(self.shapes)
@@ -249,6 +253,19 @@ def with_speeds(lines: Lines, name: str, path: str, speed_field: str, reporter: 
     return lines.with_median_speed() if unknown.any() else lines
 
 
-def directions_of(values: pandas.Series) -> list[Optional[int]]:
-    """Return BOTH, ALONG or AGAINST for each value of a one-way field; None for one of no known meaning."""
-    return [DIRECTIONS.get("" if pandas.isna(value) else word_in(value)) for value in values]
+def directions_of(values: pandas.Series, named: str, reporter: Reporter) -> np.ndarray:
+    """Return BOTH, ALONG, AGAINST or CLOSED for each value of a one-way field, (n,) int64; messages call it `named`.
+
+    Values of no known or no lasting direction, such as `reversible`, are BOTH, with a warning.
+    """
+    words = values.astype(object).where(values.notna(), None).map(word_in)
+    is_no = "y" in set(words) or set(words) <= {_CLOSED_OR_NO}
+    directions = words.map({**DIRECTIONS, _CLOSED_OR_NO: BOTH if is_no else CLOSED})
+    unknown = words[directions.isna()].value_counts()
+    if len(unknown):
+        examples = ", ".join(f"{str(word)[:_SHOWN_CHARACTERS]} ({count:,})" for word, count in unknown[:_SHOWN].items())
+        reporter.warning(
+            f"{unknown.sum():,} of {len(values):,} values in {named} tell no direction: {examples}"
+            f"{', …' if len(unknown) > _SHOWN else ''}. These roads are two-way."
+        )
+    return directions.fillna(BOTH).to_numpy(dtype=np.int64)

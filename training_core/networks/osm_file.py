@@ -154,7 +154,8 @@ def _numbers(roads: geopandas.GeoDataFrame, name: str, units: Mapping[str, float
 
 def _text(value: Any) -> str:
     """Return a value as that of a tag: on one line, without control characters, within `MAX_CHARACTERS`."""
-    text = f"{value:g}" if isinstance(value, float) else str(value)  # whole numbers are floats where others are missing
+    # Whole numbers are floats where others are missing.
+    text = f"{value:.15g}" if isinstance(value, float) else str(value)
     return " ".join(_UNPRINTABLE.sub(" ", text).split())[:MAX_CHARACTERS].rstrip()
 
 

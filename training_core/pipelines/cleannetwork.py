@@ -22,11 +22,12 @@ from ..geodata.osm_layers import are_bridges, is_extract
 from ..geodata.parallel_arrays import concatenated
 from ..geodata.vectors import carried_fields
 from ..jobs import CleanNetwork
+from ..jobs.fields import word_in
 from ..networks.cleaning import drop_short_components, prune_spurs, simplify
 from ..networks.gaps import join_gaps, snap_ends
 from ..networks.graph import Graph, join_chains, reversed_edges
 from ..networks.junctions import consolidate_junctions
-from ..networks.lines import BOTH, LineFields, Lines, directions_of, lines_in, read_line_layer, shared_plane
+from ..networks.lines import BOTH, CLOSED, LineFields, Lines, directions_of, lines_in, read_line_layer, shared_plane
 from ..networks.network_tables import SPEED, TRAVEL_TIME, Network, layer_paths, to_tables, write_network
 from ..networks.noding import lay_bridges, node_lines
 from ..networks.surroundings import Surroundings
@@ -37,6 +38,8 @@ _PURPOSE = "lines to clean"
 _RECOMPUTED = {"length_m", "component"}
 # The field of one-way roads in OpenStreetMap, and in what RoadSeg extracts.
 _ONE_WAY = "oneway"
+# The words for two-way roads in fields whose word for one-way roads is not yes.
+_BOTH_WAYS = {"f": "B", "t": "B", "ft": "", "tf": ""}
 _BRIDGE_TAGS = {"bridge": "yes", "layer": "1"}
 
 
@@ -98,8 +101,8 @@ def clean_layer(
         lines, laid = _with_bridges(lines, bridges, plane, job, reporter)
     one_way = next((str(name) for name in layer.columns if str(name).lower() == _ONE_WAY), "")
     if one_way:
-        known = [BOTH if direction is None else direction for direction in directions_of(layer[one_way])]
-        lines = replace(lines, direction=np.array(known, dtype=np.int64)[lines.feature])
+        direction = directions_of(layer[one_way], f"the field {one_way!r} of the {_PURPOSE}", reporter)
+        lines = replace(lines, direction=np.where(direction == CLOSED, BOTH, direction)[lines.feature])
     graph = clean_lines(lines, job, reporter)
     origin = np.asarray(graph.origin, dtype=np.int64)
     is_two_way, line = origin >= len(lines), origin % max(len(lines), 1)
@@ -151,7 +154,7 @@ def _tagged(columns: dict[str, Any], is_bridge: np.ndarray) -> dict[str, Any]:
 def _opened(values: pandas.Series, is_two_way: np.ndarray) -> pandas.Series:
     """Return the values of a one-way field with those of two-way roads, (n,) bool, in the words of the field."""
     own = values[is_two_way].iloc[0]
-    both = "no" if isinstance(own, str) else type(own)(0)
+    both = _BOTH_WAYS.get(word_in(own), "no") if isinstance(own, str) else type(own)(0)
     return values.where(~is_two_way, both)
 
 

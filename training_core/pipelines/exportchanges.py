@@ -15,7 +15,7 @@ from ..geodata.vectors import read_layer
 from ..jobs import ExportChanges, ExportNetwork
 from ..jobs.challenges import CHANGE, CHANGES
 from ..networks.line_export import export_layer
-from ..networks.lines import LineFields, checked_lines
+from ..networks.lines import LineFields, checked_lines, directions_of
 from ..networks.osm_file import read_extract, ways_of
 from ..system.outputs import Outputs
 
@@ -46,6 +46,8 @@ def run(job: ExportChanges, reporter: Reporter) -> dict[str, Any]:
         fields = {f"lines_{name}_field": name for name in (BRIDGE, ONE_WAY) if name in new.columns}
         if fields:
             reporter.log(f"The tags {' and '.join(fields.values())} are taken from the fields of these names.")
+        if ONE_WAY in new.columns:  # which the export, kept silent, does not tell
+            directions_of(new[ONE_WAY], f"the field {ONE_WAY!r} of the {PURPOSE}", reporter)
         export = ExportNetwork(lines=job.changes, join_m=_JOIN_M, **fields)
         network, numbers = export_layer(new, export, reporter.silent())  # which speaks of routing
         ways = ways_of(network, BRIDGE, job.changes)

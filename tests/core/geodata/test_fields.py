@@ -1,6 +1,9 @@
 """Fields: numbers as people write them, and types that stay what they were, also where values are NULL."""
 
 import json
+import sqlite3
+from contextlib import closing
+from datetime import datetime
 
 import geopandas
 import numpy as np
@@ -9,11 +12,12 @@ import pyogrio
 import pytest
 from shapely.geometry import LineString, mapping
 
+from tests.core.support.rasters import layer, write_layer
 from training_core.errors import LayerError
 from training_core.events import Reporter
 from training_core.geodata.fields import check_numbers, numbers_in
 from training_core.geodata.vector_output import write_layers
-from training_core.geodata.vectors import read_layer
+from training_core.geodata.vectors import carried_fields, read_layer
 from training_core.jobs.fields import METERS
 
 
@@ -65,8 +69,17 @@ GIVEN = {
     "seen": ["2020-01-02T03:04:05", None, "2021-01-02T00:00:00"],
     "since": ["2020-01-02", None, "1899-12-31"],
     "geometry": ["drawn", None, "guessed"],
+    "tags": [{"a": [1, None], "b": "ü"}, None, {}],
+    "lists": [["b", "a"], None, []],
+    "local": ["2020-01-02T03:04:05+01:00", None, "2020-06-01T03:04:05-05:30"],
 }
-READ = {**GIVEN, **{name: [each and pandas.Timestamp(each) for each in GIVEN[name]] for name in ("seen", "since")}}
+READ = {
+    **GIVEN,
+    **{name: [each and pandas.Timestamp(each) for each in GIVEN[name]] for name in ("seen", "since")},
+    "tags": ['{"a": [1, null], "b": "ü"}', None, "{}"],
+    "lists": ['["b", "a"]', None, "[]"],
+    "local": [each and datetime.fromisoformat(each) for each in GIVEN["local"]],
+}
 
 
 @pytest.fixture
@@ -87,10 +100,10 @@ def values_of(layer):
 
 @pytest.mark.parametrize("suffix", [".gpkg", ".geojson", ".fgb"])
 def test_a_null_changes_no_type_and_no_value(drawn, tmp_path, suffix):
-    layer = read_layer(str(drawn), "roads")
-    assert values_of(layer) == READ
+    roads = read_layer(str(drawn), "roads")
+    assert values_of(roads) == READ
     copy = tmp_path / f"copy{suffix}"
-    write_layers(copy, {"roads": layer})
+    write_layers(copy, {"roads": roads})
     assert values_of(read_layer(str(copy), "roads")) == READ
     about = pyogrio.read_info(copy)
     types = dict(zip(about["fields"], map(str, about["dtypes"])))
@@ -102,5 +115,48 @@ def test_a_null_changes_no_type_and_no_value(drawn, tmp_path, suffix):
 def test_large_numbers_of_a_filtered_layer_are_those_of_its_features(drawn, tmp_path):
     path = tmp_path / "roads.gpkg"
     write_layers(path, {"roads": read_layer(str(drawn), "roads")})
-    layer = read_layer(f"{path}|layername=roads|subset=bridge IS NULL OR NOT bridge", "roads")
-    assert values_of(layer)["osm_id"] == [None, BIG + 2]
+    found = read_layer(f"{path}|layername=roads|subset=bridge IS NULL OR NOT bridge", "roads")
+    assert values_of(found)["osm_id"] == [None, BIG + 2]
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "kept"),
+    [
+        ("count", "abc", [3, None, None]),
+        ("count", 1.5, [3, None, None]),
+        ("count", 5_000_000_000, [3, None, None]),
+        ("osm_id", "abc", [BIG, None, None]),
+        ("bridge", "yes", [True, None, None]),
+        ("width", "wide", [1.5, None, None]),
+        ("since", "soon", [pandas.Timestamp("2020-01-02"), None, None]),
+    ],
+)
+def test_a_value_that_is_not_of_its_fields_type_counts_as_empty_with_a_word(drawn, tmp_path, field, value, kept):
+    path = tmp_path / "roads.gpkg"
+    write_layers(path, {"roads": read_layer(str(drawn), "roads")})
+    with closing(sqlite3.connect(path)) as database, database:
+        for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
+            database.execute(f'DROP TRIGGER "{name}"')
+        database.execute(f'UPDATE roads SET "{field}" = ? WHERE fid = 3', (value,))
+    reporter = Reporter()
+    read = read_layer(f"{path}|layername=roads|subset=fid < 9", "roads", reporter)
+    assert [None if pandas.isna(each) else each for each in read[field]] == kept
+    (told,) = reporter.warnings
+    assert "roads.gpkg" in told and field in told
+
+
+@pytest.mark.parametrize("written", ["abc", "5000000000"])
+def test_a_value_of_which_gdal_makes_another_number_is_refused(tmp_path, written):
+    line = LineString([(390000, 5820000), (390100, 5820000)])
+    path = write_layer(tmp_path / "roads.mif", line, lanes=np.int32([777]))
+    table = tmp_path / "roads.mid"
+    table.write_text(table.read_text().replace("777", written))
+    with pytest.raises(LayerError, match=rf"roads\.mif\) have a value that .* '{written}' of field .*lanes"):
+        read_layer(path, "roads")
+
+
+def test_a_field_of_binary_data_is_left_out_with_a_word():
+    reporter = Reporter()
+    roads = layer(LineString([(0, 0), (1, 1)]), photo=[b"\xff"], name=["a"])
+    assert carried_fields(roads, (), reporter) == {"name": "name"}
+    assert "photo" in reporter.warnings[0]

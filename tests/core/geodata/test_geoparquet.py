@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import shutil
 
 import geopandas
 import numpy as np
@@ -45,6 +46,8 @@ def test_it_is_read_like_any_layer_but_for_a_filter(tmp_path):
     assert found["highway"].tolist() == lines["highway"].tolist()
     with pytest.raises(LayerError, match=r"drawn roads .* cannot be read: a filter"):
         read_layer(f"{path}|subset=length_m > 1", "drawn roads")
+    shutil.copy(path, tmp_path / "copy.geoparquet")
+    assert len(read_layer(str(tmp_path / "copy.geoparquet"), "drawn roads")) == 3
     (tmp_path / "no.parquet").write_bytes(b"PAR1")
     with pytest.raises(LayerError, match=r"no\.parquet\) cannot be read"):
         read_layer(str(tmp_path / "no.parquet"), "drawn roads")
@@ -67,5 +70,6 @@ def test_without_pyarrow_it_is_refused_with_what_to_install(monkeypatch):
     )
     with pytest.raises(OutputError, match="fleet"):
         check_vector_output("roads.parquet")
-    with pytest.raises(OutputError, match=r"cannot be read .* no pyarrow \(requirement set fleet\)"):
-        read_layer("roads.parquet", "drawn roads")
+    for name in ("roads.parquet", "roads.geoparquet"):
+        with pytest.raises(OutputError, match=r"cannot be read .* no pyarrow \(requirement set fleet\)"):
+            read_layer(name, "drawn roads")

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -61,6 +62,55 @@ def test_features_without_geometry_and_heights_are_left_out_with_a_word(tmp_path
     lost, *flat = reporter.warnings
     assert lost == f"2 of 4 features of the drawn roads ({path}) have no geometry. They are left out."
     assert len(flat) == count and all(f"({path}) have heights (Z)" in each for each in flat)
+
+
+@pytest.mark.parametrize(
+    "suffix",
+    [".gpkg", ".fgb", ".geojson", ".geojsonl", ".shp", ".kml", ".kmz", ".gml", ".tab", ".mif", ".gdb", ".sqlite",
+     ".csv", ".gpx", ".zip"],
+)  # fmt: skip
+def test_usual_formats_are_read(tmp_path, suffix):
+    lines = [LineString([(15, 48), (15.02, 48)]), LineString([(15, 48.01), (15.01, 48.01)])]
+    streets = layer(*lines, crs="EPSG:4326", name=["Straße", "Allee"])
+    (tmp_path / "in").mkdir()
+    path = tmp_path / "in" / f"roads{'.shp' if suffix == '.zip' else suffix}"
+    options = {".csv": {"layer_options": {"GEOMETRY": "AS_WKT"}}, ".gpx": {"layer": "routes"}}.get(suffix, {})
+    streets.to_file(path, **options, driver={".kmz": "LIBKML"}.get(suffix))
+    path.with_suffix(".prj").write_text(streets.crs.to_wkt("WKT1_ESRI"))
+    if suffix == ".zip":
+        path = Path(shutil.make_archive(str(tmp_path / "roads"), "zip", tmp_path, "in"))
+    found = read_layer(str(path), "drawn roads")
+    name = next(name for name in found if name.lower() == "name")
+    found = found.sort_values(name)
+    assert found[name].tolist() == ["Allee", "Straße"] and found.crs.name == "WGS 84"
+    assert [shape.length for shape in found.geometry] == pytest.approx([0.01, 0.02])
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message", "remedy"),
+    [
+        ("roads.shx", None, r"roads\.shp\) cannot be read: its \.shx file is missing", "beside"),
+        ("roads.cpg", b"UTF-8", r"not in the encoding that its \.cpg file names", "UTF-8"),
+        ("roads.feather", b"PAR1" + bytes(99) + b"PAR1", "it is a Parquet, Arrow or DuckDB file", "GeoPackage"),
+        ("roads.zip", b"PK", "it is no archive of one layer", "Unpack"),
+        ("roads.pdf", b"%PDF-1.4", "in no format that RoadSeg reads", "GeoPackage"),
+    ],
+)
+def test_what_is_not_read_is_refused_with_the_remedy(tmp_path, name, content, message, remedy):
+    layer(ROAD, name=["Straße"]).to_file(tmp_path / "roads.shp", encoding="ISO-8859-1")
+    path = tmp_path / name
+    path.unlink() if content is None else path.write_bytes(content)
+    with pytest.raises(LayerError, match=message) as refused:
+        read_layer(str(tmp_path / "roads.shp" if name in ("roads.shx", "roads.cpg") else path), "drawn roads")
+    assert remedy in refused.value.remedy and "duckdb" not in refused.value.message
+
+
+def test_other_layers_of_a_file_are_named(tmp_path):
+    path, reporter = tmp_path / "town.gpkg", Reporter()
+    write_layers(path, {"houses": layer(SQUARE), "roads": layer(ROAD)})
+    with pytest.raises(LayerError, match="must be lines") as refused:
+        require_geometry(read_layer(str(path), "lines", reporter), ("lines",), str(path), "lines")
+    assert "houses, roads" in refused.value.remedy
 
 
 def test_a_missing_file_a_wrong_layer_and_a_file_of_another_kind_are_refused(tmp_path):

@@ -4,13 +4,26 @@ from __future__ import annotations
 
 import geopandas
 import numpy as np
+import pandas
 import pytest
 import shapely
 from pyproj import Geod
 
 from training_core.errors import LayerError
 from training_core.events import Reporter
-from training_core.networks.lines import LineFields, clipped, lines_in, make_lines, read_line_layer, shared_plane
+from training_core.networks.lines import (
+    AGAINST,
+    ALONG,
+    BOTH,
+    CLOSED,
+    LineFields,
+    clipped,
+    directions_of,
+    lines_in,
+    make_lines,
+    read_line_layer,
+    shared_plane,
+)
 
 NOTHING = LineFields()
 ELLIPSOID = Geod(ellps="WGS84")
@@ -114,3 +127,31 @@ def test_lines_are_clipped_to_an_area_with_their_attributes():
     parts = clipped(lines, shapely.union_all([shapely.box(-5, -5, 10, 5), shapely.box(60, -5, 80, 5)]))
     assert sorted(parts.length_m) == [10, 20]
     assert (parts.bridge.tolist(), parts.speed_mps.tolist(), parts.feature.tolist()) == ([True] * 2, [7] * 2, [0] * 2)
+
+
+@pytest.mark.parametrize(
+    ("values", "directions"),
+    [
+        (["yes", "no", "-1", "true", None, " YES "], [ALONG, BOTH, AGAINST, ALONG, BOTH, ALONG]),  # OpenStreetMap
+        (["F", "T", "B"], [ALONG, AGAINST, BOTH]),  # Geofabrik, HERE
+        (["FT", "TF", "N", ""], [ALONG, AGAINST, CLOSED, BOTH]),  # TomTom, Esri
+        (["Y", "N", None], [ALONG, BOTH, BOTH]),
+        (["N", "N"], [BOTH, BOTH]),
+        ([1, 2, 0], [ALONG, BOTH, BOTH]),  # SpaceNet
+        (pandas.array([True, False, None], "boolean"), [ALONG, BOTH, BOTH]),
+        ([], []),
+    ],
+)
+def test_one_way_fields_of_usual_networks_are_understood(values, directions):
+    reporter = Reporter()
+    assert directions_of(pandas.Series(values), "the field", reporter).tolist() == directions
+    assert not reporter.warnings
+
+
+def test_values_without_a_lasting_direction_are_two_way_and_told_by_their_number():
+    reporter = Reporter()
+    values = pandas.Series(["reversible", "F", "alternating", "reversible", "x" * 99])
+    assert directions_of(values, "the field 'way'", reporter).tolist() == [BOTH, ALONG, BOTH, BOTH, BOTH]
+    (told,) = reporter.warnings
+    assert "4 of 5 values in the field 'way'" in told and "reversible (2), alternating (1), x" in told
+    assert len(told) < 200

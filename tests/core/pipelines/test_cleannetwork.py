@@ -95,14 +95,21 @@ def test_a_bridge_is_noded_at_its_ends_alone_and_stays_a_line_of_its_own(join_li
 
 @pytest.mark.parametrize(
     ("name", "along", "against", "both"),
-    [("oneway", "yes", "-1", "no"), ("ONEWAY", 1, -1, 0), ("oneway", 1.0, -1.0, 0), ("oneway", True, "", "")],
+    [
+        ("oneway", "yes", "-1", "no"),
+        ("ONEWAY", 1, -1, 0),
+        ("oneway", 1.0, -1.0, 0),
+        ("oneway", True, "", ""),
+        ("oneway", "F", "T", "B"),
+        ("oneway", "FT", "TF", ""),
+    ],
 )
 @pytest.mark.parametrize("join_lines", [False, True])
 def test_one_way_lines_on_each_other_are_a_two_way_road_as_far_as_they_are(name, along, against, both, join_lines):
     # The second runs back over the last 100 m of the first, and over nothing but it; the third is drawn twice alike.
     back = [(300, 0), (200, 0)]
     layer = town([(0, 0), (300, 0)], back, back[::-1], [(0, 50), (99, 50)], **{name: [along, along, against, along]})
-    if against == "":  # of bool, which has no word for against
+    if along is True:  # of bool, which has no word for against
         layer = layer.drop(2).astype({name: bool})
         both = False
     layer = pandas.concat([layer, layer.iloc[-1:]], ignore_index=True)

@@ -96,6 +96,19 @@ def test_a_one_way_road_is_driven_one_way(tmp_path):
     assert any("'oneway', but no one-way field is chosen" in message for message in warnings)
 
 
+def test_a_closed_road_is_left_out_with_a_word(tmp_path):
+    events = []
+    layer = layer_of(STRAIGHT, AROUND, [(300, 0), (400, 0)], way=["N", "", "TF"], lanes=[1, 2, 3])
+    _, graph = exported(tmp_path, layer, events, lines_oneway_field="way", lines_speed_field="lanes")
+    assert way(graph, (0, 0), (300, 0)) == pytest.approx(500 * GROUND, rel=1e-5)
+    assert way(graph, (400, 0), (300, 0)) == pytest.approx(100 * GROUND, rel=1e-5)
+    assert sorted((edge["lanes"], edge["speed_kph"]) for *_, edge in graph.edges(data=True)) == [
+        ("2", "2.0"), ("2", "2.0"), ("3", "3.0"),
+    ]  # fmt: skip
+    (told,) = [event.message for event in events if isinstance(event, Warning)]
+    assert "1 of 3 lines are closed" in told
+
+
 @pytest.mark.parametrize("oneway", [["yes", "yes", "yes"], ["-1", "-1", "-1"], ["yes", "no", "-1"]])
 def test_a_road_of_one_way_lines_on_each_other_is_driven_in_both_directions(tmp_path, oneway):
     layer = layer_of(STRAIGHT, STRAIGHT[::-1], [(300, 0), (400, 0)], oneway=oneway)
@@ -194,11 +207,14 @@ def test_fields_of_the_layer_are_those_of_its_edges():
         STRAIGHT, AROUND, [(100, -50), (100, 50)],
         kind=["primary", "track", None], name=["A", None, "C"], lanes=[1, 2, 3],
         length_m=[9.0, 9.0, 9.0], Length=[9, 9, 9], key=[7, 8, 9], osmid=[70, 80, 90], highway=["x", "y", "z"],
+        id=[2**53 + 1, 0, 2],
     )  # fmt: skip
     edges = export_layer(layer, ExportNetwork(lines_class_field="kind"), Reporter())[0].edges
     found = {(row.osmid, row.highway, row.name, row.lanes) for row in edges.fillna("").itertuples(index=False)}
     assert found == {(1, "primary", "A", 1), (2, "track", "", 2), (3, "", "C", 3)}
     assert not {"length_m", "Length"} & set(edges.columns)
+    own = edges.drop_duplicates("osmid").set_index("osmid").loc[[1, 2, 3], ["id", "key_2", "osmid_2", "highway_2"]]
+    assert own.to_numpy().T.tolist() == [[2**53 + 1, 0, 2], [7, 8, 9], [70, 80, 90], ["x", "y", "z"]]
     assert edges["key"].max() == 0 and edges["length"].min() == pytest.approx(50 * GROUND, rel=1e-5)
 
 
@@ -213,14 +229,13 @@ def test_text_that_xml_cannot_hold_does_not_spoil_the_file(tmp_path):
     [
         ({"lines_oneway_field": "one"}, "have no field 'one'"),
         ({"lines_class_field": "class"}, "have no field 'class'"),
-        ({"lines_oneway_field": "way"}, "has the unknown value 'b'"),
         ({"graphml": "graph.xml"}, r"graph\.xml is not in a format"),
         ({"geopackage": "graph.geojson"}, r"graph\.geojson can hold only one layer"),
     ],
 )
 def test_unusable_inputs_are_named_and_leave_no_output(tmp_path, options, message):
     lines = str(tmp_path / "lines.gpkg")
-    layer_of(STRAIGHT, way=["B"]).to_file(lines)
+    layer_of(STRAIGHT).to_file(lines)
     options = {name: str(tmp_path / value) if "." in value else value for name, value in options.items()}
     with pytest.raises((LayerError, OutputError), match=message) as refused:
         run(ExportNetwork(**{"lines": lines, "graphml": str(tmp_path / "graph.graphml"), **options}), Reporter())

@@ -16,6 +16,7 @@ from tests.core.support.disasters import X, Y
 from tests.core.support.rasters import UTM
 from training_core.events import Reporter
 from training_core.jobs import JOBS, from_options
+from training_core.pipelines import comparenetworks
 
 # Values by field, and the type that GDAL gives them.
 FIELDS = {
@@ -73,3 +74,12 @@ def test_a_null_changes_no_type_and_no_value(tmp_path, job, inputs, result, laye
     for name, (values, declared) in FIELDS.items():
         known = {value for value in values[:rows] if value is not None}
         assert values_of(output, layer, name) == (set(map(pandas.Timestamp, known)) if "time" in declared else known)
+
+
+def test_whole_numbers_stay_exact_where_the_other_network_has_decimals(tmp_path):
+    paths = {name: str(tmp_path / f"{name}.gpkg") for name in ("before", "after", "changes")}
+    geopandas.GeoDataFrame({"parcel": [2**53 + 1]}, geometry=LINES[:1], crs=UTM).to_file(paths["before"])
+    geopandas.GeoDataFrame({"parcel": [0.5]}, geometry=LINES[1:2], crs=UTM).to_file(paths["after"])
+    comparenetworks.run(from_options(JOBS["comparenetworks"], paths), Reporter())
+    changes = pyogrio.read_dataframe(paths["changes"])
+    assert dict(zip(changes["change"], changes["parcel"])) == {"lost": str(2**53 + 1), "new": "0.5"}
