@@ -11,6 +11,7 @@ import shapely
 
 from ..errors import LayerError
 from ..events import Reporter
+from ..geodata.antimeridian import cut_at_antimeridian
 from ..geodata.fields import numbers_in
 from ..geodata.parallel_arrays import ranges
 from ..geodata.vectors import require_geometry, with_names
@@ -147,8 +148,7 @@ def _breaks(layer: geopandas.GeoDataFrame) -> geopandas.GeoDataFrame:
         "feature": np.arange(len(layer)),
     }
     # A feature may have several points, and a layer longitudes beyond 180 degrees.
-    longitude, latitude = shapely.get_coordinates(shapely.centroid(layer.geometry.to_crs(_WGS84).to_numpy())).T
-    points = shapely.points((longitude + 180) % 360 - 180, latitude)
+    points = cut_at_antimeridian(shapely.centroid(layer.geometry.to_crs(_WGS84).to_numpy()))
     tasks = geopandas.GeoDataFrame(columns, geometry=points, crs=_WGS84)
     return _with_middles(tasks)
 

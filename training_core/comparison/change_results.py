@@ -17,6 +17,7 @@ import shapely
 
 from ..errors import LayerError
 from ..events import Reporter
+from ..geodata.antimeridian import middle_of, settled
 from ..geodata.fields import NULLABLE
 from ..geodata.parallel_arrays import selected
 from ..geodata.vectors import carried_fields, require_fields, with_names
@@ -94,7 +95,9 @@ def _table(
         shapes = shapely.transform(shapes, lambda points: points - pair.shift.vector_m)
     rows, carried = layer.iloc[feature], carried_fields(layer, made, reporter)
     fields = {name: rows[field].array for name, field in carried.items()}
-    return geopandas.GeoDataFrame({**made, **fields}, geometry=shapes, crs=pair.plane).to_crs(pair.layers[BEFORE].crs)
+    table = geopandas.GeoDataFrame({**made, **fields}, geometry=shapes, crs=pair.plane)
+    drawn = pair.layers[BEFORE]
+    return settled(table.to_crs(drawn.crs), middle_of(drawn))
 
 
 def _of_like_types(one: geopandas.GeoDataFrame, other: geopandas.GeoDataFrame) -> list[geopandas.GeoDataFrame]:

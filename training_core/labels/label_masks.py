@@ -20,16 +20,17 @@ import shapely
 from rasterio.enums import ColorInterp, Resampling
 from rasterio.io import DatasetReader
 from rasterio.vrt import WarpedVRT
-from rasterio.warp import transform_geom
 from rasterio.windows import Window
+from shapely.geometry.base import BaseGeometry
 
 from ..errors import LabelError
 from ..events import Reporter
-from ..geodata.grid import GEOGRAPHIC, Grid, grid_of, is_georeferenced, shared_offset
+from ..geodata.antimeridian import cut_at_antimeridian
+from ..geodata.grid import Grid, grid_of, is_georeferenced, shared_offset
 from ..geodata.pixel_codes import IGNORE
 from ..geodata.rasters import open_raster, shown_pixels
 from ..geodata.road_raster import MaskValues, declared_no_data, mask_values_of, read_values
-from ..geodata.shapes import burn_shapes, shapes_on
+from ..geodata.shapes import burn_shapes, in_turn_of, outline_in_degrees, shapes_on
 from ..geodata.sources import source_name
 from ..geodata.vectors import read_area
 from ..jobs import MaskOptions, MaskValueOptions
@@ -191,7 +192,7 @@ def _warn_of_shift(of_image: dict[str, list[str]], drawn: Mapping[str, CocoImage
     for image in _spread(sorted(single))[:_SAMPLED]:
         with open_raster(single[image]) as dataset, open_raster(image) as of:
             is_alike = is_georeferenced(dataset) and is_georeferenced(of) and dataset.shape == of.shape
-            grids = (grid_of(of), grid_of(dataset)) if is_alike else ()
+            grids = (grid_of(of), in_turn_of(grid_of(dataset), grid_of(of))) if is_alike else ()
             offset = shared_offset(*grids) if grids and grids[0].crs == grids[1].crs else None
         if offset and offset != (0, 0):
             reporter.warning(
@@ -266,13 +267,14 @@ def _twice(what: str, first: str, second: str) -> LabelError:
     )
 
 
-def _outline(path: str) -> Optional[shapely.Polygon]:
+def _outline(path: str) -> Optional[BaseGeometry]:
     """Return the border of a raster in degrees, or None if it has no place on the map."""
     with open_raster(path) as dataset:
         if not is_georeferenced(dataset):
             return None
         grid = grid_of(dataset)
-    return shapely.geometry.shape(transform_geom(grid.crs, GEOGRAPHIC, shapely.geometry.mapping(grid.outline)))
+    outline: BaseGeometry = cut_at_antimeridian(np.array([outline_in_degrees(grid)]))[0]
+    return outline
 
 
 @contextmanager
@@ -284,7 +286,7 @@ def _on_grid(dataset: DatasetReader, path: str, image: str, grid: Grid, pixel_m:
     with open_raster(image) as of:
         own, pixels = grid_of(of, pixel_m), (dataset.width, dataset.height)
         if is_georeferenced(dataset) and is_georeferenced(of):
-            own = grid_of(dataset)
+            own = in_turn_of(grid_of(dataset), grid)
         elif pixels != (own.width, own.height):
             raise LabelError(
                 f"The label mask {path} has {pixels[0]} x {pixels[1]} pixels, but its image {image} has {own.width} x "

@@ -21,6 +21,7 @@ import shapely
 
 from ..errors import LayerError
 from ..events import Reporter
+from ..geodata.antimeridian import cut_at_antimeridian
 from ..geodata.road_classes import OTHER_KMH, usual_kmh
 from ..geodata.vectors import carried_fields, require_fields
 from ..jobs import METERS_PER_SECOND, ExportNetwork
@@ -206,7 +207,7 @@ def write_graphml(network: Routable, path: str | Path) -> None:
     graph = networkx.MultiDiGraph(**attributes)
     nodes, edges = network.nodes, network.edges
     graph.add_nodes_from(zip(nodes["osmid"].tolist(), _texts(nodes.drop(columns=["osmid", "geometry"]))))
-    lines = shapely.to_wkt(edges.geometry.to_numpy(), rounding_precision=PLACE_DIGITS)
+    lines = shapely.to_wkt(cut_at_antimeridian(edges.geometry.to_numpy()), rounding_precision=PLACE_DIGITS)
     rest = pandas.DataFrame(edges.drop(columns=["u", "v", "key", "geometry"])).assign(geometry=lines)
     graph.add_edges_from(zip(*(edges[name].tolist() for name in ("u", "v", "key")), _texts(rest)))
     networkx.write_graphml(graph, path)

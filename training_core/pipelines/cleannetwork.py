@@ -17,6 +17,7 @@ import pyproj
 import shapely
 
 from ..events import Reporter
+from ..geodata.antimeridian import middle_of, settled
 from ..geodata.fields import numbers_in
 from ..geodata.parallel_arrays import concatenated
 from ..geodata.vectors import carried_fields
@@ -115,6 +116,7 @@ def clean_layer(
         layer.crs,
         columns if laid is None else _tagged(columns, laid[line]),
     )
+    cleaned = Network(*(settled(table, middle_of(layer)) for table in (cleaned.roads, cleaned.nodes)))
     if not len(cleaned.roads):
         reporter.warning("No lines are left: the network is empty.")
     reporter.progress(1, f"{len(cleaned.roads)} roads")

@@ -25,9 +25,11 @@ from rasterio.vrt import WarpedVRT
 from rasterio.windows import Window
 from shapely.geometry.base import BaseGeometry
 
+from ..geodata.antimeridian import in_one_piece, turn_of
 from ..geodata.grid import SAME_PX, Grid, grid_of, shared_offset
 from ..geodata.pixel_codes import CERTAIN, NO_DATA
 from ..geodata.rasters import open_raster
+from ..geodata.shapes import crs_of, in_turn_of
 from ..jobs import NetworkOptions
 from ..networks.cleaning import UNLIKELY_ROUNDS
 from ..networks.gaps import WAY_AROUND
@@ -75,15 +77,16 @@ def region_grid(grids: Sequence[Grid]) -> Grid:
 
 
 def outline_on(grid: Grid, other: Grid) -> BaseGeometry:
-    """Return the outline of another grid in columns and rows of a grid."""
-    outline = other.outline
+    """Return the outline of another grid in columns and rows of a grid, in the turn of the grid."""
+    outline, crs = other.outline, crs_of(grid)
     if other.crs != grid.crs:
         longest = max(outline.bounds[2] - outline.bounds[0], outline.bounds[3] - outline.bounds[1])
-        transformer = Transformer.from_crs(other.crs, grid.crs, always_xy=True)
+        transformer = Transformer.from_crs(other.crs, crs, always_xy=True)
         outline = shapely.transform(
             shapely.segmentize(outline, longest / _POINTS_A_SIDE),
             lambda points: np.column_stack(transformer.transform(*points.T)),
         )
+    (outline,) = in_one_piece(np.array([outline]), turn_of(crs), grid.outline.centroid.x)
     return shapely.transform(outline, lambda points: np.column_stack(~grid.transform @ tuple(points.T)))
 
 
@@ -216,7 +219,8 @@ class _Source:
 
     def __init__(self, dataset: DatasetReader, grid: Grid, resampling: Resampling) -> None:
         self._dataset, self._grid, self._resampling = dataset, grid, resampling
-        image_grid = grid_of(dataset)
+        image_grid = in_turn_of(grid_of(dataset), grid)
+        self._place = {"src_crs": image_grid.crs, "src_transform": image_grid.transform}
         self._offset = shared_offset(grid, image_grid) if image_grid.crs == grid.crs else None
 
     def read(self, strip: Part) -> np.ndarray:
@@ -232,6 +236,7 @@ class _Source:
         part = self._grid.window(strip.column, strip.row, strip.width, strip.height)
         with WarpedVRT(
             self._dataset,
+            **self._place,
             crs=part.crs,
             transform=part.transform,
             width=part.width,
