@@ -19,7 +19,7 @@ from ..jobs import MakeChallenge
 from ..jobs.challenges import CHANGE, CHANGES, DISPLACED, LOST, NEW
 from ..networks.graph import Graph, join_chains
 from ..networks.likely_breaks import APART, DEAD_END, GAP, KIND, KINDS
-from ..networks.lines import LineFields, lines_in, make_lines, shared_plane
+from ..networks.lines import LineFields, as_in_file, drawn_places, lines_in, make_lines, shared_plane
 from ..networks.noding import node_lines
 from ..networks.road_graph import as_drawn
 from .change_results import known_only
@@ -84,7 +84,7 @@ def _stretches(layer: geopandas.GeoDataFrame, job: MakeChallenge) -> tuple[geopa
     """Return the tasks of a layer of changes, and the number of its stretches that are too short."""
     plane = shared_plane(layer, of=job.layer)
     lines = lines_in(plane, layer, LineFields())
-    change = layer[CHANGE].to_numpy()[lines.feature]
+    change, places = layer[CHANGE].to_numpy()[lines.feature], drawn_places(layer, plane)
     parts, too_short = [(np.zeros(0, dtype=object), np.zeros(0, dtype=object), np.zeros(0, dtype=np.int64))], 0
     for kind in sorted({NEW, LOST, *([DISPLACED] if job.displaced else [])}):
         chosen = np.flatnonzero(change == kind)
@@ -95,7 +95,7 @@ def _stretches(layer: geopandas.GeoDataFrame, job: MakeChallenge) -> tuple[geopa
         too_short += int((~is_long).sum())
         shapes, of = _split(graph.shapes()[is_long], job)
         feature = lines.feature[chosen][graph.origin][is_long][of]
-        parts.append((shapes, np.full(len(shapes), kind, dtype=object), feature))
+        parts.append((as_in_file(shapes, places), np.full(len(shapes), kind, dtype=object), feature))
     shapes, changes, feature = map(np.concatenate, zip(*parts))
     columns = {
         "change": changes,

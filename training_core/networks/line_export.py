@@ -28,7 +28,19 @@ from ..jobs import METERS_PER_SECOND, ExportNetwork
 from ..system.machine import roadseg_version
 from .cleaning import component_lengths
 from .graph import select_edges
-from .lines import AGAINST, ALONG, BOTH, DIRECTIONS, LineFields, Lines, directions_of, lines_in, shared_plane
+from .lines import (
+    AGAINST,
+    ALONG,
+    BOTH,
+    DIRECTIONS,
+    LineFields,
+    Lines,
+    as_in_file,
+    directions_of,
+    drawn_places,
+    lines_in,
+    shared_plane,
+)
 from .network_tables import TRAVEL_TIME, to_tables
 from .noding import node_lines
 
@@ -86,6 +98,7 @@ def export_layer(
         return np.round(np.column_stack(to_geographic.transform(*points.T)), PLACE_DIGITS)
 
     tables = to_tables(graph, place, _GEOGRAPHIC, {})
+    shapes = shapely.transform(as_in_file(graph.shapes(), drawn_places(layer, plane)), place)
     feature = lines.feature[line]
     # OSMnx' columns for length, speed and travel time come last.
     length_m = tables.roads["length_m"].to_numpy()
@@ -93,7 +106,7 @@ def export_layer(
     if speed_kmh is not None:
         times_s = length_m / (speed_kmh[line] * METERS_PER_SECOND["km/h"])
         columns |= {"speed_kph": speed_kmh[line], "travel_time": times_s}
-    roads = geopandas.GeoDataFrame(columns, geometry=tables.roads.geometry)
+    roads = geopandas.GeoDataFrame(columns, geometry=shapes, crs=_GEOGRAPHIC)
     network = to_routable(place(graph.nodes), graph.edges, roads, direction)
     numbers = {name: tables.numbers[name] for name in ("length_m", "components")}
     return network, {"nodes": len(network.nodes), "edges": len(network.edges), **numbers}

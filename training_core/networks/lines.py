@@ -21,7 +21,7 @@ from shapely.geometry.base import BaseGeometry
 
 from ..errors import LayerError
 from ..events import Reporter
-from ..geodata.antimeridian import in_one_piece, middle_of, turn_of
+from ..geodata.antimeridian import middle_of, settled
 from ..geodata.fields import check_numbers, numbers_in
 from ..geodata.parallel_arrays import ranges
 from ..geodata.shapes import parts_in, projected, valid
@@ -155,12 +155,11 @@ def area_in(plane: pyproj.CRS, layer: geopandas.GeoDataFrame) -> BaseGeometry:
 def lines_in(plane: pyproj.CRS, layer: geopandas.GeoDataFrame, fields: LineFields) -> Lines:
     """Return a layer's lines in the plane of `shared_plane`, parts of multi-part lines, without those of no length.
 
-    Speeds that are not numbers above 0 are unknown, and all lines are open in both directions. An empty layer may lack
-    the fields.
+    Long ones have further vertices; see `as_in_file`. Speeds that are not numbers above 0 are unknown, and all lines
+    are open in both directions. An empty layer may lack the fields.
     """
     # Single lines without heights and repeated vertices, each with the row of its feature; then attributes by row.
-    whole = in_one_piece(layer.geometry.to_numpy(), turn_of(layer.crs), middle_of(layer))
-    shapes, feature = shapely.get_parts(whole, return_index=True)
+    shapes, feature = shapely.get_parts(settled(layer, middle_of(layer)).geometry.to_numpy(), return_index=True)
     shapes = shapely.remove_repeated_points(_on_plane(shapes, layer.crs, plane))
     is_line = shapely.length(shapes) > 0
     shapes, feature = shapes[is_line], feature[is_line].astype(np.int64)
@@ -178,7 +177,7 @@ def _on_plane(shapes: np.ndarray, crs: pyproj.CRS, plane: pyproj.CRS) -> np.ndar
     """Return `LineString`s of a CRS, (n,) object, in a plane, where they run as they do in their own CRS.
 
     What is straight in degrees is curved in meters: at 50 degrees of latitude, by a meter in 7 km. So long segments get
-    further vertices, between which they are apart by no more than `_APART_M`.
+    further vertices, between which they are apart by no more than `_APART_M`; see `as_in_file`.
     """
     to_plane = pyproj.Transformer.from_crs(crs, plane, always_xy=True)
     points, line = shapely.get_coordinates(shapes, return_index=True)
@@ -198,6 +197,20 @@ def _on_plane(shapes: np.ndarray, crs: pyproj.CRS, plane: pyproj.CRS) -> np.ndar
     share_of_row = ranges(np.zeros_like(counts), counts) / counts[row]
     dense = points[row] + share_of_row[:, None] * (points[np.minimum(row + 1, len(points) - 1)] - points[row])
     return shapely.linestrings(np.column_stack(to_plane.transform(*dense.T)), indices=line[row])
+
+
+def drawn_places(layer: geopandas.GeoDataFrame, plane: pyproj.CRS) -> np.ndarray:
+    """Return the vertices of a layer in the plane of `shared_plane`, as complex numbers: (n,) complex128."""
+    shapes = settled(layer, middle_of(layer)).geometry.to_crs(plane).to_numpy()
+    return shapely.get_coordinates(shapes) @ (1, 1j)
+
+
+def as_in_file(shapes: np.ndarray, places: np.ndarray) -> np.ndarray:
+    """Return lines, (n,) object, without the vertices that `lines_in` has added; ends and `drawn_places` stay."""
+    points, line = shapely.get_coordinates(shapes, return_index=True)
+    changes = np.diff(line, prepend=-1, append=-1) != 0
+    stays = changes[:-1] | changes[1:] | np.isin(points @ (1, 1j), places)
+    return shapely.linestrings(points[stays], indices=line[stays])
 
 
 def clipped(lines: Lines, area: BaseGeometry) -> Lines:
