@@ -301,12 +301,21 @@ def crosses_antimeridian(grid: Grid) -> bool:
     return west > east
 
 
-def in_turn_of(grid: Grid, other: Grid) -> Grid:
-    """Return a grid moved by whole turns to be nearest to another one, if both have one CRS."""
-    turn = turn_of(crs_of(grid)) if grid.crs == other.crs else 0.0
-    middle, other_middle = (each.outline.centroid.x for each in (grid, other))
-    turns = round((other_middle - middle) / turn) if turn else 0
-    return replace(grid, transform=Affine.translation(turns * turn, 0) @ grid.transform) if turns else grid
+def turns_on(grid: Grid, other: Grid) -> list[Grid]:
+    """Return a grid, moved by whole turns, in all places where its pixels are found for another grid.
+
+    In one CRS that is the place nearest to the other grid. From another CRS, coordinates come out in the first turn; a
+    grid across its edge is found there on both sides.
+    """
+    turn = turn_of(crs_of(grid))
+    if not turn:
+        return [grid]
+    left, _, right, _ = grid.outline.bounds
+    if grid.crs == other.crs:
+        turns = [round((other.outline.centroid.x - (left + right) / 2) / turn)]
+    else:
+        turns = [by for by in range(-2, 3) if right + by * turn > -turn / 2 and left + by * turn < turn / 2]
+    return [replace(grid, transform=Affine.translation(by * turn, 0) @ grid.transform) if by else grid for by in turns]
 
 
 def crs_of(grid: Grid) -> CRS:

@@ -29,7 +29,7 @@ from ..geodata.antimeridian import in_one_piece, turn_of
 from ..geodata.grid import SAME_PX, Grid, grid_of, shared_offset
 from ..geodata.pixel_codes import CERTAIN, NO_DATA
 from ..geodata.rasters import open_raster
-from ..geodata.shapes import crs_of, in_turn_of
+from ..geodata.shapes import crs_of, turns_on
 from ..jobs import NetworkOptions
 from ..networks.cleaning import UNLIKELY_ROUNDS
 from ..networks.gaps import WAY_AROUND
@@ -219,9 +219,8 @@ class _Source:
 
     def __init__(self, dataset: DatasetReader, grid: Grid, resampling: Resampling) -> None:
         self._dataset, self._grid, self._resampling = dataset, grid, resampling
-        image_grid = in_turn_of(grid_of(dataset), grid)
-        self._place = {"src_crs": image_grid.crs, "src_transform": image_grid.transform}
-        self._offset = shared_offset(grid, image_grid) if image_grid.crs == grid.crs else None
+        self._turns = turns_on(grid_of(dataset), grid)
+        self._offset = shared_offset(grid, self._turns[0]) if self._turns[0].crs == grid.crs else None
 
     def read(self, strip: Part) -> np.ndarray:
         """Return the values of a strip: (height, width) uint8, with NO_DATA beyond the raster."""
@@ -234,14 +233,19 @@ class _Source:
 
     def _read_warped(self, strip: Part) -> np.ndarray:
         part = self._grid.window(strip.column, strip.row, strip.width, strip.height)
-        with WarpedVRT(
-            self._dataset,
-            **self._place,
-            crs=part.crs,
-            transform=part.transform,
-            width=part.width,
-            height=part.height,
-            resampling=self._resampling,
-            nodata=NO_DATA,
-        ) as warped:
-            return warped.read(1)
+        values = np.full((part.height, part.width), NO_DATA, dtype=np.uint8)
+        for image_grid in self._turns:
+            with WarpedVRT(
+                self._dataset,
+                src_crs=image_grid.crs,
+                src_transform=image_grid.transform,
+                crs=part.crs,
+                transform=part.transform,
+                width=part.width,
+                height=part.height,
+                resampling=self._resampling,
+                nodata=NO_DATA,
+            ) as warped:
+                read = warped.read(1)
+                np.copyto(values, read, where=values == NO_DATA)
+        return values
