@@ -18,7 +18,7 @@ from shapely.geometry.base import BaseGeometry
 _GEOGRAPHIC = pyproj.CRS("EPSG:4326")
 # A polygon with a jump is read as one across the antimeridian if that makes it a part of the Earth, at most so much of
 # a turn each way; larger ones go around the world, as that of a whole world map.
-_WIDEST_TURN = 0.25
+_WIDEST_TURN = 0.125
 # What reaches beyond the antimeridian by less than this fraction of a turn does so by rounding.
 _ROUNDING = 1e-11
 

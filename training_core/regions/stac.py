@@ -221,7 +221,12 @@ def _box(corners: Any) -> Optional[BaseGeometry]:
     if not all(isinstance(each, (int, float)) for each in corners):
         return None
     west, south, east, north = (corners[index] for index in (0, 1, len(corners) // 2, len(corners) // 2 + 1))
-    return shapely.box(west, south, east + (360 if west > east else 0), north) if south <= north else None
+    if south > north:
+        return None
+    # With vertices between its corners, so that a wide box has no jump.
+    x = np.linspace(west, east + (360 if west > east else 0), 5)
+    box: BaseGeometry = shapely.polygons(np.column_stack([[*x, *x[::-1]], [south] * 5 + [north] * 5]))
+    return box
 
 
 def _span(start: Any, end: Any) -> Optional[DateInterval]:
