@@ -14,7 +14,6 @@ import pyproj
 
 from ..errors import LayerError
 from ..events import Reporter
-from ..geodata.antimeridian import middle_of, settled
 from ..geodata.vectors import read_area
 from ..jobs import ScoreNetwork
 from ..networks.lines import LineFields, area_in, clipped, lines_in, read_line_layer, shared_plane, with_speeds
@@ -36,7 +35,6 @@ class Networks:
     proposal: RoadGraph
     plane: pyproj.CRS
     crs: pyproj.CRS  # that of the truth's layer
-    middle_x: float  # of the truth, in its CRS
 
 
 @dataclass(frozen=True)
@@ -79,7 +77,7 @@ def read_networks(job: ScoreNetwork, reporter: Reporter) -> Networks:
     truth, proposal = (
         contracted(make_road_graph(lines[name], job.join_m, f"{name} ({path})")) for name, path in paths.items()
     )
-    return Networks(truth, proposal, plane, layers[TRUTH].crs, middle_of(layers[TRUTH]))
+    return Networks(truth, proposal, plane, layers[TRUTH].crs)
 
 
 def score(networks: Networks, job: ScoreNetwork, stages: Stages) -> NetworkScores:
@@ -196,5 +194,4 @@ def to_layer(parts: dict[str, tuple[RoadGraph, Intervals]], networks: Networks) 
         "length_m": np.concatenate([part.end_m - part.begin_m for _, part in parts.values()]),
     }
     lines = np.concatenate(list(shapes.values()))
-    layer = geopandas.GeoDataFrame(columns, geometry=lines, crs=networks.plane)
-    return settled(layer.to_crs(networks.crs), networks.middle_x)
+    return geopandas.GeoDataFrame(columns, geometry=lines, crs=networks.plane).to_crs(networks.crs)

@@ -29,15 +29,13 @@ def turn_of(crs: pyproj.CRS) -> float:
     if crs.is_geographic:
         return float(2 * np.pi / crs.axis_info[0].unit_conversion_factor)
     # In cylindrical projections alone x is proportional to longitude, at any latitude, but for a jump.
-    longitude, step_deg = np.arange(-170.0, 180.0, 20.0), 20.0
+    longitude = np.arange(-170.0, 180.0, 20.0)
     to_map = pyproj.Transformer.from_crs(_GEOGRAPHIC, crs, always_xy=True)
-    x, _ = to_map.transform(np.tile(longitude, 2), np.repeat((0.0, 50.0), len(longitude)))
-    if not np.isfinite(x).all():
-        return 0.0
-    steps = np.diff(np.reshape(x, (2, -1)), axis=1)
+    x, _ = to_map.transform(np.tile(longitude, (2, 1)), np.repeat([[0.0], [50.0]], len(longitude), axis=1))
+    steps = np.diff(x) if np.isfinite(x).all() else np.zeros((2, 1))
     step = float(np.median(steps))
     is_even = np.isclose(steps, step, rtol=1e-9).sum(axis=1) >= steps.shape[1] - 1
-    return abs(step) * 360 / step_deg if is_even.all() else 0.0
+    return abs(step) * 360 / 20 if is_even.all() else 0.0
 
 
 def in_one_piece(shapes: np.ndarray, turn: float, middle_x: float) -> np.ndarray:
@@ -88,24 +86,20 @@ def _extremes(values: np.ndarray, begin: np.ndarray) -> tuple[np.ndarray, np.nda
 def clipped_in_turns(shapes: np.ndarray, turn: float, bounds: tuple[float, float, float, float]) -> np.ndarray:
     """Return the parts of lines or polygons, (n,) object, that lie in a box or whole turns beside it, all within it."""
     left, bottom, right, top = bounds
-    found = []
-    for by in turn * np.arange(-2, 3) if turn else (0.0,):
-        clipped = shapely.clip_by_rect(shapes, left + by, bottom, right + by, top)
-        parts, shape = shapely.get_parts(clipped, return_index=True)
-        found.append((shapely.transform(parts, lambda points, by=by: points - (by, 0)), shape))
-    parts, shape = (np.concatenate(each) for each in zip(*found))
-    kept = shapely.get_dimensions(parts) == shapely.get_dimensions(shapes)[shape]
-    order = np.argsort(shape[kept], kind="stable")
-    of_shapes = np.split(parts[kept][order], np.searchsorted(shape[kept][order], np.arange(1, len(shapes))))
-    collected = np.empty(len(shapes), dtype=object)
-    collected[:] = [_collected(of_shape) for of_shape in of_shapes[: len(shapes)]]
+    clipped = [
+        shapely.transform(
+            shapely.clip_by_rect(shapes, left + by, bottom, right + by, top), lambda points, by=by: points - (by, 0)
+        )
+        for by in (turn * np.arange(-2, 3) if turn else np.zeros(1))
+    ]
+    collected = np.full(len(shapes), shapely.GeometryCollection(), dtype=object)
+    for number, dimension in enumerate(shapely.get_dimensions(shapes)):
+        parts = shapely.get_parts([each[number] for each in clipped])
+        parts = parts[shapely.get_dimensions(parts) == dimension]
+        if len(parts):
+            several = shapely.multilinestrings if dimension == 1 else shapely.multipolygons
+            collected[number] = several(parts) if len(parts) > 1 else parts[0]
     return collected
-
-
-def _collected(parts: np.ndarray) -> BaseGeometry:
-    if len(parts) < 2:
-        return parts[0] if len(parts) else shapely.GeometryCollection()
-    return (shapely.multilinestrings if shapely.get_dimensions(parts[0]) == 1 else shapely.multipolygons)(parts)
 
 
 def nearest_turn(x: np.ndarray, turn: float, middle_x: float) -> np.ndarray:
