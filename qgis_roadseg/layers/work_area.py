@@ -86,7 +86,7 @@ def _beside(geometry: QgsGeometry, layer: QgsMapLayer) -> QgsGeometry:
     In degrees and in Mercator projections, places at the antimeridian may be written on either side of the map.
     """
     turn, whole = _TURNS.get(layer.crs().projectionAcronym(), 0.0), layer.extent()
-    parts = geometry.asGeometryCollection() if turn and whole.isFinite() and not whole.isEmpty() else []
+    parts = geometry.asGeometryCollection() if 0 < whole.width() < turn / 2 else []  # not of a map of the world
     turns = [round((whole.center().x() - part.boundingBox().center().x()) / turn) for part in parts]
     if not any(turns):
         return geometry
