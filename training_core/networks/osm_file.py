@@ -106,11 +106,12 @@ def ways_of(network: Routable, bridge_field: str, of: str) -> Ways:
     # The ends of ways are the nodes of the network, and shared; each vertex between is a node of its own.
     is_shared = np.zeros(len(points), dtype=bool)
     is_shared[offsets[:-1]] = is_shared[offsets[1:] - 1] = True
-    is_shared &= np.abs(points[:, 0]) < 180  # where ways end on either side
     refs = np.empty(len(points), dtype=np.int64)
     refs[is_shared] = roads[["u", "v"]].to_numpy().ravel() - 1
-    refs[~is_shared] = len(network.nodes) + np.arange(np.count_nonzero(~is_shared))
     nodes = np.round(network.nodes[["x", "y"]].to_numpy(), PLACE_DIGITS)
+    # On the other side of the antimeridian a way ends at a node of its own.
+    is_shared[is_shared] = np.abs(points[is_shared, 0] - nodes[refs[is_shared], 0]) < 180
+    refs[~is_shared] = len(network.nodes) + np.arange(np.count_nonzero(~is_shared))
     return Ways(np.concatenate([nodes, points[~is_shared]]), refs, offsets, way_tags(roads, bridge_field))
 
 
