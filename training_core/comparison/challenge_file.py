@@ -33,7 +33,6 @@ import shapely
 from scipy.spatial import KDTree
 
 from ..errors import LayerError
-from ..geodata.antimeridian import cut_at_antimeridian
 from ..geodata.grid import ELLIPSOID
 from ..jobs.json_fields import Range, parse, read
 
@@ -79,7 +78,7 @@ def _cooperative_work(change: str) -> dict[str, Any]:
 
 
 def _lines(tasks: geopandas.GeoDataFrame, ids: Sequence[str]) -> Iterator[dict[str, Any]]:
-    shapes = shapely.transform(cut_at_antimeridian(tasks.geometry.to_numpy()), lambda at: at.round(_DEGREE_DIGITS))
+    shapes = shapely.transform(tasks.geometry.to_numpy(), lambda at: at.round(_DEGREE_DIGITS))
     properties = tasks[["instruction", "change", "priority", *_DIGITS]].round(_DIGITS).set_axis(list(ids))
     for feature in geopandas.GeoDataFrame(properties, geometry=shapes).iterfeatures(na="drop"):  # JSON has no NaN
         yield {"type": "FeatureCollection", "features": [feature]}

@@ -11,7 +11,7 @@ import shapely
 
 from ..errors import LayerError
 from ..events import Reporter
-from ..geodata.antimeridian import cut_at_antimeridian
+from ..geodata.antimeridian import as_written, cut_at_antimeridian
 from ..geodata.fields import numbers_in
 from ..geodata.parallel_arrays import ranges
 from ..geodata.vectors import require_geometry, with_names
@@ -164,7 +164,8 @@ def _numbers(layer: geopandas.GeoDataFrame, name: str, largest: float) -> np.nda
 def _with_middles(tasks: geopandas.GeoDataFrame) -> geopandas.GeoDataFrame:
     """Return tasks in WGS 84 with longitude and latitude of their centroids, which do not depend on directions."""
     middles = geopandas.GeoSeries(shapely.centroid(tasks.geometry.to_numpy()), crs=tasks.crs).to_crs(_WGS84)
-    return tasks.to_crs(_WGS84).assign(longitude=middles.x.to_numpy(), latitude=middles.y.to_numpy())
+    placed = as_written(tasks.to_crs(_WGS84))
+    return placed.assign(longitude=middles.x.to_numpy(), latitude=middles.y.to_numpy())
 
 
 def _by_priority(tasks: geopandas.GeoDataFrame) -> geopandas.GeoDataFrame:

@@ -102,9 +102,8 @@ def propose(
     extract of OpenStreetMap. Raises LayerError as `read_extract`, `check_extract` and `change_lines` do.
     """
     shapes = tasks.geometry.to_numpy()
-    west, _, east, _ = shapely.bounds(shapes).T
-    # No way crosses the antimeridian.
-    rows = np.flatnonzero((tasks[CHANGE] == NEW).to_numpy() & (east - west < 180))
+    # No way crosses the antimeridian, where lines are cut.
+    rows = np.flatnonzero((tasks[CHANGE] == NEW).to_numpy() & (shapely.get_num_geometries(shapes) == 1))
     texts = [""] * len(tasks)
     if not len(rows):
         return texts
