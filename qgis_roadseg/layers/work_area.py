@@ -5,6 +5,7 @@ Scope: geometries, and the validation of extents. Independent of pixels.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import Optional
 
@@ -22,6 +23,8 @@ from ...training_core.errors import ImageryError, JobError, LayerError
 from .exchange import check_crs
 from .snapshot import read
 
+# By projection, after how many units of x the map begins again.
+_TURNS = {"longlat": 360.0, **dict.fromkeys(("merc", "webmerc"), 2 * math.pi * 6378137)}
 _CHOOSE_EXTENT = "Choose an extent on the layer, such as that of the map."
 
 
@@ -52,7 +55,7 @@ def intersection(
     overlap, or the area of interest has no polygons.
     """
     check_image_crs(layer)
-    shapes = [] if extent is None else [extent]
+    shapes = [] if extent is None else [_beside(extent, layer)]
     if source is not None:
         shapes.append(_shape_of(source, layer, context))
     shape = shapes[0] if len(shapes) == 1 else _polygons(shapes[0].intersection(shapes[1]))
@@ -74,7 +77,22 @@ def _shape_of(source: QgsFeatureSource, layer: QgsMapLayer, context: QgsProcessi
 def _geometries(source: QgsFeatureSource, layer: QgsMapLayer, context: QgsProcessingContext) -> list[QgsGeometry]:
     check_crs(source)
     request = QgsFeatureRequest().setNoAttributes().setDestinationCrs(layer.crs(), context.transformContext())
-    return [feature.geometry() for feature in read(source, request)]
+    return [_beside(feature.geometry(), layer) for feature in read(source, request)]
+
+
+def _beside(geometry: QgsGeometry, layer: QgsMapLayer) -> QgsGeometry:
+    """Return a geometry in a layer's CRS, its parts moved around the world to where the layer writes its places.
+
+    In degrees and in Mercator projections, places at the antimeridian may be written on either side of the map.
+    """
+    turn, whole = _TURNS.get(layer.crs().projectionAcronym(), 0.0), layer.extent()
+    parts = geometry.asGeometryCollection() if 0 < whole.width() < turn / 2 else []  # not of a map of the world
+    turns = [round((whole.center().x() - part.boundingBox().center().x()) / turn) for part in parts]
+    if not any(turns):
+        return geometry
+    for part, by in zip(parts, turns):
+        part.translate(by * turn, 0)
+    return QgsGeometry.collectGeometry(parts)
 
 
 def _polygons(geometry: QgsGeometry) -> QgsGeometry:

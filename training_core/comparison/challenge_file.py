@@ -31,7 +31,6 @@ import geopandas
 import numpy as np
 import shapely
 from scipy.spatial import KDTree
-from shapely.geometry.base import BaseGeometry
 
 from ..errors import LayerError
 from ..geodata.grid import ELLIPSOID
@@ -79,36 +78,10 @@ def _cooperative_work(change: str) -> dict[str, Any]:
 
 
 def _lines(tasks: geopandas.GeoDataFrame, ids: Sequence[str]) -> Iterator[dict[str, Any]]:
-    shapes = shapely.transform(cut_at_antimeridian(tasks.geometry.to_numpy()), lambda at: at.round(_DEGREE_DIGITS))
+    shapes = shapely.transform(tasks.geometry.to_numpy(), lambda at: at.round(_DEGREE_DIGITS))
     properties = tasks[["instruction", "change", "priority", *_DIGITS]].round(_DIGITS).set_axis(list(ids))
     for feature in geopandas.GeoDataFrame(properties, geometry=shapes).iterfeatures(na="drop"):  # JSON has no NaN
         yield {"type": "FeatureCollection", "features": [feature]}
-
-
-def cut_at_antimeridian(shapes: np.ndarray) -> np.ndarray:
-    """Return shapes in longitude and latitude, (n,) object, with lines cut where they cross the antimeridian.
-
-    A line crosses it where two vertices are more than 180 degrees apart. It becomes a `MultiLineString` (RFC 7946,
-    3.1.9).
-    """
-    points, owner = shapely.get_coordinates(shapes, return_index=True)
-    crosses = (np.abs(np.diff(points[:, 0])) > 180) & (np.diff(owner) == 0)
-    cut = shapes.copy()
-    for number in np.unique(owner[:-1][crosses]):
-        cut[number] = _halves(shapes[number])
-    return cut
-
-
-def _halves(line: BaseGeometry) -> BaseGeometry:
-    """Return the parts of a line on both sides of the antimeridian."""
-    # Unwrapped, the line goes on beyond 180 degrees; its parts in each turn of 360 degrees are moved back.
-    longitude, latitude = shapely.get_coordinates(line).T
-    whole = shapely.linestrings(np.unwrap(longitude, period=360), latitude)
-    turns = np.array([-360.0, 0.0, 360.0])
-    parts = shapely.intersection(whole, shapely.box(turns - 180, -90, turns + 180, 90))
-    moved = [shapely.transform(part, lambda at, turn=turn: at - (turn, 0)) for part, turn in zip(parts, turns)]
-    lines = shapely.get_parts(moved)
-    return shapely.multilinestrings(lines[shapely.length(lines) > 0])
 
 
 def read_task_ids(path: str) -> list[str]:

@@ -11,6 +11,7 @@ import shapely
 
 from ..errors import LayerError
 from ..events import Reporter
+from ..geodata.antimeridian import as_written, cut_at_antimeridian
 from ..geodata.fields import numbers_in
 from ..geodata.parallel_arrays import ranges
 from ..geodata.vectors import require_geometry, with_names
@@ -18,7 +19,7 @@ from ..jobs import MakeChallenge
 from ..jobs.challenges import CHANGE, CHANGES, DISPLACED, LOST, NEW
 from ..networks.graph import Graph, join_chains
 from ..networks.likely_breaks import APART, DEAD_END, GAP, KIND, KINDS
-from ..networks.lines import LineFields, lines_in, make_lines, shared_plane
+from ..networks.lines import LineFields, as_in_file, drawn_places, lines_in, make_lines, shared_plane
 from ..networks.noding import node_lines
 from ..networks.road_graph import as_drawn
 from .change_results import known_only
@@ -83,7 +84,7 @@ def _stretches(layer: geopandas.GeoDataFrame, job: MakeChallenge) -> tuple[geopa
     """Return the tasks of a layer of changes, and the number of its stretches that are too short."""
     plane = shared_plane(layer, of=job.layer)
     lines = lines_in(plane, layer, LineFields())
-    change = layer[CHANGE].to_numpy()[lines.feature]
+    change, places = layer[CHANGE].to_numpy()[lines.feature], drawn_places(layer, plane)
     parts, too_short = [(np.zeros(0, dtype=object), np.zeros(0, dtype=object), np.zeros(0, dtype=np.int64))], 0
     for kind in sorted({NEW, LOST, *([DISPLACED] if job.displaced else [])}):
         chosen = np.flatnonzero(change == kind)
@@ -94,7 +95,7 @@ def _stretches(layer: geopandas.GeoDataFrame, job: MakeChallenge) -> tuple[geopa
         too_short += int((~is_long).sum())
         shapes, of = _split(graph.shapes()[is_long], job)
         feature = lines.feature[chosen][graph.origin][is_long][of]
-        parts.append((shapes, np.full(len(shapes), kind, dtype=object), feature))
+        parts.append((as_in_file(shapes, places), np.full(len(shapes), kind, dtype=object), feature))
     shapes, changes, feature = map(np.concatenate, zip(*parts))
     columns = {
         "change": changes,
@@ -147,8 +148,7 @@ def _breaks(layer: geopandas.GeoDataFrame) -> geopandas.GeoDataFrame:
         "feature": np.arange(len(layer)),
     }
     # A feature may have several points, and a layer longitudes beyond 180 degrees.
-    longitude, latitude = shapely.get_coordinates(shapely.centroid(layer.geometry.to_crs(_WGS84).to_numpy())).T
-    points = shapely.points((longitude + 180) % 360 - 180, latitude)
+    points = cut_at_antimeridian(shapely.centroid(layer.geometry.to_crs(_WGS84).to_numpy()))
     tasks = geopandas.GeoDataFrame(columns, geometry=points, crs=_WGS84)
     return _with_middles(tasks)
 
@@ -164,7 +164,8 @@ def _numbers(layer: geopandas.GeoDataFrame, name: str, largest: float) -> np.nda
 def _with_middles(tasks: geopandas.GeoDataFrame) -> geopandas.GeoDataFrame:
     """Return tasks in WGS 84 with longitude and latitude of their centroids, which do not depend on directions."""
     middles = geopandas.GeoSeries(shapely.centroid(tasks.geometry.to_numpy()), crs=tasks.crs).to_crs(_WGS84)
-    return tasks.to_crs(_WGS84).assign(longitude=middles.x.to_numpy(), latitude=middles.y.to_numpy())
+    placed = as_written(tasks.to_crs(_WGS84))
+    return placed.assign(longitude=middles.x.to_numpy(), latitude=middles.y.to_numpy())
 
 
 def _by_priority(tasks: geopandas.GeoDataFrame) -> geopandas.GeoDataFrame:

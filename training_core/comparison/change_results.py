@@ -17,12 +17,14 @@ import shapely
 
 from ..errors import LayerError
 from ..events import Reporter
+from ..geodata.antimeridian import middle_of, settled
 from ..geodata.fields import EXACT_BELOW, NULLABLE
 from ..geodata.parallel_arrays import selected
 from ..geodata.vectors import carried_fields, require_fields, with_names
 from ..jobs import CompareNetworks
 from ..jobs.challenges import ACCEPTED, CHANGE, CHANGES, REJECTED, REVIEW, REVIEW_WORDS, verdict_of
 from ..jobs.fields import word_in
+from ..networks.lines import as_in_file, drawn_places
 from ..system.machine import versions
 from .accessibility import counts
 from .attachment import attach
@@ -61,10 +63,20 @@ def to_layer(
     if job.attach_m:
         matched = after.shapes[kind != UNMATCHED]
         shapes[AFTER], shapes[BEFORE] = attach(new, matched, before, job.attach_m, job.join_m)
+    shapes = {name: _as_drawn(shapes, name, pair) for name in NAMES}
     tables = [_table(pair, segments[name], name, shapes[name], reporter) for name in NAMES]
     spelled = {name.lower(): name for name in tables[0].columns}  # no format has both Name and name
     tables[1] = tables[1].rename(columns={name: spelled.get(name.lower(), name) for name in tables[1].columns})
     return pandas.concat(_of_like_types(*tables), ignore_index=True)
+
+
+def _as_drawn(shapes: dict[str, np.ndarray], name: str, pair: Pair) -> np.ndarray:
+    """Return the lines of a network with the vertices of its file and those that both networks have."""
+    places = drawn_places(pair.layers[name], pair.plane)
+    if name == BEFORE and pair.shift.taken_off:
+        places = places + pair.shift.vector_m @ (1, 1j)
+    others = np.concatenate([shapely.get_coordinates(shapes[each]) for each in NAMES if each != name])
+    return as_in_file(shapes[name], np.concatenate([places, others @ (1, 1j)]))
 
 
 def _table(
@@ -94,7 +106,9 @@ def _table(
         shapes = shapely.transform(shapes, lambda points: points - pair.shift.vector_m)
     rows, carried = layer.iloc[feature], carried_fields(layer, made, reporter)
     fields = {name: rows[field].array for name, field in carried.items()}
-    return geopandas.GeoDataFrame({**made, **fields}, geometry=shapes, crs=pair.plane).to_crs(pair.layers[BEFORE].crs)
+    table = geopandas.GeoDataFrame({**made, **fields}, geometry=shapes, crs=pair.plane)
+    drawn = pair.layers[BEFORE]
+    return settled(table.to_crs(drawn.crs), middle_of(drawn))
 
 
 def _of_like_types(one: geopandas.GeoDataFrame, other: geopandas.GeoDataFrame) -> list[geopandas.GeoDataFrame]:

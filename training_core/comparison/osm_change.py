@@ -22,6 +22,7 @@ import shapely
 from scipy.spatial import cKDTree
 
 from ..errors import LayerError
+from ..geodata.antimeridian import nearest_turn
 from ..geodata.grid import ELLIPSOID
 from ..geodata.parallel_arrays import offsets_of
 from ..jobs.challenges import CHANGE, NEW
@@ -50,8 +51,8 @@ def check_extract(new: geopandas.GeoDataFrame, changes: geopandas.GeoDataFrame, 
 
     Otherwise the roads that they are attached to have changed, or a new road has been mapped since.
     """
-    junctions = _shared_places(new, changes)
-    missing = int((~meet(junctions, extract).met()).sum()) if len(junctions) else 0
+    junctions = shared_places(new, changes)
+    missing = int((~meet(junctions, extract, junctions).met()).sum()) if len(junctions) else 0
     if missing:
         raise LayerError(
             f"{missing:,} of {len(junctions):,} places where new roads are attached to roads before do not lie on a "
@@ -83,7 +84,7 @@ def _layer_of(extract: Extract) -> geopandas.GeoDataFrame:
     return geopandas.GeoDataFrame(geometry=shapely.linestrings(extract.places[known], indices=row), crs=_WGS84)
 
 
-def _shared_places(new: geopandas.GeoDataFrame, changes: geopandas.GeoDataFrame) -> np.ndarray:
+def shared_places(new: geopandas.GeoDataFrame, changes: geopandas.GeoDataFrame) -> np.ndarray:
     """Return the vertices that new roads have in common with the roads before: (n, 2) float64 in degrees."""
     places = [
         np.unique(shapely.get_coordinates(lines.geometry.to_crs(_WGS84)).round(PLACE_DIGITS), axis=0)
@@ -102,9 +103,8 @@ def propose(
     extract of OpenStreetMap. Raises LayerError as `read_extract`, `check_extract` and `change_lines` do.
     """
     shapes = tasks.geometry.to_numpy()
-    west, _, east, _ = shapely.bounds(shapes).T
-    # No way crosses the antimeridian.
-    rows = np.flatnonzero((tasks[CHANGE] == NEW).to_numpy() & (east - west < 180))
+    # No way crosses the antimeridian, where lines are cut.
+    rows = np.flatnonzero((tasks[CHANGE] == NEW).to_numpy() & (shapely.get_num_geometries(shapes) == 1))
     texts = [""] * len(tasks)
     if not len(rows):
         return texts
@@ -114,19 +114,21 @@ def propose(
     places, offsets = places[:, 1:], offsets_of(np.bincount(way, minlength=len(rows)))
     extract = read_extract(path, places)
     check_extract(new_roads(chosen), changes, extract, path)
-    meetings, at = meet(places, extract), places.tolist()
+    meetings = meet(places, extract, shared_places(new_roads(chosen), changes))
     # A task's line may run against its road, so that it proposes no direction.
     roads = chosen.iloc[tasks["feature"].to_numpy()[rows]].reset_index(drop=True).assign(**{ONE_WAY: False})
     tags = [{key: value for key, value in own.items() if key != ONE_WAY} for own in way_tags(roads, BRIDGE)]
     for number, row in enumerate(rows):
         own = refs.ravel()[offsets[number] : offsets[number + 1]]
         parts = Ways(places, own, np.array([0, len(own)]), [tags[number]]).parts()
-        texts[row] = "\n".join(change_lines(parts, at, meetings, extract))
+        texts[row] = "\n".join(change_lines(parts, meetings, extract))
     return texts
 
 
 # A vertex this close to a way lies on it. Places are stored to about a centimeter.
 _SAME_M = 0.05
+# Where a road was attached to a way, the way was straight in the CRS of the roads before, and here is so in degrees.
+_MAX_APART_M = 25.0
 _WHITE_SPACE = {ord(each): f"&#{ord(each)};" for each in "\t\n\r"}
 
 
@@ -134,10 +136,12 @@ _WHITE_SPACE = {ord(each): f"&#{ord(each)};" for each in "\t\n\r"}
 class Meetings:
     """Where places lie on the ways of an extract.
 
-    The (n,) int64 `node` is the id of the node at each place; 0 where there is none. `inserted` has, by the number of a
-    place without one, the ways on which it lies: the way, the position of the ref before it, and how far it is from it.
+    The (n, 2) float64 `places` are their longitude and latitude in degrees, those on ways exactly there. The (n,) int64
+    `node` is the id of the node at each place; 0 where there is none. `inserted` has, by the number of a place without
+    one, the ways on which it lies: the way, the position of the ref before it, and how far it is from it.
     """
 
+    places: np.ndarray
     node: np.ndarray
     inserted: dict[int, list[tuple[int, int, float]]]
 
@@ -153,12 +157,19 @@ class Meetings:
         return met
 
 
-def meet(places: np.ndarray, extract: Extract) -> Meetings:
-    """Return where places, (n, 2) float64 longitude and latitude in degrees, lie on the ways of an extract."""
+def meet(places: np.ndarray, extract: Extract, junctions: np.ndarray) -> Meetings:
+    """Return where places, (n, 2) float64 longitude and latitude in degrees, lie on the ways of an extract.
+
+    At junctions, (k, 2) float64 of the same kind, roads were attached to the roads before: such a place lies on the
+    nearest way, as far from it as that way may be curved.
+    """
     middle = np.radians(places[:, 1].min() + places[:, 1].max()) / 2
     per_degree_m = np.radians(ELLIPSOID.a) * np.array([np.cos(middle), 1.0])
     known = np.flatnonzero(np.isfinite(extract.places[:, 0]))
-    points, at = extract.places * per_degree_m, places * per_degree_m
+    points, at, attached = (
+        np.column_stack([nearest_turn(each[:, 0], 360.0, places[0, 0]), each[:, 1]]) * per_degree_m
+        for each in (extract.places, places, junctions)
+    )
     gap_m, nearest = cKDTree(points[known]).query(at, distance_upper_bound=_SAME_M)
     is_node = np.isfinite(gap_m)
     node = np.zeros(len(places), dtype=np.int64)
@@ -168,24 +179,42 @@ def meet(places: np.ndarray, extract: Extract) -> Meetings:
     begins = known[:-1][(np.diff(known) == 1) & (way[known[:-1]] == way[known[1:]])]
     segments = shapely.linestrings(np.stack([points[begins], points[begins + 1]], axis=1))
     free = np.flatnonzero(~is_node)
-    place, segment = shapely.STRtree(segments).query(shapely.points(at[free]), predicate="dwithin", distance=_SAME_M)
-    place, begin = free[place], begins[segment]
+    is_attached = np.isfinite(cKDTree(attached.reshape(-1, 2)).query(at[free], distance_upper_bound=_SAME_M)[0])
+    within_m = np.where(is_attached, _SAME_M + _MAX_APART_M, _SAME_M)
+    place, segment = shapely.STRtree(segments).query(shapely.points(at[free]), predicate="dwithin", distance=within_m)
+    away_m = shapely.distance(shapely.points(at[free[place]]), segments[segment])
+    least_m = np.full(len(free), np.inf)
+    np.minimum.at(least_m, place, away_m)
+    # The curve of what is straight in degrees, against a straight line on the ground, is at most twice that of a
+    # parallel; what is straight on other maps lies between.
+    east_m, length_m = np.abs(np.diff(points[:, 0]))[begins], shapely.length(segments)
+    apart_m = np.minimum(east_m * length_m * np.abs(np.tan(middle)) / (4 * ELLIPSOID.a), _MAX_APART_M)
+    is_met = (away_m <= _SAME_M) | (
+        is_attached[place] & (away_m <= least_m[place]) & (away_m <= _SAME_M + apart_m[segment])
+    )
+    order = np.flatnonzero(is_met)[np.argsort(-away_m[is_met], kind="stable")]  # the nearest last, which places it
+    place, begin, segment = free[place[order]], begins[segment[order]], segments[segment[order]]
+    on_way = shapely.line_interpolate_point(segment, shapely.line_locate_point(segment, shapely.points(at[place])))
+    at[place] = shapely.get_coordinates(on_way)
     away_m = np.hypot(*(at[place] - points[begin]).T)
     inserted = defaultdict(list)
     for number, *where in zip(place.tolist(), way[begin].tolist(), begin.tolist(), away_m.tolist()):
         inserted[number].append(tuple(where))
-    return Meetings(node, dict(inserted))
+    on_ways = places.copy()
+    on_ways[place] = (at[place] / per_degree_m).round(PLACE_DIGITS)
+    on_ways[:, 0] = nearest_turn(on_ways[:, 0], 360.0, 0.0)
+    return Meetings(on_ways, node, dict(inserted))
 
 
 def change_lines(
-    parts: Iterable[tuple[list[int], dict[str, str]]], places: list[list[float]], meetings: Meetings, extract: Extract
+    parts: Iterable[tuple[list[int], dict[str, str]]], meetings: Meetings, extract: Extract
 ) -> Iterator[str]:
     """Yield the lines of an OsmChange file that creates ways, and puts their nodes into ways of an extract.
 
-    `parts` are the places and tags of the ways, as from `Ways.parts`, and `places` their longitude and latitude in
-    degrees. Raises LayerError if a way to be modified would have too many nodes, or a tag has characters that XML
-    cannot hold.
+    `parts` are the places and tags of the ways, as from `Ways.parts`; their places are those of the meetings. Raises
+    LayerError if a way to be modified would have too many nodes, or a tag has characters that XML cannot hold.
     """
+    places = meetings.places.tolist()
     ids: dict[int, int] = {}
     ways: list[str] = []
     yield '<?xml version="1.0" encoding="UTF-8"?>'

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from dataclasses import replace
+from functools import lru_cache
 from typing import Any, Optional
 
 import geopandas
@@ -18,10 +20,10 @@ from affine import Affine
 from pyproj import CRS
 from pyproj.exceptions import ProjError
 from rasterio.features import rasterize
-from shapely.geometry import box
 from shapely.geometry.base import BaseGeometry
 
 from ..errors import LayerError
+from .antimeridian import bounding_box, clipped_in_turns, in_one_piece, turn_of
 from .grid import Grid, Window
 from .parallel_arrays import ranges
 
@@ -33,6 +35,7 @@ _PIECE_SEGMENTS = 8
 # Wider shapes are clipped first: between distant vertices a straight line on one map is curved on the other.
 _WIDEST_DEG, _WIDEST_M = 20.0, 2e6
 _EMPTY = shapely.GeometryCollection()
+_GEOGRAPHIC = CRS("EPSG:4326")
 _Bounds = tuple[float, float, float, float]
 
 
@@ -151,27 +154,27 @@ def valid(shapes: np.ndarray) -> np.ndarray:
 def projected(layer: geopandas.GeoDataFrame, crs: CRS, extent: _Bounds) -> np.ndarray:
     """Return a layer's geometries in another CRS, (n,) object, all with finite coordinates.
 
-    A shape that has no place in the other CRS, or is as wide as a continent, is first clipped to the surroundings of
-    the extent where shapes are needed: left, bottom, right and top in the other CRS. If it still has no place it
-    becomes empty.
+    They lie in the turn of the extent where shapes are needed: left, bottom, right and top in the other CRS. A shape
+    that has no place there, or is as wide as a continent, is first clipped to the surroundings of the extent. If it
+    still has no place it becomes empty.
     """
-    shapes = layer.geometry.to_crs(crs).to_numpy().copy()
+    left, bottom, right, top = extent
+    across, up = right - left, top - bottom
+    there = _bounds_in((left - across, bottom - up, right + across, top + up), crs, layer.crs)
+    turn = turn_of(layer.crs)
+    own = layer.geometry.to_numpy()
+    own = in_one_piece(own, turn, (there[0] + there[2]) / 2) if there else own
+    shapes = geopandas.GeoSeries(own, crs=layer.crs).to_crs(crs).to_numpy().copy()
     # Far shapes: without a place in the other CRS, or too wide in their own for straight lines to stay straight.
-    left, bottom, right, top = shapely.bounds(layer.geometry.to_numpy()).T
+    west, south, east, north = shapely.bounds(own).T
     widest = _WIDEST_DEG if layer.crs.is_geographic else _WIDEST_M / layer.crs.axis_info[0].unit_conversion_factor
-    is_far = ~_are_finite(shapes) | (np.maximum(right - left, top - bottom) > widest)
+    is_far = ~_are_finite(shapes) | (np.maximum(east - west, north - south) > widest)
     if is_far.any():  # projected again, clipped first
-        far = layer.geometry.to_numpy()[is_far]
-        far = np.where(shapely.get_dimensions(far) == 2, valid(far), far)
-        left, bottom, right, top = extent
-        across, up = right - left, top - bottom
-        there = _bounds_in((left - across, bottom - up, right + across, top + up), crs, layer.crs)
-        if there and there[0] > there[2]:  # across the antimeridian
-            there = (-180.0, there[1], 180.0, there[3])
-        clipped = shapely.clip_by_rect(far, *there) if there else np.full(len(far), _EMPTY, dtype=object)
+        far = np.where(shapely.get_dimensions(own[is_far]) == 2, valid(own[is_far]), own[is_far])
+        clipped = clipped_in_turns(far, turn, there) if there else np.full(len(far), _EMPTY, dtype=object)
         shapes[is_far] = geopandas.GeoSeries(clipped, crs=layer.crs).to_crs(crs).to_numpy()
         shapes[~_are_finite(shapes)] = _EMPTY
-    return shapes
+    return in_one_piece(shapes, turn_of(crs), (left + right) / 2)
 
 
 def _are_finite(shapes: np.ndarray) -> np.ndarray:
@@ -180,10 +183,22 @@ def _are_finite(shapes: np.ndarray) -> np.ndarray:
     return np.bincount(owner, ~np.isfinite(points).all(axis=1), minlength=len(shapes)) == 0
 
 
+@lru_cache(maxsize=64)
+def _transformer(crs: CRS, other: CRS) -> pyproj.Transformer:
+    return pyproj.Transformer.from_crs(crs, other, always_xy=True)
+
+
 def _bounds_in(bounds: _Bounds, crs: CRS, other: CRS) -> Optional[_Bounds]:
-    """Return left, bottom, right and top of a box in another CRS; None if it has no place there."""
+    """Return left, bottom, right and top of a box in another CRS, the right beyond the left; None without a place."""
     try:
-        found = pyproj.Transformer.from_crs(crs, other, always_xy=True).transform_bounds(*bounds)
+        west, south, east, north = _transformer(crs, _GEOGRAPHIC).transform_bounds(*bounds)
+        east += 360 if west > east else 0  # across the antimeridian
+        if (turn := turn_of(other)) and np.isfinite([west, east]).all():
+            # In a map that begins again after a turn, x follows from longitude.
+            (left, _), (bottom, top) = _transformer(_GEOGRAPHIC, other).transform([west] * 2, [south, north])
+            found = (left, bottom, left + (east - west) / 360 * turn, top)
+        else:
+            found = _transformer(crs, other).transform_bounds(*bounds)
     except ProjError:
         return None
     return found if np.isfinite(found).all() else None
@@ -227,14 +242,21 @@ def near(layer: geopandas.GeoDataFrame, grid: Grid, margin_m: float = 0.0) -> np
 
     With thousands of shapes and thousands of images, each image then takes only its own. The layer keeps its index.
     """
-    surroundings = box_around(grid, layer.crs, margin_m)
-    return np.arange(len(layer)) if surroundings is None else np.sort(layer.sindex.query(surroundings))
+    surroundings = boxes_around(grid, layer.crs, margin_m)
+    return np.arange(len(layer)) if surroundings is None else np.unique(layer.sindex.query(surroundings)[1])
 
 
-def box_around(grid: Grid, crs: CRS, margin_m: float) -> Optional[BaseGeometry]:
-    """Return the bounding box, in a CRS, of all within a distance of a grid; None if there is none in that CRS."""
+def boxes_around(grid: Grid, crs: CRS, margin_m: float) -> Optional[np.ndarray]:
+    """Return the bounding box, in a CRS, of all within a distance of a grid, in each turn that a layer may be written.
+
+    They are (n,) object, or None if there is none in that CRS.
+    """
     bounds = _bounds_in(_with_margin(grid, margin_m).outline.bounds, crs_of(grid), crs)
-    return None if bounds is None or bounds[0] > bounds[2] else box(*bounds)  # beyond the CRS, or the antimeridian
+    if bounds is None:
+        return None
+    left, bottom, right, top = bounds
+    by = turn_of(crs) * np.arange(-2, 3) if turn_of(crs) else np.zeros(1)
+    return shapely.box(left + by, bottom, right + by, top)
 
 
 def limit_to(grid: Grid, aoi: geopandas.GeoDataFrame, image: str = "the image") -> tuple[Window, BaseGeometry]:
@@ -264,6 +286,36 @@ def burn_shapes(shapes: Iterable[BaseGeometry], grid: Grid, window: Window) -> n
         return np.zeros((height, width), dtype=bool)
     transform = grid.metric_transform @ Affine.translation(column, row)
     return rasterize(parts, out_shape=(height, width), transform=transform, dtype=np.uint8) > 0
+
+
+def outline_in_degrees(grid: Grid) -> BaseGeometry:
+    """Return a grid's border in longitude and latitude, in one piece."""
+    outline = geopandas.GeoSeries([grid.outline], crs=crs_of(grid)).to_crs(_GEOGRAPHIC).to_numpy()
+    whole: BaseGeometry = in_one_piece(outline, 360.0, float(shapely.get_coordinates(outline)[0, 0]))[0]
+    return whole
+
+
+def crosses_antimeridian(grid: Grid) -> bool:
+    """Return whether a grid has ground on both sides of the antimeridian."""
+    west, _, east, _ = bounding_box(outline_in_degrees(grid))
+    return west > east
+
+
+def turns_on(grid: Grid, other: Grid) -> list[Grid]:
+    """Return a grid, moved by whole turns, in all places where its pixels are found for another grid.
+
+    In one CRS that is the place nearest to the other grid. From another CRS, coordinates come out in the first turn; a
+    grid across its edge is found there on both sides.
+    """
+    turn = turn_of(crs_of(grid))
+    if not turn:
+        return [grid]
+    left, _, right, _ = grid.outline.bounds
+    if grid.crs == other.crs:
+        turns = [round((other.outline.centroid.x - (left + right) / 2) / turn)]
+    else:
+        turns = [by for by in range(-2, 3) if right + by * turn > -turn / 2 and left + by * turn < turn / 2]
+    return [replace(grid, transform=Affine.translation(by * turn, 0) @ grid.transform) if by else grid for by in turns]
 
 
 def crs_of(grid: Grid) -> CRS:

@@ -24,6 +24,7 @@ from pyogrio.util import vsi_path
 from pyproj.exceptions import ProjError
 
 from ..errors import OutputError
+from .antimeridian import as_written
 from .fields import with_days
 
 PARQUET = ".parquet"
@@ -36,6 +37,7 @@ FORMATS = {
 }
 # Older versions of GDAL warn about GeoPackages of version 1.4, which has no advantage here.
 CREATION_OPTIONS = {"GPKG": {"VERSION": "1.3"}, "GeoJSON": {"RFC7946": "YES"}}
+_MULTI = "Multi"
 # How far bounds may be off in GeoJSON, which rounds coordinates, in degrees.
 _ROUNDED_DEGREES = 1e-6
 # GDAL adds these for a layer when it closes a GeoPackage: the spatial index, then the triggers.
@@ -84,7 +86,8 @@ def write_layers(
 ) -> None:
     """Write layers to a file, in the format of its suffix, replacing it. GeoJSON is in WGS 84, as its standard has it.
 
-    Only a GeoPackage holds more than one. Types are `LineString` or the like, by layer; by default the features decide
+    Layers in degrees are cut at the antimeridian; with a feature in several parts they are of the type `Multi...`. Only
+    a GeoPackage holds more than one layer. Types are `LineString` or the like, by layer; by default the features decide
     and an empty layer has none. Raises OutputError if the suffix is unknown, or the file is not complete when it is
     read back.
     """
@@ -116,9 +119,11 @@ def _write_all(path: Path, layers: Mapping[str, tuple[Iterable[geopandas.GeoData
                 return
             written[name] = Written(0, None)
             for part in _filled(parts):
-                part = part.to_crs("EPSG:4326") if driver == "GeoJSON" else part
+                part = as_written(part.to_crs("EPSG:4326") if driver == "GeoJSON" else part)
+                geometry_type = type_of(part, geometry_type)
                 pyogrio.write_dataframe(
                     with_days(part), path, layer=name, driver=driver, geometry_type=geometry_type, append=path.exists(),
+                    promote_to_multi=(geometry_type or "").startswith(_MULTI) or None,
                     **CREATION_OPTIONS.get(driver, {}),
                 )  # fmt: skip
                 written[name] += Written(len(part), extent_of(part))
@@ -142,6 +147,12 @@ def _filled(parts: Iterable[geopandas.GeoDataFrame]) -> Iterator[geopandas.GeoDa
             yield part
     if not is_any:
         yield part
+
+
+def type_of(layer: geopandas.GeoDataFrame, geometry_type: Optional[str]) -> Optional[str]:
+    """Return the type of geometry that a layer is written with: the given one or, for several parts, its `Multi...`."""
+    is_multi = bool(geometry_type) and bool((layer.geom_type == f"{_MULTI}{geometry_type}").any())
+    return f"{_MULTI}{geometry_type}" if is_multi else geometry_type
 
 
 def extent_of(layer: geopandas.GeoDataFrame) -> Optional[np.ndarray]:
@@ -196,8 +207,7 @@ def _has_features(path: Path, name: str, layer: Written, driver: str) -> bool:
     if bounds.shape[1] != layer.count or layer.extent is None:
         return bounds.shape[1] == layer.count
     extent = np.concatenate([np.nanmin(bounds[:2], axis=1), np.nanmax(bounds[2:], axis=1)])
-    sides = [1, 3] if rounded else [0, 1, 2, 3]  # what crosses the antimeridian is cut there in GeoJSON
-    return np.allclose(extent[sides], layer.extent[sides], rtol=0, atol=_ROUNDED_DEGREES if rounded else 0)
+    return np.allclose(extent, layer.extent, rtol=0, atol=_ROUNDED_DEGREES if rounded else 0)
 
 
 _GEOMETRY = "geometry"
@@ -221,8 +231,8 @@ def _write_geoparquet(path: Path, parts: Iterable[geopandas.GeoDataFrame], geome
 
     count, writer = 0, None
     try:
-        for part in _filled(parts):
-            table = _table(part, geometry_type)
+        for part in map(as_written, _filled(parts)):
+            table = _table(part, type_of(part, geometry_type) or "")
             writer = writer or parquet.ParquetWriter(path, table.schema, compression="zstd")
             writer.write_table(table.cast(writer.schema))
             count += len(part)
@@ -243,7 +253,8 @@ def _table(part: geopandas.GeoDataFrame, geometry_type: str) -> Any:
     fields = [field.with_type(types.get(field.type, field.type)) for field in plain.schema]
     plain = plain.cast(pyarrow.schema(fields))
     shapes = pyarrow.array(part.geometry.to_wkb().tolist(), type=pyarrow.binary())
-    column = {"encoding": "WKB", "geometry_types": [geometry_type], "crs": part.crs.to_json_dict()}
+    types_of_shapes = list(dict.fromkeys([geometry_type.removeprefix(_MULTI), geometry_type]))
+    column = {"encoding": "WKB", "geometry_types": types_of_shapes, "crs": part.crs.to_json_dict()}
     document = {"version": "1.1.0", "primary_column": _GEOMETRY, "columns": {_GEOMETRY: column}}
     table = plain.append_column(_GEOMETRY, shapes)
     return table.replace_schema_metadata({"geo": json.dumps(document)})

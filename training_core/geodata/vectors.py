@@ -28,7 +28,7 @@ from ..jobs.fields import TAKEN, describe_renamed, stored_names
 from .fields import read_parquet, restore_types
 from .grid import MAX_COORDINATE, MAX_DEG, Grid
 from .osm_layers import without_deleted_ways
-from .shapes import MAX_CROSSINGS, TooManyCrossings, box_around, check_crossings, valid
+from .shapes import MAX_CROSSINGS, TooManyCrossings, boxes_around, check_crossings, valid
 from .sources import QGIS_PART, for_pyogrio, require_openable
 from .vector_output import is_parquet, require_pyarrow
 
@@ -36,6 +36,8 @@ from .vector_output import is_parquet, require_pyarrow
 _DIMENSIONS = {"points": 0, "lines": 1, "polygons": 2}
 _TYPES = {"points": "Point", "lines": "LineString", "polygons": "Polygon"}
 _GEOGRAPHIC = pyproj.CRS("EPSG:4326")
+# Extent of layers that do not tell theirs, as extracts of OpenStreetMap.
+_WORLD = (-180.0, -90.0, 180.0, 90.0)
 # Maximum number of features of a layer that is read whole: it takes a second, and thousands of images stay closed.
 MAX_WHOLE = 50_000
 # Number of features read to find where a layer lies: the first may have no geometry.
@@ -192,8 +194,16 @@ def _near(file: str, layer: str | int, images: Iterable[Grid], margin_m: float) 
     about = pyogrio.read_info(for_pyogrio(file), layer=layer) if images and not is_parquet(file) else {}
     if not about.get("crs") or 0 <= about["features"] <= MAX_WHOLE:
         return {}
-    boxes = [box_around(grid, pyproj.CRS(about["crs"]), margin_m) for grid in images]
-    return {"mask": shapely.union_all(boxes)} if boxes and None not in boxes else {}
+    found = [boxes_around(grid, pyproj.CRS(about["crs"]), margin_m) for grid in images]
+    boxes = [each for each in found if each is not None]
+    if not boxes or len(boxes) < len(found):
+        return {}
+    # Turns in which the layer has nothing would have it searched from end to end.
+    left, _, right, _ = about["total_bounds"] or _WORLD
+    every = np.concatenate(boxes)
+    west, _, east, _ = shapely.bounds(every).T
+    here = every[(west <= right) & (east >= left)]
+    return {"mask": shapely.union_all(here if len(here) else every)}
 
 
 def _refuse_elsewhere(path: str, purpose: str, where: dict[str, Any], margin_m: float) -> None:

@@ -9,8 +9,9 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
+from itertools import product
 from pathlib import Path
 from typing import Optional
 
@@ -20,16 +21,17 @@ import shapely
 from rasterio.enums import ColorInterp, Resampling
 from rasterio.io import DatasetReader
 from rasterio.vrt import WarpedVRT
-from rasterio.warp import transform_geom
 from rasterio.windows import Window
+from shapely.geometry.base import BaseGeometry
 
 from ..errors import LabelError
 from ..events import Reporter
-from ..geodata.grid import GEOGRAPHIC, Grid, grid_of, is_georeferenced, shared_offset
+from ..geodata.antimeridian import cut_at_antimeridian
+from ..geodata.grid import Grid, grid_of, is_georeferenced, shared_offset
 from ..geodata.pixel_codes import IGNORE
 from ..geodata.rasters import open_raster, shown_pixels
 from ..geodata.road_raster import MaskValues, declared_no_data, mask_values_of, read_values
-from ..geodata.shapes import burn_shapes, shapes_on
+from ..geodata.shapes import burn_shapes, outline_in_degrees, shapes_on, turns_on
 from ..geodata.sources import source_name
 from ..geodata.vectors import read_area
 from ..jobs import MaskOptions, MaskValueOptions
@@ -77,9 +79,9 @@ class LabelMasks:
         labels[:] = IGNORE
         area = None if self.aoi is None else shapes_on(self.aoi, grid)
         for path in self.of_image.get(image, ()):
-            with _open(path, self.drawn) as dataset, _on_grid(dataset, path, image, grid, self.pixel_m) as mask:
+            with _open(path, self.drawn) as dataset, _on_grid(dataset, path, image, grid, self.pixel_m) as masks:
                 meant = replace(self.values, no_data=self.values.no_data | declared_no_data(dataset))
-                for rows in large_arrays.strips(grid.height, grid.width):
+                for mask, rows in product(masks, large_arrays.strips(grid.height, grid.width)):
                     window = Window(0, rows.start, grid.width, rows.stop - rows.start)
                     is_covered = shown_pixels(mask, window)
                     if area is not None:
@@ -191,7 +193,7 @@ def _warn_of_shift(of_image: dict[str, list[str]], drawn: Mapping[str, CocoImage
     for image in _spread(sorted(single))[:_SAMPLED]:
         with open_raster(single[image]) as dataset, open_raster(image) as of:
             is_alike = is_georeferenced(dataset) and is_georeferenced(of) and dataset.shape == of.shape
-            grids = (grid_of(of), grid_of(dataset)) if is_alike else ()
+            grids = (grid_of(of), turns_on(grid_of(dataset), grid_of(of))[0]) if is_alike else ()
             offset = shared_offset(*grids) if grids and grids[0].crs == grids[1].crs else None
         if offset and offset != (0, 0):
             reporter.warning(
@@ -266,41 +268,49 @@ def _twice(what: str, first: str, second: str) -> LabelError:
     )
 
 
-def _outline(path: str) -> Optional[shapely.Polygon]:
+def _outline(path: str) -> Optional[BaseGeometry]:
     """Return the border of a raster in degrees, or None if it has no place on the map."""
     with open_raster(path) as dataset:
         if not is_georeferenced(dataset):
             return None
         grid = grid_of(dataset)
-    return shapely.geometry.shape(transform_geom(grid.crs, GEOGRAPHIC, shapely.geometry.mapping(grid.outline)))
+    outline: BaseGeometry = cut_at_antimeridian(np.array([outline_in_degrees(grid)]))[0]
+    return outline
 
 
 @contextmanager
-def _on_grid(dataset: DatasetReader, path: str, image: str, grid: Grid, pixel_m: float) -> Iterator[WarpedVRT]:
+def _on_grid(dataset: DatasetReader, path: str, image: str, grid: Grid, pixel_m: float) -> Iterator[list[WarpedVRT]]:
     """Open a mask on a grid by nearest neighbor; one without georeference has the pixels of its image.
 
-    Raises LabelError if it has none, and another size than its image.
+    Across the antimeridian it may be opened for each side. Raises LabelError if it has none, and another size than its
+    image.
     """
     with open_raster(image) as of:
         own, pixels = grid_of(of, pixel_m), (dataset.width, dataset.height)
+        places = [own]
         if is_georeferenced(dataset) and is_georeferenced(of):
-            own = grid_of(dataset)
+            places = turns_on(grid_of(dataset), grid)
         elif pixels != (own.width, own.height):
             raise LabelError(
                 f"The label mask {path} has {pixels[0]} x {pixels[1]} pixels, but its image {image} has {own.width} x "
                 f"{own.height}.",
                 "Give a mask with the size of its image, or georeference it.",
             )
-        with WarpedVRT(
-            dataset,
-            src_crs=own.crs,
-            src_transform=own.transform,
-            src_nodata=None,  # often declared for the background, to see through it
-            crs=grid.crs,
-            transform=grid.transform,
-            width=grid.width,
-            height=grid.height,
-            resampling=Resampling.nearest,
-            add_alpha=ColorInterp.alpha not in dataset.colorinterp,
-        ) as warped:
-            yield warped
+        with ExitStack() as stack:
+            yield [
+                stack.enter_context(
+                    WarpedVRT(
+                        dataset,
+                        src_crs=place.crs,
+                        src_transform=place.transform,
+                        src_nodata=None,  # often declared for the background, to see through it
+                        crs=grid.crs,
+                        transform=grid.transform,
+                        width=grid.width,
+                        height=grid.height,
+                        resampling=Resampling.nearest,
+                        add_alpha=ColorInterp.alpha not in dataset.colorinterp,
+                    )
+                )
+                for place in places
+            ]

@@ -23,14 +23,15 @@ import shapely
 from rasterio.enums import ColorInterp
 from rasterio.errors import NotGeoreferencedWarning
 from rasterio.features import shapes as regions_of
-from rasterio.warp import transform_geom
 
 from ..errors import ImageryError, OutputError
 from ..events import Reporter
+from ..geodata.antimeridian import bounding_box, cut_at_antimeridian
 from ..geodata.geotiff import named_errors
-from ..geodata.grid import GEOGRAPHIC, NOWHERE, Grid
+from ..geodata.grid import NOWHERE, Grid
 from ..geodata.pixel_codes import BACKGROUND, IGNORE, MASK_BAND, ROAD
 from ..geodata.rasters import MIN_KNOWN, Image, ModelInput, normalize, open_for_model, require_normal
+from ..geodata.shapes import outline_in_degrees
 from ..geodata.sources import source_name
 from ..geodata.tiling import STRIDE_PX
 from .drawing import Labels
@@ -152,8 +153,9 @@ class StacIndex:
         """Take a chip into the index; one without a place on the map has no geometry."""
         place: dict[str, Any] = {"geometry": None}
         if chip.is_placed:
-            outline = transform_geom(chip.grid.crs, GEOGRAPHIC, shapely.geometry.mapping(chip.grid.outline))
-            place = {"geometry": outline, "bbox": list(shapely.geometry.shape(outline).bounds)}
+            outline = outline_in_degrees(chip.grid)
+            (cut,) = cut_at_antimeridian(np.array([outline]))
+            place = {"geometry": shapely.geometry.mapping(cut), "bbox": bounding_box(outline)}
         image = {"href": f"./images/{chip.name}.tif", "type": _TIFF, "roles": ["data"]}
         mask = {"href": f"./masks/{chip.name}.tif", "type": _TIFF, "roles": ["labels"]}
         shares = {f"{_NAMES[label]}_share": round(float((chip.labels == label).mean()), 6) for label in (ROAD, IGNORE)}

@@ -25,9 +25,10 @@ from typing import Optional
 import numpy as np
 import shapely
 
+from ..geodata.antimeridian import in_one_piece, turn_of
 from ..geodata.grid import Grid
 from ..geodata.pixel_codes import BACKGROUND, IGNORE, ROAD
-from ..geodata.shapes import around, burn_shapes, in_short_pieces, pixel_window, valid
+from ..geodata.shapes import around, burn_shapes, crs_of, in_short_pieces, pixel_window, valid
 from ..jobs import LabelOptions
 from ..labels.drawing import Ground
 from .commands import AOI, NO_ROAD, ROADS, Change
@@ -83,6 +84,7 @@ class DrawnLabels:
 
     def __init__(self, grid: Grid, options: LabelOptions) -> None:
         self._grid, self._options = grid, options
+        self._turn, self._middle_x = turn_of(crs_of(grid)), grid.outline.centroid.x
         self._features: dict[tuple[str, str], Feature] = {}
         self._given: Counter[BlockIndex] = Counter()
         self.labels: dict[BlockIndex, np.ndarray] = {}
@@ -139,7 +141,8 @@ class DrawnLabels:
         return np.minimum(self.read(*window), self.read(*window, held_out=True))
 
     def _feature(self, change: Change) -> Feature:
-        shape = np.array([self._grid.to_metric(change.geometry)], dtype=object)
+        geometry = in_one_piece(np.array([change.geometry], dtype=object), self._turn, self._middle_x)
+        shape = np.array([self._grid.to_metric(geometry[0])], dtype=object)
         shapes = valid(shape)
         if shapely.get_dimensions(shape)[0] == 1:
             pieces, _ = in_short_pieces(shape)

@@ -21,6 +21,7 @@ import shapely
 
 from ..errors import LayerError
 from ..events import Reporter
+from ..geodata.antimeridian import cut_at_antimeridian
 from ..geodata.fields import DAY
 from ..geodata.parallel_arrays import selected
 from ..geodata.road_classes import OTHER_KMH, usual_kmh
@@ -29,7 +30,19 @@ from ..jobs import METERS_PER_SECOND, ExportNetwork
 from ..system.machine import roadseg_version
 from .cleaning import component_lengths
 from .graph import select_edges
-from .lines import AGAINST, ALONG, BOTH, CLOSED, LineFields, Lines, directions_of, lines_in, shared_plane
+from .lines import (
+    AGAINST,
+    ALONG,
+    BOTH,
+    CLOSED,
+    LineFields,
+    Lines,
+    as_in_file,
+    directions_of,
+    drawn_places,
+    lines_in,
+    shared_plane,
+)
 from .network_tables import TRAVEL_TIME, to_tables
 from .noding import node_lines
 
@@ -90,6 +103,7 @@ def export_layer(
         return np.round(np.column_stack(to_geographic.transform(*points.T)), PLACE_DIGITS)
 
     tables = to_tables(graph, place, _GEOGRAPHIC, {})
+    shapes = shapely.transform(as_in_file(graph.shapes(), drawn_places(layer, plane)), place)
     feature = lines.feature[line]
     # OSMnx' columns for length, speed and travel time come last.
     length_m = tables.roads["length_m"].to_numpy()
@@ -97,7 +111,7 @@ def export_layer(
     if speed_kmh is not None:
         times_s = length_m / (speed_kmh[line] * METERS_PER_SECOND["km/h"])
         columns |= {"speed_kph": speed_kmh[line], "travel_time": times_s}
-    roads = geopandas.GeoDataFrame(columns, geometry=tables.roads.geometry)
+    roads = geopandas.GeoDataFrame(columns, geometry=shapes, crs=_GEOGRAPHIC)
     network = to_routable(place(graph.nodes), graph.edges, roads, direction)
     numbers = {name: tables.numbers[name] for name in ("length_m", "components")}
     return network, {"nodes": len(network.nodes), "edges": len(network.edges), **numbers}
@@ -204,7 +218,7 @@ def write_graphml(network: Routable, path: str | Path) -> None:
     graph = networkx.MultiDiGraph(**attributes)
     nodes, edges = network.nodes, network.edges
     graph.add_nodes_from(zip(nodes["osmid"].tolist(), _texts(nodes.drop(columns=["osmid", "geometry"]))))
-    lines = shapely.to_wkt(edges.geometry.to_numpy(), rounding_precision=PLACE_DIGITS)
+    lines = shapely.to_wkt(cut_at_antimeridian(edges.geometry.to_numpy()), rounding_precision=PLACE_DIGITS)
     rest = pandas.DataFrame(edges.drop(columns=["u", "v", "key", "geometry"])).assign(geometry=lines)
     graph.add_edges_from(zip(*(edges[name].tolist() for name in ("u", "v", "key")), _texts(rest)))
     networkx.write_graphml(graph, path)

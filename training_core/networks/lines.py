@@ -21,9 +21,10 @@ from shapely.geometry.base import BaseGeometry
 
 from ..errors import LayerError
 from ..events import Reporter
+from ..geodata.antimeridian import middle_of, settled
 from ..geodata.fields import check_numbers, numbers_in
 from ..geodata.osm_layers import are_bridges, is_bridge, is_extract, is_osm_file, network_roads
-from ..geodata.parallel_arrays import selected
+from ..geodata.parallel_arrays import ranges, selected
 from ..geodata.shapes import parts_in, projected, valid
 from ..geodata.vectors import read_layer, refuse_tangles, require_fields, require_geometry
 from ..jobs import METERS_PER_SECOND
@@ -34,6 +35,9 @@ MAX_RADIUS_M = 200_000.0
 _SHOWN, _SHOWN_CHARACTERS = 3, 50
 _GEOGRAPHIC = pyproj.CRS("EPSG:4326")
 _SINGLE_LINES = (shapely.GeometryType.LINESTRING, shapely.GeometryType.LINEARRING)
+# Shorter segments are straight; longer ones may be apart from their curve by half of what OpenStreetMap rounds to, as
+# far as so many vertices allow.
+_SHORT_M, _APART_M, _MAX_ADDED = 100.0, 0.005, 200_000
 # In which direction roads are open; closed ones in none.
 BOTH, ALONG, AGAINST, CLOSED = 0, 1, -1, 2
 # Values of a one-way field. OpenStreetMap has yes, no and -1, Geofabrik and HERE F (from the first vertex), T (to it)
@@ -206,13 +210,13 @@ def area_in(plane: pyproj.CRS, layer: geopandas.GeoDataFrame) -> BaseGeometry:
 def lines_in(plane: pyproj.CRS, layer: geopandas.GeoDataFrame, fields: LineFields) -> Lines:
     """Return a layer's lines in the plane of `shared_plane`, parts of multi-part lines, without those of no length.
 
-    Speeds that are not numbers above 0 are unknown, and all lines are open in both directions. In an extract of
-    OpenStreetMap, tunnels count as bridges, and without a bridge field its tags say which roads are bridges. An empty
-    layer may lack the fields.
+    Long ones have further vertices; see `as_in_file`. Speeds that are not numbers above 0 are unknown, and all lines
+    are open in both directions. In an extract of OpenStreetMap, tunnels count as bridges, and without a bridge field
+    its tags say which roads are bridges. An empty layer may lack the fields.
     """
     # Single lines without heights and repeated vertices, each with the row of its feature; then attributes by row.
-    shapes, feature = shapely.get_parts(layer.geometry.to_crs(plane).to_numpy(), return_index=True)
-    shapes = shapely.remove_repeated_points(shapely.force_2d(shapes))
+    shapes, feature = shapely.get_parts(settled(layer, middle_of(layer)).geometry.to_numpy(), return_index=True)
+    shapes = shapely.remove_repeated_points(_on_plane(shapes, layer.crs, plane))
     is_line = shapely.length(shapes) > 0
     shapes, feature = shapes[is_line], feature[is_line].astype(np.int64)
     bridge, speed = np.zeros(len(layer), dtype=bool), np.full(len(layer), np.nan)
@@ -225,6 +229,46 @@ def lines_in(plane: pyproj.CRS, layer: geopandas.GeoDataFrame, fields: LineField
         speed = np.where(np.isfinite(speed) & (speed > 0), speed, np.nan)
     speed_mps = speed[feature] * METERS_PER_SECOND[fields.speed_unit]
     return Lines(shapes, feature, bridge[feature], speed_mps, np.full(len(shapes), BOTH))
+
+
+def _on_plane(shapes: np.ndarray, crs: pyproj.CRS, plane: pyproj.CRS) -> np.ndarray:
+    """Return `LineString`s of a CRS, (n,) object, in a plane, where they run as they do in their own CRS.
+
+    What is straight in degrees is curved in meters: at 50 degrees of latitude, by a meter in 7 km. So long segments get
+    further vertices, between which they are apart by no more than `_APART_M`; see `as_in_file`.
+    """
+    to_plane = pyproj.Transformer.from_crs(crs, plane, always_xy=True)
+    points, line = shapely.get_coordinates(shapes, return_index=True)
+    ends = np.column_stack(to_plane.transform(*points.T))
+    begin = np.flatnonzero((np.diff(line) == 0) & (np.hypot(*np.diff(ends, axis=0).T) > _SHORT_M))
+    chord, apart_m = ends[begin + 1] - ends[begin], np.zeros(len(begin))
+    for share in (0.25, 0.5, 0.75):
+        places = points[begin] + share * (points[begin + 1] - points[begin])
+        x, y = (np.column_stack(to_plane.transform(*places.T)) - ends[begin]).T
+        apart_m = np.maximum(apart_m, np.abs(chord[:, 0] * y - chord[:, 1] * x) / np.hypot(*chord.T))
+    # A part of a segment is apart by its length squared.
+    pieces = np.sqrt(apart_m / _APART_M)
+    pieces *= min(1.0, _MAX_ADDED / max(pieces.sum(), 1.0))
+    counts = np.ones(len(points), dtype=np.int64)
+    counts[begin] = np.maximum(np.ceil(pieces), 1)
+    row = np.repeat(np.arange(len(points)), counts)
+    share_of_row = ranges(np.zeros_like(counts), counts) / counts[row]
+    dense = points[row] + share_of_row[:, None] * (points[np.minimum(row + 1, len(points) - 1)] - points[row])
+    return shapely.linestrings(np.column_stack(to_plane.transform(*dense.T)), indices=line[row])
+
+
+def drawn_places(layer: geopandas.GeoDataFrame, plane: pyproj.CRS) -> np.ndarray:
+    """Return the vertices of a layer in the plane of `shared_plane`, as complex numbers: (n,) complex128."""
+    shapes = settled(layer, middle_of(layer)).geometry.to_crs(plane).to_numpy()
+    return shapely.get_coordinates(shapes) @ (1, 1j)
+
+
+def as_in_file(shapes: np.ndarray, places: np.ndarray) -> np.ndarray:
+    """Return lines, (n,) object, without the vertices that `lines_in` has added; ends and `drawn_places` stay."""
+    points, line = shapely.get_coordinates(shapes, return_index=True)
+    changes = np.diff(line, prepend=-1, append=-1) != 0
+    stays = changes[:-1] | changes[1:] | np.isin(points @ (1, 1j), places)
+    return shapely.linestrings(points[stays], indices=line[stays])
 
 
 def clipped(lines: Lines, area: BaseGeometry) -> Lines:

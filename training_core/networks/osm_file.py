@@ -24,6 +24,7 @@ import pandas
 import shapely
 
 from ..errors import LayerError, OutputError
+from ..geodata.antimeridian import cut_at_antimeridian
 from ..geodata.fields import numbers_in
 from ..geodata.osm_layers import has_edits, is_bridge
 from ..geodata.parallel_arrays import offsets_of
@@ -98,7 +99,7 @@ def ways_of(network: Routable, bridge_field: str, of: str) -> Ways:
     shapes = shapely.remove_repeated_points(shapes)
     is_way = (roads["u"] != roads["v"]).to_numpy() | (shapely.length(shapes) > 0)
     roads, shapes = roads[is_way], shapes[is_way]
-    _refuse_antimeridian(shapes, of)
+    shapes = _beside_antimeridian(shapes, of)
     points, way = shapely.get_coordinates(shapes, return_index=True)
     offsets = offsets_of(np.bincount(way, minlength=len(shapes)))
     # The ends of ways are the nodes of the network, and shared; each vertex between is a node of its own.
@@ -106,19 +107,23 @@ def ways_of(network: Routable, bridge_field: str, of: str) -> Ways:
     is_shared[offsets[:-1]] = is_shared[offsets[1:] - 1] = True
     refs = np.empty(len(points), dtype=np.int64)
     refs[is_shared] = roads[["u", "v"]].to_numpy().ravel() - 1
-    refs[~is_shared] = len(network.nodes) + np.arange(np.count_nonzero(~is_shared))
     nodes = np.round(network.nodes[["x", "y"]].to_numpy(), PLACE_DIGITS)
+    # On the other side of the antimeridian a way ends at a node of its own.
+    is_shared[is_shared] = np.abs(points[is_shared, 0] - nodes[refs[is_shared], 0]) < 180
+    refs[~is_shared] = len(network.nodes) + np.arange(np.count_nonzero(~is_shared))
     return Ways(np.concatenate([nodes, points[~is_shared]]), refs, offsets, way_tags(roads, bridge_field))
 
 
-def _refuse_antimeridian(shapes: np.ndarray, of: str) -> None:
-    west, _, east, _ = shapely.bounds(shapes).T
-    crossing = int((east - west > 180).sum())
+def _beside_antimeridian(shapes: np.ndarray, of: str) -> np.ndarray:
+    """Return lines in degrees, (n,) object, each on its side of the antimeridian; raise LayerError if one crosses."""
+    cut = cut_at_antimeridian(shapes)
+    crossing = int((shapely.get_num_geometries(cut) > 1).sum())
     if crossing:
         raise LayerError(
             f"{crossing:,} lines of {of} cross the antimeridian (180° of longitude), as no way of OpenStreetMap may.",
             "Clip the lines to either side of it, and export each side to a file of its own.",
         )
+    return cut
 
 
 def way_tags(roads: geopandas.GeoDataFrame, bridge_field: str = "") -> list[dict[str, str]]:

@@ -17,6 +17,7 @@ import pyproj
 import shapely
 
 from ..events import Reporter
+from ..geodata.antimeridian import middle_of, settled
 from ..geodata.fields import numbers_in
 from ..geodata.osm_layers import are_bridges, is_extract
 from ..geodata.parallel_arrays import concatenated
@@ -119,6 +120,7 @@ def clean_layer(
         layer.crs,
         columns if laid is None else _tagged(columns, laid[line]),
     )
+    cleaned = Network(*(settled(table, middle_of(layer)) for table in (cleaned.roads, cleaned.nodes)))
     if not len(cleaned.roads):
         reporter.warning("No lines are left: the network is empty.")
     reporter.progress(1, f"{len(cleaned.roads)} roads")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..comparison.change_results import known_only, without_rejected
-from ..comparison.osm_change import BRIDGE, ONE_WAY, change_lines, check_extract, meet, new_roads
+from ..comparison.osm_change import BRIDGE, ONE_WAY, change_lines, check_extract, meet, new_roads, shared_places
 from ..errors import LayerError, OutputError
 from ..events import Reporter
 from ..geodata.vectors import read_layer
@@ -57,9 +57,9 @@ def run(job: ExportChanges, reporter: Reporter) -> dict[str, Any]:
         reporter.check_cancelled()
         reporter.progress(0.8, "Connecting")
         check_extract(new, layer, extract, job.extract)
-        meetings = meet(ways.places, extract)
+        meetings = meet(ways.places, extract, shared_places(new, layer))
         with staged.open("w", encoding="utf-8", newline="\n") as file:
-            lines = change_lines(ways.parts(), ways.places.tolist(), meetings, extract)
+            lines = change_lines(ways.parts(), meetings, extract)
             file.writelines(f"{line}\n" for line in lines)
     counts = {"roads": len(network.edges) - int(network.edges["reversed"].sum()), "joined": int(meetings.met().sum())}
     reporter.log(

@@ -16,6 +16,7 @@ import numpy as np
 import shapely
 
 from ..events import Reporter
+from ..geodata.shapes import crosses_antimeridian
 from ..geodata.sources import with_sources
 from ..geodata.vector_output import check_vector_output, write_in_parts
 from ..geodata.vectors import read_area
@@ -91,7 +92,9 @@ def run(job: MapRegion, reporter: Reporter) -> dict[str, Any]:
         with stages.timed("extracting roads", 0.8, 0.97) as part:
             tables, mismatches = roads.extract(progress.do, part)
             part.progress(0.8, "Joining the network")
-            write_in_parts(roads_path, "roads", summary.noted(tables), "LineString")
+            is_cut = region.grid.crs.is_geographic and crosses_antimeridian(region.grid)
+            line_type = "MultiLineString" if is_cut else "LineString"
+            write_in_parts(roads_path, "roads", summary.noted(tables), line_type)
         for name, length_m in summary.scene_m.items():
             index.update(name, road_km=length_m / 1000)
         _warn_of_noise(summary.noisy_scenes(), reporter)

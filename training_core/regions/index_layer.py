@@ -30,7 +30,8 @@ from shapely.geometry.base import BaseGeometry
 
 from ..errors import OutputError, without_passwords
 from ..events import Reporter
-from ..geodata.vector_output import CREATION_OPTIONS
+from ..geodata.antimeridian import as_written
+from ..geodata.vector_output import CREATION_OPTIONS, type_of
 from ..jobs.file_systems import replace
 from ..system.outputs import StagingFolder, replaced, sync
 
@@ -178,9 +179,12 @@ def _make(path: Path, crs: CRS, scenes: Sequence[IndexedScene]) -> None:
         try:
             new = staging.add(path.name)
             options = {"layer_options": {"SPATIAL_INDEX": "NO"}, "dataset_options": CREATION_OPTIONS["GPKG"]}
+            table = as_written(_table(crs, scenes))
+            kind = type_of(table, "Polygon")
             pyogrio.write_dataframe(
-                _table(crs, scenes), new, layer=LAYER, driver="GPKG", geometry_type="Polygon", **options
-            )
+                table, new, layer=LAYER, driver="GPKG", geometry_type=kind, promote_to_multi=kind != "Polygon",
+                **options,
+            )  # fmt: skip
             if not _refilled(path, new):
                 sync(new)
                 replace(new, path)

@@ -25,9 +25,11 @@ from rasterio.vrt import WarpedVRT
 from rasterio.windows import Window
 from shapely.geometry.base import BaseGeometry
 
+from ..geodata.antimeridian import in_one_piece, turn_of
 from ..geodata.grid import SAME_PX, Grid, grid_of, shared_offset
 from ..geodata.pixel_codes import CERTAIN, NO_DATA
 from ..geodata.rasters import open_raster
+from ..geodata.shapes import crs_of, turns_on
 from ..jobs import NetworkOptions
 from ..networks.cleaning import UNLIKELY_ROUNDS
 from ..networks.gaps import WAY_AROUND
@@ -75,15 +77,16 @@ def region_grid(grids: Sequence[Grid]) -> Grid:
 
 
 def outline_on(grid: Grid, other: Grid) -> BaseGeometry:
-    """Return the outline of another grid in columns and rows of a grid."""
-    outline = other.outline
+    """Return the outline of another grid in columns and rows of a grid, in the turn of the grid."""
+    outline, crs = other.outline, crs_of(grid)
     if other.crs != grid.crs:
         longest = max(outline.bounds[2] - outline.bounds[0], outline.bounds[3] - outline.bounds[1])
-        transformer = Transformer.from_crs(other.crs, grid.crs, always_xy=True)
+        transformer = Transformer.from_crs(other.crs, crs, always_xy=True)
         outline = shapely.transform(
             shapely.segmentize(outline, longest / _POINTS_A_SIDE),
             lambda points: np.column_stack(transformer.transform(*points.T)),
         )
+    (outline,) = in_one_piece(np.array([outline]), turn_of(crs), grid.outline.centroid.x)
     return shapely.transform(outline, lambda points: np.column_stack(~grid.transform @ tuple(points.T)))
 
 
@@ -216,8 +219,8 @@ class RasterOnGrid:
 
     def __init__(self, dataset: DatasetReader, grid: Grid, resampling: Resampling) -> None:
         self._dataset, self._grid, self._resampling = dataset, grid, resampling
-        image_grid = grid_of(dataset)
-        self._offset = shared_offset(grid, image_grid) if image_grid.crs == grid.crs else None
+        self._turns = turns_on(grid_of(dataset), grid)
+        self._offset = shared_offset(grid, self._turns[0]) if self._turns[0].crs == grid.crs else None
 
     def read(self, strip: Part) -> np.ndarray:
         """Return the values of a strip: (height, width) uint8, with NO_DATA beyond the raster."""
@@ -230,13 +233,19 @@ class RasterOnGrid:
 
     def _read_warped(self, strip: Part) -> np.ndarray:
         part = self._grid.window(strip.column, strip.row, strip.width, strip.height)
-        with WarpedVRT(
-            self._dataset,
-            crs=part.crs,
-            transform=part.transform,
-            width=part.width,
-            height=part.height,
-            resampling=self._resampling,
-            nodata=NO_DATA,
-        ) as warped:
-            return warped.read(1)
+        values = np.full((part.height, part.width), NO_DATA, dtype=np.uint8)
+        for image_grid in self._turns:
+            with WarpedVRT(
+                self._dataset,
+                src_crs=image_grid.crs,
+                src_transform=image_grid.transform,
+                crs=part.crs,
+                transform=part.transform,
+                width=part.width,
+                height=part.height,
+                resampling=self._resampling,
+                nodata=NO_DATA,
+            ) as warped:
+                read = warped.read(1)
+                np.copyto(values, read, where=values == NO_DATA)
+        return values

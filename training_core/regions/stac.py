@@ -23,6 +23,7 @@ from shapely.geometry.base import BaseGeometry
 
 from ..errors import ImageryError, shown
 from ..events import Reporter
+from ..geodata.antimeridian import bounding_box, middle_of, settled, touches
 from ..geodata.shapes import valid
 from ..jobs.fields import ALL_TIME, DateInterval, parse_interval
 from .web_json import MAX_JSON_BYTES, SMALLER, ByteBudget, WebDocument, fetch_json, is_web_address, quoted
@@ -89,35 +90,34 @@ class ItemFilter:
         """Return the parameters by which a STAC API searches for these items."""
         parameters = {}
         if self.area is not None:
-            corners = np.add(self.area.bounds, np.array([-1, -1, 1, 1]) * _MARGIN_DEG)
-            corners = np.clip(corners, (-180, -90, -180, -90), (180, 90, 180, 90))
+            west, south, east, north = np.add(self.area.bounds, np.array([-1, -1, 1, 1]) * _MARGIN_DEG)
+            corners = bounding_box(shapely.box(west, max(south, -90), east, min(north, 90)))
             parameters["bbox"] = ",".join(f"{each:.6f}" for each in corners)
         if self.dates != ALL_TIME:
             parameters["datetime"] = self.dates.rfc3339()
         return parameters
 
     def _touches(self, place: Optional[BaseGeometry]) -> bool:
-        return self.area is None or place is None or bool(shapely.dwithin(self.area, place, _MARGIN_DEG))
+        return self.area is None or place is None or touches(self.area, place, _MARGIN_DEG)
 
 
 ALL_ITEMS = ItemFilter()
 
 
 def area_in_degrees(aoi: Optional[geopandas.GeoDataFrame]) -> Optional[BaseGeometry]:
-    """Return an area of interest in any CRS in longitude and latitude.
+    """Return an area of interest in any CRS in longitude and latitude, in one piece across the antimeridian.
 
-    None without one, or where it has no shape there, as across the antimeridian.
+    None without one, or where it has no shape there.
     """
     if aoi is None:
         return None
     try:
-        shapes = aoi.to_crs(_LONGITUDE_LATITUDE).geometry.to_numpy()
+        layer = aoi.to_crs(_LONGITUDE_LATITUDE)
     except ProjError:
         return None
-    west, south, east, north = shapely.total_bounds(shapes)
-    if not np.isfinite([west, south, east, north]).all() or east - west > 180:
+    if not np.isfinite(layer.total_bounds).all():
         return None
-    area: BaseGeometry = shapely.union_all(valid(shapes))
+    area: BaseGeometry = shapely.union_all(valid(settled(layer, middle_of(layer)).geometry.to_numpy()))
     shapely.prepare(area)
     return area
 
@@ -212,13 +212,21 @@ def _outline(item: dict[str, Any]) -> Optional[BaseGeometry]:
 
 
 def _box(corners: Any) -> Optional[BaseGeometry]:
-    """Return a bounding box of STAC, with heights or without; None if it is none, or crosses the antimeridian."""
+    """Return a bounding box of STAC, with heights or without; None if it is none.
+
+    One whose west is greater than its east crosses the antimeridian.
+    """
     if not isinstance(corners, list) or len(corners) not in (4, 6):
         return None
     if not all(isinstance(each, (int, float)) for each in corners):
         return None
     west, south, east, north = (corners[index] for index in (0, 1, len(corners) // 2, len(corners) // 2 + 1))
-    return shapely.box(west, south, east, north) if west <= east and south <= north else None
+    if south > north:
+        return None
+    # With vertices between its corners, so that a wide box has no jump.
+    x = np.linspace(west, east + (360 if west > east else 0), 5)
+    box: BaseGeometry = shapely.polygons(np.column_stack([[*x, *x[::-1]], [south] * 5 + [north] * 5]))
+    return box
 
 
 def _span(start: Any, end: Any) -> Optional[DateInterval]:

@@ -216,3 +216,16 @@ def test_a_shift_by_whole_pixels_is_noticed(tmp_path):
     reporter = Reporter()
     labels_of([mask], [image], reporter=reporter)
     assert any("by 2 columns and -1 rows" in text for text in reporter.warnings)
+
+
+@pytest.mark.parametrize("turn", [0, -1])
+@pytest.mark.parametrize(("crs", "unit", "west"), [(4326, 360, 180), (3857, 40075016.685578488, 20037508.342789244)])
+def test_a_mask_across_the_antimeridian_is_whole_on_its_image(tmp_path, crs, unit, west, turn):
+    def place(unit, west):
+        side = unit / 1e8
+        return Affine(side, 0, west - SIDE_PX / 2 * side, 0, -side, 0)
+
+    image = write(tmp_path / "images" / "a.tif", np.ones((SIDE_PX, SIDE_PX), np.uint8), place(360, 180), "EPSG:4326")
+    mask = write(tmp_path / "masks" / "b.tif", mask_of(), place(unit, west + turn * unit), f"EPSG:{crs}")
+    labels = labels_of([mask], [image])
+    assert (labels[11:15] == ROAD).all() and (labels[17:-1] == BACKGROUND).all()

@@ -12,8 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from shapely import LineString
 
+from tests.core.support.disasters import run as compare
 from tests.core.support.osm_changes import AVENUE, ROAD, STREET, applied, changed, placed, read_extract, write_extract
-from tests.core.support.rasters import files
+from tests.core.support.rasters import UTM, files, write_layer
 from tests.core.support.road_graphs import town
 from training_core.errors import LayerError
 from training_core.events import Reporter
@@ -169,3 +170,34 @@ def test_a_way_that_would_have_too_many_nodes_is_named(tmp_path):
     extract, changes = changed(tmp_path, before=(long,), after=(long, [(901.5, 60), (901.5, 5)]))
     with pytest.raises(LayerError, match="Way 500 would have more than the 2,000 nodes"):
         exported(tmp_path, extract, changes)
+
+
+@pytest.mark.parametrize(
+    ("corner", "length_deg", "crs"),
+    [
+        ((13, 50), (0.028, 0), "EPSG:4326"),
+        ((13, 50), (0.028, 0), "EPSG:3857"),
+        ((13, 50), (0.028, 0), UTM),
+        ((13, 60), (0.7, 0.2), "EPSG:4326"),
+        ((-70, -80), (2, 0), "EPSG:4326"),
+        ((10, 0.5), (1, -1), "EPSG:4326"),
+    ],
+)
+def test_a_road_meets_a_long_straight_way_where_that_lies_in_degrees(tmp_path, corner, length_deg, crs):
+    ends = np.array([corner, np.add(corner, length_deg)])
+    extract = write_extract(tmp_path / "before.osm", [LineString(ends)], [{"highway": "residential"}])
+    before = str(tmp_path / "before.gpkg")
+    geopandas.read_file(extract, layer="lines").to_crs(crs).to_file(before)
+    middle, across = ends.mean(axis=0), np.array([-length_deg[1], length_deg[0]]) / np.hypot(*length_deg)
+    road = [middle, middle + 0.002 * across]
+    path = write_layer(tmp_path / "after.gpkg", LineString([ends[0], middle, ends[1]]), LineString(road), crs=4326)
+    changes = compare(tmp_path, before, path, align=False)["changes"]
+    layer = geopandas.read_file(changes).set_index("change")
+    assert shapely.get_num_points(layer.geometry).to_dict() == {"intact": 3, "new": 2}
+    result, nodes, ways, _ = exported(tmp_path, extract, changes)
+    _, (_, node, _), _ = ways[500]
+    assert result["joined"] == 1 and node in ways[-1][1]
+    assert LineString(ends).distance(shapely.Point(nodes[node])) < 1e-7
+    assert shapely.Point(nodes[node]).distance(shapely.Point(middle)) < 1e-5
+    job = MakeChallenge(layer=changes, extract=extract, challenge=str(tmp_path / "tasks.geojson"))
+    assert makechallenge.run(job, Reporter())["tasks"] == 1

@@ -170,3 +170,10 @@ def test_without_osmium_the_error_says_how_to_get_it(tmp_path, monkeypatch):
     with pytest.raises(OutputError, match="no osmium") as refused:
         run(ExportNetwork(lines="lines.gpkg", osm=str(tmp_path / "roads.osm")), Reporter())
     assert "Set up runtime" in refused.value.remedy
+
+
+def test_lines_cut_at_the_antimeridian_are_ways_with_nodes_of_their_own_there(tmp_path):
+    halves = layer_of([(179.99, 5), (180, 5)], [(-180, 5), (-179.99, 5)], crs="EPSG:4326", corner=(0, 0))
+    nodes, ways = exported(tmp_path, halves)
+    places = sorted([nodes[ref] for ref in refs] for refs, _ in ways)
+    assert np.allclose(places, [[(-180, 5), (-179.99, 5)], [(179.99, 5), (180, 5)]], rtol=0, atol=1e-7)

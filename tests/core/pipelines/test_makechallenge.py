@@ -170,6 +170,13 @@ def test_a_road_across_the_antimeridian_is_cut_there(tmp_path):
     assert feature["id"] == "new_-16.7997_-179.9995" and feature["properties"]["length_m"] == pytest.approx(327, abs=2)
 
 
+def test_a_break_beyond_the_antimeridian_has_its_place_between_180_and_180(tmp_path):
+    source = write_layer(tmp_path / "breaks.gpkg", Point(190, 5), Point(540, 5), crs=4326, kind=["gap not joined"] * 2)
+    _, features = challenge(tmp_path, source)
+    assert sorted(each["geometry"]["coordinates"][0] for each in features) in ([-180, -170], [-170, 180])
+    assert {each["id"].rpartition("_")[2] for each in features} == {"-170.0000", "180.0000"}
+
+
 def test_nothing_of_other_fields_is_taken_over(tmp_path):
     source = write_layer(
         tmp_path / "changes.gpkg",

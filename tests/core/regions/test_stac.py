@@ -9,6 +9,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import geopandas
 import pytest
+import shapely
 from hypothesis import given
 from hypothesis import strategies as st
 from shapely.geometry import box, mapping
@@ -21,7 +22,7 @@ from training_core.geodata.vectors import read_area
 from training_core.jobs.fields import parse_interval
 from training_core.regions import stac, web_json
 from training_core.regions.catalog import find_scenes
-from training_core.regions.stac import ALL_ITEMS, ItemFilter, ItemImages, area_in_degrees
+from training_core.regions.stac import ALL_ITEMS, OUTSIDE, ItemFilter, ItemImages, area_in_degrees
 
 HERE, ELSEWHERE = box(10, 50, 10.1, 50.1), box(20, 50, 20.1, 50.1)
 TIFF = "image/tiff; application=geotiff"
@@ -315,12 +316,28 @@ def test_a_password_in_an_address_is_not_shown():
     assert "S3CRET" not in str(caught.value)
 
 
-def test_an_area_across_the_antimeridian_leaves_out_nothing(tmp_path):
-    area = geopandas.GeoSeries([box(3_330_000, -10_000, 3_350_000, 10_000)], crs="EPSG:3832").to_crs("EPSG:4326")
-    assert area.total_bounds[2] - area.total_bounds[0] > 350  # as degrees have it
-    path = write_layer(tmp_path / "aoi.gpkg", box(3_330_000, -10_000, 3_350_000, 10_000), crs="EPSG:3832")
+ACROSS = shapely.MultiPolygon([box(179, 0, 180, 1), box(-180, 0, -179, 1)])
+
+
+@pytest.mark.parametrize(
+    "area",
+    [box(179.9, 0.4, 180.1, 0.6), box(-180.1, 0.4, -179.9, 0.6), box(20030000, 45000, 20045000, 66000),
+     shapely.MultiPolygon([box(179.9, 0.4, 180, 0.6), box(-180, 0.4, -179.9, 0.6)])],
+)  # fmt: skip
+def test_an_area_across_the_antimeridian_takes_the_items_of_both_sides_and_no_others(tmp_path, area):
+    path = write_layer(tmp_path / "aoi.gpkg", area, crs="EPSG:4326" if area.bounds[2] < 360 else "EPSG:3857")
     wanted = ItemFilter(area_in_degrees(read_area(path)), parse_interval(""), 100.0)
-    assert not wanted.objection(item("east", box(179.99, 0, 180, 0.01)))
+    jump = shapely.Polygon([(179, 0), (-179, 0), (-179, 1), (179, 1)])
+    for place in (box(179, 0, 180, 1), box(-180, 0, -179, 1), box(-181, 0, -179, 1), box(170, 0, 190, 1), jump, ACROSS):
+        assert not wanted.objection(item("a", place))
+    for place in (box(178, 0, 179.5, 1), box(180.5, 0, 181, 1), box(10, 0, 11, 1)):
+        assert wanted.objection(item("a", place)) == OUTSIDE
+    for bbox in ([179, 0, -179, 1], [-181, 0, 5, -179, 1, 9], [-180, -90, 180, 90]):
+        assert not wanted.objection({**item("a", None), "bbox": bbox})
+    for bbox in ([179, 2, -179, 3], [-179, 0, 179, 1]):
+        assert wanted.objection({**item("a", None), "bbox": bbox}) == OUTSIDE
+    west, _, east, _ = map(float, wanted.query()["bbox"].split(","))
+    assert west == pytest.approx(179.9, abs=0.04) and east == pytest.approx(-179.9, abs=0.04)
 
 
 JSON = st.recursive(

@@ -101,6 +101,18 @@ def test_an_extent_in_another_crs_is_taken_to_that_of_the_image(image, seen, val
     assert shape.centroid().asPoint().distance(350010, 3059992) < 0.01
 
 
+@pytest.mark.parametrize("west", [180.00002, -179.99998])
+def test_an_extent_across_the_antimeridian_lies_where_the_image_does(image, seen, values, west):
+    dataset = gdal.OpenEx(str(image), gdal.OF_UPDATE)
+    dataset.SetProjection("EPSG:4326")
+    dataset.SetGeoTransform((179.9999, 5e-6, 0, -17, 0, -5e-6))
+    dataset = None
+    extent = f"{west},{west + 5e-5},-17.0001,-17.00005 [EPSG:4326]"
+    run("segment", {**values, "INPUT": str(image), "EXTENT": extent})
+    bounds = area_in(seen)[0].boundingBox()
+    assert (bounds.xMinimum(), bounds.xMaximum()) == pytest.approx((180.00002, 180.00007), abs=1e-9)
+
+
 def test_a_file_of_another_provider_or_memory_is_rendered_too(image, seen, values):
     gdal.FileFromMemBuffer("/vsimem/bild.tif", image.read_bytes())
     layer = QgsRasterLayer("/vsimem/bild.tif", "Bild")
