@@ -86,10 +86,10 @@ def write_layers(
 ) -> None:
     """Write layers to a file, in the format of its suffix, replacing it. GeoJSON is in WGS 84, as its standard has it.
 
-    Layers in degrees are cut at the antimeridian; with a feature in several parts they are of the type `Multi...`. Only
-    a GeoPackage holds more than one layer. Types are `LineString` or the like, by layer; by default the features decide
-    and an empty layer has none. Raises OutputError if the suffix is unknown, or the file is not complete when it is
-    read back.
+    Layers in degrees are cut at the antimeridian. With a feature in several parts they are of the type `Multi...`, but
+    for GeoJSON, which mixes types. Only a GeoPackage holds more than one layer. Types are `LineString` or the like, by
+    layer; by default the features decide and an empty layer has none. Raises OutputError if the suffix is unknown, or
+    the file is not complete when it is read back.
     """
     types = geometry_types or {}
     _write_all(Path(path), {name: ([layer], types.get(name)) for name, layer in layers.items()})
@@ -120,7 +120,7 @@ def _write_all(path: Path, layers: Mapping[str, tuple[Iterable[geopandas.GeoData
             written[name] = Written(0, None)
             for part in _filled(parts):
                 part = as_written(part.to_crs("EPSG:4326") if driver == "GeoJSON" else part)
-                geometry_type = type_of(part, geometry_type)
+                geometry_type = geometry_type if driver == "GeoJSON" else type_of(part, geometry_type)
                 pyogrio.write_dataframe(
                     with_days(part), path, layer=name, driver=driver, geometry_type=geometry_type, append=path.exists(),
                     promote_to_multi=(geometry_type or "").startswith(_MULTI) or None,
