@@ -50,9 +50,9 @@ def read_layer(
     """Return a vector layer, flat, all of it on Earth, polygons valid, without features that have no geometry.
 
     All input layers are read here, so GEOS and PROJ never meet NaN, infinity or a coordinate outside the layer's CRS. A
-    path may have a layer, a filter and a type of geometry in it as QGIS writes them: `roads.gpkg|layername=roads`.
-    `purpose` names the layer in messages: `drawn roads`. A reporter, given where the layer is carried over to an
-    output, is told of heights, measures and features without a geometry.
+    path may have a layer and a filter in it as QGIS writes them: `roads.gpkg|layername=roads`. `purpose` names the
+    layer in messages: `drawn roads`. A reporter, given where the layer is carried over to an output, is told of
+    heights, measures and features without a geometry.
 
     A layer with more than `MAX_WHOLE` features, or with an unknown number as in extracts of OpenStreetMap, is read only
     within a distance, `margin_m`, of the grids of some images. Raises
@@ -67,7 +67,7 @@ def read_layer(
         where.update(_near(file, where["layer"], images, margin_m))
         with warnings.catch_warnings(record=True) as raised:
             warnings.simplefilter("always")  # pyogrio drops measures with a warning
-            layer = _of_type(_features(file, where), path)
+            layer = _features(file, where)
         if "mask" in where and layer.empty:
             _refuse_elsewhere(path, purpose, where, margin_m)
     except ShapelyError as error:
@@ -126,15 +126,6 @@ def _features(file: str, where: dict[str, Any]) -> pandas.DataFrame:
     if isinstance(layer, geopandas.GeoDataFrame):
         restore_types(layer, source, where, pyogrio.read_info(source, layer=where["layer"]))
     return without_deleted_ways(layer, file)
-
-
-def _of_type(layer: pandas.DataFrame, path: str) -> pandas.DataFrame:
-    """Return the features with the type of geometry in a path; all if it has none."""
-    asked = dict(zip(*[iter(map(str.lower, QGIS_PART.split(path)[1:]))] * 2)).get("geometrytype", "")
-    dimension = next((_DIMENSIONS[name] for name, word in _TYPES.items() if word.lower() in asked), None)
-    if dimension is None or not isinstance(layer, geopandas.GeoDataFrame):
-        return layer
-    return layer[shapely.get_dimensions(layer.geometry.to_numpy()) == dimension]
 
 
 def _flat(layer: geopandas.GeoDataFrame, named: str, reporter: Optional[Reporter]) -> geopandas.GeoDataFrame:
