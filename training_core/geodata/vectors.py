@@ -72,9 +72,9 @@ def read_layer(
     """Return a vector layer, flat, all of it on Earth, polygons valid, without features that have no geometry.
 
     All input layers are read here, so GEOS and PROJ never meet NaN, infinity or a coordinate outside the layer's CRS. A
-    path may have a layer, a filter and a type of geometry in it as QGIS writes them: `roads.gpkg|layername=roads`.
-    `purpose` names the layer in messages: `drawn roads`. A reporter is told of values, measures and features that are
-    left out and, on demand, of heights, which a layer that is carried over to an output loses.
+    path may have a layer and a filter in it as QGIS writes them: `roads.gpkg|layername=roads`. `purpose` names the
+    layer in messages: `drawn roads`. A reporter is told of values, measures and features that are left out and, on
+    demand, of heights, which a layer that is carried over to an output loses.
 
     A layer with more than `MAX_WHOLE` features, or with an unknown number as in extracts of OpenStreetMap, is read only
     within a distance, `margin_m`, of the grids of some images. Raises
@@ -87,7 +87,7 @@ def read_layer(
     try:
         file, where = _parse_source(path)
         where.update(_near(file, where["layer"], images, margin_m))
-        layer = _of_type(_checked_features(file, where, named, reporter), path)
+        layer = _checked_features(file, where, named, reporter)
         if reporter and where["layer"] == 0 and len(layers := _layers_of(file)) > 1:
             reporter.log(f"Of the layers of the {named}, {layers[0]} is read, and not {', '.join(layers[1:])}.")
         if "mask" in where and layer.empty:
@@ -168,15 +168,6 @@ def _features(file: str, where: dict[str, Any]) -> pandas.DataFrame:
     if isinstance(layer, geopandas.GeoDataFrame):
         restore_types(layer, source, where, pyogrio.read_info(source, layer=where["layer"]))
     return without_deleted_ways(layer, file)
-
-
-def _of_type(layer: pandas.DataFrame, path: str) -> pandas.DataFrame:
-    """Return the features with the type of geometry in a path; all if it has none."""
-    asked = dict(zip(*[iter(map(str.lower, QGIS_PART.split(path)[1:]))] * 2)).get("geometrytype", "")
-    dimension = next((_DIMENSIONS[name] for name, word in _TYPES.items() if word.lower() in asked), None)
-    if dimension is None or not isinstance(layer, geopandas.GeoDataFrame):
-        return layer
-    return layer[shapely.get_dimensions(layer.geometry.to_numpy()) == dimension]
 
 
 def _flat(layer: geopandas.GeoDataFrame, named: str, reporter: Optional[Reporter]) -> geopandas.GeoDataFrame:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+
 import geopandas
 import numpy as np
 import pandas
@@ -155,3 +157,55 @@ def test_values_without_a_lasting_direction_are_two_way_and_told_by_their_number
     (told,) = reporter.warnings
     assert "4 of 5 values in the field 'way'" in told and "reversible (2), alternating (1), x" in told
     assert len(told) < 200
+
+
+STREET, AVENUE = (shapely.LineString([(0, y), (0.001, y)]) for y in (0, 0.001))
+POINT = shapely.LineString([(0, 0), (0, 0)])
+RING = shapely.LineString([(0, 0), (0.001, 0), (0.001, 0.001), (0, 0)])
+EIGHT = shapely.LineString([(0, 0), (0.001, 0.001), (0.001, 0), (0, 0.001), (0, 0)])
+
+
+@pytest.mark.parametrize(
+    ("shapes", "count", "told"),
+    [
+        ([STREET, AVENUE, STREET, AVENUE.reverse()], 4, "another one in either order (2), which count once"),
+        ([STREET, POINT], 1, "lines of no length (1), which are left out"),
+        ([shapely.MultiLineString([STREET, POINT]), STREET], 2, "no length (1), which are left out, and lines with"),
+        ([STREET, None, shapely.LineString()], 1, "2 of 3 features of the lines"),
+        ([RING, EIGHT], 2, ""),
+        ([shapely.GeometryCollection([STREET, AVENUE]), RING], 3, ""),
+    ],
+)
+def test_copies_and_lines_of_no_length_are_told_of_and_rings_and_collections_of_lines_stay(
+    shapes, count, told, tmp_path
+):
+    path, reporter = str(tmp_path / "roads.gpkg"), Reporter()
+    geopandas.GeoDataFrame(geometry=shapes, crs="EPSG:4326").to_file(path, geometry_type="Unknown")
+    layer = read_line_layer(path, "lines", NOTHING, reporter)
+    assert len(lines_in(shared_plane(layer), layer, NOTHING)) == count
+    assert len(reporter.warnings) == bool(told) and all(told in each and path in each for each in reporter.warnings)
+
+
+@pytest.mark.parametrize(
+    ("shapes", "told"),
+    [
+        ([POINT, POINT], "no line of any length"),
+        ([STREET, shapely.Point(0, 0)], r"must be lines, but it holds Point \(1 of 2 features\)"),
+        ([STREET, shapely.GeometryCollection([AVENUE, shapely.Point(0, 0)])], r"holds GeometryCollection \(1 of 2"),
+    ],
+)
+def test_a_layer_without_length_or_of_mixed_geometry_is_refused_with_its_number(shapes, told, tmp_path):
+    path = str(tmp_path / "roads.gpkg")
+    geopandas.GeoDataFrame(geometry=shapes, crs="EPSG:4326").to_file(path, geometry_type="Unknown")
+    with pytest.raises(LayerError, match=rf"roads\.gpkg\) .*{told}"):
+        read_line_layer(path, "lines", NOTHING, Reporter())
+
+
+def test_measures_are_told_of(tmp_path):
+    path, told = str(tmp_path / "roads.gpkg"), []
+    geopandas.GeoDataFrame(geometry=[STREET], crs="EPSG:4326").to_file(path)
+    with sqlite3.connect(path) as database:
+        database.execute("UPDATE gpkg_geometry_columns SET m = 1")
+    database.close()
+    read_line_layer(path, "lines", NOTHING, Reporter(told.append))
+    assert [event.message for event in told] == [f"The lines ({path}) have measures (M). These are dropped."]

@@ -143,6 +143,12 @@ def test_a_line_drawn_among_ways_of_openstreetmap_counts_and_what_is_left_out_is
     assert any("1 of 3 features of the roads before" in text for text in reporter.warnings)
 
 
+def test_a_road_that_is_drawn_twice_counts_once(tmp_path, write):
+    road = line((0, 0), (100, 0))
+    before = write("before", road, road, road.reverse())
+    assert lengths(run(tmp_path, before, write("after", road)))["intact"] == pytest.approx(100, rel=1e-3)
+
+
 def test_a_bridge_that_is_gone_cuts_off_what_lies_beyond(tmp_path, river):
     result = run(tmp_path, **river)
     assert (result["routes"]["cut_off"], result["routes"]["reachable"], result["routes"]["places"]) == (1, 1, 2)
