@@ -71,7 +71,9 @@ def _star() -> np.ndarray:
 _TANGLES = {
     "lines that all cross": _lattice,
     "lines from one point": _star,
-    "a line again and again": lambda: np.repeat(shapely.LineString([(5, 5), (180, 180)]), 3000),
+    "a line again and again": lambda: shapely.linestrings(
+        np.array([(5, 5), (180, 180)]) + np.random.default_rng(0).uniform(0, 1e-3, (3000, 2, 2))
+    ),
     "a heap of short lines": lambda: shapely.linestrings(np.random.default_rng(0).uniform(95, 95.3, (9000, 2, 2))),
 }
 _LINES = {"cleannetwork": "lines", "exportnetwork": "lines", "scorenetwork": "truth", "comparenetworks": "before"}
