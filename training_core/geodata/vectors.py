@@ -42,9 +42,9 @@ _WORLD = (-180.0, -90.0, 180.0, 90.0)
 MAX_WHOLE = 50_000
 # Number of features read to find where a layer lies: the first may have no geometry.
 _FEW = 100
-# The messages of GDAL where it reads a value as another one, and where it leaves one out.
-_CHANGED = re.compile(r"parsed incompletely|integer overflow|clamped")
-_LEFT_OUT = re.compile(r"Invalid (content|value type)")
+# The messages of GDAL where it reads a value as another one, and where it leaves one out or fears that it changes it.
+_CHANGED = re.compile(r"parsed incompletely|integer overflow")
+_LEFT_OUT = re.compile(r"Invalid (content|value type)|clamped")
 # By words in the messages of GDAL and pyogrio for programmers: the fault in other words, and the remedy.
 _UNREADABLE = {
     "codec can't decode": (
@@ -144,7 +144,9 @@ def _checked_features(file: str, where: dict[str, Any], named: str, reporter: Op
         )
     left_out = "; ".join(filter(_LEFT_OUT.search, told))
     if reporter and left_out:
-        reporter.warning(f"Values of the {named} are not of their field's type. They count as empty: {left_out}.")
+        reporter.warning(
+            f"Some values of the {named} do not fit their fields. They are left out or changed: {left_out}."
+        )
     if reporter and any("Measured (M)" in each for each in told):
         reporter.log(f"The {named} have measures (M). These are dropped.")
     return layer
