@@ -7,13 +7,13 @@ specification of a model. Independent of the model itself and of the use of pixe
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 import numpy as np
 import rasterio
-from rasterio.enums import ColorInterp, MaskFlags, Resampling
+from rasterio.enums import ColorInterp, Resampling
 from rasterio.errors import NotGeoreferencedWarning, RasterioError
 from rasterio.io import DatasetReader
 from rasterio.vrt import WarpedVRT
@@ -22,6 +22,7 @@ from rasterio.windows import Window
 from ..errors import ImageryError
 from .grid import Grid, grid_at, grid_of
 from .pixel_codes import CLASSES_BAND, MASK_BAND, NO_DATA, PROBABILITY_BAND
+from .plain_rasters import has_own_mask, has_unmarked_floats, plain_image, plain_mask, valid_pixels
 from .sources import require_openable
 
 # Few rows stay in the processor's cache from one operation to the next.
@@ -82,6 +83,30 @@ def open_raster(path: str) -> Iterator[DatasetReader]:
         ) from error
 
 
+@contextmanager
+def open_image(path: str) -> Iterator[DatasetReader]:
+    """Open an image for reading, with colors in place of a palette; see `plain_rasters.plain_image`.
+
+    Raises ImageryError as that and `open_raster` do. A result of RoadSeg, which is no image, is opened as it is.
+    """
+    with open_raster(path) as dataset:
+        if result_name(dataset):
+            yield dataset
+        else:
+            with plain_image(dataset) as image:
+                yield image
+
+
+@contextmanager
+def open_mask(path: str, road_values: Collection[float] = ()) -> Iterator[DatasetReader]:
+    """Open a mask, or a probability, for reading; see `plain_rasters.plain_mask`.
+
+    `road_values` are those that are named as road. Raises ImageryError as that and `open_raster` do.
+    """
+    with open_raster(path) as dataset, plain_mask(dataset, road_values) as mask:
+        yield mask
+
+
 def read_grid(path: str) -> Grid:
     """Return the own grid of a raster.
 
@@ -98,13 +123,19 @@ def first_cause(error: BaseException) -> str:
     return str(error).strip().rstrip(".") + "."
 
 
+def result_name(dataset: DatasetReader) -> str:
+    """Return the kind of RoadSeg's result that a raster is, such as "a road mask", or nothing."""
+    is_result = dataset.count == 1 and dataset.nodata == NO_DATA
+    return _RESULTS.get(dataset.descriptions[0] or "", "") if is_result else ""
+
+
 def band_names(dataset: DatasetReader) -> dict[int, str]:
     """Return the name of each band of an image, by its number from 1, without alpha bands.
 
     Raises ImageryError if the raster is a result of RoadSeg and not an image.
     """
-    result = _RESULTS.get(dataset.descriptions[0] or "")
-    if result and dataset.count == 1 and dataset.nodata == NO_DATA:
+    result = result_name(dataset)
+    if result:
         raise ImageryError(
             f"{dataset.name} is {result} that RoadSeg wrote, not an image.",
             "Choose the image from which it was made.",
@@ -149,33 +180,6 @@ def match_bands(dataset: DatasetReader, bands: tuple[Band, ...]) -> tuple[int, .
     )
 
 
-def valid_pixels(source: DatasetReader, window: Window, values: np.ndarray) -> np.ndarray:
-    """Return where values of an image in a window, (bands, height, width), are measurements: (height, width), bool.
-
-    That is where no nodata value, mask or alpha band says otherwise; NaN and infinity are none.
-    """
-    if all(MaskFlags.all_valid in flags for flags in source.mask_flag_enums):
-        valid = np.ones(values.shape[1:], dtype=bool)
-    else:
-        valid = source.dataset_mask(window=window) > 0
-    if np.issubdtype(values.dtype, np.floating):
-        valid &= np.isfinite(values).all(axis=0)
-    return valid
-
-
-def shown_pixels(source: DatasetReader, window: Window) -> np.ndarray:
-    """Return where neither alpha nor a mask of a raster hides its pixels, whatever the nodata: (height, width), bool.
-
-    So masks of roads are read, in which the background is often declared as nodata, to see through it.
-    """
-    alpha = next((index for index, color in zip(source.indexes, source.colorinterp) if color == ColorInterp.alpha), 0)
-    if alpha:  # GDAL treats this band as alpha only for a few types of numbers
-        return source.read(alpha, window=window) > 0
-    if {MaskFlags.all_valid, MaskFlags.nodata} & set(source.mask_flag_enums[0]):
-        return np.ones((int(window.height), int(window.width)), dtype=bool)
-    return source.read_masks(1, window=window) > 0
-
-
 class Image:
     """Bands of a raster, numbered from 1, resampled to a ground resolution. A context manager.
 
@@ -192,7 +196,12 @@ class Image:
         self.own_grid = full = grid_of(dataset, pixel_m)
         self.grid = grid_at(full, resolution_m)
         self._closing = ExitStack()
-        self._source = dataset if self.grid is full else self._closing.enter_context(_warped(dataset, self.grid, full))
+        self._source, self._among_nan = dataset, None
+        if self.grid is not full:
+            self._source = self._closing.enter_context(_warped(dataset, self.grid, full))
+            if has_unmarked_floats(dataset):
+                nodata = {"src_nodata": np.nan, "nodata": np.nan}
+                self._among_nan = self._closing.enter_context(_warped(dataset, self.grid, full, **nodata))
 
     def __enter__(self) -> "Image":
         return self
@@ -207,7 +216,12 @@ class Image:
         """
         window = Window(column, row, width, height)
         values = self._source.read(self.indexes, window=window)
-        return values, valid_pixels(self._source, window, values)
+        known = valid_pixels(self._source, window, values)
+        if self._among_nan and not known.all():
+            # GDAL's mean of NaN is NaN, unless it is declared, which takes several times as long.
+            values = self._among_nan.read(self.indexes, window=window)
+            known = valid_pixels(self._among_nan, window, values)
+        return values, known
 
 
 # Pixels of an image's own grid, beyond those that lie in a window of another grid, that the window's values depend on.
@@ -216,10 +230,7 @@ class Image:
 RESAMPLING_REACH_PX = 4
 
 
-def _warped(dataset: DatasetReader, grid: Grid, full: Grid) -> WarpedVRT:
-    has_mask_file = dataset.nodata is None and any(
-        MaskFlags.per_dataset in flags and MaskFlags.alpha not in flags for flags in dataset.mask_flag_enums
-    )
+def _warped(dataset: DatasetReader, grid: Grid, full: Grid, **nodata: float) -> WarpedVRT:
     return WarpedVRT(
         dataset,
         src_crs=full.crs,
@@ -229,7 +240,8 @@ def _warped(dataset: DatasetReader, grid: Grid, full: Grid) -> WarpedVRT:
         width=grid.width,
         height=grid.height,
         resampling=Resampling.average if grid.width < full.width else Resampling.bilinear,
-        add_alpha=has_mask_file,
+        add_alpha=has_own_mask(dataset),
+        **nodata,
     )
 
 
@@ -338,7 +350,7 @@ def find_bands(dataset: DatasetReader, wanted: ModelInput) -> tuple[int, ...]:
 @contextmanager
 def open_for_model(path: str, wanted: ModelInput) -> Iterator[tuple[Image, tuple[Band, ...]]]:
     """Open a raster for a model: the image at the model's resolution, and the bands with which to normalize it."""
-    with open_raster(path) as dataset:
+    with open_image(path) as dataset:
         with Image(dataset, find_bands(dataset, wanted), wanted.resolution_m, wanted.pixel_m) as image:
             yield image, measure_scaling(image, wanted.bands) if wanted.scaling == IMAGE else wanted.bands
 

@@ -20,7 +20,7 @@ from ..jobs.json_fields import MAX_TEXT, Range, parse, read
 from .fields import numbers_in
 from .grid import Grid, grid_of, shared_offset
 from .pixel_codes import NO_DATA
-from .rasters import valid_pixels
+from .plain_rasters import valid_pixels
 
 # The tag of a class raster that holds the classes' names and speeds, as JSON.
 CLASSES_TAG = "ROADSEG_CLASSES"

@@ -21,7 +21,7 @@ from ..jobs import MaskValueOptions
 from ..system import large_arrays
 from ..system.memory import available_bytes
 from .pixel_codes import BACKGROUND, CERTAIN, NO_DATA, ROAD, reaches
-from .rasters import shown_pixels, valid_pixels
+from .plain_rasters import shown_pixels, valid_pixels
 from .road_classes import CLASSES_TAG, MAX_CLASSES
 
 _STRIP_PX = 1 << 22

@@ -18,7 +18,7 @@ from typing import Optional
 import geopandas
 import numpy as np
 import shapely
-from rasterio.enums import ColorInterp, Resampling
+from rasterio.enums import Resampling
 from rasterio.io import DatasetReader
 from rasterio.vrt import WarpedVRT
 from rasterio.windows import Window
@@ -29,7 +29,8 @@ from ..events import Reporter
 from ..geodata.antimeridian import cut_at_antimeridian
 from ..geodata.grid import Grid, grid_of, is_georeferenced, shared_offset
 from ..geodata.pixel_codes import IGNORE
-from ..geodata.rasters import open_raster, shown_pixels
+from ..geodata.plain_rasters import alpha_band, shown_pixels
+from ..geodata.rasters import open_mask, open_raster
 from ..geodata.road_raster import MaskValues, declared_no_data, mask_values_of, read_values
 from ..geodata.shapes import burn_shapes, outline_in_degrees, shapes_on, turns_on
 from ..geodata.sources import source_name
@@ -78,8 +79,9 @@ class LabelMasks:
         labels = large_arrays.allocate((grid.height, grid.width), np.uint8)
         labels[:] = IGNORE
         area = None if self.aoi is None else shapes_on(self.aoi, grid)
+        named = self.values.road if self.values.is_named else ()
         for path in self.of_image.get(image, ()):
-            with _open(path, self.drawn) as dataset, _on_grid(dataset, path, image, grid, self.pixel_m) as masks:
+            with _open(path, self.drawn, named) as dataset, _on_grid(dataset, path, image, grid, self.pixel_m) as masks:
                 meant = replace(self.values, no_data=self.values.no_data | declared_no_data(dataset))
                 for mask, rows in product(masks, large_arrays.strips(grid.height, grid.width)):
                     window = Window(0, rows.start, grid.width, rows.stop - rows.start)
@@ -155,8 +157,8 @@ def read_masks(options: MaskOptions, aoi: str, images: Sequence[str], reporter: 
 
 
 @contextmanager
-def _open(path: str, drawn: Mapping[str, CocoImage]) -> Iterator[DatasetReader]:
-    with drawn[path].open() if path in drawn else open_raster(path) as dataset:
+def _open(path: str, drawn: Mapping[str, CocoImage], road_values: Collection[float]) -> Iterator[DatasetReader]:
+    with drawn[path].open() if path in drawn else open_mask(path, road_values) as dataset:
         yield dataset
 
 
@@ -168,7 +170,7 @@ def _shared_meaning(
     for number, path in enumerate(_spread(paths)):
         if number >= _SAMPLED and (options.road_values or meaning.seen - meaning.no_data - {0}):
             break
-        with _open(path, drawn) as dataset:
+        with _open(path, drawn, options.road_values) as dataset:
             found = mask_values_of(dataset, path, options, reporter, meaning)
         if found is None:
             raise LabelError(
@@ -309,7 +311,7 @@ def _on_grid(dataset: DatasetReader, path: str, image: str, grid: Grid, pixel_m:
                         width=grid.width,
                         height=grid.height,
                         resampling=Resampling.nearest,
-                        add_alpha=ColorInterp.alpha not in dataset.colorinterp,
+                        add_alpha=not alpha_band(dataset),
                     )
                 )
                 for place in places

@@ -25,7 +25,7 @@ from ..geodata.rasters import (
     match_bands,
     measure_bands,
     normalize,
-    open_raster,
+    open_image,
     read_grid,
     require_computable,
     require_normal,
@@ -138,7 +138,7 @@ def find_images(
     for number, path in enumerate(paths):
         reporter.check_cancelled()
         reporter.progress(0.0, f"Opening image {number + 1} of {len(paths)}")
-        with open_raster(path) as dataset:
+        with open_image(path) as dataset:
             indexes, own = _bands_to_read(dataset, bands, base, reporter), grid_of(dataset, truth.pixel_m)
         if not number and base and not resolution_m:
             if own.resolution_m <= MAX_ENLARGEMENT * base.resolution_m:
@@ -238,7 +238,7 @@ def read_labeled_image(part: ImagePart, truth: Truth, reporter: Reporter) -> Opt
     labels = truth.burn(part.grid, part.path)
     if labels is None:
         return None
-    with open_raster(part.path) as dataset:
+    with open_image(part.path) as dataset:
         with Image(dataset, tuple(part.bands), part.resolution_m, truth.pixel_m) as image:
             return _read(image, part, labels, reporter)
 

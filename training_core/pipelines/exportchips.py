@@ -11,7 +11,7 @@ from typing import Any, Union
 from ..errors import ImageryError, LabelError
 from ..events import Reporter
 from ..geodata.pixel_codes import IGNORE, ROAD
-from ..geodata.rasters import Image, choose_bands, open_raster
+from ..geodata.rasters import Image, choose_bands, open_image
 from ..geodata.sources import source_name, with_sources
 from ..jobs import COCO, ESRI, GEOTIFF, ExportChips
 from ..labels.labeled_images import Truth, read_truth, without_labels
@@ -65,7 +65,7 @@ def _chips(job: ExportChips, truth: Truth, reporter: Reporter) -> Iterator[tuple
     first: tuple[str, ...] = ()
     for number, path in enumerate(job.rasters):
         reporter.progress(number / len(job.rasters), f"Image {number + 1} of {len(job.rasters)}")
-        with open_raster(path) as dataset:
+        with open_image(path) as dataset:
             names = choose_bands(dataset, ())
             first = first or tuple(names.values())
             if len(names) != len(first):

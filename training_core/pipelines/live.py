@@ -16,7 +16,7 @@ from .. import events
 from ..errors import JobError
 from ..events import Reporter
 from ..geodata.grid import Grid, grid_of
-from ..geodata.rasters import IMAGE, Image, find_bands, measure_scaling, open_raster
+from ..geodata.rasters import IMAGE, Image, find_bands, measure_scaling, open_image
 from ..geodata.shapes import crs_of, projected
 from ..geodata.vectors import read_area, read_polygons
 from ..jobs import Live
@@ -58,7 +58,7 @@ def run(job: Live, reporter: Reporter) -> dict[str, Any]:
             "Choose starter, or a model made by Fine-tune a model.",
         )
     engine, sha256 = NativeEngine(choose_precision(job.precision, reporter.log)), weights_sha256(base.weights)
-    with open_raster(job.raster) as dataset:
+    with open_image(job.raster) as dataset:
         indexes = find_bands(dataset, card.input)
         with Image(dataset, indexes, _resolution_m(job, card, grid_of(dataset).resolution_m)) as image:
             bands = measure_scaling(image, card.bands) if card.scaling == IMAGE else card.bands

@@ -11,7 +11,7 @@ from typing import Any
 from ..events import Reporter
 from ..extraction.road_extraction import extract_network
 from ..geodata.grid import grid_of
-from ..geodata.rasters import open_raster
+from ..geodata.rasters import open_mask, open_raster
 from ..geodata.road_classes import class_band
 from ..geodata.road_raster import band_raster
 from ..geodata.sources import with_sources
@@ -25,7 +25,7 @@ def run(job: Vectorize, reporter: Reporter) -> dict[str, Any]:
     with Outputs(with_sources([job.raster, job.classes])) as outputs:
         paths, staged = outputs.stage_fields(job, *layer_paths(job))
         with ExitStack() as stack:
-            dataset = stack.enter_context(open_raster(job.raster))
+            dataset = stack.enter_context(open_mask(job.raster, job.road_values))
             grid, classes = grid_of(dataset), None
             if job.classes:
                 classes = class_band(stack.enter_context(open_raster(job.classes)), grid, job.raster)

@@ -28,7 +28,7 @@ from ..errors import ImageryError, JobError
 from ..events import Reporter
 from ..geodata.grid import Grid
 from ..geodata.pixel_codes import BACKGROUND, IGNORE, ROAD
-from ..geodata.rasters import IMAGE, Band, Image, ModelInput, choose_bands, open_for_model, open_raster
+from ..geodata.rasters import IMAGE, Band, Image, ModelInput, choose_bands, open_for_model, open_image
 from ..geodata.tiling import Tile, round_up, tile_grid
 from ..jobs import ALL, BOTH, INFERENCE, TRAINING, Profile, StepOptions
 from ..jobs.recipe import USUAL_CHIP_PX
@@ -257,7 +257,7 @@ def open_workload(job: Profile) -> Iterator[Workload]:
 
 def _all_bands(path: str) -> ModelInput:
     """Return the input of a model that takes all bands of an image, at its own resolution."""
-    with open_raster(path) as dataset:
+    with open_image(path) as dataset:
         names = choose_bands(dataset, ()).values()
     return ModelInput(tuple(Band(name, 0.0, 1.0) for name in names), 0.0, IMAGE)
 

@@ -8,13 +8,14 @@ Scope: paths, and headers of raster files. Independent of pixel values.
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Optional
 from urllib.parse import urlsplit
@@ -27,7 +28,8 @@ from rasterio.io import DatasetReader
 from ..errors import ImageryError, RoadSegError, without_passwords
 from ..events import Reporter
 from ..geodata.grid import Grid
-from ..geodata.rasters import ModelInput, band_names, open_raster
+from ..geodata.plain_rasters import PlainRaster, has_own_mask, has_unmarked_floats
+from ..geodata.rasters import ModelInput, band_names, open_image, open_raster
 from ..geodata.shapes import pixel_window, shapes_on
 from ..geodata.sources import QGIS_PART, expand, for_pyogrio, require_openable, with_sources
 from ..jobs.file_systems import impossible_name, same_name, without_options
@@ -36,8 +38,8 @@ from ..segmentation.work_plan import fitting
 from .stac import ALL_ITEMS, ItemFilter, ItemImages, find_images
 from .web_json import MAX_JSON_BYTES, is_web_address
 
-# How an image marks missing data: it has none, or by a value of all bands, by alpha, by a mask, or otherwise.
-FULL, NODATA, ALPHA, MASK, OTHER = "full", "nodata", "alpha", "mask", "other"
+# How a plain image marks missing data: it has none, or by a value of each band, by alpha or by a mask.
+FULL, NODATA, ALPHA, MASK = "full", "nodata", "alpha", "mask"
 # Files are opened in threads, since other machines take most of the time to answer.
 _READERS = 8
 _MAX_NAME_BYTES = 200
@@ -77,7 +79,8 @@ class Scene:
     """An image that can be mapped, at a path that GDAL opens from anywhere. Its name is unique.
 
     `indexes` are the numbers of the bands that the model takes, in the model's order, from 1. The version changes when
-    the file, or one of its sources, changes. Masking is FULL, NODATA, ALPHA, MASK or OTHER.
+    the file, or one of its sources, changes. Masking is FULL, NODATA, ALPHA or MASK. `plain` is the virtual raster
+    to read in place of the file, if that is no plain image; see `geodata.plain_rasters`.
     """
 
     path: str
@@ -87,6 +90,7 @@ class Scene:
     version: str
     bands: tuple[SceneBand, ...]
     masking: str = FULL
+    plain: str = ""
 
 
 @dataclass(frozen=True)
@@ -187,7 +191,7 @@ def _problem(path: str, name: str, error: RoadSegError) -> Problem:
 
 
 def _scene(path: str, name: str, wanted: ModelInput) -> Scene:
-    with open_raster(path) as dataset:
+    with open_image(path) as dataset:
         indexes, grid = fitting(dataset, wanted, path)
         of_bands = (dataset.dtypes, dataset.colorinterp, dataset.descriptions, dataset.nodatavals)
         facts, numbers = dict(enumerate(zip(*of_bands), 1)), band_names(dataset)
@@ -196,20 +200,20 @@ def _scene(path: str, name: str, wanted: ModelInput) -> Scene:
             for number, (dtype, color, description, nodata) in facts.items()
             if number in numbers
         )
-        return Scene(path, name, grid, indexes, _version(path, dataset), bands, _masking(dataset))
+        if has_unmarked_floats(dataset):
+            bands = tuple(replace(band, nodata=math.nan) for band in bands)
+        plain = dataset.xml if isinstance(dataset, PlainRaster) else ""
+        return Scene(path, name, grid, indexes, _version(path, dataset), bands, _masking(dataset), plain)
 
 
-def _masking(dataset: DatasetReader) -> str:
-    """Return how a dataset marks missing data, as `dataset_mask` of rasterio reads it."""
-    flags, has_alpha = dataset.mask_flag_enums, ColorInterp.alpha in dataset.colorinterp
-    if all(MaskFlags.all_valid in band for band in flags):
-        return FULL
-    if MaskFlags.per_dataset in flags[0]:
-        return ALPHA if MaskFlags.alpha in flags[0] else (OTHER if has_alpha else MASK)
-    if has_alpha:
-        return OTHER
-    # A pixel has data where any band has.
-    return FULL if any(MaskFlags.all_valid in band for band in flags) else NODATA
+def _masking(image: DatasetReader) -> str:
+    """Return how a plain image marks missing data."""
+    if has_own_mask(image):
+        return MASK
+    flags = image.mask_flag_enums[0]
+    if MaskFlags.alpha in flags:
+        return ALPHA
+    return NODATA if MaskFlags.nodata in flags or has_unmarked_floats(image) else FULL
 
 
 def _version(path: str, dataset: DatasetReader) -> str:

@@ -16,11 +16,12 @@ import shapely
 from affine import Affine
 
 from ..geodata.grid import SAME_PX, Grid, Window, grid_at, shared_offset
+from ..geodata.plain_rasters import DTYPES
 from ..geodata.rasters import IMAGE, RESAMPLING_REACH_PX, Band, ModelInput, measure_scaling
 from ..geodata.tiling import STRIDE_PX
 from ..networks.graph import connected
-from .catalog import FULL, MASK, NODATA, OTHER, Scene
-from .virtual_raster import DTYPES, VirtualBand, VirtualImage, VirtualRaster, VirtualSource
+from .catalog import FULL, MASK, NODATA, Scene
+from .virtual_raster import VirtualBand, VirtualImage, VirtualRaster, VirtualSource
 
 # Digits in which pixel sizes are compared; over a hundred thousand pixels the rest is less than `SAME_PX`.
 _DIGITS = 8
@@ -154,7 +155,7 @@ def _lattices(scenes: Sequence[Scene]) -> Iterator[list[_Placed]]:
     """Yield the scenes whose pixels lie on those of each other, in the given order."""
     alike: dict[object, list[Scene]] = defaultdict(list)
     for number, scene in enumerate(scenes):
-        is_joinable = scene.masking != OTHER and all(band.dtype in DTYPES for band in scene.bands)
+        is_joinable = all(band.dtype in DTYPES for band in scene.bands)
         alike[_kind(scene) if is_joinable else number].append(scene)
     for group in alike.values():
         yield from _by_offset(group)
@@ -240,7 +241,9 @@ def _source(scene: Scene, offset: tuple[int, int]) -> VirtualSource:
     nodata = tuple(repr(band.nodata) for band in scene.bands) if scene.masking == NODATA else ()
     numbers = tuple(band.number for band in scene.bands)
     size = (scene.grid.width, scene.grid.height)
-    return VirtualSource(scene.path, scene.name, scene.version, *offset, *size, numbers, scene.masking, nodata)
+    return VirtualSource(
+        scene.path, scene.name, scene.version, *offset, *size, numbers, scene.masking, nodata, scene.plain
+    )
 
 
 def _span_of_centers(start: int, size: int, of_px: int, to_px: int) -> tuple[int, int]:

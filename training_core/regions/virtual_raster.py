@@ -22,19 +22,9 @@ from rasterio.io import MemoryFile
 
 from ..errors import ImageryError
 from ..geodata.grid import Grid, Window, common_window
-from ..geodata.rasters import RESAMPLING_REACH_PX, Image, first_cause, open_raster
+from ..geodata.plain_rasters import virtual_band, virtual_dataset
+from ..geodata.rasters import RESAMPLING_REACH_PX, Image, first_cause, open_image, open_raster
 from .catalog import FULL, MASK, NODATA
-
-# The types of pixels in VRTs.
-DTYPES = {
-    "uint8": "Byte",
-    "uint16": "UInt16",
-    "int16": "Int16",
-    "uint32": "UInt32",
-    "int32": "Int32",
-    "float32": "Float32",
-    "float64": "Float64",
-}
 
 
 @dataclass(frozen=True)
@@ -51,6 +41,7 @@ class VirtualSource:
     """One of the rasters; see `catalog.Scene`. It lies at `column` and `row` of the common grid.
 
     `numbers` are its bands in the common order, from 1. `nodata` has a value for each where the masking is NODATA.
+    `plain` is read in place of the path unless empty.
     """
 
     path: str
@@ -63,6 +54,7 @@ class VirtualSource:
     numbers: tuple[int, ...]
     masking: str
     nodata: tuple[str, ...] = ()
+    plain: str = ""
 
     def overlap(self, window: Window) -> Window:
         """Return the part of a window of the common grid that this raster covers, in its own pixels."""
@@ -115,11 +107,9 @@ class VirtualRaster:
             if self.masking == NODATA:
                 facts += f"<NoDataValue>{self.sources[0].nodata[number]}</NoDataValue>"
             sources = "".join(_band_source(source, number, self) for source in self.sources)
-            parts.append(_band(number + 1, band.dtype, facts + sources))
-        if self.masking == MASK:
-            masks = "".join(_mask_source(source, self) for source in self.sources)
-            parts.append(f"<MaskBand>{_band(0, 'uint8', masks)}</MaskBand>")
-        return _dataset(self.grid.width, self.grid.height, "".join(parts))
+            parts.append(virtual_band(number + 1, band.dtype, facts + sources))
+        masks = "".join(_mask_source(source, self) for source in self.sources if self.masking == MASK)
+        return virtual_dataset(self.grid.width, self.grid.height, "".join(parts), masks)
 
     def to_document(self) -> dict[str, Any]:
         """Return it as JSON types; see `virtual_raster_from`."""
@@ -147,15 +137,6 @@ def grid_from_document(document: dict[str, Any]) -> Grid:
     return Grid(CRS.from_wkt(document["crs"]), Affine(*document["transform"]), *document["size"])
 
 
-def _dataset(width: int, height: int, inner: str) -> str:
-    return f'<VRTDataset rasterXSize="{width}" rasterYSize="{height}">{inner}</VRTDataset>'
-
-
-def _band(number: int, dtype: str, inner: str) -> str:
-    place = f' band="{number}"' if number else ""
-    return f'<VRTRasterBand dataType="{DTYPES[dtype]}"{place}>{inner}</VRTRasterBand>'
-
-
 def _band_source(source: VirtualSource, number: int, whole: VirtualRaster) -> str:
     """Return the XML of a raster in a band, whose `number` counts from 0."""
     path, numbers = _as_read(source, whole)
@@ -177,7 +158,7 @@ def _as_read(source: VirtualSource, whole: VirtualRaster) -> tuple[str, tuple[in
     is_nested = source.masking == NODATA and whole.is_strict and len(source.numbers) > 1
     if is_nested and not any(math.isnan(float(value)) for value in source.nodata):
         return _nested(source, whole), tuple(range(1, len(source.numbers) + 1))
-    return source.path, source.numbers
+    return source.plain or source.path, source.numbers
 
 
 def _nested(source: VirtualSource, whole: VirtualRaster) -> str:
@@ -187,8 +168,8 @@ def _nested(source: VirtualSource, whole: VirtualRaster) -> str:
     alone = replace(source, column=0, row=0)
     for number, band in enumerate(whole.bands):
         inner = _source("SimpleSource", alone, source.path, str(source.numbers[number]))
-        parts.append(_band(number + 1, band.dtype, inner))
-    return _dataset(source.width, source.height, "".join(parts))
+        parts.append(virtual_band(number + 1, band.dtype, inner))
+    return virtual_dataset(source.width, source.height, "".join(parts))
 
 
 def _source(kind: str, source: VirtualSource, path: str, band: str, more: str = "") -> str:
@@ -243,7 +224,7 @@ class VirtualImage:
         raster = self._raster
         if raster.is_one_raster:
             source = raster.sources[0]
-            dataset = self._closing.enter_context(open_raster(source.path))
+            dataset = self._closing.enter_context(open_image(source.path))
             indexes = tuple(source.numbers[index - 1] for index in raster.indexes)
         else:
             file = self._closing.enter_context(MemoryFile(raster.xml().encode(), ext=".vrt"))
@@ -301,7 +282,7 @@ def _is_readable(source: VirtualSource, window: Window) -> bool:
     if not own.width or not own.height:
         return True
     try:
-        with open_raster(source.path) as dataset:
+        with open_image(source.path) as dataset:
             dataset.read(list(source.numbers), window=own)
             dataset.dataset_mask(window=own)
     except (ImageryError, CPLE_BaseError):

@@ -22,7 +22,7 @@ from rasterio.io import DatasetReader
 
 from ..errors import ImageryError, ResourceError
 from ..geodata.grid import MAX_PX, Grid, grid_at, grid_of
-from ..geodata.rasters import ModelInput, find_bands, open_for_model, open_raster
+from ..geodata.rasters import ModelInput, find_bands, open_for_model, open_image
 from ..geodata.shapes import burn_shapes, limit_to
 from ..geodata.tiling import STRIDE_PX, Tile, tile_count, tile_grid
 from ..jobs.shared import IMAGE_GRID, MODEL_GRID
@@ -154,7 +154,7 @@ def plan_image(
     `aoi` are polygons of the area of interest; None for the whole image. `result_grid` is the option `grid` of a job.
     Raises ImageryError if the image lacks bands of the model, or is far coarser than the model's resolution.
     """
-    with open_raster(raster) as dataset:
+    with open_image(raster) as dataset:
         _, own = fitting(dataset, wanted, raster)
         grid = grid_at(own, wanted.resolution_m)
     area = None if aoi is None else Area(grid, aoi, raster)

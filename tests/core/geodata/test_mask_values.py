@@ -5,11 +5,12 @@ import pytest
 import rasterio
 from affine import Affine
 
+from tests.core.support.no_data import write, write_palette
 from training_core.errors import ImageryError
 from training_core.events import Reporter
 from training_core.geodata.grid import grid_of
 from training_core.geodata.pixel_codes import BACKGROUND, IGNORE, ROAD
-from training_core.geodata.rasters import open_raster
+from training_core.geodata.rasters import open_mask, open_raster
 from training_core.geodata.road_classes import CLASSES_TAG
 from training_core.geodata.road_raster import band_raster
 from training_core.jobs import Evaluate, Vectorize
@@ -58,7 +59,7 @@ def as_labels(path, **options):
 
 
 def as_road(path, **options):
-    with open_raster(path) as dataset:
+    with open_mask(path, options.get("road_values", ())) as dataset:
         road, known = band_raster(dataset, 0.5, Reporter(), Vectorize(**options)).read(0, 1)
     return np.where(known, np.where(road, ROAD, BACKGROUND), IGNORE)[0, ::10]
 
@@ -80,6 +81,52 @@ def test_where_alpha_is_0_there_is_no_data(tmp_path, bands, dtype, read):
     with rasterio.open(path, "w", **profile, alpha="YES", photometric="RGB" if bands == 3 else "MINISBLACK") as file:
         file.write(np.stack([gray] * bands + [np.where(gray == 77, 0, 255)]).astype(dtype))
     assert read(path).tolist() == [BACKGROUND, ROAD, IGNORE, BACKGROUND]
+
+
+@pytest.mark.parametrize("read", [as_labels, as_road])
+@pytest.mark.parametrize("layout", ["agb", "ax", "rgba", "rgabx"])
+def test_alpha_in_any_band_hides_its_pixels(tmp_path, layout, read):
+    gray = np.array([0, 255, 77, 0], "uint8").repeat(10)[None].repeat(20, axis=0)
+    bands = [np.where(gray == 77, 0, 9) if each == "a" else gray for each in layout]
+    path = write(tmp_path / "a.tif", np.stack(bands).astype("uint16"), layout)
+    assert read(path).tolist() == [BACKGROUND, ROAD, IGNORE, BACKGROUND]
+
+
+BLACK, WHITE, RED, GREEN, CLEAR = (0, 0, 0, 255), (255, 255, 255, 255), (255, 0, 0, 255), (0, 255, 0, 255), (9, 9, 9, 0)
+# Colors of the indexes from 0 on, a format, what is declared or named, and what the pixels are.
+PALETTES = {
+    "black and white": ((BLACK, WHITE), "png", {}, "br"),
+    "white and black": ((WHITE, BLACK), "png", {}, "rb"),
+    "white and black, named as gray": ((WHITE, BLACK), "tif", {"road_values": (255,)}, "rb"),
+    "black and white, named as index": ((BLACK, WHITE), "png", {"road_values": (1,)}, "br"),
+    "black, white, clear": ((BLACK, WHITE, CLEAR), "png", {}, "bri"),
+    "clear, white, black": ((CLEAR, WHITE, BLACK), "png", {}, "irb"),
+    "black and red": ((BLACK, RED), "tif", {}, "br"),
+    "green and red": ((GREEN, RED), "png", {}, "br"),
+    "black, red, clear": ((BLACK, RED, CLEAR), "png", {}, "bri"),
+    "red, background as nodata": ((BLACK, RED), "tif", {"nodata": 0}, "br"),
+    "white, background as nodata": ((BLACK, WHITE), "tif", {"nodata": 0}, "br"),
+    "white, nodata": ((BLACK, WHITE, BLACK), "tif", {"nodata": 2}, "bri"),
+    "green and black, named": ((GREEN, BLACK), "tif", {"road_values": (1,)}, "br"),
+}
+
+
+@pytest.mark.parametrize("read", [as_labels, as_road])
+@pytest.mark.parametrize("name", PALETTES)
+def test_a_palette_of_grays_means_grays_and_one_of_colors_its_indexes(tmp_path, name, read):
+    colors, ending, options, meant = PALETTES[name]
+    named, declared = ({key: options[key] for key in options if (key == "nodata") == of} for of in (False, True))
+    indexes = np.arange(len(colors), dtype="uint8").repeat(10)[None].repeat(20, axis=0)
+    path = write_palette(tmp_path / f"a.{ending}", indexes, colors, **declared)
+    assert read(path, **named).tolist() == [CODES[each] for each in meant]
+
+
+@pytest.mark.parametrize("read", [as_labels, as_road])
+def test_a_palette_in_which_road_may_be_black_or_1_is_refused_by_name(tmp_path, read):
+    indexes = np.arange(2, dtype="uint8").repeat(10)[None].repeat(20, axis=0)
+    with pytest.raises(ImageryError, match=r"a\.png has a palette .* not clear which of them is road") as caught:
+        read(write_palette(tmp_path / "a.png", indexes, (GREEN, BLACK)))
+    assert "(road_values)" in caught.value.remedy
 
 
 @pytest.mark.parametrize("read", [as_labels, as_road])

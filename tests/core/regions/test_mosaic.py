@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from rasterio.crs import CRS
 from rasterio.enums import ColorInterp
 
+from tests.core.support.no_data import WAYS, write
 from tests.core.support.rasters import NORTH_UP, UTM, write_raster
 from tests.core.support.scenes import cut, mosaics_of, noise, scenes_of, wanted
 from training_core.errors import ImageryError
@@ -76,7 +77,6 @@ def test_a_gap_within_reach_joins():
         {"bands": (SceneBand(1, "uint16"),)},
         {"bands": (SceneBand(1, "uint8"), SceneBand(2, "uint8"))},
         {"bands": (SceneBand(1, "uint8", description="nir"),)},
-        {"masking": "other"},
     ],
     ids=str,
 )
@@ -175,6 +175,23 @@ def test_where_the_top_has_no_data_what_is_beneath_shows(tmp_path, upper, lower)
     np.testing.assert_array_equal(below_known, known)
     expected = np.where(BOTH if lower != "full" else False, high, low)
     np.testing.assert_array_equal(below[:, known], expected[:, known])
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_hole_shows_what_is_beneath_whichever_way_the_image_says_it(tmp_path, way):
+    image, below = np.random.default_rng(0).integers(10, 100, (2, 3, 20, 30), dtype=np.uint8)
+    path, bands = WAYS[way](tmp_path, image, HOLE)
+    full = np.concatenate([below, below])[: len(bands)].astype(bands.dtype)
+    low = write(tmp_path / "low.tif", full, "rgbx"[: len(bands)] if len(bands) > 1 else "x")
+    model_input = wanted(scaling=IMAGE)
+    (mosaic,) = mosaics_of([low, path], model_input=model_input)
+    scenes = scenes_of([low, path], model_input)
+    for name, expected in (("image", np.where(HOLE, full, bands)), ("low", full)):
+        values, known = read(mosaic.scene_on_top(scenes[name]))
+        assert known.all()
+        np.testing.assert_array_equal(values, np.broadcast_to(expected[:3], values.shape))
+    values, known = read(mosaic.scene_on_top(scenes["image"]), 0.5)
+    assert known.all()
 
 
 def test_a_nodata_value_in_one_band_is_a_value(tmp_path):
