@@ -424,6 +424,10 @@
         <translation>Schwellenwert</translation>
     </message>
     <message>
+        <source>Grid</source>
+        <translation>Pixelgitter</translation>
+    </message>
+    <message>
         <source>Scores</source>
         <translation>Kennzahlen</translation>
     </message>

@@ -424,6 +424,10 @@
         <translation>Umbral</translation>
     </message>
     <message>
+        <source>Grid</source>
+        <translation>Cuadrícula</translation>
+    </message>
+    <message>
         <source>Scores</source>
         <translation>Puntuaciones</translation>
     </message>

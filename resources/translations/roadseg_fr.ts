@@ -424,6 +424,10 @@
         <translation>Seuil</translation>
     </message>
     <message>
+        <source>Grid</source>
+        <translation>Grille</translation>
+    </message>
+    <message>
         <source>Scores</source>
         <translation>Scores</translation>
     </message>
