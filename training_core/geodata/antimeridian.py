@@ -19,8 +19,8 @@ _GEOGRAPHIC = pyproj.CRS("EPSG:4326")
 # A polygon with a jump is read as one across the antimeridian if that makes it a part of the Earth, at most so much of
 # a turn each way; larger ones go around the world, as that of a whole world map.
 _WIDEST_TURN = 0.125
-# What reaches beyond the antimeridian by less than this fraction of a turn does so by rounding.
-_ROUNDING = 1e-11
+# What is nearer to the antimeridian than this fraction of a turn lies on it: GeoJSON has seven decimals of a degree.
+_ROUNDING = 1.5e-10
 
 
 @lru_cache(maxsize=64)
@@ -126,12 +126,20 @@ def cut_at_antimeridian(shapes: np.ndarray, turn: float = 360.0) -> np.ndarray:
 
     Lines and polygons across the antimeridian have several parts.
     """
+    edge = turn / 2
+
+    def onto_edge(points: np.ndarray) -> np.ndarray:
+        is_near = np.abs(np.abs(points) - edge) < (_ROUNDING * turn, 0)
+        return np.where(is_near, np.copysign(edge, points), points)
+
     whole = in_one_piece(shapes, turn, 0.0)
     left, _, right, _ = shapely.bounds(whole).T
-    crosses = np.flatnonzero(np.maximum(-left, right) > (0.5 + _ROUNDING) * turn)
-    if len(crosses):
-        whole = whole.copy()
-        whole[crosses] = clipped_in_turns(whole[crosses], turn, (-turn / 2, -turn, turn / 2, turn))
+    if not (np.maximum(-left, right) > (0.5 - _ROUNDING) * turn).any():
+        return whole
+    whole = shapely.transform(whole, onto_edge)
+    left, _, right, _ = shapely.bounds(whole).T
+    crosses = np.flatnonzero(np.maximum(-left, right) > edge)
+    whole[crosses] = clipped_in_turns(whole[crosses], turn, (-edge, -turn, edge, turn))
     return whole
 
 

@@ -140,10 +140,10 @@ class ExportNetwork(GraphOptions):
     nodes and edges. Lines are split where they meet. Bridges and one-way roads are respected. QGIS' own network
     analysis does not need these files: it takes the lines as they are, with speed_kmh as the speed field.
 
-    The OpenStreetMap file has one way per line, with shared nodes at junctions and the tags highway, oneway, bridge,
-    width, layer, name, ref, surface, lanes, maxspeed and source. In an .osm file, objects have the negative ids of new
-    objects. In an .osm.pbf file, which is for routers, ids count from 1. Nothing is uploaded. Check every road before
-    you upload it: see the guide.
+    The OpenStreetMap file has one way per line, with shared nodes at junctions and the tags highway, oneway,
+    bridge, tunnel, width, layer, name, ref, surface, lanes, maxspeed and source. In an .osm file, objects have the
+    negative ids of new objects. In an .osm.pbf file, which is for routers, ids count from 1. Nothing is uploaded.
+    Check every road before you upload it: see the guide.
     """
 
     name: ClassVar[str] = "exportnetwork"

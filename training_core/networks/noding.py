@@ -48,6 +48,12 @@ class _Segments:
     first: np.ndarray  # (s,) int64: the vertex where each segment begins; it ends at the next
     shapes: np.ndarray  # (s,) object: the segments as LineStrings
 
+    @property
+    def ends(self) -> np.ndarray:
+        """The first and the last vertex of each line, line after line: (2n,) int64."""
+        is_first = np.append(True, np.diff(self.line) > 0)
+        return np.sort(np.concatenate([np.flatnonzero(is_first), np.flatnonzero(np.append(is_first[1:], True))]))
+
     def measures(self, segment: np.ndarray, places: np.ndarray) -> np.ndarray:
         """Return the measures of places on segments, (k, 2) float64, along their lines: (k,) float64."""
         begin = self.first[segment]
@@ -106,8 +112,7 @@ def _segments(lines: Lines) -> _Segments:
 
 def _linked_ends(segments: _Segments, tolerance_m: float, limit: int) -> _Cuts:
     """Return the ends of the lines as cuts with one node for each cluster of them, at its westernmost end."""
-    starts = np.append(True, np.diff(segments.line) > 0)
-    ends = np.sort(np.concatenate([np.flatnonzero(starts), np.flatnonzero(np.append(starts[1:], True))]))
+    ends = segments.ends
     places = segments.points[ends]
     node = _near_clusters(places, tolerance_m, limit)
     chosen = first_of_each(node, *places.T)
@@ -126,15 +131,17 @@ def _near_clusters(places: np.ndarray, distance_m: float, limit: int) -> np.ndar
 
 def _cut_by_ends(segments: _Segments, may_cut: np.ndarray, ends: _Cuts, tolerance_m: float, limit: int) -> _Cuts:
     """Return the cuts of segments within the tolerance of an end, also of the end's own line if it comes back."""
-    # Segments near the place of each node; the cut lies where the node is projected onto the segment.
-    node, first = np.unique(ends.node, return_index=True)
-    points = shapely.points(ends.places[first])
+    # Segments near each end; the cut lies where the end is projected onto the segment. The node may lie farther away,
+    # at another end of its cluster.
+    drawn = segments.points[segments.ends]
+    first = np.unique(np.column_stack([drawn, ends.node]), axis=0, return_index=True)[1]
+    points, node, places = shapely.points(drawn[first]), ends.node[first], ends.places[first]
     tree = shapely.STRtree(segments.shapes[may_cut])
     end, near = meeting_pairs(tree, points, limit, predicate="dwithin", distance=tolerance_m)
     segment = may_cut[near]
     measure_m = shapely.line_locate_point(segments.shapes[segment], points[end])
     measure_m += segments.measure_m[segments.first[segment]]
-    return _Cuts(segments.line[segments.first[segment]], measure_m, ends.places[first][end], node[end])
+    return _Cuts(segments.line[segments.first[segment]], measure_m, places[end], node[end])
 
 
 def _cut_by_crossings(segments: _Segments, may_cut: np.ndarray, ends: _Cuts, tolerance_m: float, limit: int) -> _Cuts:

@@ -41,12 +41,15 @@ _FORMATS = {".osm": "osm,force_visible_flag=true", ".pbf": "pbf"}
 # Decimals of degrees that the database stores.
 PLACE_DIGITS = 7
 MAX_WAY_NODES, MAX_CHARACTERS, MAX_LAYER = 2000, 255, 5
-# Values of https://wiki.openstreetmap.org/wiki/Key:bridge that a field may hold; others become yes.
-_BRIDGES = frozenset(("aqueduct", "boardwalk", "cantilever", "covered", "low_water_crossing", "movable", "viaduct"))
+# Values of https://wiki.openstreetmap.org/wiki/Key:bridge and Key:tunnel that a field may hold; others become yes.
+_KINDS = frozenset(
+    ("aqueduct", "boardwalk", "cantilever", "covered", "low_water_crossing", "movable", "viaduct",
+     "avalanche_protector", "building_passage", "culvert")
+)  # fmt: skip
 # Fields that are tags as they stand.
 _TAGS = ("name", "ref", "surface", "lanes", "maxspeed", "source")
 # All fields that tags are made of, besides those that the job names.
-TAG_FIELDS = ("highway", "width", "width_m", "layer", *_TAGS, "road_probability", "confidence")
+TAG_FIELDS = ("highway", "width", "width_m", "layer", "tunnel", *_TAGS, "road_probability", "confidence")
 # Roads that count as one-way without a tag.
 _ONE_WAY_UNLESS_TAGGED = ("motorway", "motorway_link")
 _UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
@@ -130,15 +133,16 @@ def way_tags(roads: geopandas.GeoDataFrame, bridge_field: str = "") -> list[dict
     """Return the tags of each road from the columns of `Routable.edges`.
 
     They are those of `network_tables.osm_tags`, with `width_m` for want of a `width`; fields named as usual tags; and
-    `oneway`, `bridge` and `layer`. Roads that are probably none have a `fixme`.
+    `oneway`, `bridge`, `tunnel` and `layer`. Roads that are probably none have a `fixme`.
     """
     width_m = _numbers(roads, "width", METERS).fillna(_numbers(roads, "width_m", METERS))
     classes = roads["highway"].to_numpy() if "highway" in roads else None
     tags: dict[str, Any] = {**osm_tags(width_m.where(width_m > 0).to_numpy(), classes)}
     is_two_way = np.where(np.isin(tags["highway"].astype(str), _ONE_WAY_UNLESS_TAGGED), "no", "")
     tags["oneway"] = np.where(roads["oneway"], "yes", is_two_way)
-    if bridge_field in roads:
-        tags["bridge"] = roads[bridge_field].map(_bridge).to_numpy()
+    for key, field in (("bridge", bridge_field), ("tunnel", "tunnel")):
+        if field in roads:
+            tags[key] = roads[field].map(_kind).to_numpy()
     layer = _numbers(roads, "layer")  # which may also be a name of another kind of layer
     tags["layer"] = [f"{value:.0f}" if value and value in range(-MAX_LAYER, MAX_LAYER + 1) else "" for value in layer]
     for key in _TAGS:
@@ -164,9 +168,9 @@ def _text(value: Any) -> str:
     return " ".join(_UNPRINTABLE.sub(" ", text).split())[:MAX_CHARACTERS].rstrip()
 
 
-def _bridge(value: Any) -> str:
+def _kind(value: Any) -> str:
     kind = str(value).strip().lower()
-    return (kind if kind in _BRIDGES else "yes") if is_bridge(value) else ""
+    return (kind if kind in _KINDS else "yes") if is_bridge(value) else ""
 
 
 def _doubt(probability: float) -> str:

@@ -83,6 +83,8 @@ HOLE = [(179.5, 0.2), (179.8, 0.2), (179.8, 0.8)]
         (LineString([(-179, 2), (-181, 0)]), MultiLineString([[(180, 1), (179, 0)], [(-179, 2), (-180, 1)]])),
         (LineString([(190, 0), (191, 0)]), LineString([(-170, 0), (-169, 0)])),
         (LineString([(179, 0), (180, 0)]), LineString([(179, 0), (180, 0)])),
+        (LineString([(180 - 2e-8, 0), (181, 0)]), LineString([(-180, 0), (-179, 0)])),  # GeoJSON rounds as much
+        (LineString([(180 + 2e-8, 0), (180, 1)]), LineString([(-180, 0), (-180, 1)])),
         (Point(539, 1), Point(179, 1)),
         (
             with_jump(Polygon(box(179, 0, 181, 1).exterior, [HOLE])),

@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 import shapely
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from training_core.errors import LayerError
@@ -92,6 +92,7 @@ def test_lines_shorter_than_the_tolerance_are_dropped():
 
 @settings(max_examples=100, deadline=None)
 @given(st.lists(st.lists(st.tuples(near, near), min_size=2, max_size=5), min_size=1, max_size=6))
+@example([[(1.2, 0.3), (0.0, 0.6), (0.8, 0.6)], [(0.0, 0.0), (2.0, 0.1)]])  # the node is farther away than the end
 def test_ends_within_the_tolerance_are_snapped_and_every_step_has_a_length(coordinates):
     shapes = [shapely.remove_repeated_points(shapely.LineString(line)) for line in coordinates]
     shapes = [shape for shape in shapes if shape.length > 4 * TOLERANCE_M]

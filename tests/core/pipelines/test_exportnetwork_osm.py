@@ -98,6 +98,14 @@ def test_a_bridge_shares_no_node_with_the_road_below(tmp_path):
     assert all("bridge" not in tags for _, tags in exported(tmp_path, layer)[1])
 
 
+def test_a_tunnel_shares_no_node_with_the_road_above_when_its_file_is_exported_again(tmp_path):
+    layer = layer_of(STRAIGHT, ACROSS, osm_id=["1", "2"], highway="service", tunnel=[None, "building_passage"])
+    _, ways = exported(tmp_path, layer)
+    assert [tags.get("tunnel") for _, tags in ways] == [None, "building_passage"]
+    again = run(ExportNetwork(lines=str(tmp_path / "roads.osm"), osm=str(tmp_path / "again.osm")), Reporter())
+    assert again["nodes"] == 4
+
+
 def tags_of(folder, **columns):
     """The tags of roads of their own, in the order of the layer."""
     count = len(next(iter(columns.values())))
