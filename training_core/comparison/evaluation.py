@@ -21,7 +21,7 @@ from ..errors import LayerError
 from ..events import Reporter
 from ..geodata.grid import Grid
 from ..geodata.pixel_codes import IGNORE, NO_DATA, ROAD, reaches, to_byte
-from ..geodata.rasters import Image, find_bands, open_for_model, open_raster
+from ..geodata.rasters import Image, find_bands, open_for_model, open_image
 from ..geodata.shapes import burn_shapes, limit_to, near
 from ..geodata.sources import source_name
 from ..geodata.tiling import Tile, tile_grid
@@ -134,7 +134,7 @@ class Evaluation:
         # Of finer pixels than the model's, panels show every second, third ..., so that they show as much ground.
         step = max(1, round(self._input.resolution_m / grid.resolution_m))
         bands, threshold = self.segmenter.card.band_names, self.segmenter.threshold
-        with open_raster(path) as dataset:
+        with open_image(path) as dataset:
             image = Image(dataset, find_bands(dataset, self._input), grid.resolution_m, self._input.pixel_m)
 
             def read(column: int, row: int, width: int, height: int) -> tuple[np.ndarray, np.ndarray]:

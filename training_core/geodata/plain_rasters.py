@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import rasterio
+from rasterio._path import _parse_path, _vsi_path
 from rasterio.enums import ColorInterp, MaskFlags
 from rasterio.errors import NotGeoreferencedWarning
 from rasterio.io import DatasetReader
@@ -312,7 +313,8 @@ def _band(dataset: DatasetReader, index: int, has_nodata: bool = False) -> str:
 
 def _source(dataset: DatasetReader, band: str, more: str = "") -> str:
     kind = "ComplexSource" if more else "SimpleSource"
-    name = f'<SourceFilename relativeToVRT="0">{html.escape(dataset.name)}</SourceFilename>'
+    path = _vsi_path(_parse_path(dataset.name))  # GDAL knows nothing of file://, zip:// and https://
+    name = f'<SourceFilename relativeToVRT="0">{html.escape(path)}</SourceFilename>'
     return f"<{kind}>{name}<SourceBand>{band}</SourceBand>{more}</{kind}>"
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from ..errors import ImageryError
 from ..events import Reporter
 from ..geodata.grid import Grid, grid_of
-from ..geodata.rasters import open_raster
+from ..geodata.rasters import open_mask
 from ..geodata.road_raster import band_raster, values_of
 from ..geodata.shapes import burn_shapes, near, shapes_on
 from ..geodata.sources import with_sources
@@ -37,7 +37,7 @@ def run(job: SuggestLabels, reporter: Reporter) -> dict[str, Any]:
     with Outputs([*with_sources([job.raster]), job.labeled]) as outputs:
         path = outputs.stage(job.suggestions)
         labeled = read_polygons(job.labeled, "labeled areas") if job.labeled else None
-        with open_raster(job.raster) as dataset:
+        with open_mask(job.raster) as dataset:
             if values_of(dataset, job.raster, reporter) is not None:
                 raise ImageryError(
                     f"{job.raster} is a mask, which holds no uncertainty.",

@@ -40,9 +40,10 @@ COLORS = [(0, 90, index, 255) for index in range(256)]
 
 def test_a_palette_has_the_bands_of_what_it_shows(tmp_path):
     for table, names in ((COLORS, ["red", "green", "blue"]), (GRAYS, ["band 1"])):
-        with open_image(write_palette(tmp_path / "image.tif", IMAGE[0], table)) as dataset:
+        address = "file://" + write_palette(tmp_path / "image.tif", IMAGE[0], table)
+        with open_image(address) as dataset:
             assert list(choose_bands(dataset, ()).values()) == names
-            assert (dataset.name, str(dataset.crs)) == (str(tmp_path / "image.tif"), UTM)
+            assert (dataset.name, str(dataset.crs)) == (address, UTM)
             np.testing.assert_array_equal(dataset.read(len(names)), IMAGE[0])
 
 

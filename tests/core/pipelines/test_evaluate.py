@@ -8,6 +8,7 @@ from affine import Affine
 from shapely import affinity
 from shapely.geometry import box
 
+from tests.core.support.no_data import write_palette
 from tests.core.support.rasters import NORTH_UP, write_layer, write_raster
 from tests.core.support.towns import ROAD_M, ROADS, SIDE_PX, image_of, on_map
 from training_core.events import Reporter, Warning
@@ -139,6 +140,16 @@ def test_scores_as_json_and_as_a_report(town, learned, tmp_path):
     assert "town.tif" in page and "It was trained on images of the same name" in page
     assert page.count("<img") == 3 and page.count("<svg") == 2  # the town is one panel
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["report.html", "scores.json"]
+
+
+def test_panels_show_a_palette_as_its_colors(town, planted, tmp_path):
+    with rasterio.open(town.raster) as dataset:
+        profile = {"crs": dataset.crs, "transform": dataset.transform}
+        indexes = dataset.read(1)
+    table = [(index, index, 255 - index, 255) for index in range(256)]
+    raster = write_palette(tmp_path / "town.tif", indexes, table, **profile)
+    score(**on_town(town, planted, rasters=(raster,), report=str(tmp_path / "report.html")))
+    assert "<img" in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
 def test_the_result_stays_a_line_however_many_areas_there_are(town, planted, tmp_path):
