@@ -1,7 +1,7 @@
 """A model prepared for segmentation: its engine, halo, tile size and threshold, and the loop that runs it over tiles.
 
 On ground unlike that of its training a network is less certain: roads get lower probabilities, and a threshold that
-was chosen elsewhere misses them. So the threshold can follow the network's own probabilities down, without labels.
+was chosen elsewhere misses them. So the threshold can follow the network's own probabilities, without labels.
 
 Scope: the order in which these are chosen. Independent of model files and of output files.
 """
@@ -52,13 +52,9 @@ _MANY_TILES, _MANY_THREADS, _MAX_TRIAL = 4, 8, 16
 MEASURED_FROM_PX = 50_000_000
 # Sampled windows, which are spread evenly over all images, and their side: some seconds of computation.
 _WINDOWS, _SIDE_PX = 16, 512
-# Usual fraction of road, to which the threshold is lowered, and the lowest threshold. Both were chosen by the tables
-# in benchmarks/README.md: on ground that a training left out, that of the starter, and tiles without roads.
-_USUAL_ROAD, _LOWEST = 0.05, 0.05
-# The threshold is not lowered if a lower F1 is expected, as on ground without roads.
-_SOME_F1 = 0.3
-# A lower expected fraction of road is believed from this expected F1 on.
-_SURE_F1 = 0.6
+# The lowest threshold, and the expected F1 below which probabilities say too little to choose one. Both were chosen by
+# the tables in benchmarks/README.md: on ground that a training left out, that of the starter, and tiles without roads.
+_LOWEST, _SOME_F1 = 0.05, 0.3
 # An image with less road, or more, does not show a town that the model knows.
 _MIN_ROAD, _MAX_ROAD = 0.005, 0.5
 _T = TypeVar("_T")
@@ -234,13 +230,10 @@ def image_threshold(images: Sequence[ImagePlan], card: ModelCard, predictor: Pre
 
 
 def chosen_threshold(counts: np.ndarray) -> Optional[float]:
-    """Return the threshold with the best expected F1, lowered to the usual fraction of road; None if not plausible.
+    """Return the threshold with the best expected F1; None if no road is expected, or not plausibly much.
 
     If probabilities are calibrated, those of the pixels from a threshold on sum up to the expected hits, and all of
-    them to the expected road; see Lipton et al., "Optimal thresholding of classifiers to maximize F1 measure", 2014. On
-    unknown ground they are too low. There the threshold is lowered until `_USUAL_ROAD` of the pixels are road, unless
-    so little is expected that there may be no road at all. Where the model is sure of less road than that, it is
-    lowered until so much is road.
+    them to the expected road; see Lipton et al., "Optimal thresholding of classifiers to maximize F1 measure", 2014.
 
     Parameters
     ----------
@@ -252,14 +245,9 @@ def chosen_threshold(counts: np.ndarray) -> Optional[float]:
     road = (counts * np.arange(len(counts)) / CERTAIN)[::-1].cumsum()[::-1]
     f1 = 2 * road / np.maximum(pixels + road[0], 1)
     level = int(f1.argmax())
-    if f1[level] >= _SOME_F1:
-        # The highest threshold that so many pixels reach, if it is below the one with the best F1.
-        usual = _USUAL_ROAD * pixels[0]
-        wanted = min(road[0], usual) if f1[level] >= _SURE_F1 else usual
-        level = min(level, int(np.flatnonzero(pixels >= wanted)[-1]))
     threshold = max(_LOWEST, level / CERTAIN)
     fraction = pixels[lowest_byte(threshold)] / max(1, pixels[0])
-    return threshold if _MIN_ROAD <= fraction <= _MAX_ROAD else None
+    return threshold if f1[level] >= _SOME_F1 and _MIN_ROAD <= fraction <= _MAX_ROAD else None
 
 
 def _sampled_counts(plans: Sequence[ImagePlan], predictor: Predictor) -> np.ndarray:
