@@ -17,10 +17,10 @@ from .grid import Grid
 from .road_raster import RoadRaster, pixels_at
 
 # The longest bridge, and by how much it turns away from the shortest way across at most.
-LONGEST_M, _MOST_TURN = 300.0, np.radians(50)
+LONGEST_M, _MOST_TURN = 300.0, np.radians(45)
 # A road goes on so far beyond a bridge, or nearer where it ends at another road and the bridge, unlike a river that
 # looks like a road, is narrower than this on either side.
-BEYOND_M, _NEAR_M, _HALF_WIDTH_M = 10.0, 5.0, 20.0
+BEYOND_M, _NEAR_M, _HALF_WIDTH_M = 12.0, 5.0, 20.0
 # Share of a bridge that is seen, at this fraction of the threshold: parts lie in shadows.
 _SEEN, _FRACTION = 0.85, 0.5
 # So many places are compared with all others at once, and so many ways across are tried at each.
