@@ -21,10 +21,10 @@ LONGEST_M, _MOST_TURN = 300.0, np.radians(45)
 # A road goes on so far beyond a bridge, or nearer where it ends at another road and the bridge, unlike a river that
 # looks like a road, is narrower than this on either side.
 BEYOND_M, _NEAR_M, _HALF_WIDTH_M = 12.0, 5.0, 20.0
-# Share of a bridge that is seen, at this fraction of the threshold: parts lie in shadows.
-_SEEN, _FRACTION = 0.85, 0.5
-# So many places are compared with all others at once, and so many ways across are tried at each.
-_AT_ONCE, _WAYS = 256, 11
+# Share of a bridge that is seen, at this fraction of the threshold, since parts lie in shadows; and of the road beyond.
+_SEEN, _FRACTION, _BEYOND_FRACTION = 0.85, 0.5, 0.8
+# So many places are compared with all others at once, and pairs looked at; and ways across that are tried at each.
+_AT_ONCE, _PAIRS_AT_ONCE, _WAYS = 256, 20_000, 11
 _SAMPLES = (np.arange(96) + 0.5)[:, None] / 96
 # Which of (..., 2) points are road at a fraction of the threshold: (...) bool.
 _Seen = Callable[[np.ndarray, float], np.ndarray]
@@ -37,20 +37,13 @@ def find_bridges(area: BaseGeometry, grid: Grid, raster: RoadRaster) -> np.ndarr
     """
     step_m, seen = max(1.0, *grid.pixel_m), partial(_seen, grid, raster)
     points, across = _ends(area, step_m, seen)
-    beyond_m = np.arange(step_m, BEYOND_M + step_m / 2, step_m)
     found = [shapely.GeometryCollection()]
     for one, other in _pairs(points, across):
         begin, end = points[one], points[other]
-        is_bridge = seen(begin[:, None] + (end - begin)[:, None] * _SAMPLES, _FRACTION).mean(axis=1) >= _SEEN
-        begin, end = begin[is_bridge], end[is_bridge]
-        way = _unit(end - begin)
-        beyond = np.stack([seen(place[:, None] + sign * way[:, None] * beyond_m[:, None], 1.0)
-                           for place, sign in ((begin, -1), (end, 1))])  # fmt: skip
-        sideways_m = np.arange(step_m, _HALF_WIDTH_M + step_m, step_m)[:, None]
-        sides = [(begin + end)[:, None] / 2 + sign * _turned(way)[:, None] * sideways_m for sign in (-1, 1)]
-        is_narrow = ~seen(np.stack(sides), 1.0).all(axis=2).any(axis=0)
-        goes_on, is_near = beyond.mean(axis=2) >= _SEEN, beyond[..., beyond_m <= _NEAR_M].mean(axis=2) >= _SEEN
-        is_bridge = goes_on.all(axis=0) | (is_near.all(axis=0) & is_narrow)
+        is_seen = seen(begin[:, None] + (end - begin)[:, None] * _SAMPLES, _FRACTION).mean(axis=1) >= _SEEN
+        begin, end = begin[is_seen], end[is_seen]
+        is_bridge = _goes_on(begin, end, BEYOND_M, step_m, seen)
+        is_bridge |= _goes_on(begin, end, _NEAR_M, step_m, seen) & _is_narrow(begin, end, step_m, seen)
         lines = shapely.linestrings(np.stack([begin, end], axis=1)[is_bridge])
         found.append(shapely.union_all(shapely.buffer(lines, 2 * step_m)))
     return shapely.get_parts(shapely.union_all(found))
@@ -71,6 +64,24 @@ def _seen(grid: Grid, raster: RoadRaster, points: np.ndarray, fraction: float) -
     return found.reshape(points.shape[:-1])
 
 
+def _goes_on(begin: np.ndarray, end: np.ndarray, distance_m: float, step_m: float, seen: _Seen) -> np.ndarray:
+    """Return which bridges, from (n, 2) to (n, 2), have a road straight on beyond both ends, (n,) bool."""
+    way, beyond_m = _unit(end - begin)[:, None], _steps(distance_m, step_m)
+    both = (begin[:, None] - way * beyond_m, end[:, None] + way * beyond_m)
+    return np.logical_and(*(seen(each, _BEYOND_FRACTION).mean(axis=1) >= _SEEN for each in both))
+
+
+def _is_narrow(begin: np.ndarray, end: np.ndarray, step_m: float, seen: _Seen) -> np.ndarray:
+    """Return which bridges, from (n, 2) to (n, 2), have an edge on both sides of their middle, (n,) bool."""
+    middle, sideways = (begin + end)[:, None] / 2, _turned(_unit(end - begin))[:, None] * _steps(_HALF_WIDTH_M, step_m)
+    return ~np.logical_or(*(seen(each, 1.0).all(axis=1) for each in (middle - sideways, middle + sideways)))
+
+
+def _steps(distance_m: float, step_m: float) -> np.ndarray:
+    """Return distances up to one, at least one of them: (n, 1) float64."""
+    return np.arange(step_m, max(distance_m, step_m) + step_m / 2, step_m)[:, None]
+
+
 def _ends(area: BaseGeometry, step_m: float, seen: _Seen) -> tuple[np.ndarray, np.ndarray]:
     """Return places on the border of an area at which a road leads away from it, and the way across, (n, 2) each."""
     # A border drawn by pixels has steps, which say nothing of its direction.
@@ -80,10 +91,12 @@ def _ends(area: BaseGeometry, step_m: float, seen: _Seen) -> tuple[np.ndarray, n
     points, across = (vertices[first] + vertices[first + 1]) / 2, _turned(_unit(vertices[first + 1] - vertices[first]))
     is_road = seen(points, _FRACTION)
     points, across = points[is_road], across[is_road]
-    turns, away_m = np.linspace(-_MOST_TURN, _MOST_TURN, _WAYS)[:, None], np.arange(step_m, _NEAR_M, step_m)[:, None]
+    turns, away_m = np.linspace(-_MOST_TURN, _MOST_TURN, _WAYS)[:, None], _steps(_NEAR_M, step_m)
     ways = across[:, None] * np.cos(turns) + _turned(across)[:, None] * np.sin(turns)
     ways = np.concatenate([ways, -ways], axis=1)
-    leads_on = (seen(points[:, None, None] + ways[:, :, None] * away_m, 1.0).mean(axis=2) >= _SEEN).any(axis=1)
+    leads_on = (seen(points[:, None, None] + ways[:, :, None] * away_m, _BEYOND_FRACTION).mean(axis=2) >= _SEEN).any(
+        axis=1
+    )
     return points[leads_on], across[leads_on]
 
 
@@ -100,7 +113,9 @@ def _pairs(points: np.ndarray, across: np.ndarray) -> Iterator[tuple[np.ndarray,
         way = _unit(points[other] - points[one])
         turns = [np.abs((way * across[end]).sum(axis=1)) for end in (one, other)]
         is_across = np.minimum(*turns) >= np.cos(_MOST_TURN)
-        yield one[is_across], other[is_across]
+        one, other = one[is_across], other[is_across]
+        for first in range(0, len(one), _PAIRS_AT_ONCE):
+            yield one[first : first + _PAIRS_AT_ONCE], other[first : first + _PAIRS_AT_ONCE]
 
 
 def _unit(vectors: np.ndarray) -> np.ndarray:
