@@ -67,14 +67,15 @@ def _seen(grid: Grid, raster: RoadRaster, points: np.ndarray, fraction: float) -
 def _goes_on(begin: np.ndarray, end: np.ndarray, distance_m: float, step_m: float, seen: _Seen) -> np.ndarray:
     """Return which bridges, from (n, 2) to (n, 2), have a road straight on beyond both ends, (n,) bool."""
     way, beyond_m = _unit(end - begin)[:, None], _steps(distance_m, step_m)
-    both = (begin[:, None] - way * beyond_m, end[:, None] + way * beyond_m)
-    return np.logical_and(*(seen(each, _BEYOND_FRACTION).mean(axis=1) >= _SEEN for each in both))
+    behind, ahead = begin[:, None] - way * beyond_m, end[:, None] + way * beyond_m
+    shares = [seen(places, _BEYOND_FRACTION).mean(axis=1) for places in (behind, ahead)]
+    return np.minimum(*shares) >= _SEEN
 
 
 def _is_narrow(begin: np.ndarray, end: np.ndarray, step_m: float, seen: _Seen) -> np.ndarray:
     """Return which bridges, from (n, 2) to (n, 2), have an edge on both sides of their middle, (n,) bool."""
     middle, sideways = (begin + end)[:, None] / 2, _turned(_unit(end - begin))[:, None] * _steps(_HALF_WIDTH_M, step_m)
-    return ~np.logical_or(*(seen(each, 1.0).all(axis=1) for each in (middle - sideways, middle + sideways)))
+    return ~(seen(middle - sideways, _FRACTION).all(axis=1) | seen(middle + sideways, _FRACTION).all(axis=1))
 
 
 def _steps(distance_m: float, step_m: float) -> np.ndarray:
