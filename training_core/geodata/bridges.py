@@ -22,7 +22,7 @@ LONGEST_M, _MOST_TURN = 300.0, np.radians(45)
 # looks like a road, is narrower than this on either side.
 BEYOND_M, _NEAR_M, _HALF_WIDTH_M = 12.0, 5.0, 20.0
 # Share of a bridge that is seen, at this fraction of the threshold, since parts lie in shadows; and of the road beyond.
-_SEEN, _FRACTION, _BEYOND_FRACTION = 0.85, 0.5, 0.8
+_SEEN, _FRACTION, _BEYOND_FRACTION = 0.85, 0.5, 0.9
 # So many places are compared with all others at once, and pairs looked at; and ways across that are tried at each.
 _AT_ONCE, _PAIRS_AT_ONCE, _WAYS = 256, 20_000, 11
 _SAMPLES = (np.arange(96) + 0.5)[:, None] / 96
@@ -69,7 +69,8 @@ def _goes_on(begin: np.ndarray, end: np.ndarray, distance_m: float, step_m: floa
     way, beyond_m = _unit(end - begin)[:, None], _steps(distance_m, step_m)
     behind, ahead = begin[:, None] - way * beyond_m, end[:, None] + way * beyond_m
     shares = [seen(places, _BEYOND_FRACTION).mean(axis=1) for places in (behind, ahead)]
-    return np.minimum(*shares) >= _SEEN
+    found: np.ndarray = np.array(shares).min(axis=0) >= _SEEN
+    return found
 
 
 def _is_narrow(begin: np.ndarray, end: np.ndarray, step_m: float, seen: _Seen) -> np.ndarray:
