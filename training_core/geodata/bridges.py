@@ -69,16 +69,14 @@ def _goes_on(begin: np.ndarray, end: np.ndarray, distance_m: float, step_m: floa
     way, beyond_m = _unit(end - begin)[:, None], _steps(distance_m, step_m)
     behind, ahead = begin[:, None] - way * beyond_m, end[:, None] + way * beyond_m
     shares = np.array([seen(places, _BEYOND_FRACTION).mean(axis=1) for places in (behind, ahead)])
-    found: np.ndarray = (shares >= _SEEN).all(axis=0)
-    return found
+    return np.asarray((shares >= _SEEN).all(axis=0))
 
 
 def _is_narrow(begin: np.ndarray, end: np.ndarray, step_m: float, seen: _Seen) -> np.ndarray:
     """Return which bridges, from (n, 2) to (n, 2), have an edge on both sides of their middle, (n,) bool."""
     middle, sideways = (begin + end)[:, None] / 2, _turned(_unit(end - begin))[:, None] * _steps(_HALF_WIDTH_M, step_m)
     is_wide: np.ndarray = np.stack([seen(middle + sign * sideways, _FRACTION).all(axis=1) for sign in (-1, 1)])
-    found: np.ndarray = ~is_wide.any(axis=0)
-    return found
+    return np.asarray(~is_wide.any(axis=0))
 
 
 def _steps(distance_m: float, step_m: float) -> np.ndarray:
