@@ -64,10 +64,10 @@ def run(job: MapRegion, reporter: Reporter) -> dict[str, Any]:
         catalog = read_catalog(paths, card.input, aoi, part.part(0, 0.4))
         if not catalog.scenes:
             raise nothing_to_map(catalog.problems)
+        no_road = read_places(job.no_road, reporter, [scene.grid for scene in catalog.scenes])
         Store(job.folder).remove_leftovers()
         predicting = choose_settings(job, model, card, catalog.scenes, aoi, part)
         mask_grid = finest_grid(catalog.scenes) if job.grid == IMAGE_GRID else None
-        no_road = read_places(job.no_road, reporter, [scene.grid for scene in catalog.scenes])
         planner = Planner(job.folder, predicting, card, aoi, mask_grid, no_road)
         region = plan_region(catalog, planner, part.part(0.4, 1))
     index_path, report_path = (str(Path(job.folder) / name) for name in ("index.gpkg", "report.html"))
