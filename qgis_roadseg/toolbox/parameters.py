@@ -56,7 +56,7 @@ _POLYGON, _LINE, _POINT = (
 _SOURCE_TYPES = {
     "roads": [_LINE, _POLYGON],
     "aoi": [_POLYGON],
-    "no_road": [_POLYGON],
+    "no_road": [_LINE, _POLYGON],
     "labeled": [_POLYGON],
     "truth": [_LINE],
     "proposal": [_LINE],

@@ -57,6 +57,11 @@ class Segment(SegmentOptions):
     aoi: str = option("", "Area of interest", kind=VECTOR).help(
         "Polygons to segment. Everything outside them is left out."
     )
+    no_road: str = option("", "No road here", kind=VECTOR).help(
+        "Polygons or lines without roads, such as water, railways, runways and walls. A file of OpenStreetMap is read "
+        "by its tags. What looks like a road there is left out, except for bridges: roads that run straight across and "
+        "on for 10 m on both sides. Lines are as wide as their field width_m, or 4 m."
+    )
     mask: str = option("", "Road mask", kind=RASTER_OUTPUT).help("Mask to write: 1 road, 0 background, 255 no data.")
     probability: str = option("", "Road probability", kind=RASTER_OUTPUT).help(
         "Probability raster to write: 0 to 254 for 0 to 1, 255 no data."
@@ -97,6 +102,7 @@ class Vectorize(MaskValueOptions, NetworkOptions):
     title: ClassVar[str] = "Vectorize roads"
 
     raster: str = option("", "Road mask or probability", kind=RASTER, required=True).help("Raster to vectorize.")
+    no_road: str = like(Segment, "no_road")
     classes: str = option("", "Road classes", kind=RASTER).help(
         "Raster of road classes as written by Segment roads. Each line then has a class, the usual speed of that "
         "class, and a travel time."
@@ -131,6 +137,7 @@ class ExtractRoads(NetworkOptions, SegmentOptions):
     raster: str = option("", "Image", kind=RASTER, required=True).help("Image to extract roads from.")
     model: str = model_option(STARTER)
     aoi: str = like(Segment, "aoi")
+    no_road: str = like(Segment, "no_road")
     roads: str = option("", "Roads", kind=VECTOR_OUTPUT, required=True).help("Center-lines to write.")
     links: str = like(Vectorize, "links")
     breaks: str = like(Vectorize, "breaks")
@@ -168,6 +175,7 @@ class MapRegion(NetworkOptions, SegmentOptions):
     )
     model: str = model_option(STARTER)
     aoi: str = option("", "Area of interest", kind=VECTOR).help("Polygons to map. Everything outside them is left out.")
+    no_road: str = like(Segment, "no_road")
     folder: str = option("", "Folder", kind=FOLDER, required=True).help(
         "Folder for the masks, the index of scenes, the report, and the results of blocks. An interrupted run resumes "
         "from it. Several machines must all reach it under this path."

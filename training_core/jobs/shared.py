@@ -89,8 +89,9 @@ class LabelOptions(Job):
     """Options of every job that rasterizes drawn roads to labels: training, evaluation, quantization."""
 
     no_road: str = option("", "No road here", kind=VECTOR).help(
-        "Polygons that contain no roads other than the drawn ones. They count as background, even outside the area of "
-        "interest and far from all roads. Draw them where a model mistakes something for a road."
+        "Polygons or lines, such as rivers, without roads other than the drawn ones. A file of OpenStreetMap is read "
+        "by its tags. They count as background, even outside the area of interest and far from all roads. Draw "
+        "them where a model mistakes something for a road."
     )
     width_m: float = option(6.0, "Road width", unit="m", within=(0.5, 100)).help(
         "Width given to road lines without a width of their own. Polygons are used as drawn."

@@ -18,12 +18,13 @@ from ..errors import LayerError
 from ..events import Reporter
 from ..geodata.fields import check_numbers, numbers_in
 from ..geodata.grid import Grid, Window, common_window
+from ..geodata.non_roads import areas_on, read_no_road
 from ..geodata.osm_layers import is_extract, is_osm_file, roads_of
 from ..geodata.pixel_codes import BACKGROUND, IGNORE, ROAD
 from ..geodata.road_classes import RoadClass, find_classes
 from ..geodata.shapes import around, burn_shapes, in_short_pieces, near, pixel_window, shapes_on, translated
 from ..geodata.sources import source_name
-from ..geodata.vectors import read_area, read_layer, read_polygons, require_features, require_fields, require_geometry
+from ..geodata.vectors import read_area, read_layer, require_features, require_fields, require_geometry
 from ..jobs import LabelOptions
 from ..jobs.fields import METERS, NO, word_in
 from ..system import large_arrays
@@ -108,7 +109,7 @@ class Drawing:
         """Rasterize the labels of an image on a grid, the same for every image unless moved; None if there are none.
 
         Lines are buffered on the ground by half their width. Pixels outside the area of interest are ignored. Without
-        one, those farther from a road than `background_m` are. So are roads marked unsure. In the polygons without a
+        one, those farther from a road than `background_m` are. So are roads marked unsure. In the places without a
         road, everything that no drawn road covers is background. Where several classes meet, the last one wins.
         """
         chosen = near(self.roads, grid, self._reach_m)
@@ -117,8 +118,9 @@ class Drawing:
             roads = translated(roads, grid, *self.move_of(image))
         shapes, road = _road_shapes(roads, grid, self.options)
         sure = is_sure(roads, self.options)[road]
-        known = around(shapes, self.options.background_m) if self.aoi is None else _areas_on(self.aoi, grid)
-        ground = Ground(shapes, sure, known, _areas_on(self.no_road, grid))
+        known = around(shapes, self.options.background_m) if self.aoi is None else _area_on(self.aoi, grid)
+        without_road = np.zeros(0, dtype=object) if self.no_road is None else areas_on(self.no_road, grid)
+        ground = Ground(shapes, sure, known, without_road)
         column, row, width, height = pixel_window(np.concatenate([known, ground.no_road]), grid)
         if not width or not height:
             return None
@@ -163,7 +165,8 @@ def read_drawing(
     be used, or a field is missing.
     """
     margin_m = MAX_ROAD_WIDTH_M / 2 + options.background_m + MAX_MOVE_M
-    drawn = read_layer(roads, "drawn roads", reporter, images, margin_m, are_heights_told=False)
+    grids = list(images)
+    drawn = read_layer(roads, "drawn roads", reporter, grids, margin_m, are_heights_told=False)
     require_features(drawn, roads, "drawn roads")
     named = (options.width_field, options.sure_field, class_field, speed_field)
     if is_osm_file(roads) or (is_extract(drawn) and (shapely.get_dimensions(drawn.geometry) == 1).any()):
@@ -181,7 +184,7 @@ def read_drawing(
         )
     classes = find_classes(drawn, class_field, speed_field, roads) if class_field or speed_field else ()
     drawing = Drawing(drawn, read_area(aoi) if aoi else None, options, source_name(roads), source_name(aoi), *classes)
-    no_road = read_polygons(options.no_road, "places without a road") if options.no_road else None
+    no_road = read_no_road(options.no_road, reporter, grids) if options.no_road else None
     return replace(drawing, no_road=no_road)
 
 
@@ -204,8 +207,8 @@ def _widths_m(roads: geopandas.GeoDataFrame, options: LabelOptions) -> np.ndarra
     return np.where(np.isnan(own_m), options.width_m, own_m)
 
 
-def _areas_on(layer: Optional[geopandas.GeoDataFrame], grid: Grid) -> np.ndarray:
-    return np.zeros(0, dtype=object) if layer is None else shapes_on(layer.iloc[near(layer, grid)], grid)
+def _area_on(layer: geopandas.GeoDataFrame, grid: Grid) -> np.ndarray:
+    return shapes_on(layer.iloc[near(layer, grid)], grid)
 
 
 def _road_shapes(roads: geopandas.GeoDataFrame, grid: Grid, options: LabelOptions) -> tuple[np.ndarray, np.ndarray]:

@@ -12,9 +12,11 @@ from functools import partial
 from typing import Any, Optional
 
 import numpy as np
+from shapely.geometry.base import BaseGeometry
 
 from ..events import Reporter
 from ..extraction.road_extraction import extract_network
+from ..geodata.non_roads import area_on, read_places
 from ..geodata.pixel_codes import NO_DATA
 from ..geodata.road_classes import ClassRaster, class_array
 from ..geodata.road_raster import byte_raster
@@ -27,6 +29,7 @@ from ..networks.network_tables import layer_paths, write_network
 from ..segmentation.image_grid import on_grid
 from ..segmentation.inference import Prediction
 from ..segmentation.measured import seconds_per_px
+from ..segmentation.no_road import without_places
 from ..segmentation.result_rasters import ResultWriter
 from ..segmentation.segmenter import Segmenter, prepare_segmenter, segmented
 from ..segmentation.work_plan import ImagePlan, Results, WorkPlan, check_size, no_data, plan_image, plan_work
@@ -44,12 +47,13 @@ def run(job: ExtractRoads, reporter: Reporter) -> dict[str, Any]:
     plan = plan_image(job.raster, read_area(job.aoi) if job.aoi else None, card.input, wanted, job.grid)
     check_size([plan])
     segmenter = prepare_segmenter(model, card, [plan], job, reporter)
-    with Outputs([*with_sources([job.raster]), job.model, job.aoi]) as outputs:
+    area = area_on(read_places(job.no_road, reporter, [plan.grid]), plan.grid)
+    with Outputs([*with_sources([job.raster]), job.model, job.aoi, job.no_road]) as outputs:
         paths, layers = outputs.stage_fields(job, *layer_fields)
         staged = Results(**{name: str(outputs.stage(path)) for name, path in wanted.named().items()})
         work = plan_work([plan], segmenter.tiles, partial(seconds_per_px, segmenter.predictor))
         reporter.log(str(work))
-        probability, classes = _segment(work, segmenter, staged, reporter.part(0, 0.8))
+        probability, classes = _segment(work, segmenter, staged, area, reporter.part(0, 0.8))
         raster = byte_raster(probability, segmenter.threshold)
         network = extract_network(raster, plan.grid, job, reporter.part(0.8, 1), classes)
         numbers = write_network(network, layers)
@@ -60,9 +64,12 @@ def run(job: ExtractRoads, reporter: Reporter) -> dict[str, Any]:
 
 
 def _segment(
-    work: WorkPlan, segmenter: Segmenter, results: Results, reporter: Reporter
+    work: WorkPlan, segmenter: Segmenter, results: Results, area: BaseGeometry, reporter: Reporter
 ) -> tuple[np.ndarray, Optional[ClassRaster]]:
-    """Return the probability bytes of an image and, if the model predicts them, its classes; write result rasters."""
+    """Return the probability bytes of an image and, if the model predicts them, its classes; write result rasters.
+
+    The area has no road but bridges; see `geodata.non_roads`.
+    """
     (plan,) = work.images
     size, known_classes = (plan.grid.height, plan.grid.width), segmenter.card.classes
     probability, classes = allocate(size, np.uint8), allocate(size, np.uint8) if known_classes else None
@@ -71,7 +78,8 @@ def _segment(
         classes[:] = NO_DATA
 
     def kept(tiles: Iterable[tuple[ImagePlan, Tile, Prediction]]) -> Iterator[tuple[Tile, Prediction]]:
-        for _, tile, found in tiles:
+        of_image = ((tile, found) for _, tile, found in tiles)
+        for tile, found in without_places(of_image, plan.grid, area, segmenter.threshold, reporter):
             probability[tile.destination] = found.probability
             if classes is not None:
                 classes[tile.destination] = found.classes  # also where hysteresis alone may find a road

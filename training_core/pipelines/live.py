@@ -5,6 +5,7 @@ Scope: opens what a session works with, and reads its first labels. Independent 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import geopandas
@@ -104,14 +105,12 @@ def _first_labels(job: Live, grid: Grid, reporter: Reporter) -> tuple[Change, ..
         )
     changes: list[Change] = []
     if job.roads:
-        drawing = read_drawing(job.roads, job.aoi, job, reporter, images=[grid])
+        drawing = read_drawing(job.roads, "", replace(job, no_road=""), reporter, images=[grid])
         changes += _roads(drawing, grid)
-        areas = {AOI: drawing.aoi, NO_ROAD: drawing.no_road}
-    else:
-        areas = {
-            AOI: read_area(job.aoi) if job.aoi else None,
-            NO_ROAD: read_polygons(job.no_road, "places without a road") if job.no_road else None,
-        }
+    areas = {
+        AOI: read_area(job.aoi) if job.aoi else None,
+        NO_ROAD: read_polygons(job.no_road, "places without a road") if job.no_road else None,
+    }
     for layer, area in areas.items():
         if area is not None:
             changes += [Change(layer, f"{_FILE}{number}", shape) for number, shape in _shapes(area, grid)]

@@ -16,6 +16,7 @@ import numpy as np
 import shapely
 
 from ..events import Reporter
+from ..geodata.non_roads import read_places
 from ..geodata.shapes import crosses_antimeridian
 from ..geodata.sources import with_sources
 from ..geodata.vector_output import check_vector_output, write_in_parts
@@ -63,13 +64,14 @@ def run(job: MapRegion, reporter: Reporter) -> dict[str, Any]:
         catalog = read_catalog(paths, card.input, aoi, part.part(0, 0.4))
         if not catalog.scenes:
             raise nothing_to_map(catalog.problems)
+        no_road = read_places(job.no_road, reporter, [scene.grid for scene in catalog.scenes])
         Store(job.folder).remove_leftovers()
         predicting = choose_settings(job, model, card, catalog.scenes, aoi, part)
         mask_grid = finest_grid(catalog.scenes) if job.grid == IMAGE_GRID else None
-        planner = Planner(job.folder, predicting, card, aoi, mask_grid)
+        planner = Planner(job.folder, predicting, card, aoi, mask_grid, no_road)
         region = plan_region(catalog, planner, part.part(0.4, 1))
     index_path, report_path = (str(Path(job.folder) / name) for name in ("index.gpkg", "report.html"))
-    with Outputs([*with_sources(paths), job.model, job.aoi, job.source]) as outputs, ExitStack() as stack:
+    with Outputs([*with_sources(paths), job.model, job.aoi, job.no_road, job.source]) as outputs, ExitStack() as stack:
         roads_path = outputs.stage(job.roads)
         rasters = [path for plan in region.plans for path in plan.results.named().values()]
         for path in (index_path, report_path, *rasters):
@@ -86,7 +88,7 @@ def run(job: MapRegion, reporter: Reporter) -> dict[str, Any]:
             raise nothing_to_map(progress.failures)
         options, part_px = network_options(job), job.block_px or PART_PX
         roads = RegionRoads(
-            job.folder, progress.mapped, region.grid, options, predicting.threshold, part_px, card.classes
+            job.folder, progress.mapped, region.grid, options, predicting.threshold, part_px, card.classes, no_road
         )
         summary = NetworkSummary(region.grid, progress.mapped, sketch.add)
         with stages.timed("extracting roads", 0.8, 0.97) as part:

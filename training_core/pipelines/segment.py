@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from ..events import Reporter
+from ..geodata.non_roads import area_on, read_places
 from ..geodata.pixel_codes import NO_DATA, ROAD
 from ..geodata.sources import with_sources
 from ..geodata.tiling import Tile
@@ -28,6 +29,7 @@ from ..models.model_card import ModelCard
 from ..segmentation.image_grid import on_grid
 from ..segmentation.inference import Prediction
 from ..segmentation.measured import seconds_per_px
+from ..segmentation.no_road import without_places
 from ..segmentation.result_rasters import ResultWriter
 from ..segmentation.segmenter import Segmenter, prepare_segmenter, segmented, spread
 from ..segmentation.work_plan import ImagePlan, Results, check_size, no_data, plan_image, plan_work
@@ -36,7 +38,7 @@ from ..system.outputs import Outputs
 
 def run(job: Segment, reporter: Reporter) -> dict[str, Any]:
     """Do the job; see `jobs.Segment`."""
-    inputs = [*with_sources([*job.rasters, job.raster]), job.model, job.aoi]
+    inputs = [*with_sources([*job.rasters, job.raster]), job.model, job.aoi, job.no_road]
     outputs = Outputs(inputs)
     targets = _targets(job)
     missing = [target for target in targets if not (job.rasters and job.resume and _is_done(target, job.model))]
@@ -47,6 +49,7 @@ def run(job: Segment, reporter: Reporter) -> dict[str, Any]:
     if job.classes:
         card.require_classes(job.model)
     samples, plans = _plan(targets, missing, job, card)
+    no_road = read_places(job.no_road, reporter, [plan.grid for plan in plans or samples])
     check_size(plans)
     segmenter = prepare_segmenter(model, card, samples, job, reporter, sum(plan.px for plan in plans))
     work = plan_work(plans, segmenter.tiles, partial(seconds_per_px, segmenter.predictor))
@@ -55,7 +58,9 @@ def run(job: Segment, reporter: Reporter) -> dict[str, Any]:
     began_s, counts = time.perf_counter(), _Counts()
     with closing(segmented(work, segmenter, reporter)) as results:
         for plan, tiles in groupby(results, key=lambda result: result[0]):
-            _write(plan, tiles, outputs, segmenter, counts)
+            area = area_on(no_road, plan.grid)
+            closed = without_places(counts.tiles(tiles), plan.grid, area, segmenter.threshold, reporter)
+            _write(plan, closed, outputs, segmenter, counts)
     return {
         **(targets[0][1].named() if job.raster else {"masks": [each.mask for _, each in targets], "skipped": skipped}),
         "megapixels": counts.px / 1e6,
@@ -99,15 +104,19 @@ class _Counts:
             yield tile, prediction
 
 
-def _write(plan: ImagePlan, tiles: Iterator[Any], outputs: Outputs, segmenter: Segmenter, counts: _Counts) -> None:
+def _write(
+    plan: ImagePlan,
+    tiles: Iterator[tuple[Tile, Prediction]],
+    outputs: Outputs,
+    segmenter: Segmenter,
+    counts: _Counts,
+) -> None:
     """Write the results of an image, and add to the counts; refuse an image without data."""
     known_before = counts.known_px
     with outputs:
         staged = Results(**{name: str(outputs.stage(path)) for name, path in plan.results.named().items()})
         with ResultWriter(plan.result_grid, staged, segmenter.threshold, segmenter.card.classes) as writer:
-            resampled = on_grid(
-                counts.tiles(tiles), plan.grid, plan.result_grid, plan.window, bool(plan.results.classes)
-            )
+            resampled = on_grid(tiles, plan.grid, plan.result_grid, plan.window, bool(plan.results.classes))
             for tile, prediction in resampled:
                 mask = writer.write(tile, prediction)
                 counts.known_px += int((mask != NO_DATA).sum())

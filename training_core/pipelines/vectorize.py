@@ -11,6 +11,7 @@ from typing import Any
 from ..events import Reporter
 from ..extraction.road_extraction import extract_network
 from ..geodata.grid import grid_of
+from ..geodata.non_roads import area_on, close, read_places, without
 from ..geodata.rasters import open_mask, open_raster
 from ..geodata.road_classes import class_band
 from ..geodata.road_raster import band_raster
@@ -22,7 +23,7 @@ from ..system.outputs import Outputs
 
 def run(job: Vectorize, reporter: Reporter) -> dict[str, Any]:
     """Run the job and return its result; see `jobs.Vectorize`."""
-    with Outputs(with_sources([job.raster, job.classes])) as outputs:
+    with Outputs(with_sources([job.raster, job.classes, job.no_road])) as outputs:
         paths, staged = outputs.stage_fields(job, *layer_paths(job))
         with ExitStack() as stack:
             dataset = stack.enter_context(open_mask(job.raster, job.road_values))
@@ -32,6 +33,10 @@ def run(job: Vectorize, reporter: Reporter) -> dict[str, Any]:
             raster = band_raster(dataset, job.threshold, reporter, job)
             if raster.mask_values:
                 reporter.log(f"{job.raster} is a mask: {raster.mask_values}.")
+            if (no_road := read_places(job.no_road, reporter, [grid])) is not None:
+                closed = close(raster, grid, area_on(no_road, grid))
+                closed.tell(reporter)
+                raster = without(raster, closed)
             found = extract_network(raster, grid, job, reporter.part(0, 0.9), classes)
         reporter.progress(0.9, "Writing")
         numbers = write_network(found, staged)

@@ -20,6 +20,7 @@ from shapely.geometry.base import BaseGeometry
 from ..errors import ImageryError
 from ..events import Reporter
 from ..geodata.grid import Grid
+from ..geodata.non_roads import area_on
 from ..geodata.rasters import Band
 from ..geodata.road_classes import to_document
 from ..models.model_card import ModelCard
@@ -104,6 +105,7 @@ class Planner:
     card: ModelCard
     aoi: Optional[geopandas.GeoDataFrame] = None
     mask_grid: Optional[Grid] = None
+    no_road: Optional[geopandas.GeoDataFrame] = None
 
     def plan(self, mosaic: Mosaic, bands: tuple[Band, ...]) -> list[ScenePlan]:
         """Return the plans of the scenes of a mosaic, without those that have no block."""
@@ -131,15 +133,21 @@ class Planner:
         keys, threshold = [key for _, key in blocks], self.predicting.threshold
         on_scene = grid if self.mask_grid is None else grid_around(self.mask_grid, scene.grid)
         # Lines need the classes of all pixels, and the results have those of road.
-        if have_same_pixels(grid, on_scene) and not self.card.classes:
+        closed = self._closed(on_scene)
+        if have_same_pixels(grid, on_scene) and not self.card.classes and not closed:
             key = content_key(keys, threshold)
             return results, key, grid, results, key
         paths = {kind: store.path(_ON_MODEL_GRID, f"{scene.name}_{kind}", ".tif") for kind in kinds}
         key, result_grid = content_key(keys), grid_document(on_scene)
         return (
             Results(**{kind: str(path) for kind, path in paths.items()}), key,
-            on_scene, results, content_key(key, threshold, result_grid),
+            on_scene, results, content_key(key, threshold, result_grid, *closed),
         )  # fmt: skip
+
+    def _closed(self, grid: Grid) -> list[str]:
+        """Return the places without a road on a grid, as a list of one hexadecimal WKB; empty without any."""
+        area = area_on(self.no_road, grid)
+        return [] if area.is_empty else [shapely.to_wkb(area, hex=True)]
 
     def missing(self, plan: ScenePlan) -> Iterator[Task]:
         """Yield the tasks of a scene's missing blocks; a scene of a single block is mapped by one task."""
@@ -169,6 +177,7 @@ class Planner:
             "results": plan.results.named(),
             "result_key": plan.result_key,
             "threshold": self.predicting.threshold,
+            "no_road": self._closed(plan.result_grid),
             "classes": to_document(self.card.classes),
         }
         return Task(assemble_scene, document, plan.key, scene=plan.scene.name)

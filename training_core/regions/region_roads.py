@@ -8,6 +8,7 @@ graphs in pixels of the region's grid. Independent of who does the tasks, and of
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -22,13 +23,14 @@ from ..extraction.compact_masks import Frame, Runs, components, joined, runs_of
 from ..extraction.line_measures import LineMeasures, measure_lines
 from ..extraction.road_extraction import trace_roads
 from ..geodata.grid import Grid
+from ..geodata.non_roads import REACH_M, area_on, keep_out
 from ..geodata.road_classes import ClassRaster, RoadClass, class_array, from_document, to_document
 from ..geodata.road_raster import RoadRaster, byte_raster
 from ..jobs import NetworkOptions
 from ..networks.graph import Graph, connected, scaled
 from ..networks.graph_edits import WITHIN, cut_to_box
 from ..system.machine import roadseg_version
-from .region_grid import Part, PlacedScene, divide, margin_px, outline_on, read_best
+from .region_grid import CELL_PX, Part, PlacedScene, divide, margin_px, outline_on, read_best
 from .seams import PartRoads, join_parts, joined_roads, outline
 from .store import Store, content_key, read_arrays, write_arrays
 from .tasks import Document, Task, TaskResult
@@ -74,7 +76,9 @@ class RegionRoads:
         threshold: float,
         part_px: int = PART_PX,
         classes: Sequence[RoadClass] = (),
+        no_road: Optional[geopandas.GeoDataFrame] = None,
     ) -> None:
+        self._no_road = no_road
         self._folder, self._scenes, self._grid, self._options = folder, scenes, grid, options
         self._threshold, self._classes = threshold, classes
         self._version = roadseg_version()  # part of the keys, since another version may extract otherwise
@@ -132,7 +136,10 @@ class RegionRoads:
         self, function: Callable[[Document], Document], core: Part, window: Part, content: Mapping[str, object]
     ) -> Task:
         content = {**content, "core": asdict(core), "grid": grid_document(self._grid), "threshold": self._threshold}
-        numbers = sorted(self._tree.query(shapely.box(*window.bounds)).tolist())
+        read = window if self._no_road is None else _around(window, self._grid)
+        closed = area_on(self._no_road, _grid_of(read, self._grid))
+        content["no_road"] = "" if closed.is_empty else shapely.to_wkb(closed, hex=True)
+        numbers = sorted(self._tree.query(shapely.box(*read.bounds)).tolist())
         shown = [(self._scenes[number], self._placed[number]) for number in numbers]
         seen = [[scene.name, scene.key, placed.bounds] for scene, placed in shown]
         key = content_key(_KINDS[function], content, seen, self._version)
@@ -151,10 +158,10 @@ def _within(pixels: np.ndarray, window: Part) -> np.ndarray:
 def find_borders(document: Document) -> Document:
     """Find the patches at the borders of a part.
 
-    The document has `folder`, `key`, `grid`, `core`, `scenes`, `threshold` and `hysteresis`.
+    The document has `folder`, `key`, `grid`, `core`, `scenes`, `no_road`, `threshold` and `hysteresis`.
     """
     core, grid = Part(**document["core"]), grid_from_document(document["grid"])
-    probability, _ = read_best(grid, core, _scenes(document))
+    probability, _ = _read(document, grid, core)
     raster = byte_raster(probability, document["threshold"])
     patches = border_patches(raster, core, document["hysteresis"])
     Store(document["folder"]).write(BORDERS, document["key"], ".npz", lambda path: write_arrays(path, vars(patches)))
@@ -164,12 +171,12 @@ def find_borders(document: Document) -> Document:
 def extract_roads(document: Document) -> Document:
     """Extract the roads of a part.
 
-    The document has `folder`, `key`, `grid`, `window`, `core`, `scenes`, `threshold`, `options`, `classes`, and in
-    `linked` columns and rows of likely pixels that are connected with sure road.
+    The document has `folder`, `key`, `grid`, `window`, `core`, `scenes`, `no_road`, `threshold`, `options`,
+    `classes`, and in `linked` columns and rows of likely pixels that are connected with sure road.
     """
     grid = grid_from_document(document["grid"])
     window, core = Part(**document["window"]), Part(**document["core"])
-    probability, numbers = read_best(grid, window, _scenes(document))
+    probability, numbers = _read(document, grid, window)
     classes = None if numbers is None else class_array(numbers, from_document(document["classes"]))
     raster = byte_raster(probability, document["threshold"])
     linked = np.array(document["linked"], dtype=np.int64).reshape(-1, 2)
@@ -185,6 +192,27 @@ _KINDS: dict[Callable[[Document], Document], str] = {find_borders: BORDERS, extr
 def _part_pixel_m(grid: Grid, core: Part) -> tuple[float, float]:
     """Return the ground size of a pixel in meters, along columns and along rows, in the middle of a part."""
     return grid.window(core.column, core.row, core.width, core.height).pixel_m
+
+
+def _around(part: Part, grid: Grid) -> Part:
+    """Return a part with all around it that decides on its bridges."""
+    return part.grown(CELL_PX * math.ceil(REACH_M / min(_part_pixel_m(grid, part)) / CELL_PX), grid)
+
+
+def _grid_of(part: Part, grid: Grid) -> Grid:
+    return grid.window(part.column, part.row, part.width, part.height)
+
+
+def _read(document: Document, grid: Grid, part: Part) -> tuple[np.ndarray, Optional[np.ndarray]]:
+    """Return the probability of a part, without road where there is none but bridges, and its classes."""
+    if not document["no_road"]:
+        return read_best(grid, part, _scenes(document))
+    read = _around(part, grid)
+    probability, classes = read_best(grid, read, _scenes(document))
+    keep_out(probability, _grid_of(read, grid), shapely.from_wkb(document["no_road"]), document["threshold"])
+    top, left = part.row - read.row, part.column - read.column
+    inner = np.s_[top : top + part.height, left : left + part.width]
+    return np.ascontiguousarray(probability[inner]), None if classes is None else classes[inner]
 
 
 def _scenes(document: Document) -> list[PlacedScene]:

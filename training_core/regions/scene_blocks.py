@@ -24,6 +24,7 @@ from ..geodata.road_classes import from_document
 from ..geodata.shapes import pixel_window, shapes_on
 from ..geodata.tiling import STRIDE_PX, Tile, round_up
 from ..segmentation.inference import Prediction
+from ..segmentation.no_road import without_places
 from ..segmentation.result_rasters import ResultWriter
 from ..segmentation.work_plan import Results
 from ..system.outputs import Outputs
@@ -126,6 +127,8 @@ def assemble(document: dict[str, Any]) -> dict[str, Any]:
         _write({**document, "threshold": 0.0}, rasters, "grid", "key", _blocks(document))
     target = grid_from_document(document["result_grid"])
     tiles = _blocks(document) if rasters == results else predictions_on(target, rasters)
+    for closed in document["no_road"]:
+        tiles = without_places(tiles, target, shapely.from_wkb(closed), document["threshold"])
     return {**document["results"], **_write(document, results, "result_grid", "result_key", tiles)}
 
 

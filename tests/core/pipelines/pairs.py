@@ -141,6 +141,7 @@ class Refused(NamedTuple):
     words: str
 
 
+same, labeled = numbers.same, numbers.labeled
 Right = Union[Refused, numbers.Number]
 Row = dict[str, Right]
 
@@ -182,6 +183,15 @@ def _areas(right: Right) -> Row:
     return {**_all(_AREAS, right), **_all((*_ROADS, POINTS, BREAKS), _NOT_POLYGONS), **_all(_NONE, _EMPTY)}
 
 
+def _places(right: Right, of_scene: Right, of_roads: Right) -> Row:
+    """Places without a road, which are not in an extract of roads."""
+    return {**_drawn(right), SCENES: of_scene, OSM: of_roads}
+
+
+def _closed(key: str) -> Row:
+    return _places(numbers.at_most(key), Refused("layer", "cover all of the images"), same(key))
+
+
 def _lines(right: Right, of_none: Right) -> Row:
     refused = {**_all((POINTS, BREAKS, *_AREAS), _NOT_LINES), NO_BREAKS: _EMPTY}
     return {**_all(_ROADS, right), NO_LINES: of_none, **refused}
@@ -195,7 +205,6 @@ def _model(right: Right, of_onnx: Right, of_quantized: Right) -> Row:
     return {MODEL: right, ONNX: of_onnx, QUANTIZED: of_quantized}
 
 
-same, labeled = numbers.same, numbers.labeled
 _NO_WEIGHTS = Refused("model", "ONNX model")
 # Files that RoadSeg exports have ids of their own.
 _OWN_IDS = "without a version|not in OpenStreetMap|has no road"
@@ -203,7 +212,7 @@ RIGHT: dict[str, Row] = {
     "finetune.rasters": _image(labeled, labeled),
     "finetune.roads": _drawn(labeled),
     "finetune.aoi": _areas(labeled),
-    "finetune.no_road": _areas(labeled),
+    "finetune.no_road": _places(labeled, labeled, labeled),
     "finetune.masks": _masks(numbers.masked, numbers.masked),
     "finetune.base_model": _model(labeled, _NO_WEIGHTS, _NO_WEIGHTS),
     "segment.raster": _one_image(same("road_share")),
@@ -211,12 +220,14 @@ RIGHT: dict[str, Row] = {
     "segment.rasters": _image(same("road_share"), same("road_share", within=0.35)),
     "segment.model": _model(same("road_share"), same("road_share", within=0.01), same("road_share", within=0.2)),
     "segment.aoi": _areas(numbers.known),
+    "segment.no_road": _closed("road_share"),
     "segment.folder": _all((CHIPS, MASKS, REGION, SESSION), numbers.beside("road_share")),
     "vectorize.raster": {
         PROBABILITY: same("length_m", within=0.05),
         **_all((MASK, CLASSES), same("length_m", within=0.1)),  # which say less of weak roads
         IMAGE: Refused("imagery", "picture|bands"),
     },
+    "vectorize.no_road": _closed("length_m"),
     "vectorize.classes": {
         CLASSES: same("length_m"),
         **_all((IMAGE, MASK, PROBABILITY), Refused("imagery", "no names and speeds")),
@@ -224,9 +235,11 @@ RIGHT: dict[str, Row] = {
     "extractroads.raster": _one_image(same("length_m")),
     "extractroads.model": _model(same("length_m"), same("length_m", within=0.01), same("length_m", within=0.2)),
     "extractroads.aoi": _areas(numbers.roads_within),
+    "extractroads.no_road": _closed("length_m"),
     "mapregion.rasters": _image(same("length_m"), same("length_m", within=0.05)),
     "mapregion.model": _model(same("length_m"), same("length_m", within=0.01), same("length_m", within=0.2)),
     "mapregion.aoi": _areas(numbers.roads_within),
+    "mapregion.no_road": _closed("length_m"),
     "mapregion.folder": {
         **_all((CHIPS, MASKS, SESSION), numbers.beside("length_m")),
         REGION: numbers.exactly("kept", 1),
@@ -241,7 +254,7 @@ RIGHT: dict[str, Row] = {
     "evaluate.rasters": _image(labeled, labeled),
     "evaluate.roads": _drawn(labeled),
     "evaluate.aoi": _areas(labeled),
-    "evaluate.no_road": _areas(labeled),
+    "evaluate.no_road": _places(labeled, labeled, labeled),
     "evaluate.masks": _masks(numbers.exactly("pixel.iou", 1.0), labeled),
     "evaluate.model": _model(same("pixel.iou"), same("pixel.iou", within=0.01), same("pixel.iou", within=0.05)),
     "suggestlabels.raster": {
@@ -284,14 +297,14 @@ RIGHT: dict[str, Row] = {
     "quantize.rasters": _image(numbers.alike, numbers.alike),
     "quantize.roads": _drawn(numbers.sure),
     "quantize.aoi": _areas(numbers.sure),
-    "quantize.no_road": _areas(numbers.sure),
+    "quantize.no_road": _places(numbers.sure, numbers.sure, numbers.sure),
     "quantize.masks": _masks(numbers.sure, numbers.sure),
     "mergemodels.models": _model(numbers.weights, _NO_WEIGHTS, _NO_WEIGHTS),
     "mergemodels.rasters": _image(numbers.exactly("chips", 4), numbers.exactly("chips", 16)),
     "exportchips.rasters": _image(labeled, labeled),
     "exportchips.roads": _drawn(labeled),
     "exportchips.aoi": _areas(labeled),
-    "exportchips.no_road": _areas(labeled),
+    "exportchips.no_road": _places(labeled, labeled, labeled),
     "exportchips.masks": _masks(numbers.masked, labeled),
     "profile.raster": _one_image(numbers.flop),
     "profile.model": _model(numbers.flop, *2 * [numbers.exactly("unaccounted_share", 0.0)]),

@@ -1,0 +1,160 @@
+"""Places without a road: layers of water, railways, runways and walls, and what they leave of a road raster.
+
+Scope: layers, and road rasters as data. Independent of models and of how lines are traced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Optional
+
+import geopandas
+import numpy as np
+import pandas
+import shapely
+from shapely.geometry.base import BaseGeometry
+
+from ..errors import LayerError
+from ..events import Reporter
+from ..jobs.fields import METERS
+from ..system import large_arrays
+from .bridges import BEYOND_M, LONGEST_M, find_bridges
+from .fields import numbers_in
+from .grid import Grid
+from .osm_layers import WIDTH_FIELD, is_extract, is_osm_file, non_roads_of
+from .pixel_codes import NO_DATA
+from .road_raster import RoadRaster, byte_raster
+from .shapes import burn_shapes, in_short_pieces, near, shapes_on
+from .sources import QGIS_PART
+from .vectors import read_layer, require_features, require_geometry
+
+_PURPOSE = "places without a road"
+# Layers of large files are read so far around the images.
+_AROUND_M = 1000.0
+# Width of lines that have none of their own.
+_USUAL_WIDTH_M = 4.0
+# Farther around a place than this, nothing decides whether it is on a bridge.
+REACH_M = LONGEST_M + 2 * BEYOND_M
+# Shares of an image that is covered whole, and of roads that is suspicious.
+_WHOLE, _MOST = 0.99, 0.5
+
+
+def read_no_road(path: str, reporter: Reporter, images: Iterable[Grid] = ()) -> geopandas.GeoDataFrame:
+    """Return places without a road as lines and polygons; lines may have a width in WIDTH_FIELD.
+
+    Extracts of OpenStreetMap are read by their tags; see `osm_layers.non_roads_of`. Of large ones, only the
+    surroundings of the images are read. Raises LayerError if the layer cannot be used.
+    """
+    images, parts, refused = list(images), [], None
+    is_whole = is_osm_file(path) and not QGIS_PART.search(path)
+    for source in [f"{path}|layername=lines", f"{path}|layername=multipolygons"] if is_whole else [path]:
+        try:
+            parts.append(read_layer(source, _PURPOSE, reporter, images, _AROUND_M, are_heights_told=False))
+        except LayerError as error:  # an extract may have lines alone near the images, or polygons
+            refused = error
+    if refused and not parts:
+        raise refused
+    layer = pandas.concat(parts, ignore_index=True)
+    require_features(layer, path, _PURPOSE)
+    if is_osm_file(path) or is_extract(layer):
+        layer = non_roads_of(layer, path, _PURPOSE, reporter)
+    require_geometry(layer, ("lines", "polygons"), path, _PURPOSE)
+    return layer
+
+
+def read_places(path: str, reporter: Reporter, images: Iterable[Grid]) -> Optional[geopandas.GeoDataFrame]:
+    """Return the places without a road on images that are mapped; None for an empty path.
+
+    Raises LayerError if the layer cannot be used, lies beside all images, or covers one of them whole.
+    """
+    if not path:
+        return None
+    images = list(images)
+    layer = read_no_road(path, reporter, images)
+    if len(layer) and not any(len(near(layer, grid, _AROUND_M)) for grid in images):
+        raise LayerError(
+            f"None of the {_PURPOSE} ({path}) lies on the images, or within {_AROUND_M:g} m of them.",
+            "Give a layer that covers the images, or set the correct coordinate reference systems.",
+        )
+    if images and all(_covers(area_on(layer, grid), grid) for grid in images):
+        raise LayerError(
+            f"The {_PURPOSE} ({path}) cover all of the images: no road could be left.",
+            "Draw water, railways and the like, not the ground around them. An area to map is an area of interest "
+            "(aoi).",
+        )
+    return layer
+
+
+def _covers(area: BaseGeometry, grid: Grid) -> bool:
+    image = grid.to_metric(grid.outline)
+    return bool(shapely.intersection(area, image).area > _WHOLE * image.area)
+
+
+def areas_on(layer: geopandas.GeoDataFrame, grid: Grid) -> np.ndarray:
+    """Return places without a road on a grid as polygons in its ground meters, (n,) object, lines as wide as theirs."""
+    width_m = numbers_in(layer[WIDTH_FIELD], METERS) if WIDTH_FIELD in layer else np.full(len(layer), np.nan)
+    width_m = np.where(width_m > 0, width_m, _USUAL_WIDTH_M)
+    chosen = near(layer, grid, width_m.max(initial=0))
+    shapes, owner = in_short_pieces(shapes_on(layer.iloc[chosen], grid))
+    is_line = shapely.get_dimensions(shapes) == 1
+    shapes[is_line] = shapely.buffer(shapes[is_line], width_m[chosen][owner][is_line] / 2)
+    return shapes[shapely.intersects(shapes, grid.to_metric(grid.outline).buffer(BEYOND_M))]
+
+
+def area_on(layer: Optional[geopandas.GeoDataFrame], grid: Grid) -> BaseGeometry:
+    """Return all places without a road on a grid as one shape in its ground meters; empty without any."""
+    return shapely.GeometryCollection() if layer is None else shapely.union_all(areas_on(layer, grid))
+
+
+@dataclass(frozen=True)
+class Closed:
+    """The pixels on which there is no road, (height, width) bool: places without a road, but for bridges."""
+
+    pixels: np.ndarray
+    bridges: int
+    road_px: int  # of the raster
+    left_out_px: int  # of these
+
+    def tell(self, reporter: Reporter) -> None:
+        """Tell what is left out, and warn where that is most of the road."""
+        fraction = self.left_out_px / max(1, self.road_px)
+        reporter.log(
+            f"{fraction:.1%} of the road pixels lie in {_PURPOSE} and are left out; {self.bridges:,} bridges stay."
+        )
+        if fraction > _MOST:
+            reporter.warning(
+                f"{fraction:.0%} of all road pixels lie in {_PURPOSE} (no_road) and are left out. Check that this "
+                "layer does not mark the roads."
+            )
+
+
+def close(raster: RoadRaster, grid: Grid, area: BaseGeometry) -> Closed:
+    """Return where a raster on a grid has no road, by an area in the grid's ground meters; see `area_on`."""
+    bridges = find_bridges(area, grid, raster)
+    shapes = shapely.get_parts([shapely.difference(area, shapely.union_all(bridges))])
+    pixels, road_px, left_out_px = large_arrays.allocate((raster.height, raster.width), bool), 0, 0
+    for first_row, count in raster.strips():
+        strip = burn_shapes(shapes, grid, (0, first_row, raster.width, count))
+        pixels[first_row : first_row + count] = strip
+        road = raster.road(*raster.read(first_row, count))
+        road_px, left_out_px = road_px + int(road.sum()), left_out_px + int((road & strip).sum())
+    return Closed(pixels, len(bridges), road_px, left_out_px)
+
+
+def without(raster: RoadRaster, closed: Closed) -> RoadRaster:
+    """Return a road raster without road on closed pixels."""
+
+    def read(first_row: int, count: int) -> tuple[np.ndarray, np.ndarray]:
+        values, known = raster.read(first_row, count)
+        return np.where(closed.pixels[first_row : first_row + count], values.dtype.type(0), values), known
+
+    return replace(raster, read=read)
+
+
+def keep_out(probability: np.ndarray, grid: Grid, area: BaseGeometry, threshold: float) -> Closed:
+    """Set the probability bytes of a grid, (height, width) uint8, to 0 where there is no road; see `close`."""
+    closed = close(byte_raster(probability, threshold), grid, area)
+    for rows in large_arrays.strips(*probability.shape):
+        probability[rows][closed.pixels[rows] & (probability[rows] != NO_DATA)] = 0
+    return closed

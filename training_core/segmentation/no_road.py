@@ -1,0 +1,48 @@
+"""Predictions without road in places that have none; see `geodata.non_roads`.
+
+A bridge needs both of its sides, which may lie in several tiles: an image is held, a byte per pixel each of probability
+and classes. Scope: tiles of one image. Independent of files and models.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Optional
+
+import numpy as np
+from shapely.geometry.base import BaseGeometry
+
+from ..events import Reporter
+from ..geodata.grid import Grid
+from ..geodata.non_roads import keep_out
+from ..geodata.pixel_codes import NO_DATA
+from ..geodata.tiling import Tile
+from ..system import large_arrays
+from .inference import Prediction
+
+
+def without_places(
+    tiles: Iterable[tuple[Tile, Prediction]],
+    grid: Grid,
+    area: BaseGeometry,
+    threshold: float,
+    reporter: Optional[Reporter] = None,
+) -> Iterator[tuple[Tile, Prediction]]:
+    """Yield the tiles of an image on a grid with a probability of 0 in an area, in its ground meters, but for bridges.
+
+    They are passed on as they come if the area is empty. A reporter is told how much road is left out.
+    """
+    if area.is_empty:
+        yield from tiles
+        return
+    probability, held = large_arrays.allocate((grid.height, grid.width), np.uint8), []
+    for rows in large_arrays.strips(grid.height, grid.width):
+        probability[rows] = NO_DATA
+    for tile, prediction in tiles:
+        probability[tile.destination] = prediction.probability
+        held.append((tile, prediction.classes))
+    closed = keep_out(probability, grid, area, threshold)
+    if reporter:
+        closed.tell(reporter)
+    for tile, classes in held:
+        yield tile, Prediction(probability[tile.destination], classes)
