@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import rasterio
+from rasterio._err import CPLE_BaseError
 from rasterio.enums import ColorInterp, Resampling
 from rasterio.errors import NotGeoreferencedWarning, RasterioError
 from rasterio.io import DatasetReader
@@ -76,7 +77,7 @@ def open_raster(path: str) -> Iterator[DatasetReader]:
             if any(dtype.startswith("complex") for dtype in dataset.dtypes):
                 raise ImageryError(f"{path} holds complex numbers.", "Convert it to amplitude first.")
             yield dataset
-    except RasterioError as error:
+    except (RasterioError, CPLE_BaseError) as error:  # rasterio lets GDAL's pass where it reads flags of masks
         raise ImageryError(
             f"{path} cannot be read: {first_cause(error)}",
             "Check that the file is there, is a raster, and was copied whole.",
