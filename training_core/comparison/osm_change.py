@@ -183,14 +183,14 @@ def meet(places: np.ndarray, extract: Extract, junctions: np.ndarray) -> Meeting
     within_m = np.where(is_attached, _SAME_M + _MAX_APART_M, _SAME_M)
     place, segment = shapely.STRtree(segments).query(shapely.points(at[free]), predicate="dwithin", distance=within_m)
     away_m = shapely.distance(shapely.points(at[free[place]]), segments[segment])
-    least_m = np.full(len(free), np.inf)
-    np.minimum.at(least_m, place, away_m)
+    nearest_m = np.full(len(free), np.inf)
+    np.minimum.at(nearest_m, place, away_m)
     # The curve of what is straight in degrees, against a straight line on the ground, is at most twice that of a
     # parallel; what is straight on other maps lies between.
     east_m, length_m = np.abs(np.diff(points[:, 0]))[begins], shapely.length(segments)
     apart_m = np.minimum(east_m * length_m * np.abs(np.tan(middle)) / (4 * ELLIPSOID.a), _MAX_APART_M)
     is_met = (away_m <= _SAME_M) | (
-        is_attached[place] & (away_m <= least_m[place]) & (away_m <= _SAME_M + apart_m[segment])
+        is_attached[place] & (away_m <= nearest_m[place]) & (away_m <= _SAME_M + apart_m[segment])
     )
     order = np.flatnonzero(is_met)[np.argsort(-away_m[is_met], kind="stable")]  # the nearest last, which places it
     place, begin, segment = free[place[order]], begins[segment[order]], segments[segment[order]]

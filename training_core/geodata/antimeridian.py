@@ -50,7 +50,7 @@ def in_one_piece(shapes: np.ndarray, turn: float, middle_x: float) -> np.ndarray
     jumps &= np.abs(np.diff(x)) > turn / 2
     if not turn or away <= turn / 4 or (away <= turn / 2 and not jumps.any()):
         return shapes
-    # Lines, rings and points in the order of their vertices, each with the number of its part.
+    # Lines, rings and points, ordered as the vertices are, and the number of the part that each belongs to.
     parts = shapely.get_parts(shapely.get_parts(shapes))
     rings, of_ring = shapely.get_rings(parts, return_index=True)
     others = np.flatnonzero(shapely.get_dimensions(parts) < 2)

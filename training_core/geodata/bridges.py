@@ -16,15 +16,15 @@ from shapely.geometry.base import BaseGeometry
 from .grid import Grid
 from .road_raster import RoadRaster, pixels_at
 
-# The longest bridge, and by how much it turns away from the shortest way across at most.
-LONGEST_M, _MOST_TURN = 300.0, np.radians(45)
+# Maximum length of a bridge, and its maximum deviation from the perpendicular to the border of the area.
+MAX_LENGTH_M, _MAX_TURN_RAD = 300.0, np.radians(45)
 # A road goes on so far beyond a bridge, or nearer where it ends at another road and the bridge, unlike a river that
 # looks like a road, is narrower than this on either side.
 BEYOND_M, _NEAR_M, _HALF_WIDTH_M = 12.0, 5.0, 20.0
 # Share of a bridge that is seen, at this fraction of the threshold, since parts lie in shadows; and of the road beyond.
 _SEEN, _FRACTION, _BEYOND_FRACTION = 0.85, 0.5, 0.9
-# So many places are compared with all others at once, and pairs looked at; and ways across that are tried at each.
-_AT_ONCE, _PAIRS_AT_ONCE, _WAYS = 256, 20_000, 11
+# Batch sizes of places and of pairs of places, and the number of directions that are tried at each place.
+_AT_ONCE, _PAIRS_AT_ONCE, _DIRECTIONS = 256, 20_000, 11
 _SAMPLES = (np.arange(96) + 0.5)[:, None] / 96
 # Which of (..., 2) points are road at a fraction of the threshold: (...) bool.
 _Seen = Callable[[np.ndarray, float], np.ndarray]
@@ -93,7 +93,7 @@ def _ends(area: BaseGeometry, step_m: float, seen: _Seen) -> tuple[np.ndarray, n
     points, across = (vertices[first] + vertices[first + 1]) / 2, _turned(_unit(vertices[first + 1] - vertices[first]))
     is_road = seen(points, _FRACTION)
     points, across = points[is_road], across[is_road]
-    turns, away_m = np.linspace(-_MOST_TURN, _MOST_TURN, _WAYS)[:, None], _steps(_NEAR_M, step_m)
+    turns, away_m = np.linspace(-_MAX_TURN_RAD, _MAX_TURN_RAD, _DIRECTIONS)[:, None], _steps(_NEAR_M, step_m)
     ways = across[:, None] * np.cos(turns) + _turned(across)[:, None] * np.sin(turns)
     ways = np.concatenate([ways, -ways], axis=1)
     leads_on = (seen(points[:, None, None] + ways[:, :, None] * away_m, _BEYOND_FRACTION).mean(axis=2) >= _SEEN).any(
@@ -108,13 +108,13 @@ def _pairs(points: np.ndarray, across: np.ndarray) -> Iterator[tuple[np.ndarray,
         return
     tree = KDTree(points)
     for begin in range(0, len(points), _AT_ONCE):
-        near = tree.query_ball_point(points[begin : begin + _AT_ONCE], LONGEST_M)
+        near = tree.query_ball_point(points[begin : begin + _AT_ONCE], MAX_LENGTH_M)
         one = begin + np.repeat(np.arange(len(near)), [len(each) for each in near])
         other = np.concatenate(near).astype(np.int64)
         one, other = one[one < other], other[one < other]
         way = _unit(points[other] - points[one])
         turns = [np.abs((way * across[end]).sum(axis=1)) for end in (one, other)]
-        is_across = np.minimum(*turns) >= np.cos(_MOST_TURN)
+        is_across = np.minimum(*turns) >= np.cos(_MAX_TURN_RAD)
         one, other = one[is_across], other[is_across]
         for first in range(0, len(one), _PAIRS_AT_ONCE):
             yield one[first : first + _PAIRS_AT_ONCE], other[first : first + _PAIRS_AT_ONCE]

@@ -19,7 +19,7 @@ from ..errors import LayerError
 from ..events import Reporter
 from ..jobs.fields import METERS
 from ..system import large_arrays
-from .bridges import BEYOND_M, LONGEST_M, find_bridges
+from .bridges import BEYOND_M, MAX_LENGTH_M, find_bridges
 from .fields import numbers_in
 from .grid import Grid
 from .osm_layers import WIDTH_FIELD, is_extract, is_osm_file, non_roads_of
@@ -35,7 +35,7 @@ _AROUND_M = 1000.0
 # Width of lines that have none of their own.
 _USUAL_WIDTH_M = 4.0
 # Farther around a place than this, nothing decides whether it is on a bridge.
-REACH_M = LONGEST_M + 2 * BEYOND_M
+REACH_M = MAX_LENGTH_M + 2 * BEYOND_M
 # Shares of an image that is covered whole, and of roads that is suspicious.
 _WHOLE, _MOST = 0.99, 0.5
 
@@ -66,7 +66,7 @@ def read_no_road(path: str, reporter: Reporter, images: Iterable[Grid] = ()) -> 
 def read_places(path: str, reporter: Reporter, images: Iterable[Grid]) -> Optional[geopandas.GeoDataFrame]:
     """Return the places without a road on images that are mapped; None for an empty path.
 
-    Raises LayerError if the layer cannot be used, lies beside all images, or covers one of them whole.
+    Raises LayerError if the layer cannot be used, lies beside all images, or covers all of them.
     """
     if not path:
         return None

@@ -204,7 +204,7 @@ def network_roads(
         if _column(roads, key) not in roads and (is_asked or (values != "").any()):
             roads = roads.assign(**{key: values.replace("", None)})
     apart = int((are_bridges(roads) | are_bridges(roads, "tunnel")).sum())
-    reporter.log(f"{_read(ways, path, purpose)}, {apart:,} of them bridges or tunnels.")
+    reporter.log(f"{_summary(ways, path, purpose)}, {apart:,} of them bridges or tunnels.")
     _tell_left_out(ways, ~(ways.is_road | ways.is_drawn), path, purpose, reporter)
     return roads
 
@@ -246,7 +246,7 @@ def _no_road(path: str, purpose: str, where: str) -> LayerError:
     )
 
 
-def _read(ways: Ways, path: str, purpose: str) -> str:
+def _summary(ways: Ways, path: str, purpose: str) -> str:
     drawn, roads = int(ways.is_drawn.sum()), int(ways.is_road.sum())
     return f"The {purpose} ({path}) are read as an extract of OpenStreetMap: {roads:,} roads by their tag highway" + (
         f", {drawn:,} drawn ones without an identifier" if drawn else ""
@@ -314,7 +314,7 @@ def roads_of(
     )
     works = f", {is_unbuilt.sum():,} under construction" if is_unbuilt.any() else ""
     said = f"; the tags say {' and '.join(of_tags)}" if of_tags else ""
-    reporter.log(f"{_read(ways, path, _PURPOSE)}{works}{said}.")
+    reporter.log(f"{_summary(ways, path, _PURPOSE)}{works}{said}.")
     _tell_left_out(ways, ~is_kept, path, _PURPOSE, reporter)
     width_field = options.width_field if has_width else WIDTH_FIELD
     return roads, replace(options, width_field=width_field, sure_field=options.sure_field or SURE_FIELD)

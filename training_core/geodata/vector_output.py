@@ -27,13 +27,13 @@ from ..errors import OutputError
 from .antimeridian import as_written
 from .fields import with_days
 
-PARQUET = ".parquet"
+_PARQUET = ".parquet"
 # The driver of each suffix, and whether a file holds several layers.
 FORMATS = {
     ".gpkg": ("GPKG", True),
     ".geojson": ("GeoJSON", False),
     ".fgb": ("FlatGeobuf", False),
-    PARQUET: ("GeoParquet", False),
+    _PARQUET: ("GeoParquet", False),
 }
 # Older versions of GDAL warn about GeoPackages of version 1.4, which has no advantage here.
 CREATION_OPTIONS = {"GPKG": {"VERSION": "1.3"}, "GeoJSON": {"RFC7946": "YES"}}
@@ -62,7 +62,7 @@ class Written:
 
 def is_parquet(path: str) -> bool:
     """Whether the name of a file is one of GeoParquet."""
-    return path.lower().endswith((PARQUET, ".geoparquet"))
+    return path.lower().endswith((_PARQUET, ".geoparquet"))
 
 
 def check_vector_output(path: str, layer_count: int = 1) -> None:
@@ -75,7 +75,7 @@ def check_vector_output(path: str, layer_count: int = 1) -> None:
         raise OutputError(
             f"{path} is not in a format that RoadSeg writes.", f"Give a name that ends in {', '.join(FORMATS)}."
         )
-    if suffix == PARQUET:
+    if suffix == _PARQUET:
         require_pyarrow(path)
     if layer_count > 1 and not FORMATS[suffix][1]:
         raise OutputError(f"{path} can hold only one layer.", "Give each output a file of its own, or use .gpkg.")

@@ -225,6 +225,9 @@ class Live(LabelOptions, ThreadOptions):
         "Roads at the start of the session. Commands add further roads."
     )
     aoi: str = option("", "Area of interest", kind=VECTOR).help(_AOI_HELP)
+    no_road: str = option("", "No road here", kind=VECTOR).help(
+        "Polygons that contain no roads other than the drawn ones. Commands add further polygons."
+    )
     base_model: str = option(STARTER, "Base model", kind=MODEL, required=True).help(
         f"Model to start from: a file, or {STARTERS_HELP}."
     )

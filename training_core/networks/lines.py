@@ -42,7 +42,7 @@ _SHORT_M, _APART_M, _MAX_ADDED = 100.0, 0.005, 200_000
 BOTH, ALONG, AGAINST, CLOSED = 0, 1, -1, 2
 # Values of a one-way field. OpenStreetMap has yes, no and -1, Geofabrik and HERE F (from the first vertex), T (to it)
 # and B (both), TomTom and Esri FT, TF and N (closed), SpaceNet 1 for one way and 2 for both.
-DIRECTIONS = {
+_DIRECTIONS = {
     **dict.fromkeys(("yes", "y", "true", "1", "f", "ft"), ALONG),
     **dict.fromkeys(("-1", "reverse", "t", "tf"), AGAINST),
     **dict.fromkeys(("no", "false", "0", "2", "b", ""), BOTH),
@@ -304,7 +304,7 @@ def directions_of(values: pandas.Series, named: str, reporter: Reporter) -> np.n
     """
     words = values.astype(object).where(values.notna(), None).map(word_in)
     is_no = "y" in set(words) or set(words) <= {_CLOSED_OR_NO}
-    directions = words.map({**DIRECTIONS, _CLOSED_OR_NO: BOTH if is_no else CLOSED})
+    directions = words.map({**_DIRECTIONS, _CLOSED_OR_NO: BOTH if is_no else CLOSED})
     unknown = words[directions.isna()].value_counts()
     if len(unknown):
         examples = ", ".join(f"{str(word)[:_SHOWN_CHARACTERS]} ({count:,})" for word, count in unknown[:_SHOWN].items())

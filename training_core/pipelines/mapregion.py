@@ -73,7 +73,7 @@ def run(job: MapRegion, reporter: Reporter) -> dict[str, Any]:
     index_path, report_path = (str(Path(job.folder) / name) for name in ("index.gpkg", "report.html"))
     with Outputs([*with_sources(paths), job.model, job.aoi, job.no_road, job.source]) as outputs, ExitStack() as stack:
         roads_path = outputs.stage(job.roads)
-        rasters = [path for plan in region.plans for path in plan.results.named().values()]
+        rasters = [path for plan in region.plans for path in plan.results.paths.named().values()]
         for path in (index_path, report_path, *rasters):
             outputs.check(path)
         index = stack.enter_context(closing(IndexLayer(Path(index_path), region.grid.crs, region.indexed(), reporter)))

@@ -47,7 +47,7 @@ def predictions_on(target: Grid, rasters: Results) -> Iterator[tuple[Tile, Predi
         own = grid_of(datasets[0])
         is_parallel = are_parallel(own, target)
         grid = own if is_parallel else target
-        # PROJ's way to another CRS is GDAL's to follow: it interpolates the same, but ten times slower.
+        # GDAL's warper reprojects to another CRS, and interpolates alike, but takes ten times as long.
         ways = (Resampling.bilinear, Resampling.nearest)
         sources = [RasterOnGrid(dataset, grid, way) for dataset, way in zip(datasets, ways)]
         strips = _strips(grid, sources)

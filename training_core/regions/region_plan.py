@@ -32,7 +32,7 @@ from .mosaic import Mosaic, find_mosaics, normalized_bands
 from .prediction import Predicting, block_document, content_of, predict_block
 from .region_grid import outline_on, region_grid
 from .region_roads import MappedScene
-from .scene_blocks import MosaicArea, SceneBlock, are_assembled, assemble, mosaic_area, scene_blocks
+from .scene_blocks import MosaicArea, SceneBlock, SceneRasters, assemble, mosaic_area, scene_blocks
 from .store import Store, content_key, write_arrays
 from .tasks import Document, Task
 from .virtual_raster import grid_document
@@ -50,9 +50,8 @@ _BLOCKS_A_WORKER = 64
 class ScenePlan:
     """The work for a scene, each of its blocks with the key of its bytes.
 
-    The bands are those by which the mosaic is normalized. `rasters` are probability and classes on the model's `grid`,
-    made from the content of the `key`. The results are these with a mask, on the `result_grid`, and `result_key` is
-    that of their content. Where both grids are the same, rasters and results are the same.
+    The bands are those by which the mosaic is normalized. `rasters` are probability and classes on the model's grid,
+    and `results` these with a mask on the grid of the masks. Where results have nothing else, both are the same.
     """
 
     scene: Scene
@@ -60,12 +59,8 @@ class ScenePlan:
     bands: tuple[Band, ...]
     area: Optional[MosaicArea]
     blocks: tuple[tuple[SceneBlock, str], ...]
-    grid: Grid
-    rasters: Results
-    key: str
-    result_grid: Grid
-    results: Results
-    result_key: str
+    rasters: SceneRasters
+    results: SceneRasters
 
     @property
     def megapixels(self) -> float:
@@ -74,22 +69,18 @@ class ScenePlan:
 
     @property
     def is_done(self) -> bool:
-        """Whether the result rasters exist, made from this very content."""
-        return self.is_predicted and are_assembled(self.results, self.result_key)
-
-    @property
-    def is_predicted(self) -> bool:
-        """Whether the rasters on the model's grid exist, made from this very content."""
-        return are_assembled(self.rasters, self.key)
+        """Whether all rasters exist, made from this very content."""
+        return self.rasters.exist and self.results.exist
 
     @property
     def mapped(self) -> MappedScene:
         """The scene with its results."""
-        return MappedScene(self.scene.name, self.key, self.grid, self.rasters.probability, self.rasters.classes)
+        paths = self.rasters.paths
+        return MappedScene(self.scene.name, self.rasters.key, self.rasters.grid, paths.probability, paths.classes)
 
     def outline_on(self, grid: Grid) -> BaseGeometry:
         """Return the outline of the scene in the CRS of another grid."""
-        pixels = outline_on(grid, self.grid)
+        pixels = outline_on(grid, self.rasters.grid)
         return shapely.transform(pixels, lambda points: np.column_stack(grid.transform @ tuple(points.T)))
 
 
@@ -119,30 +110,26 @@ class Planner:
                 blocks.append((block, content_key(content_of(document))))
             grid = mosaic.grid_at(resolution_m).window(*mosaic.window_at(scene, resolution_m))
             if blocks:
-                rasters = self._rasters(scene, blocks, grid)
-                plans.append(ScenePlan(scene, mosaic, bands, area, tuple(blocks), grid, *rasters))
+                rasters = self._rasters(scene, [key for _, key in blocks], grid)
+                plans.append(ScenePlan(scene, mosaic, bands, area, tuple(blocks), *rasters))
         return plans
 
-    def _rasters(
-        self, scene: Scene, blocks: Sequence[tuple[SceneBlock, str]], grid: Grid
-    ) -> tuple[Results, str, Grid, Results, str]:
-        """Return the last fields of the plan of a scene: its rasters and results, with grids and keys."""
+    def _rasters(self, scene: Scene, keys: list[str], grid: Grid) -> tuple[SceneRasters, SceneRasters]:
+        """Return the rasters and the results of a scene whose blocks, on a grid, have some keys."""
         kinds = ("probability", "classes") if self.card.classes else ("probability",)
         masks, store = Path(self.folder) / _MASKS, Store(self.folder)
         results = Results(**{kind: str(masks / f"{scene.name}_{kind}.tif") for kind in ("mask", *kinds)})
-        keys, threshold = [key for _, key in blocks], self.predicting.threshold
-        on_scene = grid if self.mask_grid is None else grid_around(self.mask_grid, scene.grid)
-        # Lines need the classes of all pixels, and the results have those of road.
-        closed = self._closed(on_scene)
-        if have_same_pixels(grid, on_scene) and not self.card.classes and not closed:
-            key = content_key(keys, threshold)
-            return results, key, grid, results, key
-        paths = {kind: store.path(_ON_MODEL_GRID, f"{scene.name}_{kind}", ".tif") for kind in kinds}
-        key, result_grid = content_key(keys), grid_document(on_scene)
-        return (
-            Results(**{kind: str(path) for kind, path in paths.items()}), key,
-            on_scene, results, content_key(key, threshold, result_grid, *closed),
-        )  # fmt: skip
+        threshold = self.predicting.threshold
+        mask_grid = grid if self.mask_grid is None else grid_around(self.mask_grid, scene.grid)
+        closed = self._closed(mask_grid)
+        # Lines need the classes of all pixels; the results have those of road.
+        if have_same_pixels(grid, mask_grid) and not self.card.classes and not closed:
+            same = SceneRasters(grid, results, content_key(keys, threshold))
+            return same, same
+        paths = {kind: str(store.path(_ON_MODEL_GRID, f"{scene.name}_{kind}", ".tif")) for kind in kinds}
+        rasters = SceneRasters(grid, Results(**paths), content_key(keys))
+        key = content_key(rasters.key, threshold, grid_document(mask_grid), *closed)
+        return rasters, SceneRasters(mask_grid, results, key)
 
     def _closed(self, grid: Grid) -> list[str]:
         """Return the places without a road on a grid, as a list of one hexadecimal WKB; empty without any."""
@@ -152,14 +139,15 @@ class Planner:
     def missing(self, plan: ScenePlan) -> Iterator[Task]:
         """Yield the tasks of a scene's missing blocks; a scene of a single block is mapped by one task."""
         store, name = Store(self.folder), plan.scene.name
-        if plan.is_predicted and len(plan.blocks) == 1:
-            yield self.assembly(plan)
-        for block, key in () if plan.is_predicted else plan.blocks:
+        if plan.rasters.exist:
+            yield from [self.assembly(plan)] if len(plan.blocks) == 1 else []
+            return
+        for block, key in plan.blocks:
             raster = block_document(self.predicting, plan.mosaic, plan.scene, block, plan.bands, plan.area)
             document = {"folder": self.folder, "key": key, "block": raster}
             if len(plan.blocks) == 1:
                 both = {"predict": document, "assemble": self.assembly(plan).document}
-                yield Task(map_scene, both, plan.key, block.megapixels, name)
+                yield Task(map_scene, both, plan.results.key, block.megapixels, name)
             elif not store.has(PREDICT, key, ".npz"):
                 yield Task(predict, document, key, block.megapixels, name)
 
@@ -168,19 +156,15 @@ class Planner:
         store = Store(self.folder)
         document = {
             "scene": plan.scene.name,
-            "grid": grid_document(plan.grid),
             "corner": list(plan.mosaic.window_at(plan.scene, self.card.resolution_m)[:2]),
             "blocks": [{**asdict(block), "path": str(store.path(PREDICT, key, ".npz"))} for block, key in plan.blocks],
-            "rasters": plan.rasters.named(),
-            "key": plan.key,
-            "result_grid": grid_document(plan.result_grid),
-            "results": plan.results.named(),
-            "result_key": plan.result_key,
+            "rasters": plan.rasters.to_document(),
+            "results": plan.results.to_document(),
             "threshold": self.predicting.threshold,
-            "no_road": self._closed(plan.result_grid),
+            "no_road": self._closed(plan.results.grid),
             "classes": to_document(self.card.classes),
         }
-        return Task(assemble_scene, document, plan.key, scene=plan.scene.name)
+        return Task(assemble_scene, document, plan.results.key, scene=plan.scene.name)
 
 
 def rounds(plans: Sequence[ScenePlan], workers: int) -> Iterator[list[ScenePlan]]:
@@ -227,8 +211,8 @@ class RegionPlan:
                 KEPT if plan.scene.name in self.kept else WAITING,
                 blocks=len(plan.blocks),
                 megapixels=plan.megapixels,
-                mask=plan.results.mask,
-                probability=plan.results.probability,
+                mask=plan.results.paths.mask,
+                probability=plan.results.paths.probability,
             )
             for plan in self.plans
         )
@@ -269,7 +253,7 @@ def plan_region(catalog: Catalog, planner: Planner, reporter: Reporter) -> Regio
     kept = frozenset(plan.scene.name for plan in plans if plan.is_done)
     grids = [mosaic.grid_at(planner.card.resolution_m) for mosaic in dict.fromkeys(plan.mosaic for plan in plans)]
     region = RegionPlan(planner, tuple(plans), kept, tuple(problems), outside, region_grid(grids))
-    missing = ((path, plan.result_grid) for plan in region.missing for path in plan.results.named().values())
+    missing = [(path, plan.results.grid) for plan in region.missing for path in plan.results.paths.named().values()]
     check_room((path, grid.width * grid.height) for path, grid in missing)
     reporter.log(str(region))
     return region

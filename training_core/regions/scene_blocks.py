@@ -32,7 +32,7 @@ from .catalog import Scene
 from .mask_grid import predictions_on
 from .mosaic import Mosaic
 from .store import read_arrays
-from .virtual_raster import grid_from_document
+from .virtual_raster import grid_document, grid_from_document
 
 # The tag of a result raster with the key of its content.
 KEY_TAG = "ROADSEG_KEY"
@@ -114,6 +114,36 @@ def _spans(begin: int, end: int, block_px: int) -> Iterator[tuple[int, int]]:
     yield from ((start, stop - start) for start, stop in zip(cuts, cuts[1:]))
 
 
+@dataclass(frozen=True, eq=False)
+class SceneRasters:
+    """Rasters of a scene: their grid, their paths, and the key of their content, which the files have as a tag."""
+
+    grid: Grid
+    paths: Results
+    key: str
+
+    @property
+    def exist(self) -> bool:
+        """Whether all of them exist, made from this very content."""
+        try:
+            for path in self.paths.named().values():
+                with rasterio.open(path) as dataset:
+                    if dataset.tags().get(KEY_TAG) != self.key:
+                        return False
+        except (RasterioError, CPLE_BaseError):
+            return False
+        return True
+
+    def to_document(self) -> dict[str, Any]:
+        """Return them as JSON types."""
+        return {"grid": grid_document(self.grid), "paths": self.paths.named(), "key": self.key}
+
+
+def scene_rasters_from(document: dict[str, Any]) -> SceneRasters:
+    """Return the rasters that a document of `SceneRasters.to_document` describes."""
+    return SceneRasters(grid_from_document(document["grid"]), Results(**document["paths"]), document["key"])
+
+
 def assemble(document: dict[str, Any]) -> dict[str, Any]:
     """Write a scene's rasters from the bytes of its blocks, and its results on their own grid.
 
@@ -121,15 +151,15 @@ def assemble(document: dict[str, Any]) -> dict[str, Any]:
     road_px of the results, and their paths by name. Raises OutputError if a block's file is missing or damaged, or the
     results cannot be written.
     """
-    rasters, results = Results(**document["rasters"]), Results(**document["results"])
-    if rasters != results and not are_assembled(rasters, document["key"]):
-        # From a threshold of 0 on, all pixels have their class.
-        _write({**document, "threshold": 0.0}, rasters, "grid", "key", _blocks(document))
-    target = grid_from_document(document["result_grid"])
-    tiles = _blocks(document) if rasters == results else predictions_on(target, rasters)
+    rasters, results = (scene_rasters_from(document[name]) for name in ("rasters", "results"))
+    tiles = _blocks(document)
+    if rasters.key != results.key:
+        if not rasters.exist:
+            _write(document, rasters, 0.0, tiles)  # from this threshold on, all pixels have their class
+        tiles = predictions_on(results.grid, rasters.paths)
     for closed in document["no_road"]:
-        tiles = without_places(tiles, target, shapely.from_wkb(closed), document["threshold"])
-    return {**document["results"], **_write(document, results, "result_grid", "result_key", tiles)}
+        tiles = without_places(tiles, results.grid, shapely.from_wkb(closed), document["threshold"])
+    return {**results.paths.named(), **_write(document, results, document["threshold"], tiles)}
 
 
 def _blocks(document: dict[str, Any]) -> Iterator[tuple[Tile, Prediction]]:
@@ -141,28 +171,16 @@ def _blocks(document: dict[str, Any]) -> Iterator[tuple[Tile, Prediction]]:
 
 
 def _write(
-    document: dict[str, Any], rasters: Results, grid: str, key: str, tiles: Iterable[tuple[Tile, Prediction]]
+    document: dict[str, Any], rasters: SceneRasters, threshold: float, tiles: Iterable[tuple[Tile, Prediction]]
 ) -> dict[str, int]:
-    """Write rasters on the grid and with the key that the document has under these names, and count their pixels."""
-    on, classes = grid_from_document(document[grid]), from_document(document["classes"])
-    counts = {"px": on.width * on.height, "known_px": 0, "road_px": 0}
+    """Write the rasters of a scene, of which road begins at a threshold, and count their pixels."""
+    grid, classes = rasters.grid, from_document(document["classes"])
+    counts = {"px": grid.width * grid.height, "known_px": 0, "road_px": 0}
     with Outputs([block["path"] for block in document["blocks"]]) as outputs:
-        staged = Results(**{name: str(outputs.stage(path)) for name, path in rasters.named().items()})
-        with ResultWriter(on, staged, document["threshold"], classes, {KEY_TAG: document[key]}) as writer:
+        staged = Results(**{name: str(outputs.stage(path)) for name, path in rasters.paths.named().items()})
+        with ResultWriter(grid, staged, threshold, classes, {KEY_TAG: rasters.key}) as writer:
             for tile, prediction in tiles:
                 mask = writer.write(tile, prediction)
                 counts["known_px"] += int((mask != NO_DATA).sum())
                 counts["road_px"] += int((mask == ROAD).sum())
     return counts
-
-
-def are_assembled(rasters: Results, key: str) -> bool:
-    """Whether all rasters of a scene exist, made from the content of a key."""
-    try:
-        for path in rasters.named().values():
-            with rasterio.open(path) as dataset:
-                if dataset.tags().get(KEY_TAG) != key:
-                    return False
-    except (RasterioError, CPLE_BaseError):
-        return False
-    return True

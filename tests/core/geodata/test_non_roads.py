@@ -35,7 +35,7 @@ def drawn(*shapes, size=(HEIGHT, WIDTH)):
 
 
 def vectorized(folder, no_road, *roads):
-    """Return the lines of a mask without some places, and what was told."""
+    """Vectorize a mask; return its lines, and the messages as one text."""
     raster, heard = write_raster(folder / "mask.tif", drawn(*roads)), []
     job = Vectorize(raster=raster, no_road=no_road, roads=str(folder / "roads.gpkg"))
     run(job, Reporter(heard.append))

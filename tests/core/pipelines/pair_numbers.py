@@ -148,7 +148,9 @@ def _labeled_m2(done: Done) -> list[float]:
     if done.job == "exportchips":
         labeled_m2 = result["chips"] * result["labeled_share"] * (done.options["chip_px"] * 0.5) ** 2
         return [labeled_m2, labeled_m2 * result["road_share"]]
-    if done.job == "evaluate":
+    if done.job == "evaluate":  # which counts pixels of the image, and the others those of the model
+        with rasterio.open(done.options["rasters"][0]) as image:
+            px_m2 = abs(image.transform.determinant)
         return [result["pixels"] * px_m2, result["pixels"] * px_m2 * result["road_share"]]
     found = re.findall(r"([\d,]+) labeled px, ([\d.]+)% of them road", "\n".join(done.told))
     m2 = [(int(px.replace(",", "")) * px_m2, float(percent) / 100) for px, percent in found]

@@ -28,7 +28,6 @@ from training_core.regions.catalog import read_catalog
 from training_core.regions.mosaic import find_mosaics, normalized_bands
 from training_core.regions.prediction import choose_settings, content_of, predict_block, prepared
 from training_core.regions.region_plan import Planner, assemble_scene, map_scene
-from training_core.regions.scene_blocks import are_assembled
 from training_core.segmentation.work_plan import Results
 
 
@@ -94,7 +93,7 @@ def by_scenes(paths, model, folder, **others):
         done = [(task.function, task.function(sent(task.document))) for task in planner.missing(plan)]
         is_one_block = done[0][0] is map_scene
         outcome = done[0][1] if is_one_block else assemble_scene(sent(planner.assembly(plan).document))
-        with rasterio.open(plan.results.probability) as dataset:
+        with rasterio.open(plan.results.paths.probability) as dataset:
             window = plan.mosaic.window_at(plan.scene, planner.card.resolution_m)
             found[plan.scene.name] = (window, dataset.read(1), outcome)
     return plans[0].mosaic, found
@@ -194,19 +193,19 @@ def test_results_lie_on_their_scene_and_say_from_which_content_they_were_made(tm
     for plan in plans:
         (task,) = planner.missing(plan)
         outcome = task.function(sent(task.document))
-        with rasterio.open(plan.scene.path) as scene, rasterio.open(plan.results.mask) as mask:
+        with rasterio.open(plan.scene.path) as scene, rasterio.open(plan.results.paths.mask) as mask:
             assert mask.bounds == scene.bounds and mask.crs == scene.crs and mask.shape == scene.shape
-            with rasterio.open(plan.results.probability) as probability:
+            with rasterio.open(plan.results.paths.probability) as probability:
                 assert probability.bounds == scene.bounds
                 expected = probability.read(1) / 254 >= 0.3 - 1e-9
                 np.testing.assert_array_equal(mask.read(1), expected)
-        assert outcome["road_px"] == expected.sum() and outcome["mask"] == plan.results.mask
+        assert outcome["road_px"] == expected.sum() and outcome["mask"] == plan.results.paths.mask
         assert plan.is_done
-        assert are_assembled(plan.results, plan.result_key) and not are_assembled(plan.results, "key 2")
-    damaged = Path(plan.results.mask)
+        assert plan.results.exist and not dataclasses.replace(plan.results, key="key 2").exist
+    damaged = Path(plan.results.paths.mask)
     damaged.write_bytes(damaged.read_bytes()[:100])
-    for path in (plan.results.mask, str(tmp_path / "none.tif"), paths[0]):
-        assert not are_assembled(Results(mask=path), plan.result_key)
+    for path in (plan.results.paths.mask, str(tmp_path / "none.tif"), paths[0]):
+        assert not dataclasses.replace(plan.results, paths=Results(mask=path)).exist
 
 
 def documents(folder, model, image, spans):
