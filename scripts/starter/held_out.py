@@ -12,7 +12,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.optimize import minimize
 
 from scripts.starter.chips import known_place, resample
 from scripts.starter.real_ground import DUBAI, MASSACHUSETTS, ROADLESS, SHANGHAI, Ground
@@ -20,6 +19,7 @@ from scripts.starter.worlds import World
 from training_core.geodata.pixel_codes import IGNORE, ROAD
 from training_core.geodata.rasters import Band
 from training_core.labels.labeled_images import LabeledImage
+from training_core.learning.calibration import fit_calibration
 from training_core.learning.validation import held_out_blocks, validate
 from training_core.segmentation.inference import Predictor
 from training_core.segmentation.pixel_metrics import Confusion, RelaxedCounts, relaxed_matches
@@ -59,7 +59,7 @@ class HeldOut:
 
     def calibration(self) -> tuple[float, float]:
         """Return scale and shift of the logits, without lines: what is ignored beside them is mostly road."""
-        return calibration(
+        return fit_calibration(
             found for source, found in self.confusions.items() if source not in (MASSACHUSETTS, SHANGHAI)
         )
 
@@ -102,24 +102,6 @@ def _as_labeled(image: np.ndarray, labels: np.ndarray) -> LabeledImage:
 def score(predictor: Predictor, images: dict[str, list[LabeledImage]]) -> HeldOut:
     """Score a model on held-out images of each source."""
     return HeldOut({name: validate(predictor, held_out_blocks(each, 0)).confusion for name, each in images.items()})
-
-
-def calibration(confusions: Iterable[Confusion]) -> tuple[float, float]:
-    """Return scale and shift of the logits with which the probability fits best (Platt scaling).
-
-    They minimize the cross-entropy, by bytes of probability; each confusion has the same weight.
-    """
-    shares = [np.array(each.counts(), dtype=float) / max(1, each.count) for each in confusions]
-    road, other = np.sum(shares, axis=0)
-    probability = np.clip(np.arange(len(road)) / (len(road) - 1), 1e-3, 1 - 1e-3)
-    logits = np.log(probability / (1 - probability))
-
-    def cross_entropy(line: np.ndarray) -> float:
-        scaled = logits * line[0] + line[1]
-        return float((road * np.logaddexp(0, -scaled) + other * np.logaddexp(0, scaled)).sum())
-
-    scale, shift = minimize(cross_entropy, [1.0, 0.0]).x
-    return float(scale), float(shift)
 
 
 def drawn_images(grounds: Iterable[Ground], resolution_m: float) -> dict[str, list[LabeledImage]]:

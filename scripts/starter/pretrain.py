@@ -41,6 +41,7 @@ from scripts.starter.worlds import World, make_worlds
 from training_core.events import Reporter
 from training_core.geodata.rasters import IMAGE, Band
 from training_core.jobs import RecipeOptions
+from training_core.learning.calibration import with_scaled_logits
 from training_core.learning.step import ChipStep
 from training_core.learning.trainer import Trainer
 from training_core.learning.training_loop import rate_at
@@ -66,7 +67,6 @@ RECIPES = {
     "imagenet": FROM_IMAGENET,
     "styled": STYLED,
 }
-_HEAD = "segmentation_head.0."
 _BEST = "best."
 
 
@@ -152,10 +152,9 @@ def train(run: "Run", drawn: dict[str, list], model: Path, compact: Path) -> Non
         Held-out real ground by source, labeled as it was drawn, to choose the threshold on.
     """
     run.to_the_end()
-    weights = dict(run.chosen())
+    weights = run.chosen()
     scale, shift = score(run.predictor(weights), run.held_out).calibration()
-    weights[_HEAD + "weight"] = weights[_HEAD + "weight"] * scale
-    weights[_HEAD + "bias"] = weights[_HEAD + "bias"] * scale + shift
+    weights = with_scaled_logits(weights, scale, shift)
     described = card(run, drawn, weights, (scale, shift))
     save_model(model, weights, described)
     save_compact_model(compact, weights, described, run.recipe.quant_max)

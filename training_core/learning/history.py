@@ -41,7 +41,8 @@ class History:
     Steps have number, seconds since the start, loss and learning rate; in a long training there is every `stride`-th
     alone. Validations have step, seconds since the start, and scores at the best threshold. `fitted` are options of the
     recipe that depended on the throughput; a resumed training keeps them. Each validation computes the same
-    `validation_blocks` held-out blocks, so that scores compare; 0 before the first.
+    `validation_blocks` held-out blocks, so that scores compare; 0 before the first. `skipped` is the fraction of the
+    budget that is left out because nothing more was gained.
     """
 
     step: _Count = 0
@@ -55,6 +56,7 @@ class History:
     validated_parts: _Count = 0
     validation_blocks: _Count = 0
     fitted: dict[str, _Count] = field(default_factory=dict)
+    skipped: Annotated[float, Range(0, 1)] = 0.0
 
     def add_step(self, elapsed_s: float, loss: float, rate: float, images: int) -> None:
         """Add a step with its loss, learning rate and number of chips, `elapsed_s` after the start."""

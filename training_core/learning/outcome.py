@@ -13,17 +13,23 @@ from typing import Any
 import torch
 
 from ..events import Reporter
+from ..geodata.grid import Grid
+from ..geodata.pixel_codes import reaches
+from ..geodata.rasters import MODEL
 from ..geodata.sources import source_name
 from ..jobs import FineTune
 from ..jobs.recipe import MUCH_LABELED_PX
+from ..labels.label_offset import direction
 from ..models.engines import NativeEngine
 from ..models.model_card import ModelCard
 from ..segmentation.inference import Predictor
 from ..segmentation.measured import AGREEMENT, middles, sufficient_halo_px
 from ..system import processor
 from ..system.machine import versions
-from .history import History
+from .calibration import fit_calibration, with_scaled_logits
+from .history import History, Trained
 from .setup import Setup, predictor_of
+from .start_comparison import label_shift, relaxed_f1
 from .training_loop import Training
 from .validation import Validation
 
@@ -35,6 +41,9 @@ EXTRAS_FRACTION = 0.05
 FRACTIONS = (0.7, 0.85)
 # Cost in validation F1 that is accepted for that: held-out blocks are in-distribution and do not measure forgetting.
 TOLERANCE = 0.05
+# Labels contradict a start that ranks labeled road so far below other ground (area under the ROC curve). Nothing was
+# learned below this fraction of the possible gain over taking everything for road.
+CONTRADICTION, MIN_LEARNED = 0.35, 0.1
 # Options of the recipe that are stored in the model file.
 _STORED = ("batch_size", "accumulation", "optimizer", "learning_rate", "encoder_rate", "frozen_stages", "seed")
 
@@ -62,6 +71,60 @@ def _keeps_base(setup: Setup) -> bool:
     return bool(setup.start.base_weights) and is_asked
 
 
+def calibrate(training: Training) -> None:
+    """Scale the logits of the best weights, so that probability says on held-out blocks how much of them is road."""
+    best = training.best
+    scale, shift = fit_calibration([best.confusion])
+    training.best_so_far = dataclasses.replace(best, weights=with_scaled_logits(best.weights, scale, shift))
+
+
+def start_if_better(setup: Setup, training: Training, result: Validation, reporter: Reporter) -> str:
+    """Replace the best weights by the start's if these find held-out roads better; return why, or nothing.
+
+    Warns of labels beside the roads. A start that does not know the bands and classes is none to compare with.
+    """
+    start, card, blocks = setup.start, setup.start.card, training.blocks[: result.blocks]
+    if not start.knows_roads or card is None:
+        return ""
+    bands = card.bands if card.scaling == MODEL else setup.images[0].bands
+    seen = [dataclasses.replace(block, image=dataclasses.replace(block.image, bands=bands)) for block in blocks]
+    found, threshold = training.validated(predictor_of(setup, start.base_weights), seen), card.threshold
+    shift = label_shift(blocks, found.probability)
+    before, after, anything = (
+        relaxed_f1(blocks, [reaches(each, limit) for each in of.probability], shift)
+        for of, limit in ((found, threshold), (result, training.best.threshold), (found, 0.0))
+    )
+    # Only a model that was validated may deny the labels; and little more than all ground taken for road is nothing.
+    contradicts = "f1" in card.metrics and found.confusion.ranking() < CONTRADICTION
+    is_kept = contradicts or before >= after or after - anything < MIN_LEARNED * (1 - anything)
+    hint = _offset_hint(blocks[0].image.grid, shift) if any(shift) else ""
+    why = ""
+    if is_kept:
+        why = (
+            f"The base model is kept unchanged: on {len(blocks)} held-out blocks, its relaxed F1 is {before:.2f}, and "
+            f"that of the fine-tuned model {after:.2f}. "
+            + ("The labels contradict what it sees. " if contradicts else "")
+            + (hint or "Check that all roads of the labeled area are drawn, and nothing else; draw more, elsewhere.")
+        )
+        scores = found.confusion.scores(threshold)
+        training.best_so_far = Trained(start.base_weights, found.confusion, threshold, scores)
+        training.history.notes.append(why)
+    if why or hint:
+        reporter.warning(why or hint)
+    return why
+
+
+def _offset_hint(grid: Grid, shift: tuple[int, int]) -> str:
+    """Return how far labels lie from roads that are so many rows and columns away, and what to do about it."""
+    ground = grid.metric_transform
+    east_m, north_m = ground.a * shift[1] + ground.b * shift[0], ground.d * shift[1] + ground.e * shift[0]
+    return (
+        f"The labels seem to lie about {math.hypot(east_m, north_m):.0f} m to the {direction(east_m, north_m)} of the "
+        "roads that the base model sees. Move the drawn roads onto the images (move_roads), or check the coordinate "
+        "systems."
+    )
+
+
 def interpolated(
     base: dict[str, torch.Tensor], tuned: dict[str, torch.Tensor], fraction: float
 ) -> dict[str, torch.Tensor]:
@@ -80,6 +143,15 @@ def describe(
 ) -> ModelCard:
     """Return the model's card, with its class accuracy and the halo that its tiles need."""
     job, images, start, history = setup.job, setup.images, setup.start, training.history
+    if start.card and training.best.weights is start.base_weights:
+        return dataclasses.replace(
+            start.card,
+            architecture=start.architecture,
+            classes=start.classes,
+            training={**start.card.training, "notes": history.notes},
+            metrics=dataclasses.asdict(training.best.scores),
+            versions=versions(),
+        )
     accuracy = _class_accuracy(validation, reporter)
     halo_px = _measured_halo_px(setup, training, predictor, validation, reporter)
     return ModelCard(
@@ -88,7 +160,7 @@ def describe(
         resolution_m=images[0].grid.resolution_m,
         threshold=training.best.threshold,
         # The threshold of the drawn ground is too high elsewhere, as that of the starter is.
-        threshold_by_image=start.threshold_by_image and _keeps_base(setup),
+        threshold_by_image=start.card is not None and start.card.threshold_by_image and _keeps_base(setup),
         chip_px=setup.chip_px,
         training={
             "images": [source_name(path) for path in setup.training_images.paths],

@@ -23,6 +23,7 @@ from ..models.architectures import Architecture, adapt_first_layer, adapt_head, 
 from ..models.base_model import BaseModel
 from ..models.engines import NativeEngine
 from ..models.loading import load_into
+from ..models.model_card import ModelCard
 from ..models.model_file import weights_sha256
 from ..segmentation.inference import Predictor
 from .chips import ChipSampler, ChipSource, chips_of, prefetch, source_of
@@ -37,8 +38,8 @@ class StartModel:
     """The model that a fine-tune starts from; without a base model, its halo is 0 and its digest empty.
 
     The network has random weights where the base model has none. `base_weights`, (...), float32 or int64, are given if
-    all weights are the base model's. `knows_roads` is whether it knows all bands and classes; `threshold_by_image` is
-    that of its card.
+    all weights are the base model's. `knows_roads` is whether it knows all bands and classes; `card` is the base
+    model's.
     """
 
     network: nn.Module
@@ -49,7 +50,7 @@ class StartModel:
     attribution: dict[str, str]
     base_weights: dict[str, torch.Tensor]
     knows_roads: bool
-    threshold_by_image: bool
+    card: Optional[ModelCard] = None
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,7 @@ def start_model(
     architecture = dataclasses.replace(known, in_channels=len(names), classes=1 + len(classes))
     network = build_network(architecture)
     if base is None:
-        return StartModel(network, architecture, classes, 0, "", {}, {}, False, False)
+        return StartModel(network, architecture, classes, 0, "", {}, {}, False)
     weights = adapt_first_layer(base.weights, architecture.first_layer, base.band_names, names)
     old, new = (tuple(road_class.name for road_class in among) for among in (base.classes, classes))
     load_into(network, adapt_head(weights, network.state_dict(), old, new), source)
@@ -95,7 +96,7 @@ def start_model(
         attribution=base.card.attribution if base.card else {},
         base_weights={name: values.clone() for name, values in network.state_dict().items()} if is_whole else {},
         knows_roads=is_whole and base.band_names == names,
-        threshold_by_image=base.card is not None and base.card.threshold_by_image,
+        card=base.card,
     )
 
 

@@ -31,6 +31,8 @@ VALIDATIONS, MIN_INTERVAL_S, MIN_INTERVAL_STEPS = 10, 30.0, 20
 # Fraction of the budget that all validations may take. The last one scores the model that is kept, on as many held-out
 # blocks as are affordable; those before it get the rest.
 VALIDATION_FRACTION, LAST_VALIDATION_FRACTION = 0.1, 0.04
+# Validations without a gain in F1 after which the training goes over to its end: the last part of its learning rates.
+PATIENCE, END_FRACTION = 3, 0.25
 # Where steps are given instead of time, validation must not depend on the throughput: a training step takes at least as
 # long as the inference of this many pixels for each of its pixels.
 INFERENCES_PER_STEP = 2.0
@@ -100,13 +102,14 @@ class Clock:
         """Return the fraction that is done, from 0 to 1."""
         if self.recipe.steps:
             return history.step / self.recipe.steps
-        return min(1.0, history.elapsed_s / max(self.budget_s - self.reserved_s, self.budget_s / 2))
+        passed = history.elapsed_s / max(self.budget_s - self.reserved_s, self.budget_s / 2)
+        return min(1.0, passed + history.skipped)
 
     def left_s(self, history: History) -> float:
         """Return an estimate of the seconds left."""
         if self.recipe.steps:
             return history.elapsed_s / max(history.step, 1) * (self.recipe.steps - history.step)
-        return max(0.0, self.budget_s - history.elapsed_s)
+        return max(0.0, self.budget_s * (1 - history.skipped) - history.elapsed_s)
 
     def affordable(self, blocks: Sequence[Block], fraction: float) -> tuple[int, float]:
         """Return how many blocks may be validated in a fraction of the budget, and in how many seconds.
@@ -240,14 +243,27 @@ class Training:
         if self.best_so_far is None or scores.f1 > self.best.scores.f1:
             self.best_so_far = dataclasses.replace(state, weights=self.trainer.weights())
         history.elapsed_s = self._elapsed_s()
-        # Reserve time for the validations at the end: one like this one, and that of the best weights.
+        # Reserve time for the validations at the end: one like this one, that of the best weights, and of the start.
         all_s = found.seconds * sum(block.px for block in self.blocks) / found.px
         last_s = min(all_s, LAST_VALIDATION_FRACTION * self._clock.budget_s)
-        self._clock.reserved_s = found.seconds + max(found.seconds, last_s)
+        self._clock.reserved_s = found.seconds + 2 * max(found.seconds, last_s)
+        self._end_early()
+
+    def _end_early(self) -> None:
+        """Leave out time in which nothing more is gained; the number of steps, where given, is kept."""
+        history, spare = self.history, 1 - END_FRACTION - self._done
+        f1 = [scores.f1 for _, _, scores in history.validations]
+        if self._recipe.steps or spare <= 0 or len(f1) - 1 - f1.index(max(f1)) < PATIENCE:
+            return
+        history.skipped += spare
+        history.validated_parts = math.floor(self._done * self._clock.validations)
+        text = f"F1 has not risen in {PATIENCE} validations: the training ends early, by {spare:.0%} of its time."
+        history.notes.append(text)
+        self._reporter.log(text)
 
     def take_if_as_good(self, weights: dict[str, torch.Tensor], predictor: Predictor, tolerance: float) -> bool:
         """Take other weights, (...), float32 or int64, if they cost at most `tolerance` of F1; return whether."""
-        found = self._validated(predictor, self.history.validation_blocks, math.inf)
+        found = self.validated(predictor, self.blocks[: self.history.validation_blocks])
         other = best_at_threshold(weights, found.confusion)
         is_as_good = other.scores.f1 >= self.best.scores.f1 - tolerance
         if is_as_good:
@@ -258,7 +274,7 @@ class Training:
         """Validate the best weights once more, on more held-out blocks where the time allows; updates `best`."""
         history = self.history
         count, limit_s = self._clock.affordable(self.blocks, LAST_VALIDATION_FRACTION)
-        found = self._validated(predictor, max(count, history.validation_blocks), limit_s)
+        found = self.validated(predictor, self.blocks[: max(count, history.validation_blocks)], limit_s)
         self.best_so_far = best_at_threshold(self.best.weights, found.confusion)
         if history.validation_blocks < len(self.blocks):
             history.notes.append(
@@ -267,10 +283,10 @@ class Training:
             )
         return found
 
-    def _validated(self, predictor: Predictor, count: int, limit_s: float) -> Validation:
-        """Validate weights after the training, on the first held-out blocks."""
+    def validated(self, predictor: Predictor, blocks: Sequence[Block], limit_s: float = math.inf) -> Validation:
+        """Validate weights after the training, on some held-out blocks, or as many as fit into `limit_s`."""
         began_s, history = self._elapsed_s(), self.history
-        found = validate(predictor, self.blocks[:count], history.validation_blocks, limit_s)
+        found = validate(predictor, blocks, history.validation_blocks, limit_s)
         history.timings_s["validation"] += found.seconds
         history.elapsed_s += self._elapsed_s() - began_s
         return found

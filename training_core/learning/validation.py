@@ -85,7 +85,8 @@ def _tiles(image: LabeledImage) -> Iterable[Tile]:
 class Validation:
     """How a model scores on held-out blocks: `blocks` that were computed, and their `px` with halos.
 
-    `class_hits` of `class_total` road pixels of known class have the right class.
+    `class_hits` of `class_total` road pixels of known class have the right class. `probability` is that of each block
+    that this process computed, (height, width), uint8.
     """
 
     confusion: Confusion
@@ -94,6 +95,7 @@ class Validation:
     seconds: float
     class_hits: int = 0
     class_total: int = 0
+    probability: Sequence[np.ndarray] = ()
 
 
 def validate(
@@ -110,6 +112,7 @@ def validate(
     Raises ModelFileError if the model computes values that are no numbers.
     """
     confusion, numbers = Confusion(), np.zeros(4, dtype=np.int64)
+    probability: list[np.ndarray] = []
     began_s, done = time.perf_counter(), 0
     rounds = list(share.deal(_packs(blocks)))
     pieces = ahead(
@@ -127,6 +130,7 @@ def validate(
             try:
                 for piece, found in predict_pieces(predictor, islice(pieces, sum(map(len, assigned))), BATCH_PX):
                     numbers += _count(piece, found, confusion)
+                    probability.append(found.probability)
             except ModelFileError as error:
                 failure = error
             done += sum(map(len, packs))
@@ -138,7 +142,8 @@ def validate(
                 break  # the next round would exceed the limit
     done, px, hits, total = share.sum(torch.from_numpy(numbers)).tolist()
     counts = share.sum(torch.tensor(confusion.counts())).tolist()
-    return Validation(Confusion.from_counts(counts), done, px, time.perf_counter() - began_s, hits, total)
+    seconds = time.perf_counter() - began_s
+    return Validation(Confusion.from_counts(counts), done, px, seconds, hits, total, probability)
 
 
 def _packs(blocks: Sequence[Block]) -> list[list[Block]]:

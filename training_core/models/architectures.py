@@ -30,7 +30,7 @@ _MAX_CHANNELS = 1024
 TIMM = "tu-"
 # The architectures and encoders that RoadSeg builds, for messages.
 TAKEN = f"{', '.join(ARCHITECTURES)}; {', '.join(ENCODERS)}"
-_HEAD = "segmentation_head.0"
+HEAD = "segmentation_head.0"
 
 
 @dataclass(frozen=True)
@@ -342,7 +342,7 @@ def adapt_head(
     rows = [(0, 0)]
     rows += [(new, old_names.index(name) + 1) for new, name in enumerate(new_names, 1) if name in old_names]
     adapted = dict(weights)
-    for name in (f"{_HEAD}.weight", f"{_HEAD}.bias"):
+    for name in (f"{HEAD}.weight", f"{HEAD}.bias"):
         adapted[name] = fresh[name].clone()
         for new, old in rows:
             adapted[name][new] = weights[name][old]

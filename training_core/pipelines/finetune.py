@@ -21,7 +21,7 @@ from ..labels.labeled_images import LabeledImage, summary_of
 from ..labels.training_images import read_training_images
 from ..learning.checkpoint import Checkpoint, CheckpointWriter, checkpoint_path, identify, read_former, take_over
 from ..learning.history import History
-from ..learning.outcome import affordable_px, describe, interpolate
+from ..learning.outcome import affordable_px, calibrate, describe, interpolate, start_if_better
 from ..learning.plan import Fit, Plan, encoder_rate, plan_by_trial, plan_from_document, room_for
 from ..learning.setup import Setup, Way, chip_side_px, predictor_of, start_model
 from ..learning.share import ALL
@@ -79,8 +79,12 @@ def _lead(job: FineTune, reporter: Reporter, ranks: Optional[Ranks]) -> dict[str
         history.timings_s["set-up"] = history.timings_s.get("set-up", 0.0) + time.perf_counter() - began_s
         is_stopped, parallel = _train(setup, training, batches, reporter, ranks)
         interpolate(setup, training, reporter)
+        calibrate(training)
         predictor = predictor_of(setup, training.best.weights)
         validation = training.score_best(predictor)
+        why_start = start_if_better(setup, training, validation, reporter)
+        if why_start:
+            predictor = predictor_of(setup, training.best.weights)
         began_s = time.perf_counter()
         card = describe(setup, training, predictor, validation, reporter)
         history.timings_s["halo measurement"] = time.perf_counter() - began_s
@@ -111,6 +115,7 @@ def _lead(job: FineTune, reporter: Reporter, ranks: Optional[Ranks]) -> dict[str
         "engine": engine.name,
         "precision": engine.precision,
         "stopped": is_stopped,
+        "why_base_model": why_start,
     }
 
 

@@ -128,6 +128,12 @@ class Confusion:
         best = np.flatnonzero(f1 == f1.max())
         return float(self.thresholds[best[len(best) // 2]])
 
+    def ranking(self) -> float:
+        """Return the area under the ROC curve: how often road is likelier than other ground; 0.5 without either."""
+        below = self._other.cumsum() - self._other / 2
+        pairs = float(self._road.sum()) * float(self._other.sum())
+        return float((self._road * below).sum()) / pairs if pairs else 0.5
+
     def robust_threshold(self, tolerance: float) -> float:
         """Return the threshold nearest to 0.5 of those whose F1 is within a tolerance of the best."""
         f1 = np.array([scores.f1 for scores in self.sweep()])

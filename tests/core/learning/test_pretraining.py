@@ -10,7 +10,6 @@ from scripts.starter.held_out import (
     THRESHOLDS,
     HeldOut,
     best_threshold,
-    calibration,
     drawn_images,
     relaxed_f1,
     scene_images,
@@ -199,17 +198,6 @@ def test_the_threshold_keeps_roads_and_leaves_what_is_far_from_them():
         np.testing.assert_array_equal(f1[source][is_between], 1.0)
     assert f1["dubai"][THRESHOLDS.index(0.45)] == 0.0
     assert best_threshold(f1) == 0.35
-
-
-def test_scale_and_shift_of_the_logits_are_found():
-    rng = np.random.default_rng(0)
-    logits = rng.normal(0, 2, 200_000)
-    truth = (rng.random(logits.shape) < 1 / (1 + np.exp(-logits))).astype(np.uint8)
-    for scale, shift in ((1.0, 0.0), (0.5, 1.0), (1.5, -0.5)):
-        confusion = Confusion()
-        said = 1 / (1 + np.exp(-(logits - shift) / scale))
-        confusion.add(np.rint(254 * said).astype(np.uint8), truth)
-        assert calibration([confusion]) == pytest.approx((scale, shift), abs=0.06)
 
 
 def test_false_road_on_roadless_tiles_counts_against_a_model():

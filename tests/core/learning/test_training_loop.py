@@ -16,7 +16,7 @@ from training_core.jobs import FineTune
 from training_core.learning import training_loop
 from training_core.learning.history import MAX_POINTS, History, history_from_document
 from training_core.learning.trainer import Trainer
-from training_core.learning.training_loop import Throughput, Training, peak_rate
+from training_core.learning.training_loop import Clock, Throughput, Training, peak_rate
 from training_core.learning.validation import held_out_blocks, validate
 from training_core.models.architectures import Architecture, build_network
 from training_core.models.engines import IpexEngine, NativeEngine, why_not_ipex
@@ -94,6 +94,24 @@ def test_even_no_time_at_all_gives_a_validated_state(image):
     training = new_training(image, minutes=0.00001)
     training.run(batches(image))
     assert training.history.step == 1 and len(training.history.validations) == 1 and training.best.weights
+
+
+@pytest.mark.parametrize(
+    ("f1", "options", "is_early"),
+    [
+        ((0.2, 0.97, 0.96, 0.96), {"minutes": 10}, True),
+        ((0.2, 0.3, 0.96, 0.97), {"minutes": 10}, False),
+        ((0.97, 0.96, 0.96, 0.96), {"steps": 100}, False),
+    ],
+)
+def test_time_is_left_out_once_nothing_more_is_gained(image, f1, options, is_early):
+    validations = [(1, 60.0 * (1 + at), Scores(score, score, score, score)) for at, score in enumerate(f1)]
+    history = History(step=1, elapsed_s=240.0, validations=validations, validated_parts=4)
+    training = Training(new_trainer(), [image], recipe(**options), Reporter(), history)
+    training.validate()
+    left_s = Clock(recipe(**options), 1.0).left_s(history)
+    assert (history.skipped > 0.2) == is_early == any("ends early" in note for note in history.notes)
+    assert not is_early or 120 < left_s < 180  # a quarter of the ten minutes
 
 
 @pytest.fixture

@@ -5,13 +5,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import shapely
 import torch
 from affine import Affine
 from safetensors import safe_open
-from shapely.geometry import box
+from shapely import affinity
+from shapely.geometry import LineString, box
 
 from tests.core.support.rasters import NORTH_UP, files, write_layer, write_raster
-from tests.core.support.towns import RGB, ROAD_M, SIDE_PX, image_of, make_town, on_map, true_roads
+from tests.core.support.towns import RGB, ROAD_M, ROADS, SIDE_PX, image_of, make_town, on_map, true_roads
 from training_core.errors import Cancelled, ImageryError, JobError, OutputError
 from training_core.events import Metric, Reporter, Warning
 from training_core.geodata.rasters import normalize
@@ -130,7 +132,9 @@ def test_the_model_keeps_some_of_its_base_models_weights_and_its_threshold_where
     _, found, card = fine_tune(tmp_path / "interpolated", **options)
     (note,) = [note for note in card.training["notes"] if "interpolation" in note]
     share = int(re.search(r"(\d+)% of the way", note)[1]) / 100
-    for (name, value), start, end in zip(found.named_parameters(), base.parameters(), tuned.parameters()):
+    for (name, value), start, end in zip(
+        found.encoder.named_parameters(), base.encoder.parameters(), tuned.encoder.parameters()
+    ):
         torch.testing.assert_close(value, start.lerp(end, share), atol=1e-7, rtol=1e-5, msg=name)
     assert card.metrics["f1"] >= plain.metrics["f1"] - TOLERANCE
     assert card.threshold_by_image and not plain.threshold_by_image
@@ -199,3 +203,34 @@ def test_what_only_a_unet_can_do_is_refused_of_other_networks(town, tmp_path):
         with pytest.raises(JobError, match=f"{what}.*this model is a FPN with resnet18"):
             fine_tune(tmp_path, **on_town(town, **base, **options))
     assert not (tmp_path / "again.safetensors").exists()
+
+
+def drawn_wrong(folder, kind):
+    shapes = {
+        "beside": [affinity.translate(road, 14, 10) for road in ROADS],
+        "inverted": [box(0, 0, SIDE_PX, SIDE_PX).difference(shapely.union_all([r.buffer(6) for r in ROADS]))],
+        "off": [LineString([(90, 5), (60, 90)]), LineString([(10, 0), (20, 90)]), LineString([(170, 110), (80, 180)])],
+    }[kind]
+    return write_layer(folder / f"{kind}.gpkg", *map(on_map, shapes))
+
+
+@pytest.mark.parametrize("kind", ["beside", "inverted", "off"])
+def test_where_labels_are_wrong_the_base_model_is_handed_over_and_the_reason_is_told(town, learned, tmp_path, kind):
+    events, report = [], tmp_path / "report.html"
+    options = on_town(town, base_model=learned.model, steps=6, learning_rate=0.001, report=str(report))
+    options["roads"] = drawn_wrong(tmp_path, kind)
+    result, network, card = fine_tune(tmp_path, Reporter(events.append), **options)
+    base, base_card = load_network(learned.model)
+    for value, start in zip(network.state_dict().values(), base.state_dict().values()):
+        assert torch.equal(value, start)
+    assert card.threshold == base_card.threshold == result["threshold"] and card.bands == base_card.bands
+    why = result["why_base_model"]
+    assert why in [event.message for event in events if isinstance(event, Warning)]
+    assert any(note in why for note in card.training["notes"]) and "base model is kept" in report.read_text("utf-8")
+    assert ("17 m to the south-east" in why and "move_roads" in why) == (kind == "beside")
+
+
+def test_a_start_of_other_bands_is_none_to_compare_with(learned, tmp_path):
+    gray = make_town(tmp_path, "gray", bands=1)
+    result, _, card = fine_tune(tmp_path, **on_town(gray, base_model=learned.model, learning_rate=1e-7))
+    assert result["why_base_model"] == "" and len(card.bands) == 1
