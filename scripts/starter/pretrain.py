@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import time
 from collections.abc import Collection
 from concurrent.futures import ThreadPoolExecutor
@@ -68,6 +69,8 @@ RECIPES = {
     "styled": STYLED,
 }
 _BEST = "best."
+# Probability that stays as it is where certainty is lowered: about the threshold, so that masks at it do not change.
+PIVOT = 0.3
 
 
 def main() -> None:
@@ -153,11 +156,16 @@ def train(run: "Run", drawn: dict[str, list], model: Path, compact: Path) -> Non
     """
     run.to_the_end()
     weights = run.chosen()
-    scale, shift = score(run.predictor(weights), run.held_out).calibration()
+    scale, shift = softened(*score(run.predictor(weights), run.held_out).calibration(), run.recipe.certainty)
     weights = with_scaled_logits(weights, scale, shift)
     described = card(run, drawn, weights, (scale, shift))
     save_model(model, weights, described)
     save_compact_model(compact, weights, described, run.recipe.quant_max)
+
+
+def softened(scale: float, shift: float, certainty: float) -> tuple[float, float]:
+    """Return scale and shift of logits that are further from PIVOT's by the factor `certainty`; see `Recipe`."""
+    return scale * certainty, shift * certainty + (1 - certainty) * math.log(PIVOT / (1 - PIVOT))
 
 
 class Run:

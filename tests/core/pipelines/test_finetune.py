@@ -19,6 +19,7 @@ from training_core.events import Metric, Reporter, Warning
 from training_core.geodata.rasters import normalize
 from training_core.jobs import FineTune, Segment
 from training_core.jobs.recipe import CAREFUL_RATE
+from training_core.learning.calibration import with_scaled_logits
 from training_core.learning.outcome import TOLERANCE
 from training_core.models.architectures import Architecture
 from training_core.models.loading import load_network
@@ -203,6 +204,21 @@ def test_what_only_a_unet_can_do_is_refused_of_other_networks(town, tmp_path):
         with pytest.raises(JobError, match=f"{what}.*this model is a FPN with resnet18"):
             fine_tune(tmp_path, **on_town(town, **base, **options))
     assert not (tmp_path / "again.safetensors").exists()
+
+
+def test_probability_is_as_high_as_held_out_labels_say(town, learned, tmp_path):
+    network, card = load_network(learned.model)
+    boastful = str(tmp_path / "boastful.safetensors")
+    save_model(Path(boastful), with_scaled_logits(network.state_dict(), 1.0, 8.0), card)
+    _, tuned, _ = fine_tune(tmp_path, **on_town(town, base_model=boastful, steps=1, learning_rate=1e-9))
+    values = normalize(image_of(true_roads()), np.ones((SIDE_PX, SIDE_PX), bool), card.bands)
+    with torch.inference_mode():
+        before, after = (
+            torch.sigmoid(each(torch.from_numpy(values)[None]))[0, 0].mean().item()
+            for each in (load_network(boastful)[0], tuned)
+        )
+    assert before > true_roads().mean() + 0.05
+    assert after == pytest.approx(true_roads().mean(), abs=0.03)
 
 
 def drawn_wrong(folder, kind):
