@@ -81,7 +81,8 @@ def calibrate(training: Training) -> None:
 def start_if_better(setup: Setup, training: Training, result: Validation, reporter: Reporter) -> str:
     """Replace the best weights by the start's if these find held-out roads better; return why, or nothing.
 
-    Warns of labels beside the roads. A start that does not know the bands and classes is none to compare with.
+    So they are where labels lie beside the roads that the start sees. A start that does not know the bands and classes
+    is none to compare with.
     """
     start, card, blocks = setup.start, setup.start.card, training.blocks[: result.blocks]
     if not start.knows_roads or card is None:
@@ -96,21 +97,20 @@ def start_if_better(setup: Setup, training: Training, result: Validation, report
     )
     # Only a model that was validated may deny the labels; and little more than all ground taken for road is nothing.
     contradicts = "f1" in card.metrics and found.confusion.ranking() < CONTRADICTION
-    is_kept = contradicts or before >= after or after - anything < MIN_LEARNED * (1 - anything)
-    hint = _offset_hint(blocks[0].image.grid, shift) if any(shift) else ""
-    why = ""
-    if is_kept:
-        why = (
-            f"The base model is kept unchanged: on {len(blocks)} held-out blocks, its relaxed F1 is {before:.2f}, and "
-            f"that of the fine-tuned model {after:.2f}. "
-            + ("The labels contradict what it sees. " if contradicts else "")
-            + (hint or "Check that all roads of the labeled area are drawn, and nothing else; draw more, elsewhere.")
-        )
-        scores = found.confusion.scores(threshold)
-        training.best_so_far = Trained(start.base_weights, found.confusion, threshold, scores)
-        training.history.notes.append(why)
-    if why or hint:
-        reporter.warning(why or hint)
+    is_kept = contradicts or any(shift) or before >= after or after - anything < MIN_LEARNED * (1 - anything)
+    if not is_kept:
+        return ""
+    hint = "Check that all roads of the labeled area are drawn, and nothing else; draw more, elsewhere."
+    why = (
+        f"The base model is kept unchanged: on {len(blocks)} held-out blocks, its relaxed F1 is {before:.2f}, and that "
+        f"of the fine-tuned model {after:.2f}. "
+        + ("The labels contradict what it sees. " if contradicts else "")
+        + (_offset_hint(blocks[0].image.grid, shift) if any(shift) else hint)
+    )
+    scores = found.confusion.scores(threshold)
+    training.best_so_far = Trained(start.base_weights, found.confusion, threshold, scores)
+    training.history.notes.append(why)
+    reporter.warning(why)
     return why
 
 
