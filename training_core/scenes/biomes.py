@@ -258,7 +258,7 @@ BIOMES = {
         town_covers=(0.38, 0.0, 0.06, 0.06, 0.06, 0.0, 0.04, 0.40, 0.0),
         country_covers=(0.02, 0.14, 0.16, 0.18, 0.01, 0.0, 0.18, 0.13, 0.18),
         gabled=(0.6, 0.9), spacing_m=4.0, trees=1.3, bare=0.25, sidewalk=0.05, walled=0.05, hedged=0.2,
-        bank_m=4.0, dry_rivers=0.05, deciduous=0.15, grown=0.35,
+        bank_m=4.0, dry_rivers=0.05, deciduous=0.06, grown=0.35,
     ),
 }
 # fmt: on

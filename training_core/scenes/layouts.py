@@ -15,8 +15,8 @@ from .sketch import Bend, Sketch, Street, Towns, class_of, divide, half_side_m
 
 _OLD_WIDTHS_M = {"primary": (6.0, 10.0), "secondary": (4.5, 6.0), "residential": (2.5, 5.0), "track": (2.5, 3.5)}
 _COUNTRY_WIDTHS_M = {"secondary": (6.0, 8.0), "residential": (3.5, 5.5), "track": (2.2, 4.0)}
-_LONE_WIDTHS_M = {"secondary": (4.0, 6.5), "residential": (3.5, 5.5), "track": (3.0, 4.5)}
-_LONE_SHARES = (0.004, 0.017)  # range of the part of the ground that is road
+_LONE_WIDTHS_M = {"secondary": (3.8, 6.2), "residential": (3.3, 5.5), "track": (2.8, 4.2)}
+_LONE_SHARES = (0.006, 0.025)  # range of the part of the ground that is road
 _LONE_WIDTH_M = 4.6  # the mean
 _CLEAR_M = 7.0  # from a carriageway's edge to the end of a bridge
 _TAPER_M = 4.0  # a ramp leaves at a small angle, so that it does not lie on the carriageway
@@ -168,44 +168,35 @@ def sparse(side_m: float, rng: np.random.Generator) -> Sketch:
     is_plain = rng.random() < 0.45
     swing = 0.003 if is_plain else rng.uniform(0.014, 0.028)
     bend = Bend.random(rng, side_m, (900.0, 500.0, 280.0, 160.0, 90.0), swing)
-    block_m, scene = rng.uniform(60, 150), Point(0, 0).buffer(0.56 * side_m)  # as large as the square, in any turn
-    cuts, _ = divide(
-        _square(half_side_m(side_m)), lambda _: block_m * rng.uniform(0.7, 1.6), 0.04 + 0.3 * (not is_plain), rng
-    )
+    half_m, scene = half_side_m(side_m), Point(0, 0).buffer(0.56 * side_m)  # as large as the square, in any turn
+    x, end_m = rng.uniform(-0.3, 0.3) * side_m, half_m if rng.random() < 0.75 else rng.uniform(-0.1, 0.4) * side_m
+    road = LineString([(x, -half_m), (x, end_m)])
+    streets = [Street(str(rng.choice(["secondary", "track"], p=[0.6, 0.4])), road)]
+    # Other roads as long as there is room for them; the lines left are bounds.
+    block_m, skew, cuts = rng.uniform(60, 150), 0.04 if is_plain else 0.34, []
+    for edge_m in (-half_m, half_m):
+        half = np.array([(x, -half_m), (edge_m, -half_m), (edge_m, half_m), (x, half_m)])
+        cuts += divide(half, lambda _: block_m * rng.uniform(0.7, 1.6), skew, rng)[0]
     lines = [LineString(ends) for _, ends in sorted(cuts, key=lambda cut: cut[0])]
-    left_m = np.exp(rng.uniform(*np.log(_LONE_SHARES))) * side_m**2 / _LONE_WIDTH_M
-    classes = [str(rng.choice(["secondary", "track"], p=[0.6, 0.4])), "residential", "track"]
-    streets: list[Street] = []
-    bounds: list[LineString] = []
-    for line in lines:
-        length_m = line.intersection(scene).length
-        if not streets or (0 < length_m < left_m and rng.random() < 0.7):
-            streets.append(Street(classes[min(len(streets), 2)], line))
-            left_m -= length_m
-        else:
-            bounds.append(line)
-    road = streets[0].line
-    for _ in range(rng.integers(0, 4)):
-        track = _field_track(road.intersection(scene), rng)
-        if track.length < left_m:
-            streets.append(Street("track", track))
-            left_m -= track.length
-    canals = [line for line in bounds[:12] if is_plain and rng.random() < 0.3]
+    bounds = [line for line in lines if line.intersects(scene)]
+    left_m = np.exp(rng.uniform(*np.log(_LONE_SHARES))) * side_m**2 / _LONE_WIDTH_M - side_m
+    while bounds and rng.random() < 0.7 and left_m > bounds[0].intersection(scene).length:
+        left_m -= bounds[0].intersection(scene).length
+        streets.append(Street("residential" if len(streets) == 1 else "track", bounds.pop(0)))
+    streets += [Street("track", _field_track(x, end_m, side_m, rng)) for _ in range(rng.integers(0, 3))]
+    canals = [line for line in bounds[:8] if is_plain and rng.random() < 0.35]
     if is_plain and rng.random() < 0.4:
         canals.append(road.offset_curve(rng.choice([-1, 1]) * rng.uniform(8, 14)))
-    hamlet = np.array(road.interpolate(rng.uniform(0.4, 0.6), normalized=True).coords)
-    towns = Towns(bend(hamlet + (0 if rng.random() < 0.6 else 10 * side_m)), rng.uniform(50, 130))
-    return Sketch(streets, [], bend, towns, _LONE_WIDTHS_M, bounds, canals)
+    hamlet = np.array([(x if rng.random() < 0.6 else 10 * side_m, rng.uniform(-0.4, 0.2) * side_m)])
+    return Sketch(streets, [], bend, Towns(bend(hamlet), rng.uniform(50, 130)), _LONE_WIDTHS_M, bounds, canals)
 
 
-def _field_track(road: LineString, rng: np.random.Generator) -> LineString:
-    """Return a track that leaves a straight road at any place, winds and ends in the fields."""
-    (start, end), at, share = np.array(road.coords), np.linspace(0, 1, 40)[:, None], rng.uniform(0.2, 0.8)
-    ahead = (end - start) / road.length
-    away = np.array([-ahead[1], ahead[0]]) * rng.choice([-1, 1]) + ahead * rng.normal(0, 0.4)
-    length_m, swing_m = rng.uniform(0.15, 0.45) * road.length, rng.uniform(0, 0.12) * road.length
-    wave_m = swing_m * np.sin(2 * np.pi * at * rng.uniform(0.5, 1.5)) * at
-    return LineString(start + share * (end - start) + at * length_m * away + wave_m * ahead)
+def _field_track(x: float, end_m: float, side_m: float, rng: np.random.Generator) -> LineString:
+    """Return a track that leaves a road along x up to `end_m`, winds and ends in the fields."""
+    at, length_m, swing_m = np.linspace(0, 1, 40), rng.uniform(0.12, 0.4) * side_m, rng.uniform(0, 0.12) * side_m
+    y = rng.uniform(-0.45 * side_m, min(0.35 * side_m, end_m)) + at * rng.normal(0, 0.4) * length_m
+    y += swing_m * np.sin(2 * np.pi * at * rng.uniform(0.5, 1.5)) * at
+    return LineString(np.column_stack([x + rng.choice([-1, 1]) * at * length_m, y]))
 
 
 def radial(side_m: float, rng: np.random.Generator) -> Sketch:

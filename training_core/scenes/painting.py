@@ -34,7 +34,7 @@ _TREE_DENSITY = np.array([0.15, 0.0, 0.03, 0.88, 0.03, 0.28, 0.0, 0.30, 0.0, 0.0
 _PALM_DENSITY = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.96, 0.38, 0.0, 0.0], dtype=np.float32)
 _HEDGE_TREES = 0.3
 _DIKE_M = 1.6  # breadth of the banks of canals
-_CLEARED_M = 2.2  # between roads that are grown over and stems
+_CLEARED_M = 2.8  # between roads that are grown over and stems
 # Colors of autumn and, the last two, of twigs without leaves.
 _TURNED = spectra("60 50 20, 53 36 19, 47 29 19, 48 47 21, 40 36 32, 36 33 29")
 
@@ -203,8 +203,9 @@ def _land_cover(scenery: Scenery, canvas: Canvas, texture: Texture) -> tuple[np.
     if is_paddy.any():
         along_m = canvas.x[None, :] * np.cos(angle)[block] + canvas.y[:, None] * np.sin(angle)[block]
         at = np.flatnonzero(is_paddy)
-        lie = (each.ravel()[at] for each in (block, across_m + 3 * texture(60.0, 1), along_m))
-        image.reshape(len(image), -1)[:, at] = _paddies(*lie, biome, look.seed) * (1 + 0.05 * texture(4.0).ravel()[at])
+        row_m, tone = across_m + 3 * texture(60.0, 1), 1 + 0.05 * texture(4.0)
+        basins = _paddies(block.ravel()[at], row_m.ravel()[at], along_m.ravel()[at], biome, look.seed)
+        image.reshape(len(image), -1)[:, at] = basins * tone.ravel()[at]
     dry = np.clip(0.5 * look.dryness + 0.25 * texture(80.0, 2), 0, 0.8)
     blend(image, biome.palette["dry"][0], dry * ~(is_field | is_paddy))
     bare = np.clip(0.9 * texture(18.0, 3) - 1.0 + 2.2 * biome.bare, 0, 0.7 + 0.2 * biome.bare)

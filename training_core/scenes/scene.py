@@ -28,7 +28,7 @@ from .streets import lay_pavement, plan_streets
 SCENE_CRS = CRS.from_epsg(32633)
 _CORNER = (500_000.0, 5_400_000.0)  # map coordinates of the south-west corner, where UTM is true to 0.04 %
 TILE_PX = 512
-_SPARSE_SHARE = 0.2  # of the scenes anywhere, or around palms
+_SPARSE_SHARE = 0.22  # of the scenes anywhere, or around palms
 _MAX_WORKERS = 8  # each needs some 100 MB
 
 
