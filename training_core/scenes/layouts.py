@@ -17,7 +17,6 @@ _OLD_WIDTHS_M = {"primary": (6.0, 10.0), "secondary": (4.5, 6.0), "residential":
 _COUNTRY_WIDTHS_M = {"secondary": (6.0, 8.0), "residential": (3.5, 5.5), "track": (2.2, 4.0)}
 _LONE_WIDTHS_M = {"secondary": (3.8, 6.2), "residential": (3.3, 5.5), "track": (2.8, 4.2)}
 _LONE_SHARES = (0.006, 0.025)  # range of the part of the ground that is road
-_LONE_WIDTH_M = 4.6  # the mean
 _CLEAR_M = 7.0  # from a carriageway's edge to the end of a bridge
 _TAPER_M = 4.0  # a ramp leaves at a small angle, so that it does not lie on the carriageway
 
@@ -172,14 +171,14 @@ def sparse(side_m: float, rng: np.random.Generator) -> Sketch:
     x, end_m = rng.uniform(-0.3, 0.3) * side_m, half_m if rng.random() < 0.75 else rng.uniform(-0.1, 0.4) * side_m
     road = LineString([(x, -half_m), (x, end_m)])
     streets = [Street(str(rng.choice(["secondary", "track"], p=[0.6, 0.4])), road)]
-    # Other roads as long as there is room for them; the lines left are bounds.
     block_m, skew, cuts = rng.uniform(60, 150), 0.04 if is_plain else 0.34, []
     for edge_m in (-half_m, half_m):
         half = np.array([(x, -half_m), (edge_m, -half_m), (edge_m, half_m), (x, half_m)])
         cuts += divide(half, lambda _: block_m * rng.uniform(0.7, 1.6), skew, rng)[0]
-    lines = [LineString(ends) for _, ends in sorted(cuts, key=lambda cut: cut[0])]
-    bounds = [line for line in lines if line.intersects(scene)]
-    left_m = np.exp(rng.uniform(*np.log(_LONE_SHARES))) * side_m**2 / _LONE_WIDTH_M - side_m
+    cuts.sort(key=lambda cut: cut[0])
+    bounds = [line for _, ends in cuts if (line := LineString(ends)).intersects(scene)]
+    # Lines are roads as long as there is ground left for them, 4.6 m broad on average; the others stay bounds.
+    left_m = np.exp(rng.uniform(*np.log(_LONE_SHARES))) * side_m**2 / 4.6 - side_m
     while bounds and rng.random() < 0.7 and left_m > bounds[0].intersection(scene).length:
         left_m -= bounds[0].intersection(scene).length
         streets.append(Street("residential" if len(streets) == 1 else "track", bounds.pop(0)))
@@ -192,7 +191,7 @@ def sparse(side_m: float, rng: np.random.Generator) -> Sketch:
 
 
 def _field_track(x: float, end_m: float, side_m: float, rng: np.random.Generator) -> LineString:
-    """Return a track that leaves a road along x up to `end_m`, winds and ends in the fields."""
+    """Return a track that leaves a road at `x` that ends at `end_m`, winds and ends in the fields."""
     at, length_m, swing_m = np.linspace(0, 1, 40), rng.uniform(0.12, 0.4) * side_m, rng.uniform(0, 0.12) * side_m
     y = rng.uniform(-0.45 * side_m, min(0.35 * side_m, end_m)) + at * rng.normal(0, 0.4) * length_m
     y += swing_m * np.sin(2 * np.pi * at * rng.uniform(0.5, 1.5)) * at

@@ -33,7 +33,7 @@ _ROUGHNESS = np.array([0.12, 0.05, 0.10, 0.12, 0.10, 0.07, 0.10, 0.12, 0.04, 0.1
 _TREE_DENSITY = np.array([0.15, 0.0, 0.03, 0.88, 0.03, 0.28, 0.0, 0.30, 0.0, 0.0], dtype=np.float32)
 _PALM_DENSITY = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.96, 0.38, 0.0, 0.0], dtype=np.float32)
 _HEDGE_TREES = 0.3
-_DIKE_M = 1.6  # breadth of the banks of canals
+_DIKE_M, _CANAL_SHADE = 1.6, 0.62  # breadth of the banks of canals; these are darker than rivers, as they carry no silt
 _CLEARED_M = 2.8  # between roads that are grown over and stems
 # Colors of autumn and, the last two, of twigs without leaves.
 _TURNED = spectra("60 50 20, 53 36 19, 47 29 19, 48 47 21, 40 36 32, 36 33 29")
@@ -86,11 +86,10 @@ class Scenery:
 
     @cached_property
     def river(self) -> gpd.GeoDataFrame:
-        """The banks, then the water, then sand in it."""
+        """The banks, of canals also, then the river, then sand in it."""
         river, canals, bars = self.streets.river, self.streets.canals, self.streets.bars
         banks = shapely.union_all([river.buffer(self.biome.bank_m), *shapely.buffer(canals, _DIKE_M)])
-        shapes = [banks, shapely.union_all([river, *canals]), bars]
-        return gpd.GeoDataFrame(geometry=shapes if not bars.is_empty else shapes[:2])
+        return gpd.GeoDataFrame(geometry=[banks, river, bars][: 2 if bars.is_empty else 3])
 
     @cached_property
     def clearings(self) -> gpd.GeoDataFrame:
@@ -130,8 +129,8 @@ def moved(shapes: np.ndarray, by_m: np.ndarray) -> np.ndarray:
 def margin_px(scenery: Scenery, pixel_m: float) -> int:
     """Return how many pixels around a part must be painted, too, for the part to be the same as in the whole."""
     # The place of a palm decides whether it stands in a row, and so how far from that place.
-    crown_m = 6.5 + ("palm" in scenery.biome.palette) * scenery.palms.cell_m
-    crown_m += TREE_HEIGHT_M * np.hypot(*scenery.camera.lean)
+    cell_m = scenery.palms.cell_m if "palm" in scenery.biome.palette else 0
+    crown_m = 6.5 + cell_m + TREE_HEIGHT_M * np.hypot(*scenery.camera.lean)
     shadow_m = np.hypot(*scenery.look.shadow_m(TREE_HEIGHT_M))
     return int(np.ceil((crown_m + shadow_m + 1.5) / pixel_m)) + 4 + scenery.camera.reach_px
 
@@ -149,6 +148,8 @@ def paint(scenery: Scenery, canvas: Canvas) -> np.ndarray:
     wet = canvas.burn(scenery.river)
     blend(image, palette["bank"][0], (wet == 0) * np.clip(0.7 + 0.2 * texture(4.0), 0, 1))
     blend(image, scenery.river_color, (wet == 1) * np.clip(0.94 + 0.03 * texture(8.0, 4), 0, 1))
+    canal = canvas.burn(gpd.GeoDataFrame(geometry=scenery.streets.canals)) >= 0
+    blend(image, scenery.river_color * np.float32(_CANAL_SHADE), canal * np.float32(0.94))
     if (wet == 2).any():
         blend(image, palette["sand"][0], (wet == 2) * np.clip(0.7 + 0.35 * texture(18.0, 4), 0, 1))
     clearing = canvas.burn(scenery.clearings)
@@ -157,7 +158,7 @@ def paint(scenery: Scenery, canvas: Canvas) -> np.ndarray:
     blend(image, palette["lot"][0][:, None, None] * (1 + 0.05 * texture(12.0, 5)), lot)
     blend(image, _LINE, (canvas.burn(land.bays) >= 0) * np.float32(min(1.0, 0.2 / canvas.pixel_m)))
     built = canvas.burn(land.buildings) >= 0
-    bare = road | lot | (wet >= 1) | built | (clearing >= 0)
+    bare = road | lot | (wet >= 1) | canal | built | (clearing >= 0)
     trees, shrubs = plant(scenery, canvas, cover, verge, bare, texture)
     groves = [(trees, TREE_HEIGHT_M, "crown"), (shrubs, SHRUB_HEIGHT_M, "crown")]
     palms = plant_palms(scenery, canvas, cover, bare, texture)

@@ -49,7 +49,7 @@ def plan_meanders(side_m: float, rng: np.random.Generator) -> tuple[Polygon, Pol
     """
     half_m = np.exp(rng.uniform(*np.log(_MEANDERING_HALF_WIDTHS_M)))
     wave_m, swing = max(70.0, 2 * half_m * rng.uniform(9, 16)), rng.uniform(0.4, 1.6)
-    step_m, reach_m = max(2.5, half_m / 4), 2.2 * (side_m + 4 * PAD_M)  # at most 2.2 times as long as straight
+    step_m, reach_m = max(2.5, half_m / 4), 2.2 * (side_m + 4 * PAD_M)
     phase = 2 * np.pi * np.arange(-reach_m, reach_m, step_m) / wave_m + rng.uniform(0, 2 * np.pi)
     phase += rng.uniform(0.3, 0.9) * np.sin(phase / 3.3)
     heading = swing * (1 + 0.25 * np.sin(phase / 4.7)) * np.sin(phase) + rng.uniform(0, 2 * np.pi)
