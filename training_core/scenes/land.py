@@ -27,7 +27,6 @@ _PATCH_SHARES = (0.42, 0.25, 0.27, 0.06)
 _PATCHES = 2.2  # mean number in a garden
 _HEDGE_M = 1.5
 _HEDGED_BOUNDS = 0.25  # fraction
-_LONE_TRAFFIC = 8  # factor of the distance between cars on sparse land
 
 
 @dataclass(frozen=True)
@@ -219,7 +218,7 @@ def _parking(car_parks: gpd.GeoDataFrame, rng: np.random.Generator) -> tuple[np.
 
 def _traffic(streets: StreetPlan, rng: np.random.Generator) -> np.ndarray:
     """Return cars in the lanes of larger roads and parked along the smaller ones, but for those under bridges."""
-    cars, roads, rarity = [], streets.roads, _LONE_TRAFFIC if streets.layout == "sparse" else 1
+    cars, roads, rarity = [], streets.roads, 8 if streets.layout == "sparse" else 1
     for road_class, spacing_m, offset in _TRAFFIC:
         chosen = roads[(roads.road_class == road_class) & ~roads.bridge]
         row, center, along = spots(chosen, rarity * spacing_m, rng)

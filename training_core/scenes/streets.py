@@ -80,20 +80,23 @@ def plan_streets(side_m: float, layout: str, rng: np.random.Generator) -> Street
     # The ground of a motorway's ramps and of the bridges over it.
     special = roads.overpass | (roads.road_class == "motorway_link")
     interchange = shapely.union_all(roads.geometry[special].to_numpy()).buffer(15.0)
-    has_river = layout == "mixed" or rng.random() < _RIVER_CHANCE
     river = bars = Polygon()
-    if has_river and layout == "sparse":
-        river, bars = plan_meanders(side_m, rng)
-    elif has_river:
-        river = plan_river(side_m, sketch.bend, interchange, rng)
+    if layout == "mixed" or rng.random() < _RIVER_CHANCE:
+        if layout == "sparse":
+            river, bars = plan_meanders(side_m, rng)
+        else:
+            river = plan_river(side_m, sketch.bend, interchange, rng)
     roads = noded(over_river(roads, river), _SNAP_M)
-    roads = without_fragments(clipped(roads, box(-PAD_M, -PAD_M, side_m + PAD_M, side_m + PAD_M)))
+    frame = box(-PAD_M, -PAD_M, side_m + PAD_M, side_m + PAD_M)
+    roads = clipped(roads, frame)
+    roads = without_fragments(without_piers(roads, frame) if layout == "sparse" else roads)
     turning = shapely.points(sketch.bend(np.reshape(sketch.ends, (-1, 2))))
     kept = np.unique(roads.sindex.query(turning, predicate="dwithin", distance=0.5)[0])
     over = roads[roads.overpass]
     decks = shapely.buffer(over.geometry.to_numpy(), over.width_m.to_numpy() / 2 + 0.7, cap_style="flat")
     bounds, canals = (_bent(lines, sketch.bend) for lines in (sketch.bounds, sketch.canals))
     canals = shapely.buffer(canals, rng.uniform(*_CANAL_HALF_WIDTHS_M, len(canals)), cap_style="flat")
+    canals = shapely.difference(canals, river)
     return StreetPlan(roads, river, bars, canals, bounds, turning[kept], sketch.towns, decks, layout)
 
 
@@ -169,6 +172,13 @@ def clipped(roads: gpd.GeoDataFrame, area: Polygon) -> gpd.GeoDataFrame:
     table = roads[roads.intersects(area)].copy()
     table.geometry = shapely.intersection(table.geometry.to_numpy(), area)
     return exploded(table)
+
+
+def without_piers(roads: gpd.GeoDataFrame, frame: Polygon) -> gpd.GeoDataFrame:
+    """Drop bridges that end in the water, but not those cut at the frame."""
+    place, node, degree = nodes_of(roads)
+    is_end = (degree == 1) & shapely.contains_properly(frame.buffer(-0.1), shapely.points(place))
+    return roads[~(roads.bridge & is_end[node].any(axis=0))].reset_index(drop=True)
 
 
 def without_fragments(roads: gpd.GeoDataFrame) -> gpd.GeoDataFrame:
