@@ -26,7 +26,6 @@ PATIO, SOIL, LAWN, POOL = range(4)
 _PATCH_SHARES = (0.42, 0.25, 0.27, 0.06)
 _PATCHES = 2.2  # mean number in a garden
 _HEDGE_M = 1.5
-_HEDGED_BOUNDS = 0.25  # fraction
 
 
 @dataclass(frozen=True)
@@ -68,7 +67,7 @@ def plan_land(side_m: float, streets: StreetPlan, biome: Biome, rng: np.random.G
         bays=table(bays),
         cars=table(np.concatenate([parked, _traffic(streets, rng)])),
     )
-    hedged = streets.bounds[rng.random(len(streets.bounds)) < _HEDGED_BOUNDS]
+    hedged = streets.bounds[rng.random(len(streets.bounds)) < 0.25]
     return replace(land, hedges=table(np.concatenate([land.hedges.geometry, shapely.buffer(hedged, _HEDGE_M)])))
 
 

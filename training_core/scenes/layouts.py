@@ -160,11 +160,8 @@ def rural(side_m: float, rng: np.random.Generator) -> Sketch:
 
 
 def sparse(side_m: float, rng: np.random.Generator) -> Sketch:
-    """Return a road or two through wide land, a hamlet or none, field tracks, and land that bounds and canals divide.
-
-    In plains all runs straight and canals divide the land; elsewhere everything winds.
-    """
-    is_plain = rng.random() < 0.45
+    """Return a road or two through wide land that bounds and canals divide, a hamlet or none, and field tracks."""
+    is_plain = rng.random() < 0.45  # there all runs straight, and there may be canals
     swing = 0.003 if is_plain else rng.uniform(0.014, 0.028)
     bend = Bend.random(rng, side_m, (900.0, 500.0, 280.0, 160.0, 90.0), swing)
     half_m, scene = half_side_m(side_m), Point(0, 0).buffer(0.56 * side_m)  # as large as the square, in any turn

@@ -159,11 +159,7 @@ def paint(scenery: Scenery, canvas: Canvas) -> np.ndarray:
     blend(image, _LINE, (canvas.burn(land.bays) >= 0) * np.float32(min(1.0, 0.2 / canvas.pixel_m)))
     built = canvas.burn(land.buildings) >= 0
     bare = road | lot | (wet >= 1) | canal | built | (clearing >= 0)
-    trees, shrubs = plant(scenery, canvas, cover, verge, bare, texture)
-    groves = [(trees, TREE_HEIGHT_M, "crown"), (shrubs, SHRUB_HEIGHT_M, "crown")]
-    palms = plant_palms(scenery, canvas, cover, bare, texture)
-    if palms is not None:
-        groves.append((palms, TREE_HEIGHT_M, "palm"))
+    groves = plant(scenery, canvas, cover, verge, bare, texture)
     # Shadows fall on the ground and on cars; roofs, walls and crowns are painted later, in full light.
     shaded = canvas.burn(scenery.shadows) >= 0
     for grove, height_m, _ in groves:
@@ -306,8 +302,8 @@ def _paint_buildings(image: np.ndarray, scenery: Scenery, canvas: Canvas, textur
 
 def plant(
     scenery: Scenery, canvas: Canvas, cover: np.ndarray, verge: np.ndarray, bare: np.ndarray, texture: Texture
-) -> tuple[Grove, Grove]:
-    """Return trees and shrubs: denser in forests, along verges and in hedges.
+) -> list[tuple[Grove, float, str]]:
+    """Return trees and shrubs, denser in forests, along verges and in hedges, and palms, each with height and palette.
 
     All are (H, W): int64 land cover (-1 for none) float32 urbanity of verges (0 elsewhere) and bool where nothing
     grows.
@@ -323,18 +319,13 @@ def plant(
     fray, seed, lean = texture(1.1, 6), scenery.look.seed, scenery.camera.lean
     trees = grow(canvas, density, Planting(7.0, (2.0, 4.6)), fray, seed + 11, TREE_HEIGHT_M * lean)
     density = 0.3 * density + (0.9 * hedge + scrub) * ~bare
-    return trees, grow(canvas, density, Planting(3.2, (0.7, 1.6)), fray, seed + 23, SHRUB_HEIGHT_M * lean)
-
-
-def plant_palms(
-    scenery: Scenery, canvas: Canvas, cover: np.ndarray, bare: np.ndarray, texture: Texture
-) -> Grove | None:
-    """Return palms, in rows in plantations and scattered in groves, or None where there are none; see `plant`."""
-    density = np.where(bare, 0, _PALM_DENSITY[cover])
-    if not density.any():
-        return None
-    in_rows, lean = cover == COVERS.index("plantation"), scenery.camera.lean
-    return grow(canvas, density, scenery.palms, texture(1.1, 6), scenery.look.seed + 29, TREE_HEIGHT_M * lean, in_rows)
+    shrubs = grow(canvas, density, Planting(3.2, (0.7, 1.6)), fray, seed + 23, SHRUB_HEIGHT_M * lean)
+    groves, density = [(trees, TREE_HEIGHT_M, "crown"), (shrubs, SHRUB_HEIGHT_M, "crown")], _PALM_DENSITY[cover] * ~bare
+    if density.any():
+        in_rows = cover == COVERS.index("plantation")
+        palms = grow(canvas, density, scenery.palms, fray, seed + 29, TREE_HEIGHT_M * lean, in_rows)
+        groves.append((palms, TREE_HEIGHT_M, "palm"))
+    return groves
 
 
 def paint_crowns(image: np.ndarray, grove: Grove, leaves: str, scenery: Scenery, texture: Texture) -> None:

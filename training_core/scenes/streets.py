@@ -80,23 +80,23 @@ def plan_streets(side_m: float, layout: str, rng: np.random.Generator) -> Street
     # The ground of a motorway's ramps and of the bridges over it.
     special = roads.overpass | (roads.road_class == "motorway_link")
     interchange = shapely.union_all(roads.geometry[special].to_numpy()).buffer(15.0)
-    river = bars = Polygon()
+    river, bars, is_sparse = Polygon(), Polygon(), layout == "sparse"
     if layout == "mixed" or rng.random() < _RIVER_CHANCE:
-        if layout == "sparse":
+        if is_sparse:
             river, bars = plan_meanders(side_m, rng)
         else:
             river = plan_river(side_m, sketch.bend, interchange, rng)
     roads = noded(over_river(roads, river), _SNAP_M)
     frame = box(-PAD_M, -PAD_M, side_m + PAD_M, side_m + PAD_M)
     roads = clipped(roads, frame)
-    roads = without_fragments(without_piers(roads, frame) if layout == "sparse" else roads)
+    roads = without_fragments(without_piers(roads, frame) if is_sparse else roads)
     turning = shapely.points(sketch.bend(np.reshape(sketch.ends, (-1, 2))))
     kept = np.unique(roads.sindex.query(turning, predicate="dwithin", distance=0.5)[0])
     over = roads[roads.overpass]
     decks = shapely.buffer(over.geometry.to_numpy(), over.width_m.to_numpy() / 2 + 0.7, cap_style="flat")
     bounds, canals = (_bent(lines, sketch.bend) for lines in (sketch.bounds, sketch.canals))
-    canals = shapely.buffer(canals, rng.uniform(*_CANAL_HALF_WIDTHS_M, len(canals)), cap_style="flat")
-    canals = shapely.difference(canals, river)
+    half_m = rng.uniform(*_CANAL_HALF_WIDTHS_M, len(canals))
+    canals = shapely.difference(shapely.buffer(canals, half_m, cap_style="flat"), river)
     return StreetPlan(roads, river, bars, canals, bounds, turning[kept], sketch.towns, decks, layout)
 
 
