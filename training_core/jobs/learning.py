@@ -331,13 +331,16 @@ class MakeScene(Job):
         "Range of values: 0 to 255 as in most images (8), or 0 to 2047 as from many satellites (11)."
     )
     layout: str = option(
-        "auto", "Layout", choices=("auto", "mixed", "grid", "organic", "radial", "suburb", "rural", "highway")
+        "auto", "Layout", choices=("auto", "mixed", "grid", "organic", "radial", "suburb", "rural", "highway", "sparse")
     ).help(
         "Street plan: villages among fields (mixed), straight blocks (grid), an old town of narrow lanes (organic), "
-        "rings and spokes (radial), curved streets with cul-de-sacs (suburb), few roads and tracks (rural), or a "
-        "motorway with an interchange (highway). With auto, the seed chooses."
+        "rings and spokes (radial), curved streets with cul-de-sacs (suburb), few roads and tracks (rural), a "
+        "motorway with an interchange (highway), or a road or two through wide land (sparse). With auto, the seed "
+        "chooses; sparse only where the region is monsoon or any."
     )
-    region: str = option("temperate", "Region", choices=("temperate", "himalayan", "desert", "tropical", "any")).help(
-        "Buildings, vegetation, and colors of ground, roofs and roads. With any, the seed chooses a region and varies "
-        "its colors."
+    region: str = option(
+        "temperate", "Region", choices=("temperate", "himalayan", "desert", "tropical", "monsoon", "any")
+    ).help(
+        "Buildings, vegetation, and colors of ground, roofs and roads; monsoon has palms and paddies. With any, the "
+        "seed chooses a region and varies its colors."
     )

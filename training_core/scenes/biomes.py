@@ -10,12 +10,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-COVERS = ("garden", "field", "meadow", "forest", "yard", "park")
+COVERS = ("garden", "field", "meadow", "forest", "yard", "park", "plantation", "grove", "paddy")
 CAR_PARK, HALL, BLOCK, HOUSE, SHED = range(5)
 
 Range = tuple[float, float]
 Palette = Mapping[str, np.ndarray]  # (N, 4) float32 colors, of which one is drawn for each thing
-_LEAVES = ("covers", "crops", "gardens", "dry", "bank", "crown", "autumn")
+_LEAVES = ("covers", "crops", "gardens", "dry", "bank", "crown", "autumn", "palm", "paddies", "bund")
 _WATER_INFRARED = 0.55  # of what something else of that color would reflect
 # Deviation of the logarithm of a color's brightness where a biome's colors are varied.
 _SPREAD, _ROAD_SPREAD = 0.08, 0.28
@@ -65,12 +65,15 @@ class Biome:
     hedged: float  # and with a hedge
     bank_m: float  # breadth of a river's banks
     dry_rivers: float  # fraction of rivers that carry no water
+    deciduous: float = 1.0  # factor of the fraction of trees that turn
+    grown: float = 0.0  # mean opacity of what grows on dirt roads
 
     def varied(self, rng: np.random.Generator) -> "Biome":
         """Return a biome with other colors, and with more or less of what grows and lies bare."""
+        palette = {**self.palette, "water": np.concatenate([self.palette["water"], _WATERS])}
         return replace(
             self,
-            palette={name: _varied(name, colors, rng) for name, colors in self.palette.items()},
+            palette={name: _varied(name, colors, rng) for name, colors in palette.items()},
             trees=self.trees * float(np.exp(rng.normal(-0.2, 0.5))),
             bare=float(np.clip(self.bare + rng.normal(0, 0.15), 0, 1)),
             sidewalk=float(np.clip(self.sidewalk + rng.normal(0, 0.25), 0, 1)),
@@ -85,7 +88,7 @@ def _varied(name: str, colors: np.ndarray, rng: np.random.Generator) -> np.ndarr
 
     Roads vary most: some are darker than everything around them and others brighter.
     """
-    own = _ROAD_SPREAD if name in ("surfaces", "lot") else _SPREAD
+    own = _ROAD_SPREAD if name in ("surfaces", "dirt", "lot") else _SPREAD
     gain = rng.normal(0, 0.16) + rng.normal(0, 0.05, colors.shape[1]) + rng.normal(0, own, (len(colors), 1))
     return np.clip(colors * np.exp(gain), 0.05, 0.95).astype(np.float32)
 
@@ -98,7 +101,9 @@ def _palette(others: Palette, **colors: str) -> Palette:
     return {**others, **own}
 
 
-# `covers` follow COVERS; `surfaces` are asphalt, concrete, gravel and dirt.
+# Rivers carry anything from clear water to silt of the color of tracks.
+_WATERS = _palette({}, water="22 28 26, 40 36 26, 52 42 30, 60 46 34, 64 55 42, 38 40 26, 30 42 42, 46 45 40")["water"]
+# `covers` follow COVERS as far as a biome has them; `surfaces` are asphalt, concrete, gravel and dirt.
 _TEMPERATE = _palette(
     {},
     covers="41 42 29, 50 50 30, 45 46 29, 25 28 18, 55 51 45, 37 42 25",
@@ -113,6 +118,7 @@ _TEMPERATE = _palette(
     dry="53 50 37",
     water="22 28 26",
     bank="36 38 26",
+    sand="64 58 47",
     paving="58 57 54",
     lot="47 47 47",
     crown="23 29 16",
@@ -173,6 +179,17 @@ _TROPICAL = _palette(
     lot="52 46 41",
     crown="20 29 13",
 )
+# The land around them: palms in rows and groves, paddies with bunds, brown rivers, tracks of laterite and mud.
+_MONSOON = _palette(
+    _TROPICAL,
+    covers="44 44 27, 47 47 29, 43 46 26, 21 29 14, 58 46 35, 36 43 22, 37 40 23, 35 38 21, 42 47 28",
+    paddies="36 44 22, 42 50 25, 50 54 30, 34 38 28, 44 42 32, 30 34 28, 56 51 36, 52 44 34",
+    bund="46 44 29, 54 46 34",
+    dirt="62 40 27, 58 36 24, 66 48 35, 55 45 34, 68 57 45, 61 51 39, 50 41 31",
+    water="40 35 26, 50 40 28, 58 45 33, 34 36 24, 62 53 41",
+    sand="67 59 47",
+    palm="27 36 17",
+)
 
 # fmt: off
 BIOMES = {
@@ -230,12 +247,27 @@ BIOMES = {
         gabled=(0.6, 0.85), spacing_m=2.6, trees=1.2, bare=0.3, sidewalk=0.1, walled=0.2, hedged=0.25,
         bank_m=5.0, dry_rivers=0.1,
     ),
+    "monsoon": Biome(
+        palette=_MONSOON,
+        plots=(
+            Plot(HALL, 0.01, (10, 20), (14, 30), (4, 7), (5, 11)),
+            Plot(HOUSE, 0.45, (5, 9), (6, 12), (3, 5), (2, 10)),
+            Plot(HOUSE, 0.30, (5, 8), (5, 10), (3, 5), (14, 50)),
+            Plot(SHED, 0.24, (2.5, 5), (3, 6), (2, 3), (4, 40)),
+        ),
+        town_covers=(0.38, 0.0, 0.06, 0.06, 0.06, 0.0, 0.04, 0.40, 0.0),
+        country_covers=(0.02, 0.14, 0.16, 0.18, 0.01, 0.0, 0.18, 0.13, 0.18),
+        gabled=(0.6, 0.9), spacing_m=4.0, trees=1.3, bare=0.25, sidewalk=0.05, walled=0.05, hedged=0.2,
+        bank_m=4.0, dry_rivers=0.05, deciduous=0.06, grown=0.35,
+    ),
 }
 # fmt: on
+# Chances of the biomes above where any may be: in towns, and in sparse land.
+_CHANCES = ((0.23, 0.23, 0.23, 0.23, 0.08), (0.08, 0.04, 0.08, 0.05, 0.75))
 
 
-def choose_biome(name: str, rng: np.random.Generator) -> Biome:
-    """Return the biome of a name, or of `any` one, varied."""
+def choose_biome(name: str, is_sparse: bool, rng: np.random.Generator) -> Biome:
+    """Return the biome of a name, or of `any` one, varied; sparse land is mostly in the tropics."""
     if name == "any":
-        return BIOMES[rng.choice(list(BIOMES))].varied(rng)
+        return BIOMES[rng.choice(list(BIOMES), p=_CHANCES[is_sparse])].varied(rng)
     return BIOMES[name]

@@ -5,7 +5,7 @@ Scope: shapes on a plane in meters and their kinds. Independent of colors, light
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import geopandas as gpd
 import numpy as np
@@ -58,21 +58,23 @@ def plan_land(side_m: float, streets: StreetPlan, biome: Biome, rng: np.random.G
     buildings, car_parks = plots[~is_car_park].reset_index(drop=True), plots[is_car_park].reset_index(drop=True)
     bays, parked = _parking(car_parks, rng)
     used = table(np.concatenate([taken.geometry, car_parks.geometry]))
-    return Land(
+    land = Land(
         covers=_covers(side_m, streets, biome, rng),
         buildings=buildings,
         roofs=_roofs(buildings, biome, rng),
         **_yards(buildings[buildings.kind == HOUSE], used, biome, rng),
         car_parks=car_parks,
         bays=table(bays),
-        cars=table(np.concatenate([parked, _traffic(streets.roads, streets.decks, rng)])),
+        cars=table(np.concatenate([parked, _traffic(streets, rng)])),
     )
+    hedged = streets.bounds[rng.random(len(streets.bounds)) < 0.25]
+    return replace(land, hedges=table(np.concatenate([land.hedges.geometry, shapely.buffer(hedged, _HEDGE_M)])))
 
 
 def _covers(side_m: float, streets: StreetPlan, biome: Biome, rng: np.random.Generator) -> gpd.GeoDataFrame:
     """Return the blocks between roads and river, each with what covers it."""
     edge = box(-PAD_M, -PAD_M, side_m + PAD_M, side_m + PAD_M).exterior
-    lines = [*streets.roads.geometry, streets.river.boundary, edge]
+    lines = [*streets.roads.geometry, streets.river.boundary, edge, *streets.bounds]
     blocks = shapely.get_parts(shapely.polygonize(shapely.get_parts(shapely.union_all(lines, grid_size=0.01))))
     urbanity = streets.towns.urbanity(shapely.get_coordinates(shapely.point_on_surface(blocks)))
     shares = np.where(urbanity[:, None] > _TOWN_FROM, biome.town_covers, biome.country_covers)
@@ -114,6 +116,7 @@ def _taken(streets: StreetPlan) -> gpd.GeoDataFrame:
         shapely.buffer(lines, half_m + 2.0),
         shapely.buffer(streets.turning, 9.0),
         shapely.get_parts(streets.river.buffer(5.0)),
+        shapely.buffer(streets.canals, 2.0),
     ]
     return table(np.concatenate(parts))
 
@@ -212,16 +215,16 @@ def _parking(car_parks: gpd.GeoDataFrame, rng: np.random.Generator) -> tuple[np.
     return np.concatenate(bays), np.concatenate(cars)
 
 
-def _traffic(roads: gpd.GeoDataFrame, decks: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def _traffic(streets: StreetPlan, rng: np.random.Generator) -> np.ndarray:
     """Return cars in the lanes of larger roads and parked along the smaller ones, but for those under bridges."""
-    cars = []
+    cars, roads, rarity = [], streets.roads, 8 if streets.layout == "sparse" else 1
     for road_class, spacing_m, offset in _TRAFFIC:
         chosen = roads[(roads.road_class == road_class) & ~roads.bridge]
-        row, center, along = spots(chosen, spacing_m, rng)
+        row, center, along = spots(chosen, rarity * spacing_m, rng)
         aside_m = rng.choice([-1, 1], len(row)) * chosen.width_m.to_numpy()[row] * offset
         cars.append(rectangles(aside(center, along, aside_m), *_CAR_M, along))
     driven = np.concatenate(cars)
-    hidden, _ = table(decks).sindex.query(driven, predicate="intersects")
+    hidden, _ = table(streets.decks).sindex.query(driven, predicate="intersects")
     return np.delete(driven, np.unique(hidden))
 
 

@@ -1,4 +1,4 @@
-"""The kinds of street plans: villages among fields, grid, old town, rings and spokes, suburb, countryside, motorway.
+"""The kinds of street plans: villages, grid, old town, rings and spokes, suburb, countryside, motorway, a lone road.
 
 Scope: how each is drawn about the origin, from a square's side and a random generator. Independent of how the drawing
 is used.
@@ -15,6 +15,8 @@ from .sketch import Bend, Sketch, Street, Towns, class_of, divide, half_side_m
 
 _OLD_WIDTHS_M = {"primary": (6.0, 10.0), "secondary": (4.5, 6.0), "residential": (2.5, 5.0), "track": (2.5, 3.5)}
 _COUNTRY_WIDTHS_M = {"secondary": (6.0, 8.0), "residential": (3.5, 5.5), "track": (2.2, 4.0)}
+_LONE_WIDTHS_M = {"secondary": (3.8, 6.2), "residential": (3.3, 5.5), "track": (2.8, 4.2)}
+_LONE_SHARES = (0.006, 0.025)  # range of the part of the ground that is road
 _CLEAR_M = 7.0  # from a carriageway's edge to the end of a bridge
 _TAPER_M = 4.0  # a ramp leaves at a small angle, so that it does not lie on the carriageway
 
@@ -155,6 +157,42 @@ def rural(side_m: float, rng: np.random.Generator) -> Sketch:
     tracks = [_blind_alley(block, rng.uniform(0.4, 0.8), rng) for block in blocks if rng.random() < 0.5]
     streets += [Street("track", track) for track in tracks]
     return Sketch(streets, [], bend, towns, _COUNTRY_WIDTHS_M)
+
+
+def sparse(side_m: float, rng: np.random.Generator) -> Sketch:
+    """Return a road or two through wide land that bounds and canals divide, a hamlet or none, and field tracks."""
+    is_plain = rng.random() < 0.45  # there all runs straight, and there may be canals
+    swing = 0.003 if is_plain else rng.uniform(0.014, 0.028)
+    bend = Bend.random(rng, side_m, (900.0, 500.0, 280.0, 160.0, 90.0), swing)
+    half_m, scene = half_side_m(side_m), Point(0, 0).buffer(0.56 * side_m)  # as large as the square, in any turn
+    x, end_m = rng.uniform(-0.3, 0.3) * side_m, half_m if rng.random() < 0.75 else rng.uniform(-0.1, 0.4) * side_m
+    road = LineString([(x, -half_m), (x, end_m)])
+    streets = [Street(str(rng.choice(["secondary", "track"], p=[0.6, 0.4])), road)]
+    block_m, skew, cuts = rng.uniform(60, 150), 0.04 if is_plain else 0.34, []
+    for edge_m in (-half_m, half_m):
+        half = np.array([(x, -half_m), (edge_m, -half_m), (edge_m, half_m), (x, half_m)])
+        cuts += divide(half, lambda _: block_m * rng.uniform(0.7, 1.6), skew, rng)[0]
+    cuts.sort(key=lambda cut: cut[0])
+    bounds = [line for _, ends in cuts if (line := LineString(ends)).intersects(scene)]
+    # Lines are roads as long as there is ground left for them, 4.6 m broad on average; the others stay bounds.
+    left_m = np.exp(rng.uniform(*np.log(_LONE_SHARES))) * side_m**2 / 4.6 - side_m
+    while bounds and rng.random() < 0.7 and left_m > bounds[0].intersection(scene).length:
+        left_m -= bounds[0].intersection(scene).length
+        streets.append(Street("residential" if len(streets) == 1 else "track", bounds.pop(0)))
+    streets += [Street("track", _field_track(x, end_m, side_m, rng)) for _ in range(rng.integers(0, 3))]
+    canals = [line for line in bounds[:8] if is_plain and rng.random() < 0.35]
+    if is_plain and rng.random() < 0.4:
+        canals.append(road.offset_curve(rng.choice([-1, 1]) * rng.uniform(8, 14)))
+    hamlet = np.array([(x if rng.random() < 0.6 else 10 * side_m, rng.uniform(-0.4, 0.2) * side_m)])
+    return Sketch(streets, [], bend, Towns(bend(hamlet), rng.uniform(50, 130)), _LONE_WIDTHS_M, bounds, canals)
+
+
+def _field_track(x: float, end_m: float, side_m: float, rng: np.random.Generator) -> LineString:
+    """Return a track that leaves a road at `x` that ends at `end_m`, winds and ends in the fields."""
+    at, length_m, swing_m = np.linspace(0, 1, 40), rng.uniform(0.12, 0.4) * side_m, rng.uniform(0, 0.12) * side_m
+    y = rng.uniform(-0.45 * side_m, min(0.35 * side_m, end_m)) + at * rng.normal(0, 0.4) * length_m
+    y += swing_m * np.sin(2 * np.pi * at * rng.uniform(0.5, 1.5)) * at
+    return LineString(np.column_stack([x + rng.choice([-1, 1]) * at * length_m, y]))
 
 
 def radial(side_m: float, rng: np.random.Generator) -> Sketch:
@@ -329,4 +367,5 @@ LAYOUTS = {
     "suburb": suburb,
     "rural": rural,
     "highway": highway,
+    "sparse": sparse,
 }

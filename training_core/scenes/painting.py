@@ -16,21 +16,25 @@ import shapely
 from scipy.ndimage import gaussian_filter
 
 from .biomes import BLOCK, COVERS, HALL, HOUSE, SHED, Biome, spectra
+from .crowns import Grove, Planting, grow, shaded_by
 from .land import LAWN, PATIO, POOL, SOIL, Land
 from .picture import Camera, Canvas, Look, Texture, blend, hashed, pick, smooth_noise
 from .streets import SURFACES, Pavement, StreetPlan
 
 CAR_HEIGHT_M, WALL_HEIGHT_M, DECK_HEIGHT_M = 1.3, 2.0, 5.0
-TREE_HEIGHT_M, SHRUB_HEIGHT_M = 7.0, 1.6
+TREE_HEIGHT_M, SHRUB_HEIGHT_M = 7.0, 1.6  # palms are as high as trees
 _CAR_COLORS = spectra("88 88 88, 80 80 81, 68 69 71, 18 18 20, 27 28 30, 40 41 43, 46 23 21, 27 32 42")
 _HOUSE_WALLS = spectra("62 60 55, 55 48 42, 72 70 66, 48 44 42")
 _GARDEN_WALLS = spectra("68 66 62, 60 53 46, 50 46 43, 78 76 72")
 _LINE, _BASIN = spectra("88 88 85, 34 62 70")
 _SHADE = np.array([0.44, 0.47, 0.54, 0.40], dtype=np.float32)
-# In the order of COVERS: garden, field, meadow, forest, yard, park; the last one for no cover.
-_ROUGHNESS = np.array([0.12, 0.05, 0.10, 0.12, 0.10, 0.07, 0.1], dtype=np.float32)
-_TREE_DENSITY = np.array([0.15, 0.0, 0.03, 0.88, 0.03, 0.28, 0.0], dtype=np.float32)
+# In the order of COVERS: garden, field, meadow, forest, yard, park, plantation, grove, paddy; the last for no cover.
+_ROUGHNESS = np.array([0.12, 0.05, 0.10, 0.12, 0.10, 0.07, 0.10, 0.12, 0.04, 0.1], dtype=np.float32)
+_TREE_DENSITY = np.array([0.15, 0.0, 0.03, 0.88, 0.03, 0.28, 0.0, 0.30, 0.0, 0.0], dtype=np.float32)
+_PALM_DENSITY = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.96, 0.38, 0.0, 0.0], dtype=np.float32)
 _HEDGE_TREES = 0.3
+_DIKE_M, _CANAL_SHADE = 1.6, 0.62  # breadth of the banks of canals; these are darker than rivers, as they carry no silt
+_CLEARED_M = 2.8  # between roads that are grown over and stems
 # Colors of autumn and, the last two, of twigs without leaves.
 _TURNED = spectra("60 50 20, 53 36 19, 47 29 19, 48 47 21, 40 36 32, 36 33 29")
 
@@ -82,9 +86,26 @@ class Scenery:
 
     @cached_property
     def river(self) -> gpd.GeoDataFrame:
-        """The bank, then the water."""
-        river = self.streets.river
-        return gpd.GeoDataFrame(geometry=[river.buffer(self.biome.bank_m), river])
+        """The banks, of canals also, then the river, then sand in it."""
+        river, canals, bars = self.streets.river, self.streets.canals, self.streets.bars
+        banks = shapely.union_all([river.buffer(self.biome.bank_m), *shapely.buffer(canals, _DIKE_M)])
+        return gpd.GeoDataFrame(geometry=[banks, river, bars][: 2 if bars.is_empty else 3])
+
+    @cached_property
+    def clearings(self) -> gpd.GeoDataFrame:
+        """Where roads are grown over: a clearing around each, then the strip between the wheels of each."""
+        roads = self.streets.roads[self.streets.roads.length * self.biome.grown > 0]
+        half_m = np.append(roads.width_m / 2 + _CLEARED_M, 0.16 * roads.width_m)
+        return gpd.GeoDataFrame(geometry=shapely.buffer(np.tile(roads.geometry.to_numpy(), 2), half_m))
+
+    @cached_property
+    def palms(self) -> Planting:
+        """How plantations and groves stand: palms, in some scenes other trees, far or close."""
+        draw = hashed(np.zeros(1, np.int64), np.arange(4), self.look.seed + 37)
+        cell_m = 5.5 + 3.5 * float(draw[0])
+        radius_m = cell_m * (0.28 + 0.18 * float(draw[1]))
+        fronds = 0 if draw[3] < 0.35 else 6 + int(4 * draw[3])
+        return Planting(cell_m, (0.85 * radius_m, 1.15 * radius_m), np.pi * float(draw[2]), fronds)
 
     @property
     def river_color(self) -> np.ndarray:
@@ -107,7 +128,9 @@ def moved(shapes: np.ndarray, by_m: np.ndarray) -> np.ndarray:
 
 def margin_px(scenery: Scenery, pixel_m: float) -> int:
     """Return how many pixels around a part must be painted, too, for the part to be the same as in the whole."""
-    crown_m = 6.5 + TREE_HEIGHT_M * np.hypot(*scenery.camera.lean)
+    # The place of a palm decides whether it stands in a row, and so how far from that place.
+    cell_m = scenery.palms.cell_m if "palm" in scenery.biome.palette else 0
+    crown_m = 6.5 + cell_m + TREE_HEIGHT_M * np.hypot(*scenery.camera.lean)
     shadow_m = np.hypot(*scenery.look.shadow_m(TREE_HEIGHT_M))
     return int(np.ceil((crown_m + shadow_m + 1.5) / pixel_m)) + 4 + scenery.camera.reach_px
 
@@ -125,23 +148,28 @@ def paint(scenery: Scenery, canvas: Canvas) -> np.ndarray:
     wet = canvas.burn(scenery.river)
     blend(image, palette["bank"][0], (wet == 0) * np.clip(0.7 + 0.2 * texture(4.0), 0, 1))
     blend(image, scenery.river_color, (wet == 1) * np.clip(0.94 + 0.03 * texture(8.0, 4), 0, 1))
-    verge, road = _paint_roads(image, scenery, canvas, texture)
+    canal = canvas.burn(gpd.GeoDataFrame(geometry=scenery.streets.canals)) >= 0
+    blend(image, scenery.river_color * np.float32(_CANAL_SHADE), canal * np.float32(0.94))
+    if (wet == 2).any():
+        blend(image, palette["sand"][0], (wet == 2) * np.clip(0.7 + 0.35 * texture(18.0, 4), 0, 1))
+    clearing = canvas.burn(scenery.clearings)
+    verge, road = _paint_roads(image, scenery, canvas, texture, clearing >= len(scenery.clearings) // 2)
     lot = canvas.burn(land.car_parks) >= 0
     blend(image, palette["lot"][0][:, None, None] * (1 + 0.05 * texture(12.0, 5)), lot)
     blend(image, _LINE, (canvas.burn(land.bays) >= 0) * np.float32(min(1.0, 0.2 / canvas.pixel_m)))
     built = canvas.burn(land.buildings) >= 0
-    trees, shrubs = plant(scenery, canvas, cover, verge, road | lot | (wet == 1) | built, texture)
-    groves = [(trees, TREE_HEIGHT_M), (shrubs, SHRUB_HEIGHT_M)]
+    bare = road | lot | (wet >= 1) | canal | built | (clearing >= 0)
+    groves = plant(scenery, canvas, cover, verge, bare, texture)
     # Shadows fall on the ground and on cars; roofs, walls and crowns are painted later, in full light.
     shaded = canvas.burn(scenery.shadows) >= 0
-    for grove, height_m in groves:
+    for grove, height_m, _ in groves:
         shaded |= shaded_by(grove, look.shadow_m(height_m) / canvas.pixel_m, height_m * lean / canvas.pixel_m)
     car = canvas.burn(land.cars)
     blend(image, pick(_CAR_COLORS, car, look.seed), car >= 0)
     image *= 1 - (1 - _SHADE[:, None, None]) * gaussian_filter(shaded.astype(np.float32), 0.3 / canvas.pixel_m)
     hidden = _paint_buildings(image, scenery, canvas, texture)
-    for grove, _ in reversed(groves):
-        paint_crowns(image, replace(grove, inside=grove.inside & ~hidden), scenery, texture)
+    for grove, _, leaves in reversed(groves):
+        paint_crowns(image, replace(grove, inside=grove.inside & ~hidden), leaves, scenery, texture)
     image *= 1 + np.float32(0.05) * smooth_noise(canvas.x, canvas.y, 350.0, look.seed + 31)
     return image
 
@@ -168,11 +196,31 @@ def _land_cover(scenery: Scenery, canvas: Canvas, texture: Texture) -> tuple[np.
     shade += np.where(is_field, furrow, 0) - np.where(is_field & tramline & (vigor > 0.4), np.float32(0.05), 0)
     image *= np.clip(shade, 0.55, 1.5)
     # Dry grass and bare soil.
+    is_paddy = cover == COVERS.index("paddy")
+    if is_paddy.any():
+        along_m = canvas.x[None, :] * np.cos(angle)[block] + canvas.y[:, None] * np.sin(angle)[block]
+        at = np.flatnonzero(is_paddy)
+        row_m, tone = across_m + 3 * texture(60.0, 1), 1 + 0.05 * texture(4.0)
+        basins = _paddies(block.ravel()[at], row_m.ravel()[at], along_m.ravel()[at], biome, look.seed)
+        image.reshape(len(image), -1)[:, at] = basins * tone.ravel()[at]
     dry = np.clip(0.5 * look.dryness + 0.25 * texture(80.0, 2), 0, 0.8)
-    blend(image, biome.palette["dry"][0], dry * ~is_field)
+    blend(image, biome.palette["dry"][0], dry * ~(is_field | is_paddy))
     bare = np.clip(0.9 * texture(18.0, 3) - 1.0 + 2.2 * biome.bare, 0, 0.7 + 0.2 * biome.bare)
     blend(image, biome.palette["soil"][0], bare * (rough > 0.06) * (1 + 0.08 * texture(4.0)))
     return cover, image
+
+
+def _paddies(block: np.ndarray, across_m: np.ndarray, along_m: np.ndarray, biome: Biome, seed: int) -> np.ndarray:
+    """Return the colors of basins, wet or green, and of the bunds around them: (4, N) float32, as the pixels (N,)."""
+    draw = [hashed(block, np.full(1, k), seed + 41) for k in range(4)]
+    long_m, broad_m, bund_m = 18 + 40 * draw[0], 8 + 16 * draw[1], 0.4 + 0.9 * draw[2]
+    row, left = np.divmod(across_m / broad_m, 1)
+    basin, ahead = np.divmod(along_m / long_m + hashed(row, block, seed + 42), 1)  # offset as bricks are
+    aside_m = np.minimum(np.minimum(left, 1 - left) * broad_m, np.minimum(ahead, 1 - ahead) * long_m)
+    # Most basins of a block are of one color.
+    number = np.where(hashed(row, basin, seed + 43) < 0.55, block, (block * 8191 + row * 127 + basin).astype(np.int64))
+    color = pick(biome.palette["paddies"], number, seed + 44) * (0.94 + 0.12 * hashed(row, basin, seed + 45))
+    return np.where(aside_m < bund_m / 2, pick(biome.palette["bund"], block, seed + 46), color).astype(np.float32)
 
 
 def _yard_layers(scenery: Scenery, canvas: Canvas, texture: Texture) -> Iterator[Layer]:
@@ -193,11 +241,11 @@ def _yard_layers(scenery: Scenery, canvas: Canvas, texture: Texture) -> Iterator
 
 
 def _paint_roads(
-    image: np.ndarray, scenery: Scenery, canvas: Canvas, texture: Texture
+    image: np.ndarray, scenery: Scenery, canvas: Canvas, texture: Texture, between: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Paint the roads and their verges; return the urbanity of verges and where roads are.
 
-    They are (H, W) float32 with 0 elsewhere and (H, W) bool.
+    They are (H, W) float32 with 0 elsewhere and (H, W) bool. `between` wheels, (H, W) bool, more grows than elsewhere.
     """
     pavement, roads, palette = scenery.pavement, scenery.streets.roads, scenery.biome.palette
     verge = canvas.burn(pavement.verges)
@@ -210,11 +258,20 @@ def _paint_roads(
     road = np.append(pavement.carriageways.road.to_numpy(), -1)[carriageway]
     surface = np.array([SURFACES.index(name) for name in [*roads.surface, "asphalt"]])
     tone = (hashed(roads.street.to_numpy(), np.zeros(1, np.int64), scenery.look.seed + 3) - 0.5) * 0.16
-    colors = palette["surfaces"][surface] + np.append(tone, 0).astype(np.float32)[:, None]
+    colors = palette["surfaces"][surface]
+    is_dirt = np.append(roads.surface == "dirt", False)
+    if "dirt" in palette:
+        colors[is_dirt] = pick(palette["dirt"], roads.street.to_numpy()[is_dirt[:-1]], scenery.look.seed + 18).T
+    colors = colors + np.append(tone, 0).astype(np.float32)[:, None]
     paved = np.isin(surface, [SURFACES.index("asphalt"), SURFACES.index("concrete")])[road]
     wear = 0.04 * texture(12.0, 5) + 0.025 * texture(1.1, 6) - np.where(texture(18.0, 7) > 1.5, np.float32(0.07), 0)
     worn = np.take(colors.T, road, axis=1) * (1 + wear * (np.float32(1.8) - np.float32(0.8) * paved))
-    blend(image, worn, on_road * np.where(paved, 1, np.clip(0.85 + 0.15 * texture(4.0), 0.4, 1)))
+    opacity = np.where(paved, 1, np.clip(0.85 + 0.15 * texture(4.0), 0.4, 1))
+    if scenery.biome.grown:
+        growth = hashed(roads.street.to_numpy(), np.full(1, 1), scenery.look.seed + 3) * is_dirt[:-1]
+        growth = np.append(2 * scenery.biome.grown * growth, 0)[road] * np.clip(0.75 + 0.5 * texture(18.0, 7), 0.2, 1.3)
+        opacity *= 1 - np.clip(growth * np.where(between, 1.6, 0.7), 0, 0.85)
+    blend(image, worn, on_road * opacity)
     lines = (canvas.burn(pavement.markings) >= 0) & on_road & (surface == SURFACES.index("asphalt"))[road]
     blend(image, _LINE, lines * np.float32(min(1.0, 0.25 / canvas.pixel_m)))
     return np.where(verge >= 0, urban, 0), on_road
@@ -243,92 +300,10 @@ def _paint_buildings(image: np.ndarray, scenery: Scenery, canvas: Canvas, textur
     return np.append(is_tall & ~wall, False)[seen]
 
 
-@dataclass(frozen=True)
-class Grove:
-    """The (H, W) crowns in a view: bool where they are, float32 positions in them from -1 to 1.
-
-    The float32 `tint` is the plant's own number in [0, 1).
-    """
-
-    inside: np.ndarray
-    east: np.ndarray
-    north: np.ndarray
-    tint: np.ndarray
-
-
-def grow(
-    canvas: Canvas,
-    density: np.ndarray,
-    cell_m: float,
-    radius_m: tuple[float, float],
-    ragged: np.ndarray,
-    seed: int,
-    lean_m: np.ndarray,
-) -> Grove:
-    """Return the crowns of plants of one size.
-
-    The (H, W) float32 `density` is the chance that a cell whose plant would have its stem at a pixel has one. Cells
-    have a side of `cell_m`, the mean distance of plants where all grow. `radius_m` is the least and greatest of a
-    crown. The (H, W) float32 noise `ragged`, of deviation 1, frays the crowns' outline. Crowns are offset by the (2,)
-    float64 `lean_m` (east, north) from their stems' feet.
-    """
-    # A stem at a random place in each cell; it grows where the density at its place exceeds a random number.
-    cell_x, cell_y = (
-        np.arange(np.floor(a.min() / cell_m), np.floor(a.max() / cell_m) + 1) for a in (canvas.x, canvas.y)
-    )
-    cells = cell_x[None, :].astype(np.int64), cell_y[:, None].astype(np.int64)
-    draw = [hashed(*cells, seed + k) for k in range(5)]
-    stem_x, stem_y = (cells[0] + draw[0]) * cell_m, (cells[1] + draw[1]) * cell_m
-    column, row = canvas.pixels_of(stem_x, stem_y)
-    grows = canvas.holds(column, row)
-    grows[grows] = density[row[grows], column[grows]] > draw[3][grows]
-    stem_x, stem_y = stem_x + lean_m[0], stem_y + lean_m[1]  # from here on, of the crowns' middles
-    column, row = canvas.pixels_of(stem_x, stem_y)
-    low_m, high_m = radius_m
-    reciprocal = 1 / (low_m + (high_m - low_m) * draw[2][grows])
-
-    # Each plant has a square of pixels that holds the largest crown; where crowns meet, the nearer stem's is seen.
-    reach = int(np.ceil(1.3 * high_m / canvas.pixel_m))
-    steps = np.arange(-reach, reach + 1)
-    columns, rows = column[grows][:, None] + steps, row[grows][:, None] + steps
-    east_m = (columns + 0.5) * canvas.pixel_m + canvas.west_m - stem_x[grows][:, None]
-    north_m = canvas.north_m - (rows + 0.5) * canvas.pixel_m - stem_y[grows][:, None]
-    dx, dy = ((away_m * reciprocal[:, None]).astype(np.float32) for away_m in (east_m, north_m))
-    within = canvas.holds(columns[:, None, :], rows[:, :, None])
-    plant, down, right = np.nonzero(within & (dx[:, None, :] ** 2 + dy[:, :, None] ** 2 < 1.7))
-    at = rows[plant, down] * canvas.width + columns[plant, right]
-    east, north = dx[plant, right], dy[plant, down]
-    distance = (east**2 + north**2) * (1 + np.float32(0.22) * ragged.ravel()[at])
-    nearest = np.ones(canvas.height * canvas.width, dtype=np.float32)
-    np.minimum.at(nearest, at, distance)
-    seen = distance == nearest[at]
-    # The position in the crown, and the number, of the plant that is seen at each pixel.
-    fields = [np.zeros_like(nearest) for _ in range(3)]
-    for field, values in zip(fields, (east, north, draw[4][grows][plant])):
-        field[at[seen]] = values[seen]
-    return Grove(*(field.reshape(canvas.height, canvas.width) for field in (nearest < 1, *fields)))
-
-
-def shaded_by(grove: Grove, shadow_px: np.ndarray, lean_px: np.ndarray) -> np.ndarray:
-    """Return the shadow that crowns cast: (H, W) bool.
-
-    From the foot of a plant `shadow_px` leads to the shadow of its crown's middle and `lean_px` to its crown as the
-    camera sees it, east and north: (2,) float64, each.
-    """
-    shaded = np.zeros_like(grove.inside)
-    height, width = shaded.shape
-    for share in np.linspace(0.35, 1.0, max(3, int(np.hypot(*shadow_px) / 5))):
-        east_px, north_px = share * shadow_px - lean_px
-        right, down = round(east_px), round(-north_px)
-        target = shaded[max(down, 0) : height + min(down, 0), max(right, 0) : width + min(right, 0)]
-        target |= grove.inside[max(-down, 0) : height + min(-down, 0), max(-right, 0) : width + min(-right, 0)]
-    return shaded
-
-
 def plant(
     scenery: Scenery, canvas: Canvas, cover: np.ndarray, verge: np.ndarray, bare: np.ndarray, texture: Texture
-) -> tuple[Grove, Grove]:
-    """Return trees and shrubs: denser in forests, along verges and in hedges.
+) -> list[tuple[Grove, float, str]]:
+    """Return trees and shrubs, denser in forests, along verges and in hedges, and palms, each with height and palette.
 
     All are (H, W): int64 land cover (-1 for none) float32 urbanity of verges (0 elsewhere) and bool where nothing
     grows.
@@ -342,15 +317,21 @@ def plant(
     density[bare] = 0
     scrub = 0.12 * scenery.biome.bare * np.clip(texture(35.0, 8), 0, 1)
     fray, seed, lean = texture(1.1, 6), scenery.look.seed, scenery.camera.lean
-    trees = grow(canvas, density, 7.0, (2.0, 4.6), fray, seed + 11, TREE_HEIGHT_M * lean)
+    trees = grow(canvas, density, Planting(7.0, (2.0, 4.6)), fray, seed + 11, TREE_HEIGHT_M * lean)
     density = 0.3 * density + (0.9 * hedge + scrub) * ~bare
-    return trees, grow(canvas, density, 3.2, (0.7, 1.6), fray, seed + 23, SHRUB_HEIGHT_M * lean)
+    shrubs = grow(canvas, density, Planting(3.2, (0.7, 1.6)), fray, seed + 23, SHRUB_HEIGHT_M * lean)
+    groves, density = [(trees, TREE_HEIGHT_M, "crown"), (shrubs, SHRUB_HEIGHT_M, "crown")], _PALM_DENSITY[cover] * ~bare
+    if density.any():
+        in_rows = cover == COVERS.index("plantation")
+        palms = grow(canvas, density, scenery.palms, fray, seed + 29, TREE_HEIGHT_M * lean, in_rows)
+        groves.append((palms, TREE_HEIGHT_M, "palm"))
+    return groves
 
 
-def paint_crowns(image: np.ndarray, grove: Grove, scenery: Scenery, texture: Texture) -> None:
+def paint_crowns(image: np.ndarray, grove: Grove, leaves: str, scenery: Scenery, texture: Texture) -> None:
     """Paint crowns as hemispheres, bright toward the sun, into a (4, H, W) float32 image."""
     look, palette = scenery.look, scenery.biome.palette
-    (crown,), (autumn,) = palette["crown"], palette["autumn"]
+    (crown,), (autumn,) = palette[leaves], palette["autumn"]
     facing = grove.east * look.sun[0] + grove.north * look.sun[1]
     light = 0.95 + 0.38 * facing + 0.12 * texture(1.1, 6) + 0.25 * (grove.tint - 0.5)
     share = np.clip((0.25 + 0.6 * look.dryness) * grove.tint + 0.05 * texture(4.0), 0, 1)
@@ -358,5 +339,5 @@ def paint_crowns(image: np.ndarray, grove: Grove, scenery: Scenery, texture: Tex
     # Two more numbers for each plant: whether its leaves have turned or gone, and to which color.
     has_turned, which = (grove.tint * np.float32(factor) % 1 for factor in (122, 183))
     turned = np.take(_TURNED.T, (which * len(_TURNED)).astype(np.intp), axis=1)
-    np.copyto(color, turned, where=has_turned < look.turned)
+    np.copyto(color, turned, where=has_turned < look.turned * scenery.biome.deciduous)
     blend(image, (color * np.maximum(light, 0.35)).astype(np.float32), grove.inside)

@@ -28,6 +28,7 @@ from .streets import lay_pavement, plan_streets
 SCENE_CRS = CRS.from_epsg(32633)
 _CORNER = (500_000.0, 5_400_000.0)  # map coordinates of the south-west corner, where UTM is true to 0.04 %
 TILE_PX = 512
+_SPARSE_SHARE = 0.22  # of the scenes anywhere, or around palms
 _MAX_WORKERS = 8  # each needs some 100 MB
 
 
@@ -68,17 +69,18 @@ def plan_scene(
 ) -> ScenePlan:
     """Return the plan of a square scene; the same arguments give the same plan.
 
-    The layout is one of LAYOUTS, or `auto` to leave it to the seed. The biome is one of BIOMES, or `any`, by which the
-    seed chooses one and varies its colors. Bands are rgb, pan (one band) or rgbn (with near infrared), the bit depth 8
-    (uint8) or 11 (uint16). Conditions are fair, a summer's day and a good camera straight above, or varied: any season,
-    climate, sun and camera.
+    The layout is one of LAYOUTS, or `auto` to leave it to the seed, which chooses sparse land only in the biomes
+    monsoon and any. The biome is one of BIOMES, or `any`, by which the seed chooses one and varies its colors. Bands
+    are rgb, pan (one band) or rgbn (with near infrared), the bit depth 8 (uint8) or 11 (uint16). Conditions are fair, a
+    summer's day and a good camera straight above, or varied: any season, climate, sun and camera.
     """
     side_m = size_px * resolution_m
     rng = np.random.default_rng(seed)
     if layout == "auto":
-        layout = str(rng.choice(list(LAYOUTS)))
+        is_sparse = biome in ("any", "monsoon") and rng.random() < _SPARSE_SHARE
+        layout = "sparse" if is_sparse else str(rng.choice([name for name in LAYOUTS if name != "sparse"]))
     streets = plan_streets(side_m, layout, rng)
-    place = choose_biome(biome, rng)
+    place = choose_biome(biome, layout == "sparse", rng)
     land, look = plan_land(side_m, streets, place, rng), Look.of(conditions, rng)
     camera = Camera.of(conditions, rng, bands, bit_depth, look.seed)
     scenery = Scenery(streets, lay_pavement(streets), land, place, look, camera)

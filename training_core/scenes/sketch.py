@@ -94,7 +94,8 @@ class Sketch:
     """A street plan as drawn: straight, about the origin.
 
     Streets may cross anywhere. They will be cut there. Where two lie on each other the earlier is taken. At `ends` dead
-    ends widen into a place to turn. `widths_m` are ranges of widths of classes that differ from the usual.
+    ends widen into a place to turn. `widths_m` are ranges of widths of classes that differ from the usual. `bounds`
+    divide land where no street does; `canals` carry water.
     """
 
     streets: Sequence[Street]
@@ -102,6 +103,8 @@ class Sketch:
     bend: Bend
     towns: Towns
     widths_m: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    bounds: Sequence[LineString] = ()
+    canals: Sequence[LineString] = ()
 
 
 def half_side_m(side_m: float) -> float:

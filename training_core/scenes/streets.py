@@ -8,15 +8,16 @@ junctions while streets become curves.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import geopandas as gpd
 import numpy as np
 import shapely
-import shapely.affinity
-from shapely.geometry import Polygon, box
+from shapely.geometry import LineString, Polygon, box
 
 from .layouts import LAYOUTS
+from .rivers import plan_meanders, plan_river
 from .sketch import PAD_M, Bend, Sketch, Towns
 
 WIDTHS_M = {
@@ -36,11 +37,13 @@ _MOODS = {
     "asphalt": ((0.0, 1.0, 0.0, 0.0), (0.0, 1.0, 0.0, 0.0), (0.0, 0.4, 0.3, 0.3)),
     "concrete": ((0.6, 0.4, 0.0, 0.0), (0.85, 0.1, 0.05, 0.0), (0.5, 0.0, 0.3, 0.2)),
     "unpaved": ((0.0, 0.5, 0.2, 0.3), (0.03, 0.07, 0.3, 0.6), (0.0, 0.0, 0.2, 0.8)),
+    "earthen": ((0.04, 0.16, 0.15, 0.65), (0.0, 0.05, 0.15, 0.8), (0.0, 0.0, 0.08, 0.92)),
 }
-_MOOD_CHANCES = (0.4, 0.25, 0.15, 0.2)
+_MOOD_CHANCES = (0.4, 0.25, 0.15, 0.2, 0.0)
+_MOOD_OF = {"mixed": "varied", "sparse": "earthen"}
+_CANAL_HALF_WIDTHS_M = (0.8, 3.5)
 _SNAP_M, _STUB_M, _FRAGMENT_M = 0.01, 12.0, 90.0
-_RIVER_CHANCE, _RIVER_TRIES = 0.5, 20
-_RIVER_HALF_WIDTHS_M = (2.0, 12.0)  # from a brook to what only large bridges cross
+_RIVER_CHANCE = 0.5
 _TURNING_M = 8.0
 _CORNER_M, _JUNCTION_M = 4.0, 25.0
 _LANE_M, _MAX_LANES = 3.4, 3
@@ -58,7 +61,10 @@ class StreetPlan:
     """
 
     roads: gpd.GeoDataFrame
-    river: Polygon  # the water's surface, empty without a river
+    river: Polygon  # the water's surface with the banks in it, empty without a river
+    bars: Polygon  # sand banks in the river
+    canals: np.ndarray  # (N,) their water; roads lie above it
+    bounds: np.ndarray  # (N,) lines that divide land where no road does
     turning: np.ndarray  # (N,) points: ends of dead-end streets that widen into a place to turn
     towns: Towns
     decks: np.ndarray  # (N,) decks of overpasses
@@ -68,21 +74,34 @@ class StreetPlan:
 def plan_streets(side_m: float, layout: str, rng: np.random.Generator) -> StreetPlan:
     """Return the streets of a square scene, reaching `PAD_M` beyond it on every side."""
     sketch = LAYOUTS[layout](side_m, rng)
-    mood = "varied" if layout == "mixed" else str(rng.choice(list(_MOODS), p=_MOOD_CHANCES))
+    mood = _MOOD_OF.get(layout) or str(rng.choice(list(_MOODS), p=_MOOD_CHANCES))
     roads = noded(_as_table(sketch, mood, rng), 0.001)
-    roads.geometry = shapely.transform(shapely.segmentize(roads.geometry.to_numpy(), 4.0), sketch.bend)
+    roads.geometry = _bent(roads.geometry.to_numpy(), sketch.bend)
     # The ground of a motorway's ramps and of the bridges over it.
     special = roads.overpass | (roads.road_class == "motorway_link")
     interchange = shapely.union_all(roads.geometry[special].to_numpy()).buffer(15.0)
-    has_river = layout == "mixed" or rng.random() < _RIVER_CHANCE
-    river = plan_river(side_m, sketch.bend, interchange, rng) if has_river else Polygon()
+    river, bars, is_sparse = Polygon(), Polygon(), layout == "sparse"
+    if layout == "mixed" or rng.random() < _RIVER_CHANCE:
+        if is_sparse:
+            river, bars = plan_meanders(side_m, rng)
+        else:
+            river = plan_river(side_m, sketch.bend, interchange, rng)
     roads = noded(over_river(roads, river), _SNAP_M)
-    roads = without_fragments(clipped(roads, box(-PAD_M, -PAD_M, side_m + PAD_M, side_m + PAD_M)))
+    frame = box(-PAD_M, -PAD_M, side_m + PAD_M, side_m + PAD_M)
+    roads = clipped(roads, frame)
+    roads = without_fragments(without_piers(roads, frame) if is_sparse else roads)
     turning = shapely.points(sketch.bend(np.reshape(sketch.ends, (-1, 2))))
     kept = np.unique(roads.sindex.query(turning, predicate="dwithin", distance=0.5)[0])
     over = roads[roads.overpass]
     decks = shapely.buffer(over.geometry.to_numpy(), over.width_m.to_numpy() / 2 + 0.7, cap_style="flat")
-    return StreetPlan(roads, river, turning[kept], sketch.towns, decks, layout)
+    bounds, canals = (_bent(lines, sketch.bend) for lines in (sketch.bounds, sketch.canals))
+    half_m = rng.uniform(*_CANAL_HALF_WIDTHS_M, len(canals))
+    canals = shapely.difference(shapely.buffer(canals, half_m, cap_style="flat"), river)
+    return StreetPlan(roads, river, bars, canals, bounds, turning[kept], sketch.towns, decks, layout)
+
+
+def _bent(lines: Sequence[LineString], bend: Bend) -> np.ndarray:
+    return shapely.transform(shapely.segmentize(np.array(lines, dtype=object), 4.0), bend)
 
 
 def _as_table(sketch: Sketch, mood: str, rng: np.random.Generator) -> gpd.GeoDataFrame:
@@ -112,31 +131,6 @@ def _shares(road_class: str, mood: str) -> tuple[float, ...]:
     if road_class in _MOTORWAY:
         return (1.0, 0.0, 0.0, 0.0) if mood == "concrete" else (0.0, 1.0, 0.0, 0.0)
     return main if road_class in _MAIN else track if road_class == "track" else residential
-
-
-def plan_river(side_m: float, bend: Bend, clear_of: Polygon, rng: np.random.Generator) -> Polygon:
-    """Return the water of a winding river that keeps off an area, or an empty polygon where it cannot.
-
-    `bend` is the turn of the streets. The river crosses the scene off its center, and the streets at a slant.
-    """
-    along_m = np.arange(-side_m - 4 * PAD_M, side_m + 4 * PAD_M, 6.0)
-    scene = box(-2 * PAD_M, -2 * PAD_M, side_m + 2 * PAD_M, side_m + 2 * PAD_M)
-    for _ in range(_RIVER_TRIES):
-        half_width_m = np.exp(rng.uniform(*np.log(_RIVER_HALF_WIDTHS_M)))
-        aside_m = rng.choice([-1, 1]) * rng.uniform(0.18, 0.32) * side_m + np.zeros_like(along_m)
-        # Bends of three wavelengths, then banks whose distance varies along the river.
-        for length_m, swing_m in ((700, 45), (310, 22), (130, 6)):
-            aside_m += swing_m * np.sin(2 * np.pi * along_m / length_m + rng.uniform(0, 2 * np.pi))
-        wobble = half_width_m * (1 + 0.22 * np.sin(along_m / 23 + rng.uniform(0, 6)) + 0.12 * np.sin(along_m / 9))
-        banks = [np.column_stack([along_m, aside_m + bank_m]) for bank_m in (wobble, -wobble)]
-        outline = shapely.make_valid(Polygon(np.vstack([banks[0], banks[1][::-1]])))
-        # A slant of an odd multiple of 45 degrees to the streets, so that no street runs along the water.
-        turn = np.arctan2(*bend.turn[::-1, 0]) + np.pi / 4 * rng.choice([1, 3, 5, 7]) + rng.uniform(-0.2, 0.2)
-        turned = shapely.affinity.rotate(outline, turn, origin=(0, 0), use_radians=True)
-        river = shapely.affinity.translate(turned, side_m / 2, side_m / 2).intersection(scene)
-        if not river.intersects(clear_of):
-            return river
-    return Polygon()
 
 
 def over_river(roads: gpd.GeoDataFrame, river: Polygon) -> gpd.GeoDataFrame:
@@ -178,6 +172,13 @@ def clipped(roads: gpd.GeoDataFrame, area: Polygon) -> gpd.GeoDataFrame:
     table = roads[roads.intersects(area)].copy()
     table.geometry = shapely.intersection(table.geometry.to_numpy(), area)
     return exploded(table)
+
+
+def without_piers(roads: gpd.GeoDataFrame, frame: Polygon) -> gpd.GeoDataFrame:
+    """Drop bridges that end in the water, but not those cut at the frame."""
+    place, node, degree = nodes_of(roads)
+    is_end = (degree == 1) & shapely.contains_properly(frame.buffer(-0.1), shapely.points(place))
+    return roads[~(roads.bridge & is_end[node].any(axis=0))].reset_index(drop=True)
 
 
 def without_fragments(roads: gpd.GeoDataFrame) -> gpd.GeoDataFrame:
