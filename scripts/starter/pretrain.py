@@ -47,7 +47,7 @@ from training_core.learning.step import ChipStep
 from training_core.learning.trainer import Trainer
 from training_core.learning.training_loop import rate_at
 from training_core.models.architectures import UNET, build_network
-from training_core.models.base_model import architecture_for, read_base_model
+from training_core.models.base_model import BaseModel, architecture_for, read_base_model
 from training_core.models.engines import NativeEngine, choose_precision
 from training_core.models.loading import load_network
 from training_core.models.model_card import ModelCard
@@ -200,6 +200,7 @@ class Run:
         options = RecipeOptions(batch_size=recipe.batch_size, chip_px=recipe.chip_px)
         base = read_base_model(start, UNET, recipe.encoder, Reporter())
         self.architecture = base.architecture if base else architecture_for(UNET, recipe.encoder)
+        self.parts = learned_before(base)
         model = build_network(self.architecture)
         if base:
             model.load_state_dict(base.weights)
@@ -318,6 +319,7 @@ def card(
             },
             "minutes": round(run.elapsed_s / 60, 1),
             "steps": run.step if run.recipe.is_mean else run.best_step or run.step,
+            "before": run.parts,
             "recipe": asdict(run.recipe),
             "engine": run.engine.name,
             "precision": run.engine.precision,
@@ -331,6 +333,15 @@ def card(
         license=license_of(run.grounds),
         threshold_by_image=bool(run.grounds),
     )
+
+
+def learned_before(base: BaseModel | None) -> list[dict[str, float]]:
+    """Return steps, minutes and seed of each training that a model to start from has behind it."""
+    training = base.card.training if base and base.card else {}
+    if "recipe" not in training:
+        return []
+    last = {"steps": training["steps"], "minutes": training["minutes"], "seed": training["recipe"]["seed"]}
+    return [*training.get("before", []), last]
 
 
 def license_of(sources: Collection[str]) -> str:

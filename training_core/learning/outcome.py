@@ -44,6 +44,8 @@ TOLERANCE = 0.05
 # Labels contradict a start that ranks labeled road so far below other ground (area under the ROC curve). Nothing was
 # learned below this fraction of the possible gain over taking everything for road.
 CONTRADICTION, MIN_LEARNED = 0.35, 0.1
+_REDRAW = "Check that all roads of the labeled area are drawn, and nothing else; draw more, elsewhere."
+_MOVE = "Move the drawn roads onto the images (move_roads), or check the coordinate systems."
 # Options of the recipe that are stored in the model file.
 _STORED = ("batch_size", "accumulation", "optimizer", "learning_rate", "encoder_rate", "frozen_stages", "seed")
 
@@ -98,15 +100,17 @@ def start_if_better(setup: Setup, training: Training, result: Validation, report
     # Only a model that was validated may deny the labels; and little more than all ground taken for road is nothing.
     contradicts = "f1" in card.metrics and found.confusion.ranking() < CONTRADICTION
     is_kept = contradicts or any(shift) or before >= after or after - anything < MIN_LEARNED * (1 - anything)
-    if not is_kept:
-        return ""
-    hint = "Check that all roads of the labeled area are drawn, and nothing else; draw more, elsewhere."
-    why = (
-        f"The base model is kept unchanged: on {len(blocks)} held-out blocks, its relaxed F1 is {before:.2f}, and that "
-        f"of the fine-tuned model {after:.2f}. "
-        + ("The labels contradict what it sees. " if contradicts else "")
-        + (_offset_hint(blocks[0].image.grid, shift) if any(shift) else hint)
+    compared = (
+        f"Relaxed F1 on {len(blocks)} held-out blocks is {before:.3f} for the base model and {after:.3f} for the "
+        "fine-tuned one."
     )
+    if not is_kept:
+        reporter.log(compared)
+        return ""
+    cause, remedy = "the labels contradict what it sees" if contradicts else "nothing was gained", _REDRAW
+    if any(shift):
+        cause, remedy = f"the labels seem to lie {_offset(blocks[0].image.grid, shift)} of the roads that it sees", _MOVE
+    why = f"The base model is kept unchanged, since {cause}. {compared} {remedy}"
     scores = found.confusion.scores(threshold)
     training.best_so_far = Trained(start.base_weights, found.confusion, threshold, scores)
     training.history.notes.append(why)
@@ -114,15 +118,11 @@ def start_if_better(setup: Setup, training: Training, result: Validation, report
     return why
 
 
-def _offset_hint(grid: Grid, shift: tuple[int, int]) -> str:
-    """Return how far labels lie from roads that are so many rows and columns away, and what to do about it."""
+def _offset(grid: Grid, shift: tuple[int, int]) -> str:
+    """Return distance and direction of so many rows and columns on the ground."""
     ground = grid.metric_transform
     east_m, north_m = ground.a * shift[1] + ground.b * shift[0], ground.d * shift[1] + ground.e * shift[0]
-    return (
-        f"The labels seem to lie about {math.hypot(east_m, north_m):.0f} m to the {direction(east_m, north_m)} of the "
-        "roads that the base model sees. Move the drawn roads onto the images (move_roads), or check the coordinate "
-        "systems."
-    )
+    return f"about {math.hypot(east_m, north_m):.0f} m to the {direction(east_m, north_m)}"
 
 
 def interpolated(

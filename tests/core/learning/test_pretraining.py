@@ -124,6 +124,8 @@ def test_training_goes_on_with_real_ground_and_names_where_it_is_from(
     train(run, drawn, tmp_path / "model.safetensors", tmp_path / "compact.safetensors")
     weights, card = load_weights(str(tmp_path / "model.safetensors"))
     assert card.threshold in THRESHOLDS
+    before = load_weights(start)[1].training
+    assert card.training["before"] == [{"steps": before["steps"], "minutes": before["minutes"], "seed": 0}]
     assert card.training["steps"] in (2, 4) and "OpenStreetMap" in card.training["attribution"]["massachusetts"]
     resumed = Run(TINY_ON_GROUND, tmp_path / "model.checkpoint", start, grounds, held_out, ENGINE)
     assert (resumed.step, resumed.best_step) == (4, run.best_step)
