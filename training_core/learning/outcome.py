@@ -109,7 +109,8 @@ def start_if_better(setup: Setup, training: Training, result: Validation, report
         return ""
     cause, remedy = "the labels contradict what it sees" if contradicts else "nothing was gained", _REDRAW
     if any(shift):
-        cause, remedy = f"the labels seem to lie {_offset(blocks[0].image.grid, shift)} of the roads that it sees", _MOVE
+        offset = _offset(blocks[0].image.grid, shift)
+        cause, remedy = f"the labels seem to lie {offset} of the roads that it sees", _MOVE
     why = f"The base model is kept unchanged, since {cause}. {compared} {remedy}"
     scores = found.confusion.scores(threshold)
     training.best_so_far = Trained(start.base_weights, found.confusion, threshold, scores)
