@@ -59,6 +59,13 @@ starter: build/runtime-python.txt
 	    resources/starter/roads.safetensors --recipe styled --start $(FROM_IMAGENET)_full.safetensors --ground $(GROUND) \
 	    --teacher resources/starter/roads_resnet34.safetensors
 
+# What the starter's training draws from as one file of at most 55 MB; scripts/starter/train_pack.py trains from it on
+# a GPU, and scripts/starter/from_pack.py makes a starter of the weights.
+.PHONY: starter-pack
+starter-pack: build/runtime-python.txt
+	"$$(cat build/runtime-python.txt)" -m scripts.starter.pack build/starter.pack --ground $(GROUND) \
+	    --teacher resources/starter/roads_resnet34.safetensors
+
 # Trains the starter on ResNet34: on generated scenes, then on scenes and real ground, then with that model as a teacher,
 # then on twice the ground. Some four hours on two cores.
 SCENES_ONLY := build/starter_of_scenes
