@@ -79,7 +79,11 @@ starter-resnet34: build/runtime-python.txt
 # Threads that wait give way to the other processes: two that spin beside a third are several times slower.
 test-core test-plugin test-package test-end-to-end test-slow test-other-set test-hostile test-gui: export OMP_WAIT_POLICY := passive
 
-test: lint test-core test-plugin test-package test-end-to-end
+# Side by side where one core would wait: packages that are installed, and tests of one process beside those that wait.
+test:
+	$(MAKE) -j2 build/core-test-packages.stamp build/qgis-venv.stamp
+	$(MAKE) lint test-core test-plugin
+	$(MAKE) -j2 --output-sync=target test-end-to-end test-package
 
 lint: build/core-test-packages.stamp
 	PYTHONPATH=build/core-test-packages "$$(cat build/runtime-python.txt)" -m ruff check --no-cache .
