@@ -1,12 +1,11 @@
-# Each target does all the set-up that it needs, and nothing twice. Everything made here lies in build/ and demo/;
-# the runtime lies in the person's data folder, as the plugin's own Set up runtime puts it there.
+# Each target does all the set-up that it needs, and nothing twice. Everything made here but bytecode lies in build/ and
+# demo/; the runtime lies in the person's data folder, as the plugin's own Set up runtime puts it there.
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
 .PHONY: demo docs pictures package starter test test-core test-plugin test-package test-end-to-end test-slow \
     test-routers test-other-set test-hostile test-gui test-ltr test-sid lint runtime-python clean
 
 export QT_QPA_PLATFORM := offscreen
-export PYTHONDONTWRITEBYTECODE := 1
 
 QGIS_PYTHON := build/qgis-venv/bin/python
 PYTEST := -m pytest -p no:cacheprovider
@@ -159,7 +158,7 @@ build/screen.stamp: build/qgis.stamp
 
 build/qgis-venv.stamp: build/qgis.stamp tests/plugin/requirements.txt
 	/usr/bin/python3 -m venv --clear --system-site-packages build/qgis-venv
-	$(QGIS_PYTHON) -m pip install --quiet -r tests/plugin/requirements.txt
+	$(QGIS_PYTHON) -m pip install --quiet --no-compile -r tests/plugin/requirements.txt
 	@touch $@
 
 # Made anew where the runtime's requirements change, or where the runtime it names has gone.
@@ -172,10 +171,11 @@ build/other-set-python.txt: build/runtime-python.txt
 	@XDG_DATA_HOME="$(abspath build/other-set)" /usr/bin/python3 -m scripts.setup_runtime \
 	    $$(grep -q /native- $< && echo ipex || echo native) > $@
 
-# Beside the runtime, so that the runtime stays what a person has.
+# Beside the runtime, so that the runtime stays what a person has; only what is imported is compiled, then.
 build/core-test-packages.stamp: build/runtime-python.txt tests/core/requirements.txt
 	rm -rf build/core-test-packages
-	"$$(cat build/runtime-python.txt)" -m pip install --quiet --target build/core-test-packages -r tests/core/requirements.txt
+	"$$(cat build/runtime-python.txt)" -m pip install --quiet --no-compile --target build/core-test-packages \
+	    -r tests/core/requirements.txt
 	@touch $@
 
 # Apart from them, since they bring a numpy of their own.
