@@ -1,12 +1,11 @@
-# Each target does all the set-up that it needs, and nothing twice. Everything made here lies in build/ and demo/;
-# the runtime lies in the person's data folder, as the plugin's own Set up runtime puts it there.
+# Each target does all the set-up that it needs, and nothing twice. Everything made here but bytecode lies in build/ and
+# demo/; the runtime lies in the person's data folder, as the plugin's own Set up runtime puts it there.
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
 .PHONY: demo docs pictures package starter test test-core test-plugin test-package test-end-to-end test-slow \
     test-routers test-other-set test-hostile test-gui test-ltr test-sid lint runtime-python clean
 
 export QT_QPA_PLATFORM := offscreen
-export PYTHONDONTWRITEBYTECODE := 1
 
 QGIS_PYTHON := build/qgis-venv/bin/python
 PYTEST := -m pytest -p no:cacheprovider
@@ -59,6 +58,13 @@ starter: build/runtime-python.txt
 	    resources/starter/roads.safetensors --recipe styled --start $(FROM_IMAGENET)_full.safetensors --ground $(GROUND) \
 	    --teacher resources/starter/roads_resnet34.safetensors
 
+# What the starter's training draws from as one file of at most 55 MB; scripts/starter/train_pack.py trains from it on
+# a GPU, and scripts/starter/from_pack.py makes a starter of the weights.
+.PHONY: starter-pack
+starter-pack: build/runtime-python.txt
+	"$$(cat build/runtime-python.txt)" -m scripts.starter.pack build/starter.pack --ground $(GROUND) \
+	    --teacher resources/starter/roads_resnet34.safetensors
+
 # Trains the starter on ResNet34: on generated scenes, then on scenes and real ground, then with that model as a teacher,
 # then on twice the ground. Some four hours on two cores.
 SCENES_ONLY := build/starter_of_scenes
@@ -79,7 +85,11 @@ starter-resnet34: build/runtime-python.txt
 # Threads that wait give way to the other processes: two that spin beside a third are several times slower.
 test-core test-plugin test-package test-end-to-end test-slow test-other-set test-hostile test-gui: export OMP_WAIT_POLICY := passive
 
-test: lint test-core test-plugin test-package test-end-to-end
+# Side by side where one core would wait: packages that are installed, and tests of one process beside those that wait.
+test:
+	$(MAKE) -j2 build/core-test-packages.stamp build/qgis-venv.stamp
+	$(MAKE) lint test-core test-plugin
+	$(MAKE) -j2 --output-sync=target test-end-to-end test-package
 
 lint: build/core-test-packages.stamp
 	PYTHONPATH=build/core-test-packages "$$(cat build/runtime-python.txt)" -m ruff check --no-cache .
@@ -155,7 +165,7 @@ build/screen.stamp: build/qgis.stamp
 
 build/qgis-venv.stamp: build/qgis.stamp tests/plugin/requirements.txt
 	/usr/bin/python3 -m venv --clear --system-site-packages build/qgis-venv
-	$(QGIS_PYTHON) -m pip install --quiet -r tests/plugin/requirements.txt
+	$(QGIS_PYTHON) -m pip install --quiet --no-compile -r tests/plugin/requirements.txt
 	@touch $@
 
 # Made anew where the runtime's requirements change, or where the runtime it names has gone.
@@ -168,10 +178,11 @@ build/other-set-python.txt: build/runtime-python.txt
 	@XDG_DATA_HOME="$(abspath build/other-set)" /usr/bin/python3 -m scripts.setup_runtime \
 	    $$(grep -q /native- $< && echo ipex || echo native) > $@
 
-# Beside the runtime, so that the runtime stays what a person has.
+# Beside the runtime, so that the runtime stays what a person has; only what is imported is compiled, then.
 build/core-test-packages.stamp: build/runtime-python.txt tests/core/requirements.txt
 	rm -rf build/core-test-packages
-	"$$(cat build/runtime-python.txt)" -m pip install --quiet --target build/core-test-packages -r tests/core/requirements.txt
+	"$$(cat build/runtime-python.txt)" -m pip install --quiet --no-compile --target build/core-test-packages \
+	    -r tests/core/requirements.txt
 	@touch $@
 
 # Apart from them, since they bring a numpy of their own.

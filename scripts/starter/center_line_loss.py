@@ -29,8 +29,13 @@ def center_line_loss(logits: Tensor, labels: Tensor) -> Tensor:
 
     A gap costs as much in a narrow road as in a wide one, in which it is many more pixels. See Kirchhoff et al.,
     "Skeleton Recall Loss for Connectivity Conserving and Resource Efficient Segmentation of Thin Tubular Structures",
-    2024. Center-lines are skeletons, 3 px wide. Shapes are those of `loss_with_center_lines`.
+    2024. Shapes are those of `loss_with_center_lines`.
     """
-    skeletons = [binary_dilation(thin(each == ROAD)) for each in labels.numpy()]
-    lines = torch.from_numpy(np.stack(skeletons)[:, None]).to(logits.dtype)
+    lines = torch.from_numpy(np.stack([center_lines(each == ROAD) for each in labels.numpy()])[:, None])
+    lines = lines.to(logits.dtype)
     return 1 - ((logits.sigmoid() * lines).sum() + 1) / (lines.sum() + 1)
+
+
+def center_lines(road: np.ndarray) -> np.ndarray:
+    """Return the center-lines of roads, 3 px wide: arrays (height, width), bool."""
+    return binary_dilation(thin(road))

@@ -23,7 +23,10 @@ GRID_M = pytest.approx(8 * 210, rel=2e-3)
 FIELDS = {"speed": [30.0], "bridge": ["no"]}
 
 
-@pytest.fixture(params=["gpkg", "geojson", "fgb", "parquet", "vectorized"])
+FORMATS = ("gpkg", "geojson", "fgb", "parquet", "vectorized")
+
+
+@pytest.fixture(params=FORMATS)
 def none(tmp_path, request):
     """The path of a layer of roads that is empty, in any format; of some of them without its fields."""
     if request.param == "vectorized":
@@ -48,7 +51,9 @@ def test_no_proposed_road_scores_0_and_no_true_one_cannot_be_scored(tmp_path, gr
         score(tmp_path, none, grid)
 
 
-@pytest.mark.parametrize("area", [False, True])
+@pytest.mark.parametrize(
+    ("none", "area"), [*((each, False) for each in FORMATS), ("vectorized", True)], indirect=["none"]
+)
 def test_all_roads_are_lost_or_new_where_the_others_are_none(tmp_path, grid, none, area):
     options = {"aoi": write_layer(tmp_path / "area.gpkg", box(X - 50, Y - 50, X + 300, Y + 300))} if area else {}
     places = write_points(tmp_path, "places", near=(0, 0), far=(210, 210))

@@ -119,7 +119,7 @@ def learn(town: Town, base_model: str, folder: Path) -> Learned:
         base_model=base_model,
         model=str(folder / "town model.safetensors"),
         report=str(folder / "report.html"),
-        steps=40,
+        steps=24,
         chip_px=96,
         learning_rate=0.002,
         engine="native",
