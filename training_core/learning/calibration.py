@@ -20,8 +20,8 @@ from ..segmentation.pixel_metrics import Confusion
 
 # Probabilities are bytes: beyond these bounds they say no more.
 _LEAST = 1e-3
-# A slight preference for logits as they are: few held-out blocks say little of other ground, and labels that probability
-# separates perfectly would give an infinite scale.
+# A slight preference for logits as they are: few held-out blocks say little of other ground, and labels that the model
+# tells apart perfectly would give an infinite scale.
 _AS_IT_IS = 1e-3
 
 
