@@ -45,18 +45,22 @@ wheels: build/qgis-venv.stamp
 	@$(QGIS_PYTHON) -m scripts.wheels "$(PLATFORM)" "$(PYTHON)" "$(SET)" "$(TO)"
 
 # Trains the starter from an encoder learned on ImageNet, on scenes and the real ground in GROUND; the one on ResNet34
-# labels towns that have no labels. Some two hours on one core.
+# labels towns that have no labels. Three trainings, some two and a half hours on one core.
 GROUND ?= ../shared/data/real
 ENCODER ?= ../shared/weights/efficientnet_lite0_imagenet.safetensors
 FROM_IMAGENET := build/starter_from_imagenet
+STYLED := build/starter_styled
 .PHONY: starter-resnet34
 starter: build/runtime-python.txt
 	"$$(cat build/runtime-python.txt)" -m scripts.starter.pretrain $(FROM_IMAGENET)_full.safetensors \
 	    $(FROM_IMAGENET).safetensors --recipe imagenet --start $(ENCODER) --ground $(GROUND) \
 	    --teacher resources/starter/roads_resnet34.safetensors
-	"$$(cat build/runtime-python.txt)" -m scripts.starter.pretrain build/starter.safetensors \
-	    resources/starter/roads.safetensors --recipe styled --start $(FROM_IMAGENET)_full.safetensors --ground $(GROUND) \
+	"$$(cat build/runtime-python.txt)" -m scripts.starter.pretrain $(STYLED)_full.safetensors \
+	    $(STYLED).safetensors --recipe styled --start $(FROM_IMAGENET)_full.safetensors --ground $(GROUND) \
 	    --teacher resources/starter/roads_resnet34.safetensors
+	"$$(cat build/runtime-python.txt)" -m scripts.starter.pretrain build/starter.safetensors \
+	    resources/starter/roads.safetensors --recipe styled --seed 14 --start $(STYLED)_full.safetensors \
+	    --ground $(GROUND) --teacher resources/starter/roads_resnet34.safetensors
 
 # What the starter's training draws from as one file of at most 55 MB; scripts/starter/train_pack.py trains from it on
 # a GPU, and scripts/starter/from_pack.py makes a starter of the weights.

@@ -1,7 +1,7 @@
 """Hyperparameters of the starter model's training, of its scenes and real ground, and of their augmentation.
 
-The starter learns from an encoder of ImageNet on scenes and real ground at once, then on with mixed styles. That on
-ResNet34, for which there was no such encoder, was trained four times: on scenes alone from random weights; then on
+The starter learns from an encoder of ImageNet on scenes and real ground at once, then on with mixed styles, twice. That
+on ResNet34, for which there was no such encoder, was trained four times: on scenes alone from random weights; then on
 scenes and real ground from what that gave; then on the same again, with labels as the second model sees them; then on
 twice the ground.
 """
