@@ -22,8 +22,8 @@ TOLERANCE_M = 3.0
 # Offsets that are looked for, and how many times better than in place, than elsewhere and than the least fit (soft F1)
 # the labels must fit there.
 REACH_M, MIN_OFFSET_M, ELSEWHERE_M, MIN_GAIN, MIN_FIT = 40.0, 3.0, 8.0, 1.15, 0.1
-# More blocks take long and hardly change the offset.
-MAX_BLOCKS = 64
+# More blocks, and more pixels of a fine image, take long and hardly change the offset.
+MAX_BLOCKS, MAX_REACH_PX = 64, 150
 
 
 def relaxed_f1(blocks: Sequence[Block], masks: Sequence[np.ndarray], shift: tuple[int, int]) -> float:
@@ -49,7 +49,7 @@ def _labels(block: Block, margin_px: tuple[int, int]) -> np.ndarray:
 def label_shift(blocks: Sequence[Block], probability: Sequence[np.ndarray]) -> tuple[int, int]:
     """Return how many rows and columns away labels fit the probability, (height, width) uint8, best; 0 if in place."""
     x_m, y_m = blocks[0].image.grid.pixel_m
-    reach = int(REACH_M / y_m), int(REACH_M / x_m)
+    reach = min(MAX_REACH_PX, int(REACH_M / y_m)), min(MAX_REACH_PX, int(REACH_M / x_m))
     total = np.zeros((4, 2 * reach[0] + 1, 2 * reach[1] + 1))
     for block, found in zip(blocks[:MAX_BLOCKS], probability):
         labels, known = _labels(block, reach), (found != NO_DATA).astype(np.float32)
