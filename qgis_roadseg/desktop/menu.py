@@ -16,7 +16,7 @@ from qgis.PyQt.QtGui import QIcon
 from qgis.PyQt.QtWidgets import QAction, QToolBar
 
 from ..layers import demo_project
-from ..paths import ICON, LIVE_ICON
+from ..paths import ICON, LIVE_ICON, data_folder
 from ..runtime import runtime
 from ..translation import tr
 from .demo import Demo
@@ -24,7 +24,6 @@ from .dialogs import SET_UP, open_dialog
 from .field_sheet import make_sheet
 from .live.control import LiveControl
 from .live.panel import LivePanel
-from .live.session_store import sessions_folder
 from .review.control import Review
 from .settings_page import PAGE, SettingsPageFactory
 
@@ -46,7 +45,7 @@ class Menu:
     ) -> None:
         self._window = window
         self._demo = Demo(window, demo_folder or demo_project.folder())
-        self._live = Live(window, live_folder or sessions_folder())
+        self._live = Live(window, live_folder or data_folder() / "live")
         self._review = Review(window)
         self._factory = SettingsPageFactory()
         self._actions: list[QAction] = []

@@ -18,7 +18,6 @@ from qgis.core import (
     QgsProcessingContext,
     QgsProject,
     QgsRasterLayer,
-    QgsRectangle,
     QgsReferencedRectangle,
     QgsSingleSymbolRenderer,
     QgsVectorLayer,
@@ -66,7 +65,9 @@ def make(folder: Path) -> Path:
     paths = files(folder)
     image = QgsRasterLayer(str(paths["image"]), tr("Generated scene"))
     true = QgsVectorLayer(str(paths["true"]), tr("True roads"), "ogr")
-    half = _western_half(image.extent())
+    west = image.extent()
+    west.setXMaximum(west.center().x())
+    half = QgsGeometry.fromRect(west)
     exchange.write_shape(half, image.crs(), paths["aoi"], QgsProcessingContext())
     _write_parts(true, half, paths["drawn"])
     drawn = QgsVectorLayer(str(paths["drawn"]), tr("Drawn roads"), "ogr")
@@ -89,11 +90,6 @@ def starting_values(project: QgsProject, algorithm: str) -> dict[str, Any]:
     except ValueError:
         return {}
     return values if isinstance(values, dict) else {}
-
-
-def _western_half(extent: QgsRectangle) -> QgsGeometry:
-    extent.setXMaximum(extent.center().x())
-    return QgsGeometry.fromRect(extent)
 
 
 def _write_parts(source: QgsVectorLayer, shape: QgsGeometry, path: Path) -> None:

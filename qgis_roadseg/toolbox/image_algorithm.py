@@ -15,7 +15,6 @@ from qgis.core import (
     QgsProcessingFeedback,
     QgsProcessingParameterDefinition,
     QgsProcessingParameterExtent,
-    QgsProcessingParameterMapLayer,
     QgsProcessingParameterNumber,
 )
 
@@ -58,7 +57,10 @@ class ImageAlgorithm(RenderedImagesAlgorithm):
             self.tr("Ground resolution at which a layer that is not a file is rendered. 0 uses the model's."),
             advanced=True,
         )
-        inherited = [_of_any_layer(each) if each.name() == INPUT else each for each in super()._make_parameters()]
+        inherited = [
+            image_parameter(each.name(), each.description(), each.help()) if each.name() == INPUT else each
+            for each in super()._make_parameters()
+        ]  # with mesh layers at the input, too
         rare = QgsProcessingParameterDefinition.Flag.FlagAdvanced
         parameters = [*inherited, extent, resolution]
         return sorted(parameters, key=lambda parameter: (parameter.isDestination(), bool(parameter.flags() & rare)))
@@ -111,11 +113,6 @@ class ImageAlgorithm(RenderedImagesAlgorithm):
     def _with_layer_names(self, message: str, folder: str) -> str:
         message = super()._with_layer_names(message, folder)
         return message.replace(str(_area_file(Path(folder))), self.tr("the extent"))
-
-
-def _of_any_layer(parameter: QgsProcessingParameterDefinition) -> QgsProcessingParameterMapLayer:
-    """Return a parameter like the given one that takes mesh layers, too."""
-    return image_parameter(parameter.name(), parameter.description(), parameter.help())
 
 
 def _area_file(folder: Path) -> Path:

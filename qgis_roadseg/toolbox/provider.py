@@ -12,7 +12,7 @@ from qgis.PyQt.QtCore import pyqtSignal
 from qgis.PyQt.QtGui import QIcon
 
 from ..paths import ICON
-from .workflow_algorithm import WorkflowAlgorithm, workflow_names
+from .workflow_algorithm import FOLDER, WorkflowAlgorithm
 
 
 def make_algorithms(types: Sequence[type[QgsProcessingAlgorithm]]) -> Iterator[QgsProcessingAlgorithm]:
@@ -22,7 +22,7 @@ def make_algorithms(types: Sequence[type[QgsProcessingAlgorithm]]) -> Iterator[Q
     """
     for algorithm in types:
         yield algorithm()
-    yield from map(WorkflowAlgorithm, workflow_names())
+    yield from map(WorkflowAlgorithm, sorted(path.stem for path in FOLDER.glob("*.model3")))
 
 
 class RoadSegProvider(QgsProcessingProvider):

@@ -34,11 +34,6 @@ SUMMARY, DESCRIPTION, KEYWORDS = "SHORT_DESCRIPTION", "ALG_DESC", "KEYWORDS"
 ON_REQUEST = ("CHALLENGE",)
 
 
-def workflow_names() -> list[str]:
-    """Return the names of all models."""
-    return sorted(path.stem for path in FOLDER.glob("*.model3"))
-
-
 class WorkflowAlgorithm(InToolbox, QgsProcessingModelAlgorithm):
     """A model of resources/models as an algorithm of RoadSeg.
 

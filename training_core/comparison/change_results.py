@@ -28,7 +28,7 @@ from ..networks.lines import as_in_file, drawn_places
 from ..system.machine import versions
 from .accessibility import counts
 from .attachment import attach
-from .changes import DISPLACED, UNMATCHED, ChangeSegments, classify_changes
+from .changes import DISPLACED, UNMATCHED, ChangeSegments
 from .network_pair import AFTER, BEFORE, Pair, offset_words
 
 # The names of INTACT, DISPLACED and UNMATCHED in the network before and in that after.
@@ -144,12 +144,6 @@ ROUTES_ON = {
     ),
     "remaining": "Routes run on the roads before that are intact or displaced, and on the new roads.",
 }
-
-
-def find_changes(pair: Pair, job: CompareNetworks) -> dict[str, ChangeSegments]:
-    """Return the lines of both networks cut into segments by what changed, by BEFORE and AFTER."""
-    before, after = classify_changes(pair.roads[BEFORE], pair.roads[AFTER], job)
-    return {BEFORE: before, AFTER: after}
 
 
 def warn_of_loss(before: ChangeSegments, reporter: Reporter) -> None:

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from ..models.architectures import Part, encoder_modules, parts_of
+from ..models.architectures import Part, parts_of, stage_names
 from ..models.decoder import DecoderBlock
 from ..models.recompute import Recomputing, recomputed
 
@@ -55,8 +56,8 @@ class Stage(nn.Module):
         self.needs_gradient: tuple[bool, ...] = ()
         whole = parts_of(model)
         self._is_first, self._is_last = parts[0] == whole[0], parts[-1] == whole[-1]
-        for name in encoder_modules(model):  # empty if other stages have them, so that stages can be frozen
-            self._place(name, nn.Module())
+        for name in chain.from_iterable(stage_names(model)):  # empty in other stages, so that they can be frozen
+            self._place(f"encoder.{name}", nn.Module())
         for part in parts:
             for name in part.names:
                 self._place(name, model.get_submodule(name))

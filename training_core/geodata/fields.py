@@ -21,7 +21,7 @@ from pandas.api.extensions import ExtensionArray, ExtensionDtype
 
 from ..errors import LayerError
 from ..events import Reporter
-from ..jobs.fields import NO_UNITS, number_in, stored_names
+from ..jobs.fields import METERS, NO_UNITS, number_in, stored_names
 
 # Types with a place for NULL, by the name of numpy's type.
 NULLABLE = {"bool": "boolean", "int16": "Int16", "int32": "Int32", "int64": "Int64"}
@@ -38,6 +38,12 @@ def numbers_in(values: pandas.Series, units: Mapping[str, float] = NO_UNITS) -> 
     if pandas.api.types.is_numeric_dtype(values):
         return values.to_numpy(dtype=np.float64, na_value=np.nan)
     return np.array([number_in(value, units) for value in values], dtype=np.float64)
+
+
+def widths_m_in(layer: geopandas.GeoDataFrame, field: str) -> np.ndarray:
+    """Return the widths in a field, in meters: (n,) float64; NaN where it has no number above 0, or is not there."""
+    widths_m = numbers_in(layer[field], METERS) if field in layer else np.full(len(layer), np.nan)
+    return np.where(widths_m > 0, widths_m, np.nan)
 
 
 def check_numbers(

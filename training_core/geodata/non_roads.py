@@ -17,15 +17,14 @@ from shapely.geometry.base import BaseGeometry
 
 from ..errors import LayerError
 from ..events import Reporter
-from ..jobs.fields import METERS
 from ..system import large_arrays
 from .bridges import BEYOND_M, MAX_LENGTH_M, find_bridges
-from .fields import numbers_in
+from .fields import widths_m_in
 from .grid import Grid
 from .osm_layers import WIDTH_FIELD, is_extract, is_osm_file, non_roads_of
 from .pixel_codes import NO_DATA
 from .road_raster import RoadRaster, byte_raster
-from .shapes import burn_shapes, in_short_pieces, near, shapes_on
+from .shapes import burn_shapes, near, widened
 from .sources import QGIS_PART
 from .vectors import read_layer, require_features, require_geometry
 
@@ -93,12 +92,10 @@ def _covers(area: BaseGeometry, grid: Grid) -> bool:
 
 def areas_on(layer: geopandas.GeoDataFrame, grid: Grid) -> np.ndarray:
     """Return places without a road on a grid as polygons in its ground meters, (n,) object, lines as wide as theirs."""
-    width_m = numbers_in(layer[WIDTH_FIELD], METERS) if WIDTH_FIELD in layer else np.full(len(layer), np.nan)
-    width_m = np.where(width_m > 0, width_m, _USUAL_WIDTH_M)
+    width_m = widths_m_in(layer, WIDTH_FIELD)
+    width_m = np.where(np.isnan(width_m), _USUAL_WIDTH_M, width_m)
     chosen = near(layer, grid, width_m.max(initial=0))
-    shapes, owner = in_short_pieces(shapes_on(layer.iloc[chosen], grid))
-    is_line = shapely.get_dimensions(shapes) == 1
-    shapes[is_line] = shapely.buffer(shapes[is_line], width_m[chosen][owner][is_line] / 2)
+    shapes, _ = widened(layer.iloc[chosen], grid, width_m[chosen])
     return shapes[shapely.intersects(shapes, grid.to_metric(grid.outline).buffer(BEYOND_M))]
 
 

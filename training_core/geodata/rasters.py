@@ -10,6 +10,8 @@ import warnings
 from collections.abc import Collection, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
 import rasterio
@@ -199,10 +201,11 @@ class Image:
         self._closing = ExitStack()
         self._source, self._among_nan = dataset, None
         if self.grid is not full:
-            self._source = self._closing.enter_context(_warped(dataset, self.grid, full))
+            way = Resampling.average if self.grid.width < full.width else Resampling.bilinear
+            on_grid = partial(warped, dataset, full, self.grid, way, add_alpha=has_own_mask(dataset))
+            self._source = self._closing.enter_context(on_grid())
             if has_unmarked_floats(dataset):
-                nodata = {"src_nodata": np.nan, "nodata": np.nan}
-                self._among_nan = self._closing.enter_context(_warped(dataset, self.grid, full, **nodata))
+                self._among_nan = self._closing.enter_context(on_grid(src_nodata=np.nan, nodata=np.nan))
 
     def __enter__(self) -> "Image":
         return self
@@ -231,18 +234,18 @@ class Image:
 RESAMPLING_REACH_PX = 4
 
 
-def _warped(dataset: DatasetReader, grid: Grid, full: Grid, **nodata: float) -> WarpedVRT:
+def warped(dataset: DatasetReader, place: Grid, grid: Grid, resampling: Resampling, **options: Any) -> WarpedVRT:
+    """Return a raster, taken to lie at a place, as it is read on a grid; the options are those of `WarpedVRT`."""
     return WarpedVRT(
         dataset,
-        src_crs=full.crs,
-        src_transform=full.transform,
+        src_crs=place.crs,
+        src_transform=place.transform,
         crs=grid.crs,
         transform=grid.transform,
         width=grid.width,
         height=grid.height,
-        resampling=Resampling.average if grid.width < full.width else Resampling.bilinear,
-        add_alpha=has_own_mask(dataset),
-        **nodata,
+        resampling=resampling,
+        **options,
     )
 
 

@@ -225,6 +225,19 @@ def shapes_on(layer: geopandas.GeoDataFrame, grid: Grid, margin_m: float = 0.0) 
     return ground_shapes(layer, grid, grid.to_metric(_with_margin(grid, margin_m).outline).bounds)
 
 
+def widened(
+    layer: geopandas.GeoDataFrame, grid: Grid, width_m: np.ndarray, margin_m: float = 0.0
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return lines with their widths, (n,) float64, and polygons as polygons in ground meters, and the row of each.
+
+    They are (k,) object and (k,) int64: a line comes as the buffers of its pieces. See `shapes_on` for the margin.
+    """
+    shapes, row = in_short_pieces(shapes_on(layer, grid, width_m.max(initial=0) / 2 + margin_m))
+    is_line = shapely.get_dimensions(shapes) == 1
+    shapes[is_line] = shapely.buffer(shapes[is_line], width_m[row[is_line]] / 2)
+    return shapes, row
+
+
 def _with_margin(grid: Grid, margin_m: float) -> Grid:
     """Return a grid with a margin around it, in whole pixels, and one more against rounding."""
     column, row = (math.ceil(margin_m / side_m) + 1 for side_m in grid.pixel_m)

@@ -16,13 +16,13 @@ from scipy.ndimage import binary_dilation, binary_erosion
 
 from ..errors import LayerError
 from ..events import Reporter
-from ..geodata.fields import check_numbers, numbers_in
+from ..geodata.fields import check_numbers, widths_m_in
 from ..geodata.grid import Grid, Window, common_window
 from ..geodata.non_roads import areas_on, read_no_road
 from ..geodata.osm_layers import is_extract, is_osm_file, roads_of
 from ..geodata.pixel_codes import BACKGROUND, IGNORE, ROAD
 from ..geodata.road_classes import RoadClass, find_classes
-from ..geodata.shapes import around, burn_shapes, in_short_pieces, near, pixel_window, shapes_on, translated
+from ..geodata.shapes import around, burn_shapes, near, pixel_window, shapes_on, translated, widened
 from ..geodata.sources import source_name
 from ..geodata.vectors import read_area, read_layer, require_features, require_fields, require_geometry
 from ..jobs import LabelOptions
@@ -116,9 +116,12 @@ class Drawing:
         roads = self.roads.iloc[chosen]
         if self.move_of:
             roads = translated(roads, grid, *self.move_of(image))
-        shapes, road = _road_shapes(roads, grid, self.options)
+        shapes, road = widened(roads, grid, _widths_m(roads, self.options), self.options.background_m)
         sure = is_sure(roads, self.options)[road]
-        known = around(shapes, self.options.background_m) if self.aoi is None else _area_on(self.aoi, grid)
+        if self.aoi is None:
+            known = around(shapes, self.options.background_m)
+        else:
+            known = shapes_on(self.aoi.iloc[near(self.aoi, grid)], grid)
         without_road = np.zeros(0, dtype=object) if self.no_road is None else areas_on(self.no_road, grid)
         ground = Ground(shapes, sure, known, without_road)
         column, row, width, height = pixel_window(np.concatenate([known, ground.no_road]), grid)
@@ -195,33 +198,10 @@ def is_sure(roads: geopandas.GeoDataFrame, options: LabelOptions) -> np.ndarray:
     return ~roads[options.sure_field].map(lambda value: word_in(value) in NO).to_numpy(dtype=bool)
 
 
-def own_widths_m(roads: geopandas.GeoDataFrame, field: str) -> np.ndarray:
-    """Return the roads' widths in a field, in meters: (roads,), float64; NaN where it has no number above 0."""
-    widths_m = numbers_in(roads[field], METERS)
-    return np.where(widths_m > 0, widths_m, np.nan)
-
-
 def _widths_m(roads: geopandas.GeoDataFrame, options: LabelOptions) -> np.ndarray:
     """Return the width of each road: its own or, without a valid one, the common one."""
-    own_m = own_widths_m(roads, options.width_field) if options.width_field else np.full(len(roads), np.nan)
+    own_m = widths_m_in(roads, options.width_field)
     return np.where(np.isnan(own_m), options.width_m, own_m)
-
-
-def _area_on(layer: geopandas.GeoDataFrame, grid: Grid) -> np.ndarray:
-    return shapes_on(layer.iloc[near(layer, grid)], grid)
-
-
-def _road_shapes(roads: geopandas.GeoDataFrame, grid: Grid, options: LabelOptions) -> tuple[np.ndarray, np.ndarray]:
-    """Return the roads as polygons in ground meters, (n,), object, and the road that each is of, (n,), int64.
-
-    A line comes as the buffers of its pieces.
-    """
-    width_m = _widths_m(roads, options)
-    reach_m = width_m.max(initial=0) / 2 + options.background_m
-    shapes, road = in_short_pieces(shapes_on(roads, grid, reach_m))
-    is_line = shapely.get_dimensions(shapes) == 1
-    shapes[is_line] = shapely.buffer(shapes[is_line], width_m[road[is_line]] / 2)
-    return shapes, road
 
 
 def near_edges(road: np.ndarray, known: np.ndarray, radius_px: int) -> np.ndarray:

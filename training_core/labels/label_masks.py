@@ -30,7 +30,7 @@ from ..geodata.antimeridian import cut_at_antimeridian
 from ..geodata.grid import Grid, grid_of, is_georeferenced, shared_offset
 from ..geodata.pixel_codes import IGNORE
 from ..geodata.plain_rasters import alpha_band, shown_pixels
-from ..geodata.rasters import open_mask, open_raster
+from ..geodata.rasters import open_mask, open_raster, warped
 from ..geodata.road_raster import MaskValues, declared_no_data, mask_values_of, read_values
 from ..geodata.shapes import burn_shapes, outline_in_degrees, shapes_on, turns_on
 from ..geodata.sources import source_name
@@ -298,21 +298,7 @@ def _on_grid(dataset: DatasetReader, path: str, image: str, grid: Grid, pixel_m:
                 f"{own.height}.",
                 "Give a mask with the size of its image, or georeference it.",
             )
+        # Nodata is often declared for the background, to see through it.
+        options = {"src_nodata": None, "add_alpha": not alpha_band(dataset)}
         with ExitStack() as stack:
-            yield [
-                stack.enter_context(
-                    WarpedVRT(
-                        dataset,
-                        src_crs=place.crs,
-                        src_transform=place.transform,
-                        src_nodata=None,  # often declared for the background, to see through it
-                        crs=grid.crs,
-                        transform=grid.transform,
-                        width=grid.width,
-                        height=grid.height,
-                        resampling=Resampling.nearest,
-                        add_alpha=not alpha_band(dataset),
-                    )
-                )
-                for place in places
-            ]
+            yield [stack.enter_context(warped(dataset, place, grid, Resampling.nearest, **options)) for place in places]

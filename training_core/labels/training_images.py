@@ -78,7 +78,10 @@ def read_training_images(job: FineTune, base: Optional[ModelInput], reporter: Re
     if job.move_roads and isinstance(truth, Drawing):
         truth = move_onto(images, truth, reporter)
     is_sampled = len(images) > FEW_IMAGES and sum(image.px for image in images) > SAMPLE_PX and job.sample != IMAGE
-    parts = shuffled_parts(images, max(PART_PX, job.chip_px), job.seed) if is_sampled else images
+    parts = images
+    if is_sampled:
+        parts = [part for image in images for part in image.split(max(PART_PX, job.chip_px))]
+        parts = [parts[number] for number in np.random.default_rng(job.seed).permutation(len(parts))]
     read, count = read_labeled_images(parts, truth, reporter, SAMPLE_PX if is_sampled else math.inf)
     read = split_for_validation(with_common_scaling(read), job.validation_share, _BLOCK_PX, job.seed)
     if isinstance(truth, Drawing):
@@ -102,12 +105,6 @@ def read_training_images(job: FineTune, base: Optional[ModelInput], reporter: Re
         read=read_other,
         classes=truth.classes if isinstance(truth, Drawing) else (),
     )
-
-
-def shuffled_parts(images: list[ImagePart], side_px: int, seed: int) -> list[ImagePart]:
-    """Return the parts of all images, of at most `side_px` each way, in random order."""
-    parts = [part for image in images for part in image.split(side_px)]
-    return [parts[number] for number in np.random.default_rng(seed).permutation(len(parts))]
 
 
 def ignore_edges(image: LabeledImage, edge_m: float) -> LabeledImage:

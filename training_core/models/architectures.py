@@ -283,11 +283,6 @@ def parts_of(model: nn.Module) -> list[Part]:
     return [*encoder_parts(model), *decoder, Part(("segmentation_head",))]
 
 
-def encoder_modules(model: nn.Module) -> list[str]:
-    """Return the names of the modules of which stages of the encoder are made, such as `encoder.layer1`."""
-    return [f"encoder.{name}" for stage in stage_names(model) for name in stage]
-
-
 def freeze_stages(model: nn.Module, count: int) -> None:
     """Freeze the weights of the encoder's first stages, which then need no backward pass; none for a negative count."""
     for stage in encoder_stages(model)[: max(0, count)]:

@@ -150,7 +150,8 @@ def way_tags(roads: geopandas.GeoDataFrame, bridge_field: str = "") -> list[dict
             own = roads[key].map(_text, na_action="ignore").astype(object).fillna("").to_numpy()
             tags[key] = np.where(own != "", own, tags.get(key, ""))
     probability = _numbers(roads, "road_probability").fillna(_numbers(roads, "confidence"))
-    tags["fixme"] = [_doubt(value) if value < DOUBTFUL_BELOW else "" for value in probability]
+    doubt = "uncertain road (probability {:.2f}): check it against imagery"
+    tags["fixme"] = [doubt.format(value) if value < DOUBTFUL_BELOW else "" for value in probability]
     values = [np.asarray(column, dtype=object).tolist() for column in tags.values()]
     return [{key: value for key, value in zip(tags, row) if value} for row in zip(*values)]
 
@@ -171,10 +172,6 @@ def _text(value: Any) -> str:
 def _kind(value: Any) -> str:
     kind = str(value).strip().lower()
     return (kind if kind in _KINDS else "yes") if is_bridge(value) else ""
-
-
-def _doubt(probability: float) -> str:
-    return f"uncertain road (probability {probability:.2f}): check it against imagery"
 
 
 def write_osm(ways: Ways, path: str | Path) -> None:

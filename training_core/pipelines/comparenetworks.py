@@ -11,13 +11,13 @@ from typing import Any
 
 from ..comparison.accessibility import ComparedRoads, find_routes, read_points, to_table
 from ..comparison.change_results import (
-    find_changes,
     parts_of,
     summary_sentences,
     to_document,
     to_layer,
     warn_of_loss,
 )
+from ..comparison.changes import classify_changes
 from ..comparison.network_pair import AFTER, BEFORE, read_pair
 from ..events import Reporter
 from ..geodata.sources import source_name
@@ -41,7 +41,7 @@ def run(job: CompareNetworks, reporter: Reporter) -> dict[str, Any]:
             pair = read_pair(job, reporter)
             points = read_points(job, pair.plane, reporter)
         with stages.timed("comparing lines", 0.2, 0.5):
-            segments = find_changes(pair, job)
+            segments = dict(zip((BEFORE, AFTER), classify_changes(pair.roads[BEFORE], pair.roads[AFTER], job)))
             warn_of_loss(segments[BEFORE], reporter)
         routes = None
         if points is not None:

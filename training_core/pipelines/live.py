@@ -16,13 +16,14 @@ from shapely.geometry.base import BaseGeometry
 from .. import events
 from ..errors import JobError
 from ..events import Reporter
+from ..geodata.fields import widths_m_in
 from ..geodata.grid import Grid, grid_of
 from ..geodata.rasters import IMAGE, Image, find_bands, measure_scaling, open_image
 from ..geodata.shapes import crs_of, projected
 from ..geodata.vectors import read_area, read_polygons
 from ..jobs import Live
 from ..jobs.recipe import AS_BASE
-from ..labels.drawing import Drawing, is_sure, own_widths_m, read_drawing
+from ..labels.drawing import Drawing, is_sure, read_drawing
 from ..live.commands import AOI, NO_ROAD, ROADS, Change
 from ..live.image_windows import ImageWindows
 from ..live.kept_model import SessionSetup
@@ -120,7 +121,7 @@ def _first_labels(job: Live, grid: Grid, reporter: Reporter) -> tuple[Change, ..
 def _roads(drawing: Drawing, grid: Grid) -> list[Change]:
     roads, options = drawing.roads, drawing.options
     sure = is_sure(roads, options)
-    widths_m = own_widths_m(roads, options.width_field) if options.width_field else np.full(len(roads), np.nan)
+    widths_m = widths_m_in(roads, options.width_field)
     changes = []
     for number, shape in _shapes(roads, grid):
         width_m = None if np.isnan(widths_m[number - 1]) else float(widths_m[number - 1])

@@ -67,7 +67,10 @@ class Comparison:
 def compare(before: Profile, after: Profile) -> Comparison:
     """Return the differences of two profiles."""
     limits = [dict(_limits_of(profile)) for profile in (before, after)]
-    facts = [{name: "" if value is None else str(value) for name, value in _facts_of(each)} for each in (before, after)]
+    facts = [
+        {name: "" if value is None else str(value) for name, value in {**each.limits.machine, **each.versions}.items()}
+        for each in (before, after)
+    ]
     sides = {name: (facts[0].get(name, ""), facts[1].get(name, "")) for name in {**facts[0], **facts[1]}}
     return Comparison(
         hardware=(before.hardware, after.hardware),
@@ -185,8 +188,3 @@ def _limits_of(profile: Profile) -> Iterator[tuple[tuple[str, str], float]]:
     yield ("cache bandwidth", "B/s"), limits.cache_per_s
     yield ("last-level cache", "B"), limits.cache_bytes
     yield ("start of an OpenMP region", "s"), limits.parallel_region_s
-
-
-def _facts_of(profile: Profile) -> Iterator[tuple[str, Any]]:
-    yield from profile.limits.machine.items()
-    yield from profile.versions.items()

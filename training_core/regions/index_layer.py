@@ -46,8 +46,7 @@ FIELDS = {
     "blocks_done": "int32", "megapixels": "float64", "mp_per_s": "float64", "road_km": "float64", "mask": "object",
     "probability": "object", "updated": "datetime64[ms, UTC]",
 }  # fmt: skip
-# The fields that change while the work goes on, and the statement that writes them.
-_CHANGING = ("status", "reason", "blocks_done", "mp_per_s", "road_km")
+# The statement that writes the fields that change while the work goes on.
 _WRITE_ROW = (
     "UPDATE scenes SET status = :status, reason = :reason, blocks_done = :blocks_done, mp_per_s = :mp_per_s, "
     "road_km = :road_km, updated = :updated WHERE fid = :fid"

@@ -21,14 +21,13 @@ from affine import Affine
 from pyproj import Transformer
 from rasterio.enums import Resampling
 from rasterio.io import DatasetReader
-from rasterio.vrt import WarpedVRT
 from rasterio.windows import Window
 from shapely.geometry.base import BaseGeometry
 
 from ..geodata.antimeridian import in_one_piece, turn_of
 from ..geodata.grid import SAME_PX, Grid, grid_of, shared_offset
 from ..geodata.pixel_codes import CERTAIN, NO_DATA
-from ..geodata.rasters import open_raster
+from ..geodata.rasters import open_raster, warped
 from ..geodata.shapes import crs_of, turns_on
 from ..jobs import NetworkOptions
 from ..networks.cleaning import UNLIKELY_ROUNDS
@@ -235,17 +234,6 @@ class RasterOnGrid:
         part = self._grid.window(strip.column, strip.row, strip.width, strip.height)
         values = np.full((part.height, part.width), NO_DATA, dtype=np.uint8)
         for image_grid in self._turns:
-            with WarpedVRT(
-                self._dataset,
-                src_crs=image_grid.crs,
-                src_transform=image_grid.transform,
-                crs=part.crs,
-                transform=part.transform,
-                width=part.width,
-                height=part.height,
-                resampling=self._resampling,
-                nodata=NO_DATA,
-            ) as warped:
-                read = warped.read(1)
-                np.copyto(values, read, where=values == NO_DATA)
+            with warped(self._dataset, image_grid, part, self._resampling, nodata=NO_DATA) as source:
+                np.copyto(values, source.read(1), where=values == NO_DATA)
         return values

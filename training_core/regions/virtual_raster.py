@@ -108,8 +108,11 @@ class VirtualRaster:
                 facts += f"<NoDataValue>{self.sources[0].nodata[number]}</NoDataValue>"
             sources = "".join(_band_source(source, number, self) for source in self.sources)
             parts.append(virtual_band(number + 1, band.dtype, facts + sources))
-        masks = "".join(_mask_source(source, self) for source in self.sources if self.masking == MASK)
-        return virtual_dataset(self.grid.width, self.grid.height, "".join(parts), masks)
+        masks = []
+        for source in self.sources if self.masking == MASK else ():
+            path, numbers = _as_read(source, self)
+            masks.append(_source("ComplexSource", source, path, f"mask,{numbers[0]}", "<NODATA>0</NODATA>"))
+        return virtual_dataset(self.grid.width, self.grid.height, "".join(parts), "".join(masks))
 
     def to_document(self) -> dict[str, Any]:
         """Return it as JSON types; see `virtual_raster_from`."""
@@ -145,12 +148,6 @@ def _band_source(source: VirtualSource, number: int, whole: VirtualRaster) -> st
     has_values = source.masking == NODATA and path == source.path
     masking = f"<NODATA>{source.nodata[number]}</NODATA>" if has_values else "<UseMaskBand>true</UseMaskBand>"
     return _source("ComplexSource", source, path, str(numbers[number]), masking)
-
-
-def _mask_source(source: VirtualSource, whole: VirtualRaster) -> str:
-    """Return the XML of a raster in the mask, which has no data where the raster has none."""
-    path, numbers = _as_read(source, whole)
-    return _source("ComplexSource", source, path, f"mask,{numbers[0]}", "<NODATA>0</NODATA>")
 
 
 def _as_read(source: VirtualSource, whole: VirtualRaster) -> tuple[str, tuple[int, ...]]:
@@ -243,7 +240,9 @@ class VirtualImage:
             if source.name not in self._checked and source.overlap(window)[2]:
                 self._checked.add(source.name)
                 try:
-                    _require_unchanged(source)
+                    with open_raster(source.path) as dataset:
+                        if dataset.shape != (source.height, source.width):
+                            raise ImageryError(f"{source.path} has changed meanwhile.", "Start the job again.")
                 except ImageryError as error:
                     damaged[source.name] = error
         if damaged:
@@ -268,13 +267,6 @@ def _span_read(start: int, size: int, of_px: int, to_px: int) -> tuple[int, int]
     scale = to_px / of_px
     first = max(0, math.floor(start * scale) - RESAMPLING_REACH_PX)
     return first, min(to_px, math.ceil((start + size) * scale) + RESAMPLING_REACH_PX) - first
-
-
-def _require_unchanged(source: VirtualSource) -> None:
-    """Raise ImageryError if a raster cannot be opened, or has changed."""
-    with open_raster(source.path) as dataset:
-        if (dataset.width, dataset.height) != (source.width, source.height):
-            raise ImageryError(f"{source.path} has changed meanwhile.", "Start the job again.")
 
 
 def _is_readable(source: VirtualSource, window: Window) -> bool:

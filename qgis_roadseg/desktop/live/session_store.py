@@ -22,7 +22,6 @@ from ....training_core.errors import OutputError
 from ....training_core.jobs import parse
 from ....training_core.jobs.file_systems import replace
 from ...layers.label_layers import NAMES
-from ...paths import data_folder
 from ...runtime.locks import lock_at
 from .labels import Content, Label
 
@@ -33,11 +32,6 @@ IMAGE, SHOWN = "image.tif", "shown.tif"
 # As the worker reads it: the file, a line of it, and the id of a label.
 _MAX_BYTES, _MAX_LINE_BYTES, _MAX_ID = 200 << 20, 16 << 20, 200
 _PRECIOUS = (CHOICES, LABELS, "unread-labels.json", SHOWN, "session.json")
-
-
-def sessions_folder() -> Path:
-    """Return the folder of all sessions."""
-    return data_folder() / "live"
 
 
 class SessionStore:
