@@ -217,8 +217,8 @@ def test_probability_is_as_high_as_held_out_labels_say(town, learned, tmp_path):
             torch.sigmoid(each(torch.from_numpy(values)[None]))[0, 0].mean().item()
             for each in (load_network(boastful)[0], tuned)
         )
-    assert before > true_roads().mean() + 0.05
-    assert after == pytest.approx(true_roads().mean(), abs=0.03)
+    said_too_much = before - true_roads().mean()
+    assert said_too_much > 0.15 and abs(after - true_roads().mean()) < 0.3 * said_too_much
 
 
 def drawn_wrong(folder, kind):
