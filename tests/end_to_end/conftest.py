@@ -64,7 +64,7 @@ def make_ground(folder):
             "ROADS": str(roads),
             "WIDTH_FIELD": "width_m",
             "RESOLUTION_M": 0.5,  # the scene's own
-            "STEPS": 6,  # not minutes, so that a busy machine learns as much
+            "STEPS": 12,  # not minutes, so that a busy machine learns as much
             "CHIP_PX": 128,
             "MODEL": str(model),
             "REPORT": str(folder / "report.html"),

@@ -47,7 +47,7 @@ def test_a_scene_is_made_with_its_roads(ground):
 
 
 def test_fine_tuning_learns_and_tells_its_numbers(ground):
-    assert ground.learned["STEPS"] == 6 and ground.learned["IMAGES_PER_S"] > 0
+    assert ground.learned["STEPS"] == 12 and ground.learned["IMAGES_PER_S"] > 0
     assert (
         0.3 < ground.learned["VALIDATION_F1"] <= 1
         and 0 < ground.learned["VALIDATION_IOU"] < ground.learned["VALIDATION_F1"]

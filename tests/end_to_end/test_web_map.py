@@ -26,11 +26,11 @@ class WebTiles:
 
 
 def cut_tiles(image, folder, zoom):
-    """Warp the north-west of an image to Web Mercator, cut it into 3 x 3 PNG tiles, and return them."""
+    """Warp an image to Web Mercator, cut it into PNG tiles, and return them."""
     side = 2 * HALF_WORLD / 2**zoom
-    west, _, _, north = _bounds(gdal.Warp("", image, format="VRT", dstSRS="EPSG:3857"))
-    first_column, first_row = math.floor((west + HALF_WORLD) / side), math.floor((HALF_WORLD - north) / side)
-    columns, rows = range(first_column, first_column + 3), range(first_row, first_row + 3)
+    west, south, east, north = _bounds(gdal.Warp("", image, format="VRT", dstSRS="EPSG:3857"))
+    columns = range(math.floor((west + HALF_WORLD) / side), math.ceil((east + HALF_WORLD) / side))
+    rows = range(math.floor((HALF_WORLD - north) / side), math.ceil((HALF_WORLD - south) / side))
     left, top = columns.start * side - HALF_WORLD, HALF_WORLD - rows.start * side
     right, bottom = columns.stop * side - HALF_WORLD, HALF_WORLD - rows.stop * side
     mosaic = gdal.Warp(
@@ -98,7 +98,7 @@ def test_a_web_map_gives_the_roads_of_its_pixels(ground, tiles, tmp_path):
 
 def test_a_web_map_is_learned_from_and_scored_as_a_file_of_its_pixels_is(ground, tiles, tmp_path):
     west, south, east, north = _bounds(gdal.Open(str(ground.image)))
-    west, south, east, north = west + 60, south + 60, east - 60, north - 60
+    west, south, east, north = west + 20, south + 20, east - 20, north - 20
     square = f"POLYGON (({west} {south}, {east} {south}, {east} {north}, {west} {north}, {west} {south}))"
     area = write_layer(tmp_path / "area.gpkg", square)
     labels = {"ROADS": str(ground.roads), "WIDTH_FIELD": "width_m", "AOI": area}
