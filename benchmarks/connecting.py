@@ -1,8 +1,8 @@
 """How well extracted roads connect, each step of extraction switched off in turn.
 
 Run with the runtime's Python: `$(make -s runtime-python) benchmarks/connecting.py FOLDER --prepare`, and again without
-`--prepare`, which scores what lies in the folder. Preparing trains models and writes, for a scene of each of the seven
-plans, the perfect mask and what three models predict: a weak one (from random weights on one scene, half a minute), a
+`--prepare`, which scores what lies in the folder. Preparing trains models and writes, for a scene of each street
+plan, the perfect mask and what three models predict: a weak one (from random weights on one scene, half a minute), a
 middle one (two minutes), and a good one (the starter); and in the eastern half of each, what the starter predicts when
 it has learned the western one (tuned). With the real scenes of shared/data at hand, it adds what a fine-tune
 predicts on held-out ground, with three seeds: in Banepa's south after its north-west, and in the eastern half of each

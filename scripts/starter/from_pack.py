@@ -63,7 +63,7 @@ def make_starter(weights: dict[str, torch.Tensor], told: dict, ground: Path, mod
     learned = {source: [] for source in told["learned_from"] if source in ATTRIBUTION}
     run = Run(recipe, model.with_suffix(".checkpoint"), str(model), learned, held_out_images(recipe, validated),
               NativeEngine(FP32))  # fmt: skip
-    run.step, run.elapsed_s = recipe.steps, 60 * told["minutes"]
+    run.step, run.elapsed_s, run.processor = recipe.steps, 60 * told["minutes"], told["device"]
     train(run, drawn_images(validated, recipe.resolution_m), model, compact)
 
 

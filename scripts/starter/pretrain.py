@@ -196,7 +196,7 @@ class Run:
         self.recipe, self.step, self.elapsed_s, self._checkpoint = recipe, 0, 0.0, checkpoint
         self.grounds, self.held_out = grounds, held_out
         self.best_step, self._best_score, self._best = 0, -1.0, {}
-        self.engine = engine
+        self.engine, self.processor = engine, processor.name()
         options = RecipeOptions(batch_size=recipe.batch_size, chip_px=recipe.chip_px)
         base = read_base_model(start, UNET, recipe.encoder, Reporter())
         self.architecture = base.architecture if base else architecture_for(UNET, recipe.encoder)
@@ -323,7 +323,7 @@ def card(
             "recipe": asdict(run.recipe),
             "engine": run.engine.name,
             "precision": run.engine.precision,
-            "processor": processor.name(),
+            "processor": run.processor,
             "calibration": {"scale": round(calibration[0], 3), "shift": round(calibration[1], 3)},
             "held_out_f1": {source: round(value, 4) for source, value in found.f1().items()},
         },

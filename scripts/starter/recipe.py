@@ -69,8 +69,7 @@ class Recipe:
     validation_steps : int
         After how many steps the model is scored on held-out ground; 0 never.
     certainty : float
-        Scale of the logits after their calibration on held-out ground. Where sources were left out of training, the
-        network was too sure by this factor: see benchmarks/README.md.
+        Factor on the calibrated logits, below 1 against overconfidence on unknown ground; see benchmarks/README.md.
     quant_max : int
         Of the weights as they are shipped, see `compact`: small ones take less room in the plugin's zip.
     """

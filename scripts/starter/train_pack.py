@@ -3,7 +3,8 @@
     python train_pack.py starter.pack OUT --start encoder.safetensors --seeds 1 2 3 --without none shanghai dubai
 
 Each run, a seed of a recipe with a source left out, gets its share of --minutes. Recipes joined by + follow each other.
-OUT gets the weights of each run, and results.json with its scores, after each run. See pack.py for the file.
+OUT gets the weights of each run, and results.json with its scores, after each run. See pack.py for the file. This
+module is long, since it is copied alone to the machine with the device.
 """
 
 from __future__ import annotations
@@ -153,7 +154,7 @@ def resample(
     deviation: np.ndarray,
     is_mirrored: bool = False,
 ) -> tuple[Tensor, Tensor]:
-    """Return a square of an image, normalized, (3, side, side), and its bits, as `chips.resample` takes them."""
+    """Return a square of an image, normalized, (3, side, side), and its bits, as `resample` of chips.py does."""
     turn = np.array([[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]])  # of x and y
     turn = turn @ np.diag([-1 if is_mirrored else 1, 1]) * side * step_px / 2
     shape, reach = np.array(picture.host.shape), np.abs(turn).sum(1)[::-1]

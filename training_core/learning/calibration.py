@@ -1,7 +1,7 @@
 """Calibration: scale and shift of a model's logits with which its probability of road is the share of road.
 
-A fine-tune is too sure of what it was taught, and a starter of ground unlike its own. The threshold by image, the links
-between roads and the probabilities of lines all read the probability as what it says.
+Networks are overconfident: a fine-tune on its training labels, a starter on unknown ground. The threshold by image, the
+links between roads and the probabilities of lines rely on calibrated probability.
 
 Scope: counts by probability, and weights. Independent of how a model was trained.
 """
@@ -49,7 +49,7 @@ def fit_calibration(confusions: Iterable[Confusion]) -> tuple[float, float]:
 
 
 def with_scaled_logits(weights: dict[str, torch.Tensor], scale: float, shift: float) -> dict[str, torch.Tensor]:
-    """Return weights, (...), any dtype, by name, of the model whose logits of road are scaled, then shifted."""
+    """Return weights, (...), any dtype, by name, with the logits of road scaled, then shifted."""
     scaled = {f"{HEAD}.{name}": weights[f"{HEAD}.{name}"].clone() for name in ("weight", "bias")}
     for values in scaled.values():
         values[0] *= scale

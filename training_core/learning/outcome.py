@@ -1,4 +1,4 @@
-"""Outcome of a fine-tune: weights interpolated with the base model's, the halo that tiles need, the model's card.
+"""Outcome of a fine-tune: interpolation with the base model, calibration, the base model if better, halo and card.
 
 Scope: a training that has ended. Independent of files.
 """
@@ -74,7 +74,7 @@ def _keeps_base(setup: Setup) -> bool:
 
 
 def calibrate(training: Training) -> None:
-    """Scale the logits of the best weights, so that probability says on held-out blocks how much of them is road."""
+    """Calibrate the best weights on held-out blocks."""
     best = training.best
     scale, shift = fit_calibration([best.confusion])
     training.best_so_far = dataclasses.replace(best, weights=with_scaled_logits(best.weights, scale, shift))
@@ -83,8 +83,8 @@ def calibrate(training: Training) -> None:
 def start_if_better(setup: Setup, training: Training, result: Validation, reporter: Reporter) -> str:
     """Replace the best weights by the start's if these find held-out roads better; return why, or nothing.
 
-    So they are where labels lie beside the roads that the start sees. A start that does not know the bands and classes
-    is none to compare with.
+    Labels beside the roads that the start sees have the same effect. A start that does not know all bands and classes
+    is not compared.
     """
     start, card, blocks = setup.start, setup.start.card, training.blocks[: result.blocks]
     if not start.knows_roads or card is None:
@@ -120,7 +120,7 @@ def start_if_better(setup: Setup, training: Training, result: Validation, report
 
 
 def _offset(grid: Grid, shift: tuple[int, int]) -> str:
-    """Return distance and direction of so many rows and columns on the ground."""
+    """Return the distance and direction on the ground of an offset in rows and columns."""
     ground = grid.metric_transform
     east_m, north_m = ground.a * shift[1] + ground.b * shift[0], ground.d * shift[1] + ground.e * shift[0]
     return f"about {math.hypot(east_m, north_m):.0f} m to the {direction(east_m, north_m)}"
@@ -144,7 +144,7 @@ def describe(
 ) -> ModelCard:
     """Return the model's card, with its class accuracy and the halo that its tiles need."""
     job, images, start, history = setup.job, setup.images, setup.start, training.history
-    if start.card and training.best.weights is start.base_weights:
+    if start.card and training.best.weights is start.base_weights:  # see `start_if_better`
         return dataclasses.replace(
             start.card,
             architecture=start.architecture,
@@ -153,6 +153,7 @@ def describe(
             metrics=dataclasses.asdict(training.best.scores),
             versions=versions(),
         )
+    attribution = start.card.attribution if start.card else {}
     accuracy = _class_accuracy(validation, reporter)
     halo_px = _measured_halo_px(setup, training, predictor, validation, reporter)
     return ModelCard(
@@ -167,7 +168,7 @@ def describe(
             "images": [source_name(path) for path in setup.training_images.paths],
             "labeled_px": setup.training_images.labeled_px,
             **{name: getattr(job, name) for name in _STORED},
-            **facts_of_training(history, setup.plan.engine, job.base_model, start.base_sha256, start.attribution),
+            **facts_of_training(history, setup.plan.engine, job.base_model, start.base_sha256, attribution),
             "notes": history.notes,
         },
         metrics={**dataclasses.asdict(training.best.scores), **accuracy},

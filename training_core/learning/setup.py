@@ -47,7 +47,6 @@ class StartModel:
     classes: tuple[RoadClass, ...]
     base_halo_px: int
     base_sha256: str
-    attribution: dict[str, str]
     base_weights: dict[str, torch.Tensor]
     knows_roads: bool
     card: Optional[ModelCard] = None
@@ -82,7 +81,7 @@ def start_model(
     architecture = dataclasses.replace(known, in_channels=len(names), classes=1 + len(classes))
     network = build_network(architecture)
     if base is None:
-        return StartModel(network, architecture, classes, 0, "", {}, {}, False)
+        return StartModel(network, architecture, classes, 0, "", {}, False)
     weights = adapt_first_layer(base.weights, architecture.first_layer, base.band_names, names)
     old, new = (tuple(road_class.name for road_class in among) for among in (base.classes, classes))
     load_into(network, adapt_head(weights, network.state_dict(), old, new), source)
@@ -93,7 +92,6 @@ def start_model(
         classes=classes,
         base_halo_px=base.halo_px,
         base_sha256=weights_sha256(base.weights),
-        attribution=base.card.attribution if base.card else {},
         base_weights={name: values.clone() for name, values in network.state_dict().items()} if is_whole else {},
         knows_roads=is_whole and base.band_names == names,
         card=base.card,

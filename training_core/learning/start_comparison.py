@@ -1,7 +1,7 @@
-"""The start beside the result: relaxed F1 of both on held-out blocks, and whether the labels fit what the start sees.
+"""Comparison of a fine-tune with its start: relaxed F1 on held-out blocks, and the offset of labels from roads.
 
-Labels beside the roads are learned like true ones, and held-out ones then speak for the result. So the start says where
-they fit. Scope: labels of blocks, and probability there. Independent of training and of files.
+Labels beside the roads are learned like true ones, and held-out labels then favor the result. So the start's
+probability gives their offset. Scope: labels and probability of blocks. Independent of training and of files.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ MAX_BLOCKS, MAX_REACH_PX = 64, 150
 
 
 def relaxed_f1(blocks: Sequence[Block], masks: Sequence[np.ndarray], shift: tuple[int, int]) -> float:
-    """Return the relaxed F1 of masks, (height, width) bool, with labels read so many rows and columns away."""
+    """Return the relaxed F1 of masks, (height, width) bool, with the labels at an offset of rows and columns."""
     counts, margin, (down, right) = RelaxedCounts(), max(map(abs, shift)), shift
     for block, mask in zip(blocks, masks):
         top, left = margin + down, margin + right
@@ -37,7 +37,7 @@ def relaxed_f1(blocks: Sequence[Block], masks: Sequence[np.ndarray], shift: tupl
 
 
 def _labels(block: Block, margin_px: tuple[int, int]) -> np.ndarray:
-    """Return all labels in a block and so many rows and columns around, IGNORE beyond the image, as uint8."""
+    """Return the labels of a block with a margin, IGNORE beyond the image: (height, width) uint8."""
     image = block.image
     axes = [np.arange(at.start - px, at.stop + px) for at, px in zip(block.tile.destination, margin_px)]
     nearest = np.ix_(*(axis.clip(0, size - 1) for axis, size in zip(axes, image.training.shape)))
@@ -47,7 +47,7 @@ def _labels(block: Block, margin_px: tuple[int, int]) -> np.ndarray:
 
 
 def label_shift(blocks: Sequence[Block], probability: Sequence[np.ndarray]) -> tuple[int, int]:
-    """Return how many rows and columns away labels fit the probability, (height, width) uint8, best; 0 if in place."""
+    """Return the offset of labels from roads in probability, (height, width) uint8, in rows and columns; 0 if none."""
     x_m, y_m = blocks[0].image.grid.pixel_m
     reach = min(MAX_REACH_PX, int(REACH_M / y_m)), min(MAX_REACH_PX, int(REACH_M / x_m))
     total = np.zeros((4, 2 * reach[0] + 1, 2 * reach[1] + 1))

@@ -161,6 +161,7 @@ def test_twenty_steps_lower_the_loss_and_give_weights_that_the_core_takes(monkey
     make_starter(weights, told, tmp_path / "no ground", tmp_path / "model.safetensors", tmp_path / "c.safetensors")
     _, card = load_network(str(tmp_path / "c.safetensors"))
     assert (card.training["steps"], card.threshold_by_image, card.license) == (20, True, "CC-BY-4.0")
+    assert card.training["processor"] == "cpu"
     assert card.training["attribution"]["dubai"] and card.threshold != 0.5
 
 
