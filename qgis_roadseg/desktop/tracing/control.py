@@ -75,8 +75,7 @@ class Tracing:
         self._session.stop()
         self._session = self._drawing = None
         self._window.mapCanvas().unsetMapTool(tool)
-        if why:
-            self._tell(why)
+        self._tell(why)
 
     def close(self) -> None:
         """End all of it, and wait for the worker: the plugin is unloaded."""
@@ -101,11 +100,11 @@ class Tracing:
         self._connections = [
             (signal, signal.connect(act))
             for signal, act in (
-                (session.noted, lambda text: text and self._tell(text)),
+                (session.noted, self._tell),
                 (project.layersWillBeRemoved, lambda ids: self._on_removed(names, ids)),
                 (layer.editingStopped, lambda: self.end(ended)),
                 (layer.crsChanged, self.end),
-                (canvas.currentLayerChanged, lambda current: current is layer or self.end()),
+                (canvas.currentLayerChanged, lambda current: self.end() if current is not layer else None),
                 (self._tool.deactivated, self.end),
             )
         ]
@@ -150,4 +149,5 @@ class Tracing:
         shutil.rmtree(session.folder, ignore_errors=True)
 
     def _tell(self, text: str) -> None:
-        show_message(self._window, text, Qgis.MessageLevel.Warning)
+        if text:
+            show_message(self._window, text, Qgis.MessageLevel.Warning)

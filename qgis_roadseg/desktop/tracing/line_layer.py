@@ -27,6 +27,7 @@ from qgis.core import (
 )
 
 from ....training_core.errors import LayerError
+from ...layers import work_area
 from ...translation import tr
 
 # Fields that are filled in where a layer has them.
@@ -37,24 +38,18 @@ _CAN = QgsVectorDataProvider.Capability
 
 def check_line_layer(layer: Optional[QgsMapLayer]) -> QgsVectorLayer:
     """Return a layer of lines that is in editing; raise LayerError if it is none."""
+    choose = tr("Select the line layer in which the roads are to be drawn.")
     if layer is None:
-        raise LayerError(tr("No layer is selected."), tr("Select the line layer in which the roads are to be drawn."))
+        raise LayerError(tr("No layer is selected."), choose)
     if not isinstance(layer, QgsVectorLayer) or layer.geometryType() != Qgis.GeometryType.Line:
-        raise LayerError(
-            tr("The layer {layer} has no lines.").format(layer=layer.name()),
-            tr("Select the line layer in which the roads are to be drawn."),
-        )
-    needed = _CAN.AddFeatures | _CAN.ChangeGeometries
-    if layer.readOnly() or layer.dataProvider().capabilities() & needed != needed:
+        raise LayerError(tr("The layer {layer} has no lines.").format(layer=layer.name()), choose)
+    can = layer.dataProvider().capabilities()
+    if layer.readOnly() or not (can & _CAN.AddFeatures and can & _CAN.ChangeGeometries):
         raise LayerError(
             tr("The layer {layer} is read-only, so no roads can be drawn in it.").format(layer=layer.name()),
             tr("Export the layer to a GeoPackage (its menu, Export), and draw in the new layer."),
         )
-    if not layer.crs().isValid():
-        raise LayerError(
-            tr("The layer {layer} has no coordinate reference system.").format(layer=layer.name()),
-            tr("Set the layer's CRS."),
-        )
+    work_area.check_image_crs(layer)
     if not layer.isEditable():
         raise LayerError(
             tr("The layer {layer} is not being edited.").format(layer=layer.name()),

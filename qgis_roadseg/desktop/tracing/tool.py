@@ -20,9 +20,9 @@ class TracingTool(QgsMapTool):
         self._drawing = drawing
         self.setCursor(Qt.CursorShape.CrossCursor)
 
-    def flags(self) -> QgsMapTool.Flag:
+    def flags(self) -> QgsMapTool.Flags:
         """Say that this tool edits, so that shortcuts of letters leave it alone."""
-        return QgsMapTool.Flag.EditTool
+        return QgsMapTool.Flags(QgsMapTool.Flag.EditTool)
 
     def canvasPressEvent(self, event: QgsMapMouseEvent) -> None:
         """Begin or go on with the left button, end with the right one."""
