@@ -75,6 +75,7 @@ class Tracing:
         self._session.stop()
         self._session = self._drawing = None
         self._window.mapCanvas().unsetMapTool(tool)
+        tool.deleteLater()
         self._tell(why)
 
     def close(self) -> None:
@@ -122,15 +123,15 @@ class Tracing:
         chosen = [each for each in rasters if each.id() == project.readEntry(*_ENTRY)[0]]
         if chosen or len(found) == 1:
             return (chosen or found)[0]
-        names = {each.name() if len(found or rasters) == 1 else f"{each.name()} ({each.id()[-8:]})": each
-                 for each in found or rasters}  # fmt: skip
+        by_name = sorted(found or rasters, key=lambda each: each.name())
+        names = {f"{number}: {each.name()}": each for number, each in enumerate(by_name, 1)}
         if not names:
             raise ImageryError(
                 tr("The project has no road probability along which roads could be traced."),
                 tr("Run Segment roads or Extract roads with a road probability, and add it to the project."),
             )
         title, words = tr("Trace roads"), tr("Road probability along which roads are traced:")
-        name, is_chosen = QInputDialog.getItem(self._window.mainWindow(), title, words, sorted(names), 0, False)
+        name, is_chosen = QInputDialog.getItem(self._window.mainWindow(), title, words, list(names), 0, False)
         if not is_chosen:
             return None
         project.writeEntry(*_ENTRY, names[name].id())

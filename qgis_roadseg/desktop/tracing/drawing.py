@@ -17,6 +17,8 @@ from qgis.core import (
     QgsProject,
     QgsRasterLayer,
     QgsRectangle,
+    QgsSnappingConfig,
+    QgsSnappingUtils,
     QgsVectorLayer,
 )
 from qgis.gui import QgsMapCanvas, QgsRubberBand, QgsVertexMarker
@@ -25,7 +27,7 @@ from qgis.PyQt.QtGui import QColor
 
 from ....training_core.errors import LayerError
 from ..session_client import SessionClient
-from .line_layer import add_road, nearest
+from .line_layer import add_road
 from .route import Leg, Route
 
 # How near the pointer is to what it snaps to, where snapping is not set up in QGIS; and what counts as touching.
@@ -57,6 +59,7 @@ class Drawing:
         for band, color in ((self._drawn, _COLOR), (self._next, _PREVIEW)):
             band.setColor(color)
             band.setWidth(_PEN_PX)
+        self._snapping = _snapping_to(layer)
         self._snapped = QgsVertexMarker(canvas)
         self._snapped.setColor(_COLOR)
         self._snapped.setIconType(QgsVertexMarker.IconType.ICON_BOX)
@@ -187,27 +190,24 @@ class Drawing:
     def _snap(self, point: QgsPointXY) -> Optional[QgsPointXY]:
         """Return a place of the map in the layer's CRS, snapped as QGIS is set to, or else to the layer's lines."""
         utils = self._canvas.snappingUtils()
-        match = utils.snapToMap(point) if utils.config().enabled() else None
+        if not utils.config().enabled():
+            utils = self._snapping
+            utils.setMapSettings(self._canvas.mapSettings())
+        # Until a thread has indexed the lines, which are many, nothing is found.
+        match = utils.snapToMap(point, None, True)
+        self._snapped.setVisible(match.isValid())
+        if match.isValid():
+            self._snapped.setCenter(match.point())
         try:
-            if match is not None:
-                touched = self._to_layer(match.point()) if match.isValid() else None
-            else:
-                around = nearest(self._layer, self._to_layer(point), self._units(self._to_layer(point), SNAP_PX))
-                touched = around.place if around is not None else None
-            place = touched or self._to_layer(point)
-            self._snapped.setVisible(touched is not None)
-            if touched is not None:
-                self._snapped.setCenter(self._to_map().transform(touched))
+            return self._to_map().transform(
+                match.point() if match.isValid() else point, Qgis.TransformDirection.Reverse
+            )
         except QgsCsException:
             return None
-        return place
 
     def _to_map(self) -> QgsCoordinateTransform:
         crs = self._canvas.mapSettings().destinationCrs()
         return QgsCoordinateTransform(self._layer.crs(), crs, QgsProject.instance())
-
-    def _to_layer(self, point: QgsPointXY) -> QgsPointXY:
-        return self._to_map().transform(point, Qgis.TransformDirection.Reverse)
 
     def _units(self, place: QgsPointXY, pixels: float) -> float:
         """Return how long so many pixels of the map are at a place, in units of the layer's CRS."""
@@ -216,3 +216,17 @@ class Drawing:
         box.scale(pixels * self._canvas.mapUnitsPerPixel())
         there = transform.transformBoundingBox(box, Qgis.TransformDirection.Reverse)
         return max(there.width(), there.height()) / 2
+
+
+def _snapping_to(layer: QgsVectorLayer) -> QgsSnappingUtils:
+    """Return what snaps to the ends and lines of a layer within SNAP_PX."""
+    config = QgsSnappingConfig()
+    config.setEnabled(True)
+    config.setMode(Qgis.SnappingMode.ActiveLayer)
+    config.setTypeFlag(Qgis.SnappingTypes(Qgis.SnappingType.LineEndpoint | Qgis.SnappingType.Segment))
+    config.setTolerance(SNAP_PX)
+    config.setUnits(Qgis.MapToolUnit.Pixels)
+    snapping = QgsSnappingUtils()
+    snapping.setConfig(config)
+    snapping.setCurrentLayer(layer)
+    return snapping
