@@ -16,7 +16,7 @@ FOLDER = ROOT / "build" / "plugin-types"
 # SIP hands out the class that an object has; the stubs state the base class that the C++ function returns.
 _BASES = (
     "Qgs(MapLayer|DataProvider|FeatureRenderer|LayerTreeNode|AbstractProviderConnection|ProcessingFeedback|"
-    "ProcessingProvider|ProcessingParameterDefinition)|QWidget"
+    "ProcessingProvider|ProcessingParameterDefinition|AbstractGeometry)|QWidget"
 )
 LACKING = [
     re.compile(pattern)

@@ -154,11 +154,22 @@ class Kept:
     labels: str = ""
 
 
+@dataclass(frozen=True)
+class Traced:
+    """The likeliest path to a place, a line as WKT; its mean road probability, and width, or null if unknown."""
+
+    kind: ClassVar[str] = "traced"
+    sequence: int
+    geometry: str
+    probability: Optional[float] = None
+    width_m: Optional[float] = None
+
+
 LOADING, WAITING, LEARNING, PREDICTING = "loading", "waiting", "learning", "predicting"
 PAUSED, DONE_LEARNING = "paused", "done learning"
 STATES = (LOADING, WAITING, LEARNING, PREDICTING, PAUSED, DONE_LEARNING)
 Event = Union[
-    Progress, Metric, Log, Warning, Heartbeat, State, Learned, Prediction, Correction, Kept, Result, Error
+    Progress, Metric, Log, Warning, Heartbeat, State, Learned, Prediction, Correction, Kept, Traced, Result, Error
 ]  # fmt: skip
 _EVENT_TYPES = {event_type.kind: event_type for event_type in get_args(Event)}
 

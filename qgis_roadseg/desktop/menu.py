@@ -26,6 +26,7 @@ from .live.control import LiveControl
 from .live.panel import LivePanel
 from .review.control import Review
 from .settings_page import PAGE, SettingsPageFactory
+from .tracing.control import Tracing
 
 NAME = "RoadSeg"
 # The most used algorithms, each with an icon of QGIS; without one, RoadSeg's own.
@@ -46,7 +47,7 @@ class Menu:
         self._window = window
         self._demo = Demo(window, demo_folder or demo_project.folder())
         self._live = Live(window, live_folder or data_folder() / "live")
-        self._review = Review(window)
+        self._review, self._tracing = Review(window), Tracing(window)
         self._factory = SettingsPageFactory()
         self._actions: list[QAction] = []
         self._status: Optional[QAction] = None
@@ -56,10 +57,14 @@ class Menu:
         """Add all of it to the window; the algorithms must be registered by now."""
         algorithms = [self._algorithm_action(name, icon) for name, icon in ALGORITHMS.items()]
         live = self._action("live", tr("RoadSeg live"), str(LIVE_ICON), self._live.toggle)
+        trace = self._action("trace", tr("Trace roads"), "/mActionTracing.svg", self._tracing.toggle)
+        trace.setCheckable(True)
+        self._tracing.action = trace
         self._status = self._action("runtime", "", "/mIconPythonFile.svg", lambda: open_dialog(self._window, SET_UP))
         self._actions = [
             *algorithms,
             live,
+            trace,
             self._action("review", tr("Review changes"), "/algorithms/mAlgorithmCheckGeometry.svg", self._review.begin),
             self._separator(),
             self._action("try", tr("Try it on a generated scene"), "/mActionPlay.svg", self._demo.start),
@@ -73,7 +78,7 @@ class Menu:
             self._window.addPluginToRasterMenu(NAME, action)
         self._toolbar = self._window.addToolBar(NAME)
         self._toolbar.setObjectName("RoadSegToolBar")  # by which QGIS remembers its place
-        self._toolbar.addActions([*algorithms, live])
+        self._toolbar.addActions([*algorithms, live, trace])
         self._window.registerOptionsWidgetFactory(self._factory)
         self._window.rasterMenu().aboutToShow.connect(self._update_status)
         self._update_status()
@@ -83,6 +88,7 @@ class Menu:
         self._demo.stop()
         self._live.close()
         self._review.close()
+        self._tracing.close()
         self._window.rasterMenu().aboutToShow.disconnect(self._update_status)
         self._window.unregisterOptionsWidgetFactory(self._factory)
         self._window.mainWindow().removeToolBar(self._toolbar)

@@ -37,7 +37,7 @@ def check_extent(extent: QgsRectangle) -> None:
 
 
 def check_image_crs(layer: QgsMapLayer) -> None:
-    """Raise ImageryError if an image has no coordinate reference system."""
+    """Raise ImageryError if an image, or another layer, has no coordinate reference system."""
     if not layer.crs().isValid():
         raise ImageryError(f"The layer {layer.name()} has no coordinate reference system.", "Set the layer's CRS.")
 

@@ -1428,10 +1428,6 @@
         <translation>Keiner</translation>
     </message>
     <message>
-        <source>This computer was suspended for {minutes} min. The session continues.</source>
-        <translation>Dieser Rechner war {minutes} min im Ruhezustand. Die Sitzung geht weiter.</translation>
-    </message>
-    <message>
         <source>The layer {layer} was removed. The model keeps everything that it learned from the layer. Choose another layer for drawing.</source>
         <translation>Der Layer {layer} wurde entfernt. Das Modell behält alles, was es aus ihm gelernt hat. Wählen Sie einen anderen Layer zum Zeichnen.</translation>
     </message>
@@ -1712,6 +1708,10 @@
         <translation>{rate:.1f} Schritte pro Sekunde</translation>
     </message>
     <message>
+        <source>Trace roads</source>
+        <translation>Straßen nachzeichnen</translation>
+    </message>
+    <message>
         <source>Review changes</source>
         <translation>Veränderungen prüfen</translation>
     </message>
@@ -1832,6 +1832,10 @@
         <translation>Wählen Sie einen Layer mit Veränderungen aus und dann „Veränderungen prüfen“.</translation>
     </message>
     <message>
+        <source>This computer was suspended for {minutes} min. The session continues.</source>
+        <translation>Dieser Rechner war {minutes} min im Ruhezustand. Die Sitzung geht weiter.</translation>
+    </message>
+    <message>
         <source>Python</source>
         <translation>Python</translation>
     </message>
@@ -1886,6 +1890,66 @@
     <message>
         <source>The environment variable {name} is set and takes precedence.</source>
         <translation>Die Umgebungsvariable {name} ist gesetzt und hat Vorrang.</translation>
+    </message>
+    <message>
+        <source>Road probability along which roads are traced:</source>
+        <translation>Straßenwahrscheinlichkeit, entlang der Straßen nachgezeichnet werden:</translation>
+    </message>
+    <message>
+        <source>The layer {layer} is no longer being edited. Tracing has ended.</source>
+        <translation>Der Layer {layer} wird nicht mehr bearbeitet. Das Nachzeichnen ist beendet.</translation>
+    </message>
+    <message>
+        <source>The project has no road probability along which roads could be traced.</source>
+        <translation>Das Projekt hat keine Straßenwahrscheinlichkeit, entlang der Straßen nachgezeichnet werden könnten.</translation>
+    </message>
+    <message>
+        <source>Run Segment roads or Extract roads with a road probability, and add it to the project.</source>
+        <translation>Führen Sie „Straßen segmentieren“ oder „Straßen extrahieren“ mit einer Straßenwahrscheinlichkeit aus, und fügen Sie diese dem Projekt hinzu.</translation>
+    </message>
+    <message>
+        <source>The layer {layer} was removed. Tracing has ended.</source>
+        <translation>Der Layer {layer} wurde entfernt. Das Nachzeichnen ist beendet.</translation>
+    </message>
+    <message>
+        <source>{reason} Tracing has ended.</source>
+        <translation>{reason} Das Nachzeichnen ist beendet.</translation>
+    </message>
+    <message>
+        <source>Select the line layer in which the roads are to be drawn.</source>
+        <translation>Wählen Sie den Linienlayer, in den die Straßen gezeichnet werden sollen.</translation>
+    </message>
+    <message>
+        <source>Trace road</source>
+        <translation>Straße nachzeichnen</translation>
+    </message>
+    <message>
+        <source>Draw it by hand.</source>
+        <translation>Zeichnen Sie sie von Hand.</translation>
+    </message>
+    <message>
+        <source>Export the layer to a GeoPackage (its menu, Export), and draw in the new layer.</source>
+        <translation>Exportieren Sie den Layer in ein GeoPackage (sein Menü, Export), und zeichnen Sie in den neuen Layer.</translation>
+    </message>
+    <message>
+        <source>Switch its editing on (Toggle Editing), and choose Trace roads again.</source>
+        <translation>Schalten Sie ihn in den Bearbeitungsmodus (Bearbeitungsstatus umschalten), und wählen Sie „Straßen nachzeichnen“ noch einmal.</translation>
+    </message>
+    <message>
+        <source>The layer {layer} did not accept the road.</source>
+        <translation>Der Layer {layer} hat die Straße nicht angenommen.</translation>
+    </message>
+    <message>
+        <source>The layer {layer} has no lines.</source>
+        <translation>Der Layer {layer} hat keine Linien.</translation>
+    </message>
+    <message>
+        <source>The layer {layer} is read-only, so no roads can be drawn in it.</source>
+        <translation>Der Layer {layer} ist schreibgeschützt; es können keine Straßen hineingezeichnet werden.</translation>
+    </message>
+    <message>
+        <source>The layer {layer} is not being edited.</source>
+        <translation>Der Layer {layer} wird nicht bearbeitet.</translation>
     </message>
     <message>
         <source>Generated scene</source>

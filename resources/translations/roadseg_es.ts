@@ -1428,10 +1428,6 @@
         <translation>Ninguna</translation>
     </message>
     <message>
-        <source>This computer was suspended for {minutes} min. The session continues.</source>
-        <translation>Este equipo estuvo suspendido {minutes} min. La sesión continúa.</translation>
-    </message>
-    <message>
         <source>The layer {layer} was removed. The model keeps everything that it learned from the layer. Choose another layer for drawing.</source>
         <translation>Se quitó la capa {layer}. El modelo conserva todo lo que aprendió de ella. Elija otra capa para dibujar.</translation>
     </message>
@@ -1712,6 +1708,10 @@
         <translation>{rate:.1f} pasos por segundo</translation>
     </message>
     <message>
+        <source>Trace roads</source>
+        <translation>Trazar vías</translation>
+    </message>
+    <message>
         <source>Review changes</source>
         <translation>Revisar cambios</translation>
     </message>
@@ -1832,6 +1832,10 @@
         <translation>Seleccione una capa de cambios y elija «Revisar cambios».</translation>
     </message>
     <message>
+        <source>This computer was suspended for {minutes} min. The session continues.</source>
+        <translation>Este equipo estuvo suspendido {minutes} min. La sesión continúa.</translation>
+    </message>
+    <message>
         <source>Python</source>
         <translation>Python</translation>
     </message>
@@ -1886,6 +1890,66 @@
     <message>
         <source>The environment variable {name} is set and takes precedence.</source>
         <translation>La variable de entorno {name} está definida y tiene prioridad.</translation>
+    </message>
+    <message>
+        <source>Road probability along which roads are traced:</source>
+        <translation>Probabilidad de vía a lo largo de la cual se trazan las vías:</translation>
+    </message>
+    <message>
+        <source>The layer {layer} is no longer being edited. Tracing has ended.</source>
+        <translation>La capa {layer} ya no se está editando. El trazado ha terminado.</translation>
+    </message>
+    <message>
+        <source>The project has no road probability along which roads could be traced.</source>
+        <translation>El proyecto no tiene ninguna probabilidad de vía a lo largo de la cual se puedan trazar vías.</translation>
+    </message>
+    <message>
+        <source>Run Segment roads or Extract roads with a road probability, and add it to the project.</source>
+        <translation>Ejecute «Segmentar vías» o «Extraer vías» con una probabilidad de vía y añádala al proyecto.</translation>
+    </message>
+    <message>
+        <source>The layer {layer} was removed. Tracing has ended.</source>
+        <translation>Se quitó la capa {layer}. El trazado ha terminado.</translation>
+    </message>
+    <message>
+        <source>{reason} Tracing has ended.</source>
+        <translation>{reason} El trazado ha terminado.</translation>
+    </message>
+    <message>
+        <source>Select the line layer in which the roads are to be drawn.</source>
+        <translation>Seleccione la capa de líneas en la que se dibujarán las vías.</translation>
+    </message>
+    <message>
+        <source>Trace road</source>
+        <translation>Trazar una vía</translation>
+    </message>
+    <message>
+        <source>Draw it by hand.</source>
+        <translation>Dibújela a mano.</translation>
+    </message>
+    <message>
+        <source>Export the layer to a GeoPackage (its menu, Export), and draw in the new layer.</source>
+        <translation>Exporte la capa a un GeoPackage (su menú, Exportar) y dibuje en la capa nueva.</translation>
+    </message>
+    <message>
+        <source>Switch its editing on (Toggle Editing), and choose Trace roads again.</source>
+        <translation>Active su edición (Conmutar edición) y elija «Trazar vías» de nuevo.</translation>
+    </message>
+    <message>
+        <source>The layer {layer} did not accept the road.</source>
+        <translation>La capa {layer} no aceptó la vía.</translation>
+    </message>
+    <message>
+        <source>The layer {layer} has no lines.</source>
+        <translation>La capa {layer} no tiene líneas.</translation>
+    </message>
+    <message>
+        <source>The layer {layer} is read-only, so no roads can be drawn in it.</source>
+        <translation>La capa {layer} es de solo lectura, así que no se pueden dibujar vías en ella.</translation>
+    </message>
+    <message>
+        <source>The layer {layer} is not being edited.</source>
+        <translation>La capa {layer} no se está editando.</translation>
     </message>
     <message>
         <source>Generated scene</source>

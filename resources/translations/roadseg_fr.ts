@@ -1428,10 +1428,6 @@
         <translation>Aucune</translation>
     </message>
     <message>
-        <source>This computer was suspended for {minutes} min. The session continues.</source>
-        <translation>Cet ordinateur a été en veille pendant {minutes} min. La session continue.</translation>
-    </message>
-    <message>
         <source>The layer {layer} was removed. The model keeps everything that it learned from the layer. Choose another layer for drawing.</source>
         <translation>La couche {layer} a été retirée. Le modèle garde tout ce qu'il en a appris. Choisissez une autre couche pour dessiner.</translation>
     </message>
@@ -1712,6 +1708,10 @@
         <translation>{rate:.1f} étapes par seconde</translation>
     </message>
     <message>
+        <source>Trace roads</source>
+        <translation>Tracer des routes</translation>
+    </message>
+    <message>
         <source>Review changes</source>
         <translation>Vérifier les changements</translation>
     </message>
@@ -1832,6 +1832,10 @@
         <translation>Sélectionnez une couche de changements, puis choisissez « Vérifier les changements ».</translation>
     </message>
     <message>
+        <source>This computer was suspended for {minutes} min. The session continues.</source>
+        <translation>Cet ordinateur a été en veille pendant {minutes} min. La session continue.</translation>
+    </message>
+    <message>
         <source>Python</source>
         <translation>Python</translation>
     </message>
@@ -1886,6 +1890,66 @@
     <message>
         <source>The environment variable {name} is set and takes precedence.</source>
         <translation>La variable d'environnement {name} est définie et a la priorité.</translation>
+    </message>
+    <message>
+        <source>Road probability along which roads are traced:</source>
+        <translation>Probabilité de route le long de laquelle les routes sont tracées :</translation>
+    </message>
+    <message>
+        <source>The layer {layer} is no longer being edited. Tracing has ended.</source>
+        <translation>La couche {layer} n'est plus en cours d'édition. Le tracé est terminé.</translation>
+    </message>
+    <message>
+        <source>The project has no road probability along which roads could be traced.</source>
+        <translation>Le projet n'a aucune probabilité de route le long de laquelle des routes pourraient être tracées.</translation>
+    </message>
+    <message>
+        <source>Run Segment roads or Extract roads with a road probability, and add it to the project.</source>
+        <translation>Exécutez « Segmenter les routes » ou « Extraire les routes » avec une probabilité de route, et ajoutez-la au projet.</translation>
+    </message>
+    <message>
+        <source>The layer {layer} was removed. Tracing has ended.</source>
+        <translation>La couche {layer} a été retirée. Le tracé est terminé.</translation>
+    </message>
+    <message>
+        <source>{reason} Tracing has ended.</source>
+        <translation>{reason} Le tracé est terminé.</translation>
+    </message>
+    <message>
+        <source>Select the line layer in which the roads are to be drawn.</source>
+        <translation>Sélectionnez la couche de lignes dans laquelle les routes doivent être dessinées.</translation>
+    </message>
+    <message>
+        <source>Trace road</source>
+        <translation>Tracer une route</translation>
+    </message>
+    <message>
+        <source>Draw it by hand.</source>
+        <translation>Dessinez-la à la main.</translation>
+    </message>
+    <message>
+        <source>Export the layer to a GeoPackage (its menu, Export), and draw in the new layer.</source>
+        <translation>Exportez la couche dans un GeoPackage (son menu, Exporter), et dessinez dans la nouvelle couche.</translation>
+    </message>
+    <message>
+        <source>Switch its editing on (Toggle Editing), and choose Trace roads again.</source>
+        <translation>Passez-la en mode édition (Basculer en mode édition), et choisissez de nouveau « Tracer des routes ».</translation>
+    </message>
+    <message>
+        <source>The layer {layer} did not accept the road.</source>
+        <translation>La couche {layer} n'a pas accepté la route.</translation>
+    </message>
+    <message>
+        <source>The layer {layer} has no lines.</source>
+        <translation>La couche {layer} n'a pas de lignes.</translation>
+    </message>
+    <message>
+        <source>The layer {layer} is read-only, so no roads can be drawn in it.</source>
+        <translation>La couche {layer} est en lecture seule : aucune route ne peut y être dessinée.</translation>
+    </message>
+    <message>
+        <source>The layer {layer} is not being edited.</source>
+        <translation>La couche {layer} n'est pas en cours d'édition.</translation>
     </message>
     <message>
         <source>Generated scene</source>

@@ -107,6 +107,7 @@ class Goods:
                 "raster": self.raster, "base_model": self.model, "folder": str(out.parent / "session"), "threads": 1,
                 "precision": "fp32",
             },
+            "trace": {"raster": self.probability},
             "compareprofiles": {
                 "before": self.profile, "after": self.profile, "report": str(out / "report.html"),
                 "differences": str(out / "differences.json"),

@@ -74,15 +74,15 @@ class PlainRaster(DatasetReader):
 def valid_pixels(source: DatasetReader, window: Window, values: np.ndarray) -> np.ndarray:
     """Return where values of an image in a window, (bands, height, width), are measurements: (height, width), bool.
 
-    The image is one of `plain_image`, also warped. NaN and infinity are no measurements.
+    The image is one of `plain_image`, also warped or reduced. NaN and infinity are no measurements.
     """
-    flags, alpha = source.mask_flag_enums, alpha_band(source)
+    flags, alpha, shape = source.mask_flag_enums, alpha_band(source), values.shape[1:]
     if alpha and MaskFlags.per_dataset not in flags[0]:  # GDAL treats it as alpha only for a few types of numbers
-        valid = source.read(alpha, window=window) > 0
+        valid = source.read(alpha, window=window, out_shape=shape) > 0
     elif all(MaskFlags.all_valid in band for band in flags):
-        valid = np.ones(values.shape[1:], dtype=bool)
+        valid = np.ones(shape, dtype=bool)
     else:
-        valid = source.dataset_mask(window=window) > 0
+        valid = source.dataset_mask(window=window, out_shape=shape) > 0
     if np.issubdtype(values.dtype, np.floating):
         valid &= np.isfinite(values).all(axis=0)
     return valid

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Optional
 
 import numpy as np
-from rasterio.enums import ColorInterp
+from rasterio.enums import ColorInterp, Resampling
 from rasterio.io import DatasetReader
 from rasterio.windows import Window
 
@@ -318,23 +318,32 @@ def _mask_raster(dataset: DatasetReader, values: MaskValues) -> RoadRaster:
 
 
 def _probability_raster(dataset: DatasetReader, threshold: float) -> RoadRaster:
-    scale, offset = np.float32(dataset.scales[0]), np.float32(dataset.offsets[0])
-
     def read(first_row: int, count: int) -> tuple[np.ndarray, np.ndarray]:
-        values, known = _read_rows(dataset, first_row, count)
-        if np.isclose(scale, 1 / CERTAIN):  # as Segment roads writes it, also where its nodata entry is lost
-            known &= values != NO_DATA
-        probability = values.astype(np.float32) * scale + offset
-        probability[~known] = 0.0
-        low, high = (probability.min(), probability.max()) if probability.size else (0.0, 0.0)
-        if not (low >= -1e-3 and high <= 1 + 1e-3):
-            raise ImageryError(
-                f"{dataset.name} holds numbers from {low:g} to {high:g}, which are not probabilities.",
-                "Give a probability from 0 to 1, or a mask of whole numbers.",
-            )
-        return probability, known
+        return read_probability(dataset, Window(0, first_row, dataset.width, count))
 
     return RoadRaster(dataset.height, dataset.width, read, threshold)
+
+
+def read_probability(dataset: DatasetReader, window: Window, reduced_by: int = 1) -> tuple[np.ndarray, np.ndarray]:
+    """Read a window of the first band as (height, width) float32 from 0 to 1, 0 without data, and its data, bool.
+
+    A value of a reduced window is the mean of so many rows and columns. Raises ImageryError if there are other numbers.
+    """
+    shape = (1, round(window.height) // reduced_by, round(window.width) // reduced_by)
+    values = dataset.read([1], window=window, out_shape=shape, resampling=Resampling.average)
+    known = valid_pixels(dataset, window, values)
+    scale, offset = np.float32(dataset.scales[0]), np.float32(dataset.offsets[0])
+    if np.isclose(scale, 1 / CERTAIN):  # as Segment roads writes it, also where its nodata entry is lost
+        known &= values[0] != NO_DATA
+    probability = values[0].astype(np.float32) * scale + offset
+    probability[~known] = 0.0
+    low, high = (probability.min(), probability.max()) if probability.size else (0.0, 0.0)
+    if not (low >= -1e-3 and high <= 1 + 1e-3):
+        raise ImageryError(
+            f"{dataset.name} holds numbers from {low:g} to {high:g}, which are not probabilities.",
+            "Give a probability from 0 to 1, or a mask of whole numbers.",
+        )
+    return probability, known
 
 
 def _with_background(mask: RoadRaster, name: str) -> RoadRaster:
@@ -357,10 +366,3 @@ def _with_background(mask: RoadRaster, name: str) -> RoadRaster:
 
 def _empty(name: str) -> ImageryError:
     return ImageryError(f"{name} has no data anywhere.", "Choose another raster.")
-
-
-def _read_rows(dataset: DatasetReader, first_row: int, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Read rows of the first band, in the dataset's dtype, and where there are data, bool: (rows, width) each."""
-    window = Window(0, first_row, dataset.width, count)
-    values = dataset.read([1], window=window)
-    return values[0], valid_pixels(dataset, window, values)

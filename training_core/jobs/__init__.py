@@ -11,7 +11,7 @@ from .challenges import ExportChanges, MakeChallenge
 from .exchange import COCO, ESRI, GEOTIFF, ExportChips, ExportModel, MergeModels, Quantize
 from .json_fields import parse
 from .learning import Evaluate, FineTune, Live, MakeScene, SuggestLabels
-from .mapping import CleanNetwork, ExtractRoads, MapRegion, Segment, Vectorize
+from .mapping import CleanNetwork, ExtractRoads, MapRegion, Segment, Trace, Vectorize
 from .networks import DOUBTFUL_BELOW, METERS_PER_SECOND, CompareNetworks, ExportNetwork, ScoreNetwork
 from .option import (
     BANDS,
@@ -91,6 +91,7 @@ JOBS: dict[str, type[Job]] = {
         Profile,
         CompareProfiles,
         Live,
+        Trace,
     )
 }
 # Jobs that a panel runs, and no Processing algorithm: an algorithm ends, and takes no commands.

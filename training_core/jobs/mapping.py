@@ -19,6 +19,7 @@ from .option import (
     STARTER,
     VECTOR,
     VECTOR_OUTPUT,
+    Job,
     advanced_option,
     like,
     option,
@@ -120,6 +121,23 @@ class Vectorize(MaskValueOptions, NetworkOptions):
         "Places to write where the network may be broken: gaps that were not joined, dead ends that were removed, and "
         "separate components. They are ranked by the number of shortest paths that a road there would change. Check "
         "the first ten."
+    )
+
+
+@dataclass(frozen=True)
+class Trace(Job):
+    """Trace roads in a probability, from place to place, along the likeliest paths.
+
+    The session lasts until it is stopped. It reads commands as JSON lines from standard input: places where a path
+    begins, and places that it leads to.
+    """
+
+    name: ClassVar[str] = "trace"
+    title: ClassVar[str] = "Trace roads"
+    takes_commands: ClassVar[bool] = True
+
+    raster: str = option("", "Road probability", kind=RASTER, required=True).help(
+        "Probability raster as written by Segment roads."
     )
 
 

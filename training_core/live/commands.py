@@ -17,10 +17,10 @@ from ..errors import shown
 from ..events import Reporter
 from ..geodata.grid import MAX_COORDINATE
 from ..geodata.shapes import TooManyCrossings, check_crossings
-from ..jobs.json_fields import PATH, Range, parse, read
+from ..jobs.json_fields import PATH, Range, read
 from ..jobs.option import MAX_TEXT
 from ..labels.drawing import MAX_ROAD_WIDTH_M
-from ..system.input_lines import MAX_LINE_BYTES, TOO_LONG
+from ..system import commands
 
 ROADS, AOI, NO_ROAD = "roads", "aoi", "no_road"
 LAYERS = (ROADS, AOI, NO_ROAD)
@@ -126,11 +126,7 @@ Command = Union[ChangeLabels, ChangeView, Correct, Keep, Learn, Pause, Stop]
 
 def read_command(line: bytes, reporter: Reporter) -> Optional[Command]:
     """Return the command of a line; warn and return None if it is malformed."""
-    try:
-        command = parse_command(line)
-    except ValueError as error:
-        reporter.warning(f"A command was not understood and is skipped: {str(error).rstrip('.')}.")
-        return None
+    command = commands.read_command(line, parse_command, reporter)
     if isinstance(command, ChangeLabels) and command.refused:
         count = len(command.refused)
         reporter.warning(f"{count} drawn feature{'s' * (count > 1)} cannot be used: {command.refused[0]}.")
@@ -142,15 +138,7 @@ def parse_command(line: bytes) -> Command:
 
     Raises ValueError if the line is not a command; the message gives the reason.
     """
-    if line == TOO_LONG:
-        raise ValueError(f"it is longer than {MAX_LINE_BYTES >> 20} MiB")
-    document = parse(line.decode("utf-8"))  # UnicodeDecodeError is a ValueError
-    if not isinstance(document, dict):
-        raise ValueError("it is not an object")
-    name = document.pop("command", None)
-    if not isinstance(name, str) or name not in _COMMANDS:
-        raise ValueError(f"there is no command {shown(name)}")
-    command: Any = read(_COMMANDS[name], document, "", is_exact=True)
+    command = commands.parse_line(line, _COMMANDS)
     if isinstance(command, _Labels):
         return _labels(command)
     if isinstance(command, ChangeView):

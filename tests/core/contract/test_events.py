@@ -27,6 +27,7 @@ EVENTS = st.one_of(
     st.builds(events.Prediction, TEXT, st.lists(NUMBER, min_size=4, max_size=4), st.integers(), NUMBER, NUMBER),
     st.builds(events.Correction, st.integers(), TEXT, TEXT, TEXT),
     st.builds(events.Kept, TEXT, TEXT, st.none() | NUMBER),
+    st.builds(events.Traced, st.integers(), TEXT, st.none() | NUMBER, st.none() | NUMBER),
     st.builds(events.Result, st.dictionaries(TEXT, NUMBER | TEXT | st.lists(TEXT) | st.dictionaries(TEXT, NUMBER))),
     st.builds(events.Error, TEXT, TEXT, TEXT),
 )  # fmt: skip

@@ -89,6 +89,7 @@ FILLED = {
     "profile": {"what": "inference"},  # which every engine does
     "compareprofiles": {"before": "before.json", "after": "after.json"},
     "live": {"raster": "image.tif", "folder": "session"},
+    "trace": {"raster": "probability.tif"},
 }
 
 

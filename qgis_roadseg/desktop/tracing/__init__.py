@@ -1,0 +1,1 @@
+"""Tracing: roads drawn in a line layer along the likeliest paths through a road probability."""

@@ -1,0 +1,171 @@
+"""The job trace: a session that answers with the likeliest road between two places, while the pointer moves.
+
+Scope: the raster, its commands and the answers. Independent of how paths are found.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from typing import Annotated, Any, Optional, Union
+
+import numpy as np
+import shapely
+from rasterio.io import DatasetReader
+from rasterio.windows import Window as PixelWindow
+
+from .. import events
+from ..errors import ImageryError
+from ..events import Reporter
+from ..extraction.traced_windows import TracedWindows
+from ..extraction.tracing import as_drawn
+from ..geodata.grid import MAX_COORDINATE, Window, grid_of
+from ..geodata.rasters import open_mask, result_name
+from ..geodata.road_raster import read_probability, values_of
+from ..jobs import Trace
+from ..jobs.json_fields import Range
+from ..system.commands import parse_line, read_command
+
+# Paths are sought in cells of about this size, half of the narrowest road; finer pixels are averaged.
+_CELL_M = 1.0
+# The process sleeps this long before it checks for signals.
+_IDLE_S = 1.0
+_Sequence = Annotated[int, Range(0, 2**53)]
+_Coordinate = Annotated[float, Range(-MAX_COORDINATE, MAX_COORDINATE)]
+
+
+@dataclass(frozen=True)
+class Begin:
+    """A path begins at a place in the CRS of the raster."""
+
+    sequence: _Sequence
+    x: _Coordinate
+    y: _Coordinate
+
+
+@dataclass(frozen=True)
+class To:
+    """The path leads to a place. It is not answered if the next command, which waits, leads to another one."""
+
+    sequence: _Sequence
+    x: _Coordinate
+    y: _Coordinate
+
+
+@dataclass(frozen=True)
+class Stop:
+    """End the session."""
+
+
+Command = Union[Begin, To, Stop]
+_COMMANDS: dict[str, type] = {"begin": Begin, "to": To, "stop": Stop}
+
+
+def run(job: Trace, reporter: Reporter) -> dict[str, Any]:
+    """Run the job and return its result; see `jobs.Trace`."""
+    with open_mask(job.raster) as dataset:
+        _require_probability(dataset, reporter)
+        session, commands, count = _Session(dataset), _Commands(reporter), 0
+        while not isinstance(command := commands.take(), Stop):
+            if isinstance(command, Begin):
+                session.begin(command)
+            elif (traced := session.lead(command, commands)) is not None:
+                reporter.pass_on(traced)
+                count += 1
+    return {"traced": count}
+
+
+def _require_probability(dataset: DatasetReader, reporter: Reporter) -> None:
+    """Raise ImageryError if a raster is no road probability."""
+    if dataset.count > 1 or values_of(dataset, dataset.name, reporter) is not None:
+        what = result_name(dataset) or ("a raster of several bands" if dataset.count > 1 else "a mask or an image")
+        raise ImageryError(
+            f"{dataset.name} is {what}, not a road probability.",
+            "Choose the road probability that Segment roads or Extract roads writes.",
+        )
+
+
+class _Commands:
+    """The commands in order, as they come; malformed ones are skipped with a warning."""
+
+    def __init__(self, reporter: Reporter) -> None:
+        self._reporter = reporter
+        self._waiting: deque[Command] = deque()
+
+    def take(self) -> Command:
+        """Wait for the next command; Stop at the end."""
+        lines = self._reporter.lines
+        while not self._waiting:
+            if not self._listen(_IDLE_S) and (lines is None or lines.is_over or self._reporter.is_cancelled):
+                return Stop()
+        return self._waiting.popleft()
+
+    def is_outdated(self) -> bool:
+        """Whether the path is to lead to another place by now."""
+        while self._listen(0):
+            pass
+        return bool(self._waiting) and isinstance(self._waiting[0], To)
+
+    def _listen(self, timeout_s: float) -> bool:
+        line = self._reporter.lines.get(timeout_s) if self._reporter.lines else None
+        if line is not None:
+            command = read_command(line, lambda each: parse_line(each, _COMMANDS), self._reporter)
+            self._waiting.extend([command] if command else [])
+        return line is not None
+
+
+class _Session:
+    """Paths through an open probability raster."""
+
+    def __init__(self, dataset: DatasetReader) -> None:
+        self._dataset, grid = dataset, grid_of(dataset)
+        self._reduced_by = min(max(1, round(_CELL_M / grid.resolution_m)), dataset.width, dataset.height)
+        cells = grid.transform @ type(grid.transform).scale(self._reduced_by)
+        self._to_map, self._from_map = cells, ~cells
+        self._shape = dataset.height // self._reduced_by, dataset.width // self._reduced_by
+        self._cell_m = grid.pixel_m[1] * self._reduced_by, grid.pixel_m[0] * self._reduced_by
+        self._start: Optional[tuple[float, float]] = None
+        self._windows: Optional[TracedWindows] = None
+
+    def begin(self, command: Begin) -> None:
+        """Find the paths from a place; beyond the raster there are none."""
+        self._start, cell = (command.x, command.y), self._cell(command.x, command.y)
+        self._windows = TracedWindows(self._read, self._shape, cell, self._cell_m) if cell else None
+
+    def lead(self, command: To, commands: _Commands) -> Optional[events.Traced]:
+        """Return the path to a place, a straight line beyond the raster; None if another place is wanted by now."""
+        cell, end = self._cell(command.x, command.y), (command.x, command.y)
+        if self._start is None or commands.is_outdated():
+            return None
+        if self._windows is None or cell is None:
+            return events.Traced(command.sequence, shapely.LineString([self._start, end]).wkt)
+        while not self._windows.reach(cell):
+            if commands.is_outdated():
+                return None
+        cells, probability, width = self._windows.path_to(cell)
+        rows, columns = as_drawn(cells).T + 0.5
+        x, y = self._to_map @ (columns, rows)
+        # The ends are where the person has clicked, and not in the middles of cells.
+        points = np.vstack([self._start, np.column_stack([x, y])[1:-1], end])
+        line = shapely.to_wkt(shapely.LineString(points), rounding_precision=-1)
+        known, road = probability[np.isfinite(probability)], width[width > 0]
+        cell_m = float(np.sqrt(np.prod(self._cell_m)))
+        return events.Traced(
+            command.sequence,
+            line,
+            round(float(known.mean()), 3) if len(known) else None,
+            round(float(np.median(road)) * cell_m, 1) if len(road) else None,
+        )
+
+    def _cell(self, x: float, y: float) -> Optional[tuple[int, int]]:
+        """Return row and column of a place; None beyond the raster."""
+        column, row = (float(each) // 1 for each in self._from_map @ (x, y))
+        inside = 0 <= row <= self._shape[0] and 0 <= column <= self._shape[1]
+        # Rows and columns that fill no cell belong to the last one.
+        return (min(int(row), self._shape[0] - 1), min(int(column), self._shape[1] - 1)) if inside else None
+
+    def _read(self, window: Window) -> np.ndarray:
+        """Return the probability in a window of cells, NaN without data: (height, width) float32."""
+        pixels = PixelWindow(*(self._reduced_by * each for each in window))
+        probability, known = read_probability(self._dataset, pixels, self._reduced_by)
+        return np.where(known, probability, np.float32(np.nan))
