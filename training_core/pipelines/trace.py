@@ -64,7 +64,7 @@ _COMMANDS: dict[str, type] = {"begin": Begin, "to": To, "stop": Stop}
 def run(job: Trace, reporter: Reporter) -> dict[str, Any]:
     """Run the job and return its result; see `jobs.Trace`."""
     with open_mask(job.raster) as dataset:
-        _require_probability(dataset, reporter)
+        _require_probability(dataset)
         session, commands, count = _Session(dataset), _Commands(reporter), 0
         while not isinstance(command := commands.take(), Stop):
             if isinstance(command, Begin):
@@ -75,9 +75,10 @@ def run(job: Trace, reporter: Reporter) -> dict[str, Any]:
     return {"traced": count}
 
 
-def _require_probability(dataset: DatasetReader, reporter: Reporter) -> None:
+def _require_probability(dataset: DatasetReader) -> None:
     """Raise ImageryError if a raster is no road probability."""
-    if dataset.count > 1 or values_of(dataset, dataset.name, reporter) is not None:
+    # With a reporter of its own: at the end of input, which cancels, commands that wait are still to be answered.
+    if dataset.count > 1 or values_of(dataset, dataset.name, Reporter()) is not None:
         what = result_name(dataset) or ("a raster of several bands" if dataset.count > 1 else "a mask or an image")
         raise ImageryError(
             f"{dataset.name} is {what}, not a road probability.",
