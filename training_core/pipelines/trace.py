@@ -30,26 +30,23 @@ from ..system.commands import parse_line, read_command
 _CELL_M = 1.0
 # The process sleeps this long before it checks for signals.
 _IDLE_S = 1.0
-_Sequence = Annotated[int, Range(0, 2**53)]
-_Coordinate = Annotated[float, Range(-MAX_COORDINATE, MAX_COORDINATE)]
 
 
 @dataclass(frozen=True)
-class Begin:
-    """A path begins at a place in the CRS of the raster."""
+class _Place:
+    """A place in the CRS of the raster."""
 
-    sequence: _Sequence
-    x: _Coordinate
-    y: _Coordinate
+    sequence: Annotated[int, Range(0, 2**53)]
+    x: Annotated[float, Range(-MAX_COORDINATE, MAX_COORDINATE)]
+    y: Annotated[float, Range(-MAX_COORDINATE, MAX_COORDINATE)]
 
 
-@dataclass(frozen=True)
-class To:
+class Begin(_Place):
+    """A path begins at a place."""
+
+
+class To(_Place):
     """The path leads to a place. It is not answered if the next command, which waits, leads to another one."""
-
-    sequence: _Sequence
-    x: _Coordinate
-    y: _Coordinate
 
 
 @dataclass(frozen=True)
