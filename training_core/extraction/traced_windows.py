@@ -13,8 +13,8 @@ import numpy as np
 from ..geodata.grid import Window
 from .tracing import PathTree, continue_paths
 
-# Sides of the window around the start, whose paths take 0.12 s, and of the others, which take 0.03 s, in cells.
-_FIRST, _NEXT = 600, 300
+# Sides of the window around the start, whose paths take 0.12 s, and of the others, which take 0.02 s, in cells.
+_FIRST, _NEXT = 600, 256
 # Nearer to the border of a window the likeliest path may lie beyond it.
 _MARGIN = 30
 # When there are more windows (2 MB each), paths begin anew with the first one.
