@@ -64,4 +64,4 @@ for _ in range(2):
 """,
         tmp_path,
     )
-    assert told == [[13, True, True], [[], True]] * 2
+    assert told == [[14, True, True], [[], True]] * 2

@@ -13,8 +13,9 @@ import numpy as np
 from ..geodata.grid import Window
 from .tracing import PathTree, continue_paths
 
-# Sides of the window around the start, whose paths take 0.12 s, and of the others, which take 0.03 s, in cells.
-_FIRST, _NEXT = 600, 300
+# Sides of the window around the start, whose paths take 0.12 s, and of the next ones, which take 0.02 s, in cells. On
+# the way to a place that is more of these away than _FEW, wide ones follow, since a road may wind.
+_FIRST, _NEXT, _FEW = 600, 256, 2
 # Nearer to the border of a window the likeliest path may lie beyond it.
 _MARGIN = 30
 # When there are more windows (2 MB each), paths begin anew with the first one.
@@ -67,8 +68,9 @@ class TracedWindows:
         if away:
             if len(self._traced) == _MAX_WINDOWS:
                 del self._traced[1:]
-            part = min(1.0, (_NEXT // 2 - _MARGIN) / away)
-            self._add(np.rint(nearest + part * (place - nearest)).astype(np.int64), _NEXT)
+            side = _NEXT if away <= _FEW * _NEXT // 2 else _FIRST
+            part = min(1.0, (side // 2 - _MARGIN) / away)
+            self._add(np.rint(nearest + part * (place - nearest)).astype(np.int64), side)
         return not away
 
     def path_to(self, cell: tuple[int, int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -30,26 +30,23 @@ from ..system.commands import parse_line, read_command
 _CELL_M = 1.0
 # The process sleeps this long before it checks for signals.
 _IDLE_S = 1.0
-_Sequence = Annotated[int, Range(0, 2**53)]
-_Coordinate = Annotated[float, Range(-MAX_COORDINATE, MAX_COORDINATE)]
 
 
 @dataclass(frozen=True)
-class Begin:
-    """A path begins at a place in the CRS of the raster."""
+class _Place:
+    """A place in the CRS of the raster."""
 
-    sequence: _Sequence
-    x: _Coordinate
-    y: _Coordinate
+    sequence: Annotated[int, Range(0, 2**53)]
+    x: Annotated[float, Range(-MAX_COORDINATE, MAX_COORDINATE)]
+    y: Annotated[float, Range(-MAX_COORDINATE, MAX_COORDINATE)]
 
 
-@dataclass(frozen=True)
-class To:
+class Begin(_Place):
+    """A path begins at a place."""
+
+
+class To(_Place):
     """The path leads to a place. It is not answered if the next command, which waits, leads to another one."""
-
-    sequence: _Sequence
-    x: _Coordinate
-    y: _Coordinate
 
 
 @dataclass(frozen=True)
@@ -64,7 +61,7 @@ _COMMANDS: dict[str, type] = {"begin": Begin, "to": To, "stop": Stop}
 def run(job: Trace, reporter: Reporter) -> dict[str, Any]:
     """Run the job and return its result; see `jobs.Trace`."""
     with open_mask(job.raster) as dataset:
-        _require_probability(dataset, reporter)
+        _require_probability(dataset)
         session, commands, count = _Session(dataset), _Commands(reporter), 0
         while not isinstance(command := commands.take(), Stop):
             if isinstance(command, Begin):
@@ -75,9 +72,10 @@ def run(job: Trace, reporter: Reporter) -> dict[str, Any]:
     return {"traced": count}
 
 
-def _require_probability(dataset: DatasetReader, reporter: Reporter) -> None:
+def _require_probability(dataset: DatasetReader) -> None:
     """Raise ImageryError if a raster is no road probability."""
-    if dataset.count > 1 or values_of(dataset, dataset.name, reporter) is not None:
+    # With a reporter of its own: at the end of input, which cancels, commands that wait are still to be answered.
+    if dataset.count > 1 or values_of(dataset, dataset.name, Reporter()) is not None:
         what = result_name(dataset) or ("a raster of several bands" if dataset.count > 1 else "a mask or an image")
         raise ImageryError(
             f"{dataset.name} is {what}, not a road probability.",

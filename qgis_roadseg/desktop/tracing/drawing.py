@@ -223,7 +223,7 @@ def _snapping_to(layer: QgsVectorLayer) -> QgsSnappingUtils:
     config = QgsSnappingConfig()
     config.setEnabled(True)
     config.setMode(Qgis.SnappingMode.ActiveLayer)
-    config.setTypeFlag(Qgis.SnappingTypes(Qgis.SnappingType.LineEndpoint | Qgis.SnappingType.Segment))
+    config.setTypeFlag(Qgis.SnappingTypes(Qgis.SnappingType.LineEndpoint) | Qgis.SnappingType.Segment)
     config.setTolerance(SNAP_PX)
     config.setUnits(Qgis.MapToolUnit.Pixels)
     snapping = QgsSnappingUtils()

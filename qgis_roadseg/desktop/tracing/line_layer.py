@@ -6,7 +6,7 @@ Scope: features and the edit buffer. Independent of the window and of where a li
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple, Optional
+from typing import Any, Optional
 
 from qgis.core import (
     Qgis,
@@ -58,31 +58,20 @@ def check_line_layer(layer: Optional[QgsMapLayer]) -> QgsVectorLayer:
     return layer
 
 
-class Touched(NamedTuple):
-    """A place on a line of a layer, or just at its end, and the line's id."""
-
-    line: int
-    place: QgsPointXY
-    is_end: bool
-
-
-def nearest(layer: QgsVectorLayer, place: QgsPointXY, tolerance: float) -> Optional[Touched]:
+def nearest(layer: QgsVectorLayer, place: QgsPointXY, tolerance: float) -> Optional[tuple[bool, int, QgsPointXY]]:
     """Return the nearest end of a line within a tolerance or, if there is none, the nearest place on a line.
 
-    Place and tolerance are in the layer's CRS.
+    Place and tolerance are in the layer's CRS. The place comes after whether it is not an end, and the line's id.
     """
     box = QgsRectangle(place, place).buffered(tolerance)
-    found: list[tuple[bool, float, Touched]] = []
+    found: list[tuple[bool, int, QgsPointXY]] = []
     for feature in layer.getFeatures(QgsFeatureRequest(box).setNoAttributes()):
         geometry = feature.geometry()
         for part in geometry.constParts():
-            for end in (part.startPoint(), part.endPoint()):
-                at = QgsPointXY(end)
-                found.append((False, place.distance(at), Touched(feature.id(), at, True)))
-        _, at, _, _ = geometry.closestSegmentWithContext(place)
-        found.append((True, place.distance(at), Touched(feature.id(), at, False)))
-    within = [each for each in found if each[1] <= tolerance]
-    return min(within, key=lambda each: each[:2])[2] if within else None
+            found += [(False, feature.id(), QgsPointXY(end)) for end in (part.startPoint(), part.endPoint())]
+        found.append((True, feature.id(), geometry.closestSegmentWithContext(place)[1]))
+    within = [each for each in found if place.distance(each[2]) <= tolerance]
+    return min(within, key=lambda each: (each[0], place.distance(each[2])), default=None)
 
 
 def add_road(
@@ -116,11 +105,11 @@ def add_road(
 
 def _junction(layer: QgsVectorLayer, place: QgsPointXY, tolerance: float) -> QgsPointXY:
     """Return where a road that ends at a place meets a line, which is split there; the place where it meets none."""
-    touched = nearest(layer, place, tolerance)
-    if touched is None or touched.is_end:
-        return place if touched is None else touched.place
-    feature = layer.getFeature(touched.line)
-    geometry, at = feature.geometry(), QgsGeometry.fromPointXY(touched.place)
+    is_inside, line, met = nearest(layer, place, tolerance) or (False, 0, place)
+    if not is_inside:
+        return met
+    feature = layer.getFeature(line)
+    geometry, at = feature.geometry(), QgsGeometry.fromPointXY(met)
     parts = geometry.asGeometryCollection()
     part = min(parts, key=lambda each: each.distance(at))
     curve, along = part.constGet().simplifiedTypeRef(), part.lineLocatePoint(at)
@@ -132,8 +121,8 @@ def _junction(layer: QgsVectorLayer, place: QgsPointXY, tolerance: float) -> Qgs
     own = {i: v for i, v in enumerate(feature.attributes()) if i not in layer.primaryKeyAttributes()}
     _add(layer, QgsGeometry(second.clone()), {**own, **_share(feature, layer, fraction)})
     changed = _share(feature, layer, 1 - fraction).items()
-    is_done = layer.changeGeometry(touched.line, _as_in(layer, kept))
-    if not is_done or not all(layer.changeAttributeValue(touched.line, i, v) for i, v in changed):
+    is_done = layer.changeGeometry(line, _as_in(layer, kept))
+    if not is_done or not all(layer.changeAttributeValue(line, i, v) for i, v in changed):
         raise _refused(layer)
     return QgsPointXY(junction)
 

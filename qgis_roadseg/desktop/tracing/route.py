@@ -52,4 +52,4 @@ class Route:
         known = [(leg, getattr(leg, name)) for leg in self.legs if getattr(leg, name) is not None]
         lengths = [sum(a.distance(b) for a, b in zip(leg.points, leg.points[1:])) for leg, _ in known]
         total = sum(lengths)
-        return sum(length * value for length, (_, value) in zip(lengths, known)) / total if total else None
+        return round(sum(length * value for length, (_, value) in zip(lengths, known)) / total, 3) if total else None

@@ -84,7 +84,7 @@ def test_a_winding_road_through_many_windows_is_followed_as_in_a_single_one():
     assert len(read) == 1 and not windows.reach(end)
     while not windows.reach(end):
         pass
-    assert windows.reach((150, 60)) and len(read) > 5  # what is reached stays so
+    assert windows.reach((150, 60)) and len(read) > 3  # what is reached stays so
     cells, along, width = windows.path_to(end)
     assert (np.abs(np.diff(cells, axis=0)).max(axis=1) <= 1).all()
     assert (cells[0] == start).all() and (cells[-1] == end).all()

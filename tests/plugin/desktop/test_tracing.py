@@ -4,6 +4,7 @@ import pytest
 from qgis.core import (
     QgsCoordinateReferenceSystem,
     QgsCoordinateTransform,
+    QgsField,
     QgsPointXY,
     QgsProject,
     QgsRasterLayer,
@@ -11,7 +12,7 @@ from qgis.core import (
     QgsVectorLayer,
 )
 from qgis.gui import QgsMapToolPan
-from qgis.PyQt.QtCore import QEvent, QPoint, QPointF, Qt
+from qgis.PyQt.QtCore import QEvent, QMetaType, QPoint, QPointF, Qt
 from qgis.PyQt.QtGui import QMouseEvent
 from qgis.PyQt.QtTest import QTest
 from qgis.PyQt.QtWidgets import QAction, QApplication, QInputDialog
@@ -227,6 +228,21 @@ def test_a_road_that_ends_on_another_splits_it_there(tracing, window, roads, wai
     assert len({(point.x(), point.y()) for point in ends}) == 3
     layer.undoStack().undo()
     assert layer.featureCount() == 1
+
+
+def test_a_road_that_begins_and_ends_on_the_same_line_splits_it_twice_and_shares_out_its_length(hand, roads):
+    roads.addAttribute(QgsField("length_m", QMetaType.Type.Double))
+    (feature,) = roads.getFeatures()
+    roads.changeAttributeValue(feature.id(), roads.fields().lookupField("length_m"), 32.0)
+    hand.snap(6, 5.1)
+    hand.click(6, 5.1)
+    hand.click(9, 12, SHIFT)
+    hand.click(12, 5, SHIFT)
+    hand.press("Return")
+    drawn = [(6, 5), (9, 12), (12, 5)]
+    near(lines(roads), [(2, 5), (6, 5)], [(6, 5), (12, 5)], [(12, 5), (18, 5)], drawn)
+    shares = sorted(each["length_m"] for each in roads.getFeatures() if not each["status"])
+    assert shares == pytest.approx([8, 12, 12], abs=0.2)
 
 
 def test_a_road_that_ends_near_the_end_of_another_meets_it_just_there(hand, roads):
