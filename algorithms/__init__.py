@@ -1,7 +1,16 @@
 """The Processing algorithms, in toolbox order. No module here imports another but this one."""
 
 from .createlabellayers import CreateLabelLayers
-from .network import CleanNetwork, CompareNetworks, ExportChanges, ExportNetwork, MakeChallenge, ScoreNetwork
+from .network import (
+    CheckAccuracy,
+    CleanNetwork,
+    CompareNetworks,
+    ExportChanges,
+    ExportNetwork,
+    MakeChallenge,
+    SampleAccuracy,
+    ScoreNetwork,
+)
 from .profiling import CompareProfiles, Profile
 from .reportproblem import ReportProblem
 from .roads import ExtractRoads, MapRegion, Segment, Vectorize
@@ -37,6 +46,8 @@ ALGORITHMS = (
     MapRegion,
     CleanNetwork,
     ScoreNetwork,
+    SampleAccuracy,
+    CheckAccuracy,
     ExportNetwork,
     CompareNetworks,
     MakeChallenge,

@@ -49,6 +49,46 @@ class ScoreNetwork(JobAlgorithm):
     styles: ClassVar = {"errors": "errors"}
 
 
+class SampleAccuracy(JobAlgorithm):
+    """A network, and a probability on request, in; a layer of places to judge out."""
+
+    job_type = jobs.SampleAccuracy
+    group_id = "network"
+    keywords = "accuracy,sample,completeness,correctness,validate,review,quality,check,line,road"
+    renamed: ClassVar = {"lines": "INPUT", "sample": "OUTPUT"}
+    whole = ("lines",)
+    numbers: ClassVar = {
+        "stretches": "Number of stretches",
+        "transects": "Number of transects",
+        "transect_m": "Length of transects (m)",
+        "network_m": "Length of the network (m)",
+        "area_m2": "Area (m²)",
+    }
+    styles: ClassVar = {"sample": "accuracy"}
+
+
+class CheckAccuracy(JobAlgorithm):
+    """A judged sample in; completeness, correctness and their report out."""
+
+    job_type = jobs.CheckAccuracy
+    group_id = "network"
+    keywords = "accuracy,sample,completeness,correctness,confidence interval,validate,review,quality,report,road"
+    renamed: ClassVar = {"sample": "INPUT"}
+    created = ("report",)
+    whole = ("sample",)
+    numbers: ClassVar = {
+        "completeness.value": "Completeness",
+        "completeness.low": "Completeness, lower limit",
+        "completeness.high": "Completeness, upper limit",
+        "correctness.value": "Correctness",
+        "correctness.low": "Correctness, lower limit",
+        "correctness.high": "Correctness, upper limit",
+        "f1.value": "F1",
+        "judged": "Judged places",
+        "more": "Further places for 3 points",
+    }
+
+
 class ExportNetwork(JobAlgorithm):
     """Lines in; a graph for NetworkX and OSMnx out, as GraphML and on request as GeoPackage or for OpenStreetMap."""
 

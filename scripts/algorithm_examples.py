@@ -172,6 +172,21 @@ EXAMPLES = {
         "APLS_SCORE",
         ("Scoring a network",),
     ),
+    "sampleaccuracy": Example(
+        {
+            "INPUT": "town_roads.gpkg",
+            "RASTER": "town_probability.tif",
+            "AOI": "image_outline.gpkg",
+            "OUTPUT": "places.gpkg",
+        },
+        "TRANSECTS",
+        ("Scoring a network",),
+    ),
+    "checkaccuracy": Example(
+        {"INPUT": "places.gpkg", "REPORT": "accuracy.html"},
+        "COMPLETENESS_VALUE",
+        ("Scoring a network",),
+    ),
     "exportnetwork": Example(
         {"INPUT": "town_roads.gpkg", "SPEED_FIELD": "speed_kmh", "GRAPHML": "town.graphml"},
         "EDGES",

@@ -69,6 +69,7 @@ _SOURCE_TYPES = {
     "damage": [_POLYGON],
     "layer": [_LINE, _POINT],
     "changes": [_LINE],
+    "sample": [_LINE],
 }
 _SINK_TYPES = {
     "roads": _LINE,
@@ -77,6 +78,7 @@ _SINK_TYPES = {
     "breaks": _POINT,
     "errors": _LINE,
     "changes": _LINE,
+    "sample": _LINE,
     "reached": _POINT,
     "suggestions": _POLYGON,
 }

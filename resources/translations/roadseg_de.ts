@@ -1012,6 +1012,94 @@
         <translation>Qualität</translation>
     </message>
     <message>
+        <source>Draw an accuracy sample</source>
+        <translation>Stichprobe zur Genauigkeit ziehen</translation>
+    </message>
+    <message>
+        <source>accuracy,sample,completeness,correctness,validate,review,quality,check,line,road</source>
+        <translation>Genauigkeit,Stichprobe,Vollständigkeit,Korrektheit,prüfen,Qualität,Linie,Straße</translation>
+    </message>
+    <message>
+        <source>Road network</source>
+        <translation>Straßennetz</translation>
+    </message>
+    <message>
+        <source>Number of places</source>
+        <translation>Anzahl der Stellen</translation>
+    </message>
+    <message>
+        <source>Length of transects (m)</source>
+        <translation>Länge der Transekte (m)</translation>
+    </message>
+    <message>
+        <source>Length of stretches (m)</source>
+        <translation>Länge der Abschnitte (m)</translation>
+    </message>
+    <message>
+        <source>Random seed</source>
+        <translation>Startwert der Zufallszahlen</translation>
+    </message>
+    <message>
+        <source>Accuracy sample</source>
+        <translation>Stichprobe zur Genauigkeit</translation>
+    </message>
+    <message>
+        <source>Number of stretches</source>
+        <translation>Anzahl der Abschnitte</translation>
+    </message>
+    <message>
+        <source>Number of transects</source>
+        <translation>Anzahl der Transekte</translation>
+    </message>
+    <message>
+        <source>Length of the network (m)</source>
+        <translation>Länge des Netzes (m)</translation>
+    </message>
+    <message>
+        <source>Area (m²)</source>
+        <translation>Fläche (m²)</translation>
+    </message>
+    <message>
+        <source>Check accuracy</source>
+        <translation>Genauigkeit prüfen</translation>
+    </message>
+    <message>
+        <source>accuracy,sample,completeness,correctness,confidence interval,validate,review,quality,report,road</source>
+        <translation>Genauigkeit,Stichprobe,Vollständigkeit,Korrektheit,Konfidenzintervall,prüfen,Qualität,Bericht,Straße</translation>
+    </message>
+    <message>
+        <source>Judged sample</source>
+        <translation>Beurteilte Stichprobe</translation>
+    </message>
+    <message>
+        <source>Accuracy</source>
+        <translation>Genauigkeit</translation>
+    </message>
+    <message>
+        <source>Completeness, lower limit</source>
+        <translation>Vollständigkeit, untere Grenze</translation>
+    </message>
+    <message>
+        <source>Completeness, upper limit</source>
+        <translation>Vollständigkeit, obere Grenze</translation>
+    </message>
+    <message>
+        <source>Correctness, lower limit</source>
+        <translation>Korrektheit, untere Grenze</translation>
+    </message>
+    <message>
+        <source>Correctness, upper limit</source>
+        <translation>Korrektheit, obere Grenze</translation>
+    </message>
+    <message>
+        <source>Judged places</source>
+        <translation>Beurteilte Stellen</translation>
+    </message>
+    <message>
+        <source>Further places for 3 points</source>
+        <translation>Weitere Stellen für 3 Punkte</translation>
+    </message>
+    <message>
         <source>Export a network for routing</source>
         <translation>Straßennetz für Routing exportieren</translation>
     </message>

@@ -1012,6 +1012,94 @@
         <translation>Calidad</translation>
     </message>
     <message>
+        <source>Draw an accuracy sample</source>
+        <translation>Extraer una muestra de exactitud</translation>
+    </message>
+    <message>
+        <source>accuracy,sample,completeness,correctness,validate,review,quality,check,line,road</source>
+        <translation>exactitud,muestra,completitud,corrección,validar,revisar,calidad,línea,carretera</translation>
+    </message>
+    <message>
+        <source>Road network</source>
+        <translation>Red de carreteras</translation>
+    </message>
+    <message>
+        <source>Number of places</source>
+        <translation>Número de lugares</translation>
+    </message>
+    <message>
+        <source>Length of transects (m)</source>
+        <translation>Longitud de los transectos (m)</translation>
+    </message>
+    <message>
+        <source>Length of stretches (m)</source>
+        <translation>Longitud de los tramos (m)</translation>
+    </message>
+    <message>
+        <source>Random seed</source>
+        <translation>Semilla aleatoria</translation>
+    </message>
+    <message>
+        <source>Accuracy sample</source>
+        <translation>Muestra de exactitud</translation>
+    </message>
+    <message>
+        <source>Number of stretches</source>
+        <translation>Número de tramos</translation>
+    </message>
+    <message>
+        <source>Number of transects</source>
+        <translation>Número de transectos</translation>
+    </message>
+    <message>
+        <source>Length of the network (m)</source>
+        <translation>Longitud de la red (m)</translation>
+    </message>
+    <message>
+        <source>Area (m²)</source>
+        <translation>Superficie (m²)</translation>
+    </message>
+    <message>
+        <source>Check accuracy</source>
+        <translation>Comprobar la exactitud</translation>
+    </message>
+    <message>
+        <source>accuracy,sample,completeness,correctness,confidence interval,validate,review,quality,report,road</source>
+        <translation>exactitud,muestra,completitud,corrección,intervalo de confianza,validar,revisar,calidad,informe,carretera</translation>
+    </message>
+    <message>
+        <source>Judged sample</source>
+        <translation>Muestra evaluada</translation>
+    </message>
+    <message>
+        <source>Accuracy</source>
+        <translation>Exactitud</translation>
+    </message>
+    <message>
+        <source>Completeness, lower limit</source>
+        <translation>Completitud, límite inferior</translation>
+    </message>
+    <message>
+        <source>Completeness, upper limit</source>
+        <translation>Completitud, límite superior</translation>
+    </message>
+    <message>
+        <source>Correctness, lower limit</source>
+        <translation>Corrección, límite inferior</translation>
+    </message>
+    <message>
+        <source>Correctness, upper limit</source>
+        <translation>Corrección, límite superior</translation>
+    </message>
+    <message>
+        <source>Judged places</source>
+        <translation>Lugares evaluados</translation>
+    </message>
+    <message>
+        <source>Further places for 3 points</source>
+        <translation>Lugares adicionales para 3 puntos</translation>
+    </message>
+    <message>
         <source>Export a network for routing</source>
         <translation>Exportar una red para rutas</translation>
     </message>

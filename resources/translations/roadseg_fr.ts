@@ -1012,6 +1012,94 @@
         <translation>Qualité</translation>
     </message>
     <message>
+        <source>Draw an accuracy sample</source>
+        <translation>Tirer un échantillon d’exactitude</translation>
+    </message>
+    <message>
+        <source>accuracy,sample,completeness,correctness,validate,review,quality,check,line,road</source>
+        <translation>exactitude,échantillon,complétude,correction,valider,vérifier,qualité,ligne,route</translation>
+    </message>
+    <message>
+        <source>Road network</source>
+        <translation>Réseau routier</translation>
+    </message>
+    <message>
+        <source>Number of places</source>
+        <translation>Nombre de lieux</translation>
+    </message>
+    <message>
+        <source>Length of transects (m)</source>
+        <translation>Longueur des transects (m)</translation>
+    </message>
+    <message>
+        <source>Length of stretches (m)</source>
+        <translation>Longueur des tronçons (m)</translation>
+    </message>
+    <message>
+        <source>Random seed</source>
+        <translation>Graine aléatoire</translation>
+    </message>
+    <message>
+        <source>Accuracy sample</source>
+        <translation>Échantillon d’exactitude</translation>
+    </message>
+    <message>
+        <source>Number of stretches</source>
+        <translation>Nombre de tronçons</translation>
+    </message>
+    <message>
+        <source>Number of transects</source>
+        <translation>Nombre de transects</translation>
+    </message>
+    <message>
+        <source>Length of the network (m)</source>
+        <translation>Longueur du réseau (m)</translation>
+    </message>
+    <message>
+        <source>Area (m²)</source>
+        <translation>Surface (m²)</translation>
+    </message>
+    <message>
+        <source>Check accuracy</source>
+        <translation>Vérifier l’exactitude</translation>
+    </message>
+    <message>
+        <source>accuracy,sample,completeness,correctness,confidence interval,validate,review,quality,report,road</source>
+        <translation>exactitude,échantillon,complétude,correction,intervalle de confiance,valider,vérifier,qualité,rapport,route</translation>
+    </message>
+    <message>
+        <source>Judged sample</source>
+        <translation>Échantillon évalué</translation>
+    </message>
+    <message>
+        <source>Accuracy</source>
+        <translation>Exactitude</translation>
+    </message>
+    <message>
+        <source>Completeness, lower limit</source>
+        <translation>Complétude, limite inférieure</translation>
+    </message>
+    <message>
+        <source>Completeness, upper limit</source>
+        <translation>Complétude, limite supérieure</translation>
+    </message>
+    <message>
+        <source>Correctness, lower limit</source>
+        <translation>Correction, limite inférieure</translation>
+    </message>
+    <message>
+        <source>Correctness, upper limit</source>
+        <translation>Correction, limite supérieure</translation>
+    </message>
+    <message>
+        <source>Judged places</source>
+        <translation>Lieux évalués</translation>
+    </message>
+    <message>
+        <source>Further places for 3 points</source>
+        <translation>Lieux supplémentaires pour 3 points</translation>
+    </message>
+    <message>
         <source>Export a network for routing</source>
         <translation>Exporter un réseau pour le calcul d'itinéraires</translation>
     </message>

@@ -78,6 +78,10 @@ class Goods:
                 "truth": self.roads, "proposal": self.after, "aoi": self.aoi, "errors": str(out / "errors.gpkg"),
                 **report,
             },
+            "sampleaccuracy": {
+                "lines": self.roads, "raster": self.probability, "aoi": self.aoi, "sample": str(out / "sample.gpkg"),
+            },
+            "checkaccuracy": {"sample": self.judged, "report": str(out / "report.html")},
             "exportnetwork": {
                 "lines": self.roads, "graphml": str(out / "roads.graphml"), "geopackage": str(out / "graph.gpkg"),
                 "osm": str(out / "roads.osm"),

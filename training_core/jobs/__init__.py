@@ -7,6 +7,7 @@ Scope: what a job takes, and its JSON form. Independent of how a job is done; st
 from __future__ import annotations
 
 from ..errors import JobError, shown
+from .accuracy import CheckAccuracy, SampleAccuracy
 from .challenges import ExportChanges, MakeChallenge
 from .exchange import COCO, ESRI, GEOTIFF, ExportChips, ExportModel, MergeModels, Quantize
 from .json_fields import parse
@@ -80,6 +81,8 @@ JOBS: dict[str, type[Job]] = {
         SuggestLabels,
         ScoreNetwork,
         ExportNetwork,
+        SampleAccuracy,
+        CheckAccuracy,
         CompareNetworks,
         MakeChallenge,
         ExportChanges,

@@ -57,6 +57,8 @@ FILLED = {
         "truth_speed_field": "speed",  # of which both layers have one, or none
         "proposal_speed_field": "speed",
     },
+    "sampleaccuracy": {"lines": "lines.gpkg", "sample": "sample.gpkg"},
+    "checkaccuracy": {"sample": "sample.gpkg"},
     "exportnetwork": {"lines": "lines.gpkg", "graphml": "graph.graphml"},
     "comparenetworks": {
         "before": "before.gpkg",

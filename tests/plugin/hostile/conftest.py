@@ -29,6 +29,8 @@ TABLE = {
     "mapregion": {"INPUT": ["image"], "MODEL": "model", "AOI": "area", "FOLDER": "folder", "OUTPUT": ".gpkg"},
     "cleannetwork": {"INPUT": "lines", "OUTPUT": ".gpkg", "NODES": ".shp"},
     "scorenetwork": {"INPUT": "lines", "TRUTH": "lines", "AOI": "area", "OUTPUT": ".gpkg"},
+    "sampleaccuracy": {"INPUT": "lines", "RASTER": "image", "AOI": "area", "OUTPUT": ".gpkg"},
+    "checkaccuracy": {"INPUT": "lines", "REPORT": ".html"},
     "exportnetwork": {"INPUT": "lines", "GRAPHML": ".graphml"},
     "comparenetworks": {"INPUT": "lines", "BEFORE": "lines", "OUTPUT": ".gpkg"},
     "makechallenge": {"INPUT": "lines", "OUTPUT": ".json"},
@@ -48,7 +50,7 @@ ALL_OUTPUTS = (
     + """
 options = job()["options"]
 for name, path in options.items():
-    if name in ("roads", "nodes", "suggestions", "errors", "changes", "reached") and path and not os.path.exists(path):
+    if name in ("roads", "nodes", "suggestions", "errors", "changes", "sample", "reached") and path and not os.path.exists(path):
         write(path, name, ogr.wkbLineString, {"length_m": ogr.OFTReal},
               [("LINESTRING (350001 3059999, 350011 3059999)", {"length_m": 10.0})] * 300)
     elif name in ("mask", "report", "model", "onnx", "graphml", "challenge", "raster") and path \

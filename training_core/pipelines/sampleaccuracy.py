@@ -1,0 +1,148 @@
+"""The job sampleaccuracy: a random sample of places of a network and an area, for a person to judge.
+
+Scope: layers, the probability raster, and the output. Independent of how places are drawn.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import geopandas
+import numpy as np
+import pyproj
+import shapely
+
+from ..comparison.accuracy_sample import WEAK, Cells, Sample, cells_in, draw_sample, off_network
+from ..errors import ImageryError, LayerError
+from ..events import Reporter
+from ..geodata.fields import numbers_in
+from ..geodata.grid import grid_of
+from ..geodata.rasters import open_raster
+from ..geodata.road_raster import band_raster
+from ..geodata.sources import with_sources
+from ..geodata.vector_output import check_vector_output, write_layers
+from ..geodata.vectors import read_area, require_features, with_names
+from ..jobs import SampleAccuracy
+from ..jobs.accuracy import LENGTH, STRATUM, STRATUM_SIZE
+from ..jobs.accuracy_estimates import CROSSING, SAMPLED
+from ..jobs.challenges import CHANGE, REVIEW
+from ..networks.lines import (
+    LineFields,
+    area_in,
+    clipped,
+    lines_in,
+    read_line_layer,
+    shared_plane,
+    without_copies,
+)
+from ..system.outputs import Outputs
+
+_PURPOSE, _PROBABILITY = "network lines", "road_probability"
+
+
+def run(job: SampleAccuracy, reporter: Reporter) -> dict[str, Any]:
+    """Run the job and return its result; see `jobs.SampleAccuracy`."""
+    check_vector_output(job.sample)
+    with Outputs(with_sources([job.lines, job.raster, job.aoi])) as outputs:
+        staged = outputs.stage(job.sample)
+        reporter.progress(0, "Reading")
+        layer = with_names(
+            read_line_layer(job.lines, _PURPOSE, LineFields(), reporter), (_PROBABILITY,), job.lines, _PURPOSE
+        )
+        require_features(layer, job.lines, "road network")
+        plane = shared_plane(layer, of=job.lines)
+        lines = without_copies(lines_in(plane, layer, LineFields()))
+        area = (
+            area_in(plane, read_area(job.aoi))
+            if job.aoi
+            else shapely.convex_hull(shapely.union_all(shapely.convex_hull(lines.shapes)))
+        )
+        lines = clipped(lines, area)
+        if not len(lines) or not area.area > 0:
+            raise LayerError(
+                f"The {_PURPOSE} ({job.lines}) have no part in the area of interest ({job.aoi})."
+                if job.aoi
+                else f"The {_PURPOSE} ({job.lines}) span no area.",
+                "Give an area of interest that the network covers (aoi).",
+            )
+        reporter.progress(0.3, "Dividing the area")
+        cells = cells_in(area)
+        is_weak = np.zeros(len(cells.centers), dtype=bool)
+        if job.raster:
+            is_weak = _reach_weak(job.raster, cells, plane, reporter) & off_network(cells, lines)
+        reporter.check_cancelled()
+        reporter.progress(0.8, "Drawing places")
+        probability = _probability_of(layer)[lines.feature]
+        lengths_m = (job.stretch_m, job.transect_m)
+        generator = np.random.default_rng(job.seed)
+        sample = draw_sample(lines, probability, area, cells, is_weak, job.count, lengths_m, generator)
+        table = _table(sample, plane).to_crs(layer.crs)
+        write_layers(staged, {"sample": table}, {"sample": "LineString"})
+    numbers = {
+        "stretches": int((sample.kind == SAMPLED).sum()),
+        "transects": int((sample.kind == CROSSING).sum()),
+        "transect_m": float(table[LENGTH][sample.kind == CROSSING].max()),
+        "network_m": float(lines.length_m.sum()),
+        "area_m2": area.area,
+    }
+    reporter.log(
+        f"{numbers['stretches']:,} stretches of {numbers['network_m'] / 1000:.2f} km of road, and "
+        f"{numbers['transects']:,} transects of {numbers['transect_m']:.0f} m across {area.area / 1e6:.3g} km²"
+        f"{'' if job.aoi else ', which is the convex hull of the network'}."
+    )
+    return {"sample": job.sample, **numbers}
+
+
+def _probability_of(layer: geopandas.GeoDataFrame) -> np.ndarray:
+    """Return the road probability of each feature, (n,) float64; NaN where there is none from 0 to 1."""
+    if _PROBABILITY not in layer.columns:
+        return np.full(len(layer), np.nan)
+    values = numbers_in(layer[_PROBABILITY])
+    return np.where((values >= 0) & (values <= 1), values, np.nan)
+
+
+def _reach_weak(path: str, cells: Cells, plane: pyproj.CRS, reporter: Reporter) -> np.ndarray:
+    """Return in which cells a probability raster reaches WEAK: (n,) bool.
+
+    Raises ImageryError if it is a mask, or has no data in any cell.
+    """
+    with open_raster(path) as dataset:
+        grid, raster = grid_of(dataset), band_raster(dataset, WEAK, reporter)
+        if raster.threshold is None:
+            raise ImageryError(
+                f"{path} is a mask, not a probability.", "Give the probability of Segment roads, or none."
+            )
+        # Blocks of half the side of a cell, so that few cells lie between them.
+        block_px = max(1, int(cells.side_m / 2 / grid.resolution_m))
+        shape = -(-raster.height // block_px), -(-raster.width // block_px)
+        columns, is_weak = np.arange(0, raster.width, block_px), np.zeros(shape, dtype=bool)
+        for first_row, count in raster.strips():
+            reporter.check_cancelled()
+            road = np.logical_or.reduceat(raster.road(*raster.read(first_row, count)), columns, axis=1)
+            np.logical_or.at(is_weak, (first_row + np.arange(count)) // block_px, road)
+    to_map = pyproj.Transformer.from_crs(plane, pyproj.CRS.from_user_input(grid.crs), always_xy=True)
+    x, y = to_map.transform(*cells.centers.T)
+    to_pixel = ~grid.transform
+    column, row = (to_pixel.a * x + to_pixel.b * y + to_pixel.c, to_pixel.d * x + to_pixel.e * y + to_pixel.f)
+    inside = (column >= 0) & (column < raster.width) & (row >= 0) & (row < raster.height)
+    if not inside.any():
+        raise ImageryError(
+            f"{path} does not cover the area of the network.", "Give the probability of this area, or none."
+        )
+    found = np.zeros(len(inside), dtype=bool)
+    found[inside] = is_weak[(row[inside] / block_px).astype(int), (column[inside] / block_px).astype(int)]
+    return found
+
+
+def _table(sample: Sample, plane: pyproj.CRS) -> geopandas.GeoDataFrame:
+    count = len(sample.shapes)
+    columns = {
+        CHANGE: sample.kind,
+        REVIEW: np.full(count, None),
+        # The panel takes the largest first, so that places come in the order of the sample.
+        "priority": np.arange(count, 0, -1).astype(np.float64),
+        STRATUM: sample.stratum,
+        STRATUM_SIZE: sample.size,
+        LENGTH: shapely.length(sample.shapes),
+    }
+    return geopandas.GeoDataFrame(columns, geometry=sample.shapes, crs=plane)
