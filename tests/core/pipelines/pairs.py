@@ -133,7 +133,8 @@ HOLDS = {
     "makechallenge.challenge.geojson": CHALLENGE, "exportmodel.onnx.onnx": ONNX, "exportmodel.stac_item.json": JSON,
     "quantize.onnx.onnx": QUANTIZED, "mergemodels.model.safetensors": MODEL, "exportchips.folder": CHIPS,
     "exportchips.folder/items.json": ITEMS, "exportchips coco.folder": CHIPS, "exportchips esri.folder": CHIPS,
-    "sampleaccuracy.sample.gpkg": SAMPLE, "checkaccuracy.numbers.json": JSON, "profile.profile.json": PROFILE, "profile.trace.json": JSON, "compareprofiles.differences.json": JSON,
+    "sampleaccuracy.sample.gpkg": SAMPLE, "checkaccuracy.numbers.json": JSON,
+    "profile.profile.json": PROFILE, "profile.trace.json": JSON, "compareprofiles.differences.json": JSON,
     "live.folder": SESSION,
 }  # fmt: skip
 
