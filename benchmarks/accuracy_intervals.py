@@ -1,4 +1,4 @@
-"""How often the 95 % intervals of Check accuracy hold the truth, by simulation: `python -m benchmarks.accuracy_intervals`.
+"""How often the 95 % intervals of Check accuracy hold the truth, by simulation.
 
 Rows of `verdicts` simulate the answers of a stratified sample; missed roads are crossed one by one, or in clusters of
 up to three. Rows of `lines` draw samples of random lines with false and missed ones, and count what transects cross.

@@ -35,6 +35,7 @@ class Goods:
     probability: str
     after: str  # its roads but one
     changes: str  # its roads as new ones
+    judged: str  # an accuracy sample with verdicts
     extract: str  # roads beside its own as ways of OpenStreetMap
     places: str  # points on its roads, with a field `name`
     labeled: str  # a corner of it, where labels are
@@ -133,6 +134,10 @@ def make_goods(folder: Path) -> Goods:
         probability=write_raster(folder / "probability.tif", probability.astype(np.float32)),
         after=write_layer(folder / "after.gpkg", *map(on_map, ROADS[:-1])),
         changes=write_layer(folder / "changes.gpkg", *map(on_map, ROADS), change=["new"] * len(ROADS)),
+        judged=write_layer(
+            folder / "judged.gpkg", *[on_map(ROADS[0])] * 24, change=["sampled", "crossing"] * 12, review=["1"] * 24,
+            stratum=["all"] * 24, stratum_size=[1000.0] * 24, length_m=[20.0] * 24,
+        ),
         extract=write_extract(
             folder / "extract.osm", geopandas.GeoSeries(map(on_map, ROADS), crs=UTM).translate(7, 7).to_crs("EPSG:4326")
         ),

@@ -26,6 +26,8 @@ ENDINGS = {
 # Contents of files and folders, by the kinds of inputs that take them.
 IMAGE, MASK, PROBABILITY, CLASSES = "an image", "a mask", "a probability", "classes"
 LINES, CHANGES, POINTS, BREAKS, PATCHES, SCENES = "lines", "changes", "points", "breaks", "patches", "scenes"
+# A sample is read once a person has judged it.
+SAMPLE = "a sample"
 NO_LINES, NO_BREAKS, OSM, OSC = "no lines", "no breaks", "an OpenStreetMap file", "a change file"
 MODEL, ONNX, QUANTIZED = "a model", "an ONNX model", "a quantized model"
 CHIPS, MASKS, REGION, SESSION = "chips", "masks", "a region", "a session"
@@ -64,6 +66,8 @@ RUNS: dict[str, dict[str, Any]] = {
     "evaluate": {**_MODEL, **_DRAWN},
     "suggestlabels": {"raster": "@segment.probability.tif", "patch_m": 40.0, "count": 3},
     "scorenetwork": {"truth": "@makescene.roads.gpkg", "proposal": "@vectorize.roads.gpkg"},
+    "sampleaccuracy": {"lines": "@vectorize.roads.gpkg", "raster": "@segment.probability.tif", "count": 40},
+    "checkaccuracy": {"sample": "@judged.gpkg"},
     "exportnetwork": {"lines": "@vectorize.roads.gpkg"},
     "exportnetwork for editors": {"lines": "@vectorize.roads.gpkg", "osm": "@for editors.osm", "graphml": "",
                                   "geopackage": ""},
@@ -129,6 +133,7 @@ HOLDS = {
     "makechallenge.challenge.geojson": CHALLENGE, "exportmodel.onnx.onnx": ONNX, "exportmodel.stac_item.json": JSON,
     "quantize.onnx.onnx": QUANTIZED, "mergemodels.model.safetensors": MODEL, "exportchips.folder": CHIPS,
     "exportchips.folder/items.json": ITEMS, "exportchips coco.folder": CHIPS, "exportchips esri.folder": CHIPS,
+    "sampleaccuracy.sample.gpkg": SAMPLE, "checkaccuracy.numbers.json": JSON,
     "profile.profile.json": PROFILE, "profile.trace.json": JSON, "compareprofiles.differences.json": JSON,
     "live.folder": SESSION,
 }  # fmt: skip
@@ -268,6 +273,17 @@ RIGHT: dict[str, Row] = {
     "scorenetwork.truth": _lines(numbers.itself, _EMPTY),
     "scorenetwork.proposal": _lines(numbers.itself, numbers.exactly("apls.score", 0.0)),
     "scorenetwork.aoi": _areas(numbers.clipped("truth.length_m")),
+    "sampleaccuracy.lines": _lines(numbers.exactly("stretches", 20), Refused("layer", "no features")),
+    "sampleaccuracy.raster": {
+        PROBABILITY: numbers.exactly("transects", 20),
+        **_all((IMAGE, MASK, CLASSES), Refused("imagery", "is a mask|picture|bands|unknown meaning")),
+    },
+    "sampleaccuracy.aoi": _areas(numbers.exactly("transects", 20)),
+    "checkaccuracy.sample": {
+        **_all((NO_LINES, NO_BREAKS), _EMPTY),
+        **_all((LINES, CHANGES, OSM), Refused("layer", "have no field|is '")),
+        **_all((POINTS, BREAKS, PATCHES, SCENES), Refused("layer", "must be lines")),
+    },
     "exportnetwork.lines": _lines(numbers.length, numbers.exactly("edges", 0)),
     "comparenetworks.before": _lines(numbers.exactly("intact.share", 1.0), numbers.exactly("before.lines", 0)),
     "comparenetworks.after": _lines(numbers.exactly("intact.share", 1.0), numbers.exactly("lost.share", 1.0)),

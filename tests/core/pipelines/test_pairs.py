@@ -6,6 +6,7 @@ import json
 import shutil
 from pathlib import Path
 
+import geopandas
 import osmium
 import pytest
 
@@ -51,6 +52,9 @@ def make_ground(folder):
     for run in pairs.RUNS:
         result, _ = perform(run.split()[0], options_of(run, folder, folder))
         (folder / f"{run}.result").write_text(json.dumps(result))
+        if run == "sampleaccuracy":
+            sample = geopandas.read_file(folder / "sampleaccuracy.sample.gpkg")
+            sample.assign(review="1").to_file(folder / "judged.gpkg")
         if run == "exportnetwork":
             write_extract(folder / "exportnetwork.osm.osm.pbf", folder / "extract.osm.pbf")
     return folder
