@@ -22,7 +22,7 @@ from ..geodata.fields import EXACT_BELOW, NULLABLE
 from ..geodata.parallel_arrays import selected
 from ..geodata.vectors import carried_fields, require_fields, with_names
 from ..jobs import CompareNetworks
-from ..jobs.challenges import ACCEPTED, CHANGE, CHANGES, REJECTED, REVIEW, REVIEW_WORDS, verdict_of
+from ..jobs.review import ACCEPTED, CHANGE, CHANGES, REJECTED, REVIEW, REVIEW_WORDS, verdict_of
 from ..jobs.fields import word_in
 from ..networks.lines import as_in_file, drawn_places
 from ..system.machine import versions

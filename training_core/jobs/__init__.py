@@ -53,6 +53,7 @@ from .option import (
 )
 from .profiling import ALL, BOTH, INFERENCE, TRAINING, CompareProfiles, Profile
 from .recipe import RecipeOptions, StepOptions, has_starter, model_path, with_model_paths
+from .review import ApplyReview, ReviewPlaces
 from .shared import (
     LEFT,
     MEMORY_VARIABLE,
@@ -81,6 +82,8 @@ JOBS: dict[str, type[Job]] = {
         ScoreNetwork,
         ExportNetwork,
         CompareNetworks,
+        ReviewPlaces,
+        ApplyReview,
         MakeChallenge,
         ExportChanges,
         ExportModel,

@@ -13,7 +13,7 @@ from ..errors import LayerError, OutputError
 from ..events import Reporter
 from ..geodata.vectors import read_layer
 from ..jobs import ExportChanges, ExportNetwork
-from ..jobs.challenges import CHANGE, CHANGES
+from ..jobs.review import CHANGE, CHANGES
 from ..networks.line_export import export_layer
 from ..networks.lines import LineFields, checked_lines, directions_of
 from ..networks.osm_file import read_extract, ways_of

@@ -22,7 +22,7 @@ from qgis.core import (
 from qgis.PyQt.QtCore import QMetaType
 
 from ....training_core.errors import LayerError, OutputError
-from ....training_core.jobs.challenges import (
+from ....training_core.jobs.review import (
     ACCEPTED,
     CHANGE,
     DISPLACED,

@@ -20,7 +20,7 @@ from qgis.gui import QgisInterface
 from qgis.PyQt.QtCore import Qt
 
 from ....training_core.errors import RoadSegError
-from ....training_core.jobs.challenges import ACCEPTED, CHANGE, DISPLACED, LOST, NEW, REJECTED
+from ....training_core.jobs.review import ACCEPTED, CHANGE, DISPLACED, LOST, NEW, REJECTED
 from ....training_core.jobs.fields import word_in
 from ...translation import tr
 from ..dialogs import show_message
