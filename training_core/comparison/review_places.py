@@ -33,7 +33,7 @@ from ..networks.road_graph import as_drawn
 # same, "The psychology of human-computer interaction", 1983) for each ten meters of road.
 _DECISION_S, _KEY_S, _EYE_S, _SEEN_M = 1.35, 0.28, 0.23, 10.0
 # Candidates run beside the network by more than this, and are at least so long.
-_BESIDE_M, _SHORTEST_M = 8.0, 10.0
+BESIDE_M, _SHORTEST_M = 8.0, 10.0
 # Fraction of the length of candidates at a threshold of 0.2 that is road, in two parts of Banepa. Their own road
 # probability tells nothing more: AUC 0.5.
 _MISSING_CHANCE = 0.45
@@ -77,7 +77,9 @@ def doubtful_places(lines: Lines, probability: np.ndarray, width_m: np.ndarray, 
     return Places(shapes, np.full(len(line), DOUBTFUL, dtype=object), 1 - probability[line], line, width_m[line])
 
 
-def missing_places(network: np.ndarray, raster: RoadRaster, grid: Grid, plane: pyproj.CRS, reporter: Reporter) -> Places:
+def missing_places(
+    network: np.ndarray, raster: RoadRaster, grid: Grid, plane: pyproj.CRS, reporter: Reporter
+) -> Places:
     """Return roads of a raster, from its threshold on, that a network, (n,) object in a plane, does not have."""
     traced = trace_roads(raster, grid.pixel_m, NetworkOptions(), reporter)
     graph = simplify(traced.graph, NetworkOptions().simplify_m)
@@ -86,8 +88,8 @@ def missing_places(network: np.ndarray, raster: RoadRaster, grid: Grid, plane: p
     points = to_plane.transform(*(grid.transform @ tuple((graph.points / grid.pixel_m + 0.5).T)))
     shapes = shapely.linestrings(np.column_stack(points), indices=graph.owner)
     # What lies along the network is taken off each line; the rest may be in several parts.
-    road, near = shapely.STRtree(network).query(shapes, predicate="dwithin", distance=_BESIDE_M)
-    around = shapely.buffer(network, _BESIDE_M)
+    road, near = shapely.STRtree(network).query(shapes, predicate="dwithin", distance=BESIDE_M)
+    around = shapely.buffer(network, BESIDE_M)
     for number in np.unique(road):
         shapes[number] = shapely.difference(shapes[number], shapely.union_all(around[near[road == number]]))
     parts, owner = shapely.get_parts(shapes, return_index=True)
@@ -121,9 +123,7 @@ def expected_error(places: Places, plane: pyproj.CRS) -> geopandas.GeoDataFrame:
     counts = np.maximum(np.ceil(shapely.length(places.shapes) / _STEP_M), 1).astype(np.int64)
     place = np.repeat(np.arange(len(counts)), counts)
     fraction = (ranges(np.zeros_like(counts), counts) + 0.5) / counts[place]
-    samples = shapely.get_coordinates(
-        shapely.line_interpolate_point(places.shapes[place], fraction, normalized=True)
-    )
+    samples = shapely.get_coordinates(shapely.line_interpolate_point(places.shapes[place], fraction, normalized=True))
     cells, cell = np.unique(np.floor(samples / _SIDE_M), axis=0, return_inverse=True)
     error_m = (places.error_m / counts)[place]
     false_m, missing_m = (
@@ -133,5 +133,3 @@ def expected_error(places: Places, plane: pyproj.CRS) -> geopandas.GeoDataFrame:
     low, high = (cells * _SIDE_M).T, ((cells + 1) * _SIDE_M).T
     columns = {"false_m": false_m, "missing_m": missing_m, "error_m": false_m + missing_m}
     return geopandas.GeoDataFrame(columns, geometry=shapely.box(*low, *high), crs=plane)
-
-

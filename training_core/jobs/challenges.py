@@ -11,6 +11,7 @@ from typing import ClassVar
 from .option import CHALLENGE, CHALLENGE_OUTPUT, OSC_OUTPUT, OSM_EXTRACT, VECTOR, Job, option
 from .review import reviewed_only_option
 
+
 @dataclass(frozen=True)
 class MakeChallenge(Job):
     """Make a MapRoulette challenge of changes or likely breaks: one small task for each place to check.

@@ -22,6 +22,7 @@ from qgis.core import (
 from qgis.PyQt.QtCore import QMetaType
 
 from ....training_core.errors import LayerError, OutputError
+from ....training_core.jobs.fields import word_in
 from ....training_core.jobs.review import (
     ACCEPTED,
     CHANGE,
@@ -32,7 +33,6 @@ from ....training_core.jobs.review import (
     REVIEW,
     verdict_of,
 )
-from ....training_core.jobs.fields import word_in
 from ...translation import tr
 
 CHECKED = (NEW, LOST, DISPLACED)

@@ -20,8 +20,8 @@ from qgis.gui import QgisInterface
 from qgis.PyQt.QtCore import Qt
 
 from ....training_core.errors import RoadSegError
-from ....training_core.jobs.review import ACCEPTED, CHANGE, DISPLACED, LOST, NEW, REJECTED
 from ....training_core.jobs.fields import word_in
+from ....training_core.jobs.review import ACCEPTED, CHANGE, DISPLACED, LOST, NEW, REJECTED
 from ...translation import tr
 from ..dialogs import show_message
 from .changed_lines import ChangedLines, check_layer
