@@ -1,7 +1,16 @@
 """The Processing algorithms, in toolbox order. No module here imports another but this one."""
 
 from .createlabellayers import CreateLabelLayers
-from .network import CleanNetwork, CompareNetworks, ExportChanges, ExportNetwork, MakeChallenge, ScoreNetwork
+from .network import (
+    ApplyReview,
+    CleanNetwork,
+    CompareNetworks,
+    ExportChanges,
+    ExportNetwork,
+    MakeChallenge,
+    ReviewPlaces,
+    ScoreNetwork,
+)
 from .profiling import CompareProfiles, Profile
 from .reportproblem import ReportProblem
 from .roads import ExtractRoads, MapRegion, Segment, Vectorize
@@ -39,6 +48,8 @@ ALGORITHMS = (
     ScoreNetwork,
     ExportNetwork,
     CompareNetworks,
+    ReviewPlaces,
+    ApplyReview,
     MakeChallenge,
     ExportChanges,
 )

@@ -252,7 +252,7 @@ def test_what_is_no_layer_of_changes_is_refused(review, window, image):
     for other in others:
         window.setActiveLayer(other)
         review.begin()
-        assert ("is not a layer of changes" if other else "No layer is selected") in messages(window)[0]
+        assert ("is not a review layer" if other else "No layer is selected") in messages(window)[0]
     assert review.panel is None
 
 
