@@ -23,6 +23,8 @@ from .review_places import BESIDE_M
 
 # A stretch lies on a line, and its length is that of a part of it, to within this: GeoJSON and editing move vertices.
 _ON_LINE_M = 0.5
+# Rounding may leave so much between stretches that follow each other.
+_SLIVER_M = 0.05
 # Places of two people are the same within this distance of their ends and middles.
 _SAME_M = 0.5
 # Labels: width of a road that has none, ground beside a rejected stretch, and judged ground beside any.
@@ -81,7 +83,7 @@ def judge(lines: Lines, verdicts: Verdicts) -> Judged:
         own = line == number
         cuts = np.unique([0.0, *begin_m[own], *end_m[own], length_m[number]])
         middle_m = (cuts[1:] + cuts[:-1]) / 2
-        is_within = (begin_m[own][:, None] <= middle_m) & (middle_m <= end_m[own][:, None])
+        is_within = (begin_m[own][:, None] - _SLIVER_M <= middle_m) & (middle_m <= end_m[own][:, None] + _SLIVER_M)
         is_gone = (is_within & is_rejected[own][:, None]).any(axis=0)
         is_good = is_within.any(axis=0)
         # Neighbors of one verdict are one part.
@@ -109,12 +111,14 @@ def _on_lines(lines: Lines, shapes: np.ndarray) -> tuple[np.ndarray, np.ndarray,
     on, stretch = lines.shapes[line], shapes[place]
     length_m, whole_m = shapely.length(stretch), shapely.length(on)
     at_m = np.sort([shapely.line_locate_point(on, shapely.get_point(stretch, index)) for index in (0, -1)], axis=0)
-    # On a ring, its beginning is its end as well.
-    begin_m, end_m = at_m
-    is_last = np.abs(end_m - begin_m - length_m) > np.abs(whole_m - end_m - length_m)
-    begin_m, end_m = np.where(is_last, end_m, begin_m), np.where(is_last, whole_m, end_m)
-    is_last = np.abs(end_m - begin_m - length_m) > np.abs(whole_m - length_m)
-    begin_m, end_m = np.where(is_last, 0, begin_m), np.where(is_last, whole_m, end_m)
+    # On a ring, its beginning is its end as well: of the parts around the middle, the one as long as the stretch.
+    (first_m, last_m), middle_m = at_m, shapely.line_locate_point(on, middle[place])
+    nowhere = np.zeros(len(place))
+    begins_m = np.array([first_m, last_m, nowhere, nowhere])
+    ends_m = np.array([last_m, whole_m, first_m, whole_m])
+    is_around = (begins_m <= middle_m) & (middle_m <= ends_m)
+    best = np.where(is_around, np.abs(ends_m - begins_m - length_m), np.inf).argmin(axis=0)
+    begin_m, end_m = (np.take_along_axis(each, best[None], axis=0)[0] for each in (begins_m, ends_m))
     begin_m = np.where(begin_m < _ON_LINE_M, 0, begin_m)
     end_m = np.where(whole_m - end_m < _ON_LINE_M, whole_m, end_m)
     away_m = np.max(

@@ -31,6 +31,8 @@ TABLE = {
     "scorenetwork": {"INPUT": "lines", "TRUTH": "lines", "AOI": "area", "OUTPUT": ".gpkg"},
     "exportnetwork": {"INPUT": "lines", "GRAPHML": ".graphml"},
     "comparenetworks": {"INPUT": "lines", "BEFORE": "lines", "OUTPUT": ".gpkg"},
+    "reviewplaces": {"INPUT": "lines", "OUTPUT": ".gpkg"},
+    "applyreview": {"INPUT": "lines", "REVIEW": "lines", "OUTPUT": ".gpkg"},
     "makechallenge": {"INPUT": "lines", "OUTPUT": ".json"},
     "exportchanges": {"INPUT": "lines", "EXTRACT": "profile", "OUTPUT": ".osc"},
     "profile": {"INPUT": "image", "MODEL": "model", "REPORT": ".html", "TRACE": ".json"},
@@ -48,7 +50,7 @@ ALL_OUTPUTS = (
     + """
 options = job()["options"]
 for name, path in options.items():
-    if name in ("roads", "nodes", "suggestions", "errors", "changes", "reached") and path and not os.path.exists(path):
+    if name in ("roads", "nodes", "suggestions", "errors", "changes", "reached", "places") and path and not os.path.exists(path):
         write(path, name, ogr.wkbLineString, {"length_m": ogr.OFTReal},
               [("LINESTRING (350001 3059999, 350011 3059999)", {"length_m": 10.0})] * 300)
     elif name in ("mask", "report", "model", "onnx", "graphml", "challenge", "raster") and path \

@@ -26,7 +26,10 @@ IDS = {
         "mergemodels", "makescene",
     },
     "roads": {"segment", "vectorize", "extractroads", "mapregion"},
-    "network": {"cleannetwork", "scorenetwork", "exportnetwork", "comparenetworks", "makechallenge", "exportchanges"},
+    "network": {
+        "cleannetwork", "scorenetwork", "exportnetwork", "comparenetworks", "reviewplaces", "applyreview",
+        "makechallenge", "exportchanges",
+    },
     "workflows": {"maproads", "finetuneandmap", "updateosm", "changedroads"},
 }  # fmt: skip
 RARE = QgsProcessingParameterDefinition.Flag.FlagAdvanced
