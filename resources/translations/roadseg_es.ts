@@ -1036,6 +1036,10 @@
         <translation>Componentes que conservar</translation>
     </message>
     <message>
+        <source>Reviewed roads only</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>Graph</source>
         <translation>Grafo</translation>
     </message>
@@ -1212,6 +1216,98 @@
         <translation>Lugares con la ruta sin cambios</translation>
     </message>
     <message>
+        <source>Find places to review</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>review,doubtful,missing,false,check,quality,priority,queue,correct,grid,line,road</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Road network</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Longest stretch (m)</source>
+        <translation>Tramo más largo (m)</translation>
+    </message>
+    <message>
+        <source>Probability of missing roads</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Places to review</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Expected error</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Doubtful places</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Roads that may be missing</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Expected length of false roads (m)</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Expected length of missing roads among the candidates (m)</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Apply a review</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>review,accept,reject,correct,merge,status,label,learn,training,line,road</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Reviewed places</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Places reviewed by another person</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Reviewed roads</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Accepted places</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Rejected places</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Places with contradicting answers</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Judged places on no line</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Length of lines that nobody judged (m)</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Length of reviewed lines (m)</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Length of drawn lines (m)</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>Make a MapRoulette challenge</source>
         <translation>Crear un desafío de MapRoulette</translation>
     </message>
@@ -1234,10 +1330,6 @@
     <message>
         <source>Displaced roads</source>
         <translation>Vías desplazadas</translation>
-    </message>
-    <message>
-        <source>Longest stretch (m)</source>
-        <translation>Tramo más largo (m)</translation>
     </message>
     <message>
         <source>Challenge</source>
@@ -1712,8 +1804,8 @@
         <translation>{rate:.1f} pasos por segundo</translation>
     </message>
     <message>
-        <source>Review changes</source>
-        <translation>Revisar cambios</translation>
+        <source>Review</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>Try it on a generated scene</source>
@@ -1732,12 +1824,92 @@
         <translation>Entorno de ejecución: {status}…</translation>
     </message>
     <message>
-        <source>Select the result of Compare road networks in the layer panel.</source>
-        <translation>Seleccione el resultado de «Comparar redes viarias» en el panel de capas.</translation>
+        <source>This layer is temporary, so its review can be lost. Save the layer with Make Permanent in its menu.</source>
+        <translation>Esta capa es temporal, por lo que su revisión se puede perder. Guarde la capa con «Hacer permanente» en su menú.</translation>
     </message>
     <message>
-        <source>The layer {layer} is not a layer of changes: it needs lines with the field “{field}”.</source>
-        <translation>La capa {layer} no es una capa de cambios: necesita líneas con el campo «{field}».</translation>
+        <source>The review is complete: {accepted} accepted, {rejected} rejected.</source>
+        <translation>La revisión está completa: {accepted} aceptados, {rejected} rechazados.</translation>
+    </message>
+    <message>
+        <source>The layer has no lines of a kind that is reviewed, so there is nothing to review.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Some lines were deleted in the meantime. They are left out.</source>
+        <translation>Entretanto se eliminaron algunas líneas. Se omiten.</translation>
+    </message>
+    <message>
+        <source>&lt;b&gt;New road&lt;/b&gt;, {length}. Accept if the image shows a road here.</source>
+        <translation>&lt;b&gt;Vía nueva&lt;/b&gt;, {length}. Acepte si la imagen muestra aquí una vía.</translation>
+    </message>
+    <message>
+        <source>&lt;b&gt;Lost road&lt;/b&gt;, {length}. Accept if the image shows that the road no longer exists.</source>
+        <translation>&lt;b&gt;Vía perdida&lt;/b&gt;, {length}. Acepte si la imagen muestra que la vía ya no existe.</translation>
+    </message>
+    <message>
+        <source>&lt;b&gt;Displaced road&lt;/b&gt;, {length}. Accept if the image shows the road beside the line.</source>
+        <translation>&lt;b&gt;Vía desplazada&lt;/b&gt;, {length}. Acepte si la imagen muestra la vía al lado de la línea.</translation>
+    </message>
+    <message>
+        <source>&lt;b&gt;Doubtful road&lt;/b&gt;, {length}. Accept if the image shows a road along the whole line.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>&lt;b&gt;Missing road&lt;/b&gt;, {length}. Accept if the image shows a road here.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>&lt;b&gt;Sampled road&lt;/b&gt;, {length}. Accept if the image shows a road here.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>&lt;b&gt;Transect&lt;/b&gt;, {length}. How many roads cross it that the network lacks?</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The layer {layer} was removed. The review has ended.</source>
+        <translation>Se quitó la capa {layer}. La revisión ha terminado.</translation>
+    </message>
+    <message>
+        <source>The layer is being edited. Save or discard its edits to continue the review.</source>
+        <translation>La capa se está editando. Guarde o descarte sus ediciones para continuar la revisión.</translation>
+    </message>
+    <message>
+        <source>Select a layer of places to review or of changes, and choose Review.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{reviewed} of {total} reviewed, {left} left</source>
+        <translation>{reviewed} de {total} revisados, quedan {left}</translation>
+    </message>
+    <message>
+        <source>Accept</source>
+        <translation>Aceptar</translation>
+    </message>
+    <message>
+        <source>Reject</source>
+        <translation>Rechazar</translation>
+    </message>
+    <message>
+        <source>Skip</source>
+        <translation>Omitir</translation>
+    </message>
+    <message>
+        <source>Back</source>
+        <translation>Atrás</translation>
+    </message>
+    <message>
+        <source>Zoom to the line</source>
+        <translation>Acercar a la línea</translation>
+    </message>
+    <message>
+        <source>Select the result of Find places to review or Compare road networks in the layer panel.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The layer {layer} is not a review layer: it needs lines with the field “{field}”.</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>No layer is selected.</source>
@@ -1766,70 +1938,6 @@
     <message>
         <source>The field “{field}” of the layer {layer} is not a text field.</source>
         <translation>El campo «{field}» de la capa {layer} no es un campo de texto.</translation>
-    </message>
-    <message>
-        <source>This layer is temporary, so its review can be lost. Save the layer with Make Permanent in its menu.</source>
-        <translation>Esta capa es temporal, por lo que su revisión se puede perder. Guarde la capa con «Hacer permanente» en su menú.</translation>
-    </message>
-    <message>
-        <source>The review is complete: {accepted} accepted, {rejected} rejected.</source>
-        <translation>La revisión está completa: {accepted} aceptados, {rejected} rechazados.</translation>
-    </message>
-    <message>
-        <source>The layer has no new, lost or displaced roads, so there is nothing to review.</source>
-        <translation>La capa no tiene vías nuevas, perdidas ni desplazadas: no hay nada que revisar.</translation>
-    </message>
-    <message>
-        <source>Some lines were deleted in the meantime. They are left out.</source>
-        <translation>Entretanto se eliminaron algunas líneas. Se omiten.</translation>
-    </message>
-    <message>
-        <source>&lt;b&gt;New road&lt;/b&gt;, {length}. Accept if the image shows a road here.</source>
-        <translation>&lt;b&gt;Vía nueva&lt;/b&gt;, {length}. Acepte si la imagen muestra aquí una vía.</translation>
-    </message>
-    <message>
-        <source>&lt;b&gt;Lost road&lt;/b&gt;, {length}. Accept if the image shows that the road no longer exists.</source>
-        <translation>&lt;b&gt;Vía perdida&lt;/b&gt;, {length}. Acepte si la imagen muestra que la vía ya no existe.</translation>
-    </message>
-    <message>
-        <source>&lt;b&gt;Displaced road&lt;/b&gt;, {length}. Accept if the image shows the road beside the line.</source>
-        <translation>&lt;b&gt;Vía desplazada&lt;/b&gt;, {length}. Acepte si la imagen muestra la vía al lado de la línea.</translation>
-    </message>
-    <message>
-        <source>The layer {layer} was removed. The review has ended.</source>
-        <translation>Se quitó la capa {layer}. La revisión ha terminado.</translation>
-    </message>
-    <message>
-        <source>The layer is being edited. Save or discard its edits to continue the review.</source>
-        <translation>La capa se está editando. Guarde o descarte sus ediciones para continuar la revisión.</translation>
-    </message>
-    <message>
-        <source>{reviewed} of {total} reviewed, {left} left</source>
-        <translation>{reviewed} de {total} revisados, quedan {left}</translation>
-    </message>
-    <message>
-        <source>Accept</source>
-        <translation>Aceptar</translation>
-    </message>
-    <message>
-        <source>Reject</source>
-        <translation>Rechazar</translation>
-    </message>
-    <message>
-        <source>Skip</source>
-        <translation>Omitir</translation>
-    </message>
-    <message>
-        <source>Back</source>
-        <translation>Atrás</translation>
-    </message>
-    <message>
-        <source>Zoom to the line</source>
-        <translation>Acercar a la línea</translation>
-    </message>
-    <message>
-        <source>Select a layer of changes, and choose Review changes.</source>
-        <translation>Seleccione una capa de cambios y elija «Revisar cambios».</translation>
     </message>
     <message>
         <source>Python</source>

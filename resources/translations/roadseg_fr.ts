@@ -1036,6 +1036,10 @@
         <translation>Composantes à conserver</translation>
     </message>
     <message>
+        <source>Reviewed roads only</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>Graph</source>
         <translation>Graphe</translation>
     </message>
@@ -1212,6 +1216,98 @@
         <translation>Lieux dont l'itinéraire est inchangé</translation>
     </message>
     <message>
+        <source>Find places to review</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>review,doubtful,missing,false,check,quality,priority,queue,correct,grid,line,road</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Road network</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Longest stretch (m)</source>
+        <translation>Plus long tronçon (m)</translation>
+    </message>
+    <message>
+        <source>Probability of missing roads</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Places to review</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Expected error</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Doubtful places</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Roads that may be missing</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Expected length of false roads (m)</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Expected length of missing roads among the candidates (m)</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Apply a review</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>review,accept,reject,correct,merge,status,label,learn,training,line,road</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Reviewed places</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Places reviewed by another person</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Reviewed roads</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Accepted places</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Rejected places</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Places with contradicting answers</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Judged places on no line</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Length of lines that nobody judged (m)</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Length of reviewed lines (m)</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Length of drawn lines (m)</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>Make a MapRoulette challenge</source>
         <translation>Créer un défi MapRoulette</translation>
     </message>
@@ -1234,10 +1330,6 @@
     <message>
         <source>Displaced roads</source>
         <translation>Routes déplacées</translation>
-    </message>
-    <message>
-        <source>Longest stretch (m)</source>
-        <translation>Plus long tronçon (m)</translation>
     </message>
     <message>
         <source>Challenge</source>
@@ -1712,8 +1804,8 @@
         <translation>{rate:.1f} étapes par seconde</translation>
     </message>
     <message>
-        <source>Review changes</source>
-        <translation>Vérifier les changements</translation>
+        <source>Review</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>Try it on a generated scene</source>
@@ -1732,12 +1824,92 @@
         <translation>Environnement d'exécution : {status}…</translation>
     </message>
     <message>
-        <source>Select the result of Compare road networks in the layer panel.</source>
-        <translation>Sélectionnez le résultat de « Comparer des réseaux routiers » dans le panneau des couches.</translation>
+        <source>This layer is temporary, so its review can be lost. Save the layer with Make Permanent in its menu.</source>
+        <translation>Cette couche est temporaire : sa vérification peut être perdue. Enregistrez la couche par « Convertir en couche permanente » dans son menu.</translation>
     </message>
     <message>
-        <source>The layer {layer} is not a layer of changes: it needs lines with the field “{field}”.</source>
-        <translation>La couche {layer} n'est pas une couche de changements : il lui faut des lignes avec le champ « {field} ».</translation>
+        <source>The review is complete: {accepted} accepted, {rejected} rejected.</source>
+        <translation>La vérification est terminée : {accepted} acceptés, {rejected} rejetés.</translation>
+    </message>
+    <message>
+        <source>The layer has no lines of a kind that is reviewed, so there is nothing to review.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Some lines were deleted in the meantime. They are left out.</source>
+        <translation>Certaines lignes ont été supprimées entre-temps. Elles sont laissées de côté.</translation>
+    </message>
+    <message>
+        <source>&lt;b&gt;New road&lt;/b&gt;, {length}. Accept if the image shows a road here.</source>
+        <translation>&lt;b&gt;Route nouvelle&lt;/b&gt;, {length}. Acceptez si l'image montre une route ici.</translation>
+    </message>
+    <message>
+        <source>&lt;b&gt;Lost road&lt;/b&gt;, {length}. Accept if the image shows that the road no longer exists.</source>
+        <translation>&lt;b&gt;Route perdue&lt;/b&gt;, {length}. Acceptez si l'image montre que la route n'existe plus.</translation>
+    </message>
+    <message>
+        <source>&lt;b&gt;Displaced road&lt;/b&gt;, {length}. Accept if the image shows the road beside the line.</source>
+        <translation>&lt;b&gt;Route déplacée&lt;/b&gt;, {length}. Acceptez si l'image montre la route à côté de la ligne.</translation>
+    </message>
+    <message>
+        <source>&lt;b&gt;Doubtful road&lt;/b&gt;, {length}. Accept if the image shows a road along the whole line.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>&lt;b&gt;Missing road&lt;/b&gt;, {length}. Accept if the image shows a road here.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>&lt;b&gt;Sampled road&lt;/b&gt;, {length}. Accept if the image shows a road here.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>&lt;b&gt;Transect&lt;/b&gt;, {length}. How many roads cross it that the network lacks?</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The layer {layer} was removed. The review has ended.</source>
+        <translation>La couche {layer} a été retirée. La vérification est terminée.</translation>
+    </message>
+    <message>
+        <source>The layer is being edited. Save or discard its edits to continue the review.</source>
+        <translation>La couche est en cours d'édition. Enregistrez ou abandonnez ses modifications pour continuer la vérification.</translation>
+    </message>
+    <message>
+        <source>Select a layer of places to review or of changes, and choose Review.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{reviewed} of {total} reviewed, {left} left</source>
+        <translation>{reviewed} sur {total} vérifiés, {left} restants</translation>
+    </message>
+    <message>
+        <source>Accept</source>
+        <translation>Accepter</translation>
+    </message>
+    <message>
+        <source>Reject</source>
+        <translation>Rejeter</translation>
+    </message>
+    <message>
+        <source>Skip</source>
+        <translation>Passer</translation>
+    </message>
+    <message>
+        <source>Back</source>
+        <translation>Retour</translation>
+    </message>
+    <message>
+        <source>Zoom to the line</source>
+        <translation>Zoomer sur la ligne</translation>
+    </message>
+    <message>
+        <source>Select the result of Find places to review or Compare road networks in the layer panel.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The layer {layer} is not a review layer: it needs lines with the field “{field}”.</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>No layer is selected.</source>
@@ -1766,70 +1938,6 @@
     <message>
         <source>The field “{field}” of the layer {layer} is not a text field.</source>
         <translation>Le champ « {field} » de la couche {layer} n'est pas un champ de texte.</translation>
-    </message>
-    <message>
-        <source>This layer is temporary, so its review can be lost. Save the layer with Make Permanent in its menu.</source>
-        <translation>Cette couche est temporaire : sa vérification peut être perdue. Enregistrez la couche par « Convertir en couche permanente » dans son menu.</translation>
-    </message>
-    <message>
-        <source>The review is complete: {accepted} accepted, {rejected} rejected.</source>
-        <translation>La vérification est terminée : {accepted} acceptés, {rejected} rejetés.</translation>
-    </message>
-    <message>
-        <source>The layer has no new, lost or displaced roads, so there is nothing to review.</source>
-        <translation>La couche n'a pas de routes nouvelles, perdues ou déplacées : il n'y a rien à vérifier.</translation>
-    </message>
-    <message>
-        <source>Some lines were deleted in the meantime. They are left out.</source>
-        <translation>Certaines lignes ont été supprimées entre-temps. Elles sont laissées de côté.</translation>
-    </message>
-    <message>
-        <source>&lt;b&gt;New road&lt;/b&gt;, {length}. Accept if the image shows a road here.</source>
-        <translation>&lt;b&gt;Route nouvelle&lt;/b&gt;, {length}. Acceptez si l'image montre une route ici.</translation>
-    </message>
-    <message>
-        <source>&lt;b&gt;Lost road&lt;/b&gt;, {length}. Accept if the image shows that the road no longer exists.</source>
-        <translation>&lt;b&gt;Route perdue&lt;/b&gt;, {length}. Acceptez si l'image montre que la route n'existe plus.</translation>
-    </message>
-    <message>
-        <source>&lt;b&gt;Displaced road&lt;/b&gt;, {length}. Accept if the image shows the road beside the line.</source>
-        <translation>&lt;b&gt;Route déplacée&lt;/b&gt;, {length}. Acceptez si l'image montre la route à côté de la ligne.</translation>
-    </message>
-    <message>
-        <source>The layer {layer} was removed. The review has ended.</source>
-        <translation>La couche {layer} a été retirée. La vérification est terminée.</translation>
-    </message>
-    <message>
-        <source>The layer is being edited. Save or discard its edits to continue the review.</source>
-        <translation>La couche est en cours d'édition. Enregistrez ou abandonnez ses modifications pour continuer la vérification.</translation>
-    </message>
-    <message>
-        <source>{reviewed} of {total} reviewed, {left} left</source>
-        <translation>{reviewed} sur {total} vérifiés, {left} restants</translation>
-    </message>
-    <message>
-        <source>Accept</source>
-        <translation>Accepter</translation>
-    </message>
-    <message>
-        <source>Reject</source>
-        <translation>Rejeter</translation>
-    </message>
-    <message>
-        <source>Skip</source>
-        <translation>Passer</translation>
-    </message>
-    <message>
-        <source>Back</source>
-        <translation>Retour</translation>
-    </message>
-    <message>
-        <source>Zoom to the line</source>
-        <translation>Zoomer sur la ligne</translation>
-    </message>
-    <message>
-        <source>Select a layer of changes, and choose Review changes.</source>
-        <translation>Sélectionnez une couche de changements, puis choisissez « Vérifier les changements ».</translation>
     </message>
     <message>
         <source>Python</source>
