@@ -1037,7 +1037,7 @@
     </message>
     <message>
         <source>Reviewed roads only</source>
-        <translation type="unfinished"></translation>
+        <translation>Nur geprüfte Straßen</translation>
     </message>
     <message>
         <source>Graph</source>
@@ -1217,15 +1217,15 @@
     </message>
     <message>
         <source>Find places to review</source>
-        <translation type="unfinished"></translation>
+        <translation>Zu prüfende Stellen finden</translation>
     </message>
     <message>
         <source>review,doubtful,missing,false,check,quality,priority,queue,correct,grid,line,road</source>
-        <translation type="unfinished"></translation>
+        <translation>Prüfung,zweifelhaft,fehlend,falsch,Kontrolle,Qualität,Priorität,Warteschlange,korrigieren,Gitter,Linie,Straße</translation>
     </message>
     <message>
         <source>Road network</source>
-        <translation type="unfinished"></translation>
+        <translation>Straßennetz</translation>
     </message>
     <message>
         <source>Longest stretch (m)</source>
@@ -1233,79 +1233,79 @@
     </message>
     <message>
         <source>Probability of missing roads</source>
-        <translation type="unfinished"></translation>
+        <translation>Wahrscheinlichkeit fehlender Straßen</translation>
     </message>
     <message>
         <source>Places to review</source>
-        <translation type="unfinished"></translation>
+        <translation>Zu prüfende Stellen</translation>
     </message>
     <message>
         <source>Expected error</source>
-        <translation type="unfinished"></translation>
+        <translation>Erwarteter Fehler</translation>
     </message>
     <message>
         <source>Doubtful places</source>
-        <translation type="unfinished"></translation>
+        <translation>Zweifelhafte Stellen</translation>
     </message>
     <message>
         <source>Roads that may be missing</source>
-        <translation type="unfinished"></translation>
+        <translation>Möglicherweise fehlende Straßen</translation>
     </message>
     <message>
         <source>Expected length of false roads (m)</source>
-        <translation type="unfinished"></translation>
+        <translation>Erwartete Länge falscher Straßen (m)</translation>
     </message>
     <message>
         <source>Expected length of missing roads among the candidates (m)</source>
-        <translation type="unfinished"></translation>
+        <translation>Erwartete Länge fehlender Straßen unter den Kandidaten (m)</translation>
     </message>
     <message>
         <source>Apply a review</source>
-        <translation type="unfinished"></translation>
+        <translation>Prüfung anwenden</translation>
     </message>
     <message>
         <source>review,accept,reject,correct,merge,status,label,learn,training,line,road</source>
-        <translation type="unfinished"></translation>
+        <translation>Prüfung,annehmen,ablehnen,korrigieren,zusammenführen,Status,Label,lernen,Training,Linie,Straße</translation>
     </message>
     <message>
         <source>Reviewed places</source>
-        <translation type="unfinished"></translation>
+        <translation>Geprüfte Stellen</translation>
     </message>
     <message>
         <source>Places reviewed by another person</source>
-        <translation type="unfinished"></translation>
+        <translation>Von einer anderen Person geprüfte Stellen</translation>
     </message>
     <message>
         <source>Reviewed roads</source>
-        <translation type="unfinished"></translation>
+        <translation>Geprüfte Straßen</translation>
     </message>
     <message>
         <source>Accepted places</source>
-        <translation type="unfinished"></translation>
+        <translation>Angenommene Stellen</translation>
     </message>
     <message>
         <source>Rejected places</source>
-        <translation type="unfinished"></translation>
+        <translation>Abgelehnte Stellen</translation>
     </message>
     <message>
         <source>Places with contradicting answers</source>
-        <translation type="unfinished"></translation>
+        <translation>Stellen mit widersprüchlichen Antworten</translation>
     </message>
     <message>
         <source>Judged places on no line</source>
-        <translation type="unfinished"></translation>
+        <translation>Beurteilte Stellen ohne Linie</translation>
     </message>
     <message>
         <source>Length of lines that nobody judged (m)</source>
-        <translation type="unfinished"></translation>
+        <translation>Länge der nicht beurteilten Linien (m)</translation>
     </message>
     <message>
         <source>Length of reviewed lines (m)</source>
-        <translation type="unfinished"></translation>
+        <translation>Länge der geprüften Linien (m)</translation>
     </message>
     <message>
         <source>Length of drawn lines (m)</source>
-        <translation type="unfinished"></translation>
+        <translation>Länge der gezeichneten Linien (m)</translation>
     </message>
     <message>
         <source>Make a MapRoulette challenge</source>
@@ -1805,7 +1805,7 @@
     </message>
     <message>
         <source>Review</source>
-        <translation type="unfinished"></translation>
+        <translation>Prüfung</translation>
     </message>
     <message>
         <source>Try it on a generated scene</source>
@@ -1833,7 +1833,7 @@
     </message>
     <message>
         <source>The layer has no lines of a kind that is reviewed, so there is nothing to review.</source>
-        <translation type="unfinished"></translation>
+        <translation>Der Layer hat keine Linien einer Art, die geprüft wird. Daher gibt es nichts zu prüfen.</translation>
     </message>
     <message>
         <source>Some lines were deleted in the meantime. They are left out.</source>
@@ -1853,19 +1853,19 @@
     </message>
     <message>
         <source>&lt;b&gt;Doubtful road&lt;/b&gt;, {length}. Accept if the image shows a road along the whole line.</source>
-        <translation type="unfinished"></translation>
+        <translation>&lt;b&gt;Zweifelhafte Straße&lt;/b&gt;, {length}. Annehmen, wenn das Bild entlang der ganzen Linie eine Straße zeigt.</translation>
     </message>
     <message>
         <source>&lt;b&gt;Missing road&lt;/b&gt;, {length}. Accept if the image shows a road here.</source>
-        <translation type="unfinished"></translation>
+        <translation>&lt;b&gt;Fehlende Straße&lt;/b&gt;, {length}. Annehmen, wenn das Bild hier eine Straße zeigt.</translation>
     </message>
     <message>
         <source>&lt;b&gt;Sampled road&lt;/b&gt;, {length}. Accept if the image shows a road here.</source>
-        <translation type="unfinished"></translation>
+        <translation>&lt;b&gt;Straße der Stichprobe&lt;/b&gt;, {length}. Annehmen, wenn das Bild hier eine Straße zeigt.</translation>
     </message>
     <message>
         <source>&lt;b&gt;Transect&lt;/b&gt;, {length}. How many roads cross it that the network lacks?</source>
-        <translation type="unfinished"></translation>
+        <translation>&lt;b&gt;Transekt&lt;/b&gt;, {length}. Wie viele Straßen kreuzen ihn, die dem Netz fehlen?</translation>
     </message>
     <message>
         <source>The layer {layer} was removed. The review has ended.</source>
@@ -1877,7 +1877,7 @@
     </message>
     <message>
         <source>Select a layer of places to review or of changes, and choose Review.</source>
-        <translation type="unfinished"></translation>
+        <translation>Wählen Sie einen Layer mit zu prüfenden Stellen oder Änderungen und dann Prüfung.</translation>
     </message>
     <message>
         <source>{reviewed} of {total} reviewed, {left} left</source>
@@ -1905,11 +1905,11 @@
     </message>
     <message>
         <source>Select the result of Find places to review or Compare road networks in the layer panel.</source>
-        <translation type="unfinished"></translation>
+        <translation>Wählen Sie im Layerbedienfeld das Ergebnis von Zu prüfende Stellen finden oder Straßennetze vergleichen.</translation>
     </message>
     <message>
         <source>The layer {layer} is not a review layer: it needs lines with the field “{field}”.</source>
-        <translation type="unfinished"></translation>
+        <translation>Der Layer {layer} ist kein Prüflayer: Er braucht Linien mit dem Feld „{field}“.</translation>
     </message>
     <message>
         <source>No layer is selected.</source>

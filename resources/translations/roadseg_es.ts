@@ -1037,7 +1037,7 @@
     </message>
     <message>
         <source>Reviewed roads only</source>
-        <translation type="unfinished"></translation>
+        <translation>Solo carreteras revisadas</translation>
     </message>
     <message>
         <source>Graph</source>
@@ -1217,15 +1217,15 @@
     </message>
     <message>
         <source>Find places to review</source>
-        <translation type="unfinished"></translation>
+        <translation>Buscar lugares por revisar</translation>
     </message>
     <message>
         <source>review,doubtful,missing,false,check,quality,priority,queue,correct,grid,line,road</source>
-        <translation type="unfinished"></translation>
+        <translation>revisión,dudoso,falta,falso,comprobar,calidad,prioridad,cola,corregir,cuadrícula,línea,carretera</translation>
     </message>
     <message>
         <source>Road network</source>
-        <translation type="unfinished"></translation>
+        <translation>Red viaria</translation>
     </message>
     <message>
         <source>Longest stretch (m)</source>
@@ -1233,79 +1233,79 @@
     </message>
     <message>
         <source>Probability of missing roads</source>
-        <translation type="unfinished"></translation>
+        <translation>Probabilidad de las carreteras que faltan</translation>
     </message>
     <message>
         <source>Places to review</source>
-        <translation type="unfinished"></translation>
+        <translation>Lugares por revisar</translation>
     </message>
     <message>
         <source>Expected error</source>
-        <translation type="unfinished"></translation>
+        <translation>Error esperado</translation>
     </message>
     <message>
         <source>Doubtful places</source>
-        <translation type="unfinished"></translation>
+        <translation>Lugares dudosos</translation>
     </message>
     <message>
         <source>Roads that may be missing</source>
-        <translation type="unfinished"></translation>
+        <translation>Carreteras que quizá faltan</translation>
     </message>
     <message>
         <source>Expected length of false roads (m)</source>
-        <translation type="unfinished"></translation>
+        <translation>Longitud esperada de carreteras falsas (m)</translation>
     </message>
     <message>
         <source>Expected length of missing roads among the candidates (m)</source>
-        <translation type="unfinished"></translation>
+        <translation>Longitud esperada de carreteras que faltan entre las candidatas (m)</translation>
     </message>
     <message>
         <source>Apply a review</source>
-        <translation type="unfinished"></translation>
+        <translation>Aplicar una revisión</translation>
     </message>
     <message>
         <source>review,accept,reject,correct,merge,status,label,learn,training,line,road</source>
-        <translation type="unfinished"></translation>
+        <translation>revisión,aceptar,rechazar,corregir,combinar,estado,etiqueta,aprender,entrenamiento,línea,carretera</translation>
     </message>
     <message>
         <source>Reviewed places</source>
-        <translation type="unfinished"></translation>
+        <translation>Lugares revisados</translation>
     </message>
     <message>
         <source>Places reviewed by another person</source>
-        <translation type="unfinished"></translation>
+        <translation>Lugares revisados por otra persona</translation>
     </message>
     <message>
         <source>Reviewed roads</source>
-        <translation type="unfinished"></translation>
+        <translation>Carreteras revisadas</translation>
     </message>
     <message>
         <source>Accepted places</source>
-        <translation type="unfinished"></translation>
+        <translation>Lugares aceptados</translation>
     </message>
     <message>
         <source>Rejected places</source>
-        <translation type="unfinished"></translation>
+        <translation>Lugares rechazados</translation>
     </message>
     <message>
         <source>Places with contradicting answers</source>
-        <translation type="unfinished"></translation>
+        <translation>Lugares con respuestas contradictorias</translation>
     </message>
     <message>
         <source>Judged places on no line</source>
-        <translation type="unfinished"></translation>
+        <translation>Lugares juzgados sin línea</translation>
     </message>
     <message>
         <source>Length of lines that nobody judged (m)</source>
-        <translation type="unfinished"></translation>
+        <translation>Longitud de las líneas sin juzgar (m)</translation>
     </message>
     <message>
         <source>Length of reviewed lines (m)</source>
-        <translation type="unfinished"></translation>
+        <translation>Longitud de las líneas revisadas (m)</translation>
     </message>
     <message>
         <source>Length of drawn lines (m)</source>
-        <translation type="unfinished"></translation>
+        <translation>Longitud de las líneas dibujadas (m)</translation>
     </message>
     <message>
         <source>Make a MapRoulette challenge</source>
@@ -1805,7 +1805,7 @@
     </message>
     <message>
         <source>Review</source>
-        <translation type="unfinished"></translation>
+        <translation>Revisión</translation>
     </message>
     <message>
         <source>Try it on a generated scene</source>
@@ -1833,7 +1833,7 @@
     </message>
     <message>
         <source>The layer has no lines of a kind that is reviewed, so there is nothing to review.</source>
-        <translation type="unfinished"></translation>
+        <translation>La capa no tiene líneas de un tipo que se revise, así que no hay nada que revisar.</translation>
     </message>
     <message>
         <source>Some lines were deleted in the meantime. They are left out.</source>
@@ -1853,19 +1853,19 @@
     </message>
     <message>
         <source>&lt;b&gt;Doubtful road&lt;/b&gt;, {length}. Accept if the image shows a road along the whole line.</source>
-        <translation type="unfinished"></translation>
+        <translation>&lt;b&gt;Carretera dudosa&lt;/b&gt;, {length}. Aceptar si la imagen muestra una carretera a lo largo de toda la línea.</translation>
     </message>
     <message>
         <source>&lt;b&gt;Missing road&lt;/b&gt;, {length}. Accept if the image shows a road here.</source>
-        <translation type="unfinished"></translation>
+        <translation>&lt;b&gt;Carretera que falta&lt;/b&gt;, {length}. Aceptar si la imagen muestra aquí una carretera.</translation>
     </message>
     <message>
         <source>&lt;b&gt;Sampled road&lt;/b&gt;, {length}. Accept if the image shows a road here.</source>
-        <translation type="unfinished"></translation>
+        <translation>&lt;b&gt;Carretera de la muestra&lt;/b&gt;, {length}. Aceptar si la imagen muestra aquí una carretera.</translation>
     </message>
     <message>
         <source>&lt;b&gt;Transect&lt;/b&gt;, {length}. How many roads cross it that the network lacks?</source>
-        <translation type="unfinished"></translation>
+        <translation>&lt;b&gt;Transecto&lt;/b&gt;, {length}. ¿Cuántas carreteras lo cruzan que faltan en la red?</translation>
     </message>
     <message>
         <source>The layer {layer} was removed. The review has ended.</source>
@@ -1877,7 +1877,7 @@
     </message>
     <message>
         <source>Select a layer of places to review or of changes, and choose Review.</source>
-        <translation type="unfinished"></translation>
+        <translation>Seleccione una capa de lugares por revisar o de cambios y elija Revisión.</translation>
     </message>
     <message>
         <source>{reviewed} of {total} reviewed, {left} left</source>
@@ -1905,11 +1905,11 @@
     </message>
     <message>
         <source>Select the result of Find places to review or Compare road networks in the layer panel.</source>
-        <translation type="unfinished"></translation>
+        <translation>Seleccione en el panel de capas el resultado de Buscar lugares por revisar o Comparar redes viarias.</translation>
     </message>
     <message>
         <source>The layer {layer} is not a review layer: it needs lines with the field “{field}”.</source>
-        <translation type="unfinished"></translation>
+        <translation>La capa {layer} no es una capa de revisión: necesita líneas con el campo «{field}».</translation>
     </message>
     <message>
         <source>No layer is selected.</source>

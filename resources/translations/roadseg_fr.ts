@@ -1037,7 +1037,7 @@
     </message>
     <message>
         <source>Reviewed roads only</source>
-        <translation type="unfinished"></translation>
+        <translation>Routes vérifiées seulement</translation>
     </message>
     <message>
         <source>Graph</source>
@@ -1217,15 +1217,15 @@
     </message>
     <message>
         <source>Find places to review</source>
-        <translation type="unfinished"></translation>
+        <translation>Trouver les endroits à vérifier</translation>
     </message>
     <message>
         <source>review,doubtful,missing,false,check,quality,priority,queue,correct,grid,line,road</source>
-        <translation type="unfinished"></translation>
+        <translation>vérification,douteux,manquant,faux,contrôle,qualité,priorité,file,corriger,grille,ligne,route</translation>
     </message>
     <message>
         <source>Road network</source>
-        <translation type="unfinished"></translation>
+        <translation>Réseau routier</translation>
     </message>
     <message>
         <source>Longest stretch (m)</source>
@@ -1233,79 +1233,79 @@
     </message>
     <message>
         <source>Probability of missing roads</source>
-        <translation type="unfinished"></translation>
+        <translation>Probabilité des routes manquantes</translation>
     </message>
     <message>
         <source>Places to review</source>
-        <translation type="unfinished"></translation>
+        <translation>Endroits à vérifier</translation>
     </message>
     <message>
         <source>Expected error</source>
-        <translation type="unfinished"></translation>
+        <translation>Erreur attendue</translation>
     </message>
     <message>
         <source>Doubtful places</source>
-        <translation type="unfinished"></translation>
+        <translation>Endroits douteux</translation>
     </message>
     <message>
         <source>Roads that may be missing</source>
-        <translation type="unfinished"></translation>
+        <translation>Routes peut-être manquantes</translation>
     </message>
     <message>
         <source>Expected length of false roads (m)</source>
-        <translation type="unfinished"></translation>
+        <translation>Longueur attendue de fausses routes (m)</translation>
     </message>
     <message>
         <source>Expected length of missing roads among the candidates (m)</source>
-        <translation type="unfinished"></translation>
+        <translation>Longueur attendue de routes manquantes parmi les candidates (m)</translation>
     </message>
     <message>
         <source>Apply a review</source>
-        <translation type="unfinished"></translation>
+        <translation>Appliquer une vérification</translation>
     </message>
     <message>
         <source>review,accept,reject,correct,merge,status,label,learn,training,line,road</source>
-        <translation type="unfinished"></translation>
+        <translation>vérification,accepter,rejeter,corriger,fusionner,statut,étiquette,apprendre,entraînement,ligne,route</translation>
     </message>
     <message>
         <source>Reviewed places</source>
-        <translation type="unfinished"></translation>
+        <translation>Endroits vérifiés</translation>
     </message>
     <message>
         <source>Places reviewed by another person</source>
-        <translation type="unfinished"></translation>
+        <translation>Endroits vérifiés par une autre personne</translation>
     </message>
     <message>
         <source>Reviewed roads</source>
-        <translation type="unfinished"></translation>
+        <translation>Routes vérifiées</translation>
     </message>
     <message>
         <source>Accepted places</source>
-        <translation type="unfinished"></translation>
+        <translation>Endroits acceptés</translation>
     </message>
     <message>
         <source>Rejected places</source>
-        <translation type="unfinished"></translation>
+        <translation>Endroits rejetés</translation>
     </message>
     <message>
         <source>Places with contradicting answers</source>
-        <translation type="unfinished"></translation>
+        <translation>Endroits aux réponses contradictoires</translation>
     </message>
     <message>
         <source>Judged places on no line</source>
-        <translation type="unfinished"></translation>
+        <translation>Endroits jugés sans ligne</translation>
     </message>
     <message>
         <source>Length of lines that nobody judged (m)</source>
-        <translation type="unfinished"></translation>
+        <translation>Longueur des lignes non jugées (m)</translation>
     </message>
     <message>
         <source>Length of reviewed lines (m)</source>
-        <translation type="unfinished"></translation>
+        <translation>Longueur des lignes vérifiées (m)</translation>
     </message>
     <message>
         <source>Length of drawn lines (m)</source>
-        <translation type="unfinished"></translation>
+        <translation>Longueur des lignes tracées (m)</translation>
     </message>
     <message>
         <source>Make a MapRoulette challenge</source>
@@ -1805,7 +1805,7 @@
     </message>
     <message>
         <source>Review</source>
-        <translation type="unfinished"></translation>
+        <translation>Vérification</translation>
     </message>
     <message>
         <source>Try it on a generated scene</source>
@@ -1833,7 +1833,7 @@
     </message>
     <message>
         <source>The layer has no lines of a kind that is reviewed, so there is nothing to review.</source>
-        <translation type="unfinished"></translation>
+        <translation>La couche n’a aucune ligne d’un type à vérifier : il n’y a donc rien à vérifier.</translation>
     </message>
     <message>
         <source>Some lines were deleted in the meantime. They are left out.</source>
@@ -1853,19 +1853,19 @@
     </message>
     <message>
         <source>&lt;b&gt;Doubtful road&lt;/b&gt;, {length}. Accept if the image shows a road along the whole line.</source>
-        <translation type="unfinished"></translation>
+        <translation>&lt;b&gt;Route douteuse&lt;/b&gt;, {length}. Accepter si l’image montre une route tout le long de la ligne.</translation>
     </message>
     <message>
         <source>&lt;b&gt;Missing road&lt;/b&gt;, {length}. Accept if the image shows a road here.</source>
-        <translation type="unfinished"></translation>
+        <translation>&lt;b&gt;Route manquante&lt;/b&gt;, {length}. Accepter si l’image montre une route ici.</translation>
     </message>
     <message>
         <source>&lt;b&gt;Sampled road&lt;/b&gt;, {length}. Accept if the image shows a road here.</source>
-        <translation type="unfinished"></translation>
+        <translation>&lt;b&gt;Route de l’échantillon&lt;/b&gt;, {length}. Accepter si l’image montre une route ici.</translation>
     </message>
     <message>
         <source>&lt;b&gt;Transect&lt;/b&gt;, {length}. How many roads cross it that the network lacks?</source>
-        <translation type="unfinished"></translation>
+        <translation>&lt;b&gt;Transect&lt;/b&gt;, {length}. Combien de routes le croisent qui manquent au réseau ?</translation>
     </message>
     <message>
         <source>The layer {layer} was removed. The review has ended.</source>
@@ -1877,7 +1877,7 @@
     </message>
     <message>
         <source>Select a layer of places to review or of changes, and choose Review.</source>
-        <translation type="unfinished"></translation>
+        <translation>Sélectionnez une couche d’endroits à vérifier ou de changements, puis choisissez Vérification.</translation>
     </message>
     <message>
         <source>{reviewed} of {total} reviewed, {left} left</source>
@@ -1905,11 +1905,11 @@
     </message>
     <message>
         <source>Select the result of Find places to review or Compare road networks in the layer panel.</source>
-        <translation type="unfinished"></translation>
+        <translation>Sélectionnez dans le panneau des couches le résultat de Trouver les endroits à vérifier ou de Comparer des réseaux routiers.</translation>
     </message>
     <message>
         <source>The layer {layer} is not a review layer: it needs lines with the field “{field}”.</source>
-        <translation type="unfinished"></translation>
+        <translation>La couche {layer} n’est pas une couche de vérification : il lui faut des lignes avec le champ « {field} ».</translation>
     </message>
     <message>
         <source>No layer is selected.</source>
