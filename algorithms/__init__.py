@@ -2,12 +2,14 @@
 
 from .createlabellayers import CreateLabelLayers
 from .network import (
+    ApplyReview,
     CheckAccuracy,
     CleanNetwork,
     CompareNetworks,
     ExportChanges,
     ExportNetwork,
     MakeChallenge,
+    ReviewPlaces,
     SampleAccuracy,
     ScoreNetwork,
 )
@@ -50,6 +52,8 @@ ALGORITHMS = (
     CheckAccuracy,
     ExportNetwork,
     CompareNetworks,
+    ReviewPlaces,
+    ApplyReview,
     MakeChallenge,
     ExportChanges,
 )

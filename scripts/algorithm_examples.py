@@ -207,6 +207,16 @@ EXAMPLES = {
         "LOST_LENGTH_M",
         ("What has changed after a disaster",),
     ),
+    "reviewplaces": Example(
+        {"INPUT": "town_roads.gpkg", "PROBABILITY": "town_probability.tif", "OUTPUT": "places.gpkg"},
+        "DOUBTFUL",
+        (),
+    ),
+    "applyreview": Example(
+        {"INPUT": "town_roads.gpkg", "REVIEW": "places.gpkg", "OUTPUT": "town_reviewed.gpkg"},
+        "REJECTED",
+        (),
+    ),
     "makechallenge": Example(
         {"INPUT": "changes.gpkg", "EARLIER": "last_year.geojson", "OUTPUT": "challenge.geojson"},
         "TASKS",

@@ -65,7 +65,7 @@ class Menu:
             *algorithms,
             live,
             trace,
-            self._action("review", tr("Review changes"), "/algorithms/mAlgorithmCheckGeometry.svg", self._review.begin),
+            self._action("review", tr("Review"), "/algorithms/mAlgorithmCheckGeometry.svg", self._review.begin),
             self._separator(),
             self._action("try", tr("Try it on a generated scene"), "/mActionPlay.svg", self._demo.start),
             self._action("sheet", tr("Field sheet…"), "/mActionNewLayout.svg", self._open_sheet),

@@ -70,6 +70,8 @@ _SOURCE_TYPES = {
     "layer": [_LINE, _POINT],
     "changes": [_LINE],
     "sample": [_LINE],
+    "review": [_LINE],
+    "other_review": [_LINE],
 }
 _SINK_TYPES = {
     "roads": _LINE,
@@ -81,6 +83,11 @@ _SINK_TYPES = {
     "sample": _LINE,
     "reached": _POINT,
     "suggestions": _POLYGON,
+    "places": _LINE,
+    "hectares": _POLYGON,
+    "drawn": _LINE,
+    "no_road": _POLYGON,
+    "aoi": _POLYGON,
 }
 _INPUT_FILTERS = {jobs.PROFILE: JSON_FILTER, jobs.CHALLENGE: CHALLENGE_FILTER, jobs.OSM_EXTRACT: OSM_FILTER}
 _FILE_FILTERS = {

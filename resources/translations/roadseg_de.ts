@@ -1124,6 +1124,10 @@
         <translation>Zu behaltende Komponenten</translation>
     </message>
     <message>
+        <source>Reviewed roads only</source>
+        <translation>Nur geprüfte Straßen</translation>
+    </message>
+    <message>
         <source>Graph</source>
         <translation>Graph</translation>
     </message>
@@ -1300,6 +1304,94 @@
         <translation>Orte mit unveränderter Route</translation>
     </message>
     <message>
+        <source>Find places to review</source>
+        <translation>Zu prüfende Stellen finden</translation>
+    </message>
+    <message>
+        <source>review,doubtful,missing,false,check,quality,priority,queue,correct,grid,line,road</source>
+        <translation>Prüfung,zweifelhaft,fehlend,falsch,Kontrolle,Qualität,Priorität,Warteschlange,korrigieren,Gitter,Linie,Straße</translation>
+    </message>
+    <message>
+        <source>Longest stretch (m)</source>
+        <translation>Längster Abschnitt (m)</translation>
+    </message>
+    <message>
+        <source>Probability of missing roads</source>
+        <translation>Wahrscheinlichkeit fehlender Straßen</translation>
+    </message>
+    <message>
+        <source>Places to review</source>
+        <translation>Zu prüfende Stellen</translation>
+    </message>
+    <message>
+        <source>Expected error</source>
+        <translation>Erwarteter Fehler</translation>
+    </message>
+    <message>
+        <source>Doubtful places</source>
+        <translation>Zweifelhafte Stellen</translation>
+    </message>
+    <message>
+        <source>Roads that may be missing</source>
+        <translation>Möglicherweise fehlende Straßen</translation>
+    </message>
+    <message>
+        <source>Expected length of false roads (m)</source>
+        <translation>Erwartete Länge falscher Straßen (m)</translation>
+    </message>
+    <message>
+        <source>Expected length of missing roads among the candidates (m)</source>
+        <translation>Erwartete Länge fehlender Straßen unter den Kandidaten (m)</translation>
+    </message>
+    <message>
+        <source>Apply a review</source>
+        <translation>Prüfung anwenden</translation>
+    </message>
+    <message>
+        <source>review,accept,reject,correct,merge,status,label,learn,training,line,road</source>
+        <translation>Prüfung,annehmen,ablehnen,korrigieren,zusammenführen,Status,Label,lernen,Training,Linie,Straße</translation>
+    </message>
+    <message>
+        <source>Reviewed places</source>
+        <translation>Geprüfte Stellen</translation>
+    </message>
+    <message>
+        <source>Places reviewed by another person</source>
+        <translation>Von einer anderen Person geprüfte Stellen</translation>
+    </message>
+    <message>
+        <source>Reviewed roads</source>
+        <translation>Geprüfte Straßen</translation>
+    </message>
+    <message>
+        <source>Accepted places</source>
+        <translation>Angenommene Stellen</translation>
+    </message>
+    <message>
+        <source>Rejected places</source>
+        <translation>Abgelehnte Stellen</translation>
+    </message>
+    <message>
+        <source>Places with contradicting answers</source>
+        <translation>Stellen mit widersprüchlichen Antworten</translation>
+    </message>
+    <message>
+        <source>Judged places on no line</source>
+        <translation>Beurteilte Stellen ohne Linie</translation>
+    </message>
+    <message>
+        <source>Length of lines that nobody judged (m)</source>
+        <translation>Länge der nicht beurteilten Linien (m)</translation>
+    </message>
+    <message>
+        <source>Length of reviewed lines (m)</source>
+        <translation>Länge der geprüften Linien (m)</translation>
+    </message>
+    <message>
+        <source>Length of drawn lines (m)</source>
+        <translation>Länge der gezeichneten Linien (m)</translation>
+    </message>
+    <message>
         <source>Make a MapRoulette challenge</source>
         <translation>MapRoulette-Challenge erstellen</translation>
     </message>
@@ -1322,10 +1414,6 @@
     <message>
         <source>Displaced roads</source>
         <translation>Versetzte Straßen</translation>
-    </message>
-    <message>
-        <source>Longest stretch (m)</source>
-        <translation>Längster Abschnitt (m)</translation>
     </message>
     <message>
         <source>Challenge</source>
@@ -1800,8 +1888,8 @@
         <translation>Straßen nachzeichnen</translation>
     </message>
     <message>
-        <source>Review changes</source>
-        <translation>Veränderungen prüfen</translation>
+        <source>Review</source>
+        <translation>Prüfung</translation>
     </message>
     <message>
         <source>Try it on a generated scene</source>
@@ -1820,12 +1908,92 @@
         <translation>Laufzeitumgebung: {status}…</translation>
     </message>
     <message>
-        <source>Select the result of Compare road networks in the layer panel.</source>
-        <translation>Wählen Sie im Layerbedienfeld das Ergebnis von „Straßennetze vergleichen“.</translation>
+        <source>This layer is temporary, so its review can be lost. Save the layer with Make Permanent in its menu.</source>
+        <translation>Dieser Layer ist temporär, daher kann seine Prüfung verloren gehen. Sichern Sie den Layer mit „Permanent machen“ in seinem Menü.</translation>
     </message>
     <message>
-        <source>The layer {layer} is not a layer of changes: it needs lines with the field “{field}”.</source>
-        <translation>Der Layer {layer} enthält keine Veränderungen: dazu braucht er Linien mit dem Feld „{field}“.</translation>
+        <source>The review is complete: {accepted} accepted, {rejected} rejected.</source>
+        <translation>Die Prüfung ist abgeschlossen: {accepted} angenommen, {rejected} abgelehnt.</translation>
+    </message>
+    <message>
+        <source>The layer has no lines of a kind that is reviewed, so there is nothing to review.</source>
+        <translation>Der Layer hat keine Linien einer Art, die geprüft wird. Daher gibt es nichts zu prüfen.</translation>
+    </message>
+    <message>
+        <source>Some lines were deleted in the meantime. They are left out.</source>
+        <translation>Einige Linien wurden inzwischen gelöscht. Sie werden ausgelassen.</translation>
+    </message>
+    <message>
+        <source>&lt;b&gt;New road&lt;/b&gt;, {length}. Accept if the image shows a road here.</source>
+        <translation>&lt;b&gt;Neue Straße&lt;/b&gt;, {length}. Nehmen Sie sie an, wenn das Bild hier eine Straße zeigt.</translation>
+    </message>
+    <message>
+        <source>&lt;b&gt;Lost road&lt;/b&gt;, {length}. Accept if the image shows that the road no longer exists.</source>
+        <translation>&lt;b&gt;Verlorene Straße&lt;/b&gt;, {length}. Nehmen Sie das an, wenn das Bild zeigt, dass es die Straße nicht mehr gibt.</translation>
+    </message>
+    <message>
+        <source>&lt;b&gt;Displaced road&lt;/b&gt;, {length}. Accept if the image shows the road beside the line.</source>
+        <translation>&lt;b&gt;Verschobene Straße&lt;/b&gt;, {length}. Nehmen Sie das an, wenn das Bild die Straße neben der Linie zeigt.</translation>
+    </message>
+    <message>
+        <source>&lt;b&gt;Doubtful road&lt;/b&gt;, {length}. Accept if the image shows a road along the whole line.</source>
+        <translation>&lt;b&gt;Zweifelhafte Straße&lt;/b&gt;, {length}. Annehmen, wenn das Bild entlang der ganzen Linie eine Straße zeigt.</translation>
+    </message>
+    <message>
+        <source>&lt;b&gt;Missing road&lt;/b&gt;, {length}. Accept if the image shows a road here.</source>
+        <translation>&lt;b&gt;Fehlende Straße&lt;/b&gt;, {length}. Annehmen, wenn das Bild hier eine Straße zeigt.</translation>
+    </message>
+    <message>
+        <source>&lt;b&gt;Sampled road&lt;/b&gt;, {length}. Accept if the image shows a road here.</source>
+        <translation>&lt;b&gt;Straße der Stichprobe&lt;/b&gt;, {length}. Annehmen, wenn das Bild hier eine Straße zeigt.</translation>
+    </message>
+    <message>
+        <source>&lt;b&gt;Transect&lt;/b&gt;, {length}. How many roads cross it that the network lacks?</source>
+        <translation>&lt;b&gt;Transekt&lt;/b&gt;, {length}. Wie viele Straßen kreuzen ihn, die dem Netz fehlen?</translation>
+    </message>
+    <message>
+        <source>The layer {layer} was removed. The review has ended.</source>
+        <translation>Der Layer {layer} wurde entfernt. Die Prüfung ist beendet.</translation>
+    </message>
+    <message>
+        <source>The layer is being edited. Save or discard its edits to continue the review.</source>
+        <translation>Der Layer wird gerade bearbeitet. Speichern oder verwerfen Sie seine Änderungen, um die Prüfung fortzusetzen.</translation>
+    </message>
+    <message>
+        <source>Select a layer of places to review or of changes, and choose Review.</source>
+        <translation>Wählen Sie einen Layer mit zu prüfenden Stellen oder Änderungen und dann Prüfung.</translation>
+    </message>
+    <message>
+        <source>{reviewed} of {total} reviewed, {left} left</source>
+        <translation>{reviewed} von {total} geprüft, {left} übrig</translation>
+    </message>
+    <message>
+        <source>Accept</source>
+        <translation>Annehmen</translation>
+    </message>
+    <message>
+        <source>Reject</source>
+        <translation>Ablehnen</translation>
+    </message>
+    <message>
+        <source>Skip</source>
+        <translation>Überspringen</translation>
+    </message>
+    <message>
+        <source>Back</source>
+        <translation>Zurück</translation>
+    </message>
+    <message>
+        <source>Zoom to the line</source>
+        <translation>Zur Linie zoomen</translation>
+    </message>
+    <message>
+        <source>Select the result of Find places to review or Compare road networks in the layer panel.</source>
+        <translation>Wählen Sie im Layerbedienfeld das Ergebnis von Zu prüfende Stellen finden oder Straßennetze vergleichen.</translation>
+    </message>
+    <message>
+        <source>The layer {layer} is not a review layer: it needs lines with the field “{field}”.</source>
+        <translation>Der Layer {layer} ist kein Prüflayer: Er braucht Linien mit dem Feld „{field}“.</translation>
     </message>
     <message>
         <source>No layer is selected.</source>
@@ -1854,70 +2022,6 @@
     <message>
         <source>The field “{field}” of the layer {layer} is not a text field.</source>
         <translation>Das Feld „{field}“ des Layers {layer} ist kein Textfeld.</translation>
-    </message>
-    <message>
-        <source>This layer is temporary, so its review can be lost. Save the layer with Make Permanent in its menu.</source>
-        <translation>Dieser Layer ist temporär, daher kann seine Prüfung verloren gehen. Sichern Sie den Layer mit „Permanent machen“ in seinem Menü.</translation>
-    </message>
-    <message>
-        <source>The review is complete: {accepted} accepted, {rejected} rejected.</source>
-        <translation>Die Prüfung ist abgeschlossen: {accepted} angenommen, {rejected} abgelehnt.</translation>
-    </message>
-    <message>
-        <source>The layer has no new, lost or displaced roads, so there is nothing to review.</source>
-        <translation>Der Layer hat keine neuen, verlorenen oder verschobenen Straßen; es gibt nichts zu prüfen.</translation>
-    </message>
-    <message>
-        <source>Some lines were deleted in the meantime. They are left out.</source>
-        <translation>Einige Linien wurden inzwischen gelöscht. Sie werden ausgelassen.</translation>
-    </message>
-    <message>
-        <source>&lt;b&gt;New road&lt;/b&gt;, {length}. Accept if the image shows a road here.</source>
-        <translation>&lt;b&gt;Neue Straße&lt;/b&gt;, {length}. Nehmen Sie sie an, wenn das Bild hier eine Straße zeigt.</translation>
-    </message>
-    <message>
-        <source>&lt;b&gt;Lost road&lt;/b&gt;, {length}. Accept if the image shows that the road no longer exists.</source>
-        <translation>&lt;b&gt;Verlorene Straße&lt;/b&gt;, {length}. Nehmen Sie das an, wenn das Bild zeigt, dass es die Straße nicht mehr gibt.</translation>
-    </message>
-    <message>
-        <source>&lt;b&gt;Displaced road&lt;/b&gt;, {length}. Accept if the image shows the road beside the line.</source>
-        <translation>&lt;b&gt;Verschobene Straße&lt;/b&gt;, {length}. Nehmen Sie das an, wenn das Bild die Straße neben der Linie zeigt.</translation>
-    </message>
-    <message>
-        <source>The layer {layer} was removed. The review has ended.</source>
-        <translation>Der Layer {layer} wurde entfernt. Die Prüfung ist beendet.</translation>
-    </message>
-    <message>
-        <source>The layer is being edited. Save or discard its edits to continue the review.</source>
-        <translation>Der Layer wird gerade bearbeitet. Speichern oder verwerfen Sie seine Änderungen, um die Prüfung fortzusetzen.</translation>
-    </message>
-    <message>
-        <source>{reviewed} of {total} reviewed, {left} left</source>
-        <translation>{reviewed} von {total} geprüft, {left} übrig</translation>
-    </message>
-    <message>
-        <source>Accept</source>
-        <translation>Annehmen</translation>
-    </message>
-    <message>
-        <source>Reject</source>
-        <translation>Ablehnen</translation>
-    </message>
-    <message>
-        <source>Skip</source>
-        <translation>Überspringen</translation>
-    </message>
-    <message>
-        <source>Back</source>
-        <translation>Zurück</translation>
-    </message>
-    <message>
-        <source>Zoom to the line</source>
-        <translation>Zur Linie zoomen</translation>
-    </message>
-    <message>
-        <source>Select a layer of changes, and choose Review changes.</source>
-        <translation>Wählen Sie einen Layer mit Veränderungen aus und dann „Veränderungen prüfen“.</translation>
     </message>
     <message>
         <source>This computer was suspended for {minutes} min. The session continues.</source>

@@ -1124,6 +1124,10 @@
         <translation>Componentes que conservar</translation>
     </message>
     <message>
+        <source>Reviewed roads only</source>
+        <translation>Solo carreteras revisadas</translation>
+    </message>
+    <message>
         <source>Graph</source>
         <translation>Grafo</translation>
     </message>
@@ -1300,6 +1304,94 @@
         <translation>Lugares con la ruta sin cambios</translation>
     </message>
     <message>
+        <source>Find places to review</source>
+        <translation>Buscar lugares por revisar</translation>
+    </message>
+    <message>
+        <source>review,doubtful,missing,false,check,quality,priority,queue,correct,grid,line,road</source>
+        <translation>revisión,dudoso,falta,falso,comprobar,calidad,prioridad,cola,corregir,cuadrícula,línea,carretera</translation>
+    </message>
+    <message>
+        <source>Longest stretch (m)</source>
+        <translation>Tramo más largo (m)</translation>
+    </message>
+    <message>
+        <source>Probability of missing roads</source>
+        <translation>Probabilidad de las carreteras que faltan</translation>
+    </message>
+    <message>
+        <source>Places to review</source>
+        <translation>Lugares por revisar</translation>
+    </message>
+    <message>
+        <source>Expected error</source>
+        <translation>Error esperado</translation>
+    </message>
+    <message>
+        <source>Doubtful places</source>
+        <translation>Lugares dudosos</translation>
+    </message>
+    <message>
+        <source>Roads that may be missing</source>
+        <translation>Carreteras que quizá faltan</translation>
+    </message>
+    <message>
+        <source>Expected length of false roads (m)</source>
+        <translation>Longitud esperada de carreteras falsas (m)</translation>
+    </message>
+    <message>
+        <source>Expected length of missing roads among the candidates (m)</source>
+        <translation>Longitud esperada de carreteras que faltan entre las candidatas (m)</translation>
+    </message>
+    <message>
+        <source>Apply a review</source>
+        <translation>Aplicar una revisión</translation>
+    </message>
+    <message>
+        <source>review,accept,reject,correct,merge,status,label,learn,training,line,road</source>
+        <translation>revisión,aceptar,rechazar,corregir,combinar,estado,etiqueta,aprender,entrenamiento,línea,carretera</translation>
+    </message>
+    <message>
+        <source>Reviewed places</source>
+        <translation>Lugares revisados</translation>
+    </message>
+    <message>
+        <source>Places reviewed by another person</source>
+        <translation>Lugares revisados por otra persona</translation>
+    </message>
+    <message>
+        <source>Reviewed roads</source>
+        <translation>Carreteras revisadas</translation>
+    </message>
+    <message>
+        <source>Accepted places</source>
+        <translation>Lugares aceptados</translation>
+    </message>
+    <message>
+        <source>Rejected places</source>
+        <translation>Lugares rechazados</translation>
+    </message>
+    <message>
+        <source>Places with contradicting answers</source>
+        <translation>Lugares con respuestas contradictorias</translation>
+    </message>
+    <message>
+        <source>Judged places on no line</source>
+        <translation>Lugares juzgados sin línea</translation>
+    </message>
+    <message>
+        <source>Length of lines that nobody judged (m)</source>
+        <translation>Longitud de las líneas sin juzgar (m)</translation>
+    </message>
+    <message>
+        <source>Length of reviewed lines (m)</source>
+        <translation>Longitud de las líneas revisadas (m)</translation>
+    </message>
+    <message>
+        <source>Length of drawn lines (m)</source>
+        <translation>Longitud de las líneas dibujadas (m)</translation>
+    </message>
+    <message>
         <source>Make a MapRoulette challenge</source>
         <translation>Crear un desafío de MapRoulette</translation>
     </message>
@@ -1322,10 +1414,6 @@
     <message>
         <source>Displaced roads</source>
         <translation>Vías desplazadas</translation>
-    </message>
-    <message>
-        <source>Longest stretch (m)</source>
-        <translation>Tramo más largo (m)</translation>
     </message>
     <message>
         <source>Challenge</source>
@@ -1800,8 +1888,8 @@
         <translation>Trazar vías</translation>
     </message>
     <message>
-        <source>Review changes</source>
-        <translation>Revisar cambios</translation>
+        <source>Review</source>
+        <translation>Revisión</translation>
     </message>
     <message>
         <source>Try it on a generated scene</source>
@@ -1820,12 +1908,92 @@
         <translation>Entorno de ejecución: {status}…</translation>
     </message>
     <message>
-        <source>Select the result of Compare road networks in the layer panel.</source>
-        <translation>Seleccione el resultado de «Comparar redes viarias» en el panel de capas.</translation>
+        <source>This layer is temporary, so its review can be lost. Save the layer with Make Permanent in its menu.</source>
+        <translation>Esta capa es temporal, por lo que su revisión se puede perder. Guarde la capa con «Hacer permanente» en su menú.</translation>
     </message>
     <message>
-        <source>The layer {layer} is not a layer of changes: it needs lines with the field “{field}”.</source>
-        <translation>La capa {layer} no es una capa de cambios: necesita líneas con el campo «{field}».</translation>
+        <source>The review is complete: {accepted} accepted, {rejected} rejected.</source>
+        <translation>La revisión está completa: {accepted} aceptados, {rejected} rechazados.</translation>
+    </message>
+    <message>
+        <source>The layer has no lines of a kind that is reviewed, so there is nothing to review.</source>
+        <translation>La capa no tiene líneas de un tipo que se revise, así que no hay nada que revisar.</translation>
+    </message>
+    <message>
+        <source>Some lines were deleted in the meantime. They are left out.</source>
+        <translation>Entretanto se eliminaron algunas líneas. Se omiten.</translation>
+    </message>
+    <message>
+        <source>&lt;b&gt;New road&lt;/b&gt;, {length}. Accept if the image shows a road here.</source>
+        <translation>&lt;b&gt;Vía nueva&lt;/b&gt;, {length}. Acepte si la imagen muestra aquí una vía.</translation>
+    </message>
+    <message>
+        <source>&lt;b&gt;Lost road&lt;/b&gt;, {length}. Accept if the image shows that the road no longer exists.</source>
+        <translation>&lt;b&gt;Vía perdida&lt;/b&gt;, {length}. Acepte si la imagen muestra que la vía ya no existe.</translation>
+    </message>
+    <message>
+        <source>&lt;b&gt;Displaced road&lt;/b&gt;, {length}. Accept if the image shows the road beside the line.</source>
+        <translation>&lt;b&gt;Vía desplazada&lt;/b&gt;, {length}. Acepte si la imagen muestra la vía al lado de la línea.</translation>
+    </message>
+    <message>
+        <source>&lt;b&gt;Doubtful road&lt;/b&gt;, {length}. Accept if the image shows a road along the whole line.</source>
+        <translation>&lt;b&gt;Carretera dudosa&lt;/b&gt;, {length}. Aceptar si la imagen muestra una carretera a lo largo de toda la línea.</translation>
+    </message>
+    <message>
+        <source>&lt;b&gt;Missing road&lt;/b&gt;, {length}. Accept if the image shows a road here.</source>
+        <translation>&lt;b&gt;Carretera que falta&lt;/b&gt;, {length}. Aceptar si la imagen muestra aquí una carretera.</translation>
+    </message>
+    <message>
+        <source>&lt;b&gt;Sampled road&lt;/b&gt;, {length}. Accept if the image shows a road here.</source>
+        <translation>&lt;b&gt;Carretera de la muestra&lt;/b&gt;, {length}. Aceptar si la imagen muestra aquí una carretera.</translation>
+    </message>
+    <message>
+        <source>&lt;b&gt;Transect&lt;/b&gt;, {length}. How many roads cross it that the network lacks?</source>
+        <translation>&lt;b&gt;Transecto&lt;/b&gt;, {length}. ¿Cuántas carreteras lo cruzan que faltan en la red?</translation>
+    </message>
+    <message>
+        <source>The layer {layer} was removed. The review has ended.</source>
+        <translation>Se quitó la capa {layer}. La revisión ha terminado.</translation>
+    </message>
+    <message>
+        <source>The layer is being edited. Save or discard its edits to continue the review.</source>
+        <translation>La capa se está editando. Guarde o descarte sus ediciones para continuar la revisión.</translation>
+    </message>
+    <message>
+        <source>Select a layer of places to review or of changes, and choose Review.</source>
+        <translation>Seleccione una capa de lugares por revisar o de cambios y elija Revisión.</translation>
+    </message>
+    <message>
+        <source>{reviewed} of {total} reviewed, {left} left</source>
+        <translation>{reviewed} de {total} revisados, quedan {left}</translation>
+    </message>
+    <message>
+        <source>Accept</source>
+        <translation>Aceptar</translation>
+    </message>
+    <message>
+        <source>Reject</source>
+        <translation>Rechazar</translation>
+    </message>
+    <message>
+        <source>Skip</source>
+        <translation>Omitir</translation>
+    </message>
+    <message>
+        <source>Back</source>
+        <translation>Atrás</translation>
+    </message>
+    <message>
+        <source>Zoom to the line</source>
+        <translation>Acercar a la línea</translation>
+    </message>
+    <message>
+        <source>Select the result of Find places to review or Compare road networks in the layer panel.</source>
+        <translation>Seleccione en el panel de capas el resultado de Buscar lugares por revisar o Comparar redes viarias.</translation>
+    </message>
+    <message>
+        <source>The layer {layer} is not a review layer: it needs lines with the field “{field}”.</source>
+        <translation>La capa {layer} no es una capa de revisión: necesita líneas con el campo «{field}».</translation>
     </message>
     <message>
         <source>No layer is selected.</source>
@@ -1854,70 +2022,6 @@
     <message>
         <source>The field “{field}” of the layer {layer} is not a text field.</source>
         <translation>El campo «{field}» de la capa {layer} no es un campo de texto.</translation>
-    </message>
-    <message>
-        <source>This layer is temporary, so its review can be lost. Save the layer with Make Permanent in its menu.</source>
-        <translation>Esta capa es temporal, por lo que su revisión se puede perder. Guarde la capa con «Hacer permanente» en su menú.</translation>
-    </message>
-    <message>
-        <source>The review is complete: {accepted} accepted, {rejected} rejected.</source>
-        <translation>La revisión está completa: {accepted} aceptados, {rejected} rechazados.</translation>
-    </message>
-    <message>
-        <source>The layer has no new, lost or displaced roads, so there is nothing to review.</source>
-        <translation>La capa no tiene vías nuevas, perdidas ni desplazadas: no hay nada que revisar.</translation>
-    </message>
-    <message>
-        <source>Some lines were deleted in the meantime. They are left out.</source>
-        <translation>Entretanto se eliminaron algunas líneas. Se omiten.</translation>
-    </message>
-    <message>
-        <source>&lt;b&gt;New road&lt;/b&gt;, {length}. Accept if the image shows a road here.</source>
-        <translation>&lt;b&gt;Vía nueva&lt;/b&gt;, {length}. Acepte si la imagen muestra aquí una vía.</translation>
-    </message>
-    <message>
-        <source>&lt;b&gt;Lost road&lt;/b&gt;, {length}. Accept if the image shows that the road no longer exists.</source>
-        <translation>&lt;b&gt;Vía perdida&lt;/b&gt;, {length}. Acepte si la imagen muestra que la vía ya no existe.</translation>
-    </message>
-    <message>
-        <source>&lt;b&gt;Displaced road&lt;/b&gt;, {length}. Accept if the image shows the road beside the line.</source>
-        <translation>&lt;b&gt;Vía desplazada&lt;/b&gt;, {length}. Acepte si la imagen muestra la vía al lado de la línea.</translation>
-    </message>
-    <message>
-        <source>The layer {layer} was removed. The review has ended.</source>
-        <translation>Se quitó la capa {layer}. La revisión ha terminado.</translation>
-    </message>
-    <message>
-        <source>The layer is being edited. Save or discard its edits to continue the review.</source>
-        <translation>La capa se está editando. Guarde o descarte sus ediciones para continuar la revisión.</translation>
-    </message>
-    <message>
-        <source>{reviewed} of {total} reviewed, {left} left</source>
-        <translation>{reviewed} de {total} revisados, quedan {left}</translation>
-    </message>
-    <message>
-        <source>Accept</source>
-        <translation>Aceptar</translation>
-    </message>
-    <message>
-        <source>Reject</source>
-        <translation>Rechazar</translation>
-    </message>
-    <message>
-        <source>Skip</source>
-        <translation>Omitir</translation>
-    </message>
-    <message>
-        <source>Back</source>
-        <translation>Atrás</translation>
-    </message>
-    <message>
-        <source>Zoom to the line</source>
-        <translation>Acercar a la línea</translation>
-    </message>
-    <message>
-        <source>Select a layer of changes, and choose Review changes.</source>
-        <translation>Seleccione una capa de cambios y elija «Revisar cambios».</translation>
     </message>
     <message>
         <source>This computer was suspended for {minutes} min. The session continues.</source>

@@ -1124,6 +1124,10 @@
         <translation>Composantes à conserver</translation>
     </message>
     <message>
+        <source>Reviewed roads only</source>
+        <translation>Routes vérifiées seulement</translation>
+    </message>
+    <message>
         <source>Graph</source>
         <translation>Graphe</translation>
     </message>
@@ -1300,6 +1304,94 @@
         <translation>Lieux dont l'itinéraire est inchangé</translation>
     </message>
     <message>
+        <source>Find places to review</source>
+        <translation>Trouver les endroits à vérifier</translation>
+    </message>
+    <message>
+        <source>review,doubtful,missing,false,check,quality,priority,queue,correct,grid,line,road</source>
+        <translation>vérification,douteux,manquant,faux,contrôle,qualité,priorité,file,corriger,grille,ligne,route</translation>
+    </message>
+    <message>
+        <source>Longest stretch (m)</source>
+        <translation>Plus long tronçon (m)</translation>
+    </message>
+    <message>
+        <source>Probability of missing roads</source>
+        <translation>Probabilité des routes manquantes</translation>
+    </message>
+    <message>
+        <source>Places to review</source>
+        <translation>Endroits à vérifier</translation>
+    </message>
+    <message>
+        <source>Expected error</source>
+        <translation>Erreur attendue</translation>
+    </message>
+    <message>
+        <source>Doubtful places</source>
+        <translation>Endroits douteux</translation>
+    </message>
+    <message>
+        <source>Roads that may be missing</source>
+        <translation>Routes peut-être manquantes</translation>
+    </message>
+    <message>
+        <source>Expected length of false roads (m)</source>
+        <translation>Longueur attendue de fausses routes (m)</translation>
+    </message>
+    <message>
+        <source>Expected length of missing roads among the candidates (m)</source>
+        <translation>Longueur attendue de routes manquantes parmi les candidates (m)</translation>
+    </message>
+    <message>
+        <source>Apply a review</source>
+        <translation>Appliquer une vérification</translation>
+    </message>
+    <message>
+        <source>review,accept,reject,correct,merge,status,label,learn,training,line,road</source>
+        <translation>vérification,accepter,rejeter,corriger,fusionner,statut,étiquette,apprendre,entraînement,ligne,route</translation>
+    </message>
+    <message>
+        <source>Reviewed places</source>
+        <translation>Endroits vérifiés</translation>
+    </message>
+    <message>
+        <source>Places reviewed by another person</source>
+        <translation>Endroits vérifiés par une autre personne</translation>
+    </message>
+    <message>
+        <source>Reviewed roads</source>
+        <translation>Routes vérifiées</translation>
+    </message>
+    <message>
+        <source>Accepted places</source>
+        <translation>Endroits acceptés</translation>
+    </message>
+    <message>
+        <source>Rejected places</source>
+        <translation>Endroits rejetés</translation>
+    </message>
+    <message>
+        <source>Places with contradicting answers</source>
+        <translation>Endroits aux réponses contradictoires</translation>
+    </message>
+    <message>
+        <source>Judged places on no line</source>
+        <translation>Endroits jugés sans ligne</translation>
+    </message>
+    <message>
+        <source>Length of lines that nobody judged (m)</source>
+        <translation>Longueur des lignes non jugées (m)</translation>
+    </message>
+    <message>
+        <source>Length of reviewed lines (m)</source>
+        <translation>Longueur des lignes vérifiées (m)</translation>
+    </message>
+    <message>
+        <source>Length of drawn lines (m)</source>
+        <translation>Longueur des lignes tracées (m)</translation>
+    </message>
+    <message>
         <source>Make a MapRoulette challenge</source>
         <translation>Créer un défi MapRoulette</translation>
     </message>
@@ -1322,10 +1414,6 @@
     <message>
         <source>Displaced roads</source>
         <translation>Routes déplacées</translation>
-    </message>
-    <message>
-        <source>Longest stretch (m)</source>
-        <translation>Plus long tronçon (m)</translation>
     </message>
     <message>
         <source>Challenge</source>
@@ -1800,8 +1888,8 @@
         <translation>Tracer des routes</translation>
     </message>
     <message>
-        <source>Review changes</source>
-        <translation>Vérifier les changements</translation>
+        <source>Review</source>
+        <translation>Vérification</translation>
     </message>
     <message>
         <source>Try it on a generated scene</source>
@@ -1820,12 +1908,92 @@
         <translation>Environnement d'exécution : {status}…</translation>
     </message>
     <message>
-        <source>Select the result of Compare road networks in the layer panel.</source>
-        <translation>Sélectionnez le résultat de « Comparer des réseaux routiers » dans le panneau des couches.</translation>
+        <source>This layer is temporary, so its review can be lost. Save the layer with Make Permanent in its menu.</source>
+        <translation>Cette couche est temporaire : sa vérification peut être perdue. Enregistrez la couche par « Convertir en couche permanente » dans son menu.</translation>
     </message>
     <message>
-        <source>The layer {layer} is not a layer of changes: it needs lines with the field “{field}”.</source>
-        <translation>La couche {layer} n'est pas une couche de changements : il lui faut des lignes avec le champ « {field} ».</translation>
+        <source>The review is complete: {accepted} accepted, {rejected} rejected.</source>
+        <translation>La vérification est terminée : {accepted} acceptés, {rejected} rejetés.</translation>
+    </message>
+    <message>
+        <source>The layer has no lines of a kind that is reviewed, so there is nothing to review.</source>
+        <translation>La couche n’a aucune ligne d’un type à vérifier : il n’y a donc rien à vérifier.</translation>
+    </message>
+    <message>
+        <source>Some lines were deleted in the meantime. They are left out.</source>
+        <translation>Certaines lignes ont été supprimées entre-temps. Elles sont laissées de côté.</translation>
+    </message>
+    <message>
+        <source>&lt;b&gt;New road&lt;/b&gt;, {length}. Accept if the image shows a road here.</source>
+        <translation>&lt;b&gt;Route nouvelle&lt;/b&gt;, {length}. Acceptez si l'image montre une route ici.</translation>
+    </message>
+    <message>
+        <source>&lt;b&gt;Lost road&lt;/b&gt;, {length}. Accept if the image shows that the road no longer exists.</source>
+        <translation>&lt;b&gt;Route perdue&lt;/b&gt;, {length}. Acceptez si l'image montre que la route n'existe plus.</translation>
+    </message>
+    <message>
+        <source>&lt;b&gt;Displaced road&lt;/b&gt;, {length}. Accept if the image shows the road beside the line.</source>
+        <translation>&lt;b&gt;Route déplacée&lt;/b&gt;, {length}. Acceptez si l'image montre la route à côté de la ligne.</translation>
+    </message>
+    <message>
+        <source>&lt;b&gt;Doubtful road&lt;/b&gt;, {length}. Accept if the image shows a road along the whole line.</source>
+        <translation>&lt;b&gt;Route douteuse&lt;/b&gt;, {length}. Accepter si l’image montre une route tout le long de la ligne.</translation>
+    </message>
+    <message>
+        <source>&lt;b&gt;Missing road&lt;/b&gt;, {length}. Accept if the image shows a road here.</source>
+        <translation>&lt;b&gt;Route manquante&lt;/b&gt;, {length}. Accepter si l’image montre une route ici.</translation>
+    </message>
+    <message>
+        <source>&lt;b&gt;Sampled road&lt;/b&gt;, {length}. Accept if the image shows a road here.</source>
+        <translation>&lt;b&gt;Route de l’échantillon&lt;/b&gt;, {length}. Accepter si l’image montre une route ici.</translation>
+    </message>
+    <message>
+        <source>&lt;b&gt;Transect&lt;/b&gt;, {length}. How many roads cross it that the network lacks?</source>
+        <translation>&lt;b&gt;Transect&lt;/b&gt;, {length}. Combien de routes le croisent qui manquent au réseau ?</translation>
+    </message>
+    <message>
+        <source>The layer {layer} was removed. The review has ended.</source>
+        <translation>La couche {layer} a été retirée. La vérification est terminée.</translation>
+    </message>
+    <message>
+        <source>The layer is being edited. Save or discard its edits to continue the review.</source>
+        <translation>La couche est en cours d'édition. Enregistrez ou abandonnez ses modifications pour continuer la vérification.</translation>
+    </message>
+    <message>
+        <source>Select a layer of places to review or of changes, and choose Review.</source>
+        <translation>Sélectionnez une couche d’endroits à vérifier ou de changements, puis choisissez Vérification.</translation>
+    </message>
+    <message>
+        <source>{reviewed} of {total} reviewed, {left} left</source>
+        <translation>{reviewed} sur {total} vérifiés, {left} restants</translation>
+    </message>
+    <message>
+        <source>Accept</source>
+        <translation>Accepter</translation>
+    </message>
+    <message>
+        <source>Reject</source>
+        <translation>Rejeter</translation>
+    </message>
+    <message>
+        <source>Skip</source>
+        <translation>Passer</translation>
+    </message>
+    <message>
+        <source>Back</source>
+        <translation>Retour</translation>
+    </message>
+    <message>
+        <source>Zoom to the line</source>
+        <translation>Zoomer sur la ligne</translation>
+    </message>
+    <message>
+        <source>Select the result of Find places to review or Compare road networks in the layer panel.</source>
+        <translation>Sélectionnez dans le panneau des couches le résultat de Trouver les endroits à vérifier ou de Comparer des réseaux routiers.</translation>
+    </message>
+    <message>
+        <source>The layer {layer} is not a review layer: it needs lines with the field “{field}”.</source>
+        <translation>La couche {layer} n’est pas une couche de vérification : il lui faut des lignes avec le champ « {field} ».</translation>
     </message>
     <message>
         <source>No layer is selected.</source>
@@ -1854,70 +2022,6 @@
     <message>
         <source>The field “{field}” of the layer {layer} is not a text field.</source>
         <translation>Le champ « {field} » de la couche {layer} n'est pas un champ de texte.</translation>
-    </message>
-    <message>
-        <source>This layer is temporary, so its review can be lost. Save the layer with Make Permanent in its menu.</source>
-        <translation>Cette couche est temporaire : sa vérification peut être perdue. Enregistrez la couche par « Convertir en couche permanente » dans son menu.</translation>
-    </message>
-    <message>
-        <source>The review is complete: {accepted} accepted, {rejected} rejected.</source>
-        <translation>La vérification est terminée : {accepted} acceptés, {rejected} rejetés.</translation>
-    </message>
-    <message>
-        <source>The layer has no new, lost or displaced roads, so there is nothing to review.</source>
-        <translation>La couche n'a pas de routes nouvelles, perdues ou déplacées : il n'y a rien à vérifier.</translation>
-    </message>
-    <message>
-        <source>Some lines were deleted in the meantime. They are left out.</source>
-        <translation>Certaines lignes ont été supprimées entre-temps. Elles sont laissées de côté.</translation>
-    </message>
-    <message>
-        <source>&lt;b&gt;New road&lt;/b&gt;, {length}. Accept if the image shows a road here.</source>
-        <translation>&lt;b&gt;Route nouvelle&lt;/b&gt;, {length}. Acceptez si l'image montre une route ici.</translation>
-    </message>
-    <message>
-        <source>&lt;b&gt;Lost road&lt;/b&gt;, {length}. Accept if the image shows that the road no longer exists.</source>
-        <translation>&lt;b&gt;Route perdue&lt;/b&gt;, {length}. Acceptez si l'image montre que la route n'existe plus.</translation>
-    </message>
-    <message>
-        <source>&lt;b&gt;Displaced road&lt;/b&gt;, {length}. Accept if the image shows the road beside the line.</source>
-        <translation>&lt;b&gt;Route déplacée&lt;/b&gt;, {length}. Acceptez si l'image montre la route à côté de la ligne.</translation>
-    </message>
-    <message>
-        <source>The layer {layer} was removed. The review has ended.</source>
-        <translation>La couche {layer} a été retirée. La vérification est terminée.</translation>
-    </message>
-    <message>
-        <source>The layer is being edited. Save or discard its edits to continue the review.</source>
-        <translation>La couche est en cours d'édition. Enregistrez ou abandonnez ses modifications pour continuer la vérification.</translation>
-    </message>
-    <message>
-        <source>{reviewed} of {total} reviewed, {left} left</source>
-        <translation>{reviewed} sur {total} vérifiés, {left} restants</translation>
-    </message>
-    <message>
-        <source>Accept</source>
-        <translation>Accepter</translation>
-    </message>
-    <message>
-        <source>Reject</source>
-        <translation>Rejeter</translation>
-    </message>
-    <message>
-        <source>Skip</source>
-        <translation>Passer</translation>
-    </message>
-    <message>
-        <source>Back</source>
-        <translation>Retour</translation>
-    </message>
-    <message>
-        <source>Zoom to the line</source>
-        <translation>Zoomer sur la ligne</translation>
-    </message>
-    <message>
-        <source>Select a layer of changes, and choose Review changes.</source>
-        <translation>Sélectionnez une couche de changements, puis choisissez « Vérifier les changements ».</translation>
     </message>
     <message>
         <source>This computer was suspended for {minutes} min. The session continues.</source>

@@ -16,7 +16,7 @@ from ..geodata.fields import numbers_in
 from ..geodata.parallel_arrays import ranges
 from ..geodata.vectors import require_geometry, with_names
 from ..jobs import MakeChallenge
-from ..jobs.challenges import CHANGE, CHANGES, DISPLACED, LOST, NEW
+from ..jobs.review import CHANGE, CHANGES, DISPLACED, LOST, NEW
 from ..networks.graph import Graph, join_chains
 from ..networks.likely_breaks import APART, DEAD_END, GAP, KIND, KINDS
 from ..networks.lines import LineFields, as_in_file, drawn_places, lines_in, make_lines, shared_plane

@@ -22,8 +22,19 @@ from ..geodata.fields import EXACT_BELOW, NULLABLE
 from ..geodata.parallel_arrays import selected
 from ..geodata.vectors import carried_fields, require_fields, with_names
 from ..jobs import CompareNetworks
-from ..jobs.challenges import ACCEPTED, CHANGE, CHANGES, REJECTED, REVIEW, REVIEW_WORDS, verdict_of
 from ..jobs.fields import word_in
+from ..jobs.review import (
+    ACCEPTED,
+    CHANGE,
+    CHANGES,
+    DRAWN,
+    REJECTED,
+    REVIEW,
+    REVIEW_WORDS,
+    REVIEWED,
+    STATUS,
+    verdict_of,
+)
 from ..networks.lines import as_in_file, drawn_places
 from ..system.machine import versions
 from .accessibility import counts
@@ -67,7 +78,7 @@ def to_layer(
     tables = [_table(pair, segments[name], name, shapes[name], reporter) for name in NAMES]
     spelled = {name.lower(): name for name in tables[0].columns}  # no format has both Name and name
     tables[1] = tables[1].rename(columns={name: spelled.get(name.lower(), name) for name in tables[1].columns})
-    return pandas.concat(_of_like_types(*tables), ignore_index=True)
+    return pandas.concat(of_like_types(*tables), ignore_index=True)
 
 
 def _as_drawn(shapes: dict[str, np.ndarray], name: str, pair: Pair) -> np.ndarray:
@@ -111,7 +122,7 @@ def _table(
     return settled(table.to_crs(drawn.crs), middle_of(drawn))
 
 
-def _of_like_types(one: geopandas.GeoDataFrame, other: geopandas.GeoDataFrame) -> list[geopandas.GeoDataFrame]:
+def of_like_types(one: geopandas.GeoDataFrame, other: geopandas.GeoDataFrame) -> list[geopandas.GeoDataFrame]:
     """Return two tables that can be concatenated: fields of types without a common one become text."""
     tables = [one.copy(), other.copy()]
     for name in {*one.columns, *other.columns} - {one.geometry.name}:
@@ -263,14 +274,7 @@ def without_rejected(layer: geopandas.GeoDataFrame, purpose: str, path: str) -> 
     named = with_names(layer, (CHANGE, REVIEW), path, purpose)
     if not {CHANGE, REVIEW}.issubset(named.columns) or not _words(named, CHANGE, word_in).isin(CHANGES).any():
         return layer
-    verdicts = _words(named, REVIEW, verdict_of)
-    is_unknown = ~verdicts.isin((ACCEPTED, REJECTED, ""))
-    if is_unknown.any():
-        raise LayerError(
-            f"The field {REVIEW!r} of the {purpose} ({path}) has {is_unknown.sum():,} unknown values: "
-            f"{_shown(verdicts[is_unknown])}.",
-            f"Known values are {', '.join(REVIEW_WORDS)}, and empty.",
-        )
+    verdicts = verdicts_in(named, purpose, path)
     if (verdicts == "").all():
         return layer
     accepted = layer[verdicts == ACCEPTED].reset_index(drop=True)
@@ -280,6 +284,41 @@ def without_rejected(layer: geopandas.GeoDataFrame, purpose: str, path: str) -> 
             f"Set the field {REVIEW!r} of the features to export to {ACCEPTED!r}, or empty it everywhere.",
         )
     return accepted
+
+
+def verdicts_in(layer: geopandas.GeoDataFrame, purpose: str, path: str) -> pandas.Series:
+    """Return ACCEPTED, REJECTED or an empty word for each feature; empty everywhere without the field `review`.
+
+    `purpose` is the layer in messages. Raises LayerError if a value is not understood.
+    """
+    verdicts = _words(with_names(layer, (REVIEW,), path, purpose), REVIEW, verdict_of)
+    verdicts = verdicts if len(verdicts) == len(layer) else pandas.Series("", index=layer.index)
+    is_unknown = ~verdicts.isin((ACCEPTED, REJECTED, ""))
+    if is_unknown.any():
+        raise LayerError(
+            f"The field {REVIEW!r} of the {purpose} ({path}) has {is_unknown.sum():,} unknown values: "
+            f"{_shown(verdicts[is_unknown])}.",
+            f"Known values are {', '.join(REVIEW_WORDS)}, and empty.",
+        )
+    return verdicts
+
+
+def reviewed_only(layer: geopandas.GeoDataFrame, wanted: bool, purpose: str, path: str) -> geopandas.GeoDataFrame:
+    """Return the features of a layer whose `status` is reviewed or drawn, if only these are wanted.
+
+    Raises LayerError if there is none, or no such field.
+    """
+    if not wanted:
+        return layer
+    layer = with_names(layer, (STATUS,), path, purpose)
+    require_fields(layer, (STATUS,), path, purpose)
+    chosen = layer[_words(layer, STATUS, word_in).isin((REVIEWED, DRAWN)).to_numpy()].reset_index(drop=True)
+    if chosen.empty:
+        raise LayerError(
+            f"No feature of the {purpose} ({path}) has the {STATUS} {REVIEWED} or {DRAWN}.",
+            "Apply a review first, or take all roads (reviewed_only).",
+        )
+    return chosen
 
 
 def _words(layer: geopandas.GeoDataFrame, field: str, spelled: Callable[[object], str]) -> pandas.Series:

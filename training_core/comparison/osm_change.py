@@ -25,7 +25,7 @@ from ..errors import LayerError
 from ..geodata.antimeridian import nearest_turn
 from ..geodata.grid import ELLIPSOID
 from ..geodata.parallel_arrays import offsets_of
-from ..jobs.challenges import CHANGE, NEW
+from ..jobs.review import CHANGE, NEW
 from ..networks.line_export import NOT_IN_XML
 from ..networks.lines import LineFields, lines_in, shared_plane
 from ..networks.osm_file import EXTRACT, MAX_WAY_NODES, PLACE_DIGITS, Extract, Ways, read_extract, way_tags

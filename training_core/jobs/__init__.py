@@ -54,6 +54,7 @@ from .option import (
 )
 from .profiling import ALL, BOTH, INFERENCE, TRAINING, CompareProfiles, Profile
 from .recipe import RecipeOptions, StepOptions, has_starter, model_path, with_model_paths
+from .review import ApplyReview, ReviewPlaces
 from .shared import (
     LEFT,
     MEMORY_VARIABLE,
@@ -84,6 +85,8 @@ JOBS: dict[str, type[Job]] = {
         SampleAccuracy,
         CheckAccuracy,
         CompareNetworks,
+        ReviewPlaces,
+        ApplyReview,
         MakeChallenge,
         ExportChanges,
         ExportModel,

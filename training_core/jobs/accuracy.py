@@ -13,9 +13,9 @@ from typing import Any, ClassVar, Optional
 
 from ..errors import JobError, shown
 from .accuracy_estimates import CROSSING, SAMPLED, Place
-from .challenges import ACCEPTED, CHANGE, REJECTED, REVIEW, verdict_of
 from .fields import number_in, word_in
 from .option import HTML_OUTPUT, JSON_OUTPUT, RASTER, VECTOR, VECTOR_OUTPUT, Job, advanced_option, option
+from .review import ACCEPTED, CHANGE, REJECTED, REVIEW, verdict_of
 
 # The fields of a sample besides those of all layers to review.
 STRATUM, STRATUM_SIZE, LENGTH = "stratum", "stratum_size", "length_m"

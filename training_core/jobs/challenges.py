@@ -1,7 +1,6 @@
-"""Changes of a network: their fields and words, and the jobs that hand them to the mappers of OpenStreetMap.
+"""Jobs that hand changes of a network to the mappers of OpenStreetMap: tasks, and a file for an editor.
 
-Compare road networks and people write the words; the jobs make tasks of them, and a file for an editor. Scope: names,
-words, fields and their texts. Independent of files and of the form of either result; standard library only.
+Scope: the fields and their texts. Independent of files and of the form of either result; standard library only.
 """
 
 from __future__ import annotations
@@ -9,25 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from .fields import NO, YES, word_in
 from .option import CHALLENGE, CHALLENGE_OUTPUT, OSC_OUTPUT, OSM_EXTRACT, VECTOR, Job, option
-
-# The field of changes, and its words.
-CHANGE, INTACT, DISPLACED, LOST, NEW = "change", "intact", "displaced", "lost", "new"
-CHANGES = (INTACT, DISPLACED, LOST, NEW)
-# The field of what people decide; empty where nobody has decided.
-REVIEW, ACCEPTED, REJECTED = "review", "accepted", "rejected"
-# Words for either in text, number and boolean fields.
-REVIEW_WORDS = {
-    **dict.fromkeys((ACCEPTED, "accept", *YES), ACCEPTED),
-    **dict.fromkeys((REJECTED, "reject", *NO), REJECTED),
-}
-
-
-def verdict_of(value: object) -> str:
-    """Return ACCEPTED or REJECTED for a value of the field `review` that means it, and any other as a word."""
-    word = word_in(value)
-    return REVIEW_WORDS.get(word, word)
+from .review import reviewed_only_option
 
 
 @dataclass(frozen=True)
@@ -59,6 +41,7 @@ class MakeChallenge(Job):
     displaced: bool = option(False, "Displaced roads").help(
         "Make tasks for displaced stretches, too, not only for new and lost ones."
     )
+    reviewed_only: bool = reviewed_only_option()
     max_length_m: float = option(500.0, "Longest stretch", unit="m", within=(50, 10000)).help(
         "Maximum length of road in a task: longer stretches are split into equal parts."
     )
@@ -91,4 +74,5 @@ class ExportChanges(Job):
     extract: str = option("", "Extract of OpenStreetMap", kind=OSM_EXTRACT, required=True).help(
         "The roads before as an .osm or .osm.pbf file, with the versions of its ways."
     )
+    reviewed_only: bool = reviewed_only_option()
     osc: str = option("", "Change file", kind=OSC_OUTPUT, required=True).help("OsmChange file to write, for JOSM.")

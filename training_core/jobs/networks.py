@@ -22,6 +22,7 @@ from .option import (
     advanced_option,
     option,
 )
+from .review import reviewed_only_option
 
 # Conversion factors to meters per second, by unit of speed.
 METERS_PER_SECOND = {"km/h": 1 / 3.6, "mph": 0.44704, "m/s": 1.0}
@@ -166,6 +167,7 @@ class ExportNetwork(GraphOptions):
         "Export all connected components, or only the longest. In it, every node is reachable from every other if no "
         "road is one-way."
     )
+    reviewed_only: bool = reviewed_only_option()
     graphml: str = option("", "Graph", kind=GRAPHML_OUTPUT).help("GraphML file to write, as OSMnx reads it.")
     geopackage: str = option("", "Nodes and edges", kind=GEOPACKAGE_OUTPUT).help(
         "GeoPackage to write, with the layers nodes and edges in the schema of OSMnx."

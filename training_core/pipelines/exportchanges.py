@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..comparison.change_results import known_only, without_rejected
+from ..comparison.change_results import known_only, reviewed_only, without_rejected
 from ..comparison.osm_change import BRIDGE, ONE_WAY, change_lines, check_extract, meet, new_roads, shared_places
 from ..errors import LayerError, OutputError
 from ..events import Reporter
 from ..geodata.vectors import read_layer
 from ..jobs import ExportChanges, ExportNetwork
-from ..jobs.challenges import CHANGE, CHANGES
+from ..jobs.review import CHANGE, CHANGES
 from ..networks.line_export import export_layer
 from ..networks.lines import LineFields, checked_lines, directions_of
 from ..networks.osm_file import read_extract, ways_of
@@ -35,7 +35,8 @@ def run(job: ExportChanges, reporter: Reporter) -> dict[str, Any]:
         changes = read_layer(job.changes, PURPOSE, reporter)
         layer = checked_lines(changes, job.changes, PURPOSE, LineFields(), reporter)
         layer = known_only(layer, CHANGE, CHANGES, PURPOSE, job.changes, reporter)
-        new = new_roads(without_rejected(layer, PURPOSE, job.changes))
+        chosen = without_rejected(layer, PURPOSE, job.changes)
+        new = new_roads(reviewed_only(chosen, job.reviewed_only, PURPOSE, job.changes))
         if new.empty:
             raise LayerError(
                 f"The {PURPOSE} ({job.changes}) have no new road to export.",
@@ -43,7 +44,7 @@ def run(job: ExportChanges, reporter: Reporter) -> dict[str, Any]:
             )
         reporter.check_cancelled()
         reporter.progress(0.2, "Splitting lines where they meet")
-        fields = {f"lines_{name}_field": name for name in (BRIDGE, ONE_WAY) if name in new.columns}
+        fields: dict[str, Any] = {f"lines_{name}_field": name for name in (BRIDGE, ONE_WAY) if name in new.columns}
         if fields:
             reporter.log(f"The tags {' and '.join(fields.values())} are taken from the fields of these names.")
         if ONE_WAY in new.columns:  # which the export, kept silent, does not tell

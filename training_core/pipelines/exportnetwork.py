@@ -11,7 +11,7 @@ from typing import Any
 
 import geopandas
 
-from ..comparison.change_results import without_rejected
+from ..comparison.change_results import reviewed_only, without_rejected
 from ..errors import OutputError
 from ..events import Reporter
 from ..geodata.osm_layers import is_extract
@@ -31,7 +31,7 @@ def run(job: ExportNetwork, reporter: Reporter) -> dict[str, Any]:
         reporter.progress(0, "Reading")
         named = (job.lines_oneway_field, job.lines_class_field)
         layer = read_line_layer(job.lines, PURPOSE, line_fields(job), reporter, named)
-        layer = without_rejected(layer, PURPOSE, job.lines)
+        layer = reviewed_only(without_rejected(layer, PURPOSE, job.lines), job.reviewed_only, PURPOSE, job.lines)
         job = _with_tags(job, layer, reporter)
         network, numbers = export_layer(layer, job, reporter.part(0.1, 0.7))
         reporter.check_cancelled()

@@ -11,7 +11,7 @@ from typing import Any
 
 from ..comparison.challenge_file import MAX_TASKS, make_ids, read_task_ids, write_challenge
 from ..comparison.challenge_tasks import PURPOSE, known_features, make_tasks
-from ..comparison.change_results import without_rejected
+from ..comparison.change_results import reviewed_only, without_rejected
 from ..comparison.osm_change import propose
 from ..errors import OutputError
 from ..events import Reporter
@@ -31,6 +31,7 @@ def run(job: MakeChallenge, reporter: Reporter) -> dict[str, Any]:
         reporter.progress(0, "Reading")
         layer = known_features(read_layer(job.layer, PURPOSE, reporter), job, reporter)
         chosen = without_rejected(layer, PURPOSE, job.layer)
+        chosen = reviewed_only(chosen, job.reviewed_only, PURPOSE, job.layer)
         earlier = read_task_ids(job.earlier) if job.earlier else []
         reporter.check_cancelled()
         reporter.progress(0.3, "Making tasks")

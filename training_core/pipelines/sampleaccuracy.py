@@ -25,7 +25,7 @@ from ..geodata.vectors import read_area, require_features, with_names
 from ..jobs import SampleAccuracy
 from ..jobs.accuracy import LENGTH, STRATUM, STRATUM_SIZE
 from ..jobs.accuracy_estimates import CROSSING, SAMPLED
-from ..jobs.challenges import CHANGE, REVIEW
+from ..jobs.review import CHANGE, REVIEW
 from ..networks.lines import (
     LineFields,
     area_in,

@@ -1,4 +1,4 @@
-"""The review of a layer of changes: joins its lines, the panel and the map.
+"""The review of a layer: joins its lines, the panel and the map.
 
 Scope: what follows from what. Independent of how lines are read and written.
 """
@@ -20,15 +20,25 @@ from qgis.gui import QgisInterface
 from qgis.PyQt.QtCore import Qt
 
 from ....training_core.errors import RoadSegError
-from ....training_core.jobs.challenges import ACCEPTED, CHANGE, DISPLACED, LOST, NEW, REJECTED
 from ....training_core.jobs.fields import word_in
+from ....training_core.jobs.review import (
+    ACCEPTED,
+    ANSWERS,
+    CHANGE,
+    CROSSING,
+    DISPLACED,
+    DOUBTFUL,
+    LOST,
+    MISSING,
+    NEW,
+    REJECTED,
+    SAMPLED,
+)
 from ...translation import tr
 from ..dialogs import show_message
-from .changed_lines import ChangedLines, check_layer
 from .map_view import LineView
-from .panel import ACCEPT, BACK, REJECT, SKIP, ReviewPanel
-
-_VERDICT_OF = {ACCEPT: ACCEPTED, REJECT: REJECTED}
+from .panel import BACK, SKIP, ZOOM, ReviewPanel
+from .review_lines import ReviewLines, check_layer
 
 
 class Review:
@@ -39,7 +49,7 @@ class Review:
         self.panel: Optional[ReviewPanel] = None
         self._view: Optional[LineView] = None
         self._layer: Optional[QgsVectorLayer] = None
-        self._lines: Optional[ChangedLines] = None
+        self._lines: Optional[ReviewLines] = None
         self._line: Optional[int] = None
         self._place = QgsPointXY()
         self._connections: list[Any] = []
@@ -113,7 +123,7 @@ class Review:
             self._view.clear()
             self.panel.show_line(tr("The layer is being edited. Save or discard its edits to continue the review."))
             return
-        self._lines = ChangedLines(layer, canvas.mapSettings().destinationCrs())
+        self._lines = ReviewLines(layer, canvas.mapSettings().destinationCrs())
         self._place = canvas.center()
         self._go_on()
 
@@ -127,28 +137,27 @@ class Review:
             elif what == SKIP:
                 self._lines.skip(self._line)
                 self._go_on()
-            elif what in _VERDICT_OF:
-                self._lines.decide(self._line, _VERDICT_OF[what])
-                self._go_on()
-            else:
+            elif what == ZOOM:
                 self._view.zoom()
+            else:
+                self._lines.decide(self._line, what)
+                self._go_on()
         except RoadSegError as error:
             self.panel.tell(str(error))
 
     def _go_on(self) -> None:
-        """Show the nearest line that is left: so one neighborhood is reviewed after the other."""
-        line = self._lines.nearest(self._place)
+        """Show the next line that is left, those near this one first: so one neighborhood comes after the other."""
+        line = self._lines.next(self._place)
         if line is not None:
             self._show(line)
             return
         self._line = None
         self._view.clear()
-        verdicts = list(self._lines.verdicts.values())
-        if verdicts:
+        if self._lines.answers:
             text = tr("The review is complete: {accepted} accepted, {rejected} rejected.")
-            text = text.format(accepted=verdicts.count(ACCEPTED), rejected=verdicts.count(REJECTED))
+            text = text.format(accepted=self._lines.count(ACCEPTED), rejected=self._lines.count(REJECTED))
         else:
-            text = tr("The layer has no new, lost or displaced roads, so there is nothing to review.")
+            text = tr("The layer has no lines of a kind that is reviewed, so there is nothing to review.")
         self._offer(text)
 
     def _show(self, line: int) -> None:
@@ -162,15 +171,15 @@ class Review:
         geometry.transform(self._to_map())
         self._view.show(geometry)
         self._place = geometry.boundingBox().center()
-        self._offer(self._question(feature))
+        self._offer(self._question(feature), ANSWERS[word_in(feature[CHANGE])])
 
     def _read_again(self) -> None:
         self._read()
         self.panel.tell(tr("Some lines were deleted in the meantime. They are left out."))
 
-    def _offer(self, text: str) -> None:
-        self.panel.show_line(text, self._line is not None, self._lines.can_go_back)
-        total = len(self._lines.verdicts)
+    def _offer(self, text: str, answers: tuple[str, ...] = ()) -> None:
+        self.panel.show_line(text, answers, self._lines.can_go_back)
+        total = len(self._lines.answers)
         self.panel.show_progress(total - self._lines.left, total)
 
     def _to_map(self) -> QgsCoordinateTransform:
@@ -185,6 +194,10 @@ class Review:
             NEW: tr("<b>New road</b>, {length}. Accept if the image shows a road here."),
             LOST: tr("<b>Lost road</b>, {length}. Accept if the image shows that the road no longer exists."),
             DISPLACED: tr("<b>Displaced road</b>, {length}. Accept if the image shows the road beside the line."),
+            DOUBTFUL: tr("<b>Doubtful road</b>, {length}. Accept if the image shows a road along the whole line."),
+            MISSING: tr("<b>Missing road</b>, {length}. Accept if the image shows a road here."),
+            SAMPLED: tr("<b>Sampled road</b>, {length}. Accept if the image shows a road here."),
+            CROSSING: tr("<b>Transect</b>, {length}. How many roads cross it that the network lacks?"),
         }
         return words[word_in(feature[CHANGE])].format(length=f"{measure.measureLength(feature.geometry()):,.0f} m")
 

@@ -1,4 +1,4 @@
-"""The panel "Review changes": the line to check, what can be said of it, with keys, and how many lines are left.
+"""The panel "Review": the line to check, what can be said of it, with keys, and how many lines are left.
 
 Scope: widgets, their words and keys. Independent of layers.
 """
@@ -6,6 +6,7 @@ Scope: widgets, their words and keys. Independent of layers.
 from __future__ import annotations
 
 import html
+from collections.abc import Collection
 from functools import partial
 from typing import Optional
 
@@ -22,18 +23,27 @@ from qgis.PyQt.QtWidgets import (
     QWidget,
 )
 
+from ....training_core.jobs.review import ACCEPTED, ANSWERS, CROSSING, REJECTED, VERDICTS
 from ...translation import tr
 from ..dialogs import wrapped_label
 
-ACCEPT, REJECT, SKIP, BACK, ZOOM = "accept", "reject", "skip", "back", "zoom"
+# Actions: the answers to the questions, and what else can be done with a line.
+SKIP, BACK, ZOOM = "skip", "back", "zoom"
+COUNTS = ANSWERS[CROSSING]
 # Letters that QGIS leaves free: its own single keys are R, S and T, and those of digitizing.
-KEYS = {ACCEPT: "A", REJECT: "X", SKIP: "N", BACK: "B", ZOOM: "Z"}
+KEYS = {ACCEPTED: "A", REJECTED: "X", SKIP: "N", BACK: "B", ZOOM: "Z", **{count: count for count in COUNTS}}
 _ICONS = {
-    ACCEPT: "/mIconSuccess.svg",
-    REJECT: "/mTaskCancel.svg",
+    ACCEPTED: "/mIconSuccess.svg",
+    REJECTED: "/mTaskCancel.svg",
     SKIP: "/mActionNext.svg",
     BACK: "/mActionUndo.svg",
     ZOOM: "/mActionZoomTo.svg",
+}
+
+# Row, column and width of the button of each action.
+_CELLS = {
+    **{count: (0, column, 1) for column, count in enumerate(COUNTS)},
+    **{ACCEPTED: (1, 0, 2), REJECTED: (1, 2, 2), SKIP: (2, 0, 2), BACK: (2, 2, 2), ZOOM: (3, 0, 4)},
 }
 
 
@@ -46,13 +56,13 @@ class ReviewPanel(QgsDockWidget):
     Signals
     -------
     asked(str)
-        A button or a key was pressed: accept, reject, skip, back or zoom.
+        A button or a key was pressed: an answer, skip, back or zoom.
     """
 
     asked = pyqtSignal(str)
 
     def __init__(self, canvas: QgsMapCanvas, parent: Optional[QWidget] = None) -> None:
-        super().__init__(tr("Review changes"), parent)
+        super().__init__(tr("Review"), parent)
         self.setObjectName("RoadSegReview")  # by which QGIS remembers its place
         self._canvas = canvas
         self.layer, self.line, self.note, self.problem = (wrapped_label() for _ in range(4))
@@ -60,6 +70,7 @@ class ReviewPanel(QgsDockWidget):
         self.problem.setStyleSheet("color: #b00020")
         self.progress = QProgressBar()
         self.actions_by_name = {name: self._action(name, text) for name, text in _texts().items()}
+        self._buttons: dict[str, QToolButton] = {}
         self._lay_out()
         canvas.mapToolSet.connect(self._on_tool)
         self._on_tool(canvas.mapTool())
@@ -68,19 +79,21 @@ class ReviewPanel(QgsDockWidget):
 
     def show_layer(self, name: str, note: str = "") -> None:
         """Show which layer is reviewed; none without a name."""
-        self.layer.setText(
-            f"<b>{html.escape(name)}</b>" if name else tr("Select a layer of changes, and choose Review changes.")
-        )
+        hint = tr("Select a layer of places to review or of changes, and choose Review.")
+        self.layer.setText(f"<b>{html.escape(name)}</b>" if name else hint)
         self.note.setText(note)
         self.note.setVisible(bool(note))
         self.progress.setVisible(bool(name))
         self.tell("")
 
-    def show_line(self, text: str, can_decide: bool = False, can_go_back: bool = False) -> None:
-        """Show what is asked about the line on the map, and offer what can be said."""
+    def show_line(self, text: str, answers: Collection[str] = (), can_go_back: bool = False) -> None:
+        """Show what is asked about the line on the map, and offer the answers that it takes; none without a line."""
         self.line.setText(text)
         for name, action in self.actions_by_name.items():
-            action.setEnabled(can_go_back if name == BACK else can_decide)
+            can_act = can_go_back if name == BACK else name in answers or (name in (SKIP, ZOOM) and bool(answers))
+            action.setEnabled(can_act)
+            if name not in (SKIP, BACK, ZOOM):
+                self._buttons[name].setVisible(name in (answers or VERDICTS))
 
     def show_progress(self, reviewed: int, total: int) -> None:
         """Show how many lines are reviewed, and left."""
@@ -102,7 +115,7 @@ class ReviewPanel(QgsDockWidget):
             QgsGui.shortcutsManager().unregisterAction(action)
 
     def _action(self, name: str, text: str) -> QAction:
-        action = QAction(QgsApplication.getThemeIcon(_ICONS[name]), f"{tr('Review changes')}: {text}", self)
+        action = QAction(QgsApplication.getThemeIcon(_ICONS.get(name, "")), f"{tr('Review')}: {text}", self)
         action.setObjectName(f"roadseg_review_{name}")
         action.setShortcutContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
         action.triggered.connect(lambda: self.asked.emit(name))
@@ -119,12 +132,13 @@ class ReviewPanel(QgsDockWidget):
 
     def _lay_out(self) -> None:
         buttons = QGridLayout()
-        for (row, column), action in zip(((0, 0), (0, 1), (1, 0), (1, 1), (2, 0)), self.actions_by_name.values()):
-            button = QToolButton()
+        for name, action in self.actions_by_name.items():
+            row, column, width = _CELLS[name]
+            self._buttons[name] = button = QToolButton()
             button.setDefaultAction(action)
             button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
             button.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-            buttons.addWidget(button, row, column, 1, 2 if row == 2 else 1)
+            buttons.addWidget(button, row, column, 1, width)
         page = QWidget()
         column = QVBoxLayout(page)
         for widget in (self.layer, self.progress, self.line):
@@ -137,16 +151,18 @@ class ReviewPanel(QgsDockWidget):
 
 
 def _show_key(action: QAction, text: str) -> None:
-    shown = f"{text} ({action.shortcut().toString()})"
+    key = action.shortcut().toString()
+    shown = text if key == text else f"{text} ({key})"
     if action.iconText() != shown:
         action.setIconText(shown)
 
 
 def _texts() -> dict[str, str]:
     return {
-        ACCEPT: tr("Accept"),
-        REJECT: tr("Reject"),
+        ACCEPTED: tr("Accept"),
+        REJECTED: tr("Reject"),
         SKIP: tr("Skip"),
         BACK: tr("Back"),
         ZOOM: tr("Zoom to the line"),
+        **{count: count for count in COUNTS},
     }

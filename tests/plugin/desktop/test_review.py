@@ -252,7 +252,7 @@ def test_what_is_no_layer_of_changes_is_refused(review, window, image):
     for other in others:
         window.setActiveLayer(other)
         review.begin()
-        assert ("is not a layer of changes" if other else "No layer is selected") in messages(window)[0]
+        assert ("is not a review layer" if other else "No layer is selected") in messages(window)[0]
     assert review.panel is None
 
 
@@ -342,3 +342,60 @@ def test_a_layer_that_gets_another_source_is_read_again(review, window, layer, t
     assert shown(review) == ("New", 0, 1)
     press(review, "X")
     assert review_in(tmp_path / "other.gpkg") == {1: "rejected"}
+
+
+PLACES = [
+    ("doubtful", "350300 3060000, 350320 3060000", 2.0),  # near, but less worth than a far one even at half
+    ("missing", "352000 3060000, 352020 3060000", 9.0),
+    ("doubtful", "352100 3060000, 352120 3060000", 5.0),  # near that one
+    ("sampled", "350100 3060000, 350120 3060000", 6.0),
+    ("crossing", "350000 3060000, 350020 3060000", None),
+]
+
+
+@pytest.fixture
+def places(layer, window, tmp_path):
+    """Return a review layer of all kinds, with a priority and fields for who answers and when."""
+    path = tmp_path / "places.gpkg"
+    write(path, "&field=review:string&field=priority:double&field=reviewer:string&field=reviewed_at:datetime",
+          [(kind, points) for kind, points, _ in PLACES])  # fmt: skip
+    layer.setDataSource(str(path), "Places", "ogr")
+    field = layer.fields().lookupField("priority")
+    layer.dataProvider().changeAttributeValues({row: {field: each[2]} for row, each in enumerate(PLACES, 1)})
+    return path
+
+
+def test_what_pays_most_comes_first_but_a_place_in_view_counts_twice_as_much(review, places):
+    review.begin()
+    kinds = []
+    for answer in "AAAA":
+        kinds.append(shown(review)[0])
+        press(review, answer)
+    assert kinds == ["Sampled", "Missing", "Doubtful", "Doubtful"] and shown(review)[0].startswith("Transect")
+    assert review_in(places) == dict.fromkeys((1, 2, 3, 4), "accepted")
+
+
+def test_a_transect_takes_a_digit_and_no_verdict_and_other_places_no_digit(review, places):
+    review.begin()
+    press(review, "2")
+    assert review_in(places) == {}
+    press(review, "AAAA")
+    press(review, "AX")  # which are no answers to how many
+    assert shown(review)[0].startswith("Transect") and len(review_in(places)) == 4
+    visible = {name for name, button in review.panel._buttons.items() if not button.isHidden()}
+    assert visible == {"0", "1", "2", "3", "skip", "back", "zoom"}
+    press(review, "0")
+    assert review_in(places)[5] == "0" and "The review is complete" in review.panel.line.text()
+    press(review, "B3")
+    assert review_in(places)[5] == "3"
+
+
+def test_who_answered_and_when_is_written_where_there_are_fields_and_taken_back(review, layer, places):
+    review.begin()
+    press(review, "X")
+    answered = layer.getFeature(4)
+    assert answered["reviewer"] and answered["reviewed_at"].isValid()
+    press(review, "B")
+    database = sqlite3.connect(places)
+    assert database.execute("select review, reviewer, reviewed_at from changes where fid = 4").fetchone() == (None,) * 3
+    database.close()

@@ -33,6 +33,8 @@ TABLE = {
     "checkaccuracy": {"INPUT": "lines", "REPORT": ".html"},
     "exportnetwork": {"INPUT": "lines", "GRAPHML": ".graphml"},
     "comparenetworks": {"INPUT": "lines", "BEFORE": "lines", "OUTPUT": ".gpkg"},
+    "reviewplaces": {"INPUT": "lines", "OUTPUT": ".gpkg"},
+    "applyreview": {"INPUT": "lines", "REVIEW": "lines", "OUTPUT": ".gpkg"},
     "makechallenge": {"INPUT": "lines", "OUTPUT": ".json"},
     "exportchanges": {"INPUT": "lines", "EXTRACT": "profile", "OUTPUT": ".osc"},
     "profile": {"INPUT": "image", "MODEL": "model", "REPORT": ".html", "TRACE": ".json"},
@@ -50,7 +52,7 @@ ALL_OUTPUTS = (
     + """
 options = job()["options"]
 for name, path in options.items():
-    if name in ("roads", "nodes", "suggestions", "errors", "changes", "sample", "reached") and path \\
+    if name in ("roads", "nodes", "suggestions", "errors", "changes", "sample", "reached", "places") and path \
             and not os.path.exists(path):
         write(path, name, ogr.wkbLineString, {"length_m": ogr.OFTReal},
               [("LINESTRING (350001 3059999, 350011 3059999)", {"length_m": 10.0})] * 300)

@@ -28,6 +28,7 @@ IDS = {
     "roads": {"segment", "vectorize", "extractroads", "mapregion"},
     "network": {
         "cleannetwork", "scorenetwork", "sampleaccuracy", "checkaccuracy", "exportnetwork", "comparenetworks",
+        "reviewplaces", "applyreview",
         "makechallenge", "exportchanges",
     },
     "workflows": {"maproads", "finetuneandmap", "updateosm", "changedroads"},

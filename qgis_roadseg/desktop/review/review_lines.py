@@ -1,0 +1,196 @@
+"""The lines of a review layer: which are left, which comes next, and the answers that are written.
+
+Scope: features and their values. Independent of the window.
+"""
+
+from __future__ import annotations
+
+from math import isfinite
+from typing import Any, Optional
+
+from qgis.core import (
+    Qgis,
+    QgsApplication,
+    QgsCoordinateReferenceSystem,
+    QgsFeature,
+    QgsFeatureRequest,
+    QgsField,
+    QgsFields,
+    QgsMapLayer,
+    QgsPointXY,
+    QgsProject,
+    QgsUnitTypes,
+    QgsVectorDataProvider,
+    QgsVectorLayer,
+)
+from qgis.PyQt.QtCore import QDateTime, QMetaType, Qt
+
+from ....training_core.errors import LayerError, OutputError
+from ....training_core.jobs.fields import number_in, word_in
+from ....training_core.jobs.review import ANSWERS, CHANGE, PRIORITY, REVIEW, REVIEWED_AT, REVIEWER, answer_of
+from ...translation import tr
+
+# A place in another view takes about twice the time: one has to find one's way there. So it counts half.
+VIEW_M = 300.0
+
+_CAN = QgsVectorDataProvider.Capability
+
+
+def check_layer(layer: Optional[QgsMapLayer]) -> QgsVectorLayer:
+    """Return a review layer; raise LayerError if it is none, or its review cannot be written."""
+    choose = tr("Select the result of Find places to review or Compare road networks in the layer panel.")
+    if layer is None:
+        raise LayerError(tr("No layer is selected."), choose)
+    is_lines = isinstance(layer, QgsVectorLayer) and layer.geometryType() == Qgis.GeometryType.Line
+    if not is_lines or layer.fields().lookupField(CHANGE) < 0:
+        text = tr("The layer {layer} is not a review layer: it needs lines with the field “{field}”.")
+        raise LayerError(text.format(layer=layer.name(), field=CHANGE), choose)
+    provider = layer.dataProvider()
+    field = provider.fields().lookupField(REVIEW)
+    needed = _CAN.ChangeAttributeValues if field >= 0 else _CAN.ChangeAttributeValues | _CAN.AddAttributes
+    if layer.readOnly() or provider.capabilities() & needed != needed:
+        raise LayerError(
+            tr("The layer {layer} is read-only, so the review cannot be written to it.").format(layer=layer.name()),
+            tr("Export the layer to a GeoPackage (its menu, Export), and review the new layer."),
+        )
+    if field >= 0 and provider.fields().at(field).type() != QMetaType.Type.QString:
+        raise LayerError(
+            tr("The field “{field}” of the layer {layer} is not a text field.").format(
+                field=REVIEW, layer=layer.name()
+            ),
+            tr("Rename the field, so that the review gets its own field."),
+        )
+    return layer
+
+
+class ReviewLines:
+    """The lines of a layer that a person has to judge, each with an answer or none.
+
+    Answers are written at once, by the layer's data provider: nothing waits for a Save, which a crash would lose. The
+    layer must not be editable meanwhile, since its edit buffer would not know of them.
+
+    Parameters
+    ----------
+    layer : QgsVectorLayer
+        Must stay until this is dropped.
+    crs : QgsCoordinateReferenceSystem
+        That of the map, in which places are near each other.
+    """
+
+    def __init__(self, layer: QgsVectorLayer, crs: QgsCoordinateReferenceSystem) -> None:
+        self._layer = layer
+        self.answers: dict[int, str] = {}
+        self._kinds: dict[int, str] = {}
+        self._places: dict[int, QgsPointXY] = {}
+        self._priorities: dict[int, float] = {}
+        self._meters = QgsUnitTypes.fromUnitToUnitFactor(crs.mapUnits(), Qgis.DistanceUnit.Meters)
+        self._skipped: set[int] = set()
+        self._past: list[tuple[int, str]] = []  # a line's answer before it was decided or skipped
+        has_review, has_priority = (layer.fields().lookupField(name) >= 0 for name in (REVIEW, PRIORITY))
+        request = QgsFeatureRequest().setDestinationCrs(crs, QgsProject.instance().transformContext())
+        names = [CHANGE, *([REVIEW] if has_review else []), *([PRIORITY] if has_priority else [])]
+        request.setSubsetOfAttributes(names, layer.fields())
+        for line in layer.getFeatures(request):
+            bounds, kind = line.geometry().boundingBox(), word_in(line[CHANGE])
+            if kind in ANSWERS and not line.geometry().isEmpty() and bounds.isFinite():
+                self._kinds[line.id()] = kind
+                self.answers[line.id()] = word_in(line[REVIEW] or None) if has_review else ""
+                self._places[line.id()] = bounds.center()
+                priority = number_in(line[PRIORITY]) if has_priority else 0.0
+                self._priorities[line.id()] = priority if isfinite(priority) else 0.0
+
+    @property
+    def left(self) -> int:
+        """How many lines have no answer."""
+        return len(self._unanswered())
+
+    def count(self, answer: str) -> int:
+        """Return how many lines have an answer."""
+        return sum(answer_of(self._kinds[line], word) == answer for line, word in self.answers.items())
+
+    @property
+    def can_go_back(self) -> bool:
+        """Whether a line was decided or skipped."""
+        return bool(self._past)
+
+    def next(self, place: QgsPointXY) -> Optional[int]:
+        """Return the id of the line without an answer that pays most from a place on, or is nearest to it.
+
+        Skipped ones come when there is no other.
+        """
+        left = self._unanswered()
+        waiting = [line for line in left if line not in self._skipped]
+        if not waiting:
+            self._skipped.clear()
+
+        def order(line: int) -> tuple[float, float]:
+            distance = self._places[line].distance(place)
+            return -self._priorities[line] / (1 + min(distance * self._meters / VIEW_M, 1)), distance
+
+        return min(waiting or left, key=order, default=None)
+
+    def _unanswered(self) -> list[int]:
+        return [line for line, word in self.answers.items() if not answer_of(self._kinds[line], word)]
+
+    def feature(self, line: int) -> QgsFeature:
+        """Return a line of the layer with all attributes; an invalid one where it has been deleted."""
+        return self._layer.getFeature(line)
+
+    def decide(self, line: int, answer: str) -> None:
+        """Write a line's answer; raise OutputError if that fails."""
+        earlier = self.answers[line]
+        self._write(line, answer)
+        self._past.append((line, earlier))
+
+    def skip(self, line: int) -> None:
+        """Leave a line for later."""
+        self._skipped.add(line)
+        self._past.append((line, self.answers[line]))
+
+    def back(self) -> int:
+        """Return the line that was decided or skipped last, without its answer; raise OutputError if that fails."""
+        line, earlier = self._past[-1]
+        if self.answers[line] != earlier:
+            self._write(line, earlier)
+        self._past.pop()
+        self._skipped.discard(line)
+        return line
+
+    def _write(self, line: int, answer: str) -> None:
+        provider = self._layer.dataProvider()
+        if provider.fields().lookupField(REVIEW) < 0:
+            self._check(provider.addAttributes([QgsField(REVIEW, QMetaType.Type.QString)]), provider)
+            self._layer.updateFields()
+        values = {REVIEW: answer or None, **_signature(provider.fields(), bool(answer))}
+        fields = {provider.fields().lookupField(name): value for name, value in values.items()}
+        self._check(provider.changeAttributeValues({line: fields}), provider)
+        self.answers[line] = answer
+        for name, value in values.items():  # for an attribute table that is open
+            self._layer.attributeValueChanged.emit(line, self._layer.fields().lookupField(name), value)
+        self._layer.triggerRepaint()
+
+    def _check(self, is_written: bool, provider: QgsVectorDataProvider) -> None:
+        if not is_written:
+            reason = "; ".join(provider.errors())
+            provider.clearErrors()
+            text = tr("The review cannot be written to the layer {layer} ({reason}).")
+            raise OutputError(
+                text.format(layer=self._layer.name(), reason=reason),
+                tr("Close other programs that use its file, and make room on the disk."),
+            )
+
+
+def _signature(fields: QgsFields, is_answered: bool) -> dict[str, Any]:
+    """Return who answers, and when, for the fields of a layer that take it; nobody without an answer."""
+    kinds, now = QMetaType.Type, QDateTime.currentDateTimeUtc()
+    name = QgsApplication.userFullName() or QgsApplication.userLoginName()
+    signature = {
+        (REVIEWER, kinds.QString): name,
+        (REVIEWED_AT, kinds.QDateTime): now,
+        (REVIEWED_AT, kinds.QString): now.toString(Qt.DateFormat.ISODate),
+    }
+    return {
+        field: value if is_answered else None
+        for (field, kind), value in signature.items()
+        if (index := fields.lookupField(field)) >= 0 and fields.at(index).type() == kind
+    }

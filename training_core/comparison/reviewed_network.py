@@ -1,0 +1,187 @@
+"""A network after its review: rejected stretches cut out, accepted ones marked and added, and labels to train on.
+
+Scope: lines and verdicts in a plane of meters. Independent of layers and fields.
+
+A stretch belongs to the line on which it lies. One that no line runs along any more, since that was moved or deleted,
+changes nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import shapely
+from scipy.spatial import KDTree
+
+from ..geodata.parallel_arrays import selected
+from ..jobs.review import ACCEPTED, DOUBTFUL, REJECTED
+from ..networks.lines import Lines, make_lines
+from ..networks.road_graph import as_drawn
+from .attachment import attach
+from .review_places import BESIDE_M
+
+# A stretch lies on a line, and its length is that of a part of it, to within this: GeoJSON and editing move vertices.
+_ON_LINE_M = 0.5
+# Rounding may leave so much between stretches that follow each other.
+_SLIVER_M = 0.05
+# Places of two people are the same within this distance of their ends and middles.
+_SAME_M = 0.5
+# Labels: width of a road that has none, ground beside a rejected stretch, and judged ground beside any.
+_USUAL_WIDTH_M, _MARGIN_M, _AROUND_M = 6.0, 2.0, 10.0
+
+
+@dataclass(frozen=True)
+class Verdicts:
+    """Stretches with verdicts, (n,) each: shapes, kind (DOUBTFUL or MISSING), ACCEPTED or REJECTED, width or NaN."""
+
+    shapes: np.ndarray
+    kind: np.ndarray
+    verdict: np.ndarray
+    width_m: np.ndarray
+
+
+def agreed(verdicts: Verdicts) -> tuple[Verdicts, int]:
+    """Return verdicts with each place once, without those that contradict each other, and the number of these."""
+    if not len(verdicts.shapes):
+        return verdicts, 0
+    fractions = np.array([0.0, 0.5, 1.0])
+    points = shapely.get_coordinates(
+        shapely.line_interpolate_point(verdicts.shapes[:, None], fractions, normalized=True)
+    ).reshape(len(verdicts.shapes), 6)
+    pairs = KDTree(points).query_pairs(_SAME_M, p=np.inf, output_type="ndarray")
+    pairs = pairs[verdicts.kind[pairs[:, 0]] == verdicts.kind[pairs[:, 1]]]
+    is_contradicted = verdicts.verdict[pairs[:, 0]] != verdicts.verdict[pairs[:, 1]]
+    kept = np.ones(len(points), dtype=bool)
+    kept[pairs[:, 1]] = False
+    kept[pairs[is_contradicted].ravel()] = False
+    return selected(verdicts, kept), len(np.unique(pairs[is_contradicted].min(axis=1)))
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Parts of lines, (k,) object, the (k,) int64 line of each, and (k,) bool which of them a person accepted.
+
+    `not_found` stretches lie on no line.
+    """
+
+    shapes: np.ndarray
+    line: np.ndarray
+    is_accepted: np.ndarray
+    not_found: int
+
+
+def judge(lines: Lines, verdicts: Verdicts) -> Judged:
+    """Return lines without rejected stretches, cut where accepted ones begin and end; lines nobody judged stay."""
+    doubtful = selected(verdicts, verdicts.kind == DOUBTFUL)
+    place, line, begin_m, end_m = _on_lines(lines, doubtful.shapes)
+    is_rejected, length_m = doubtful.verdict[place] == REJECTED, lines.length_m
+    # The parts of all lines as owner, begin, end and whether accepted; a line that nobody judged is one part.
+    rest = np.setdiff1d(np.arange(len(lines)), line)
+    parts = [np.column_stack([rest, np.zeros(len(rest)), length_m[rest], np.zeros(len(rest))])]
+    for number in np.unique(line):
+        own = line == number
+        cuts = np.unique([0.0, *begin_m[own], *end_m[own], length_m[number]])
+        middle_m = (cuts[1:] + cuts[:-1]) / 2
+        is_within = (begin_m[own][:, None] - _SLIVER_M <= middle_m) & (middle_m <= end_m[own][:, None] + _SLIVER_M)
+        is_gone = (is_within & is_rejected[own][:, None]).any(axis=0)
+        is_good = is_within.any(axis=0)
+        # Neighbors of one verdict are one part.
+        runs = np.flatnonzero(np.append(True, (np.diff(is_gone) != 0) | (np.diff(is_good) != 0)))
+        ends_m = np.append(cuts[runs[1:]], length_m[number])
+        kept = ~is_gone[runs]
+        parts.append(np.column_stack([np.full(len(runs), number), cuts[runs], ends_m, is_good[runs]])[kept])
+    owner, begins_m, ends_m, is_accepted = np.concatenate(parts).T
+    order = np.argsort(owner, kind="stable")
+    owner = owner[order].astype(np.int64)
+    is_whole = np.isin(owner, rest)
+    shapes = lines.shapes[owner]
+    pieces = as_drawn(lines).lines_at(owner[~is_whole], begins_m[order][~is_whole], ends_m[order][~is_whole])
+    shapes[~is_whole] = shapely.remove_repeated_points(pieces)
+    return Judged(shapes, owner, is_accepted[order] > 0, len(doubtful.shapes) - len(np.unique(place)))
+
+
+def _on_lines(lines: Lines, shapes: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return which (k,) stretches lie on which lines, and where each begins and ends along its line in meters."""
+    if not len(shapes) or not len(lines):
+        nothing = np.zeros(0, dtype=np.int64)
+        return nothing, nothing, np.zeros(0), np.zeros(0)
+    middle = shapely.line_interpolate_point(shapes, 0.5, normalized=True)
+    place, line = shapely.STRtree(lines.shapes).query(middle, predicate="dwithin", distance=_ON_LINE_M)
+    on, stretch = lines.shapes[line], shapes[place]
+    length_m, whole_m = shapely.length(stretch), shapely.length(on)
+    at_m = np.sort([shapely.line_locate_point(on, shapely.get_point(stretch, index)) for index in (0, -1)], axis=0)
+    # On a ring, its beginning is its end as well: of the parts around the middle, the one as long as the stretch.
+    (first_m, last_m), middle_m = at_m, shapely.line_locate_point(on, middle[place])
+    nowhere = np.zeros(len(place))
+    begins_m = np.array([first_m, last_m, nowhere, nowhere])
+    ends_m = np.array([last_m, whole_m, first_m, whole_m])
+    is_around = (begins_m <= middle_m) & (middle_m <= ends_m)
+    best = np.where(is_around, np.abs(ends_m - begins_m - length_m), np.inf).argmin(axis=0)
+    begin_m, end_m = (np.take_along_axis(each, best[None], axis=0)[0] for each in (begins_m, ends_m))
+    begin_m = np.where(begin_m < _ON_LINE_M, 0, begin_m)
+    end_m = np.where(whole_m - end_m < _ON_LINE_M, whole_m, end_m)
+    away_m = np.max(
+        [
+            shapely.distance(shapely.line_interpolate_point(stretch, part, normalized=True), on)
+            for part in (0, 0.25, 0.75, 1)
+        ],
+        axis=0,
+    )
+    fits = (away_m <= _ON_LINE_M) & (np.abs(end_m - begin_m - length_m) <= 2 * _ON_LINE_M)
+    return place[fits], line[fits], begin_m[fits], end_m[fits]
+
+
+def with_missing(lines: Lines, shapes: np.ndarray, join_m: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return lines and accepted missing roads, (n,) and (k,) object, with a vertex in both where they are connected."""
+    # A candidate ends where the corridor of the network begins, so that it points at the road that it came from.
+    new, before = attach(make_lines(shapes), lines.shapes, lines, 1.5 * BESIDE_M, join_m)
+    return before, new
+
+
+@dataclass(frozen=True)
+class Labels:
+    """What verdicts teach: (n,) object roads, their width or NaN, which of them are sure; no road; and judged ground.
+
+    The last two are polygons.
+    """
+
+    roads: np.ndarray
+    width_m: np.ndarray
+    is_sure: np.ndarray
+    no_road: np.ndarray
+    aoi: np.ndarray
+
+
+def labels_of(verdicts: Verdicts, network: np.ndarray, widths_m: np.ndarray) -> Labels:
+    """Return the labels of verdicts beside a network after its review, (n,) object, with widths or NaN.
+
+    Lines of the network on judged ground that nobody accepted are roads that are not sure, which learning ignores.
+    """
+    good = selected(verdicts, verdicts.verdict == ACCEPTED)
+    bad = selected(verdicts, verdicts.verdict == REJECTED)
+    shapes = np.concatenate([good.shapes, network])
+    widths = np.concatenate([good.width_m, widths_m])
+    half_m = np.where(np.isnan(widths), _USUAL_WIDTH_M, widths) / 2
+    bad_m = np.where(np.isnan(bad.width_m), _USUAL_WIDTH_M, bad.width_m) / 2 + _MARGIN_M
+    roads = shapely.union_all(shapely.buffer(shapes, half_m))
+    no_road = _polygons(shapely.difference(shapely.buffer(bad.shapes, bad_m, cap_style="flat"), roads))
+    ground = shapely.union_all(shapely.buffer(good.shapes, _AROUND_M, cap_style="flat"))
+    aoi = _polygons(np.array([shapely.union_all([ground, *no_road])]))
+    # What is left of the network beside the accepted stretches.
+    unsure = shapely.difference(network, shapely.union_all(shapely.buffer(good.shapes, _ON_LINE_M, cap_style="flat")))
+    parts, line = shapely.get_parts(unsure, return_index=True)
+    near = (shapely.length(parts) > _ON_LINE_M) & shapely.intersects(parts, shapely.union_all(aoi))
+    return Labels(
+        np.concatenate([good.shapes, parts[near]]),
+        np.concatenate([good.width_m, widths_m[line[near]]]),
+        np.arange(len(good.shapes) + int(near.sum())) < len(good.shapes),
+        no_road,
+        aoi,
+    )
+
+
+def _polygons(shapes: np.ndarray) -> np.ndarray:
+    """Return the polygons of shapes that have an area: (k,) object."""
+    parts = shapely.get_parts(shapes)
+    return parts[shapely.area(parts) > 0]
