@@ -154,7 +154,7 @@ class ReviewPlaces(JobAlgorithm):
         "false_m": "Expected length of false roads (m)",
         "missing_m": "Expected length of missing roads among the candidates (m)",
     }
-    styles: ClassVar = {"places": "changes", "hectares": "hectares"}
+    styles: ClassVar = {"places": "places", "hectares": "hectares"}
 
 
 class ApplyReview(JobAlgorithm):
