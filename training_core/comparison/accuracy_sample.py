@@ -56,7 +56,7 @@ class Sample:
 
 
 def cells_in(area: BaseGeometry) -> Cells:
-    """Return the cells of a grid whose centers lie in an area in meters, or the one in a tiny area."""
+    """Return the cells of a grid whose centers lie in an area in meters."""
     side_m = max(min(_CELL_M, math.sqrt(area.area) / 20), math.sqrt(area.envelope.area / _MAX_CELLS))
     west, south, east, north = area.bounds
     x, y = (np.arange(low + side_m / 2, high + side_m / 2, side_m) for low, high in ((west, east), (south, north)))

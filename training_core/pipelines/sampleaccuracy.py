@@ -38,6 +38,8 @@ from ..networks.lines import (
 from ..system.outputs import Outputs
 
 _PURPOSE, _PROBABILITY = "network lines", "road_probability"
+# No transect fits into a smaller area.
+_MIN_AREA_M2 = 1000.0
 
 
 def run(job: SampleAccuracy, reporter: Reporter) -> dict[str, Any]:
@@ -58,11 +60,11 @@ def run(job: SampleAccuracy, reporter: Reporter) -> dict[str, Any]:
             else shapely.convex_hull(shapely.union_all(shapely.convex_hull(lines.shapes)))
         )
         lines = clipped(lines, area)
-        if not len(lines) or not area.area > 0:
+        if not len(lines) or area.area < _MIN_AREA_M2:
             raise LayerError(
                 f"The {_PURPOSE} ({job.lines}) have no part in the area of interest ({job.aoi})."
                 if job.aoi
-                else f"The {_PURPOSE} ({job.lines}) span no area.",
+                else f"The {_PURPOSE} ({job.lines}) span almost no area.",
                 "Give an area of interest that the network covers (aoi).",
             )
         reporter.progress(0.3, "Dividing the area")
