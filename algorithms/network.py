@@ -60,7 +60,7 @@ class SampleAccuracy(JobAlgorithm):
     numbers: ClassVar = {
         "stretches": "Number of stretches",
         "transects": "Number of transects",
-        "transect_m": "Length of transects (m)",
+        "transect_length_m": "Length of transects (m)",
         "network_m": "Length of the network (m)",
         "area_m2": "Area (m²)",
     }

@@ -83,13 +83,13 @@ def run(job: SampleAccuracy, reporter: Reporter) -> dict[str, Any]:
     numbers = {
         "stretches": int((sample.kind == SAMPLED).sum()),
         "transects": int((sample.kind == CROSSING).sum()),
-        "transect_m": float(table[LENGTH][sample.kind == CROSSING].max()),
+        "transect_length_m": float(table[LENGTH][sample.kind == CROSSING].max()),
         "network_m": float(lines.length_m.sum()),
         "area_m2": area.area,
     }
     reporter.log(
         f"{numbers['stretches']:,} stretches of {numbers['network_m'] / 1000:.2f} km of road, and "
-        f"{numbers['transects']:,} transects of {numbers['transect_m']:.0f} m across {area.area / 1e6:.3g} km²"
+        f"{numbers['transects']:,} transects of {numbers['transect_length_m']:.0f} m across {area.area / 1e6:.3g} km²"
         f"{'' if job.aoi else ', which is the convex hull of the network'}."
     )
     return {"sample": job.sample, **numbers}

@@ -26,7 +26,7 @@ ENDINGS = {
 # Contents of files and folders, by the kinds of inputs that take them.
 IMAGE, MASK, PROBABILITY, CLASSES = "an image", "a mask", "a probability", "classes"
 LINES, CHANGES, POINTS, BREAKS, PATCHES, SCENES = "lines", "changes", "points", "breaks", "patches", "scenes"
-# A sample is read once a person has judged it.
+# Samples and places to review are read once a person has judged them.
 SAMPLE = "a sample"
 NO_LINES, NO_BREAKS, OSM, OSC = "no lines", "no breaks", "an OpenStreetMap file", "a change file"
 MODEL, ONNX, QUANTIZED = "a model", "an ONNX model", "a quantized model"
@@ -59,6 +59,7 @@ RUNS: dict[str, dict[str, Any]] = {
     "segment": {**_MODEL, "raster": "@makescene.raster.tif", "folder": ""},
     "segment several": {**_MODEL, "rasters": ["@makescene.raster.tif"], "mask": "", "probability": "", "classes": ""},
     "vectorize": {"raster": "@segment.probability.tif", "classes": "@segment.classes.tif"},
+    "trace": {"raster": "@segment.probability.tif"},
     "vectorize nothing": {"raster": "@segment.probability.tif", "min_area_m2": 1e6},
     "extractroads": {**_MODEL, "raster": "@makescene.raster.tif"},
     "mapregion": {**_MODEL, "rasters": ["@makescene.raster.tif"]},
@@ -68,6 +69,8 @@ RUNS: dict[str, dict[str, Any]] = {
     "scorenetwork": {"truth": "@makescene.roads.gpkg", "proposal": "@vectorize.roads.gpkg"},
     "sampleaccuracy": {"lines": "@vectorize.roads.gpkg", "raster": "@segment.probability.tif", "count": 40},
     "checkaccuracy": {"sample": "@judged.gpkg"},
+    "reviewplaces": {"lines": "@vectorize.roads.gpkg", "probability": "@segment.probability.tif"},
+    "applyreview": {"lines": "@vectorize.roads.gpkg", "review": "@reviewed.gpkg"},
     "exportnetwork": {"lines": "@vectorize.roads.gpkg"},
     "exportnetwork for editors": {"lines": "@vectorize.roads.gpkg", "osm": "@for editors.osm", "graphml": "",
                                   "geopackage": ""},
@@ -134,6 +137,8 @@ HOLDS = {
     "quantize.onnx.onnx": QUANTIZED, "mergemodels.model.safetensors": MODEL, "exportchips.folder": CHIPS,
     "exportchips.folder/items.json": ITEMS, "exportchips coco.folder": CHIPS, "exportchips esri.folder": CHIPS,
     "sampleaccuracy.sample.gpkg": SAMPLE, "checkaccuracy.numbers.json": JSON,
+    "reviewplaces.places.gpkg": SAMPLE, "reviewplaces.hectares.gpkg": PATCHES, "applyreview.roads.gpkg": LINES,
+    "applyreview.drawn.gpkg": LINES, "applyreview.no_road.gpkg": PATCHES, "applyreview.aoi.gpkg": PATCHES,
     "profile.profile.json": PROFILE, "profile.trace.json": JSON, "compareprofiles.differences.json": JSON,
     "live.folder": SESSION,
 }  # fmt: skip
@@ -164,6 +169,10 @@ _NOT_DRAWN, _NOT_LINES, _NOT_POLYGONS, _NOT_POINTS = (
     Refused("layer", f"must be {allowed}") for allowed in ("lines or polygons", "lines,", "polygons", "points")
 )
 _EMPTY = Refused("layer", "vectorize nothing")
+_EXTRACTED = ("vectorize.roads.gpkg", "extractroads.roads.gpkg", "mapregion.roads.gpkg", "cleannetwork.roads.gpkg")
+_PARTLY_EXTRACTED = (
+    "exportnetwork.geopackage.gpkg|layername=edges", "comparenetworks.changes.gpkg", "applyreview.roads.gpkg",
+)  # fmt: skip
 
 
 def _image(right: Right, of_chips: Right) -> Row:
@@ -182,6 +191,11 @@ def _masks(right: Right, of_chips: Right) -> Row:
 
 def _drawn(right: Right) -> Row:
     return {**_all((*_ROADS, *_AREAS), right), **_all((POINTS, BREAKS), _NOT_DRAWN), **_all(_NONE, _EMPTY)}
+
+
+def _unreviewed() -> Row:
+    refused = Refused("layer", "field 'change'|field 'review'|No place|known 'change'")
+    return _lines(refused, _EMPTY)
 
 
 def _areas(right: Right) -> Row:
@@ -232,6 +246,10 @@ RIGHT: dict[str, Row] = {
         **_all((MASK, CLASSES), same("length_m", within=0.1)),  # which say less of weak roads
         IMAGE: Refused("imagery", "picture|bands"),
     },
+    "trace.raster": {
+        PROBABILITY: numbers.exactly("traced", 0),
+        **_all((IMAGE, MASK, CLASSES), Refused("imagery", "not a road probability")),
+    },
     "vectorize.no_road": _closed("length_m"),
     "vectorize.classes": {
         CLASSES: same("length_m"),
@@ -268,7 +286,7 @@ RIGHT: dict[str, Row] = {
     },
     "suggestlabels.labeled": {
         **_areas(numbers.elsewhere),
-        SCENES: Refused("imagery", "is not labeled yet"),
+        **_all((SCENES, "reviewplaces.hectares.gpkg"), Refused("imagery", "is not labeled yet")),
     },
     "scorenetwork.truth": _lines(numbers.itself, _EMPTY),
     "scorenetwork.proposal": _lines(numbers.itself, numbers.exactly("apls.score", 0.0)),
@@ -284,6 +302,18 @@ RIGHT: dict[str, Row] = {
         **_all((LINES, CHANGES, OSM), Refused("layer", "have no field|is '")),
         **_all((POINTS, BREAKS, PATCHES, SCENES), Refused("layer", "must be lines")),
     },
+    "reviewplaces.lines": {
+        **_lines(Refused("layer", "road_probability"), Refused("layer", "no features")),
+        **dict.fromkeys(_EXTRACTED, numbers.at_least("doubtful")),
+        **dict.fromkeys(_PARTLY_EXTRACTED, numbers.at_most("doubtful")),
+    },
+    "reviewplaces.probability": {
+        PROBABILITY: same("missing"),
+        **_all((IMAGE, MASK, CLASSES), Refused("imagery", "is a mask|picture|bands|unknown meaning")),
+    },
+    "applyreview.lines": _lines(numbers.at_least("not_found"), Refused("layer", "no features")),
+    "applyreview.review": _unreviewed(),
+    "applyreview.other_review": _unreviewed(),
     "exportnetwork.lines": _lines(numbers.length, numbers.exactly("edges", 0)),
     "comparenetworks.before": _lines(numbers.exactly("intact.share", 1.0), numbers.exactly("before.lines", 0)),
     "comparenetworks.after": _lines(numbers.exactly("intact.share", 1.0), numbers.exactly("lost.share", 1.0)),
@@ -312,7 +342,7 @@ RIGHT: dict[str, Row] = {
     "quantize.model": _model(numbers.alike, numbers.alike, Refused("model", "already quantized")),
     "quantize.rasters": _image(numbers.alike, numbers.alike),
     "quantize.roads": _drawn(numbers.sure),
-    "quantize.aoi": _areas(numbers.sure),
+    "quantize.aoi": {**_areas(numbers.sure), "applyreview.no_road.gpkg": numbers.alike},
     "quantize.no_road": _places(numbers.sure, numbers.sure, numbers.sure),
     "quantize.masks": _masks(numbers.sure, numbers.sure),
     "mergemodels.models": _model(numbers.weights, _NO_WEIGHTS, _NO_WEIGHTS),
