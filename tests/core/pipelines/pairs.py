@@ -169,10 +169,11 @@ _NOT_DRAWN, _NOT_LINES, _NOT_POLYGONS, _NOT_POINTS = (
     Refused("layer", f"must be {allowed}") for allowed in ("lines or polygons", "lines,", "polygons", "points")
 )
 _EMPTY = Refused("layer", "vectorize nothing")
-_EXTRACTED = ("vectorize.roads.gpkg", "extractroads.roads.gpkg", "mapregion.roads.gpkg", "cleannetwork.roads.gpkg")
-_PARTLY_EXTRACTED = (
-    "exportnetwork.geopackage.gpkg|layername=edges", "comparenetworks.changes.gpkg", "applyreview.roads.gpkg",
+_EXTRACTED = (
+    "vectorize.roads.gpkg", "extractroads.roads.gpkg", "mapregion.roads.gpkg", "cleannetwork.roads.gpkg",
+    "exportnetwork.geopackage.gpkg|layername=edges",
 )  # fmt: skip
+_PARTLY_EXTRACTED = ("comparenetworks.changes.gpkg", "applyreview.roads.gpkg")
 
 
 def _image(right: Right, of_chips: Right) -> Row:
