@@ -29,7 +29,9 @@ ROLES = {
     ("evaluate", "roads"): LINES, ("finetune", "roads"): LINES, ("cleannetwork", "lines"): LINES,
     ("exportnetwork", "lines"): LINES, ("scorenetwork", "truth"): LINES, ("scorenetwork", "proposal"): LINES,
     ("comparenetworks", "before"): LINES, ("comparenetworks", "after"): LINES, ("makechallenge", "layer"): LINES,
-    ("exportchanges", "changes"): LINES,
+    ("exportchanges", "changes"): LINES, ("reviewplaces", "lines"): LINES, ("applyreview", "lines"): LINES,
+    ("applyreview", "review"): LINES, ("sampleaccuracy", "lines"): LINES, ("checkaccuracy", "sample"): LINES,
+    ("sampleaccuracy", "aoi"): AREAS,
     ("evaluate", "aoi"): AREAS, ("evaluate", "no_road"): AREAS, ("finetune", "aoi"): AREAS,
     ("segment", "aoi"): AREAS, ("extractroads", "aoi"): AREAS,
     ("mapregion", "aoi"): AREAS,
@@ -49,9 +51,13 @@ SITE = 'LOCAL_CS["Building site",UNIT["metre",1]]'
 def good_layer(place: Place, role: tuple[str, str]) -> geopandas.GeoDataFrame:
     goods = place.goods
     source = {LINES: goods.roads, AREAS: goods.aoi, POINTS: goods.places}[ROLES[role]]
-    # Where all is labeled, nothing is left to suggest; tasks are of changes alone.
-    source = {"labeled": goods.labeled, "layer": goods.changes, "changes": goods.changes}.get(role[1], source)
-    return pyogrio.read_dataframe(source)
+    # Where all is labeled, nothing is left to suggest; tasks are of changes alone, verdicts of probable roads.
+    needed = {
+        "labeled": goods.labeled, "layer": goods.changes, "changes": goods.changes, "review": goods.reviewed,
+        "sample": goods.judged,
+    }  # fmt: skip
+    extracted = {role: goods.extracted} if role[0] in ("reviewplaces", "applyreview") else {}
+    return pyogrio.read_dataframe(extracted.get(role, needed.get(role[1], source)))
 
 
 def with_layer(role: tuple[str, str], path: str | Path) -> dict[str, Any]:
