@@ -56,7 +56,7 @@ def good_layer(place: Place, role: tuple[str, str]) -> geopandas.GeoDataFrame:
         "labeled": goods.labeled, "layer": goods.changes, "changes": goods.changes, "review": goods.reviewed,
         "sample": goods.judged,
     }  # fmt: skip
-    extracted = {role: goods.extracted} if role[0] in ("reviewplaces", "applyreview") else {}
+    extracted = dict.fromkeys([("reviewplaces", "lines"), ("applyreview", "lines")], goods.extracted)
     return pyogrio.read_dataframe(extracted.get(role, needed.get(role[1], source)))
 
 
