@@ -161,9 +161,11 @@ def _refuse_beyond_earth(shapes: np.ndarray, crs: pyproj.CRS, path: str, purpose
 
     Such a vertex is an error, but projections repeat themselves, so that it may have a place on the Earth.
     """
+    if not len(shapes) or not crs.is_projected:  # an empty layer may have no CRS
+        return
     points, line = shapely.get_coordinates(shapes, return_index=True)
     piece = np.where(line[1:] == line[:-1], np.hypot(*np.diff(points, axis=0).T), 0)
-    piece_m = piece.max(initial=0) * (crs.axis_info[0].unit_conversion_factor if crs.is_projected else 0)
+    piece_m = piece.max(initial=0) * crs.axis_info[0].unit_conversion_factor
     if piece_m > _CIRCUMFERENCE_M:
         raise LayerError(
             f"A line of the {purpose} ({path}) has a straight piece of {piece_m / 1000:,.0f} km, more than the Earth's "
