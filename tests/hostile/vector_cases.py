@@ -304,7 +304,14 @@ NO_LAYERS: dict[str, Write] = {
 }
 _TEXTS = {f"{what} for a layer": partial(as_text, text=text, name=name) for what, (name, text) in TEXTS.items()}
 _NO_LAYERS = {f"{what} for a layer": partial(as_file, write=write) for what, write in NO_LAYERS.items()}
-FILES = cases_of(_TEXTS | _NO_LAYERS, ROLES, REFUSED, **NAMED)
+# A network may be empty: a job writes such a layer where it finds no road.
+_EMPTY = ("no features for a layer", "a filter that lets nothing through for a layer")
+_ANY = _TEXTS | _NO_LAYERS
+FILES = [
+    *cases_of({what: spoil for what, spoil in _ANY.items() if what not in _EMPTY}, ROLES, REFUSED, **NAMED),
+    *cases_of({what: _ANY[what] for what in _EMPTY}, [role for role in ROLES if ROLES[role] != LINES], REFUSED, **NAMED),
+    *cases_of({what: _ANY[what] for what in _EMPTY}, [role for role in ROLES if ROLES[role] == LINES], EITHER),
+]
 
 
 def damaged(place: Place, role: tuple[str, str], suffix: str, number: int) -> dict[str, Any]:
