@@ -309,7 +309,9 @@ _EMPTY = ("no features for a layer", "a filter that lets nothing through for a l
 _ANY = _TEXTS | _NO_LAYERS
 FILES = [
     *cases_of({what: spoil for what, spoil in _ANY.items() if what not in _EMPTY}, ROLES, REFUSED, **NAMED),
-    *cases_of({what: _ANY[what] for what in _EMPTY}, [role for role in ROLES if ROLES[role] != LINES], REFUSED, **NAMED),
+    *cases_of(
+        {what: _ANY[what] for what in _EMPTY}, [role for role in ROLES if ROLES[role] != LINES], REFUSED, **NAMED
+    ),
     *cases_of(
         {what: _ANY[what] for what in _EMPTY},
         [role for role in ROLES if ROLES[role] == LINES and role[0] != "makechallenge"],
