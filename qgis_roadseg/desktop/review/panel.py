@@ -40,10 +40,10 @@ _ICONS = {
     ZOOM: "/mActionZoomTo.svg",
 }
 
-# Row, column and width of the button of each action.
+# Row, column and width of the button of each action: five counts in a row, then in pairs.
 _CELLS = {
-    **{count: (0, column, 1) for column, count in enumerate(COUNTS)},
-    **{ACCEPTED: (1, 0, 2), REJECTED: (1, 2, 2), SKIP: (2, 0, 2), BACK: (2, 2, 2), ZOOM: (3, 0, 4)},
+    **{count: (int(count) // 5, int(count) % 5 * 2, 2) for count in COUNTS},
+    **{ACCEPTED: (2, 0, 5), REJECTED: (2, 5, 5), SKIP: (3, 0, 5), BACK: (3, 5, 5), ZOOM: (4, 0, 10)},
 }
 
 
@@ -65,7 +65,7 @@ class ReviewPanel(QgsDockWidget):
         super().__init__(tr("Review"), parent)
         self.setObjectName("RoadSegReview")  # by which QGIS remembers its place
         self._canvas = canvas
-        self.layer, self.line, self.note, self.problem = (wrapped_label() for _ in range(4))
+        self.layer, self.line, self.accuracy, self.note, self.problem = (wrapped_label() for _ in range(5))
         self.problem.setTextFormat(Qt.TextFormat.PlainText)
         self.problem.setStyleSheet("color: #b00020")
         self.progress = QProgressBar()
@@ -84,6 +84,7 @@ class ReviewPanel(QgsDockWidget):
         self.note.setText(note)
         self.note.setVisible(bool(note))
         self.progress.setVisible(bool(name))
+        self.show_accuracy("")
         self.tell("")
 
     def show_line(self, text: str, answers: Collection[str] = (), can_go_back: bool = False) -> None:
@@ -101,6 +102,11 @@ class ReviewPanel(QgsDockWidget):
         self.progress.setValue(reviewed)
         words = tr("{reviewed} of {total} reviewed, {left} left")
         self.progress.setFormat(words.format(reviewed=reviewed, total=total, left=total - reviewed))
+
+    def show_accuracy(self, text: str) -> None:
+        """Show how right the network is, by a sample; empty text hides it."""
+        self.accuracy.setText(text)
+        self.accuracy.setVisible(bool(text))
 
     def tell(self, problem: str) -> None:
         """Show a problem and its remedy; empty text hides it."""
@@ -144,8 +150,8 @@ class ReviewPanel(QgsDockWidget):
         for widget in (self.layer, self.progress, self.line):
             column.addWidget(widget)
         column.addLayout(buttons)
-        column.addWidget(self.problem)
-        column.addWidget(self.note)
+        for widget in (self.problem, self.accuracy, self.note):
+            column.addWidget(widget)
         column.addStretch()
         self.setWidget(page)
 
