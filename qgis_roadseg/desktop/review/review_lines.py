@@ -158,7 +158,7 @@ class ReviewLines:
         return line in self._left and line not in self._skipped
 
     def _worth(self, line: int, place: QgsPointXY) -> tuple[float, float]:
-        """Return how much a line pays from a place on, and the distance by which those are ordered that pay the same."""
+        """Return how much a line pays from a place on, and its nearness, which orders those that pay the same."""
         distance = 0.0 if self._kinds[line] in KINDS else self._places[line].distance(place)
         return self._priorities[line] / (1 + min(distance * self._meters / VIEW_M, 1)), -distance
 

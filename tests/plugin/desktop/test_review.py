@@ -20,8 +20,9 @@ from qgis.core import (
 from qgis.gui import QgsMapTool, QgsMapToolPan
 from qgis.PyQt.QtCore import Qt
 from qgis.PyQt.QtTest import QTest
-from qgis.PyQt.QtWidgets import QApplication
+from qgis.PyQt.QtWidgets import QAction, QApplication
 from roadseg.qgis_roadseg.desktop.review.control import Review
+from roadseg.qgis_roadseg.desktop.tracing.control import Tracing
 from roadseg.training_core.jobs.accuracy import place_of
 from roadseg.training_core.jobs.accuracy_estimates import estimate
 
@@ -97,8 +98,11 @@ def window(layer, qgis_app):
 
 @pytest.fixture
 def review(window):
-    review = Review(window)
+    tracing = Tracing(window)
+    tracing.action = QAction("Trace roads", window.mainWindow())
+    review = Review(window, tracing)
     yield review
+    tracing.close()
     review.close()
     assert left_behind(window) == []
 
@@ -149,7 +153,7 @@ def test_a_later_review_goes_on_with_what_is_left(review, window, path):
     review.panel.close()
     press(review, "AX")
     assert len(review_in(path)) == 2
-    other = Review(window)
+    other = Review(window, review._tracing)
     other.begin()
     assert shown(other)[1:] == (2, 2)
     other.close()
