@@ -229,7 +229,7 @@ class Review:
             DISPLACED: tr("<b>Displaced road</b>, {length}. Accept if the image shows the road beside the line."),
             DOUBTFUL: tr("<b>Doubtful road</b>, {length}. Accept if the image shows a road along the whole line."),
             MISSING: tr("<b>Missing road</b>, {length}. Accept if the image shows a road here."),
-            SAMPLED: tr("<b>Sampled road</b>, {length}. Accept if the image shows a road here."),
+            SAMPLED: tr("<b>Sampled road</b>, {length}. Accept if most of it lies on a road."),
             CROSSING: tr("<b>Transect</b>, {length}. How many roads cross it that the network lacks?"),
         }
         return words[word_in(feature[CHANGE])].format(length=f"{measure.measureLength(feature.geometry()):,.0f} m")

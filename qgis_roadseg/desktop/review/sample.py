@@ -40,7 +40,7 @@ class Sample:
             return self._problem if self._values else ""
         accuracy = estimate(self._places.values())
         if accuracy.completeness is None or accuracy.correctness is None:
-            return tr("Judge {count} more places for a first estimate.").format(count=accuracy.needed)
+            return tr("Places to judge before the first estimate: {count}").format(count=accuracy.needed)
         names = {tr("Completeness"): accuracy.completeness, tr("Correctness"): accuracy.correctness}
         interval = tr("<b>{name}</b> {value} (95 % interval {low} to {high})")
         lines = [

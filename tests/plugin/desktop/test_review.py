@@ -427,7 +427,7 @@ def test_a_sample_is_judged_in_its_order_however_far_the_next_place_is(review, l
 
 def test_after_each_verdict_on_a_sample_the_panel_says_how_right_the_network_is(review, layer, sample):
     review.begin()
-    assert "Judge 20 more places" in review.panel.accuracy.text()
+    assert "first estimate: 20" in review.panel.accuracy.text()
     press(review, "A0" * 10)
     judged = [place_of({**row.attributeMap(), "review": row["review"] or None}) for row in layer.getFeatures()]
     expected = estimate(judged)
