@@ -189,11 +189,11 @@ class ReviewLines:
     def _write(self, line: int, answer: str) -> None:
         provider = self._layer.dataProvider()
         if provider.fields().lookupField(REVIEW) < 0:
-            self._check(provider.addAttributes([QgsField(REVIEW, QMetaType.Type.QString)]), provider)
+            check_written(self._layer, provider.addAttributes([QgsField(REVIEW, QMetaType.Type.QString)]))
             self._layer.updateFields()
-        values = {REVIEW: answer or None, **_signature(provider.fields(), bool(answer))}
+        values = {REVIEW: answer or None, **signature(provider.fields(), bool(answer))}
         fields = {provider.fields().lookupField(name): value for name, value in values.items()}
-        self._check(provider.changeAttributeValues({line: fields}), provider)
+        check_written(self._layer, provider.changeAttributeValues({line: fields}))
         self.answers[line] = answer
         (self._left.discard if answer_of(self._kinds[line], answer) else self._left.add)(line)
         self.sample.answer(line, answer)
@@ -201,28 +201,32 @@ class ReviewLines:
             self._layer.attributeValueChanged.emit(line, self._layer.fields().lookupField(name), value)
         self._layer.triggerRepaint()
 
-    def _check(self, is_written: bool, provider: QgsVectorDataProvider) -> None:
-        if not is_written:
-            reason = "; ".join(provider.errors())
-            provider.clearErrors()
-            text = tr("The review cannot be written to the layer {layer} ({reason}).")
-            raise OutputError(
-                text.format(layer=self._layer.name(), reason=reason),
-                tr("Close other programs that use its file, and make room on the disk."),
-            )
+
+def check_written(layer: QgsVectorLayer, is_written: bool) -> None:
+    """Raise OutputError if a layer's data provider has not written what it was asked to."""
+    if not is_written:
+        provider = layer.dataProvider()
+        reason = "; ".join(provider.errors())
+        provider.clearErrors()
+        raise OutputError(
+            tr("The review cannot be written to the layer {layer} ({reason}).").format(
+                layer=layer.name(), reason=reason
+            ),
+            tr("Close other programs that use its file, and make room on the disk."),
+        )
 
 
-def _signature(fields: QgsFields, is_answered: bool) -> dict[str, Any]:
+def signature(fields: QgsFields, is_answered: bool) -> dict[str, Any]:
     """Return who answers, and when, for the fields of a layer that take it; nobody without an answer."""
     kinds, now = QMetaType.Type, QDateTime.currentDateTimeUtc()
     name = QgsApplication.userFullName() or QgsApplication.userLoginName()
-    signature = {
+    values = {
         (REVIEWER, kinds.QString): name,
         (REVIEWED_AT, kinds.QDateTime): now,
         (REVIEWED_AT, kinds.QString): now.toString(Qt.DateFormat.ISODate),
     }
     return {
         field: value if is_answered else None
-        for (field, kind), value in signature.items()
+        for (field, kind), value in values.items()
         if (index := fields.lookupField(field)) >= 0 and fields.at(index).type() == kind
     }

@@ -251,7 +251,6 @@ def test_a_layer_that_cannot_take_a_review_is_refused(review, window, path, laye
 def test_what_is_no_layer_of_changes_is_refused(review, window, image):
     others = [
         QgsRasterLayer(str(image), "Image"),
-        memory_layer("LineString", "Roads", ROAD),
         memory_layer("Point", "Breaks", "Point (350001 3059999)", "&field=change:string"),
         None,
     ]
