@@ -1360,6 +1360,10 @@
         <translation>Lugares revisados por otra persona</translation>
     </message>
     <message>
+        <source>Roads extracted anew</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>Reviewed roads</source>
         <translation>Carreteras revisadas</translation>
     </message>
@@ -1490,6 +1494,14 @@
     <message>
         <source>train,learn,model,map,network,center-line,centerline,deep learning,workflow,road</source>
         <translation>entrenar,aprender,modelo,mapa,red,eje,línea central,aprendizaje profundo,flujo de trabajo,vía</translation>
+    </message>
+    <message>
+        <source>Learn from the review</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>review,active learning,verdict,accept,reject,improve,fine-tune,train,extract,deep learning,workflow,road</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>Map roads with a model</source>

@@ -121,7 +121,7 @@ def _network(
     whole = make_lines(rows.geometry.to_numpy(), bridge)
     graph, _ = node_lines(whole, _JOIN_M, _PURPOSE)
     to_map = pyproj.Transformer.from_crs(plane, layer.crs, always_xy=True)
-    columns = {name: rows[name].iloc[graph.origin].array for name in (STATUS, *fields)}
+    columns = {name: rows[name].iloc[graph.origin].array for name in (STATUS, *fields) if name in rows}
     network = to_tables(graph, lambda points: np.column_stack(to_map.transform(*points.T)), layer.crs, columns)
     return settled(network.roads, middle_of(layer))
 
