@@ -30,6 +30,7 @@ REPRESENTATIVES = {
         "exportnetwork, lines", "comparenetworks, places", "makechallenge, layer", "exportchanges, extract",
         "exportchips, chip_px", "exportmodel, onnx",
         "quantize, rasters", "mergemodels, models", "makescene, size_px", "profile, what", "compareprofiles, before",
+        "sampleaccuracy, lines", "checkaccuracy, sample", "reviewplaces, lines", "applyreview, review", "trace, raster",
         "live, raster", "job file: UTF-16", "job file: version 2", "job file: job 'drive'",
         "job file: an unknown field '__class__'",
         "job file: NaN for a number", "job file: nested by 900", "job file: cut to 50%", "job file: fuzzed 0",

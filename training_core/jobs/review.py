@@ -26,10 +26,10 @@ REVIEW_WORDS = {
     **dict.fromkeys((ACCEPTED, "accept", *YES), ACCEPTED),
     **dict.fromkeys((REJECTED, "reject", *NO), REJECTED),
 }
-# The answers that each kind takes: verdicts, or the number of missed roads across a transect.
+# The answers that each kind takes: verdicts, or the number of missed roads across a transect, in one digit.
 ANSWERS = {
     **dict.fromkeys((NEW, LOST, DISPLACED, DOUBTFUL, MISSING, SAMPLED), VERDICTS),
-    CROSSING: ("0", "1", "2", "3"),
+    CROSSING: tuple("0123456789"),
 }
 # Expected meters of error spared per second; larger comes first.
 PRIORITY = "priority"

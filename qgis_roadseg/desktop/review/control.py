@@ -19,7 +19,7 @@ from qgis.core import (
 from qgis.gui import QgisInterface
 from qgis.PyQt.QtCore import Qt
 
-from ....training_core.errors import RoadSegError
+from ....training_core.errors import LayerError, RoadSegError
 from ....training_core.jobs.fields import word_in
 from ....training_core.jobs.review import (
     ACCEPTED,
@@ -35,17 +35,21 @@ from ....training_core.jobs.review import (
     SAMPLED,
 )
 from ...translation import tr
-from ..dialogs import show_message
+from ..dialogs import choose_layer, show_message
+from ..tracing.control import Tracing
 from .map_view import LineView
-from .panel import BACK, SKIP, ZOOM, ReviewPanel
+from .panel import BACK, REDRAW, SKIP, ZOOM, ReviewPanel
 from .review_lines import ReviewLines, check_layer
+
+# Under which a project keeps the layer in which roads are drawn anew.
+_ENTRY = "network"
 
 
 class Review:
     """The review in a window: one layer at a time."""
 
-    def __init__(self, window: QgisInterface) -> None:
-        self._window = window
+    def __init__(self, window: QgisInterface, tracing: Tracing) -> None:
+        self._window, self._tracing = window, tracing
         self.panel: Optional[ReviewPanel] = None
         self._view: Optional[LineView] = None
         self._layer: Optional[QgsVectorLayer] = None
@@ -139,6 +143,8 @@ class Review:
                 self._go_on()
             elif what == ZOOM:
                 self._view.zoom()
+            elif what == REDRAW:
+                self._redraw()
             else:
                 self._lines.decide(self._line, what)
                 self._go_on()
@@ -171,7 +177,33 @@ class Review:
         geometry.transform(self._to_map())
         self._view.show(geometry)
         self._place = geometry.boundingBox().center()
-        self._offer(self._question(feature), ANSWERS[word_in(feature[CHANGE])])
+        kind = word_in(feature[CHANGE])
+        self._offer(self._question(feature), (*ANSWERS[kind], *([REDRAW] if kind in (DOUBTFUL, MISSING) else [])))
+
+    def _redraw(self) -> None:
+        """Reject the line, and have the person trace the road in the network before the review goes on."""
+        layers = [each for each in QgsProject.instance().mapLayers().values() if isinstance(each, QgsVectorLayer)]
+        lines = [each for each in layers if each.geometryType() == Qgis.GeometryType.Line]
+        networks = [each for each in lines if each.fields().lookupField(CHANGE) < 0]
+        if not networks:
+            raise LayerError(
+                tr("The project has no line layer in which the road could be drawn."),
+                tr("Add the network to which the places belong."),
+            )
+        network = choose_layer(self._window, networks, _ENTRY, tr("Redraw"), tr("Network to draw the road in:"))
+        if network is None:
+            return
+        self._lines.decide(self._line, REJECTED)
+        if self._tracing.draw_one(network, self._on_drawn):
+            self.panel.show_line(tr("Trace the road. Double-click ends it, and Escape goes on without it."))
+        else:
+            QgsProject.instance().removeEntry("roadseg", _ENTRY)  # so that another can be chosen
+            self._show(self._lines.back())
+
+    def _on_drawn(self) -> None:
+        if self._lines is not None:
+            self._window.setActiveLayer(self._layer)
+            self._go_on()
 
     def _read_again(self) -> None:
         self._read()
@@ -181,6 +213,7 @@ class Review:
         self.panel.show_line(text, answers, self._lines.can_go_back)
         total = len(self._lines.answers)
         self.panel.show_progress(total - self._lines.left, total)
+        self.panel.show_accuracy(self._lines.sample.summary())
 
     def _to_map(self) -> QgsCoordinateTransform:
         crs = self._window.mapCanvas().mapSettings().destinationCrs()
@@ -196,7 +229,7 @@ class Review:
             DISPLACED: tr("<b>Displaced road</b>, {length}. Accept if the image shows the road beside the line."),
             DOUBTFUL: tr("<b>Doubtful road</b>, {length}. Accept if the image shows a road along the whole line."),
             MISSING: tr("<b>Missing road</b>, {length}. Accept if the image shows a road here."),
-            SAMPLED: tr("<b>Sampled road</b>, {length}. Accept if the image shows a road here."),
+            SAMPLED: tr("<b>Sampled road</b>, {length}. Accept if most of it lies on a road."),
             CROSSING: tr("<b>Transect</b>, {length}. How many roads cross it that the network lacks?"),
         }
         return words[word_in(feature[CHANGE])].format(length=f"{measure.measureLength(feature.geometry()):,.0f} m")

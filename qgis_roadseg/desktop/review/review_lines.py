@@ -5,7 +5,7 @@ Scope: features and their values. Independent of the window.
 
 from __future__ import annotations
 
-from math import isfinite
+from math import floor, inf, isfinite
 from typing import Any, Optional
 
 from qgis.core import (
@@ -26,9 +26,11 @@ from qgis.core import (
 from qgis.PyQt.QtCore import QDateTime, QMetaType, Qt
 
 from ....training_core.errors import LayerError, OutputError
+from ....training_core.jobs.accuracy import SAMPLE_FIELDS
 from ....training_core.jobs.fields import number_in, word_in
 from ....training_core.jobs.review import ANSWERS, CHANGE, PRIORITY, REVIEW, REVIEWED_AT, REVIEWER, answer_of
 from ...translation import tr
+from .sample import KINDS, Sample
 
 # A place in another view takes about twice the time: one has to find one's way there. So it counts half.
 VIEW_M = 300.0
@@ -86,10 +88,12 @@ class ReviewLines:
         self._meters = QgsUnitTypes.fromUnitToUnitFactor(crs.mapUnits(), Qgis.DistanceUnit.Meters)
         self._skipped: set[int] = set()
         self._past: list[tuple[int, str]] = []  # a line's answer before it was decided or skipped
-        has_review, has_priority = (layer.fields().lookupField(name) >= 0 for name in (REVIEW, PRIORITY))
+        wanted = (CHANGE, REVIEW, PRIORITY, *SAMPLE_FIELDS)
+        names = [name for name in dict.fromkeys(wanted) if layer.fields().lookupField(name) >= 0]
+        has_review, has_priority = REVIEW in names, PRIORITY in names
         request = QgsFeatureRequest().setDestinationCrs(crs, QgsProject.instance().transformContext())
-        names = [CHANGE, *([REVIEW] if has_review else []), *([PRIORITY] if has_priority else [])]
         request.setSubsetOfAttributes(names, layer.fields())
+        of_sample: dict[int, dict[str, Any]] = {}
         for line in layer.getFeatures(request):
             bounds, kind = line.geometry().boundingBox(), word_in(line[CHANGE])
             if kind in ANSWERS and not line.geometry().isEmpty() and bounds.isFinite():
@@ -98,11 +102,23 @@ class ReviewLines:
                 self._places[line.id()] = bounds.center()
                 priority = number_in(line[PRIORITY]) if has_priority else 0.0
                 self._priorities[line.id()] = priority if isfinite(priority) else 0.0
+                if kind in KINDS:
+                    word = answer_of(kind, self.answers[line.id()])
+                    values = {name: (line[name] or None) if name in names else None for name in SAMPLE_FIELDS}
+                    of_sample[line.id()] = {**values, REVIEW: word}
+        self.sample = Sample(of_sample)
+        self._far_share = 1.0 if of_sample else 0.5
+        # Those of one priority are in the order of the layer.
+        self._order = sorted(self.answers, key=lambda line: -self._priorities[line])
+        self._left = {line for line, word in self.answers.items() if not answer_of(self._kinds[line], word)}
+        self._cells: dict[tuple[int, int], list[int]] = {}
+        for line in self._places.keys() - of_sample.keys():
+            self._cells.setdefault(self._cell(self._places[line]), []).append(line)
 
     @property
     def left(self) -> int:
         """How many lines have no answer."""
-        return len(self._unanswered())
+        return len(self._left)
 
     def count(self, answer: str) -> int:
         """Return how many lines have an answer."""
@@ -116,21 +132,35 @@ class ReviewLines:
     def next(self, place: QgsPointXY) -> Optional[int]:
         """Return the id of the line without an answer that pays most from a place on, or is nearest to it.
 
+        Places of an accuracy sample come in its order wherever they are: the first ones are a random sample, too.
         Skipped ones come when there is no other.
         """
-        left = self._unanswered()
-        waiting = [line for line in left if line not in self._skipped]
-        if not waiting:
+        if len(self._skipped) == len(self._left):
             self._skipped.clear()
+        column, row = self._cell(place)
+        near = [each for x in range(column - 1, column + 2) for y in range(row - 1, row + 2)
+                for each in self._cells.get((x, y), ()) if self._waits(each)]  # fmt: skip
+        found = max(near, key=lambda line: self._worth(line, place), default=None)
+        best = (-inf, -inf) if found is None else self._worth(found, place)
+        for line in self._order:
+            most = self._priorities[line] * self._far_share
+            if most < best[0] or (most == best[0] and (near or self._kinds[line] in KINDS)):
+                break  # No other is worth more, or comes earlier.
+            if self._waits(line) and self._worth(line, place) > best:
+                best, found = self._worth(line, place), line
+        return found
 
-        def order(line: int) -> tuple[float, float]:
-            distance = self._places[line].distance(place)
-            return -self._priorities[line] / (1 + min(distance * self._meters / VIEW_M, 1)), distance
+    def _cell(self, place: QgsPointXY) -> tuple[int, int]:
+        """Return the square of VIEW_M in which a place lies: what is in view of it lies there, or in those around."""
+        return floor(place.x() * self._meters / VIEW_M), floor(place.y() * self._meters / VIEW_M)
 
-        return min(waiting or left, key=order, default=None)
+    def _waits(self, line: int) -> bool:
+        return line in self._left and line not in self._skipped
 
-    def _unanswered(self) -> list[int]:
-        return [line for line, word in self.answers.items() if not answer_of(self._kinds[line], word)]
+    def _worth(self, line: int, place: QgsPointXY) -> tuple[float, float]:
+        """Return how much a line pays from a place on, and its nearness, which orders those that pay the same."""
+        distance = 0.0 if self._kinds[line] in KINDS else self._places[line].distance(place)
+        return self._priorities[line] / (1 + min(distance * self._meters / VIEW_M, 1)), -distance
 
     def feature(self, line: int) -> QgsFeature:
         """Return a line of the layer with all attributes; an invalid one where it has been deleted."""
@@ -165,6 +195,8 @@ class ReviewLines:
         fields = {provider.fields().lookupField(name): value for name, value in values.items()}
         self._check(provider.changeAttributeValues({line: fields}), provider)
         self.answers[line] = answer
+        (self._left.discard if answer_of(self._kinds[line], answer) else self._left.add)(line)
+        self.sample.answer(line, answer)
         for name, value in values.items():  # for an attribute table that is open
             self._layer.attributeValueChanged.emit(line, self._layer.fields().lookupField(name), value)
         self._layer.triggerRepaint()

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any, Optional
 
-from qgis.core import Qgis, QgsProject, QgsRasterLayer
+from qgis.core import Qgis, QgsProject, QgsRasterLayer, QgsVectorLayer
 from qgis.gui import QgisInterface
-from qgis.PyQt.QtWidgets import QAction, QInputDialog
+from qgis.PyQt.QtCore import QTimer
+from qgis.PyQt.QtWidgets import QAction
 
 from ....training_core import jobs
 from ....training_core.errors import ImageryError, RoadSegError, RuntimeEnvironmentError
@@ -21,7 +23,7 @@ from ... import settings
 from ...layers import exchange, work_area
 from ...runtime import runtime
 from ...translation import tr
-from ..dialogs import show_message, show_missing_runtime
+from ..dialogs import choose_layer, show_message, show_missing_runtime
 from ..session_client import SessionClient
 from .drawing import Drawing
 from .line_layer import check_line_layer
@@ -30,7 +32,7 @@ from .tool import TracingTool
 # How the band of a probability is named that RoadSeg has written; QGIS puts its number before it.
 BAND = "road probability"
 # Where a project keeps the id of the layer that was chosen.
-_ENTRY = ("roadseg", "probability")
+_ENTRY = "probability"
 
 
 class Tracing:
@@ -45,6 +47,7 @@ class Tracing:
         self._drawing: Optional[Drawing] = None
         self._tool: Optional[TracingTool] = None
         self._connections: list[Any] = []
+        self._then: Optional[Callable[[], None]] = None
 
     def toggle(self) -> None:
         """Take up the tool on the current layer, or say why that cannot be; or lay it down."""
@@ -62,6 +65,31 @@ class Tracing:
             self._tell(str(error))
         self.action.setChecked(self._tool is not None)
 
+    def draw_one(self, layer: QgsVectorLayer, then: Callable[[], None]) -> bool:
+        """Take up the tool for one road, and return whether that worked; call `then` after it, or if there is none.
+
+        A layer that is not being edited is saved then: no road waits for a Save, which a crash would lose.
+        """
+        self.end()
+        self._window.setActiveLayer(layer)
+        saves = not layer.isEditable() and layer.startEditing()
+        self.toggle()
+        if self._tool is None:
+            if saves:
+                layer.rollBack()
+            return False
+        self._then = partial(self._after_one, layer, then) if saves else then
+        # As soon as the worker's answer is through.
+        ended = layer.editCommandEnded
+        self._connections.append((ended, ended.connect(lambda: QTimer.singleShot(0, self.end))))
+        return True
+
+    def _after_one(self, layer: QgsVectorLayer, then: Callable[[], None]) -> None:
+        if layer.isEditable() and not layer.commitChanges():
+            text = tr("The layer {layer} cannot be saved ({reason}).")
+            self._tell(text.format(layer=layer.name(), reason="; ".join(layer.commitErrors())))
+        then()
+
     def end(self, why: str = "") -> None:
         """Lay the tool down; what is not finished is forgotten."""
         if self._tool is None:
@@ -77,6 +105,9 @@ class Tracing:
         self._window.mapCanvas().unsetMapTool(tool)
         tool.deleteLater()
         self._tell(why)
+        then, self._then = self._then, None
+        if then is not None:
+            then()
 
     def close(self) -> None:
         """End all of it, and wait for the worker: the plugin is unloaded."""
@@ -120,22 +151,13 @@ class Tracing:
         project = QgsProject.instance()
         rasters = [each for each in project.mapLayers().values() if isinstance(each, QgsRasterLayer)]
         found = [each for each in rasters if each.bandCount() == 1 and each.bandName(1).endswith(BAND)]
-        chosen = [each for each in rasters if each.id() == project.readEntry(*_ENTRY)[0]]
-        if chosen or len(found) == 1:
-            return (chosen or found)[0]
-        by_name = sorted(found or rasters, key=lambda each: each.name())
-        names = {f"{number}: {each.name()}": each for number, each in enumerate(by_name, 1)}
-        if not names:
+        if not rasters:
             raise ImageryError(
                 tr("The project has no road probability along which roads could be traced."),
                 tr("Run Segment roads or Extract roads with a road probability, and add it to the project."),
             )
-        title, words = tr("Trace roads"), tr("Road probability along which roads are traced:")
-        name, is_chosen = QInputDialog.getItem(self._window.mainWindow(), title, words, list(names), 0, False)
-        if not is_chosen:
-            return None
-        project.writeEntry(*_ENTRY, names[name].id())
-        return names[name]
+        words = tr("Road probability along which roads are traced:")
+        return choose_layer(self._window, found or rasters, _ENTRY, tr("Trace roads"), words)
 
     def _on_removed(self, names: dict[str, str], layer_ids: list[str]) -> None:
         gone = [names[each] for each in layer_ids if each in names]
@@ -144,7 +166,7 @@ class Tracing:
 
     def _on_ended(self, session: SessionClient, end: Any) -> None:
         if session is self._session:  # which was not asked to
-            QgsProject.instance().removeEntry(*_ENTRY)  # so that another can be chosen
+            QgsProject.instance().removeEntry("roadseg", _ENTRY)  # so that another can be chosen
             self.end(tr("{reason} Tracing has ended.").format(reason=end))
         self._ending.remove(session)
         shutil.rmtree(session.folder, ignore_errors=True)

@@ -13,7 +13,10 @@ from .drawing import Drawing
 
 
 class TracingTool(QgsMapTool):
-    """Clicks go on, a double or right click or Enter ends, Backspace takes back, Shift is straight, Escape cancels."""
+    """Clicks go on, a double or right click or Enter ends, Backspace takes back, Shift is straight.
+
+    Escape cancels the road, or lays the tool down where there is none.
+    """
 
     def __init__(self, canvas: QgsMapCanvas, drawing: Drawing) -> None:
         super().__init__(canvas)
@@ -47,12 +50,16 @@ class TracingTool(QgsMapTool):
             Qt.Key.Key_Enter: self._drawing.finish,
             Qt.Key.Key_Backspace: self._drawing.take_back,
             Qt.Key.Key_Delete: self._drawing.take_back,
-            Qt.Key.Key_Escape: self._drawing.cancel,
+            Qt.Key.Key_Escape: self._cancel,
         }
         act = acts.get(event.key())
         if act is not None:
             act()
             event.ignore()  # or the map would act, too
+
+    def _cancel(self) -> None:
+        if not self._drawing.cancel():
+            self.canvas().unsetMapTool(self)
 
 
 def _is_straight(event: QgsMapMouseEvent) -> bool:

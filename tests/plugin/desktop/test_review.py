@@ -20,8 +20,11 @@ from qgis.core import (
 from qgis.gui import QgsMapTool, QgsMapToolPan
 from qgis.PyQt.QtCore import Qt
 from qgis.PyQt.QtTest import QTest
-from qgis.PyQt.QtWidgets import QApplication
+from qgis.PyQt.QtWidgets import QAction, QApplication
 from roadseg.qgis_roadseg.desktop.review.control import Review
+from roadseg.qgis_roadseg.desktop.tracing.control import Tracing
+from roadseg.training_core.jobs.accuracy import place_of
+from roadseg.training_core.jobs.accuracy_estimates import estimate
 
 from ..support.acting import memory_layer
 from ..support.window import Window, left_behind, messages
@@ -95,8 +98,11 @@ def window(layer, qgis_app):
 
 @pytest.fixture
 def review(window):
-    review = Review(window)
+    tracing = Tracing(window)
+    tracing.action = QAction("Trace roads", window.mainWindow())
+    review = Review(window, tracing)
     yield review
+    tracing.close()
     review.close()
     assert left_behind(window) == []
 
@@ -147,7 +153,7 @@ def test_a_later_review_goes_on_with_what_is_left(review, window, path):
     review.panel.close()
     press(review, "AX")
     assert len(review_in(path)) == 2
-    other = Review(window)
+    other = Review(window, review._tracing)
     other.begin()
     assert shown(other)[1:] == (2, 2)
     other.close()
@@ -383,11 +389,57 @@ def test_a_transect_takes_a_digit_and_no_verdict_and_other_places_no_digit(revie
     press(review, "AX")  # which are no answers to how many
     assert shown(review)[0].startswith("Transect") and len(review_in(places)) == 4
     visible = {name for name, button in review.panel._buttons.items() if not button.isHidden()}
-    assert visible == {"0", "1", "2", "3", "skip", "back", "zoom"}
+    assert visible == {*"0123456789", "skip", "back", "zoom"}
     press(review, "0")
     assert review_in(places)[5] == "0" and "The review is complete" in review.panel.line.text()
-    press(review, "B3")
-    assert review_in(places)[5] == "3"
+    press(review, "B9")
+    assert review_in(places)[5] == "9"
+
+
+@pytest.fixture
+def sample(layer, window, tmp_path):
+    """Return an accuracy sample of 60 places; the first lie at the two ends of a line of 60 km."""
+    path = tmp_path / "sample.gpkg"
+    kinds = ["sampled", "crossing"] * 30
+    east = [350000 + 1000 * (place if place % 4 < 2 else 60 - place) for place in range(60)]
+    write(path, "&field=review:string&field=priority:double&field=stratum:string&field=stratum_size:double"
+          "&field=length_m:double", [(k, f"{x} 3060000, {x + 100} 3060000") for k, x in zip(kinds, east)])  # fmt: skip
+    layer.setDataSource(str(path), "Sample", "ogr")
+    values = {"priority": range(60, 0, -1), "stratum": ["all"] * 60, "stratum_size": [5e3, 1e4] * 30,
+              "length_m": [20.0, 100.0] * 30}  # fmt: skip
+    columns = {layer.fields().lookupField(name): column for name, column in values.items()}
+    layer.dataProvider().changeAttributeValues(
+        {row + 1: {field: column[row] for field, column in columns.items()} for row in range(60)}
+    )
+    return path
+
+
+@pytest.mark.parametrize("is_ranked", [True, False])
+def test_a_sample_is_judged_in_its_order_however_far_the_next_place_is(review, layer, sample, is_ranked):
+    if not is_ranked:
+        layer.dataProvider().deleteAttributes([layer.fields().lookupField("priority")])
+        layer.updateFields()
+    review.begin()
+    for count in range(1, 9):
+        press(review, "A" if count % 2 else "0")
+        assert set(review_in(sample)) == set(range(1, count + 1))
+
+
+def test_after_each_verdict_on_a_sample_the_panel_says_how_right_the_network_is(review, layer, sample):
+    review.begin()
+    assert "first estimate: 20" in review.panel.accuracy.text()
+    press(review, "A0" * 10)
+    judged = [place_of({**row.attributeMap(), "review": row["review"] or None}) for row in layer.getFeatures()]
+    expected = estimate(judged)
+    assert f"{expected.completeness.low:.1%} to {expected.completeness.high:.1%}" in review.panel.accuracy.text()
+    assert f"About {expected.more:,} more places" in review.panel.accuracy.text()
+    press(review, "X")
+    assert "<b>Correctness</b> 90.9%" in review.panel.accuracy.text()
+    press(review, "B")
+    assert "<b>Correctness</b> 100.0%" in review.panel.accuracy.text()
+    layer.dataProvider().changeAttributeValues({1: {layer.fields().lookupField("stratum_size"): None}})
+    review.begin()
+    assert "stratum_size" in review.panel.accuracy.text() and "Completeness" not in review.panel.accuracy.text()
 
 
 def test_who_answered_and_when_is_written_where_there_are_fields_and_taken_back(review, layer, places):
