@@ -145,8 +145,8 @@ MODELS = {
         "Extract roads, then Apply a review again.",
         "The model learns from reviewed and drawn lines as roads, and from rejected ones as background. All lines that "
         "nobody has judged are replaced by what it then extracts. Judged lines stay as they are, and rejected "
-        "stretches stay empty. Repeat this with the result, the model and the next review. Give the review before as "
-        "other_review, so that what was rejected in it stays empty.",
+        "stretches stay empty. Repeat this with the resulting roads, the model, and a review of places found in these "
+        "roads. Give the earlier reviews, too, merged to one layer: what was rejected in them then stays empty.",
         "review,active learning,verdict,accept,reject,improve,fine-tune,train,extract,deep learning,workflow,road",
         (
             Step("roadseg:applyreview", _REVIEWED, named="labels"),
@@ -157,9 +157,7 @@ MODELS = {
                 _same("MODEL", "REPORT"),
             ),
             Step("roadseg:extractroads", _same("INPUT", "EXTENT"), {"MODEL": ("finetune", "MODEL")}),
-            Step(
-                "roadseg:applyreview", _REVIEWED, {"EXTRACTED_ANEW": ("extractroads", "OUTPUT")}, _same("OUTPUT")
-            ),
+            Step("roadseg:applyreview", _REVIEWED, {"EXTRACTED_ANEW": ("extractroads", "OUTPUT")}, _same("OUTPUT")),
         ),
         ("INPUT", "ROADS", "REVIEW", "OTHER_REVIEW", "BASE_MODEL", "MINUTES", "EXTENT"),
         helps={"EXTENT": "Rectangle to map. A layer that is not a file, such as a web map, needs an extent."},

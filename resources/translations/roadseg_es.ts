@@ -1361,7 +1361,7 @@
     </message>
     <message>
         <source>Roads extracted anew</source>
-        <translation type="unfinished"></translation>
+        <translation>Carreteras extraídas de nuevo</translation>
     </message>
     <message>
         <source>Reviewed roads</source>
@@ -1497,11 +1497,11 @@
     </message>
     <message>
         <source>Learn from the review</source>
-        <translation type="unfinished"></translation>
+        <translation>Aprender de la revisión</translation>
     </message>
     <message>
         <source>review,active learning,verdict,accept,reject,improve,fine-tune,train,extract,deep learning,workflow,road</source>
-        <translation type="unfinished"></translation>
+        <translation>revisión,aprendizaje activo,veredicto,aceptar,rechazar,mejorar,ajustar,entrenar,extraer,aprendizaje profundo,flujo de trabajo,carretera</translation>
     </message>
     <message>
         <source>Map roads with a model</source>
@@ -1932,6 +1932,14 @@
         <translation>La capa no tiene líneas de un tipo que se revise, así que no hay nada que revisar.</translation>
     </message>
     <message>
+        <source>Redraw</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Network to draw the road in:</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>Some lines were deleted in the meantime. They are left out.</source>
         <translation>Entretanto se eliminaron algunas líneas. Se omiten.</translation>
     </message>
@@ -1956,8 +1964,8 @@
         <translation>&lt;b&gt;Carretera que falta&lt;/b&gt;, {length}. Aceptar si la imagen muestra aquí una carretera.</translation>
     </message>
     <message>
-        <source>&lt;b&gt;Sampled road&lt;/b&gt;, {length}. Accept if the image shows a road here.</source>
-        <translation>&lt;b&gt;Carretera de la muestra&lt;/b&gt;, {length}. Aceptar si la imagen muestra aquí una carretera.</translation>
+        <source>&lt;b&gt;Sampled road&lt;/b&gt;, {length}. Accept if most of it lies on a road.</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>&lt;b&gt;Transect&lt;/b&gt;, {length}. How many roads cross it that the network lacks?</source>
@@ -1970,6 +1978,18 @@
     <message>
         <source>The layer is being edited. Save or discard its edits to continue the review.</source>
         <translation>La capa se está editando. Guarde o descarte sus ediciones para continuar la revisión.</translation>
+    </message>
+    <message>
+        <source>The project has no line layer in which the road could be drawn.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Add the network to which the places belong.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Trace the road. Double-click ends it, and Escape goes on without it.</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>Select a layer of places to review or of changes, and choose Review.</source>
@@ -1998,6 +2018,10 @@
     <message>
         <source>Zoom to the line</source>
         <translation>Acercar a la línea</translation>
+    </message>
+    <message>
+        <source>Learn from the review…</source>
+        <translation>Aprender de la revisión…</translation>
     </message>
     <message>
         <source>Select the result of Find places to review or Compare road networks in the layer panel.</source>
@@ -2034,6 +2058,26 @@
     <message>
         <source>The field “{field}” of the layer {layer} is not a text field.</source>
         <translation>El campo «{field}» de la capa {layer} no es un campo de texto.</translation>
+    </message>
+    <message>
+        <source>&lt;b&gt;{name}&lt;/b&gt; {value} (95 % interval {low} to {high})</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>About {more} more places would give ±{margin} points; {left} are left.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Places to judge before the first estimate: {count}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Both are known to ±{margin} points. &lt;b&gt;Enough: you can stop.&lt;/b&gt;</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The layer says nothing of the accuracy. {reason}</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>This computer was suspended for {minutes} min. The session continues.</source>
@@ -2098,6 +2142,10 @@
     <message>
         <source>Road probability along which roads are traced:</source>
         <translation>Probabilidad de vía a lo largo de la cual se trazan las vías:</translation>
+    </message>
+    <message>
+        <source>The layer {layer} cannot be saved ({reason}).</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>The layer {layer} is no longer being edited. Tracing has ended.</source>

@@ -113,7 +113,7 @@ class ApplyReview(Job):
         "Layer of Find places to review with answers in the field review."
     )
     other_review: str = option("", "Places reviewed by another person", kind=VECTOR).help(
-        "Second copy of that layer, with the answers of another person."
+        "Second copy of that layer, with the answers of another person, or an earlier review of the same ground."
     )
     extracted_anew: str = option("", "Roads extracted anew", kind=VECTOR).help(
         "Roads of the same image from a model that has learned from the review. Within the box around them, they "
