@@ -164,7 +164,7 @@ class ApplyReview(JobAlgorithm):
     group_id = "network"
     keywords = "review,accept,reject,correct,merge,status,label,learn,training,line,road"
     renamed: ClassVar = {"lines": "INPUT", "roads": "OUTPUT"}
-    whole = ("lines", "review", "other_review")
+    whole = ("lines", "review", "other_review", "extracted_anew")
     numbers: ClassVar = {
         "accepted": "Accepted places",
         "rejected": "Rejected places",

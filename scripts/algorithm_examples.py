@@ -250,6 +250,17 @@ EXAMPLES = {
         "OUTPUT",
         ("Workflows", "Your first model, in five steps", "Reading the report"),
     ),
+    "learnfromreview": Example(
+        {
+            "INPUT": "town.tif",
+            "ROADS": "town_roads.gpkg",
+            "REVIEW": "places.gpkg",
+            "MODEL": "town.safetensors",
+            "OUTPUT": "town_learned.gpkg",
+        },
+        "OUTPUT",
+        ("Workflows",),
+    ),
     "updateosm": Example(
         {
             "INPUT": "town.tif",

@@ -72,6 +72,7 @@ _SOURCE_TYPES = {
     "sample": [_LINE],
     "review": [_LINE],
     "other_review": [_LINE],
+    "extracted_anew": [_LINE],
 }
 _SINK_TYPES = {
     "roads": _LINE,

@@ -1360,6 +1360,10 @@
         <translation>Von einer anderen Person geprüfte Stellen</translation>
     </message>
     <message>
+        <source>Roads extracted anew</source>
+        <translation>Neu extrahierte Straßen</translation>
+    </message>
+    <message>
         <source>Reviewed roads</source>
         <translation>Geprüfte Straßen</translation>
     </message>
@@ -1490,6 +1494,14 @@
     <message>
         <source>train,learn,model,map,network,center-line,centerline,deep learning,workflow,road</source>
         <translation>trainieren,lernen,modell,karte,netz,mittellinie,achse,deep learning,arbeitsablauf,straße</translation>
+    </message>
+    <message>
+        <source>Learn from the review</source>
+        <translation>Aus der Prüfung lernen</translation>
+    </message>
+    <message>
+        <source>review,active learning,verdict,accept,reject,improve,fine-tune,train,extract,deep learning,workflow,road</source>
+        <translation>Prüfung,aktives Lernen,Urteil,annehmen,ablehnen,verbessern,nachtrainieren,trainieren,extrahieren,Deep Learning,Arbeitsablauf,Straße</translation>
     </message>
     <message>
         <source>Map roads with a model</source>
@@ -1986,6 +1998,10 @@
     <message>
         <source>Zoom to the line</source>
         <translation>Zur Linie zoomen</translation>
+    </message>
+    <message>
+        <source>Learn from the review…</source>
+        <translation>Aus der Prüfung lernen…</translation>
     </message>
     <message>
         <source>Select the result of Find places to review or Compare road networks in the layer panel.</source>

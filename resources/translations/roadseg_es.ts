@@ -1360,6 +1360,10 @@
         <translation>Lugares revisados por otra persona</translation>
     </message>
     <message>
+        <source>Roads extracted anew</source>
+        <translation>Carreteras extraídas de nuevo</translation>
+    </message>
+    <message>
         <source>Reviewed roads</source>
         <translation>Carreteras revisadas</translation>
     </message>
@@ -1490,6 +1494,14 @@
     <message>
         <source>train,learn,model,map,network,center-line,centerline,deep learning,workflow,road</source>
         <translation>entrenar,aprender,modelo,mapa,red,eje,línea central,aprendizaje profundo,flujo de trabajo,vía</translation>
+    </message>
+    <message>
+        <source>Learn from the review</source>
+        <translation>Aprender de la revisión</translation>
+    </message>
+    <message>
+        <source>review,active learning,verdict,accept,reject,improve,fine-tune,train,extract,deep learning,workflow,road</source>
+        <translation>revisión,aprendizaje activo,veredicto,aceptar,rechazar,mejorar,ajustar,entrenar,extraer,aprendizaje profundo,flujo de trabajo,carretera</translation>
     </message>
     <message>
         <source>Map roads with a model</source>
@@ -1986,6 +1998,10 @@
     <message>
         <source>Zoom to the line</source>
         <translation>Acercar a la línea</translation>
+    </message>
+    <message>
+        <source>Learn from the review…</source>
+        <translation>Aprender de la revisión…</translation>
     </message>
     <message>
         <source>Select the result of Find places to review or Compare road networks in the layer panel.</source>

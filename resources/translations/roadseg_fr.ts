@@ -1360,6 +1360,10 @@
         <translation>Endroits vérifiés par une autre personne</translation>
     </message>
     <message>
+        <source>Roads extracted anew</source>
+        <translation>Routes extraites à nouveau</translation>
+    </message>
+    <message>
         <source>Reviewed roads</source>
         <translation>Routes vérifiées</translation>
     </message>
@@ -1490,6 +1494,14 @@
     <message>
         <source>train,learn,model,map,network,center-line,centerline,deep learning,workflow,road</source>
         <translation>entraîner,apprendre,modèle,carte,réseau,axe,ligne médiane,apprentissage profond,chaîne de traitement,route</translation>
+    </message>
+    <message>
+        <source>Learn from the review</source>
+        <translation>Apprendre de la vérification</translation>
+    </message>
+    <message>
+        <source>review,active learning,verdict,accept,reject,improve,fine-tune,train,extract,deep learning,workflow,road</source>
+        <translation>vérification,apprentissage actif,verdict,accepter,rejeter,améliorer,affiner,entraîner,extraire,apprentissage profond,chaîne de traitement,route</translation>
     </message>
     <message>
         <source>Map roads with a model</source>
@@ -1986,6 +1998,10 @@
     <message>
         <source>Zoom to the line</source>
         <translation>Zoomer sur la ligne</translation>
+    </message>
+    <message>
+        <source>Learn from the review…</source>
+        <translation>Apprendre de la vérification…</translation>
     </message>
     <message>
         <source>Select the result of Find places to review or Compare road networks in the layer panel.</source>

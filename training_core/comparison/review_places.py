@@ -33,7 +33,7 @@ from ..networks.road_graph import as_drawn
 # same, "The psychology of human-computer interaction", 1983) for each ten meters of road.
 _DECISION_S, _KEY_S, _EYE_S, _SEEN_M = 1.35, 0.28, 0.23, 10.0
 # Candidates run beside the network by more than this, and are at least so long.
-BESIDE_M, _SHORTEST_M = 8.0, 10.0
+BESIDE_M, SHORTEST_M = 8.0, 10.0
 # Fraction of the length of candidates at a threshold of 0.2 that is road, in two parts of Banepa. Their own road
 # probability tells nothing more: AUC 0.5.
 _MISSING_CHANCE = 0.45
@@ -87,17 +87,30 @@ def missing_places(
     to_plane = pyproj.Transformer.from_crs(crs_of(grid), plane, always_xy=True)
     points = to_plane.transform(*(grid.transform @ tuple((graph.points / grid.pixel_m + 0.5).T)))
     shapes = shapely.linestrings(np.column_stack(points), indices=graph.owner)
-    # What lies along the network is taken off each line; the rest may be in several parts.
-    road, near = shapely.STRtree(network).query(shapes, predicate="dwithin", distance=BESIDE_M)
-    around = shapely.buffer(network, BESIDE_M)
-    for number in np.unique(road):
-        shapes[number] = shapely.difference(shapes[number], shapely.union_all(around[near[road == number]]))
-    parts, owner = shapely.get_parts(shapes, return_index=True)
-    kept = shapely.length(parts) >= _SHORTEST_M
+    parts, owner = without(shapes, *grounds_of(shapes, network))
+    kept = shapely.length(parts) >= SHORTEST_M
     count = int(kept.sum())
     nothing = np.full(count, -1)
     kinds = np.full(count, MISSING, dtype=object)
     return Places(parts[kept], kinds, np.full(count, _MISSING_CHANCE), nothing, width_m[owner[kept]])
+
+
+def grounds_of(shapes: np.ndarray, network: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the grounds of a network near lines, (n,) object, as (k,) object polygons, and the (k,) int64 lines."""
+    line, near = shapely.STRtree(network).query(shapes, predicate="dwithin", distance=BESIDE_M)
+    return line, shapely.buffer(network, BESIDE_M)[near]
+
+
+def without(shapes: np.ndarray, line: np.ndarray, ground: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the parts of lines, (n,) object, off the grounds of each, and the line of each part: (m,) object, int64.
+
+    Grounds are (k,) object polygons with the (k,) int64 line that each is for.
+    """
+    shapes, order = shapes.copy(), np.argsort(line, kind="stable")
+    numbers, begins = np.unique(line[order], return_index=True)
+    for number, grounds in zip(numbers, np.split(ground[order], begins[1:])):
+        shapes[number] = shapely.difference(shapes[number], shapely.union_all(grounds))
+    return shapely.get_parts(shapes, return_index=True)
 
 
 def ranked(places: Places, number_of: np.ndarray, plane: pyproj.CRS) -> geopandas.GeoDataFrame:

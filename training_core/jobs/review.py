@@ -96,10 +96,11 @@ class ApplyReview(Job):
     """Apply a review: remove rejected stretches from a network, add accepted missing roads, and write training labels.
 
     Accepted missing roads are connected to the network. Each line gets the field status: machine, reviewed or drawn.
-    All else stays as it is. If two people reviewed the same places, contradicting answers count as none.
+    All else stays as it is, or is replaced by roads that a better model extracted anew: beside reviewed and drawn lines
+    and off rejected stretches. If two people reviewed the same places, contradicting answers count as none.
 
-    The labels are for Fine-tune a model: accepted stretches as drawn roads with the fields width_m and sure, rejected
-    ones as places without a road, and the surroundings of both as area of interest.
+    The labels are for Fine-tune a model: reviewed and drawn lines as drawn roads with the fields width_m and sure,
+    rejected stretches as places without a road, and the surroundings of both as area of interest.
     """
 
     name: ClassVar[str] = "applyreview"
@@ -112,11 +113,15 @@ class ApplyReview(Job):
         "Layer of Find places to review with answers in the field review."
     )
     other_review: str = option("", "Places reviewed by another person", kind=VECTOR).help(
-        "Second copy of that layer, with the answers of another person."
+        "Second copy of that layer, with the answers of another person, or an earlier review of the same ground."
+    )
+    extracted_anew: str = option("", "Roads extracted anew", kind=VECTOR).help(
+        "Roads of the same image from a model that has learned from the review. Within the box around them, they "
+        "replace all lines that nobody has judged."
     )
     roads: str = option("", "Reviewed roads", kind=VECTOR_OUTPUT, required=True).help("Network to write.")
     drawn: str = option("", "Drawn roads", kind=VECTOR_OUTPUT).help(
-        "Training labels to write: accepted stretches, and unjudged lines near them with sure = false."
+        "Training labels to write: reviewed and drawn lines, and unjudged lines near them with sure = false."
     )
     no_road: str = option("", "No road here", kind=VECTOR_OUTPUT).help(
         "Training labels to write: polygons around rejected stretches."

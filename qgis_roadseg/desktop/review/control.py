@@ -35,7 +35,7 @@ from ....training_core.jobs.review import (
     SAMPLED,
 )
 from ...translation import tr
-from ..dialogs import choose_layer, show_message
+from ..dialogs import choose_layer, open_dialog, show_message
 from ..tracing.control import Tracing
 from .map_view import LineView
 from .network_review import NetworkReview
@@ -43,6 +43,7 @@ from .network_verdicts import is_network
 from .panel import BACK, REDRAW, SKIP, ZOOM, ReviewPanel
 from .review_lines import ReviewLines, check_layer
 
+_LEARN = "learnfromreview"
 # Under which a project keeps the layer in which roads are drawn anew.
 _ENTRY = "network"
 
@@ -126,6 +127,7 @@ class Review:
             self.panel, self._view = ReviewPanel(canvas, self._window.mainWindow()), LineView(canvas)
             self.panel.asked.connect(self._on_asked)
             self.panel.closed.connect(self.end)
+            self.panel.learn.clicked.connect(self._learn)
             self._window.addDockWidget(Qt.DockWidgetArea.RightDockWidgetArea, self.panel)
         self.panel.setUserVisible(True)
 
@@ -139,7 +141,9 @@ class Review:
             self.panel.tell(str(error))
             return
         note = tr("This layer is temporary, so its review can be lost. Save the layer with Make Permanent in its menu.")
-        self.panel.show_layer(layer.name(), note if layer.isTemporary() else "")
+        kinds = {*map(word_in, layer.uniqueValues(layer.fields().lookupField(CHANGE)))}
+        can_learn = not kinds.isdisjoint((DOUBTFUL, MISSING))
+        self.panel.show_layer(layer.name(), note if layer.isTemporary() else "", can_learn)
         self._lines = self._line = None
         if layer.isEditable():
             self._view.clear()
@@ -224,6 +228,12 @@ class Review:
         if self._lines is not None:
             self._window.setActiveLayer(self._layer)
             self._go_on()
+
+    def _learn(self) -> None:
+        """Open the dialog of what a model learns from the review."""
+        network = QgsProject.instance().readEntry("roadseg", _ENTRY)[0]
+        known = {"ROADS": network} if QgsProject.instance().mapLayer(network) else {}
+        open_dialog(self._window, _LEARN, {"REVIEW": self._layer.id(), **known})
 
     def _read_again(self) -> None:
         self._read()

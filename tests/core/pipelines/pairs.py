@@ -315,6 +315,7 @@ RIGHT: dict[str, Row] = {
     "applyreview.lines": _lines(numbers.at_least("not_found"), Refused("layer", "no features")),
     "applyreview.review": _unreviewed(),
     "applyreview.other_review": _unreviewed(),
+    "applyreview.extracted_anew": _lines(numbers.same("reviewed_m"), numbers.exactly("machine_m", 0)),
     "exportnetwork.lines": _lines(numbers.length, numbers.exactly("edges", 0)),
     "comparenetworks.before": _lines(numbers.exactly("intact.share", 1.0), numbers.exactly("before.lines", 0)),
     "comparenetworks.after": _lines(numbers.exactly("intact.share", 1.0), numbers.exactly("lost.share", 1.0)),

@@ -59,11 +59,11 @@ def answered(network, answers, name="answers.gpkg"):
     return path
 
 
-def applied(network, *reviews):
+def applied(network, *reviews, **options):
     folder = network.removesuffix("roads.gpkg")
     outputs = {name: f"{folder}reviewed_{name}.gpkg" for name in ("roads", "drawn", "no_road", "aoi")}
     told = []
-    job = ApplyReview(lines=network, **dict(zip(("review", "other_review"), reviews)), **outputs)
+    job = ApplyReview(lines=network, **dict(zip(("review", "other_review"), reviews)), **outputs, **options)
     result = applyreview.run(job, Reporter(told.append))
     layers = {name: geopandas.read_file(path) for name, path in outputs.items()}
     return layers, result, [each.message for each in told if isinstance(each, Warning)]
@@ -132,7 +132,7 @@ def test_two_people_are_merged_and_contradictions_are_told_and_undecided(network
 
 def test_a_verdict_for_a_line_that_was_deleted_is_told_and_reviewed_lines_are_not_asked_again(network, probability):
     found(network, probability)
-    review = answered(network, lambda kind, line, row: {2: "rejected", 1: "accepted"}.get(line))
+    review = answered(network, lambda kind, line, row: {2: "accepted", 1: "accepted"}.get(line))
     write_layer(network, MAIN, STUB, **{name: [values[0], values[2]] for name, values in ROADS.items()})
     layers, result, warnings = applied(network, review)
     assert result["not_found"] == 2 and "2 judged places lie on no line" in warnings[0]
@@ -142,6 +142,54 @@ def test_a_verdict_for_a_line_that_was_deleted_is_told_and_reviewed_lines_are_no
     graph = network.replace("roads.gpkg", "graph.graphml")
     kept = exportnetwork.run(ExportNetwork(lines=network, graphml=graph, reviewed_only=True), Reporter())
     assert kept["length_m"] == pytest.approx(300, abs=0.2)
+
+
+def answered_by_line(network):
+    """Write answers: the first 150 m of the sure road are right, the doubtful one is not."""
+    answers = {1: iter(("accepted", "accepted")), 2: iter(("rejected", "rejected")), 3: iter(())}
+    return answered(network, lambda kind, line, row: next(answers[line], None))
+
+
+def test_roads_extracted_anew_replace_what_nobody_has_judged_and_nothing_else(network, tmp_path):
+    found(network)
+    review = answered_by_line(network)
+    judged = applied(network, review)[0]["roads"].query("status == 'reviewed'")
+    anew = write_layer(
+        tmp_path / "anew.gpkg",
+        line((0, 102), (340, 103)),  # beside the sure road, and farther than its judged part
+        line((101, 103), (102, 262)),  # on rejected ground
+        line((60, 200), (240, 200)),  # across it
+        line((40, 102), (40, 0)),  # a new road
+        line((100, 103), (100, 40)),  # another one, in line with the rejected one
+        width_m=[6, 4, 5, 3, 3], surface=["a", "b", "c", "d", "e"],
+    )  # fmt: skip
+    layers, _, warnings = applied(network, review, extracted_anew=anew)
+    roads = layers["roads"]
+    assert not warnings and set(roads["status"]) == {"reviewed", "machine"} and "lanes" in roads
+    kept = roads[roads["status"] == "reviewed"]
+    assert shapely.hausdorff_distance(kept.union_all(), judged.union_all()) < 1e-3 and set(kept["name"]) == {"a"}
+    machine = roads[roads["status"] == "machine"]
+    lengths_m = machine.groupby("surface")["length_m"].sum().round()
+    assert lengths_m.to_dict() == pytest.approx({"a": 190, "c": 180, "d": 100, "e": 60}, abs=3)
+    assert (roads["component"] == 1).sum() == len(roads) - 1  # but the road across, which met the rejected one alone
+    # The same once more changes nothing, with the network before or that of the first time.
+    layers["roads"].to_file(network)
+    again, _, warnings = applied(network, review, extracted_anew=anew)
+    assert not warnings and len(again["roads"]) == len(roads)
+    assert shapely.hausdorff_distance(again["roads"].union_all(), roads.union_all()) < 1e-3
+
+
+def test_lines_that_were_judged_before_are_labels_too_and_are_not_added_twice(network, probability):
+    found(network, probability)
+    review = answered(network, lambda kind, line, row: "accepted" if kind == "missing" else None)
+    roads = applied(network, review)[0]["roads"]
+    roads.loc[roads["name"] == "c", "status"] = "drawn"
+    roads.to_file(network)
+    layers, result, _ = applied(network, review)
+    assert layers["roads"]["length_m"].sum() == pytest.approx(roads["length_m"].sum())
+    sure = layers["drawn"][layers["drawn"]["sure"]]
+    assert sure.length.sum() == pytest.approx(140 + 10, abs=5) and result["drawn_m"] == pytest.approx(10, abs=0.1)
+    assert layers["aoi"].union_all().contains(STUB.interpolate(5))
 
 
 def test_a_ring_and_a_network_in_degrees_are_cut_where_they_were_judged(tmp_path):

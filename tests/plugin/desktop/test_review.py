@@ -21,6 +21,7 @@ from qgis.gui import QgsMapTool, QgsMapToolPan
 from qgis.PyQt.QtCore import Qt
 from qgis.PyQt.QtTest import QTest
 from qgis.PyQt.QtWidgets import QAction, QApplication
+from roadseg.qgis_roadseg.desktop.review import control
 from roadseg.qgis_roadseg.desktop.review.control import Review
 from roadseg.qgis_roadseg.desktop.tracing.control import Tracing
 from roadseg.training_core.jobs.accuracy import place_of
@@ -378,6 +379,18 @@ def test_what_pays_most_comes_first_but_a_place_in_view_counts_twice_as_much(rev
         press(review, answer)
     assert kinds == ["Sampled", "Missing", "Doubtful", "Doubtful"] and shown(review)[0].startswith("Transect")
     assert review_in(places) == dict.fromkeys((1, 2, 3, 4), "accepted")
+
+
+def test_a_model_can_learn_from_places_of_a_network_alone(review, window, layer, places, monkeypatch):
+    opened = []
+    monkeypatch.setattr(control, "open_dialog", lambda _, name, values: opened.append((name, values)))
+    review.begin()
+    review.panel.learn.click()
+    assert opened == [("learnfromreview", {"REVIEW": layer.id()})]
+    assert not review.panel.learn.isHidden()
+    layer.setSubsetString("change in ('sampled', 'crossing')")
+    review.begin()
+    assert review.panel.learn.isHidden()
 
 
 def test_a_transect_takes_a_digit_and_no_verdict_and_other_places_no_digit(review, places):

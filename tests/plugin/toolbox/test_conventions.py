@@ -31,7 +31,7 @@ IDS = {
         "reviewplaces", "applyreview",
         "makechallenge", "exportchanges",
     },
-    "workflows": {"maproads", "finetuneandmap", "updateosm", "changedroads"},
+    "workflows": {"maproads", "finetuneandmap", "learnfromreview", "updateosm", "changedroads"},
 }  # fmt: skip
 RARE = QgsProcessingParameterDefinition.Flag.FlagAdvanced
 SENTENCE = re.compile(r"[A-Z0-9].*[.]", re.DOTALL)
