@@ -162,6 +162,9 @@ class Review:
                 self._show(self._lines.back())
             elif not self._lines.feature(self._line).isValid():
                 self._read_again()
+            elif self._lines.take_over(self._line):
+                self._go_on()
+                self.panel.tell(tr("The line was reviewed elsewhere in the meantime. Its answer stays."))
             elif what == SKIP:
                 self._lines.skip(self._line)
                 self._go_on()
@@ -178,6 +181,8 @@ class Review:
     def _go_on(self) -> None:
         """Show the next line that is left, those near this one first: so one neighborhood comes after the other."""
         line = self._lines.next(self._place)
+        while line is not None and self._lines.take_over(line):
+            line = self._lines.next(self._place)
         if line is not None:
             self._show(line)
             return
