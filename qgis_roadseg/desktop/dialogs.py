@@ -83,10 +83,9 @@ def choose_layer(
         return (kept or layers)[0]
     names = {f"{n}: {each.name()}": each for n, each in enumerate(sorted(layers, key=lambda each: each.name()), 1)}
     name, is_chosen = QInputDialog.getItem(window.mainWindow(), title, question, list(names), 0, False)
-    if not is_chosen:
-        return None
-    project.writeEntry("roadseg", entry, names[name].id())
-    return names[name]
+    if is_chosen:
+        project.writeEntry("roadseg", entry, names[name].id())
+    return names[name] if is_chosen else None
 
 
 def wrapped_label(text: str = "", name: str = "") -> QLabel:

@@ -1921,11 +1921,11 @@
     </message>
     <message>
         <source>Redraw</source>
-        <translation type="unfinished"></translation>
+        <translation>Neu zeichnen</translation>
     </message>
     <message>
         <source>Network to draw the road in:</source>
-        <translation type="unfinished"></translation>
+        <translation>Netz, in dem die Straße gezeichnet wird:</translation>
     </message>
     <message>
         <source>Some lines were deleted in the meantime. They are left out.</source>
@@ -1953,7 +1953,7 @@
     </message>
     <message>
         <source>&lt;b&gt;Sampled road&lt;/b&gt;, {length}. Accept if most of it lies on a road.</source>
-        <translation type="unfinished"></translation>
+        <translation>&lt;b&gt;Straße der Stichprobe&lt;/b&gt;, {length}. Annehmen, wenn der größte Teil auf einer Straße liegt.</translation>
     </message>
     <message>
         <source>&lt;b&gt;Transect&lt;/b&gt;, {length}. How many roads cross it that the network lacks?</source>
@@ -1969,15 +1969,19 @@
     </message>
     <message>
         <source>The project has no line layer in which the road could be drawn.</source>
-        <translation type="unfinished"></translation>
+        <translation>Das Projekt hat keinen Linienlayer, in dem die Straße gezeichnet werden könnte.</translation>
     </message>
     <message>
         <source>Add the network to which the places belong.</source>
-        <translation type="unfinished"></translation>
+        <translation>Fügen Sie das Netz hinzu, zu dem die Stellen gehören.</translation>
     </message>
     <message>
         <source>Trace the road. Double-click ends it, and Escape goes on without it.</source>
-        <translation type="unfinished"></translation>
+        <translation>Zeichnen Sie die Straße nach. Ein Doppelklick beendet sie, und Escape fährt ohne sie fort.</translation>
+    </message>
+    <message>
+        <source>The line was reviewed elsewhere in the meantime. Its answer stays.</source>
+        <translation>Die Linie wurde inzwischen anderswo geprüft. Ihre Antwort bleibt.</translation>
     </message>
     <message>
         <source>Select a layer of places to review or of changes, and choose Review.</source>
@@ -2044,24 +2048,24 @@
         <translation>Das Feld „{field}“ des Layers {layer} ist kein Textfeld.</translation>
     </message>
     <message>
-        <source>&lt;b&gt;{name}&lt;/b&gt; {value} (95 % interval {low} to {high})</source>
-        <translation type="unfinished"></translation>
+        <source>&lt;b&gt;{name}&lt;/b&gt; {value}, 95 % interval {low} to {high}</source>
+        <translation>&lt;b&gt;{name}&lt;/b&gt; {value}, 95-%-Intervall {low} bis {high}</translation>
     </message>
     <message>
         <source>About {more} more places would give ±{margin} points; {left} are left.</source>
-        <translation type="unfinished"></translation>
+        <translation>Etwa {more} weitere Stellen ergäben ±{margin} Prozentpunkte; {left} sind übrig.</translation>
     </message>
     <message>
         <source>Places to judge before the first estimate: {count}</source>
-        <translation type="unfinished"></translation>
+        <translation>Stellen, die bis zur ersten Schätzung zu beurteilen sind: {count}</translation>
     </message>
     <message>
         <source>Both are known to ±{margin} points. &lt;b&gt;Enough: you can stop.&lt;/b&gt;</source>
-        <translation type="unfinished"></translation>
+        <translation>Beide sind auf ±{margin} Prozentpunkte bekannt. &lt;b&gt;Genug: Sie können aufhören.&lt;/b&gt;</translation>
     </message>
     <message>
         <source>The layer says nothing of the accuracy. {reason}</source>
-        <translation type="unfinished"></translation>
+        <translation>Der Layer sagt nichts über die Genauigkeit. {reason}</translation>
     </message>
     <message>
         <source>This computer was suspended for {minutes} min. The session continues.</source>
@@ -2129,7 +2133,11 @@
     </message>
     <message>
         <source>The layer {layer} cannot be saved ({reason}).</source>
-        <translation type="unfinished"></translation>
+        <translation>Der Layer {layer} kann nicht gespeichert werden ({reason}).</translation>
+    </message>
+    <message>
+        <source>Move the map to where it lies, or choose Trace roads again for another one.</source>
+        <translation>Verschieben Sie die Karte dorthin, wo sie liegt, oder wählen Sie „Straßen nachzeichnen“ noch einmal für eine andere.</translation>
     </message>
     <message>
         <source>The layer {layer} is no longer being edited. Tracing has ended.</source>
@@ -2142,6 +2150,10 @@
     <message>
         <source>Run Segment roads or Extract roads with a road probability, and add it to the project.</source>
         <translation>Führen Sie „Straßen segmentieren“ oder „Straßen extrahieren“ mit einer Straßenwahrscheinlichkeit aus, und fügen Sie diese dem Projekt hinzu.</translation>
+    </message>
+    <message>
+        <source>The road probability {layer} does not cover this part of the map.</source>
+        <translation>Die Straßenwahrscheinlichkeit {layer} deckt diesen Teil der Karte nicht ab.</translation>
     </message>
     <message>
         <source>The layer {layer} was removed. Tracing has ended.</source>

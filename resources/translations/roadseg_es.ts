@@ -1921,11 +1921,11 @@
     </message>
     <message>
         <source>Redraw</source>
-        <translation type="unfinished"></translation>
+        <translation>Redibujar</translation>
     </message>
     <message>
         <source>Network to draw the road in:</source>
-        <translation type="unfinished"></translation>
+        <translation>Red en la que se dibuja la carretera:</translation>
     </message>
     <message>
         <source>Some lines were deleted in the meantime. They are left out.</source>
@@ -1953,7 +1953,7 @@
     </message>
     <message>
         <source>&lt;b&gt;Sampled road&lt;/b&gt;, {length}. Accept if most of it lies on a road.</source>
-        <translation type="unfinished"></translation>
+        <translation>&lt;b&gt;Carretera de la muestra&lt;/b&gt;, {length}. Aceptar si la mayor parte está sobre una carretera.</translation>
     </message>
     <message>
         <source>&lt;b&gt;Transect&lt;/b&gt;, {length}. How many roads cross it that the network lacks?</source>
@@ -1969,15 +1969,19 @@
     </message>
     <message>
         <source>The project has no line layer in which the road could be drawn.</source>
-        <translation type="unfinished"></translation>
+        <translation>El proyecto no tiene ninguna capa de líneas en la que se pueda dibujar la carretera.</translation>
     </message>
     <message>
         <source>Add the network to which the places belong.</source>
-        <translation type="unfinished"></translation>
+        <translation>Añada la red a la que pertenecen los lugares.</translation>
     </message>
     <message>
         <source>Trace the road. Double-click ends it, and Escape goes on without it.</source>
-        <translation type="unfinished"></translation>
+        <translation>Trace la carretera. Un doble clic la termina, y Escape continúa sin ella.</translation>
+    </message>
+    <message>
+        <source>The line was reviewed elsewhere in the meantime. Its answer stays.</source>
+        <translation>Mientras tanto, la línea se revisó en otro lugar. Su respuesta se mantiene.</translation>
     </message>
     <message>
         <source>Select a layer of places to review or of changes, and choose Review.</source>
@@ -2044,24 +2048,24 @@
         <translation>El campo «{field}» de la capa {layer} no es un campo de texto.</translation>
     </message>
     <message>
-        <source>&lt;b&gt;{name}&lt;/b&gt; {value} (95 % interval {low} to {high})</source>
-        <translation type="unfinished"></translation>
+        <source>&lt;b&gt;{name}&lt;/b&gt; {value}, 95 % interval {low} to {high}</source>
+        <translation>&lt;b&gt;{name}&lt;/b&gt; {value}, intervalo del 95 %: de {low} a {high}</translation>
     </message>
     <message>
         <source>About {more} more places would give ±{margin} points; {left} are left.</source>
-        <translation type="unfinished"></translation>
+        <translation>Unos {more} lugares más darían ±{margin} puntos; quedan {left}.</translation>
     </message>
     <message>
         <source>Places to judge before the first estimate: {count}</source>
-        <translation type="unfinished"></translation>
+        <translation>Lugares por juzgar antes de la primera estimación: {count}</translation>
     </message>
     <message>
         <source>Both are known to ±{margin} points. &lt;b&gt;Enough: you can stop.&lt;/b&gt;</source>
-        <translation type="unfinished"></translation>
+        <translation>Ambas se conocen con ±{margin} puntos. &lt;b&gt;Suficiente: puede parar.&lt;/b&gt;</translation>
     </message>
     <message>
         <source>The layer says nothing of the accuracy. {reason}</source>
-        <translation type="unfinished"></translation>
+        <translation>La capa no dice nada de la exactitud. {reason}</translation>
     </message>
     <message>
         <source>This computer was suspended for {minutes} min. The session continues.</source>
@@ -2129,7 +2133,11 @@
     </message>
     <message>
         <source>The layer {layer} cannot be saved ({reason}).</source>
-        <translation type="unfinished"></translation>
+        <translation>La capa {layer} no se puede guardar ({reason}).</translation>
+    </message>
+    <message>
+        <source>Move the map to where it lies, or choose Trace roads again for another one.</source>
+        <translation>Mueva el mapa hasta donde está, o elija de nuevo Trazar vías para usar otra.</translation>
     </message>
     <message>
         <source>The layer {layer} is no longer being edited. Tracing has ended.</source>
@@ -2142,6 +2150,10 @@
     <message>
         <source>Run Segment roads or Extract roads with a road probability, and add it to the project.</source>
         <translation>Ejecute «Segmentar vías» o «Extraer vías» con una probabilidad de vía y añádala al proyecto.</translation>
+    </message>
+    <message>
+        <source>The road probability {layer} does not cover this part of the map.</source>
+        <translation>La probabilidad de carretera {layer} no cubre esta parte del mapa.</translation>
     </message>
     <message>
         <source>The layer {layer} was removed. Tracing has ended.</source>

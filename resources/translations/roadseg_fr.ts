@@ -1921,11 +1921,11 @@
     </message>
     <message>
         <source>Redraw</source>
-        <translation type="unfinished"></translation>
+        <translation>Redessiner</translation>
     </message>
     <message>
         <source>Network to draw the road in:</source>
-        <translation type="unfinished"></translation>
+        <translation>Réseau dans lequel la route est dessinée :</translation>
     </message>
     <message>
         <source>Some lines were deleted in the meantime. They are left out.</source>
@@ -1953,7 +1953,7 @@
     </message>
     <message>
         <source>&lt;b&gt;Sampled road&lt;/b&gt;, {length}. Accept if most of it lies on a road.</source>
-        <translation type="unfinished"></translation>
+        <translation>&lt;b&gt;Route de l’échantillon&lt;/b&gt;, {length}. Accepter si la plus grande partie se trouve sur une route.</translation>
     </message>
     <message>
         <source>&lt;b&gt;Transect&lt;/b&gt;, {length}. How many roads cross it that the network lacks?</source>
@@ -1969,15 +1969,19 @@
     </message>
     <message>
         <source>The project has no line layer in which the road could be drawn.</source>
-        <translation type="unfinished"></translation>
+        <translation>Le projet n’a aucune couche de lignes dans laquelle la route pourrait être dessinée.</translation>
     </message>
     <message>
         <source>Add the network to which the places belong.</source>
-        <translation type="unfinished"></translation>
+        <translation>Ajoutez le réseau auquel les endroits appartiennent.</translation>
     </message>
     <message>
         <source>Trace the road. Double-click ends it, and Escape goes on without it.</source>
-        <translation type="unfinished"></translation>
+        <translation>Tracez la route. Un double clic la termine, et Échap continue sans elle.</translation>
+    </message>
+    <message>
+        <source>The line was reviewed elsewhere in the meantime. Its answer stays.</source>
+        <translation>La ligne a été vérifiée ailleurs entre-temps. Sa réponse est gardée.</translation>
     </message>
     <message>
         <source>Select a layer of places to review or of changes, and choose Review.</source>
@@ -2044,24 +2048,24 @@
         <translation>Le champ « {field} » de la couche {layer} n'est pas un champ de texte.</translation>
     </message>
     <message>
-        <source>&lt;b&gt;{name}&lt;/b&gt; {value} (95 % interval {low} to {high})</source>
-        <translation type="unfinished"></translation>
+        <source>&lt;b&gt;{name}&lt;/b&gt; {value}, 95 % interval {low} to {high}</source>
+        <translation>&lt;b&gt;{name}&lt;/b&gt; {value}, intervalle à 95 % : de {low} à {high}</translation>
     </message>
     <message>
         <source>About {more} more places would give ±{margin} points; {left} are left.</source>
-        <translation type="unfinished"></translation>
+        <translation>Environ {more} endroits de plus donneraient ±{margin} points ; il en reste {left}.</translation>
     </message>
     <message>
         <source>Places to judge before the first estimate: {count}</source>
-        <translation type="unfinished"></translation>
+        <translation>Endroits à juger avant la première estimation : {count}</translation>
     </message>
     <message>
         <source>Both are known to ±{margin} points. &lt;b&gt;Enough: you can stop.&lt;/b&gt;</source>
-        <translation type="unfinished"></translation>
+        <translation>Les deux sont connues à ±{margin} points près. &lt;b&gt;Assez : vous pouvez arrêter.&lt;/b&gt;</translation>
     </message>
     <message>
         <source>The layer says nothing of the accuracy. {reason}</source>
-        <translation type="unfinished"></translation>
+        <translation>La couche ne dit rien de l’exactitude. {reason}</translation>
     </message>
     <message>
         <source>This computer was suspended for {minutes} min. The session continues.</source>
@@ -2129,7 +2133,11 @@
     </message>
     <message>
         <source>The layer {layer} cannot be saved ({reason}).</source>
-        <translation type="unfinished"></translation>
+        <translation>La couche {layer} ne peut pas être enregistrée ({reason}).</translation>
+    </message>
+    <message>
+        <source>Move the map to where it lies, or choose Trace roads again for another one.</source>
+        <translation>Déplacez la carte là où elle se trouve, ou choisissez à nouveau « Tracer des routes » pour une autre.</translation>
     </message>
     <message>
         <source>The layer {layer} is no longer being edited. Tracing has ended.</source>
@@ -2142,6 +2150,10 @@
     <message>
         <source>Run Segment roads or Extract roads with a road probability, and add it to the project.</source>
         <translation>Exécutez « Segmenter les routes » ou « Extraire les routes » avec une probabilité de route, et ajoutez-la au projet.</translation>
+    </message>
+    <message>
+        <source>The road probability {layer} does not cover this part of the map.</source>
+        <translation>La probabilité de route {layer} ne couvre pas cette partie de la carte.</translation>
     </message>
     <message>
         <source>The layer {layer} was removed. Tracing has ended.</source>

@@ -90,8 +90,7 @@ class ReviewLines:
         self._meters = QgsUnitTypes.fromUnitToUnitFactor(crs.mapUnits(), Qgis.DistanceUnit.Meters)
         self._skipped: set[int] = set()
         self._past: list[tuple[int, str]] = []  # a line's answer before it was decided or skipped
-        wanted = (CHANGE, REVIEW, PRIORITY, *SAMPLE_FIELDS)
-        names = [name for name in dict.fromkeys(wanted) if layer.fields().lookupField(name) >= 0]
+        names = [name for name in (*SAMPLE_FIELDS, PRIORITY) if layer.fields().lookupField(name) >= 0]
         has_review, has_priority = REVIEW in names, PRIORITY in names
         request = QgsFeatureRequest().setDestinationCrs(crs, QgsProject.instance().transformContext())
         request.setSubsetOfAttributes(names, layer.fields())

@@ -78,16 +78,15 @@ class Tracing:
             if saves:
                 layer.rollBack()
             return False
-        self._then = partial(self._after_one, layer, then) if saves else then
+        self._then, ended = partial(self._after_one, layer, then) if saves else then, layer.editCommandEnded
         # As soon as the worker's answer is through.
-        ended = layer.editCommandEnded
         self._connections.append((ended, ended.connect(lambda: QTimer.singleShot(0, self.end))))
         return True
 
     def _after_one(self, layer: QgsVectorLayer, then: Callable[[], None]) -> None:
         if layer.isEditable() and not layer.commitChanges():
             text = tr("The layer {layer} cannot be saved ({reason}).")
-            self._tell(text.format(layer=layer.name(), reason="; ".join(layer.commitErrors())))
+            self._tell(text.format(layer=layer.name(), reason=layer.commitErrors()[-1].strip()))
         then()
 
     def end(self, why: str = "") -> None:
@@ -119,6 +118,13 @@ class Tracing:
 
     def _begin(self, layer: Any, raster: QgsRasterLayer) -> None:
         work_area.check_image_crs(raster)
+        view = self._window.mapCanvas().mapSettings()
+        if not raster.extent().intersects(view.mapToLayerCoordinates(raster, view.visibleExtent())):
+            QgsProject.instance().removeEntry("roadseg", _ENTRY)  # so that another can be chosen
+            raise ImageryError(
+                tr("The road probability {layer} does not cover this part of the map.").format(layer=raster.name()),
+                tr("Move the map to where it lies, or choose Trace roads again for another one."),
+            )
         job = jobs.from_options(jobs.Trace, {"raster": exchange.raster_path(raster)})
         python, folder = runtime.find(), Path(tempfile.mkdtemp(prefix="roadseg-trace-"))
         session = SessionClient(python, job, folder, settings.load().variables())
@@ -149,7 +155,8 @@ class Tracing:
         Raises ImageryError if the project has no raster.
         """
         project = QgsProject.instance()
-        rasters = [each for each in project.mapLayers().values() if isinstance(each, QgsRasterLayer)]
+        layers = [each for each in project.mapLayers().values() if each.isValid()]
+        rasters = [each for each in layers if isinstance(each, QgsRasterLayer)]
         found = [each for each in rasters if each.bandCount() == 1 and each.bandName(1).endswith(BAND)]
         if not rasters:
             raise ImageryError(

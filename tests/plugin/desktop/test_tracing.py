@@ -375,6 +375,18 @@ def test_without_a_layer_a_probability_or_a_runtime_there_is_a_reason(tracing, w
     ]  # fmt: skip
 
 
+def test_a_probability_of_another_place_or_without_its_file_is_refused(tracing, window, image, probability):
+    extent = window.mapCanvas().extent()
+    window.mapCanvas().setExtent(QgsRectangle(360000, 3059985, 360020, 3060000))
+    tracing.toggle()
+    window.mapCanvas().setExtent(extent)
+    QgsProject.instance().removeMapLayer(probability.id())
+    QgsProject.instance().addMapLayer(QgsRasterLayer(str(image.with_name("gone.tif")), "Gone"))
+    tracing.toggle()
+    assert "no road probability" in messages(window)[0] and "does not cover" in messages(window)[1]
+    assert not tracing.action.isChecked()
+
+
 def test_of_several_probabilities_a_person_chooses_one_for_the_project(tracing, window, probability, monkeypatch):
     other = QgsRasterLayer(probability.source(), "Another")
     QgsProject.instance().addMapLayer(other)
