@@ -71,10 +71,15 @@ class Judged:
     not_found: int
 
 
-def judge(lines: Lines, verdicts: Verdicts) -> Judged:
-    """Return lines without rejected stretches, cut where accepted ones begin and end; lines nobody judged stay."""
+def judge(lines: Lines, verdicts: Verdicts, is_drawn: np.ndarray) -> Judged:
+    """Return lines without rejected stretches, cut where accepted ones begin and end; lines nobody judged stay.
+
+    So do those that a person has drawn, (n,) bool: perhaps where the stretch was that is rejected.
+    """
     doubtful = selected(verdicts, verdicts.kind == DOUBTFUL)
     place, line, begin_m, end_m = _on_lines(lines, doubtful.shapes)
+    kept = ~is_drawn[line]
+    place, line, begin_m, end_m = place[kept], line[kept], begin_m[kept], end_m[kept]
     is_rejected, length_m = doubtful.verdict[place] == REJECTED, lines.length_m
     # The parts of all lines as owner, begin, end and whether accepted; a line that nobody judged is one part.
     rest = np.setdiff1d(np.arange(len(lines)), line)

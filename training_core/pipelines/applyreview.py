@@ -54,7 +54,7 @@ def run(job: ApplyReview, reporter: Reporter) -> dict[str, Any]:
         reporter.check_cancelled()
         reporter.progress(0.3, "Applying verdicts")
         lines = lines_in(plane, layer, LineFields(bridge="bridge"))
-        judged = judge(lines, verdicts)
+        judged = judge(lines, verdicts, _statuses(layer)[lines.feature] == DRAWN)
         roads = _network(layer, lines, judged, verdicts, plane, reporter)
         reporter.progress(0.9, "Writing")
         tables = {"roads": roads}

@@ -12,9 +12,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Optional
 
-from qgis.core import Qgis, QgsProject, QgsRasterLayer, QgsVectorLayer
+from qgis.core import Qgis, QgsField, QgsProject, QgsRasterLayer, QgsVectorLayer
 from qgis.gui import QgisInterface
-from qgis.PyQt.QtCore import QTimer
+from qgis.PyQt.QtCore import QMetaType, QTimer
 from qgis.PyQt.QtWidgets import QAction
 
 from ....training_core import jobs
@@ -26,7 +26,7 @@ from ...translation import tr
 from ..dialogs import choose_layer, show_message, show_missing_runtime
 from ..session_client import SessionClient
 from .drawing import Drawing
-from .line_layer import check_line_layer
+from .line_layer import STATUS, check_line_layer
 from .tool import TracingTool
 
 # How the band of a probability is named that RoadSeg has written; QGIS puts its number before it.
@@ -68,7 +68,8 @@ class Tracing:
     def draw_one(self, layer: QgsVectorLayer, then: Callable[[], None]) -> bool:
         """Take up the tool for one road, and return whether that worked; call `then` after it, or if there is none.
 
-        A layer that is not being edited is saved then: no road waits for a Save, which a crash would lose.
+        The layer gets the field `status`, which tells drawn roads. One that is not being edited is saved then: no road
+        waits for a Save, which a crash would lose.
         """
         self.end()
         self._window.setActiveLayer(layer)
@@ -78,13 +79,16 @@ class Tracing:
             if saves:
                 layer.rollBack()
             return False
+        if layer.fields().lookupField(STATUS) < 0:
+            layer.addAttribute(QgsField(STATUS, QMetaType.Type.QString))
         self._then, ended = partial(self._after_one, layer, then) if saves else then, layer.editCommandEnded
         # As soon as the worker's answer is through.
         self._connections.append((ended, ended.connect(lambda: QTimer.singleShot(0, self.end))))
         return True
 
     def _after_one(self, layer: QgsVectorLayer, then: Callable[[], None]) -> None:
-        if layer.isEditable() and not layer.commitChanges():
+        is_drawn = layer.isEditable() and layer.editBuffer().addedFeatures()
+        if layer.isEditable() and not (layer.commitChanges() if is_drawn else layer.rollBack()):
             text = tr("The layer {layer} cannot be saved ({reason}).")
             self._tell(text.format(layer=layer.name(), reason=layer.commitErrors()[-1].strip()))
         then()

@@ -107,6 +107,16 @@ def test_answers_cut_mark_and_connect_and_leave_all_else_as_it_is(network, proba
     assert roads["component"].eq(1).all()  # what is left of the second road ends on the first one
 
 
+def test_what_a_person_has_drawn_where_a_stretch_was_rejected_stays(network, probability):
+    found(network, probability)
+    review = answered(network, lambda kind, line, row: "rejected" if line == 2 else None)
+    fields = {name: [*values, values[1]] for name, values in ROADS.items()}
+    write_layer(network, MAIN, SIDE, STUB, line((100.2, 100), (100.2, 260)), status=[None, None, None, "drawn"], **fields)
+    layers, result, warnings = applied(network, review)
+    assert (result["rejected"], result["drawn_m"], warnings) == (2, pytest.approx(160, abs=0.1), [])
+    assert layers["no_road"].area.sum() < 0.5 * 160 * 4
+
+
 def test_verdicts_become_labels_and_unjudged_roads_beside_them_are_not_sure(network, probability):
     found(network, probability)
     review = answered(network, lambda kind, line, row: {2: "rejected"}.get(line, "accepted" if line is None else None))

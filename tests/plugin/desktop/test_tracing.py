@@ -275,8 +275,10 @@ def test_a_layer_and_a_map_in_degrees_get_the_same_road(tracing, window, wait_fo
 
 @pytest.fixture
 def review(window, tracing, roads):
-    """Review two places, of which the first is where a road is drawn below."""
+    """Review two places, of which the first is where a road is drawn below, in a network without a status."""
     roads.rollBack()
+    roads.dataProvider().deleteAttributes([roads.fields().lookupField("status")])
+    roads.updateFields()
     places = memory_layer("LineString", "Places", "LineString (350004 3059995, 350016 3059995)",
                           "&field=change:string&field=review:string")  # fmt: skip
     (place,) = places.getFeatures()
@@ -304,6 +306,7 @@ def test_a_place_is_drawn_anew_in_the_network_and_the_review_goes_on(review, tra
     hand.double_click(16, 10)
     hand.wait_for(lambda: not tracing.action.isChecked())
     assert not roads.isEditable() and roads.dataProvider().featureCount() == 2
+    assert ["drawn"] == [each["status"] for each in roads.dataProvider().getFeatures() if each["status"]]
     assert verdicts(review) == ["rejected", ""] and "Missing road" in review.panel.line.text()
     hand.press("D", "Escape")
     assert verdicts(review) == ["rejected", "rejected"] and roads.featureCount() == 2 and not roads.isEditable()
