@@ -6,10 +6,10 @@ Scope: Processing's dialogs, the message bar, labels. Independent of single algo
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Optional, TypeVar
+from typing import Any, Optional
 
 from qgis import processing
-from qgis.core import Qgis, QgsApplication, QgsMapLayer, QgsProject
+from qgis.core import Qgis, QgsApplication, QgsProject
 from qgis.gui import QgisInterface
 from qgis.PyQt.QtCore import Qt
 from qgis.PyQt.QtWidgets import QInputDialog, QLabel, QPushButton
@@ -18,7 +18,6 @@ from ..layers import demo_project
 from ..translation import tr
 
 SET_UP = "setupruntime"
-_Layer = TypeVar("_Layer", bound=QgsMapLayer)
 
 
 def open_dialog(window: QgisInterface, algorithm: str, values: Optional[Mapping[str, Any]] = None) -> None:
@@ -73,9 +72,7 @@ def show_message(
     bar.pushWidget(message, level)
 
 
-def choose_layer(
-    window: QgisInterface, layers: Sequence[_Layer], entry: str, title: str, question: str
-) -> Optional[_Layer]:
+def choose_layer(window: QgisInterface, layers: Sequence[Any], entry: str, title: str, question: str) -> Any:
     """Return the layer that the project keeps, or the only one; else ask, and keep the answer; None without one."""
     project = QgsProject.instance()
     kept = [each for each in layers if each.id() == project.readEntry("roadseg", entry)[0]]
@@ -83,10 +80,9 @@ def choose_layer(
         return (kept or layers)[0]
     names = {f"{n}: {each.name()}": each for n, each in enumerate(sorted(layers, key=lambda each: each.name()), 1)}
     name, is_chosen = QInputDialog.getItem(window.mainWindow(), title, question, list(names), 0, False)
-    if not is_chosen:
-        return None
-    project.writeEntry("roadseg", entry, names[name].id())
-    return names[name]
+    if is_chosen:
+        project.writeEntry("roadseg", entry, names[name].id())
+    return names[name] if is_chosen else None
 
 
 def wrapped_label(text: str = "", name: str = "") -> QLabel:

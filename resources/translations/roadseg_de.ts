@@ -2048,8 +2048,8 @@
         <translation>Die Prüfung kann nicht in den Layer {layer} geschrieben werden ({reason}).</translation>
     </message>
     <message>
-        <source>&lt;b&gt;{name}&lt;/b&gt; {value} (95 % interval {low} to {high})</source>
-        <translation>&lt;b&gt;{name}&lt;/b&gt; {value} (95-%-Intervall {low} bis {high})</translation>
+        <source>&lt;b&gt;{name}&lt;/b&gt; {value}, 95 % interval {low} to {high}</source>
+        <translation>&lt;b&gt;{name}&lt;/b&gt; {value}, 95-%-Intervall {low} bis {high}</translation>
     </message>
     <message>
         <source>About {more} more places would give ±{margin} points; {left} are left.</source>
@@ -2136,6 +2136,10 @@
         <translation>Der Layer {layer} kann nicht gespeichert werden ({reason}).</translation>
     </message>
     <message>
+        <source>Move the map to where it lies, or choose Trace roads again for another one.</source>
+        <translation>Verschieben Sie die Karte dorthin, wo sie liegt, oder wählen Sie „Straßen nachzeichnen“ noch einmal für eine andere.</translation>
+    </message>
+    <message>
         <source>The layer {layer} is no longer being edited. Tracing has ended.</source>
         <translation>Der Layer {layer} wird nicht mehr bearbeitet. Das Nachzeichnen ist beendet.</translation>
     </message>
@@ -2146,6 +2150,10 @@
     <message>
         <source>Run Segment roads or Extract roads with a road probability, and add it to the project.</source>
         <translation>Führen Sie „Straßen segmentieren“ oder „Straßen extrahieren“ mit einer Straßenwahrscheinlichkeit aus, und fügen Sie diese dem Projekt hinzu.</translation>
+    </message>
+    <message>
+        <source>The road probability {layer} does not cover this part of the map.</source>
+        <translation>Die Straßenwahrscheinlichkeit {layer} deckt diesen Teil der Karte nicht ab.</translation>
     </message>
     <message>
         <source>The layer {layer} was removed. Tracing has ended.</source>

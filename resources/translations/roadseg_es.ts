@@ -2048,8 +2048,8 @@
         <translation>La revisión no se puede escribir en la capa {layer} ({reason}).</translation>
     </message>
     <message>
-        <source>&lt;b&gt;{name}&lt;/b&gt; {value} (95 % interval {low} to {high})</source>
-        <translation>&lt;b&gt;{name}&lt;/b&gt; {value} (intervalo del 95 %: de {low} a {high})</translation>
+        <source>&lt;b&gt;{name}&lt;/b&gt; {value}, 95 % interval {low} to {high}</source>
+        <translation>&lt;b&gt;{name}&lt;/b&gt; {value}, intervalo del 95 %: de {low} a {high}</translation>
     </message>
     <message>
         <source>About {more} more places would give ±{margin} points; {left} are left.</source>
@@ -2136,6 +2136,10 @@
         <translation>La capa {layer} no se puede guardar ({reason}).</translation>
     </message>
     <message>
+        <source>Move the map to where it lies, or choose Trace roads again for another one.</source>
+        <translation>Mueva el mapa hasta donde está, o elija de nuevo Trazar vías para usar otra.</translation>
+    </message>
+    <message>
         <source>The layer {layer} is no longer being edited. Tracing has ended.</source>
         <translation>La capa {layer} ya no se está editando. El trazado ha terminado.</translation>
     </message>
@@ -2146,6 +2150,10 @@
     <message>
         <source>Run Segment roads or Extract roads with a road probability, and add it to the project.</source>
         <translation>Ejecute «Segmentar vías» o «Extraer vías» con una probabilidad de vía y añádala al proyecto.</translation>
+    </message>
+    <message>
+        <source>The road probability {layer} does not cover this part of the map.</source>
+        <translation>La probabilidad de carretera {layer} no cubre esta parte del mapa.</translation>
     </message>
     <message>
         <source>The layer {layer} was removed. Tracing has ended.</source>

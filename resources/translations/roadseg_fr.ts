@@ -2048,8 +2048,8 @@
         <translation>La vérification ne peut pas être écrite dans la couche {layer} ({reason}).</translation>
     </message>
     <message>
-        <source>&lt;b&gt;{name}&lt;/b&gt; {value} (95 % interval {low} to {high})</source>
-        <translation>&lt;b&gt;{name}&lt;/b&gt; {value} (intervalle à 95 % de {low} à {high})</translation>
+        <source>&lt;b&gt;{name}&lt;/b&gt; {value}, 95 % interval {low} to {high}</source>
+        <translation>&lt;b&gt;{name}&lt;/b&gt; {value}, intervalle à 95 % : de {low} à {high}</translation>
     </message>
     <message>
         <source>About {more} more places would give ±{margin} points; {left} are left.</source>
@@ -2136,6 +2136,10 @@
         <translation>La couche {layer} ne peut pas être enregistrée ({reason}).</translation>
     </message>
     <message>
+        <source>Move the map to where it lies, or choose Trace roads again for another one.</source>
+        <translation>Déplacez la carte là où elle se trouve, ou choisissez à nouveau « Tracer des routes » pour une autre.</translation>
+    </message>
+    <message>
         <source>The layer {layer} is no longer being edited. Tracing has ended.</source>
         <translation>La couche {layer} n'est plus en cours d'édition. Le tracé est terminé.</translation>
     </message>
@@ -2146,6 +2150,10 @@
     <message>
         <source>Run Segment roads or Extract roads with a road probability, and add it to the project.</source>
         <translation>Exécutez « Segmenter les routes » ou « Extraire les routes » avec une probabilité de route, et ajoutez-la au projet.</translation>
+    </message>
+    <message>
+        <source>The road probability {layer} does not cover this part of the map.</source>
+        <translation>La probabilité de route {layer} ne couvre pas cette partie de la carte.</translation>
     </message>
     <message>
         <source>The layer {layer} was removed. Tracing has ended.</source>

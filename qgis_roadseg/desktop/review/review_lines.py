@@ -85,8 +85,7 @@ class ReviewLines:
         self._places: dict[int, QgsPointXY] = {}
         self._skipped: set[int] = set()
         self._past: list[tuple[int, str]] = []  # a line's answer before it was decided or skipped
-        wanted = (CHANGE, REVIEW, *SAMPLE_FIELDS)
-        names = [name for name in dict.fromkeys(wanted) if layer.fields().lookupField(name) >= 0]
+        names = [name for name in SAMPLE_FIELDS if layer.fields().lookupField(name) >= 0]
         has_review = REVIEW in names
         request = QgsFeatureRequest().setDestinationCrs(crs, QgsProject.instance().transformContext())
         request.setSubsetOfAttributes(names, layer.fields())

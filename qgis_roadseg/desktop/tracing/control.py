@@ -12,9 +12,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Optional
 
-from qgis.core import Qgis, QgsProject, QgsRasterLayer, QgsVectorLayer
+from qgis.core import Qgis, QgsField, QgsProject, QgsRasterLayer, QgsVectorLayer
 from qgis.gui import QgisInterface
-from qgis.PyQt.QtCore import QTimer
+from qgis.PyQt.QtCore import QMetaType, QTimer
 from qgis.PyQt.QtWidgets import QAction
 
 from ....training_core import jobs
@@ -26,7 +26,7 @@ from ...translation import tr
 from ..dialogs import choose_layer, show_message, show_missing_runtime
 from ..session_client import SessionClient
 from .drawing import Drawing
-from .line_layer import check_line_layer
+from .line_layer import STATUS, check_line_layer
 from .tool import TracingTool
 
 # How the band of a probability is named that RoadSeg has written; QGIS puts its number before it.
@@ -68,7 +68,8 @@ class Tracing:
     def draw_one(self, layer: QgsVectorLayer, then: Callable[[], None]) -> bool:
         """Take up the tool for one road, and return whether that worked; call `then` after it, or if there is none.
 
-        A layer that is not being edited is saved then: no road waits for a Save, which a crash would lose.
+        The layer gets the field `status`, which tells drawn roads. One that is not being edited is saved then: no road
+        waits for a Save, which a crash would lose.
         """
         self.end()
         self._window.setActiveLayer(layer)
@@ -78,16 +79,18 @@ class Tracing:
             if saves:
                 layer.rollBack()
             return False
-        self._then = partial(self._after_one, layer, then) if saves else then
+        if layer.fields().lookupField(STATUS) < 0:
+            layer.addAttribute(QgsField(STATUS, QMetaType.Type.QString))
+        self._then, ended = partial(self._after_one, layer, then) if saves else then, layer.editCommandEnded
         # As soon as the worker's answer is through.
-        ended = layer.editCommandEnded
         self._connections.append((ended, ended.connect(lambda: QTimer.singleShot(0, self.end))))
         return True
 
     def _after_one(self, layer: QgsVectorLayer, then: Callable[[], None]) -> None:
-        if layer.isEditable() and not layer.commitChanges():
+        is_drawn = layer.isEditable() and layer.editBuffer().addedFeatures()
+        if layer.isEditable() and not (layer.commitChanges() if is_drawn else layer.rollBack()):
             text = tr("The layer {layer} cannot be saved ({reason}).")
-            self._tell(text.format(layer=layer.name(), reason="; ".join(layer.commitErrors())))
+            self._tell(text.format(layer=layer.name(), reason=layer.commitErrors()[-1].strip()))
         then()
 
     def end(self, why: str = "") -> None:
@@ -119,6 +122,13 @@ class Tracing:
 
     def _begin(self, layer: Any, raster: QgsRasterLayer) -> None:
         work_area.check_image_crs(raster)
+        view = self._window.mapCanvas().mapSettings()
+        if not raster.extent().intersects(view.mapToLayerCoordinates(raster, view.visibleExtent())):
+            QgsProject.instance().removeEntry("roadseg", _ENTRY)  # so that another can be chosen
+            raise ImageryError(
+                tr("The road probability {layer} does not cover this part of the map.").format(layer=raster.name()),
+                tr("Move the map to where it lies, or choose Trace roads again for another one."),
+            )
         job = jobs.from_options(jobs.Trace, {"raster": exchange.raster_path(raster)})
         python, folder = runtime.find(), Path(tempfile.mkdtemp(prefix="roadseg-trace-"))
         session = SessionClient(python, job, folder, settings.load().variables())
@@ -149,7 +159,8 @@ class Tracing:
         Raises ImageryError if the project has no raster.
         """
         project = QgsProject.instance()
-        rasters = [each for each in project.mapLayers().values() if isinstance(each, QgsRasterLayer)]
+        layers = [each for each in project.mapLayers().values() if each.isValid()]
+        rasters = [each for each in layers if isinstance(each, QgsRasterLayer)]
         found = [each for each in rasters if each.bandCount() == 1 and each.bandName(1).endswith(BAND)]
         if not rasters:
             raise ImageryError(

@@ -308,6 +308,7 @@ def test_a_missing_road_is_traced_in_the_review_and_saved_and_the_review_goes_on
     hand.double_click(16, 10)
     hand.wait_for(lambda: not tracing.action.isChecked())
     assert not network.isEditable() and network.dataProvider().featureCount() == 2
+    assert sorted(each["status"] or "" for each in network.dataProvider().getFeatures()) == ["", "drawn"]
     assert isinstance(window.mapCanvas().mapTool(), PaintingTool)
     hand.press("D", "Escape")
     assert network.featureCount() == 2 and not network.isEditable() and not tracing.action.isChecked()
@@ -377,6 +378,18 @@ def test_without_a_layer_a_probability_or_a_runtime_there_is_a_reason(tracing, w
     assert [text.split()[:3] for text in messages(window)[::-1]] == [
         ["The", "layer", "Probability"], ["No", "layer", "is"], ["RoadSeg", "has", "no"], ["The", "project", "has"],
     ]  # fmt: skip
+
+
+def test_a_probability_of_another_place_or_without_its_file_is_refused(tracing, window, image, probability):
+    extent = window.mapCanvas().extent()
+    window.mapCanvas().setExtent(QgsRectangle(360000, 3059985, 360020, 3060000))
+    tracing.toggle()
+    window.mapCanvas().setExtent(extent)
+    QgsProject.instance().removeMapLayer(probability.id())
+    QgsProject.instance().addMapLayer(QgsRasterLayer(str(image.with_name("gone.tif")), "Gone"))
+    tracing.toggle()
+    assert "no road probability" in messages(window)[0] and "does not cover" in messages(window)[1]
+    assert not tracing.action.isChecked()
 
 
 def test_of_several_probabilities_a_person_chooses_one_for_the_project(tracing, window, probability, monkeypatch):
