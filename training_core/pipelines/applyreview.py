@@ -110,6 +110,7 @@ def _network(
     fields = carried_fields(layer, _MADE, reporter)
     rows, bridge = _rows(layer, kept, fields).assign(**{STATUS: status}), kept.bridge
     found = selected(verdicts, (verdicts.kind == MISSING) & (verdicts.verdict == ACCEPTED))
+    # Missing roads are not beside the network, unless they were added before.
     found = selected(found, ~are_roads_of(kept.shapes[status != MACHINE], found.shapes))
     width_m = {_WIDTH: found.width_m} if _WIDTH in rows else {}
     rows, bridge = _with_roads(rows, bridge, geopandas.GeoDataFrame(width_m, geometry=found.shapes), REVIEWED)
