@@ -1932,6 +1932,14 @@
         <translation>Der Layer hat keine Linien einer Art, die geprüft wird. Daher gibt es nichts zu prüfen.</translation>
     </message>
     <message>
+        <source>Redraw</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Network to draw the road in:</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>Some lines were deleted in the meantime. They are left out.</source>
         <translation>Einige Linien wurden inzwischen gelöscht. Sie werden ausgelassen.</translation>
     </message>
@@ -1956,8 +1964,8 @@
         <translation>&lt;b&gt;Fehlende Straße&lt;/b&gt;, {length}. Annehmen, wenn das Bild hier eine Straße zeigt.</translation>
     </message>
     <message>
-        <source>&lt;b&gt;Sampled road&lt;/b&gt;, {length}. Accept if the image shows a road here.</source>
-        <translation>&lt;b&gt;Straße der Stichprobe&lt;/b&gt;, {length}. Annehmen, wenn das Bild hier eine Straße zeigt.</translation>
+        <source>&lt;b&gt;Sampled road&lt;/b&gt;, {length}. Accept if most of it lies on a road.</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>&lt;b&gt;Transect&lt;/b&gt;, {length}. How many roads cross it that the network lacks?</source>
@@ -1970,6 +1978,18 @@
     <message>
         <source>The layer is being edited. Save or discard its edits to continue the review.</source>
         <translation>Der Layer wird gerade bearbeitet. Speichern oder verwerfen Sie seine Änderungen, um die Prüfung fortzusetzen.</translation>
+    </message>
+    <message>
+        <source>The project has no line layer in which the road could be drawn.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Add the network to which the places belong.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Trace the road. Double-click ends it, and Escape goes on without it.</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>Select a layer of places to review or of changes, and choose Review.</source>
@@ -2040,6 +2060,26 @@
         <translation>Das Feld „{field}“ des Layers {layer} ist kein Textfeld.</translation>
     </message>
     <message>
+        <source>&lt;b&gt;{name}&lt;/b&gt; {value} (95 % interval {low} to {high})</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>About {more} more places would give ±{margin} points; {left} are left.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Places to judge before the first estimate: {count}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Both are known to ±{margin} points. &lt;b&gt;Enough: you can stop.&lt;/b&gt;</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The layer says nothing of the accuracy. {reason}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>This computer was suspended for {minutes} min. The session continues.</source>
         <translation>Dieser Rechner war {minutes} min im Ruhezustand. Die Sitzung geht weiter.</translation>
     </message>
@@ -2102,6 +2142,10 @@
     <message>
         <source>Road probability along which roads are traced:</source>
         <translation>Straßenwahrscheinlichkeit, entlang der Straßen nachgezeichnet werden:</translation>
+    </message>
+    <message>
+        <source>The layer {layer} cannot be saved ({reason}).</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>The layer {layer} is no longer being edited. Tracing has ended.</source>

@@ -1932,6 +1932,14 @@
         <translation>La capa no tiene líneas de un tipo que se revise, así que no hay nada que revisar.</translation>
     </message>
     <message>
+        <source>Redraw</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Network to draw the road in:</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>Some lines were deleted in the meantime. They are left out.</source>
         <translation>Entretanto se eliminaron algunas líneas. Se omiten.</translation>
     </message>
@@ -1956,8 +1964,8 @@
         <translation>&lt;b&gt;Carretera que falta&lt;/b&gt;, {length}. Aceptar si la imagen muestra aquí una carretera.</translation>
     </message>
     <message>
-        <source>&lt;b&gt;Sampled road&lt;/b&gt;, {length}. Accept if the image shows a road here.</source>
-        <translation>&lt;b&gt;Carretera de la muestra&lt;/b&gt;, {length}. Aceptar si la imagen muestra aquí una carretera.</translation>
+        <source>&lt;b&gt;Sampled road&lt;/b&gt;, {length}. Accept if most of it lies on a road.</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>&lt;b&gt;Transect&lt;/b&gt;, {length}. How many roads cross it that the network lacks?</source>
@@ -1970,6 +1978,18 @@
     <message>
         <source>The layer is being edited. Save or discard its edits to continue the review.</source>
         <translation>La capa se está editando. Guarde o descarte sus ediciones para continuar la revisión.</translation>
+    </message>
+    <message>
+        <source>The project has no line layer in which the road could be drawn.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Add the network to which the places belong.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Trace the road. Double-click ends it, and Escape goes on without it.</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>Select a layer of places to review or of changes, and choose Review.</source>
@@ -2040,6 +2060,26 @@
         <translation>El campo «{field}» de la capa {layer} no es un campo de texto.</translation>
     </message>
     <message>
+        <source>&lt;b&gt;{name}&lt;/b&gt; {value} (95 % interval {low} to {high})</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>About {more} more places would give ±{margin} points; {left} are left.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Places to judge before the first estimate: {count}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Both are known to ±{margin} points. &lt;b&gt;Enough: you can stop.&lt;/b&gt;</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The layer says nothing of the accuracy. {reason}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>This computer was suspended for {minutes} min. The session continues.</source>
         <translation>Este equipo estuvo suspendido {minutes} min. La sesión continúa.</translation>
     </message>
@@ -2102,6 +2142,10 @@
     <message>
         <source>Road probability along which roads are traced:</source>
         <translation>Probabilidad de vía a lo largo de la cual se trazan las vías:</translation>
+    </message>
+    <message>
+        <source>The layer {layer} cannot be saved ({reason}).</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>The layer {layer} is no longer being edited. Tracing has ended.</source>

@@ -1932,6 +1932,14 @@
         <translation>La couche n’a aucune ligne d’un type à vérifier : il n’y a donc rien à vérifier.</translation>
     </message>
     <message>
+        <source>Redraw</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Network to draw the road in:</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>Some lines were deleted in the meantime. They are left out.</source>
         <translation>Certaines lignes ont été supprimées entre-temps. Elles sont laissées de côté.</translation>
     </message>
@@ -1956,8 +1964,8 @@
         <translation>&lt;b&gt;Route manquante&lt;/b&gt;, {length}. Accepter si l’image montre une route ici.</translation>
     </message>
     <message>
-        <source>&lt;b&gt;Sampled road&lt;/b&gt;, {length}. Accept if the image shows a road here.</source>
-        <translation>&lt;b&gt;Route de l’échantillon&lt;/b&gt;, {length}. Accepter si l’image montre une route ici.</translation>
+        <source>&lt;b&gt;Sampled road&lt;/b&gt;, {length}. Accept if most of it lies on a road.</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>&lt;b&gt;Transect&lt;/b&gt;, {length}. How many roads cross it that the network lacks?</source>
@@ -1970,6 +1978,18 @@
     <message>
         <source>The layer is being edited. Save or discard its edits to continue the review.</source>
         <translation>La couche est en cours d'édition. Enregistrez ou abandonnez ses modifications pour continuer la vérification.</translation>
+    </message>
+    <message>
+        <source>The project has no line layer in which the road could be drawn.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Add the network to which the places belong.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Trace the road. Double-click ends it, and Escape goes on without it.</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>Select a layer of places to review or of changes, and choose Review.</source>
@@ -2040,6 +2060,26 @@
         <translation>Le champ « {field} » de la couche {layer} n'est pas un champ de texte.</translation>
     </message>
     <message>
+        <source>&lt;b&gt;{name}&lt;/b&gt; {value} (95 % interval {low} to {high})</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>About {more} more places would give ±{margin} points; {left} are left.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Places to judge before the first estimate: {count}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Both are known to ±{margin} points. &lt;b&gt;Enough: you can stop.&lt;/b&gt;</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The layer says nothing of the accuracy. {reason}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>This computer was suspended for {minutes} min. The session continues.</source>
         <translation>Cet ordinateur a été en veille pendant {minutes} min. La session continue.</translation>
     </message>
@@ -2102,6 +2142,10 @@
     <message>
         <source>Road probability along which roads are traced:</source>
         <translation>Probabilité de route le long de laquelle les routes sont tracées :</translation>
+    </message>
+    <message>
+        <source>The layer {layer} cannot be saved ({reason}).</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>The layer {layer} is no longer being edited. Tracing has ended.</source>

@@ -17,7 +17,7 @@ from .option import RASTER, VECTOR, VECTOR_OUTPUT, Job, advanced_option, option
 # The field of kinds, and its words: changes, parts of a network, and samples of its accuracy.
 CHANGE, INTACT, DISPLACED, LOST, NEW = "change", "intact", "displaced", "lost", "new"
 CHANGES = (INTACT, DISPLACED, LOST, NEW)
-DOUBTFUL, MISSING = "doubtful", "missing"
+ROAD, DOUBTFUL, MISSING = "road", "doubtful", "missing"
 # The field of what people decide; empty where nobody has decided.
 REVIEW, ACCEPTED, REJECTED = "review", "accepted", "rejected"
 VERDICTS = (ACCEPTED, REJECTED)
@@ -28,7 +28,7 @@ REVIEW_WORDS = {
 }
 # The answers that each kind takes: verdicts, or the number of missed roads across a transect, in one digit.
 ANSWERS = {
-    **dict.fromkeys((NEW, LOST, DISPLACED, DOUBTFUL, MISSING, SAMPLED), VERDICTS),
+    **dict.fromkeys((NEW, LOST, DISPLACED, ROAD, DOUBTFUL, MISSING, SAMPLED), VERDICTS),
     CROSSING: tuple("0123456789"),
 }
 # Expected meters of error spared per second; larger comes first.

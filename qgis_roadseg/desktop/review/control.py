@@ -38,6 +38,8 @@ from ...translation import tr
 from ..dialogs import choose_layer, open_dialog, show_message
 from ..tracing.control import Tracing
 from .map_view import LineView
+from .network_review import NetworkReview
+from .network_verdicts import is_network
 from .panel import BACK, REDRAW, SKIP, ZOOM, ReviewPanel
 from .review_lines import ReviewLines, check_layer
 
@@ -56,13 +58,18 @@ class Review:
         self._layer: Optional[QgsVectorLayer] = None
         self._lines: Optional[ReviewLines] = None
         self._line: Optional[int] = None
+        self._network: Optional[NetworkReview] = None
         self._place = QgsPointXY()
         self._connections: list[Any] = []
 
     def begin(self) -> None:
         """Review the current layer from the middle of the map on; or say why that cannot be."""
+        layer = self._window.activeLayer()
         try:
-            layer = check_layer(self._window.activeLayer())
+            if is_network(layer):
+                self._begin_network(layer)
+                return
+            layer = check_layer(layer)
         except RoadSegError as error:
             show_message(self._window, str(error), Qgis.MessageLevel.Warning)
             return
@@ -82,8 +89,19 @@ class Review:
         self._read()
         self._window.mapCanvas().setFocus()
 
+    def _begin_network(self, layer: QgsVectorLayer) -> None:
+        self.end()
+        self._open_panel()
+        self._network = NetworkReview(self._window, self.panel, layer, self._tracing)
+        removed = QgsProject.instance().layersWillBeRemoved
+        self._connections = [(removed, removed.connect(self._on_removed))]
+        self._window.mapCanvas().setFocus()
+
     def end(self) -> None:
         """Let go of the layer; the next review of it goes on with the lines that are left."""
+        if self._network is not None:
+            self._network.end()
+            self._network = None
         for signal, connection in self._connections:
             signal.disconnect(connection)
         self._connections = []
@@ -138,10 +156,15 @@ class Review:
     def _on_asked(self, what: str) -> None:
         self.panel.tell("")
         try:
-            if what == BACK:
+            if self._network is not None:
+                self._network.act(what)
+            elif what == BACK:
                 self._show(self._lines.back())
             elif not self._lines.feature(self._line).isValid():
                 self._read_again()
+            elif self._lines.take_over(self._line):
+                self._go_on()
+                self.panel.tell(tr("The line was reviewed elsewhere in the meantime. Its answer stays."))
             elif what == SKIP:
                 self._lines.skip(self._line)
                 self._go_on()
@@ -158,6 +181,8 @@ class Review:
     def _go_on(self) -> None:
         """Show the next line that is left, those near this one first: so one neighborhood comes after the other."""
         line = self._lines.next(self._place)
+        while line is not None and self._lines.take_over(line):
+            line = self._lines.next(self._place)
         if line is not None:
             self._show(line)
             return
@@ -245,8 +270,9 @@ class Review:
         return words[word_in(feature[CHANGE])].format(length=f"{measure.measureLength(feature.geometry()):,.0f} m")
 
     def _on_removed(self, layer_ids: list[str]) -> None:
-        if self._layer.id() in layer_ids:
-            text = tr("The layer {layer} was removed. The review has ended.")
-            text = text.format(layer=self._layer.name())
+        own = (self._layer.id(),) if self._network is None else self._network.layer_ids
+        gone = [QgsProject.instance().mapLayer(each) for each in own if each in layer_ids]
+        if gone:
+            text = tr("The layer {layer} was removed. The review has ended.").format(layer=gone[0].name())
             self.end()
             self.panel.tell(text)

@@ -29,6 +29,7 @@ from ....training_core.errors import LayerError, OutputError
 from ....training_core.jobs.accuracy import SAMPLE_FIELDS
 from ....training_core.jobs.fields import number_in, word_in
 from ....training_core.jobs.review import ANSWERS, CHANGE, PRIORITY, REVIEW, REVIEWED_AT, REVIEWER, answer_of
+from ...layers import work_area
 from ...translation import tr
 from .sample import KINDS, Sample
 
@@ -55,6 +56,7 @@ def check_layer(layer: Optional[QgsMapLayer]) -> QgsVectorLayer:
             tr("The layer {layer} is read-only, so the review cannot be written to it.").format(layer=layer.name()),
             tr("Export the layer to a GeoPackage (its menu, Export), and review the new layer."),
         )
+    work_area.check_image_crs(layer)
     if field >= 0 and provider.fields().at(field).type() != QMetaType.Type.QString:
         raise LayerError(
             tr("The field “{field}” of the layer {layer} is not a text field.").format(
@@ -166,6 +168,17 @@ class ReviewLines:
         """Return a line of the layer with all attributes; an invalid one where it has been deleted."""
         return self._layer.getFeature(line)
 
+    def take_over(self, line: int) -> bool:
+        """Note the answer that a line has got elsewhere, as in another QGIS; return whether it has one."""
+        if self._layer.fields().lookupField(REVIEW) < 0:  # which may have been added there, too
+            self._layer.dataProvider().reloadData()
+            self._layer.updateFields()
+        feature = self.feature(line)
+        word = word_in(feature[REVIEW] or None) if feature.fields().lookupField(REVIEW) >= 0 else ""
+        if answer_of(self._kinds[line], word):
+            self._note(line, word)
+        return line not in self._left
+
     def decide(self, line: int, answer: str) -> None:
         """Write a line's answer; raise OutputError if that fails."""
         earlier = self.answers[line]
@@ -180,7 +193,7 @@ class ReviewLines:
     def back(self) -> int:
         """Return the line that was decided or skipped last, without its answer; raise OutputError if that fails."""
         line, earlier = self._past[-1]
-        if self.answers[line] != earlier:
+        if self.answers[line] != earlier and self.feature(line).isValid():
             self._write(line, earlier)
         self._past.pop()
         self._skipped.discard(line)
@@ -189,40 +202,47 @@ class ReviewLines:
     def _write(self, line: int, answer: str) -> None:
         provider = self._layer.dataProvider()
         if provider.fields().lookupField(REVIEW) < 0:
-            self._check(provider.addAttributes([QgsField(REVIEW, QMetaType.Type.QString)]), provider)
+            check_written(self._layer, provider.addAttributes([QgsField(REVIEW, QMetaType.Type.QString)]))
             self._layer.updateFields()
-        values = {REVIEW: answer or None, **_signature(provider.fields(), bool(answer))}
+        values = {REVIEW: answer or None, **signature(provider.fields(), bool(answer))}
         fields = {provider.fields().lookupField(name): value for name, value in values.items()}
-        self._check(provider.changeAttributeValues({line: fields}), provider)
-        self.answers[line] = answer
-        (self._left.discard if answer_of(self._kinds[line], answer) else self._left.add)(line)
-        self.sample.answer(line, answer)
+        check_written(self._layer, provider.changeAttributeValues({line: fields}))
+        self._note(line, answer)
         for name, value in values.items():  # for an attribute table that is open
             self._layer.attributeValueChanged.emit(line, self._layer.fields().lookupField(name), value)
         self._layer.triggerRepaint()
 
-    def _check(self, is_written: bool, provider: QgsVectorDataProvider) -> None:
-        if not is_written:
-            reason = "; ".join(provider.errors())
-            provider.clearErrors()
-            text = tr("The review cannot be written to the layer {layer} ({reason}).")
-            raise OutputError(
-                text.format(layer=self._layer.name(), reason=reason),
-                tr("Close other programs that use its file, and make room on the disk."),
-            )
+    def _note(self, line: int, answer: str) -> None:
+        self.answers[line] = answer
+        (self._left.discard if answer_of(self._kinds[line], answer) else self._left.add)(line)
+        self.sample.answer(line, answer)
 
 
-def _signature(fields: QgsFields, is_answered: bool) -> dict[str, Any]:
+def check_written(layer: QgsVectorLayer, is_written: bool) -> None:
+    """Raise OutputError if a layer's data provider has not written what it was asked to."""
+    if not is_written:
+        provider = layer.dataProvider()
+        reason = "; ".join(provider.errors())
+        provider.clearErrors()
+        raise OutputError(
+            tr("The review cannot be written to the layer {layer} ({reason}).").format(
+                layer=layer.name(), reason=reason
+            ),
+            tr("Close other programs that use its file, and make room on the disk."),
+        )
+
+
+def signature(fields: QgsFields, is_answered: bool) -> dict[str, Any]:
     """Return who answers, and when, for the fields of a layer that take it; nobody without an answer."""
     kinds, now = QMetaType.Type, QDateTime.currentDateTimeUtc()
     name = QgsApplication.userFullName() or QgsApplication.userLoginName()
-    signature = {
+    values = {
         (REVIEWER, kinds.QString): name,
         (REVIEWED_AT, kinds.QDateTime): now,
         (REVIEWED_AT, kinds.QString): now.toString(Qt.DateFormat.ISODate),
     }
     return {
         field: value if is_answered else None
-        for (field, kind), value in signature.items()
+        for (field, kind), value in values.items()
         if (index := fields.lookupField(field)) >= 0 and fields.at(index).type() == kind
     }

@@ -234,6 +234,7 @@ def test_lines_in_degrees_are_near_each_other_as_on_the_map(review, window, laye
     ("fields", "spoil", "why"),
     [
         ("", lambda layer: layer.setReadOnly(True), "Changes is read-only"),
+        ("", lambda layer: layer.setCrs(QgsCoordinateReferenceSystem()), "no coordinate reference system"),
         ("&field=review:integer", lambda layer: None, "field “review” of the layer Changes is not a text field"),
     ],
 )
@@ -252,7 +253,6 @@ def test_a_layer_that_cannot_take_a_review_is_refused(review, window, path, laye
 def test_what_is_no_layer_of_changes_is_refused(review, window, image):
     others = [
         QgsRasterLayer(str(image), "Image"),
-        memory_layer("LineString", "Roads", ROAD),
         memory_layer("Point", "Breaks", "Point (350001 3059999)", "&field=change:string"),
         None,
     ]
@@ -289,16 +289,41 @@ def test_while_someone_edits_the_layer_the_review_waits_and_goes_on_with_what_is
     assert review_in(path) == {3: "accepted", 6: "accepted"}
 
 
-def test_a_line_that_another_program_has_deleted_is_left_out(review, path):
+@pytest.mark.parametrize("keys", ["A", "NB"])
+def test_a_line_that_another_program_has_deleted_is_left_out(review, path, keys):
     review.begin()
+    press(review, keys[:-1])
     database = sqlite3.connect(path)
     database.execute("drop trigger if exists rtree_changes_geom_delete")
     database.execute("drop trigger if exists rtree_changes_geom_delete2")
     database.execute("delete from changes where fid = 3")
     database.commit()
     database.close()
-    press(review, "A")
+    press(review, keys[-1])
     assert shown(review) == ("New", 0, 3) and "left out" in review.panel.problem.text()
+
+
+def test_going_back_to_a_line_that_was_deleted_leaves_it_out(review, layer, path):
+    review.begin()
+    press(review, "A")
+    other = QgsVectorLayer(str(path), "Other", "ogr")
+    assert other.dataProvider().deleteFeatures([3])
+    press(review, "B")
+    assert shown(review) == ("New", 0, 3) and "left out" in review.panel.problem.text()
+
+
+def test_two_reviews_of_one_file_take_over_each_others_answers(review, window, path):
+    review.begin()
+    window.setActiveLayer(QgsVectorLayer(str(path), "Other", "ogr"))
+    other = Review(window, review._tracing)
+    other.begin()
+    review.panel.asked.emit("accepted")
+    other.panel.asked.emit("rejected")
+    assert "reviewed elsewhere" in other.panel.problem.text() and shown(other) == ("New", 1, 3)
+    other.panel.asked.emit("rejected")
+    review.panel.asked.emit("accepted")
+    assert review_in(path) == {3: "accepted", 1: "rejected"} and shown(review) == shown(other) == ("Displaced", 2, 2)
+    other.close()
 
 
 def test_a_verdict_that_cannot_be_written_is_told_and_asked_for_again(review, path):
