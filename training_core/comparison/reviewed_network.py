@@ -26,8 +26,6 @@ _ON_LINE_M = 0.5
 _SLIVER_M = 0.05
 # Places of two people are the same within this distance of their ends and middles.
 _SAME_M = 0.5
-# A road within this distance of a judged one, for more than half of its length, is the same road.
-_SAME_ROAD_M = 3.0
 # A line runs along a rejected stretch where it is within this distance, and goes on along it by this fraction of its
 # length. One that crosses it, or passes its end, does not.
 _REJECTED_M, _ALONG = 5.0, 0.75
@@ -120,9 +118,9 @@ def _near(shapes: np.ndarray, network: np.ndarray, within_m: float) -> np.ndarra
 
 
 def _are_roads_of(network: np.ndarray, shapes: np.ndarray) -> np.ndarray:
-    """Return which lines, (n,) object, a network, (m,) object, has already: (n,) bool."""
-    network = network[_near(network, shapes, _SAME_ROAD_M)]
-    around = shapely.union_all(shapely.buffer(network, _SAME_ROAD_M))
+    """Return which lines, (n,) object, run mostly beside a network, (m,) object, as its own roads do: (n,) bool."""
+    network = network[_near(network, shapes, BESIDE_M)]
+    around = shapely.union_all(shapely.buffer(network, BESIDE_M))
     return shapely.length(shapely.intersection(shapes, around)) > shapely.length(shapes) / 2
 
 
