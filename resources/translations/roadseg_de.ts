@@ -704,6 +704,10 @@
         <translation>Straßenmaske oder -wahrscheinlichkeit</translation>
     </message>
     <message>
+        <source>Threshold areas</source>
+        <translation>Gebiete mit eigenem Schwellenwert</translation>
+    </message>
+    <message>
         <source>Spur length (m)</source>
         <translation>Länge von Sporen (m)</translation>
     </message>

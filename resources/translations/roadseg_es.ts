@@ -704,6 +704,10 @@
         <translation>Máscara o probabilidad de vías</translation>
     </message>
     <message>
+        <source>Threshold areas</source>
+        <translation>Zonas con umbral propio</translation>
+    </message>
+    <message>
         <source>Spur length (m)</source>
         <translation>Longitud de ramales (m)</translation>
     </message>

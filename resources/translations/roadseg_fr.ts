@@ -704,6 +704,10 @@
         <translation>Masque ou probabilité des routes</translation>
     </message>
     <message>
+        <source>Threshold areas</source>
+        <translation>Zones à seuil propre</translation>
+    </message>
+    <message>
         <source>Spur length (m)</source>
         <translation>Longueur des antennes (m)</translation>
     </message>

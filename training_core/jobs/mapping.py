@@ -111,6 +111,11 @@ class Vectorize(MaskValueOptions, NetworkOptions):
     threshold: float = option(0.5, "Threshold", within=(0.01, 0.99)).help(
         "Minimum probability of a road pixel; no effect on masks."
     )
+    threshold_areas: str = advanced_option("", "Threshold areas", kind=VECTOR).help(
+        "Polygons in which another threshold holds: that of their field threshold, from 0.01 to 0.99. Within 30 m "
+        "outside of them it passes smoothly into the threshold, so that no line is cut at their border. Where they "
+        "overlap, the last one holds. Needs a probability, not a mask."
+    )
     roads: str = option("", "Roads", kind=VECTOR_OUTPUT, required=True).help("Center-lines to write.")
     nodes: str = option("", "Nodes", kind=VECTOR_OUTPUT).help("Junctions and dead ends to write, as points.")
     links: str = option("", "Links", kind=VECTOR_OUTPUT).help(
@@ -129,7 +134,7 @@ class Trace(Job):
     """Trace roads in a probability, from place to place, along the likeliest paths.
 
     The session lasts until it is stopped. It reads commands as JSON lines from standard input: places where a path
-    begins, and places that it leads to.
+    begins, and places that it leads to. It also answers with all lines of a view at a threshold.
     """
 
     name: ClassVar[str] = "trace"
@@ -160,6 +165,7 @@ class ExtractRoads(NetworkOptions, SegmentOptions):
     links: str = like(Vectorize, "links")
     breaks: str = like(Vectorize, "breaks")
     mask: str = like(Segment, "mask")
+    probability: str = like(Segment, "probability")
     classes: str = like(Segment, "classes")
 
 
