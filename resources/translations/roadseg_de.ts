@@ -1912,6 +1912,14 @@
         <translation>Laufzeitumgebung: {status}…</translation>
     </message>
     <message>
+        <source>The project has no road probability.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Run Segment roads or Extract roads with a road probability, and add it to the project.</source>
+        <translation>Führen Sie „Straßen segmentieren“ oder „Straßen extrahieren“ mit einer Straßenwahrscheinlichkeit aus, und fügen Sie diese dem Projekt hinzu.</translation>
+    </message>
+    <message>
         <source>This layer is temporary, so its review can be lost. Save the layer with Make Permanent in its menu.</source>
         <translation>Dieser Layer ist temporär, daher kann seine Prüfung verloren gehen. Sichern Sie den Layer mit „Permanent machen“ in seinem Menü.</translation>
     </message>
@@ -2088,20 +2096,68 @@
         <translation>Die Umgebungsvariable {name} ist gesetzt und hat Vorrang.</translation>
     </message>
     <message>
+        <source>Road probability to choose a threshold for:</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The lines of the whole raster are being extracted in the background.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The lines of the whole raster are in the project.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Zoom in to see the lines.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The layer {layer} was removed.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>More roads here</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Fewer roads here</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Undo last area</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Extract all lines</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Use this threshold for</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Minimum probability of a road pixel</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Opens a dialog in which the advanced parameter Threshold is filled in</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Drag around a part of the map. Enter takes all that the map shows.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Select a road probability, and choose Threshold.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>Road probability along which roads are traced:</source>
         <translation>Straßenwahrscheinlichkeit, entlang der Straßen nachgezeichnet werden:</translation>
     </message>
     <message>
         <source>The layer {layer} is no longer being edited. Tracing has ended.</source>
         <translation>Der Layer {layer} wird nicht mehr bearbeitet. Das Nachzeichnen ist beendet.</translation>
-    </message>
-    <message>
-        <source>The project has no road probability along which roads could be traced.</source>
-        <translation>Das Projekt hat keine Straßenwahrscheinlichkeit, entlang der Straßen nachgezeichnet werden könnten.</translation>
-    </message>
-    <message>
-        <source>Run Segment roads or Extract roads with a road probability, and add it to the project.</source>
-        <translation>Führen Sie „Straßen segmentieren“ oder „Straßen extrahieren“ mit einer Straßenwahrscheinlichkeit aus, und fügen Sie diese dem Projekt hinzu.</translation>
     </message>
     <message>
         <source>The layer {layer} was removed. Tracing has ended.</source>

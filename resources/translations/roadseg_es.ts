@@ -1912,6 +1912,14 @@
         <translation>Entorno de ejecución: {status}…</translation>
     </message>
     <message>
+        <source>The project has no road probability.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Run Segment roads or Extract roads with a road probability, and add it to the project.</source>
+        <translation>Ejecute «Segmentar vías» o «Extraer vías» con una probabilidad de vía y añádala al proyecto.</translation>
+    </message>
+    <message>
         <source>This layer is temporary, so its review can be lost. Save the layer with Make Permanent in its menu.</source>
         <translation>Esta capa es temporal, por lo que su revisión se puede perder. Guarde la capa con «Hacer permanente» en su menú.</translation>
     </message>
@@ -2088,20 +2096,68 @@
         <translation>La variable de entorno {name} está definida y tiene prioridad.</translation>
     </message>
     <message>
+        <source>Road probability to choose a threshold for:</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The lines of the whole raster are being extracted in the background.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The lines of the whole raster are in the project.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Zoom in to see the lines.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The layer {layer} was removed.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>More roads here</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Fewer roads here</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Undo last area</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Extract all lines</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Use this threshold for</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Minimum probability of a road pixel</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Opens a dialog in which the advanced parameter Threshold is filled in</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Drag around a part of the map. Enter takes all that the map shows.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Select a road probability, and choose Threshold.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>Road probability along which roads are traced:</source>
         <translation>Probabilidad de vía a lo largo de la cual se trazan las vías:</translation>
     </message>
     <message>
         <source>The layer {layer} is no longer being edited. Tracing has ended.</source>
         <translation>La capa {layer} ya no se está editando. El trazado ha terminado.</translation>
-    </message>
-    <message>
-        <source>The project has no road probability along which roads could be traced.</source>
-        <translation>El proyecto no tiene ninguna probabilidad de vía a lo largo de la cual se puedan trazar vías.</translation>
-    </message>
-    <message>
-        <source>Run Segment roads or Extract roads with a road probability, and add it to the project.</source>
-        <translation>Ejecute «Segmentar vías» o «Extraer vías» con una probabilidad de vía y añádala al proyecto.</translation>
     </message>
     <message>
         <source>The layer {layer} was removed. Tracing has ended.</source>

@@ -19,6 +19,8 @@ from shapely.geometry.base import BaseGeometry
 
 from ..errors import LayerError
 from ..events import Reporter
+from ..jobs.shared import HIGHEST_THRESHOLD as HIGHEST
+from ..jobs.shared import LOWEST_THRESHOLD as LOWEST
 from ..system import large_arrays
 from .fields import check_numbers, numbers_in
 from .grid import Grid, Window
@@ -27,8 +29,6 @@ from .shapes import burn_shapes, pixel_window, shapes_on
 from .vectors import read_polygons, require_fields, with_names
 
 _PURPOSE, _FIELD = "threshold areas", "threshold"
-# The range of thresholds: at 0 and 1 there are no odds.
-LOWEST, HIGHEST = 0.01, 0.99
 # From an area's border outwards, its threshold passes into the one around it. Pixels of a few centimeters have a
 # shorter way, since memory and time grow with its square.
 PASSAGE_M = 30.0
@@ -38,7 +38,7 @@ _BLOCK_PX = 1024
 
 @dataclass(frozen=True)
 class ThresholdArea:
-    """A threshold, from LOWEST to HIGHEST, that holds in polygons in the ground meters of a grid."""
+    """A threshold, that holds in polygons in the ground meters of a grid."""
 
     shape: BaseGeometry
     threshold: float

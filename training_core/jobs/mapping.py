@@ -24,7 +24,15 @@ from .option import (
     like,
     option,
 )
-from .shared import CleaningOptions, MaskValueOptions, NetworkOptions, SegmentOptions, model_option
+from .shared import (
+    HIGHEST_THRESHOLD,
+    LOWEST_THRESHOLD,
+    CleaningOptions,
+    MaskValueOptions,
+    NetworkOptions,
+    SegmentOptions,
+    model_option,
+)
 
 # How addresses of a Dask scheduler begin.
 SCHEDULER_PROTOCOLS = ("tcp://", "tls://")
@@ -108,7 +116,7 @@ class Vectorize(MaskValueOptions, NetworkOptions):
         "Raster of road classes as written by Segment roads. Each line then has a class, the usual speed of that "
         "class, and a travel time."
     )
-    threshold: float = option(0.5, "Threshold", within=(0.01, 0.99)).help(
+    threshold: float = option(0.5, "Threshold", within=(LOWEST_THRESHOLD, HIGHEST_THRESHOLD)).help(
         "Minimum probability of a road pixel; no effect on masks."
     )
     threshold_areas: str = advanced_option("", "Threshold areas", kind=VECTOR).help(

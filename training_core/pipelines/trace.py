@@ -24,18 +24,19 @@ from ..extraction.traced_windows import TracedWindows
 from ..extraction.tracing import as_drawn
 from ..extraction.view_lines import lines_in_view
 from ..geodata.grid import MAX_COORDINATE, Window, grid_of
-from ..geodata.local_thresholds import HIGHEST, LOWEST
 from ..geodata.rasters import open_mask, result_name
 from ..geodata.road_raster import read_probability, values_of
 from ..geodata.shapes import shape_of, valid
 from ..jobs import NetworkOptions, Trace
 from ..jobs.json_fields import Range
+from ..jobs.shared import HIGHEST_THRESHOLD, LOWEST_THRESHOLD
 from ..system.commands import parse_line, read_command
 
 # Paths are sought in cells of about this size, half of the narrowest road; finer pixels are averaged.
 _CELL_M = 1.0
 # The process sleeps this long before it checks for signals.
 _IDLE_S = 1.0
+_Threshold = Annotated[float, Range(LOWEST_THRESHOLD, HIGHEST_THRESHOLD)]
 _Coordinate = Annotated[float, Range(-MAX_COORDINATE, MAX_COORDINATE)]
 
 
@@ -61,7 +62,7 @@ class _Area:
     """Polygons as WKT in the CRS of the raster, and the threshold that holds there."""
 
     geometry: Annotated[str, Range(0, 1_000_000)]
-    threshold: Annotated[float, Range(LOWEST, HIGHEST)]
+    threshold: _Threshold
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,7 @@ class Lines:
 
     sequence: Annotated[int, Range(0, 2**53)]
     extent: tuple[_Coordinate, _Coordinate, _Coordinate, _Coordinate]
-    threshold: Annotated[float, Range(LOWEST, HIGHEST)]
+    threshold: _Threshold
     areas: Annotated[tuple[_Area, ...], Range(0, 10_000)] = ()
 
     def shapes(self) -> list[tuple[BaseGeometry, float]]:

@@ -5,32 +5,20 @@ Scope: what follows from what. Independent of how lines are drawn and added.
 
 from __future__ import annotations
 
-import shutil
-import tempfile
-from functools import partial
-from pathlib import Path
 from typing import Any, Optional
 
 from qgis.core import Qgis, QgsProject, QgsRasterLayer
 from qgis.gui import QgisInterface
-from qgis.PyQt.QtWidgets import QAction, QInputDialog
+from qgis.PyQt.QtWidgets import QAction
 
-from ....training_core import jobs
-from ....training_core.errors import ImageryError, RoadSegError, RuntimeEnvironmentError
-from ... import settings
-from ...layers import exchange, work_area
-from ...runtime import runtime
+from ....training_core.errors import RoadSegError, RuntimeEnvironmentError
 from ...translation import tr
 from ..dialogs import show_message, show_missing_runtime
+from ..probability import Sessions, choose_probability, forget_choice
 from ..session_client import SessionClient
 from .drawing import Drawing
 from .line_layer import check_line_layer
 from .tool import TracingTool
-
-# How the band of a probability is named that RoadSeg has written; QGIS puts its number before it.
-BAND = "road probability"
-# Where a project keeps the id of the layer that was chosen.
-_ENTRY = ("roadseg", "probability")
 
 
 class Tracing:
@@ -40,8 +28,7 @@ class Tracing:
         self._window = window
         self.action: Optional[QAction] = None
         self._session: Optional[SessionClient] = None
-        # Workers that have been asked to end, and have not yet.
-        self._ending: list[SessionClient] = []
+        self._sessions = Sessions(self._on_ended)
         self._drawing: Optional[Drawing] = None
         self._tool: Optional[TracingTool] = None
         self._connections: list[Any] = []
@@ -53,7 +40,8 @@ class Tracing:
             return
         try:
             layer = check_line_layer(self._window.activeLayer())
-            raster = self._probability()
+            question = tr("Road probability along which roads are traced:")
+            raster = choose_probability(self._window, tr("Trace roads"), question)
             if raster is not None:
                 self._begin(layer, raster)
         except RuntimeEnvironmentError as error:
@@ -71,7 +59,6 @@ class Tracing:
             signal.disconnect(connection)
         self._connections = []
         self._drawing.close()
-        self._ending.append(self._session)
         self._session.stop()
         self._session = self._drawing = None
         self._window.mapCanvas().unsetMapTool(tool)
@@ -81,21 +68,14 @@ class Tracing:
     def close(self) -> None:
         """End all of it, and wait for the worker: the plugin is unloaded."""
         self.end()
-        for session in self._ending:
-            session.close()
-            shutil.rmtree(session.folder, ignore_errors=True)
-        self._ending = []
+        self._sessions.close()
 
     def _begin(self, layer: Any, raster: QgsRasterLayer) -> None:
-        work_area.check_image_crs(raster)
-        job = jobs.from_options(jobs.Trace, {"raster": exchange.raster_path(raster)})
-        python, folder = runtime.find(), Path(tempfile.mkdtemp(prefix="roadseg-trace-"))
-        session = SessionClient(python, job, folder, settings.load().variables())
+        session = self._sessions.start(raster)
         canvas = self._window.mapCanvas()
         self._session, self._drawing = session, Drawing(canvas, layer, raster, session, self._tell)
         self._tool = TracingTool(canvas, self._drawing)
         self._tool.setAction(self.action)
-        session.ended.connect(partial(self._on_ended, session))
         project, names = QgsProject.instance(), {each.id(): each.name() for each in (layer, raster)}
         ended = tr("The layer {layer} is no longer being edited. Tracing has ended.").format(layer=layer.name())
         self._connections = [
@@ -112,31 +92,6 @@ class Tracing:
         canvas.setMapTool(self._tool)
         canvas.setFocus()
 
-    def _probability(self) -> Optional[QgsRasterLayer]:
-        """Return the project's road probability; ask where there are several, and return None if nobody answers.
-
-        Raises ImageryError if the project has no raster.
-        """
-        project = QgsProject.instance()
-        rasters = [each for each in project.mapLayers().values() if isinstance(each, QgsRasterLayer)]
-        found = [each for each in rasters if each.bandCount() == 1 and each.bandName(1).endswith(BAND)]
-        chosen = [each for each in rasters if each.id() == project.readEntry(*_ENTRY)[0]]
-        if chosen or len(found) == 1:
-            return (chosen or found)[0]
-        by_name = sorted(found or rasters, key=lambda each: each.name())
-        names = {f"{number}: {each.name()}": each for number, each in enumerate(by_name, 1)}
-        if not names:
-            raise ImageryError(
-                tr("The project has no road probability along which roads could be traced."),
-                tr("Run Segment roads or Extract roads with a road probability, and add it to the project."),
-            )
-        title, words = tr("Trace roads"), tr("Road probability along which roads are traced:")
-        name, is_chosen = QInputDialog.getItem(self._window.mainWindow(), title, words, list(names), 0, False)
-        if not is_chosen:
-            return None
-        project.writeEntry(*_ENTRY, names[name].id())
-        return names[name]
-
     def _on_removed(self, names: dict[str, str], layer_ids: list[str]) -> None:
         gone = [names[each] for each in layer_ids if each in names]
         if gone:
@@ -144,10 +99,8 @@ class Tracing:
 
     def _on_ended(self, session: SessionClient, end: Any) -> None:
         if session is self._session:  # which was not asked to
-            QgsProject.instance().removeEntry(*_ENTRY)  # so that another can be chosen
+            forget_choice()  # so that another can be chosen
             self.end(tr("{reason} Tracing has ended.").format(reason=end))
-        self._ending.remove(session)
-        shutil.rmtree(session.folder, ignore_errors=True)
 
     def _tell(self, text: str) -> None:
         if text:
