@@ -1913,7 +1913,7 @@
     </message>
     <message>
         <source>The project has no road probability.</source>
-        <translation type="unfinished"></translation>
+        <translation>Das Projekt hat keine Straßenwahrscheinlichkeit.</translation>
     </message>
     <message>
         <source>Run Segment roads or Extract roads with a road probability, and add it to the project.</source>
@@ -2097,59 +2097,59 @@
     </message>
     <message>
         <source>Road probability to choose a threshold for:</source>
-        <translation type="unfinished"></translation>
+        <translation>Straßenwahrscheinlichkeit, für die ein Schwellenwert gewählt wird:</translation>
     </message>
     <message>
         <source>The lines of the whole raster are being extracted in the background.</source>
-        <translation type="unfinished"></translation>
+        <translation>Die Linien des ganzen Rasters werden im Hintergrund extrahiert.</translation>
     </message>
     <message>
         <source>The lines of the whole raster are in the project.</source>
-        <translation type="unfinished"></translation>
+        <translation>Die Linien des ganzen Rasters sind im Projekt.</translation>
     </message>
     <message>
         <source>Zoom in to see the lines.</source>
-        <translation type="unfinished"></translation>
+        <translation>Zoomen Sie hinein, um die Linien zu sehen.</translation>
     </message>
     <message>
         <source>The layer {layer} was removed.</source>
-        <translation type="unfinished"></translation>
+        <translation>Der Layer {layer} wurde entfernt.</translation>
     </message>
     <message>
         <source>More roads here</source>
-        <translation type="unfinished"></translation>
+        <translation>Hier mehr Straßen</translation>
     </message>
     <message>
         <source>Fewer roads here</source>
-        <translation type="unfinished"></translation>
+        <translation>Hier weniger Straßen</translation>
     </message>
     <message>
         <source>Undo last area</source>
-        <translation type="unfinished"></translation>
+        <translation>Letztes Gebiet rückgängig machen</translation>
     </message>
     <message>
         <source>Extract all lines</source>
-        <translation type="unfinished"></translation>
+        <translation>Alle Linien extrahieren</translation>
     </message>
     <message>
         <source>Use this threshold for</source>
-        <translation type="unfinished"></translation>
+        <translation>Diesen Schwellenwert verwenden für</translation>
     </message>
     <message>
         <source>Minimum probability of a road pixel</source>
-        <translation type="unfinished"></translation>
+        <translation>Kleinste Wahrscheinlichkeit eines Straßenpixels</translation>
     </message>
     <message>
         <source>Opens a dialog in which the advanced parameter Threshold is filled in</source>
-        <translation type="unfinished"></translation>
+        <translation>Öffnet einen Dialog, in dem der erweiterte Parameter Schwellenwert ausgefüllt ist</translation>
     </message>
     <message>
         <source>Drag around a part of the map. Enter takes all that the map shows.</source>
-        <translation type="unfinished"></translation>
+        <translation>Umfahren Sie einen Teil der Karte mit gedrückter Maustaste. Die Eingabetaste nimmt alles, was die Karte zeigt.</translation>
     </message>
     <message>
         <source>Select a road probability, and choose Threshold.</source>
-        <translation type="unfinished"></translation>
+        <translation>Wählen Sie eine Straßenwahrscheinlichkeit aus und dann Schwellenwert.</translation>
     </message>
     <message>
         <source>Road probability along which roads are traced:</source>

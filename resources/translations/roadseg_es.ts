@@ -1913,7 +1913,7 @@
     </message>
     <message>
         <source>The project has no road probability.</source>
-        <translation type="unfinished"></translation>
+        <translation>El proyecto no tiene ninguna probabilidad de carretera.</translation>
     </message>
     <message>
         <source>Run Segment roads or Extract roads with a road probability, and add it to the project.</source>
@@ -2097,59 +2097,59 @@
     </message>
     <message>
         <source>Road probability to choose a threshold for:</source>
-        <translation type="unfinished"></translation>
+        <translation>Probabilidad de carretera para la que se elige un umbral:</translation>
     </message>
     <message>
         <source>The lines of the whole raster are being extracted in the background.</source>
-        <translation type="unfinished"></translation>
+        <translation>Las líneas de todo el ráster se extraen en segundo plano.</translation>
     </message>
     <message>
         <source>The lines of the whole raster are in the project.</source>
-        <translation type="unfinished"></translation>
+        <translation>Las líneas de todo el ráster están en el proyecto.</translation>
     </message>
     <message>
         <source>Zoom in to see the lines.</source>
-        <translation type="unfinished"></translation>
+        <translation>Acerque el mapa para ver las líneas.</translation>
     </message>
     <message>
         <source>The layer {layer} was removed.</source>
-        <translation type="unfinished"></translation>
+        <translation>Se ha eliminado la capa {layer}.</translation>
     </message>
     <message>
         <source>More roads here</source>
-        <translation type="unfinished"></translation>
+        <translation>Más carreteras aquí</translation>
     </message>
     <message>
         <source>Fewer roads here</source>
-        <translation type="unfinished"></translation>
+        <translation>Menos carreteras aquí</translation>
     </message>
     <message>
         <source>Undo last area</source>
-        <translation type="unfinished"></translation>
+        <translation>Deshacer la última zona</translation>
     </message>
     <message>
         <source>Extract all lines</source>
-        <translation type="unfinished"></translation>
+        <translation>Extraer todas las líneas</translation>
     </message>
     <message>
         <source>Use this threshold for</source>
-        <translation type="unfinished"></translation>
+        <translation>Usar este umbral para</translation>
     </message>
     <message>
         <source>Minimum probability of a road pixel</source>
-        <translation type="unfinished"></translation>
+        <translation>Probabilidad mínima de un píxel de carretera</translation>
     </message>
     <message>
         <source>Opens a dialog in which the advanced parameter Threshold is filled in</source>
-        <translation type="unfinished"></translation>
+        <translation>Abre un diálogo con el parámetro avanzado Umbral ya rellenado</translation>
     </message>
     <message>
         <source>Drag around a part of the map. Enter takes all that the map shows.</source>
-        <translation type="unfinished"></translation>
+        <translation>Arrastre alrededor de una parte del mapa. Intro toma todo lo que muestra el mapa.</translation>
     </message>
     <message>
         <source>Select a road probability, and choose Threshold.</source>
-        <translation type="unfinished"></translation>
+        <translation>Seleccione una probabilidad de carretera y elija Umbral.</translation>
     </message>
     <message>
         <source>Road probability along which roads are traced:</source>

@@ -1913,7 +1913,7 @@
     </message>
     <message>
         <source>The project has no road probability.</source>
-        <translation type="unfinished"></translation>
+        <translation>Le projet n'a aucune probabilité de route.</translation>
     </message>
     <message>
         <source>Run Segment roads or Extract roads with a road probability, and add it to the project.</source>
@@ -2097,59 +2097,59 @@
     </message>
     <message>
         <source>Road probability to choose a threshold for:</source>
-        <translation type="unfinished"></translation>
+        <translation>Probabilité de route pour laquelle choisir un seuil :</translation>
     </message>
     <message>
         <source>The lines of the whole raster are being extracted in the background.</source>
-        <translation type="unfinished"></translation>
+        <translation>Les lignes de tout le raster sont extraites en arrière-plan.</translation>
     </message>
     <message>
         <source>The lines of the whole raster are in the project.</source>
-        <translation type="unfinished"></translation>
+        <translation>Les lignes de tout le raster sont dans le projet.</translation>
     </message>
     <message>
         <source>Zoom in to see the lines.</source>
-        <translation type="unfinished"></translation>
+        <translation>Zoomez pour voir les lignes.</translation>
     </message>
     <message>
         <source>The layer {layer} was removed.</source>
-        <translation type="unfinished"></translation>
+        <translation>La couche {layer} a été supprimée.</translation>
     </message>
     <message>
         <source>More roads here</source>
-        <translation type="unfinished"></translation>
+        <translation>Plus de routes ici</translation>
     </message>
     <message>
         <source>Fewer roads here</source>
-        <translation type="unfinished"></translation>
+        <translation>Moins de routes ici</translation>
     </message>
     <message>
         <source>Undo last area</source>
-        <translation type="unfinished"></translation>
+        <translation>Annuler la dernière zone</translation>
     </message>
     <message>
         <source>Extract all lines</source>
-        <translation type="unfinished"></translation>
+        <translation>Extraire toutes les lignes</translation>
     </message>
     <message>
         <source>Use this threshold for</source>
-        <translation type="unfinished"></translation>
+        <translation>Utiliser ce seuil pour</translation>
     </message>
     <message>
         <source>Minimum probability of a road pixel</source>
-        <translation type="unfinished"></translation>
+        <translation>Probabilité minimale d'un pixel de route</translation>
     </message>
     <message>
         <source>Opens a dialog in which the advanced parameter Threshold is filled in</source>
-        <translation type="unfinished"></translation>
+        <translation>Ouvre une boîte de dialogue dans laquelle le paramètre avancé Seuil est rempli</translation>
     </message>
     <message>
         <source>Drag around a part of the map. Enter takes all that the map shows.</source>
-        <translation type="unfinished"></translation>
+        <translation>Entourez une partie de la carte en maintenant le bouton de la souris. Entrée prend tout ce que montre la carte.</translation>
     </message>
     <message>
         <source>Select a road probability, and choose Threshold.</source>
-        <translation type="unfinished"></translation>
+        <translation>Sélectionnez une probabilité de route et choisissez Seuil.</translation>
     </message>
     <message>
         <source>Road probability along which roads are traced:</source>

@@ -9,7 +9,7 @@ Scope: layers of areas, and road rasters as data. Independent of how lines are t
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -80,28 +80,28 @@ def with_threshold_areas(raster: RoadRaster, grid: Grid, areas: Sequence[Thresho
 
     Where areas overlap, the last one holds. Beyond the passage around them, no value changes.
     """
-    left, top, right, bottom = _around([_zone(area.shape, grid) for area in areas])
-    if raster.threshold is None or left >= right or top >= bottom:
+    if raster.threshold is None:
         return raster
-    ratio = large_arrays.allocate((bottom - top, right - left), np.float32)  # of the odds; first its logarithm
-    ratio[:] = 0
-    for area in areas:
-        wanted = np.float32(math.log(_odds(raster.threshold) / _odds(area.threshold)))
-        for column, row, width, height in _blocks(_zone(area.shape, grid)):
-            block = ratio[row - top : row - top + height, column - left : column - left + width]
-            block += _weight(area.shape, grid, (column, row, width, height)) * (wanted - block)
-    np.exp(ratio, out=ratio)
+    # Each window with its change of the log odds, and the area's share in the threshold there.
+    held = [
+        (window, math.log(_odds(raster.threshold) / _odds(area.threshold)), _shares(area.shape, grid, window))
+        for area in areas
+        if all((window := _zone(area.shape, grid))[2:])
+    ]
 
     def read(first_row: int, count: int) -> tuple[np.ndarray, np.ndarray]:
         values, known = raster.read(first_row, count)
-        begin, end = max(first_row, top), min(first_row + count, bottom)
-        if begin >= end:
-            return values, known
-        values, part = values.copy(), ratio[begin - top : end - top]
-        own, is_changed = values[begin - first_row : end - first_row, left:right], part != 1
-        probability = np.clip(own[is_changed], 0, 1)
-        odds = probability * part[is_changed]
-        own[is_changed] = odds / (1 - probability + odds)
+        change = np.zeros_like(values)
+        for (column, row, width, height), wanted, shares in held:
+            begin, end = max(first_row, row), min(first_row + count, row + height)
+            if begin < end:
+                part = change[begin - first_row : end - first_row, column : column + width]
+                part += shares[begin - row : end - row] * (np.float32(wanted) - part)
+        is_changed = change != 0
+        if is_changed.any():
+            values, probability = values.copy(), np.clip(values[is_changed], 0, 1)
+            odds = probability * np.exp(change[is_changed])
+            values[is_changed] = odds / (1 - probability + odds)
         return values, known
 
     return replace(raster, read=read)
@@ -123,24 +123,18 @@ def _zone(shape: BaseGeometry, grid: Grid) -> Window:
     return pixel_window(np.array([around]), grid)
 
 
-def _around(windows: Sequence[Window]) -> tuple[int, int, int, int]:
-    """Return the first column and row, and those behind the last, of all windows that are not empty."""
-    bounds = np.array([(c, r, c + width, r + height) for c, r, width, height in windows if width and height])
-    if not len(bounds):
-        return 0, 0, 0, 0
-    (left, top), (right, bottom) = bounds[:, :2].min(axis=0).tolist(), bounds[:, 2:].max(axis=0).tolist()
-    return left, top, right, bottom
-
-
-def _blocks(window: Window) -> Iterator[Window]:
-    column, row, width, height = window
-    for top in range(row, row + height, _BLOCK_PX):
-        for left in range(column, column + width, _BLOCK_PX):
-            yield left, top, min(_BLOCK_PX, column + width - left), min(_BLOCK_PX, row + height - top)
-
-
-def _weight(shape: BaseGeometry, grid: Grid, window: Window) -> np.ndarray:
+def _shares(shape: BaseGeometry, grid: Grid, window: Window) -> np.ndarray:
     """Return an area's share in the threshold: 1 within, and smoothly down to 0 outside: (height, width) float32."""
+    column, row, width, height = window
+    shares = large_arrays.allocate((height, width), np.float32)
+    for top in range(0, height, _BLOCK_PX):
+        for left in range(0, width, _BLOCK_PX):
+            block = shares[top : top + _BLOCK_PX, left : left + _BLOCK_PX]
+            block[:] = _shares_in(shape, grid, (column + left, row + top, block.shape[1], block.shape[0]))
+    return shares
+
+
+def _shares_in(shape: BaseGeometry, grid: Grid, window: Window) -> np.ndarray:
     column, row, width, height = window
     reach_m, (column_m, row_m) = _passage_m(grid), grid.pixel_m
     aside, above = math.ceil(reach_m / column_m) + 1, math.ceil(reach_m / row_m) + 1

@@ -5,7 +5,7 @@ Scope: what follows from what. Independent of how lines are found.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any, Optional
 
 from qgis.core import (
@@ -44,7 +44,8 @@ class Threshold:
     def __init__(self, window: QgisInterface) -> None:
         self._window, self._canvas = window, window.mapCanvas()
         self.panel: Optional[ThresholdPanel] = None
-        self._sessions, self._session = Sessions(self._on_ended), None
+        self._sessions = Sessions(self._on_ended)
+        self._session: Optional[SessionClient] = None
         self._layer: Optional[QgsRasterLayer] = None
         self._view: Optional[ThresholdView] = None
         self._choice, self._asked, self._is_more = Choice(), 0, True
@@ -82,7 +83,7 @@ class Threshold:
         self._session.stop()
         self._layer = self._view = self._session = None
         self.panel.show_layer("")
-        self.panel.tell(why)
+        self.panel.note.setText(why)
 
     def close(self) -> None:
         """Remove the panel, and wait for the worker: the plugin is unloaded."""
@@ -106,7 +107,7 @@ class Threshold:
             (signal, signal.connect(act))
             for signal, act in (
                 (session.received, self._hear),
-                (session.noted, self.panel.tell),
+                (session.noted, self.panel.note.setText),
                 (QgsProject.instance().layersWillBeRemoved, self._on_removed),
                 (layer.crsChanged, self.end),
                 (layer.dataSourceChanged, self.end),
@@ -126,7 +127,7 @@ class Threshold:
         self._timer.start()
 
     def _on_asked(self, what: str) -> None:
-        self.panel.tell("")
+        self.panel.note.setText("")
         if what in (MORE, FEWER):
             self._take_tool_up(what)
         elif what == UNDO:
@@ -158,30 +159,29 @@ class Threshold:
         """Add an area, drawn in the map's CRS."""
         unit = self._canvas.mapUnitsPerPixel()
         shape = polygons(shape.simplify(_STRAIGHT_PX * unit))
-        if shape.isEmpty() or shape.area() < (_LEAST_PX * unit) ** 2:
-            return
-        try:
-            shape.transform(self._to_layer())
-        except QgsCsException:
-            return
-        self._choose(self._choice.stepped(polygons(shape), self._is_more))
+        is_meant = shape.area() >= (_LEAST_PX * unit) ** 2
+        shape = polygons(self._in_layer(shape))
+        if is_meant and not shape.isEmpty():
+            self._choose(self._choice.stepped(shape, self._is_more))
 
     def _ask(self) -> None:
         """Ask for the lines of the view."""
-        try:
-            extent = self._to_layer().transformBoundingBox(self._canvas.extent())
-        except QgsCsException:
+        shape = self._in_layer(QgsGeometry.fromRect(self._canvas.extent()))
+        if shape.isEmpty():
             return
-        bounds = [extent.xMinimum(), extent.yMinimum(), extent.xMaximum(), extent.yMaximum()]
-        areas = [{"geometry": area.geometry, "threshold": area.threshold} for area in self._choice.areas]
-        self._asked = self._session.send_numbered("lines", extent=bounds, threshold=self._choice.threshold, areas=areas)
+        view = shape.boundingBox()
+        bounds = [view.xMinimum(), view.yMinimum(), view.xMaximum(), view.yMaximum()]
+        choice = asdict(self._choice)
+        self._asked = self._session.send_numbered(
+            "lines", extent=bounds, threshold=choice["threshold"], areas=choice["areas"]
+        )
 
     def _hear(self, event: Any) -> None:
         if event.kind == "warning":
-            self.panel.tell(event.message)
+            self.panel.note.setText(event.message)
         elif event.kind == "lines" and event.sequence == self._asked:
             self._view.show_lines(QgsGeometry.fromWkt(event.geometry or ""))
-            self.panel.tell(tr("Zoom in to see the lines.") if event.geometry is None else "")
+            self.panel.note.setText(tr("Zoom in to see the lines.") if event.geometry is None else "")
 
     def _extract(self) -> None:
         """Extract the lines of the whole raster in the background."""
@@ -189,18 +189,25 @@ class Threshold:
         values = {"INPUT": self._layer.id(), "THRESHOLD": self._choice.threshold, "OUTPUT": result}
         if self._choice.areas:
             values["THRESHOLD_AREAS"] = area_layer(self._choice, self._layer)
+        self.panel.buttons[EXTRACT].setEnabled(False)
         run_algorithm("vectorize", values, self._on_extracted)
-        self.panel.tell(tr("The lines of the whole raster are being extracted in the background."))
+        self.panel.note.setText(tr("The lines of the whole raster are being extracted in the background."))
 
     def _on_extracted(self, is_done: bool, error_text: str) -> None:
         if error_text:
             show_message(self._window, error_text, Qgis.MessageLevel.Critical)
-        if self.panel is not None:
-            self.panel.tell(tr("The lines of the whole raster are in the project.") if is_done else "")
+        if self._layer is not None:
+            self.panel.buttons[EXTRACT].setEnabled(True)
+            self.panel.note.setText(tr("The lines of the whole raster are in the project.") if is_done else "")
 
-    def _to_layer(self) -> QgsCoordinateTransform:
-        map_crs = self._canvas.mapSettings().destinationCrs()
-        return QgsCoordinateTransform(map_crs, self._layer.crs(), QgsProject.instance())
+    def _in_layer(self, shape: QgsGeometry) -> QgsGeometry:
+        """Return a shape of the map in the layer's CRS; empty where it has no place there."""
+        crs = self._canvas.mapSettings().destinationCrs()
+        try:
+            shape.transform(QgsCoordinateTransform(crs, self._layer.crs(), QgsProject.instance()))
+        except QgsCsException:
+            return QgsGeometry()
+        return shape
 
     def _on_removed(self, layer_ids: list[str]) -> None:
         if self._layer.id() in layer_ids:
