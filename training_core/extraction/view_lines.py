@@ -51,7 +51,7 @@ def lines_in_view(
     columns, rows = ~grid.transform @ (np.array(view)[[0, 0, 2, 2]], np.array(view)[[1, 3, 1, 3]])
     left, right = np.clip([columns.min(), columns.max()], 0, grid.width)
     top, bottom = np.clip([rows.min(), rows.max()], 0, grid.height)
-    if right <= left or bottom <= top:
+    if right <= left or bottom <= top or view[2] <= view[0] or view[3] <= view[1]:
         return np.zeros(0, dtype=object)
     side = max(1, math.ceil(math.sqrt((right - left) * (bottom - top) / _MAX_PX)))
     if side > 1 and side * max(grid.pixel_m) > _COARSEST_M:
