@@ -11,7 +11,7 @@ from typing import Optional
 from qgis.core import QgsApplication
 from qgis.gui import QgsDockWidget
 from qgis.PyQt.QtCore import QSignalBlocker, Qt, pyqtSignal
-from qgis.PyQt.QtWidgets import QGridLayout, QLabel, QMenu, QSizePolicy, QSlider, QToolButton, QWidget
+from qgis.PyQt.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QMenu, QSizePolicy, QSlider, QToolButton, QWidget
 
 from ....training_core.jobs.shared import HIGHEST_THRESHOLD, LOWEST_THRESHOLD
 from ...translation import tr
@@ -53,14 +53,17 @@ class ThresholdPanel(QgsDockWidget):
         for name in USERS:
             title = QgsApplication.processingRegistry().algorithmById(f"roadseg:{name}").displayName()
             self.buttons[USE].menu().addAction(f"{title}…").triggered.connect(partial(self.asked.emit, name))
-        page = QWidget()
+        page, row = QWidget(), QHBoxLayout()
+        row.addWidget(self.slider)
+        row.addWidget(self.number)
         grid = QGridLayout(page)
-        cells = (self.layer, self.slider, self.note, self.buttons[MORE], *map(self.buttons.get, (UNDO, EXTRACT, USE)))
-        for row, widget in enumerate(cells):
-            grid.addWidget(widget, row, 0, 1, 1 if widget in (self.slider, self.buttons[MORE]) else 2)
-        grid.addWidget(self.number, 1, 1)
-        grid.addWidget(self.buttons[FEWER], 3, 1)
-        grid.setRowStretch(len(cells), 1)
+        grid.addWidget(self.layer, 0, 0, 1, 2)
+        grid.addLayout(row, 1, 0, 1, 2)
+        for column, name in enumerate((MORE, FEWER)):
+            grid.addWidget(self.buttons[name], 2, column)
+        for line, widget in enumerate((*map(self.buttons.get, (UNDO, EXTRACT, USE)), self.note), 3):
+            grid.addWidget(widget, line, 0, 1, 2)
+        grid.setRowStretch(7, 1)
         self.setWidget(page)
         self.show_layer("")
 
