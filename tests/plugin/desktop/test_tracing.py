@@ -18,9 +18,10 @@ from qgis.PyQt.QtCore import QEvent, QMetaType, QPoint, QPointF, Qt
 from qgis.PyQt.QtGui import QMouseEvent
 from qgis.PyQt.QtTest import QTest
 from qgis.PyQt.QtWidgets import QAction, QApplication, QInputDialog
+from roadseg.qgis_roadseg.desktop.probability import BAND
 from roadseg.qgis_roadseg.desktop.review.control import Review
 from roadseg.qgis_roadseg.desktop.review.painting import PaintingTool
-from roadseg.qgis_roadseg.desktop.tracing.control import BAND, Tracing
+from roadseg.qgis_roadseg.desktop.tracing.control import Tracing
 from roadseg.qgis_roadseg.runtime import runtime
 
 from ..support.acting import memory_layer, wait_until_gone
@@ -421,7 +422,7 @@ def test_what_takes_the_ground_away_ends_the_tool(hand, window, roads, probabili
     worker = hand.tracing._session.process_id
     happen(roads, probability)
     assert why in messages(window)[0] and not hand.tracing.action.isChecked()
-    hand.wait_for(lambda: not hand.tracing._ending)
+    hand.wait_for(lambda: not hand.tracing._sessions.running)
     assert wait_until_gone(worker)
 
 
