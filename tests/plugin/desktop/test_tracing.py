@@ -306,7 +306,7 @@ def test_a_place_is_drawn_anew_in_the_network_and_the_review_goes_on(review, tra
     hand.double_click(16, 10)
     hand.wait_for(lambda: not tracing.action.isChecked())
     assert not roads.isEditable() and roads.dataProvider().featureCount() == 2
-    assert ["drawn"] == [each["status"] for each in roads.dataProvider().getFeatures() if each["status"]]
+    assert [each["status"] for each in roads.dataProvider().getFeatures() if each["status"]] == ["drawn"]
     assert verdicts(review) == ["rejected", ""] and "Missing road" in review.panel.line.text()
     hand.press("D", "Escape")
     assert verdicts(review) == ["rejected", "rejected"] and roads.featureCount() == 2 and not roads.isEditable()
