@@ -72,6 +72,7 @@ _SOURCE_TYPES = {
     "sample": [_LINE],
     "review": [_LINE],
     "other_review": [_LINE],
+    "extracted_anew": [_LINE],
 }
 _SINK_TYPES = {
     "roads": _LINE,
@@ -83,8 +84,6 @@ _SINK_TYPES = {
     "sample": _LINE,
     "reached": _POINT,
     "suggestions": _POLYGON,
-    "places": _LINE,
-    "hectares": _POLYGON,
     "drawn": _LINE,
     "no_road": _POLYGON,
     "aoi": _POLYGON,

@@ -19,7 +19,7 @@ from qgis.core import (
 from qgis.gui import QgisInterface
 from qgis.PyQt.QtCore import Qt
 
-from ....training_core.errors import LayerError, RoadSegError
+from ....training_core.errors import RoadSegError
 from ....training_core.jobs.fields import word_in
 from ....training_core.jobs.review import (
     ACCEPTED,
@@ -27,22 +27,20 @@ from ....training_core.jobs.review import (
     CHANGE,
     CROSSING,
     DISPLACED,
-    DOUBTFUL,
     LOST,
-    MISSING,
     NEW,
     REJECTED,
+    ROAD,
     SAMPLED,
 )
 from ...translation import tr
-from ..dialogs import choose_layer, show_message
+from ..dialogs import show_message
 from ..tracing.control import Tracing
 from .map_view import LineView
-from .panel import BACK, REDRAW, SKIP, ZOOM, ReviewPanel
+from .network_review import NetworkReview
+from .network_verdicts import is_network
+from .panel import BACK, SKIP, ZOOM, ReviewPanel
 from .review_lines import ReviewLines, check_layer
-
-# Under which a project keeps the layer in which roads are drawn anew.
-_ENTRY = "network"
 
 
 class Review:
@@ -55,13 +53,18 @@ class Review:
         self._layer: Optional[QgsVectorLayer] = None
         self._lines: Optional[ReviewLines] = None
         self._line: Optional[int] = None
+        self._network: Optional[NetworkReview] = None
         self._place = QgsPointXY()
         self._connections: list[Any] = []
 
     def begin(self) -> None:
         """Review the current layer from the middle of the map on; or say why that cannot be."""
+        layer = self._window.activeLayer()
         try:
-            layer = check_layer(self._window.activeLayer())
+            if is_network(layer):
+                self._begin_network(layer)
+                return
+            layer = check_layer(layer)
         except RoadSegError as error:
             show_message(self._window, str(error), Qgis.MessageLevel.Warning)
             return
@@ -81,8 +84,19 @@ class Review:
         self._read()
         self._window.mapCanvas().setFocus()
 
+    def _begin_network(self, layer: QgsVectorLayer) -> None:
+        self.end()
+        self._open_panel()
+        self._network = NetworkReview(self._window, self.panel, layer, self._tracing)
+        removed = QgsProject.instance().layersWillBeRemoved
+        self._connections = [(removed, removed.connect(self._on_removed))]
+        self._window.mapCanvas().setFocus()
+
     def end(self) -> None:
         """Let go of the layer; the next review of it goes on with the lines that are left."""
+        if self._network is not None:
+            self._network.end()
+            self._network = None
         for signal, connection in self._connections:
             signal.disconnect(connection)
         self._connections = []
@@ -134,7 +148,9 @@ class Review:
     def _on_asked(self, what: str) -> None:
         self.panel.tell("")
         try:
-            if what == BACK:
+            if self._network is not None:
+                self._network.act(what)
+            elif what == BACK:
                 self._show(self._lines.back())
             elif not self._lines.feature(self._line).isValid():
                 self._read_again()
@@ -146,8 +162,6 @@ class Review:
                 self._go_on()
             elif what == ZOOM:
                 self._view.zoom()
-            elif what == REDRAW:
-                self._redraw()
             else:
                 self._lines.decide(self._line, what)
                 self._go_on()
@@ -183,32 +197,7 @@ class Review:
         self._view.show(geometry)
         self._place = geometry.boundingBox().center()
         kind = word_in(feature[CHANGE])
-        self._offer(self._question(feature), (*ANSWERS[kind], *([REDRAW] if kind in (DOUBTFUL, MISSING) else [])))
-
-    def _redraw(self) -> None:
-        """Reject the line, and have the person trace the road in the network before the review goes on."""
-        layers = [each for each in QgsProject.instance().mapLayers().values() if isinstance(each, QgsVectorLayer)]
-        lines = [each for each in layers if each.geometryType() == Qgis.GeometryType.Line]
-        networks = [each for each in lines if each.fields().lookupField(CHANGE) < 0]
-        if not networks:
-            raise LayerError(
-                tr("The project has no line layer in which the road could be drawn."),
-                tr("Add the network to which the places belong."),
-            )
-        network = choose_layer(self._window, networks, _ENTRY, tr("Redraw"), tr("Network to draw the road in:"))
-        if network is None:
-            return
-        self._lines.decide(self._line, REJECTED)
-        if self._tracing.draw_one(network, self._on_drawn):
-            self.panel.show_line(tr("Trace the road. Double-click ends it, and Escape goes on without it."))
-        else:
-            QgsProject.instance().removeEntry("roadseg", _ENTRY)  # so that another can be chosen
-            self._show(self._lines.back())
-
-    def _on_drawn(self) -> None:
-        if self._lines is not None:
-            self._window.setActiveLayer(self._layer)
-            self._go_on()
+        self._offer(self._question(feature), ANSWERS[kind])
 
     def _read_again(self) -> None:
         self._read()
@@ -217,7 +206,8 @@ class Review:
     def _offer(self, text: str, answers: tuple[str, ...] = ()) -> None:
         self.panel.show_line(text, answers, self._lines.can_go_back)
         total = len(self._lines.answers)
-        self.panel.show_progress(total - self._lines.left, total, self._lines.sample.summary())
+        self.panel.show_progress(total - self._lines.left, total)
+        self.panel.show_accuracy(self._lines.sample.summary())
 
     def _to_map(self) -> QgsCoordinateTransform:
         crs = self._window.mapCanvas().mapSettings().destinationCrs()
@@ -231,16 +221,16 @@ class Review:
             NEW: tr("<b>New road</b>, {length}. Accept if the image shows a road here."),
             LOST: tr("<b>Lost road</b>, {length}. Accept if the image shows that the road no longer exists."),
             DISPLACED: tr("<b>Displaced road</b>, {length}. Accept if the image shows the road beside the line."),
-            DOUBTFUL: tr("<b>Doubtful road</b>, {length}. Accept if the image shows a road along the whole line."),
-            MISSING: tr("<b>Missing road</b>, {length}. Accept if the image shows a road here."),
+            ROAD: tr("<b>Road</b>, {length}. Accept if the image shows a road here."),
             SAMPLED: tr("<b>Sampled road</b>, {length}. Accept if most of it lies on a road."),
             CROSSING: tr("<b>Transect</b>, {length}. How many roads cross it that the network lacks?"),
         }
         return words[word_in(feature[CHANGE])].format(length=f"{measure.measureLength(feature.geometry()):,.0f} m")
 
     def _on_removed(self, layer_ids: list[str]) -> None:
-        if self._layer.id() in layer_ids:
-            text = tr("The layer {layer} was removed. The review has ended.")
-            text = text.format(layer=self._layer.name())
+        own = (self._layer.id(),) if self._network is None else self._network.layer_ids
+        gone = [QgsProject.instance().mapLayer(each) for each in own if each in layer_ids]
+        if gone:
+            text = tr("The layer {layer} was removed. The review has ended.").format(layer=gone[0].name())
             self.end()
             self.panel.tell(text)

@@ -17,6 +17,7 @@ from qgis.PyQt.QtWidgets import (
     QAction,
     QGridLayout,
     QProgressBar,
+    QPushButton,
     QSizePolicy,
     QToolButton,
     QVBoxLayout,
@@ -71,6 +72,7 @@ class ReviewPanel(QgsDockWidget):
         self.problem.setTextFormat(Qt.TextFormat.PlainText)
         self.problem.setStyleSheet("color: #b00020")
         self.progress = QProgressBar()
+        self.learn = QPushButton(tr("Learn from the review…"))
         self.actions_by_name = {name: self._action(name, text) for name, text in _texts().items()}
         self._buttons: dict[str, QToolButton] = {}
         self._lay_out()
@@ -79,14 +81,15 @@ class ReviewPanel(QgsDockWidget):
         self.show_line("")
         self.show_layer("")
 
-    def show_layer(self, name: str, note: str = "") -> None:
-        """Show which layer is reviewed; none without a name."""
+    def show_layer(self, name: str, note: str = "", can_learn: bool = False) -> None:
+        """Show which layer is reviewed, none without a name, and whether a model can learn from it."""
         hint = tr("Select a layer of places to review or of changes, and choose Review.")
         self.layer.setText(f"<b>{html.escape(name)}</b>" if name else hint)
         self.note.setText(note)
         self.note.setVisible(bool(note))
         self.progress.setVisible(bool(name))
-        self.accuracy.hide()
+        self.learn.setVisible(can_learn)
+        self.show_accuracy("")
         self.tell("")
 
     def show_line(self, text: str, answers: Collection[str] = (), can_go_back: bool = False) -> None:
@@ -98,14 +101,17 @@ class ReviewPanel(QgsDockWidget):
             if name not in (SKIP, BACK, ZOOM):
                 self._buttons[name].setVisible(name in (answers or VERDICTS))
 
-    def show_progress(self, reviewed: int, total: int, accuracy: str) -> None:
-        """Show how many lines are reviewed, and left; and what a sample tells of the accuracy, unless it is empty."""
-        self.accuracy.setText(accuracy)
-        self.accuracy.setVisible(bool(accuracy))
+    def show_progress(self, reviewed: int, total: int) -> None:
+        """Show how many lines are reviewed, and left."""
         self.progress.setRange(0, max(total, 1))
         self.progress.setValue(reviewed)
         words = tr("{reviewed} of {total} reviewed, {left} left")
         self.progress.setFormat(words.format(reviewed=reviewed, total=total, left=total - reviewed))
+
+    def show_accuracy(self, text: str) -> None:
+        """Show how right the network is, by a sample; empty text hides it."""
+        self.accuracy.setText(text)
+        self.accuracy.setVisible(bool(text))
 
     def tell(self, problem: str) -> None:
         """Show a problem and its remedy; empty text hides it."""
@@ -149,7 +155,7 @@ class ReviewPanel(QgsDockWidget):
         for widget in (self.layer, self.progress, self.line):
             column.addWidget(widget)
         column.addLayout(buttons)
-        for widget in (self.problem, self.accuracy, self.note):
+        for widget in (self.problem, self.accuracy, self.learn, self.note):
             column.addWidget(widget)
         column.addStretch()
         self.setWidget(page)
