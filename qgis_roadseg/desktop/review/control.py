@@ -197,7 +197,7 @@ class Review:
         self._view.show(geometry)
         self._place = geometry.boundingBox().center()
         kind = word_in(feature[CHANGE])
-        self._offer(self._question(feature), ANSWERS[kind])
+        self._offer(self._question(feature), (*ANSWERS[kind], ZOOM))
 
     def _read_again(self) -> None:
         self._read()

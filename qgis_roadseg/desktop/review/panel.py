@@ -96,10 +96,10 @@ class ReviewPanel(QgsDockWidget):
         """Show what is asked about the line on the map, and offer the answers that it takes; none without a line."""
         self.line.setText(text)
         for name, action in self.actions_by_name.items():
-            can_act = can_go_back if name == BACK else name in answers or (name in (SKIP, ZOOM) and bool(answers))
+            can_act = can_go_back if name == BACK else name in answers or (name == SKIP and bool(answers))
             action.setEnabled(can_act)
-            if name not in (SKIP, BACK, ZOOM):
-                self._buttons[name].setVisible(name in (answers or VERDICTS))
+            if name not in (SKIP, BACK):
+                self._buttons[name].setVisible(name in (answers or (*VERDICTS, ZOOM)))
 
     def show_progress(self, reviewed: int, total: int) -> None:
         """Show how many lines are reviewed, and left."""

@@ -337,7 +337,7 @@ def test_edits_of_a_persons_own_are_not_saved_by_a_road_of_the_review(review, tr
 def test_where_no_road_can_be_drawn_the_review_says_so(review, tracing, window, network, probability, spoil, why):
     spoil(network, probability)
     QTest.keyClick(window.mapCanvas(), Qt.Key.Key_D)
-    assert why in messages(window)[0] and not network.isEditable() and "lines in this view" in review.panel.line.text()
+    assert why in messages(window)[0] and not network.isEditable() and "Lines in this view" in review.panel.line.text()
 
 
 def read_only(layer):
